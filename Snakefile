@@ -1,0 +1,27 @@
+# The workflow: traces -> metrics -> notebooks -> ledger -> report. Run it with ./reproduce, or directly with snakemake
+# inside .venv. What there is to do, and the digest of what each output is made from, comes from tcpfair.plan.
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+from tcpfair.errors import InputError
+from tcpfair.plan import Plan
+
+
+configfile: "config/config.yaml"
+
+
+try:
+    plan = Plan(config, Path())
+except InputError as error:
+    raise WorkflowError(f"error: {error}") from None
+
+
+include: "workflow/rules/simulate.smk"
+include: "workflow/rules/measure.smk"
+include: "workflow/rules/present.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        plan.layout.results / "checked.txt",

@@ -1,0 +1,145 @@
+"""One run of the workflow: check the configuration, discard what is stale, run Snakemake, say what was made."""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tcpfair.config import Config
+from tcpfair.errors import InputError
+from tcpfair.jobs import failed_exhibits
+from tcpfair.plan import Plan, Step, load_values
+from tcpfair.stamps import stamp_path
+
+DEFAULT_CONFIG = "config/config.yaml"
+PROFILE = "workflow/profiles/default"
+MADE = {"simulate": "traces", "measure": "metrics", "notebook": "notebooks", "ledger": "ledger", "report": "report"}
+# what a smoke run shares with the checkout; its results stand in a folder of their own
+_SHARED = ("Snakefile", "config", "data", "envs", "notebooks", "src", "workflow")
+
+
+def parse_pairs(pairs: list[str]) -> dict[str, Any]:
+    """``["source=engine", "only=ogura.fig8,ogura.fig9"]`` as configuration values; a list may be written with commas."""
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or not name:
+            raise InputError(f"--config {pair!r}: write it as NAME=VALUE, for example source=engine")
+        try:
+            value = yaml.safe_load(text)
+        except yaml.YAMLError:
+            raise InputError(f"--config {name}: {text!r} is not a value; write it as in {DEFAULT_CONFIG}") from None
+        if name in ("papers", "only") and isinstance(value, str):
+            value = [item.strip() for item in value.split(",")]
+        values[name] = "" if value is None else value
+    return values
+
+
+def load_plan(root: Path, configfile: str = DEFAULT_CONFIG, pairs: list[str] | None = None) -> Plan:
+    """The plan of a configuration file and the overrides of the command line; InputError with one line if wrong."""
+    values = load_values(root / configfile, parse_pairs(pairs or []))
+    return Plan(values, smoke_root(root) if values.get("smoke") is True else root, where=configfile)
+
+
+def smoke_root(root: Path) -> Path:
+    """A root of its own for smoke runs, so that they never replace results of full length."""
+    smoke = root / "results" / "smoke"
+    smoke.mkdir(parents=True, exist_ok=True)
+    for name in _SHARED:
+        if not (smoke / name).is_symlink():
+            (smoke / name).symlink_to(Path("../..") / name)
+    return smoke
+
+
+def build(plan: Plan, targets: list[str], snakemake_options: list[str] | None = None) -> int:
+    """Bring ``targets`` (rules or files; none = everything) up to date; returns the exit status of Snakemake."""
+    with only_run(plan.root):
+        plan.discard_stale(("simulate", "measure") if targets else tuple(MADE))
+        return subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "snakemake",
+                *targets,
+                "--workflow-profile",
+                PROFILE,
+                *_config_arguments(plan.config),
+            ]
+            + (snakemake_options or []),
+            cwd=plan.root,
+            env={**os.environ, "TCPFAIR_ROOT": str(plan.root), "PATH": _path_with_this_python()},
+        ).returncode
+
+
+@contextmanager
+def only_run(root: Path) -> Iterator[None]:
+    """Hold the checkout for one run; the system lets go of it when the process ends, however it ends."""
+    (root / "results").mkdir(exist_ok=True)
+    with (root / "results" / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError("another ./reproduce runs in this checkout; wait for it to end") from None
+        yield
+
+
+def _config_arguments(config: Config) -> list[str]:
+    """The whole configuration for Snakemake's ``--config``, in YAML's flow style; empty values are the defaults."""
+    values = {name: value for name, value in config.model_dump().items() if value not in ("", [])}
+    return ["--config", *(f"{name}={_flow_style(value)}" for name, value in values.items())]
+
+
+def _flow_style(value: Any) -> str:
+    return f"[{', '.join(value)}]" if isinstance(value, list) else str(value)
+
+
+def _path_with_this_python() -> str:
+    return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+
+
+def summary(plan: Plan, started_s: float) -> str:
+    """What a run that began at ``started_s`` (seconds of the epoch) computed and from which source, and what to open."""
+    made = Counter(step.kind for step in plan.steps() if _made_since(step, started_s))
+    parts = ", ".join(
+        f"{n} {MADE[kind]}" if kind not in ("ledger", "report") else MADE[kind] for kind, n in made.items()
+    )
+    lines = [
+        f"computed   {parts or 'nothing: everything was up to date'}",
+        f"source     {plan.config.source}{' (smoke: short runs)' if plan.config.smoke else ''}",
+        f"time       {time.time() - started_s:.1f} s",
+    ]
+    if plan.not_bundled:
+        names = ", ".join("/".join(pair) for pair in plan.not_bundled)
+        lines.append(f"left out   {len(plan.not_bundled)} experiments without a bundled trace: {names}")
+    for title, table, column in (("exhibits", "exhibits", "status"), ("claims", "claims", "verdict")):
+        counts = count(plan.layout.ledger / f"{table}.csv", column)
+        if counts:
+            lines.append(f"{title:<10} {', '.join(f'{number} {value}' for value, number in counts.most_common())}")
+    lines += [f"failed     {reason}" for reason in failed_exhibits(plan.layout)]
+    if plan.report.is_file():
+        lines.append(f"open       {os.path.relpath(plan.report)}")
+    return "\n".join(lines)
+
+
+def _made_since(step: Step, started_s: float) -> bool:
+    stamp = stamp_path(step.output)
+    return stamp.is_file() and stamp.stat().st_mtime >= started_s
+
+
+def count(table: Path, column: str) -> Counter[str]:
+    """How often each value stands in a column of a CSV table; empty while there is no table."""
+    if not table.is_file():
+        return Counter()
+    with table.open(newline="") as stream:
+        return Counter(row[column] for row in csv.DictReader(stream))

@@ -1,0 +1,101 @@
+"""Shipped data: rewriting ``data/bundled`` from the engine, accepting a new baseline, checking what is shipped."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from tcpfair.config import PaperConfig, load_paper
+from tcpfair.errors import InputError
+from tcpfair.paths import PAPERS, Layout
+from tcpfair.plan import Plan
+from tcpfair.scenario import digest
+
+CHECKSUMS = "SHA256SUMS"  # as `sha256sum --check` reads it
+
+
+def chosen(plan: Plan, experiment: str | None) -> list[tuple[str, str]]:
+    """(paper, experiment) for ``loss_sweep``, ``ogura/loss_sweep`` or ``ogura.loss_sweep``; None = all."""
+    if experiment is None:
+        return plan.experiments
+    wanted = tuple(experiment.replace("/", ".").split("."))
+    found = [pair for pair in plan.experiments if wanted in (pair, pair[1:])]
+    if not found:
+        known = ", ".join("/".join(pair) for pair in plan.experiments)
+        raise InputError(f"experiment {experiment!r}: unknown; known are {known}")
+    return found
+
+
+def ship(plan: Plan, pairs: list[tuple[str, str]]) -> list[str]:
+    """Copy simulated traces to ``data/bundled``, each as a whole and only when it differs; returns what changed."""
+    rewritten = []
+    for paper, experiment in pairs:
+        made, shipped = plan.layout.trace(paper, experiment), plan.layout.bundled(paper, experiment)
+        manifest = (made / "manifest.json").read_bytes()
+        if (shipped / "manifest.json").is_file() and (shipped / "manifest.json").read_bytes() == manifest:
+            continue
+        scratch = shipped.with_name(f".{shipped.name}.new")
+        shutil.rmtree(scratch, ignore_errors=True)
+        shutil.copytree(made, scratch, ignore=shutil.ignore_patterns("*.stamp"))
+        shutil.rmtree(shipped, ignore_errors=True)
+        scratch.rename(shipped)
+        rewritten.append(f"{paper}/{experiment}")
+    write_checksums(plan.layout.data)
+    return rewritten
+
+
+def accept(layout: Layout) -> list[str]:
+    """Make the numbers that the exhibits drew from the bundled data the baseline; returns the papers."""
+    papers = sorted(folder for folder in (layout.results / "numbers").glob("*") if any(folder.glob("*.csv")))
+    if not papers:
+        raise InputError("results/bundled/numbers: empty; run ./reproduce first")
+    for folder in papers:
+        expected = layout.expected(folder.name)
+        shutil.rmtree(expected, ignore_errors=True)
+        shutil.copytree(folder, expected, ignore=lambda _, names: [n for n in names if not n.endswith(".csv")])
+    write_checksums(layout.data)
+    return [folder.name for folder in papers]
+
+
+def shipped_files(data: Path) -> list[Path]:
+    """Every file that the repository ships below ``data/``; what users put into ``raw/`` is theirs."""
+    files = (path for path in sorted(data.rglob("*")) if path.is_file() and path.name != CHECKSUMS)
+    hidden = (".", "raw")
+    return [p for p in files if not p.relative_to(data).as_posix().startswith(hidden) or "raw/examples" in p.as_posix()]
+
+
+def write_checksums(data: Path) -> None:
+    """List the SHA-256 of every shipped file in ``data/SHA256SUMS``."""
+    from tcpfair.trace import file_hash
+
+    lines = [f"{file_hash(path)}  {path.relative_to(data).as_posix()}\n" for path in shipped_files(data)]
+    (data / CHECKSUMS).write_text("".join(lines))
+
+
+def faults(root: Path) -> list[str]:
+    """What is wrong with the shipped data, one line each: files against checksums, traces against the configuration."""
+    from tcpfair.trace import file_hash, read_manifest
+
+    layout = Layout(root, "bundled")
+    sums = layout.data / CHECKSUMS
+    listed = dict(reversed(line.split("  ", 1)) for line in sums.read_text().splitlines()) if sums.is_file() else {}
+    present = {path.relative_to(layout.data).as_posix(): path for path in shipped_files(layout.data)}
+    found = [f"data/{name}: missing; data/{CHECKSUMS} lists it" for name in sorted(set(listed) - set(present))]
+    found += [f"data/{name}: not listed in data/{CHECKSUMS}" for name in sorted(set(present) - set(listed))]
+    for name in sorted(set(present) & set(listed)):
+        if file_hash(present[name]) != listed[name]:
+            found.append(f"data/{name}: differs from its checksum in data/{CHECKSUMS}")
+    for paper in PAPERS:
+        config = load_paper(layout.paper_config(paper))
+        for experiment in config.experiments:
+            folder = layout.trace(paper, experiment)
+            if folder.is_dir() and not belongs(read_manifest(folder), config, experiment):
+                found.append(
+                    f"{folder.relative_to(root)}: made from other scenarios than config/papers/{paper}.yaml has"
+                )
+    return found
+
+
+def belongs(manifest: dict, paper: PaperConfig, experiment: str) -> bool:
+    """True when a trace was made from the scenarios that the configuration gives for its experiment now."""
+    return manifest.get("scenarios") == digest(sorted(spec.scenario.digest for spec in paper.run_specs(experiment)))

@@ -1,0 +1,71 @@
+"""BIC: binary search for the window between the last maximum and the present window.
+
+Sources: Xu, Harfoush and Rhee, INFOCOM 2004, sections III-A and III-B; constants and the exact steps from Linux 2.6.22
+(net/ipv4/tcp_bic.c), the kernel of bhatti2009: a quarter of the distance (B = 4) instead of a half, a slow stretch of
+``smooth_part`` RTTs around W_max, and delayed-ACK compensation (growth counts acknowledged packets). The kernel's
+integer window and its 31 ms update interval are not modelled. ns-3's TcpBic has the same steps.
+"""
+
+from __future__ import annotations
+
+from tcpfair.cc.api import MIN_WINDOW_PKTS, Param, slow_start
+from tcpfair.jit import jit
+
+PARAMS = (
+    Param("beta", 0.2, "1", "Linux 2.6.22: 1 - 819/1024"),
+    Param("fast_convergence", 1.0, "0 or 1", "Xu 2004 III-B; Linux default"),
+    Param("bic_S_max", 16.0, "packets per RTT", "Linux 2.6.22: max_increment"),
+    Param("low_window", 14.0, "packets", "Linux 2.6.22: Reno below"),
+    Param("smooth_part", 20.0, "RTTs", "Linux 2.6.22"),
+    Param("B", 4.0, "1", "Linux 2.6.22: BICTCP_B"),
+)
+STATE = ("W_max", "losses")
+
+
+@jit
+def pkts_per_rtt(f, p):
+    """Increase per RTT at the present window."""
+    w = f.cwnd
+    if w <= p.low_window:
+        return 1.0
+    if w < f.W_max:
+        distance = (f.W_max - w) / p.B
+        if distance > p.bic_S_max:
+            return p.bic_S_max  # additive increase, far below W_max
+        if distance <= 1.0:
+            return p.B / p.smooth_part  # creep past W_max
+        return distance  # binary search
+    if w < f.W_max + p.B:
+        return p.B / p.smooth_part
+    if w < f.W_max + p.bic_S_max * (p.B - 1.0):
+        return (w - f.W_max) / (p.B - 1.0)  # max probing, mirror of the search
+    return p.bic_S_max
+
+
+@jit
+def on_ack(f, p):
+    if slow_start(f):
+        return
+    step = pkts_per_rtt(f, p)
+    if f.losses == 0.0 and f.cwnd > p.low_window:
+        step = max(step, f.cwnd / 20.0)  # at least 5 % per RTT before the first loss
+    f.cwnd += min(step / f.cwnd, 1.0) * f.acked
+
+
+@jit
+def on_loss(f, p):
+    f.losses += 1.0
+    if p.fast_convergence != 0.0 and f.cwnd < f.W_max:
+        f.W_max = (2.0 - p.beta) / 2.0 * f.cwnd
+    else:
+        f.W_max = f.cwnd
+    kept = 0.5 if f.cwnd <= p.low_window else 1.0 - p.beta
+    f.ssthresh = max(kept * f.cwnd, MIN_WINDOW_PKTS)
+
+
+@jit
+def on_timeout(f, p):
+    on_loss(f, p)
+    # the kernel forgets the search when a retransmission timer fires
+    f.W_max = 0.0
+    f.losses = 0.0

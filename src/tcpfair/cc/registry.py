@@ -1,0 +1,93 @@
+"""All algorithms by name: every module of this package that defines ``PARAMS`` and ``STATE``."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from tcpfair import cc
+from tcpfair.cc import reno
+from tcpfair.cc.api import Param, flow_dtype, params_dtype
+from tcpfair.errors import InputError
+from tcpfair.jit import jit
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One algorithm as the engine sees it; ``number`` is its place in the dispatch."""
+
+    name: str
+    number: int
+    doc: str
+    params: tuple[Param, ...]
+    state: tuple[str, ...]
+    on_ack: Callable
+    on_loss: Callable
+    on_timeout: Callable
+    on_round: Callable
+    recovery: str
+    reliable: bool
+
+
+@jit
+def nothing(f, p):
+    """Default of ``on_round``."""
+
+
+@cache
+def algorithms() -> dict[str, Algorithm]:
+    """Every algorithm by name, in alphabetical order."""
+    found = {}
+    for info in sorted(pkgutil.iter_modules(cc.__path__), key=lambda info: info.name):
+        module = importlib.import_module(f"{cc.__name__}.{info.name}")
+        if not hasattr(module, "PARAMS") or not hasattr(module, "STATE"):
+            continue
+        on_loss = getattr(module, "on_loss", reno.on_loss)
+        found[info.name] = Algorithm(
+            name=info.name,
+            number=len(found),
+            doc=module.__doc__ or "",
+            params=module.PARAMS,
+            state=module.STATE,
+            on_ack=getattr(module, "on_ack", reno.on_ack),
+            on_loss=on_loss,
+            on_timeout=getattr(module, "on_timeout", on_loss),
+            on_round=getattr(module, "on_round", nothing),
+            recovery=getattr(module, "RECOVERY", "sack"),
+            reliable=getattr(module, "RELIABLE", True),
+        )
+    return found
+
+
+def algorithm(name: str) -> Algorithm:
+    """The algorithm called ``name``; InputError listing the known ones when there is none."""
+    try:
+        return algorithms()[name]
+    except KeyError:
+        raise InputError(f"cc: unknown protocol {name!r}; known are {', '.join(algorithms())}") from None
+
+
+@cache
+def dtypes() -> tuple:
+    """Record types (state of a flow, parameters of a flow) that hold every algorithm's variables."""
+    every = algorithms().values()
+    reno_params = {param.name for param in reno.PARAMS}  # Reno's rules may stand in for left-out ones
+    return (
+        flow_dtype(list({name for a in every for name in a.state})),
+        params_dtype(list({param.name for a in every for param in a.params} | reno_params)),
+    )
+
+
+def param_values(name: str, overrides: dict[str, float]) -> dict[str, float]:
+    """All parameters of an algorithm with ``overrides`` applied; InputError for a name it does not have."""
+    chosen = algorithm(name)
+    values = {param.name: param.default for param in chosen.params}
+    for key, value in overrides.items():
+        if key not in values:
+            known = ", ".join(values) or "none"
+            raise InputError(f"cc {name}: unknown parameter {key!r}; known are {known}")
+        values[key] = float(value)
+    return values

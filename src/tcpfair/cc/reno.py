@@ -1,0 +1,28 @@
+"""TCP Reno's window rules: AIMD(1, 1/2).
+
+Source: RFC 5681, sections 3.1 (slow start, congestion avoidance) and 3.2 (halving); bhatti2009 section IV-A with
+alpha = 1, beta = 0.5. As Linux's ``reno`` it is meant for SACK recovery.
+Linux keeps an integer window and a counter of ACKs; here the window is a real number. ns-3 is the same but for that.
+"""
+
+from __future__ import annotations
+
+from tcpfair.cc.api import Param, additive_increase, decrease_to, slow_start
+from tcpfair.jit import jit
+
+PARAMS = (
+    Param("a", 1.0, "packets per RTT", "RFC 5681, eq. 3; bhatti2009 IV-A (alpha)"),
+    Param("b", 0.5, "1", "RFC 5681, eq. 4; bhatti2009 IV-A (beta)"),
+)
+STATE = ()
+
+
+@jit
+def on_ack(f, p):
+    if not slow_start(f):
+        additive_increase(f, p.a)
+
+
+@jit
+def on_loss(f, p):
+    decrease_to(f, p.b)

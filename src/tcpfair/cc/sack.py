@@ -1,0 +1,10 @@
+"""TCP-SACK: Reno's window rules with SACK-based recovery.
+
+Source: RFC 6675; the baseline of ha2006 ("TCP-SACK"). The difference to ``reno`` is the name only: Linux's ``reno`` runs
+on a stack with SACK as well.
+"""
+
+from tcpfair.cc.reno import PARAMS, STATE, on_ack, on_loss
+
+RECOVERY = "sack"
+__all__ = ["PARAMS", "RECOVERY", "STATE", "on_ack", "on_loss"]

@@ -1,0 +1,227 @@
+"""The command line: ``python -m tcpfair <command>``, used by ./reproduce and by the rules of the workflow."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tcpfair.errors import InputError
+from tcpfair.paths import SOURCES, Layout, repository_root
+
+MISSING = {
+    "validate": "agreement with ns-2, ns-3 and a kernel",
+    "import": "reading your own traces",
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; 0 when it succeeded, 1 on bad input (one line on stderr), 2 on a wrong command line."""
+    given = parser().parse_args(arguments)
+    try:
+        return given.run(given) or 0
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+def parser() -> argparse.ArgumentParser:
+    """Every command, with the function that runs it as ``run``."""
+    top = argparse.ArgumentParser(prog="tcpfair", description=__doc__.splitlines()[0])
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name: str, run: Callable, help: str, *options: tuple) -> None:
+        sub = commands.add_parser(name, help=help)
+        sub.set_defaults(run=run)
+        for flags, settings in options:
+            sub.add_argument(*flags, **settings)
+
+    config = _option("--config", nargs="+", action="extend", default=[], metavar="NAME=VALUE")
+    configfile = _option("--configfile", default="config/config.yaml", metavar="FILE")
+    source = _option("--source", choices=SOURCES, required=True)
+    paper = _option("--paper", required=True)
+    experiment = _option("--experiment", required=True)
+    stamp = _option("--stamp", required=True, help="digest of the inputs, kept beside the output")
+    output = _option("--output", type=Path, required=True)
+
+    # what ./reproduce calls
+    command("build", _build, "bring everything up to date", config, configfile, _option("options", nargs="*"))
+    command("figure", _figure, "build one exhibit", _option("exhibit"), config, configfile)
+    command("bundle", _bundle, "re-simulate and rewrite data/bundled", _option("experiment", nargs="?"), config)
+    command("accept", _accept, "make today's numbers the baseline in data/expected")
+    command("verify", _verify, "check shipped data against its checksums and the configuration")
+    command("bench", _bench, "measure the engine", _option("--json", action="store_true"))
+    command("clean", _clean, "remove results/ and figures/, but for the gallery")
+    command("check-config", _check_config, "validate the configuration", config, configfile)
+    command("stamps", _stamps, "remove outputs made from other inputs", config, configfile)
+    for name, what in MISSING.items():
+        command(name, _missing(name), f"{what} (not in this version)", _option("rest", nargs="*"))
+
+    # steps of the workflow
+    smoke = _option("--smoke-s", type=float, help="cut each run to this many seconds")
+    command("warm-engine", _warm_engine, "compile the engine", source, output)
+    part = _option("--part", required=True, metavar="1-of-2")
+    command("simulate", _simulate, "simulate a part", source, paper, experiment, part, output, stamp, smoke)
+    parts = _option("parts", nargs="+", type=Path)
+    command("gather", _gather, "join the parts of a trace", source, paper, experiment, parts, stamp)
+    command("measure", _measure, "metrics of an experiment", source, paper, experiment, stamp)
+    command("notebook", _notebook, "run a notebook", source, paper, _option("--only", nargs="*", default=[]), stamp)
+    command("ledger", _ledger, "write the ledger", source, stamp)
+    command("report", _report, "write the report", source, stamp)
+    command("check", _check, "fail when an exhibit failed", source, output)
+    return top
+
+
+def _option(*flags: str, **settings) -> tuple[tuple[str, ...], dict]:
+    return flags, settings
+
+
+def _say(step: str, item: str, outcome: str) -> None:
+    print(f"{step:<9} {item}  {outcome}".rstrip(), flush=True)
+
+
+def _plan(given: argparse.Namespace):
+    from tcpfair.build import load_plan
+
+    return load_plan(repository_root(), getattr(given, "configfile", "config/config.yaml"), given.config)
+
+
+def _layout(given: argparse.Namespace) -> Layout:
+    return Layout(repository_root(), given.source)
+
+
+def _build(given: argparse.Namespace) -> int:
+    from tcpfair import build
+
+    started_s = time.time()
+    plan = _plan(given)
+    status = build.build(plan, [], given.options)
+    print(build.summary(plan, started_s))
+    return 1 if status else 0
+
+
+def _figure(given: argparse.Namespace) -> int:
+    from tcpfair import build
+    from tcpfair.plan import find_exhibit, needed
+
+    plan = _plan(given)
+    paper, exhibit = find_exhibit(plan.papers, given.exhibit)
+    wanted = [pair for pair in needed(paper, exhibit) if pair in plan.measured]
+    if wanted and build.build(plan, [str(plan.layout.metrics(*pair).relative_to(plan.root)) for pair in wanted]):
+        return 1
+    from tcpfair.exhibits import open_paper
+
+    open_paper(paper.paper, source=plan.config.source, only=[exhibit.id]).show(exhibit.id.split(".", 1)[1])
+    return 0
+
+
+def _bundle(given: argparse.Namespace) -> int:
+    from tcpfair import build, bundles
+
+    plan = build.load_plan(repository_root(), pairs=["source=engine", *given.config])
+    pairs = bundles.chosen(plan, given.experiment)
+    if build.build(plan, [str(plan.manifest(*pair).relative_to(plan.root)) for pair in pairs]):
+        return 1
+    rewritten = bundles.ship(plan, pairs)
+    print(f"rewritten  {', '.join(rewritten) or 'nothing: data/bundled has the same bytes'}")
+    return 0
+
+
+def _accept(given: argparse.Namespace) -> None:
+    from tcpfair import bundles
+
+    print(f"baseline   {', '.join(bundles.accept(Layout(repository_root(), 'bundled')))}")
+
+
+def _verify(given: argparse.Namespace) -> int:
+    from tcpfair import bundles
+
+    faults = bundles.faults(repository_root())
+    print("\n".join(faults) if faults else "shipped data is whole and belongs to this configuration")
+    return 1 if faults else 0
+
+
+def _bench(given: argparse.Namespace) -> int | None:
+    from tcpfair import bench
+
+    return bench.main(json=given.json)
+
+
+def _clean(given: argparse.Namespace) -> None:
+    root = repository_root()
+    shutil.rmtree(root / "results", ignore_errors=True)
+    for source in SOURCES:
+        shutil.rmtree(root / "figures" / source, ignore_errors=True)
+    shutil.rmtree(root / ".snakemake", ignore_errors=True)
+
+
+def _check_config(given: argparse.Namespace) -> None:
+    _plan(given)
+
+
+def _stamps(given: argparse.Namespace) -> None:
+    _plan(given).discard_stale()
+
+
+def _missing(name: str) -> Callable[[argparse.Namespace], int]:
+    def run(given: argparse.Namespace) -> int:
+        print(f"error: {name}: {MISSING[name]} is not in this version", file=sys.stderr)
+        return 2
+
+    return run
+
+
+def _warm_engine(given: argparse.Namespace) -> None:
+    from tcpfair import jobs
+
+    _say("compiled", "engine", jobs.warm_engine(_layout(given), given.output))
+
+
+def _simulate(given: argparse.Namespace) -> None:
+    from tcpfair import jobs
+
+    done = jobs.simulate(
+        _layout(given), given.paper, given.experiment, given.part, given.output, given.stamp, given.smoke_s
+    )
+    _say("simulated", f"{given.paper}/{given.experiment} {given.part}", done)
+
+
+def _gather(given: argparse.Namespace) -> None:
+    from tcpfair import jobs
+
+    done = jobs.gather(_layout(given), given.paper, given.experiment, given.parts, given.stamp)
+    _say("gathered", f"{given.paper}/{given.experiment}", done)
+
+
+def _measure(given: argparse.Namespace) -> None:
+    from tcpfair import jobs
+
+    done = jobs.measure(_layout(given), given.paper, given.experiment, given.stamp)
+    _say("measured", f"{given.paper}/{given.experiment}", done)
+
+
+def _notebook(given: argparse.Namespace) -> None:
+    from tcpfair import jobs
+
+    _say("notebook", given.paper, jobs.notebook(_layout(given), given.paper, given.only, given.stamp))
+
+
+def _ledger(given: argparse.Namespace) -> None:
+    from tcpfair import jobs
+
+    _say("ledger", "", jobs.ledger(_layout(given), given.stamp))
+
+
+def _report(given: argparse.Namespace) -> None:
+    from tcpfair import jobs
+
+    _say("report", "", jobs.report(_layout(given), given.stamp))
+
+
+def _check(given: argparse.Namespace) -> None:
+    from tcpfair import jobs
+
+    _say("checked", "", jobs.check(_layout(given), given.output))

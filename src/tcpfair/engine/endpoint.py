@@ -1,0 +1,340 @@
+"""One flow's two ends: the receiver's ACKs, loss recovery and sending. The steps follow RFC 5681, 6298, 6582, 6675, 6937."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tcpfair.engine.dispatch import call_on_ack, call_on_loss, call_on_round, call_on_timeout
+from tcpfair.engine.link import enter_bottleneck
+from tcpfair.engine.state import LOSS, NEVER, PRR, RECOVERY_END, RENO, RTO, SACK
+from tcpfair.jit import jit, jit_inline
+
+MAX_BACKOFF = 64.0
+
+
+@jit
+def log_event(link, log, flow, kind, f, now, before, after):
+    """Append to the event log; when it is full only the count goes on, and the caller repeats with a larger one."""
+    if link.log_size == 0:
+        return
+    if link.logged < link.log_size:
+        row = log[link.logged]
+        row.t_s = now
+        row.flow = flow
+        row.kind = kind
+        row.cwnd_before = before
+        row.cwnd_after = after
+        row.w_max = f.W_max
+        row.k_s = f.K
+    link.logged += 1
+
+
+# ---------------------------------------------------------------- receiver
+
+
+@jit_inline
+def receive(e, ring, got):
+    """The packet at the head of the ring arrives. Returns True when it is to be acknowledged at once."""
+    slot = ring[e.ring_first + (e.head & e.ring_mask)]
+    e.head += 1
+    e.received += 1
+    e.unacked += 1
+    e.newest_sent_s = slot.sent_s
+    e.losses_unshown += slot.losses_shown
+    slot.losses_shown = 0
+    if e.reliable == 0:
+        e.rcv_nxt = e.received
+        return e.unacked >= e.ack_every
+    if slot.again == 1:
+        e.lost_out -= 1
+    holes = e.out_of_order > 0
+    if slot.seq == e.rcv_nxt:
+        e.rcv_nxt += 1
+        while e.out_of_order > 0 and got[e.got_first + (e.rcv_nxt & e.got_mask)] != 0:
+            got[e.got_first + (e.rcv_nxt & e.got_mask)] = 0
+            e.rcv_nxt += 1
+            e.out_of_order -= 1
+    else:
+        got[e.got_first + (slot.seq & e.got_mask)] = 1
+        e.out_of_order += 1
+        holes = True
+    return holes or e.unacked >= e.ack_every
+
+
+# ---------------------------------------------------------------- sender: acknowledgements
+
+
+@jit_inline
+def take_rtt_sample(e, f, now):
+    """RFC 6298, section 2, gains 1/8 and 1/4."""
+    rtt = now - e.newest_sent_s
+    f.rtt = rtt
+    if f.srtt == 0.0:
+        f.srtt = rtt
+        f.rttvar = rtt / 2.0
+        f.rtt_min = rtt
+        e.round_rtt_min = rtt
+    else:
+        error = rtt - f.srtt
+        f.srtt += error * 0.125
+        f.rttvar += (abs(error) - f.rttvar) * 0.25
+        f.rtt_min = min(f.rtt_min, rtt)
+        e.round_rtt_min = min(e.round_rtt_min, rtt)
+    e.rto_s = max(e.rto_min_s, f.srtt + 4.0 * f.rttvar)
+
+
+@jit
+def show_losses(e, lost):
+    """Losses that this ACK reveals. Returns the hand-over time of the newest one (-1: none)."""
+    newest_s = -1.0
+    for _ in range(e.losses_unshown):
+        packet = lost[e.lost_first + (e.shown & e.lost_mask)]
+        if packet.again == 0:
+            e.lost_out += 1
+        newest_s = max(newest_s, packet.sent_s)
+        e.shown += 1
+    e.losses_unshown = 0
+    return newest_s
+
+
+@jit_inline
+def packets_out(e):
+    """The pipe of RFC 6675: handed over, not arrived, not known to be lost.
+
+    Without SACK the sender cannot know that more than one packet is missing: losses that wait count as in flight.
+    """
+    pipe = (e.tail - e.head) + (e.access_tail - e.access_head) + (e.lost_tail - e.shown) + e.stuck
+    if e.recovery != SACK and e.after_timeout == 0:
+        pipe += e.shown - e.resend
+    return pipe
+
+
+@jit
+def enter_recovery(link, e, f, p, log, flow, now):
+    """A congestion event: the algorithm sets ssthresh, the reduction brings the window there."""
+    before = f.cwnd
+    f.now = now
+    call_on_loss(e.algorithm, f, p)
+    e.reductions += 1
+    e.in_recovery = 1
+    e.recover_seq = e.snd_nxt
+    e.resend_now = 1
+    if e.reduction == PRR:
+        e.prr_delivered = 0
+        e.prr_out = 0
+        e.prr_flight = max(packets_out(e) + (e.shown - e.resend if e.recovery == SACK else 0), 1)
+    else:
+        f.cwnd = f.ssthresh
+    log_event(link, log, flow, LOSS, f, now, before, f.ssthresh)
+
+
+@jit
+def leave_recovery(link, e, f, log, flow, now):
+    before = f.cwnd
+    f.cwnd = f.ssthresh
+    e.in_recovery = 0
+    e.resend_now = 0
+    log_event(link, log, flow, RECOVERY_END, f, now, before, f.cwnd)
+
+
+@jit
+def update_recovery(link, e, f, p, log, flow, now):
+    """Where this ACK leaves the sender: in recovery, out of it, or entering it."""
+    advanced = e.rcv_nxt > e.una
+    e.una = e.rcv_nxt
+    if e.after_timeout == 1 and e.una >= e.recover_seq:
+        e.after_timeout = 0
+    if e.in_recovery == 1:
+        if e.una >= e.recover_seq or (e.recovery == RENO and advanced):
+            leave_recovery(link, e, f, log, flow, now)
+        elif e.recovery != SACK and advanced:
+            e.resend_now = 1  # partial ACK: the next hole (RFC 6582, section 3.2, step 3)
+    if e.in_recovery == 0 and e.after_timeout == 0 and e.lost_out > 0:
+        enter_recovery(link, e, f, p, log, flow, now)
+
+
+@jit_inline
+def acknowledge(link, e, f, p, lost, log, flow, now):
+    """An ACK for all that has arrived since the last one reaches the sender."""
+    f.now = now
+    f.acked = e.unacked
+    f.growth = f.acked if e.byte_counting == 1 else 1.0
+    e.unacked = 0
+    e.delack_at_s = NEVER
+    take_rtt_sample(e, f, now)
+    e.rto_base_s = now
+    e.backoff = 1.0
+    newest_lost_s = -1.0
+    if e.losses_unshown > 0:
+        newest_lost_s = show_losses(e, lost)
+    if e.reliable == 1:
+        if e.lost_out > 0 or e.in_recovery == 1 or e.after_timeout == 1:
+            update_recovery(link, e, f, p, log, flow, now)
+        else:
+            e.una = e.rcv_nxt
+    else:
+        e.resend = e.shown  # nothing is sent again
+        # RFC 4341, section 5: one congestion event per window of data
+        if newest_lost_s >= e.reduced_at_s:
+            e.reduced_at_s = now
+            e.reductions += 1
+            before = f.cwnd
+            call_on_loss(e.algorithm, f, p)
+            f.cwnd = f.ssthresh
+            log_event(link, log, flow, LOSS, f, now, before, f.cwnd)
+    if e.in_recovery == 1:
+        e.prr_delivered += np.int64(f.acked)
+    elif f.cwnd <= e.rwnd:
+        call_on_ack(e.algorithm, f, p)
+    if e.newest_sent_s >= e.round_start_s:
+        if e.in_recovery == 0 and e.round_start_s >= 0.0:
+            f.round_rtt_min = e.round_rtt_min
+            call_on_round(e.algorithm, f, p)
+        e.round_start_s = now
+        e.round_rtt_min = NEVER
+
+
+# ---------------------------------------------------------------- sender: timeout
+
+
+@jit
+def timeout(link, e, f, p, ring, lost, log, flow, now):
+    """RFC 6298, section 5: nothing is in flight any more, all that has not arrived is lost."""
+    before = f.cwnd
+    f.now = now
+    if e.after_timeout == 0:
+        call_on_timeout(e.algorithm, f, p)
+    f.cwnd = 1.0
+    e.timeouts += 1
+    e.backoff = min(2.0 * e.backoff, MAX_BACKOFF)
+    e.rto_base_s = now
+    for k in range(3):  # marks for arrivals that will not come
+        ring[e.ring_first + ((e.head + k) & e.ring_mask)].losses_shown = 0
+    if e.reliable == 1:
+        collect_losses(e, lost)
+        e.in_recovery = 0
+        e.after_timeout = 1
+        e.recover_seq = e.snd_nxt
+    else:
+        e.shown = e.lost_tail
+        e.resend = e.shown
+        e.reduced_at_s = now
+    log_event(link, log, flow, RTO, f, now, before, f.cwnd)
+
+
+@jit
+def collect_losses(e, lost):
+    """Everything that is missing, in order of sequence numbers, waits for retransmission."""
+    if e.stuck == 1:
+        packet = lost[e.lost_first + (e.lost_tail & e.lost_mask)]
+        packet.seq = e.stuck_seq
+        packet.again = 1
+        e.lost_tail += 1
+        e.stuck = 0
+    for i in range(e.shown, e.lost_tail):
+        if lost[e.lost_first + (i & e.lost_mask)].again == 0:
+            e.lost_out += 1
+    e.shown = e.lost_tail
+    # insertion sort: the queue is nearly in order
+    for i in range(e.resend + 1, e.lost_tail):
+        j = i
+        while j > e.resend:
+            here = lost[e.lost_first + (j & e.lost_mask)]
+            left = lost[e.lost_first + ((j - 1) & e.lost_mask)]
+            if left.seq <= here.seq:
+                break
+            left.seq, here.seq = here.seq, left.seq
+            left.again, here.again = here.again, left.again
+            j -= 1
+
+
+# ---------------------------------------------------------------- sender: sending
+
+
+@jit_inline
+def budget(e, f):
+    """How many packets the window lets out now."""
+    pipe = packets_out(e)
+    if e.in_recovery == 1 and e.reduction == PRR:
+        # RFC 6937, section 3.1, with the slow-start reduction bound
+        if pipe > f.ssthresh:
+            allowed = math.ceil(e.prr_delivered * f.ssthresh / e.prr_flight) - e.prr_out
+        else:
+            bound = max(np.float64(e.prr_delivered - e.prr_out), f.acked) + 1.0
+            allowed = min(f.ssthresh - pipe, bound)
+        allowed = max(np.int64(allowed), 0)
+        f.cwnd = np.float64(pipe + allowed)
+        return allowed
+    return np.int64(min(f.cwnd, e.rwnd)) - pipe
+
+
+@jit_inline
+def send(link, e, f, p, ring, lost, access, log, flow, now):
+    """Send what the window allows: retransmissions first, then new data."""
+    allowed = budget(e, f)
+    one_at_a_time = e.recovery != SACK and e.after_timeout == 0
+    while True:
+        waiting = e.shown - e.resend
+        again = waiting > 0 and (e.resend_now > 0 or (allowed > 0 and not one_at_a_time))
+        if not again:
+            if allowed <= 0 or e.snd_nxt >= e.size or now >= e.stop_s or e.snd_nxt - e.rcv_nxt >= e.span:
+                break
+        if e.access_tail - e.access_head >= e.access_queue:
+            local_congestion(link, e, f, p, log, flow, now)
+            break
+        if again:
+            seq = lost[e.lost_first + (e.resend & e.lost_mask)].seq
+            e.resend += 1
+            e.resent += 1
+            e.resend_now = 0
+        else:
+            seq = e.snd_nxt
+            e.snd_nxt += 1
+        if not (again and one_at_a_time):  # without SACK the packet was counted as in flight all the time
+            allowed -= 1
+        e.prr_out += 1
+        hand_over(link, e, ring, lost, access, seq, np.int64(again), now)
+
+
+@jit_inline
+def hand_over(link, e, ring, lost, access, seq, again, now):
+    """Give a packet to the access link, which spaces packets by its own service time."""
+    e.sent += 1
+    e.rto_base_s = now
+    if e.access_service_s == 0.0:
+        enter_bottleneck(link, e, ring, lost, now, seq, now, again)
+    elif e.access_head == e.access_tail and e.access_free_s <= now:
+        e.access_free_s = now + e.access_service_s
+        enter_bottleneck(link, e, ring, lost, now, seq, now, again)
+    else:
+        packet = access[e.access_first + (e.access_tail & e.access_mask)]
+        packet.seq = seq
+        packet.sent_s = now
+        packet.again = again
+        e.access_tail += 1
+
+
+@jit
+def emit(link, e, ring, lost, access):
+    """The access link is free: its next packet enters the bottleneck."""
+    now = e.access_free_s
+    packet = access[e.access_first + (e.access_head & e.access_mask)]
+    e.access_head += 1
+    e.access_free_s = now + e.access_service_s
+    e.rto_base_s = now
+    enter_bottleneck(link, e, ring, lost, now, packet.seq, packet.sent_s, packet.again)
+
+
+@jit
+def local_congestion(link, e, f, p, log, flow, now):
+    """The interface queue is full: a reduction without a loss, once per window (Linux tcp_enter_cwr)."""
+    if e.in_recovery == 1 or e.after_timeout == 1 or e.una < e.local_congestion_seq:
+        return
+    before = f.cwnd
+    call_on_loss(e.algorithm, f, p)
+    f.cwnd = f.ssthresh
+    e.local_congestion_seq = e.snd_nxt
+    e.reductions += 1
+    log_event(link, log, flow, LOSS, f, now, before, f.cwnd)

@@ -1,0 +1,148 @@
+"""Records that the compiled simulator works on. One row per flow (array of structs), so a flow's state is in few cache lines."""
+
+from __future__ import annotations
+
+import numpy as np
+
+NEVER = 1e300
+
+# recovery and reduction modes
+SACK, NEWRENO, RENO = 0, 1, 2
+IMMEDIATE, PRR = 0, 1
+RECOVERY = {"sack": SACK, "newreno": NEWRENO, "reno": RENO}
+REDUCTION = {"immediate": IMMEDIATE, "prr": PRR}
+
+# kinds of logged events
+LOSS, RTO, RECOVERY_END = 0, 1, 2
+EVENT_NAMES = ("loss", "rto", "recovery_end")
+
+# what a flow does next
+IDLE, ARRIVAL, EMISSION, DELACK, TIMEOUT, START = 0, 1, 2, 3, 4, 5
+
+# A packet between the bottleneck and its ACK, in order of hand-over.
+SLOT = np.dtype(
+    [
+        ("arrival_s", np.float64),  # when its ACK reaches the sender
+        ("sent_s", np.float64),  # when it was handed to the access link
+        ("seq", np.int64),
+        ("again", np.int32),  # 1: a retransmission
+        ("losses_shown", np.int32),  # losses that become detectable with this arrival (third one after them)
+    ],
+    align=True,
+)
+
+# A lost packet, or one that waits in the access queue.
+PACKET = np.dtype([("sent_s", np.float64), ("seq", np.int64), ("again", np.int64)], align=True)
+
+# The sender and receiver of one flow, apart from what the algorithm sees.
+ENDPOINT = np.dtype(
+    [
+        # constants
+        ("algorithm", np.int64),
+        ("recovery", np.int64),
+        ("reduction", np.int64),
+        ("reliable", np.int64),
+        ("ack_every", np.int64),
+        ("byte_counting", np.int64),
+        ("rtt_s", np.float64),
+        ("delack_s", np.float64),
+        ("rto_min_s", np.float64),
+        ("start_s", np.float64),
+        ("stop_s", np.float64),
+        ("size", np.int64),  # packets to deliver
+        ("rwnd", np.float64),
+        ("span", np.int64),  # receive buffer: snd_nxt may lead rcv_nxt by at most this
+        ("access_service_s", np.float64),
+        ("access_queue", np.int64),
+        # places in the shared arrays: first element and (power of two) - 1
+        ("ring_first", np.int64),
+        ("ring_mask", np.int64),
+        ("lost_first", np.int64),
+        ("lost_mask", np.int64),
+        ("got_first", np.int64),
+        ("got_mask", np.int64),
+        ("access_first", np.int64),
+        ("access_mask", np.int64),
+        # packets in flight: ring[head:tail]
+        ("head", np.int64),
+        ("tail", np.int64),
+        ("last_arrival_s", np.float64),
+        # access queue: access[access_head:access_tail]
+        ("access_head", np.int64),
+        ("access_tail", np.int64),
+        ("access_free_s", np.float64),
+        # losses in order: lost[resend:shown] wait for retransmission, lost[shown:lost_tail] are not detected yet
+        ("resend", np.int64),
+        ("shown", np.int64),
+        ("lost_tail", np.int64),
+        ("stuck", np.int64),  # a retransmission that was lost where only a timeout shows it
+        ("stuck_seq", np.int64),
+        # sequence space, packets
+        ("snd_nxt", np.int64),
+        ("rcv_nxt", np.int64),
+        ("una", np.int64),
+        ("out_of_order", np.int64),
+        ("lost_out", np.int64),  # detected losses that have not arrived yet
+        # receiver
+        ("received", np.int64),
+        ("unacked", np.int64),
+        ("losses_unshown", np.int64),  # losses shown by arrivals that are not acknowledged yet
+        ("newest_sent_s", np.float64),
+        ("delack_at_s", np.float64),
+        # sender
+        ("in_recovery", np.int64),
+        ("after_timeout", np.int64),
+        ("recover_seq", np.int64),
+        ("local_congestion_seq", np.int64),
+        ("resend_now", np.int64),  # retransmissions that may go out whatever the window says
+        ("reduced_at_s", np.float64),
+        ("prr_delivered", np.int64),
+        ("prr_out", np.int64),
+        ("prr_flight", np.int64),
+        ("rto_base_s", np.float64),
+        ("rto_s", np.float64),
+        ("backoff", np.float64),
+        ("round_start_s", np.float64),
+        ("round_rtt_min", np.float64),
+        ("next_kind", np.int64),
+        # counters
+        ("sent", np.int64),
+        ("resent", np.int64),
+        ("dropped", np.int64),
+        ("reductions", np.int64),
+        ("timeouts", np.int64),
+    ],
+    align=True,
+)
+
+# The bottleneck.
+LINK = np.dtype(
+    [
+        ("service_s", np.float64),
+        ("longest_wait_s", np.float64),
+        ("loss_rate", np.float64),
+        ("jitter_s", np.float64),
+        ("free_s", np.float64),  # when the last accepted packet has left
+        ("to_next_loss", np.int64),  # packets until the next random loss
+        ("random", np.uint64),
+        ("forwarded", np.int64),
+        ("dropped", np.int64),
+        ("events", np.int64),
+        ("log_size", np.int64),
+        ("logged", np.int64),
+    ],
+    align=True,
+)
+
+EVENT = np.dtype(
+    [
+        ("t_s", np.float64),
+        ("flow", np.int64),
+        ("kind", np.int64),
+        ("cwnd_before", np.float64),
+        ("cwnd_after", np.float64),
+        ("w_max", np.float64),
+        ("k_s", np.float64),
+    ],
+    align=True,
+)

@@ -1,0 +1,310 @@
+"""The numbers the papers print, and how far reproduced numbers lie from them.
+
+This is the only module that reads ``data/published``: nothing that computes or draws knows what was printed.
+A number is identified by its exhibit, a key such as ``flow=2;protocol=CUBIC;rtt_ms=100`` and a metric.
+"""
+
+import csv
+import math
+import re
+from collections.abc import Mapping
+from numbers import Real
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import pandas as pd
+import yaml
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from tcpfair.errors import InputError
+
+PUBLISHED_COLUMNS = ["exhibit", "key", "metric", "value", "unit", "kind", "how", "note"]
+LEDGER_COLUMNS = [
+    "paper",
+    "exhibit",
+    "key",
+    "metric",
+    "printed",
+    "reproduced",
+    "sd",
+    "n_runs",
+    "error",
+    "tolerance",
+    "within",
+    "source",
+]
+
+NO_VALUE = "-"  # as the papers print it, e.g. the convergence time of a pair that never converges
+
+_IDENTITY = ["exhibit", "key", "metric"]
+_CASE_METRICS = {"case", "case_1dp"}
+_CASE_LETTERS = set("ABCDE")
+_EXHIBIT = re.compile(r"([a-z]+\d*)\.[\w.-]+")
+_KEY_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_KEY_VALUE = re.compile(r"[^;=\s]+(?: [^;=\s]+)*")
+# The note of a number in the text that speaks of an exhibit begins so.
+_QUOTED_EXHIBIT = re.compile(r"(?:equals|quotes) ([a-z]+\d*\.\w+)")
+
+
+def make_key(**parts: str | float | None) -> str:
+    """Canonical key of a number: ``name=value`` pairs joined by ``;`` in alphabetical order of the names.
+
+    Missing parts (None, NaN) are left out and whole numbers are written without ``.0``.
+    Raises ValueError when no part is left, or when a part cannot be told apart again by `parse_key`.
+    """
+    given = {name: _key_text(value) for name, value in parts.items() if not pd.isna(value)}
+    if not given:
+        raise ValueError("a key needs at least one part")
+    for name, value in given.items():
+        if not _KEY_NAME.fullmatch(name) or not _KEY_VALUE.fullmatch(value):
+            raise ValueError(f"'{name}={value}' is not a name=value pair, such as rtt_ms=100")
+    return ";".join(f"{name}={given[name]}" for name in sorted(given))
+
+
+def _key_text(value: str | float) -> str:
+    if isinstance(value, Real):
+        number = float(value)
+        return str(int(number)) if number.is_integer() else str(number)
+    return value
+
+
+def parse_key(key: str) -> dict[str, str]:
+    """Parts of a canonical key, as text: the inverse of `make_key`. Raises ValueError for any other key."""
+    pairs = (pair.partition("=") for pair in key.split(";"))
+    parts = {name: value for name, _, value in pairs}
+    canonical = make_key(**parts)
+    if canonical != key:
+        raise ValueError(f"'{key}' is not canonical, write '{canonical}'")
+    return parts
+
+
+class _PublishedNumber(BaseModel):
+    """One row of ``data/published/<paper>.csv``; `kind` and `metric` stand before `value`, which needs them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    exhibit: str
+    key: str
+    metric: str = Field(min_length=1)
+    kind: Literal["result", "parameter"]
+    value: str
+    unit: str
+    how: Literal["table", "text"]
+    note: str
+
+    @field_validator("exhibit")
+    @classmethod
+    def _of_the_paper(cls, exhibit: str, info: ValidationInfo) -> str:
+        named = _EXHIBIT.fullmatch(exhibit)
+        if not named or named[1] != info.context["paper"]:
+            raise ValueError(f"'{exhibit}' is not an exhibit of this paper, such as {info.context['paper']}.fig1")
+        return exhibit
+
+    @field_validator("key")
+    @classmethod
+    def _canonical(cls, key: str) -> str:
+        parse_key(key)
+        return key
+
+    @field_validator("value")
+    @classmethod
+    def _comparable(cls, value: str, info: ValidationInfo) -> str:
+        if info.data.get("kind") != "result" or value == "":
+            return value
+        if info.data.get("metric") in _CASE_METRICS:
+            if value not in _CASE_LETTERS:
+                raise ValueError(f"'{value}' is not a case letter from A to E")
+        elif not _is_finite_number(value):
+            raise ValueError(f"'{value}' is not a number; a printed '-' is left empty")
+        return value
+
+
+def _is_finite_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def load_published(paper: str, data_dir: str | Path) -> pd.DataFrame:
+    """Printed numbers of a paper, one row each, all columns as text (`PUBLISHED_COLUMNS`).
+
+    `value` keeps the printed digits and is empty where the paper prints a dash; definitions keep their words.
+    Raises InputError naming file, line and column when ``<data_dir>/published/<paper>.csv`` is missing or wrong.
+    """
+    path = Path(data_dir) / "published" / f"{paper}.csv"
+    rows, seen = [], {}
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file, restkey="surplus", restval=None)
+            if reader.fieldnames != PUBLISHED_COLUMNS:
+                raise InputError(f"{path}:1: the columns must be {','.join(PUBLISHED_COLUMNS)}")
+            for row in reader:
+                place = f"{path}:{reader.line_num}"
+                _check_row(row, paper, place)
+                first_line = seen.setdefault(_identity(row), reader.line_num)
+                if first_line != reader.line_num:
+                    raise InputError(f"{place}: column 'key': same exhibit, key and metric as line {first_line}")
+                rows.append(row)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not a CSV file in UTF-8: {error}") from error
+    return pd.DataFrame(rows, columns=PUBLISHED_COLUMNS, dtype=str)
+
+
+def _check_row(row: dict, paper: str, place: str) -> None:
+    if "surplus" in row or None in row.values():
+        raise InputError(f"{place}: {len(PUBLISHED_COLUMNS)} columns expected, quote a field that holds a comma")
+    try:
+        _PublishedNumber.model_validate(row, context={"paper": paper})
+    except ValidationError as error:
+        raise InputError(f"{place}: column {_first_problem(error)}") from error
+
+
+def _first_problem(error: ValidationError) -> str:
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    return f"'{where}': {first['msg'].removeprefix('Value error, ')}"
+
+
+class Tolerance(BaseModel):
+    """How far a reproduced number may lie from the printed one: one of the three."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    absolute: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    relative: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    exact: Literal[True] | None = None
+
+    @model_validator(mode="after")
+    def _one_of_three(self) -> "Tolerance":
+        if len(self.model_fields_set) != 1:
+            raise ValueError("give exactly one of absolute, relative and exact")
+        return self
+
+    def __str__(self) -> str:
+        if self.exact:
+            return "exact"
+        return f"{self.absolute:g}" if self.absolute is not None else f"{100 * self.relative:g} %"
+
+    def width(self, printed: float) -> float:
+        """Largest distance from `printed` that counts as reproduced, in the unit of `printed`."""
+        return self.absolute if self.absolute is not None else self.relative * abs(printed)
+
+
+def load_tolerances(path: str | Path) -> dict[str, Tolerance]:
+    """Tolerance of each metric, from a YAML file. Raises InputError naming file and metric when it is wrong."""
+    try:
+        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        return TypeAdapter(dict[str, Tolerance]).validate_python(content)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
+    except ValidationError as error:
+        raise InputError(f"{path}: metric {_first_problem(error)}") from error
+
+
+class Deviation(NamedTuple):
+    """Distance of a reproduced number from print; `within` is None when nothing was computed."""
+
+    tolerance: str
+    error: float | None
+    within: bool | None
+
+
+def within(printed: str, reproduced: float | str | None, metric: str, tolerances: Mapping[str, Tolerance]) -> Deviation:
+    """Does a reproduced number agree with the printed one?
+
+    `printed` is the text in print, empty or ``-`` where the paper prints a dash. `reproduced` is a number in the
+    unit of the printed one, a case letter, NaN or ``-`` when it was computed and has no value, and None when
+    nothing was computed. `error` is reproduced - printed, None where either has no value.
+    Raises InputError when the metric has no tolerance.
+    """
+    if metric not in tolerances:
+        raise InputError(f"tolerances.yaml: metric '{metric}' is missing, add '{metric}: {{absolute: ...}}'")
+    tolerance = tolerances[metric]
+    # of a bound only the wrong side counts
+    below, above = metric.endswith("_lower_bound"), metric.endswith("_upper_bound")
+    text = f"{tolerance} below" if below else f"{tolerance} above" if above else str(tolerance)
+    if reproduced is None:
+        return Deviation(text, None, None)
+    if tolerance.exact:
+        return Deviation(text, None, printed == reproduced)
+
+    printed_value, reproduced_value = _number(printed), _number(reproduced)
+    if math.isnan(printed_value) or math.isnan(reproduced_value):
+        return Deviation(text, None, math.isnan(printed_value) and math.isnan(reproduced_value))
+    error = reproduced_value - printed_value
+    excess = -error if below else error if above else abs(error)
+    width = tolerance.width(printed_value)
+    # 0.90 - 0.85 is a little more than 0.05 in binary
+    return Deviation(text, error, excess <= width or math.isclose(excess, width))
+
+
+def _number(value: float | str) -> float:
+    return math.nan if value in ("", NO_VALUE) else float(value)
+
+
+def compare(published: pd.DataFrame, reproduced: pd.DataFrame, tolerances: Mapping[str, Tolerance]) -> pd.DataFrame:
+    """Each printed result beside the reproduced number: the ledger's ``numbers.csv`` (`LEDGER_COLUMNS`).
+
+    `published` comes from `load_published`; settings and definitions are left out. `reproduced` has the columns
+    exhibit, key, metric, value, sd, n_runs and source, its values in the printed units, NaN or ``-`` for a number
+    that was computed and does not exist. A printed number without a row there keeps its row, with `reproduced`
+    and `within` empty. A number in the text that quotes an exhibit is compared with that exhibit's number.
+    Raises ValueError when `reproduced` holds a number twice or a key that is not canonical.
+    """
+    computed = {_identity(row): row for row in reproduced.to_dict("records")}
+    if len(computed) != len(reproduced):
+        twice = reproduced[reproduced.duplicated(_IDENTITY)].iloc[0]
+        raise ValueError(f"reproduced twice: {' '.join(twice[_IDENTITY])}")
+    for _, key, _ in computed:
+        parse_key(key)
+    rows = []
+    for number in published[published["kind"] == "result"].to_dict("records"):
+        found = computed.get(_identity(number)) or computed.get(_quoted_identity(number))
+        rows.append(_ledger_row(number, found, tolerances))
+    types = {"sd": "float64", "n_runs": "Int64", "error": "float64", "within": "boolean"}
+    return pd.DataFrame(rows, columns=LEDGER_COLUMNS).astype(types)
+
+
+def _identity(row: Mapping) -> tuple[str, str, str]:
+    return tuple(row[column] for column in _IDENTITY)
+
+
+def _quoted_identity(number: Mapping) -> tuple[str, str, str] | None:
+    """Identity of the exhibit's number that a number in the text quotes; it has no `condition` there."""
+    exhibit = _QUOTED_EXHIBIT.match(number["note"])
+    if not exhibit:
+        return None
+    parts = parse_key(number["key"])
+    parts.pop("condition", None)
+    return exhibit[1], make_key(**parts), number["metric"]
+
+
+def _ledger_row(number: Mapping, found: Mapping | None, tolerances: Mapping[str, Tolerance]) -> dict:
+    computed = {"value": None, "sd": None, "n_runs": None, "source": ""} if found is None else found
+    value = NO_VALUE if found is not None and pd.isna(found["value"]) else computed["value"]
+    return {
+        "paper": number["exhibit"].partition(".")[0],
+        "exhibit": number["exhibit"],
+        "key": number["key"],
+        "metric": number["metric"],
+        "printed": number["value"] or NO_VALUE,
+        "reproduced": value,
+        "sd": computed["sd"],
+        "n_runs": computed["n_runs"],
+        "source": computed["source"],
+        **within(number["value"], value, number["metric"], tolerances)._asdict(),
+    }

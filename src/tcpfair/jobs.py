@@ -1,0 +1,195 @@
+"""The steps of the workflow as functions: what ``python -m tcpfair <step>`` does for one rule of Snakemake.
+
+Every step writes its output whole or not at all, then its stamp, and leaves a row in ``results/costs.csv``. Heavy
+modules are imported where they are used: a step pays for what it needs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tcpfair import costs
+from tcpfair.config import Config, load_paper
+from tcpfair.errors import InputError
+from tcpfair.paths import Layout
+from tcpfair.plan import LEDGER_TABLES
+from tcpfair.stamps import write_stamp
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A path beside ``path`` to write to; it takes the place of ``path`` when the block succeeds."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.new{path.suffix}")
+    try:
+        yield scratch
+        os.replace(scratch, path)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def part_name(shard: int, shards: int) -> str:
+    """Name of one part as Snakemake's scattergather writes it: ``1-of-2`` is the first."""
+    return f"{shard + 1}-of-{shards}"
+
+
+def parse_part(part: str) -> tuple[int, int]:
+    """``1-of-2`` -> (0, 2)."""
+    number, _, shards = part.partition("-of-")
+    if not (number.isdigit() and shards.isdigit() and 1 <= int(number) <= int(shards)):
+        raise InputError(f"--part {part!r}: write it as 1-of-2")
+    return int(number) - 1, int(shards)
+
+
+def warm_engine(layout: Layout, marker: Path) -> None:
+    """Compile the engine into numba's cache, once, before simulations run side by side."""
+    with costs.measured(layout.costs, layout.source, "compile", "engine"):
+        from tcpfair import backends
+
+        backends.warm()
+    marker.parent.mkdir(parents=True, exist_ok=True)
+    marker.touch()
+
+
+def simulate(
+    layout: Layout, paper: str, experiment: str, part: str, folder: Path, stamp: str, smoke_s: float | None
+) -> str:
+    """Simulate one part of an experiment's runs into ``folder``."""
+    shard, shards = parse_part(part)
+    config = load_paper(layout.paper_config(paper))
+    with costs.measured(layout.costs, layout.source, "simulate", f"{paper}/{experiment} {part}") as cost:
+        from tcpfair import backends, trace
+
+        made = backends.simulate(
+            config, experiment, backend=layout.source, shard=shard, shards=shards, smoke_duration_s=smoke_s
+        )
+        cost.packets = delivered_pkts(made)
+        trace.write(made, folder)
+    write_stamp(folder / trace.MANIFEST, stamp)
+    return f"{len(made.runs)} runs, {cost.packets / 1e6:.1f} M packets in {cost.wall_s:.1f} s"
+
+
+def gather(layout: Layout, paper: str, experiment: str, folders: list[Path], stamp: str) -> str:
+    """Join the parts of a simulation into the experiment's trace."""
+    from tcpfair import backends, trace
+
+    made = backends.merge([trace.read(folder) for folder in folders])
+    folder = layout.trace(paper, experiment)
+    trace.write(made, folder)
+    write_stamp(folder / trace.MANIFEST, stamp)
+    item = f"{paper}/{experiment}"
+    costs.join(layout.costs, layout.source, "simulate", item, tuple(f"{item} {part.name}" for part in folders))
+    return f"{len(made.runs)} runs"
+
+
+def measure(layout: Layout, paper: str, experiment: str, stamp: str) -> str:
+    """Compute the metrics of one experiment from its trace."""
+    config = load_paper(layout.paper_config(paper))
+    output = layout.metrics(paper, experiment)
+    with costs.measured(layout.costs, layout.source, "measure", f"{paper}/{experiment}") as cost:
+        import pandas as pd
+
+        from tcpfair import measures, trace
+
+        weights = config.experiments[experiment].weights
+        of_weights = pd.read_parquet(layout.metrics(paper, weights.experiment)) if weights else None
+        read = trace.read(layout.trace(paper, experiment))
+        metrics = measures.measure(read, config, experiment, of_weights)
+        with whole(output) as scratch:
+            metrics.to_parquet(scratch, index=False)
+    write_stamp(output, stamp)
+    return f"{len(read.runs)} runs in {cost.wall_s:.1f} s"
+
+
+def notebook(layout: Layout, paper: str, only: list[str], stamp: str) -> str:
+    """Run a paper's notebook and make its HTML.
+
+    Raises InputError with the traceback of the cell that failed. Exhibits that fail do not stop a notebook: ``show``
+    records them and `check` reports them.
+    """
+    source = layout.root / "notebooks" / f"{paper}.ipynb"
+    output = layout.results / "notebooks" / f"{paper}.ipynb"
+    page = output.with_suffix(".html")
+    with costs.measured(layout.costs, layout.source, "notebook", paper) as cost:
+        import nbformat
+        import papermill
+        from nbconvert import HTMLExporter
+
+        with whole(output) as scratch:
+            try:
+                papermill.execute_notebook(
+                    source,
+                    scratch,
+                    parameters={"source": layout.source, "only": only},
+                    kernel_name="python3",
+                    cwd=source.parent,
+                    progress_bar=False,
+                )
+            except papermill.PapermillExecutionError as error:
+                raise InputError(f"notebooks/{source.name}: {str(error).strip()}") from None
+            executed = nbformat.read(scratch, as_version=4)
+            forget_run(executed)
+            nbformat.write(executed, scratch)
+        with whole(page) as scratch:
+            scratch.write_text(HTMLExporter().from_notebook_node(executed)[0], encoding="utf-8")
+    write_stamp(output, stamp)
+    return f"{cost.wall_s:.1f} s"
+
+
+def forget_run(executed) -> None:
+    """Remove what differs from run to run in an executed notebook: times, paths and the id of the injected cell."""
+    executed.metadata.pop("papermill", None)
+    for cell in executed.cells:
+        cell.metadata.pop("papermill", None)
+        cell.metadata.pop("execution", None)
+        if "injected-parameters" in cell.metadata.get("tags", []):
+            cell.id = "injected-parameters"
+
+
+def ledger(layout: Layout, stamp: str) -> str:
+    """Write the ledger: printed against reproduced, claims with verdicts, equations."""
+    with costs.measured(layout.costs, layout.source, "ledger", "ledger") as cost:
+        from tcpfair import ledger as writer
+
+        writer.write_ledger(layout, Config(source=layout.source))
+    write_stamp(layout.ledger / f"{LEDGER_TABLES[0]}.csv", stamp)
+    return f"{cost.wall_s:.1f} s"
+
+
+def report(layout: Layout, stamp: str) -> str:
+    """Write the report: one HTML file that opens from disk."""
+    with costs.measured(layout.costs, layout.source, "report", "report") as cost:
+        from tcpfair import report as writer
+
+        output = writer.write_report(layout)
+    write_stamp(output, stamp)
+    return f"{cost.wall_s:.1f} s"
+
+
+def failed_exhibits(layout: Layout) -> list[str]:
+    """``ogura.fig8: reason`` of every exhibit whose drawing failed."""
+    failed = []
+    for path in sorted((layout.results / "exhibits").glob("*/*.json")):
+        record = json.loads(path.read_text())
+        if record["status"] == "failed":
+            failed.append(f"{record['exhibit']}: {record['error']}")
+    return failed
+
+
+def check(layout: Layout, output: Path) -> str:
+    """Fail when an exhibit failed; runs last, when everything that could be built is there."""
+    failed = failed_exhibits(layout)
+    if failed:
+        raise InputError(f"{len(failed)} exhibits failed: {'; '.join(failed)}")
+    output.write_text("every exhibit that was asked for is built\n")
+    return "every exhibit that was asked for is built"
+
+
+def delivered_pkts(trace) -> int:
+    """Data packets that arrived at the receivers, in units of full packets."""
+    per_run = trace.samples.groupby("run_id")["delivered_bytes"].sum()
+    return round(float((per_run / trace.runs.set_index("run_id")["payload_bytes"]).sum()))

@@ -1,0 +1,90 @@
+"""Congestion-window dynamics between losses: epoch lengths, peaks, decrease factors, growth and CUBIC's K.
+
+Events are the columns of one flow in time order: ``t_s``, ``kind`` (loss, rto, recovery_end), ``cwnd_before_pkts``,
+``cwnd_after_pkts``, each of shape (events,). A window series is ``t_s``, ``cwnd_pkts`` of shape (samples,).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+
+import numpy as np
+import numpy.typing as npt
+
+from tcpfair.metrics.series import first_time_s
+
+Floats = npt.NDArray[np.float64]
+
+LOSS_KINDS = ("loss", "rto")
+
+
+def loss_times_s(t_s: npt.ArrayLike, kind: npt.ArrayLike) -> Floats:
+    """Times at which the flow reduced its window, by fast recovery or by timeout."""
+    return np.asarray(t_s, dtype=float)[np.isin(kind, LOSS_KINDS)]
+
+
+def epoch_lengths_s(loss_t_s: npt.ArrayLike) -> Floats:
+    """Lengths of the loss epochs, from each of ``loss_t_s`` (losses,) to the next: shape (losses - 1,)."""
+    return np.diff(np.asarray(loss_t_s, dtype=float))
+
+
+def peaks_pkts(kind: npt.ArrayLike, cwnd_before_pkts: npt.ArrayLike) -> Floats:
+    """Window at each loss or timeout just before the reduction; for CUBIC without fast convergence, its W_max."""
+    return np.asarray(cwnd_before_pkts, dtype=float)[np.isin(kind, LOSS_KINDS)]
+
+
+def decrease_factors(kind: npt.ArrayLike, cwnd_before_pkts: npt.ArrayLike, cwnd_after_pkts: npt.ArrayLike) -> Floats:
+    """Window after over window before each loss. Timeouts are left out: their window restarts from one packet."""
+    loss = np.asarray(kind) == "loss"
+    return np.asarray(cwnd_after_pkts, dtype=float)[loss] / np.asarray(cwnd_before_pkts, dtype=float)[loss]
+
+
+def growth_slope_pkts_per_s(t_s: npt.ArrayLike, cwnd_pkts: npt.ArrayLike, start_s: float, stop_s: float) -> float:
+    """Least-squares slope of the window in [``start_s``, ``stop_s``], which must hold at least two samples."""
+    t_s, cwnd_pkts = np.asarray(t_s, dtype=float), np.asarray(cwnd_pkts, dtype=float)
+    inside = (t_s >= start_s) & (t_s <= stop_s)
+    return float(np.polyfit(t_s[inside], cwnd_pkts[inside], deg=1)[0])
+
+
+def time_between_levels_s(t_s: npt.ArrayLike, cwnd_pkts: npt.ArrayLike, from_pkts: float, to_pkts: float) -> float:
+    """Time from the first sample at or above ``from_pkts`` to the first at or above ``to_pkts``; NaN if not reached.
+
+    Measures t1 and t2 of ogura: from (B - R) RTT_min to the BDP, and from the BDP to BDP + S.
+    """
+    cwnd_pkts = np.asarray(cwnd_pkts)
+    return float(first_time_s(cwnd_pkts >= to_pkts, t_s) - first_time_s(cwnd_pkts >= from_pkts, t_s))
+
+
+def measured_k_s(
+    t_s: npt.ArrayLike, cwnd_pkts: npt.ArrayLike, recovery_end_s: npt.ArrayLike, w_max_pkts: npt.ArrayLike
+) -> Floats:
+    """CUBIC's K as seen: time from the end of each recovery until the window is back at that epoch's W_max.
+
+    ``recovery_end_s`` and ``w_max_pkts`` have shape (epochs,); so has the result, with NaN for an epoch whose next
+    recovery ends first. Compare with K of kozu2014 eq. 2.
+    """
+    t_s, cwnd_pkts = np.asarray(t_s, dtype=float), np.asarray(cwnd_pkts)
+    starts_s = np.asarray(recovery_end_s, dtype=float)
+    stops_s = np.append(starts_s[1:], np.inf)
+    epochs = zip(starts_s, stops_s, np.asarray(w_max_pkts), strict=True)
+    returns_s = [first_time_s((t_s >= a) & (t_s < b) & (cwnd_pkts >= w_max), t_s) for a, b, w_max in epochs]
+    return np.asarray(returns_s, dtype=float) - starts_s
+
+
+def synchronised_loss_share(loss_t_s: Sequence[npt.ArrayLike], window_s: float) -> float:
+    """Mean share of the other flows that also lose within ``window_s`` before or after a loss, over all losses.
+
+    ``loss_t_s`` holds the sorted loss times of each of at least two flows. 1 is global synchronisation; NaN when no
+    flow loses anything.
+    """
+    flows = [np.asarray(t_s, dtype=float) for t_s in loss_t_s]
+    shared = np.concatenate([_has_neighbour(own, other, window_s) for own, other in permutations(flows, 2)])
+    return float(shared.mean()) if shared.size else float("nan")
+
+
+def _has_neighbour(own_s: Floats, other_s: Floats, window_s: float) -> npt.NDArray[np.bool_]:
+    """For each of ``own_s``, whether the sorted ``other_s`` has a time within ``window_s`` of it."""
+    first = np.searchsorted(other_s, own_s - window_s, side="left")
+    last = np.searchsorted(other_s, own_s + window_s, side="right")
+    return last > first

@@ -1,0 +1,74 @@
+"""Measures of time series: crossing times, utilisation, variation, differences and ratios.
+
+The last axis is time. A sample belongs to the interval that ends at its ``t_s``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+# Sample times are multiples of the interval in floating point; no two of them are this close.
+TIME_TOLERANCE_S = 1e-6
+
+
+def window_mask(t_s: npt.ArrayLike, start_s: float, stop_s: float) -> npt.NDArray[np.bool_]:
+    """Samples whose interval lies in [``start_s``, ``stop_s``]; of 1-s samples, 60 to 300 s selects 240.
+
+    ``t_s`` holds the ends of the intervals, shape (samples,), so the sample that ends at ``start_s`` is left out.
+    """
+    t_s = np.asarray(t_s, dtype=float)
+    return (t_s > start_s + TIME_TOLERANCE_S) & (t_s <= stop_s + TIME_TOLERANCE_S)
+
+
+def first_time_s(condition: npt.ArrayLike, t_s: npt.ArrayLike) -> Floats:
+    """Earliest of ``t_s`` (samples,) at which ``condition`` (..., samples) holds; NaN where it never does."""
+    first = np.min(np.where(condition, t_s, np.inf), axis=-1, initial=np.inf)
+    return np.where(np.isfinite(first), first, np.nan)
+
+
+def time_to_fraction_s(x: npt.ArrayLike, t_s: npt.ArrayLike, fraction: float) -> Floats:
+    """Earliest of ``t_s`` (samples,) at which ``x`` (..., samples) reaches ``fraction`` of its own maximum."""
+    x = np.asarray(x, dtype=float)
+    return first_time_s(x >= fraction * x.max(axis=-1, keepdims=True), t_s)
+
+
+def share_of_time(condition: npt.ArrayLike) -> Floats:
+    """Share of the samples, in [0, 1], for which ``condition`` (..., samples) holds."""
+    return np.mean(condition, axis=-1)
+
+
+def utilisation(throughput_mbps: npt.ArrayLike, capacity_mbps: float) -> Floats:
+    """Mean share of ``capacity_mbps`` that all flows of ``throughput_mbps`` (..., flows, samples) use together."""
+    return np.sum(throughput_mbps, axis=-2).mean(axis=-1) / capacity_mbps
+
+
+def coefficient_of_variation(x: npt.ArrayLike, axis: int = -1) -> Floats:
+    """Sample standard deviation over the magnitude of the mean along ``axis``; NaN for fewer than two values."""
+    x = np.asarray(x, dtype=float)
+    if x.shape[axis] < 2:
+        return np.full(x.sum(axis=axis).shape, np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return x.std(axis=axis, ddof=1) / np.abs(x.mean(axis=axis))
+
+
+def mean_abs_difference(a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
+    """Mean over the samples of ``|a - b|``, in the unit of the two curves (..., samples)."""
+    return np.abs(np.subtract(a, b)).mean(axis=-1)
+
+
+def throughput_ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> Floats:
+    """Ratio of two mean throughputs; infinite when only the second is zero, NaN when both are."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.divide(numerator, denominator)
+
+
+def smaller_to_larger_ratio(throughput: npt.ArrayLike) -> Floats:
+    """Smallest over largest mean throughput of ``throughput`` (..., flows): 1 is equal, 0 is starved.
+
+    ha2006 (sec. 4.2) words the ratio as larger over smaller but reads it throughout as this one.
+    """
+    throughput = np.asarray(throughput, dtype=float)
+    return throughput_ratio(throughput.min(axis=-1), throughput.max(axis=-1))

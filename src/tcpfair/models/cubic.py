@@ -1,0 +1,106 @@
+"""CUBIC's window function, its K, and the changes to K that kozu2014 compares for RTT fairness.
+
+T. Kozu, Y. Akiyama, S. Yamaguchi, "Improving RTT Fairness on CUBIC TCP", 2014. ``beta`` is the share of the window
+that a loss takes away (0.2), not the share that stays; C and beta have the paper's values by default.
+
+The paper does not state the unit of RTT in eq. 6, 8 and 9. With milliseconds K shrinks at any RTT above 1 ms, and a
+larger alpha (sec. 5.1) gives the longer RTT more, as the paper says; with seconds the effect of alpha would be the
+reverse. Hence the default of ``rtt_unit_s``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import brentq
+
+from tcpfair.units import BITS_PER_BYTE
+
+Floats = npt.NDArray[np.float64]
+Number = float | Floats
+
+C = 0.4
+BETA = 0.2
+RTT_UNIT_S = 1e-3
+
+
+def window_pkts(t_s: Number, k_s: Number, w_max_pkts: Number, c: Number = C) -> Number:
+    """Window ``t_s`` after a loss (kozu2014 eq. 1; bhatti2009 sec. IV-C). With ``c`` of `scaled_c`: eq. 7."""
+    return c * (t_s - k_s) ** 3 + w_max_pkts
+
+
+def cubic_k_s(w_max_pkts: Number, beta: float = BETA, c: Number = C) -> Number:
+    """K: time from a loss until the window is back at ``w_max_pkts`` (eq. 2)."""
+    return np.cbrt(np.multiply(w_max_pkts, beta) / c)
+
+
+def reno_window_pkts(t_s: Number, rtt_s: Number, w_max_pkts: Number, beta: float = BETA) -> Number:
+    """Window of a Reno flow of equal loss rate, below which CUBIC does not stay (eq. 3, printed without ``t_s``)."""
+    return w_max_pkts * (1 - beta) + 3 * beta / (2 - beta) * t_s / rtt_s
+
+
+def fast_convergence_w_max_pkts(cwnd_pkts: Number, beta: float = BETA) -> Number:
+    """W_max after a loss at ``cwnd_pkts`` below the W_max before it (eq. 4)."""
+    return cwnd_pkts * (2 - beta) / 2
+
+
+# --- K adjusted by the RTT ---------------------------------------------------------------------------------------
+
+
+def proposed_k_s(
+    w_max_pkts: Number, rtt_s: Number, rtt_unit_s: float = RTT_UNIT_S, beta: float = BETA, c: float = C
+) -> Number:
+    """The proposed K: divided by the cube root of the RTT in ``rtt_unit_s`` (eq. 6)."""
+    return cubic_k_s(w_max_pkts, beta, c) / np.cbrt(np.divide(rtt_s, rtt_unit_s))
+
+
+def root_variant_k_s(
+    w_max_pkts: Number,
+    rtt_s: Number,
+    alpha: float,
+    rtt_unit_s: float = RTT_UNIT_S,
+    beta: float = BETA,
+    c: float = C,
+) -> Number:
+    """K divided by the (3 - ``alpha``)-th root of the RTT, 0 < alpha < 3 (unnumbered, sec. 5.1)."""
+    return cubic_k_s(w_max_pkts, beta, c) / np.divide(rtt_s, rtt_unit_s) ** (1 / (3 - alpha))
+
+
+def scaled_c(rtt_s: Number, rtt_unit_s: float = RTT_UNIT_S, c: float = C) -> Number:
+    """C' = C * RTT, with which the proposed K leaves the window after a loss at (1 - beta) W_max (eq. 8)."""
+    return c * np.divide(rtt_s, rtt_unit_s)
+
+
+def existing_k_s(w_max_pkts: Number, x: Number, beta: float = BETA, c: float = C) -> Number:
+    """K of the earlier method: times x(RTT), a hand-tuned decreasing function that only a plot gives (eq. 9)."""
+    return cubic_k_s(w_max_pkts, beta, c) * x
+
+
+# --- Synchronised losses -----------------------------------------------------------------------------------------
+
+
+def synchronised_loss_time_s(k_s: npt.ArrayLike) -> float:
+    """Time from one common loss to the next: when the windows' sum is back where it was (kozu2014 sec. 3.2).
+
+    ``k_s`` has shape (flows,); all flows have the same C, so the sum of (t - K)^3 is then zero.
+    """
+    k_s = np.asarray(k_s, dtype=float)
+    return brentq(lambda t: ((t - k_s) ** 3).sum(), k_s.min(), k_s.max())
+
+
+def next_w_max_pkts(w_max_pkts: npt.ArrayLike, k_s: npt.ArrayLike, c: float = C) -> Floats:
+    """Windows (flows,) at the next common loss, from those at the last one. Flows with a large K lose to the others."""
+    return window_pkts(synchronised_loss_time_s(k_s), np.asarray(k_s), np.asarray(w_max_pkts), c)
+
+
+# --- Window-limited throughput -----------------------------------------------------------------------------------
+
+
+def window_limit_bps(window_bytes: Number, rtt_s: Number) -> Number:
+    """Throughput of one window per RTT, the most a window allows (eq. 10, 11)."""
+    return window_bytes * BITS_PER_BYTE / rtt_s
+
+
+def window_needed_bytes(rate_bps: Number, rtt_s: Number) -> Number:
+    """Window that ``rate_bps`` needs at ``rtt_s`` (eq. 10, 11 solved for it)."""
+    return rate_bps * rtt_s / BITS_PER_BYTE

@@ -1,0 +1,74 @@
+"""What Linux does after a loss, in closed form, to hold against measured traces: Reno's climb back and CUBIC's K.
+
+Sources: Linux 6.18 ``net/ipv4/tcp_cong.c`` (Reno, RFC 5681) and ``net/ipv4/tcp_cubic.c`` (CUBIC, RFC 9438).
+Windows are whole packets, as the kernel keeps them. Left out: the kernel's fixed-point cube root (0.2% off on average),
+its clock ticks, and CUBIC's TCP-friendly region.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+MIN_SSTHRESH_PKTS = 2
+
+# tcp_cubic.c counts in 1/1024: beta = 717, and C = bic_scale * 10 = 410
+SCALE = 1024
+CUBIC_BETA_SCALED = 717
+CUBIC_C = 410 / SCALE  # packets / s^3
+
+
+def additive_increase_time_s(
+    start_pkts: float, end_pkts: float, capacity_pps: float, rtt_min_s: float, increase_pkts: float = 1.0
+) -> float:
+    """Time in s in which a window grows from ``start_pkts`` to ``end_pkts``, gaining ``increase_pkts`` per RTT.
+
+    Exact solution of dW/dt = increase / RTT(W), RTT(W) = max(RTT_min, W/B) with B = ``capacity_pps`` in packets/s.
+    For n Reno flows of one RTT that share the link, W is the sum of their windows and ``increase_pkts`` is n.
+    """
+    pipe_pkts = capacity_pps * rtt_min_s
+    below_pkts = max(min(end_pkts, pipe_pkts) - start_pkts, 0.0)  # RTT is constant: W grows in a straight line
+    above_pkts2 = max(end_pkts**2 - max(start_pkts, pipe_pkts) ** 2, 0.0)  # RTT = W/B: W^2 grows in a straight line
+    return (rtt_min_s * below_pkts + above_pkts2 / (2 * capacity_pps)) / increase_pkts
+
+
+def reno_recovery_time_s(cwnd_at_loss_pkts: float, capacity_pps: float, rtt_min_s: float) -> float:
+    """Time in s that one Reno flow alone needs from W/2 back to W = ``cwnd_at_loss_pkts``."""
+    return additive_increase_time_s(cwnd_at_loss_pkts / 2, cwnd_at_loss_pkts, capacity_pps, rtt_min_s)
+
+
+def reno_ssthresh_pkts(cwnd_pkts: int) -> int:
+    """ssthresh in packets after a loss at ``cwnd_pkts``: half of it (RFC 5681, eq. 4)."""
+    return max(cwnd_pkts // 2, MIN_SSTHRESH_PKTS)
+
+
+def reno_cwnd_at_loss_pkts(ssthresh_pkts: int) -> int:
+    """The smallest window in packets whose loss leaves ``ssthresh_pkts``; the true one may be 1 packet larger."""
+    return 2 * ssthresh_pkts
+
+
+def cubic_ssthresh_pkts(cwnd_pkts: int) -> int:
+    """ssthresh in packets after a loss at ``cwnd_pkts``: 717/1024 of it."""
+    return max(cwnd_pkts * CUBIC_BETA_SCALED // SCALE, MIN_SSTHRESH_PKTS)
+
+
+def cubic_cwnd_at_loss_pkts(ssthresh_pkts: int) -> int:
+    """The smallest window in packets whose loss leaves ``ssthresh_pkts``; the true one may be 1 packet larger."""
+    return math.ceil(ssthresh_pkts * SCALE / CUBIC_BETA_SCALED)
+
+
+def cubic_w_max_pkts(cwnd_at_loss_pkts: int, last_w_max_pkts: int) -> int:
+    """W_max in packets after a loss, with fast convergence (RFC 9438, sec. 4.7).
+
+    A flow that loses below its last W_max aims at (1 + beta)/2 of its window, to leave room for others.
+    ``last_w_max_pkts`` is 0 before the first loss and after a timeout.
+    """
+    if cwnd_at_loss_pkts < last_w_max_pkts:
+        return cwnd_at_loss_pkts * (SCALE + CUBIC_BETA_SCALED) // (2 * SCALE)
+    return cwnd_at_loss_pkts
+
+
+def cubic_k_s(w_max_pkts: float, cwnd_epoch_pkts: float) -> float:
+    """K in s: the time from ``cwnd_epoch_pkts``, where growth begins, back to W_max (RFC 9438, eq. 2); 0 above W_max."""
+    return float(np.cbrt(max(w_max_pkts - cwnd_epoch_pkts, 0.0) / CUBIC_C))

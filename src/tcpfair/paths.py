@@ -1,0 +1,86 @@
+"""Where things stand in a checkout: one place that knows the layout of the repository and of its outputs."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from tcpfair.errors import InputError
+
+SOURCES = ("bundled", "engine", "ns2", "ns3", "testbed", "raw")
+PAPERS = ("ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006")
+
+
+def repository_root() -> Path:
+    """The checkout that holds ``config/`` and ``data/``.
+
+    Looks at ``TCPFAIR_ROOT``, then upwards from the working directory, then upwards from this file, so that notebooks,
+    workflow and tests agree wherever they are started. Raises InputError when none of them is a checkout.
+    """
+    starts = [Path(os.environ["TCPFAIR_ROOT"])] if "TCPFAIR_ROOT" in os.environ else []
+    starts += [Path.cwd(), Path(__file__).resolve().parent]
+    for start in starts:
+        for folder in (start, *start.parents):
+            if (folder / "config" / "config.yaml").is_file() and (folder / "Snakefile").is_file():
+                return folder
+    raise InputError("not inside a tcpfair checkout: no config/config.yaml and Snakefile above the working directory")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Paths of one checkout for one source of traces."""
+
+    root: Path
+    source: str = "bundled"
+
+    def __post_init__(self) -> None:
+        if self.source not in SOURCES:
+            raise InputError(f"source: {self.source!r} is not one of {', '.join(SOURCES)}")
+
+    @property
+    def config(self) -> Path:
+        return self.root / "config"
+
+    @property
+    def data(self) -> Path:
+        return self.root / "data"
+
+    @property
+    def results(self) -> Path:
+        return self.root / "results" / self.source
+
+    @property
+    def ledger(self) -> Path:
+        return self.results / "ledger"
+
+    @property
+    def costs(self) -> Path:
+        """One CSV for every source: time and memory are the only outputs that differ from run to run."""
+        return self.root / "results" / "costs.csv"
+
+    def paper_config(self, paper: str) -> Path:
+        return self.config / "papers" / f"{paper}.yaml"
+
+    def figures(self, paper: str) -> Path:
+        return self.root / "figures" / self.source / paper
+
+    def bundled(self, paper: str, experiment: str) -> Path:
+        return self.data / "bundled" / paper / short_name(experiment)
+
+    def trace(self, paper: str, experiment: str) -> Path:
+        """Folder of the trace that this source uses: shipped for ``bundled``, made under results/ otherwise."""
+        if self.source == "bundled":
+            return self.bundled(paper, experiment)
+        return self.results / "traces" / paper / short_name(experiment)
+
+    def metrics(self, paper: str, experiment: str) -> Path:
+        return self.results / "metrics" / paper / f"{short_name(experiment)}.parquet"
+
+    def expected(self, paper: str) -> Path:
+        return self.data / "expected" / paper
+
+
+def short_name(experiment: str) -> str:
+    """``ogura.exp.loss_sweep`` -> ``loss_sweep`` (folder name below the paper's folder)."""
+    return experiment.rsplit(".", 1)[-1]

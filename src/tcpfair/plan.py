@@ -1,0 +1,238 @@
+"""What one configuration asks for: the steps of the workflow, their outputs and the digests of their inputs."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tcpfair.config import Config, Exhibit, PaperConfig, check_config, load_paper, load_yaml
+from tcpfair.errors import InputError
+from tcpfair.paths import Layout
+from tcpfair.scenario import digest
+from tcpfair.stamps import code_files, file_hashes, is_fresh, measured_slice, simulated_slice, stamp_path
+
+LEDGER_TABLES = ("exhibits", "numbers", "claims", "equations")
+BUILT_SOURCES = ("bundled", "engine")  # the sources that this version can run; config.yaml knows the names of all
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the workflow: its kind, the file that stands for its output, and the digest of its inputs."""
+
+    kind: str
+    item: str
+    output: Path
+    stamp: str
+
+
+class Plan:
+    """Experiments and notebooks that a configuration asks for, and the digest of the inputs of every step.
+
+    ``values`` is the content of ``config/config.yaml`` with the overrides of the command line. Raises InputError
+    with one line when it, or the configuration of a paper, is wrong.
+    """
+
+    def __init__(self, values: dict[str, Any], root: Path, where: str = "config") -> None:
+        self.root = root
+        self.config: Config = check_config(values, where)
+        if self.config.source not in BUILT_SOURCES:
+            raise InputError(
+                f"{where}: source: {self.config.source!r} is not in this version; choose {' or '.join(BUILT_SOURCES)}"
+            )
+        self.layout = Layout(root, self.config.source)
+        wanted = {exhibit_id.split(".", 1)[0] for exhibit_id in self.config.only}
+        names = [paper for paper in self.config.papers if paper in wanted] or self.config.papers
+        self.papers = {name: load_paper(self.layout.paper_config(name)) for name in names}
+        self.only = [find_exhibit(self.papers, exhibit_id) for exhibit_id in self.config.only]
+        self._stamps: dict[tuple[str, ...], str] = {}
+
+    @cached_property
+    def wanted(self) -> list[tuple[str, str]]:
+        """(paper, experiment) of the experiments of all papers, or of the exhibits in ``only`` and their weights."""
+        if not self.only:
+            return [(name, experiment) for name, paper in self.papers.items() for experiment in paper.experiments]
+        return list(dict.fromkeys(pair for paper, exhibit in self.only for pair in needed(paper, exhibit)))
+
+    @cached_property
+    def not_bundled(self) -> list[tuple[str, str]]:
+        """Experiments that source ``bundled`` cannot show, because no trace of them is shipped."""
+        shipped = self.config.source == "bundled"
+        return [pair for pair in self.wanted if shipped and not self.manifest(*pair).is_file()]
+
+    @cached_property
+    def experiments(self) -> list[tuple[str, str]]:
+        """The wanted experiments whose trace is shipped or can be simulated."""
+        return [pair for pair in self.wanted if pair not in self.not_bundled]
+
+    @cached_property
+    def measured(self) -> list[tuple[str, str]]:
+        """The experiments among them that ask for metrics."""
+        return [pair for pair in self.experiments if self.papers[pair[0]].experiments[pair[1]].measures]
+
+    @cached_property
+    def notebooks(self) -> list[str]:
+        """Papers that have a notebook."""
+        return [paper for paper in self.papers if self.notebook_source(paper).is_file()]
+
+    def manifest(self, paper: str, experiment: str) -> Path:
+        """The small file that stands for a trace."""
+        return self.layout.trace(paper, experiment) / "manifest.json"
+
+    def notebook_source(self, paper: str) -> Path:
+        return self.root / "notebooks" / f"{paper}.ipynb"
+
+    def notebook(self, paper: str) -> Path:
+        """The executed notebook."""
+        return self.layout.results / "notebooks" / f"{paper}.ipynb"
+
+    @property
+    def ledger_tables(self) -> list[Path]:
+        return [self.layout.ledger / f"{table}.csv" for table in LEDGER_TABLES]
+
+    @property
+    def report(self) -> Path:
+        return self.layout.results / "report.html"
+
+    @property
+    def compared(self) -> list[Path]:
+        """Printed numbers and the committed baseline: what reproduced numbers are compared with."""
+        return sorted([*self.layout.data.glob("published/*.csv"), *self.layout.data.glob("expected/*/*.csv")])
+
+    def weights(self, paper: str, experiment: str) -> str | None:
+        """The experiment that the NRU weights of this one come from."""
+        weights = self.papers[paper].experiments[experiment].weights
+        return weights.experiment if weights else None
+
+    def weights_table(self, paper: str, experiment: str) -> list[Path]:
+        """The metrics that the weights are taken from, if any."""
+        weights = self.weights(paper, experiment)
+        return [self.layout.metrics(paper, weights)] if weights else []
+
+    def shown(self, paper: str) -> list[Path]:
+        """What the notebook of a paper reads: the metrics of its experiments and their traces."""
+        metrics = [self.layout.metrics(*pair) for pair in self.measured if pair[0] == paper]
+        return metrics + [self.manifest(*pair) for pair in self.experiments if pair[0] == paper]
+
+    def code(self, kind: str) -> list[Path]:
+        """Source files of the layers that a step of this kind runs."""
+        return code_files(self.root, kind)
+
+    def stamp(self, kind: str, *item: str) -> str:
+        """Digest of all that the output of one step depends on; ``item`` is (paper, experiment), (paper) or nothing."""
+        key = (kind, *item)
+        if key not in self._stamps:
+            self._stamps[key] = digest([kind, *getattr(self, f"_inputs_of_{kind}")(*item)])
+        return self._stamps[key]
+
+    def _inputs_of_simulate(self, paper: str, experiment: str) -> Iterator[Any]:
+        yield self.config.source
+        yield simulated_slice(self.papers[paper], experiment)
+        yield self.config.smoke_duration_s if self.config.smoke else None
+        yield file_hashes(self.root, self.code("simulate"))
+
+    def _inputs_of_trace(self, paper: str, experiment: str) -> Iterator[Any]:
+        if self.config.source == "bundled":
+            yield file_hashes(self.root, [self.manifest(paper, experiment)])
+        else:
+            yield self.stamp("simulate", paper, experiment)
+
+    def _inputs_of_measure(self, paper: str, experiment: str) -> Iterator[Any]:
+        yield self.stamp("trace", paper, experiment)
+        yield measured_slice(self.papers[paper], experiment)
+        weights = self.weights(paper, experiment)
+        yield self.stamp("measure", paper, weights) if weights else None
+        yield file_hashes(self.root, self.code("measure"))
+
+    def _inputs_of_notebook(self, paper: str) -> Iterator[Any]:
+        yield sorted(self.config.only)
+        for kind, pairs in (("trace", self.experiments), ("measure", self.measured)):
+            yield [self.stamp(kind, *pair) for pair in pairs if pair[0] == paper]
+        files = [self.notebook_source(paper), self.layout.paper_config(paper), *self.compared]
+        yield file_hashes(self.root, [*files, *self.code("notebook")])
+
+    def _inputs_of_ledger(self) -> Iterator[Any]:
+        yield [self.stamp("notebook", paper) for paper in self.notebooks]
+        yield [self.stamp("measure", *pair) for pair in self.measured]
+        files = [self.layout.paper_config(paper) for paper in self.papers]
+        yield file_hashes(self.root, [*files, *self.compared, *self.code("ledger")])
+
+    def _inputs_of_report(self) -> Iterator[Any]:
+        yield self.stamp("ledger")
+        yield file_hashes(self.root, self.code("report"))
+
+    def steps(self) -> list[Step]:
+        """Every step whose output stays, in the order in which data passes through them."""
+        simulated = [] if self.config.source == "bundled" else self.experiments
+        found = [("simulate", pair, self.manifest(*pair)) for pair in simulated]
+        found += [("measure", pair, self.layout.metrics(*pair)) for pair in self.measured]
+        found += [("notebook", (paper,), self.notebook(paper)) for paper in self.notebooks]
+        found += [("ledger", (), self.ledger_tables[0]), ("report", (), self.report)]
+        return [Step(kind, item[-1] if item else kind, out, self.stamp(kind, *item)) for kind, item, out in found]
+
+    def discard_stale(self, kinds: tuple[str, ...] = ("simulate", "measure", "notebook", "ledger", "report")) -> None:
+        """Remove outputs made from other inputs than the plan's, and notebooks whose figures are gone."""
+        for paper, experiment in self.experiments if self.config.source != "bundled" else []:
+            for shard in self.shards(paper, experiment).glob("*/manifest.json"):
+                if not is_fresh(shard, self.stamp("simulate", paper, experiment)):
+                    shutil.rmtree(shard.parent)
+        for step in self.steps():
+            if step.kind in kinds and not self.is_done(step):
+                step.output.unlink(missing_ok=True)
+                stamp_path(step.output).unlink(missing_ok=True)
+
+    def is_done(self, step: Step) -> bool:
+        """True when the output is there, whole, and made from the inputs that the plan has now."""
+        return is_fresh(step.output, step.stamp) and not (step.kind == "notebook" and self._lost_figures(step.item))
+
+    def _lost_figures(self, paper: str) -> list[str]:
+        """Files that the exhibits of ``paper`` recorded as drawn and that are no longer there."""
+        records = sorted((self.layout.results / "exhibits" / paper).glob("*.json"))
+        files = [name for record in records for name in json.loads(record.read_text())["files"]]
+        return [name for name in files if not (self.root / name).is_file()]
+
+    def shards(self, paper: str, experiment: str) -> Path:
+        """Where the parts of a simulation stand until they are gathered."""
+        return self.layout.results / "shards" / paper / experiment
+
+
+def needed(paper: PaperConfig, exhibit: Exhibit) -> list[tuple[str, str]]:
+    """(paper, experiment) of what one exhibit draws, each after the experiment that its NRU weights come from."""
+    names = []
+    for experiment in exhibit.experiments:
+        weights = paper.experiments[experiment].weights
+        names += [weights.experiment] if weights else []
+        names.append(experiment)
+    return [(paper.paper, name) for name in dict.fromkeys(names)]
+
+
+def canonical(exhibit_id: str) -> str:
+    """One spelling for an exhibit: ``ogura.fig08``, ``ogura.figure8`` and ``ogura.fig8`` are the same."""
+    return re.sub(r"\.(fig|tab)(?:ure|le)?0*(?=\d)", r".\1", exhibit_id.strip().lower())
+
+
+def find_exhibit(papers: dict[str, PaperConfig], exhibit_id: str) -> tuple[PaperConfig, Exhibit]:
+    """The paper and the exhibit of an id as a user writes it; InputError naming the known ids when there is none."""
+    name = exhibit_id.split(".", 1)[0].strip().lower()
+    if name not in papers:
+        raise InputError(f"exhibit {exhibit_id!r}: write PAPER.EXHIBIT with one of the papers {', '.join(papers)}")
+    for exhibit in papers[name].exhibits:
+        if canonical(exhibit.id) == canonical(exhibit_id):
+            return papers[name], exhibit
+    known = ", ".join(exhibit.id for exhibit in papers[name].exhibits)
+    raise InputError(f"exhibit {exhibit_id!r}: not among those of {name}; known are {known}")
+
+
+def load_values(path: Path, overrides: dict[str, Any]) -> dict[str, Any]:
+    """A configuration file with ``overrides`` on top; InputError names an unknown key and the known ones."""
+    values = load_yaml(path)
+    for where, given in ((path.name, values), ("--config", overrides)):
+        for name in given:
+            if name not in Config.model_fields:
+                raise InputError(f"{where}: {name}: unknown; known are {', '.join(Config.model_fields)}")
+    return {**values, **overrides}

@@ -1,0 +1,100 @@
+"""One simulated or measured run: a dumbbell, its flows and what is recorded. Every number is resolved, nothing is a default of a paper."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from tcpfair.errors import InputError
+
+Positive = Annotated[float, Field(gt=0)]
+NonNegative = Annotated[float, Field(ge=0)]
+
+RECORDS = ("samples", "cwnd", "events", "link")
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Flow(_Strict):
+    """One flow of the dumbbell. Sizes of windows are in packets, as in the engine."""
+
+    protocol: str = Field(description="label used by the paper, e.g. NewReno")
+    cc: str = Field(description="name of the congestion-control algorithm in the registry")
+    params: dict[str, float] = Field(default_factory=dict, description="overrides of the algorithm's parameters")
+    rtt_s: Positive = Field(description="two-way propagation delay")
+    start_s: NonNegative = 0.0
+    stop_s: Positive = math.inf
+    size_pkts: Positive = math.inf
+    access_bps: NonNegative = Field(default=0.0, description="rate of the sender's own link; 0 = not limiting")
+    access_queue_pkts: Positive = Field(default=1000, description="packets the sender's interface queue holds")
+    rwnd_pkts: Positive = Field(default=math.inf, description="receiver window")
+    iw_pkts: Positive = 10
+    initial_ssthresh_pkts: Positive = math.inf
+    ack_every: Literal[1, 2] = 1
+    delack_s: NonNegative = 0.04
+    byte_counting: bool = Field(default=False, description="grow per acknowledged packet (RFC 3465), not per ACK")
+    recovery: Literal["sack", "newreno", "reno"] | None = Field(
+        default=None, description="loss recovery; none = the one the algorithm is meant for"
+    )
+    reduction: Literal["immediate", "prr"] = "immediate"
+    rto_min_s: Positive = 0.2
+    role: Literal["foreground", "background"] = "foreground"
+
+
+class Scenario(_Strict):
+    """A dumbbell with one drop-tail bottleneck."""
+
+    capacity_bps: Positive
+    wire_bytes: Positive = Field(description="bytes that a full data packet takes on the bottleneck link")
+    payload_bytes: Positive = Field(description="bytes of application data in a full packet")
+    buffer_pkts: Positive = Field(
+        description="packets that may wait at the bottleneck; fractions come from byte limits"
+    )
+    duration_s: Positive
+    sample_s: Positive
+    flows: tuple[Flow, ...] = Field(min_length=1)
+    loss_rate: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    jitter_s: NonNegative = Field(default=0.0, description="each packet's extra delay is uniform in [0, jitter_s)")
+    record: tuple[Literal["samples", "cwnd", "events", "link"], ...] = ("samples",)
+
+    @model_validator(mode="after")
+    def _payload_fits(self) -> Scenario:
+        if self.payload_bytes > self.wire_bytes:
+            raise ValueError("payload_bytes must not exceed wire_bytes")
+        return self
+
+    @property
+    def digest(self) -> str:
+        """Hash of every field, for manifests."""
+        return digest(self.model_dump(mode="json"))
+
+
+def digest(value: object) -> str:
+    """SHA-256 of the canonical JSON of ``value``."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def one_line(error: ValidationError, where: str) -> InputError:
+    """The first complaint of a pydantic error as one line: where, which field, what would be right."""
+    first = error.errors()[0]
+    field = ".".join(str(part) for part in first["loc"]) or "value"
+    given = first.get("input")
+    shown = f" (got {given!r})" if isinstance(given, (str, int, float, bool)) else ""
+    message = first["msg"].removeprefix("Value error, ")
+    more = f"; and {error.error_count() - 1} more" if error.error_count() > 1 else ""
+    return InputError(f"{where}: {field}: {message}{shown}{more}")
+
+
+def make_scenario(values: dict, where: str = "scenario") -> Scenario:
+    """Validate plain values into a Scenario; raises InputError with one line that names the field."""
+    try:
+        return Scenario.model_validate(values)
+    except ValidationError as error:
+        raise one_line(error, where) from None

@@ -1,0 +1,72 @@
+"""Loss-epoch measures on a hand-made sawtooth."""
+
+import numpy as np
+import pytest
+
+from tcpfair.metrics import epochs
+
+# Two fast recoveries at 10 and 25 s and one timeout at 40 s
+T_S = [10.0, 10.1, 25.0, 25.2, 40.0, 41.0]
+KIND = ["loss", "recovery_end", "loss", "recovery_end", "rto", "recovery_end"]
+BEFORE_PKTS = [100.0, 80.0, 120.0, 60.0, 150.0, 1.0]
+AFTER_PKTS = [80.0, 80.0, 60.0, 60.0, 1.0, 1.0]
+
+
+def test_losses_include_timeouts_but_not_ends_of_recovery():
+    losses_s = epochs.loss_times_s(T_S, KIND)
+    assert losses_s.tolist() == [10.0, 25.0, 40.0]
+    assert epochs.epoch_lengths_s(losses_s).tolist() == [15.0, 15.0]
+    assert epochs.peaks_pkts(KIND, BEFORE_PKTS).tolist() == [100.0, 120.0, 150.0]
+
+
+def test_decrease_factors_leave_out_timeouts():
+    np.testing.assert_allclose(epochs.decrease_factors(KIND, BEFORE_PKTS, AFTER_PKTS), [0.8, 0.5])
+
+
+def test_a_flow_without_events_has_no_epochs():
+    assert epochs.loss_times_s([], []).size == 0
+    assert epochs.epoch_lengths_s([]).size == 0
+    assert epochs.decrease_factors([], [], []).size == 0
+
+
+def test_growth_slope_of_a_line_ignores_what_lies_outside():
+    t_s = np.arange(0.0, 10.0)
+    cwnd_pkts = np.where(t_s < 5, 40 + 25 * t_s, 0.0)
+    assert epochs.growth_slope_pkts_per_s(t_s, cwnd_pkts, 0.0, 4.0) == pytest.approx(25.0)
+
+
+def test_time_between_levels_uses_first_crossings():
+    t_s = np.arange(0.0, 8.0)
+    cwnd_pkts = [10.0, 20.0, 30.0, 15.0, 30.0, 40.0, 20.0, 40.0]
+    assert epochs.time_between_levels_s(t_s, cwnd_pkts, from_pkts=20.0, to_pkts=40.0) == 4.0
+    assert np.isnan(epochs.time_between_levels_s(t_s, cwnd_pkts, from_pkts=20.0, to_pkts=50.0))
+
+
+def test_measured_k_of_a_window_that_returns_once_and_is_cut_short_once():
+    t_s = np.arange(0.0, 12.0)
+    cwnd_pkts = [80.0, 90.0, 98.0, 100.0, 110.0, 88.0, 90.0, 95.0, 76.0, 80.0, 90.0, 96.0]
+    k_s = epochs.measured_k_s(t_s, cwnd_pkts, recovery_end_s=[0.0, 5.0, 8.0], w_max_pkts=[100.0, 96.0, 95.0])
+    np.testing.assert_array_equal(k_s, [3.0, np.nan, 3.0])
+
+
+def test_measured_k_needs_one_w_max_per_recovery():
+    with pytest.raises(ValueError, match="zip"):
+        epochs.measured_k_s([0.0, 1.0], [10.0, 20.0], recovery_end_s=[0.0], w_max_pkts=[10.0, 20.0])
+
+
+def test_synchronised_share_of_two_flows():
+    # 10.0 and 10.2 are shared; 20.0 and 30.0, 35.0 are not
+    flows = [[10.0, 20.0], [10.2, 30.0, 35.0]]
+    assert epochs.synchronised_loss_share(flows, window_s=0.5) == pytest.approx(2 / 5)
+    assert epochs.synchronised_loss_share(flows, window_s=0.1) == 0.0
+    assert epochs.synchronised_loss_share(flows, window_s=100.0) == 1.0
+
+
+def test_synchronised_share_counts_pairs_of_flows():
+    # flows 1 and 2 lose together, flow 3 elsewhere: each loss of 1 and 2 is shared with one of two others
+    assert epochs.synchronised_loss_share([[1.0], [1.0], [5.0]], window_s=0.1) == pytest.approx(1 / 3)
+
+
+def test_synchronised_share_without_losses_is_nan():
+    assert np.isnan(epochs.synchronised_loss_share([[], []], window_s=1.0))
+    assert epochs.synchronised_loss_share([[1.0], []], window_s=1.0) == 0.0

@@ -1,0 +1,76 @@
+"""Measures of time series against values worked out by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from tcpfair.metrics import series
+
+
+def test_window_of_60_to_300_s_holds_240_samples():
+    # 5 runs of 240 s make the 1200 samples of bhatti2009
+    t_s = np.arange(1, 301) * 1.0
+    inside = series.window_mask(t_s, 60.0, 300.0)
+    assert inside.sum() == 240
+    assert t_s[inside][[0, -1]].tolist() == [61.0, 300.0]
+
+
+def test_window_is_not_moved_by_rounded_sample_times():
+    # 3 * 0.1 is a little more than 0.3
+    inside = series.window_mask(np.arange(1, 11) * 0.1, 0.3, 0.6)
+    assert np.flatnonzero(inside).tolist() == [3, 4, 5]
+
+
+def test_first_time_over_leading_axes():
+    condition = np.array([[False, True, True], [False, False, False], [True, False, True]])
+    np.testing.assert_array_equal(series.first_time_s(condition, [1.0, 2.0, 3.0]), [2.0, np.nan, 1.0])
+
+
+def test_first_time_of_no_samples_is_nan():
+    assert np.isnan(series.first_time_s(np.zeros((2, 0), dtype=bool), np.zeros(0))).tolist() == [True, True]
+
+
+def test_time_to_fraction_of_the_peak():
+    x = np.array([[10.0, 50.0, 89.0, 90.0, 100.0], [5.0, 4.0, 3.0, 2.0, 1.0]])
+    np.testing.assert_array_equal(series.time_to_fraction_s(x, np.arange(1.0, 6.0), 0.9), [4.0, 1.0])
+
+
+def test_share_of_time():
+    np.testing.assert_array_equal(series.share_of_time([[True, False, False, False], [True] * 4]), [0.25, 1.0])
+
+
+def test_utilisation_of_two_flows():
+    # 60 + 30, 40 + 50 and 0 + 100 of 100 Mb/s
+    r = np.array([[60.0, 40.0, 0.0], [30.0, 50.0, 100.0]])
+    assert series.utilisation(r, 100.0) == pytest.approx(2.8 / 3)
+
+
+def test_coefficient_of_variation_of_hand_worked_values():
+    # 2, 4, 4, 4, 5, 5, 7, 9: mean 5, squared deviations sum to 32
+    x = np.array([2.0, 4, 4, 4, 5, 5, 7, 9])
+    assert series.coefficient_of_variation(x) == pytest.approx(np.sqrt(32 / 7) / 5)
+    assert series.coefficient_of_variation(-x) == pytest.approx(np.sqrt(32 / 7) / 5)
+    assert np.isnan(series.coefficient_of_variation([3.0]))
+    assert np.isnan(series.coefficient_of_variation(np.ones((2, 1)))).tolist() == [True, True]
+
+
+@given(arrays(float, 6, elements=st.floats(1, 100)), st.floats(0.01, 100))
+def test_coefficient_of_variation_ignores_the_unit(x, unit):
+    scaled = series.coefficient_of_variation(x * unit)
+    assert scaled == pytest.approx(series.coefficient_of_variation(x), abs=1e-12)
+
+
+def test_mean_abs_difference_does_not_cancel():
+    assert series.mean_abs_difference([1.0, 5.0, 3.0], [2.0, 4.0, 3.0]) == pytest.approx(2 / 3)
+
+
+def test_throughput_ratio_of_starved_flows():
+    ratio = series.throughput_ratio([16.0, 5.0, 0.0], [45.0, 0.0, 0.0])
+    np.testing.assert_allclose(ratio, [0.3556, np.inf, np.nan], atol=1e-4)
+
+
+def test_smaller_to_larger_ratio_is_one_when_equal():
+    r = np.array([[50.0, 100.0], [100.0, 50.0], [80.0, 80.0], [0.0, 90.0]])
+    np.testing.assert_allclose(series.smaller_to_larger_ratio(r), [0.5, 0.5, 1.0, 0.0])

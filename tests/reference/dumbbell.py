@@ -1,0 +1,627 @@
+"""Packet-by-packet reference simulator of flows that share one drop-tail bottleneck.
+
+It trades speed for clarity: a heap of events, packets that are objects, a queue that holds them, a receiver
+with its set of out-of-order sequence numbers and a sender with a SACK scoreboard and a retransmission queue.
+
+A packet goes sender -> access link -> bottleneck -> receiver. All of the two-way propagation delay lies
+between the bottleneck and the receiver, and an acknowledgement reaches the sender the moment it is sent.
+Nothing overtakes: the packets of a flow arrive in the order of their transmission. A packet that three later
+ones have passed is therefore certainly lost, and since the retransmission timer runs out only when no
+acknowledgement can come any more, no sequence number ever arrives twice.
+
+Times are in seconds from the start of the simulation, windows and queues in packets.
+"""
+
+import heapq
+import itertools
+import math
+import random
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+BITS_PER_BYTE = 8
+DUPLICATE_THRESHOLD = 3  # later arrivals that prove a loss (RFC 6675, DupThresh)
+INITIAL_RTO_S = 1.0  # before the first RTT sample (RFC 6298, 2.1)
+MAX_BACKOFF = 64
+BUFFER_TOLERANCE = 1e-9  # of a service time: forgives rounding in the waiting time
+
+
+# --- congestion control ------------------------------------------------------------------------------------
+
+
+@dataclass
+class WindowState:
+    """What a congestion control sees and changes."""
+
+    cwnd_pkts: float
+    ssthresh_pkts: float
+    byte_counting: bool
+    srtt_s: float = math.nan
+    rttvar_s: float = math.nan
+    rtt_min_s: float = math.inf
+
+
+class CongestionControl(Protocol):
+    """Growth of the window on an ACK, and the slow-start threshold after a loss."""
+
+    def on_ack(self, state: WindowState, acked: int, acks: int, now: float) -> None:
+        """Raise `state.cwnd_pkts` for `acks` ACKs that cover `acked` packets."""
+
+    def on_loss(self, state: WindowState) -> None:
+        """Set `state.ssthresh_pkts`; the simulator brings the window there."""
+
+
+@dataclass(frozen=True)
+class Aimd:
+    """Slow start, then `increase_pkts` per round trip; a loss leaves `decrease_factor` of the window.
+
+    The defaults are Reno (RFC 5681).
+    """
+
+    increase_pkts: float = 1.0
+    decrease_factor: float = 0.5
+    min_ssthresh_pkts: float = 2.0
+
+    def on_ack(self, state: WindowState, acked: int, acks: int, now: float) -> None:
+        count = acked if state.byte_counting else acks
+        if state.cwnd_pkts < state.ssthresh_pkts:
+            state.cwnd_pkts += count
+        else:
+            state.cwnd_pkts += self.increase_pkts * count / state.cwnd_pkts
+
+    def on_loss(self, state: WindowState) -> None:
+        state.ssthresh_pkts = max(self.decrease_factor * state.cwnd_pkts, self.min_ssthresh_pkts)
+
+
+# --- interface ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FlowSpec:
+    """One flow. `cc` is 'reno', 'ccid2' or a `CongestionControl` of this flow's own.
+
+    'ccid2' stands for Reno's rule, counted in packets, without retransmission (RFC 4341).
+    """
+
+    rtt_s: float  # two-way propagation delay
+    cc: str | CongestionControl = "reno"
+    start_s: float = 0.0
+    stop_s: float = math.inf  # no new data from here on; losses are still repaired
+    size_pkts: float = math.inf
+    access_bps: float = 0.0  # 0: infinitely fast
+    access_queue_pkts: int = 1000
+    rwnd_pkts: float = math.inf
+    iw_pkts: float = 10
+    initial_ssthresh_pkts: float = math.inf
+    ack_every: int = 1
+    delack_s: float = 0.04
+    byte_counting: bool = False
+    recovery: str = "sack"  # or 'newreno', 'reno'
+    reduction: str = "immediate"  # or 'prr'
+    reliable: bool = True
+    rto_min_s: float = 0.2
+
+    def __post_init__(self) -> None:
+        if self.recovery not in ("sack", "newreno", "reno"):
+            raise ValueError(f"recovery is 'sack', 'newreno' or 'reno', not {self.recovery!r}")
+        if self.reduction not in ("immediate", "prr"):
+            raise ValueError(f"reduction is 'immediate' or 'prr', not {self.reduction!r}")
+        if isinstance(self.cc, str) and self.cc not in ("reno", "ccid2"):
+            raise ValueError(f"cc is 'reno', 'ccid2' or an object, not {self.cc!r}")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What happened; every list has one entry per flow."""
+
+    delivered_pkts: list[int]  # in order, handed to the application
+    received_pkts: list[int]  # first arrivals
+    sent: list[int]  # transmissions handed to the access link
+    retransmitted: list[int]
+    drops: list[int]  # lost at the full buffer or after service
+    in_flight: list[int]  # on the way when the simulation ended
+    reductions: list[list[tuple[float, float, float]]]  # (t, cwnd before, cwnd after) without timeouts
+    timeouts: list[list[tuple[float, float, float]]]  # (t, cwnd before, 1)
+    transmissions: list[list[tuple[float, int]]]  # (t, sequence number)
+    sample_times_s: list[float]  # ends of the sampling intervals, common to all flows
+    cwnd_samples_pkts: list[list[float]]
+    delivered_samples_pkts: list[list[int]]  # delivered within each interval
+
+
+def simulate(
+    flows: Sequence[FlowSpec],
+    capacity_bps: float,
+    wire_bytes: float,
+    buffer_pkts: float,
+    duration_s: float,
+    loss_rate: float = 0.0,
+    jitter_s: float = 0.0,
+    seed: int = 1,
+    drop_nth: Collection[tuple[int, int]] = (),
+    sample_s: float = 1.0,
+) -> Result:
+    """Run `flows` over one bottleneck of `capacity_bps` whose buffer holds `buffer_pkts` waiting packets.
+
+    `loss_rate` is the chance that a packet is lost after service, `jitter_s` the largest random addition to
+    the propagation delay. `drop_nth` holds (flow, k): the k-th transmission (from 1) of that flow is lost
+    after service. An event at the very end of a sampling interval, or of the run, belongs to it.
+    """
+    events = EventQueue()
+    service_s = BITS_PER_BYTE * wire_bytes / capacity_bps
+    bottleneck = Bottleneck(events, service_s, buffer_pkts, loss_rate, jitter_s, random.Random(seed))
+    senders = []
+    for i, spec in enumerate(flows):
+        spacing_s = BITS_PER_BYTE * wire_bytes / spec.access_bps if spec.access_bps else 0.0
+        access = AccessLink(events, bottleneck, spacing_s, spec.access_queue_pkts)
+        sender = Sender(events, spec, access, {k for flow, k in drop_nth if flow == i})
+        events.at(spec.start_s, sender.start)
+        senders.append(sender)
+
+    sample_times_s = [k * sample_s for k in range(1, math.floor(duration_s / sample_s + 1e-9) + 1)]
+    cwnds: list[list[float]] = [[] for _ in flows]
+    delivered: list[list[int]] = [[0] for _ in flows]
+    for time_s in sample_times_s:
+        events.run(time_s)
+        for i, sender in enumerate(senders):
+            cwnds[i].append(sender.window.cwnd_pkts)
+            delivered[i].append(sender.receiver.delivered_pkts)
+    events.run(duration_s)
+
+    travelling = [p.sender for p in itertools.chain(bottleneck.waiting, events.pending_packets())]
+    return Result(
+        delivered_pkts=[s.receiver.delivered_pkts for s in senders],
+        received_pkts=[s.receiver.received_pkts for s in senders],
+        sent=[len(s.transmissions) for s in senders],
+        retransmitted=[s.retransmitted for s in senders],
+        drops=[s.drops for s in senders],
+        in_flight=[travelling.count(s) for s in senders],
+        reductions=[s.reductions for s in senders],
+        timeouts=[s.timeouts for s in senders],
+        transmissions=[s.transmissions for s in senders],
+        sample_times_s=sample_times_s,
+        cwnd_samples_pkts=cwnds,
+        delivered_samples_pkts=[[b - a for a, b in itertools.pairwise(totals)] for totals in delivered],
+    )
+
+
+# --- network -----------------------------------------------------------------------------------------------
+
+
+class EventQueue:
+    """Future events; simultaneous ones happen in the order in which they were scheduled."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self._heap: list[tuple[float, int, Callable[..., None], tuple]] = []
+        self._serial = itertools.count()
+
+    def at(self, time_s: float, action: Callable[..., None], *args: object) -> None:
+        heapq.heappush(self._heap, (time_s, next(self._serial), action, args))
+
+    def run(self, until_s: float) -> None:
+        """Let everything up to and including `until_s` happen."""
+        while self._heap and self._heap[0][0] <= until_s:
+            self.now_s, _, action, args = heapq.heappop(self._heap)
+            action(*args)
+
+    def pending_packets(self) -> list["Packet"]:
+        return [arg for _, _, _, args in self._heap for arg in args if isinstance(arg, Packet)]
+
+
+@dataclass(eq=False, slots=True)
+class Packet:
+    """One transmission of a sequence number."""
+
+    sender: "Sender"
+    seq: int
+    order: int  # place among all transmissions of the flow, from 1
+    handed_s: float  # when the sender handed it to the access link
+    is_retransmission: bool
+    is_doomed: bool = False  # will be lost after service
+
+
+class AccessLink:
+    """Spaces a sender's packets by the time that one takes on its own link."""
+
+    def __init__(self, events: EventQueue, bottleneck: "Bottleneck", spacing_s: float, queue_pkts: int):
+        self.events = events
+        self.bottleneck = bottleneck
+        self.spacing_s = spacing_s
+        self.queue_pkts = queue_pkts
+        self.exit_times_s: deque[float] = deque()  # of the packets that still wait
+        self.last_exit_s = -math.inf
+
+    def is_full(self) -> bool:
+        while self.exit_times_s and self.exit_times_s[0] <= self.events.now_s:
+            self.exit_times_s.popleft()
+        return len(self.exit_times_s) >= self.queue_pkts
+
+    def carry(self, packet: Packet) -> None:
+        self.last_exit_s = max(self.events.now_s, self.last_exit_s + self.spacing_s)
+        if self.last_exit_s > self.events.now_s:
+            self.exit_times_s.append(self.last_exit_s)
+            self.events.at(self.last_exit_s, self.bottleneck.enter, packet)
+        else:
+            self.bottleneck.enter(packet)
+
+
+class Bottleneck:
+    """Drop-tail FIFO, followed by random loss and the propagation delay."""
+
+    def __init__(
+        self,
+        events: EventQueue,
+        service_s: float,
+        buffer_pkts: float,
+        loss_rate: float,
+        jitter_s: float,
+        rng: random.Random,
+    ):
+        self.events = events
+        self.service_s = service_s
+        self.buffer_pkts = buffer_pkts
+        self.loss_rate = loss_rate
+        self.jitter_s = jitter_s
+        self.rng = rng
+        self.waiting: deque[Packet] = deque()
+        self.is_busy = False
+        self.departure_s = 0.0  # of the packet in service
+
+    def waiting_time_s(self) -> float:
+        """How long a packet that entered now would wait for its service."""
+        if not self.is_busy:
+            return 0.0
+        return self.departure_s - self.events.now_s + len(self.waiting) * self.service_s
+
+    def enter(self, packet: Packet) -> None:
+        if self.waiting_time_s() > (self.buffer_pkts + BUFFER_TOLERANCE) * self.service_s:
+            packet.sender.drops += 1
+            packet.sender.on_doom()
+            return
+        packet.is_doomed = packet.order in packet.sender.forced_drops or self.rng.random() < self.loss_rate
+        if packet.is_doomed:
+            packet.sender.on_doom()
+        self.waiting.append(packet)
+        if not self.is_busy:
+            self._serve_next()
+
+    def _serve_next(self) -> None:
+        self.is_busy = bool(self.waiting)
+        if self.is_busy:
+            self.departure_s = self.events.now_s + self.service_s
+            self.events.at(self.departure_s, self._depart, self.waiting.popleft())
+
+    def _depart(self, packet: Packet) -> None:
+        if packet.is_doomed:
+            packet.sender.drops += 1
+        else:
+            receiver = packet.sender.receiver
+            arrival_s = self.events.now_s + packet.sender.spec.rtt_s + self.jitter_s * self.rng.random()
+            receiver.last_arrival_s = max(arrival_s, receiver.last_arrival_s)  # jitter must not reorder
+            self.events.at(receiver.last_arrival_s, receiver.arrive, packet)
+        self._serve_next()
+
+
+class Receiver:
+    """Puts packets in order and acknowledges them, some of them late."""
+
+    def __init__(self, events: EventQueue, sender: "Sender"):
+        self.events = events
+        self.sender = sender
+        self.rcv_nxt = 0  # unreliable flows: one more than the newest
+        self.out_of_order: set[int] = set()
+        self.unacked: list[int] = []  # arrived, their ACK is delayed
+        self.acks_sent = 0
+        self.received_pkts = 0
+        self.delivered_pkts = 0
+        self.last_arrival_s = 0.0  # of a packet that is already on its way
+
+    def arrive(self, packet: Packet) -> None:
+        spec = self.sender.spec
+        self.sender.arriving -= 1
+        meets_no_hole = packet.seq == self.rcv_nxt and not self.out_of_order
+        self._accept(packet.seq)
+        self.unacked.append(packet.seq)
+        may_wait = meets_no_hole or not self.sender.is_reliable
+        if not may_wait or len(self.unacked) >= spec.ack_every:
+            self._acknowledge()
+        elif len(self.unacked) == 1:
+            self.events.at(self.events.now_s + spec.delack_s, self._delack_timer, self.acks_sent)
+
+    def _accept(self, seq: int) -> None:
+        assert seq >= self.rcv_nxt and seq not in self.out_of_order, f"packet {seq} arrived twice"
+        self.received_pkts += 1
+        if not self.sender.is_reliable:
+            self.rcv_nxt = seq + 1
+            self.delivered_pkts += 1
+            return
+        self.out_of_order.add(seq)
+        while self.rcv_nxt in self.out_of_order:
+            self.out_of_order.remove(self.rcv_nxt)
+            self.rcv_nxt += 1
+            self.delivered_pkts += 1
+
+    def _delack_timer(self, acks_sent: int) -> None:
+        if acks_sent == self.acks_sent:  # no ACK since the timer was set
+            self._acknowledge()
+
+    def _acknowledge(self) -> None:
+        arrived, self.unacked = self.unacked, []
+        self.acks_sent += 1
+        self.sender.on_ack(self.rcv_nxt, arrived)
+
+
+# --- sender ------------------------------------------------------------------------------------------------
+
+
+class Phase(Enum):
+    OPEN = "no known loss"
+    RECOVERY = "fast recovery"
+    LOSS = "after a timeout"
+
+
+class Sender:
+    """Window, scoreboard, retransmission queue and timer of one flow."""
+
+    def __init__(self, events: EventQueue, spec: FlowSpec, access: AccessLink, forced_drops: set[int]):
+        is_ccid2 = spec.cc == "ccid2"
+        self.events = events
+        self.spec = spec
+        self.access = access
+        self.forced_drops = forced_drops
+        self.receiver = Receiver(events, self)
+        self.cc: CongestionControl = Aimd() if isinstance(spec.cc, str) else spec.cc
+        self.is_reliable = spec.reliable and not is_ccid2
+        self.window = WindowState(
+            cwnd_pkts=float(spec.iw_pkts),
+            ssthresh_pkts=spec.initial_ssthresh_pkts,
+            byte_counting=spec.byte_counting or is_ccid2,
+        )
+
+        # scoreboard
+        self.una = 0
+        self.snd_nxt = 0
+        self.in_flight: dict[int, Packet] = {}  # by seq, in transmission order; unknown losses included
+        self.newest_arrived: list[int] = []  # the highest orders that have arrived
+        self.lost: set[int] = set()  # known to be lost, not arrived since
+        self.retransmit_queue: deque[int] = deque()
+
+        # recovery
+        self.phase = Phase.OPEN
+        self.recover_seq = 0
+        self.has_free_retransmission = False  # one may go out whatever the window says
+        self.is_stuck = False  # a retransmission was lost and only the timer can tell
+        self.recover_fs_pkts = 0  # RFC 6937: RecoverFS, prr_delivered, prr_out
+        self.prr_delivered_pkts = 0
+        self.prr_out_pkts = 0
+        self.last_reduction_order = 0  # CCID2: transmissions before the last reduction
+        self.cwr_seq = 0  # no second local congestion event before this is acknowledged
+
+        # retransmission timer
+        self.arriving = 0  # transmissions that will arrive, as far as is decided
+        self.backoff = 1
+        self.last_activity_s = 0.0  # last ACK or hand-over
+        self.is_timer_set = False
+
+        # record
+        self.transmissions: list[tuple[float, int]] = []
+        self.reductions: list[tuple[float, float, float]] = []
+        self.timeouts: list[tuple[float, float, float]] = []
+        self.retransmitted = 0
+        self.drops = 0
+
+    @property
+    def pipe_pkts(self) -> int:
+        """Packets that count against the window."""
+        if self.phase is Phase.RECOVERY and self.spec.recovery != "sack":
+            return len(self.in_flight) + len(self.retransmit_queue)
+        return len(self.in_flight)
+
+    @property
+    def rto_s(self) -> float:
+        if math.isnan(self.window.srtt_s):
+            return INITIAL_RTO_S
+        return max(self.spec.rto_min_s, self.window.srtt_s + 4 * self.window.rttvar_s)
+
+    def start(self) -> None:
+        self._send()
+
+    # --- an acknowledgement ---
+
+    def on_ack(self, rcv_nxt: int, arrived_seqs: list[int]) -> None:
+        """Handle an ACK that covers the newly arrived `arrived_seqs`."""
+        has_una_advanced = rcv_nxt > self.una
+        self.una = rcv_nxt
+        self.last_activity_s = self.events.now_s
+        arrived = [self.in_flight.pop(seq) for seq in arrived_seqs]
+        self.lost.difference_update(arrived_seqs)
+        self._update_rtt(self.events.now_s - arrived[-1].handed_s)
+        self.backoff = 1
+
+        new_losses = self._detect_losses(arrived)
+        if self.is_reliable:
+            self._update_recovery(has_una_advanced)
+        else:
+            self._update_ccid2(new_losses)
+        if self.phase is not Phase.RECOVERY:
+            if self.window.cwnd_pkts <= self.spec.rwnd_pkts:
+                self.cc.on_ack(self.window, acked=len(arrived), acks=1, now=self.events.now_s)
+        elif self.spec.reduction == "prr":
+            self._reduce_proportionally(len(arrived))
+        self._send()
+        self._set_timer_if_stalled()
+
+    def _update_rtt(self, rtt_s: float) -> None:
+        """RFC 6298, section 2."""
+        window = self.window
+        if math.isnan(window.srtt_s):
+            window.srtt_s, window.rttvar_s = rtt_s, rtt_s / 2
+        else:
+            window.rttvar_s = 0.75 * window.rttvar_s + 0.25 * abs(window.srtt_s - rtt_s)
+            window.srtt_s = 0.875 * window.srtt_s + 0.125 * rtt_s
+        window.rtt_min_s = min(window.rtt_min_s, rtt_s)
+
+    def _detect_losses(self, arrived: list[Packet]) -> list[Packet]:
+        """Find the transmissions that three later ones have passed, and queue them for retransmission."""
+        orders = [*self.newest_arrived, *(packet.order for packet in arrived)]
+        self.newest_arrived = sorted(orders)[-DUPLICATE_THRESHOLD:]
+        if len(self.newest_arrived) < DUPLICATE_THRESHOLD:
+            return []
+        third_newest = self.newest_arrived[0]
+        passed = list(itertools.takewhile(lambda p: p.order < third_newest, self.in_flight.values()))
+        sees_lost_retransmissions = self.spec.recovery == "sack"
+        losses = [p for p in passed if sees_lost_retransmissions or not p.is_retransmission]
+        self.is_stuck = len(losses) < len(passed)
+        for packet in losses:
+            del self.in_flight[packet.seq]
+            if self.is_reliable:
+                self.lost.add(packet.seq)
+                self.retransmit_queue.append(packet.seq)
+        return losses
+
+    def _update_recovery(self, has_una_advanced: bool) -> None:
+        is_complete = self.una >= self.recover_seq
+        ends_recovery = is_complete or (self.spec.recovery == "reno" and has_una_advanced)
+        if self.phase is Phase.RECOVERY and ends_recovery:
+            self.phase = Phase.OPEN
+            self.has_free_retransmission = False
+            self.window.cwnd_pkts = self.window.ssthresh_pkts
+        elif self.phase is Phase.LOSS and is_complete:
+            self.phase = Phase.OPEN
+
+        if self.phase is Phase.OPEN and self.lost:
+            self._enter_recovery()
+        elif self.phase is Phase.RECOVERY and self.spec.recovery == "newreno" and has_una_advanced:
+            self.has_free_retransmission = True  # partial ACK (RFC 6582)
+
+    def _enter_recovery(self) -> None:
+        cwnd_before_pkts = self.window.cwnd_pkts
+        self.cc.on_loss(self.window)
+        self.reductions.append((self.events.now_s, cwnd_before_pkts, self.window.ssthresh_pkts))
+        self.phase = Phase.RECOVERY
+        self.recover_seq = self.snd_nxt
+        self.has_free_retransmission = bool(self.retransmit_queue)
+        if self.spec.reduction == "immediate":
+            self.window.cwnd_pkts = self.window.ssthresh_pkts
+        self.recover_fs_pkts = len(self.in_flight) + len(self.retransmit_queue)
+        self.prr_delivered_pkts = 0
+        self.prr_out_pkts = 0
+
+    def _reduce_proportionally(self, arrived_pkts: int) -> None:
+        """RFC 6937, section 3.1, with the slow-start reduction bound."""
+        ssthresh_pkts = self.window.ssthresh_pkts
+        self.prr_delivered_pkts += arrived_pkts
+        if self.pipe_pkts > ssthresh_pkts:
+            target_pkts = math.ceil(self.prr_delivered_pkts * ssthresh_pkts / self.recover_fs_pkts)
+            quota_pkts = target_pkts - self.prr_out_pkts
+        else:
+            limit_pkts = max(self.prr_delivered_pkts - self.prr_out_pkts, arrived_pkts) + 1
+            quota_pkts = min(ssthresh_pkts - self.pipe_pkts, limit_pkts)
+        self.window.cwnd_pkts = self.pipe_pkts + max(quota_pkts, 0)
+
+    def _update_ccid2(self, new_losses: list[Packet]) -> None:
+        """One reduction per window: only for a packet sent after the last reduction."""
+        self.phase = Phase.OPEN
+        if any(packet.order > self.last_reduction_order for packet in new_losses):
+            self._reduce_at_once()
+
+    def _reduce_at_once(self) -> None:
+        cwnd_before_pkts = self.window.cwnd_pkts
+        self.cc.on_loss(self.window)
+        self.window.cwnd_pkts = self.window.ssthresh_pkts
+        self.reductions.append((self.events.now_s, cwnd_before_pkts, self.window.cwnd_pkts))
+        self.last_reduction_order = len(self.transmissions)
+
+    # --- sending ---
+
+    def _send(self) -> None:
+        while (seq := self._next_seq()) is not None:
+            is_free = seq < self.snd_nxt and self.has_free_retransmission
+            window_pkts = math.floor(min(self.window.cwnd_pkts, self.spec.rwnd_pkts))
+            if not is_free and self.pipe_pkts >= window_pkts:
+                return
+            if self.access.is_full():
+                self._on_local_congestion()
+                return
+            self._hand_over(seq)
+
+    def _next_seq(self) -> int | None:
+        """Retransmissions go first; None when there is nothing to send, or nothing may be sent."""
+        if self.is_stuck:
+            return None
+        one_at_a_time = self.phase is Phase.RECOVERY and self.spec.recovery != "sack"
+        if self.retransmit_queue and (self.has_free_retransmission or not one_at_a_time):
+            return self.retransmit_queue[0]
+        if self.snd_nxt < self.spec.size_pkts and self.events.now_s < self.spec.stop_s:
+            return self.snd_nxt
+        return None
+
+    def _hand_over(self, seq: int) -> None:
+        is_retransmission = seq < self.snd_nxt
+        if is_retransmission:
+            self.retransmit_queue.popleft()
+            self.retransmitted += 1
+            self.has_free_retransmission = False
+        else:
+            self.snd_nxt += 1
+        self.transmissions.append((self.events.now_s, seq))
+        packet = Packet(self, seq, len(self.transmissions), self.events.now_s, is_retransmission)
+        self.in_flight[seq] = packet
+        self.arriving += 1
+        self.prr_out_pkts += 1
+        self.last_activity_s = self.events.now_s
+        self.access.carry(packet)
+
+    def _on_local_congestion(self) -> None:
+        """The access queue is full: reduce once per window, as Linux does (tcp_enter_cwr)."""
+        if self.phase is Phase.OPEN and self.una >= self.cwr_seq:
+            self._reduce_at_once()
+            self.cwr_seq = self.snd_nxt
+
+    # --- retransmission timer ---
+
+    def on_doom(self) -> None:
+        """A transmission will not arrive. The sender does not know; its timer may now be all that is left."""
+        self.arriving -= 1
+        self._set_timer_if_stalled()
+
+    def _is_stalled(self) -> bool:
+        """Whether something is missing while no ACK can come."""
+        is_missing = self.una < self.snd_nxt if self.is_reliable else bool(self.in_flight)
+        return is_missing and self.arriving == 0 and not self.receiver.unacked
+
+    def _deadline_s(self) -> float:
+        return self.last_activity_s + self.rto_s * self.backoff
+
+    def _set_timer_if_stalled(self) -> None:
+        if self._is_stalled() and not self.is_timer_set:
+            self.is_timer_set = True
+            self.events.at(max(self._deadline_s(), self.events.now_s), self._on_timer)
+
+    def _on_timer(self) -> None:
+        self.is_timer_set = False
+        if self._is_stalled():
+            if self.events.now_s >= self._deadline_s():
+                self._on_timeout()
+            self._set_timer_if_stalled()
+
+    def _on_timeout(self) -> None:
+        """RFC 6298, section 5, and RFC 5681, section 3.1."""
+        self.timeouts.append((self.events.now_s, self.window.cwnd_pkts, 1.0))
+        if self.phase is not Phase.LOSS:
+            self.cc.on_loss(self.window)
+        self.window.cwnd_pkts = 1.0
+        self.phase = Phase.LOSS
+        self.backoff = min(2 * self.backoff, MAX_BACKOFF)
+        self.recover_seq = self.snd_nxt
+        if self.is_reliable:
+            self.lost.update(self.in_flight)
+            self.retransmit_queue = deque(sorted(self.lost))
+        self.in_flight.clear()
+        self.has_free_retransmission = False
+        self.is_stuck = False
+        self.last_reduction_order = len(self.transmissions)
+        self._send()

@@ -1,0 +1,75 @@
+# What is read: executed notebooks, the ledger, the report, and last the check that every exhibit was drawn.
+
+
+rule notebook:
+    input:
+        notebook="notebooks/{paper}.ipynb",
+        config="config/papers/{paper}.yaml",
+        data=lambda w: plan.shown(w.paper),
+        compared=plan.compared,
+        code=plan.code("notebook"),
+    output:
+        "results/{source}/notebooks/{paper}.ipynb",
+        "results/{source}/notebooks/{paper}.html",
+    params:
+        stamp=lambda w: plan.stamp("notebook", w.paper),
+        only=plan.config.only,
+    log:
+        "results/{source}/logs/notebook/{paper}.log",
+    conda:
+        "../../envs/environment.yaml"
+    shell:
+        "python -m tcpfair notebook --source {wildcards.source} --paper {wildcards.paper} --stamp {params.stamp}"
+        " --only {params.only} 2>&1 | tee {log}"
+
+
+rule ledger:
+    input:
+        [plan.notebook(paper) for paper in plan.notebooks],
+        [plan.layout.metrics(*pair) for pair in plan.measured],
+        [plan.layout.paper_config(paper) for paper in plan.papers],
+        plan.compared,
+        plan.code("ledger"),
+    output:
+        plan.ledger_tables,
+    params:
+        stamp=plan.stamp("ledger"),
+        source=plan.config.source,
+    log:
+        plan.layout.results / "logs" / "ledger.log",
+    conda:
+        "../../envs/environment.yaml"
+    shell:
+        "python -m tcpfair ledger --source {params.source} --stamp {params.stamp} 2>&1 | tee {log}"
+
+
+rule report:
+    input:
+        plan.ledger_tables,
+        plan.code("report"),
+    output:
+        plan.report,
+    params:
+        stamp=plan.stamp("report"),
+        source=plan.config.source,
+    log:
+        plan.layout.results / "logs" / "report.log",
+    conda:
+        "../../envs/environment.yaml"
+    shell:
+        "python -m tcpfair report --source {params.source} --stamp {params.stamp} 2>&1 | tee {log}"
+
+
+rule check:
+    input:
+        plan.report,
+    output:
+        plan.layout.results / "checked.txt",
+    params:
+        source=plan.config.source,
+    log:
+        plan.layout.results / "logs" / "check.log",
+    conda:
+        "../../envs/environment.yaml"
+    shell:
+        "python -m tcpfair check --source {params.source} --output {output} 2>&1 | tee {log}"
