@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import fcntl
 import os
+import re
 import subprocess
 import sys
 import time
@@ -25,6 +26,12 @@ from tcpfair.stamps import stamp_path
 DEFAULT_CONFIG = "config/config.yaml"
 PROFILE = "workflow/profiles/default"
 MADE = {"simulate": "traces", "measure": "metrics", "notebook": "notebooks", "ledger": "ledger", "report": "report"}
+# Snakemake's lines about itself; the steps' own lines, its count of steps and its errors are shown
+_CHATTER = re.compile(
+    r"Using (workflow specific profile|shell)|Config file|Assuming|Building DAG|Provided cores|Rules claiming|Conda env"
+    r"|Select jobs|Execute \d+ jobs|\[\w{3} \w{3} +\d+ |Finished jobid|Complete log|Elapsed time|Removing temporary"
+    r"|Nothing to be done|Shutting down"
+)
 # what a smoke run shares with the checkout; its results stand in a folder of their own
 _SHARED = ("Snakefile", "config", "data", "envs", "notebooks", "src", "workflow")
 
@@ -110,12 +117,14 @@ def _path_with_this_python() -> str:
 
 def summary(plan: Plan, started_s: float) -> str:
     """What a run that began at ``started_s`` (seconds of the epoch) computed and from which source, and what to open."""
-    made = Counter(step.kind for step in plan.steps() if _made_since(step, started_s))
+    steps = plan.steps()
+    made = Counter(step.kind for step in steps if _made_since(step, started_s))
+    missing = [f"{step.kind} {step.item}" for step in steps if not plan.is_done(step)]
     parts = ", ".join(
         f"{n} {MADE[kind]}" if kind not in ("ledger", "report") else MADE[kind] for kind, n in made.items()
     )
     lines = [
-        f"computed   {parts or 'nothing: everything was up to date'}",
+        f"computed   {parts or ('nothing' if missing else 'nothing: everything was up to date')}",
         f"source     {plan.config.source}{' (smoke: short runs)' if plan.config.smoke else ''}",
         f"time       {time.time() - started_s:.1f} s",
     ]
@@ -126,6 +135,8 @@ def summary(plan: Plan, started_s: float) -> str:
         counts = count(plan.layout.ledger / f"{table}.csv", column)
         if counts:
             lines.append(f"{title:<10} {', '.join(f'{number} {value}' for value, number in counts.most_common())}")
+    if missing:
+        lines.append(f"missing    {', '.join(missing)}; see {os.path.relpath(plan.layout.results / 'logs')}")
     lines += [f"failed     {reason}" for reason in failed_exhibits(plan.layout)]
     if plan.report.is_file():
         lines.append(f"open       {os.path.relpath(plan.report)}")

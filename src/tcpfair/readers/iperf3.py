@@ -116,7 +116,7 @@ class Goodput:
     cc: str
     clock_s: int  # wall clock at the start, whole seconds
     offset_s: float | None  # start of the flow by its title
-    rtt_s: float  # the smallest that the sender noted, NaN when it noted none
+    rtt_s: float  # the smallest that the sender noted, a standing queue included; NaN when it noted none
     interval_s: float
     ends_s: np.ndarray  # (intervals,)
     delivered_bytes: np.ndarray  # (intervals,)

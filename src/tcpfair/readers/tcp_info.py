@@ -5,8 +5,8 @@ bytes_acked; others may stand beside them. Of several sockets the one that got m
 connection, the others are iperf3's control connections.
 
 A poll sees a loss only afterwards, so a loss is dated by the first poll that shows it. The window at the loss is
-worked out from ssthresh, by Linux's own rule, for Reno and CUBIC; the largest polled window can miss the peak of slow
-start by half. An ssthresh that changes without retransmission is no loss: HyStart leaving slow start.
+worked out from ssthresh, by Linux's own rule, for Reno and CUBIC; for others it is the largest polled one, which can
+miss the peak of slow start by half. An ssthresh that changes without retransmission is no loss: HyStart leaving slow start.
 """
 
 from __future__ import annotations

@@ -65,6 +65,8 @@ class Meta(BaseModel):
         for name in ("rtt", "start"):
             if len(getattr(self, name)) < len(self.cc):
                 raise ValueError(f"{name} must have a value for each of the {len(self.cc)} flows in cc")
+        if max(self.start[: len(self.cc)]) >= self.dur:
+            raise ValueError("start must be before dur, the end of the run, for every flow")
         return self
 
     @property
@@ -108,13 +110,13 @@ def read(path: Path) -> Trace:
     goodput = [_goodput(path, flow_id, meta) for flow_id in meta.flow_ids]
     sample_s = iperf3.same_interval_s(goodput, path)
     edges_s = tables.edges(meta.dur, sample_s)
-    samples, events = [], [empty("events")]
+    samples, events = [], []
     for flow_id, flow, start_s in zip(meta.flow_ids, goodput, meta.start, strict=False):
         table = flow.samples(flow_id, edges_s, start_s)
         polls_file = _find(path, f"s{flow_id}.tcp.csv")
         if polls_file is not None:
             polls = tcp_info.read_polls(polls_file)
-            t_s = polls["t"].to_numpy() - meta.t0
+            t_s = _run_time_s(polls, meta, polls_file)
             for column, values in tcp_info.windows(polls).items():
                 table[column] = tables.last_value(edges_s[1:], t_s, values)
             events.append(tcp_info.events(polls, t_s, flow_id))
@@ -131,7 +133,7 @@ def read(path: Path) -> Trace:
         ),
         samples=pd.concat(samples, ignore_index=True),
         link=_link(queue_file, meta, edges_s) if queue_file is not None else empty("link"),
-        events=pd.concat([table for table in events if len(table)] or events[:1], ignore_index=True),
+        events=pd.concat(events, ignore_index=True) if events else empty("events"),
         provenance={
             **tables.provenance(name, BACKEND, {flow.origin for flow in goodput}),
             "kernel": meta.kernel,
@@ -169,6 +171,14 @@ def _goodput(folder: Path, flow_id: int, meta: Meta) -> iperf3.Goodput:
     return flow
 
 
+def _run_time_s(table: pd.DataFrame, meta: Meta, path: Path) -> np.ndarray:
+    """Column t, a wall clock, as time since the start of the run; InputError when it was another run."""
+    t_s = table["t"].to_numpy() - meta.t0
+    if t_s[0] > meta.dur or t_s[-1] < 0:
+        raise InputError(f"{path}: t: outside the run, which lasts {meta.dur:g} s from t0 = {meta.t0:.0f} in {META}")
+    return t_s
+
+
 def _link(path: Path, meta: Meta, edges_s: np.ndarray) -> pd.DataFrame:
     """Counters of the forward bottleneck per sample; samples that the recording does not cover are left out.
 
@@ -176,7 +186,7 @@ def _link(path: Path, meta: Meta, edges_s: np.ndarray) -> pd.DataFrame:
     """
     queue = read_csv(path, QUEUE_COLUMNS)
     check_increasing(queue, "t", ("drops", "bytes"), path)
-    t_s = queue["t"].to_numpy() - meta.t0
+    t_s = _run_time_s(queue, meta, path)
     tolerance_s = 0.1 * (edges_s[1] - edges_s[0])
     edges_s = edges_s[(edges_s >= t_s[0] - tolerance_s) & (edges_s <= t_s[-1] + tolerance_s)]
     return pd.DataFrame(

@@ -15,7 +15,7 @@ import pandas as pd
 from tcpfair.errors import InputError
 
 GZIP_MAGIC = b"\x1f\x8b"
-HEAD_BYTES = 4096
+HEAD_BYTES = 65_536
 
 
 def read_text(path: Path) -> str:
@@ -80,7 +80,9 @@ def read_csv(path: Path, columns: dict[str, tuple[str, float, float]]) -> pd.Dat
     if table.empty:
         raise InputError(f"{path}: no rows; lines with {', '.join(kinds)} must follow the header")
     for name, (kind, least, largest) in columns.items():
-        wrong = table.index[~table[name].between(least, largest)] if kind != "str" else []
+        if kind == "str":
+            continue
+        wrong = table.index[~table[name].between(least, largest)]  # NaN is not between either
         if len(wrong):
             raise InputError(
                 f"{path}: {name}: {table[name][wrong[0]]} in line {wrong[0] + 2} is not between {least:g} and {largest:g}"
