@@ -1,4 +1,4 @@
-"""One simulated or measured run: a dumbbell, its flows and what is recorded. Every number is resolved, nothing is a default of a paper."""
+"""One run: a dumbbell, its flows and what is recorded. Every number is resolved; no default is a paper's parameter."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ class Flow(_Strict):
     size_pkts: Positive = math.inf
     access_bps: NonNegative = Field(default=0.0, description="rate of the sender's own link; 0 = not limiting")
     access_queue_pkts: Positive = Field(default=1000, description="packets the sender's interface queue holds")
+    access_jitter_s: NonNegative = Field(default=0.0, description="hosts' own delay, uniform in [0, access_jitter_s)")
     rwnd_pkts: Positive = Field(default=math.inf, description="receiver window")
     iw_pkts: Positive = 10
     initial_ssthresh_pkts: Positive = math.inf

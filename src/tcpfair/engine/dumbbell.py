@@ -33,16 +33,18 @@ _LOG_SIZE = 4096
 
 
 @jit_inline
-def next_event_s(e, ring):
+def next_event_s(e, ring, access):
     """When something happens to this flow next; what, goes to ``e.next_kind``."""
     t = NEVER
     e.next_kind = IDLE
     if e.head < e.tail:
         t = ring[e.ring_first + (e.head & e.ring_mask)].arrival_s
         e.next_kind = ARRIVAL
-    if e.access_head < e.access_tail and e.access_free_s < t:
-        t = e.access_free_s
-        e.next_kind = EMISSION
+    if e.access_head < e.access_tail:
+        enter_s = access[e.access_first + (e.access_head & e.access_mask)].enter_s
+        if enter_s < t:
+            t = enter_s
+            e.next_kind = EMISSION
     if e.unacked > 0 and e.delack_at_s < t:
         t = e.delack_at_s
         e.next_kind = DELACK
@@ -63,7 +65,7 @@ def handle(link, e, f, p, ring, lost, got, access, log, flow, now):
             return
         acknowledge(link, e, f, p, lost, log, flow, now)
     elif e.next_kind == EMISSION:
-        emit(link, e, ring, lost, access)
+        emit(link, e, ring, lost, access, now)
         if e.access_tail - e.access_head >= e.access_queue - 1:
             send(link, e, f, p, ring, lost, access, log, flow, now)
         return
@@ -144,7 +146,7 @@ def simulate(
         while True:
             link.events += 1
             handle(link, e, f, p, ring, lost, got, access, log, i, now)
-            now = next_event_s(e, ring)
+            now = next_event_s(e, ring, access)
             if now >= limit:
                 break
         keys[i] = now
@@ -189,7 +191,9 @@ def _endpoints(scenario, service_s: float) -> tuple[np.ndarray, dict[str, int]]:
             "ring": _power_of_two(path + 8),
             "lost": _power_of_two(2 * window + 8),
             "got": _power_of_two(min(4 * window + 64, flow.size_pkts + 8)),
-            "access": _power_of_two(min(window, flow.access_queue_pkts) + 8) if flow.access_bps else 8,
+            "access": _power_of_two(flow.access_queue_pkts + flow.access_jitter_s / service_s + 8)
+            if flow.access_bps
+            else 8,
         }
         for name, size in sizes.items():
             e[f"{name}_first"], e[f"{name}_mask"] = used[name], size - 1
@@ -199,7 +203,7 @@ def _endpoints(scenario, service_s: float) -> tuple[np.ndarray, dict[str, int]]:
         e["reduction"] = REDUCTION[flow.reduction]
         e["reliable"] = chosen.reliable
         e["ack_every"], e["byte_counting"] = flow.ack_every, flow.byte_counting
-        for name in ("rtt_s", "delack_s", "rto_min_s", "start_s", "stop_s"):
+        for name in ("rtt_s", "delack_s", "rto_min_s", "start_s", "stop_s", "access_jitter_s"):
             e[name] = getattr(flow, name)
         e["size"] = min(flow.size_pkts, _UNLIMITED)
         e["rwnd"] = min(flow.rwnd_pkts, float(_UNLIMITED))

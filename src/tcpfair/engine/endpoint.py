@@ -8,6 +8,7 @@ import numpy as np
 
 from tcpfair.engine.dispatch import call_on_ack, call_on_loss, call_on_round, call_on_timeout
 from tcpfair.engine.link import enter_bottleneck
+from tcpfair.engine.rng import uniform
 from tcpfair.engine.state import LOSS, NEVER, PRR, RECOVERY_END, RENO, RTO, SACK
 from tcpfair.jit import jit, jit_inline
 
@@ -275,11 +276,14 @@ def send(link, e, f, p, ring, lost, access, log, flow, now):
     """Send what the window allows: retransmissions first, then new data."""
     allowed = budget(e, f)
     one_at_a_time = e.recovery != SACK and e.after_timeout == 0
+    if e.stuck == 1 and e.head >= e.stuck_shown:
+        return  # duplicate ACKs do not restart the timer: let it run out
     while True:
         waiting = e.shown - e.resend
         again = waiting > 0 and (e.resend_now > 0 or (allowed > 0 and not one_at_a_time))
         if not again:
-            if allowed <= 0 or e.snd_nxt >= e.size or now >= e.stop_s or e.snd_nxt - e.rcv_nxt >= e.span:
+            room = e.snd_nxt < e.size and e.snd_nxt - e.rcv_nxt < e.span
+            if allowed <= 0 or not room or now >= e.stop_s:
                 break
         if e.access_tail - e.access_head >= e.access_queue:
             local_congestion(link, e, f, p, log, flow, now)
@@ -300,29 +304,33 @@ def send(link, e, f, p, ring, lost, access, log, flow, now):
 
 @jit_inline
 def hand_over(link, e, ring, lost, access, seq, again, now):
-    """Give a packet to the access link, which spaces packets by its own service time."""
+    """Give a packet to the access link, which spaces packets by its own service time and may add jitter."""
     e.sent += 1
     e.rto_base_s = now
     if e.access_service_s == 0.0:
         enter_bottleneck(link, e, ring, lost, now, seq, now, again)
-    elif e.access_head == e.access_tail and e.access_free_s <= now:
-        e.access_free_s = now + e.access_service_s
+        return
+    enter_s = max(now, e.access_free_s)
+    e.access_free_s = enter_s + e.access_service_s
+    if e.access_jitter_s > 0.0:
+        enter_s = max(enter_s + e.access_jitter_s * uniform(link), e.last_enter_s)  # packets stay in order
+        e.last_enter_s = enter_s
+    if e.access_head == e.access_tail and enter_s <= now:
         enter_bottleneck(link, e, ring, lost, now, seq, now, again)
     else:
         packet = access[e.access_first + (e.access_tail & e.access_mask)]
         packet.seq = seq
         packet.sent_s = now
+        packet.enter_s = enter_s
         packet.again = again
         e.access_tail += 1
 
 
 @jit
-def emit(link, e, ring, lost, access):
-    """The access link is free: its next packet enters the bottleneck."""
-    now = e.access_free_s
+def emit(link, e, ring, lost, access, now):
+    """The first packet on the access link enters the bottleneck."""
     packet = access[e.access_first + (e.access_head & e.access_mask)]
     e.access_head += 1
-    e.access_free_s = now + e.access_service_s
     e.rto_base_s = now
     enter_bottleneck(link, e, ring, lost, now, packet.seq, packet.sent_s, packet.again)
 

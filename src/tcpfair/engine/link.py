@@ -48,6 +48,7 @@ def lose(e, ring, lost, seq, sent_s, again):
         # without SACK nothing but a timeout shows the loss of a retransmission
         e.stuck = 1
         e.stuck_seq = seq
+        e.stuck_shown = e.tail + 3
         return
     packet = lost[e.lost_first + (e.lost_tail & e.lost_mask)]
     packet.seq = seq

@@ -31,8 +31,8 @@ SLOT = np.dtype(
     align=True,
 )
 
-# A lost packet, or one that waits in the access queue.
-PACKET = np.dtype([("sent_s", np.float64), ("seq", np.int64), ("again", np.int64)], align=True)
+# A lost packet, or one that is on its way through the access link.
+PACKET = np.dtype([("sent_s", np.float64), ("enter_s", np.float64), ("seq", np.int64), ("again", np.int64)], align=True)
 
 # The sender and receiver of one flow, apart from what the algorithm sees.
 ENDPOINT = np.dtype(
@@ -70,13 +70,16 @@ ENDPOINT = np.dtype(
         # access queue: access[access_head:access_tail]
         ("access_head", np.int64),
         ("access_tail", np.int64),
-        ("access_free_s", np.float64),
+        ("access_free_s", np.float64),  # when the access link can take the next packet
+        ("access_jitter_s", np.float64),
+        ("last_enter_s", np.float64),
         # losses in order: lost[resend:shown] wait for retransmission, lost[shown:lost_tail] are not detected yet
         ("resend", np.int64),
         ("shown", np.int64),
         ("lost_tail", np.int64),
         ("stuck", np.int64),  # a retransmission that was lost where only a timeout shows it
         ("stuck_seq", np.int64),
+        ("stuck_shown", np.int64),  # ring position that has passed it by three arrivals
         # sequence space, packets
         ("snd_nxt", np.int64),
         ("rcv_nxt", np.int64),

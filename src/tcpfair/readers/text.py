@@ -10,6 +10,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from tcpfair.errors import InputError
@@ -70,13 +71,17 @@ def read_csv(path: Path, columns: dict[str, tuple[str, float, float]]) -> pd.Dat
     bounds, and no rows at all.
     """
     kinds = {name: kind for name, (kind, _, _) in columns.items()}
+    text = io.StringIO(read_text(path))
     try:
-        table = pd.read_csv(io.StringIO(read_text(path)), usecols=list(kinds), dtype=kinds, keep_default_na=False)
-    except InputError:
-        raise
+        with np.errstate(invalid="ignore"):  # infinity as an integer is the smallest one: out of bounds below
+            table = pd.read_csv(text, dtype=kinds, keep_default_na=False, index_col=False)
     except (ValueError, OverflowError) as error:  # pandas' own errors are ValueErrors
         reason = (str(error).splitlines() or ["no CSV"])[0]
         raise InputError(f"{path}: {reason}; give a CSV with numbers in the columns {', '.join(kinds)}") from None
+    missing = [name for name in kinds if name not in table]
+    if missing:
+        raise InputError(f"{path}: {missing[0]}: missing; give a CSV with the columns {', '.join(kinds)}")
+    table = table[list(kinds)]
     if table.empty:
         raise InputError(f"{path}: no rows; lines with {', '.join(kinds)} must follow the header")
     for name, (kind, least, largest) in columns.items():
