@@ -24,4 +24,4 @@ include: "workflow/rules/present.smk"
 rule all:
     default_target: True
     input:
-        plan.layout.results / "checked.txt",
+        plan.outputs,

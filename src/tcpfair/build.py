@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ MADE = {"simulate": "traces", "measure": "metrics", "notebook": "notebooks", "le
 _CHATTER = re.compile(
     r"Using (workflow specific profile|shell)|Config file|Assuming|Building DAG|Provided cores|Rules claiming|Conda env"
     r"|Select jobs|Execute \d+ jobs|\[\w{3} \w{3} +\d+ |Finished jobid|Complete log|Elapsed time|Removing temporary"
-    r"|Nothing to be done|Shutting down"
+    r"|Nothing to be done|Shutting down|\[IPKernelApp\] WARNING \| Kernel is running over TCP"
 )
 # what a smoke run shares with the checkout; its results stand in a folder of their own
 _SHARED = ("Snakefile", "config", "data", "envs", "notebooks", "src", "workflow")
@@ -69,24 +69,29 @@ def smoke_root(root: Path) -> Path:
     return smoke
 
 
-def build(plan: Plan, targets: list[str], snakemake_options: list[str] | None = None) -> int:
-    """Bring ``targets`` (rules or files; none = everything) up to date; returns the exit status of Snakemake."""
+def to_do(plan: Plan) -> list[str]:
+    """One line for each step whose output is missing or was made from other inputs."""
+    return [f"{step.kind:<9} {step.item}" for step in plan.steps() if not plan.is_done(step)]
+
+
+def build(plan: Plan, targets: Sequence[Path] = (), cores: int | None = None) -> int:
+    """Bring ``targets`` (files; none = everything) up to date; returns the exit status of Snakemake."""
     with only_run(plan.root):
         plan.discard_stale(("simulate", "measure") if targets else tuple(MADE))
-        return subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "snakemake",
-                *targets,
-                "--workflow-profile",
-                PROFILE,
-                *_config_arguments(plan.config),
-            ]
-            + (snakemake_options or []),
+        command = [sys.executable, "-m", "snakemake", *(str(path.relative_to(plan.root)) for path in targets)]
+        command += ["--workflow-profile", PROFILE, *(["--cores", str(cores)] if cores else [])]
+        with subprocess.Popen(
+            [*command, *_config_arguments(plan.config)],
             cwd=plan.root,
             env={**os.environ, "TCPFAIR_ROOT": str(plan.root), "PATH": _path_with_this_python()},
-        ).returncode
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ) as process:
+            for line in process.stdout:
+                if line.strip() and not _CHATTER.match(line):
+                    print(line, end="", flush=True)
+        return process.returncode
 
 
 @contextmanager

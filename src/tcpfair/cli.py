@@ -12,11 +12,6 @@ from pathlib import Path
 from tcpfair.errors import InputError
 from tcpfair.paths import SOURCES, Layout, repository_root
 
-MISSING = {
-    "validate": "agreement with ns-2, ns-3 and a kernel",
-    "import": "reading your own traces",
-}
-
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; 0 when it succeeded, 1 on bad input (one line on stderr), 2 on a wrong command line."""
@@ -48,7 +43,9 @@ def parser() -> argparse.ArgumentParser:
     output = _option("--output", type=Path, required=True)
 
     # what ./reproduce calls
-    command("build", _build, "bring everything up to date", config, configfile, _option("options", nargs="*"))
+    dry_run = _option("--dry-run", "-n", action="store_true", help="say what would be done")
+    cores = _option("--cores", type=int, help="processes at a time")
+    command("build", _build, "bring everything up to date", config, configfile, dry_run, cores)
     command("figure", _figure, "build one exhibit", _option("exhibit"), config, configfile)
     command("bundle", _bundle, "re-simulate and rewrite data/bundled", _option("experiment", nargs="?"), config)
     command("accept", _accept, "make today's numbers the baseline in data/expected")
@@ -57,8 +54,6 @@ def parser() -> argparse.ArgumentParser:
     command("clean", _clean, "remove results/ and figures/, but for the gallery")
     command("check-config", _check_config, "validate the configuration", config, configfile)
     command("stamps", _stamps, "remove outputs made from other inputs", config, configfile)
-    for name, what in MISSING.items():
-        command(name, _missing(name), f"{what} (not in this version)", _option("rest", nargs="*"))
 
     # steps of the workflow
     smoke = _option("--smoke-s", type=float, help="cut each run to this many seconds")
@@ -98,7 +93,10 @@ def _build(given: argparse.Namespace) -> int:
 
     started_s = time.time()
     plan = _plan(given)
-    status = build.build(plan, [], given.options)
+    if given.dry_run:
+        print("\n".join(build.to_do(plan)) or "nothing: everything is up to date")
+        return 0
+    status = build.build(plan, cores=given.cores)
     print(build.summary(plan, started_s))
     return 1 if status else 0
 
@@ -110,7 +108,7 @@ def _figure(given: argparse.Namespace) -> int:
     plan = _plan(given)
     paper, exhibit = find_exhibit(plan.papers, given.exhibit)
     wanted = [pair for pair in needed(paper, exhibit) if pair in plan.measured]
-    if wanted and build.build(plan, [str(plan.layout.metrics(*pair).relative_to(plan.root)) for pair in wanted]):
+    if wanted and build.build(plan, [plan.layout.metrics(*pair) for pair in wanted]):
         return 1
     from tcpfair.exhibits import open_paper
 
@@ -123,7 +121,7 @@ def _bundle(given: argparse.Namespace) -> int:
 
     plan = build.load_plan(repository_root(), pairs=["source=engine", *given.config])
     pairs = bundles.chosen(plan, given.experiment)
-    if build.build(plan, [str(plan.manifest(*pair).relative_to(plan.root)) for pair in pairs]):
+    if build.build(plan, [plan.manifest(*pair) for pair in pairs]):
         return 1
     rewritten = bundles.ship(plan, pairs)
     print(f"rewritten  {', '.join(rewritten) or 'nothing: data/bundled has the same bytes'}")
@@ -164,14 +162,6 @@ def _check_config(given: argparse.Namespace) -> None:
 
 def _stamps(given: argparse.Namespace) -> None:
     _plan(given).discard_stale()
-
-
-def _missing(name: str) -> Callable[[argparse.Namespace], int]:
-    def run(given: argparse.Namespace) -> int:
-        print(f"error: {name}: {MISSING[name]} is not in this version", file=sys.stderr)
-        return 2
-
-    return run
 
 
 def _warm_engine(given: argparse.Namespace) -> None:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tcpfair import costs
+from tcpfair.bundles import belongs
 from tcpfair.config import Config, load_paper
 from tcpfair.errors import InputError
 from tcpfair.paths import Layout
@@ -111,6 +112,11 @@ def measure(layout: Layout, paper: str, experiment: str, stamp: str) -> str:
         weights = config.experiments[experiment].weights
         of_weights = pd.read_parquet(layout.metrics(paper, weights.experiment)) if weights else None
         read = trace.read(layout.trace(paper, experiment))
+        if layout.source == "bundled" and not belongs(read.provenance, config, experiment):
+            raise InputError(
+                f"config/papers/{paper}.yaml: experiments.{experiment}: differs from what data/bundled was made from; "
+                f"simulate it (--config source=engine) or ship it anew (./reproduce bundle {paper}/{experiment})"
+            )
         metrics = measures.measure(read, config, experiment, of_weights)
         with whole(output) as scratch:
             metrics.to_parquet(scratch, index=False)
@@ -204,5 +210,7 @@ def check(layout: Layout, output: Path) -> str:
 
 def delivered_pkts(trace) -> int:
     """Data packets that arrived at the receivers, in units of full packets."""
+    if trace.runs.empty:
+        return 0
     per_run = trace.samples.groupby("run_id")["delivered_bytes"].sum()
     return round(float((per_run / trace.runs.set_index("run_id")["payload_bytes"]).sum()))

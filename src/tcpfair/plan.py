@@ -96,13 +96,26 @@ class Plan:
         return [self.layout.ledger / f"{table}.csv" for table in LEDGER_TABLES]
 
     @property
+    def outputs(self) -> list[Path]:
+        """Every file that a finished run leaves; all are asked for by name, so that none stays missing between others."""
+        pages = [self.notebook(paper).with_suffix(".html") for paper in self.notebooks]
+        return [*(step.output for step in self.steps()), *pages, *self.ledger_tables, self.checked]
+
+    @property
+    def checked(self) -> Path:
+        """Written when no exhibit failed."""
+        return self.layout.results / "checked.txt"
+
+    @property
     def report(self) -> Path:
         return self.layout.results / "report.html"
 
     @property
     def compared(self) -> list[Path]:
-        """Printed numbers and the committed baseline: what reproduced numbers are compared with."""
-        return sorted([*self.layout.data.glob("published/*.csv"), *self.layout.data.glob("expected/*/*.csv")])
+        """Printed numbers, tolerances and the committed baseline: what reproduced numbers are compared with."""
+        return sorted(
+            path for kind in ("published/*.csv", "*.yaml", "expected/*/*.csv") for path in self.layout.data.glob(kind)
+        )
 
     def weights(self, paper: str, experiment: str) -> str | None:
         """The experiment that the NRU weights of this one come from."""

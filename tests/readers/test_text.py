@@ -78,8 +78,10 @@ def test_csv_keeps_the_named_columns_with_their_types(packed):
         ("t,n\n1,2.5\n", "give a CSV"),
         ("t,n\n1,\n", "give a CSV"),
         ("t,n\n1,2\n1,2,3\n", "give a CSV"),
-        ("t,n\n1,inf\n", "n: "),
-        ("t,n\n1,2\nnan,2\n", "t: nan in line 3"),
+        ("t,n\n1,2,3\n", "give a CSV"),
+        ("t,n\n1,inf\n", "give a CSV"),
+        ("t,n\n1,2\nnan,2\n", "give a CSV"),
+        ("t,n\n1,2\ninf,2\n", "t: inf in line 3 is not between 0 and 1000"),
         ("t,n\n1,2\n2,-3\n", "n: -3 in line 3 is not between 0 and 250000"),
     ],
 )

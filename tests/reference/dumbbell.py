@@ -142,16 +142,18 @@ def simulate(
     seed: int = 1,
     drop_nth: Collection[tuple[int, int]] = (),
     sample_s: float = 1.0,
+    rng: random.Random | None = None,
 ) -> Result:
     """Run `flows` over one bottleneck of `capacity_bps` whose buffer holds `buffer_pkts` waiting packets.
 
     `loss_rate` is the chance that a packet is lost after service, `jitter_s` the largest random addition to
     the propagation delay. `drop_nth` holds (flow, k): the k-th transmission (from 1) of that flow is lost
-    after service. An event at the very end of a sampling interval, or of the run, belongs to it.
+    after service. `rng` replaces the generator made from `seed`; its random() gives, in the order of entry, one
+    number per packet for the loss (if any) and one for the jitter (if any). An event at the very end of a sampling interval, or of the run, belongs to it.
     """
     events = EventQueue()
     service_s = BITS_PER_BYTE * wire_bytes / capacity_bps
-    bottleneck = Bottleneck(events, service_s, buffer_pkts, loss_rate, jitter_s, random.Random(seed))
+    bottleneck = Bottleneck(events, service_s, buffer_pkts, loss_rate, jitter_s, rng or random.Random(seed))
     senders = []
     for i, spec in enumerate(flows):
         spacing_s = BITS_PER_BYTE * wire_bytes / spec.access_bps if spec.access_bps else 0.0
@@ -281,7 +283,8 @@ class Bottleneck:
             packet.sender.drops += 1
             packet.sender.on_doom()
             return
-        packet.is_doomed = packet.order in packet.sender.forced_drops or self.rng.random() < self.loss_rate
+        is_lost = self.loss_rate > 0 and self.rng.random() < self.loss_rate
+        packet.is_doomed = is_lost or packet.order in packet.sender.forced_drops
         if packet.is_doomed:
             packet.sender.on_doom()
         self.waiting.append(packet)
@@ -555,7 +558,8 @@ class Sender:
         one_at_a_time = self.phase is Phase.RECOVERY and self.spec.recovery != "sack"
         if self.retransmit_queue and (self.has_free_retransmission or not one_at_a_time):
             return self.retransmit_queue[0]
-        if self.snd_nxt < self.spec.size_pkts and self.events.now_s < self.spec.stop_s:
+        fits_receive_window = not self.is_reliable or self.snd_nxt - self.una < self.spec.rwnd_pkts
+        if self.snd_nxt < self.spec.size_pkts and self.events.now_s < self.spec.stop_s and fits_receive_window:
             return self.snd_nxt
         return None
 

@@ -8,12 +8,12 @@ rule measure:
         code=plan.code("measure"),
     output:
         "results/{source}/metrics/{paper}/{experiment}.parquet",
-    params:
-        stamp=lambda w: plan.stamp("measure", w.paper, w.experiment),
     log:
         "results/{source}/logs/measure/{paper}/{experiment}.log",
     conda:
         "../../envs/environment.yaml"
+    params:
+        stamp=lambda w: plan.stamp("measure", w.paper, w.experiment),
     shell:
         "python -m tcpfair measure --source {wildcards.source} --paper {wildcards.paper} --stamp {params.stamp}"
         " --experiment {wildcards.experiment} 2>&1 | tee {log}"

@@ -11,13 +11,13 @@ rule notebook:
     output:
         "results/{source}/notebooks/{paper}.ipynb",
         "results/{source}/notebooks/{paper}.html",
-    params:
-        stamp=lambda w: plan.stamp("notebook", w.paper),
-        only=plan.config.only,
     log:
         "results/{source}/logs/notebook/{paper}.log",
     conda:
         "../../envs/environment.yaml"
+    params:
+        stamp=lambda w: plan.stamp("notebook", w.paper),
+        only=plan.config.only,
     shell:
         "python -m tcpfair notebook --source {wildcards.source} --paper {wildcards.paper} --stamp {params.stamp}"
         " --only {params.only} 2>&1 | tee {log}"
@@ -32,13 +32,13 @@ rule ledger:
         plan.code("ledger"),
     output:
         plan.ledger_tables,
-    params:
-        stamp=plan.stamp("ledger"),
-        source=plan.config.source,
     log:
         plan.layout.results / "logs" / "ledger.log",
     conda:
         "../../envs/environment.yaml"
+    params:
+        stamp=plan.stamp("ledger"),
+        source=plan.config.source,
     shell:
         "python -m tcpfair ledger --source {params.source} --stamp {params.stamp} 2>&1 | tee {log}"
 
@@ -49,13 +49,13 @@ rule report:
         plan.code("report"),
     output:
         plan.report,
-    params:
-        stamp=plan.stamp("report"),
-        source=plan.config.source,
     log:
         plan.layout.results / "logs" / "report.log",
     conda:
         "../../envs/environment.yaml"
+    params:
+        stamp=plan.stamp("report"),
+        source=plan.config.source,
     shell:
         "python -m tcpfair report --source {params.source} --stamp {params.stamp} 2>&1 | tee {log}"
 
@@ -64,12 +64,12 @@ rule check:
     input:
         plan.report,
     output:
-        plan.layout.results / "checked.txt",
-    params:
-        source=plan.config.source,
+        plan.checked,
     log:
         plan.layout.results / "logs" / "check.log",
     conda:
         "../../envs/environment.yaml"
+    params:
+        source=plan.config.source,
     shell:
         "python -m tcpfair check --source {params.source} --output {output} 2>&1 | tee {log}"

@@ -24,13 +24,13 @@ rule simulate:
         warm=ancient("results/{source}/engine.warm"),
     output:
         temp(directory("results/{source}/shards/{paper}/{experiment}/{scatteritem}")),
-    params:
-        stamp=lambda w: plan.stamp("simulate", w.paper, w.experiment),
-        smoke=f"--smoke-s {plan.config.smoke_duration_s}" if plan.config.smoke else "",
     log:
         "results/{source}/logs/simulate/{paper}/{experiment}.{scatteritem}.log",
     conda:
         "../../envs/environment.yaml"
+    params:
+        stamp=lambda w: plan.stamp("simulate", w.paper, w.experiment),
+        smoke=f"--smoke-s {plan.config.smoke_duration_s}" if plan.config.smoke else "",
     shell:
         "python -m tcpfair simulate --source {wildcards.source} --paper {wildcards.paper} --stamp {params.stamp}"
         " --experiment {wildcards.experiment} --part {wildcards.scatteritem} --output {output} {params.smoke}"
@@ -39,16 +39,18 @@ rule simulate:
 
 rule gather:
     input:
-        parts=gather.part("results/{{source}}/shards/{{paper}}/{{experiment}}/{scatteritem}"),
+        parts=gather.part(
+            "results/{{source}}/shards/{{paper}}/{{experiment}}/{scatteritem}"
+        ),
         code=plan.code("simulate"),
     output:
         "results/{source}/traces/{paper}/{experiment}/manifest.json",
-    params:
-        stamp=lambda w: plan.stamp("simulate", w.paper, w.experiment),
     log:
         "results/{source}/logs/gather/{paper}/{experiment}.log",
     conda:
         "../../envs/environment.yaml"
+    params:
+        stamp=lambda w: plan.stamp("simulate", w.paper, w.experiment),
     shell:
         "python -m tcpfair gather --source {wildcards.source} --paper {wildcards.paper} --stamp {params.stamp}"
         " --experiment {wildcards.experiment} {input.parts} 2>&1 | tee {log}"

@@ -30,6 +30,7 @@ from tcpfair.units import service_time_s
 
 _UNLIMITED = 1 << 60
 _LOG_SIZE = 4096
+_RECEIVE_WINDOWS = 16  # receive buffer in largest windows: long recoveries without SACK must not hit it
 
 
 @jit_inline
@@ -66,8 +67,6 @@ def handle(link, e, f, p, ring, lost, got, access, log, flow, now):
         acknowledge(link, e, f, p, lost, log, flow, now)
     elif e.next_kind == EMISSION:
         emit(link, e, ring, lost, access, now)
-        if e.access_tail - e.access_head >= e.access_queue - 1:
-            send(link, e, f, p, ring, lost, access, log, flow, now)
         return
     elif e.next_kind == DELACK:
         acknowledge(link, e, f, p, lost, log, flow, now)
@@ -80,7 +79,7 @@ def handle(link, e, f, p, ring, lost, got, access, log, flow, now):
 def take_samples(k, link, ends, flows, out, link_out, now):
     """State at the end of sample interval k."""
     for i in range(ends.size):
-        out[0, k, i] = ends[i].rcv_nxt
+        out[0, k, i] = ends[i].rcv_nxt if ends[i].reliable == 1 else ends[i].received
         out[1, k, i] = ends[i].received
         out[2, k, i] = flows[i].cwnd
         out[3, k, i] = flows[i].ssthresh
@@ -190,7 +189,7 @@ def _endpoints(scenario, service_s: float) -> tuple[np.ndarray, dict[str, int]]:
         sizes = {
             "ring": _power_of_two(path + 8),
             "lost": _power_of_two(2 * window + 8),
-            "got": _power_of_two(min(4 * window + 64, flow.size_pkts + 8)),
+            "got": _power_of_two(min(_RECEIVE_WINDOWS * window + 64, flow.size_pkts + 8)),
             "access": _power_of_two(flow.access_queue_pkts + flow.access_jitter_s / service_s + 8)
             if flow.access_bps
             else 8,
@@ -207,7 +206,7 @@ def _endpoints(scenario, service_s: float) -> tuple[np.ndarray, dict[str, int]]:
             e[name] = getattr(flow, name)
         e["size"] = min(flow.size_pkts, _UNLIMITED)
         e["rwnd"] = min(flow.rwnd_pkts, float(_UNLIMITED))
-        e["span"] = min(e["rwnd"], sizes["got"] - 1)
+        e["span"] = min(e["rwnd"], sizes["got"] - 1) if chosen.reliable else _UNLIMITED
         e["access_service_s"] = service_time_s(scenario.wire_bytes, flow.access_bps)
         e["access_queue"] = int(flow.access_queue_pkts)
         e["backoff"], e["rto_s"] = 1.0, 1.0

@@ -46,7 +46,7 @@ def receive(e, ring, got):
     e.losses_unshown += slot.losses_shown
     slot.losses_shown = 0
     if e.reliable == 0:
-        e.rcv_nxt = e.received
+        e.rcv_nxt = slot.seq + 1
         return e.unacked >= e.ack_every
     if slot.again == 1:
         e.lost_out -= 1
@@ -88,16 +88,18 @@ def take_rtt_sample(e, f, now):
 
 @jit
 def show_losses(e, lost):
-    """Losses that this ACK reveals. Returns the hand-over time of the newest one (-1: none)."""
-    newest_s = -1.0
+    """Losses that this ACK reveals. Returns the highest sequence number among them (-1: none)."""
+    highest = np.int64(-1)
     for _ in range(e.losses_unshown):
         packet = lost[e.lost_first + (e.shown & e.lost_mask)]
         if packet.again == 0:
             e.lost_out += 1
-        newest_s = max(newest_s, packet.sent_s)
+        elif e.recovery != SACK:
+            e.stuck = 1
+        highest = max(highest, packet.seq)
         e.shown += 1
     e.losses_unshown = 0
-    return newest_s
+    return highest
 
 
 @jit_inline
@@ -106,7 +108,7 @@ def packets_out(e):
 
     Without SACK the sender cannot know that more than one packet is missing: losses that wait count as in flight.
     """
-    pipe = (e.tail - e.head) + (e.access_tail - e.access_head) + (e.lost_tail - e.shown) + e.stuck
+    pipe = (e.tail - e.head) + (e.access_tail - e.access_head) + (e.lost_tail - e.shown)
     if e.recovery != SACK and e.after_timeout == 0:
         pipe += e.shown - e.resend
     return pipe
@@ -121,7 +123,7 @@ def enter_recovery(link, e, f, p, log, flow, now):
     e.reductions += 1
     e.in_recovery = 1
     e.recover_seq = e.snd_nxt
-    e.resend_now = 1
+    e.resend_now = 1 if e.shown > e.resend else 0  # the first retransmission goes out whatever the window says
     if e.reduction == PRR:
         e.prr_delivered = 0
         e.prr_out = 0
@@ -129,6 +131,30 @@ def enter_recovery(link, e, f, p, log, flow, now):
     else:
         f.cwnd = f.ssthresh
     log_event(link, log, flow, LOSS, f, now, before, f.ssthresh)
+
+
+@jit
+def reduce_proportionally(e, f):
+    """Proportional rate reduction with the slow-start reduction bound (RFC 6937, section 3.1)."""
+    e.prr_delivered += np.int64(f.acked)
+    pipe = packets_out(e)
+    if pipe > f.ssthresh:
+        allowed = np.float64(math.ceil(e.prr_delivered * f.ssthresh / e.prr_flight) - e.prr_out)
+    else:
+        bound = max(np.float64(e.prr_delivered - e.prr_out), f.acked) + 1.0
+        allowed = min(f.ssthresh - pipe, bound)
+    f.cwnd = pipe + max(allowed, 0.0)
+
+
+@jit
+def reduce_at_once(link, e, f, p, log, flow, now):
+    """A reduction without a recovery phase."""
+    before = f.cwnd
+    call_on_loss(e.algorithm, f, p)
+    f.cwnd = f.ssthresh
+    e.reduced_seq = e.snd_nxt
+    e.reductions += 1
+    log_event(link, log, flow, LOSS, f, now, before, f.cwnd)
 
 
 @jit
@@ -167,26 +193,23 @@ def acknowledge(link, e, f, p, lost, log, flow, now):
     take_rtt_sample(e, f, now)
     e.rto_base_s = now
     e.backoff = 1.0
-    newest_lost_s = -1.0
+    highest_lost = np.int64(-1)
     if e.losses_unshown > 0:
-        newest_lost_s = show_losses(e, lost)
+        highest_lost = show_losses(e, lost)
     if e.reliable == 1:
         if e.lost_out > 0 or e.in_recovery == 1 or e.after_timeout == 1:
             update_recovery(link, e, f, p, log, flow, now)
         else:
             e.una = e.rcv_nxt
     else:
+        e.una = e.rcv_nxt
         e.resend = e.shown  # nothing is sent again
         # RFC 4341, section 5: one congestion event per window of data
-        if newest_lost_s >= e.reduced_at_s:
-            e.reduced_at_s = now
-            e.reductions += 1
-            before = f.cwnd
-            call_on_loss(e.algorithm, f, p)
-            f.cwnd = f.ssthresh
-            log_event(link, log, flow, LOSS, f, now, before, f.cwnd)
+        if highest_lost >= e.reduced_seq:
+            reduce_at_once(link, e, f, p, log, flow, now)
     if e.in_recovery == 1:
-        e.prr_delivered += np.int64(f.acked)
+        if e.reduction == PRR:
+            reduce_proportionally(e, f)
     elif f.cwnd <= e.rwnd:
         call_on_ack(e.algorithm, f, p)
     if e.newest_sent_s >= e.round_start_s:
@@ -221,19 +244,14 @@ def timeout(link, e, f, p, ring, lost, log, flow, now):
     else:
         e.shown = e.lost_tail
         e.resend = e.shown
-        e.reduced_at_s = now
+        e.reduced_seq = e.snd_nxt
     log_event(link, log, flow, RTO, f, now, before, f.cwnd)
 
 
 @jit
 def collect_losses(e, lost):
     """Everything that is missing, in order of sequence numbers, waits for retransmission."""
-    if e.stuck == 1:
-        packet = lost[e.lost_first + (e.lost_tail & e.lost_mask)]
-        packet.seq = e.stuck_seq
-        packet.again = 1
-        e.lost_tail += 1
-        e.stuck = 0
+    e.stuck = 0
     for i in range(e.shown, e.lost_tail):
         if lost[e.lost_first + (i & e.lost_mask)].again == 0:
             e.lost_out += 1
@@ -255,34 +273,17 @@ def collect_losses(e, lost):
 
 
 @jit_inline
-def budget(e, f):
-    """How many packets the window lets out now."""
-    pipe = packets_out(e)
-    if e.in_recovery == 1 and e.reduction == PRR:
-        # RFC 6937, section 3.1, with the slow-start reduction bound
-        if pipe > f.ssthresh:
-            allowed = math.ceil(e.prr_delivered * f.ssthresh / e.prr_flight) - e.prr_out
-        else:
-            bound = max(np.float64(e.prr_delivered - e.prr_out), f.acked) + 1.0
-            allowed = min(f.ssthresh - pipe, bound)
-        allowed = max(np.int64(allowed), 0)
-        f.cwnd = np.float64(pipe + allowed)
-        return allowed
-    return np.int64(min(f.cwnd, e.rwnd)) - pipe
-
-
-@jit_inline
 def send(link, e, f, p, ring, lost, access, log, flow, now):
     """Send what the window allows: retransmissions first, then new data."""
-    allowed = budget(e, f)
+    allowed = np.int64(min(f.cwnd, e.rwnd)) - packets_out(e)
     one_at_a_time = e.recovery != SACK and e.after_timeout == 0
-    if e.stuck == 1 and e.head >= e.stuck_shown:
-        return  # duplicate ACKs do not restart the timer: let it run out
+    if e.stuck == 1:
+        return  # duplicate ACKs would not restart the timer: let it run out
     while True:
         waiting = e.shown - e.resend
         again = waiting > 0 and (e.resend_now > 0 or (allowed > 0 and not one_at_a_time))
         if not again:
-            room = e.snd_nxt < e.size and e.snd_nxt - e.rcv_nxt < e.span
+            room = e.snd_nxt < e.size and e.snd_nxt - e.una < e.span
             if allowed <= 0 or not room or now >= e.stop_s:
                 break
         if e.access_tail - e.access_head >= e.access_queue:
@@ -340,9 +341,5 @@ def local_congestion(link, e, f, p, log, flow, now):
     """The interface queue is full: a reduction without a loss, once per window (Linux tcp_enter_cwr)."""
     if e.in_recovery == 1 or e.after_timeout == 1 or e.una < e.local_congestion_seq:
         return
-    before = f.cwnd
-    call_on_loss(e.algorithm, f, p)
-    f.cwnd = f.ssthresh
     e.local_congestion_seq = e.snd_nxt
-    e.reductions += 1
-    log_event(link, log, flow, LOSS, f, now, before, f.cwnd)
+    reduce_at_once(link, e, f, p, log, flow, now)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tcpfair.engine.rng import packets_to_loss, uniform
-from tcpfair.engine.state import SACK
 from tcpfair.jit import jit, jit_inline
 
 
@@ -44,12 +43,6 @@ def enter_bottleneck(link, e, ring, lost, now, seq, sent_s, again):
 @jit
 def lose(e, ring, lost, seq, sent_s, again):
     """Note a lost packet. The third packet to arrive after it will show the loss (RFC 6675, DupThresh = 3)."""
-    if again == 1 and e.recovery != SACK and e.after_timeout == 0:
-        # without SACK nothing but a timeout shows the loss of a retransmission
-        e.stuck = 1
-        e.stuck_seq = seq
-        e.stuck_shown = e.tail + 3
-        return
     packet = lost[e.lost_first + (e.lost_tail & e.lost_mask)]
     packet.seq = seq
     packet.sent_s = sent_s

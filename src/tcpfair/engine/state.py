@@ -51,7 +51,7 @@ ENDPOINT = np.dtype(
         ("stop_s", np.float64),
         ("size", np.int64),  # packets to deliver
         ("rwnd", np.float64),
-        ("span", np.int64),  # receive buffer: snd_nxt may lead rcv_nxt by at most this
+        ("span", np.int64),  # receive window: snd_nxt may lead una by at most this
         ("access_service_s", np.float64),
         ("access_queue", np.int64),
         # places in the shared arrays: first element and (power of two) - 1
@@ -77,9 +77,7 @@ ENDPOINT = np.dtype(
         ("resend", np.int64),
         ("shown", np.int64),
         ("lost_tail", np.int64),
-        ("stuck", np.int64),  # a retransmission that was lost where only a timeout shows it
-        ("stuck_seq", np.int64),
-        ("stuck_shown", np.int64),  # ring position that has passed it by three arrivals
+        ("stuck", np.int64),  # 1: without SACK a retransmission was lost; only a timeout repairs that
         # sequence space, packets
         ("snd_nxt", np.int64),
         ("rcv_nxt", np.int64),
@@ -98,7 +96,7 @@ ENDPOINT = np.dtype(
         ("recover_seq", np.int64),
         ("local_congestion_seq", np.int64),
         ("resend_now", np.int64),  # retransmissions that may go out whatever the window says
-        ("reduced_at_s", np.float64),
+        ("reduced_seq", np.int64),  # first packet sent after the last reduction (flows without retransmission)
         ("prr_delivered", np.int64),
         ("prr_out", np.int64),
         ("prr_flight", np.int64),

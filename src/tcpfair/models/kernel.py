@@ -1,6 +1,6 @@
 """What Linux does after a loss, in closed form, to hold against measured traces: Reno's climb back and CUBIC's K.
 
-Sources: Linux 6.18 ``net/ipv4/tcp_cong.c`` (Reno, RFC 5681) and ``net/ipv4/tcp_cubic.c`` (CUBIC, RFC 9438).
+Sources: Linux ``net/ipv4/tcp_cong.c`` (Reno, RFC 5681) and ``net/ipv4/tcp_cubic.c`` (CUBIC, RFC 9438), defaults.
 Windows are whole packets, as the kernel keeps them. Left out: the kernel's fixed-point cube root (0.2% off on average),
 its clock ticks, and CUBIC's TCP-friendly region.
 """

@@ -172,7 +172,7 @@ def read_report(path: Path) -> Goodput:
     """
     report = _parse(path)
     spans, origin = _spans(report, path)
-    spans = [span for span in spans if span.end > span.start]
+    spans = [span for span in spans if span.end != span.start]  # iperf3 may end with an empty one
     interval_s = _check_spans(spans, report.start.test_start.duration, f"{path}: {origin}")
     title = TITLE.fullmatch(report.title)
     rtt_us = [stream.sender.min_rtt for stream in report.end.streams if stream.sender.min_rtt is not None]
@@ -263,12 +263,13 @@ def _check_spans(spans: Sequence[_Span], duration_s: float, where: str) -> float
     """Intervals must follow each other, be equally long up to the last and cover the test; returns their length in s."""
     if not spans:
         raise InputError(f"{where}: no interval of any length; repeat the test with iperf3 --interval 1")
-    lengths_s = np.array([span.end - span.start for span in spans])
+    starts_s, ends_s = np.array([(span.start, span.end) for span in spans]).T
+    lengths_s = ends_s - starts_s
     interval_s = round(float(np.median(lengths_s)), 2)
     if interval_s < MIN_INTERVAL_S:
         raise InputError(f"{where}: intervals last {interval_s} s; iperf3 --interval must be at least {MIN_INTERVAL_S}")
-    gaps_s = np.array([span.start for span in spans]) - np.array([0.0] + [span.end for span in spans[:-1]])
-    odd = np.abs(gaps_s) > 0.1 * interval_s
+    previous_ends_s = np.concatenate([[0.0], ends_s[:-1]])
+    odd = (np.abs(starts_s - previous_ends_s) > 0.1 * interval_s) | (ends_s <= previous_ends_s)
     odd[:-1] |= np.abs(lengths_s[:-1] - interval_s) > 0.5 * interval_s
     odd[-1] |= lengths_s[-1] > 1.5 * interval_s
     if odd.any():

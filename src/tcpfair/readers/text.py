@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import warnings
 import zlib
 from collections.abc import Collection
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.errors import ParserWarning
 
 from tcpfair.errors import InputError
 
@@ -73,9 +75,10 @@ def read_csv(path: Path, columns: dict[str, tuple[str, float, float]]) -> pd.Dat
     kinds = {name: kind for name, (kind, _, _) in columns.items()}
     text = io.StringIO(read_text(path))
     try:
-        with np.errstate(invalid="ignore"):  # infinity as an integer is the smallest one: out of bounds below
+        # an infinite integer becomes the smallest one, out of bounds below; rows longer than the header are an error
+        with np.errstate(invalid="ignore"), warnings.catch_warnings(action="error", category=ParserWarning):
             table = pd.read_csv(text, dtype=kinds, keep_default_na=False, index_col=False)
-    except (ValueError, OverflowError) as error:  # pandas' own errors are ValueErrors
+    except (ValueError, OverflowError, ParserWarning) as error:
         reason = (str(error).splitlines() or ["no CSV"])[0]
         raise InputError(f"{path}: {reason}; give a CSV with numbers in the columns {', '.join(kinds)}") from None
     missing = [name for name in kinds if name not in table]

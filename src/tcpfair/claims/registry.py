@@ -1,0 +1,172 @@
+"""Verdicts: every claim of the five papers against the results of one source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import pandas as pd
+import yaml
+from pydantic import ValidationError
+
+from tcpfair import trace
+from tcpfair.claims.evidence import Claim, Evidence, Finding, text_of
+from tcpfair.config import PaperConfig, load_yaml
+from tcpfair.errors import InputError
+from tcpfair.paths import PAPERS, Layout
+from tcpfair.scenario import one_line
+from tcpfair.trace import Trace
+
+VERDICTS = (
+    "reproduced",
+    "partly",
+    "not reproduced",
+    "contradicted in print",
+    "not testable",
+    "pending",
+    "failed",
+)
+# share of the replicates in which a claim must hold to be reproduced, and below which it is not even partly
+REPRODUCED_SHARE = 0.9
+PARTLY_SHARE = 0.1
+
+ClaimFunction = Callable[[Evidence], Finding]
+
+
+def load_claims(path: Path) -> list[Claim]:
+    """The claims of one ``data/claims/<paper>.yaml``. Raises InputError with one line naming file, claim and field."""
+    try:
+        entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except yaml.YAMLError as error:
+        raise InputError(f"{path}: not valid YAML ({getattr(error, 'problem', error)})") from None
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise InputError(f"{path}: must be a list of claims")
+    claims = []
+    for number, entry in enumerate(entries, 1):
+        try:
+            claims.append(Claim.model_validate(entry))
+        except ValidationError as error:
+            raise one_line(error, f"{path}: {entry.get('id', f'claim {number}')}") from None
+    return claims
+
+
+def claim_function(claim: Claim) -> ClaimFunction | None:
+    """The function of a claim; None when it is not written."""
+    name = f"tcpfair.claims.{claim.paper}"
+    return getattr(import_module(name), claim.function_name, None) if find_spec(name) else None
+
+
+def evaluate(layout: Layout, papers: Mapping[str, PaperConfig]) -> pd.DataFrame:
+    """Verdict and evidence of every claim of the five papers, with the results of ``layout.source``.
+
+    Columns id, paper, verdict (one of `VERDICTS`), evidence (one line), source. A claim whose function raises, for
+    example because a trace is missing, is ``failed`` with the message as its evidence, and the others go on.
+    """
+    untestable = load_yaml(layout.data / "claims" / "not_testable.yaml")
+    rows = []
+    for paper in PAPERS:
+        loaders = (_metrics_loader(layout, paper), _trace_loader(layout, paper))
+        for claim in load_claims(layout.data / "claims" / f"{paper}.yaml"):
+            verdict, evidence = (
+                ("not testable", untestable[claim.id])
+                if claim.id in untestable
+                else decide(claim, papers.get(paper), *loaders)
+            )
+            rows.append((claim.id, paper, verdict, evidence, layout.source))
+    return pd.DataFrame(rows, columns=["id", "paper", "verdict", "evidence", "source"])
+
+
+def decide(
+    claim: Claim,
+    config: PaperConfig | None,
+    load_metrics: Callable[[str], pd.DataFrame],
+    load_trace: Callable[[str], Trace],
+    function: ClaimFunction | None = None,
+) -> tuple[str, str]:
+    """Verdict on one claim and the evidence for it; ``config`` is None for a paper that is not configured."""
+    not_built = _not_built(claim, config)
+    if not_built:
+        return "pending", not_built
+    evidence = Evidence(claim, config, load_metrics, load_trace)
+    try:
+        function = function or claim_function(claim)
+        if function is None:
+            raise InputError(f"tcpfair.claims.{claim.paper} has no function {claim.function_name}")
+        finding = function(evidence)
+        decided = finding.decided()
+        if decided.empty:
+            raise InputError(f"no replicate decides: {_numbers(finding)}")
+        of_means = _of_means(function, evidence) if len(decided) > 1 else ""
+    except Exception as error:  # one claim must not stop the others
+        return "failed", " ".join(f"{type(error).__name__}: {error}".split())
+    return _verdict(claim, decided), _line(claim, finding, decided, of_means, evidence.runs)
+
+
+def _not_built(claim: Claim, config: PaperConfig | None) -> str:
+    """What is missing in the configuration before the claim can be decided; empty when nothing is."""
+    if config is None:
+        return f"no experiments of {claim.paper} are configured"
+    missing = [name for name in claim.experiments if name not in config.experiments]
+    return f"not in config/papers/{claim.paper}.yaml: experiment {', '.join(missing)}" if missing else ""
+
+
+def _of_means(function: ClaimFunction, evidence: Evidence) -> str:
+    """Whether the claim holds for the means over the replicates, which are what a paper prints."""
+    averaged = Evidence(evidence.claim, evidence.config, evidence.load_metrics, evidence.load_trace, averaged=True)
+    decided = function(averaged).decided()
+    if len(decided) != 1:
+        return ""
+    return (
+        "; for the means over replicates it holds" if decided.all() else "; for the means over replicates it does not"
+    )
+
+
+def _verdict(claim: Claim, decided: pd.Series) -> str:
+    if claim.in_print is False:
+        return "contradicted in print"
+    share = decided.mean()
+    return "reproduced" if share >= REPRODUCED_SHARE else "partly" if share >= PARTLY_SHARE else "not reproduced"
+
+
+def _line(claim: Claim, finding: Finding, decided: pd.Series, of_means: str, runs: Mapping[str, int]) -> str:
+    """Evidence as one line: exhibit, outcome, deciding numbers, runs; what the print says where that decides."""
+    if len(decided) == 1:
+        outcome = "holds" if decided.all() else "does not hold"
+    else:
+        outcome = f"holds in {decided.sum()} of {len(decided)} replicates{of_means}"
+    shown = f"{', '.join(claim.exhibits)}: " if claim.exhibits else ""
+    made_of = ", ".join(f"{name} ({count} runs)" for name, count in runs.items()) or "closed form"
+    printed = f" In print: {claim.print_note}." if claim.in_print is False else ""
+    return f"{shown}{outcome}. {_numbers(finding)}. From {made_of}.{printed}"
+
+
+def _numbers(finding: Finding) -> str:
+    return "; ".join(f"{label} {text_of(value)}" for label, value in finding.numbers.items())
+
+
+def _metrics_loader(layout: Layout, paper: str) -> Callable[[str], pd.DataFrame]:
+    """Metrics by experiment, each read once. Raises InputError when a file is missing."""
+
+    @cache
+    def load(experiment: str) -> pd.DataFrame:
+        path = layout.metrics(paper, experiment)
+        if not path.is_file():
+            raise InputError(f"{path.relative_to(layout.root)}: missing; {paper}/{experiment} has not been measured")
+        return pd.read_parquet(path)
+
+    return load
+
+
+def _trace_loader(layout: Layout, paper: str) -> Callable[[str], Trace]:
+    """Traces by experiment, each read once."""
+
+    @cache
+    def load(experiment: str) -> Trace:
+        return trace.read(layout.trace(paper, experiment))
+
+    return load

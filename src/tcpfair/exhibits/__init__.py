@@ -1,0 +1,30 @@
+"""Tables and figures of the papers, drawn from metrics and traces and compared with print.
+
+In a notebook::
+
+    from tcpfair.exhibits import open_paper
+
+    paper = open_paper("ogura")
+    paper.show("fig08")
+    paper.ledger()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tcpfair.exhibits.notebook import Paper
+
+
+def open_paper(paper: str, source: str = "bundled", only: str | Sequence[str] = "", trace: str = "") -> Paper:
+    """A paper's exhibits from one source of traces.
+
+    ``only`` names the exhibits to draw (``"ogura.fig8"`` or a list; empty = all). ``trace`` is the folder of the
+    user's own trace, which stands in for the experiment that its manifest names; it needs source ``raw``.
+    Raises InputError for an unknown paper or source.
+    """
+    from tcpfair.exhibits.notebook import Paper  # matplotlib: only for those who draw
+
+    return Paper.open(paper, source, only, trace)

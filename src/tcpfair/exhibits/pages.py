@@ -1,0 +1,96 @@
+"""Files of an exhibit: figures as SVG and PNG, tables as HTML, everything drawn as CSV; and what a notebook shows."""
+
+from __future__ import annotations
+
+import os
+import re
+from html import escape
+from pathlib import Path
+
+import pandas as pd
+
+from tcpfair.config import Exhibit
+from tcpfair.exhibits import style
+from tcpfair.exhibits.context import Drawn, Table
+
+_CSS = """
+.exhibit { font: 14px/1.35 system-ui, sans-serif; color: #111; background: #fff; }
+.exhibit table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+.exhibit th, .exhibit td { padding: .3em .7em; text-align: center; border: 0; border-bottom: 1px solid #ddd; background: #fff; }
+.exhibit thead th { border-bottom: 1px solid #111; }
+.exhibit tbody th { text-align: left; white-space: nowrap; }
+.exhibit .printed { color: #767676; font-size: 85%; }
+.exhibit .off { color: #B03A00; }
+.exhibit .note { color: #767676; font-size: 80%; margin: .4em 0; }
+.exhibit p { margin: .5em 0; max-width: 52em; }
+"""
+_NAMES = {"fig": "Figure", "tab": "Table"}
+
+
+def short_id(exhibit_id: str) -> str:
+    """``ogura.fig8`` -> ``fig08``, ``ogura.table3`` -> ``tab03``; supplements keep their own name.
+
+    Takes any spelling that a user may write: ``fig8``, ``Fig08``, ``ogura.figure8``.
+    """
+    name = exhibit_id.strip().lower().rpartition(".")[2]
+    numbered = re.fullmatch(r"(fig|tab)(?:ure|le)?0*(\d+)", name)
+    return f"{numbered[1]}{int(numbered[2]):02d}" if numbered else name
+
+
+def heading(exhibit: Exhibit) -> str:
+    """``Figure 8`` or ``Supplement sens_ack``."""
+    short = short_id(exhibit.id)
+    name = _NAMES.get(short[:3]) if exhibit.kind != "supplement" else None
+    return f"{name} {int(short[3:])}" if name else f"Supplement {short}"
+
+
+def corner_text(source: str, drawn: Drawn) -> str:
+    """``source: bundled, 20 runs`` and what the kind adds; closed forms have no source."""
+    runs = f"{drawn.n_runs} run{'s' if drawn.n_runs != 1 else ''}"
+    parts = [f"source: {source}, {runs}"] if drawn.n_runs else []
+    return "; ".join([*parts, drawn.note] if drawn.note else parts)
+
+
+def table_html(table: Table, corner: str) -> str:
+    """The table alone, for a page or a notebook."""
+    with pd.option_context("display.max_colwidth", None):
+        cells = table.cells.to_html(escape=False, border=0)
+    note = f"{escape(table.note)} " if table.note else ""
+    return f'<style>{_CSS}</style><div class="exhibit">{cells}<p class="note">{note}{escape(corner)}</p></div>'
+
+
+def page_html(exhibit: Exhibit, body: str) -> str:
+    """A page that opens from disk."""
+    title = f"{heading(exhibit)}: {exhibit.title}"
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(exhibit.id)}</title></head>'
+        f"<body>{caption_html(title, exhibit.caption)}{body}</body></html>\n"
+    )
+
+
+def caption_html(title: str, text: str) -> str:
+    """Title and text of an exhibit."""
+    return f'<style>{_CSS}</style><div class="exhibit"><p><b>{escape(title)}.</b> {escape(text)}</p></div>'
+
+
+def rendered(exhibit: Exhibit, drawn: Drawn, corner: str) -> dict[str, bytes]:
+    """Content of each file by its suffix."""
+    data = drawn.numbers if drawn.data is None else drawn.data
+    files = {".csv": csv_bytes(data)}
+    if isinstance(drawn.output, Table):
+        return files | {".html": page_html(exhibit, table_html(drawn.output, corner)).encode()}
+    style.corner_note(drawn.output, corner)
+    return files | {".svg": style.as_svg(drawn.output), ".png": style.as_png(drawn.output)}
+
+
+def csv_bytes(frame: pd.DataFrame) -> bytes:
+    """A table as CSV."""
+    return frame.to_csv(index=False, float_format="%.7g", lineterminator="\n").encode()
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that a reader sees the old one or the new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.new")
+    scratch.write_bytes(content)
+    os.replace(scratch, path)

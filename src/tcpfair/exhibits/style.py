@@ -1,0 +1,133 @@
+"""The look of all figures: one colour and marker per protocol, fonts, the corner note, bytes that do not change."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from tcpfair.errors import InputError
+
+# The palette of Okabe and Ito, which readers with any colour vision can tell apart.
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+BLUE, VERMILION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
+GREY = "#767676"
+FAIR_BAND = "#E8EFE8"
+
+COLUMN_IN, PAGE_IN = 4.6, 7.2
+PNG_DPI = 150
+PRINTED_LABEL = "printed in the paper"
+
+
+class Look(NamedTuple):
+    """Colour and marker of one protocol."""
+
+    color: str
+    marker: str
+
+
+PROTOCOLS: dict[str, Look] = {
+    "NewReno": Look(BLUE, "o"),
+    "Reno": Look(BLUE, "o"),
+    "BIC": Look(ORANGE, "s"),
+    "CUBIC": Look(VERMILION, "^"),
+    "Compound": Look(GREEN, "D"),
+    "CCID2": Look(BLACK, "v"),
+    "Proposal": Look(VERMILION, "P"),
+    "Libra": Look(PURPLE, "s"),
+    "Alpha": Look(GREEN, "d"),
+    "Westwood": Look(SKY, "<"),
+}
+
+_RC = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8.5,
+    "axes.titlesize": 9,
+    "axes.labelsize": 8.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.7,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#E3E3E3",
+    "grid.linewidth": 0.5,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4.5,
+    "legend.fontsize": 7.5,
+    "legend.frameon": False,
+    "legend.handlelength": 2.4,
+    "mathtext.fontset": "dejavusans",
+    "svg.hashsalt": "tcpfair",
+}
+
+
+def applied() -> AbstractContextManager:
+    """The style for the duration of a ``with`` block, around drawing and saving."""
+    return mpl.rc_context(_RC)
+
+
+def look(protocol: str) -> Look:
+    """Colour and marker of a protocol; InputError when it has none."""
+    if protocol not in PROTOCOLS:
+        raise InputError(f"protocol {protocol!r}: has no colour; add it to PROTOCOLS in tcpfair/exhibits/style.py")
+    return PROTOCOLS[protocol]
+
+
+def shades(n: int) -> list[str]:
+    """``n`` colours from dark to light for the values of an ordered variable, distinct in print and to any eye."""
+    colormap = mpl.colormaps["cividis"]
+    return [mpl.colors.to_hex(colormap(0.85 * i / max(n - 1, 1))) for i in range(n)]
+
+
+def new_figure(
+    rows: int = 1, columns: int = 1, width_in: float | None = None, height_in: float = 3.0, **shared: bool | str
+) -> tuple[Figure, list[list[Axes]]]:
+    """A figure and its axes, ``[row][column]``; made without pyplot, so nothing is left behind."""
+    width_in = width_in or (COLUMN_IN if columns == 1 else PAGE_IN)
+    figure = Figure(figsize=(width_in, height_in), layout="constrained")
+    # the lowest strip belongs to the corner note
+    figure.get_layout_engine().set(rect=(0, 0.15 / height_in, 1, 1 - 0.15 / height_in))
+    return figure, figure.subplots(rows, columns, squeeze=False, **shared).tolist()
+
+
+def corner_note(figure: Figure, note: str) -> None:
+    """Which source, how many runs: small and grey at the lower right."""
+    figure.text(0.995, 0.04 / figure.get_figheight(), note, ha="right", va="bottom", fontsize=6, color=GREY)
+
+
+def printed_handle() -> Line2D:
+    """Legend entry of the printed values."""
+    return Line2D([], [], ls="", marker="o", mfc="white", mec=GREY, label=PRINTED_LABEL)
+
+
+def draw_printed(ax: Axes, x: Sequence[float], y: Sequence[float], like: Look) -> None:
+    """Printed values as hollow markers in the colour of what they are compared with."""
+    ax.plot(x, y, ls="", marker=like.marker, mfc="white", mec=like.color, mew=1.1, ms=5.5, zorder=4)
+
+
+def letter_panels(axes: Sequence[Axes], titles: Sequence[str]) -> None:
+    """Titles ``(a) ...``, ``(b) ...`` as the papers number their panels."""
+    for letter, ax, title in zip("abcdefghijkl", axes, titles, strict=False):
+        ax.set_title(f"({letter}) {title}", loc="left")
+
+
+def as_svg(figure: Figure) -> bytes:
+    """The figure as SVG, the same bytes for the same content."""
+    return _saved(figure, "svg", metadata={"Date": None, "Creator": None})
+
+
+def as_png(figure: Figure) -> bytes:
+    """The figure as PNG at 150 dpi."""
+    return _saved(figure, "png", metadata={"Software": None}, dpi=PNG_DPI)
+
+
+def _saved(figure: Figure, file_format: str, **settings) -> bytes:
+    stream = io.BytesIO()
+    figure.savefig(stream, format=file_format, **settings)
+    return stream.getvalue()

@@ -1,0 +1,296 @@
+"""From the trace of an experiment to its metrics: one tidy table of the measures that its configuration asks for.
+
+``experiment.measures`` names groups, each a function below. Windows, thresholds and the rule of the weights come from
+the paper's configuration. What a run is too short to show is NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tcpfair.config import Experiment, PaperConfig
+from tcpfair.errors import InputError
+from tcpfair.metrics import epochs, fairness, series
+from tcpfair.trace import Trace
+from tcpfair.units import BPS_PER_MBPS, bdp_pkts, mbps
+
+Floats = npt.NDArray[np.float64]
+Measured = list[tuple[str, Floats]]  # metric and its values, (runs,) of the system or (runs, flows)
+
+SYSTEM = 0  # `flow` of a metric of all flows together
+WEIGHT_RULES = {
+    "per_column": fairness.weights_per_column,
+    "mean_of_columns": fairness.weights_mean_of_columns,
+}
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Runs with equal numbers of foreground flows and of samples; arrays have the shape (runs, flows, samples)."""
+
+    config: PaperConfig
+    experiment: Experiment
+    weights_metrics: pd.DataFrame | None
+    runs: pd.DataFrame
+    flows: pd.DataFrame  # in order of run and flow, as the arrays
+    samples: pd.DataFrame  # likewise, and in order of time
+    events: pd.DataFrame
+
+    @cached_property
+    def shape(self) -> tuple[int, int, int]:
+        n_runs = len(self.runs)
+        n_flows = len(self.flows) // n_runs
+        return n_runs, n_flows, len(self.samples) // (n_runs * n_flows)
+
+    @cached_property
+    def t_s(self) -> Floats:
+        """Ends of the sample intervals, (samples,)."""
+        return self.samples["t_s"].to_numpy()[: self.shape[2]]
+
+    def array(self, column: str) -> Floats:
+        """A column of the samples; NaN where the source does not record it."""
+        if column not in self.samples:
+            return np.full(self.shape, np.nan)
+        return self.samples[column].to_numpy(dtype=float).reshape(self.shape)
+
+    def parameter(self, name: str) -> Floats:
+        """A parameter of the runs, (runs,); NaN where the source does not record it."""
+        return self.runs[name].to_numpy(dtype=float) if name in self.runs else np.full(len(self.runs), np.nan)
+
+    def of_flows(self, column: str) -> npt.NDArray:
+        """A column of the flows, (runs, flows)."""
+        return self.flows[column].to_numpy().reshape(self.shape[:2])
+
+    @cached_property
+    def sample_s(self) -> float:
+        return float(self.runs["sample_s"].iloc[0])
+
+    @cached_property
+    def throughput_mbps(self) -> Floats:
+        """In-order goodput over the whole run."""
+        return mbps(self.array("delivered_bytes"), self.sample_s)
+
+    @cached_property
+    def window_s(self) -> tuple[float, float]:
+        """The experiment's window; the whole run when it names none."""
+        window = self.experiment.window_s
+        return tuple(window.value) if window else (0.0, float(self.runs["duration_s"].max()))
+
+    def during(self, x: Floats, start_s: float, stop_s: float) -> Floats:
+        """The samples of ``x`` in [start_s, stop_s]; all NaN for runs that end before."""
+        inside = series.window_mask(self.t_s, start_s, stop_s)
+        if inside.any():
+            return x[..., inside]
+        return np.full((*x.shape[:-1], round((stop_s - start_s) / self.sample_s)), np.nan)
+
+    @cached_property
+    def r(self) -> Floats:
+        """Throughput in Mb/s in the window."""
+        return self.during(self.throughput_mbps, *self.window_s)
+
+    @cached_property
+    def r_received(self) -> Floats:
+        """First arrivals in Mb/s in the window, in order or not."""
+        return self.during(mbps(self.array("received_bytes"), self.sample_s), *self.window_s)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """NRU weights in 1/(Mb/s), (runs, flows), from mean throughputs of the same RTT's self-pairs over their runs."""
+        source = self.experiment.weights
+        if source is None or self.weights_metrics is None:
+            raise InputError(f"config/papers/{self.config.paper}.yaml: an experiment measures nru but has no weights")
+        shared = [name for name in self.config.experiments[source.experiment].grid if name != "protocol"]
+        means = self.weights_metrics.query("metric == 'throughput_mean'")
+        means = means.groupby(["protocol", *shared, "flow"])["value"].mean().unstack("flow")
+        of_self = np.empty((*self.shape[:2], means.shape[1]))
+        for n, labels in enumerate(self.of_flows("protocol").T):
+            pairs = pd.MultiIndex.from_arrays([labels, *(self.runs[name] for name in shared)], names=means.index.names)
+            missing = pairs.difference(means.index)
+            if len(missing):
+                raise InputError(f"{self.config.paper}/{source.experiment}: no runs that give weights for {missing[0]}")
+            of_self[:, n] = means.reindex(pairs)
+        return WEIGHT_RULES[source.rule](of_self)
+
+    def u_db(self, r: Floats) -> Floats:
+        """U_n(t) in dB of the throughput ``r``; a sample without delivery counts as one segment."""
+        floor = mbps(self.parameter("payload_bytes"), self.sample_s)
+        return fairness.nru_over_time_db(r, self.weights, floor[:, np.newaxis, np.newaxis])
+
+    @cached_property
+    def u_window_db(self) -> Floats:
+        return self.u_db(self.r)
+
+
+# --- Groups of measures ------------------------------------------------------------------------------------------
+
+
+def throughput(x: Runs) -> Measured:
+    """Mean throughputs in Mb/s and the share that they are of the payload the link can carry."""
+    payload_capacity = x.parameter("capacity_bps") * x.parameter("payload_bytes") / x.parameter("wire_bytes")
+    means = x.r.mean(axis=-1)
+    return [
+        ("throughput_mean", means),
+        ("received_mean", x.r_received.mean(axis=-1)),
+        ("throughput_sum", means.sum(axis=-1)),
+        ("utilisation", series.utilisation(x.r, payload_capacity / BPS_PER_MBPS)),
+    ]
+
+
+def ratio(x: Runs) -> Measured:
+    """Mean throughput of flow 2 over that of flow 1."""
+    means = x.r.mean(axis=-1)
+    return [("ratio", series.throughput_ratio(means[:, 1], means[:, 0]))]
+
+
+def jfi(x: Runs) -> Measured:
+    """Jain's index: mean of J(t) as the papers print it, of the mean throughputs, and of first arrivals."""
+    return [
+        ("jfi_mean", fairness.mean_jfi(x.r)),
+        ("jfi_of_means", fairness.jfi_of_means(x.r)),
+        ("jfi_mean_received", fairness.mean_jfi(x.r_received)),
+    ]
+
+
+def nru(x: Runs) -> Measured:
+    """Normalised resource usage in dB: of each flow as eq. 5 and of its mean throughput, and the system's tuple."""
+    u_n = fairness.flow_nru_db(x.u_window_db)
+    system = fairness.nru_tuple(u_n)
+    return [
+        ("U_n", u_n),
+        ("U_n_of_means", fairness.flow_nru_db_of_mean(x.r, x.weights)),
+        ("U_N", system.u_mean),
+        ("U_N+", system.u_plus),
+        ("U_N-", system.u_minus),
+        ("zero_share", np.where(np.isnan(u_n), np.nan, fairness.zero_share(x.r))),
+    ]
+
+
+def stability(x: Runs) -> Measured:
+    """Coefficients of variation of the NRU: S_n, S_N of eq. 10, and S_N as it is printed."""
+    return [
+        ("S_n", fairness.flow_stability(x.u_window_db)),
+        ("S_N_eq10", fairness.system_stability(x.u_window_db)),
+        ("S_N", fairness.tuple_stability(fairness.flow_nru_db(x.u_window_db))),
+    ]
+
+
+def convergence(x: Runs) -> Measured:
+    """T_U since t_e of each flow and of the system, when that was, and how much of the time after it all stay fair."""
+    value = x.config.analysis_value
+    span_s = (value("convergence_from_s"), x.window_s[1])
+    u_db = x.u_db(x.during(x.throughput_mbps, *span_s))
+    t_s = span_s[0] + x.sample_s * np.arange(1, u_db.shape[-1] + 1)
+    when = {"t_e_s": value("t_e_s"), "u_c_db": value("U_c_db"), "window_s": value("convergence_window_s")}
+    t_system_s = fairness.system_convergence_time_s(u_db, t_s, **when)
+    converged_at_s = t_system_s + when["t_e_s"]
+    after = t_s > converged_at_s[:, np.newaxis]
+    fair = (u_db >= when["u_c_db"]).all(axis=-2)
+    return [
+        ("T_U", fairness.convergence_time_s(u_db, t_s, **when)),
+        ("T_U", t_system_s),
+        ("converged_at_s", converged_at_s),
+        ("converged_share", series.throughput_ratio((fair & after).sum(axis=-1), after.sum(axis=-1))),
+    ]
+
+
+def peak(x: Runs) -> Measured:
+    """Largest sample in Mb/s, when the flow first comes near it, and the mean over the whole run."""
+    share = x.config.analysis_value("peak_share")
+    return [
+        ("throughput_peak", x.throughput_mbps.max(axis=-1)),
+        ("time_to_90_s", series.time_to_fraction_s(x.throughput_mbps, x.t_s, share)),
+        ("throughput_full_mean", x.throughput_mbps.mean(axis=-1)),
+    ]
+
+
+def cwnd(x: Runs) -> Measured:
+    """Mean congestion window in packets."""
+    return [("cwnd_mean", x.during(x.array("cwnd_pkts"), *x.window_s).mean(axis=-1))]
+
+
+def growth(x: Runs) -> Measured:
+    """t1, in which the window fills the residual capacity, and t2, from the BDP to the first loss (ogura Model I, II)."""
+    residual_share = x.config.analysis_value("residual_share")
+    rtt_s = x.of_flows("rtt_s")
+    bdp = bdp_pkts(x.parameter("capacity_bps")[:, np.newaxis], rtt_s, x.parameter("wire_bytes")[:, np.newaxis])
+    windows = x.array("cwnd_pkts")
+    full_s = series.first_time_s(windows >= bdp[..., np.newaxis], x.t_s)
+    start_s = series.first_time_s(windows >= (1 - residual_share) * bdp[..., np.newaxis], x.t_s)
+    return [("t1_s", full_s - start_s), ("t2_s", _first_loss_s(x) - full_s)]
+
+
+def _first_loss_s(x: Runs) -> Floats:
+    """Time of each flow's first loss or timeout, (runs, flows); NaN without one."""
+    losses = x.events[x.events["kind"].isin(epochs.LOSS_KINDS)]
+    first = losses.groupby(["run_id", "flow_id"])["t_s"].min()
+    return first.reindex(pd.MultiIndex.from_frame(x.flows[["run_id", "flow_id"]])).to_numpy().reshape(x.shape[:2])
+
+
+GROUPS: dict[str, Callable[[Runs], Measured]] = {
+    group.__name__: group for group in (throughput, ratio, jfi, nru, stability, convergence, peak, cwnd, growth)
+}
+
+
+# --- The table ---------------------------------------------------------------------------------------------------
+
+
+def measure(
+    trace: Trace, paper_cfg: PaperConfig, experiment: str, weights_metrics: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """Metrics of all runs of one experiment, a row for each value.
+
+    Columns run_id, replicate, the grid variables, flow (1, 2, ..; 0 is the system), flow_protocol (the flow's own label,
+    empty for the system), metric, value (Mb/s, dB, s, packets or a share; NaN where a run does not show it).
+    ``weights_metrics`` is this function's result for the experiment that the NRU weights come from. Raises InputError
+    for a measure that does not exist, missing weights, or samples that do not form a table of flows and times.
+    """
+    chosen = paper_cfg.experiments[experiment]
+    unknown = [name for name in chosen.measures if name not in GROUPS]
+    if unknown:
+        raise InputError(
+            f"config/papers/{paper_cfg.paper}.yaml: experiments.{experiment}.measures: {unknown[0]!r} is unknown; "
+            f"known are {', '.join(GROUPS)}"
+        )
+    parts = []
+    for runs in _blocks(trace, paper_cfg, chosen, weights_metrics):
+        about = runs.runs[["run_id", "replicate", *trace.grid]]
+        for metric, values in (item for name in chosen.measures for item in GROUPS[name](runs)):
+            parts.append(_rows(about, runs.of_flows("protocol"), metric, values))
+    columns = ["run_id", "replicate", *trace.grid, "flow", "flow_protocol", "metric", "value"]
+    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+    return table[columns].sort_values("run_id", kind="stable", ignore_index=True)
+
+
+def _blocks(
+    trace: Trace, config: PaperConfig, experiment: Experiment, weights_metrics: pd.DataFrame | None
+) -> Iterator[Runs]:
+    """The runs of a trace in blocks whose samples form an array."""
+    flows = trace.flows[trace.flows["role"] == "foreground"].sort_values(["run_id", "flow_id"])
+    samples = trace.samples.merge(flows[["run_id", "flow_id"]]).sort_values(["run_id", "flow_id", "t_s"])
+    lengths = samples.groupby(["run_id", "flow_id"]).size().groupby("run_id").agg(["size", "min", "max"])
+    uneven = lengths.index[lengths["min"] != lengths["max"]]
+    if len(uneven):
+        raise InputError(f"{config.paper}: samples.t_s: the flows of run {uneven[0]} have different numbers of samples")
+    runs = trace.runs.merge(lengths, left_on="run_id", right_index=True).sort_values("run_id")
+    for _, block in runs.groupby(["size", "max", "sample_s"]):
+        tables = (table[table["run_id"].isin(block["run_id"])] for table in (flows, samples, trace.events))
+        yield Runs(config, experiment, weights_metrics, block, *tables)
+
+
+def _rows(about: pd.DataFrame, labels: npt.NDArray, metric: str, values: Floats) -> pd.DataFrame:
+    """One metric as rows: of the system for values (runs,), of every flow for values (runs, flows)."""
+    system = values.ndim == 1
+    n_flows = 1 if system else values.shape[1]
+    rows = about.loc[about.index.repeat(n_flows)]
+    return rows.assign(
+        flow=np.int32(SYSTEM) if system else np.tile(np.arange(1, n_flows + 1, dtype=np.int32), len(about)),
+        flow_protocol="" if system else labels.ravel(),
+        metric=metric,
+        value=np.asarray(values, dtype=float).ravel(),
+    )
