@@ -26,11 +26,13 @@ from tcpfair.stamps import stamp_path
 DEFAULT_CONFIG = "config/config.yaml"
 PROFILE = "workflow/profiles/default"
 MADE = {"simulate": "traces", "measure": "metrics", "notebook": "notebooks", "ledger": "ledger", "report": "report"}
-# Snakemake's lines about itself; the steps' own lines, its count of steps and its errors are shown
+# Snakemake's lines about itself and about the command line of a failed step; the steps' own lines, errors among them, and
+# the count of steps are shown
 _CHATTER = re.compile(
     r"Using (workflow specific profile|shell)|Config file|Assuming|Building DAG|Provided cores|Rules claiming|Conda env"
     r"|Select jobs|Execute \d+ jobs|\[\w{3} \w{3} +\d+ |Finished jobid|Complete log|Elapsed time|Removing temporary"
     r"|Nothing to be done|Shutting down|\[IPKernelApp\] WARNING \| Kernel is running over TCP"
+    r"|RuleException|CalledProcessError in file|Command '"
 )
 # what a smoke run shares with the checkout; its results stand in a folder of their own
 _SHARED = ("Snakefile", "config", "data", "envs", "notebooks", "src", "workflow")
@@ -124,7 +126,7 @@ def summary(plan: Plan, started_s: float) -> str:
     """What a run that began at ``started_s`` (seconds of the epoch) computed and from which source, and what to open."""
     steps = plan.steps()
     made = Counter(step.kind for step in steps if _made_since(step, started_s))
-    missing = [f"{step.kind} {step.item}" for step in steps if not plan.is_done(step)]
+    missing = [f"{step.kind} {step.item}".strip() for step in steps if not plan.is_done(step)]
     parts = ", ".join(
         f"{n} {MADE[kind]}" if kind not in ("ledger", "report") else MADE[kind] for kind, n in made.items()
     )

@@ -16,6 +16,7 @@ from tcpfair.paths import Layout
 
 RELATIVE = 1e-9  # numbers that differ by no more are the same
 NUMBER_IDENTITY = ["exhibit", "key", "metric"]
+CHANGES = ("flipped", "moved", "gone", "new")
 CHANGE_COLUMNS = ["what", "id", "key", "metric", "expected", "today", "relative", "change"]
 
 
@@ -53,11 +54,11 @@ def compare(layout: Layout, claims: pd.DataFrame) -> pd.DataFrame:
 
     Looks at the exhibits that are built today and at ``claims`` (columns id, verdict). Columns: what (``number`` or
     ``verdict``), id (exhibit or claim), key, metric, expected, today, relative (change over the expected value),
-    change: ``moved`` (by more than a share of 1e-9), ``flipped`` (a verdict), ``new`` or ``gone``.
+    change: one of `CHANGES`, in their order; a number has ``moved`` when it differs by more than a share of 1e-9.
     """
-    rows = [row for path in built_numbers(layout) for row in _changed_numbers(path, _expected(layout, path))]
-    rows += _changed_verdicts(claims, _verdicts(layout))
-    return pd.DataFrame(rows, columns=CHANGE_COLUMNS)
+    rows = list(_changed_verdicts(claims, _verdicts(layout)))
+    rows += [row for path in built_numbers(layout) for row in _changed_numbers(path, _expected(layout, path))]
+    return pd.DataFrame(sorted(rows, key=lambda row: CHANGES.index(row["change"])), columns=CHANGE_COLUMNS)
 
 
 def accept(layout: Layout) -> list[str]:

@@ -63,7 +63,7 @@ def write_ledger(layout: Layout, config: Config) -> dict[str, dict[str, int]]:
         "exhibits": _counts(tables["exhibits"]["status"], STATUSES),
         "numbers": _counts(outcomes(numbers), OUTCOMES),
         "claims": _counts(verdicts["verdict"], claims.VERDICTS),
-        "changes": _counts(changes["change"], changes["change"].unique()),
+        "changes": _counts(changes["change"], expected.CHANGES),
     }
 
 

@@ -113,7 +113,8 @@ class Runs:
             pairs = pd.MultiIndex.from_arrays([labels, *(self.runs[name] for name in shared)], names=means.index.names)
             missing = pairs.difference(means.index)
             if len(missing):
-                raise InputError(f"{self.config.paper}/{source.experiment}: no runs that give weights for {missing[0]}")
+                pair = ", ".join(map(str, missing[0]))
+                raise InputError(f"{self.config.paper}/{source.experiment}: no runs that give the weights of {pair}")
             of_self[:, n] = means.reindex(pairs)
         return WEIGHT_RULES[source.rule](of_self)
 

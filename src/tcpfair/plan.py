@@ -23,7 +23,8 @@ BUILT_SOURCES = ("bundled", "engine")  # the sources that this version can run; 
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the workflow: its kind, the file that stands for its output, and the digest of its inputs."""
+    """One step of the workflow: its kind, what it works on (``paper/experiment``, ``paper`` or nothing), the file that
+    stands for its output, and the digest of its inputs."""
 
     kind: str
     item: str
@@ -186,7 +187,7 @@ class Plan:
         found += [("measure", pair, self.layout.metrics(*pair)) for pair in self.measured]
         found += [("notebook", (paper,), self.notebook(paper)) for paper in self.notebooks]
         found += [("ledger", (), self.ledger_tables[0]), ("report", (), self.report)]
-        return [Step(kind, item[-1] if item else kind, out, self.stamp(kind, *item)) for kind, item, out in found]
+        return [Step(kind, "/".join(item), out, self.stamp(kind, *item)) for kind, item, out in found]
 
     def discard_stale(self, kinds: tuple[str, ...] = ("simulate", "measure", "notebook", "ledger", "report")) -> None:
         """Remove outputs made from other inputs than the plan's, and notebooks whose figures are gone."""

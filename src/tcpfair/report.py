@@ -22,6 +22,7 @@ from tcpfair.assumptions import PLANNED_PKTS_PER_S
 from tcpfair.claims.registry import VERDICTS, load_claims
 from tcpfair.config import Exhibit, PaperConfig, load_paper
 from tcpfair.errors import InputError
+from tcpfair.expected import CHANGES
 from tcpfair.exhibits.published import NO_VALUE, parse_key
 from tcpfair.ledger import OUTCOMES, STATUSES, outcomes, read_records
 from tcpfair.paths import PAPERS, Layout
@@ -121,6 +122,7 @@ def write_report(layout: Layout) -> Path:
         "agreement": _agreement(ledger),
         "ns2_only": _ns2_only(ledger),
         "changes": ledger["changes"].to_dict("records"),
+        "changed": _bar(ledger["changes"]["change"], CHANGES),
         "changes_shown": CHANGES_SHOWN,
         "assumptions": _merged(ledger["assumptions"], ["paper", "name", "value", "reason", "range"]),
         "stated": _merged(ledger["stated"], ["paper", "name", "value", "source"]),

@@ -21,7 +21,7 @@ rule warm_engine:
 rule simulate:
     input:
         code=plan.code("simulate"),
-        warm=ancient("results/{source}/engine.warm"),
+        warm="results/{source}/engine.warm",
     output:
         temp(directory("results/{source}/shards/{paper}/{experiment}/{scatteritem}")),
     log:

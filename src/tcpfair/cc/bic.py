@@ -8,7 +8,7 @@ integer window and its 31 ms update interval are not modelled. ns-3's TcpBic has
 
 from __future__ import annotations
 
-from tcpfair.cc.api import MIN_WINDOW_PKTS, Param, slow_start
+from tcpfair.cc.api import MIN_WINDOW_PKTS, Param, additive_increase, slow_start
 from tcpfair.jit import jit
 
 PARAMS = (
@@ -24,10 +24,8 @@ STATE = ("W_max", "losses")
 
 @jit
 def pkts_per_rtt(f, p):
-    """Increase per RTT at the present window."""
+    """Increase per RTT at the present window, above the low window."""
     w = f.cwnd
-    if w <= p.low_window:
-        return 1.0
     if w < f.W_max:
         distance = (f.W_max - w) / p.B
         if distance > p.bic_S_max:
@@ -46,8 +44,11 @@ def pkts_per_rtt(f, p):
 def on_ack(f, p):
     if slow_start(f):
         return
+    if f.cwnd <= p.low_window:
+        additive_increase(f, 1.0)  # Reno, without the compensation for delayed ACKs
+        return
     step = pkts_per_rtt(f, p)
-    if f.losses == 0.0 and f.cwnd > p.low_window:
+    if f.losses == 0.0:
         step = max(step, f.cwnd / 20.0)  # at least 5 % per RTT before the first loss
     f.cwnd += min(step / f.cwnd, 1.0) * f.acked
 

@@ -50,10 +50,11 @@ def on_round(f, p):
 
 @jit
 def on_loss(f, p):
-    # eq. 5, third case: win (1 - beta) - cwnd / 2, the loss window being halved
-    loss_window = f.cwnd - f.dwnd
+    win = f.cwnd
+    loss_window = win - f.dwnd
     decrease_to(f, 1.0 - p.compound_beta)
-    f.dwnd = max(f.ssthresh - loss_window / 2.0, 0.0)
+    # eq. 5, third case: win (1 - beta) - cwnd / 2, the loss window being halved
+    f.dwnd = max((1.0 - p.compound_beta) * win - loss_window / 2.0, 0.0)
 
 
 @jit

@@ -6,10 +6,13 @@ least RTT by more than ``queue_threshold_s``. Neither Linux nor ns-3 has it.
 
 from __future__ import annotations
 
-from tcpfair.cc.api import MIN_WINDOW_PKTS, Param, additive_increase, slow_start
+from tcpfair.cc.api import Param, additive_increase, slow_start
 from tcpfair.cc.libra import PARAMS as LIBRA_PARAMS
 from tcpfair.cc.libra import reference_rtt
+from tcpfair.cc.westwood import on_loss  # eq. 20 is eq. 2
 from tcpfair.jit import jit
+
+__all__ = ["PARAMS", "STATE", "on_ack", "on_loss"]
 
 PARAMS = (
     *LIBRA_PARAMS,
@@ -29,9 +32,3 @@ def on_ack(f, p):
     else:
         # eq. 18: Libra mode, no delay
         additive_increase(f, f.srtt * f.srtt / (ref * ref))
-
-
-@jit
-def on_loss(f, p):
-    # eq. 20
-    f.ssthresh = max(f.rtt_min / f.rtt * f.cwnd, f.cwnd / 2.0, MIN_WINDOW_PKTS)

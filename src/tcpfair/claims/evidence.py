@@ -146,18 +146,20 @@ def within(x: pd.DataFrame | pd.Series, low: float, high: float, tolerance: floa
 
 
 def text_of(value: pd.DataFrame | pd.Series | float | str) -> str:
-    """Deciding numbers as text: mean ± standard deviation over replicates, for each cell."""
+    """Deciding numbers as text, for each cell: mean ± standard deviation over replicates, or how often each letter."""
     if isinstance(value, pd.DataFrame):
         return ", ".join(f"{_spread(value[cell])} at {_cell_name(cell)}" for cell in value)
     if isinstance(value, pd.Series) and value.index.name == REPLICATE:
         return _spread(value)
     if isinstance(value, pd.Series):
-        return ", ".join(f"{number:.4g} at {_cell_name(cell)}" for cell, number in value.items())
-    return value if isinstance(value, str) else f"{value:.4g}"
+        return ", ".join(f"{number:.3g} at {_cell_name(cell)}" for cell, number in value.items())
+    return value if isinstance(value, str) else f"{value:.3g}"
 
 
 def _spread(values: pd.Series) -> str:
-    mean = f"{values.mean():.4g}"
+    if not pd.api.types.is_numeric_dtype(values):
+        return " ".join(f"{value}×{count}" for value, count in values.value_counts().items())
+    mean = f"{values.mean():.3g}"
     return mean if values.count() < 2 else f"{mean} ± {values.std():.2g}"
 
 

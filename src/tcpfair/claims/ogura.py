@@ -21,28 +21,34 @@ from tcpfair.units import MS_PER_S
 
 
 def ogura_c01(evidence: Evidence) -> Finding:
+    """Eq. 1 gives the window exponents that the text names."""
     expected = pd.Series(evidence["exponent"], dtype=float)
     exponent = expected.index.to_series().map(lambda label: float(rtt_fairness.window_exponent(rtt_fairness.D[label])))
     return Finding(np.allclose(exponent, expected, rtol=0, atol=evidence["tolerance"]), {"exponent of eq. 1": exponent})
 
 
 def ogura_c02(evidence: Evidence) -> Finding:
+    """t1 of Libra is the same at both RTTs."""
     return _ratio_is(evidence, "model1", "t1_s", "Libra")
 
 
 def ogura_c03(evidence: Evidence) -> Finding:
+    """t1 of Reno grows with the square of the RTT."""
     return _ratio_is(evidence, "model1", "t1_s", "Reno")
 
 
 def ogura_c04(evidence: Evidence) -> Finding:
+    """t1 of Alpha grows with the RTT."""
     return _ratio_is(evidence, "model1", "t1_s", "Alpha")
 
 
 def ogura_c05(evidence: Evidence) -> Finding:
+    """At the reference RTT all windows coincide before the queue builds."""
     return _same_window(evidence, _model1_growth(evidence))
 
 
 def ogura_c06(evidence: Evidence) -> Finding:
+    """Simulation and eq. 8 and 11 agree in t1 and in the window over time."""
     t1_s = _times(evidence, "model1", "t1_s")
     in_model, apart = {}, {}
     for growth in _model1_growth(evidence):
@@ -59,6 +65,7 @@ def ogura_c06(evidence: Evidence) -> Finding:
 
 
 def ogura_c07(evidence: Evidence) -> Finding:
+    """Alpha's window grows by as many packets per second at either RTT."""
     slopes = {
         growth.rtt_ms: growth_slope_pkts_per_s(growth.t_s, growth.cwnd_pkts, 0.0, growth.t_s[-1])
         for growth in _model1_growth(evidence)
@@ -70,26 +77,31 @@ def ogura_c07(evidence: Evidence) -> Finding:
 
 
 def ogura_c08(evidence: Evidence) -> Finding:
+    """t2 of Alpha is the same at both RTTs."""
     return _ratio_is(evidence, "model2", "t2_s", "Alpha")
 
 
 def ogura_c09(evidence: Evidence) -> Finding:
+    """t2 of Reno grows with the RTT."""
     t2_s = _times(evidence, "model2", "t2_s")["Reno"]
     least_ms, largest_ms = evidence["rtt_ms"]
     return Finding(t2_s[largest_ms] > t2_s[least_ms] * (1 + evidence["tolerance_rel"]), {"t2 s of Reno": t2_s})
 
 
 def ogura_c10(evidence: Evidence) -> Finding:
+    """t2 of Libra falls with the RTT."""
     t2_s = _times(evidence, "model2", "t2_s")["Libra"]
     least_ms, largest_ms = evidence["rtt_ms"]
     return Finding(t2_s[largest_ms] < t2_s[least_ms] * (1 - evidence["tolerance_rel"]), {"t2 s of Libra": t2_s})
 
 
 def ogura_c11(evidence: Evidence) -> Finding:
+    """At the reference RTT all windows coincide while the buffer fills."""
     return _same_window(evidence, _model2_growth(evidence))
 
 
 def ogura_c12(evidence: Evidence) -> Finding:
+    """Simulated windows bend downwards while the buffer fills: their second differences are negative."""
     bends = {}
     for growth in _model2_growth(evidence):
         times_s = np.linspace(0, growth.t_s[-1], evidence["pieces"] + 1)
@@ -99,6 +111,7 @@ def ogura_c12(evidence: Evidence) -> Finding:
 
 
 def ogura_c13(evidence: Evidence) -> Finding:
+    """Simulated t2 agrees with eq. 14."""
     t2_s = _times(evidence, "model2", "t2_s")
     buffer_pkts = evidence.config.analysis_value("model_buffer_pkts")
     reference_s = evidence.config.analysis_value("rtt_ref_s")
@@ -117,34 +130,40 @@ def ogura_c13(evidence: Evidence) -> Finding:
 
 
 def ogura_c14(evidence: Evidence) -> Finding:
+    """Two Proposal flows share equally at most loss rates."""
     ratio = _by_loss(evidence, "Proposal")
     share = _is_fair(evidence, ratio).mean(axis=1)
     return Finding(share > evidence["more_than_share"], {"share of loss rates": share, "ratio": ratio})
 
 
 def ogura_c15(evidence: Evidence) -> Finding:
+    """Reno is the most unfair at high loss."""
     unfairness = np.log(evidence.table("loss_sweep", "ratio", ["protocol", "loss_rate"])).abs()
     at_high_loss = unfairness.loc[:, pd.IndexSlice[:, evidence["loss_rate"]]]
     others = at_high_loss.drop(columns="Reno", level="protocol").T.groupby("loss_rate").max().T
-    return Finding((at_high_loss["Reno"] > others).all(axis=1), {"|log ratio|": at_high_loss})
+    return Finding(at_high_loss["Reno"].gt(others).all(axis=1), {"|log ratio|": at_high_loss})
 
 
 def ogura_c16(evidence: Evidence) -> Finding:
+    """Libra is fair at high loss."""
     ratio = _by_loss(evidence, "Libra")[evidence["loss_rate"]]
     return Finding(_is_fair(evidence, ratio).all(axis=1), {"ratio of Libra": ratio})
 
 
 def ogura_c17(evidence: Evidence) -> Finding:
+    """At low loss Libra gives the larger RTT more."""
     ratio = _by_loss(evidence, "Libra")[evidence["loss_rate"]]
     return Finding((ratio > 1 + evidence["tolerance_rel"]).all(axis=1), {"ratio of Libra": ratio})
 
 
 def ogura_c18(evidence: Evidence) -> Finding:
+    """Alpha gives the larger RTT about half at high loss."""
     ratio = _by_loss(evidence, "Alpha")[evidence["loss_rate"]]
     return Finding(within(ratio, *evidence["ratio"], evidence["tolerance"]).all(axis=1), {"ratio of Alpha": ratio})
 
 
 def ogura_c19(evidence: Evidence) -> Finding:
+    """Alpha and Reno are fairer at low than at high loss."""
     rates = evidence["loss_rate"]
     ratios = {protocol: _by_loss(evidence, protocol)[[rates["low"], rates["high"]]] for protocol in ("Alpha", "Reno")}
     holds = True
@@ -155,6 +174,7 @@ def ogura_c19(evidence: Evidence) -> Finding:
 
 
 def ogura_c20(evidence: Evidence) -> Finding:
+    """Reno and Alpha give the smaller RTT more, whichever of the flows has it."""
     rtt_ms, tolerance_rel = evidence["rtt_ms"], evidence["tolerance_rel"]
     ratios = {protocol: _by_rtt(evidence, protocol) for protocol in ("Reno", "Alpha")}
     holds = True
@@ -165,22 +185,26 @@ def ogura_c20(evidence: Evidence) -> Finding:
 
 
 def ogura_c21(evidence: Evidence) -> Finding:
+    """Libra gives the varied flow the more, the larger its RTT."""
     ratio = _by_rtt(evidence, "Libra")
     return Finding(_falls(1 / ratio, evidence["tolerance_rel"]), {"ratio of Libra": ratio})
 
 
 def ogura_c22(evidence: Evidence) -> Finding:
+    """Proposal stays fair as the varied RTT grows."""
     ratio = _by_rtt(evidence, "Proposal").loc[:, evidence["least_rtt_ms"] :]
     return Finding(_is_fair(evidence, ratio).all(axis=1), {"ratio of Proposal": ratio})
 
 
 def ogura_c23(evidence: Evidence) -> Finding:
+    """At the least RTT Proposal is nearer to Alpha than to Libra."""
     ratio = evidence.table("rtt_sweep", "ratio", "protocol", rtt_ms=evidence["rtt_ms"])[["Proposal", "Alpha", "Libra"]]
     to_alpha, to_libra = (ratio["Proposal"] - ratio["Alpha"]).abs(), (ratio["Proposal"] - ratio["Libra"]).abs()
     return Finding(to_alpha < to_libra, {"ratio": ratio})
 
 
 def ogura_c24(evidence: Evidence) -> Finding:
+    """Reno and Alpha favour the smaller RTT about equally at every buffer size."""
     ratios = {protocol: _by_buffer(evidence, protocol) for protocol in ("Reno", "Alpha")}
     holds = True
     for ratio in ratios.values():
@@ -190,11 +214,13 @@ def ogura_c24(evidence: Evidence) -> Finding:
 
 
 def ogura_c25(evidence: Evidence) -> Finding:
+    """Libra favours the larger RTT at every buffer size."""
     ratio = _by_buffer(evidence, "Libra")
     return Finding((ratio > 1 + evidence["tolerance_rel"]).all(axis=1), {"ratio of Libra": ratio})
 
 
 def ogura_c26(evidence: Evidence) -> Finding:
+    """Proposal lies between Libra and Alpha at every buffer size."""
     ratios = {protocol: _by_buffer(evidence, protocol) for protocol in ("Proposal", "Libra", "Alpha")}
     low, high = np.minimum(ratios["Libra"], ratios["Alpha"]), np.maximum(ratios["Libra"], ratios["Alpha"])
     slack = evidence["tolerance_rel"]
@@ -203,6 +229,7 @@ def ogura_c26(evidence: Evidence) -> Finding:
 
 
 def ogura_c27(evidence: Evidence) -> Finding:
+    """Libra is fairer at the largest buffer than where it is least fair."""
     ratio = _by_buffer(evidence, "Libra")
     unfairness = (ratio - 1).abs()
     at_largest = unfairness[unfairness.columns.max()]
@@ -213,12 +240,14 @@ def ogura_c27(evidence: Evidence) -> Finding:
 
 
 def ogura_c28(evidence: Evidence) -> Finding:
+    """At the least RTT Proposal and Westwood alone get more than the others."""
     r = evidence.table("efficiency", "throughput_mean", "protocol", flow=1, rtt_ms=evidence["rtt_ms"])
     ahead, others = r[["Proposal", "Westwood"]].min(axis=1), r[["Reno", "Libra", "Alpha"]].max(axis=1)
     return Finding(ahead > others * (1 + evidence["tolerance_rel"]), {"Mb/s": r})
 
 
 def ogura_c29(evidence: Evidence) -> Finding:
+    """Westwood alone loses more than half of its throughput as the RTT grows."""
     least_ms, largest_ms = evidence["rtt_ms"]
     r = _alone(evidence, "Westwood")[[least_ms, largest_ms]]
     bound = evidence["share"] * (1 - evidence["tolerance_rel"])
@@ -226,12 +255,14 @@ def ogura_c29(evidence: Evidence) -> Finding:
 
 
 def ogura_c30(evidence: Evidence) -> Finding:
+    """Reno and Alpha alone lose throughput as the RTT grows."""
     throughputs = {f"Mb/s of {protocol}": _alone(evidence, protocol) for protocol in ("Reno", "Alpha")}
     reno, alpha = (_falls(r, evidence["tolerance_rel"]) for r in throughputs.values())
     return Finding(reno & alpha, throughputs)
 
 
 def ogura_c31(evidence: Evidence) -> Finding:
+    """Libra alone has about the same throughput at every RTT."""
     r = _alone(evidence, "Libra")
     low, high = evidence["throughput_mbps"]
     slack = evidence["tolerance_rel"]
@@ -239,6 +270,7 @@ def ogura_c31(evidence: Evidence) -> Finding:
 
 
 def ogura_c32(evidence: Evidence) -> Finding:
+    """At the largest RTT Proposal alone has the highest throughput, or ties with it."""
     r = evidence.table("efficiency", "throughput_mean", "protocol", flow=1, rtt_ms=evidence["rtt_ms"])
     return Finding(r["Proposal"] >= r.max(axis=1) * (1 - evidence["tolerance_rel"]), {"Mb/s": r})
 
@@ -247,16 +279,19 @@ def ogura_c32(evidence: Evidence) -> Finding:
 
 
 def ogura_c33(evidence: Evidence) -> Finding:
+    """A Reno flow of smaller RTT gets more than the 40 ms flow."""
     ratio = _against_reno(evidence, "ratio", "Reno")[evidence["rtt_ms"]]
     return Finding(ratio > 1 + evidence["tolerance_rel"], {"ratio of Reno": ratio})
 
 
 def ogura_c34(evidence: Evidence) -> Finding:
+    """A Reno flow of larger RTT gets less than the 40 ms flow."""
     ratio = _against_reno(evidence, "ratio", "Reno")[evidence["rtt_ms"]]
     return Finding(ratio < 1 - evidence["tolerance_rel"], {"ratio of Reno": ratio})
 
 
 def ogura_c35(evidence: Evidence) -> Finding:
+    """What Reno gets against Proposal hardly depends on Proposal's RTT."""
     reno = _against_reno(evidence, "throughput_mean", "Proposal", flow=1)
     spread_rel = (reno.max(axis=1) - reno.min(axis=1)) / reno.mean(axis=1)
     holds = spread_rel <= evidence["spread_rel"] + evidence["tolerance"]
@@ -264,6 +299,7 @@ def ogura_c35(evidence: Evidence) -> Finding:
 
 
 def ogura_c36(evidence: Evidence) -> Finding:
+    """Reno and Proposal together get more than two Reno flows."""
     with_proposal, with_reno = (
         _against_reno(evidence, "throughput_sum", protocol) for protocol in ("Proposal", "Reno")
     )

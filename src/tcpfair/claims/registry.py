@@ -140,7 +140,7 @@ def _line(claim: Claim, finding: Finding, decided: pd.Series, of_means: str, run
     else:
         outcome = f"holds in {decided.sum()} of {len(decided)} replicates{of_means}"
     shown = f"{', '.join(claim.exhibits)}: " if claim.exhibits else ""
-    made_of = ", ".join(f"{name} ({count} runs)" for name, count in runs.items()) or "closed form"
+    made_of = ", ".join(f"{name} ({count} runs)" for name, count in runs.items()) or "a closed form"
     printed = f" In print: {claim.print_note}." if claim.in_print is False else ""
     return f"{shown}{outcome}. {_numbers(finding)}. From {made_of}.{printed}"
 

@@ -115,7 +115,8 @@ class Context:
 
     def against_print(self, exhibit_id: str, numbers: pd.DataFrame) -> pd.DataFrame:
         """Printed results that belong to an exhibit, or quote it, beside its reproduced numbers."""
-        compared = published.compare(self.published, numbers, self.tolerances)
+        reproduced = numbers.assign(source=self.layout.source)
+        compared = published.compare(self.published, reproduced, self.tolerances)
         return compared[(compared["exhibit"] == exhibit_id) | compared["reproduced"].notna()]
 
 

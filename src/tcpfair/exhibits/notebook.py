@@ -29,7 +29,8 @@ class Paper:
 
     def __init__(self, context: Context, only: Sequence[str] = ()) -> None:
         self.context = context
-        self.only = {pages.short_id(name) for name in only if name.split(".")[0] in ("", context.paper.paper, name)}
+        of_this_paper = (name for name in only if "." not in name or name.startswith(f"{context.paper.paper}."))
+        self.only = {pages.short_id(name) for name in of_this_paper}
         self.draws_all = not only
 
     @classmethod

@@ -81,8 +81,8 @@ def look(protocol: str) -> Look:
 
 def shades(n: int) -> list[str]:
     """``n`` colours from dark to light for the values of an ordered variable, distinct in print and to any eye."""
-    colormap = mpl.colormaps["cividis"]
-    return [mpl.colors.to_hex(colormap(0.85 * i / max(n - 1, 1))) for i in range(n)]
+    colormap = mpl.colormaps["viridis"]
+    return [mpl.colors.to_hex(colormap(0.87 * i / max(n - 1, 1))) for i in range(n)]
 
 
 def new_figure(

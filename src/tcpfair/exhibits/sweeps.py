@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator
 from pydantic import BaseModel, ConfigDict
 
 from tcpfair.config import Exhibit, Experiment
@@ -39,9 +40,13 @@ class Axis(BaseModel):
     limits: tuple[float, float] | None = None
 
     def dress(self, ax: Axes, which: Literal["x", "y"]) -> None:
-        """Set label, scale and limits of the x or the y axis."""
+        """Set label, scale and limits of the x or the y axis; a logarithmic y axis has plain numbers at 1, 2, 5."""
         limits = {f"{which}lim": self.limits} if self.limits else {}
         ax.set(**{f"{which}label": self.label, f"{which}scale": self.scale}, **limits)
+        if which == "y" and self.scale == "log":
+            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            ax.yaxis.set_major_formatter("{x:g}")
+            ax.yaxis.set_minor_formatter("")
 
 
 def with_band(metrics: pd.DataFrame, metric: str, by: Sequence[str], centre: Centre, band: Band) -> pd.DataFrame:
@@ -104,7 +109,8 @@ def metric_lines(context: Context, exhibit: Exhibit, options: MetricLines) -> Dr
     if options.fair_band:
         low, high = context.paper.analysis_value(options.fair_band)
         ax.axhspan(low, high, color=style.FAIR_BAND, lw=0, zorder=0, label=f"fair: {low:g} to {high:g}")
-    dress(ax, options.x_axis, options.y_axis)
+    options.x_axis.dress(ax, "x")
+    options.y_axis.dress(ax, "y")
     for place, protocol in enumerate(protocols_of(experiment)):
         draw_line(ax, cells.query("protocol == @protocol"), options.x, style.look(protocol), protocol)
         if options.runs_below is not None:
@@ -114,22 +120,14 @@ def metric_lines(context: Context, exhibit: Exhibit, options: MetricLines) -> Dr
     printed = _printed_points(context, exhibit, options, experiment)
     for protocol, points in printed.groupby("protocol"):
         style.draw_printed(ax, points[options.x], points["value"], style.look(protocol))
+    if options.runs_below is not None:
+        ax.plot([], [], ls="", marker=".", ms=3, color=style.GREY, label="single run")
     if len(printed):
         ax.add_line(style.printed_handle())
     if options.x_axis.scale == "linear":
         ax.set_xticks(values_of(experiment, options.x))
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return Drawn(figure, numbers, int(cells["n_runs"].max()), note=band_text(options.centre, options.band))
-
-
-def dress(ax: Axes, x_axis: Axis, y_axis: Axis) -> None:
-    """Labels, scales and limits of both axes; plain numbers on a logarithmic y axis."""
-    x_axis.dress(ax, "x")
-    y_axis.dress(ax, "y")
-    if y_axis.scale == "log":
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.yaxis.set_minor_formatter("{x:g}")
-        ax.tick_params(axis="y", which="minor", labelsize=6)
 
 
 def _draw_runs(ax: Axes, metrics: pd.DataFrame, options: MetricLines, protocol: str, place: int) -> None:
@@ -202,7 +200,8 @@ def flow_lines(context: Context, exhibit: Exhibit, options: FlowLines) -> Drawn:
         look = style.look(flow_protocol(experiment, flow, options.protocol))
         draw_line(ax, flows.query("flow == @flow"), options.x, look, label, ls=line)
     draw_line(ax, total, options.x, style.Look(style.GREY, "."), options.total, ls=":")
-    dress(ax, options.x_axis, options.y_axis)
+    options.x_axis.dress(ax, "x")
+    options.y_axis.dress(ax, "y")
     ax.set_xticks(values_of(experiment, options.x))
     ax.legend(loc="best")
     return Drawn(figure, numbers, int(total["n_runs"].max()), note=band_text("mean", "sd"))
@@ -243,7 +242,7 @@ def sensitivity_lines(context: Context, exhibit: Exhibit, options: SensitivityLi
     looks = [style.Look(color, marker) for color, marker in zip(style.shades(len(values)), "osD^", strict=False)]
     used = {**context.paper.settings, **context.paper.flow}.get(options.variable)
     rows, columns = len(options.measures), len(protocols)
-    figure, axes = style.new_figure(rows, columns, style.PAGE_IN, 0.6 + 1.7 * rows, sharex=True, sharey="row")
+    figure, axes = style.new_figure(rows, columns, style.PAGE_IN, 0.9 + 1.6 * rows, sharex=True, sharey="row")
     frames = []
     for measure, row in zip(options.measures, axes, strict=True):
         metrics = context.metrics(name).query("flow == @measure.flow")

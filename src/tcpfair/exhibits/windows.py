@@ -99,7 +99,7 @@ def cwnd_curves(context: Context, exhibit: Exhibit, options: CwndCurves) -> Draw
             _ratios(exhibit.id, f"{metric}_ratio", times),
         ]
     )
-    figure, ax = _curves_figure(curves, options.model, times)
+    figure = _curves_figure(curves, options.model, times)
     return Drawn(figure, numbers, int(experiment.runs.value), curves)
 
 
@@ -159,7 +159,7 @@ def model_curves(context: Context, exhibit: Exhibit, options: ModelCurves) -> Dr
     if options.exact:
         exact = joined(curves).query("form == 'exact'").groupby(KEY)["t_s"].max().rename("value")
         numbers.append(number_rows(exhibit.id, f"{metric}_exact", exact.reset_index(), KEY))
-    figure, _ = _curves_figure(joined(curves), options.model, times)
+    figure = _curves_figure(joined(curves), options.model, times)
     return Drawn(figure, joined(numbers), data=joined(curves), note="model")
 
 
@@ -172,36 +172,37 @@ def _exact_curve(link: Link, protocol: str, rtt_s: float) -> pd.DataFrame:
     return _curve(protocol, rtt_s * MS_PER_S, t_s, cwnd_pkts, "exact")
 
 
-def _curves_figure(curves: pd.DataFrame, model: int, times_s: pd.Series) -> tuple[Figure, Axes]:
-    """All windows in one panel: colour is the protocol, line style the RTT; a vertical line at t1 or t2."""
-    figure, [[ax]] = style.new_figure(width_in=5.6, height_in=3.2)
+def _curves_figure(curves: pd.DataFrame, model: int, times_s: pd.Series) -> Figure:
+    """All windows in one panel, each with the time it takes: colour is the protocol, line style the RTT."""
+    figure, [[ax]] = style.new_figure(width_in=5.8, height_in=3.2)
     rtts_ms = sorted(curves["rtt_ms"].unique())
-    # windows that coincide show as bands of colour, the widest below
-    widths = dict(zip(MODEL_PROTOCOLS, (4.0, 2.6, 1.2), strict=True))
-    dashes = dict(zip(rtts_ms, ((0, (4, 1.5)), "-"), strict=True))
+    # at the shorter RTT the windows coincide: the widest below, so that each shows
+    widths = {rtts_ms[0]: (5.5, 3.2, 1.2), rtts_ms[-1]: (1.6, 1.6, 1.6)}
+    dashes = {rtts_ms[0]: "-", rtts_ms[-1]: (0, (5, 1.2))}
     for (rtt_ms, protocol, form), curve in curves.groupby(["rtt_ms", "protocol", "form"], sort=False):
-        color, width = style.look(protocol).color, widths[protocol] if rtt_ms == rtts_ms[0] else 1.5
+        color, width = style.look(protocol).color, widths[rtt_ms][MODEL_PROTOCOLS.index(protocol)]
         if form == "exact":
-            ax.plot(curve["t_s"], curve["cwnd_pkts"], color=color, lw=0.8, ls=":", zorder=3)
-        else:
-            label = f"{protocol}, {rtt_ms:g} ms"
-            ax.plot(curve["t_s"], curve["cwnd_pkts"], color=color, lw=width, ls=dashes[rtt_ms], label=label)
-    if (curves["form"] == "exact").any():
-        ax.plot([], [], color=style.GREY, lw=0.8, ls=":", label="with the momentary RTT")
+            ax.plot(curve["t_s"], curve["cwnd_pkts"], color=color, lw=0.9, ls=":", zorder=3)
+            continue
+        ax.plot(curve["t_s"], curve["cwnd_pkts"], color=color, lw=width, ls=dashes[rtt_ms])
+        if rtt_ms != rtts_ms[0] and len(curve):
+            end, text = curve.iloc[-1][["t_s", "cwnd_pkts"]], f"{times_s[protocol, rtt_ms]:.1f} s"
+            ax.annotate(text, end, (0, 3), textcoords="offset points", ha="center", fontsize=7, color=color)
     mark_s = times_s.xs(rtts_ms[0], level="rtt_ms").mean()
     ax.axvline(mark_s, color=style.GREY, lw=0.9)
-    ax.annotate(
-        f"$t_{model}$ = {mark_s:.1f} s at {rtts_ms[0]:g} ms",
-        (mark_s, 0.02),
-        (4, 0),
-        xycoords=("data", "axes fraction"),
-        textcoords="offset points",
-        fontsize=7.5,
-    )
+    text, below = f"$t_{model}$ = {mark_s:.1f} s at {rtts_ms[0]:g} ms", (mark_s, 0.02)
+    ax.annotate(text, below, (4, 0), xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=7.5)
+    for protocol in MODEL_PROTOCOLS:
+        ax.plot([], [], color=style.look(protocol).color, lw=2.5, label=protocol)
+    for rtt_ms in rtts_ms:
+        ax.plot([], [], color=style.GREY, lw=widths[rtt_ms][0] / 1.6, ls=dashes[rtt_ms], label=f"RTT {rtt_ms:g} ms")
+    if (curves["form"] == "exact").any():
+        ax.plot([], [], color=style.GREY, lw=0.9, ls=":", label="momentary RTT")
     since = "half use of the link" if model == 1 else "the first queued packet"
     ax.set(xlabel=f"time since {since} (s)", ylabel="cwnd (packets)", xlim=(0, None))
+    ax.margins(y=0.1)
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    return figure, ax
+    return figure
 
 
 # --- Formulas ----------------------------------------------------------------------------------------------------
@@ -261,16 +262,20 @@ def diagram_window(context: Context, exhibit: Exhibit, options: DiagramWindow) -
     bdp = link.bdp_pkts(rtt_s)
     figure, [[ax]] = style.new_figure(width_in=5.6, height_in=3.0)
     modes = {"Reno": ("Model I", "Model II"), "Proposal": ("Libra mode (Model I)", "Alpha mode (Model II)")}
-    bottom = 0.8 * path["cwnd_pkts"].min()
+    bottom, last_s = 0.8 * path["cwnd_pkts"].min(), path["t_s"].iloc[-1]
     ax.axhspan(bottom, bdp, color="#EAF2F8", lw=0, zorder=0)
     ax.axhspan(bdp, bdp + link.S, color="#FBEFE6", lw=0, zorder=0)
     ax.plot(path["t_s"], path["cwnd_pkts"], color=style.look(options.protocol).color)
-    last_s = path["t_s"].iloc[-1]
-    for level, name in ((bdp, f"BDP = {bdp:.0f} packets"), (bdp + link.S, f"BDP + S = {bdp + link.S:.0f} packets")):
+    below, above = modes[options.protocol]
+    for x, y, offset, side, text, weight in (
+        (last_s, bdp + link.S, (-3, 3), "right", f"BDP + S = {bdp + link.S:.0f} packets", "normal"),
+        (last_s, bdp, (-3, -9), "right", f"BDP = {bdp:.0f} packets", "normal"),
+        (last_s, bottom, (-3, 4), "right", below, "bold"),
+        (0, bdp + link.S, (4, -11), "left", above, "bold"),
+    ):
+        ax.annotate(text, (x, y), offset, textcoords="offset points", ha=side, fontsize=7.5, weight=weight)
+    for level in (bdp, bdp + link.S):
         ax.axhline(level, color=style.GREY, lw=0.8, ls="--")
-        ax.annotate(name, (last_s, level), (-2, 3), textcoords="offset points", ha="right", fontsize=7)
-    for level, name in ((bottom, modes[options.protocol][0]), (bdp, modes[options.protocol][1])):
-        ax.annotate(name, (last_s, level), (-2, 4), textcoords="offset points", ha="right", fontsize=7.5, weight="bold")
     _mark_phases(ax, path, bdp, options.protocol)
     ax.set(xlabel="time (s)", ylabel="cwnd (packets)", xlim=(0, last_s), ylim=(bottom, 1.06 * (bdp + link.S)))
     ax.grid(visible=False)
@@ -282,11 +287,13 @@ def window_path(link: Link, protocol: str, rtt_min_s: float, losses: int) -> pd.
     k_per_s2, k_per_s = aimd.libra_k_per_s2(link.reference_rtt_s), aimd.alpha_k_per_s(link.reference_rtt_s)
     bdp = link.bdp_pkts(rtt_min_s)
     t_s, cwnd, path = 0.0, (link.B - link.R) * rtt_min_s, []
-    while losses > 0:
+    while True:
         rtt_s = max(rtt_min_s, cwnd / link.B)
         path.append((t_s, cwnd))
         if cwnd >= bdp + link.S:
             losses -= 1
+            if losses == 0:
+                break
             halved = aimd.halving_decrease_pkts(cwnd)
             cwnd = halved if protocol == "Reno" else aimd.westwood_decrease_pkts(cwnd, rtt_min_s, rtt_s)
             path.append((t_s, cwnd))
@@ -307,4 +314,4 @@ def _mark_phases(ax: Axes, path: pd.DataFrame, bdp: float, protocol: str) -> Non
         ax.annotate(name, ((start_s + stop_s) / 2, y), (0, 2), textcoords="offset points", ha="center", va="bottom")
         ax.axvline(stop_s, color=style.GREY, lw=0.6, ls=":")
     rule = "loss: cwnd/2" if protocol == "Reno" else r"loss: cwnd $\cdot$ RTT$_{\min}$/RTT"
-    ax.annotate(rule, (loss_s, (peak + after) / 2), (5, 0), textcoords="offset points", fontsize=7.5, va="center")
+    ax.annotate(rule, (loss_s, after), (4, -6), textcoords="offset points", fontsize=7.5, va="top")

@@ -1,0 +1,89 @@
+"""The engine against theory: sawtooth, square-root law, Model I and II, CUBIC's return to W_max."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tcpfair.engine.dumbbell import run
+from tcpfair.models.aimd import exact_t2_s, t1_s
+from tcpfair.models.square_root import window_pkts
+from tcpfair.units import bdp_pkts, service_time_s
+from tests.engine.scenarios import PACKET_BYTES, SLOW_BPS, dumbbell
+
+CAPACITY_PPS = 1 / service_time_s(PACKET_BYTES, SLOW_BPS)
+OGURA_BPS, OGURA_PPS, OGURA_BUFFER = 100e6, 100e6 / 12000, 500
+
+
+def losses(result, flow=0):
+    return result.events[(result.events["flow"] == flow) & (result.events["kind"] == 0)]
+
+
+def test_reno_peaks_at_bdp_plus_buffer_and_repeats_with_the_sawtooth_period():
+    rtt_s, buffer_pkts = 0.1, 100
+    result = run(dumbbell({"rtt_s": rtt_s}, buffer_pkts=buffer_pkts, duration_s=200), 1, log_events=True)
+    steady = losses(result)[2:]  # after slow start and its aftermath
+    peak = bdp_pkts(SLOW_BPS, rtt_s, PACKET_BYTES) + buffer_pkts
+    assert steady["cwnd_before"] == pytest.approx(peak, rel=0.03)
+    # from W/2 to W the window passes 3/8 W^2 packets, and with a buffer of one BDP the link is never idle
+    period_s = 3 / 8 * peak**2 / CAPACITY_PPS + 2 * rtt_s  # and one full-queue RTT of recovery
+    assert np.diff(steady["t_s"]) == pytest.approx(period_s, rel=0.04)
+
+
+@pytest.mark.parametrize("loss_rate", [1e-2, 1e-3])
+def test_square_root_law_under_random_loss(loss_rate):
+    flow = {"rtt_s": 0.1, "start_s": 0, "initial_ssthresh_pkts": 20}
+    scenario = dumbbell(flow, capacity_bps=1.2e9, buffer_pkts=10_000, loss_rate=loss_rate, duration_s=600)
+    windows = [run(scenario, seed).delivered_pkts[-1, 0] * 0.1 / 600 for seed in range(6)]
+    assert np.mean(windows) == pytest.approx(window_pkts(loss_rate), rel=0.15)
+
+
+@pytest.mark.parametrize("cc", ["newreno", "libra", "alpha"])
+@pytest.mark.parametrize("rtt_s", [0.04, 0.08])
+def test_model_1_residual_capacity_fills_in_t1(cc, rtt_s):
+    bdp = OGURA_PPS * rtt_s
+    flow = {"cc": cc, "rtt_s": rtt_s, "initial_ssthresh_pkts": bdp / 2, "iw_pkts": 2}
+    result = run(dumbbell(flow, capacity_bps=OGURA_BPS, buffer_pkts=OGURA_BUFFER, duration_s=35, sample_s=0.01), 1)
+    cwnd = result.cwnd_pkts[:, 0]
+    measured_s = result.t_s[np.argmax(cwnd >= bdp)] - result.t_s[np.argmax(cwnd >= bdp / 2)]
+    x = {"newreno": 1.0, "libra": (rtt_s / 0.04) ** 2, "alpha": rtt_s / 0.04}[cc]
+    assert measured_s == pytest.approx(t1_s(OGURA_PPS / 2, rtt_s, x), rel=0.02)
+
+
+@pytest.mark.parametrize("cc", ["newreno", "libra", "alpha"])
+@pytest.mark.parametrize("rtt_s", [0.04, 0.08])
+def test_model_2_buffer_fills_in_the_exact_t2(cc, rtt_s):
+    bdp = OGURA_PPS * rtt_s
+    params = {} if cc == "newreno" else {"follow_queue": 1}
+    flow = {"cc": cc, "rtt_s": rtt_s, "initial_ssthresh_pkts": bdp, "iw_pkts": 2, "params": params}
+    scenario = dumbbell(flow, capacity_bps=OGURA_BPS, buffer_pkts=OGURA_BUFFER, duration_s=70, sample_s=0.01)
+    result = run(scenario, 1, log_events=True)
+    start_s = result.t_s[np.argmax(result.cwnd_pkts[:, 0] >= bdp)]
+    protocol = {"newreno": "reno"}.get(cc, cc)
+    expected_s = exact_t2_s(protocol, rtt_s, OGURA_PPS, OGURA_BUFFER, 0.04, follow_queue=True)
+    assert losses(result)["t_s"][0] - start_s == pytest.approx(expected_s, rel=0.02)
+
+
+def test_cubic_returns_to_w_max_after_k():
+    flow = {"cc": "cubic", "rtt_s": 0.1, "params": {"fast_convergence": 0, "tcp_friendly": 0}}
+    scenario = dumbbell(
+        flow, capacity_bps=120e6, buffer_pkts=1000, duration_s=120, sample_s=0.05, record=("samples", "cwnd", "events")
+    )
+    result = run(scenario, 1)
+    ends = result.events[result.events["kind"] == 2]
+    reached = 0
+    for event in ends[(ends["t_s"] > 40) & (ends["t_s"] < 105)]:
+        after = (result.t_s > event["t_s"]) & (result.cwnd_pkts[:, 0] >= event["w_max"] - 1)
+        back_s = result.t_s[np.argmax(after)] - event["t_s"]
+        k_s = np.cbrt(0.2 * event["w_max"] / 0.4)
+        # one packet below the plateau is cbrt(1 / C) = 1.36 s before it
+        assert back_s == pytest.approx(k_s - np.cbrt(1 / 0.4), abs=0.25)
+        reached += 1
+    assert reached >= 3
+
+
+def test_link_is_full_with_a_buffer_of_one_bdp_and_three_quarters_full_without():
+    full = run(dumbbell({"rtt_s": 0.1}, buffer_pkts=100, duration_s=100), 1)
+    assert (full.delivered_pkts[-1, 0] - full.delivered_pkts[20, 0]) / 79 == pytest.approx(CAPACITY_PPS, rel=0.01)
+    bare = run(dumbbell({"rtt_s": 0.1}, buffer_pkts=1, duration_s=200), 1)
+    assert (bare.delivered_pkts[-1, 0] - bare.delivered_pkts[20, 0]) / 179 == pytest.approx(0.75 * CAPACITY_PPS, rel=0.03)
