@@ -61,11 +61,12 @@ def warm_engine(layout: Layout, marker: Path) -> str:
     """Compile the engine into numba's cache, once, before simulations run side by side."""
     with costs.measured(layout.costs, layout.source, "compile", "engine") as cost:
         from tcpfair.engine.dumbbell import run
+        from tcpfair.jit import source_hash
         from tcpfair.scenario import make_scenario
 
         run(make_scenario(_ANY_SCENARIO))
     marker.parent.mkdir(parents=True, exist_ok=True)
-    marker.touch()
+    marker.write_text(source_hash() + "\n")
     return f"{cost.wall_s:.1f} s"
 
 

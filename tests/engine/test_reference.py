@@ -111,7 +111,9 @@ def test_random_loss_agrees_in_the_mean():
     flows = [{"rtt_s": 0.05}, {"rtt_s": 0.1}]
     seeds = range(12)
     slow = [
-        simulate([FlowSpec(**f) for f in flows], SLOW_BPS, PACKET_BYTES, 50, 30, loss_rate=0.003, jitter_s=0.003, seed=s)
+        simulate(
+            [FlowSpec(**f) for f in flows], SLOW_BPS, PACKET_BYTES, 50, 30, loss_rate=0.003, jitter_s=0.003, seed=s
+        )
         for s in seeds
     ]
     fast = [run(dumbbell(*flows, buffer_pkts=50, duration_s=30, loss_rate=0.003, jitter_s=0.003), s) for s in seeds]

@@ -86,4 +86,6 @@ def test_link_is_full_with_a_buffer_of_one_bdp_and_three_quarters_full_without()
     full = run(dumbbell({"rtt_s": 0.1}, buffer_pkts=100, duration_s=100), 1)
     assert (full.delivered_pkts[-1, 0] - full.delivered_pkts[20, 0]) / 79 == pytest.approx(CAPACITY_PPS, rel=0.01)
     bare = run(dumbbell({"rtt_s": 0.1}, buffer_pkts=1, duration_s=200), 1)
-    assert (bare.delivered_pkts[-1, 0] - bare.delivered_pkts[20, 0]) / 179 == pytest.approx(0.75 * CAPACITY_PPS, rel=0.03)
+    assert (bare.delivered_pkts[-1, 0] - bare.delivered_pkts[20, 0]) / 179 == pytest.approx(
+        0.75 * CAPACITY_PPS, rel=0.03
+    )

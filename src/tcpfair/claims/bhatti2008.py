@@ -122,8 +122,8 @@ def bhatti2008_c10(evidence: Evidence) -> Finding:
     """Case letters of the NRU tuples: A for NewReno at 125 ms, B elsewhere; C to one decimal for CUBIC at 25 ms."""
     letters = case_letters(evidence, "pair", PROTOCOL_AND_RTT, evidence["decimals"])
     rounded = case_letters(evidence, "pair", PROTOCOL_AND_RTT, evidence["rounded_decimals"])
-    claimed = _letters_by_cell(evidence["letters"], evidence["rtt_ms"])
-    agree = letters[claimed.index] == claimed
+    claimed = [letter for name in TCP_VARIANTS for letter in evidence["letters"][name]]
+    agree = letters[cells(TCP_VARIANTS, evidence["rtt_ms"])] == claimed
     rounded_cell = evidence["rounded_protocol"], evidence["rounded_rtt_ms"]
     rounded_agrees = rounded[rounded_cell] == evidence["rounded_letter"]
     known = letters.notna().all(axis=1)
@@ -235,12 +235,6 @@ def _gain_beyond(evidence: Evidence, table: pd.DataFrame) -> pd.Series:
 def _relative_range(table: pd.DataFrame) -> pd.Series:
     """(largest - least)/largest of each row."""
     return (table.max(axis=1) - table.min(axis=1)) / table.max(axis=1)
-
-
-def _letters_by_cell(letters: dict[str, str], rtts_ms: list[float]) -> pd.Series:
-    """Letters per protocol, one for each RTT in order, as a Series over (protocol, rtt_ms)."""
-    by_cell = {(name, rtt): letter for name, row in letters.items() for rtt, letter in zip(rtts_ms, row, strict=True)}
-    return pd.Series(by_cell)
 
 
 def _convergence_time_s(evidence: Evidence) -> pd.DataFrame:

@@ -77,6 +77,8 @@ def evaluate(layout: Layout, papers: Mapping[str, PaperConfig]) -> pd.DataFrame:
                 if claim.id in untestable
                 else decide(claim, papers.get(paper), *loaders)
             )
+            # messages name files; where the checkout stands is nobody's evidence
+            evidence = evidence.replace(f"{layout.root}/", "")
             rows.append((claim.id, paper, verdict, evidence, layout.source))
     return pd.DataFrame(rows, columns=["id", "paper", "verdict", "evidence", "source"])
 

@@ -1,0 +1,160 @@
+"""Configuration: the papers' files are valid, runs are reproducible, and mistakes name file and field in one line."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tcpfair.config import check_config, load_paper, shorten
+from tcpfair.errors import InputError
+from tcpfair.paths import PAPERS, repository_root
+from tcpfair.units import bdp_pkts
+
+ROOT = repository_root()
+FILES = [ROOT / "config" / "papers" / f"{paper}.yaml" for paper in PAPERS]
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if p.exists()], ids=lambda p: p.stem)
+def test_every_paper_expands_into_valid_runs(path):
+    paper = load_paper(path)
+    for name, experiment in paper.experiments.items():
+        specs = paper.run_specs(name)
+        points = 1
+        for axis in experiment.grid.values():
+            points *= len(axis.value)
+        assert len(specs) == points * experiment.runs.value
+        assert [spec.run_id for spec in specs] == list(range(len(specs)))
+        assert len({spec.seed for spec in specs}) == len(specs)
+
+
+def mini() -> dict:
+    return {
+        "paper": "ogura",
+        "cite": "somewhere",
+        "protocols": {"Reno": {"cc": {"value": "reno", "source": "sec. 1"}}},
+        "settings": {
+            "capacity_bps": {"value": 1e8, "source": "sec. 5"},
+            "wire_bytes": {"value": 1500, "source": "sec. 5"},
+            "payload_bytes": {"value": 1460, "source": "sec. 5"},
+            "buffer_bdp": {"value": 1, "source": "sec. 5"},
+            "duration_s": {"value": 100, "source": "sec. 5"},
+            "sample_s": {"value": 1, "source": "sec. 5"},
+        },
+        "experiments": {
+            "one": {
+                "what": "two flows",
+                "grid": {
+                    "protocol": {"value": ["Reno"], "source": "sec. 5"},
+                    "rtt_ms": {"value": [40, 80], "source": "sec. 5"},
+                },
+                "flows": [
+                    {"rtt_ms": "=rtt_ms"},
+                    {"rtt_ms": {"value": 20, "source": "sec. 5"}, "start_s": {"value": 50, "source": "sec. 5"}},
+                ],
+                "runs": {"value": 3, "source": "sec. 5"},
+                "perturb": {"rtt_rel": {"value": 0.01, "assumed": "why not", "range": [0, 0.02]}},
+            }
+        },
+    }
+
+
+def load(tmp_path: Path, values: dict):
+    path = tmp_path / "ogura.yaml"
+    path.write_text(yaml.safe_dump(values))
+    return load_paper(path)
+
+
+def test_buffer_is_the_bdp_of_the_largest_nominal_rtt_and_rtts_are_perturbed_within_one_percent(tmp_path):
+    specs = load(tmp_path, mini()).run_specs("one")
+    assert specs[0].scenario.buffer_pkts == pytest.approx(bdp_pkts(1e8, 0.040, 1500))
+    assert specs[3].scenario.buffer_pkts == pytest.approx(bdp_pkts(1e8, 0.080, 1500))
+    for spec in specs:
+        rtts = [flow.rtt_s for flow in spec.scenario.flows]
+        assert abs(rtts[0] / (spec.point["rtt_ms"] / 1000) - 1) <= 0.01
+        assert abs(rtts[1] / 0.020 - 1) <= 0.01
+    assert len({spec.scenario.flows[0].rtt_s for spec in specs}) == len(specs)
+
+
+def test_seeds_depend_on_names_only(tmp_path):
+    values = mini()
+    before = {(s.point["rtt_ms"], s.replicate): s.seed for s in load(tmp_path, values).run_specs("one")}
+    values["experiments"]["one"]["grid"]["rtt_ms"]["value"] = [20, 40, 80]
+    after = {(s.point["rtt_ms"], s.replicate): s.seed for s in load(tmp_path, values).run_specs("one")}
+    assert all(after[key] == seed for key, seed in before.items())
+
+
+def test_smoke_runs_are_short_and_keep_the_order_of_starts(tmp_path):
+    spec = shorten(load(tmp_path, mini()).run_specs("one")[0], 10.0)
+    assert spec.scenario.duration_s == 10
+    assert spec.scenario.flows[1].start_s == pytest.approx(5.0)
+
+
+def broken(change):
+    values = copy.deepcopy(mini())
+    change(values)
+    return values
+
+
+def set_in(path: str, value):
+    def change(values):
+        *parents, last = path.split("/")
+        for part in parents:
+            values = values[int(part)] if isinstance(values, list) else values[part]
+        values[last] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "path, value, words",
+    [
+        ("colour", "blue", "colour: Extra inputs"),
+        ("settings/speed", {"value": 1, "source": "x"}, "speed: Extra inputs"),
+        ("experiments/one/flows/0/rtt", {"value": 1, "source": "x"}, "rtt: unknown"),
+        (
+            "experiments/one/flows/1/rtt_ms",
+            {"value": -20, "source": "x"},
+            r"rtt_ms: must be a number above 0 \(got -20\)",
+        ),
+        ("experiments/one/runs", {"value": 3}, "give `source:`"),
+        ("experiments/one/runs", {"value": 3, "assumed": "so"}, "needs `range:`"),
+        ("experiments/one/grid/rtt_ms", {"value": 40, "source": "x"}, "must be a list"),
+        (
+            "experiments/one/grid/protocol",
+            {"value": ["Vegas"], "source": "x"},
+            "protocol 'Vegas' is unknown; known are Reno",
+        ),
+        ("experiments/one/flows/0/rtt_ms", "=rtt", "refer to a grid variable"),
+        ("settings/loss_rate", {"value": 2, "source": "x"}, "loss_rate: Input should be less than 1"),
+        ("settings/buffer_pkts", {"value": 10, "source": "x"}, "exactly one of"),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_file_and_field(tmp_path, path, value, words):
+    with pytest.raises(InputError, match=words) as error:
+        load(tmp_path, broken(set_in(path, value))).run_specs("one")
+    assert "ogura" in str(error.value) and "\n" not in str(error.value)
+
+
+def test_yaml_that_does_not_parse_names_the_line(tmp_path):
+    path = tmp_path / "ogura.yaml"
+    path.write_text("paper: ogura\n  cite: [\n")
+    with pytest.raises(InputError, match=r"ogura\.yaml: line 2 not valid YAML"):
+        load_paper(path)
+
+
+@pytest.mark.parametrize(
+    "values, words",
+    [
+        ({"source": "nosuch"}, "source: .*'bundled', 'engine'"),
+        ({"sauce": "engine"}, "sauce: Extra inputs"),
+        ({"shards": 0}, "shards: .*greater than or equal to 1"),
+        ({"papers": ["ogura", "reno1990"]}, "papers.1"),
+    ],
+)
+def test_top_level_mistakes_name_the_field(values, words):
+    with pytest.raises(InputError, match=words) as error:
+        check_config(values)
+    assert "\n" not in str(error.value)
