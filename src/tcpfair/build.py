@@ -58,7 +58,9 @@ def parse_pairs(pairs: list[str]) -> dict[str, Any]:
 def load_plan(root: Path, configfile: str = DEFAULT_CONFIG, pairs: list[str] | None = None) -> Plan:
     """The plan of a configuration file and the overrides of the command line; InputError with one line if wrong."""
     values = load_values(root / configfile, parse_pairs(pairs or []))
-    return Plan(values, smoke_root(root) if values.get("smoke") is True else root, where=configfile)
+    return Plan(
+        values, smoke_root(root) if values.get("smoke") is True else root, where="--config" if pairs else configfile
+    )
 
 
 def smoke_root(root: Path) -> Path:

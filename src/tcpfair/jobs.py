@@ -150,7 +150,8 @@ def notebook(layout: Layout, paper: str, only: list[str], stamp: str) -> str:
                     progress_bar=False,
                 )
             except papermill.PapermillExecutionError as error:
-                raise InputError(f"notebooks/{source.name}: {str(error).strip()}") from None
+                told = str(error).strip("-\n ")
+                raise InputError(f"notebooks/{source.name}: {told}") from None
             executed = nbformat.read(scratch, as_version=4)
             forget_run(executed)
             nbformat.write(executed, scratch)

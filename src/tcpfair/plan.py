@@ -190,7 +190,7 @@ class Plan:
         return [Step(kind, "/".join(item), out, self.stamp(kind, *item)) for kind, item, out in found]
 
     def discard_stale(self, kinds: tuple[str, ...] = ("simulate", "measure", "notebook", "ledger", "report")) -> None:
-        """Remove outputs made from other inputs than the plan's, and notebooks whose figures are gone."""
+        """Remove outputs made from other inputs than the plan's, and notebooks whose figures failed or are gone."""
         for paper, experiment in self.experiments if self.config.source != "bundled" else []:
             for shard in self.shards(paper, experiment).glob("*/manifest.json"):
                 if not is_fresh(shard, self.stamp("simulate", paper, experiment)):
@@ -202,13 +202,15 @@ class Plan:
 
     def is_done(self, step: Step) -> bool:
         """True when the output is there, whole, and made from the inputs that the plan has now."""
-        return is_fresh(step.output, step.stamp) and not (step.kind == "notebook" and self._lost_figures(step.item))
+        return is_fresh(step.output, step.stamp) and (step.kind != "notebook" or self._is_drawn(step.item))
 
-    def _lost_figures(self, paper: str) -> list[str]:
-        """Files that the exhibits of ``paper`` recorded as drawn and that are no longer there."""
-        records = sorted((self.layout.results / "exhibits" / paper).glob("*.json"))
-        files = [name for record in records for name in json.loads(record.read_text())["files"]]
-        return [name for name in files if not (self.root / name).is_file()]
+    def _is_drawn(self, paper: str) -> bool:
+        """True when no exhibit of ``paper`` is recorded as failed, and the files of those drawn are still there."""
+        for path in (self.layout.results / "exhibits" / paper).glob("*.json"):
+            record = json.loads(path.read_text())
+            if record["status"] == "failed" or not all((self.root / name).is_file() for name in record["files"]):
+                return False
+        return True
 
     def shards(self, paper: str, experiment: str) -> Path:
         """Where the parts of a simulation stand until they are gathered."""

@@ -140,7 +140,7 @@ def bhatti2008_c10(evidence: Evidence) -> Finding:
 def bhatti2008_c11(evidence: Evidence) -> Finding:
     """Against CUBIC at 100 ms one flow has less than half its expectation and one well above it."""
     u_n_db = flow_nru_db(evidence, "pair", PROTOCOL_AND_RTT).xs(("CUBIC", evidence["rtt_ms"]), axis=1, level=[1, 2])
-    lower_db, upper_db = u_n_db.min(axis=1), u_n_db.max(axis=1)
+    lower_db, upper_db = u_n_db.min(axis=1, skipna=False), u_n_db.max(axis=1, skipna=False)
     below = lower_db < evidence["u_minus_db"] + evidence["tolerance_db"]
     above = upper_db > evidence["u_plus_db"] - evidence["tolerance_db"]
     return Finding(below & above, {"lower U_n dB": lower_db, "upper U_n dB": upper_db})
@@ -187,7 +187,8 @@ def bhatti2008_c20(evidence: Evidence) -> Finding:
     share = evidence.table("pair", "converged_share", "rtt_ms", protocol="CUBIC")[evidence["rtt_ms"]]
     largest = share.max(axis=1)
     holds = largest < evidence["share_max"] + evidence["tolerance"]
-    return Finding(holds, {"mean share of time": share.mean(axis=1), "largest share of time": largest})
+    numbers = {"RTTs with convergence": share.notna().sum(axis=1), "largest share of time": largest}
+    return Finding(holds, numbers)
 
 
 def bhatti2008_c21(evidence: Evidence) -> Finding:
@@ -234,7 +235,8 @@ def _gain_beyond(evidence: Evidence, table: pd.DataFrame) -> pd.Series:
 
 def _relative_range(table: pd.DataFrame) -> pd.Series:
     """(largest - least)/largest of each row."""
-    return (table.max(axis=1) - table.min(axis=1)) / table.max(axis=1)
+    largest = table.max(axis=1, skipna=False)
+    return (largest - table.min(axis=1)) / largest
 
 
 def _convergence_time_s(evidence: Evidence) -> pd.DataFrame:
@@ -254,6 +256,6 @@ def _convergence_time_s(evidence: Evidence) -> pd.DataFrame:
 
 
 def _rtts_where(condition: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
-    """Number of RTTs at which ``condition`` holds, a column per protocol; NaN where nothing was measured."""
-    counted = condition.astype(float).where(measured)
-    return counted.T.groupby(level="protocol").sum(min_count=1).T[TCP_VARIANTS]
+    """Number of RTTs at which ``condition`` holds, a column per protocol; NaN unless all were measured."""
+    by_protocol = condition.astype(float).where(measured).T.groupby(level="protocol")
+    return by_protocol.sum(skipna=False).T[TCP_VARIANTS]

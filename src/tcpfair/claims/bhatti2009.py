@@ -282,7 +282,7 @@ def bhatti2009_c33(evidence: Evidence) -> Finding:
     """The least index over RTT is lower with CCID2 first than with BIC, CUBIC or Compound first."""
     chosen = cells(FAST_VARIANTS, evidence["rtt_ms"])
     least = {
-        order: mean_jfi(evidence, order)[chosen].T.groupby(level="protocol").min().T
+        order: mean_jfi(evidence, order)[chosen].T.groupby(level="protocol").min(skipna=False).T
         for order in ("pair_tcp_first", "pair_ccid2_first")
     }
     excess = least["pair_tcp_first"] - least["pair_ccid2_first"]

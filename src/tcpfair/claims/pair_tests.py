@@ -26,7 +26,7 @@ def cells(protocols: Iterable[str], rtts_ms: Iterable[float]) -> list[tuple[str,
 def spread_over_protocols(table: pd.DataFrame) -> pd.DataFrame:
     """Largest less least value of the protocols of ``table``, a column per RTT."""
     by_rtt = table.T.groupby(level="rtt_ms")
-    return (by_rtt.max() - by_rtt.min()).T
+    return (by_rtt.max(skipna=False) - by_rtt.min(skipna=False)).T
 
 
 def mean_jfi(evidence: Evidence, experiment: str) -> pd.DataFrame:
@@ -70,7 +70,7 @@ def nru_gap_db(evidence: Evidence, experiment: str) -> pd.DataFrame:
 
 def largest_nru_db(evidence: Evidence, experiment: str) -> pd.DataFrame:
     """Largest U_n of all flows in dB, a column per RTT: U_N+ exists where it is at least 0."""
-    return flow_nru_db(evidence, experiment, "rtt_ms").T.groupby(level="rtt_ms").max().T
+    return flow_nru_db(evidence, experiment, "rtt_ms").T.groupby(level="rtt_ms").max(skipna=False).T
 
 
 def case_letters(evidence: Evidence, experiment: str, by: str | Sequence[str], decimals: int) -> pd.DataFrame:

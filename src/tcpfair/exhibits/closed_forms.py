@@ -35,8 +35,8 @@ def jfi_range(context: Context, exhibit: Exhibit, options: JfiRange) -> Drawn:
     ax.plot(ratio, index, color=style.BLUE)
     for guide in options.guides:
         k = float(rate_ratio_from_jfi(guide))
-        ax.plot([1 / k, k], [guide, guide], color=style.GREY, lw=0.9, marker="|")
-        ax.annotate(f"J = {guide:g}: {k:.3g} to 1", (1, guide), (0, 2), textcoords="offset points", ha="center", fontsize=7)
+        ax.plot([1 / k, k], [guide, guide], color=style.GREY, lw=0.9, marker="|", ms=5)
+        ax.annotate(f"J = {guide:g}: {k:.3g} to 1", (k, guide), (5, 0), textcoords="offset points", va="center", fontsize=7.5)
     printed = context.against_print(exhibit.id, numbers).set_index("metric")["printed"].astype(float)
     places = {"jfi_min": [ratio[0], ratio[-1]], "jfi_max": [1.0]}
     for name, x in places.items():

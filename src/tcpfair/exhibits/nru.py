@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from pydantic import BaseModel, ConfigDict
 
 from tcpfair.config import Exhibit, Experiment
@@ -104,18 +103,19 @@ def nru_bars(context: Context, exhibit: Exhibit, options: NruBars) -> Drawn:
     flows, numbers = flow_nru(metrics), nru_numbers(exhibit.id, metrics)
 
     columns = len(options.protocols)
-    figure, axes = style.new_figure(1, columns, sharey=True)
+    figure, axes = style.new_figure(1, columns, width_in=5.6 if columns == 1 else style.PAGE_IN, sharey=True)
     for ax, protocol in zip(axes[0], options.protocols, strict=True):
         _draw_bars(ax, experiment, protocol, flows.loc[protocol])
         _draw_printed(ax, context, experiment, protocol, options)
         ax.set_xticks(rtts_ms(experiment))
         ax.set_xlabel("RTT (ms)")
-        ax.legend(loc="best", ncols=1)
-    axes[0][0].set_ylabel("NRU (dB)")
-    if options.y_limits_db:
-        axes[0][0].set_ylim(options.y_limits_db)
+    axes[0][0].set(ylabel="NRU (dB)", ylim=options.y_limits_db)
+    handles = {text: handle for ax in axes[0] for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)}
     if columns > 1:
         style.letter_panels(axes[0], [" and ".join(_labels(experiment, p)) for p in options.protocols])
+        figure.legend(handles.values(), handles, loc="outside upper center", ncols=len(handles))
+    else:
+        axes[0][0].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return Drawn(figure, numbers, int(numbers["n_runs"].max()))
 
 
@@ -130,7 +130,7 @@ def _draw_bars(ax: Axes, experiment: Experiment, protocol: str, flows: pd.DataFr
     ax.vlines(rtt_ms, ends.min(axis=1), ends.max(axis=1), color=style.GREY, lw=1.2)
     ax.plot(rtt_ms, ends.min(axis=1), ls="", marker="_", ms=9, color=style.GREY)
     ax.plot(rtt_ms, ends.max(axis=1), ls="", marker="_", ms=9, color=style.GREY)
-    ax.plot(rtt_ms, system["U_N"], color=style.GREY, lw=1.8, label=r"$U_N$, bars $U_{N-}$ to $U_{N+}$")
+    ax.plot(rtt_ms, system["U_N"], color=style.GREY, lw=1.8, label="$U_N$, bar $U_{N-}$ to $U_{N+}$")
     for flow, label in enumerate(_labels(experiment, protocol), 1):
         look = style.look(label)
         ax.plot(rtt_ms, flows[flow], ls="", marker=look.marker, color=look.color, zorder=3, label=f"{label} (flow {flow})")
@@ -138,15 +138,16 @@ def _draw_bars(ax: Axes, experiment: Experiment, protocol: str, flows: pd.DataFr
 
 def _draw_printed(ax: Axes, context: Context, experiment: Experiment, protocol: str, options: NruBars) -> None:
     if options.printed:
-        for metric, marker in (("U_N+", 6), ("U_N-", 7)):  # carets that point at the end of the bar
-            cells = context.printed(options.printed, metric).query("protocol == @protocol")
-            ax.plot(cells["rtt_ms"], cells["value"], ls="", marker=marker, mfc="white", mec=style.GREY, zorder=4)
+        ends = [context.printed(options.printed, metric).query("protocol == @protocol") for metric in ("U_N+", "U_N-")]
+        beside = ends[0]["rtt_ms"] + 0.03 * np.ptp(ends[0]["rtt_ms"])
+        ax.vlines(beside, ends[0]["value"], ends[1]["value"], color=style.GREY, lw=0.9, ls=":")
+        for cells, label in zip(ends, ("printed bar", None), strict=True):
+            style.draw_printed(ax, beside, cells["value"], style.Look(style.GREY, "o"), label=label)
     if options.printed_means:
         for flow, label in enumerate(_labels(experiment, protocol), 1):
             cells = _nru_of_printed_means(context, options.printed_means, protocol, flow, label)
             style.draw_printed(ax, cells["rtt_ms"], cells["u_db"], style.look(label))
-        text = "from the printed throughputs"
-        ax.add_line(Line2D([], [], ls="", marker="o", mfc="white", mec=style.GREY, label=text))
+        ax.add_line(style.printed_handle("from printed\nthroughputs"))
 
 
 def _nru_of_printed_means(

@@ -22,7 +22,6 @@ FAIR_BAND = "#E8EFE8"
 
 COLUMN_IN, PAGE_IN = 4.6, 7.2
 PNG_DPI = 150
-PRINTED_LABEL = "printed in the paper"
 
 
 class Look(NamedTuple):
@@ -101,14 +100,14 @@ def corner_note(figure: Figure, note: str) -> None:
     figure.text(0.995, 0.04 / figure.get_figheight(), note, ha="right", va="bottom", fontsize=6, color=GREY)
 
 
-def printed_handle() -> Line2D:
+def printed_handle(label: str = "printed") -> Line2D:
     """Legend entry of the printed values."""
-    return Line2D([], [], ls="", marker="o", mfc="white", mec=GREY, label=PRINTED_LABEL)
+    return Line2D([], [], ls="", marker="o", mfc="white", mec=GREY, label=label)
 
 
-def draw_printed(ax: Axes, x: Sequence[float], y: Sequence[float], like: Look) -> None:
+def draw_printed(ax: Axes, x: Sequence[float], y: Sequence[float], like: Look, label: str | None = None) -> None:
     """Printed values as hollow markers in the colour of what they are compared with."""
-    ax.plot(x, y, ls="", marker=like.marker, mfc="white", mec=like.color, mew=1.1, ms=5.5, zorder=4)
+    ax.plot(x, y, ls="", marker=like.marker, mfc="white", mec=like.color, mew=1.1, ms=5.5, zorder=4, label=label)
 
 
 def letter_panels(axes: Sequence[Axes], titles: Sequence[str]) -> None:

@@ -39,11 +39,17 @@ class Axis(BaseModel):
     scale: Scale = "linear"
     limits: tuple[float, float] | None = None
 
-    def dress(self, ax: Axes, which: Literal["x", "y"]) -> None:
-        """Set label, scale and limits of the x or the y axis; a logarithmic y axis has plain numbers at 1, 2, 5."""
-        limits = {f"{which}lim": self.limits} if self.limits else {}
-        ax.set(**{f"{which}label": self.label, f"{which}scale": self.scale}, **limits)
-        if which == "y" and self.scale == "log":
+    def dress_x(self, ax: Axes, values: Sequence[float]) -> None:
+        """Set up the x axis, with ticks at the swept ``values`` unless they span decades."""
+        ax.set(xlabel=self.label, xscale=self.scale, xlim=self.limits)
+        if self.scale == "linear" or max(values) < 100 * min(values):
+            ax.set_xticks(values, [f"{value:g}" for value in values])
+            ax.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
+
+    def dress_y(self, ax: Axes) -> None:
+        """Set up the y axis; a logarithmic one has plain numbers at 1, 2 and 5."""
+        ax.set(ylabel=self.label, yscale=self.scale, ylim=self.limits)
+        if self.scale == "log":
             ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             ax.yaxis.set_major_formatter("{x:g}")
             ax.yaxis.set_minor_formatter("")
@@ -109,8 +115,6 @@ def metric_lines(context: Context, exhibit: Exhibit, options: MetricLines) -> Dr
     if options.fair_band:
         low, high = context.paper.analysis_value(options.fair_band)
         ax.axhspan(low, high, color=style.FAIR_BAND, lw=0, zorder=0, label=f"fair: {low:g} to {high:g}")
-    options.x_axis.dress(ax, "x")
-    options.y_axis.dress(ax, "y")
     for place, protocol in enumerate(protocols_of(experiment)):
         draw_line(ax, cells.query("protocol == @protocol"), options.x, style.look(protocol), protocol)
         if options.runs_below is not None:
@@ -124,8 +128,8 @@ def metric_lines(context: Context, exhibit: Exhibit, options: MetricLines) -> Dr
         ax.plot([], [], ls="", marker=".", ms=3, color=style.GREY, label="single run")
     if len(printed):
         ax.add_line(style.printed_handle())
-    if options.x_axis.scale == "linear":
-        ax.set_xticks(values_of(experiment, options.x))
+    options.x_axis.dress_x(ax, values_of(experiment, options.x))
+    options.y_axis.dress_y(ax)
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return Drawn(figure, numbers, int(cells["n_runs"].max()), note=band_text(options.centre, options.band))
 
@@ -200,9 +204,8 @@ def flow_lines(context: Context, exhibit: Exhibit, options: FlowLines) -> Drawn:
         look = style.look(flow_protocol(experiment, flow, options.protocol))
         draw_line(ax, flows.query("flow == @flow"), options.x, look, label, ls=line)
     draw_line(ax, total, options.x, style.Look(style.GREY, "."), options.total, ls=":")
-    options.x_axis.dress(ax, "x")
-    options.y_axis.dress(ax, "y")
-    ax.set_xticks(values_of(experiment, options.x))
+    options.x_axis.dress_x(ax, values_of(experiment, options.x))
+    options.y_axis.dress_y(ax)
     ax.legend(loc="best")
     return Drawn(figure, numbers, int(total["n_runs"].max()), note=band_text("mean", "sd"))
 
@@ -257,12 +260,12 @@ def sensitivity_lines(context: Context, exhibit: Exhibit, options: SensitivityLi
                 here = used is not None and used.value == value
                 draw_line(ax, chosen, options.x, look, text + " (used above)" * here, lw=2.0 if here else 1.1)
             _draw_printed_row(ax, context, measure, protocol, options.x)
-            measure.y_axis.dress(ax, "y")
+            measure.y_axis.dress_y(ax)
             ax.set_ylabel(measure.y_axis.label if ax is row[0] else "")
     for ax, protocol in zip(axes[0], protocols, strict=True):
         ax.set_title(protocol)
     for ax in axes[-1]:
-        options.x_axis.dress(ax, "x")
+        options.x_axis.dress_x(ax, values_of(experiment, options.x))
     if any(measure.printed for measure in options.measures):
         axes[0][0].add_line(style.printed_handle())
     handles, labels = axes[0][0].get_legend_handles_labels()

@@ -18,6 +18,7 @@ class TimePanels(Options):
     """Options of `time_panels`."""
 
     protocol: str
+    zoom_s: float  # how much of the start panel (a) shows enlarged
 
 
 @drawing(TimePanels)
@@ -30,16 +31,20 @@ def time_panels(context: Context, exhibit: Exhibit, options: TimePanels) -> Draw
     both = example_run(context, pair, options.protocol, pair_rtt_ms).assign(panel="b")
 
     figure, [[left, right]] = style.new_figure(1, 2, height_in=2.6, sharey=True)
+    zoom = left.inset_axes((0.3, 0.3, 0.66, 0.5), xlim=(0, options.zoom_s))
+    zoom.tick_params(labelsize=7)
     for rtt_ms, color in zip(rtts_ms, style.shades(len(rtts_ms)), strict=True):
-        _draw(left, alone.query("rtt_ms == @rtt_ms"), color, f"{rtt_ms:g} ms")
+        for ax in (left, zoom):
+            _draw(ax, alone.query("rtt_ms == @rtt_ms"), color, f"{rtt_ms:g} ms")
     for (flow, rows), line in zip(both.groupby("flow"), ("-", "--"), strict=True):
         _draw(right, rows, style.look(options.protocol).color if flow == 1 else style.BLACK, f"flow {flow}", ls=line)
     style.letter_panels((left, right), ("one flow", f"two flows, RTT {pair_rtt_ms:g} ms"))
     left.set_ylabel("throughput (Mb/s)")
     capacity_mbps = context.paper.settings["capacity_bps"].value / 1e6
-    for ax, title in ((left, "RTT"), (right, "")):
+    for ax in (left, right):
         ax.set(xlabel="time (s)", ylim=(0, 1.04 * capacity_mbps), xlim=(0, None))
-        ax.legend(title=title, loc="lower right", ncols=2)
+    left.legend(title="RTT", loc="lower right", ncols=4, columnspacing=1.0, handlelength=1.4)
+    right.legend(loc="lower right", ncols=2)
 
     metrics = context.metrics(single).query("protocol == @options.protocol")
     key = ["protocol", "rtt_ms"]

@@ -184,10 +184,10 @@ def _curves_figure(curves: pd.DataFrame, model: int, times_s: pd.Series) -> Figu
         if form == "exact":
             ax.plot(curve["t_s"], curve["cwnd_pkts"], color=color, lw=0.9, ls=":", zorder=3)
             continue
-        ax.plot(curve["t_s"], curve["cwnd_pkts"], color=color, lw=width, ls=dashes[rtt_ms])
+        ax.plot(curve["t_s"], curve["cwnd_pkts"], color=color, lw=width, ls=dashes[rtt_ms], solid_capstyle="butt")
         if rtt_ms != rtts_ms[0] and len(curve):
             end, text = curve.iloc[-1][["t_s", "cwnd_pkts"]], f"{times_s[protocol, rtt_ms]:.1f} s"
-            ax.annotate(text, end, (0, 3), textcoords="offset points", ha="center", fontsize=7, color=color)
+            ax.annotate(text, end, (-3, 2), textcoords="offset points", ha="right", fontsize=7.5, color=color)
     mark_s = times_s.xs(rtts_ms[0], level="rtt_ms").mean()
     ax.axvline(mark_s, color=style.GREY, lw=0.9)
     text, below = f"$t_{model}$ = {mark_s:.1f} s at {rtts_ms[0]:g} ms", (mark_s, 0.02)

@@ -1,0 +1,99 @@
+"""What every algorithm must keep to in the simulator, whatever its rules."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tcpfair.cc.api import MIN_WINDOW_PKTS
+from tcpfair.cc.registry import algorithms
+from tcpfair.engine.dumbbell import Result, run
+from tcpfair.engine.state import LOSS, RTO
+from tests.engine.scenarios import PACKET_BYTES, SLOW_BPS, dumbbell
+
+every_algorithm = pytest.mark.parametrize("cc", algorithms())
+
+
+def assert_contract(result: Result) -> None:
+    """Sane windows, and the laws: packets are conserved, throughput is at most the capacity."""
+    for window in (result.cwnd_pkts, result.events["cwnd_before"], result.events["cwnd_after"]):
+        assert np.all(np.isfinite(window))
+        assert np.all(window >= 1)
+    reductions = result.events[np.isin(result.events["kind"], (LOSS, RTO))]
+    for flow in range(result.cwnd_pkts.shape[1]):
+        first_s = min(reductions["t_s"][reductions["flow"] == flow], default=np.inf)
+        ssthresh = result.ssthresh_pkts[result.t_s > first_s, flow]
+        assert np.all(np.isfinite(ssthresh))
+        assert np.all(ssthresh >= MIN_WINDOW_PKTS)
+
+    assert np.all(result.delivered_pkts <= result.received_pkts)
+    assert np.all(result.received_pkts.sum(axis=1) <= result.forwarded_pkts)
+    assert np.all(np.diff(result.delivered_pkts, axis=0) >= 0)
+    capacity_pps = SLOW_BPS / 8 / PACKET_BYTES
+    assert np.all(result.received_pkts.sum(axis=1) <= capacity_pps * result.t_s)
+
+
+def identical(a: Result, b: Result) -> bool:
+    """The same bits in every sample and event."""
+    names = ("delivered_pkts", "received_pkts", "cwnd_pkts", "ssthresh_pkts", "srtt_s", "queue_pkts", "events")
+    return all(getattr(a, name).tobytes() == getattr(b, name).tobytes() for name in names)
+
+
+@every_algorithm
+def test_overflows_and_random_losses_are_survived_and_repeatable(cc):
+    scenario = dumbbell({"cc": cc, "rtt_s": 0.05}, {"cc": cc, "rtt_s": 0.11}, loss_rate=0.001, jitter_s=0.003)
+    result = run(scenario, seed=1, log_events=True)
+    assert_contract(result)
+    assert result.ends["reductions"].min() > 0
+    assert result.delivered_pkts[-1].min() > 1000
+    assert identical(result, run(scenario, seed=1, log_events=True))
+    assert not identical(result, run(scenario, seed=2, log_events=True))
+
+
+@every_algorithm
+@pytest.mark.parametrize("seed", range(5))
+def test_nearly_total_loss(cc, seed):
+    result = run(
+        dumbbell({"cc": cc, "rtt_s": 0.05}, loss_rate=0.999, duration_s=500, sample_s=10), seed, log_events=True
+    )
+    assert_contract(result)
+    assert result.ends["timeouts"][0] > 3
+
+
+@every_algorithm
+def test_buffer_of_one_packet(cc):
+    result = run(dumbbell({"cc": cc, "rtt_s": 0.05}, buffer_pkts=1, jitter_s=0.001), log_events=True)
+    assert_contract(result)
+    assert result.link["dropped"] > 0
+    assert result.delivered_pkts[-1, 0] > 40 / 0.05  # more than a packet per RTT
+
+
+@every_algorithm
+def test_full_interface_queue_before_the_first_rtt_sample(cc):
+    sender = {"cc": cc, "rtt_s": 0.05, "access_bps": SLOW_BPS, "access_queue_pkts": 5}
+    result = run(dumbbell(sender, duration_s=10), log_events=True)
+    assert result.events["t_s"][0] == 0
+    assert_contract(result)
+    assert result.delivered_pkts[-1, 0] > 1000
+
+
+@every_algorithm
+def test_rtt_step(cc):
+    """A window-limited flow of 400 packets fills the queue from 15 to 25 s: the RTT of the other rises by 0.35 s."""
+    step = {"rtt_s": 0.05, "start_s": 15, "stop_s": 25, "rwnd_pkts": 400}
+    result = run(dumbbell({"cc": cc, "rtt_s": 0.05, "rwnd_pkts": 50}, step, buffer_pkts=1000), log_events=True)
+    assert_contract(result)
+    before, during, after = result.srtt_s[[13, 23, 38], 0]
+    assert during > before + 0.3
+    assert after < before + 0.05
+    assert result.delivered_pkts[38, 0] - result.delivered_pkts[28, 0] > 5000  # recovers half the link at least
+
+
+@every_algorithm
+@pytest.mark.parametrize("size_pkts", [1, 2, 3, 40])
+def test_tiny_flow_completes(cc, size_pkts):
+    flow = {"cc": cc, "rtt_s": 0.05, "size_pkts": size_pkts, "ack_every": 2}
+    result = run(dumbbell(flow, duration_s=3), log_events=True)
+    assert_contract(result)
+    assert result.delivered_pkts[-1, 0] == size_pkts
+    assert result.ends["sent"][0] == size_pkts

@@ -1,0 +1,161 @@
+"""The window rules, step by step, against values worked out by hand from the cited texts.
+
+``tests/vectors/<algorithm>.csv``: consecutive rows of one ``case`` are steps of one flow, which starts from zeros with
+acked = growth = 1 and the algorithm's default parameters. ``inputs`` go into its state (``p.`` into its parameters)
+before the ``action``. After it, the variables in ``expect`` have these values and all others are untouched.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import csv
+import importlib
+import inspect
+import itertools
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from tcpfair.cc.registry import algorithm, algorithms, dtypes, param_values
+
+FOLDER = Path(__file__).parents[1] / "vectors"
+ACTIONS = {"ack": "on_ack", "loss": "on_loss", "timeout": "on_timeout", "round": "on_round"}
+
+
+class Step(NamedTuple):
+    action: str
+    inputs: dict[str, float]
+    expect: dict[str, float]
+    source: str
+
+
+def numbers(text: str) -> dict[str, float]:
+    return {name: float(value) for name, value in (pair.split("=") for pair in text.split(";") if pair)}
+
+
+def read(name: str) -> dict[str, list[Step]]:
+    """The cases of one algorithm."""
+    with (FOLDER / f"{name}.csv").open(newline="") as rows:
+        groups = itertools.groupby(csv.DictReader(rows), key=lambda row: row["case"])
+        cases = [(case, list(group)) for case, group in groups]
+    assert len(dict(cases)) == len(cases), f"{name}.csv: the rows of a case must follow each other"
+    return {
+        case: [Step(r["action"], numbers(r["inputs"]), numbers(r["expect"]), r["source"]) for r in group]
+        for case, group in cases
+    }
+
+
+def rules_of(name: str) -> dict[str, Callable]:
+    """The compiled rule of each action."""
+    return {action: getattr(algorithm(name), rule) for action, rule in ACTIONS.items()}
+
+
+def play(name: str, steps: list[Step], rules: dict[str, Callable], **params: float) -> None:
+    """Take all steps of a case; AssertionError at the first that ends up elsewhere."""
+    flow, p = (np.recarray(1, dtype)[0] for dtype in dtypes())
+    for variable in flow.dtype.names:
+        flow[variable] = 1.0 if variable in ("acked", "growth") else 0.0
+    for parameter, value in (param_values(name, {}) | params).items():
+        p[parameter] = value
+    for step in steps:
+        for variable, value in step.inputs.items():
+            (p if variable.startswith("p.") else flow)[variable.removeprefix("p.")] = value
+        expected = dict(zip(flow.dtype.names, flow.item(), strict=True)) | step.expect
+        if step.action != "set":
+            rules[step.action](flow, p)
+        assert dict(zip(flow.dtype.names, flow.item(), strict=True)) == pytest.approx(expected, rel=1e-9, abs=0)
+
+
+CASES = [pytest.param(name, case, id=f"{name}: {case}") for name in algorithms() for case in read(name)]
+# Where the code is known not to do what its source says. A case that starts to agree must leave this list.
+DEVIATIONS = {
+    ("ccid2", "slow start, Ack Ratio 1"): "grows by one packet per packet, not per two",
+    ("ccid2", "slow start, Ack Ratio 2"): "grows by one packet per packet, not per two",
+}
+
+
+@pytest.mark.parametrize("name, case", CASES)
+def test_vector(name, case, request):
+    if (name, case) in DEVIATIONS:
+        request.applymarker(pytest.mark.xfail(strict=True, reason=DEVIATIONS[name, case]))
+    play(name, read(name)[case], rules_of(name))
+
+
+def test_every_algorithm_has_a_file_and_every_file_an_algorithm():
+    assert sorted(path.stem for path in FOLDER.glob("*.csv")) == list(algorithms())
+
+
+@pytest.mark.parametrize("name", algorithms())
+def test_every_step_is_well_formed_and_names_its_source(name):
+    steps = [step for case in read(name).values() for step in case]
+    assert all(step.source for step in steps)
+    assert {step.action for step in steps} - {"set"} == set(ACTIONS)
+
+
+# ---------------------------------------------------------------- are the vectors complete?
+
+
+PARAMS = [
+    pytest.param(name, param, id=f"{name}: {param.name}") for name, a in algorithms().items() for param in a.params
+]
+
+
+@pytest.mark.parametrize("name, param", PARAMS)
+def test_vectors_notice_a_changed_parameter(name, param):
+    changed = 1.0 - param.default if param.unit == "0 or 1" else 2.0 * param.default
+    cases = [steps for case, steps in read(name).items() if (name, case) not in DEVIATIONS]
+    with pytest.raises(AssertionError):
+        for steps in cases:
+            play(name, steps, rules_of(name), **{param.name: changed})
+
+
+def branches(module) -> set[tuple[int, int, bool]]:
+    """Both ways out of every ``if`` of a module: its line, the first line of its body, whether that is entered."""
+    ifs = [node for node in ast.walk(ast.parse(inspect.getsource(module))) if isinstance(node, ast.If)]
+    return {(node.lineno, node.body[0].lineno, taken) for node in ifs for taken in (True, False)}
+
+
+@pytest.mark.parametrize("name", algorithms())
+def test_vectors_take_every_branch(name, monkeypatch):
+    module = importlib.import_module(f"tcpfair.cc.{name}")
+    for variable, value in list(vars(module).items()):
+        if hasattr(value, "py_func"):
+            monkeypatch.setattr(module, variable, value.py_func)  # plain Python, which can be watched
+    rules = {action: getattr(rule, "py_func", rule) for action, rule in rules_of(name).items()}
+
+    moves = set()  # from line to line, None at the end
+
+    def watch(frame, event, _):
+        if frame.f_code.co_filename != module.__file__:
+            return None
+        here = [frame.f_lineno]
+
+        def follow(frame, event, _):
+            moves.add((here[0], None if event == "return" else frame.f_lineno))
+            here[0] = frame.f_lineno
+            return follow
+
+        return follow
+
+    tracer = sys.gettrace()
+    sys.settrace(watch)
+    try:
+        for steps in read(name).values():
+            with contextlib.suppress(AssertionError):  # the values are held above
+                play(name, steps, rules)
+    finally:
+        sys.settrace(tracer)
+
+    taken = {
+        (line, body, entered)
+        for line, body, _ in branches(module)
+        for start, end in moves
+        for entered in (True, False)
+        if start == line and (end == body) == entered
+    }
+    assert branches(module) - taken == set()
