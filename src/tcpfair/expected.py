@@ -20,15 +20,18 @@ CHANGES = ("flipped", "moved", "gone", "new")
 CHANGE_COLUMNS = ["what", "id", "key", "metric", "expected", "today", "relative", "change"]
 
 
-def built_numbers(layout: Layout) -> list[Path]:
-    """``results/<source>/numbers/<paper>/<short id>.csv`` of every exhibit that is built, sorted.
+def is_built(layout: Layout, record: dict) -> bool:
+    """True when drawing an exhibit succeeded and every file that its record names is there."""
+    drawn = record["status"] == "built" and record["files"]
+    return bool(drawn) and all((layout.root / name).is_file() for name in record["files"])
 
-    Numbers that an exhibit left behind before it failed are not among them.
-    """
+
+def built_numbers(layout: Layout) -> list[Path]:
+    """``results/<source>/numbers/<paper>/<short id>.csv`` of every exhibit that is built, sorted."""
     files = []
     for record in sorted((layout.results / "exhibits").glob("*/*.json")):
         numbers = layout.results / "numbers" / record.parent.name / f"{record.stem}.csv"
-        if json.loads(record.read_text())["status"] == "built" and numbers.is_file():
+        if is_built(layout, json.loads(record.read_text())) and numbers.is_file():
             files.append(numbers)
     return files
 
@@ -120,15 +123,15 @@ def _changed_numbers(today: Path, expected: Path) -> Iterator[dict]:
 
 def _relative(expected: str | float, today: str | float) -> float:
     """Change as a share of the expected value; infinite when there is no such share (letters, dashes, from zero)."""
-    if expected == today or (pd.isna(expected) and pd.isna(today)):
-        return 0.0
+    if pd.isna(expected) or pd.isna(today):
+        return 0.0 if pd.isna(expected) and pd.isna(today) else math.inf
     try:
         before, now = float(expected), float(today)
     except ValueError:  # a letter, or the dash of a number that does not exist
-        return math.inf
-    if math.isnan(before) or math.isnan(now) or before == 0:
-        return math.inf
-    return (now - before) / abs(before)
+        return 0.0 if expected == today else math.inf
+    if before == now:
+        return 0.0
+    return (now - before) / abs(before) if before != 0 else math.inf
 
 
 def _changed_verdicts(claims: pd.DataFrame, baseline: Path) -> Iterator[dict]:

@@ -101,10 +101,9 @@ def _exhibit_row(layout: Layout, paper: str, exhibit: Exhibit, record: dict | No
 def _status(layout: Layout, record: dict | None) -> str:
     if record is None:
         return "pending"
-    if record["status"] != "built":
+    if record["status"] == "failed":
         return "failed"
-    drawn = bool(record["files"]) and all((layout.root / name).is_file() for name in record["files"])
-    return "built" if drawn else "pending"
+    return "built" if expected.is_built(layout, record) else "pending"
 
 
 # --- Numbers ------------------------------------------------------------------------------------------------------

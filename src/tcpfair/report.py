@@ -22,13 +22,13 @@ from tcpfair.assumptions import PLANNED_PKTS_PER_S
 from tcpfair.claims.registry import VERDICTS, load_claims
 from tcpfair.config import Exhibit, PaperConfig, load_paper
 from tcpfair.errors import InputError
-from tcpfair.expected import CHANGES
 from tcpfair.exhibits.published import NO_VALUE, parse_key
+from tcpfair.expected import CHANGES
 from tcpfair.ledger import OUTCOMES, STATUSES, outcomes, read_records
 from tcpfair.paths import PAPERS, Layout
 from tcpfair.trace import MANIFEST, read_manifest
 
-SOURCES = {
+SOURCE_TEXT = {
     "bundled": "the traces that the repository ships, which its own packet-level engine made",
     "engine": "traces simulated on this machine by the packet-level engine of this repository",
     "ns2": "traces simulated by ns-2",
@@ -114,14 +114,14 @@ def write_report(layout: Layout) -> Path:
     papers = [_paper_view(layout, config, ledger, records) for config in configs.values()]
     context = {
         "source": layout.source,
-        "source_text": SOURCES[layout.source],
+        "source_text": SOURCE_TEXT[layout.source],
         "papers": papers,
         "totals": {what: _sum(paper.counts[what] for paper in papers) for what in ("exhibits", "claims", "numbers")},
         "experiments": [row for config in configs.values() for row in _experiments(layout, config, ledger)],
         "printed": _printed_shares(ledger),
         "agreement": _agreement(ledger),
         "ns2_only": _ns2_only(ledger),
-        "changes": ledger["changes"].to_dict("records"),
+        "changes": ledger["changes"].query("change != 'new'").to_dict("records"),
         "changed": _bar(ledger["changes"]["change"], CHANGES),
         "changes_shown": CHANGES_SHOWN,
         "assumptions": _merged(ledger["assumptions"], ["paper", "name", "value", "reason", "range"]),
@@ -152,7 +152,11 @@ def read_ledger(layout: Layout) -> Ledger:
 
 def _write(path: Path, template: str, context: dict) -> Path:
     environment = Environment(
-        loader=PackageLoader("tcpfair"), autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
+        loader=PackageLoader("tcpfair"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
     )
     environment.filters |= {"anchor": anchor, "count": count_text, "duration": duration_text}
     scratch = path.with_name(f".{path.name}.new")
@@ -272,9 +276,7 @@ def _reason(layout: Layout, config: PaperConfig, exhibit: Exhibit, status: str, 
         return record.get("error") or "drawing failed"
     if exhibit.draw is None:
         return "nothing draws it yet"
-    missing = [
-        name for name in exhibit.experiments if not (layout.trace(config.paper, name) / MANIFEST).is_file()
-    ]
+    missing = [name for name in exhibit.experiments if not (layout.trace(config.paper, name) / MANIFEST).is_file()]
     return f"no trace of {', '.join(missing)}" if missing else "not drawn in this run"
 
 
@@ -283,9 +285,9 @@ def _data_uri(path: Path) -> str:
 
 
 def _fragment(path: Path) -> Markup:
-    """The table in a page of HTML, without the page around it."""
+    """The table in a page of HTML and the note under it, without the page around them."""
     text = path.read_text(encoding="utf-8")
-    found = re.search(r"<table.*</table>", text, flags=re.DOTALL)
+    found = re.search(r'<table.*</table>(\s*<p class="note">.*?</p>)?', text, flags=re.DOTALL)
     return Markup(found[0] if found else text)
 
 

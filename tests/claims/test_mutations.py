@@ -3,13 +3,14 @@
 Each test simulates an experiment at reduced size twice, as configured and with one deliberate fault.
 """
 
+from collections.abc import Callable
 from functools import cache
 
 import pytest
 
 from tcpfair.backends import simulate
 from tcpfair.claims.registry import decide, load_claims
-from tcpfair.config import PaperConfig, load_paper
+from tcpfair.config import PaperConfig, Value, load_paper
 from tcpfair.measures import measure
 from tcpfair.paths import Layout, repository_root
 
@@ -21,7 +22,7 @@ def paper(name):
     return load_paper(Layout(ROOT).paper_config(name))
 
 
-def verdicts(config: PaperConfig, *ids: str) -> dict[str, str]:
+def verdicts(config: PaperConfig, *ids: str, relabel: Callable = lambda metrics: metrics) -> dict[str, str]:
     """Simulate and measure what these claims read, and judge them."""
 
     @cache
@@ -30,28 +31,26 @@ def verdicts(config: PaperConfig, *ids: str) -> dict[str, str]:
 
     @cache
     def metrics(experiment):
-        weights = config.experiments[experiment].weights
-        return measure(trace(experiment), config, experiment, metrics(weights.experiment) if weights else None)
+        return relabel(measure(trace(experiment), config, experiment))
 
     claims = {claim.id: claim for claim in load_claims(ROOT / "data" / "claims" / f"{config.paper}.yaml")}
     found = {}
     for claim_id in ids:
         found[claim_id], evidence = decide(claims[claim_id], config, metrics, trace)
-        print(claim_id, found[claim_id], evidence)
+        print(claim_id, found[claim_id], evidence)  # shown when a test fails
     return found
 
 
-def reduced(config, experiment, runs=None, settings=None, window_s=None, **grid):
-    """Fewer runs, fewer grid points, other settings."""
+def reduced(config, experiment, runs, *, duration_s=None, window_s=None, **grid):
+    """Fewer runs, shorter, at fewer grid points, and only the measures that need no other experiment."""
     chosen = config.experiments[experiment]
-    if runs:
-        chosen.runs.value = runs
-    for name, value in (settings or {}).items():
-        chosen.settings[name].value = value
-    if window_s:
+    chosen.runs.value = runs
+    if duration_s:
+        chosen.settings["duration_s"].value = duration_s
         chosen.window_s.value = window_s
     for name, values in grid.items():
         chosen.grid[name].value = values
+    chosen.measures = [name for name in chosen.measures if name in ("throughput", "ratio", "jfi", "peak")]
     return config
 
 
@@ -80,8 +79,7 @@ def alpha_as_libra(config):
 
 
 def libra_with_a_quarter_of_k(config):
-    config.protocols["Libra"] = config.protocols["Libra (eq. 15)"].model_copy(deep=True)
-    config.protocols["Libra"].params = {"rtt_ref_s": config.analysis["rtt_ref_s"].model_copy(update={"value": 0.08})}
+    config.protocols["Libra"].params["rtt_ref_s"] = Value(value=0.08, source="twice that of the paper")
 
 
 def libra_without_queueing_delay(config):
@@ -128,23 +126,119 @@ def test_growth(fault, ids):
 # --- ogura, random losses ----------------------------------------------------------------------------------------
 
 
-def high_loss():
-    settings = {"duration_s": 200}
-    return reduced(paper("ogura"), "loss_sweep", 3, settings, [20, 200], loss_rate=[1e-2, 1e-3])
-
-
 def flows_swapped(config):
     for experiment in config.experiments.values():
         experiment.flows.reverse()
 
 
+def proposal_as_reno(config):
+    imitate(config, "Proposal", "Reno")
+
+
+def westwood_as_proposal(config):
+    imitate(config, "Westwood", "Proposal")
+
+
+def reference_at_80_ms(config):
+    config.experiments["friendliness"].flows[0]["rtt_ms"].value = 80
+
+
+def high_loss():
+    grid = {"loss_rate": [1e-2, 1e-3], "protocol": ["Reno", "Libra", "Alpha"]}
+    return reduced(paper("ogura"), "loss_sweep", 3, duration_s=200, window_s=[20, 200], **grid)
+
+
 @pytest.mark.parametrize(
     ("fault", "claim_id"),
-    [(reno_as_libra, "ogura.c15"), (libra_as_reno, "ogura.c16"), (alpha_as_libra, "ogura.c18"), (flows_swapped, "ogura.c18")],
+    [
+        (reno_as_libra, "ogura.c15"),
+        (libra_as_reno, "ogura.c16"),
+        (alpha_as_libra, "ogura.c18"),
+        (flows_swapped, "ogura.c18"),
+    ],
     ids=lambda part: getattr(part, "__name__", part),
 )
-def test_high_loss(fault, claim_id):
+def test_fairness_at_high_loss(fault, claim_id):
     assert verdicts(high_loss(), claim_id) == {claim_id: "reproduced"}
     faulty = high_loss()
     fault(faulty)
     assert verdicts(faulty, claim_id) == {claim_id: "not reproduced"}
+
+
+def friendliness():
+    return reduced(paper("ogura"), "friendliness", 3, duration_s=200, window_s=[50, 200])
+
+
+@pytest.mark.parametrize(
+    ("fault", "ids"),
+    [
+        (flows_swapped, ["ogura.c33", "ogura.c34"]),
+        (reference_at_80_ms, ["ogura.c34"]),
+        (proposal_as_reno, ["ogura.c36"]),
+    ],
+    ids=lambda part: getattr(part, "__name__", ""),
+)
+def test_friendliness(fault, ids):
+    assert verdicts(friendliness(), *ids) == dict.fromkeys(ids, "reproduced")
+    faulty = friendliness()
+    fault(faulty)
+    assert verdicts(faulty, *ids) == dict.fromkeys(ids, "not reproduced")
+
+
+def efficiency():
+    return reduced(paper("ogura"), "efficiency", 2, duration_s=300, window_s=[50, 300], rtt_ms=[40, 200])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fault", "ids"),
+    [(proposal_as_reno, ["ogura.c28", "ogura.c32"]), (westwood_as_proposal, ["ogura.c29"])],
+    ids=lambda part: getattr(part, "__name__", ""),
+)
+def test_efficiency(fault, ids):
+    assert verdicts(efficiency(), *ids) == dict.fromkeys(ids, "reproduced")
+    faulty = efficiency()
+    fault(faulty)
+    assert verdicts(faulty, *ids) == dict.fromkeys(ids, "not reproduced")
+
+
+# --- bhatti2008 and bhatti2009 -----------------------------------------------------------------------------------
+
+
+def ccid2_against_cubic():
+    config = reduced(paper("bhatti2008"), "pair", 2, protocol=["CUBIC"])
+    return reduced(config, "self", 2, protocol=["CCID2"])
+
+
+def test_ccid2_and_cubic_swapped():
+    ids = ["bhatti2008.c05", "bhatti2008.c09"]
+    assert verdicts(ccid2_against_cubic(), *ids) == dict.fromkeys(ids, "reproduced")
+    faulty = ccid2_against_cubic()
+    flows_swapped(faulty)
+    assert verdicts(faulty, *ids) == dict.fromkeys(ids, "not reproduced")
+
+
+def fast_variants_against_ccid2():
+    return reduced(paper("bhatti2009"), "pair_ccid2_first", 3, protocol=["BIC", "CUBIC"])
+
+
+def test_cubic_that_halves_its_window_no_longer_leads():
+    assert verdicts(fast_variants_against_ccid2(), "bhatti2009.c21") == {"bhatti2009.c21": "reproduced"}
+    faulty = fast_variants_against_ccid2()
+    faulty.protocols["CUBIC"].params["beta"] = Value(value=0.5, source="as Reno")
+    assert verdicts(faulty, "bhatti2009.c21") == {"bhatti2009.c21": "not reproduced"}
+
+
+def newreno_alone():
+    return reduced(paper("bhatti2009"), "single", 2, protocol=["NewReno"])
+
+
+def test_start_of_newreno_at_half_the_rtt():
+    assert verdicts(newreno_alone(), "bhatti2009.c05") == {"bhatti2009.c05": "reproduced"}
+    faulty = newreno_alone()
+    faulty.experiments["single"].grid["rtt_ms"].value = [12.5, 25, 50, 100]
+
+    def as_whole(metrics):
+        return metrics.assign(rtt_ms=2 * metrics["rtt_ms"])
+
+    assert verdicts(faulty, "bhatti2009.c05", relabel=as_whole) == {"bhatti2009.c05": "not reproduced"}

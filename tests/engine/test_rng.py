@@ -6,13 +6,15 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tcpfair.engine.rng import natural_log, packets_to_loss, seed_state, uniform
 from tcpfair.engine.state import LINK
 
 MASK = (1 << 64) - 1
+
+no_deadline = settings(deadline=None)  # the first call compiles
 
 
 def splitmix64(seed: int) -> int:
@@ -52,6 +54,7 @@ def test_first_values_are_the_known_ones_of_xorshift64star():
     assert highest_32_bits == [3540625527, 2750739987, 4037983143, 1993361440, 3809424708]
 
 
+@no_deadline
 @given(st.integers(0, MASK))
 def test_sequence_of_any_seed(seed):
     state = splitmix64(seed) or 0x9E3779B97F4A7C15
@@ -75,7 +78,7 @@ def test_uniform_has_the_moments_of_a_uniform():
     n = 100_000
     generator = link(splitmix64(7))
     u = np.array([uniform(generator) for _ in range(n)])
-    assert 0 <= u.min() and u.max() < 1
+    assert u.min() >= 0 and u.max() < 1
     # standard errors: sqrt(1/12/n) of the mean, sqrt(1/180/n) of the variance, sqrt(1/n) of the correlation
     assert u.mean() == pytest.approx(1 / 2, abs=4 * math.sqrt(1 / 12 / n))
     assert u.var() == pytest.approx(1 / 12, abs=4 * math.sqrt(1 / 180 / n))
@@ -95,12 +98,14 @@ def test_packets_between_losses_are_geometric(loss_rate):
 # ---------------------------------------------------------------- logarithm
 
 
+@no_deadline
 @given(st.floats(1e-300, 1e300))
 def test_natural_log(x):
     # absolute near 1, where the logarithm vanishes
     assert natural_log(x) == pytest.approx(math.log(x), rel=1e-15, abs=1e-15)
 
 
+@no_deadline
 @given(st.floats(1e-12, 0.999))
 def test_natural_log_of_the_share_that_passes(loss_rate):
     # what the geometric variate divides by

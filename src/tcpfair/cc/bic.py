@@ -2,8 +2,8 @@
 
 Sources: Xu, Harfoush and Rhee, INFOCOM 2004, sections III-A and III-B; constants and the exact steps from Linux 2.6.22
 (net/ipv4/tcp_bic.c), the kernel of bhatti2009: a quarter of the distance (B = 4) instead of a half, a slow stretch of
-``smooth_part`` RTTs around W_max, and delayed-ACK compensation (growth counts acknowledged packets). The kernel's
-integer window and its 31 ms update interval are not modelled. ns-3's TcpBic has the same steps.
+``smooth_part`` RTTs around W_max, and, above ``low_window``, delayed-ACK compensation (growth counts acknowledged
+packets). The kernel's integer window and its 31 ms update interval are not modelled. ns-3's TcpBic has the same steps.
 """
 
 from __future__ import annotations

@@ -37,6 +37,13 @@ def nothing(f, p):
     """Default of ``on_round``."""
 
 
+def _params(module) -> tuple[Param, ...]:
+    """A module's own parameters, and what Reno's rules read where they stand in for rules that it leaves out."""
+    own = {param.name for param in module.PARAMS}
+    read_by = zip(("on_ack", "on_loss"), reno.PARAMS, strict=True)
+    return (*module.PARAMS, *(param for rule, param in read_by if not hasattr(module, rule) and param.name not in own))
+
+
 @cache
 def algorithms() -> dict[str, Algorithm]:
     """Every algorithm by name, in alphabetical order."""
@@ -50,7 +57,7 @@ def algorithms() -> dict[str, Algorithm]:
             name=info.name,
             number=len(found),
             doc=module.__doc__ or "",
-            params=module.PARAMS,
+            params=_params(module),
             state=module.STATE,
             on_ack=getattr(module, "on_ack", reno.on_ack),
             on_loss=on_loss,
@@ -74,10 +81,9 @@ def algorithm(name: str) -> Algorithm:
 def dtypes() -> tuple:
     """Record types (state of a flow, parameters of a flow) that hold every algorithm's variables."""
     every = algorithms().values()
-    reno_params = {param.name for param in reno.PARAMS}  # Reno's rules may stand in for left-out ones
     return (
         flow_dtype(list({name for a in every for name in a.state})),
-        params_dtype(list({param.name for a in every for param in a.params} | reno_params)),
+        params_dtype(list({param.name for a in every for param in a.params})),
     )
 
 

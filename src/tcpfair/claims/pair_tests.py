@@ -79,11 +79,11 @@ def case_letters(evidence: Evidence, experiment: str, by: str | Sequence[str], d
     NaN where a flow has no NRU.
     """
     u_n = flow_nru_db(evidence, experiment, by)
-    of_flows = [u_n[flow] for flow in u_n.columns.unique("flow")]
-    system = fairness.nru_tuple(np.stack(of_flows, axis=-1))
+    flows = u_n.columns.unique("flow")
+    columns = u_n[flows[0]].columns
+    system = fairness.nru_tuple(np.stack([u_n[flow][columns] for flow in flows], axis=-1))
     letters = fairness.case_letter(system.u_plus, system.u_minus, decimals)
-    known = np.isfinite(system.u_mean)
-    return pd.DataFrame(letters, of_flows[0].index, of_flows[0].columns, dtype=object).where(known)
+    return pd.DataFrame(letters, u_n.index, columns, dtype=object).where(np.isfinite(system.u_mean))
 
 
 def largest_nru_turns_positive(evidence: Evidence, experiment: str) -> Finding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
 from tcpfair.config import Exhibit
 from tcpfair.exhibits import style
@@ -18,7 +19,7 @@ class JfiRange(Options):
     """Options of `jfi_range`."""
 
     item: str  # how the printed bounds are keyed
-    guides: list[float] = []  # indices for which the ratio of the two values is pointed out
+    guides: list[float] = Field(default_factory=list)  # indices for which the ratio of the two values is pointed out
 
 
 @drawing(JfiRange)
@@ -36,7 +37,9 @@ def jfi_range(context: Context, exhibit: Exhibit, options: JfiRange) -> Drawn:
     for guide in options.guides:
         k = float(rate_ratio_from_jfi(guide))
         ax.plot([1 / k, k], [guide, guide], color=style.GREY, lw=0.9, marker="|", ms=5)
-        ax.annotate(f"J = {guide:g}: {k:.3g} to 1", (k, guide), (5, 0), textcoords="offset points", va="center", fontsize=7.5)
+        ax.annotate(
+            f"J = {guide:g}: {k:.3g} to 1", (k, guide), (5, 0), textcoords="offset points", va="center", fontsize=7.5
+        )
     printed = context.against_print(exhibit.id, numbers).set_index("metric")["printed"].astype(float)
     places = {"jfi_min": [ratio[0], ratio[-1]], "jfi_max": [1.0]}
     for name, x in places.items():

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tcpfair import measures, trace
 from tcpfair.config import Exhibit, Experiment, PaperConfig, Value
@@ -26,7 +26,9 @@ class Options(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    names: dict[str, str] = {}  # labels of the configuration -> names of protocols in keys and legends
+    names: dict[str, str] = Field(
+        default_factory=dict
+    )  # labels of the configuration -> names of protocols in keys and legends
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from tcpfair.config import Exhibit, Experiment
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Context, Drawn, Options, Table, drawing, flow_protocol, joined
 from tcpfair.exhibits.numbers import number_rows, over_runs
-from tcpfair.exhibits.tables import SYSTEM, protocol_rows, result_cells, rtts_ms
+from tcpfair.exhibits.tables import CELL_NOTE, protocol_rows, result_cells, rtts_ms
+from tcpfair.measures import SYSTEM
 from tcpfair.metrics.fairness import case_letter, flow_nru_db_of_mean, nru_tuple, tuple_stability
 
 KEY = ["protocol", "rtt_ms"]
@@ -70,7 +71,7 @@ def nru_table(context: Context, exhibit: Exhibit, options: NruTable) -> Drawn:
     columns = {(f"{rtt:g} ms",): {"rtt_ms": rtt} for rtt in rtts_ms(experiment)}
     decimals = {"U_N+": 2, "U_N-": 2, "S_N": 2, "case": 0}
     table = result_cells(context, exhibit, numbers, protocol_rows(experiment), columns, decimals)
-    return Drawn(Table(table), numbers, int(numbers["n_runs"].max()))
+    return Drawn(Table(table, CELL_NOTE), numbers, int(numbers["n_runs"].max()))
 
 
 # --- Bars --------------------------------------------------------------------------------------------------------
@@ -103,7 +104,8 @@ def nru_bars(context: Context, exhibit: Exhibit, options: NruBars) -> Drawn:
     flows, numbers = flow_nru(metrics), nru_numbers(exhibit.id, metrics)
 
     columns = len(options.protocols)
-    figure, axes = style.new_figure(1, columns, width_in=5.6 if columns == 1 else style.PAGE_IN, sharey=True)
+    width_in = 5.6 if columns == 1 else style.PAGE_IN
+    figure, axes = style.new_figure(1, columns, width_in, 3.3, sharey=True)
     for ax, protocol in zip(axes[0], options.protocols, strict=True):
         _draw_bars(ax, experiment, protocol, flows.loc[protocol])
         _draw_printed(ax, context, experiment, protocol, options)
@@ -133,16 +135,19 @@ def _draw_bars(ax: Axes, experiment: Experiment, protocol: str, flows: pd.DataFr
     ax.plot(rtt_ms, system["U_N"], color=style.GREY, lw=1.8, label="$U_N$, bar $U_{N-}$ to $U_{N+}$")
     for flow, label in enumerate(_labels(experiment, protocol), 1):
         look = style.look(label)
-        ax.plot(rtt_ms, flows[flow], ls="", marker=look.marker, color=look.color, zorder=3, label=f"{label} (flow {flow})")
+        ax.plot(
+            rtt_ms, flows[flow], ls="", marker=look.marker, color=look.color, zorder=3, label=f"{label} (flow {flow})"
+        )
 
 
 def _draw_printed(ax: Axes, context: Context, experiment: Experiment, protocol: str, options: NruBars) -> None:
     if options.printed:
-        ends = [context.printed(options.printed, metric).query("protocol == @protocol") for metric in ("U_N+", "U_N-")]
-        beside = ends[0]["rtt_ms"] + 0.03 * np.ptp(ends[0]["rtt_ms"])
-        ax.vlines(beside, ends[0]["value"], ends[1]["value"], color=style.GREY, lw=0.9, ls=":")
-        for cells, label in zip(ends, ("printed bar", None), strict=True):
-            style.draw_printed(ax, beside, cells["value"], style.Look(style.GREY, "o"), label=label)
+        plus, minus = (context.printed(options.printed, metric) for metric in ("U_N+", "U_N-"))
+        bars = plus.merge(minus, on=KEY, suffixes=("_plus", "_minus")).query("protocol == @protocol")
+        beside = bars["rtt_ms"] + 0.03 * np.ptp(bars["rtt_ms"])
+        ax.vlines(beside, bars["value_minus"], bars["value_plus"], color=style.GREY, lw=0.9, ls=":")
+        style.draw_printed(ax, beside, bars["value_minus"], style.Look(style.GREY, "o"))
+        style.draw_printed(ax, beside, bars["value_plus"], style.Look(style.GREY, "o"), label="printed bar")
     if options.printed_means:
         for flow, label in enumerate(_labels(experiment, protocol), 1):
             cells = _nru_of_printed_means(context, options.printed_means, protocol, flow, label)
@@ -150,9 +155,7 @@ def _draw_printed(ax: Axes, context: Context, experiment: Experiment, protocol: 
         ax.add_line(style.printed_handle("from printed\nthroughputs"))
 
 
-def _nru_of_printed_means(
-    context: Context, tables: PrintedMeans, protocol: str, flow: int, label: str
-) -> pd.DataFrame:
+def _nru_of_printed_means(context: Context, tables: PrintedMeans, protocol: str, flow: int, label: str) -> pd.DataFrame:
     """dB of a flow's printed mean throughput over that of the same flow against its own kind."""
     pair = context.printed(tables.pair, "throughput_mean").query("protocol == @protocol and flow == @flow")
     own = context.printed(tables.own, "throughput_mean").query("protocol == @label and flow == @flow")

@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
+from tcpfair.errors import InputError
 from tcpfair.exhibits.published import make_key
 
 NUMBER_COLUMNS = ["exhibit", "key", "metric", "value", "sd", "n_runs"]
@@ -21,8 +22,12 @@ def over_runs(metrics: pd.DataFrame, metric: str, by: Sequence[str], centre: Cen
     """``value``, ``sd`` (sample standard deviation) and ``n_runs`` of one metric over the runs of each group.
 
     ``by`` are columns of the tidy ``metrics``; groups keep their order. A run without a value does not count.
+    Raises InputError when the experiment does not measure it.
     """
-    groups = metrics[metrics["metric"] == metric].groupby(list(by), sort=False)["value"]
+    chosen = metrics[metrics["metric"] == metric]
+    if chosen.empty:
+        raise InputError(f"metric {metric!r}: not among the metrics of this experiment; check its `measures`")
+    groups = chosen.groupby(list(by), sort=False)["value"]
     return groups.agg(value=centre, sd="std", n_runs="count").reset_index()
 
 
@@ -89,9 +94,9 @@ class Statement(BaseModel):
     key: dict[str, str | float]
     of: str  # metric of the cells
     rule: Literal["mean", "min", "max", "place_of_min", "place_where_not_above"]
-    where: dict[str, list[Any]] = {}
+    where: dict[str, list[Any]] = Field(default_factory=dict)
     over: str = "rtt_ms"
-    leaders: list[str] = []  # protocols that stand above the others, for place_where_not_above
+    leaders: list[str] = Field(default_factory=list)  # protocols that stand above the others, for place_where_not_above
     exhibit: str = ""  # when the number belongs to a section, not to the exhibit
 
 

@@ -14,11 +14,12 @@ from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Table
 
 _CSS = """
-.exhibit { font: 14px/1.35 system-ui, sans-serif; color: #111; background: #fff; }
+.exhibit { font: 14px/1.35 system-ui, sans-serif; color: #111; background: #fff; overflow-x: auto; }
 .exhibit table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-.exhibit th, .exhibit td { padding: .3em .7em; text-align: center; border: 0; border-bottom: 1px solid #ddd; background: #fff; }
+.exhibit th, .exhibit td { padding: .3em .7em; text-align: center; white-space: nowrap; background: #fff; }
+.exhibit th, .exhibit td { border: 0; border-bottom: 1px solid #ddd; }
 .exhibit thead th { border-bottom: 1px solid #111; }
-.exhibit tbody th { text-align: left; white-space: nowrap; }
+.exhibit tbody th { text-align: left; }
 .exhibit .printed { color: #767676; font-size: 85%; }
 .exhibit .off { color: #B03A00; }
 .exhibit .note { color: #767676; font-size: 80%; margin: .4em 0; }
@@ -55,8 +56,8 @@ def table_html(table: Table, corner: str) -> str:
     """The table alone, for a page or a notebook."""
     with pd.option_context("display.max_colwidth", None):
         cells = table.cells.to_html(escape=False, border=0)
-    note = f"{escape(table.note)} " if table.note else ""
-    return f'<style>{_CSS}</style><div class="exhibit">{cells}<p class="note">{note}{escape(corner)}</p></div>'
+    note = " ".join(with_symbols(text) for text in (table.note, corner) if text)
+    return f'<style>{_CSS}</style><div class="exhibit">{cells}<p class="note">{note}</p></div>'
 
 
 def page_html(exhibit: Exhibit, body: str) -> str:
@@ -70,7 +71,18 @@ def page_html(exhibit: Exhibit, body: str) -> str:
 
 def caption_html(title: str, text: str) -> str:
     """Title and text of an exhibit."""
-    return f'<style>{_CSS}</style><div class="exhibit"><p><b>{escape(title)}.</b> {escape(text)}</p></div>'
+    body = f"<p><b>{with_symbols(title)}.</b> {with_symbols(text)}</p>"
+    return f'<style>{_CSS}</style><div class="exhibit">{body}</div>'
+
+
+def with_symbols(text: str) -> str:
+    """Plain text as HTML, with the index of symbols such as ``U_N+`` set low."""
+    return re.sub(r"\b([A-Z])_([a-zA-Z])([+-]?)(?!\w)", _symbol, escape(text))
+
+
+def _symbol(found: re.Match[str]) -> str:
+    letter, index, sign = found.groups()
+    return f"{letter}<sub>{index}{sign.replace('-', '−')}</sub>"
 
 
 def rendered(exhibit: Exhibit, drawn: Drawn, corner: str) -> dict[str, bytes]:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from tcpfair.config import Exhibit, Experiment
 from tcpfair.exhibits import style
@@ -23,7 +23,7 @@ from tcpfair.exhibits.numbers import (
     single_number,
     stated_numbers,
 )
-from tcpfair.exhibits.tables import SYSTEM
+from tcpfair.measures import SYSTEM
 from tcpfair.models.rtt_fairness import INCREMENT_EXPONENT, random_loss_ratio
 
 Scale = Literal["linear", "log"]
@@ -95,8 +95,8 @@ class MetricLines(Options):
     printed: str = ""  # exhibit with the printed values
     fair_band: str = ""  # name of the analysis value that bounds what is called fair
     random_loss_over: tuple[float, float] | None = None  # x for which the law of random losses is drawn
-    also: list[str] = []
-    statements: list[Statement] = []
+    also: list[str] = Field(default_factory=list)
+    statements: list[Statement] = Field(default_factory=list)
 
 
 @drawing(MetricLines)
@@ -154,9 +154,7 @@ def _draw_random_loss_law(ax: Axes, experiment: Experiment, over: tuple[float, f
     ax.plot([], [], color=style.GREY, ls=":", lw=1.2, label="square-root law")
 
 
-def _printed_points(
-    context: Context, exhibit: Exhibit, options: MetricLines, experiment: Experiment
-) -> pd.DataFrame:
+def _printed_points(context: Context, exhibit: Exhibit, options: MetricLines, experiment: Experiment) -> pd.DataFrame:
     """Printed cells of the table that is plotted, and means that the text states, at every x that they speak of."""
     points = [pd.DataFrame(columns=["protocol", options.x, "value"])]
     if options.printed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, Literal
@@ -10,17 +9,19 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import yaml
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from tcpfair.config import Exhibit, Experiment
+from tcpfair.exhibits import pages
 from tcpfair.exhibits.context import Context, Drawn, Options, Table, drawing, joined, protocols_of, values_of
 from tcpfair.exhibits.numbers import Statement, no_numbers, number_rows, over_runs, single_number, stated_numbers
 from tcpfair.exhibits.published import make_key
+from tcpfair.measures import SYSTEM
 from tcpfair.metrics.fairness import case_letter, nru_over_time_db
 from tcpfair.units import BITS_PER_BYTE, MS_PER_S
 
 DASH = "–"
-SYSTEM = 0  # flow number of the metrics of a whole system
+CELL_NOTE = "Above: reproduced. Below: printed, ✗ where they differ by more than the tolerance."
 _BYTES_PER_MB = 1e6
 
 Key = dict[str, Any]
@@ -95,12 +96,12 @@ class CellTable(Options):
 
     metric: str
     decimals: int
-    flows: dict[int, str] = {}  # flow -> heading of its column; none = a metric of the system
+    flows: dict[int, str] = Field(default_factory=dict)  # flow -> heading of its column; none = a metric of the system
     spread: Spread | None = None
-    also: list[str] = []  # further metrics that only the numbers hold
+    also: list[str] = Field(default_factory=list)  # further metrics that only the numbers hold
     bdp_heading: bool = False
     self_share: SelfShare | None = None
-    statements: list[Statement] = []
+    statements: list[Statement] = Field(default_factory=list)
 
 
 @drawing(CellTable)
@@ -127,7 +128,7 @@ def cell_table(context: Context, exhibit: Exhibit, options: CellTable) -> Drawn:
     numbers = joined(frame for frame in frames if len(frame))
     columns = _rtt_columns(context, experiment, options)
     table = result_cells(context, exhibit, numbers, protocol_rows(experiment), columns, decimals)
-    return Drawn(Table(table), numbers, int(cells["n_runs"].max()))
+    return Drawn(Table(table, CELL_NOTE), numbers, int(cells["n_runs"].max()))
 
 
 def protocol_rows(experiment: Experiment) -> dict[str, Key]:
@@ -186,23 +187,23 @@ def convergence_table(context: Context, exhibit: Exhibit, options: ConvergenceTa
     """Time until the share ``converged_runs_share`` of the runs has converged; a dash where fewer ever do."""
     name, experiment = context.experiment(exhibit)
     share = context.paper.analysis_value("converged_runs_share")
-    times = context.metrics(name).query("metric == 'T_U' and flow == @SYSTEM")
-    key = ["protocol", "rtt_ms"]
-    groups = times.groupby(key, sort=False)["value"]
-    reached = groups.agg(value=lambda t: reached_by_share(t, share), sd="std", n_runs="size").reset_index()
+    metrics, key = context.metrics(name).query("flow == @SYSTEM"), ["protocol", "rtt_ms"]
+    frames = []
+    # the print counts from the start of the run: its 61 and 62 s are the first seconds of the window
+    for metric, measured in (("T_U", "converged_at_s"), ("T_U_since_t_e", "T_U")):
+        groups = metrics[metrics["metric"] == measured].groupby(key, sort=False)["value"]
+        cells = groups.agg(value=lambda t: reached_by_share(t, share), sd="std", n_runs="size").reset_index()
+        frames.append(number_rows(exhibit.id, metric, cells, key))
     runs = groups.agg(value=lambda t: t.notna().mean(), n_runs="size").reset_index()
+    frames.append(number_rows(exhibit.id, "converged_runs_share", runs, key))
     threshold_db = float(nru_over_time_db([[options.fair_share]], [1.0], floor=options.fair_share)[0, 0])
-    numbers = joined(
-        [
-            number_rows(exhibit.id, "T_U", reached, key),
-            number_rows(exhibit.id, "converged_runs_share", runs, key),
-            single_number(options.threshold_exhibit, "U_c", threshold_db, item="convergence threshold"),
-        ]
-    )
+    frames.append(single_number(options.threshold_exhibit, "U_c", threshold_db, item="convergence threshold"))
+    numbers = joined(frames)
     columns = {(f"{rtt:g} ms",): {"rtt_ms": rtt} for rtt in rtts_ms(experiment)}
     decimals = {"T_U": 0, "converged_runs_share": 2}
     table = result_cells(context, exhibit, numbers, protocol_rows(experiment), columns, decimals)
-    return Drawn(Table(table, "T_U in s, then the share of the runs that converge."), numbers, int(runs["n_runs"].max()))
+    note = f"T_U in s, and the share of the runs that converge. {CELL_NOTE}"
+    return Drawn(Table(table, note), numbers, int(runs["n_runs"].max()))
 
 
 def reached_by_share(times_s: pd.Series, share: float) -> float:
@@ -238,19 +239,14 @@ def definition_table(context: Context, exhibit: Exhibit, options: DefinitionTabl
     functions = {entry["id"]: entry["function"] for entry in equations}
     rows = [
         {
-            "symbol": symbol_html(row.symbol),
-            "name": escape(row.name),
+            "symbol": pages.with_symbols(row.symbol),
+            "name": pages.with_symbols(row.name),
             "equation": str(row.equation),
             "computed by": f"<code>{functions[f'{context.paper.paper}.eq{row.equation}']}</code>",
         }
         for row in options.rows
     ]
     return Drawn(Table(pd.DataFrame(rows).set_index("symbol").rename_axis(None)), no_numbers())
-
-
-def symbol_html(symbol: str) -> str:
-    """``U_N+`` with its index set low."""
-    return re.sub(r"_(\w[+\-]?)", lambda m: f"<sub>{m[1].replace('-', '−')}</sub>", escape(symbol))
 
 
 class Case(BaseModel):
@@ -279,8 +275,8 @@ def case_table(context: Context, exhibit: Exhibit, options: CaseTable) -> Drawn:
     rows = [
         {
             "": case.group,
-            symbol_html("U_N+"): case.u_plus,
-            symbol_html("U_N-"): case.u_minus,
+            pages.with_symbols("U_N+"): case.u_plus,
+            pages.with_symbols("U_N-"): case.u_minus,
             "case": str(case_letter(_OF_SIGN[case.u_plus], _OF_SIGN[case.u_minus])),
             "meaning": escape(case.comment),
         }

@@ -31,19 +31,19 @@ def time_panels(context: Context, exhibit: Exhibit, options: TimePanels) -> Draw
     both = example_run(context, pair, options.protocol, pair_rtt_ms).assign(panel="b")
 
     figure, [[left, right]] = style.new_figure(1, 2, height_in=2.6, sharey=True)
-    zoom = left.inset_axes((0.3, 0.3, 0.66, 0.5), xlim=(0, options.zoom_s))
+    zoom = left.inset_axes((0.3, 0.36, 0.66, 0.48), xlim=(0, options.zoom_s))
     zoom.tick_params(labelsize=7)
     for rtt_ms, color in zip(rtts_ms, style.shades(len(rtts_ms)), strict=True):
         for ax in (left, zoom):
             _draw(ax, alone.query("rtt_ms == @rtt_ms"), color, f"{rtt_ms:g} ms")
     for (flow, rows), line in zip(both.groupby("flow"), ("-", "--"), strict=True):
         _draw(right, rows, style.look(options.protocol).color if flow == 1 else style.BLACK, f"flow {flow}", ls=line)
-    style.letter_panels((left, right), ("one flow", f"two flows, RTT {pair_rtt_ms:g} ms"))
+    style.letter_panels((left, right), ("one flow, by RTT", f"two flows, RTT {pair_rtt_ms:g} ms"))
     left.set_ylabel("throughput (Mb/s)")
     capacity_mbps = context.paper.settings["capacity_bps"].value / 1e6
     for ax in (left, right):
         ax.set(xlabel="time (s)", ylim=(0, 1.04 * capacity_mbps), xlim=(0, None))
-    left.legend(title="RTT", loc="lower right", ncols=4, columnspacing=1.0, handlelength=1.4)
+    left.legend(loc="lower right", ncols=4, columnspacing=1.0, handlelength=1.4)
     right.legend(loc="lower right", ncols=2)
 
     metrics = context.metrics(single).query("protocol == @options.protocol")
@@ -56,9 +56,10 @@ def time_panels(context: Context, exhibit: Exhibit, options: TimePanels) -> Draw
 
 def example_run(context: Context, experiment: str, protocol: str, rtt_ms: float) -> pd.DataFrame:
     """Throughput of every flow of the example run: columns rtt_ms, flow, t_s, throughput_mbps."""
-    trace, replicate = context.trace(experiment), context.paper.analysis_value("example_replicate")
-    runs = trace.runs.query("protocol == @protocol and rtt_ms == @rtt_ms and replicate == @replicate")
-    samples = trace.samples.merge(runs[["run_id", "sample_s", "rtt_ms"]], on="run_id")
+    trace, runs = context.trace(experiment), context.trace(experiment).runs
+    example = runs["replicate"] == context.paper.analysis_value("example_replicate")
+    chosen = runs[example & (runs["protocol"] == protocol) & (runs["rtt_ms"] == rtt_ms)]
+    samples = trace.samples.merge(chosen[["run_id", "sample_s", "rtt_ms"]], on="run_id")
     samples["throughput_mbps"] = mbps(samples["delivered_bytes"], samples["sample_s"])
     return samples.rename(columns={"flow_id": "flow"})[["rtt_ms", "flow", "t_s", "throughput_mbps"]]
 

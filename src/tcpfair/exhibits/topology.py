@@ -55,9 +55,14 @@ def diagram_topology(context: Context, exhibit: Exhibit, options: DiagramTopolog
         _box(ax, x, 1.1, name, "#FBEFE6")
     if len(routers) > 1:
         ax.plot(routers, [1.1, 1.1], color=style.VERMILION, lw=2.6, zorder=1)
-    for points, text in ((left, _label(access, options.delays.senders)), (right, _label(receiver, options.delays.receivers))):
+    for points, text in (
+        (left, _label(access, options.delays.senders)),
+        (right, _label(receiver, options.delays.receivers)),
+    ):
         for x, y in points:
-            ax.annotate(text, (x, y), (0, 0), textcoords="offset points", ha="center", va="center", fontsize=7, bbox=_PAPER)
+            ax.annotate(
+                text, (x, y), (0, 0), textcoords="offset points", ha="center", va="center", fontsize=7, bbox=_PAPER
+            )
     if options.more_hosts:
         for x in (0.0, 6.0):
             ax.annotate("⋮", (x, 1.1), ha="center", va="center", fontsize=14)

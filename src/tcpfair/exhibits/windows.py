@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from tcpfair.config import Exhibit, PaperConfig
 from tcpfair.exhibits import style
-from tcpfair.exhibits.context import Context, Drawn, Options, Table, drawing, joined, protocols_of, values_of
+from tcpfair.exhibits.context import Context, Drawn, Options, Table, drawing, joined
 from tcpfair.exhibits.numbers import no_numbers, number_rows, over_runs, single_number
 from tcpfair.exhibits.tables import number_text
 from tcpfair.metrics.epochs import loss_times_s
@@ -283,24 +283,38 @@ def diagram_window(context: Context, exhibit: Exhibit, options: DiagramWindow) -
 
 
 def window_path(link: Link, protocol: str, rtt_min_s: float, losses: int) -> pd.DataFrame:
-    """The window at the end of each RTT, from (B - R) RTT_min on, until the buffer has overflowed ``losses`` times."""
-    k_per_s2, k_per_s = aimd.libra_k_per_s2(link.reference_rtt_s), aimd.alpha_k_per_s(link.reference_rtt_s)
-    bdp = link.bdp_pkts(rtt_min_s)
-    t_s, cwnd, path = 0.0, (link.B - link.R) * rtt_min_s, []
+    """Window of one flow from (B - R) RTT_min on, at the end of each RTT, until the ``losses``-th overflow.
+
+    ``protocol`` is Reno, Libra, Alpha or Proposal; k and k' stay those of Model I. Columns t_s and cwnd_pkts.
+    """
+    full_pkts = link.bdp_pkts(rtt_min_s) + link.S
+    t_s, cwnd_pkts = 0.0, (link.B - link.R) * rtt_min_s
+    path = []
     while True:
-        rtt_s = max(rtt_min_s, cwnd / link.B)
-        path.append((t_s, cwnd))
-        if cwnd >= bdp + link.S:
+        rtt_s = max(rtt_min_s, cwnd_pkts / link.B)
+        path.append((t_s, cwnd_pkts))
+        if cwnd_pkts >= full_pkts:
             losses -= 1
             if losses == 0:
-                break
-            halved = aimd.halving_decrease_pkts(cwnd)
-            cwnd = halved if protocol == "Reno" else aimd.westwood_decrease_pkts(cwnd, rtt_min_s, rtt_s)
-            path.append((t_s, cwnd))
+                return pd.DataFrame(path, columns=["t_s", "cwnd_pkts"])
+            cwnd_pkts = _after_loss_pkts(protocol, cwnd_pkts, rtt_min_s, rtt_s)
+            path.append((t_s, cwnd_pkts))
         t_s += rtt_s
-        proposed = aimd.proposal_increment_pkts(rtt_s, rtt_min_s, k_per_s2, k_per_s)
-        cwnd = min(cwnd + (1.0 if protocol == "Reno" else proposed), bdp + link.S)
-    return pd.DataFrame(path, columns=["t_s", "cwnd_pkts"])
+        cwnd_pkts = min(cwnd_pkts + _increment_pkts(link, protocol, rtt_s, rtt_min_s), full_pkts)
+
+
+def _increment_pkts(link: Link, protocol: str, rtt_s: float, rtt_min_s: float) -> float:
+    reference_s = link.reference_rtt_s
+    if protocol != "Proposal":
+        return aimd.increment_per_rtt_pkts(protocol.lower(), rtt_s, reference_s)
+    k_per_s2, k_per_s = aimd.libra_k_per_s2(reference_s), aimd.alpha_k_per_s(reference_s)
+    return float(aimd.proposal_increment_pkts(rtt_s, rtt_min_s, k_per_s2, k_per_s))
+
+
+def _after_loss_pkts(protocol: str, cwnd_pkts: float, rtt_min_s: float, rtt_s: float) -> float:
+    if protocol == "Proposal":
+        return float(aimd.westwood_decrease_pkts(cwnd_pkts, rtt_min_s, rtt_s))
+    return aimd.halving_decrease_pkts(cwnd_pkts)
 
 
 def _mark_phases(ax: Axes, path: pd.DataFrame, bdp: float, protocol: str) -> None:

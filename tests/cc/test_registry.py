@@ -1,0 +1,181 @@
+"""The registry finds every algorithm module, and a new file or an edited rule reaches the simulator by itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import tcpfair
+from tcpfair.cc import registry, reno
+from tcpfair.cc.api import COMMON_STATE, Param
+from tcpfair.cc.registry import algorithm, algorithms, dtypes, nothing, param_values
+from tcpfair.engine.state import RECOVERY
+from tcpfair.errors import InputError
+
+every_algorithm = pytest.mark.parametrize("name", algorithms())
+
+
+def test_algorithms_of_the_papers_are_there_in_alphabetical_order():
+    names = list(algorithms())
+    assert names == sorted(names)
+    papers = {"newreno", "bic", "cubic", "compound", "ccid2", "sack", "reno", "libra", "alpha", "ogura", "westwood"}
+    assert papers <= set(names)
+    assert [a.number for a in algorithms().values()] == list(range(len(names)))
+
+
+@every_algorithm
+def test_sources_are_cited(name):
+    assert "Source" in algorithm(name).doc
+    assert all(param.source and param.unit for param in algorithm(name).params)
+
+
+@every_algorithm
+def test_recovery_is_known(name):
+    assert algorithm(name).recovery in RECOVERY
+
+
+def test_only_ccid2_sends_nothing_again():
+    assert [name for name, a in algorithms().items() if not a.reliable] == ["ccid2"]
+
+
+def test_rules_that_are_left_out_are_renos():
+    assert algorithm("newreno").on_ack is reno.on_ack
+    assert algorithm("reno").on_timeout is reno.on_loss
+    assert algorithm("reno").on_round is nothing
+
+
+@every_algorithm
+def test_records_hold_every_variable(name):
+    state, params = dtypes()
+    assert {*COMMON_STATE, *algorithm(name).state} <= set(state.names)
+    assert {param.name for param in algorithm(name).params} <= set(params.names)
+
+
+@pytest.mark.parametrize(
+    "rules, lent", [((), {"a", "b"}), (("on_ack",), {"b"}), (("on_loss",), {"a"}), (("on_ack", "on_loss"), set())]
+)
+def test_a_rule_of_reno_brings_its_parameter(rules, lent):
+    module = SimpleNamespace(PARAMS=(Param("own", 3.0, "1", "a test"),), **dict.fromkeys(rules))
+    assert {param.name for param in registry._params(module)} == {"own"} | lent
+
+
+def test_own_parameter_wins_over_renos():
+    own = Param("b", 0.7, "1", "a test")
+    assert own in registry._params(SimpleNamespace(PARAMS=(own,), on_ack=None))
+
+
+def test_unknown_algorithm_names_the_known_ones():
+    with pytest.raises(InputError, match="unknown protocol 'vegas'; known are alpha, bic,"):
+        algorithm("vegas")
+
+
+def test_parameters_are_defaults_and_overrides():
+    assert param_values("libra", {}) == {"rtt_ref_s": 0.04, "follow_queue": 0}
+    assert param_values("libra", {"follow_queue": 1}) == {"rtt_ref_s": 0.04, "follow_queue": 1}
+
+
+@pytest.mark.parametrize("name, known", [("libra", "rtt_ref_s, follow_queue"), ("westwood", "none")])
+def test_unknown_parameter_names_the_known_ones(name, known):
+    with pytest.raises(InputError, match=f"cc {name}: unknown parameter 'C'; known are {known}"):
+        param_values(name, {"C": 0.4})
+
+
+# ---------------------------------------------------------------- a copy of the package, edited
+
+TOY = '''"""Toy: the window grows by 1 % per RTT and is halved on a loss.
+
+Source: made up for a test.
+"""
+
+from __future__ import annotations
+
+from tcpfair.cc.api import Param, additive_increase, slow_start
+from tcpfair.jit import jit
+
+PARAMS = (Param("growth_per_rtt", 0.01, "1", "made up"),)
+STATE = ()
+
+
+@jit
+def on_ack(f, p):
+    if not slow_start(f):
+        additive_increase(f, p.growth_per_rtt * f.cwnd)
+'''
+
+# for each algorithm of the command line: cwnd each second without losses, and before and after the first loss
+EXPERIMENT = """
+import json, sys
+from tcpfair.cc.registry import algorithms
+from tcpfair.engine.dumbbell import run
+from tcpfair.scenario import make_scenario
+
+def simulate(cc, buffer_pkts):
+    flow = {"protocol": cc, "cc": cc, "rtt_s": 0.1, "iw_pkts": 10, "initial_ssthresh_pkts": 10}
+    link = {"capacity_bps": 12e6, "wire_bytes": 1500, "payload_bytes": 1500, "buffer_pkts": buffer_pkts}
+    return run(make_scenario(link | {"duration_s": 20, "sample_s": 1, "flows": [flow]}), log_events=True)
+
+def first_loss(cc):
+    event = simulate(cc, buffer_pkts=1).events[0]
+    return [event["cwnd_before"], event["cwnd_after"]]
+
+names = sys.argv[1:]
+print(json.dumps({
+    "algorithms": list(algorithms()),
+    "cwnd": {cc: simulate(cc, buffer_pkts=1000).cwnd_pkts[:, 0].tolist() for cc in names},
+    "first_loss": {cc: first_loss(cc) for cc in names},
+}))
+"""
+
+
+def experiment(source: Path, cache: Path, *names: str) -> dict:
+    """Run EXPERIMENT in a fresh process on the package below ``source``."""
+    done = subprocess.run(
+        [sys.executable, "-c", EXPERIMENT, *names],
+        env=os.environ | {"PYTHONPATH": str(source), "TCPFAIR_CACHE": str(cache)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def copy_with_toy(tmp_path_factory):
+    """A copy of the package with one more file, its own cache folder, and what a first process computed with them."""
+    source, cache = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("cache")
+    package = source / "tcpfair"
+    shutil.copytree(Path(tcpfair.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "cc" / "toy.py").write_text(TOY)
+    return source, cache, experiment(source, cache, "toy", "reno")
+
+
+@pytest.mark.slow
+def test_one_new_file_is_a_new_algorithm(copy_with_toy):
+    _, _, found = copy_with_toy
+    assert found["algorithms"] == sorted([*algorithms(), "toy"])
+    cwnd = found["cwnd"]["toy"]
+    # 99 round trips of 0.1 s and one packet time in 10 s; only whole packets are sent and acknowledged
+    assert cwnd[19] / cwnd[9] == pytest.approx(1.01**99, rel=0.02)
+    before, after = found["first_loss"]["toy"]
+    assert after == before / 2  # Reno's
+
+
+@pytest.mark.slow
+def test_an_edited_rule_is_compiled_anew(copy_with_toy):
+    source, cache, found = copy_with_toy
+    before, after = found["first_loss"]["reno"]
+    assert after == pytest.approx(0.5 * before)
+
+    rule = source / "tcpfair" / "cc" / "reno.py"
+    edited = rule.read_text().replace("decrease_to(f, p.b)", "decrease_to(f, 0.7)")
+    assert edited != rule.read_text()
+    rule.write_text(edited)
+    before, after = experiment(source, cache, "reno")["first_loss"]["reno"]
+    assert after == pytest.approx(0.7 * before)
