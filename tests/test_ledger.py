@@ -23,7 +23,8 @@ def checkout(tmp_path_factory):
     put_exhibit(layout, "bhatti2009.table8", TABLE8, {".html": "<table></table>", ".csv": "x\n"})
     put_exhibit(layout, "bhatti2009.table5", [("protocol=BIC;rtt_ms=25", "jfi_mean", 0.94)])
     (layout.root / "figures/bundled/bhatti2009/tab05.svg").unlink()
-    put_exhibit(layout, "ogura.fig8", [("item=high loss;protocol=Alpha", "ratio", 0.5)], error="no trace")
+    missing = f"{layout.root}/data/bundled/ogura/loss_sweep/manifest.json: no manifest"
+    put_exhibit(layout, "ogura.fig8", [("item=high loss;protocol=Alpha", "ratio", 0.5)], error=missing)
     put_exhibit(layout, "ogura.fig4", [("item=80 ms over 40 ms;protocol=Reno", "t1_ratio", 4.2)])
     put_exhibit(layout, "ogura.sens_jitter")
     return layout
@@ -62,6 +63,14 @@ def test_built_is_what_was_drawn_and_is_still_there(table):
     assert exhibits.loc["ogura.fig8", ["status", "files"]].tolist() == ["failed", ""]
     assert exhibits.loc["ha2006.fig4", "status"] == "pending"
     assert exhibits["status"].value_counts().to_dict() == {"pending": 88, "built": 2, "failed": 1}
+
+
+def test_messages_do_not_depend_on_where_the_checkout_stands(checkout, summary):
+    error = ledger.read_records(checkout)["ogura.fig8"]["error"]
+    assert error == "data/bundled/ogura/loss_sweep/manifest.json: no manifest"
+    # claims on model1 fail for want of its trace, with a path in the message
+    assert "data/bundled/ogura/model1" in (checkout.ledger / "claims.csv").read_text()
+    assert [path.name for path in checkout.ledger.iterdir() if str(checkout.root) in path.read_text()] == []
 
 
 def test_every_printed_result_has_a_row_with_the_reproduced_number_beside_it(table):

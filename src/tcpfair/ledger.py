@@ -41,6 +41,7 @@ def write_ledger(layout: Layout, config: Config) -> dict[str, dict[str, int]]:
     reproduced = reproduced_numbers(layout)
     numbers = number_table(layout, papers, reproduced)
     verdicts = claims.evaluate(layout, papers)
+    verdicts["evidence"] = [without_root(layout, line) for line in verdicts["evidence"]]
     ns2 = ns2_table(layout, numbers, reproduced)
     changes = expected.compare(layout, verdicts)
     supplement = exhibits["kind"] == "supplement"
@@ -74,7 +75,12 @@ def read_records(layout: Layout) -> dict[str, dict]:
     """What drawing each exhibit left behind (exhibit, status, files, n_runs, error), by exhibit id."""
     paths = sorted((layout.results / "exhibits").glob("*/*.json"))
     records = [json.loads(path.read_text()) for path in paths]
-    return {record["exhibit"]: record for record in records}
+    return {record["exhibit"]: {**record, "error": without_root(layout, record["error"])} for record in records}
+
+
+def without_root(layout: Layout, message: str) -> str:
+    """A message with paths relative to the repository: the same on every machine."""
+    return message.replace(f"{layout.root}/", "")
 
 
 def exhibit_table(layout: Layout, papers: Papers) -> pd.DataFrame:

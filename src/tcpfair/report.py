@@ -10,7 +10,7 @@ import base64
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -25,7 +25,7 @@ from tcpfair.errors import InputError
 from tcpfair.exhibits.published import NO_VALUE, parse_key
 from tcpfair.expected import CHANGES
 from tcpfair.ledger import OUTCOMES, STATUSES, outcomes, read_records
-from tcpfair.paths import PAPERS, Layout
+from tcpfair.paths import Layout
 from tcpfair.trace import MANIFEST, read_manifest
 
 SOURCE_TEXT = {
@@ -100,7 +100,7 @@ class PaperView:
     supplements: list[ExhibitView]
     text_numbers: list[Row]
     claims: list[Row]
-    counts: dict[str, Bar] = field(default_factory=dict)  # exhibits, claims, numbers
+    counts: dict[str, Bar]  # of exhibits, claims, numbers
 
 
 def write_report(layout: Layout) -> Path:
@@ -109,7 +109,7 @@ def write_report(layout: Layout) -> Path:
     Raises InputError when the ledger is missing.
     """
     ledger = read_ledger(layout)
-    configs = {name: load_paper(layout.paper_config(name)) for name in PAPERS if layout.paper_config(name).is_file()}
+    configs = {name: load_paper(layout.paper_config(name)) for name in ledger["exhibits"]["paper"].unique()}
     records = read_records(layout)
     papers = [_paper_view(layout, config, ledger, records) for config in configs.values()]
     context = {

@@ -17,7 +17,8 @@ from tcpfair.errors import InputError
 from tcpfair.paths import PAPERS, Layout, repository_root
 
 ROOT = repository_root()
-CONFIGURED = [paper for paper in PAPERS if Layout(ROOT).paper_config(paper).is_file()]
+CONFIGS = {paper: load_paper(Layout(ROOT).paper_config(paper)) for paper in PAPERS}
+BUILT = [paper for paper in PAPERS if CONFIGS[paper].experiments]
 PENDING = {
     *(f"bhatti2009.c{n}" for n in (27, 28, 29)),  # 14 flows
     *(f"bhatti2008.c{n}" for n in (15, 16, 17)),
@@ -71,7 +72,7 @@ def test_evidence_names_exhibit_numbers_and_runs():
     _, evidence = verdict([1.5, 2.5], claim(exhibits=["ogura.fig8"]))
     assert evidence == (
         "ogura.fig8: holds in 2 of 2 replicates; for the means over replicates it holds. "
-        "ratio 2 ± 0.71 at 40. From sweep (2 runs)."
+        "ratio 2 ± 0.71 at 40. From sweep (2 runs, engine)."
     )
 
 
@@ -84,7 +85,7 @@ def test_the_means_are_judged_too():
 def test_a_replicate_without_a_number_is_undecided():
     got, evidence = verdict([2.0, np.nan, 2.0])
     assert got == "reproduced"
-    assert "holds in 2 of 2 replicates" in evidence
+    assert "holds in 2 of 2 replicates; for the means over replicates it holds (1 undecided)." in evidence
 
 
 def test_a_claim_that_no_replicate_decides_has_failed():
@@ -115,7 +116,8 @@ def test_a_claim_waits_for_its_experiment_and_its_paper():
     got, evidence = verdict([2.0], claim(experiments=["sweep", "ns2_14"]))
     assert got == "pending"
     assert "config/papers/ogura.yaml: experiment ns2_14" in evidence
-    assert verdict([2.0], config=None)[0] == "pending"
+    unbuilt = CONFIG.model_copy(update={"experiments": {}})
+    assert [verdict([2.0], claim(experiments=[]), config=c)[0] for c in (None, unbuilt)] == ["pending", "pending"]
 
 
 def test_an_exception_fails_its_claim_in_one_line():
@@ -192,20 +194,19 @@ def test_a_wrong_entry_is_named(tmp_path):
 # --- The committed claims ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("paper", CONFIGURED)
+@pytest.mark.parametrize("paper", BUILT)
 def test_every_claim_that_can_be_decided_has_a_function_and_only_those(paper):
-    config = load_paper(Layout(ROOT).paper_config(paper))
     claims = load_claims(ROOT / "data" / "claims" / f"{paper}.yaml")
-    built = [c for c in claims if set(c.experiments) <= set(config.experiments)]
+    built = [c for c in claims if set(c.experiments) <= set(CONFIGS[paper].experiments)]
     assert [c.id for c in built if claim_function(c) is None] == []
     module = import_module(f"tcpfair.claims.{paper}")
     functions = {name for name, _ in inspect.getmembers(module, inspect.isfunction) if name.startswith(f"{paper}_c")}
     assert functions <= {c.function_name for c in claims}
 
 
-@pytest.mark.parametrize("paper", CONFIGURED)
+@pytest.mark.parametrize("paper", BUILT)
 def test_the_exhibits_of_claims_exist(paper):
-    exhibits = {exhibit.id for exhibit in load_paper(Layout(ROOT).paper_config(paper)).exhibits}
+    exhibits = {exhibit.id for exhibit in CONFIGS[paper].exhibits}
     named = {name for c in load_claims(ROOT / "data" / "claims" / f"{paper}.yaml") for name in c.exhibits}
     assert named <= exhibits
 
@@ -218,12 +219,8 @@ def checkout(tmp_path):
     return tmp_path
 
 
-def configurations():
-    return {paper: load_paper(Layout(ROOT).paper_config(paper)) for paper in CONFIGURED}
-
-
 def test_every_claim_gets_a_line(checkout):
-    table = evaluate(Layout(checkout, "engine"), configurations())
+    table = evaluate(Layout(checkout, "engine"), CONFIGS)
     assert list(table.columns) == ["id", "paper", "verdict", "evidence", "source"]
     assert len(table) == 158
     assert table["id"].is_unique
@@ -234,12 +231,12 @@ def test_every_claim_gets_a_line(checkout):
 
 
 def test_claims_wait_exactly_for_experiments_that_are_not_built(checkout):
-    table = evaluate(Layout(checkout, "engine"), configurations())
+    table = evaluate(Layout(checkout, "engine"), CONFIGS)
     assert set(table.loc[table["verdict"] == "pending", "id"]) == PENDING
 
 
 def test_without_results_a_claim_fails_with_the_missing_file_and_closed_forms_hold(checkout):
-    table = evaluate(Layout(checkout, "engine"), configurations()).set_index("id")
+    table = evaluate(Layout(checkout, "engine"), CONFIGS).set_index("id")
     assert table.loc["ogura.c14", "verdict"] == "failed"
     assert "results/engine/metrics/ogura/loss_sweep.parquet: missing" in table.loc["ogura.c14", "evidence"]
     assert table.loc["ogura.c05", "verdict"] == "failed"
@@ -257,7 +254,7 @@ def test_a_claim_on_the_list_is_not_testable(checkout):
     assert table.loc["ogura.c01", ["verdict", "evidence"]].tolist() == ["not testable", "only seen in the image"]
 
 
-@pytest.mark.parametrize("paper", CONFIGURED)
+@pytest.mark.parametrize("paper", BUILT)
 def test_numbers_of_a_test_stand_with_the_claim_not_in_its_function(paper):
     tree = ast.parse(inspect.getsource(import_module(f"tcpfair.claims.{paper}")))
     numbers = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}

@@ -64,11 +64,12 @@ class Aimd:
     increase_pkts: float = 1.0
     decrease_factor: float = 0.5
     min_ssthresh_pkts: float = 2.0
+    slow_start_pkts: float = 1.0  # CCID 2: 1/2 (RFC 4341, section 5)
 
     def on_ack(self, state: WindowState, acked: int, acks: int, now: float) -> None:
         count = acked if state.byte_counting else acks
         if state.cwnd_pkts < state.ssthresh_pkts:
-            state.cwnd_pkts += count
+            state.cwnd_pkts += self.slow_start_pkts * count
         else:
             state.cwnd_pkts += self.increase_pkts * count / state.cwnd_pkts
 
@@ -149,7 +150,8 @@ def simulate(
     `loss_rate` is the chance that a packet is lost after service, `jitter_s` the largest random addition to
     the propagation delay. `drop_nth` holds (flow, k): the k-th transmission (from 1) of that flow is lost
     after service. `rng` replaces the generator made from `seed`; its random() gives, in the order of entry, one
-    number per packet for the loss (if any) and one for the jitter (if any). An event at the very end of a sampling interval, or of the run, belongs to it.
+    number per packet for the loss (if any) and one for the jitter (if any). An event at the very end of a
+    sampling interval, or of the run, belongs to it.
     """
     events = EventQueue()
     service_s = BITS_PER_BYTE * wire_bytes / capacity_bps
@@ -376,7 +378,8 @@ class Sender:
         self.access = access
         self.forced_drops = forced_drops
         self.receiver = Receiver(events, self)
-        self.cc: CongestionControl = Aimd() if isinstance(spec.cc, str) else spec.cc
+        aimd = Aimd(slow_start_pkts=0.5) if is_ccid2 else Aimd()
+        self.cc: CongestionControl = aimd if isinstance(spec.cc, str) else spec.cc
         self.is_reliable = spec.reliable and not is_ccid2
         self.window = WindowState(
             cwnd_pkts=float(spec.iw_pkts),

@@ -30,8 +30,8 @@ def pkts_per_rtt(f, p):
         distance = (f.W_max - w) / p.B
         if distance > p.bic_S_max:
             return p.bic_S_max  # additive increase, far below W_max
-        if distance <= 1.0:
-            return p.B / p.smooth_part  # creep past W_max
+        if distance < 2.0:
+            return p.B / p.smooth_part  # creep past W_max; the kernel's integer distance is at most 1 here
         return distance  # binary search
     if w < f.W_max + p.B:
         return p.B / p.smooth_part

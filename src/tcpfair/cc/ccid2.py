@@ -2,7 +2,8 @@
 
 Source: RFC 4341, section 5. AIMD(1, 1/2) in packets. Three things set it apart from TCP: nothing is sent again; the
 receiver acknowledges every second packet whether or not one is missing (Ack Ratio, section 6.1); and the window grows
-by the packets that an Ack Vector newly acknowledges (section 5), so delayed ACKs do not slow it down.
+by the packets that an Ack Vector newly acknowledges (section 5: half of them in slow start), so delayed ACKs do not
+slow it down.
 Congestion control of the ACKs themselves (section 6.1.1) is left out: the return path is not congested here.
 ns-2's TCPlike bounds its Ack Vector to 253 bytes, which is not modelled.
 """
@@ -20,7 +21,8 @@ RELIABLE = False
 @jit
 def on_ack(f, p):
     if f.cwnd < f.ssthresh:
-        f.cwnd += f.acked
+        # one packet for every two newly acknowledged ones
+        f.cwnd += f.acked / 2.0
     else:
         f.cwnd += f.acked / f.cwnd
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import yaml
 from pydantic import ValidationError
@@ -75,7 +76,7 @@ def evaluate(layout: Layout, papers: Mapping[str, PaperConfig]) -> pd.DataFrame:
             verdict, evidence = (
                 ("not testable", untestable[claim.id])
                 if claim.id in untestable
-                else decide(claim, papers.get(paper), *loaders)
+                else decide(claim, papers.get(paper), *loaders, source=layout.source)
             )
             # messages name files; where the checkout stands is nobody's evidence
             evidence = evidence.replace(f"{layout.root}/", "")
@@ -89,8 +90,13 @@ def decide(
     load_metrics: Callable[[str], pd.DataFrame],
     load_trace: Callable[[str], Trace],
     function: ClaimFunction | None = None,
+    source: str = "engine",
 ) -> tuple[str, str]:
-    """Verdict on one claim and the evidence for it; ``config`` is None for a paper that is not configured."""
+    """Verdict on one claim and the evidence for it.
+
+    ``config`` is None for a paper without configuration, ``function`` the claim's own unless another is given, and
+    ``source`` where the traces come from.
+    """
     not_built = _not_built(claim, config)
     if not_built:
         return "pending", not_built
@@ -106,15 +112,18 @@ def decide(
         of_means = _of_means(function, evidence) if len(decided) > 1 else ""
     except Exception as error:  # one claim must not stop the others
         return "failed", " ".join(f"{type(error).__name__}: {error}".split())
-    return _verdict(claim, decided), _line(claim, finding, decided, of_means, evidence.runs)
+    made_of = ", ".join(f"{name} ({count} runs, {source})" for name, count in evidence.runs.items())
+    return _verdict(claim, decided), _line(claim, finding, decided, of_means, made_of or "a closed form")
 
 
 def _not_built(claim: Claim, config: PaperConfig | None) -> str:
     """What is missing in the configuration before the claim can be decided; empty when nothing is."""
-    if config is None:
-        return f"no experiments of {claim.paper} are configured"
-    missing = [name for name in claim.experiments if name not in config.experiments]
-    return f"not in config/papers/{claim.paper}.yaml: experiment {', '.join(missing)}" if missing else ""
+    where = f"config/papers/{claim.paper}.yaml"
+    built = config.experiments if config else {}
+    missing = [name for name in claim.experiments if name not in built]
+    if missing:
+        return f"not in {where}: experiment {', '.join(missing)}"
+    return "" if built else f"{where} has no experiments"
 
 
 def _of_means(function: ClaimFunction, evidence: Evidence) -> str:
@@ -135,16 +144,17 @@ def _verdict(claim: Claim, decided: pd.Series) -> str:
     return "reproduced" if share >= REPRODUCED_SHARE else "partly" if share >= PARTLY_SHARE else "not reproduced"
 
 
-def _line(claim: Claim, finding: Finding, decided: pd.Series, of_means: str, runs: Mapping[str, int]) -> str:
+def _line(claim: Claim, finding: Finding, decided: pd.Series, of_means: str, made_of: str) -> str:
     """Evidence as one line: exhibit, outcome, deciding numbers, runs; what the print says where that decides."""
-    if len(decided) == 1:
+    n_undecided = np.size(finding.holds) - len(decided)
+    if np.size(finding.holds) == 1:
         outcome = "holds" if decided.all() else "does not hold"
     else:
         outcome = f"holds in {decided.sum()} of {len(decided)} replicates{of_means}"
+    undecided = f" ({n_undecided} undecided)" if n_undecided else ""
     shown = f"{', '.join(claim.exhibits)}: " if claim.exhibits else ""
-    made_of = ", ".join(f"{name} ({count} runs)" for name, count in runs.items()) or "a closed form"
     printed = f" In print: {claim.print_note}." if claim.in_print is False else ""
-    return f"{shown}{outcome}. {_numbers(finding)}. From {made_of}.{printed}"
+    return f"{shown}{outcome}{undecided}. {_numbers(finding)}. From {made_of}.{printed}"
 
 
 def _numbers(finding: Finding) -> str:

@@ -5,6 +5,7 @@ Ranges and starting values come from the configuration; each function returns an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +23,8 @@ from tcpfair.paths import Layout, repository_root
 from tcpfair.scenario import Scenario
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S, mbps
 
-SHOWN_WIDTH_PX = 96  # per inch
+_LIVE_SAMPLES = 400  # over the width of a figure
+_SHOWN_WIDTH_PX = 96  # per inch
 
 
 def open_config(paper: str) -> PaperConfig:
@@ -96,14 +98,35 @@ def scenario(paper: PaperConfig, experiment: str, point: dict[str, Any], **chang
     return narrowed.run_specs(experiment)[0].scenario.model_copy(update=changes)
 
 
-def run(scenario: Scenario, result: Any) -> Image:
+def live_run(
+    simulate: Callable[[Scenario, int], Any],
+    paper: PaperConfig,
+    protocol: str,
+    rtt_ms: float,
+    buffer_pkts: float,
+    loss_rate: float,
+    jitter_s: float,
+    duration_s: float,
+    seed: int,
+) -> Image:
+    """Two flows of one protocol, the first at its RTT of ogura fig. 9, simulated packet by packet as the slider moves.
+
+    ``simulate`` is `tcpfair.engine.dumbbell.run`, or another function with the same arguments and result.
+    """
+    changes = {"buffer_pkts": buffer_pkts, "loss_rate": loss_rate, "jitter_s": jitter_s}
+    times = {"duration_s": duration_s, "sample_s": duration_s / _LIVE_SAMPLES}
+    chosen = scenario(paper, "rtt_sweep", {"protocol": protocol, "rtt_ms": rtt_ms}, **changes, **times)
+    return run_image(chosen, simulate(chosen, seed))
+
+
+def run_image(scenario: Scenario, result: Any) -> Image:
     """Throughput, windows and queue over the time of one run; ``result`` as `tcpfair.engine.dumbbell.run` returns it."""
     delivered_bytes = scenario.payload_bytes * np.diff(result.delivered_pkts, axis=0, prepend=0)
     throughput_mbps = mbps(delivered_bytes, scenario.sample_s)
     with style.applied():
         figure, axes = style.new_figure(3, 1, width_in=6.4, height_in=4.6, sharex=True)
         rates, cwnd, queue = (row[0] for row in axes)
-        for i, (flow, color) in enumerate(zip(scenario.flows, (style.BLUE, style.ORANGE), strict=False)):
+        for i, (flow, color) in enumerate(zip(scenario.flows, (style.BLUE, style.ORANGE), strict=True)):
             label = f"{flow.protocol}, {flow.rtt_s * MS_PER_S:.0f} ms: mean {throughput_mbps[:, i].mean():.1f} Mb/s"
             rates.plot(result.t_s, throughput_mbps[:, i], color=color, lw=1.0, label=label)
             cwnd.plot(result.t_s, result.cwnd_pkts[:, i], color=color, lw=1.0)
@@ -116,4 +139,4 @@ def run(scenario: Scenario, result: Any) -> Image:
 
 
 def _image(figure: Figure) -> Image:
-    return Image(style.as_png(figure), width=round(SHOWN_WIDTH_PX * figure.get_figwidth()))
+    return Image(style.as_png(figure), width=round(_SHOWN_WIDTH_PX * figure.get_figwidth()))

@@ -84,7 +84,8 @@ class Recording:
             raise InputError(
                 f"{self.path}: run {self.run_id}: not in this trace; it has {len(whole.runs)} runs from 0 on"
             )
-        rows = {name: getattr(whole, name).query("run_id == @self.run_id") for name in traces.TABLES}
+        parts = {name: getattr(whole, name) for name in traces.TABLES}
+        rows = {name: table[table["run_id"] == self.run_id] for name, table in parts.items()}
         return Trace(**rows, provenance=whole.provenance)
 
     @cached_property
@@ -133,7 +134,8 @@ class Recording:
 
     def rates_mbps(self, column: str) -> Floats:
         """A counter of the samples as rates of the flows."""
-        flows = (self.trace.samples.query("flow_id == @flow_id").sort_values("t_s") for flow_id in self.labels)
+        by_flow = self.trace.samples.sort_values("t_s").groupby("flow_id")
+        flows = (by_flow.get_group(flow_id) for flow_id in self.labels)
         counted = [
             tables.counted_between(self.edges_s, np.append(0, rows["t_s"]), np.append(0, rows[column].cumsum()))
             for rows in flows
@@ -181,7 +183,8 @@ class Recording:
 
     def windows_of(self, flow_id: int, start_s: float, stop_s: float) -> pd.DataFrame:
         """The flow's windows in [start_s, stop_s)."""
-        return self.windows.query("flow_id == @flow_id and @start_s <= t_s < @stop_s")
+        own = self.windows[self.windows["flow_id"] == flow_id]
+        return own[own["t_s"].between(start_s, stop_s, inclusive="left")]
 
 
 def _polls(folder: Path) -> Iterator[pd.DataFrame]:

@@ -9,7 +9,7 @@ from tcpfair.config import Exhibit
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Context, Drawn, Options, drawing, joined, values_of
 from tcpfair.exhibits.numbers import number_rows, over_runs
-from tcpfair.units import mbps
+from tcpfair.units import BPS_PER_MBPS, mbps
 
 PEAK_METRICS = ("throughput_peak", "time_to_90_s", "throughput_full_mean")
 
@@ -37,10 +37,10 @@ def time_panels(context: Context, exhibit: Exhibit, options: TimePanels) -> Draw
         for ax in (left, zoom):
             _draw(ax, alone.query("rtt_ms == @rtt_ms"), color, f"{rtt_ms:g} ms")
     for (flow, rows), line in zip(both.groupby("flow"), ("-", "--"), strict=True):
-        _draw(right, rows, style.look(options.protocol).color if flow == 1 else style.BLACK, f"flow {flow}", ls=line)
+        _draw(right, rows, style.look(options.protocol).color if flow == 1 else style.GREY, f"flow {flow}", ls=line)
     style.letter_panels((left, right), ("one flow, by RTT", f"two flows, RTT {pair_rtt_ms:g} ms"))
     left.set_ylabel("throughput (Mb/s)")
-    capacity_mbps = context.paper.settings["capacity_bps"].value / 1e6
+    capacity_mbps = context.paper.settings["capacity_bps"].value / BPS_PER_MBPS
     for ax in (left, right):
         ax.set(xlabel="time (s)", ylim=(0, 1.04 * capacity_mbps), xlim=(0, None))
     left.legend(loc="lower right", ncols=4, columnspacing=1.0, handlelength=1.4)

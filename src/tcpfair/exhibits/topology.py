@@ -12,8 +12,9 @@ from tcpfair.config import Exhibit
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Context, Drawn, Options, drawing, values_of
 from tcpfair.exhibits.numbers import no_numbers
+from tcpfair.units import BPS_PER_MBPS
 
-_BPS_PER_GBPS, _BPS_PER_MBPS = 1e9, 1e6
+_BPS_PER_GBPS = 1e9
 
 
 class Delays(BaseModel):
@@ -81,7 +82,7 @@ def rate_text(rate_bps: float) -> str:
     """``1 Gb/s`` or ``100 Mb/s``."""
     if rate_bps >= _BPS_PER_GBPS:
         return f"{rate_bps / _BPS_PER_GBPS:g} Gb/s"
-    return f"{rate_bps / _BPS_PER_MBPS:g} Mb/s"
+    return f"{rate_bps / BPS_PER_MBPS:g} Mb/s"
 
 
 def _label(rate: str, delay: str) -> str:
