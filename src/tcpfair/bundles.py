@@ -45,16 +45,12 @@ def ship(plan: Plan, pairs: list[tuple[str, str]]) -> list[str]:
 
 
 def accept(layout: Layout) -> list[str]:
-    """Make the numbers that the exhibits drew from the bundled data the baseline; returns the papers."""
-    papers = sorted(folder for folder in (layout.results / "numbers").glob("*") if any(folder.glob("*.csv")))
-    if not papers:
-        raise InputError("results/bundled/numbers: empty; run ./reproduce first")
-    for folder in papers:
-        expected = layout.expected(folder.name)
-        shutil.rmtree(expected, ignore_errors=True)
-        shutil.copytree(folder, expected, ignore=lambda _, names: [n for n in names if not n.endswith(".csv")])
+    """Make today's numbers and verdicts the baseline in ``data/expected``; returns the papers."""
+    from tcpfair import expected
+
+    papers = expected.accept(layout)
     write_checksums(layout.data)
-    return [folder.name for folder in papers]
+    return papers
 
 
 def shipped_files(data: Path) -> list[Path]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tcpfair import costs
 from tcpfair.bundles import belongs
-from tcpfair.config import Config, load_paper
+from tcpfair.config import Config, PaperConfig, load_paper
 from tcpfair.errors import InputError
 from tcpfair.paths import Layout
 from tcpfair.plan import LEDGER_TABLES
@@ -118,11 +118,24 @@ def measure(layout: Layout, paper: str, experiment: str, stamp: str) -> str:
                 f"config/papers/{paper}.yaml: experiments.{experiment}: differs from what data/bundled was made from; "
                 f"simulate it (--config source=engine) or ship it anew (./reproduce bundle {paper}/{experiment})"
             )
+        config = with_window_of(read, config, experiment)
         metrics = measures.measure(read, config, experiment, of_weights)
         with whole(output) as scratch:
             metrics.to_parquet(scratch, index=False)
     write_stamp(output, stamp)
     return f"{len(read.runs)} runs in {cost.wall_s:.1f} s"
+
+
+def with_window_of(trace, config: PaperConfig, experiment: str) -> PaperConfig:
+    """The configuration with the experiment's window cut as its runs were cut (smoke runs); otherwise as it is."""
+    chosen = config.experiments[experiment]
+    full_s = next(iter(config.run_specs(experiment))).scenario.duration_s
+    share = float(trace.runs["duration_s"].max()) / full_s
+    if share >= 1 or chosen.window_s is None:
+        return config
+    window_s = chosen.window_s.model_copy(update={"value": [share * edge_s for edge_s in chosen.window_s.value]})
+    cut = chosen.model_copy(update={"window_s": window_s})
+    return config.model_copy(update={"experiments": config.experiments | {experiment: cut}})
 
 
 def notebook(layout: Layout, paper: str, only: list[str], stamp: str) -> str:

@@ -17,7 +17,20 @@ from tcpfair.paths import Layout
 from tcpfair.scenario import digest
 from tcpfair.stamps import code_files, file_hashes, is_fresh, measured_slice, simulated_slice, stamp_path
 
-LEDGER_TABLES = ("exhibits", "numbers", "claims", "equations")
+LEDGER_TABLES = (
+    "exhibits",
+    "supplements",
+    "numbers",
+    "claims",
+    "equations",
+    "summary",
+    "ns2",
+    "agreement",
+    "changes",
+    "assumptions",
+    "stated",
+    "run_plan",
+)
 BUILT_SOURCES = ("bundled", "engine")  # the sources that this version can run; config.yaml knows the names of all
 
 
@@ -113,10 +126,10 @@ class Plan:
 
     @property
     def compared(self) -> list[Path]:
-        """Printed numbers, tolerances and the committed baseline: what reproduced numbers are compared with."""
-        return sorted(
-            path for kind in ("published/*.csv", "*.yaml", "expected/*/*.csv") for path in self.layout.data.glob(kind)
-        )
+        """What results are compared with: printed numbers, claims, tolerances, other simulators, the baseline."""
+        folders = ("published", "claims", "reference", "expected")
+        tables = (path for folder in folders for path in (self.layout.data / folder).rglob("*.*"))
+        return sorted([*self.layout.data.glob("*.yaml"), *tables])
 
     def weights(self, paper: str, experiment: str) -> str | None:
         """The experiment that the NRU weights of this one come from."""

@@ -19,22 +19,16 @@ from tcpfair.config import PaperConfig, Value
 
 # The code that can change the output of each step: modules and packages of src/tcpfair. A test holds that each list is
 # closed under imports.
+_CONTRACT = ("units.py", "scenario.py", "config.py", "trace.py")
+_MEASURE = (*_CONTRACT, "metrics", "measures.py")
+_DRAW = (*_MEASURE, "models", "readers", "exhibits")
+_COMPARE = (*_DRAW, "claims", "expected.py", "assumptions.py", "ledger.py")
 CODE: dict[str, tuple[str, ...]] = {
-    "simulate": ("cc", "engine", "backends", "jit.py", "units.py", "scenario.py", "config.py", "trace.py"),
-    "measure": ("metrics", "measures.py", "units.py", "scenario.py", "config.py", "trace.py"),
-    "notebook": ("exhibits", "metrics", "models", "measures.py", "units.py", "scenario.py", "config.py", "trace.py"),
-    "ledger": (
-        "ledger.py",
-        "claims",
-        "exhibits",
-        "metrics",
-        "models",
-        "units.py",
-        "scenario.py",
-        "config.py",
-        "trace.py",
-    ),
-    "report": ("report.py",),
+    "simulate": (*_CONTRACT, "jit.py", "cc", "engine", "backends"),
+    "measure": _MEASURE,
+    "notebook": _DRAW,
+    "ledger": _COMPARE,
+    "report": (*_COMPARE, "report.py", "templates"),
 }
 STAMP_SUFFIX = ".stamp"
 
@@ -86,8 +80,8 @@ def code_files(root: Path, kind: str) -> list[Path]:
     package = root / "src" / "tcpfair"
     files: list[Path] = []
     for name in CODE[kind]:
-        files += [package / name] if name.endswith(".py") else (package / name).rglob("*.py")
-    return sorted(path for path in files if path.is_file())
+        files += [package / name] if name.endswith(".py") else (package / name).rglob("*")
+    return sorted(path for path in files if path.suffix in (".py", ".j2") and path.is_file())
 
 
 def file_hashes(root: Path, paths: list[Path]) -> dict[str, str]:

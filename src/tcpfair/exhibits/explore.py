@@ -120,18 +120,21 @@ def live_run(
 
 
 def run_image(scenario: Scenario, result: Any) -> Image:
-    """Throughput, windows and queue over the time of one run; ``result`` as `tcpfair.engine.dumbbell.run` returns it."""
-    delivered_bytes = scenario.payload_bytes * np.diff(result.delivered_pkts, axis=0, prepend=0)
-    throughput_mbps = mbps(delivered_bytes, scenario.sample_s)
+    """Arrivals, windows and queue over the time of one run; ``result`` as `tcpfair.engine.dumbbell.run` returns it.
+
+    First arrivals, not in-order goodput, which stands still while a hole is repaired and then jumps.
+    """
+    received_bytes = scenario.payload_bytes * np.diff(result.received_pkts, axis=0, prepend=0)
+    rates_mbps = mbps(received_bytes, scenario.sample_s)
     with style.applied():
         figure, axes = style.new_figure(3, 1, width_in=6.4, height_in=4.6, sharex=True)
         rates, cwnd, queue = (row[0] for row in axes)
         for i, (flow, color) in enumerate(zip(scenario.flows, (style.BLUE, style.ORANGE), strict=True)):
-            label = f"{flow.protocol}, {flow.rtt_s * MS_PER_S:.0f} ms: mean {throughput_mbps[:, i].mean():.1f} Mb/s"
-            rates.plot(result.t_s, throughput_mbps[:, i], color=color, lw=1.0, label=label)
+            label = f"{flow.protocol}, {flow.rtt_s * MS_PER_S:.0f} ms: mean {rates_mbps[:, i].mean():.1f} Mb/s"
+            rates.plot(result.t_s, rates_mbps[:, i], color=color, lw=1.0, label=label)
             cwnd.plot(result.t_s, result.cwnd_pkts[:, i], color=color, lw=1.0)
         queue.plot(result.t_s, result.queue_pkts, color=style.GREY, lw=0.8)
-        rates.set(ylabel="Mb/s", ylim=(0, None))
+        rates.set(ylabel="arrivals (Mb/s)", ylim=(0, None))
         cwnd.set(ylabel="cwnd (pkts)", ylim=(0, None))
         queue.set(ylabel="queue (pkts)", xlabel="time (s)", ylim=(0, 1.05 * scenario.buffer_pkts), xlim=(0, None))
         figure.legend(*rates.get_legend_handles_labels(), loc="outside upper center", ncols=2)

@@ -21,7 +21,6 @@ from tcpfair.paths import PAPERS, Layout, repository_root
 
 DRAWING_MODULES = (closed_forms, nru, sweeps, tables, timelines, topology, windows)  # their kinds are registered
 SHOWN_WIDTH_PX = 96  # per inch of the figure
-NO_VERDICT = "no printed number to compare with"
 
 
 class Paper:
@@ -53,11 +52,10 @@ class Paper:
         Raises InputError when there is no such exhibit.
         """
         exhibit = self._find(name)
-        title = f"{pages.heading(exhibit)}: {exhibit.title}"
         if not self.draws_all and pages.short_id(exhibit.id) not in self.only:
             return
         if exhibit.draw is None:
-            _say(title, "Pending: its experiment is not built yet.")
+            _say(_title(exhibit), "Pending: its experiment is not built yet.")
             return
         try:
             with style.applied():
@@ -69,7 +67,7 @@ class Paper:
                 traceback.print_exc(file=sys.stderr)
             reason = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
             self._record_failure(exhibit, reason)
-            _say(title, f"Failed: {reason}")
+            _say(_title(exhibit), f"Failed: {reason}")
             return
         self._record(exhibit, drawn, files)
         self._display(exhibit, drawn, files, corner)
@@ -120,14 +118,13 @@ class Paper:
             display(HTML(pages.table_html(drawn.output, corner)))
         else:
             display(Image(files[".png"], width=round(SHOWN_WIDTH_PX * drawn.output.get_figwidth())))
-        title = f"{pages.heading(exhibit)}: {exhibit.title}"
-        display(HTML(pages.caption_html(title, f"{exhibit.caption} ({verdict}.)")))
+        display(HTML(pages.caption_html(_title(exhibit), f"{exhibit.caption} {verdict}")))
 
     def _verdict(self, exhibit: Exhibit, numbers: pd.DataFrame) -> str:
         compared = self.context.against_print(exhibit.id, numbers)
         if compared.empty:
-            return NO_VERDICT
-        return f"{compared['within'].sum()} of {len(compared)} printed numbers within their tolerance"
+            return ""
+        return f"Printed numbers within their tolerance: {compared['within'].sum()} of {len(compared)}."
 
     # --- ledger --------------------------------------------------------------------------------------------------
 
@@ -167,6 +164,10 @@ class Paper:
         path = self._place("numbers", exhibit, ".csv")
         text = {"exhibit": str, "key": str, "metric": str, "value": object, "source": str}
         return pd.read_csv(path, dtype=text) if path.is_file() else None
+
+
+def _title(exhibit: Exhibit) -> str:
+    return f"{pages.heading(exhibit)}: {exhibit.title}"
 
 
 def _say(title: str, text: str) -> None:

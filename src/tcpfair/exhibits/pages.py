@@ -56,7 +56,7 @@ def table_html(table: Table, corner: str) -> str:
     """The table alone, for a page or a notebook."""
     with pd.option_context("display.max_colwidth", None):
         cells = table.cells.to_html(escape=False, border=0)
-    note = " ".join(with_symbols(text) for text in (table.note, corner) if text)
+    note = "; ".join(with_symbols(text) for text in (table.note, corner) if text)
     return f'<style>{_CSS}</style><div class="exhibit">{cells}<p class="note">{note}</p></div>'
 
 

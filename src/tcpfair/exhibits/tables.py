@@ -21,7 +21,7 @@ from tcpfair.metrics.fairness import case_letter, nru_over_time_db
 from tcpfair.units import BITS_PER_BYTE, MS_PER_S
 
 DASH = "–"
-CELL_NOTE = "Above: reproduced. Below: printed, ✗ where they differ by more than the tolerance."
+CELL_NOTE = "above: reproduced, below: printed, ✗ where they differ by more than the tolerance"
 _BYTES_PER_MB = 1e6
 
 Key = dict[str, Any]
@@ -202,7 +202,7 @@ def convergence_table(context: Context, exhibit: Exhibit, options: ConvergenceTa
     columns = {(f"{rtt:g} ms",): {"rtt_ms": rtt} for rtt in rtts_ms(experiment)}
     decimals = {"T_U": 0, "converged_runs_share": 2}
     table = result_cells(context, exhibit, numbers, protocol_rows(experiment), columns, decimals)
-    note = f"T_U in s, and the share of the runs that converge. {CELL_NOTE}"
+    note = f"T_U in s, and the share of the runs that converge; {CELL_NOTE}"
     return Drawn(Table(table, note), numbers, int(runs["n_runs"].max()))
 
 

@@ -160,7 +160,7 @@ def model_curves(context: Context, exhibit: Exhibit, options: ModelCurves) -> Dr
         exact = joined(curves).query("form == 'exact'").groupby(KEY)["t_s"].max().rename("value")
         numbers.append(number_rows(exhibit.id, f"{metric}_exact", exact.reset_index(), KEY))
     figure = _curves_figure(joined(curves), options.model, times)
-    return Drawn(figure, joined(numbers), data=joined(curves), note="model")
+    return Drawn(figure, joined(numbers), data=joined(curves), note="closed form")
 
 
 def _exact_curve(link: Link, protocol: str, rtt_s: float) -> pd.DataFrame:
@@ -240,7 +240,7 @@ def formula_table(context: Context, exhibit: Exhibit, options: FormulaTable) -> 
         texts = group.set_index("protocol")["value"].map(lambda v: number_text(v, 2))
         rows[f"at {rtt_ms:g} ms ({_UNITS[options.quantity]})"] = texts.to_dict()
     note = f"B = {link.B:.2f} packets/s, R = {link.R:.2f} packets/s, S = {link.S:g} packets"
-    return Drawn(Table(pd.DataFrame(rows).T, note), numbers, note="model")
+    return Drawn(Table(pd.DataFrame(rows).T, note), numbers, note="closed form")
 
 
 # --- Sketches ----------------------------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ def diagram_window(context: Context, exhibit: Exhibit, options: DiagramWindow) -
     _mark_phases(ax, path, bdp, options.protocol)
     ax.set(xlabel="time (s)", ylabel="cwnd (packets)", xlim=(0, last_s), ylim=(bottom, 1.06 * (bdp + link.S)))
     ax.grid(visible=False)
-    return Drawn(figure, no_numbers(), data=path, note=f"model, RTT {options.rtt_ms:g} ms")
+    return Drawn(figure, no_numbers(), data=path, note=f"by the model, RTT {options.rtt_ms:g} ms")
 
 
 def window_path(link: Link, protocol: str, rtt_min_s: float, losses: int) -> pd.DataFrame:

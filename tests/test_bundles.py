@@ -1,0 +1,75 @@
+"""Shipped data: copied whole, listed with checksums, checked against the configuration."""
+
+import pytest
+
+from tcpfair import bundles, trace
+from tcpfair.errors import InputError
+from tcpfair.stamps import write_stamp
+from tests.small_checkout import edit, make_checkout, make_plan
+from tests.test_jobs import small_trace
+
+
+@pytest.fixture
+def plan(tmp_path):
+    """A checkout in which `self` and `pair` are simulated and shipped."""
+    plan = make_plan(make_checkout(tmp_path))
+    for experiment in ("self", "pair"):
+        trace.write(small_trace(plan.root, experiment), plan.layout.trace("ogura", experiment))
+        write_stamp(plan.manifest("ogura", experiment), "stamp")
+    assert bundles.ship(plan, [("ogura", "self"), ("ogura", "pair")]) == ["ogura/self", "ogura/pair"]
+    return plan
+
+
+def test_shipped_traces_are_whole_and_belong_to_the_configuration(plan):
+    assert bundles.faults(plan.root) == []
+    assert list(trace.read(plan.layout.bundled("ogura", "self")).runs["run_id"]) == [0]
+    assert not list(plan.layout.data.rglob("*.stamp"))
+
+
+def test_an_unchanged_trace_is_not_rewritten(plan):
+    assert bundles.ship(plan, [("ogura", "self")]) == []
+
+
+def test_a_changed_trace_replaces_the_shipped_one(plan):
+    made = small_trace(plan.root, "self")
+    made.samples["delivered_bytes"] = 1460
+    trace.write(made, plan.layout.trace("ogura", "self"))
+    assert bundles.ship(plan, [("ogura", "self"), ("ogura", "pair")]) == ["ogura/self"]
+    assert list(trace.read(plan.layout.bundled("ogura", "self")).samples["delivered_bytes"]) == [1460]
+    assert bundles.faults(plan.root) == []
+
+
+def test_damaged_missing_and_unlisted_files_are_faults(plan):
+    data = plan.layout.data
+    (data / "bundled/ogura/self/samples.parquet").write_bytes(b"torn")
+    (data / "published/ogura.csv").unlink()
+    (data / "published/stray.csv").write_text("")
+    assert bundles.faults(plan.root) == [
+        "data/published/ogura.csv: missing; data/SHA256SUMS lists it",
+        "data/published/stray.csv: not listed in data/SHA256SUMS",
+        "data/bundled/ogura/self/samples.parquet: differs from its checksum in data/SHA256SUMS",
+    ]
+
+
+def test_what_users_put_into_raw_is_theirs(plan):
+    (plan.layout.data / "raw/mine").mkdir(parents=True)
+    (plan.layout.data / "raw/mine/iperf.json").write_text("{}")
+    assert bundles.faults(plan.root) == []
+
+
+def test_a_changed_parameter_makes_the_shipped_trace_a_fault(plan):
+    edit(plan.root / "config/papers/ogura.yaml", "runs: {value: 2,", "runs: {value: 3,")
+    assert bundles.faults(plan.root) == [
+        "data/bundled/ogura/pair: made from other scenarios than config/papers/ogura.yaml has"
+    ]
+
+
+@pytest.mark.parametrize("name", ["pair", "ogura/pair", "ogura.pair"])
+def test_an_experiment_is_chosen_by_name_with_or_without_its_paper(plan, name):
+    assert bundles.chosen(plan, name) == [("ogura", "pair")]
+
+
+def test_all_experiments_are_chosen_without_a_name_and_none_with_a_wrong_one(plan):
+    assert bundles.chosen(plan, None) == plan.experiments
+    with pytest.raises(InputError, match="known are ogura/self, ogura/pair"):
+        bundles.chosen(plan, "nosuch")

@@ -1,0 +1,189 @@
+"""Imports point downwards only, and every step of the workflow names all the code that it runs."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tcpfair.stamps import CODE
+
+PACKAGE = Path(__file__).resolve().parent.parent / "src" / "tcpfair"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+# What each part of the package may import from the others. Whoever imports upwards has to be written here, and cannot.
+CONTRACT = {"errors", "units", "paths", "scenario", "config", "trace"}
+ANALYSIS = CONTRACT | {"metrics", "models", "measures"}
+SHOWN = ANALYSIS | {"exhibits", "claims", "assumptions", "expected"}
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "units": set(),
+    "jit": set(),
+    "paths": {"errors"},
+    "scenario": {"errors"},
+    "config": {"errors", "units", "paths", "scenario"},
+    "trace": {"errors", "scenario"},
+    "cc": {"errors", "jit"},
+    "engine": {"errors", "units", "jit", "cc"},
+    "metrics": {"errors", "units"},
+    "models": {"errors", "units"},
+    "backends": CONTRACT | {"jit", "engine"},
+    "readers": CONTRACT | {"models"},
+    "measures": CONTRACT | {"metrics", "models"},
+    "bench": CONTRACT | {"engine"},
+    "assumptions": CONTRACT,
+    "expected": CONTRACT,
+    "exhibits": ANALYSIS | {"backends", "readers"},
+    "claims": ANALYSIS | {"exhibits"},
+    "ledger": SHOWN,
+    "report": SHOWN | {"ledger", "costs"},
+    # the workflow around them
+    "costs": set(),
+    "stamps": CONTRACT,
+    "plan": CONTRACT | {"stamps"},
+    "bundles": CONTRACT | {"plan", "expected"},
+    "jobs": SHOWN | {"costs", "stamps", "plan", "bundles", "jit", "engine", "backends", "ledger", "report"},
+    "build": CONTRACT | {"stamps", "plan", "jobs"},
+    "cli": CONTRACT | {"plan", "jobs", "build", "bundles", "bench", "exhibits"},
+    "__main__": {"cli"},
+    "__init__": set(),
+}
+# Beyond the standard library; parts that are not named here may use anything but what FORBIDDEN says.
+THIRD_PARTY = {
+    "errors": set(),
+    "units": set(),
+    "jit": {"numba"},
+    "cc": {"numpy", "numba"},
+    "engine": {"numpy", "numba"},
+    "metrics": {"numpy", "scipy", "pandas"},
+    "models": {"numpy", "scipy", "pandas"},
+    "costs": set(),
+}
+DRAWING = {"matplotlib", "seaborn", "IPython"}
+WRITES_OR_READS = {
+    "open",
+    "read_text",
+    "write_text",
+    "read_bytes",
+    "write_bytes",
+    "read_csv",
+    "to_csv",
+    "read_parquet",
+    "to_parquet",
+    "savefig",
+    "loadtxt",
+    "savetxt",
+}
+
+
+def part_of(module: Path) -> str:
+    """``src/tcpfair/cc/cubic.py`` belongs to ``cc``, ``src/tcpfair/trace.py`` to ``trace``."""
+    return module.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+@cache
+def imports(module: Path) -> frozenset[str]:
+    """Dotted names of all that a module imports, anywhere in it; ``from a import b`` counts as ``a.b``.
+
+    Imports for type checkers alone, which nothing runs, count as well.
+    """
+    found = set()
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: relative import"
+            found |= {f"{node.module}.{name.name}" for name in node.names}
+    return frozenset(found)
+
+
+def own(module: Path) -> set[str]:
+    """Parts of the package that a module imports."""
+    names = (name.split(".") for name in imports(module))
+    return {parts[1] for parts in names if parts[0] == "tcpfair" and len(parts) > 1}
+
+
+def third_party(module: Path) -> set[str]:
+    roots = {name.split(".")[0] for name in imports(module)}
+    return roots - set(sys.stdlib_module_names) - {"tcpfair"}
+
+
+def name_of(module: Path) -> str:
+    return module.relative_to(PACKAGE).as_posix()
+
+
+@pytest.mark.parametrize("module", MODULES, ids=name_of)
+def test_imports_point_downwards(module):
+    part = part_of(module)
+    assert part in MAY_IMPORT, f"{part}: a new part of the package; say in MAY_IMPORT what it may import"
+    allowed = MAY_IMPORT[part] | ({part} if (PACKAGE / part).is_dir() else set())
+    assert own(module) <= allowed, f"{name_of(module)} imports {sorted(own(module) - allowed)}"
+
+
+@pytest.mark.parametrize("module", MODULES, ids=name_of)
+def test_third_party_packages_stay_where_they_belong(module):
+    used = third_party(module)
+    assert "snakemake" not in used
+    if part_of(module) != "exhibits":
+        assert not used & DRAWING
+    if part_of(module) in THIRD_PARTY:
+        assert used <= THIRD_PARTY[part_of(module)]
+
+
+def test_no_import_leads_back():
+    """MAY_IMPORT itself has no cycle, so that "downwards" means something."""
+    left = {part: set(below) for part, below in MAY_IMPORT.items()}
+    while left:
+        bottom = {part for part, below in left.items() if not below & left.keys()}
+        assert bottom, f"a cycle among {sorted(left)}"
+        left = {part: below for part, below in left.items() if part not in bottom}
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if part_of(m) in ("metrics", "models")], ids=name_of)
+def test_metrics_and_models_open_no_files(module):
+    calls = (node.func for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, ast.Call))
+    names = {func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "") for func in calls}
+    assert not names & WRITES_OR_READS
+
+
+def test_only_the_comparison_reads_what_is_printed():
+    """What computes cannot peek at what it should find: one module opens data/published, the workflow watches it."""
+    named = {
+        name_of(module)
+        for module in MODULES
+        for node in ast.walk(ast.parse(module.read_text()))
+        if isinstance(node, ast.Constant) and node.value == "published"
+    }
+    assert named <= {"exhibits/published.py", "plan.py"}
+
+
+# --- the code that each step of the workflow depends on -------------------------------------------------------------
+
+ENTRIES = {
+    "simulate": ["backends"],
+    "measure": ["measures"],
+    "notebook": ["exhibits"],
+    "ledger": ["ledger"],
+    "report": ["report"],
+}
+NO_RESULT_DEPENDS_ON = {"errors", "paths", "costs"}  # messages, places, times
+
+
+def reached(parts: list[str]) -> set[str]:
+    """Parts of the package that are imported from ``parts``, directly or through others."""
+    found: set[str] = set()
+    todo = set(parts)
+    while todo:
+        found |= todo
+        modules = [module for module in MODULES if part_of(module) in todo]
+        todo = {part for module in modules for part in own(module)} - found
+    return found
+
+
+@pytest.mark.parametrize("step", CODE)
+def test_a_step_names_all_the_code_that_it_runs(step):
+    named = {name.removesuffix(".py") for name in CODE[step]}
+    assert reached(ENTRIES[step]) - NO_RESULT_DEPENDS_ON <= named

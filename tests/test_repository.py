@@ -1,0 +1,81 @@
+"""What holds for the repository as a whole: style, stripped notebooks, nothing generated in git."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+TOOLS = Path(sys.executable).parent
+VAGUE = {"utils", "util", "helpers", "helper", "misc", "common", "tools"}
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def run(*command):
+    """Run a command in the repository; its output when it fails."""
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else f"status {done.returncode}\n{done.stdout}{done.stderr}"
+
+
+def tracked(*paths):
+    """Files below ``paths`` that git tracks; skips the test outside a git checkout."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    done = subprocess.run(["git", "ls-files", "--", *paths], cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(("ruff", "check", "--no-cache"), id="ruff check"),
+        pytest.param(("ruff", "format", "--check", "--no-cache"), id="ruff format"),
+        pytest.param(("snakefmt", "--check", "Snakefile", "workflow"), id="snakefmt"),
+        pytest.param(("snakemake", "--lint"), id="snakemake --lint"),
+    ],
+)
+def test_style(command):
+    tool, *arguments = command
+    complaint = run(TOOLS / tool, *arguments)
+    if complaint:
+        pytest.fail(complaint, pytrace=False)
+
+
+def test_the_snakefile_is_short():
+    assert len((ROOT / "Snakefile").read_text().splitlines()) <= 30
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
+def test_notebooks_are_stripped(notebook):
+    cells = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells)
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
+def test_cells_are_short_and_define_nothing(notebook):
+    for cell in json.loads(notebook.read_text())["cells"]:
+        lines = "".join(cell["source"]).splitlines()
+        if cell["cell_type"] == "code":
+            assert len(lines) <= 10
+            assert not any(line.strip().startswith(("def ", "class ", "for ", "while ")) for line in lines)
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
+def test_notebooks_have_one_cell_of_parameters(notebook):
+    tags = [cell["metadata"].get("tags", []) for cell in json.loads(notebook.read_text())["cells"]]
+    assert sum("parameters" in of_cell for of_cell in tags) == (0 if notebook.stem == "00_start_here" else 1)
+
+
+def test_no_file_has_a_name_that_says_nothing():
+    assert [name for name in tracked(".") if Path(name).stem.lower() in VAGUE] == []
+
+
+def test_nothing_generated_is_tracked():
+    kept = ("figures/gallery/", "figures/README.md", "results/README.md")
+    assert [name for name in tracked("figures", "results") if not name.startswith(kept)] == []
+
+
+def test_entry_points_are_executable():
+    assert all((ROOT / name).stat().st_mode & 0o100 for name in ("reproduce", ".ci/run"))
