@@ -7,8 +7,9 @@ from collections.abc import Callable
 import pandas as pd
 
 from tcpfair.backends import engine
-from tcpfair.config import PaperConfig, shorten
+from tcpfair.config import PaperConfig, RunSpec, shorten
 from tcpfair.errors import InputError
+from tcpfair.scenario import digest
 from tcpfair.trace import TABLES, Trace
 
 BACKENDS: dict[str, Callable] = {"engine": engine.simulate_runs}
@@ -45,9 +46,15 @@ def simulate(
         "paper": paper.paper,
         "experiment": experiment,
         "grid": list(paper.experiments[experiment].grid),
+        "scenarios": scenarios_digest(specs),  # of all runs, so that parts of an experiment agree
         "n_runs": len(chosen),
     }
     return trace
+
+
+def scenarios_digest(specs: list[RunSpec]) -> str:
+    """Hash of the scenarios of all runs of an experiment."""
+    return digest(sorted(spec.scenario.digest for spec in specs))
 
 
 def merge(traces: list[Trace]) -> Trace:

@@ -11,17 +11,14 @@ from tcpfair.config import PaperConfig, RunSpec
 from tcpfair.engine.dumbbell import Result, run
 from tcpfair.engine.state import EVENT_NAMES
 from tcpfair.jit import source_hash
-from tcpfair.scenario import digest
 from tcpfair.trace import Trace, empty
 
 
 def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec]) -> Trace:
     """Simulate ``specs`` one after another and gather their tables."""
     parts: dict[str, list[pd.DataFrame]] = {name: [] for name in ("runs", "flows", "samples", "link", "events")}
-    scenarios = []
     for spec in specs:
         result = run(spec.scenario, spec.seed)
-        scenarios.append(spec.scenario.digest)
         parts["runs"].append(_runs(paper, experiment, spec))
         parts["flows"].append(_flows(spec))
         parts["samples"].append(_samples(spec, result))
@@ -32,7 +29,7 @@ def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec])
     tables = {name: pd.concat(frames, ignore_index=True) if frames else empty(name) for name, frames in parts.items()}
     return Trace(
         **tables,
-        provenance={"backend": "engine", "scenarios": digest(sorted(scenarios)), "code": source_hash()},
+        provenance={"backend": "engine", "code": source_hash()},
     )
 
 

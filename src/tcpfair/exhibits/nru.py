@@ -152,7 +152,7 @@ def _draw_printed(ax: Axes, context: Context, experiment: Experiment, protocol: 
         for flow, label in enumerate(_labels(experiment, protocol), 1):
             cells = _nru_of_printed_means(context, options.printed_means, protocol, flow, label)
             style.draw_printed(ax, cells["rtt_ms"], cells["u_db"], style.look(label))
-        ax.add_line(style.printed_handle("from printed\nthroughputs"))
+        ax.add_line(style.printed_handle("from printed means"))
 
 
 def _nru_of_printed_means(context: Context, tables: PrintedMeans, protocol: str, flow: int, label: str) -> pd.DataFrame:

@@ -1,0 +1,83 @@
+"""A checkout with the real configuration and printed numbers, and made-up metrics and traces in place of simulations."""
+
+from collections.abc import Callable, Mapping
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from tcpfair import trace
+from tcpfair.config import PaperConfig, load_paper
+from tcpfair.exhibits.context import Context
+from tcpfair.paths import Layout
+
+ROOT = Path(__file__).parents[2]
+RUNS = 3
+
+
+def context(root: Path, paper: str, source: str = "engine") -> Context:
+    """A paper in an empty checkout at ``root`` that shares configuration and data with the real one."""
+    for name in ("config", "data"):
+        if not (root / name).exists():
+            (root / name).symlink_to(ROOT / name)
+    layout = Layout(root, source)
+    return Context(load_paper(layout.paper_config(paper)), layout)
+
+
+def metrics(
+    paper: PaperConfig,
+    experiment: str,
+    system: Mapping[str, Callable] | None = None,
+    flows: Mapping[str, Callable] | None = None,
+) -> pd.DataFrame:
+    """Tidy metrics of every grid point and `RUNS` runs.
+
+    ``system`` maps metrics to functions of (point, replicate), ``flows`` to functions of (point, replicate, flow).
+    """
+    chosen = paper.experiments[experiment]
+    rows = []
+    points = product(*(value.value for value in chosen.grid.values()))
+    for run_id, (values, replicate) in enumerate(product(points, range(RUNS))):
+        point = dict(zip(chosen.grid, values, strict=True))
+        about = {"run_id": run_id, "replicate": replicate, **point}
+        for metric, value in (system or {}).items():
+            rows.append({**about, "flow": 0, "metric": metric, "value": value(point, replicate)})
+        for metric, value in (flows or {}).items():
+            for flow in range(1, len(chosen.flows) + 1):
+                rows.append({**about, "flow": flow, "metric": metric, "value": value(point, replicate, flow)})
+    return pd.DataFrame(rows)
+
+
+def put_metrics(into: Context, experiment: str, **made: Mapping[str, Callable]) -> None:
+    """Store `metrics` where the workflow would."""
+    path = into.layout.metrics(into.paper.paper, experiment)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    metrics(into.paper, experiment, **made).to_parquet(path, index=False)
+
+
+def put_trace(into: Context, experiment: str, delivered_bytes: Callable, samples: int = 5) -> None:
+    """A trace of one run per grid point; ``delivered_bytes`` is a function of (point, flow) and gives an array."""
+    chosen = into.paper.experiments[experiment]
+    runs, flows, rows = [], [], []
+    for run_id, values in enumerate(product(*(value.value for value in chosen.grid.values()))):
+        point = dict(zip(chosen.grid, values, strict=True))
+        about = {"paper": into.paper.paper, "experiment": experiment, "backend": "engine", "seed": 1, "replicate": 0}
+        link = {"duration_s": float(samples), "sample_s": 1.0, "capacity_bps": 1e8, "wire_bytes": 1538.0}
+        runs.append({"run_id": run_id, **about, **link, "payload_bytes": 1448.0, **point})
+        for flow in range(1, len(chosen.flows) + 1):
+            host = {"protocol": point["protocol"], "cc": "reno", "rtt_s": 0.05, "access_bps": 0.0}
+            flows.append({"run_id": run_id, "flow_id": flow, **host, "start_s": 0.0, "stop_s": np.inf})
+            t_s = np.arange(1.0, samples + 1)
+            rows.append(
+                pd.DataFrame(
+                    {"run_id": run_id, "flow_id": flow, "t_s": t_s, "delivered_bytes": delivered_bytes(point, flow)}
+                )
+            )
+    made = trace.Trace(
+        runs=pd.DataFrame(runs).astype({"run_id": "int32", "replicate": "int32"}),
+        flows=pd.DataFrame(flows).assign(role="foreground"),
+        samples=pd.concat(rows, ignore_index=True),
+        provenance={"paper": into.paper.paper, "experiment": experiment, "grid": list(chosen.grid)},
+    )
+    trace.write(made, into.layout.trace(into.paper.paper, experiment))
