@@ -143,7 +143,7 @@ def measure() -> list[Speed]:
     return speeds
 
 
-def main(as_json: bool = False) -> None:
+def main(as_json: bool) -> None:
     """Print the measurements, one object a line or one sentence a line."""
     speeds = measure()
     for speed in speeds:

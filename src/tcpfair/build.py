@@ -25,13 +25,20 @@ from tcpfair.stamps import stamp_path
 
 DEFAULT_CONFIG = "config/config.yaml"
 PROFILE = "workflow/profiles/default"
-MADE = {"simulate": "traces", "measure": "metrics", "notebook": "notebooks", "ledger": "ledger", "report": "report"}
+MADE = {
+    "simulate": "traces",
+    "measure": "metrics",
+    "notebook": "notebooks",
+    "recordings": "recordings",
+    "ledger": "ledger",
+    "report": "report",
+}
 # Snakemake's lines about itself and about the command line of a failed step; the steps' own lines, errors among them, and
 # the count of steps are shown
 _CHATTER = re.compile(
     r"Using (workflow specific profile|shell)|Config file|Assuming|Building DAG|Provided cores|Rules claiming|Conda env"
     r"|Select jobs|Execute \d+ jobs|\[\w{3} \w{3} +\d+ |Finished jobid|Complete log|Elapsed time|Removing temporary"
-    r"|Nothing to be done|Shutting down|\[IPKernelApp\] WARNING \| Kernel is running over TCP"
+    r"|Nothing to be done|Shutting down|\[IPKernelApp\] (WARNING \| Kernel is running over TCP|ERROR \| KeyboardInterrupt)"
     r"|RuleException|CalledProcessError in file|Command '"
 )
 # what a smoke run shares with the checkout; its results stand in a folder of their own
@@ -130,7 +137,8 @@ def summary(plan: Plan, started_s: float) -> str:
     made = Counter(step.kind for step in steps if _made_since(step, started_s))
     missing = [f"{step.kind} {step.item}".strip() for step in steps if not plan.is_done(step)]
     parts = ", ".join(
-        f"{n} {MADE[kind]}" if kind not in ("ledger", "report") else MADE[kind] for kind, n in made.items()
+        f"{n} {MADE[kind]}" if kind not in ("recordings", "ledger", "report") else MADE[kind]
+        for kind, n in made.items()
     )
     lines = [
         f"computed   {parts or ('nothing' if missing else 'nothing: everything was up to date')}",
@@ -147,7 +155,9 @@ def summary(plan: Plan, started_s: float) -> str:
     if missing:
         lines.append(f"missing    {', '.join(missing)}; see {os.path.relpath(plan.layout.results / 'logs')}")
     lines += [f"failed     {reason}" for reason in failed_exhibits(plan.layout)]
-    if plan.report.is_file():
+    if plan.shows_recordings and plan.recordings_notebook.is_file():
+        lines.append(f"open       {os.path.relpath(plan.recordings_notebook.with_suffix('.html'))}")
+    if plan.papers and plan.report.is_file():
         lines.append(f"open       {os.path.relpath(plan.report)}")
     return "\n".join(lines)
 

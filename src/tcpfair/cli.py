@@ -64,6 +64,8 @@ def parser() -> argparse.ArgumentParser:
     command("gather", _gather, "join the parts of a trace", source, paper, experiment, parts, stamp)
     command("measure", _measure, "metrics of an experiment", source, paper, experiment, stamp)
     command("notebook", _notebook, "run a notebook", source, paper, _option("--only", nargs="*", default=[]), stamp)
+    trace = _option("--trace", default="", help="file or folder; empty: the shipped examples")
+    command("recordings", _recordings, "run the notebook of recordings", trace, stamp)
     command("ledger", _ledger, "write the ledger", source, stamp)
     command("report", _report, "write the report", source, stamp)
     command("check", _check, "fail when an exhibit failed", source, output)
@@ -145,7 +147,7 @@ def _verify(given: argparse.Namespace) -> int:
 def _bench(given: argparse.Namespace) -> int | None:
     from tcpfair import bench
 
-    return bench.main(json=given.json)
+    return bench.main(as_json=given.json)
 
 
 def _clean(given: argparse.Namespace) -> None:
@@ -197,6 +199,12 @@ def _notebook(given: argparse.Namespace) -> None:
     from tcpfair import jobs
 
     _say("notebook", given.paper, jobs.notebook(_layout(given), given.paper, given.only, given.stamp))
+
+
+def _recordings(given: argparse.Namespace) -> None:
+    from tcpfair import jobs
+
+    _say("notebook", "raw", jobs.recordings(repository_root(), given.trace, given.stamp))
 
 
 def _ledger(given: argparse.Namespace) -> None:

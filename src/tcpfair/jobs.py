@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tcpfair import costs
 from tcpfair.bundles import belongs
@@ -144,10 +145,26 @@ def notebook(layout: Layout, paper: str, only: list[str], stamp: str) -> str:
     Raises InputError with the traceback of the cell that failed. Exhibits that fail do not stop a notebook: ``show``
     records them and `check` reports them.
     """
-    source = layout.root / "notebooks" / f"{paper}.ipynb"
-    output = layout.results / "notebooks" / f"{paper}.ipynb"
+    return run_notebook(layout, paper, {"source": layout.source, "only": only}, stamp)
+
+
+def recordings(root: Path, trace: str, stamp: str) -> str:
+    """Run the notebook of recordings on a trace, or on the shipped examples; InputError when an exhibit failed."""
+    layout = Layout(root, "raw")
+    outcome = run_notebook(layout, "raw", {"source": "raw", "trace": trace}, stamp)
+    failed = failed_exhibits(layout)
+    if failed:
+        (layout.results / "notebooks" / "raw.ipynb").unlink()
+        raise InputError(f"{len(failed)} exhibits failed: {'; '.join(failed)}")
+    return outcome
+
+
+def run_notebook(layout: Layout, name: str, parameters: dict[str, Any], stamp: str) -> str:
+    """Execute ``notebooks/<name>.ipynb`` into the results of a source, and make its HTML; both appear whole."""
+    source = layout.root / "notebooks" / f"{name}.ipynb"
+    output = layout.results / "notebooks" / f"{name}.ipynb"
     page = output.with_suffix(".html")
-    with costs.measured(layout.costs, layout.source, "notebook", paper) as cost:
+    with costs.measured(layout.costs, layout.source, "notebook", name) as cost:
         import nbformat
         import papermill
         from nbconvert import HTMLExporter
@@ -155,12 +172,7 @@ def notebook(layout: Layout, paper: str, only: list[str], stamp: str) -> str:
         with whole(output) as scratch:
             try:
                 papermill.execute_notebook(
-                    source,
-                    scratch,
-                    parameters={"source": layout.source, "only": only},
-                    kernel_name="python3",
-                    cwd=source.parent,
-                    progress_bar=False,
+                    source, scratch, parameters, kernel_name="python3", cwd=source.parent, progress_bar=False
                 )
             except papermill.PapermillExecutionError as error:
                 told = str(error).strip("-\n ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -31,7 +32,8 @@ LEDGER_TABLES = (
     "stated",
     "run_plan",
 )
-BUILT_SOURCES = ("bundled", "engine")  # the sources that this version can run; config.yaml knows the names of all
+BUILT_SOURCES = ("bundled", "engine", "raw")  # the sources that this version can run; config.yaml knows all names
+KINDS = ("simulate", "measure", "notebook", "recordings", "ledger", "report")
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,11 @@ class Plan:
                 f"{where}: source: {self.config.source!r} is not in this version; choose {' or '.join(BUILT_SOURCES)}"
             )
         self.layout = Layout(root, self.config.source)
+        if self.config.trace and self.config.source != "raw":
+            raise InputError(f"{where}: trace: your own trace needs source=raw (source is {self.config.source})")
         wanted = {exhibit_id.split(".", 1)[0] for exhibit_id in self.config.only}
         names = [paper for paper in self.config.papers if paper in wanted] or self.config.papers
+        names = [] if self.config.source == "raw" else names  # recordings are no paper's experiments
         self.papers = {name: load_paper(self.layout.paper_config(name)) for name in names}
         self.only = [find_exhibit(self.papers, exhibit_id) for exhibit_id in self.config.only]
         self._stamps: dict[tuple[str, ...], str] = {}
@@ -94,6 +99,26 @@ class Plan:
         """Papers that have a notebook."""
         return [paper for paper in self.papers if self.notebook_source(paper).is_file()]
 
+    @property
+    def shows_recordings(self) -> bool:
+        """Recordings of real hosts are shown in full runs of bundled data, and alone with source raw."""
+        if self.config.source == "raw":
+            return True
+        return self.config.source == "bundled" and not self.config.only and not self.config.smoke
+
+    @cached_property
+    def recordings(self) -> list[Path]:
+        """Files that the notebook of recordings reads; InputError when the user's trace is not there."""
+        trace = self.root / (self.config.trace or "data/raw/examples")
+        if not trace.exists():
+            raise InputError(f"trace: {self.config.trace}: no such file or folder")
+        files = sorted(path for path in trace.rglob("*") if path.is_file()) if trace.is_dir() else [trace]
+        return [self.root / "notebooks" / "raw.ipynb", self.layout.config / "raw.yaml", *files]
+
+    @property
+    def recordings_notebook(self) -> Path:
+        return Layout(self.root, "raw").results / "notebooks" / "raw.ipynb"
+
     def manifest(self, paper: str, experiment: str) -> Path:
         """The small file that stands for a trace."""
         return self.layout.trace(paper, experiment) / "manifest.json"
@@ -113,7 +138,9 @@ class Plan:
     def outputs(self) -> list[Path]:
         """Every file that a finished run leaves; all are asked for by name, so that none stays missing between others."""
         pages = [self.notebook(paper).with_suffix(".html") for paper in self.notebooks]
-        return [*(step.output for step in self.steps()), *pages, *self.ledger_tables, self.checked]
+        pages += [self.recordings_notebook.with_suffix(".html")] if self.shows_recordings else []
+        ends = [*self.ledger_tables, self.checked] if self.papers else []
+        return [*(step.output for step in self.steps()), *pages, *ends]
 
     @property
     def checked(self) -> Path:
@@ -183,6 +210,11 @@ class Plan:
         files = [self.notebook_source(paper), self.layout.paper_config(paper), *self.compared]
         yield file_hashes(self.root, [*files, *self.code("notebook")])
 
+    def _inputs_of_recordings(self) -> Iterator[Any]:
+        yield self.config.trace
+        yield [hashlib.sha256(path.read_bytes()).hexdigest() for path in self.recordings]
+        yield file_hashes(self.root, self.code("notebook"))
+
     def _inputs_of_ledger(self) -> Iterator[Any]:
         yield [self.stamp("notebook", paper) for paper in self.notebooks]
         yield [self.stamp("measure", *pair) for pair in self.measured]
@@ -199,10 +231,11 @@ class Plan:
         found = [("simulate", pair, self.manifest(*pair)) for pair in simulated]
         found += [("measure", pair, self.layout.metrics(*pair)) for pair in self.measured]
         found += [("notebook", (paper,), self.notebook(paper)) for paper in self.notebooks]
-        found += [("ledger", (), self.ledger_tables[0]), ("report", (), self.report)]
+        found += [("recordings", (), self.recordings_notebook)] if self.shows_recordings else []
+        found += [("ledger", (), self.ledger_tables[0]), ("report", (), self.report)] if self.papers else []
         return [Step(kind, "/".join(item), out, self.stamp(kind, *item)) for kind, item, out in found]
 
-    def discard_stale(self, kinds: tuple[str, ...] = ("simulate", "measure", "notebook", "ledger", "report")) -> None:
+    def discard_stale(self, kinds: tuple[str, ...] = KINDS) -> None:
         """Remove outputs made from other inputs than the plan's, and notebooks whose figures failed or are gone."""
         for paper, experiment in self.experiments if self.config.source != "bundled" else []:
             for shard in self.shards(paper, experiment).glob("*/manifest.json"):

@@ -168,9 +168,10 @@ def test_claims_are_complete():
         claims = yaml.safe_load((DATA / "claims" / f"{paper}.yaml").read_text(encoding="utf-8"))
         assert [claim["id"] for claim in claims] == [f"{paper}.c{n:02d}" for n in range(1, len(claims) + 1)]
         for claim in claims:
-            assert list(claim) == ["id", "section", "claim", "test", "in_print", "print_note"]
+            stated = ["id", "section", "claim", "test", "in_print", "print_note"]  # how it is decided may follow
+            assert list(claim)[: len(stated)] == stated
             assert claim["in_print"] in (True, False, "partly", "undecided")
-            assert all(isinstance(claim[field], str) and claim[field] for field in claim if field != "in_print")
+            assert all(isinstance(claim[field], str) and claim[field] for field in stated if field != "in_print")
         counts[paper] = len(claims)
     assert counts == {"bhatti2008": 21, "bhatti2009": 34, "kozu2014": 23, "ha2006": 44, "ogura": 36}
 

@@ -23,6 +23,24 @@ rule notebook:
         " --only {params.only} 2>&1 | tee {log}"
 
 
+rule recordings:
+    input:
+        traces=lambda w: plan.recordings,
+        code=plan.code("notebook"),
+    output:
+        "results/raw/notebooks/raw.ipynb",
+        "results/raw/notebooks/raw.html",
+    log:
+        "results/raw/logs/recordings.log",
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        stamp=lambda w: plan.stamp("recordings"),
+        trace=plan.config.trace,
+    shell:
+        "python -m tcpfair recordings --stamp {params.stamp} --trace {params.trace:q} 2>&1 | tee {log}"
+
+
 rule ledger:
     input:
         [plan.notebook(paper) for paper in plan.notebooks],

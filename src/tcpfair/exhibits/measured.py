@@ -209,11 +209,8 @@ def _polls(folder: Path) -> Iterator[pd.DataFrame]:
 
 def about(recording: Recording) -> Drawn:
     """What the recording says of itself."""
-    run, found, capacity_bps = (
-        recording.trace.runs.iloc[0],
-        recording.trace.provenance,
-        recording.parameter("capacity_bps"),
-    )
+    run, found = recording.trace.runs.iloc[0], recording.trace.provenance
+    capacity_bps = recording.parameter("capacity_bps")
     items = {"recorded by": run["backend"], "kernel": found.get("kernel"), "bottleneck": found.get("bottleneck")}
     items["goodput seen by"] = ", ".join(found.get("goodput", []))
     items["duration"] = f"{run['duration_s']:g} s, goodput every {recording.interval_s:g} s"
@@ -290,14 +287,12 @@ def jfi(recording: Recording) -> Drawn:
 
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=2.6)
     ax.plot(t_s, j, color=style.BLUE, label="$J(t)$")
-    lines = {
-        "jfi_mean": ("-", style.BLACK, "mean of $J(t)$"),
-        "jfi_of_means": ("--", style.VERMILION, "$J$ of the means"),
-    }
-    for metric, (line, color, name) in lines.items():
-        ax.hlines(
-            values[metric], *recording.window_s, color=color, ls=line, lw=1, label=f"{name}: {values[metric]:.4f}"
-        )
+    for metric, name, color in (
+        ("jfi_mean", "mean of $J(t)$", style.BLACK),
+        ("jfi_of_means", "$J$ of the means", style.VERMILION),
+    ):
+        value = values[metric]
+        ax.hlines(value, *recording.window_s, color=color, ls="--", lw=1, label=f"{name}: {value:.4f}")
     ax.set(ylabel="Jain's fairness index", ylim=(min(0.9, np.nanmin(j) - 0.02), 1.01))
     _finish_time_axis(ax, recording)
     return Drawn(figure, _numbers(recording, values), 1, pd.DataFrame({"t_s": t_s, "jfi": j}))
@@ -353,9 +348,7 @@ def _self_pair_mbps(recording: Recording, protocol: str) -> Floats:
         raise NotInTraceError(f"flows of different protocols; name a recording of two {protocol} flows in {where}")
     pair = Recording(_absolute(named[protocol]), recording.settings) if protocol in named else recording
     if len(pair.labels) != len(recording.labels):
-        raise InputError(
-            f"{where}: {len(pair.labels)} flows; give a recording of {len(recording.labels)}, as in this trace"
-        )
+        raise InputError(f"{where}: {len(pair.labels)} flows; give a recording of {len(recording.labels)}")
     return pair.counted(pair.goodput_mbps).mean(axis=-1)
 
 
@@ -408,10 +401,9 @@ class Epoch(NamedTuple):
             return np.full(len(guess), np.nan)
 
     def check(self, quantity: str, unit: str, formula: float, measured: float) -> Check:
-        span_s = self.polls["t_s"].iloc[0], self.following.t_s
-        return Check(
-            str(self.flow_id), self.number, *span_s, self.following.cwnd_before, quantity, unit, formula, measured
-        )
+        start_s, following = self.polls["t_s"].iloc[0], self.following
+        place = (str(self.flow_id), self.number, start_s, following.t_s, following.cwnd_before)
+        return Check(*place, quantity, unit, formula, measured)
 
 
 class Growth(NamedTuple):
@@ -481,6 +473,7 @@ def growths_of(recording: Recording) -> Iterator[Growth]:
 
 
 def _past_slow_start(polls: pd.DataFrame) -> bool:
+    """Whether the windows begin in congestion avoidance."""
     return polls["cwnd_pkts"].iloc[0] >= polls["ssthresh_pkts"].iloc[0]
 
 
@@ -494,14 +487,12 @@ def recovery_checks(recording: Recording) -> pd.DataFrame:
 
     Raises NotInTraceError when there is nothing to compare.
     """
-    n_windows = len(recording.windows)
+    n, labels = len(recording.windows), ", ".join(recording.labels.values())
     checks = [check for epoch in epochs_of(recording, RENO_CCS) for check in _reno_checks(epoch)]
     checks += [growth.check() for growth in growths_of(recording)]
     checks += [check for epoch in epochs_of(recording, CUBIC_CCS) for check in _cubic_checks(epoch)]
     if not checks:
-        raise NotInTraceError(
-            f"{n_windows} windows of {', '.join(recording.labels.values())} show no recovery with a formula"
-        )
+        raise NotInTraceError(f"{n} windows of {labels} show no recovery that there is a formula for")
     found = pd.DataFrame(checks)
     return found.assign(error_percent=100 * (found["measured"] / found["formula"] - 1))
 
@@ -557,13 +548,9 @@ def recovery(recording: Recording) -> Drawn:
     checks, curves = recovery_checks(recording), recovery_curves(recording)
     figure, panels = _window_panels(recording)
     for flow_id, ax in panels.items():
-        rows, own, color = (
-            recording.windows_of(flow_id),
-            curves[curves["flow_id"] == flow_id],
-            recording.colors[flow_id],
-        )
+        rows, color = recording.windows_of(flow_id), recording.colors[flow_id]
         ax.plot(rows["t_s"], rows["cwnd_pkts"], color=color, lw=3, alpha=0.35, label="cwnd, measured")
-        for _, curve in own.groupby("epoch"):
+        for _, curve in curves[curves["flow_id"] == flow_id].groupby("epoch"):
             ax.plot(curve["t_s"], curve["cwnd_pkts"], color=style.BLACK, lw=0.9)
         ax.plot([], [], color=style.BLACK, lw=0.9, label="by the kernel's formulas")
         _note_times(ax, checks[[str(flow_id) in flows.split("+") for flows in checks["flow"]]])
@@ -611,13 +598,13 @@ def _window_panels(recording: Recording) -> tuple[Figure, dict[int, Axes]]:
 
 
 def _finish_panels(panels: dict[int, Axes], recording: Recording, top_pkts: float) -> None:
-    first, *_, last = [*panels.values()] * 2
+    axes = list(panels.values())
     for flow_id, ax in panels.items():
         ax.set_title(recording.labels[flow_id], loc="left")
         ax.set(ylabel="cwnd (packets)", xlim=(0, recording.t_s[-1]))
-    first.set_ylim(0, top_pkts)
-    first.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0.2)
-    last.set_xlabel("time (s)")
+    axes[0].set_ylim(0, top_pkts)
+    axes[0].legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0.2)
+    axes[-1].set_xlabel("time (s)")
 
 
 def _finish_time_axis(ax: Axes, recording: Recording) -> None:

@@ -54,6 +54,8 @@ def result_cells(
 
     cells = [[cell(row, column) for column in columns.values()] for row in rows.values()]
     headings = pd.MultiIndex.from_tuples([tuple(map(escape, heading)) for heading in columns])
+    if headings.nlevels == 1:
+        headings = headings.get_level_values(0)
     return pd.DataFrame(cells, index=[escape(row) for row in rows], columns=headings)
 
 

@@ -1,0 +1,145 @@
+"""What drawing kinds are given: options that are checked, metrics from disk or trace, printed numbers from one place."""
+
+import ast
+
+import pandas as pd
+import pytest
+
+from tcpfair.errors import InputError
+from tcpfair.exhibits import notebook  # registers the kinds
+from tcpfair.exhibits.context import KINDS, draw, flow_protocol, read_options
+from tests.exhibits import standin
+from tests.exhibits.standin import ROOT
+
+PAPERS = ["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006"]
+EXPECTED = {
+    "ogura": [*(f"table{i}" for i in range(1, 4)), *(f"fig{i}" for i in range(1, 14))],
+    "bhatti2008": [*(f"table{i}" for i in range(1, 10)), *(f"fig{i}" for i in range(1, 6))],
+    "bhatti2009": [*(f"table{i}" for i in range(1, 11)), *(f"fig{i}" for i in range(1, 19))],
+    "kozu2014": ["table1", *(f"fig{i}" for i in range(1, 18))],
+    "ha2006": ["table1", *(f"fig{i}" for i in range(1, 15))],
+}
+OF_14_FLOWS = {
+    *("bhatti2009.table7", "bhatti2009.table8", "bhatti2009.fig13"),
+    *("bhatti2008.table8", "bhatti2008.table9", "bhatti2008.fig5"),
+}
+
+
+@pytest.fixture(params=PAPERS)
+def context(request, tmp_path):
+    return standin.context(tmp_path, request.param)
+
+
+@pytest.fixture
+def bhatti(tmp_path):
+    return standin.context(tmp_path, "bhatti2009")
+
+
+def test_every_exhibit_of_the_paper_is_listed_once(context):
+    paper = context.paper
+    numbered = [exhibit.id for exhibit in paper.exhibits if exhibit.kind != "supplement"]
+    assert sorted(numbered) == sorted(f"{paper.paper}.{name}" for name in EXPECTED[paper.paper])
+
+
+def test_all_papers_have_91_exhibits():
+    assert sum(map(len, EXPECTED.values())) == 91
+
+
+def test_options_of_every_exhibit_belong_to_its_kind(context):
+    for exhibit in context.paper.exhibits:
+        if exhibit.draw is not None:
+            read_options(context, exhibit)
+
+
+def test_only_the_14_flow_exhibits_of_three_papers_wait():
+    waiting = set()
+    for paper in ("ogura", "bhatti2008", "bhatti2009"):
+        config = notebook.load_paper(ROOT / "config" / "papers" / f"{paper}.yaml")
+        waiting |= {exhibit.id for exhibit in config.exhibits if exhibit.draw is None}
+    assert waiting == OF_14_FLOWS
+
+
+def test_every_sensitivity_experiment_has_a_supplement(context):
+    shown = {name for exhibit in context.paper.exhibits if exhibit.kind == "supplement" for name in exhibit.experiments}
+    assert {name for name, experiment in context.paper.experiments.items() if experiment.supplement} <= shown
+
+
+def test_captions_say_what_to_look_for(context):
+    for exhibit in context.paper.exhibits:
+        if exhibit.draw is not None:
+            assert 30 < len(exhibit.caption) < 330, exhibit.id
+
+
+def test_an_unknown_kind_is_named_with_the_known_ones(bhatti):
+    exhibit = bhatti.paper.exhibit("bhatti2009.fig8").model_copy(update={"draw": "pie"})
+    with pytest.raises(InputError, match=r"bhatti2009.yaml: exhibits.bhatti2009.fig8.draw: 'pie' .*metric_lines"):
+        draw(bhatti, exhibit)
+
+
+def test_a_wrong_option_is_named_with_its_place(bhatti):
+    exhibit = bhatti.paper.exhibit("bhatti2009.fig8")
+    wrong = exhibit.model_copy(update={"options": {**exhibit.options, "colour": "red"}})
+    with pytest.raises(InputError, match=r"exhibits.bhatti2009.fig8.options: colour: .*not permitted"):
+        draw(bhatti, wrong)
+
+
+def test_kinds_are_registered_under_the_names_of_their_functions():
+    assert {"cell_table", "nru_bars", "metric_lines", "time_panels", "diagram_topology"} <= set(KINDS)
+    assert all(kind.draw.__name__ == name and kind.draw.__doc__ for name, kind in KINDS.items())
+
+
+def test_printed_numbers_come_with_the_parts_of_their_keys(bhatti):
+    cells = bhatti.printed("bhatti2009.table6", "throughput_mean").set_index(["protocol", "rtt_ms", "flow"])["value"]
+    assert len(cells) == 32
+    assert cells["CUBIC", 100, 1] == 16  # table VI
+    assert cells["CUBIC", 100, 2] == 74
+
+
+def test_a_printed_dash_is_no_value(tmp_path):
+    context = standin.context(tmp_path, "bhatti2008")
+    times_s = context.printed("bhatti2008.table7", "T_U").set_index(["protocol", "rtt_ms"])["value"]
+    assert times_s["NewReno", 25] == 109
+    assert pd.isna(times_s["NewReno", 75])
+
+
+def test_metrics_are_read_when_stored_and_computed_when_not(bhatti):
+    standin.put_trace(bhatti, "single", lambda point, flow: [10_000_000] * 5)
+    computed = bhatti.metrics("single").query("metric == 'throughput_peak'")["value"]
+    assert computed.tolist() == pytest.approx([80.0] * 20)  # 10 MB in 1 s, 5 protocols at 4 RTTs
+
+    stored = standin.context(bhatti.layout.root, "bhatti2009")
+    standin.put_metrics(stored, "single", flows={"throughput_peak": lambda point, run, flow: 95.0})
+    assert (stored.metrics("single")["value"] == 95.0).all()
+
+
+def test_a_trace_of_the_users_own_stands_in_for_the_experiment_it_names(bhatti):
+    own = standin.context(bhatti.layout.root, "bhatti2009", source="raw")
+    standin.put_trace(own, "single", lambda point, flow: [5_000_000] * 5)
+    bhatti.trace_folder = own.layout.trace("bhatti2009", "single")
+    assert bhatti.metrics("single").query("metric == 'throughput_peak'")["value"].iloc[0] == pytest.approx(40.0)
+    with pytest.raises(InputError, match="no manifest"):
+        bhatti.trace("self")  # the user's trace does not stand in for other experiments
+
+
+def test_a_missing_trace_is_named(bhatti):
+    with pytest.raises(InputError, match=r"traces/bhatti2009/self/manifest.json: no manifest"):
+        bhatti.metrics("self")
+
+
+def test_flow_protocol_is_the_rows_or_the_flows_own(bhatti):
+    pair = bhatti.paper.experiments["pair_ccid2_first"]
+    assert [flow_protocol(pair, flow, "BIC") for flow in (1, 2)] == ["CCID2", "BIC"]
+
+
+def test_nothing_but_the_comparison_reads_the_printed_numbers():
+    """Outside exhibits/published.py no string of the drawing and computing code names data/published."""
+    package = ROOT / "src" / "tcpfair"
+    layers = ("exhibits", "metrics", "models", "cc", "engine", "backends", "readers")
+    files = [path for layer in layers for path in (package / layer).rglob("*.py")] + [package / "measures.py"]
+    for path in files:
+        if path.name == "published.py":
+            continue
+        tree = ast.parse(path.read_text())
+        docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+        assert not [n.value for n in texts if "published" in n.value and id(n) not in docstrings], path

@@ -1,0 +1,34 @@
+"""The figures that README.md shows are what the bundled data draws today."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import pytest
+
+from tcpfair.exhibits import open_paper
+from tcpfair.paths import repository_root
+
+ROOT = repository_root()
+GALLERY = sorted((ROOT / "figures" / "gallery").glob("*.svg"))
+LINKED = ("Snakefile", "config", "data", "notebooks")
+
+
+def test_readme_shows_the_gallery():
+    shown = re.findall(r"\(figures/gallery/(\S+\.svg)\)", (ROOT / "README.md").read_text())
+    assert sorted(set(shown)) == [path.name for path in GALLERY]
+
+
+@pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
+def test_gallery_is_redrawn_byte_for_byte(path, tmp_path, monkeypatch):
+    for name in LINKED:
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
+    paper, exhibit = path.stem.split("_", 1)
+    open_paper(paper, source="bundled").show(exhibit)
+    drawn = list((tmp_path / "figures" / "bundled" / paper).glob("*.svg"))
+    assert len(drawn) == 1
+    if drawn[0].read_bytes() != path.read_bytes():
+        shutil.copy(drawn[0], path.with_suffix(".new"))
+        pytest.fail(f"{path.relative_to(ROOT)} differs from what the bundled data draws; see {path.stem}.new beside it")
