@@ -31,12 +31,13 @@ def complaint(capsys, arguments):
     ("pair", "field", "right"),
     [
         ("source=nosuch", "source", "'bundled', 'engine'"),
-        ("source=ns3", "source", "bundled or engine"),
+        ("source=ns3", "source", "bundled, engine, raw"),
         ("sorce=engine", "sorce", "source, papers"),
         ("papers=ogura,nosuch", "papers.1", "'bhatti2008'"),
         ("only=ogura.fig99", "ogura.fig99", "ogura.fig8"),
         ("shards=0", "shards", "greater than or equal to 1"),
         ("smoke=perhaps", "smoke", "boolean"),
+        ("trace=data/raw/mine", "trace", "source=raw"),
         ("engine", "engine", "NAME=VALUE"),
     ],
 )

@@ -72,7 +72,7 @@ def test_an_unknown_exhibit_is_refused_with_the_known_ones(root, spelling):
 
 
 def test_a_source_that_is_not_built_is_refused(root):
-    with pytest.raises(InputError, match="'ns2' is not in this version; choose bundled or engine"):
+    with pytest.raises(InputError, match="'ns2' is not in this version; choose bundled, engine, raw"):
         make_plan(root, source="ns2")
 
 
@@ -82,6 +82,31 @@ def test_an_unknown_key_is_refused_with_the_known_ones(tmp_path, text, overrides
     path.write_text(text)
     with pytest.raises(InputError, match="sorce: unknown; known are source, papers"):
         load_values(path, overrides)
+
+
+def test_source_raw_runs_the_notebook_of_recordings_alone(root):
+    recording = root / "data/raw/mine/iperf.json"
+    recording.parent.mkdir(parents=True)
+    recording.write_text("{}")
+    plan = make_plan(root, source="raw", trace="data/raw/mine")
+    (step,) = plan.steps()
+    assert (step.kind, step.item, plan.experiments, plan.papers) == ("notebook", "raw", [], {})
+    assert plan.opened == root / "results/raw/notebooks/raw.html"
+    recording.write_text('{"end": 60}')
+    assert make_plan(root, source="raw", trace="data/raw/mine").steps()[0].stamp != step.stamp
+    assert make_plan(root, source="raw").steps()[0].stamp != step.stamp
+
+
+def test_a_trace_that_is_not_there_is_refused(root):
+    with pytest.raises(InputError, match="trace: data/raw/mine: no such file or folder"):
+        make_plan(root, source="raw", trace="data/raw/mine")
+
+
+def test_another_trace_forgets_what_was_recorded_of_the_last(root):
+    plan = make_plan(root, source="raw")
+    record(plan, "failed", [])
+    plan.discard_stale()
+    assert not (plan.layout.results / "exhibits").exists()
 
 
 def test_nothing_is_discarded_when_nothing_changed(root):

@@ -25,14 +25,7 @@ from tcpfair.stamps import stamp_path
 
 DEFAULT_CONFIG = "config/config.yaml"
 PROFILE = "workflow/profiles/default"
-MADE = {
-    "simulate": "traces",
-    "measure": "metrics",
-    "notebook": "notebooks",
-    "recordings": "recordings",
-    "ledger": "ledger",
-    "report": "report",
-}
+MADE = {"simulate": "traces", "measure": "metrics", "notebook": "notebooks", "ledger": "ledger", "report": "report"}
 # Snakemake's lines about itself and about the command line of a failed step; the steps' own lines, errors among them, and
 # the count of steps are shown
 _CHATTER = re.compile(
@@ -99,9 +92,13 @@ def build(plan: Plan, targets: Sequence[Path] = (), cores: int | None = None) ->
             stderr=subprocess.STDOUT,
             text=True,
         ) as process:
-            for line in process.stdout:
-                if line.strip() and not _CHATTER.match(line):
-                    print(line, end="", flush=True)
+            try:
+                for line in process.stdout:
+                    if line.strip() and not _CHATTER.match(line):
+                        print(line, end="", flush=True)
+            except KeyboardInterrupt:  # Snakemake has it too, and ends the steps; the lock is held until they are gone
+                process.wait()
+                raise
         return process.returncode
 
 
@@ -137,8 +134,7 @@ def summary(plan: Plan, started_s: float) -> str:
     made = Counter(step.kind for step in steps if _made_since(step, started_s))
     missing = [f"{step.kind} {step.item}".strip() for step in steps if not plan.is_done(step)]
     parts = ", ".join(
-        f"{n} {MADE[kind]}" if kind not in ("recordings", "ledger", "report") else MADE[kind]
-        for kind, n in made.items()
+        f"{n} {MADE[kind]}" if kind not in ("ledger", "report") else MADE[kind] for kind, n in made.items()
     )
     lines = [
         f"computed   {parts or ('nothing' if missing else 'nothing: everything was up to date')}",
@@ -155,10 +151,8 @@ def summary(plan: Plan, started_s: float) -> str:
     if missing:
         lines.append(f"missing    {', '.join(missing)}; see {os.path.relpath(plan.layout.results / 'logs')}")
     lines += [f"failed     {reason}" for reason in failed_exhibits(plan.layout)]
-    if plan.shows_recordings and plan.recordings_notebook.is_file():
-        lines.append(f"open       {os.path.relpath(plan.recordings_notebook.with_suffix('.html'))}")
-    if plan.papers and plan.report.is_file():
-        lines.append(f"open       {os.path.relpath(plan.report)}")
+    if plan.opened.is_file():
+        lines.append(f"open       {os.path.relpath(plan.opened)}")
     return "\n".join(lines)
 
 

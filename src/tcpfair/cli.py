@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import time
@@ -20,6 +21,12 @@ def main(arguments: list[str] | None = None) -> int:
         return given.run(given) or 0
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted; the next run goes on from here", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # who read the output, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
 
@@ -63,9 +70,9 @@ def parser() -> argparse.ArgumentParser:
     parts = _option("parts", nargs="+", type=Path)
     command("gather", _gather, "join the parts of a trace", source, paper, experiment, parts, stamp)
     command("measure", _measure, "metrics of an experiment", source, paper, experiment, stamp)
-    command("notebook", _notebook, "run a notebook", source, paper, _option("--only", nargs="*", default=[]), stamp)
-    trace = _option("--trace", default="", help="file or folder; empty: the shipped examples")
-    command("recordings", _recordings, "run the notebook of recordings", trace, stamp)
+    only = _option("--only", nargs="*", default=[], help="exhibits to draw; none = all")
+    own_trace = _option("--trace", default="", help="the user's own trace")
+    command("notebook", _notebook, "run a notebook", source, paper, only, own_trace, stamp)
     command("ledger", _ledger, "write the ledger", source, stamp)
     command("report", _report, "write the report", source, stamp)
     command("check", _check, "fail when an exhibit failed", source, output)
@@ -198,13 +205,7 @@ def _measure(given: argparse.Namespace) -> None:
 def _notebook(given: argparse.Namespace) -> None:
     from tcpfair import jobs
 
-    _say("notebook", given.paper, jobs.notebook(_layout(given), given.paper, given.only, given.stamp))
-
-
-def _recordings(given: argparse.Namespace) -> None:
-    from tcpfair import jobs
-
-    _say("notebook", "raw", jobs.recordings(repository_root(), given.trace, given.stamp))
+    _say("notebook", given.paper, jobs.notebook(_layout(given), given.paper, given.only, given.trace, given.stamp))
 
 
 def _ledger(given: argparse.Namespace) -> None:

@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from tcpfair import costs
 from tcpfair.bundles import belongs
@@ -139,32 +138,16 @@ def with_window_of(trace, config: PaperConfig, experiment: str) -> PaperConfig:
     return config.model_copy(update={"experiments": config.experiments | {experiment: cut}})
 
 
-def notebook(layout: Layout, paper: str, only: list[str], stamp: str) -> str:
+def notebook(layout: Layout, paper: str, only: list[str], own_trace: str, stamp: str) -> str:
     """Run a paper's notebook and make its HTML.
 
     Raises InputError with the traceback of the cell that failed. Exhibits that fail do not stop a notebook: ``show``
     records them and `check` reports them.
     """
-    return run_notebook(layout, paper, {"source": layout.source, "only": only}, stamp)
-
-
-def recordings(root: Path, trace: str, stamp: str) -> str:
-    """Run the notebook of recordings on a trace, or on the shipped examples; InputError when an exhibit failed."""
-    layout = Layout(root, "raw")
-    outcome = run_notebook(layout, "raw", {"source": "raw", "trace": trace}, stamp)
-    failed = failed_exhibits(layout)
-    if failed:
-        (layout.results / "notebooks" / "raw.ipynb").unlink()
-        raise InputError(f"{len(failed)} exhibits failed: {'; '.join(failed)}")
-    return outcome
-
-
-def run_notebook(layout: Layout, name: str, parameters: dict[str, Any], stamp: str) -> str:
-    """Execute ``notebooks/<name>.ipynb`` into the results of a source, and make its HTML; both appear whole."""
-    source = layout.root / "notebooks" / f"{name}.ipynb"
-    output = layout.results / "notebooks" / f"{name}.ipynb"
+    source = layout.root / "notebooks" / f"{paper}.ipynb"
+    output = layout.results / "notebooks" / f"{paper}.ipynb"
     page = output.with_suffix(".html")
-    with costs.measured(layout.costs, layout.source, "notebook", name) as cost:
+    with costs.measured(layout.costs, layout.source, "notebook", paper) as cost:
         import nbformat
         import papermill
         from nbconvert import HTMLExporter
@@ -172,7 +155,12 @@ def run_notebook(layout: Layout, name: str, parameters: dict[str, Any], stamp: s
         with whole(output) as scratch:
             try:
                 papermill.execute_notebook(
-                    source, scratch, parameters, kernel_name="python3", cwd=source.parent, progress_bar=False
+                    source,
+                    scratch,
+                    parameters={"source": layout.source, "only": only, "trace": own_trace},
+                    kernel_name="python3",
+                    cwd=source.parent,
+                    progress_bar=False,
                 )
             except papermill.PapermillExecutionError as error:
                 told = str(error).strip("-\n ")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import shutil
@@ -32,8 +31,11 @@ LEDGER_TABLES = (
     "stated",
     "run_plan",
 )
-BUILT_SOURCES = ("bundled", "engine", "raw")  # the sources that this version can run; config.yaml knows all names
-KINDS = ("simulate", "measure", "notebook", "recordings", "ledger", "report")
+BUILT_SOURCES = (
+    "bundled",
+    "engine",
+    "raw",
+)  # the sources that this version can run; config.yaml knows the names of all
 
 
 @dataclass(frozen=True)
@@ -59,16 +61,18 @@ class Plan:
         self.config: Config = check_config(values, where)
         if self.config.source not in BUILT_SOURCES:
             raise InputError(
-                f"{where}: source: {self.config.source!r} is not in this version; choose {' or '.join(BUILT_SOURCES)}"
+                f"{where}: source: {self.config.source!r} is not in this version; choose {', '.join(BUILT_SOURCES)}"
             )
         self.layout = Layout(root, self.config.source)
-        if self.config.trace and self.config.source != "raw":
-            raise InputError(f"{where}: trace: your own trace needs source=raw (source is {self.config.source})")
+        self.is_raw = self.config.source == "raw"
+        if self.config.trace and not self.is_raw:
+            raise InputError(f"{where}: trace: {self.config.trace!r} is looked at with source=raw only")
+        if not (root / self.config.trace).exists():
+            raise InputError(f"{where}: trace: {self.config.trace}: no such file or folder")
         wanted = {exhibit_id.split(".", 1)[0] for exhibit_id in self.config.only}
         names = [paper for paper in self.config.papers if paper in wanted] or self.config.papers
-        names = [] if self.config.source == "raw" else names  # recordings are no paper's experiments
-        self.papers = {name: load_paper(self.layout.paper_config(name)) for name in names}
-        self.only = [find_exhibit(self.papers, exhibit_id) for exhibit_id in self.config.only]
+        self.papers = {name: load_paper(self.layout.paper_config(name)) for name in names if not self.is_raw}
+        self.only = [find_exhibit(self.papers, exhibit_id) for exhibit_id in self.config.only if not self.is_raw]
         self._stamps: dict[tuple[str, ...], str] = {}
 
     @cached_property
@@ -96,28 +100,8 @@ class Plan:
 
     @cached_property
     def notebooks(self) -> list[str]:
-        """Papers that have a notebook."""
-        return [paper for paper in self.papers if self.notebook_source(paper).is_file()]
-
-    @property
-    def shows_recordings(self) -> bool:
-        """Recordings of real hosts are shown in full runs of bundled data, and alone with source raw."""
-        if self.config.source == "raw":
-            return True
-        return self.config.source == "bundled" and not self.config.only and not self.config.smoke
-
-    @cached_property
-    def recordings(self) -> list[Path]:
-        """Files that the notebook of recordings reads; InputError when the user's trace is not there."""
-        trace = self.root / (self.config.trace or "data/raw/examples")
-        if not trace.exists():
-            raise InputError(f"trace: {self.config.trace}: no such file or folder")
-        files = sorted(path for path in trace.rglob("*") if path.is_file()) if trace.is_dir() else [trace]
-        return [self.root / "notebooks" / "raw.ipynb", self.layout.config / "raw.yaml", *files]
-
-    @property
-    def recordings_notebook(self) -> Path:
-        return Layout(self.root, "raw").results / "notebooks" / "raw.ipynb"
+        """Papers that have a notebook; ``raw`` is the notebook of recordings."""
+        return ["raw"] if self.is_raw else [paper for paper in self.papers if self.notebook_source(paper).is_file()]
 
     def manifest(self, paper: str, experiment: str) -> Path:
         """The small file that stands for a trace."""
@@ -138,9 +122,8 @@ class Plan:
     def outputs(self) -> list[Path]:
         """Every file that a finished run leaves; all are asked for by name, so that none stays missing between others."""
         pages = [self.notebook(paper).with_suffix(".html") for paper in self.notebooks]
-        pages += [self.recordings_notebook.with_suffix(".html")] if self.shows_recordings else []
-        ends = [*self.ledger_tables, self.checked] if self.papers else []
-        return [*(step.output for step in self.steps()), *pages, *ends]
+        tables = [] if self.is_raw else self.ledger_tables
+        return [*(step.output for step in self.steps()), *pages, *tables, self.checked]
 
     @property
     def checked(self) -> Path:
@@ -150,6 +133,11 @@ class Plan:
     @property
     def report(self) -> Path:
         return self.layout.results / "report.html"
+
+    @property
+    def opened(self) -> Path:
+        """What there is to open at the end."""
+        return self.notebook("raw").with_suffix(".html") if self.is_raw else self.report
 
     @property
     def compared(self) -> list[Path]:
@@ -169,9 +157,20 @@ class Plan:
         return [self.layout.metrics(paper, weights)] if weights else []
 
     def shown(self, paper: str) -> list[Path]:
-        """What the notebook of a paper reads: the metrics of its experiments and their traces."""
+        """What is computed for the notebook of a paper: the metrics of its experiments and their traces."""
         metrics = [self.layout.metrics(*pair) for pair in self.measured if pair[0] == paper]
         return metrics + [self.manifest(*pair) for pair in self.experiments if pair[0] == paper]
+
+    def sources(self, paper: str) -> list[Path]:
+        """The files that a notebook is made from besides: itself, its configuration, what it compares with, code."""
+        config = self.layout.config / "raw.yaml" if self.is_raw else self.layout.paper_config(paper)
+        return [self.notebook_source(paper), config, *self.compared, *self.code("notebook")]
+
+    @property
+    def recordings(self) -> list[Path]:
+        """Files of the user's own trace, or of the shipped examples when none is named."""
+        trace = self.root / (self.config.trace or "data/raw/examples")
+        return sorted(trace.rglob("*")) if trace.is_dir() else [trace]
 
     def code(self, kind: str) -> list[Path]:
         """Source files of the layers that a step of this kind runs."""
@@ -207,13 +206,8 @@ class Plan:
         yield sorted(self.config.only)
         for kind, pairs in (("trace", self.experiments), ("measure", self.measured)):
             yield [self.stamp(kind, *pair) for pair in pairs if pair[0] == paper]
-        files = [self.notebook_source(paper), self.layout.paper_config(paper), *self.compared]
-        yield file_hashes(self.root, [*files, *self.code("notebook")])
-
-    def _inputs_of_recordings(self) -> Iterator[Any]:
         yield self.config.trace
-        yield [hashlib.sha256(path.read_bytes()).hexdigest() for path in self.recordings]
-        yield file_hashes(self.root, self.code("notebook"))
+        yield file_hashes(self.root, self.sources(paper) + (self.recordings if self.is_raw else []))
 
     def _inputs_of_ledger(self) -> Iterator[Any]:
         yield [self.stamp("notebook", paper) for paper in self.notebooks]
@@ -231,11 +225,11 @@ class Plan:
         found = [("simulate", pair, self.manifest(*pair)) for pair in simulated]
         found += [("measure", pair, self.layout.metrics(*pair)) for pair in self.measured]
         found += [("notebook", (paper,), self.notebook(paper)) for paper in self.notebooks]
-        found += [("recordings", (), self.recordings_notebook)] if self.shows_recordings else []
-        found += [("ledger", (), self.ledger_tables[0]), ("report", (), self.report)] if self.papers else []
+        if not self.is_raw:
+            found += [("ledger", (), self.ledger_tables[0]), ("report", (), self.report)]
         return [Step(kind, "/".join(item), out, self.stamp(kind, *item)) for kind, item, out in found]
 
-    def discard_stale(self, kinds: tuple[str, ...] = KINDS) -> None:
+    def discard_stale(self, kinds: tuple[str, ...] = ("simulate", "measure", "notebook", "ledger", "report")) -> None:
         """Remove outputs made from other inputs than the plan's, and notebooks whose figures failed or are gone."""
         for paper, experiment in self.experiments if self.config.source != "bundled" else []:
             for shard in self.shards(paper, experiment).glob("*/manifest.json"):
@@ -243,6 +237,8 @@ class Plan:
                     shutil.rmtree(shard.parent)
         for step in self.steps():
             if step.kind in kinds and not self.is_done(step):
+                if self.is_raw:  # what was recorded of another trace
+                    shutil.rmtree(self.layout.results / "exhibits", ignore_errors=True)
                 step.output.unlink(missing_ok=True)
                 stamp_path(step.output).unlink(missing_ok=True)
 
@@ -252,7 +248,7 @@ class Plan:
 
     def _is_drawn(self, paper: str) -> bool:
         """True when no exhibit of ``paper`` is recorded as failed, and the files of those drawn are still there."""
-        for path in (self.layout.results / "exhibits" / paper).glob("*.json"):
+        for path in (self.layout.results / "exhibits").glob(f"{'*' if self.is_raw else paper}/*.json"):
             record = json.loads(path.read_text())
             if record["status"] == "failed" or not all((self.root / name).is_file() for name in record["files"]):
                 return False

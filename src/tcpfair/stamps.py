@@ -85,12 +85,17 @@ def code_files(root: Path, kind: str) -> list[Path]:
 
 
 def file_hashes(root: Path, paths: list[Path]) -> dict[str, str]:
-    """SHA-256 of each file that exists, by its path in the repository."""
+    """SHA-256 of each file that exists, by its path in the repository (its full path outside)."""
     return {
-        path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        (path.relative_to(root) if path.is_relative_to(root) else path).as_posix(): _hash(path)
         for path in paths
         if path.is_file()
     }
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def stamp_path(output: Path) -> Path:

@@ -3,11 +3,8 @@
 
 rule notebook:
     input:
-        notebook="notebooks/{paper}.ipynb",
-        config="config/papers/{paper}.yaml",
+        sources=lambda w: plan.sources(w.paper),
         data=lambda w: plan.shown(w.paper),
-        compared=plan.compared,
-        code=plan.code("notebook"),
     output:
         "results/{source}/notebooks/{paper}.ipynb",
         "results/{source}/notebooks/{paper}.html",
@@ -18,27 +15,10 @@ rule notebook:
     params:
         stamp=lambda w: plan.stamp("notebook", w.paper),
         only=plan.config.only,
-    shell:
-        "python -m tcpfair notebook --source {wildcards.source} --paper {wildcards.paper} --stamp {params.stamp}"
-        " --only {params.only} 2>&1 | tee {log}"
-
-
-rule recordings:
-    input:
-        traces=lambda w: plan.recordings,
-        code=plan.code("notebook"),
-    output:
-        "results/raw/notebooks/raw.ipynb",
-        "results/raw/notebooks/raw.html",
-    log:
-        "results/raw/logs/recordings.log",
-    conda:
-        "../../envs/environment.yaml"
-    params:
-        stamp=lambda w: plan.stamp("recordings"),
         trace=plan.config.trace,
     shell:
-        "python -m tcpfair recordings --stamp {params.stamp} --trace {params.trace:q} 2>&1 | tee {log}"
+        "python -m tcpfair notebook --source {wildcards.source} --paper {wildcards.paper} --stamp {params.stamp}"
+        " --trace={params.trace:q} --only {params.only} 2>&1 | tee {log}"
 
 
 rule ledger:
@@ -80,7 +60,7 @@ rule report:
 
 rule check:
     input:
-        plan.report,
+        plan.opened,
     output:
         plan.checked,
     log:
