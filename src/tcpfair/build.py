@@ -73,6 +73,13 @@ def smoke_root(root: Path) -> Path:
     return smoke
 
 
+def recordings_beside(plan: Plan) -> Plan | None:
+    """The shipped recordings, which a full run from bundled data shows too."""
+    config = plan.config
+    full = config.source == "bundled" and not config.only and not config.smoke
+    return Plan({"source": "raw"}, plan.root) if full else None
+
+
 def to_do(plan: Plan) -> list[str]:
     """One line for each step whose output is missing or was made from other inputs."""
     return [f"{step.kind:<9} {step.item}" for step in plan.steps() if not plan.is_done(step)]

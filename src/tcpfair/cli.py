@@ -102,11 +102,17 @@ def _build(given: argparse.Namespace) -> int:
 
     started_s = time.time()
     plan = _plan(given)
+    recordings = build.recordings_beside(plan)
     if given.dry_run:
-        print("\n".join(build.to_do(plan)) or "nothing: everything is up to date")
+        to_do = [line for each in (plan, recordings) if each for line in build.to_do(each)]
+        print("\n".join(to_do) or "nothing: everything is up to date")
         return 0
     status = build.build(plan, cores=given.cores)
+    if recordings and build.to_do(recordings):
+        status = build.build(recordings, cores=given.cores) or status
     print(build.summary(plan, started_s))
+    if recordings and recordings.opened.is_file():
+        print(f"and        {os.path.relpath(recordings.opened)}, recordings of real hosts (source raw)")
     return 1 if status else 0
 
 

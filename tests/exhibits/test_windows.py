@@ -116,3 +116,11 @@ def test_data_of_a_figure_is_what_is_drawn(ogura):
     data = draw(ogura, ogura.paper.exhibit("ogura.fig5")).data
     assert isinstance(data, pd.DataFrame)
     assert list(data.columns) == ["protocol", "rtt_ms", "form", "t_s", "cwnd_pkts"]
+
+
+def test_runs_too_short_for_a_loss_leave_the_figure_empty(tmp_path):
+    context = standin.context(tmp_path, "ogura")
+    trace.write(backends.simulate(context.paper, "model2", smoke_duration_s=2), context.layout.trace("ogura", "model2"))
+    drawn = draw(context, context.paper.exhibit("ogura.fig6"))
+    assert values(drawn, "t2").isna().all()
+    assert drawn.data.empty

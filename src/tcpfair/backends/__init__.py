@@ -30,7 +30,7 @@ def simulate(
     shards: int = 1,
     smoke_duration_s: float | None = None,
 ) -> Trace:
-    """Simulate the runs of one experiment with ``run_id % shards == shard``.
+    """Simulate every ``shards``-th run of one experiment, from the ``shard``-th on.
 
     With ``smoke_duration_s`` only the first replicate of each grid point runs, for that long. Raises InputError for an
     unknown experiment or backend.
@@ -40,7 +40,7 @@ def simulate(
     specs = paper.run_specs(experiment)
     if smoke_duration_s is not None:
         specs = [shorten(spec, smoke_duration_s) for spec in specs if spec.replicate == 0]
-    chosen = [spec for spec in specs if spec.run_id % shards == shard]
+    chosen = specs[shard::shards]
     trace = BACKENDS[backend](paper, experiment, chosen)
     trace.provenance |= {
         "paper": paper.paper,

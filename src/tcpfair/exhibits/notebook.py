@@ -62,15 +62,17 @@ class Paper:
                 drawn = draw(self.context, exhibit)
                 corner = pages.corner_text(self.context.layout.source, drawn)
                 files = pages.rendered(exhibit, drawn, corner)
+            verdict = self._verdict(exhibit, drawn.numbers)
         except Exception as error:  # whatever it is, the other exhibits are drawn
             if not isinstance(error, InputError):
                 traceback.print_exc(file=sys.stderr)
             reason = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+            reason = reason.replace(f"{self.context.layout.root}/", "")
             self._record_failure(exhibit, reason)
             _say(_title(exhibit), f"Failed: {reason}")
             return
         self._record(exhibit, drawn, files)
-        self._display(exhibit, drawn, files, corner)
+        self._display(exhibit, drawn, files, corner, verdict)
 
     def _find(self, name: str) -> Exhibit:
         for exhibit in self.context.paper.exhibits:
@@ -108,11 +110,10 @@ class Paper:
         content = json.dumps(record, indent=1, sort_keys=True) + "\n"
         pages.write_whole(self._place("exhibits", exhibit, ".json"), content.encode())
 
-    def _display(self, exhibit: Exhibit, drawn: Drawn, files: dict[str, bytes], corner: str) -> None:
+    def _display(self, exhibit: Exhibit, drawn: Drawn, files: dict[str, bytes], corner: str, verdict: str) -> None:
         """The exhibit, its caption and how its numbers compare with print."""
-        verdict = self._verdict(exhibit, drawn.numbers)
         if get_ipython() is None:
-            print(f"{exhibit.id}  {verdict}  {self._figure_file(exhibit, list(files)[-1])}")
+            print("  ".join(filter(None, [exhibit.id, str(self._figure_file(exhibit, list(files)[-1])), verdict])))
             return
         if isinstance(drawn.output, Table):
             display(HTML(pages.table_html(drawn.output, corner)))

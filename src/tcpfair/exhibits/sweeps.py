@@ -28,6 +28,8 @@ from tcpfair.models.rtt_fairness import INCREMENT_EXPONENT, random_loss_ratio
 
 Scale = Literal["linear", "log"]
 Band = Literal["sd"] | tuple[float, float]
+_LOG_MARGIN = 0.07  # beside the data, as a share of the logarithm of their range
+_DECADES = 100  # a range that shows powers of ten rather than every value
 
 
 class Axis(BaseModel):
@@ -41,14 +43,18 @@ class Axis(BaseModel):
 
     def dress_x(self, ax: Axes, values: Sequence[float]) -> None:
         """Set up the x axis, with ticks at the swept ``values`` unless they span decades."""
-        ax.set(xlabel=self.label, xscale=self.scale, xlim=self.limits)
-        if self.scale == "linear" or max(values) < 100 * min(values):
+        ax.set(xlabel=self.label, xscale=self.scale)
+        low, high = min(values), max(values)
+        if self.scale == "log":  # by the values, for without any data a logarithmic axis has no limits
+            aside = (high / low) ** _LOG_MARGIN
+            ax.set_xlim(low / aside, high * aside)
+        if self.scale == "linear" or high < _DECADES * low:
             ax.set_xticks(values, [f"{value:g}" for value in values])
             ax.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
 
     def dress_y(self, ax: Axes) -> None:
         """Set up the y axis; a logarithmic one has plain numbers at 1, 2 and 5."""
-        ax.set(ylabel=self.label, yscale=self.scale, ylim=self.limits)
+        ax.set(ylabel=self.label, yscale=self.scale, **({"ylim": self.limits} if self.limits else {}))
         if self.scale == "log":
             ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             ax.yaxis.set_major_formatter("{x:g}")

@@ -175,7 +175,7 @@ def _exact_curve(link: Link, protocol: str, rtt_s: float) -> pd.DataFrame:
 def _curves_figure(curves: pd.DataFrame, model: int, times_s: pd.Series) -> Figure:
     """All windows in one panel, each with the time it takes: colour is the protocol, line style the RTT."""
     figure, [[ax]] = style.new_figure(width_in=5.8, height_in=3.2)
-    rtts_ms = sorted(curves["rtt_ms"].unique())
+    rtts_ms = sorted(times_s.index.unique("rtt_ms"))
     # at the shorter RTT the windows coincide: the widest below, so that each shows
     widths = {rtts_ms[0]: (5.5, 3.2, 1.2), rtts_ms[-1]: (1.6, 1.6, 1.6)}
     dashes = {rtts_ms[0]: "-", rtts_ms[-1]: (0, (5, 1.2))}
@@ -189,9 +189,10 @@ def _curves_figure(curves: pd.DataFrame, model: int, times_s: pd.Series) -> Figu
             end, text = curve.iloc[-1][["t_s", "cwnd_pkts"]], f"{times_s[protocol, rtt_ms]:.1f} s"
             ax.annotate(text, end, (-3, 2), textcoords="offset points", ha="right", fontsize=7.5, color=color)
     mark_s = times_s.xs(rtts_ms[0], level="rtt_ms").mean()
-    ax.axvline(mark_s, color=style.GREY, lw=0.9)
-    text, below = f"$t_{model}$ = {mark_s:.1f} s at {rtts_ms[0]:g} ms", (mark_s, 0.02)
-    ax.annotate(text, below, (4, 0), xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=7.5)
+    if np.isfinite(mark_s):
+        ax.axvline(mark_s, color=style.GREY, lw=0.9)
+        text, below = f"$t_{model}$ = {mark_s:.1f} s at {rtts_ms[0]:g} ms", (mark_s, 0.02)
+        ax.annotate(text, below, (4, 0), xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=7.5)
     for protocol in MODEL_PROTOCOLS:
         ax.plot([], [], color=style.look(protocol).color, lw=2.5, label=protocol)
     for rtt_ms in rtts_ms:
