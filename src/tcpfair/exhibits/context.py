@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tcpfair import measures, trace
 from tcpfair.config import Exhibit, Experiment, PaperConfig, Value
@@ -25,10 +25,6 @@ class Options(BaseModel):
     """The options of one drawing kind, as `options:` of an exhibit in config/papers/ gives them."""
 
     model_config = ConfigDict(extra="forbid")
-
-    names: dict[str, str] = Field(
-        default_factory=dict
-    )  # labels of the configuration -> names of protocols in keys and legends
 
 
 @dataclass(frozen=True)

@@ -142,8 +142,8 @@ class Paper:
                     "title": exhibit.title,
                     "state": record.get("status", "pending"),
                     "runs": record.get("n_runs") or "",
-                    "printed numbers": "" if found is None else len(found),
-                    "within tolerance": "" if found is None else int(found["within"].sum()),
+                    "printed numbers": "" if found is None or found.empty else len(found),
+                    "within tolerance": "" if found is None or found.empty else int(found["within"].sum()),
                 }
             )
             compared += [found] if found is not None else []

@@ -16,10 +16,10 @@ from tcpfair.exhibits.context import Drawn, Table
 _CSS = """
 .exhibit { font: 14px/1.35 system-ui, sans-serif; color: #111; background: #fff; overflow-x: auto; }
 .exhibit table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-.exhibit th, .exhibit td { padding: .3em .7em; text-align: center; white-space: nowrap; background: #fff; }
-.exhibit th, .exhibit td { border: 0; border-bottom: 1px solid #ddd; }
+.exhibit th, .exhibit td { padding: .3em .7em; white-space: nowrap; background: #fff; }
+.exhibit th, .exhibit td { text-align: center !important; border: 0; border-bottom: 1px solid #ddd; }
 .exhibit thead th { border-bottom: 1px solid #111; }
-.exhibit tbody th { text-align: left; }
+.exhibit tbody th { text-align: left !important; }
 .exhibit .printed { color: #767676; font-size: 85%; }
 .exhibit .off { color: #B03A00; }
 .exhibit .note { color: #767676; font-size: 80%; margin: .4em 0; }

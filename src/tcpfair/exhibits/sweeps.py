@@ -144,9 +144,9 @@ def _draw_runs(ax: Axes, metrics: pd.DataFrame, options: MetricLines, protocol: 
     """Single runs as small points, each protocol a little beside the place to which they belong."""
     chosen = (metrics["metric"] == options.metric) & (metrics["protocol"] == protocol)
     runs = metrics[chosen & (metrics[options.x] < options.runs_below)]
-    x = runs[options.x].to_numpy(dtype=float)
-    aside = 0.04 * (place - 1.5)
-    x = x * 10**aside if options.x_axis.scale == "log" else x + aside * np.ptp(metrics[options.x]) / 4
+    x, aside = runs[options.x].to_numpy(dtype=float), 0.01 * (place - 1.5)
+    low, high = metrics[options.x].min(), metrics[options.x].max()
+    x = x * (high / low) ** aside if options.x_axis.scale == "log" else x + (high - low) * aside
     ax.scatter(x, runs["value"], s=3, color=style.look(protocol).color, alpha=0.5, lw=0)
 
 

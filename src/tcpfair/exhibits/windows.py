@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from pydantic import Field
 
 from tcpfair.config import Exhibit, PaperConfig
 from tcpfair.exhibits import style
@@ -83,6 +84,8 @@ class CwndCurves(Options):
     """Options of `cwnd_curves`."""
 
     model: Literal[1, 2]
+    # labels of the configuration -> names of the protocols in keys and legends
+    names: dict[str, str] = Field(default_factory=dict)
 
 
 @drawing(CwndCurves)
