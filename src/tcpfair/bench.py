@@ -72,6 +72,8 @@ def ns2_script(scenario: Scenario) -> str:
     """The scenario as an ns-2 script (Agent/TCP/Linux with a SACK sink); it prints the packets that the link carried."""
     link_delay_s = 1e-4
     lines = [
+        "remove-all-packet-headers",  # ns-2 is several times as fast with only the headers it needs
+        "add-packet-header IP TCP Flags",
         "set ns [new Simulator]",
         "$ns use-scheduler Heap",
         "set left [$ns node]",
