@@ -33,6 +33,7 @@ _CHATTER = re.compile(
     r"|Select jobs|Execute \d+ jobs|\[\w{3} \w{3} +\d+ |Finished jobid|Complete log|Elapsed time|Removing temporary"
     r"|Nothing to be done|Shutting down|\[IPKernelApp\] (WARNING \| Kernel is running over TCP|ERROR \| KeyboardInterrupt)"
     r"|RuleException|CalledProcessError in file|Command '"
+    r"|Exiting because a job|WorkflowError:|At least one job did not complete"
 )
 # what a smoke run shares with the checkout; its results stand in a folder of their own
 _SHARED = ("Snakefile", "config", "data", "envs", "notebooks", "src", "workflow")

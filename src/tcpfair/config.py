@@ -19,6 +19,7 @@ import numpy as np
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from tcpfair import cc
 from tcpfair.errors import InputError
 from tcpfair.paths import PAPERS, SOURCES
 from tcpfair.scenario import Flow, Scenario, make_scenario, one_line
@@ -138,6 +139,9 @@ class PaperConfig(_Strict):
         _check_flow("flow", self.flow)
         for label, protocol in self.protocols.items():
             _check_flow(f"protocols.{label}.flow", protocol.flow)
+            if isinstance(protocol.cc, Value) and protocol.cc.value not in cc.names():
+                known = ", ".join(cc.names())
+                raise ValueError(f"protocols.{label}.cc: unknown protocol {protocol.cc.value!r}; known are {known}")
         for exhibit in self.exhibits:
             for name in exhibit.experiments:
                 if name not in self.experiments:
@@ -158,6 +162,12 @@ class PaperConfig(_Strict):
                 return exhibit
         known = ", ".join(e.id for e in self.exhibits)
         raise InputError(f"exhibit {exhibit_id!r}: not in config/papers/{self.paper}.yaml; known are {known}")
+
+    def check(self, experiment: str) -> None:
+        """Resolve each point of an experiment's grid once; raises InputError for a value that no run can have."""
+        once = self.experiments[experiment].runs.model_copy(update={"value": 1})
+        single = self.experiments[experiment].model_copy(update={"runs": once})
+        self.model_copy(update={"experiments": {experiment: single}}).run_specs(experiment)
 
     def run_specs(self, experiment: str) -> list[RunSpec]:
         """All runs of one experiment in a fixed order: grid points, and replicates within each."""

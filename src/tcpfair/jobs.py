@@ -205,20 +205,20 @@ def report(layout: Layout, stamp: str) -> str:
 
 
 def failed_exhibits(layout: Layout) -> list[str]:
-    """``ogura.fig8: reason`` of every exhibit whose drawing failed."""
-    failed = []
+    """``ogura.fig8, ogura.fig9: reason`` of the exhibits whose drawing failed, one line for each reason."""
+    failed: dict[str, list[str]] = {}
     for path in sorted((layout.results / "exhibits").glob("*/*.json")):
         record = json.loads(path.read_text())
         if record["status"] == "failed":
-            failed.append(f"{record['exhibit']}: {record['error']}")
-    return failed
+            failed.setdefault(record["error"].replace(f"{layout.root}/", ""), []).append(record["exhibit"])
+    return [f"{', '.join(exhibits)}: {reason}" for reason, exhibits in failed.items()]
 
 
 def check(layout: Layout, output: Path) -> str:
     """Fail when an exhibit failed; runs last, when everything that could be built is there."""
     failed = failed_exhibits(layout)
     if failed:
-        raise InputError(f"{len(failed)} exhibits failed: {'; '.join(failed)}")
+        raise InputError(f"failed: {'; '.join(failed)}")
     output.write_text("every exhibit that was asked for is built\n")
     return "every exhibit that was asked for is built"
 

@@ -73,6 +73,9 @@ class Plan:
         names = [paper for paper in self.config.papers if paper in wanted] or self.config.papers
         self.papers = {name: load_paper(self.layout.paper_config(name)) for name in names if not self.is_raw}
         self.only = [find_exhibit(self.papers, exhibit_id) for exhibit_id in self.config.only if not self.is_raw]
+        for paper in self.papers.values():
+            for experiment in paper.experiments:
+                paper.check(experiment)
         self._stamps: dict[tuple[str, ...], str] = {}
 
     @cached_property

@@ -85,12 +85,13 @@ def digest(value: object) -> str:
 def one_line(error: ValidationError, where: str) -> InputError:
     """The first complaint of a pydantic error as one line: where, which field, what would be right."""
     first = error.errors()[0]
-    field = ".".join(str(part) for part in first["loc"]) or "value"
+    field = ".".join(str(part) for part in first["loc"])
+    where = f"{where}: {field}" if field else where  # a rule between fields names them itself
     given = first.get("input")
     shown = f" (got {given!r})" if isinstance(given, (str, int, float, bool)) else ""
     message = first["msg"].removeprefix("Value error, ")
     more = f"; and {error.error_count() - 1} more" if error.error_count() > 1 else ""
-    return InputError(f"{where}: {field}: {message}{shown}{more}")
+    return InputError(f"{where}: {message}{shown}{more}")
 
 
 def make_scenario(values: dict, where: str = "scenario") -> Scenario:
