@@ -99,7 +99,7 @@ def test_every_failed_exhibit_is_named_at_the_end(root, capsys):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({"exhibit": f"ogura.{name}", "status": "failed", "files": [], "error": "torn"}))
     line = complaint(capsys, ["check", "--source", "engine", "--output", str(root / "results/engine/checked.txt")])
-    assert "ogura.fig08: torn; ogura.fig09: torn" in line
+    assert "ogura.fig08, ogura.fig09: torn" in line
 
 
 def test_the_rules_use_commands_and_options_that_exist():

@@ -160,14 +160,6 @@ def test_top_level_mistakes_name_the_field(values, words):
     assert "\n" not in str(error.value)
 
 
-def test_an_unknown_algorithm_is_found_when_the_file_is_read(tmp_path):
-    values = broken(set_in("protocols/Reno/cc", {"value": "renoo", "source": "sec. 1"}))
-    with pytest.raises(
-        InputError, match=r"ogura\.yaml: protocols\.Reno\.cc: unknown protocol 'renoo'; known are alpha"
-    ):
-        load(tmp_path, values)
-
-
 def test_check_finds_a_bad_value_at_any_point_of_the_grid(tmp_path):
     paper = load(tmp_path, broken(set_in("experiments/one/grid/rtt_ms", {"value": [40, -80], "source": "x"})))
     with pytest.raises(InputError, match=r"rtt_ms: must be a number above 0 \(got -80\)"):

@@ -43,7 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     # the workflow around them
     "costs": set(),
     "stamps": CONTRACT,
-    "plan": CONTRACT | {"stamps"},
+    "plan": CONTRACT | {"stamps", "cc"},
     "bundles": CONTRACT | {"plan", "expected"},
     "jobs": SHOWN | {"costs", "stamps", "plan", "bundles", "jit", "engine", "backends", "ledger", "report"},
     "build": CONTRACT | {"stamps", "plan", "jobs"},

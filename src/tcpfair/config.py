@@ -19,7 +19,6 @@ import numpy as np
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from tcpfair import cc
 from tcpfair.errors import InputError
 from tcpfair.paths import PAPERS, SOURCES
 from tcpfair.scenario import Flow, Scenario, make_scenario, one_line
@@ -139,9 +138,6 @@ class PaperConfig(_Strict):
         _check_flow("flow", self.flow)
         for label, protocol in self.protocols.items():
             _check_flow(f"protocols.{label}.flow", protocol.flow)
-            if isinstance(protocol.cc, Value) and protocol.cc.value not in cc.names():
-                known = ", ".join(cc.names())
-                raise ValueError(f"protocols.{label}.cc: unknown protocol {protocol.cc.value!r}; known are {known}")
         for exhibit in self.exhibits:
             for name in exhibit.experiments:
                 if name not in self.experiments:

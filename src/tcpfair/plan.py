@@ -11,7 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tcpfair.config import Config, Exhibit, PaperConfig, check_config, load_paper, load_yaml
+from tcpfair import cc
+from tcpfair.config import Config, Exhibit, PaperConfig, Value, check_config, load_paper, load_yaml
 from tcpfair.errors import InputError
 from tcpfair.paths import Layout
 from tcpfair.scenario import digest
@@ -73,7 +74,8 @@ class Plan:
         names = [paper for paper in self.config.papers if paper in wanted] or self.config.papers
         self.papers = {name: load_paper(self.layout.paper_config(name)) for name in names if not self.is_raw}
         self.only = [find_exhibit(self.papers, exhibit_id) for exhibit_id in self.config.only if not self.is_raw]
-        for paper in self.papers.values():
+        for name, paper in self.papers.items():
+            check_algorithms(paper, self.layout.paper_config(name))
             for experiment in paper.experiments:
                 paper.check(experiment)
         self._stamps: dict[tuple[str, ...], str] = {}
@@ -260,6 +262,14 @@ class Plan:
     def shards(self, paper: str, experiment: str) -> Path:
         """Where the parts of a simulation stand until they are gathered."""
         return self.layout.results / "shards" / paper / experiment
+
+
+def check_algorithms(paper: PaperConfig, path: Path) -> None:
+    """InputError when a protocol of a paper's configuration names an algorithm that is not there."""
+    for label, protocol in paper.protocols.items():
+        if isinstance(protocol.cc, Value) and protocol.cc.value not in cc.names():
+            known = ", ".join(cc.names())
+            raise InputError(f"{path}: protocols.{label}.cc: unknown protocol {protocol.cc.value!r}; known are {known}")
 
 
 def needed(paper: PaperConfig, exhibit: Exhibit) -> list[tuple[str, str]]:

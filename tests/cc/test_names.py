@@ -1,8 +1,26 @@
 """Names of algorithms are known without compiling them."""
 
+from pathlib import Path
+
+import pytest
+
 from tcpfair import cc
 from tcpfair.cc.registry import algorithms
+from tcpfair.config import load_paper
+from tcpfair.errors import InputError
+from tcpfair.paths import Layout, repository_root
+from tcpfair.plan import check_algorithms
 
 
 def test_names_are_those_of_the_registry():
     assert cc.names() == tuple(algorithms())
+
+
+def test_an_unknown_algorithm_is_one_line_that_names_file_and_field():
+    paper = load_paper(Layout(repository_root()).paper_config("ogura"))
+    check_algorithms(paper, Path("ogura.yaml"))
+    paper.protocols["Reno"].cc.value = "renoo"
+    with pytest.raises(
+        InputError, match=r"^ogura\.yaml: protocols\.Reno\.cc: unknown protocol 'renoo'; known are alpha"
+    ):
+        check_algorithms(paper, Path("ogura.yaml"))
