@@ -118,8 +118,8 @@ def test_flow_without_its_report_is_refused(folder):
     [
         ({"dur": 60}, r"flow1\.iperf\.json\.gz: intervals: 14 end at 14 s; meta\.json says 60 s"),
         ({"cc": ["reno", "cubic"]}, r"flow2\.iperf\.json\.gz: end\.sender_tcp_congestion: 'reno', but .* 'cubic'"),
-        ({"rtt": [50]}, r"meta\.json: value: rtt must have a value for each of the 2 flows"),
-        ({"start": [0, 14]}, r"meta\.json: value: start must be before dur"),
+        ({"rtt": [50]}, r"meta\.json: rtt must have a value for each of the 2 flows"),
+        ({"start": [0, 14]}, r"meta\.json: start must be before dur"),
         ({"rate": -1}, r"meta\.json: rate: Input should be greater than 0 \(got -1\)"),
         ({"bottleneck": "netem"}, r"meta\.json: bottleneck: Input should be 'tbf' or 'wire'"),
         ({"t0": 1.0}, r"s1\.tcp\.csv\.gz: t: outside the run"),
