@@ -24,7 +24,7 @@ import pytest
 from tcpfair.cc.registry import algorithm, algorithms, dtypes, param_values
 
 FOLDER = Path(__file__).parents[1] / "vectors"
-ACTIONS = {"ack": "on_ack", "loss": "on_loss", "timeout": "on_timeout", "round": "on_round"}
+ACTIONS = {"ack": "on_ack", "loss": "on_loss", "timeout": "on_timeout", "round": "on_round", "every_ack": "on_every_ack"}
 
 
 class Step(NamedTuple):

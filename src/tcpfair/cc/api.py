@@ -9,6 +9,8 @@ An algorithm is one module in this package with
 * ``on_loss(f, p)``: called once per congestion event; sets ``f.ssthresh``, to which the engine brings the window;
 * optional ``on_timeout(f, p)`` (default: as ``on_loss``; the engine then sets the window to one packet) and
   ``on_round(f, p)``, once per round trip;
+* optional ``on_every_ack(f, p)``: called for every ACK, in recovery too, when ``f.rtt`` and ``f.acked`` are known and before
+  losses are looked at (Linux pkts_acked): for estimates of rate and delay; it leaves the window alone;
 * optional ``RECOVERY`` ("sack", "newreno", "reno": the loss recovery it is meant for) and ``RELIABLE`` (False: lost
   packets are not sent again).
 

@@ -28,13 +28,14 @@ class Algorithm:
     on_loss: Callable
     on_timeout: Callable
     on_round: Callable
+    on_every_ack: Callable | None
     recovery: str
     reliable: bool
 
 
 @jit
 def nothing(f, p):
-    """Default of ``on_round``."""
+    """Default of ``on_round`` and ``on_every_ack``."""
 
 
 def _params(module) -> tuple[Param, ...]:
@@ -63,6 +64,7 @@ def algorithms() -> dict[str, Algorithm]:
             on_loss=on_loss,
             on_timeout=getattr(module, "on_timeout", on_loss),
             on_round=getattr(module, "on_round", nothing),
+            on_every_ack=getattr(module, "on_every_ack", None),
             recovery=getattr(module, "RECOVERY", "sack"),
             reliable=getattr(module, "RELIABLE", True),
         )

@@ -16,11 +16,13 @@ def _chain(rule: str):
     lines = ["def call(number, f, p):"]
     namespace = {}
     for name, algorithm in algorithms().items():
-        namespace[name] = getattr(algorithm, rule)
-        lines += [
-            f"    {'if' if algorithm.number == 0 else 'elif'} number == {algorithm.number}:",
-            f"        {name}(f, p)",
-        ]
+        function = getattr(algorithm, rule)
+        if function is None:
+            continue
+        lines += [f"    {'elif' if namespace else 'if'} number == {algorithm.number}:", f"        {name}(f, p)"]
+        namespace[name] = function
+    if not namespace:
+        lines += ["    pass"]
     exec(compile("\n".join(lines), f"<dispatch of {rule}>", "exec"), namespace)
     return jit(namespace["call"])
 
@@ -29,3 +31,4 @@ call_on_ack = _chain("on_ack")
 call_on_loss = _chain("on_loss")
 call_on_timeout = _chain("on_timeout")
 call_on_round = _chain("on_round")
+call_on_every_ack = _chain("on_every_ack")

@@ -201,6 +201,7 @@ def _endpoints(scenario, service_s: float) -> tuple[np.ndarray, dict[str, int]]:
         e["recovery"] = RECOVERY[flow.recovery or chosen.recovery]
         e["reduction"] = REDUCTION[flow.reduction]
         e["reliable"] = chosen.reliable
+        e["watches_acks"] = chosen.on_every_ack is not None
         e["ack_every"], e["byte_counting"] = flow.ack_every, flow.byte_counting
         for name in ("rtt_s", "delack_s", "rto_min_s", "start_s", "stop_s", "access_jitter_s"):
             e[name] = getattr(flow, name)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tcpfair.engine.dispatch import call_on_ack, call_on_loss, call_on_round, call_on_timeout
+from tcpfair.engine.dispatch import call_on_ack, call_on_every_ack, call_on_loss, call_on_round, call_on_timeout
 from tcpfair.engine.link import enter_bottleneck
 from tcpfair.engine.rng import uniform
 from tcpfair.engine.state import LOSS, NEVER, PRR, RECOVERY_END, RENO, RTO, SACK
@@ -193,6 +193,8 @@ def acknowledge(link, e, f, p, lost, log, flow, now):
     take_rtt_sample(e, f, now)
     e.rto_base_s = now
     e.backoff = 1.0
+    if e.watches_acks == 1:
+        call_on_every_ack(e.algorithm, f, p)
     highest_lost = np.int64(-1)
     if e.losses_unshown > 0:
         highest_lost = show_losses(e, lost)

@@ -42,6 +42,7 @@ ENDPOINT = np.dtype(
         ("recovery", np.int64),
         ("reduction", np.int64),
         ("reliable", np.int64),
+        ("watches_acks", np.int64),  # 1: the algorithm has on_every_ack
         ("ack_every", np.int64),
         ("byte_counting", np.int64),
         ("rtt_s", np.float64),
