@@ -28,6 +28,7 @@ class Flow(_Strict):
     cc: str = Field(description="name of the congestion-control algorithm in the registry")
     params: dict[str, float] = Field(default_factory=dict, description="overrides of the algorithm's parameters")
     rtt_s: Positive = Field(description="two-way propagation delay")
+    direction: Literal["forward", "reverse"] = Field(default="forward", description="which way its data flow")
     start_s: NonNegative = 0.0
     stop_s: Positive = math.inf
     size_pkts: Positive = math.inf
@@ -48,8 +49,46 @@ class Flow(_Strict):
     role: Literal["foreground", "background"] = "foreground"
 
 
+class LogNormal(_Strict):
+    """A part of the transfers whose ln(bytes) is normal."""
+
+    law: Literal["lognormal"]
+    share: Positive
+    mu: float = Field(description="mean of ln(bytes)")
+    sigma: Positive = Field(description="standard deviation of ln(bytes)")
+    cap_bytes: Positive = math.inf
+
+
+class Pareto(_Strict):
+    """A part of the transfers with P(size > x) = (min_bytes / x)^shape."""
+
+    law: Literal["pareto"]
+    share: Positive
+    shape: Positive
+    min_bytes: Positive
+    cap_bytes: Positive = Field(default=math.inf, description="larger ones are cut to this size")
+
+
+class Web(_Strict):
+    """Poisson arrivals of finite flows of one kind; recorded as one aggregate per direction."""
+
+    flow: Flow = Field(
+        description="settings of each flow; start_s and stop_s bound the arrivals, rtt_s is the least RTT"
+    )
+    arrivals_per_s: Positive
+    sizes: tuple[Annotated[LogNormal | Pareto, Field(discriminator="law")], ...] = Field(min_length=1)
+    rtt_extra_mean_s: NonNegative = Field(default=0.0, description="mean of the exponential part of the RTT")
+    rtt_cap_s: Positive = math.inf
+
+    @model_validator(mode="after")
+    def _finite(self) -> Web:
+        if self.rtt_extra_mean_s and not math.isfinite(self.rtt_cap_s):
+            raise ValueError("rtt_cap_s must be given where rtt_extra_mean_s is")
+        return self
+
+
 class Scenario(_Strict):
-    """A dumbbell with one drop-tail bottleneck."""
+    """A dumbbell with one drop-tail bottleneck, or one for each direction that data and ACKs of the other share."""
 
     capacity_bps: Positive
     wire_bytes: Positive = Field(description="bytes that a full data packet takes on the bottleneck link")
@@ -61,6 +100,11 @@ class Scenario(_Strict):
     sample_s: Positive
     flows: tuple[Flow, ...] = Field(min_length=1)
     loss_rate: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    reverse_bps: NonNegative = Field(default=0.0, description="rate of the reverse bottleneck; 0 = ACKs pass freely")
+    reverse_buffer_pkts: NonNegative = 0.0
+    ack_bytes: Positive = Field(default=52, description="bytes that an ACK takes on the reverse bottleneck")
+    web: tuple[Web, ...] = ()
+    synchronised_losses: bool = Field(default=False, description="at an overflow every flow loses a packet")
     jitter_s: NonNegative = Field(default=0.0, description="each packet's extra delay is uniform in [0, jitter_s)")
     record: tuple[Literal["samples", "cwnd", "events", "link"], ...] = ("samples",)
 
@@ -68,6 +112,11 @@ class Scenario(_Strict):
     def _payload_fits(self) -> Scenario:
         if self.payload_bytes > self.wire_bytes:
             raise ValueError("payload_bytes must not exceed wire_bytes")
+        every = [*self.flows, *(web.flow for web in self.web)]
+        if any(flow.direction == "reverse" for flow in every) and not self.reverse_bps:
+            raise ValueError("reverse_bps must be above 0 where flows go in the reverse direction")
+        if self.reverse_bps and self.reverse_buffer_pkts <= 0:
+            raise ValueError("reverse_buffer_pkts must be above 0 where reverse_bps is")
         return self
 
     @property

@@ -45,7 +45,7 @@ def test_packets_are_conserved_and_capacity_holds(flows, buffer_pkts, loss_rate,
     )
     result = run(scenario, seed)
     ends = result.ends
-    in_flight = (ends["tail"] - ends["head"]) + (ends["access_tail"] - ends["access_head"])
+    in_flight = (ends["tail"] - ends["rx_head"]) + (ends["access_tail"] - ends["access_head"])
     assert np.array_equal(ends["sent"], ends["received"] + ends["dropped"] + in_flight)
     per_sample = np.diff(result.forwarded_pkts, prepend=0)
     # what is accepted in an interval is at most what is served plus what the buffer takes

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from tcpfair.cc.registry import algorithm, dtypes, param_values
-from tcpfair.engine.endpoint import acknowledge, emit, packets_out, receive, send, timeout
+from tcpfair.engine.endpoint import acknowledge, emit, hear_ack, hear_receiver, packets_out, receive, send, timeout
+from tcpfair.engine.link import enter_bottleneck_with_ack
 from tcpfair.engine.rng import packets_to_loss, seed_state
 from tcpfair.engine.state import (
+    ACK,
+    ACK_SLOT,
     ARRIVAL,
     DELACK,
+    DIRECTIONS,
     EMISSION,
     ENDPOINT,
     EVENT,
@@ -25,22 +29,41 @@ from tcpfair.engine.state import (
     START,
     TIMEOUT,
 )
+from tcpfair.engine.traffic import (
+    ACTIVE,
+    DELIVERED,
+    RECEIVED,
+    admit,
+    arrivals_of,
+    dismiss,
+    make_pool,
+    next_arrival_s,
+    sample_short_flows,
+)
 from tcpfair.jit import jit, jit_cached, jit_inline
 from tcpfair.units import service_time_s
 
 _UNLIMITED = 1 << 60
 _LOG_SIZE = 4096
+_POOL_SLOTS = 256
 _RECEIVE_WINDOWS = 16  # receive buffer in largest windows: long recoveries without SACK must not hit it
+_REVERSE_STREAM = np.uint64(0x9E3779B97F4A7C15)
+_COMMON_ARRAYS = ("ring", "acks", "lost", "got", "access")
 
 
 @jit_inline
-def next_event_s(e, ring, access):
+def next_event_s(e, ring, acks, access):
     """When something happens to this flow next; what, goes to ``e.next_kind``."""
     t = NEVER
     e.next_kind = IDLE
-    if e.head < e.tail:
-        t = ring[e.ring_first + (e.head & e.ring_mask)].arrival_s
+    if e.rx_head < e.tail:
+        t = ring[e.ring_first + (e.rx_head & e.ring_mask)].arrival_s
         e.next_kind = ARRIVAL
+    if e.acks_head < e.acks_tail:
+        arrival_s = acks[e.acks_first + (e.acks_head & e.acks_mask)].arrival_s
+        if arrival_s < t:
+            t = arrival_s
+            e.next_kind = ACK
     if e.access_head < e.access_tail:
         enter_s = access[e.access_first + (e.access_head & e.access_mask)].enter_s
         if enter_s < t:
@@ -56,106 +79,151 @@ def next_event_s(e, ring, access):
 
 
 @jit_inline
-def handle(link, e, f, p, ring, lost, got, access, log, flow, now):
+def handle(links, e, f, p, ring, acks, lost, got, access, log, flow, now):
     """What is due for this flow at ``now``."""
-    if e.next_kind == ARRIVAL:
-        at_once = receive(e, ring, got)
-        if not at_once:
-            if e.unacked == 1:
-                e.delack_at_s = now + e.delack_s
-            return
-        acknowledge(link, e, f, p, lost, log, flow, now)
-    elif e.next_kind == EMISSION:
-        emit(link, e, ring, lost, access, now)
+    kind = e.next_kind
+    if kind == EMISSION:
+        emit(links, e, ring, lost, access, now)
         return
-    elif e.next_kind == DELACK:
-        acknowledge(link, e, f, p, lost, log, flow, now)
-    elif e.next_kind == TIMEOUT:
-        timeout(link, e, f, p, ring, lost, log, flow, now)
-    send(link, e, f, p, ring, lost, access, log, flow, now)
+    if kind == ARRIVAL and not receive(e, ring, got):
+        if e.unacked == 1:
+            e.delack_at_s = now + e.delack_s
+        return
+    if kind in (ARRIVAL, DELACK):
+        e.delack_at_s = NEVER
+        if e.two_way == 1:
+            enter_bottleneck_with_ack(links, e, acks, now)
+            return
+    if kind == TIMEOUT:
+        timeout(links, e, f, p, ring, lost, log, flow, now)
+    elif kind == START:
+        e.overflows_seen = links[e.direction].overflows
+    else:
+        arrived, losses_shown, newest_sent_s = hear_ack(e, acks) if e.two_way == 1 else hear_receiver(e)
+        acknowledge(links, e, f, p, lost, log, flow, now, arrived, losses_shown, newest_sent_s)
+    send(links, e, f, p, ring, lost, access, log, flow, now)
 
 
 @jit
-def take_samples(k, link, ends, flows, out, link_out, now):
+def take_samples(k, links, ends, flows, out, link_out, now):
     """State at the end of sample interval k."""
-    for i in range(ends.size):
-        out[0, k, i] = ends[i].rcv_nxt if ends[i].reliable == 1 else ends[i].received
+    for i in range(out.shape[2]):
+        out[0, k, i] = ends[i].rx_nxt if ends[i].reliable == 1 else ends[i].received
         out[1, k, i] = ends[i].received
         out[2, k, i] = flows[i].cwnd
         out[3, k, i] = flows[i].ssthresh
         out[4, k, i] = flows[i].srtt
-    link_out[0, k] = link.forwarded
-    link_out[1, k] = link.dropped
-    link_out[2, k] = max(link.free_s - now, 0.0) / link.service_s
+    for d in range(links.size):
+        link = links[d]
+        link_out[d, 0, k] = link.forwarded
+        link_out[d, 1, k] = link.dropped
+        link_out[d, 2, k] = max(link.free_s - now, 0.0) / link.service_s
+        link_out[d, 3, k] = link.acks_forwarded
+        link_out[d, 4, k] = link.acks_dropped
 
 
 @jit_inline
-def play(keys, winners, leaves, i):
-    """Replay the matches of flow i up the winner tree (ties go to the lower flow)."""
-    node = (leaves + i) >> 1
-    while node > 0:
-        left, right = winners[2 * node], winners[2 * node + 1]
-        winners[node] = left if keys[left] <= keys[right] else right
+def play(keys, winners, leaves, i, key):
+    """Flow i's next event is at ``key``: replay its matches up the winner tree (ties go to the lower flow)."""
+    node, winner = leaves + i, i
+    keys[node] = key
+    while node > 1:
+        other = keys[node ^ 1]
+        if other < key or (other == key and (node & 1) == 1):
+            key, winner = other, winners[node ^ 1]
         node >>= 1
+        keys[node] = key
+        winners[node] = winner
 
 
 @jit_inline
-def runner_up_s(keys, winners, leaves, i):
-    """The earliest event of all other flows: the least of the losers against i on its way to the root."""
+def runner_up_s(keys, leaves, i):
+    """The earliest event of all other flows: the least of those that lost to i on its way to the root."""
     t = NEVER
     node = leaves + i
     while node > 1:
-        t = min(t, keys[winners[node ^ 1]])
+        t = min(t, keys[node ^ 1])
         node >>= 1
     return t
 
 
 @jit_cached
 def simulate(
-    link, ends, flows, params, ring, lost, got, access, log, keys, winners, duration_s, sample_s, out, link_out
+    links,
+    ends,
+    flows,
+    params,
+    ring,
+    acks,
+    lost,
+    got,
+    access,
+    log,
+    keys,
+    winners,
+    pool,
+    duration_s,
+    sample_s,
+    out,
+    link_out,
+    web_out,
 ):
     """Run the dumbbell to ``duration_s``; fills samples and counters in place. Returns the number of trains.
 
-    ``keys`` (a power of two, at least the flows) and ``winners`` (twice that) hold the winner tree.
+    ``keys`` (all NEVER) and ``winners`` hold the winner tree: the root at 1, the leaves in the second half. The flows after
+    those of ``out`` are the pool of short ones (:mod:`tcpfair.engine.traffic`). Returns -1 when the pool is too small.
     """
-    n, leaves = ends.size, keys.size
+    n, leaves = ends.size, keys.size // 2
+    long_flows = out.shape[2]
     for i in range(leaves):
         winners[leaves + i] = i
-    for i in range(n):
-        keys[i] = ends[i].start_s
+    for i in range(long_flows):
         ends[i].next_kind = START
-    for i in range(n):
-        play(keys, winners, leaves, i)
+        play(keys, winners, leaves, i, ends[i].start_s)
+    if n > long_flows:  # the leaf after the flows is the next arrival of a short one
+        play(keys, winners, leaves, n, next_arrival_s(pool))
 
     k, samples = 0, out.shape[1]
-    trains = 0
+    trains, events = 0, 0
     while True:
         i = winners[1]
-        now = keys[i]
+        now = keys[1]
         while k < samples and now >= (k + 1) * sample_s:
-            take_samples(k, link, ends, flows, out, link_out, (k + 1) * sample_s)
+            take_samples(k, links, ends, flows, out, link_out, (k + 1) * sample_s)
+            sample_short_flows(k, pool, ends, long_flows, web_out)
             k += 1
         if now >= duration_s:
             break
+        if i == n:
+            i = admit(pool, ends, flows, params)
+            if i < 0:
+                return -1
+            play(keys, winners, leaves, n, next_arrival_s(pool))
         trains += 1
-        limit = min(runner_up_s(keys, winners, leaves, i), duration_s)
+        limit = min(runner_up_s(keys, leaves, i), duration_s)
         if k < samples:
             limit = min(limit, (k + 1) * sample_s)
         e, f, p = ends[i], flows[i], params[i]
         while True:
-            link.events += 1
-            handle(link, e, f, p, ring, lost, got, access, log, i, now)
-            now = next_event_s(e, ring, access)
+            events += 1
+            handle(links, e, f, p, ring, acks, lost, got, access, log, i, now)
+            now = next_event_s(e, ring, acks, access)
             if now >= limit:
                 break
-        keys[i] = now
-        play(keys, winners, leaves, i)
+        if i >= long_flows and e.una >= e.size:
+            dismiss(pool, e, i)
+            now = NEVER
+        play(keys, winners, leaves, i, now)
+    links[0].events = events
     return trains
 
 
 @dataclass(frozen=True)
 class Result:
-    """What one run leaves: cumulative packets per sample and flow, windows, link counters, events, totals per flow."""
+    """What one run leaves: cumulative packets per sample and flow, windows, link counters, events, totals per flow.
+
+    Links: one row, or two (forward, reverse) when there is a reverse bottleneck.
+    """
 
     t_s: np.ndarray  # (samples,) end of each interval
     delivered_pkts: np.ndarray  # (samples, flows) in order, cumulative
@@ -163,40 +231,100 @@ class Result:
     cwnd_pkts: np.ndarray  # (samples, flows)
     ssthresh_pkts: np.ndarray  # (samples, flows)
     srtt_s: np.ndarray  # (samples, flows)
-    forwarded_pkts: np.ndarray  # (samples,) cumulative
-    dropped_pkts: np.ndarray  # (samples,) cumulative, queue overflows
-    queue_pkts: np.ndarray  # (samples,)
+    link_forwarded_pkts: np.ndarray  # (links, samples) cumulative, data
+    link_dropped_pkts: np.ndarray  # (links, samples) cumulative, queue overflows of data
+    link_queue_pkts: np.ndarray  # (links, samples)
+    link_acks: np.ndarray  # (links, samples) cumulative, ACKs carried
+    link_acks_dropped: np.ndarray  # (links, samples) cumulative
+    web_delivered_pkts: np.ndarray  # (2, samples) short flows by direction, cumulative, in order
+    web_received_pkts: np.ndarray  # (2, samples) first arrivals
+    web_active: np.ndarray  # (2, samples) short flows under way
     events: np.ndarray  # records of state.EVENT
-    ends: np.ndarray  # records of state.ENDPOINT at the end
-    link: np.ndarray  # one record of state.LINK at the end
+    ends: np.ndarray  # records of state.ENDPOINT at the end, one per flow
+    links: np.ndarray  # records of state.LINK at the end
+    arrivals: np.ndarray  # records of traffic.ARRIVAL_OF_FLOW
     trains: int
+
+    @property
+    def link(self) -> np.record:
+        """The forward bottleneck at the end."""
+        return self.links[0]
+
+    @property
+    def forwarded_pkts(self) -> np.ndarray:
+        """(samples,) data packets that the forward bottleneck carried, cumulative."""
+        return self.link_forwarded_pkts[0]
+
+    @property
+    def dropped_pkts(self) -> np.ndarray:
+        """(samples,) overflows of the forward bottleneck, cumulative."""
+        return self.link_dropped_pkts[0]
+
+    @property
+    def queue_pkts(self) -> np.ndarray:
+        """(samples,) queue of the forward bottleneck."""
+        return self.link_queue_pkts[0]
+
+    @property
+    def received_total_pkts(self) -> int:
+        """Packets that reached a receiver for the first time: the unit of the benchmark."""
+        short = self.web_received_pkts[:, -1].sum() if self.web_received_pkts.size else 0
+        return int(self.ends["received"].sum() + short)
 
 
 def _power_of_two(at_least: float) -> int:
     return 1 << max(int(np.ceil(np.log2(max(at_least, 8)))), 3)
 
 
-def _endpoints(scenario, service_s: float) -> tuple[np.ndarray, dict[str, int]]:
-    """Endpoint records with their shares of the common arrays, and the sizes of these."""
-    ends = np.zeros(len(scenario.flows), ENDPOINT)
-    used = dict.fromkeys(("ring", "lost", "got", "access"), 0)
-    for e, flow in zip(ends, scenario.flows, strict=True):
+def _links(scenario, seed: int, log_size: int) -> np.ndarray:
+    """One bottleneck, or two when ACKs share one with data of the other direction."""
+    rates = [(scenario.capacity_bps, scenario.buffer_pkts)]
+    if scenario.reverse_bps:
+        rates.append((scenario.reverse_bps, scenario.reverse_buffer_pkts))
+    links = np.zeros(len(rates), LINK)
+    for number, (link, (rate_bps, buffer_pkts)) in enumerate(zip(links, rates, strict=True)):
+        link["service_s"] = service_time_s(scenario.wire_bytes, rate_bps)
+        link["ack_service_s"] = service_time_s(scenario.ack_bytes, rate_bps)
+        link["longest_wait_s"] = (buffer_pkts + 1e-9) * link["service_s"]
+        link["loss_rate"], link["jitter_s"] = scenario.loss_rate, scenario.jitter_s
+        link["random"] = seed_state(np.uint64(seed) ^ (number * _REVERSE_STREAM))
+        link["synchronised"] = scenario.synchronised_losses
+        if scenario.loss_rate > 0:
+            link["to_next_loss"] = packets_to_loss(link)
+    rtts_s = [flow.rtt_s for flow in scenario.flows]
+    links["hold_s"] = max(rtts_s) + sum(
+        (buffer_pkts + 1) * link["service_s"] for link, (_, buffer_pkts) in zip(links, rates, strict=True)
+    )
+    links[0]["log_size"] = log_size
+    return links
+
+
+def _endpoints(scenario, given: list, links: np.ndarray, longest_rtt_s: float = 0.0) -> tuple[np.ndarray, dict]:
+    """Endpoint records of the flows ``given`` and the sizes of their parts of the common arrays.
+
+    ``longest_rtt_s``: room for RTTs above those of ``given``.
+    """
+    ends = np.zeros(len(given), ENDPOINT)
+    sizes = {name: [] for name in _COMMON_ARRAYS}
+    two_way = len(links) == 2
+    waits_s = float(links["longest_wait_s"].sum())
+    for e, flow in zip(ends, given, strict=True):
         chosen = algorithm(flow.cc)
-        path = (flow.rtt_s + scenario.jitter_s) / service_s + scenario.buffer_pkts + 2
+        direction = DIRECTIONS.index(flow.direction)
+        service_s = float(links["service_s"].min())
+        path = (max(flow.rtt_s, longest_rtt_s) + scenario.jitter_s + waits_s) / service_s + 2
         window = 2 * path + flow.iw_pkts + (flow.access_queue_pkts if flow.access_bps else 0)
         window = min(window, flow.rwnd_pkts + flow.iw_pkts)
         window = min(window, flow.size_pkts)
-        sizes = {
-            "ring": _power_of_two(path + 8),
-            "lost": _power_of_two(2 * window + 8),
-            "got": _power_of_two(min(_RECEIVE_WINDOWS * window + 64, flow.size_pkts + 8)),
-            "access": _power_of_two(flow.access_queue_pkts + flow.access_jitter_s / service_s + 8)
-            if flow.access_bps
-            else 8,
-        }
-        for name, size in sizes.items():
-            e[f"{name}_first"], e[f"{name}_mask"] = used[name], size - 1
-            used[name] += size
+        in_flight = min(path, window) if two_way else path
+        sizes["ring"].append(_power_of_two(in_flight + 8))
+        sizes["acks"].append(_power_of_two(in_flight + 8) if two_way else 0)
+        sizes["lost"].append(_power_of_two(2 * window + 8))
+        sizes["got"].append(_power_of_two(min(_RECEIVE_WINDOWS * window + 64, flow.size_pkts + 8)))
+        access = flow.access_queue_pkts + flow.access_jitter_s / service_s if flow.access_bps else 0
+        sizes["access"].append(_power_of_two(access + 8))
+        e["direction"], e["two_way"] = direction, two_way
+        e["path_s"] = flow.rtt_s / 2 if two_way else flow.rtt_s
         e["algorithm"] = chosen.number
         e["recovery"] = RECOVERY[flow.recovery or chosen.recovery]
         e["reduction"] = REDUCTION[flow.reduction]
@@ -207,27 +335,36 @@ def _endpoints(scenario, service_s: float) -> tuple[np.ndarray, dict[str, int]]:
             e[name] = getattr(flow, name)
         e["size"] = min(flow.size_pkts, _UNLIMITED)
         e["rwnd"] = min(flow.rwnd_pkts, float(_UNLIMITED))
-        e["span"] = min(e["rwnd"], sizes["got"] - 1) if chosen.reliable else _UNLIMITED
+        e["span"] = min(e["rwnd"], sizes["got"][-1] - 1) if chosen.reliable else _UNLIMITED
         e["access_service_s"] = service_time_s(scenario.wire_bytes, flow.access_bps)
         e["access_queue"] = int(flow.access_queue_pkts)
         e["backoff"], e["rto_s"] = 1.0, 1.0
         e["delack_at_s"] = NEVER
         e["round_start_s"], e["round_rtt_min"] = -1.0, NEVER
         e["rto_base_s"] = flow.start_s
-    return ends, used
+    return ends, sizes
 
 
-def _flow_states(scenario) -> tuple[np.ndarray, np.ndarray]:
+def _flow_states(given: list) -> tuple[np.ndarray, np.ndarray]:
     """Initial state and parameters of the algorithms."""
     state_dtype, params_dtype = dtypes()
-    flows = np.zeros(len(scenario.flows), state_dtype)
-    params = np.zeros(len(scenario.flows), params_dtype)
-    for i, flow in enumerate(scenario.flows):
+    flows = np.zeros(len(given), state_dtype)
+    params = np.zeros(len(given), params_dtype)
+    for i, flow in enumerate(given):
         flows[i]["cwnd"] = flow.iw_pkts
         flows[i]["ssthresh"] = min(flow.initial_ssthresh_pkts, float(_UNLIMITED))
         for name, value in param_values(flow.cc, flow.params).items():
             params[i][name] = value
     return flows, params
+
+
+def _place(ends: np.ndarray, sizes: dict[str, list[int]]) -> dict[str, int]:
+    """Give each flow its part of the common arrays; returns the sizes of these."""
+    for name in _COMMON_ARRAYS:
+        e_sizes = np.array(sizes[name], np.int64)
+        ends[f"{name}_first"] = np.cumsum(e_sizes) - e_sizes
+        ends[f"{name}_mask"] = np.maximum(e_sizes, 1) - 1
+    return {name: max(sum(sizes[name]), 1) for name in _COMMON_ARRAYS}
 
 
 def run(scenario, seed: int = 1, log_events: bool | None = None) -> Result:
@@ -236,45 +373,68 @@ def run(scenario, seed: int = 1, log_events: bool | None = None) -> Result:
     ``scenario`` has the attributes of :class:`tcpfair.scenario.Scenario`. Events are logged when the scenario records
     them or ``log_events`` says so. Raises InputError for an unknown algorithm or parameter.
     """
-    service_s = service_time_s(scenario.wire_bytes, scenario.capacity_bps)
-    samples = round(scenario.duration_s / scenario.sample_s)
     logging = "events" in scenario.record if log_events is None else log_events
     log_size = _LOG_SIZE if logging else 0
+    arrivals = arrivals_of(scenario, seed)
+    slots = _POOL_SLOTS if len(arrivals) else 0
     while True:
-        link = np.zeros(1, LINK)
-        link["service_s"] = service_s
-        link["longest_wait_s"] = (scenario.buffer_pkts + 1e-9) * service_s
-        link["loss_rate"], link["jitter_s"] = scenario.loss_rate, scenario.jitter_s
-        link["random"] = seed_state(np.uint64(seed))
-        link["log_size"] = log_size
-        if scenario.loss_rate > 0:
-            link["to_next_loss"] = packets_to_loss(link[0])
-        ends, sizes = _endpoints(scenario, service_s)
-        flows, params = _flow_states(scenario)
-        out = np.zeros((5, samples, len(ends)))
-        link_out = np.zeros((3, samples))
-        log = np.zeros(max(log_size, 1), EVENT)
-        leaves = 1 << (len(ends) - 1).bit_length()
-        trains = simulate(
-            link[0],
-            ends,
-            flows,
-            params,
-            np.zeros(sizes["ring"], SLOT),
-            np.zeros(sizes["lost"], PACKET),
-            np.zeros(sizes["got"], np.uint8),
-            np.zeros(sizes["access"], PACKET),
-            log,
-            np.full(leaves, NEVER),
-            np.zeros(2 * leaves, np.int64),
-            float(scenario.duration_s),
-            float(scenario.sample_s),
-            out,
-            link_out,
-        )
-        if link["logged"][0] <= log_size:
-            break
-        log_size = int(link["logged"][0])  # once more with room for all events: the run is deterministic
+        result = _simulate_once(scenario, seed, log_size, arrivals, slots)
+        logged = int(result.links["logged"][0])
+        if result.trains >= 0 and logged <= log_size:
+            return result
+        # once more, with room for all events and short flows: the run is deterministic
+        log_size = max(log_size, logged)
+        if result.trains < 0:
+            slots *= 2
+
+
+def _simulate_once(scenario, seed: int, log_size: int, arrivals: np.ndarray, slots: int) -> Result:
+    samples = round(scenario.duration_s / scenario.sample_s)
+    links = _links(scenario, seed, log_size)
+    long_flows = list(scenario.flows)
+    ends, sizes = _endpoints(scenario, long_flows, links)
+    flows, params = _flow_states(long_flows)
+    short_flows = [web.flow for web in scenario.web]
+    longest_rtt_s = float(arrivals["rtt_s"].max()) if len(arrivals) else 0.0
+    short_ends, short_sizes = _endpoints(scenario, short_flows, links, longest_rtt_s)
+    short_states = _flow_states(short_flows)
+    if slots:  # every slot has room for a flow of any source
+        pooled = np.zeros(slots, ENDPOINT)
+        pooled["source"] = -1
+        ends = np.concatenate([ends, pooled])
+        flows = np.concatenate([flows, np.zeros(slots, flows.dtype)])
+        params = np.concatenate([params, np.zeros(slots, params.dtype)])
+        for name in _COMMON_ARRAYS:
+            sizes[name] += [max(short_sizes[name])] * slots
+            short_ends[f"{name}_mask"] = max(max(short_sizes[name]), 1) - 1
+    whole = _place(ends, sizes)
+    pool = make_pool(arrivals, len(long_flows), slots, short_ends, *short_states)
+    out = np.zeros((5, samples, len(long_flows)))
+    link_out = np.zeros((len(links), 5, samples))
+    web_out = np.zeros((2, 3, samples))
+    log = np.zeros(max(log_size, 1), EVENT)
+    leaves = 1 << (len(ends) - 1 + (slots > 0)).bit_length()
+    trains = simulate(
+        links,
+        ends,
+        flows,
+        params,
+        np.zeros(whole["ring"], SLOT),
+        np.zeros(whole["acks"], ACK_SLOT),
+        np.zeros(whole["lost"], PACKET),
+        np.zeros(whole["got"], np.uint8),
+        np.zeros(whole["access"], PACKET),
+        log,
+        np.full(2 * leaves, NEVER),
+        np.zeros(2 * leaves, np.int64),
+        pool,
+        float(scenario.duration_s),
+        float(scenario.sample_s),
+        out,
+        link_out,
+        web_out,
+    )
+    counts = link_out.astype(np.int64)
     return Result(
         t_s=scenario.sample_s * np.arange(1, samples + 1),
         delivered_pkts=out[0].astype(np.int64),
@@ -282,11 +442,17 @@ def run(scenario, seed: int = 1, log_events: bool | None = None) -> Result:
         cwnd_pkts=out[2],
         ssthresh_pkts=out[3],
         srtt_s=out[4],
-        forwarded_pkts=link_out[0].astype(np.int64),
-        dropped_pkts=link_out[1].astype(np.int64),
-        queue_pkts=link_out[2],
-        events=log[: link["logged"][0]],
-        ends=ends,
-        link=link[0],
+        link_forwarded_pkts=counts[:, 0],
+        link_dropped_pkts=counts[:, 1],
+        link_queue_pkts=link_out[:, 2],
+        link_acks=counts[:, 3],
+        link_acks_dropped=counts[:, 4],
+        web_delivered_pkts=web_out[:, DELIVERED].astype(np.int64),
+        web_received_pkts=web_out[:, RECEIVED].astype(np.int64),
+        web_active=web_out[:, ACTIVE].astype(np.int64),
+        events=log[: links["logged"][0]],
+        ends=ends[: len(long_flows)],
+        links=links,
+        arrivals=arrivals,
         trains=trains,
     )

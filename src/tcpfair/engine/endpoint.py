@@ -9,15 +9,16 @@ import numpy as np
 from tcpfair.engine.dispatch import call_on_ack, call_on_every_ack, call_on_loss, call_on_round, call_on_timeout
 from tcpfair.engine.link import enter_bottleneck
 from tcpfair.engine.rng import uniform
-from tcpfair.engine.state import LOSS, NEVER, PRR, RECOVERY_END, RENO, RTO, SACK
+from tcpfair.engine.state import ASKING, DUPLICATE, LOSS, NEVER, NEW, PRR, RECOVERY_END, RENO, RTO, SACK, STUCK
 from tcpfair.jit import jit, jit_inline
 
 MAX_BACKOFF = 64.0
 
 
 @jit
-def log_event(link, log, flow, kind, f, now, before, after):
+def log_event(links, log, flow, kind, f, now, before, after):
     """Append to the event log; when it is full only the count goes on, and the caller repeats with a larger one."""
+    link = links[0]
     if link.log_size == 0:
         return
     if link.logged < link.log_size:
@@ -38,24 +39,26 @@ def log_event(link, log, flow, kind, f, now, before, after):
 @jit_inline
 def receive(e, ring, got):
     """The packet at the head of the ring arrives. Returns True when it is to be acknowledged at once."""
-    slot = ring[e.ring_first + (e.head & e.ring_mask)]
-    e.head += 1
-    e.received += 1
-    e.unacked += 1
+    slot = ring[e.ring_first + (e.rx_head & e.ring_mask)]
+    e.rx_head += 1
     e.newest_sent_s = slot.sent_s
     e.losses_unshown += slot.losses_shown
     slot.losses_shown = 0
+    if slot.again != NEW:
+        if slot.again == DUPLICATE:
+            return True
+        e.repaired += 1
+    e.received += 1
+    e.unacked += 1
     if e.reliable == 0:
-        e.rcv_nxt = slot.seq + 1
+        e.rx_nxt = slot.seq + 1
         return e.unacked >= e.ack_every
-    if slot.again == 1:
-        e.lost_out -= 1
     holes = e.out_of_order > 0
-    if slot.seq == e.rcv_nxt:
-        e.rcv_nxt += 1
-        while e.out_of_order > 0 and got[e.got_first + (e.rcv_nxt & e.got_mask)] != 0:
-            got[e.got_first + (e.rcv_nxt & e.got_mask)] = 0
-            e.rcv_nxt += 1
+    if slot.seq == e.rx_nxt:
+        e.rx_nxt += 1
+        while e.out_of_order > 0 and got[e.got_first + (e.rx_nxt & e.got_mask)] != 0:
+            got[e.got_first + (e.rx_nxt & e.got_mask)] = 0
+            e.rx_nxt += 1
             e.out_of_order -= 1
     else:
         got[e.got_first + (slot.seq & e.got_mask)] = 1
@@ -64,13 +67,35 @@ def receive(e, ring, got):
     return holes or e.unacked >= e.ack_every
 
 
+@jit_inline
+def hear_receiver(e):
+    """An ACK without a way of its own: what the receiver knows now, the sender knows. Returns its news."""
+    arrived, losses_shown = e.unacked, e.losses_unshown
+    e.head = e.rx_head
+    e.rcv_nxt = e.rx_nxt
+    e.lost_out -= e.repaired
+    e.unacked = e.repaired = e.losses_unshown = 0
+    return arrived, losses_shown, e.newest_sent_s
+
+
+@jit_inline
+def hear_ack(e, acks):
+    """The ACK at the head of its ring reaches the sender. Returns its news."""
+    slot = acks[e.acks_first + (e.acks_head & e.acks_mask)]
+    e.acks_head += 1
+    e.head = slot.head
+    e.rcv_nxt = slot.rcv_nxt
+    e.lost_out -= slot.repaired
+    return np.int64(slot.arrived), np.int64(slot.losses_shown), slot.newest_sent_s
+
+
 # ---------------------------------------------------------------- sender: acknowledgements
 
 
 @jit_inline
-def take_rtt_sample(e, f, now):
+def take_rtt_sample(e, f, now, sent_s):
     """RFC 6298, section 2, gains 1/8 and 1/4."""
-    rtt = now - e.newest_sent_s
+    rtt = now - sent_s
     f.rtt = rtt
     if f.srtt == 0.0:
         f.srtt = rtt
@@ -87,18 +112,17 @@ def take_rtt_sample(e, f, now):
 
 
 @jit
-def show_losses(e, lost):
+def show_losses(e, lost, losses):
     """Losses that this ACK reveals. Returns the highest sequence number among them (-1: none)."""
     highest = np.int64(-1)
-    for _ in range(e.losses_unshown):
+    for _ in range(losses):
         packet = lost[e.lost_first + (e.shown & e.lost_mask)]
         if packet.again == 0:
             e.lost_out += 1
         elif e.recovery != SACK:
-            e.stuck = 1
+            e.holds = STUCK
         highest = max(highest, packet.seq)
         e.shown += 1
-    e.losses_unshown = 0
     return highest
 
 
@@ -115,7 +139,7 @@ def packets_out(e):
 
 
 @jit
-def enter_recovery(link, e, f, p, log, flow, now):
+def enter_recovery(links, e, f, p, log, flow, now):
     """A congestion event: the algorithm sets ssthresh, the reduction brings the window there."""
     before = f.cwnd
     f.now = now
@@ -130,7 +154,7 @@ def enter_recovery(link, e, f, p, log, flow, now):
         e.prr_flight = max(packets_out(e) + (e.shown - e.resend if e.recovery == SACK else 0), 1)
     else:
         f.cwnd = f.ssthresh
-    log_event(link, log, flow, LOSS, f, now, before, f.ssthresh)
+    log_event(links, log, flow, LOSS, f, now, before, f.ssthresh)
 
 
 @jit
@@ -147,27 +171,27 @@ def reduce_proportionally(e, f):
 
 
 @jit
-def reduce_at_once(link, e, f, p, log, flow, now):
+def reduce_at_once(links, e, f, p, log, flow, now):
     """A reduction without a recovery phase."""
     before = f.cwnd
     call_on_loss(e.algorithm, f, p)
     f.cwnd = f.ssthresh
     e.reduced_seq = e.snd_nxt
     e.reductions += 1
-    log_event(link, log, flow, LOSS, f, now, before, f.cwnd)
+    log_event(links, log, flow, LOSS, f, now, before, f.cwnd)
 
 
 @jit
-def leave_recovery(link, e, f, log, flow, now):
+def leave_recovery(links, e, f, log, flow, now):
     before = f.cwnd
     f.cwnd = f.ssthresh
     e.in_recovery = 0
     e.resend_now = 0
-    log_event(link, log, flow, RECOVERY_END, f, now, before, f.cwnd)
+    log_event(links, log, flow, RECOVERY_END, f, now, before, f.cwnd)
 
 
 @jit
-def update_recovery(link, e, f, p, log, flow, now):
+def update_recovery(links, e, f, p, log, flow, now):
     """Where this ACK leaves the sender: in recovery, out of it, or entering it."""
     advanced = e.rcv_nxt > e.una
     e.una = e.rcv_nxt
@@ -175,32 +199,30 @@ def update_recovery(link, e, f, p, log, flow, now):
         e.after_timeout = 0
     if e.in_recovery == 1:
         if e.una >= e.recover_seq or (e.recovery == RENO and advanced):
-            leave_recovery(link, e, f, log, flow, now)
+            leave_recovery(links, e, f, log, flow, now)
         elif e.recovery != SACK and advanced:
             e.resend_now = 1  # partial ACK: the next hole (RFC 6582, section 3.2, step 3)
     if e.in_recovery == 0 and e.after_timeout == 0 and e.lost_out > 0:
-        enter_recovery(link, e, f, p, log, flow, now)
+        enter_recovery(links, e, f, p, log, flow, now)
 
 
 @jit_inline
-def acknowledge(link, e, f, p, lost, log, flow, now):
-    """An ACK for all that has arrived since the last one reaches the sender."""
+def acknowledge(links, e, f, p, lost, log, flow, now, arrived, losses_shown, newest_sent_s):
+    """The sender takes in an ACK for ``arrived`` packets, of which the newest was sent at ``newest_sent_s``."""
     f.now = now
-    f.acked = e.unacked
+    f.acked = arrived
     f.growth = f.acked if e.byte_counting == 1 else 1.0
-    e.unacked = 0
-    e.delack_at_s = NEVER
-    take_rtt_sample(e, f, now)
+    take_rtt_sample(e, f, now, newest_sent_s)
     e.rto_base_s = now
     e.backoff = 1.0
     if e.watches_acks == 1:
         call_on_every_ack(e.algorithm, f, p)
     highest_lost = np.int64(-1)
-    if e.losses_unshown > 0:
-        highest_lost = show_losses(e, lost)
+    if losses_shown > 0:
+        highest_lost = show_losses(e, lost, losses_shown)
     if e.reliable == 1:
         if e.lost_out > 0 or e.in_recovery == 1 or e.after_timeout == 1:
-            update_recovery(link, e, f, p, log, flow, now)
+            update_recovery(links, e, f, p, log, flow, now)
         else:
             e.una = e.rcv_nxt
     else:
@@ -208,13 +230,13 @@ def acknowledge(link, e, f, p, lost, log, flow, now):
         e.resend = e.shown  # nothing is sent again
         # RFC 4341, section 5: one congestion event per window of data
         if highest_lost >= e.reduced_seq:
-            reduce_at_once(link, e, f, p, log, flow, now)
+            reduce_at_once(links, e, f, p, log, flow, now)
     if e.in_recovery == 1:
         if e.reduction == PRR:
             reduce_proportionally(e, f)
     elif f.cwnd <= e.rwnd:
         call_on_ack(e.algorithm, f, p)
-    if e.newest_sent_s >= e.round_start_s:
+    if newest_sent_s >= e.round_start_s:
         if e.in_recovery == 0 and e.round_start_s >= 0.0:
             f.round_rtt_min = e.round_rtt_min
             call_on_round(e.algorithm, f, p)
@@ -226,7 +248,7 @@ def acknowledge(link, e, f, p, lost, log, flow, now):
 
 
 @jit
-def timeout(link, e, f, p, ring, lost, log, flow, now):
+def timeout(links, e, f, p, ring, lost, log, flow, now):
     """RFC 6298, section 5: nothing is in flight any more, all that has not arrived is lost."""
     before = f.cwnd
     f.now = now
@@ -236,8 +258,7 @@ def timeout(link, e, f, p, ring, lost, log, flow, now):
     e.timeouts += 1
     e.backoff = min(2.0 * e.backoff, MAX_BACKOFF)
     e.rto_base_s = now
-    for k in range(3):  # marks for arrivals that will not come
-        ring[e.ring_first + ((e.head + k) & e.ring_mask)].losses_shown = 0
+    clear_marks(e, ring)
     if e.reliable == 1:
         collect_losses(e, lost)
         e.in_recovery = 0
@@ -247,13 +268,31 @@ def timeout(link, e, f, p, ring, lost, log, flow, now):
         e.shown = e.lost_tail
         e.resend = e.shown
         e.reduced_seq = e.snd_nxt
-    log_event(link, log, flow, RTO, f, now, before, f.cwnd)
+    if e.rx_head > e.head:
+        ask_receiver(e, lost)
+    log_event(links, log, flow, RTO, f, now, before, f.cwnd)
+
+
+@jit
+def clear_marks(e, ring):
+    """No arrival will show the last losses."""
+    for k in range(3):
+        ring[e.ring_first + ((e.tail + k) & e.ring_mask)].losses_shown = 0
+
+
+@jit
+def ask_receiver(e, lost):
+    """ACKs were dropped: the first packet that the sender misses goes out, and its ACK tells what has arrived."""
+    if e.reliable == 1 and e.shown > e.resend and lost[e.lost_first + (e.resend & e.lost_mask)].seq == e.una:
+        e.resend_now = 1
+    else:
+        e.holds = ASKING
 
 
 @jit
 def collect_losses(e, lost):
     """Everything that is missing, in order of sequence numbers, waits for retransmission."""
-    e.stuck = 0
+    e.holds = 0
     for i in range(e.shown, e.lost_tail):
         if lost[e.lost_first + (i & e.lost_mask)].again == 0:
             e.lost_out += 1
@@ -275,12 +314,15 @@ def collect_losses(e, lost):
 
 
 @jit_inline
-def send(link, e, f, p, ring, lost, access, log, flow, now):
+def send(links, e, f, p, ring, lost, access, log, flow, now):
     """Send what the window allows: retransmissions first, then new data."""
     allowed = np.int64(min(f.cwnd, e.rwnd)) - packets_out(e)
     one_at_a_time = e.recovery != SACK and e.after_timeout == 0
-    if e.stuck == 1:
-        return  # duplicate ACKs would not restart the timer: let it run out
+    if e.holds != 0:
+        if e.holds == ASKING:
+            e.holds = 0
+            hand_over(links, e, ring, lost, access, e.una, np.int64(DUPLICATE), now)
+        return  # stuck: duplicate ACKs would not restart the timer: let it run out
     while True:
         waiting = e.shown - e.resend
         again = waiting > 0 and (e.resend_now > 0 or (allowed > 0 and not one_at_a_time))
@@ -289,7 +331,7 @@ def send(link, e, f, p, ring, lost, access, log, flow, now):
             if allowed <= 0 or not room or now >= e.stop_s:
                 break
         if e.access_tail - e.access_head >= e.access_queue:
-            local_congestion(link, e, f, p, log, flow, now)
+            local_congestion(links, e, f, p, log, flow, now)
             break
         if again:
             seq = lost[e.lost_first + (e.resend & e.lost_mask)].seq
@@ -302,24 +344,26 @@ def send(link, e, f, p, ring, lost, access, log, flow, now):
         if not (again and one_at_a_time):  # without SACK the packet was counted as in flight all the time
             allowed -= 1
         e.prr_out += 1
-        hand_over(link, e, ring, lost, access, seq, np.int64(again), now)
+        hand_over(links, e, ring, lost, access, seq, np.int64(again), now)
 
 
 @jit_inline
-def hand_over(link, e, ring, lost, access, seq, again, now):
+def hand_over(links, e, ring, lost, access, seq, again, now):
     """Give a packet to the access link, which spaces packets by its own service time and may add jitter."""
     e.sent += 1
     e.rto_base_s = now
     if e.access_service_s == 0.0:
-        enter_bottleneck(link, e, ring, lost, now, seq, now, again)
+        enter_bottleneck(links, e, ring, lost, now, seq, now, again)
         return
     enter_s = max(now, e.access_free_s)
     e.access_free_s = enter_s + e.access_service_s
     if e.access_jitter_s > 0.0:
-        enter_s = max(enter_s + e.access_jitter_s * uniform(link), e.last_enter_s)  # packets stay in order
+        enter_s = max(
+            enter_s + e.access_jitter_s * uniform(links[e.direction]), e.last_enter_s
+        )  # packets stay in order
         e.last_enter_s = enter_s
     if e.access_head == e.access_tail and enter_s <= now:
-        enter_bottleneck(link, e, ring, lost, now, seq, now, again)
+        enter_bottleneck(links, e, ring, lost, now, seq, now, again)
     else:
         packet = access[e.access_first + (e.access_tail & e.access_mask)]
         packet.seq = seq
@@ -330,18 +374,18 @@ def hand_over(link, e, ring, lost, access, seq, again, now):
 
 
 @jit
-def emit(link, e, ring, lost, access, now):
+def emit(links, e, ring, lost, access, now):
     """The first packet on the access link enters the bottleneck."""
     packet = access[e.access_first + (e.access_head & e.access_mask)]
     e.access_head += 1
     e.rto_base_s = now
-    enter_bottleneck(link, e, ring, lost, now, packet.seq, packet.sent_s, packet.again)
+    enter_bottleneck(links, e, ring, lost, now, packet.seq, packet.sent_s, packet.again)
 
 
 @jit
-def local_congestion(link, e, f, p, log, flow, now):
+def local_congestion(links, e, f, p, log, flow, now):
     """The interface queue is full: a reduction without a loss, once per window (Linux tcp_enter_cwr)."""
     if e.in_recovery == 1 or e.after_timeout == 1 or e.una < e.local_congestion_seq:
         return
     e.local_congestion_seq = e.snd_nxt
-    reduce_at_once(link, e, f, p, log, flow, now)
+    reduce_at_once(links, e, f, p, log, flow, now)

@@ -55,6 +55,24 @@ def natural_log(x):
 
 
 @jit
+def natural_exp(x):
+    """e^x to within a few units in the last place, by x = k ln 2 + r and the series of e^r: exact operations only."""
+    k = np.floor(x * 1.4426950408889634 + 0.5)
+    r = (x - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10
+    term, total = 1.0, 1.0
+    for i in range(1, 20):
+        term *= r / i
+        total += term
+    while k > 0.0:
+        total *= 2.0
+        k -= 1.0
+    while k < 0.0:
+        total *= 0.5
+        k += 1.0
+    return total
+
+
+@jit
 def packets_to_loss(link):
     """How many packets pass before the next Bernoulli loss: a geometric variate by inversion."""
     u = 1.0 - uniform(link)

@@ -16,17 +16,43 @@ REDUCTION = {"immediate": IMMEDIATE, "prr": PRR}
 LOSS, RTO, RECOVERY_END = 0, 1, 2
 EVENT_NAMES = ("loss", "rto", "recovery_end")
 
-# what a flow does next
-IDLE, ARRIVAL, EMISSION, DELACK, TIMEOUT, START = 0, 1, 2, 3, 4, 5
+# directions, and the bottleneck that data of a flow of this direction passes
+FORWARD, REVERSE = 0, 1
+DIRECTIONS = ("forward", "reverse")
 
-# A packet between the bottleneck and its ACK, in order of hand-over.
+# what a flow does next
+IDLE, ARRIVAL, EMISSION, DELACK, TIMEOUT, START, ACK = 0, 1, 2, 3, 4, 5, 6
+
+# what a packet is: new data, a retransmission, or a copy of data that has arrived (sent to hear its ACK again)
+NEW, AGAIN, DUPLICATE = 0, 1, 2
+
+# what keeps a sender from sending
+STUCK = 1  # without SACK a retransmission was lost; only a timeout repairs that
+ASKING = 2  # a copy of the first packet not acknowledged goes out, to hear what the receiver has
+
+# A packet between the bottleneck and the receiver, in order of hand-over.
 SLOT = np.dtype(
     [
-        ("arrival_s", np.float64),  # when its ACK reaches the sender
+        # when it arrives; without a reverse bottleneck: when its ACK reaches the sender
+        ("arrival_s", np.float64),
         ("sent_s", np.float64),  # when it was handed to the access link
         ("seq", np.int64),
-        ("again", np.int32),  # 1: a retransmission
+        ("again", np.int32),
         ("losses_shown", np.int32),  # losses that become detectable with this arrival (third one after them)
+    ],
+    align=True,
+)
+
+# An ACK between the reverse bottleneck and the sender: what the receiver had to say when it left.
+ACK_SLOT = np.dtype(
+    [
+        ("arrival_s", np.float64),
+        ("newest_sent_s", np.float64),
+        ("rcv_nxt", np.int64),
+        ("head", np.int64),
+        ("arrived", np.int32),
+        ("repaired", np.int32),
+        ("losses_shown", np.int32),
     ],
     align=True,
 )
@@ -46,6 +72,7 @@ ENDPOINT = np.dtype(
         ("ack_every", np.int64),
         ("byte_counting", np.int64),
         ("rtt_s", np.float64),
+        ("path_s", np.float64),  # from the bottleneck to the receiver; without a reverse bottleneck: and back
         ("delack_s", np.float64),
         ("rto_min_s", np.float64),
         ("start_s", np.float64),
@@ -55,6 +82,9 @@ ENDPOINT = np.dtype(
         ("span", np.int64),  # receive window: snd_nxt may lead una by at most this
         ("access_service_s", np.float64),
         ("access_queue", np.int64),
+        ("direction", np.int64),
+        ("two_way", np.int64),  # 1: ACKs pass the bottleneck of the other direction
+        ("source", np.int64),  # the traffic source that a short flow belongs to
         # places in the shared arrays: first element and (power of two) - 1
         ("ring_first", np.int64),
         ("ring_mask", np.int64),
@@ -64,9 +94,14 @@ ENDPOINT = np.dtype(
         ("got_mask", np.int64),
         ("access_first", np.int64),
         ("access_mask", np.int64),
-        # packets in flight: ring[head:tail]
+        ("acks_first", np.int64),
+        ("acks_mask", np.int64),
+        # packets in flight: ring[head:tail] as far as the sender knows; ring[rx_head:tail] have not arrived
         ("head", np.int64),
         ("tail", np.int64),
+        # ACKs in flight: acks[acks_head:acks_tail]
+        ("acks_head", np.int64),
+        ("acks_tail", np.int64),
         ("last_arrival_s", np.float64),
         # access queue: access[access_head:access_tail]
         ("access_head", np.int64),
@@ -78,20 +113,25 @@ ENDPOINT = np.dtype(
         ("resend", np.int64),
         ("shown", np.int64),
         ("lost_tail", np.int64),
-        ("stuck", np.int64),  # 1: without SACK a retransmission was lost; only a timeout repairs that
-        # sequence space, packets
-        ("snd_nxt", np.int64),
-        ("rcv_nxt", np.int64),
-        ("una", np.int64),
-        ("out_of_order", np.int64),
-        ("lost_out", np.int64),  # detected losses that have not arrived yet
+        ("holds", np.int64),  # why it does not send as the window allows: STUCK, ASKING
         # receiver
+        ("rx_head", np.int64),
+        ("rx_nxt", np.int64),
         ("received", np.int64),
-        ("unacked", np.int64),
-        ("losses_unshown", np.int64),  # losses shown by arrivals that are not acknowledged yet
-        ("newest_sent_s", np.float64),
+        ("out_of_order", np.int64),
+        ("unacked", np.int64),  # arrivals since the last ACK
         ("delack_at_s", np.float64),
-        # sender
+        # what the next ACK will say
+        ("carried", np.int64),  # arrivals whose ACK was dropped
+        ("repaired", np.int64),  # retransmissions that arrived
+        ("losses_unshown", np.int64),  # losses that these arrivals show
+        ("newest_sent_s", np.float64),
+        # sender: sequence space, packets
+        ("snd_nxt", np.int64),
+        ("rcv_nxt", np.int64),  # the last cumulative ACK
+        ("una", np.int64),
+        ("lost_out", np.int64),  # detected losses that have not arrived yet
+        # sender: control
         ("in_recovery", np.int64),
         ("after_timeout", np.int64),
         ("recover_seq", np.int64),
@@ -107,6 +147,7 @@ ENDPOINT = np.dtype(
         ("round_start_s", np.float64),
         ("round_rtt_min", np.float64),
         ("next_kind", np.int64),
+        ("overflows_seen", np.int64),  # synchronised losses: events of the link that took their toll
         # counters
         ("sent", np.int64),
         ("resent", np.int64),
@@ -117,10 +158,11 @@ ENDPOINT = np.dtype(
     align=True,
 )
 
-# The bottleneck.
+# A bottleneck: one for data and, when ACKs and reverse data share one, a second.
 LINK = np.dtype(
     [
-        ("service_s", np.float64),
+        ("service_s", np.float64),  # of a full data packet
+        ("ack_service_s", np.float64),
         ("longest_wait_s", np.float64),
         ("loss_rate", np.float64),
         ("jitter_s", np.float64),
@@ -129,6 +171,14 @@ LINK = np.dtype(
         ("random", np.uint64),
         ("forwarded", np.int64),
         ("dropped", np.int64),
+        ("acks_forwarded", np.int64),
+        ("acks_dropped", np.int64),
+        # synchronised losses: an overflow counts when it falls at least `hold_s` after the last that did
+        ("synchronised", np.int64),
+        ("hold_s", np.float64),
+        ("hold_until_s", np.float64),
+        ("overflows", np.int64),
+        # of the whole run, kept with the first link
         ("events", np.int64),
         ("log_size", np.int64),
         ("logged", np.int64),
