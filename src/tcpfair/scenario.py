@@ -121,8 +121,8 @@ class Scenario(_Strict):
 
     @property
     def digest(self) -> str:
-        """Hash of every field, for manifests."""
-        return digest(self.model_dump(mode="json"))
+        """Hash of every field that is not at its default, for manifests: a new field leaves old hashes alone."""
+        return digest(self.model_dump(mode="json", exclude_defaults=True))
 
 
 def digest(value: object) -> str:

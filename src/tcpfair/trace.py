@@ -47,7 +47,8 @@ SCHEMA: dict[str, tuple[tuple[str, str, bool], ...]] = {
         ("access_bps", "float64", False),
         ("start_s", "float64", False),
         ("stop_s", "float64", False),
-        ("role", "string", False),
+        ("role", "string", False),  # foreground, background; web: the short flows of one direction together
+        ("direction", "string", True),  # missing: forward
     ),
     "samples": (
         ("run_id", "int32", False),

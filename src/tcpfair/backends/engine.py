@@ -9,8 +9,9 @@ import pandas as pd
 
 from tcpfair.config import PaperConfig, RunSpec
 from tcpfair.engine.dumbbell import Result, run
-from tcpfair.engine.state import EVENT_NAMES
+from tcpfair.engine.state import DIRECTIONS, EVENT_NAMES
 from tcpfair.jit import source_hash
+from tcpfair.scenario import Scenario
 from tcpfair.trace import Trace, empty
 
 
@@ -34,7 +35,7 @@ def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec])
 
 
 def _runs(paper: PaperConfig, experiment: str, spec: RunSpec) -> pd.DataFrame:
-    scenario = spec.scenario.model_dump(exclude={"flows", "record"})
+    scenario = spec.scenario.model_dump(exclude={"flows", "web", "record"})
     row = {
         "run_id": spec.run_id,
         "paper": paper.paper,
@@ -49,10 +50,8 @@ def _runs(paper: PaperConfig, experiment: str, spec: RunSpec) -> pd.DataFrame:
 
 
 def _flows(spec: RunSpec) -> pd.DataFrame:
-    return pd.DataFrame(
+    rows = [
         {
-            "run_id": spec.run_id,
-            "flow_id": flow_id,
             "protocol": flow.protocol,
             "cc": flow.cc,
             "rtt_s": flow.rtt_s,
@@ -60,42 +59,81 @@ def _flows(spec: RunSpec) -> pd.DataFrame:
             "start_s": flow.start_s,
             "stop_s": flow.stop_s,
             "role": flow.role,
+            "direction": flow.direction,
         }
-        for flow_id, flow in enumerate(spec.scenario.flows, 1)
-    )
+        for flow in spec.scenario.flows
+    ]
+    for direction in web_directions(spec.scenario):
+        short = [web.flow for web in spec.scenario.web if web.flow.direction == direction]
+        rows.append(
+            {
+                "protocol": short[0].protocol,
+                "cc": short[0].cc,
+                "rtt_s": min(flow.rtt_s for flow in short),
+                "access_bps": short[0].access_bps,
+                "start_s": min(flow.start_s for flow in short),
+                "stop_s": max(flow.stop_s for flow in short),
+                "role": "web",
+                "direction": direction,
+            }
+        )
+    frame = pd.DataFrame(rows)
+    frame.insert(0, "run_id", spec.run_id)
+    frame.insert(1, "flow_id", range(1, len(rows) + 1))
+    return frame
+
+
+def web_directions(scenario: Scenario) -> list[str]:
+    """The directions that have short flows; each is one aggregate in the trace, after the long flows."""
+    return [direction for direction in DIRECTIONS if any(web.flow.direction == direction for web in scenario.web)]
 
 
 def _per_interval(cumulative: np.ndarray) -> np.ndarray:
-    """Differences along the first axis, starting from zero."""
-    return np.diff(cumulative, axis=0, prepend=np.zeros_like(cumulative[:1]))
+    """Differences along the last axis, starting from zero."""
+    return np.diff(cumulative, prepend=np.zeros_like(cumulative[..., :1]))
 
 
 def _samples(spec: RunSpec, result: Result) -> pd.DataFrame:
-    samples, flows = result.delivered_pkts.shape
+    web = [DIRECTIONS.index(direction) for direction in web_directions(spec.scenario)]
+    delivered = np.concatenate([result.delivered_pkts.T, result.web_delivered_pkts[web]])
+    received = np.concatenate([result.received_pkts.T, result.web_received_pkts[web]])
+    flows, samples = delivered.shape
     payload = round(spec.scenario.payload_bytes)
     frame = {
         "run_id": np.full(samples * flows, spec.run_id, np.int32),
         "flow_id": np.repeat(np.arange(1, flows + 1, dtype=np.int32), samples),
         "t_s": np.tile(result.t_s, flows),
-        "delivered_bytes": payload * _per_interval(result.delivered_pkts).T.ravel(),
-        "received_bytes": payload * _per_interval(result.received_pkts).T.ravel(),
+        "delivered_bytes": payload * _per_interval(delivered).ravel(),
+        "received_bytes": payload * _per_interval(received).ravel(),
     }
     if "cwnd" in spec.scenario.record:
+        unknown = np.full((len(web), samples), np.nan)
         for name in ("cwnd_pkts", "ssthresh_pkts", "srtt_s"):
-            frame[name] = getattr(result, name).T.ravel().astype(np.float32)
+            frame[name] = np.concatenate([getattr(result, name).T, unknown]).ravel().astype(np.float32)
     return pd.DataFrame(frame)
 
 
 def _link(spec: RunSpec, result: Result) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "run_id": np.int32(spec.run_id),
-            "t_s": result.t_s,
-            "direction": "forward",
-            "forwarded_bytes": round(spec.scenario.wire_bytes) * _per_interval(result.forwarded_pkts),
-            "dropped_pkts": _per_interval(result.dropped_pkts),
-            "queue_pkts": result.queue_pkts.astype(np.float32),
-        }
+    """Bytes carried, ACKs included where they share the link; drops of data and ACKs."""
+    scenario = spec.scenario
+    carried = round(scenario.wire_bytes) * _per_interval(result.link_forwarded_pkts)
+    carried += round(scenario.ack_bytes) * _per_interval(result.link_acks)
+    dropped = _per_interval(result.link_dropped_pkts + result.link_acks_dropped)
+    return pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "run_id": np.int32(spec.run_id),
+                    "t_s": result.t_s,
+                    "direction": direction,
+                    "forwarded_bytes": carried[number],
+                    "dropped_pkts": dropped[number],
+                    "queue_pkts": result.link_queue_pkts[number].astype(np.float32),
+                }
+            )
+            for number, direction in enumerate(DIRECTIONS[: len(carried)])
+        ],
+        ignore_index=True,
     )
 
 

@@ -45,7 +45,7 @@ from tcpfair.units import service_time_s
 
 _UNLIMITED = 1 << 60
 _LOG_SIZE = 4096
-_POOL_SLOTS = 256
+_POOL_SLOTS = 2048
 _RECEIVE_WINDOWS = 16  # receive buffer in largest windows: long recoveries without SACK must not hit it
 _REVERSE_STREAM = np.uint64(0x9E3779B97F4A7C15)
 _COMMON_ARRAYS = ("ring", "acks", "lost", "got", "access")
@@ -129,8 +129,9 @@ def play(keys, winners, leaves, i, key):
     keys[node] = key
     while node > 1:
         other = keys[node ^ 1]
-        if other < key or (other == key and (node & 1) == 1):
-            key, winner = other, winners[node ^ 1]
+        lost = (other < key) | ((other == key) & (node & 1 == 1))  # without branches: nobody can predict them
+        key = other if lost else key
+        winner = winners[node ^ 1] if lost else winner
         node >>= 1
         keys[node] = key
         winners[node] = winner
@@ -145,6 +146,23 @@ def runner_up_s(keys, leaves, i):
         t = min(t, keys[node ^ 1])
         node >>= 1
     return t
+
+
+@jit
+def grow_tree(keys, winners, leaves):
+    """Twice as many leaves; those that were there keep their keys. Returns the new number."""
+    for i in range(leaves):
+        keys[2 * leaves + i] = keys[leaves + i]
+    for i in range(leaves):
+        keys[3 * leaves + i] = NEVER
+        winners[2 * leaves + i] = i
+        winners[3 * leaves + i] = leaves + i
+    leaves *= 2
+    for node in range(leaves - 1, 0, -1):
+        right_wins = keys[2 * node + 1] < keys[2 * node]
+        keys[node] = keys[2 * node + right_wins]
+        winners[node] = winners[2 * node + right_wins]
+    return leaves
 
 
 @jit_cached
@@ -170,17 +188,21 @@ def simulate(
 ):
     """Run the dumbbell to ``duration_s``; fills samples and counters in place. Returns the number of trains.
 
-    ``keys`` (all NEVER) and ``winners`` hold the winner tree: the root at 1, the leaves in the second half. The flows after
-    those of ``out`` are the pool of short ones (:mod:`tcpfair.engine.traffic`). Returns -1 when the pool is too small.
+    ``keys`` (all NEVER) and ``winners`` hold the winner tree: the root at 1, ``leaves`` leaves from ``leaves`` on. The flows
+    after those of ``out`` are the pool of short ones (:mod:`tcpfair.engine.traffic`), but for the first of them: its leaf
+    stands for the next arrival. Returns -1 when the pool is too small.
     """
-    n, leaves = ends.size, keys.size // 2
-    long_flows = out.shape[2]
-    for i in range(leaves):
-        winners[leaves + i] = i
-    for i in range(long_flows):
+    n = out.shape[2]
+    leaves = 1
+    keys[1] = NEVER
+    for i in range(n):
+        while i >= leaves:
+            leaves = grow_tree(keys, winners, leaves)
         ends[i].next_kind = START
         play(keys, winners, leaves, i, ends[i].start_s)
-    if n > long_flows:  # the leaf after the flows is the next arrival of a short one
+    if ends.size > n:
+        while n >= leaves:
+            leaves = grow_tree(keys, winners, leaves)
         play(keys, winners, leaves, n, next_arrival_s(pool))
 
     k, samples = 0, out.shape[1]
@@ -190,7 +212,7 @@ def simulate(
         now = keys[1]
         while k < samples and now >= (k + 1) * sample_s:
             take_samples(k, links, ends, flows, out, link_out, (k + 1) * sample_s)
-            sample_short_flows(k, pool, ends, long_flows, web_out)
+            sample_short_flows(k, pool, ends[n + 1 : leaves], web_out)
             k += 1
         if now >= duration_s:
             break
@@ -198,6 +220,8 @@ def simulate(
             i = admit(pool, ends, flows, params)
             if i < 0:
                 return -1
+            while i >= leaves:
+                leaves = grow_tree(keys, winners, leaves)
             play(keys, winners, leaves, n, next_arrival_s(pool))
         trains += 1
         limit = min(runner_up_s(keys, leaves, i), duration_s)
@@ -210,7 +234,7 @@ def simulate(
             now = next_event_s(e, ring, acks, access)
             if now >= limit:
                 break
-        if i >= long_flows and e.una >= e.size:
+        if i > n and e.una >= e.size:
             dismiss(pool, e, i)
             now = NEVER
         play(keys, winners, leaves, i, now)
@@ -398,7 +422,7 @@ def _simulate_once(scenario, seed: int, log_size: int, arrivals: np.ndarray, slo
     longest_rtt_s = float(arrivals["rtt_s"].max()) if len(arrivals) else 0.0
     short_ends, short_sizes = _endpoints(scenario, short_flows, links, longest_rtt_s)
     short_states = _flow_states(short_flows)
-    if slots:  # every slot has room for a flow of any source
+    if slots:  # every slot has room for a flow of any source; the first one is never used
         pooled = np.zeros(slots, ENDPOINT)
         pooled["source"] = -1
         ends = np.concatenate([ends, pooled])
@@ -408,12 +432,12 @@ def _simulate_once(scenario, seed: int, log_size: int, arrivals: np.ndarray, slo
             sizes[name] += [max(short_sizes[name])] * slots
             short_ends[f"{name}_mask"] = max(max(short_sizes[name]), 1) - 1
     whole = _place(ends, sizes)
-    pool = make_pool(arrivals, len(long_flows), slots, short_ends, *short_states)
+    pool = make_pool(arrivals, len(long_flows) + 1, max(slots - 1, 0), short_ends, *short_states)
     out = np.zeros((5, samples, len(long_flows)))
     link_out = np.zeros((len(links), 5, samples))
     web_out = np.zeros((2, 3, samples))
     log = np.zeros(max(log_size, 1), EVENT)
-    leaves = 1 << (len(ends) - 1 + (slots > 0)).bit_length()
+    leaves = 1 << (len(ends) - 1).bit_length()
     trains = simulate(
         links,
         ends,

@@ -199,13 +199,13 @@ def dismiss(pool, e, slot):
 
 
 @jit
-def sample_short_flows(k, pool, ends, first_slot, web_out):
+def sample_short_flows(k, pool, slots, web_out):
     """The short flows of each direction together at the end of sample interval k."""
     for d in range(web_out.shape[0]):
         web_out[d, DELIVERED, k] = pool.done[d, 0]
         web_out[d, RECEIVED, k] = pool.done[d, 1]
-    for i in range(first_slot, ends.size):
-        e = ends[i]
+    for i in range(slots.size):
+        e = slots[i]
         if e.source >= 0:
             web_out[e.direction, DELIVERED, k] += e.rx_nxt
             web_out[e.direction, RECEIVED, k] += e.received
