@@ -192,6 +192,11 @@ def simulate(
     after those of ``out`` are the pool of short ones (:mod:`tcpfair.engine.traffic`), but for the first of them: its leaf
     stands for the next arrival. Returns -1 when the pool is too small.
     """
+    for d in range(links.size):
+        link = links[d]
+        link.random = seed_state(link.random)
+        if link.loss_rate > 0.0:
+            link.to_next_loss = packets_to_loss(link)
     n = out.shape[2]
     leaves = 1
     keys[1] = NEVER
@@ -311,10 +316,8 @@ def _links(scenario, seed: int, log_size: int) -> np.ndarray:
         link["ack_service_s"] = service_time_s(scenario.ack_bytes, rate_bps)
         link["longest_wait_s"] = (buffer_pkts + 1e-9) * link["service_s"]
         link["loss_rate"], link["jitter_s"] = scenario.loss_rate, scenario.jitter_s
-        link["random"] = seed_state(np.uint64(seed) ^ (number * _REVERSE_STREAM))
+        link["random"] = np.uint64(seed) ^ (number * _REVERSE_STREAM)
         link["synchronised"] = scenario.synchronised_losses
-        if scenario.loss_rate > 0:
-            link["to_next_loss"] = packets_to_loss(link)
     rtts_s = [flow.rtt_s for flow in scenario.flows]
     links["hold_s"] = max(rtts_s) + sum(
         (buffer_pkts + 1) * link["service_s"] for link, (_, buffer_pkts) in zip(links, rates, strict=True)

@@ -95,6 +95,7 @@ def draw_size_bytes(source, laws):
 @jit_cached
 def draw_arrivals(source, laws, rows):
     """Fill ``rows`` with the arrivals of one source; returns their number, more than ``rows.size`` when they do not fit."""
+    source.random = seed_state(source.random)
     t, n = source.start_s, 0
     while True:
         t += -natural_log(1.0 - uniform(source)) / source.rate_per_s
@@ -127,7 +128,7 @@ def arrivals_of(scenario, seed: int) -> np.ndarray:
         expected = int(1.2 * web.arrivals_per_s * max(stop_s - web.flow.start_s, 0.0)) + 64
         while True:
             source = np.zeros(1, SOURCE)
-            source["random"] = seed_state(np.uint64(seed) ^ (_STREAM * np.uint64(number + 1)))
+            source["random"] = np.uint64(seed) ^ (_STREAM * np.uint64(number + 1))
             source["rate_per_s"], source["payload_bytes"] = web.arrivals_per_s, scenario.payload_bytes
             source["start_s"], source["stop_s"] = web.flow.start_s, stop_s
             source["rtt_s"], source["rtt_extra_s"] = web.flow.rtt_s, web.rtt_extra_mean_s
