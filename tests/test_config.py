@@ -164,3 +164,60 @@ def test_check_finds_a_bad_value_at_any_point_of_the_grid(tmp_path):
     paper = load(tmp_path, broken(set_in("experiments/one/grid/rtt_ms", {"value": [40, -80], "source": "x"})))
     with pytest.raises(InputError, match=r"rtt_ms: must be a number above 0 \(got -80\)"):
         paper.check("one")
+
+
+def with_background() -> dict:
+    """Type X alone both ways, at a rate that the grid varies, with two long-lived flows in each direction."""
+
+    def given(value):
+        return {"value": value, "source": "table 1"}
+
+    values = mini()
+    values["traffic"] = {
+        "Type X": {
+            "protocol": "Reno",
+            "arrivals_per_s": "=arrivals_per_s",
+            "sizes": [{"law": given("pareto"), "share": given(1), "shape": given(1.1), "min_bytes": given(1e5)}],
+            "rtt_ms": given(20),
+            "rtt_extra_mean_ms": given(80),
+            "rtt_cap_ms": given(500),
+            "long_lived": {"protocol": "Reno", "flows": given(2), "start_s": given(10)},
+        }
+    }
+    one = values["experiments"]["one"]
+    one["settings"] = {"reverse_bps": given(1e8)}
+    one["grid"]["traffic"] = given(["none", "Type X"])
+    one["grid"]["arrivals_per_s"] = given([3.0])
+    one["background"] = [{"traffic": "=traffic", "direction": way} for way in ("forward", "reverse")]
+    return values
+
+
+def test_background_traffic_goes_where_the_experiment_says(tmp_path):
+    specs = load(tmp_path, with_background()).run_specs("one")
+    without, loaded = specs[0].scenario, specs[3].scenario
+    assert without.web == () and len(without.flows) == 2
+    assert [web.flow.direction for web in loaded.web] == ["forward", "reverse"]
+    assert all(web.arrivals_per_s == 3 and web.rtt_extra_mean_s == 0.08 and web.rtt_cap_s == 0.5 for web in loaded.web)
+    assert loaded.web[0].sizes[0].min_bytes == 1e5
+    long_lived = loaded.flows[2:]
+    assert [flow.direction for flow in long_lived] == ["forward"] * 2 + ["reverse"] * 2
+    assert all(flow.role == "background" for flow in long_lived)
+    assert all(0.02 <= flow.rtt_s <= 0.5 and flow.start_s <= 10 for flow in long_lived)
+    assert len({flow.rtt_s for flow in long_lived}) == 4
+    assert loaded.reverse_buffer_pkts == loaded.buffer_pkts == without.buffer_pkts
+    assert loaded.flows[:2] != without.flows[:2]  # other seeds
+    assert specs[3].scenario == load(tmp_path, with_background()).run_specs("one")[3].scenario
+
+
+def test_unknown_traffic_is_named_with_the_known_ones(tmp_path):
+    values = with_background()
+    values["experiments"]["one"]["grid"]["traffic"]["value"] = ["Type Y"]
+    with pytest.raises(InputError, match=r"background\[0\]: traffic 'Type Y' is unknown; known are none, Type X"):
+        load(tmp_path, values).run_specs("one")
+
+
+def test_reverse_flows_need_a_reverse_bottleneck(tmp_path):
+    values = with_background()
+    del values["experiments"]["one"]["settings"]
+    with pytest.raises(InputError, match="reverse_bps must be above 0"):
+        load(tmp_path, values).run_specs("one")

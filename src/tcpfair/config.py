@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
@@ -49,12 +50,13 @@ class Value(_Strict):
 Setting = Value | str  # a string is a reference, "=rtt_ms"
 
 # settings that are fields of Scenario or Flow as they are, and those that are turned into one
-_SCENARIO_FIELDS = set(Scenario.model_fields) - {"flows", "record", "buffer_pkts"}
+_SCENARIO_FIELDS = set(Scenario.model_fields) - {"flows", "web", "record", "buffer_pkts", "reverse_buffer_pkts"}
 _FLOW_FIELDS = set(Flow.model_fields) - {"protocol", "rtt_s", "params"}
 _BUFFER_SETTINGS = {"buffer_pkts", "buffer_bytes", "buffer_bdp"}
 _EXTRA_SCENARIO = _BUFFER_SETTINGS | {"bdp_rtt_ms"}
 _EXTRA_FLOW = {"protocol", "rtt_ms", "initial_ssthresh_bdp"}
 PERTURBATIONS = ("rtt_rel", "start_s", "access_rel")
+NO_TRAFFIC = "none"
 
 
 def _check_flow(place: str, flow: dict[str, Any]) -> None:
@@ -72,6 +74,36 @@ class Protocol(_Strict):
     flow: dict[str, Setting] = Field(default_factory=dict, description="settings of its end hosts")
 
 
+class LongLived(_Strict):
+    """Long-lived flows that belong to a kind of background traffic."""
+
+    protocol: str
+    flows: Value = Field(description="how many in each direction")
+    start_s: Value = Field(description="they start at random within this time")
+
+
+class Traffic(_Strict):
+    """A kind of background traffic: Poisson arrivals of short flows, and long-lived flows where there are any.
+
+    Round-trip times are ``rtt_ms`` plus an exponential part of mean ``rtt_extra_mean_ms``, at most ``rtt_cap_ms``.
+    """
+
+    protocol: str
+    arrivals_per_s: Setting
+    sizes: list[dict[str, Value]] = Field(min_length=1, description="law, share and parameters of scenario.Web.sizes")
+    rtt_ms: Setting
+    rtt_extra_mean_ms: Setting
+    rtt_cap_ms: Setting
+    long_lived: LongLived | None = None
+
+
+class Background(_Strict):
+    """Which traffic goes which way; the label ``none`` stands for no traffic."""
+
+    traffic: Setting
+    direction: Literal["forward", "reverse"]
+
+
 class Weights(_Strict):
     """Where the NRU weights come from: the self-pair experiment and the rule that combines its two flows."""
 
@@ -87,6 +119,7 @@ class Experiment(_Strict):
     flow: dict[str, Setting] = Field(default_factory=dict, description="settings shared by all flows")
     grid: dict[str, Value] = Field(default_factory=dict)
     flows: list[dict[str, Setting]] = Field(default_factory=list)
+    background: list[Background] = Field(default_factory=list)
     runs: Value
     perturb: dict[Literal["rtt_rel", "start_s", "access_rel"], Value] = Field(default_factory=dict)
     window_s: Value | None = None
@@ -127,6 +160,7 @@ class PaperConfig(_Strict):
     paper: Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006"]
     cite: str
     protocols: dict[str, Protocol] = Field(default_factory=dict)
+    traffic: dict[str, Traffic] = Field(default_factory=dict, description="kinds of background traffic")
     settings: dict[str, Setting] = Field(default_factory=dict)
     flow: dict[str, Setting] = Field(default_factory=dict)
     analysis: dict[str, Value] = Field(default_factory=dict, description="parameters of models and metrics")
@@ -286,10 +320,63 @@ def _scenario(paper: PaperConfig, experiment: Experiment, point: dict, seed: int
         values["access_bps"] = values.get("access_bps", 0.0) * (1 + jolt.get("access_rel", 0) * rng.uniform(-1, 1))
         flows.append(values)
         nominal_rtts_s.append(nominal_rtt_s)
+    web = []
+    for number, background in enumerate(experiment.background):
+        _add_background(paper, experiment, background, number, point, rng, where, flows, web)
     bdp_rtt_s = settings.pop("bdp_rtt_ms", max(nominal_rtts_s) * MS_PER_S) / MS_PER_S
     bdp = bdp_pkts(settings["capacity_bps"], bdp_rtt_s, settings["wire_bytes"])
     settings["buffer_pkts"] = _buffer(settings, bdp, where)
-    return make_scenario({**settings, "flows": flows, "record": tuple(experiment.record)}, where)
+    if settings.get("reverse_bps"):
+        settings["reverse_buffer_pkts"] = settings["buffer_pkts"]
+    return make_scenario({**settings, "flows": flows, "web": web, "record": tuple(experiment.record)}, where)
+
+
+def _exponential(rng: np.random.Generator) -> float:
+    """An exponential variate of mean 1 with the same bits on every machine, whatever its libm."""
+    return -float(Decimal(1.0 - rng.uniform()).ln())
+
+
+def _add_background(
+    paper: PaperConfig,
+    experiment: Experiment,
+    background: Background,
+    number: int,
+    point: dict,
+    rng: np.random.Generator,
+    where: str,
+    flows: list[dict],
+    web: list[dict],
+) -> None:
+    """Append one kind of traffic in one direction: its source of short flows to ``web``, long-lived ones to ``flows``."""
+    label = _plain(background.traffic, point, f"{where}.background[{number}].traffic")
+    if label == NO_TRAFFIC:
+        return
+    if label not in paper.traffic:
+        known = ", ".join([NO_TRAFFIC, *paper.traffic])
+        raise InputError(f"{where}.background[{number}]: traffic {label!r} is unknown; known are {known}")
+    traffic = paper.traffic[label]
+    at = f"config/papers/{paper.paper}.yaml: traffic.{label}"
+    names = ("rtt_ms", "rtt_extra_mean_ms", "rtt_cap_ms")
+    rtt_s, extra_s, cap_s = (_plain(getattr(traffic, name), point, f"{at}.{name}") / MS_PER_S for name in names)
+    asked = {"protocol": Value(value=traffic.protocol, source=""), "rtt_ms": Value(value=rtt_s * MS_PER_S, source="")}
+    short, _ = _flow(paper, experiment.model_copy(update={"flow": {}}), asked, point, at)
+    web.append(
+        {
+            "flow": short | {"rtt_s": rtt_s, "direction": background.direction},
+            "arrivals_per_s": _plain(traffic.arrivals_per_s, point, f"{at}.arrivals_per_s"),
+            "sizes": [{name: value.value for name, value in law.items()} for law in traffic.sizes],
+            "rtt_extra_mean_s": extra_s,
+            "rtt_cap_s": cap_s,
+        }
+    )
+    if traffic.long_lived:
+        asked["protocol"] = Value(value=traffic.long_lived.protocol, source="")
+        for _ in range(int(traffic.long_lived.flows.value)):
+            values, _ = _flow(paper, experiment.model_copy(update={"flow": {}}), asked, point, at)
+            values |= {"direction": background.direction, "role": "background"}
+            values["rtt_s"] = min(rtt_s + extra_s * _exponential(rng), cap_s)
+            values["start_s"] = traffic.long_lived.start_s.value * rng.uniform()
+            flows.append(values)
 
 
 def _buffer(settings: dict, bdp: float, where: str) -> float:
