@@ -1,23 +1,36 @@
-"""Speed: delivered packets per second of the engine, with ns-2 on the same scenario in the same run where it is installed."""
+"""Speed: delivered packets per second of the engine, with ns-2 on the same scenarios in the same run where it is installed.
+
+The scenarios stand in ``config/bench.yaml``. Packets count once, when a receiver gets them for the first time, in both
+directions and for short flows too.
+"""
 
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
+import multiprocessing
 import sys
-import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tcpfair.backends import ns2
+from tcpfair.config import load_yaml
 from tcpfair.engine.dumbbell import run
+from tcpfair.errors import InputError
 from tcpfair.scenario import Scenario, make_scenario
-from tcpfair.units import bdp_pkts
 
 REPEATS = 3
-NS2_PACKETS = 600_000  # ns-2 runs a shorter stretch of the same scenario: it is some thirty times slower
-_WIRE_BYTES, _PAYLOAD_BYTES = 1500, 1448
+PROCESSES = 2
+
+
+@dataclass(frozen=True)
+class Task:
+    """One scenario of the benchmark and how long ns-2 runs it."""
+
+    name: str
+    scenario: Scenario
+    ns2_duration_s: float
 
 
 @dataclass(frozen=True)
@@ -29,130 +42,100 @@ class Speed:
     packets: int
     seconds: float
     packets_per_s: float
+    processes: int = 1
     ratio_to_ns2: float | None = None
+    ratio_to_one_process: float | None = None
 
 
-def two_newreno(duration_s: float = 300.0) -> Scenario:
-    """Two Reno flows with SACK over 100 Mb/s, 50 ms, a buffer of one BDP."""
-    capacity_bps, rtt_s = 100e6, 0.050
-    flow = {"protocol": "NewReno", "cc": "reno", "rtt_s": rtt_s}
-    return make_scenario(
-        {
-            "capacity_bps": capacity_bps,
-            "wire_bytes": _WIRE_BYTES,
-            "payload_bytes": _PAYLOAD_BYTES,
-            "buffer_pkts": round(bdp_pkts(capacity_bps, rtt_s, _WIRE_BYTES)),
-            "duration_s": duration_s,
-            "sample_s": 1.0,
-            "jitter_s": 360e-6,
-            "flows": [flow, flow | {"start_s": 0.5}],
-        },
-        "bench two_newreno",
+def load_tasks(path: Path) -> list[Task]:
+    """The scenarios of the benchmark. Raises InputError naming file, scenario and field."""
+    tasks = []
+    for name, values in load_yaml(path).items():
+        unknown = set(values) - {"what", "ns2_duration_s", "scenario", "flows", "web"}
+        if unknown:
+            raise InputError(f"{path}: {name}: unknown field {sorted(unknown)[0]!r}")
+        parts = {key: values[key] for key in ("flows", "web") if key in values}
+        scenario = make_scenario({**values["scenario"], **parts}, f"{path}: {name}")
+        tasks.append(Task(name, scenario, float(values["ns2_duration_s"])))
+    return tasks
+
+
+def _timed_run(scenario: Scenario, seed: int) -> tuple[int, float]:
+    """Packets and seconds of one simulation."""
+    started = time.perf_counter()
+    result = run(scenario, seed)
+    return result.received_total_pkts, time.perf_counter() - started
+
+
+def engine_speed(task: Task) -> Speed:
+    """The fastest of a few runs on one core; compiling or loading is not counted."""
+    run(task.scenario.model_copy(update={"duration_s": 1.0}))
+    packets, seconds = max(
+        (_timed_run(task.scenario, seed) for seed in range(REPEATS)), key=lambda pair: pair[0] / pair[1]
+    )
+    return Speed(task.name, "engine", packets, round(seconds, 4), round(packets / seconds))
+
+
+def parallel_speed(task: Task) -> Speed:
+    """As many equal runs at once as there are ``PROCESSES``, against one of these processes by itself."""
+    context = multiprocessing.get_context("spawn")
+    best = {1: (0, 1.0), PROCESSES: (0, 1.0)}
+    with ProcessPoolExecutor(PROCESSES, mp_context=context) as pool:
+        warm = [pool.submit(_timed_run, task.scenario, 0) for _ in range(PROCESSES)]
+        for each in warm:
+            each.result()
+        for _ in range(REPEATS):
+            for at_once in best:
+                started = time.perf_counter()
+                jobs = [pool.submit(_timed_run, task.scenario, 0) for _ in range(at_once)]
+                packets = sum(job.result()[0] for job in jobs)
+                best[at_once] = max(best[at_once], (packets, time.perf_counter() - started), key=lambda p: p[0] / p[1])
+    speeds = {at_once: packets / seconds for at_once, (packets, seconds) in best.items()}
+    packets, seconds = best[PROCESSES]
+    return Speed(
+        task.name,
+        "engine",
+        packets,
+        round(seconds, 4),
+        round(speeds[PROCESSES]),
+        processes=PROCESSES,
+        ratio_to_one_process=round(speeds[PROCESSES] / speeds[1], 2),
     )
 
 
-SCENARIOS = {"two_newreno": two_newreno}
+def ns2_speed(task: Task) -> Speed:
+    """ns-2 on a shorter stretch of the scenario, starting included. Raises InputError when it cannot do that."""
+    scenario = task.scenario.model_copy(update={"duration_s": task.ns2_duration_s})
+    started = time.perf_counter()
+    packets = int(ns2.run(scenario, 1).received_total_pkts)
+    seconds = time.perf_counter() - started
+    return Speed(task.name, "ns2", packets, round(seconds, 4), round(packets / seconds))
 
 
-def _best_engine_speed(name: str) -> Speed:
-    scenario = SCENARIOS[name]()
-    run(scenario.model_copy(update={"duration_s": 1.0}), 1)  # compile or load
-    best = None
-    for seed in range(REPEATS):
-        started = time.perf_counter()
-        result = run(scenario, seed)
-        seconds = time.perf_counter() - started
-        packets = int(result.ends["received"].sum())
-        if best is None or seconds < best[1]:
-            best = (packets, seconds)
-    return Speed(name, "engine", best[0], round(best[1], 4), round(best[0] / best[1]))
-
-
-def ns2_script(scenario: Scenario) -> str:
-    """The scenario as an ns-2 script (Agent/TCP/Linux with a SACK sink); it prints the packets that the link carried."""
-    link_delay_s = 1e-4
-    lines = [
-        "remove-all-packet-headers",  # ns-2 is several times as fast with only the headers it needs
-        "add-packet-header IP TCP Flags",
-        "set ns [new Simulator]",
-        "$ns use-scheduler Heap",
-        "set left [$ns node]",
-        "set right [$ns node]",
-        f"$ns duplex-link $left $right {scenario.capacity_bps:.0f} {link_delay_s} DropTail",
-        f"$ns queue-limit $left $right {int(scenario.buffer_pkts) + 1}",
-        "$ns queue-limit $right $left 100000",
-        'set monitor [$ns monitor-queue $left $right ""]',
-    ]
-    for i, flow in enumerate(scenario.flows):
-        side_s = flow.rtt_s / 2 - link_delay_s - 1e-5
-        lines += [
-            f"set s{i} [$ns node]",
-            f"set d{i} [$ns node]",
-            f"$ns duplex-link $s{i} $left 10Gb {side_s} DropTail",
-            f"$ns duplex-link $right $d{i} 10Gb 0.00001 DropTail",
-            f"$ns queue-limit $s{i} $left 100000",
-            f"$ns queue-limit $right $d{i} 100000",
-            f"set tcp{i} [new Agent/TCP/Linux]",
-            f"$tcp{i} set window_ 100000",
-            f"$tcp{i} set packetSize_ {int(scenario.wire_bytes) - 40}",
-            f"$tcp{i} set overhead_ {scenario.jitter_s}",
-            f"set sink{i} [new Agent/TCPSink/Sack1]",
-            f"$ns attach-agent $s{i} $tcp{i}",
-            f"$ns attach-agent $d{i} $sink{i}",
-            f"$ns connect $tcp{i} $sink{i}",
-            f"set app{i} [new Application/FTP]",
-            f"$app{i} attach-agent $tcp{i}",
-            f'$ns at 0 "$tcp{i} select_ca {flow.cc}"',
-            f'$ns at {flow.start_s} "$app{i} start"',
-        ]
-    lines += [
-        f'$ns at {scenario.duration_s} {{puts "packets [$monitor set pdepartures_]"; exit 0}}',
-        "$ns run",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _ns2_speed(name: str) -> Speed | None:
-    binary = shutil.which("ns") or shutil.which("ns2")
-    if binary is None:
-        return None
-    whole = SCENARIOS[name]()
-    service_s = 8 * whole.wire_bytes / whole.capacity_bps
-    scenario = SCENARIOS[name](NS2_PACKETS * service_s)
-    with tempfile.TemporaryDirectory() as folder:
-        script = Path(folder) / "bench.tcl"
-        script.write_text(ns2_script(scenario))
-        started = time.perf_counter()
-        done = subprocess.run([binary, str(script)], capture_output=True, text=True, cwd=folder, check=False)
-        seconds = time.perf_counter() - started
-    words = done.stdout.split()
-    if done.returncode != 0 or "packets" not in words:
-        print(f"bench: ns-2 failed on {name}: {done.stderr.strip()[:200]}", file=sys.stderr)
-        return None
-    packets = int(float(words[words.index("packets") + 1]))
-    return Speed(name, "ns2", packets, round(seconds, 4), round(packets / seconds))
-
-
-def measure() -> list[Speed]:
-    """Engine and, where installed, ns-2 on every scenario of the benchmark."""
+def measure(tasks: list[Task]) -> list[Speed]:
+    """Engine and, where installed, ns-2 on every scenario; two processes at once on the first."""
     speeds = []
-    for name in SCENARIOS:
-        engine, ns2 = _best_engine_speed(name), _ns2_speed(name)
-        ratio = round(engine.packets_per_s / ns2.packets_per_s, 1) if ns2 else None
-        speeds.append(Speed(**(asdict(engine) | {"ratio_to_ns2": ratio})))
-        if ns2:
-            speeds.append(ns2)
+    for task in tasks:
+        engine = engine_speed(task)
+        try:
+            other = ns2_speed(task)
+        except InputError as error:
+            print(f"bench: {task.name}: {error}", file=sys.stderr)
+            speeds.append(engine)
+            continue
+        ratio = round(engine.packets_per_s / other.packets_per_s, 1)
+        speeds += [Speed(**(asdict(engine) | {"ratio_to_ns2": ratio})), other]
+    speeds.append(parallel_speed(tasks[0]))
     return speeds
 
 
-def main(as_json: bool) -> None:
+def main(path: Path, as_json: bool) -> None:
     """Print the measurements, one object a line or one sentence a line."""
-    speeds = measure()
-    for speed in speeds:
+    for speed in measure(load_tasks(path)):
         if as_json:
             print(json.dumps(asdict(speed)))
-        else:
-            ratio = f", {speed.ratio_to_ns2} times ns-2" if speed.ratio_to_ns2 else ""
-            print(f"{speed.scenario}: {speed.tool} {speed.packets_per_s / 1e6:.2f} million delivered packets/s{ratio}")
-    if not any(speed.tool == "ns2" for speed in speeds):
-        print("ns-2 is not installed (Debian package ns2): no ratio", file=sys.stderr)
+            continue
+        more = f", {speed.ratio_to_ns2} times ns-2" if speed.ratio_to_ns2 else ""
+        if speed.ratio_to_one_process:
+            more = f", {speed.processes} processes at once: {speed.ratio_to_one_process} times one"
+        print(f"{speed.scenario}: {speed.tool} {speed.packets_per_s / 1e6:.2f} million delivered packets/s{more}")

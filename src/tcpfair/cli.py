@@ -160,7 +160,7 @@ def _verify(given: argparse.Namespace) -> int:
 def _bench(given: argparse.Namespace) -> int | None:
     from tcpfair import bench
 
-    return bench.main(as_json=given.json)
+    return bench.main(repository_root() / "config" / "bench.yaml", as_json=given.json)
 
 
 def _clean(given: argparse.Namespace) -> None:
