@@ -9,7 +9,7 @@ from __future__ import annotations
 from tcpfair.cc.api import Param, additive_increase, slow_start
 from tcpfair.cc.libra import PARAMS as LIBRA_PARAMS
 from tcpfair.cc.libra import reference_rtt
-from tcpfair.cc.westwood import on_loss  # eq. 20 is eq. 2
+from tcpfair.cc.westwood_re import on_loss  # eq. 20 is eq. 2
 from tcpfair.jit import jit
 
 __all__ = ["PARAMS", "STATE", "on_ack", "on_loss"]

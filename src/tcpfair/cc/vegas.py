@@ -1,0 +1,83 @@
+"""TCP Vegas: keeps between alpha and beta packets in the queue.
+
+Sources: Brakmo and Peterson, IEEE JSAC 13(8), 1995, section III; Linux 2.6.22 (net/ipv4/tcp_vegas.c), the steps here.
+Its alpha, beta and gamma are 4, 8 and 2 half packets, and it rounds the backlog up to half packets, so that the window
+still grows at a backlog of 1.5 packets. It compares with the window of the round before, which its own last step has
+changed: a steady climb or fall is one packet every *second* RTT, in the paper every RTT. After a loss ssthresh stays at
+half of the window, and slow start takes back whatever Vegas gives below it. Later kernels mended both.
+
+The paper doubles the window every second RTT in slow start and has its own retransmission rules; Linux has Reno's. The
+kernel's 32-bit product of window and RTT overflows at 2**31 packet microseconds; that is not modelled. ns-3's TcpVegas
+compares with the present window.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tcpfair.cc.api import MIN_WINDOW_PKTS, Param, additive_increase, decrease_to, slow_start
+from tcpfair.jit import jit
+
+PARAMS = (
+    Param("alpha", 2.0, "packets", "Linux 2.6.22: 2 << V_PARAM_SHIFT half packets"),
+    Param("beta", 4.0, "packets", "Linux 2.6.22: 4 << V_PARAM_SHIFT half packets"),
+    Param("gamma", 1.0, "packets", "Linux 2.6.22: 1 << V_PARAM_SHIFT half packets"),
+)
+STATE = ("round_acks", "round_pkts", "round_cwnd", "restart")
+
+
+@jit
+def backlog_pkts(window, rtt_min, rtt):
+    """Packets of a window that wait in queues, Diff of the paper, rounded up to half packets as in the kernel."""
+    return math.ceil(2.0 * window * (1.0 - rtt_min / rtt)) / 2.0
+
+
+@jit
+def on_every_ack(f, p):
+    f.round_acks += 1.0
+    f.round_pkts += f.acked
+
+
+@jit
+def on_ack(f, p):
+    slow_start(f)
+
+
+@jit
+def on_round(f, p):
+    acks, sent, before = f.round_acks, f.round_pkts, f.round_cwnd
+    f.round_acks = 0.0
+    f.round_pkts = 0.0
+    f.round_cwnd = f.cwnd
+    if f.restart != 0.0:
+        f.restart = 0.0  # the first round after a recovery is not a whole one
+        return
+    if acks <= 2.0:
+        # perhaps all delayed: Reno's step of one ACK; in slow start on_ack has done it
+        if f.cwnd >= f.ssthresh:
+            additive_increase(f, 1.0)
+        return
+    diff = backlog_pkts(sent, f.rtt_min, f.round_rtt_min)
+    if f.cwnd < f.ssthresh:
+        if diff > p.gamma:
+            f.ssthresh = MIN_WINDOW_PKTS
+            # the actual rate times RTT_min, one for the rounding, one that slow start has added with this ACK
+            f.cwnd = min(f.cwnd, math.floor(sent - diff) + 2.0)
+    else:
+        if diff > p.beta:
+            wanted = before - 1.0
+        elif diff < p.alpha:
+            wanted = before + 1.0
+        else:
+            wanted = before
+        if wanted > f.cwnd:
+            f.cwnd += 1.0
+        elif wanted < f.cwnd:
+            f.cwnd -= 1.0
+    f.cwnd = max(f.cwnd, MIN_WINDOW_PKTS)
+
+
+@jit
+def on_loss(f, p):
+    decrease_to(f, 0.5)
+    f.restart = 1.0

@@ -1,0 +1,83 @@
+"""YeAH-TCP: Scalable TCP while the queue is short, Reno otherwise, and a long queue is drained before it overflows.
+
+Sources: Baiocchi, Castellani and Vacirca, PFLDnet 2007; Linux 2.6.22 (net/ipv4/tcp_yeah.c: cong_avoid, ssthresh), the
+steps and constants here. As there, a Scalable step takes one ACK more than the 100 (or the window) that the constant
+names. The queue is in whole packets, the window a real number, where the kernel's is an integer too. After a loss that
+kernel halves the sending rate whatever ssthresh says, and slow start then makes up the difference; here recovery ends
+at ssthresh. ns-3's TcpYeah follows the same kernel file.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tcpfair.cc.api import MIN_WINDOW_PKTS, Param, additive_increase, slow_start
+from tcpfair.jit import jit
+
+PARAMS = (
+    Param("alpha", 80.0, "packets", "Linux 2.6.22: TCP_YEAH_ALPHA, Q_max of the paper"),
+    Param("gamma", 1.0, "1", "Linux 2.6.22: TCP_YEAH_GAMMA, the queue over what is drained at once"),
+    Param("delta", 0.125, "1", "Linux 2.6.22: TCP_YEAH_DELTA, least cut at a loss, 1 / 2**3"),
+    Param("epsilon", 0.5, "1", "Linux 2.6.22: TCP_YEAH_EPSILON, largest cut without a loss, 1 / 2**1"),
+    Param("phi", 8.0, "1", "Linux 2.6.22: TCP_YEAH_PHY, RTT_min over the queueing delay of slow mode"),
+    Param("rho", 16.0, "RTTs", "Linux 2.6.22: TCP_YEAH_RHO, slow mode that long means greedy competitors"),
+    Param("zeta", 50.0, "RTTs", "Linux 2.6.22: TCP_YEAH_ZETA, fast mode that long means that they have gone"),
+    Param("stcp_acks", 100.0, "ACKs", "Linux 2.6.22: TCP_SCALABLE_AI_CNT"),
+)
+STATE = ("round_acks", "restart", "slow_rounds", "fast_rounds", "cwnd_reno", "queue")
+
+
+@jit
+def on_every_ack(f, p):
+    f.round_acks += 1.0
+
+
+@jit
+def on_ack(f, p):
+    if slow_start(f):
+        return
+    if f.slow_rounds == 0.0:
+        # the kernel's counter has to exceed the number, not to reach it
+        f.cwnd += f.acked / (min(f.cwnd, p.stcp_acks) + 1.0)
+    else:
+        additive_increase(f, 1.0)
+
+
+@jit
+def on_round(f, p):
+    acks = f.round_acks
+    f.round_acks = 0.0
+    if f.restart != 0.0:
+        f.restart = 0.0  # the first round after a recovery is not a whole one
+        return
+    if acks <= 2.0:
+        return  # perhaps all delayed
+    delay_s = f.round_rtt_min - f.rtt_min
+    f.queue = math.floor(f.cwnd * delay_s / f.round_rtt_min)
+    if f.queue > p.alpha or delay_s > f.rtt_min / p.phi:
+        if f.queue > p.alpha and f.cwnd > f.cwnd_reno:
+            # precautionary decongestion, not below what Reno would have had among Reno flows
+            f.cwnd = max(f.cwnd - min(f.queue / p.gamma, p.epsilon * f.cwnd), f.cwnd_reno)
+            f.ssthresh = max(f.cwnd, MIN_WINDOW_PKTS)
+        if f.cwnd_reno <= MIN_WINDOW_PKTS:
+            f.cwnd_reno = max(f.cwnd / 2.0, MIN_WINDOW_PKTS)
+        else:
+            f.cwnd_reno += 1.0
+        f.slow_rounds += 1.0
+    else:
+        f.fast_rounds += 1.0
+        if f.fast_rounds > p.zeta:
+            f.cwnd_reno = MIN_WINDOW_PKTS
+            f.fast_rounds = 0.0
+        f.slow_rounds = 0.0
+
+
+@jit
+def on_loss(f, p):
+    cut = max(f.cwnd / 2.0, MIN_WINDOW_PKTS)
+    if f.slow_rounds < p.rho:
+        cut = max(min(f.queue, cut), p.delta * f.cwnd)
+    f.ssthresh = max(f.cwnd - cut, MIN_WINDOW_PKTS)
+    f.cwnd_reno = max(f.cwnd_reno / 2.0, MIN_WINDOW_PKTS)
+    f.fast_rounds = 0.0
+    f.restart = 1.0
