@@ -1,0 +1,62 @@
+"""HighSpeed TCP: the larger the window, the faster the increase and the smaller the decrease.
+
+Source: RFC 3649, section 5; the table is made at import by the rule of its appendix B. Linux 2.6.22
+(net/ipv4/tcp_highspeed.c) has the same windows but for the last, and decreases rounded down to 1/256. Its reading of
+the table is kept: a row holds up to its window, where in the RFC it holds from there on, so that the increase is one
+packet per RTT larger (two from a window of 39 instead of 118). As there, the row is looked up when the window grows in
+congestion avoidance only: the loss that ends the first slow start halves. The kernel's integer window is not modelled.
+Its stack halves the packets in flight in recovery whatever the threshold, and slow start brings the window up again:
+the engine's part. ns-3's TcpHighSpeed reads the table as the kernel does.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tcpfair.cc.api import additive_increase, decrease_to, slow_start
+from tcpfair.jit import jit
+
+LOW_WINDOW, HIGH_WINDOW, HIGH_DECREASE = 38, 83000, 0.1  # RFC 3649, section 5 (window in packets)
+ROWS = 72
+
+
+def aimd_table() -> tuple[np.ndarray, np.ndarray]:
+    """Windows (packets) and parts cut off at a loss of rows 1 to 72 of RFC 3649, appendix B."""
+    w = np.arange(LOW_WINDOW, 100_000, dtype=float)
+    # section 5: b(w) linear in log w from 0.5 to 0.1
+    b = (HIGH_DECREASE - 0.5) * np.log(w / LOW_WINDOW) / math.log(HIGH_WINDOW / LOW_WINDOW) + 0.5
+    # section 5: a(w) = w^2 p(w) 2 b(w) / (2 - b(w)), p(w) = 0.078 / w^1.2 (1/12.8 in appendix B)
+    a = w**0.8 * 2.0 * b / ((2.0 - b) * 12.8)
+    rows = [0]
+    a_row = 1.0
+    while len(rows) < ROWS:
+        # appendix B: the next row is where a(w) exceeds that of the last row by more than one
+        rows.append(int(np.argmax(a > a_row + 1.0)))
+        a_row = a[rows[-1]]
+    return w[rows], np.floor(256.0 * b[rows]) / 256.0
+
+
+ROW_WINDOW, ROW_DECREASE = aimd_table()
+
+PARAMS = ()
+STATE = ("table_row",)  # from zero: row 1 of the RFC
+
+
+@jit
+def on_ack(f, p):
+    if slow_start(f):
+        return
+    row = int(f.table_row)
+    while row < ROWS - 1 and f.cwnd > ROW_WINDOW[row]:
+        row += 1
+    while row > 0 and f.cwnd <= ROW_WINDOW[row - 1]:
+        row -= 1
+    f.table_row = row
+    additive_increase(f, row + 1.0)
+
+
+@jit
+def on_loss(f, p):
+    decrease_to(f, 1.0 - ROW_DECREASE[int(f.table_row)])

@@ -1,0 +1,128 @@
+"""H-TCP: the increase grows with the time since the last loss, the decrease just empties the queue.
+
+Sources: Leith and Shorten, PFLDnet 2004 (increase, adaptive backoff); draft-leith-tcp-htcp-06 (RTT scaling); the exact
+steps from Linux 2.6.22 (net/ipv4/tcp_htcp.c), where
+
+* time counts from the end of the last recovery;
+* RTTs are whole milliseconds (the clock ticks of HZ = 1000), the increase before and after scaling is a whole number;
+* RTT scaling divides by 100 ms over the least smoothed RTT, in eighths within 0.5 and 10;
+* a packet more takes the ACKs of a window over the increase, rounded up, and one more ACK;
+* RTT_max is learnt from the smoothed RTT, from four RTT_min after a recovery on and by 20 ms at a time, and fades by a
+  twentieth at each loss;
+* the backoff adapts from the second loss on at which the throughput was within 20 % of that at the loss before.
+
+The paper rounds nothing and takes the RTTs as they come. Not modelled: the kernel's integer window, its beta in 1/128
+and its undo of a mistaken reduction. ns-3's TcpHtcp has no RTT scaling and forgets the RTTs at each loss.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tcpfair.cc.api import MIN_WINDOW_PKTS, Param, slow_start
+from tcpfair.jit import jit
+
+PARAMS = (
+    Param("delta_L_s", 1.0, "s", "Leith 2004: Delta_L; Linux 2.6.22: HZ"),
+    Param("beta_min", 0.5, "1 (kept)", "Leith 2004; Linux 2.6.22: BETA_MIN"),
+    Param("beta_max", 102.0 / 128.0, "1 (kept)", "Linux 2.6.22: BETA_MAX; Leith 2004: 0.8"),
+    Param("rtt_scaling", 1.0, "0 or 1", "Linux 2.6.22: use_rtt_scaling"),
+    Param("adaptive_backoff", 1.0, "0 or 1", "Leith 2004 (0: beta_min always)"),
+    Param("bandwidth_switch", 1.0, "0 or 1", "Linux 2.6.22: use_bandwidth_switch; Leith 2004"),
+)
+STATE = (
+    "increase",  # packets per RTT: alpha
+    "beta",  # part of the window kept at the last loss
+    "epoch_start",  # end of the last recovery, s
+    "recovering",  # 1 from a loss to the first ACK that may open the window
+    "srtt_min_ms",
+    "srtt_max_ms",
+    "adapting",  # 1: the backoff may adapt at the next loss
+    "counted",  # packets acknowledged
+    "counted_from",  # since this time, s
+    "B",  # throughput, packets/s
+    "B_max",  # and its maximum in this epoch
+    "B_last",  # and at the loss before
+)
+
+
+@jit
+def on_every_ack(f, p):
+    """Throughput per RTT, outside recovery."""
+    if f.epoch_start == 0.0:
+        f.epoch_start = f.now
+        f.counted_from = f.now
+    if f.recovering != 0.0:
+        f.counted = 0.0
+        f.counted_from = f.now
+        return
+    f.counted += f.acked
+    elapsed_s = f.now - f.counted_from
+    rtt_s = f.srtt_min_ms / 1000.0
+    if f.counted < f.cwnd - max(f.increase, 1.0) or elapsed_s < rtt_s or rtt_s == 0.0:
+        return
+    measured = f.counted / elapsed_s
+    if f.now - f.epoch_start < 4.0 * rtt_s:
+        f.B = measured
+        f.B_max = measured
+    else:
+        f.B = (3.0 * f.B + measured) / 4.0
+        f.B_max = max(f.B_max, f.B)
+    f.counted = 0.0
+    f.counted_from = f.now
+
+
+@jit
+def measure_rtt(f):
+    srtt_ms = math.floor(1000.0 * f.srtt)
+    if srtt_ms < f.srtt_min_ms or f.srtt_min_ms == 0.0:
+        f.srtt_min_ms = srtt_ms
+    if f.now - f.epoch_start >= 4.0 * f.srtt_min_ms / 1000.0:
+        f.srtt_max_ms = max(f.srtt_max_ms, f.srtt_min_ms)
+        if srtt_ms <= f.srtt_max_ms + 20.0:
+            f.srtt_max_ms = max(f.srtt_max_ms, srtt_ms)
+
+
+@jit
+def pkts_per_rtt(f, p):
+    """alpha = 2 (1 - beta) (1 + 10 (t - Delta_L) + ((t - Delta_L) / 2)^2), scaled by the RTT."""
+    factor = 1.0
+    t = f.now - f.epoch_start - p.delta_L_s
+    if t > 0.0:
+        factor += math.floor(10.0 * t + t * t / 4.0)
+    if p.rtt_scaling != 0.0 and f.srtt_min_ms > 0.0:
+        # 100 ms over the RTT
+        eighths = min(max(math.floor(800.0 / f.srtt_min_ms), 4.0), 80.0)
+        factor = max(math.floor(8.0 * factor / eighths), 1.0)
+    # for this beta the mean rate of AIMD(1, 1/2)
+    return 2.0 * (1.0 - max(f.beta, p.beta_min)) * factor
+
+
+@jit
+def on_ack(f, p):
+    if f.recovering != 0.0:
+        f.recovering = 0.0
+        f.epoch_start = f.now
+    if slow_start(f):
+        return
+    measure_rtt(f)
+    f.increase = pkts_per_rtt(f, p)
+    f.cwnd += 1.0 / (math.ceil(math.floor(f.cwnd) / (f.increase * f.acked)) + 1.0)
+
+
+@jit
+def on_loss(f, p):
+    f.recovering = 1.0
+    f.epoch_start = f.now
+    steady = abs(f.B_max - f.B_last) <= 0.2 * f.B_last
+    f.B_last = f.B_max
+    f.beta = p.beta_min
+    if p.bandwidth_switch != 0.0 and not steady:
+        f.adapting = 0.0
+    elif f.adapting == 0.0 or f.srtt_min_ms <= 10.0 or f.srtt_max_ms == 0.0:
+        f.adapting = 1.0
+    elif p.adaptive_backoff != 0.0:
+        f.beta = min(max(f.srtt_min_ms / f.srtt_max_ms, p.beta_min), p.beta_max)
+    if f.srtt_max_ms > f.srtt_min_ms:
+        f.srtt_max_ms = f.srtt_min_ms + 0.95 * (f.srtt_max_ms - f.srtt_min_ms)
+    f.ssthresh = max(f.beta * f.cwnd, MIN_WINDOW_PKTS)

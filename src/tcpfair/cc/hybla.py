@@ -1,0 +1,72 @@
+"""TCP Hybla: a flow with a long RTT grows as fast as Reno would over the RTT of reference, 25 ms.
+
+Sources: Caini and Firrincieli, International Journal of Satellite Communications and Networking 22(5), 2004: with rho
+= RTT / RTT0, at least 1, slow start adds 2^rho - 1 packets per ACK, congestion avoidance rho^2 per window of ACKs. The
+steps are those of Linux 2.6.22 (net/ipv4/tcp_hybla.c): rho is that of the least smoothed RTT, slow start ends at the
+threshold exactly, the window at 65535 packets, and after a timeout slow start is Reno's (here until the threshold is
+reached, there until all is repaired).
+
+``fixed_point = 1`` keeps the kernel's arithmetic, which is felt: rho is a whole number of eighths, and the growth per
+ACK is rounded down to 1/128 packet. A window above 128 rho^2 packets does not grow at all (512 packets at 50 ms), and
+below it grows in steps. 0 is the paper's rule; slow start takes 2^rho by eighths in either case. Not in that kernel,
+nor here: the paper's scaled threshold, its estimate of the bandwidth for it, and its pacing. Without them the first
+slow start of a long path sends enormous bursts (255 packets per ACK at 200 ms). The kernel starts with a window of rho
+packets, here that is the scenario's; its integer window is kept where it divides. ns-3's TcpHybla has RTT0 = 50 ms and
+no fixed point.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tcpfair.cc import reno
+from tcpfair.cc.api import Param
+from tcpfair.jit import jit
+
+PARAMS = (
+    Param("rtt0_s", 0.025, "s", "Caini 2004: RTT0; Linux 2.6.22: rtt0"),
+    Param("fixed_point", 1.0, "0 or 1", "Linux 2.6.22: rho_3ls, rho2_7ls"),
+    Param("clamp", 65535.0, "packets", "Linux 2.6.22: snd_cwnd_clamp"),
+)
+STATE = (
+    "rho",
+    "srtt_min",  # s
+    "reno_start",  # 1: slow start after a timeout
+)
+
+# 2^(i/8) in 1/128
+EIGHTHS = np.array([128.0, 139.0, 152.0, 165.0, 181.0, 197.0, 215.0, 234.0]) / 128.0
+
+
+@jit
+def power_of_two(rho):
+    """2^rho by eighths of rho, at most 2^17 or so."""
+    whole = min(math.floor(rho), 16.0)
+    return float(1 << int(whole)) * EIGHTHS[int(8.0 * (rho - math.floor(rho)))]
+
+
+@jit
+def on_ack(f, p):
+    if f.rho == 0.0 or f.srtt < f.srtt_min:
+        f.srtt_min = f.srtt
+        f.rho = max(f.srtt / p.rtt0_s, 1.0)
+        if p.fixed_point != 0.0:
+            f.rho = math.floor(8.0 * f.rho) / 8.0
+    if f.cwnd < f.ssthresh:
+        step = 1.0 if f.reno_start != 0.0 else power_of_two(f.rho) - 1.0
+        f.cwnd = min(f.cwnd + step * f.growth, f.ssthresh)
+    else:
+        f.reno_start = 0.0
+        step = f.rho * f.rho / f.cwnd
+        if p.fixed_point != 0.0:
+            step = math.floor(128.0 * f.rho * f.rho / math.floor(f.cwnd)) / 128.0
+        f.cwnd += step * f.growth
+    f.cwnd = min(f.cwnd, p.clamp)
+
+
+@jit
+def on_timeout(f, p):
+    reno.on_loss(f, p)
+    f.reno_start = 1.0
