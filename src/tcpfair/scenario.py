@@ -44,7 +44,7 @@ class Flow(_Strict):
     recovery: Literal["sack", "newreno", "reno"] | None = Field(
         default=None, description="loss recovery; none = the one the algorithm is meant for"
     )
-    reduction: Literal["immediate", "prr"] = "immediate"
+    reduction: Literal["immediate", "prr", "rate_halving"] = "immediate"
     rto_min_s: Positive = 0.2
     role: Literal["foreground", "background"] = "foreground"
 

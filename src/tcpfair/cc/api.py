@@ -10,9 +10,10 @@ An algorithm is one module in this package with
 * optional ``on_timeout(f, p)`` (default: as ``on_loss``; the engine then sets the window to one packet) and
   ``on_round(f, p)``, once per round trip;
 * optional ``on_every_ack(f, p)``: called for every ACK, in recovery too, when ``f.rtt`` and ``f.acked`` are known and before
-  losses are looked at (Linux pkts_acked): for estimates of rate and delay; it leaves the window alone;
+  losses are looked at (Linux pkts_acked): for estimates of rate and delay; it leaves cwnd alone;
 * optional ``RECOVERY`` ("sack", "newreno", "reno": the loss recovery it is meant for) and ``RELIABLE`` (False: lost
-  packets are not sent again).
+  packets are not sent again), ``HALVING_FLOOR`` (the part of ssthresh at which Linux's rate halving stops: 0.5, its
+  tcp_reno_min_cwnd, or 1.0).
 
 ``on_ack`` and ``on_loss`` default to Reno's. Rules are compiled by numba; ``f`` and ``p`` are records.
 """

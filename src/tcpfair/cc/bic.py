@@ -20,6 +20,7 @@ PARAMS = (
     Param("B", 4.0, "1", "Linux 2.6.22: BICTCP_B"),
 )
 STATE = ("W_max", "losses")
+HALVING_FLOOR = 1.0
 
 
 @jit

@@ -24,6 +24,7 @@ PARAMS = (
     Param("S_max", 16.0, "packets per 0.1 s", "Linux 2.6.22: max_increment"),
 )
 STATE = ("W_max", "K", "epoch_start", "origin", "W_reno", "losses")
+HALVING_FLOOR = 1.0
 
 
 @jit

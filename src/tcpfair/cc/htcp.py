@@ -44,6 +44,7 @@ STATE = (
     "B_max",  # and its maximum in this epoch
     "B_last",  # and at the loss before
 )
+HALVING_FLOOR = 1.0
 
 
 @jit

@@ -31,6 +31,7 @@ class Algorithm:
     on_every_ack: Callable | None
     recovery: str
     reliable: bool
+    halving_floor: float
 
 
 @jit
@@ -67,6 +68,7 @@ def algorithms() -> dict[str, Algorithm]:
             on_every_ack=getattr(module, "on_every_ack", None),
             recovery=getattr(module, "RECOVERY", "sack"),
             reliable=getattr(module, "RELIABLE", True),
+            halving_floor=getattr(module, "HALVING_FLOOR", 0.5),
         )
     return found
 

@@ -21,6 +21,7 @@ PARAMS = (
     Param("bw_sample_min_s", 0.05, "s", "Linux 2.6.22: TCP_WESTWOOD_RTT_MIN"),
 )
 STATE = ("bw_sample_start_s", "bw_sample_pkts", "bw_first_pps", "bw_pps", "srtt_min_s", "recovering")
+HALVING_FLOOR = 1.0
 
 
 @jit

@@ -346,8 +346,10 @@ def _endpoints(scenario, given: list, links: np.ndarray, longest_rtt_s: float = 
         in_flight = min(path, window) if two_way else path
         sizes["ring"].append(_power_of_two(in_flight + 8))
         sizes["acks"].append(_power_of_two(in_flight + 8) if two_way else 0)
-        sizes["lost"].append(_power_of_two(2 * window + 8))
-        sizes["got"].append(_power_of_two(min(_RECEIVE_WINDOWS * window + 64, flow.size_pkts + 8)))
+        span = min(_RECEIVE_WINDOWS * window + 64, flow.size_pkts + 8)
+        sizes["got"].append(_power_of_two(span))
+        # no packet is missing twice at a time, and all that are lie within the receive window
+        sizes["lost"].append(_power_of_two(min(span, flow.rwnd_pkts) + flow.iw_pkts + 8))
         access = flow.access_queue_pkts + flow.access_jitter_s / service_s if flow.access_bps else 0
         sizes["access"].append(_power_of_two(access + 8))
         e["direction"], e["two_way"] = direction, two_way
@@ -355,6 +357,7 @@ def _endpoints(scenario, given: list, links: np.ndarray, longest_rtt_s: float = 
         e["algorithm"] = chosen.number
         e["recovery"] = RECOVERY[flow.recovery or chosen.recovery]
         e["reduction"] = REDUCTION[flow.reduction]
+        e["halving_floor"] = chosen.halving_floor
         e["reliable"] = chosen.reliable
         e["watches_acks"] = chosen.on_every_ack is not None
         e["ack_every"], e["byte_counting"] = flow.ack_every, flow.byte_counting

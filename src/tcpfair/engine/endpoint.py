@@ -9,7 +9,20 @@ import numpy as np
 from tcpfair.engine.dispatch import call_on_ack, call_on_every_ack, call_on_loss, call_on_round, call_on_timeout
 from tcpfair.engine.link import enter_bottleneck
 from tcpfair.engine.rng import uniform
-from tcpfair.engine.state import ASKING, DUPLICATE, LOSS, NEVER, NEW, PRR, RECOVERY_END, RENO, RTO, SACK, STUCK
+from tcpfair.engine.state import (
+    ASKING,
+    DUPLICATE,
+    LOSS,
+    NEVER,
+    NEW,
+    PRR,
+    RATE_HALVING,
+    RECOVERY_END,
+    RENO,
+    RTO,
+    SACK,
+    STUCK,
+)
 from tcpfair.jit import jit, jit_inline
 
 MAX_BACKOFF = 64.0
@@ -152,6 +165,8 @@ def enter_recovery(links, e, f, p, log, flow, now):
         e.prr_delivered = 0
         e.prr_out = 0
         e.prr_flight = max(packets_out(e) + (e.shown - e.resend if e.recovery == SACK else 0), 1)
+    elif e.reduction == RATE_HALVING:
+        e.halving_acks = 0
     else:
         f.cwnd = f.ssthresh
     log_event(links, log, flow, LOSS, f, now, before, f.ssthresh)
@@ -171,6 +186,15 @@ def reduce_proportionally(e, f):
 
 
 @jit
+def halve_rate(e, f):
+    """A packet less for every second ACK, and no more than one above what is in flight (Linux 2.6.22, tcp_cwnd_down)."""
+    e.halving_acks += 1
+    if e.halving_acks % 2 == 0 and f.cwnd > e.halving_floor * f.ssthresh:
+        f.cwnd -= 1.0
+    f.cwnd = max(min(f.cwnd, packets_out(e) + 1.0), 1.0)
+
+
+@jit
 def reduce_at_once(links, e, f, p, log, flow, now):
     """A reduction without a recovery phase."""
     before = f.cwnd
@@ -184,7 +208,7 @@ def reduce_at_once(links, e, f, p, log, flow, now):
 @jit
 def leave_recovery(links, e, f, log, flow, now):
     before = f.cwnd
-    f.cwnd = f.ssthresh
+    f.cwnd = min(f.cwnd, f.ssthresh) if e.reduction == RATE_HALVING else f.ssthresh
     e.in_recovery = 0
     e.resend_now = 0
     log_event(links, log, flow, RECOVERY_END, f, now, before, f.cwnd)
@@ -234,6 +258,8 @@ def acknowledge(links, e, f, p, lost, log, flow, now, arrived, losses_shown, new
     if e.in_recovery == 1:
         if e.reduction == PRR:
             reduce_proportionally(e, f)
+        elif e.reduction == RATE_HALVING:
+            halve_rate(e, f)
     elif f.cwnd <= e.rwnd:
         call_on_ack(e.algorithm, f, p)
     if newest_sent_s >= e.round_start_s:

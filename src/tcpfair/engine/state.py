@@ -8,9 +8,9 @@ NEVER = 1e300
 
 # recovery and reduction modes
 SACK, NEWRENO, RENO = 0, 1, 2
-IMMEDIATE, PRR = 0, 1
+IMMEDIATE, PRR, RATE_HALVING = 0, 1, 2
 RECOVERY = {"sack": SACK, "newreno": NEWRENO, "reno": RENO}
-REDUCTION = {"immediate": IMMEDIATE, "prr": PRR}
+REDUCTION = {"immediate": IMMEDIATE, "prr": PRR, "rate_halving": RATE_HALVING}
 
 # kinds of logged events
 LOSS, RTO, RECOVERY_END = 0, 1, 2
@@ -138,6 +138,8 @@ ENDPOINT = np.dtype(
         ("local_congestion_seq", np.int64),
         ("resend_now", np.int64),  # retransmissions that may go out whatever the window says
         ("reduced_seq", np.int64),  # first packet sent after the last reduction (flows without retransmission)
+        ("halving_floor", np.float64),  # rate halving stops at this part of ssthresh
+        ("halving_acks", np.int64),
         ("prr_delivered", np.int64),
         ("prr_out", np.int64),
         ("prr_flight", np.int64),
