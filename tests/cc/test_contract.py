@@ -8,7 +8,7 @@ import pytest
 from tcpfair.cc.api import MIN_WINDOW_PKTS
 from tcpfair.cc.registry import algorithms
 from tcpfair.engine.dumbbell import Result, run
-from tcpfair.engine.state import LOSS, RTO
+from tcpfair.engine.state import LOSS, REDUCTION, RTO
 from tests.engine.scenarios import PACKET_BYTES, SLOW_BPS, dumbbell
 
 every_algorithm = pytest.mark.parametrize("cc", algorithms())
@@ -97,3 +97,16 @@ def test_tiny_flow_completes(cc, size_pkts):
     assert_contract(result)
     assert result.delivered_pkts[-1, 0] == size_pkts
     assert result.ends["sent"][0] == size_pkts
+
+
+@every_algorithm
+@pytest.mark.parametrize("reduction", REDUCTION)
+def test_long_path_and_every_kind_of_reduction(cc, reduction):
+    """A window that grows by more than its double in a round trip loses most of it; what is lost has to be remembered."""
+    flow = {"cc": cc, "rtt_s": 0.25, "reduction": reduction}
+    result = run(dumbbell(flow, buffer_pkts=100, duration_s=80, jitter_s=0.002), seed=4, log_events=True)
+    assert_contract(result)
+    ends = result.ends[0]
+    in_flight = (ends["tail"] - ends["rx_head"]) + (ends["access_tail"] - ends["access_head"])
+    assert ends["sent"] == ends["received"] + ends["dropped"] + in_flight
+    assert result.delivered_pkts[-1, 0] - result.delivered_pkts[39, 0] > 1000
