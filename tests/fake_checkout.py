@@ -6,9 +6,8 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from tcpfair.exhibits.pages import short_id
 from tcpfair.expected import NUMBER_IDENTITY
-from tcpfair.paths import PAPERS, Layout
+from tcpfair.paths import PAPERS, Layout, short_id
 
 ROOT = Path(__file__).parents[1]
 KEPT = {"ogura": ["model1"]}  # experiments; the others would only take time to plan

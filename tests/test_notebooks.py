@@ -7,8 +7,7 @@ import nbformat
 import pytest
 
 from tcpfair.config import load_paper
-from tcpfair.exhibits.pages import short_id
-from tcpfair.paths import repository_root
+from tcpfair.paths import repository_root, short_id
 
 ROOT = repository_root()
 PAPERS = ("ogura", "bhatti2008", "bhatti2009")

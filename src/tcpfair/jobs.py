@@ -16,8 +16,7 @@ from tcpfair import costs
 from tcpfair.bundles import belongs
 from tcpfair.config import Config, PaperConfig, load_paper
 from tcpfair.errors import InputError
-from tcpfair.paths import Layout
-from tcpfair.plan import LEDGER_TABLES
+from tcpfair.paths import LEDGER_TABLES, Layout
 from tcpfair.stamps import write_stamp
 
 # the smallest run there is: it serves to compile, nobody sees its result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,20 @@ from tcpfair.errors import InputError
 
 SOURCES = ("bundled", "engine", "ns2", "ns3", "testbed", "raw")
 PAPERS = ("ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006")
+LEDGER_TABLES = (
+    "exhibits",
+    "supplements",
+    "numbers",
+    "claims",
+    "equations",
+    "summary",
+    "ns2",
+    "agreement",
+    "changes",
+    "assumptions",
+    "stated",
+    "run_plan",
+)
 
 
 def repository_root() -> Path:
@@ -84,3 +99,13 @@ class Layout:
 def short_name(experiment: str) -> str:
     """``ogura.exp.loss_sweep`` -> ``loss_sweep`` (folder name below the paper's folder)."""
     return experiment.rsplit(".", 1)[-1]
+
+
+def short_id(exhibit_id: str) -> str:
+    """``ogura.fig8`` -> ``fig08``, ``ogura.table3`` -> ``tab03``; supplements keep their own name.
+
+    Takes any spelling that a user may write: ``fig8``, ``Fig08``, ``ogura.figure8``.
+    """
+    name = exhibit_id.strip().lower().rpartition(".")[2]
+    numbered = re.fullmatch(r"(fig|tab)(?:ure|le)?0*(\d+)", name)
+    return f"{numbered[1]}{int(numbered[2]):02d}" if numbered else name

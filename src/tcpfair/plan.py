@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,24 +13,10 @@ from typing import Any
 from tcpfair import cc
 from tcpfair.config import Config, Exhibit, PaperConfig, Value, check_config, load_paper, load_yaml
 from tcpfair.errors import InputError
-from tcpfair.paths import Layout
+from tcpfair.paths import LEDGER_TABLES, Layout, short_id
 from tcpfair.scenario import digest
 from tcpfair.stamps import code_files, file_hashes, is_fresh, measured_slice, simulated_slice, stamp_path
 
-LEDGER_TABLES = (
-    "exhibits",
-    "supplements",
-    "numbers",
-    "claims",
-    "equations",
-    "summary",
-    "ns2",
-    "agreement",
-    "changes",
-    "assumptions",
-    "stated",
-    "run_plan",
-)
 BUILT_SOURCES = (
     "bundled",
     "engine",
@@ -282,18 +267,13 @@ def needed(paper: PaperConfig, exhibit: Exhibit) -> list[tuple[str, str]]:
     return [(paper.paper, name) for name in dict.fromkeys(names)]
 
 
-def canonical(exhibit_id: str) -> str:
-    """One spelling for an exhibit: ``ogura.fig08``, ``ogura.figure8`` and ``ogura.fig8`` are the same."""
-    return re.sub(r"\.(fig|tab)(?:ure|le)?0*(?=\d)", r".\1", exhibit_id.strip().lower())
-
-
 def find_exhibit(papers: dict[str, PaperConfig], exhibit_id: str) -> tuple[PaperConfig, Exhibit]:
     """The paper and the exhibit of an id as a user writes it; InputError naming the known ids when there is none."""
     name = exhibit_id.split(".", 1)[0].strip().lower()
     if name not in papers:
         raise InputError(f"exhibit {exhibit_id!r}: write PAPER.EXHIBIT with one of the papers {', '.join(papers)}")
     for exhibit in papers[name].exhibits:
-        if canonical(exhibit.id) == canonical(exhibit_id):
+        if short_id(exhibit.id) == short_id(exhibit_id):
             return papers[name], exhibit
     known = ", ".join(exhibit.id for exhibit in papers[name].exhibits)
     raise InputError(f"exhibit {exhibit_id!r}: not among those of {name}; known are {known}")

@@ -25,7 +25,7 @@ from tcpfair.errors import InputError
 from tcpfair.exhibits.published import NO_VALUE, parse_key
 from tcpfair.expected import CHANGES
 from tcpfair.ledger import OUTCOMES, STATUSES, outcomes, read_records
-from tcpfair.paths import Layout
+from tcpfair.paths import LEDGER_TABLES, Layout
 from tcpfair.trace import MANIFEST, read_manifest
 
 SOURCE_TEXT = {
@@ -36,20 +36,6 @@ SOURCE_TEXT = {
     "testbed": "traces measured on a testbed of Linux hosts",
     "raw": "the user's own traces",
 }
-TABLES = (
-    "exhibits",
-    "supplements",
-    "numbers",
-    "claims",
-    "equations",
-    "summary",
-    "ns2",
-    "agreement",
-    "changes",
-    "assumptions",
-    "stated",
-    "run_plan",
-)
 MINUS = "−"
 CHANGES_SHOWN = 200
 _LABELS = {"table": "Table", "fig": "Figure"}
@@ -129,7 +115,7 @@ def write_report(layout: Layout) -> Path:
         "plan": _plan(ledger),
         "pkts_per_s": PLANNED_PKTS_PER_S,
         "equations": ledger["equations"].to_dict("records"),
-        "tables": TABLES,
+        "tables": LEDGER_TABLES,
         "statuses": STATUSES,
         "verdicts": VERDICTS,
         "outcomes": OUTCOMES,
@@ -142,7 +128,7 @@ def write_report(layout: Layout) -> Path:
 def read_ledger(layout: Layout) -> Ledger:
     """Every table of the ledger, all columns as text. Raises InputError when one is missing."""
     ledger = {}
-    for name in TABLES:
+    for name in LEDGER_TABLES:
         path = layout.ledger / f"{name}.csv"
         if not path.is_file():
             raise InputError(f"{path.relative_to(layout.root)}: missing; run `tcpfair ledger --source {layout.source}`")

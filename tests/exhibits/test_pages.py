@@ -13,21 +13,6 @@ def exhibit(exhibit_id, kind="figure"):
     return Exhibit(id=exhibit_id, kind=kind, title="Window & queue", caption="J of U_N+ < 1")
 
 
-@pytest.mark.parametrize(
-    ("given", "short"),
-    [
-        ("ogura.fig8", "fig08"),
-        ("fig08", "fig08"),
-        ("ogura.Figure13", "fig13"),
-        ("bhatti2009.table10", "tab10"),
-        ("tab3", "tab03"),
-        ("bhatti2009.sens_ack", "sens_ack"),
-    ],
-)
-def test_short_id_of_every_spelling(given, short):
-    assert pages.short_id(given) == short
-
-
 def test_headings():
     assert pages.heading(exhibit("ogura.fig8")) == "Figure 8"
     assert pages.heading(exhibit("ogura.table3", "table")) == "Table 3"

@@ -17,7 +17,7 @@ from tcpfair.errors import InputError
 from tcpfair.exhibits import closed_forms, nru, pages, style, sweeps, tables, timelines, topology, windows
 from tcpfair.exhibits.context import Context, Drawn, Table, draw
 from tcpfair.exhibits.numbers import rounded
-from tcpfair.paths import PAPERS, Layout, repository_root
+from tcpfair.paths import PAPERS, Layout, repository_root, short_id
 
 DRAWING_MODULES = (closed_forms, nru, sweeps, tables, timelines, topology, windows)  # their kinds are registered
 SHOWN_WIDTH_PX = 96  # per inch of the figure
@@ -29,7 +29,7 @@ class Paper:
     def __init__(self, context: Context, only: Sequence[str] = ()) -> None:
         self.context = context
         of_this_paper = (name for name in only if "." not in name or name.startswith(f"{context.paper.paper}."))
-        self.only = {pages.short_id(name) for name in of_this_paper}
+        self.only = {short_id(name) for name in of_this_paper}
         self.draws_all = not only
 
     @classmethod
@@ -52,7 +52,7 @@ class Paper:
         Raises InputError when there is no such exhibit.
         """
         exhibit = self._find(name)
-        if not self.draws_all and pages.short_id(exhibit.id) not in self.only:
+        if not self.draws_all and short_id(exhibit.id) not in self.only:
             return
         if exhibit.draw is None:
             _say(_title(exhibit), "Pending: its experiment is not built yet.")
@@ -76,17 +76,17 @@ class Paper:
 
     def _find(self, name: str) -> Exhibit:
         for exhibit in self.context.paper.exhibits:
-            if pages.short_id(exhibit.id) == pages.short_id(name):
+            if short_id(exhibit.id) == short_id(name):
                 return exhibit
-        known = ", ".join(pages.short_id(exhibit.id) for exhibit in self.context.paper.exhibits)
+        known = ", ".join(short_id(exhibit.id) for exhibit in self.context.paper.exhibits)
         raise InputError(f"exhibit {name!r}: not in config/papers/{self.context.paper.paper}.yaml; known are {known}")
 
     def _place(self, kind: str, exhibit: Exhibit, suffix: str) -> Path:
         paper = self.context.paper.paper
-        return self.context.layout.results / kind / paper / f"{pages.short_id(exhibit.id)}{suffix}"
+        return self.context.layout.results / kind / paper / f"{short_id(exhibit.id)}{suffix}"
 
     def _figure_file(self, exhibit: Exhibit, suffix: str) -> Path:
-        return self.context.layout.figures(self.context.paper.paper) / f"{pages.short_id(exhibit.id)}{suffix}"
+        return self.context.layout.figures(self.context.paper.paper) / f"{short_id(exhibit.id)}{suffix}"
 
     def _record(self, exhibit: Exhibit, drawn: Drawn, files: dict[str, bytes]) -> None:
         """Write the exhibit's files, its numbers and, last, the record that it is built."""

@@ -12,6 +12,7 @@ import pandas as pd
 from tcpfair.config import Exhibit
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Table
+from tcpfair.paths import short_id
 
 _CSS = """
 .exhibit { font: 14px/1.35 system-ui, sans-serif; color: #111; background: #fff; overflow-x: auto; }
@@ -26,16 +27,6 @@ _CSS = """
 .exhibit p { margin: .5em 0; max-width: 52em; }
 """
 _NAMES = {"fig": "Figure", "tab": "Table"}
-
-
-def short_id(exhibit_id: str) -> str:
-    """``ogura.fig8`` -> ``fig08``, ``ogura.table3`` -> ``tab03``; supplements keep their own name.
-
-    Takes any spelling that a user may write: ``fig8``, ``Fig08``, ``ogura.figure8``.
-    """
-    name = exhibit_id.strip().lower().rpartition(".")[2]
-    numbered = re.fullmatch(r"(fig|tab)(?:ure|le)?0*(\d+)", name)
-    return f"{numbered[1]}{int(numbered[2]):02d}" if numbered else name
 
 
 def heading(exhibit: Exhibit) -> str:
