@@ -1,4 +1,4 @@
-"""Packet-by-packet reference simulator of flows that share one drop-tail bottleneck.
+"""Packet-by-packet reference simulator of flows that share a drop-tail bottleneck, or one in each direction.
 
 It trades speed for clarity: a heap of events, packets that are objects, a queue that holds them, a receiver
 with its set of out-of-order sequence numbers and a sender with a SACK scoreboard and a retransmission queue.
@@ -8,6 +8,11 @@ between the bottleneck and the receiver, and an acknowledgement reaches the send
 Nothing overtakes: the packets of a flow arrive in the order of their transmission. A packet that three later
 ones have passed is therefore certainly lost, and since the retransmission timer runs out only when no
 acknowledgement can come any more, no sequence number ever arrives twice.
+
+The two-way dumbbell has a second bottleneck for the other direction. A flow's data cross the one of its own
+direction and half of the propagation delay, its ACKs the other one and the other half. A full queue drops
+ACKs like data; the next ACK then covers what the dropped one said. The sender knows nothing but what ACKs
+tell. When all ACKs of a window are gone, the timer may repeat a packet that had arrived: a duplicate.
 
 Times are in seconds from the start of the simulation, windows and queues in packets.
 """
@@ -26,6 +31,7 @@ BITS_PER_BYTE = 8
 DUPLICATE_THRESHOLD = 3  # later arrivals that prove a loss (RFC 6675, DupThresh)
 INITIAL_RTO_S = 1.0  # before the first RTT sample (RFC 6298, 2.1)
 MAX_BACKOFF = 64
+REVERSE_SEED = 0x9E3779B97F4A7C15  # XORed to the seed: random numbers of the reverse bottleneck
 BUFFER_TOLERANCE = 1e-9  # of a service time: forgives rounding in the waiting time
 
 
@@ -77,6 +83,44 @@ class Aimd:
         state.ssthresh_pkts = max(self.decrease_factor * state.cwnd_pkts, self.min_ssthresh_pkts)
 
 
+@dataclass
+class Cubic:
+    """CUBIC with its defaults of 2005 (Rhee and Xu; eqs. 1-4 of kozu2014); one object per flow.
+
+    `beta` is the part that a loss cuts off. Growth is counted per acknowledged packet.
+    """
+
+    scale: float = 0.4  # C, packets per s^3
+    beta: float = 0.2
+    max_window_pkts: float = 0.0  # W_max
+    epoch_start_s: float | None = None
+    origin_pkts: float = 0.0  # the plateau
+    plateau_after_s: float = 0.0  # K
+    friendly_pkts: float = 0.0  # window of the Reno-like flow (eq. 3)
+
+    def on_ack(self, state: WindowState, acked: int, acks: int, now: float) -> None:
+        growth = acked if state.byte_counting else acks
+        if state.cwnd_pkts < state.ssthresh_pkts:
+            state.cwnd_pkts += growth
+            return
+        if self.epoch_start_s is None:
+            self.epoch_start_s = now
+            self.friendly_pkts = state.cwnd_pkts
+            self.origin_pkts = max(self.max_window_pkts, state.cwnd_pkts)
+            self.plateau_after_s = math.cbrt((self.origin_pkts - state.cwnd_pkts) / self.scale)
+        ahead_s = now - self.epoch_start_s + state.rtt_min_s - self.plateau_after_s
+        cubic_pkts = self.origin_pkts + self.scale * ahead_s**3
+        self.friendly_pkts += 3 * self.beta / (2 - self.beta) * growth / state.cwnd_pkts
+        missing_pkts = max(cubic_pkts - state.cwnd_pkts, 0.01, self.friendly_pkts - state.cwnd_pkts)
+        state.cwnd_pkts += acked * min(1.0, missing_pkts / state.cwnd_pkts)
+
+    def on_loss(self, state: WindowState) -> None:
+        self.epoch_start_s = None
+        converges_fast = state.cwnd_pkts < self.max_window_pkts  # eq. 4
+        self.max_window_pkts = state.cwnd_pkts * ((2 - self.beta) / 2 if converges_fast else 1)
+        state.ssthresh_pkts = max((1 - self.beta) * state.cwnd_pkts, 2.0)
+
+
 # --- interface ---------------------------------------------------------------------------------------------
 
 
@@ -89,11 +133,13 @@ class FlowSpec:
 
     rtt_s: float  # two-way propagation delay
     cc: str | CongestionControl = "reno"
+    direction: str = "forward"  # or 'reverse': the bottleneck that its data cross
     start_s: float = 0.0
     stop_s: float = math.inf  # no new data from here on; losses are still repaired
     size_pkts: float = math.inf
     access_bps: float = 0.0  # 0: infinitely fast
     access_queue_pkts: int = 1000
+    access_jitter_s: float = 0.0  # greatest random delay on the access link
     rwnd_pkts: float = math.inf
     iw_pkts: float = 10
     initial_ssthresh_pkts: float = math.inf
@@ -110,6 +156,8 @@ class FlowSpec:
             raise ValueError(f"recovery is 'sack', 'newreno' or 'reno', not {self.recovery!r}")
         if self.reduction not in ("immediate", "prr"):
             raise ValueError(f"reduction is 'immediate' or 'prr', not {self.reduction!r}")
+        if self.direction not in ("forward", "reverse"):
+            raise ValueError(f"direction is 'forward' or 'reverse', not {self.direction!r}")
         if isinstance(self.cc, str) and self.cc not in ("reno", "ccid2"):
             raise ValueError(f"cc is 'reno', 'ccid2' or an object, not {self.cc!r}")
 
@@ -120,16 +168,24 @@ class Result:
 
     delivered_pkts: list[int]  # in order, handed to the application
     received_pkts: list[int]  # first arrivals
+    duplicates: list[int]  # further arrivals, after timeouts for want of ACKs
     sent: list[int]  # transmissions handed to the access link
     retransmitted: list[int]
-    drops: list[int]  # lost at the full buffer or after service
+    drops: list[int]  # lost at the full buffer, after service or as the share of a synchronised loss
     in_flight: list[int]  # on the way when the simulation ended
+    doomed: list[int]  # of these, the ones that would have been lost after service
+    acks_sent: list[int]  # by the flow's receiver
+    acks_received: list[int]
+    ack_drops: list[int]
+    acks_in_flight: list[int]
     reductions: list[list[tuple[float, float, float]]]  # (t, cwnd before, cwnd after) without timeouts
     timeouts: list[list[tuple[float, float, float]]]  # (t, cwnd before, 1)
     transmissions: list[list[tuple[float, int]]]  # (t, sequence number)
     sample_times_s: list[float]  # ends of the sampling intervals, common to all flows
     cwnd_samples_pkts: list[list[float]]
     delivered_samples_pkts: list[list[int]]  # delivered within each interval
+    loss_events: list[list[tuple[float, int]]]  # per bottleneck: (t, flow whose packet met the full queue)
+    shared_losses: list[list[float]]  # when the flow lost its share of another's event
 
 
 def simulate(
@@ -144,6 +200,11 @@ def simulate(
     drop_nth: Collection[tuple[int, int]] = (),
     sample_s: float = 1.0,
     rng: random.Random | None = None,
+    reverse_bps: float = 0.0,
+    reverse_buffer_pkts: float = 1000.0,
+    ack_bytes: float = 40.0,
+    synchronised_losses: bool = False,
+    chances: Sequence["Chance"] = (),
 ) -> Result:
     """Run `flows` over one bottleneck of `capacity_bps` whose buffer holds `buffer_pkts` waiting packets.
 
@@ -152,17 +213,37 @@ def simulate(
     after service. `rng` replaces the generator made from `seed`; its random() gives, in the order of entry, one
     number per packet for the loss (if any) and one for the jitter (if any). An event at the very end of a
     sampling interval, or of the run, belongs to it.
+
+    With `reverse_bps` there is a second bottleneck of that rate for `reverse` flows and for the ACKs of
+    `forward` ones, whose own ACKs of `ack_bytes` share the first; both buffers are counted in data packets.
+    `synchronised_losses`: an overflow costs every other running flow of its direction a packet as well.
+    `chances` replaces the random losses and delays of each bottleneck.
     """
+    if not reverse_bps and any(spec.direction == "reverse" for spec in flows):
+        raise ValueError("a reverse flow needs reverse_bps > 0")
     events = EventQueue()
-    service_s = BITS_PER_BYTE * wire_bytes / capacity_bps
-    bottleneck = Bottleneck(events, service_s, buffer_pkts, loss_rate, jitter_s, rng or random.Random(seed))
+    chances = chances or (
+        Chance(rng or random.Random(seed), loss_rate, jitter_s),
+        Chance(random.Random(seed ^ REVERSE_SEED), loss_rate, jitter_s),
+    )
+    bottlenecks = {"forward": Bottleneck(events, capacity_bps, wire_bytes, ack_bytes, buffer_pkts, chances[0])}
+    if reverse_bps:
+        bottlenecks["reverse"] = Bottleneck(events, reverse_bps, wire_bytes, ack_bytes, reverse_buffer_pkts, chances[1])
     senders = []
     for i, spec in enumerate(flows):
+        bottleneck = bottlenecks[spec.direction]
+        ack_link = bottlenecks["forward" if spec.direction == "reverse" else "reverse"] if reverse_bps else None
         spacing_s = BITS_PER_BYTE * wire_bytes / spec.access_bps if spec.access_bps else 0.0
-        access = AccessLink(events, bottleneck, spacing_s, spec.access_queue_pkts)
-        sender = Sender(events, spec, access, {k for flow, k in drop_nth if flow == i})
+        access = AccessLink(events, bottleneck, spacing_s, spec.access_queue_pkts, spec.access_jitter_s)
+        sender = Sender(events, spec, access, ack_link, {k for flow, k in drop_nth if flow == i})
         events.at(spec.start_s, sender.start)
         senders.append(sender)
+    if synchronised_losses:
+        hold_s = max(spec.rtt_s for spec in flows)
+        hold_s += sum((link.buffer_pkts + 1) * link.service_s for link in bottlenecks.values())
+        for link in bottlenecks.values():
+            sharers = [sender for sender in senders if sender.access.bottleneck is link]
+            link.shared_losses = SharedLosses(events, sharers, hold_s)
 
     sample_times_s = [k * sample_s for k in range(1, math.floor(duration_s / sample_s + 1e-9) + 1)]
     cwnds: list[list[float]] = [[] for _ in flows]
@@ -174,20 +255,32 @@ def simulate(
             delivered[i].append(sender.receiver.delivered_pkts)
     events.run(duration_s)
 
-    travelling = [p.sender for p in itertools.chain(bottleneck.waiting, events.pending_packets())]
+    travelling = [*events.pending_cargo(), *itertools.chain(*(link.waiting for link in bottlenecks.values()))]
+    data_senders = [cargo.sender for cargo in travelling if isinstance(cargo, Packet)]
+    doomed_senders = [cargo.sender for cargo in travelling if isinstance(cargo, Packet) and cargo.is_doomed]
+    ack_senders = [cargo.sender for cargo in travelling if isinstance(cargo, Ack)]
+    synchronisers = [link.shared_losses for link in bottlenecks.values() if link.shared_losses]
     return Result(
         delivered_pkts=[s.receiver.delivered_pkts for s in senders],
         received_pkts=[s.receiver.received_pkts for s in senders],
+        duplicates=[s.receiver.duplicates for s in senders],
         sent=[len(s.transmissions) for s in senders],
         retransmitted=[s.retransmitted for s in senders],
         drops=[s.drops for s in senders],
-        in_flight=[travelling.count(s) for s in senders],
+        in_flight=[data_senders.count(s) for s in senders],
+        doomed=[doomed_senders.count(s) for s in senders],
+        acks_sent=[s.receiver.acks_sent for s in senders],
+        acks_received=[s.acks_received for s in senders],
+        ack_drops=[s.receiver.ack_drops for s in senders],
+        acks_in_flight=[ack_senders.count(s) for s in senders],
         reductions=[s.reductions for s in senders],
         timeouts=[s.timeouts for s in senders],
         transmissions=[s.transmissions for s in senders],
         sample_times_s=sample_times_s,
         cwnd_samples_pkts=cwnds,
         delivered_samples_pkts=[[b - a for a, b in itertools.pairwise(totals)] for totals in delivered],
+        loss_events=[[(t, senders.index(s)) for t, s in shared.events_seen] for shared in synchronisers],
+        shared_losses=[s.shared_losses for s in senders],
     )
 
 
@@ -211,8 +304,8 @@ class EventQueue:
             self.now_s, _, action, args = heapq.heappop(self._heap)
             action(*args)
 
-    def pending_packets(self) -> list["Packet"]:
-        return [arg for _, _, _, args in self._heap for arg in args if isinstance(arg, Packet)]
+    def pending_cargo(self) -> list["Packet | Ack"]:
+        return [arg for _, _, _, args in self._heap for arg in args if isinstance(arg, Packet | Ack)]
 
 
 @dataclass(eq=False, slots=True)
@@ -224,18 +317,54 @@ class Packet:
     order: int  # place among all transmissions of the flow, from 1
     handed_s: float  # when the sender handed it to the access link
     is_retransmission: bool
+    is_duplicate: bool = False  # the receiver has it already
     is_doomed: bool = False  # will be lost after service
 
 
-class AccessLink:
-    """Spaces a sender's packets by the time that one takes on its own link."""
+@dataclass(eq=False, slots=True)
+class Ack:
+    """What a receiver tells its sender."""
 
-    def __init__(self, events: EventQueue, bottleneck: "Bottleneck", spacing_s: float, queue_pkts: int):
+    sender: "Sender"
+    rcv_nxt: int
+    arrived: list[Packet]  # since the last ACK that was not dropped, in the order of arrival
+    newest_handed_s: float  # when the packet that arrived last was handed over
+
+
+class Chance:
+    """The random losses and delays of what crosses one bottleneck, all from one generator."""
+
+    def __init__(self, rng: random.Random, loss_rate: float, jitter_s: float):
+        self.rng = rng
+        self.loss_rate = loss_rate
+        self.jitter_s = jitter_s
+
+    def loses(self) -> bool:
+        """Asked as a data packet enters the queue."""
+        return self.loss_rate > 0 and self.rng.random() < self.loss_rate
+
+    def delay_s(self) -> float:
+        """Asked as a data packet leaves the bottleneck."""
+        return self.jitter_s * self.rng.random()
+
+    def access_delay_s(self, longest_s: float) -> float:
+        """Asked as a data packet is handed to an access link with jitter."""
+        return longest_s * self.rng.random()
+
+
+class AccessLink:
+    """Spaces a sender's packets by the time that one takes on its own link, and may delay each at random."""
+
+    def __init__(
+        self, events: EventQueue, bottleneck: "Bottleneck", spacing_s: float, queue_pkts: int, jitter_s: float
+    ):
         self.events = events
         self.bottleneck = bottleneck
         self.spacing_s = spacing_s
         self.queue_pkts = queue_pkts
+        self.jitter_s = jitter_s if spacing_s else 0.0  # an infinitely fast link has none
         self.exit_times_s: deque[float] = deque()  # of the packets that still wait
+        self.free_s = -math.inf
         self.last_exit_s = -math.inf
 
     def is_full(self) -> bool:
@@ -244,96 +373,180 @@ class AccessLink:
         return len(self.exit_times_s) >= self.queue_pkts
 
     def carry(self, packet: Packet) -> None:
-        self.last_exit_s = max(self.events.now_s, self.last_exit_s + self.spacing_s)
+        exit_s = max(self.events.now_s, self.free_s)
+        self.free_s = exit_s + self.spacing_s
+        if self.jitter_s:
+            exit_s += self.bottleneck.chance.access_delay_s(self.jitter_s)
+        self.last_exit_s = max(exit_s, self.last_exit_s)  # jitter must not reorder
         if self.last_exit_s > self.events.now_s:
             self.exit_times_s.append(self.last_exit_s)
-            self.events.at(self.last_exit_s, self.bottleneck.enter, packet)
+            self.events.at(self.last_exit_s, self._exit, packet)
         else:
-            self.bottleneck.enter(packet)
+            self._exit(packet)
+
+    def _exit(self, packet: Packet) -> None:
+        packet.sender.last_activity_s = self.events.now_s  # a packet that waits here is not sent yet
+        self.bottleneck.enter(packet)
+
+
+class SharedLosses:
+    """Synchronised losses of one bottleneck: an overflow costs each of its flows one packet."""
+
+    def __init__(self, events: EventQueue, senders: "Sequence[Sender]", hold_s: float):
+        self.events = events
+        self.senders = senders
+        self.hold_s = hold_s
+        self.until_s = -math.inf  # overflows before this belong to the last event
+        self.debtors: set[Sender] = set()  # their next packet is their share
+        self.events_seen: list[tuple[float, Sender]] = []
+
+    def takes(self, packet: Packet) -> bool:
+        """Whether the packet is its flow's share of an event."""
+        if packet.is_duplicate or packet.sender not in self.debtors:
+            return False
+        self.debtors.remove(packet.sender)
+        packet.sender.shared_losses.append(self.events.now_s)
+        return True
+
+    def on_overflow(self, packet: Packet) -> None:
+        now_s = self.events.now_s
+        if packet.is_duplicate or now_s < self.until_s:
+            return
+        self.until_s = now_s + self.hold_s
+        self.events_seen.append((now_s, packet.sender))
+        self.debtors.update(s for s in self.senders if s.has_started and s is not packet.sender)
 
 
 class Bottleneck:
-    """Drop-tail FIFO, followed by random loss and the propagation delay."""
+    """Drop-tail FIFO for data packets and ACKs, followed by random loss of data and the propagation delay."""
 
     def __init__(
         self,
         events: EventQueue,
-        service_s: float,
+        rate_bps: float,
+        wire_bytes: float,
+        ack_bytes: float,
         buffer_pkts: float,
-        loss_rate: float,
-        jitter_s: float,
-        rng: random.Random,
+        chance: Chance,
     ):
         self.events = events
-        self.service_s = service_s
+        self.service_s = BITS_PER_BYTE * wire_bytes / rate_bps
+        self.ack_service_s = BITS_PER_BYTE * ack_bytes / rate_bps
         self.buffer_pkts = buffer_pkts
-        self.loss_rate = loss_rate
-        self.jitter_s = jitter_s
-        self.rng = rng
-        self.waiting: deque[Packet] = deque()
+        self.chance = chance
+        self.shared_losses: SharedLosses | None = None
+        self.waiting: deque[Packet | Ack] = deque()
+        self.waiting_acks = 0
         self.is_busy = False
-        self.departure_s = 0.0  # of the packet in service
+        self.departure_s = 0.0  # of what is in service
 
     def waiting_time_s(self) -> float:
         """How long a packet that entered now would wait for its service."""
         if not self.is_busy:
             return 0.0
-        return self.departure_s - self.events.now_s + len(self.waiting) * self.service_s
+        waiting_pkts = len(self.waiting) - self.waiting_acks
+        work_s = waiting_pkts * self.service_s + self.waiting_acks * self.ack_service_s
+        return self.departure_s - self.events.now_s + work_s
+
+    def is_full(self) -> bool:
+        return self.waiting_time_s() > (self.buffer_pkts + BUFFER_TOLERANCE) * self.service_s
 
     def enter(self, packet: Packet) -> None:
-        if self.waiting_time_s() > (self.buffer_pkts + BUFFER_TOLERANCE) * self.service_s:
-            packet.sender.drops += 1
-            packet.sender.on_doom()
+        """A data packet queues, or is dropped."""
+        if self.shared_losses and self.shared_losses.takes(packet):
+            self._drop(packet)
             return
-        is_lost = self.loss_rate > 0 and self.rng.random() < self.loss_rate
-        packet.is_doomed = is_lost or packet.order in packet.sender.forced_drops
+        if self.is_full():
+            if self.shared_losses:
+                self.shared_losses.on_overflow(packet)
+            self._drop(packet)
+            return
+        packet.is_doomed = self.chance.loses() or packet.order in packet.sender.forced_drops
         if packet.is_doomed:
             packet.sender.on_doom()
-        self.waiting.append(packet)
+        self._queue(packet)
+
+    def enter_ack(self, ack: Ack) -> bool:
+        """An ACK queues. False: the queue is full, it is dropped."""
+        if self.is_full():
+            return False
+        self._queue(ack)
+        return True
+
+    def _drop(self, packet: Packet) -> None:
+        packet.sender.drops += 1
+        packet.sender.on_doom()
+
+    def _queue(self, cargo: Packet | Ack) -> None:
+        self.waiting.append(cargo)
+        self.waiting_acks += isinstance(cargo, Ack)
         if not self.is_busy:
             self._serve_next()
 
     def _serve_next(self) -> None:
         self.is_busy = bool(self.waiting)
         if self.is_busy:
-            self.departure_s = self.events.now_s + self.service_s
-            self.events.at(self.departure_s, self._depart, self.waiting.popleft())
+            cargo = self.waiting.popleft()
+            is_ack = isinstance(cargo, Ack)
+            self.waiting_acks -= is_ack
+            self.departure_s = self.events.now_s + (self.ack_service_s if is_ack else self.service_s)
+            self.events.at(self.departure_s, self._depart_ack if is_ack else self._depart, cargo)
 
     def _depart(self, packet: Packet) -> None:
         if packet.is_doomed:
             packet.sender.drops += 1
         else:
             receiver = packet.sender.receiver
-            arrival_s = self.events.now_s + packet.sender.spec.rtt_s + self.jitter_s * self.rng.random()
+            arrival_s = self.events.now_s + receiver.data_delay_s + self.chance.delay_s()
             receiver.last_arrival_s = max(arrival_s, receiver.last_arrival_s)  # jitter must not reorder
             self.events.at(receiver.last_arrival_s, receiver.arrive, packet)
         self._serve_next()
 
+    def _depart_ack(self, ack: Ack) -> None:
+        self.events.at(self.events.now_s + ack.sender.spec.rtt_s / 2, ack.sender.on_ack, ack)
+        self._serve_next()
+
 
 class Receiver:
-    """Puts packets in order and acknowledges them, some of them late."""
+    """Puts packets in order and acknowledges them, some of them late.
 
-    def __init__(self, events: EventQueue, sender: "Sender"):
+    Without `ack_link` ACKs reach the sender at once, and data take the whole of the RTT.
+    """
+
+    def __init__(self, events: EventQueue, sender: "Sender", ack_link: Bottleneck | None):
         self.events = events
         self.sender = sender
+        self.ack_link = ack_link
+        self.data_delay_s = sender.spec.rtt_s / 2 if ack_link else sender.spec.rtt_s
         self.rcv_nxt = 0  # unreliable flows: one more than the newest
         self.out_of_order: set[int] = set()
-        self.unacked: list[int] = []  # arrived, their ACK is delayed
+        self.unacked = 0  # arrived since the last ACK, which is delayed
+        self.unheard: list[Packet] = []  # arrived since the last ACK that was not dropped
+        self.newest_handed_s = math.nan
         self.acks_sent = 0
+        self.ack_drops = 0
         self.received_pkts = 0
+        self.duplicates = 0
         self.delivered_pkts = 0
         self.last_arrival_s = 0.0  # of a packet that is already on its way
 
     def arrive(self, packet: Packet) -> None:
         spec = self.sender.spec
         self.sender.arriving -= 1
+        self.newest_handed_s = packet.handed_s
+        if packet.is_duplicate:
+            assert packet.seq < self.rcv_nxt, f"packet {packet.seq} is no duplicate"
+            self.duplicates += 1
+            self._acknowledge()
+            return
         meets_no_hole = packet.seq == self.rcv_nxt and not self.out_of_order
         self._accept(packet.seq)
-        self.unacked.append(packet.seq)
+        self.unacked += 1
+        self.unheard.append(packet)
         may_wait = meets_no_hole or not self.sender.is_reliable
-        if not may_wait or len(self.unacked) >= spec.ack_every:
+        if not may_wait or self.unacked >= spec.ack_every:
             self._acknowledge()
-        elif len(self.unacked) == 1:
+        elif self.unacked == 1:
             self.events.at(self.events.now_s + spec.delack_s, self._delack_timer, self.acks_sent)
 
     def _accept(self, seq: int) -> None:
@@ -354,9 +567,19 @@ class Receiver:
             self._acknowledge()
 
     def _acknowledge(self) -> None:
-        arrived, self.unacked = self.unacked, []
+        """Tell the sender all that it has not heard of yet."""
         self.acks_sent += 1
-        self.sender.on_ack(self.rcv_nxt, arrived)
+        self.unacked = 0
+        ack = Ack(self.sender, self.rcv_nxt, self.unheard, self.newest_handed_s)
+        self.sender.acks_coming += 1
+        if self.ack_link is None:
+            self.unheard = []
+            self.sender.on_ack(ack)
+        elif self.ack_link.enter_ack(ack):
+            self.unheard = []
+        else:
+            self.ack_drops += 1
+            self.sender.on_ack_drop()
 
 
 # --- sender ------------------------------------------------------------------------------------------------
@@ -371,13 +594,20 @@ class Phase(Enum):
 class Sender:
     """Window, scoreboard, retransmission queue and timer of one flow."""
 
-    def __init__(self, events: EventQueue, spec: FlowSpec, access: AccessLink, forced_drops: set[int]):
+    def __init__(
+        self,
+        events: EventQueue,
+        spec: FlowSpec,
+        access: AccessLink,
+        ack_link: Bottleneck | None,
+        forced_drops: set[int],
+    ):
         is_ccid2 = spec.cc == "ccid2"
         self.events = events
         self.spec = spec
         self.access = access
         self.forced_drops = forced_drops
-        self.receiver = Receiver(events, self)
+        self.receiver = Receiver(events, self, ack_link)
         aimd = Aimd(slow_start_pkts=0.5) if is_ccid2 else Aimd()
         self.cc: CongestionControl = aimd if isinstance(spec.cc, str) else spec.cc
         self.is_reliable = spec.reliable and not is_ccid2
@@ -386,11 +616,12 @@ class Sender:
             ssthresh_pkts=spec.initial_ssthresh_pkts,
             byte_counting=spec.byte_counting or is_ccid2,
         )
+        self.has_started = False
 
         # scoreboard
         self.una = 0
         self.snd_nxt = 0
-        self.in_flight: dict[int, Packet] = {}  # by seq, in transmission order; unknown losses included
+        self.in_flight: dict[int, Packet] = {}  # by seq, in transmission order; unknown losses and arrivals included
         self.newest_arrived: list[int] = []  # the highest orders that have arrived
         self.lost: set[int] = set()  # known to be lost, not arrived since
         self.retransmit_queue: deque[int] = deque()
@@ -408,9 +639,10 @@ class Sender:
 
         # retransmission timer
         self.arriving = 0  # transmissions that will arrive, as far as is decided
+        self.acks_coming = 0  # ACKs on the way
         self.backoff = 1
-        self.last_activity_s = 0.0  # last ACK or hand-over
-        self.is_timer_set = False
+        self.last_activity_s = 0.0  # last ACK or transmission
+        self.timer_s = math.inf  # when it is looked at next; it may find nothing to do then
 
         # record
         self.transmissions: list[tuple[float, int]] = []
@@ -418,6 +650,8 @@ class Sender:
         self.timeouts: list[tuple[float, float, float]] = []
         self.retransmitted = 0
         self.drops = 0
+        self.acks_received = 0
+        self.shared_losses: list[float] = []
 
     @property
     def pipe_pkts(self) -> int:
@@ -433,30 +667,35 @@ class Sender:
         return max(self.spec.rto_min_s, self.window.srtt_s + 4 * self.window.rttvar_s)
 
     def start(self) -> None:
+        self.has_started = True
         self._send()
 
     # --- an acknowledgement ---
 
-    def on_ack(self, rcv_nxt: int, arrived_seqs: list[int]) -> None:
-        """Handle an ACK that covers the newly arrived `arrived_seqs`."""
-        has_una_advanced = rcv_nxt > self.una
-        self.una = rcv_nxt
+    def on_ack(self, ack: Ack) -> None:
+        """Handle an ACK and the arrivals that it covers."""
+        self.acks_coming -= 1
+        self.acks_received += 1
+        has_una_advanced = ack.rcv_nxt > self.una
+        self.una = ack.rcv_nxt
         self.last_activity_s = self.events.now_s
-        arrived = [self.in_flight.pop(seq) for seq in arrived_seqs]
-        self.lost.difference_update(arrived_seqs)
-        self._update_rtt(self.events.now_s - arrived[-1].handed_s)
+        for packet in ack.arrived:
+            is_known = self.in_flight.pop(packet.seq, None) is packet
+            assert is_known or not self.is_reliable, f"ACK of {packet.seq}, which is not in flight"
+            self.lost.discard(packet.seq)
+        self._update_rtt(self.events.now_s - ack.newest_handed_s)
         self.backoff = 1
 
-        new_losses = self._detect_losses(arrived)
+        new_losses = self._detect_losses(ack.arrived)
         if self.is_reliable:
             self._update_recovery(has_una_advanced)
         else:
             self._update_ccid2(new_losses)
         if self.phase is not Phase.RECOVERY:
             if self.window.cwnd_pkts <= self.spec.rwnd_pkts:
-                self.cc.on_ack(self.window, acked=len(arrived), acks=1, now=self.events.now_s)
+                self.cc.on_ack(self.window, acked=len(ack.arrived), acks=1, now=self.events.now_s)
         elif self.spec.reduction == "prr":
-            self._reduce_proportionally(len(arrived))
+            self._reduce_proportionally(len(ack.arrived))
         self._send()
         self._set_timer_if_stalled()
 
@@ -579,7 +818,15 @@ class Sender:
         self.in_flight[seq] = packet
         self.arriving += 1
         self.prr_out_pkts += 1
-        self.last_activity_s = self.events.now_s
+        self.access.carry(packet)
+
+    def _hand_over_duplicate(self) -> None:
+        """Repeat a packet that has arrived, to provoke an ACK."""
+        self.transmissions.append((self.events.now_s, self.una))
+        self.retransmitted += 1
+        order = len(self.transmissions)
+        packet = Packet(self, self.una, order, self.events.now_s, is_retransmission=True, is_duplicate=True)
+        self.arriving += 1
         self.access.carry(packet)
 
     def _on_local_congestion(self) -> None:
@@ -595,21 +842,29 @@ class Sender:
         self.arriving -= 1
         self._set_timer_if_stalled()
 
+    def on_ack_drop(self) -> None:
+        """An ACK will not come, as above."""
+        self.acks_coming -= 1
+        self._set_timer_if_stalled()
+
     def _is_stalled(self) -> bool:
         """Whether something is missing while no ACK can come."""
         is_missing = self.una < self.snd_nxt if self.is_reliable else bool(self.in_flight)
-        return is_missing and self.arriving == 0 and not self.receiver.unacked
+        return is_missing and self.arriving == self.acks_coming == self.receiver.unacked == 0
 
     def _deadline_s(self) -> float:
         return self.last_activity_s + self.rto_s * self.backoff
 
     def _set_timer_if_stalled(self) -> None:
-        if self._is_stalled() and not self.is_timer_set:
-            self.is_timer_set = True
-            self.events.at(max(self._deadline_s(), self.events.now_s), self._on_timer)
+        time_s = max(self._deadline_s(), self.events.now_s)
+        if self._is_stalled() and time_s < self.timer_s:
+            self.timer_s = time_s
+            self.events.at(time_s, self._on_timer, time_s)
 
-    def _on_timer(self) -> None:
-        self.is_timer_set = False
+    def _on_timer(self, set_for_s: float) -> None:
+        if set_for_s != self.timer_s:  # an RTT sample has brought it forward since
+            return
+        self.timer_s = math.inf
         if self._is_stalled():
             if self.events.now_s >= self._deadline_s():
                 self._on_timeout()
@@ -624,11 +879,20 @@ class Sender:
         self.phase = Phase.LOSS
         self.backoff = min(2 * self.backoff, MAX_BACKOFF)
         self.recover_seq = self.snd_nxt
-        if self.is_reliable:
-            self.lost.update(self.in_flight)
-            self.retransmit_queue = deque(sorted(self.lost))
-        self.in_flight.clear()
         self.has_free_retransmission = False
         self.is_stuck = False
         self.last_reduction_order = len(self.transmissions)
-        self._send()
+        if not self.is_reliable:
+            self.in_flight.clear()
+            self._send()
+            return
+        unheard = {packet.seq: packet for packet in self.receiver.unheard}
+        self.lost = (self.lost | self.in_flight.keys()) - unheard.keys()
+        self.retransmit_queue = deque(sorted(self.lost))
+        self.in_flight = unheard
+        if not unheard:
+            self._send()
+        elif self.una in self.lost:
+            self._hand_over(self.una)  # whatever the pipe says
+        else:
+            self._hand_over_duplicate()

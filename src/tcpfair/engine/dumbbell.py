@@ -52,7 +52,7 @@ _COMMON_ARRAYS = ("ring", "acks", "lost", "got", "access")
 
 
 @jit_inline
-def next_event_s(e, ring, acks, access):
+def next_event_s(e, ring, acks, access, now):
     """When something happens to this flow next; what, goes to ``e.next_kind``."""
     t = NEVER
     e.next_kind = IDLE
@@ -73,7 +73,7 @@ def next_event_s(e, ring, acks, access):
         t = e.delack_at_s
         e.next_kind = DELACK
     if e.next_kind == IDLE and (packets_out(e) > 0 or e.shown > e.resend):
-        t = e.rto_base_s + e.rto_s * e.backoff
+        t = max(e.rto_base_s + e.rto_s * e.backoff, now)  # the last ACK may be dropped after the time has come
         e.next_kind = TIMEOUT
     return t
 
@@ -236,7 +236,7 @@ def simulate(
         while True:
             events += 1
             handle(links, e, f, p, ring, acks, lost, got, access, log, i, now)
-            now = next_event_s(e, ring, acks, access)
+            now = next_event_s(e, ring, acks, access, now)
             if now >= limit:
                 break
         if i > n and e.una >= e.size:

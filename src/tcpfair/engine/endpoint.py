@@ -285,17 +285,19 @@ def timeout(links, e, f, p, ring, lost, log, flow, now):
     e.backoff = min(2.0 * e.backoff, MAX_BACKOFF)
     e.rto_base_s = now
     clear_marks(e, ring)
+    e.losses_unshown = 0
     if e.reliable == 1:
         collect_losses(e, lost)
         e.in_recovery = 0
         e.after_timeout = 1
         e.recover_seq = e.snd_nxt
+        if e.rx_head > e.head:
+            ask_receiver(e, lost)
     else:
         e.shown = e.lost_tail
         e.resend = e.shown
         e.reduced_seq = e.snd_nxt
-    if e.rx_head > e.head:
-        ask_receiver(e, lost)
+        e.head = e.rx_head
     log_event(links, log, flow, RTO, f, now, before, f.cwnd)
 
 
@@ -309,7 +311,7 @@ def clear_marks(e, ring):
 @jit
 def ask_receiver(e, lost):
     """ACKs were dropped: the first packet that the sender misses goes out, and its ACK tells what has arrived."""
-    if e.reliable == 1 and e.shown > e.resend and lost[e.lost_first + (e.resend & e.lost_mask)].seq == e.una:
+    if e.shown > e.resend and lost[e.lost_first + (e.resend & e.lost_mask)].seq == e.una:
         e.resend_now = 1
     else:
         e.holds = ASKING
@@ -347,6 +349,7 @@ def send(links, e, f, p, ring, lost, access, log, flow, now):
     if e.holds != 0:
         if e.holds == ASKING:
             e.holds = 0
+            e.resent += 1
             hand_over(links, e, ring, lost, access, e.una, np.int64(DUPLICATE), now)
         return  # stuck: duplicate ACKs would not restart the timer: let it run out
     while True:
