@@ -9,7 +9,6 @@ import pytest
 
 from tcpfair.engine import dumbbell as engine
 from tcpfair.engine.dumbbell import run
-from tcpfair.engine.rng import natural_exp
 from tcpfair.engine.traffic import arrivals_of
 from tcpfair.scenario import make_scenario
 from tests.engine.scenarios import PACKET_BYTES, dumbbell
@@ -138,8 +137,3 @@ def test_seeds_and_sources_have_streams_of_their_own():
     assert np.all(np.diff(rows["start_s"]) >= 0)
     assert not np.array_equal(rows["start_s"], arrivals_of(one, seed=2)["start_s"])
     assert np.array_equal(rows, arrivals_of(one, seed=1))
-
-
-@pytest.mark.parametrize("x", [-700.5, -20.0, -1.0, -1e-9, 0.0, 0.3465, 1.0, 9.357, 50.0, 700.25])
-def test_exponential(x):
-    assert natural_exp(x) == pytest.approx(math.exp(x), rel=1e-14)

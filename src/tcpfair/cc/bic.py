@@ -9,6 +9,7 @@ packets). The kernel's integer window and its 31 ms update interval are not mode
 from __future__ import annotations
 
 from tcpfair.cc.api import MIN_WINDOW_PKTS, Param, additive_increase, slow_start
+from tcpfair.cc.cubic import estimate_ack_ratio, grow_as_linux_counts
 from tcpfair.jit import jit
 
 PARAMS = (
@@ -18,8 +19,9 @@ PARAMS = (
     Param("low_window", 14.0, "packets", "Linux 2.6.22: Reno below"),
     Param("smooth_part", 20.0, "RTTs", "Linux 2.6.22"),
     Param("B", 4.0, "1", "Linux 2.6.22: BICTCP_B"),
+    Param("linux_ack_counting", 0.0, "0 or 1", "Linux 2.6.22: delayed_ack, snd_cwnd_cnt >= cnt; see cubic"),
 )
-STATE = ("W_max", "losses")
+STATE = ("W_max", "losses", "ack_ratio")
 HALVING_FLOOR = 1.0
 
 
@@ -43,6 +45,8 @@ def pkts_per_rtt(f, p):
 
 @jit
 def on_ack(f, p):
+    if p.linux_ack_counting != 0.0:
+        estimate_ack_ratio(f)
     if slow_start(f):
         return
     if f.cwnd <= p.low_window:
@@ -51,7 +55,10 @@ def on_ack(f, p):
     step = pkts_per_rtt(f, p)
     if f.losses == 0.0:
         step = max(step, f.cwnd / 20.0)  # at least 5 % per RTT before the first loss
-    f.cwnd += min(step / f.cwnd, 1.0) * f.acked
+    if p.linux_ack_counting != 0.0:
+        grow_as_linux_counts(f, step)
+    else:
+        f.cwnd += min(step / f.cwnd, 1.0) * f.acked
 
 
 @jit
@@ -71,3 +78,4 @@ def on_timeout(f, p):
     # the kernel forgets the search when a retransmission timer fires
     f.W_max = 0.0
     f.losses = 0.0
+    f.ack_ratio = 0.0

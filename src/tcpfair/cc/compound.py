@@ -1,9 +1,19 @@
 """Compound TCP: Reno's loss window plus a delay window.
 
 Sources: Tan, Song, Zhang and Sridharan, INFOCOM 2006, sections III-B to III-D; bhatti2009 section IV-D (k = 0.75,
-alpha = 0.125, beta = 0.5, eta = 1, gamma 5..30). The testbed ran Caltech's patch for Linux; the Linux module of the time
-(net/ipv4/tcp_compound.c) keeps gamma at 30, as here: the tuning of gamma in 5..30 is not specified in the paper.
-bhatti2009 prints ``awnd`` where the delay window ``dwnd`` is meant. ns-3 has no Compound.
+alpha = 0.125, beta = 0.5, eta = 1, gamma 5..30), which prints ``awnd`` where the delay window ``dwnd`` is meant. By
+default gamma stays at 30. ns-3 has no Compound. The two modules for Linux (net/ipv4/tcp_compound.c):
+
+* ``linux_2006 = 1``: Castellani and Hemminger's, which ns-2 has: gamma 30; a loss takes the delay window away, since
+  either window alone is then above the half that remains; the delay window grows in slow start too, and slow start lasts
+  until the loss window alone has reached ssthresh;
+* ``caltech = 1``, ``tune_gamma = 1``: Andrew's version 1.3 of April 2008 from netlab.caltech.edu, the origin and the range
+  of gamma that bhatti2009 names (its version is not stated; 1.0 is ``linux_2006 = 1``, ``tune_gamma = 1``, ``gamma_gain``
+  0.5): the delay window is only used from ``low_window`` on, past slow start, and its increments are spread over half a
+  round trip. At a loss gamma follows three quarters of the packets that the loss window keeps in queues.
+
+Both count in whole packets, take the window at the beginning of the round where this takes that at its end, and want
+three RTT samples a round: not modelled.
 """
 
 from __future__ import annotations
@@ -18,46 +28,89 @@ PARAMS = (
     Param("compound_beta", 0.5, "1", "bhatti2009 IV-D; Tan 2006 III-D"),
     Param("eta", 1.0, "1", "bhatti2009 IV-D; zeta in Tan 2006"),
     Param("gamma", 30.0, "packets", "Tan 2006 III-D; upper end of bhatti2009's 5..30"),
+    Param("linux_2006", 0.0, "0 or 1", "Linux 2.6.18-rc net/ipv4/tcp_compound.c; ns-2.35"),
+    Param("caltech", 0.0, "0 or 1", "tcp_compound.c 1.3: LOW_WINDOW, PACE_DWND"),
+    Param("low_window", 38.0, "packets", "tcp_compound.c 1.3: LOW_WINDOW"),
+    Param("tune_gamma", 0.0, "0 or 1", "bhatti2009 IV-D; tcp_compound.c 1.0 on"),
+    Param("gamma_low", 5.0, "packets", "bhatti2009 IV-D; tcp_compound.c: GAMMA_LOW"),
+    Param("gamma_gain", 0.25, "1", "tcp_compound.c 1.1 on: LAMBDA_SHIFT = 2"),
 )
-STATE = ("dwnd",)
+STATE = ("dwnd", "gamma_shift", "reno_backlog", "backlog_known", "dwnd_left", "dwnd_per_ack")
 
 
 @jit
-def on_ack(f, p):
-    if f.cwnd < f.ssthresh:
-        f.cwnd += f.growth
-    else:
-        # Tan 2006 eq. 3: the loss window grows by one packet per window of cwnd + dwnd
-        f.cwnd += f.growth / f.cwnd
-
-
-@jit
-def on_round(f, p):
-    if f.cwnd < f.ssthresh:
-        return
-    win = f.cwnd
-    # Tan 2006 III-B: packets in queues, (expected - actual) * baseRTT
-    diff = win * (1.0 - f.rtt_min / f.round_rtt_min)
-    if diff < p.gamma:
-        # eq. 5, first case; win^k with k = 0.75
-        step = max(p.alpha * math.sqrt(win) * math.sqrt(math.sqrt(win)) - 1.0, 0.0)
-    else:
-        # eq. 5, second case; dwnd never below 0
-        step = max(-p.eta * diff, -f.dwnd)
+def add_to_dwnd(f, step):
     f.dwnd += step
     f.cwnd += step
 
 
 @jit
+def on_ack(f, p):
+    slow_start_window = f.cwnd - f.dwnd if p.linux_2006 != 0.0 else f.cwnd
+    if slow_start_window < f.ssthresh:
+        f.cwnd += f.growth
+    else:
+        # Tan 2006 eq. 3: the loss window grows by one packet per window of cwnd + dwnd
+        f.cwnd += f.growth / f.cwnd
+    if f.dwnd_left > 0.0:
+        step = min(f.dwnd_per_ack, f.dwnd_left)
+        f.dwnd_left -= step
+        add_to_dwnd(f, step)
+
+
+@jit
+def on_round(f, p):
+    if p.caltech != 0.0:
+        add_to_dwnd(f, f.dwnd_left)
+        f.dwnd_left = 0.0
+        if f.cwnd < max(p.low_window, f.ssthresh):
+            add_to_dwnd(f, -f.dwnd)
+            return
+    elif f.cwnd < f.ssthresh and p.linux_2006 == 0.0:
+        return
+    win = f.cwnd
+    # Tan 2006 III-B: packets in queues, (expected - actual) * baseRTT
+    diff = win * (1.0 - f.rtt_min / f.round_rtt_min)
+    if p.tune_gamma != 0.0:
+        f.reno_backlog = (win - f.dwnd) * (1.0 - f.rtt_min / f.round_rtt_min)
+        f.backlog_known = 1.0
+    if diff < p.gamma + f.gamma_shift:
+        # eq. 5, first case; win^k with k = 0.75
+        step = max(p.alpha * math.sqrt(win) * math.sqrt(math.sqrt(win)) - 1.0, 0.0)
+        if p.caltech != 0.0:
+            f.dwnd_left = step
+            f.dwnd_per_ack = 2.0 * step / win
+            return
+    else:
+        # eq. 5, second case; dwnd never below 0
+        step = max(-p.eta * diff, -f.dwnd)
+    add_to_dwnd(f, step)
+
+
+@jit
+def set_gamma(f, p):
+    """At a loss, three quarters of Reno's backlog would have been the right threshold; gamma is in gamma_low..gamma."""
+    if f.backlog_known != 0.0:
+        gamma = p.gamma + f.gamma_shift
+        gamma += p.gamma_gain * (0.75 * f.reno_backlog - gamma)
+        f.gamma_shift = min(max(gamma, p.gamma_low), p.gamma) - p.gamma
+        f.backlog_known = 0.0
+
+
+@jit
 def on_loss(f, p):
+    set_gamma(f, p)
     win = f.cwnd
     loss_window = win - f.dwnd
     decrease_to(f, 1.0 - p.compound_beta)
     # eq. 5, third case: win (1 - beta) - cwnd / 2, the loss window being halved
-    f.dwnd = max((1.0 - p.compound_beta) * win - loss_window / 2.0, 0.0)
+    f.dwnd = max((1.0 - p.compound_beta) * win - loss_window / 2.0, 0.0) if p.linux_2006 == 0.0 else 0.0
+    f.dwnd_left = 0.0
 
 
 @jit
 def on_timeout(f, p):
+    set_gamma(f, p)
     decrease_to(f, 0.5)
     f.dwnd = 0.0
+    f.dwnd_left = 0.0

@@ -1,30 +1,60 @@
-"""CUBIC.
+"""CUBIC, in the versions of the papers: as they print it, of three Linux kernels, and of RFC 9438.
 
 Sources: Rhee and Xu, PFLDnet 2005; bhatti2009 section IV-C and kozu2014 section 2.2 (C = 0.4, beta = 0.2), kozu2014
-eqs. 1-4. As there, beta is the part that is cut off: the window after a loss is (1 - beta) W.
+eqs. 1-4; net/ipv4/tcp_cubic.c of the kernels; RFC 9438. As in kozu2014, beta is the part that is cut off: the window
+after a loss is (1 - beta) W. The defaults are kozu2014's equations. The versions differ from them in
 
-``linux_2_6_22 = 1`` switches to what that kernel does where it differs (net/ipv4/tcp_cubic.c, v2.1): past W_max the
-growth is limited to S_max packets per 0.1 s, and before the first loss it is at least one packet per 50 ACKs. The
-kernel's integer window, its cube root to 0.2 % and its clock ticks are not modelled. Its delayed-ACK compensation is:
-growth counts acknowledged packets. ns-3's TcpCubic follows later kernels (beta 0.3, HyStart).
+==================================  ===============================================================================
+Rhee and Xu 2005                    clamp_always = 1
+Linux 2.6.13 with the authors'      linux_2_6_22 = 1, clamp_always = 1, beta = 205/1024, C = 410/1024; and an initial
+patch (tcp_cubic.c 2.0, ha2006)     ssthresh of 100 packets. In mainline 2.6.15 to 2.6.18 a slip of scale makes S_max 2
+Linux 2.6.22 (2.1, bhatti2009)      linux_2_6_22 = 1, beta = 205/1024, C = 410/1024
+Linux 2.6.32 (2.3, kozu2014)        forget_on_timeout = 1, beta = 307/1024, C = 410/1024; kozu2014 states beta = 0.2
+  with HyStart, the default there   and hystart_train = 1, hystart_delay = 1
+RFC 9438                            rfc_9438 = 1, forget_on_timeout = 1, beta = 0.3 (beta_cubic = 0.7)
+==================================  ===============================================================================
+
+Growth counts acknowledged packets, which is what the kernels' compensation of delayed ACKs is for. How all three really
+count is ``linux_ack_counting = 1``: cnt ACKs per packet are divided by an estimate of packets per ACK, which starts at 2
+and stays at 31/16 when every packet is acknowledged; then the window grows once in cnt + 1 ACKs, so at most by half a
+packet per ACK. Not modelled are their integer window, their cube root to 0.2 %, the 1/32 s for which they keep cnt and,
+outside HyStart, their clock ticks. RFC 9438 in addition wants HyStart++ (RFC 9406), undoes spurious reductions and knows
+ECN: not here. Where its cwnd = W_est would shrink the window, the window stays. ns-3's TcpCubic follows later kernels
+(beta 0.3, HyStart, at least 5 % per RTT before the first loss).
 """
 
 from __future__ import annotations
+
+import math
 
 from tcpfair.cc.api import MIN_WINDOW_PKTS, Param, slow_start
 from tcpfair.cc.exactmath import cbrt
 from tcpfair.jit import jit
 
 PARAMS = (
-    Param("C", 0.4, "packets/s^3", "bhatti2009 IV-C; kozu2014 2.2"),
-    Param("beta", 0.2, "1", "bhatti2009 IV-C; kozu2014 2.2 (Linux 2.6.22: 1 - 819/1024)"),
+    Param("C", 0.4, "packets/s^3", "bhatti2009 IV-C; kozu2014 2.2 (Linux: 410/1024)"),
+    Param("beta", 0.2, "1", "bhatti2009 IV-C; kozu2014 2.2 (Linux 2.6.22: 1 - 819/1024, from 2.6.25: 1 - 717/1024)"),
     Param("fast_convergence", 1.0, "0 or 1", "kozu2014 eq. 4; Linux default"),
     Param("tcp_friendly", 1.0, "0 or 1", "kozu2014 eq. 3; Linux default"),
-    Param("linux_2_6_22", 0.0, "0 or 1", "Linux 2.6.22 net/ipv4/tcp_cubic.c"),
+    Param("linux_2_6_22", 0.0, "0 or 1", "Linux 2.6.22 net/ipv4/tcp_cubic.c: clamp past W_max, first epoch, timeout"),
     Param("S_max", 16.0, "packets per 0.1 s", "Linux 2.6.22: max_increment"),
+    Param("clamp_always", 0.0, "0 or 1", "Rhee and Xu 2005; Linux before 2.6.19: S_max limits below W_max too"),
+    Param("forget_on_timeout", 0.0, "0 or 1", "Linux: bictcp_reset; RFC 9438 4.8"),
+    Param("linux_ack_counting", 0.0, "0 or 1", "Linux to 2.6.32: delayed_ack, snd_cwnd_cnt >= cnt"),
+    Param("rfc_9438", 0.0, "0 or 1", "RFC 9438 4.2 to 4.5"),
+    Param("hystart_train", 0.0, "0 or 1", "Linux 2.6.32: HYSTART_ACK_TRAIN; Ha and Rhee 2008"),
+    Param("hystart_delay", 0.0, "0 or 1", "Linux 2.6.32: HYSTART_DELAY; Ha and Rhee 2008"),
+    Param("tick_s", 0.001, "s", "Linux 2.6.32: 1/HZ, HyStart's clock; HZ is 1000, 250 or 100 by configuration"),
 )
-STATE = ("W_max", "K", "epoch_start", "origin", "W_reno", "losses")
+STATE = (
+    *("W_max", "K", "epoch_start", "origin", "W_reno", "losses", "ack_ratio", "cwnd_prior"),
+    *("round_start", "train_end", "round_rtt", "round_samples"),  # HyStart
+)
 HALVING_FLOOR = 1.0
+
+HYSTART_LOW_WINDOW_PKTS = 16.0
+HYSTART_SAMPLES = 8.0
+HYSTART_SPACING_S = 0.002
 
 
 @jit
@@ -42,32 +72,87 @@ def start_epoch(f, p):
 
 
 @jit
-def on_ack(f, p):
-    if slow_start(f):
-        return
-    if f.epoch_start == 0.0:
-        start_epoch(f, p)
+def estimate_ack_ratio(f):
+    """Packets per ACK in sixteenths as Linux estimates them, in whole numbers: ratio += acked - ratio / 16."""
+    if f.ack_ratio == 0.0:
+        f.ack_ratio = 32.0
+    f.ack_ratio += f.acked - math.floor(f.ack_ratio / 16.0)
+
+
+@jit
+def grow_as_linux_counts(f, step):
+    """``step`` packets per RTT as Linux counts ACKs: one packet per cnt + 1 of them."""
+    cnt = math.floor(math.floor(f.cwnd / step) * 16.0 / f.ack_ratio)
+    f.cwnd += 1.0 / (max(cnt, 1) + 1)
+
+
+@jit
+def grow(f, p, C):
+    """One ACK on the curve with constant C, as kozu2014 and Linux have it."""
     # eq. 1, one RTT ahead: W(t + RTT) = C (t + RTT - K)^3 + W_max
     x = f.now - f.epoch_start + f.rtt_min - f.K
-    target = f.origin + p.C * x * x * x
+    target = f.origin + C * x * x * x
     step = max(target - f.cwnd, 0.01)
-    if p.linux_2_6_22 != 0.0:
-        if x >= 0.0:
-            step = min(step, p.S_max * f.rtt_min / 0.1)
-        if f.losses == 0.0:
-            step = f.cwnd / 50.0
+    if p.clamp_always != 0.0 or (p.linux_2_6_22 != 0.0 and x >= 0.0):
+        step = min(step, p.S_max * f.rtt_min / 0.1)
+    if p.linux_2_6_22 != 0.0 and f.losses == 0.0:
+        step = f.cwnd / 50.0
     if p.tcp_friendly != 0.0:
         # eq. 3: a Reno-like flow with the same decrease grows by 3 beta / (2 - beta) per RTT
         f.W_reno += 3.0 * p.beta / (2.0 - p.beta) * f.growth / f.cwnd
         step = max(step, f.W_reno - f.cwnd)
-    # at most one packet per acknowledged packet
-    f.cwnd += min(step / f.cwnd, 1.0) * f.acked
+    if p.linux_ack_counting != 0.0:
+        grow_as_linux_counts(f, step)
+    else:
+        # at most one packet per acknowledged packet
+        f.cwnd += min(step / f.cwnd, 1.0) * f.acked
+
+
+@jit
+def grow_by_rfc(f, p):
+    """One ACK by RFC 9438: the Reno-friendly region, or towards the target. W_reno is its W_est."""
+    t = f.now - f.epoch_start - f.K
+    W_cubic = f.origin + p.C * t * t * t
+    # section 4.3: alpha_cubic is 1 again once W_est is back at the window before the reduction
+    alpha = 3.0 * p.beta / (2.0 - p.beta) if f.W_reno < f.cwnd_prior else 1.0
+    f.W_reno += alpha * f.acked / f.cwnd  # eq. 4
+    if p.tcp_friendly != 0.0 and W_cubic < f.W_reno:
+        f.cwnd = max(f.cwnd, f.W_reno)
+        return
+    # section 4.2: W_cubic(t + RTT), between cwnd and 1.5 cwnd; sections 4.4 and 4.5, concave and convex alike
+    t += f.srtt
+    target = min(max(f.origin + p.C * t * t * t, f.cwnd), 1.5 * f.cwnd)
+    f.cwnd += (target - f.cwnd) / f.cwnd * f.growth
+
+
+@jit
+def past_slow_start(f, p):
+    """What every version does first with an ACK. True past slow start."""
+    if p.linux_ack_counting != 0.0:
+        estimate_ack_ratio(f)
+    if f.cwnd < f.ssthresh:
+        watch_slow_start(f, p)
+    return not slow_start(f)
+
+
+@jit
+def on_ack(f, p):
+    if not past_slow_start(f, p):
+        return
+    if f.epoch_start == 0.0:
+        start_epoch(f, p)
+    if p.rfc_9438 != 0.0:
+        grow_by_rfc(f, p)
+    else:
+        grow(f, p, p.C)
 
 
 @jit
 def on_loss(f, p):
     f.epoch_start = 0.0
     f.losses += 1.0
+    if p.rfc_9438 != 0.0:
+        f.cwnd_prior = f.cwnd
     if p.fast_convergence != 0.0 and f.cwnd < f.W_max:
         # eq. 4
         f.W_max = (2.0 - p.beta) / 2.0 * f.cwnd
@@ -79,7 +164,56 @@ def on_loss(f, p):
 @jit
 def on_timeout(f, p):
     on_loss(f, p)
-    if p.linux_2_6_22 != 0.0:
-        # the kernel forgets the curve when a retransmission timer fires
+    if p.linux_2_6_22 != 0.0 or p.forget_on_timeout != 0.0:
+        # the curve is forgotten when a retransmission timer fires
         f.W_max = 0.0
         f.losses = 0.0
+        f.ack_ratio = 0.0
+    on_round(f, p)
+
+
+# ---------------------------------------------------------------- HyStart
+
+
+@jit
+def on_round(f, p):
+    """HyStart looks at each round trip anew."""
+    if p.hystart_train != 0.0 or p.hystart_delay != 0.0:
+        f.round_start = f.now
+        f.train_end = f.now
+        f.round_rtt = 0.0
+        f.round_samples = 0.0
+
+
+@jit
+def train_is_long(f, p):
+    """ACKs at most 2 ms apart have come for half the least RTT: a window fills the forward path."""
+    now = math.floor(f.now / p.tick_s)
+    if now - math.floor(f.train_end / p.tick_s) > math.ceil(HYSTART_SPACING_S / p.tick_s):
+        return False
+    f.train_end = f.now
+    return now - math.floor(f.round_start / p.tick_s) >= math.ceil(f.rtt_min / p.tick_s) // 2
+
+
+@jit
+def delay_has_grown(f, p):
+    """The least of the round's first eight RTTs is above the least of all by a sixteenth, or by 2 or 16 ticks."""
+    if f.round_samples < HYSTART_SAMPLES:
+        f.round_rtt = f.rtt if f.round_samples == 0.0 else min(f.round_rtt, f.rtt)
+        f.round_samples += 1.0
+        return False
+    rtt_min = math.ceil(f.rtt_min / p.tick_s)
+    return math.ceil(f.round_rtt / p.tick_s) > rtt_min + min(max(rtt_min / 16.0, 2.0), 16.0)
+
+
+@jit
+def watch_slow_start(f, p):
+    """HyStart (Linux 2.6.32, hystart_update): slow start ends at this window when the path seems to be full."""
+    if f.round_start == 0.0:
+        on_round(f, p)
+    if f.cwnd < HYSTART_LOW_WINDOW_PKTS:
+        return
+    if p.hystart_train != 0.0 and train_is_long(f, p):
+        f.ssthresh = f.cwnd
+    if p.hystart_delay != 0.0 and delay_has_grown(f, p):
+        f.ssthresh = f.cwnd

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tcpfair.cc.exactmath import log
 from tcpfair.jit import jit
 
 _MULTIPLIER = np.uint64(2685821657736338717)
@@ -36,44 +37,7 @@ def uniform(link):
 
 
 @jit
-def natural_log(x):
-    """ln x for x > 0 by ln x = 2 artanh((m - 1)/(m + 1)) + e ln 2 with x = m 2^e, m in [1, 2): exact operations only."""
-    e = 0.0
-    while x >= 2.0:
-        x *= 0.5
-        e += 1.0
-    while x < 1.0:
-        x *= 2.0
-        e -= 1.0
-    z = (x - 1.0) / (x + 1.0)
-    z2 = z * z
-    term, total = z, 0.0
-    for k in range(1, 40, 2):
-        total += term / k
-        term *= z2
-    return 2.0 * total + e * 0.6931471805599453
-
-
-@jit
-def natural_exp(x):
-    """e^x to within a few units in the last place, by x = k ln 2 + r and the series of e^r: exact operations only."""
-    k = np.floor(x * 1.4426950408889634 + 0.5)
-    r = (x - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10
-    term, total = 1.0, 1.0
-    for i in range(1, 20):
-        term *= r / i
-        total += term
-    while k > 0.0:
-        total *= 2.0
-        k -= 1.0
-    while k < 0.0:
-        total *= 0.5
-        k += 1.0
-    return total
-
-
-@jit
 def packets_to_loss(link):
     """How many packets pass before the next Bernoulli loss: a geometric variate by inversion."""
     u = 1.0 - uniform(link)
-    return np.int64(natural_log(u) / natural_log(1.0 - link.loss_rate))
+    return np.int64(log(u) / log(1.0 - link.loss_rate))

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tcpfair.engine.rng import natural_exp, natural_log, seed_state, uniform
+from tcpfair.cc.exactmath import exp, log
+from tcpfair.engine.rng import seed_state, uniform
 from tcpfair.engine.state import NEVER, START
 from tcpfair.jit import jit, jit_cached
 
@@ -73,7 +74,7 @@ def standard_normal(source):
         u, v = 2.0 * uniform(source) - 1.0, 2.0 * uniform(source) - 1.0
         s = u * u + v * v
         if 0.0 < s < 1.0:
-            return u * math.sqrt(-2.0 * natural_log(s) / s)
+            return u * math.sqrt(-2.0 * log(s) / s)
 
 
 @jit
@@ -85,10 +86,10 @@ def draw_size_bytes(source, laws):
         i += 1
     law = laws[i]
     if law.kind == LOGNORMAL:
-        size = natural_exp(law.a + law.b * standard_normal(source))
+        size = exp(law.a + law.b * standard_normal(source))
     else:
         # P(X > x) = (b / x)^a
-        size = law.b * natural_exp(-natural_log(1.0 - uniform(source)) / law.a)
+        size = law.b * exp(-log(1.0 - uniform(source)) / law.a)
     return min(size, law.cap)
 
 
@@ -98,7 +99,7 @@ def draw_arrivals(source, laws, rows):
     source.random = seed_state(source.random)
     t, n = source.start_s, 0
     while True:
-        t += -natural_log(1.0 - uniform(source)) / source.rate_per_s
+        t += -log(1.0 - uniform(source)) / source.rate_per_s
         if t >= source.stop_s:
             return n
         if n == rows.size:
@@ -108,7 +109,7 @@ def draw_arrivals(source, laws, rows):
         row.size = max(np.int64(math.ceil(draw_size_bytes(source, laws) / source.payload_bytes)), 1)
         row.rtt_s = source.rtt_s
         if source.rtt_extra_s > 0.0:
-            row.rtt_s = min(row.rtt_s - source.rtt_extra_s * natural_log(1.0 - uniform(source)), source.rtt_cap_s)
+            row.rtt_s = min(row.rtt_s - source.rtt_extra_s * log(1.0 - uniform(source)), source.rtt_cap_s)
         n += 1
 
 

@@ -48,7 +48,7 @@ from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, MS_PER_S, bdp_pkts, mbps
 Floats = npt.NDArray[np.float64]
 
 RENO_CCS = ("reno", "newreno", "sack")  # one window rule; they differ in loss recovery
-CUBIC_CCS = ("cubic",)
+CUBIC_CCS = ("cubic", "cubic_rtt")
 FLOW_COLORS = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY)
 NOT_COUNTED = "#EFEFEF"
 SHOWN_WIDTH_PX = 96  # per inch of the figure
