@@ -80,7 +80,7 @@ flow_values = st.fixed_dictionaries(
         "ack_every": st.sampled_from([1, 2]),
         "byte_counting": st.booleans(),
         "recovery": st.sampled_from(["sack", "newreno", "reno"]),
-        "reduction": st.sampled_from(["immediate", "prr"]),
+        "reduction": st.sampled_from(["immediate", "prr", "rate_halving"]),
         "access_bps": st.sampled_from([0, 13e6, 100e6]),
         "access_queue_pkts": st.sampled_from([5, 1000]),
         "size_pkts": st.sampled_from([3, 400, float("inf")]),
@@ -96,7 +96,7 @@ flow_values = st.fixed_dictionaries(
     suppress_health_check=list(HealthCheck),
 )
 @given(
-    flows=st.lists(flow_values, min_size=1, max_size=4),
+    flows=st.lists(flow_values, min_size=1, max_size=7),
     buffer_pkts=st.floats(1.1, 80),
     jitter_s=st.floats(0.0005, 0.005),
     seed=st.integers(0, 2**32),

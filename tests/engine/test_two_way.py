@@ -48,7 +48,10 @@ class EngineChance:
 def agree(*flows: dict, seed: int = 5, **network) -> Result:
     """Run both simulators and compare them; returns the reference's result, to see that what was meant has happened."""
     network = {"buffer_pkts": 30.37, "duration_s": 30.0, "jitter_s": 0.002, "loss_rate": 0.0} | network
-    specs = [FlowSpec(**(flow | ({"cc": Cubic()} if flow.get("cc") == "cubic" else {}))) for flow in flows]
+    specs = [
+        FlowSpec(**(flow | ({"cc": Cubic(), "halving_floor": 1.0} if flow.get("cc") == "cubic" else {})))
+        for flow in flows
+    ]
     chances = [
         EngineChance(link_seed, network["loss_rate"], network["jitter_s"]) for link_seed in (seed, seed ^ REVERSE_SEED)
     ]
@@ -119,7 +122,7 @@ def test_forward_against_reverse(cc, reverse_cc, ack_every):
 
 
 @pytest.mark.parametrize(
-    "recovery, reduction", list(itertools.product(("sack", "newreno", "reno"), ("immediate", "prr")))
+    "recovery, reduction", list(itertools.product(("sack", "newreno", "reno"), ("immediate", "prr", "rate_halving")))
 )
 def test_recoveries_when_acks_are_dropped(recovery, reduction):
     shared = {"recovery": recovery, "reduction": reduction}
@@ -252,7 +255,7 @@ def any_scenario(number: int) -> tuple[list[dict], dict]:
             delack_s=draw.uniform(0.01, 0.2),
             byte_counting=draw.random() < 0.5,
             recovery=draw.choice(["sack", "sack", "newreno", "reno"]),
-            reduction=draw.choice(["immediate", "prr"]),
+            reduction=draw.choice(["immediate", "prr", "rate_halving"]),
             access_bps=draw.choice([0, 0, 0, 13e6, 100e6]),
             access_queue_pkts=draw.choice([5, 1000]),
             size_pkts=draw.choice([3, 400, math.inf, math.inf, math.inf, math.inf]),

@@ -147,15 +147,16 @@ class FlowSpec:
     delack_s: float = 0.04
     byte_counting: bool = False
     recovery: str = "sack"  # or 'newreno', 'reno'
-    reduction: str = "immediate"  # or 'prr'
+    reduction: str = "immediate"  # or 'prr', 'rate_halving'
+    halving_floor: float = 0.5  # part of ssthresh at which rate halving stops
     reliable: bool = True
     rto_min_s: float = 0.2
 
     def __post_init__(self) -> None:
         if self.recovery not in ("sack", "newreno", "reno"):
             raise ValueError(f"recovery is 'sack', 'newreno' or 'reno', not {self.recovery!r}")
-        if self.reduction not in ("immediate", "prr"):
-            raise ValueError(f"reduction is 'immediate' or 'prr', not {self.reduction!r}")
+        if self.reduction not in ("immediate", "prr", "rate_halving"):
+            raise ValueError(f"reduction is 'immediate', 'prr' or 'rate_halving', not {self.reduction!r}")
         if self.direction not in ("forward", "reverse"):
             raise ValueError(f"direction is 'forward' or 'reverse', not {self.direction!r}")
         if isinstance(self.cc, str) and self.cc not in ("reno", "ccid2"):
@@ -694,6 +695,8 @@ class Sender:
         if self.phase is not Phase.RECOVERY:
             if self.window.cwnd_pkts <= self.spec.rwnd_pkts:
                 self.cc.on_ack(self.window, acked=len(ack.arrived), acks=1, now=self.events.now_s)
+        elif self.spec.reduction == "rate_halving":
+            self._halve_rate()
         elif self.spec.reduction == "prr":
             self._reduce_proportionally(len(ack.arrived))
         self._send()
@@ -733,7 +736,8 @@ class Sender:
         if self.phase is Phase.RECOVERY and ends_recovery:
             self.phase = Phase.OPEN
             self.has_free_retransmission = False
-            self.window.cwnd_pkts = self.window.ssthresh_pkts
+            reached_pkts = self.window.cwnd_pkts if self.spec.reduction == "rate_halving" else math.inf
+            self.window.cwnd_pkts = min(reached_pkts, self.window.ssthresh_pkts)
         elif self.phase is Phase.LOSS and is_complete:
             self.phase = Phase.OPEN
 
@@ -754,6 +758,7 @@ class Sender:
         self.recover_fs_pkts = len(self.in_flight) + len(self.retransmit_queue)
         self.prr_delivered_pkts = 0
         self.prr_out_pkts = 0
+        self.is_second_ack = False
 
     def _reduce_proportionally(self, arrived_pkts: int) -> None:
         """RFC 6937, section 3.1, with the slow-start reduction bound."""
@@ -766,6 +771,13 @@ class Sender:
             limit_pkts = max(self.prr_delivered_pkts - self.prr_out_pkts, arrived_pkts) + 1
             quota_pkts = min(ssthresh_pkts - self.pipe_pkts, limit_pkts)
         self.window.cwnd_pkts = self.pipe_pkts + max(quota_pkts, 0)
+
+    def _halve_rate(self) -> None:
+        """Linux 2.6.22, tcp_cwnd_down: every second ACK takes a packet, and the pipe may grow by one at most."""
+        if self.is_second_ack and self.window.cwnd_pkts > self.spec.halving_floor * self.window.ssthresh_pkts:
+            self.window.cwnd_pkts -= 1
+        self.is_second_ack = not self.is_second_ack
+        self.window.cwnd_pkts = max(1.0, min(self.window.cwnd_pkts, self.pipe_pkts + 1.0))
 
     def _update_ccid2(self, new_losses: list[Packet]) -> None:
         """One reduction per window: only for a packet sent after the last reduction."""
