@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from tcpfair.backends import engine, ns2
+from tcpfair.backends import engine, ns2, ns3
 from tcpfair.config import PaperConfig, RunSpec, shorten
 from tcpfair.errors import InputError
 from tcpfair.scenario import digest
 from tcpfair.trace import TABLES, Trace
 
-BACKENDS: dict[str, Callable] = {"engine": engine.simulate_runs, "ns2": ns2.simulate_runs}
+BACKENDS: dict[str, Callable] = {"engine": engine.simulate_runs, "ns2": ns2.simulate_runs, "ns3": ns3.simulate_runs}
 _ORDER = {
     "runs": ["run_id"],
     "flows": ["run_id", "flow_id"],

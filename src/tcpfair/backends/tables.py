@@ -82,8 +82,8 @@ def simulate_runs(
     parts: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
     for spec in specs:
         result = run(spec.scenario, spec.seed)
-        parts["runs"].append(_runs(paper, experiment, spec, provenance["backend"]))
-        parts["flows"].append(_flows(spec))
+        parts["runs"].append(runs(paper.paper, experiment, spec, provenance["backend"]))
+        parts["flows"].append(flows(spec))
         parts["samples"].append(_samples(spec, result))
         if "link" in spec.scenario.record:
             parts["link"].append(_link(spec, result))
@@ -93,11 +93,12 @@ def simulate_runs(
     return Trace(**tables, provenance=provenance)
 
 
-def _runs(paper: PaperConfig, experiment: str, spec: RunSpec, backend: str) -> pd.DataFrame:
+def runs(paper: str, experiment: str, spec: RunSpec, backend: str) -> pd.DataFrame:
+    """The row of ``runs``: the run, its scenario and its place in the grid."""
     scenario = spec.scenario.model_dump(exclude={"flows", "web", "record"})
     row = {
         "run_id": spec.run_id,
-        "paper": paper.paper,
+        "paper": paper,
         "experiment": experiment,
         "backend": backend,
         "seed": spec.seed,
@@ -108,7 +109,8 @@ def _runs(paper: PaperConfig, experiment: str, spec: RunSpec, backend: str) -> p
     return pd.DataFrame([row])
 
 
-def _flows(spec: RunSpec) -> pd.DataFrame:
+def flows(spec: RunSpec) -> pd.DataFrame:
+    """The rows of ``flows``: long flows, and the short ones of each direction together."""
     rows = [
         {
             "protocol": flow.protocol,
