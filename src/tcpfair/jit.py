@@ -8,8 +8,10 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 import platform
+import sys
 import tempfile
 from pathlib import Path
 
@@ -48,6 +50,20 @@ os.environ["NUMBA_CACHE_DIR"] = str(
 import numba  # noqa: E402  (reads the environment above when it is imported)
 
 numba.config.reload_config()  # in case somebody imported numba before
+
+
+def _skip_blas() -> None:
+    """Let numba's array module find no BLAS: the simulator has no linear algebra, and SciPy takes a quarter of the start."""
+    if "scipy.linalg" in sys.modules or "numba.np.arraymath" in sys.modules:
+        return
+    sys.modules["scipy.linalg"] = None
+    try:
+        importlib.import_module("numba.np.arraymath")
+    finally:
+        del sys.modules["scipy.linalg"]
+
+
+_skip_blas()
 
 
 def jit(function):
