@@ -86,11 +86,14 @@ _BUILT_IN = {
     ("ccid2", "b"): 0.5,
     ("cubic", "C"): 0.4,
     ("cubic", "linux_2_6_22"): 1.0,
+    ("cubic", "linux_ack_counting"): 1.0,
+    ("bic", "linux_ack_counting"): 1.0,
     ("bic", "B"): 4.0,
     ("compound", "alpha"): 0.125,
     ("compound", "compound_beta"): 0.5,
     ("compound", "eta"): 1.0,
     ("compound", "gamma"): 30.0,
+    ("compound", "linux_2006"): 1.0,
 }
 
 # The fields of a scenario and of its flows that this module reads or that mean nothing to ns-2 (see above).
