@@ -154,7 +154,11 @@ MODELS = {
     ),
 }
 _RECOVERY = {"sack": "true", "newreno": "false"}
-_REDUCTION = {"immediate": "ns3::TcpClassicRecovery", "prr": "ns3::TcpPrrRecovery"}
+_REDUCTION = {
+    "immediate": "ns3::TcpClassicRecovery",
+    "prr": "ns3::TcpPrrRecovery",
+    "rate_halving": "ns3::TcpPrrRecovery",  # also spread over a round trip, but to ssthresh itself
+}
 
 
 # --- the scenario in ns-3's words ------------------------------------------------------------------------------------
