@@ -132,7 +132,7 @@ def test_help_fits_a_screen_and_names_every_command():
     assert max(len(line) for line in done.stdout.splitlines()) <= 120
 
 
-@pytest.mark.parametrize("command", ["nosuch", "validate", "import"])
+@pytest.mark.parametrize("command", ["nosuch", "import"])
 def test_what_is_not_there_gets_one_line_and_status_2(command):
     done = reproduce(command)
     assert (done.returncode, done.stdout) == (2, "")

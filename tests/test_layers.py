@@ -40,14 +40,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "claims": ANALYSIS | {"exhibits"},
     "ledger": SHOWN,
     "report": SHOWN | {"ledger", "costs"},
+    # agreement with other simulators; it imports the backends by name
+    "validation": SHOWN | {"stamps", "report"},
     # the workflow around them
     "costs": set(),
     "stamps": CONTRACT,
     "plan": CONTRACT | {"stamps", "cc"},
-    "bundles": CONTRACT | {"plan", "expected"},
+    "bundles": CONTRACT | {"plan", "expected", "validation"},
     "jobs": SHOWN | {"costs", "stamps", "plan", "bundles", "jit", "engine", "backends", "ledger", "report"},
     "build": CONTRACT | {"stamps", "plan", "jobs"},
-    "cli": CONTRACT | {"plan", "jobs", "build", "bundles", "bench", "exhibits"},
+    "cli": CONTRACT | {"plan", "jobs", "build", "bundles", "bench", "exhibits", "validation"},
     "__main__": {"cli"},
     "__init__": set(),
 }

@@ -111,10 +111,10 @@ def build(plan: Plan, targets: Sequence[Path] = (), cores: int | None = None) ->
 
 
 @contextmanager
-def only_run(root: Path) -> Iterator[None]:
-    """Hold the checkout for one run; the system lets go of it when the process ends, however it ends."""
-    (root / "results").mkdir(exist_ok=True)
-    with (root / "results" / ".lock").open("w") as lock:
+def only_run(root: Path, outputs: str = "results") -> Iterator[None]:
+    """Hold a folder of outputs for one run; the system lets go of it when the process ends, however it ends."""
+    (root / outputs).mkdir(parents=True, exist_ok=True)
+    with (root / outputs / ".lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

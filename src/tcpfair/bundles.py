@@ -69,8 +69,9 @@ def write_checksums(data: Path) -> None:
 
 
 def faults(root: Path) -> list[str]:
-    """What is wrong with the shipped data, one line each: files against checksums, traces against the configuration."""
+    """What is wrong with the shipped data, one line each: files against checksums, results against the configuration."""
     from tcpfair.trace import file_hash, read_manifest
+    from tcpfair.validation import scenarios, shipped
 
     layout = Layout(root, "bundled")
     sums = layout.data / CHECKSUMS
@@ -89,6 +90,8 @@ def faults(root: Path) -> list[str]:
                 found.append(
                     f"{folder.relative_to(root)}: made from other scenarios than config/papers/{paper}.yaml has"
                 )
+    if layout.validated.is_dir():
+        found += shipped.faults(layout, scenarios.load(layout.validation_config))
     return found
 
 

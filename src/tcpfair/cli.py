@@ -57,6 +57,14 @@ def parser() -> argparse.ArgumentParser:
     command("bundle", _bundle, "re-simulate and rewrite data/bundled", _option("experiment", nargs="?"), config)
     command("accept", _accept, "make today's numbers the baseline in data/expected")
     command("verify", _verify, "check shipped data against its checksums and the configuration")
+    tools = {"choices": ("ns2", "ns3"), "help": "run this simulator and rewrite data/validation"}
+    run_tool = _option("--run", dest="tool", **tools)
+    some = _option(
+        "--experiments", nargs="+", action="extend", default=[], metavar="NAME", help="with --run: these only"
+    )
+    quick = _option("--quick", action="store_true", help="with --run: a few short runs, compared and kept nowhere")
+    yes = _option("--yes", action="store_true", help="with --run: start even if it takes long")
+    command("validate", _validate, "compare the engine with ns-2 and ns-3", run_tool, some, quick, yes, cores)
     command("bench", _bench, "measure the engine", _option("--json", action="store_true"))
     command("clean", _clean, "remove results/ and figures/, but for the gallery")
     command("check-config", _check_config, "validate the configuration", config, configfile)
@@ -155,6 +163,32 @@ def _verify(given: argparse.Namespace) -> int:
     faults = bundles.faults(repository_root())
     print("\n".join(faults) if faults else "shipped data is whole and belongs to this configuration")
     return 1 if faults else 0
+
+
+def _validate(given: argparse.Namespace) -> int:
+    from tcpfair import build, bundles
+    from tcpfair.validation import commands, page
+
+    layout = Layout(repository_root())
+    if not given.tool:
+        for option in ("experiments", "quick", "yes"):
+            if getattr(given, option):
+                raise InputError(f"--{option}: goes with --run; write --run ns2 or --run ns3")
+        with build.only_run(layout.root, "results/validation"):
+            comparison = commands.compare(layout, given.cores)
+            report = page.write(layout, comparison)
+        print(page.summary(comparison, Path(os.path.relpath(report))))
+        return 0
+    if given.quick:
+        far_off = commands.check_quickly(layout, given.tool, given.experiments, given.cores)
+        print("\n".join(f"far off    {line}" for line in far_off) or "roughly right")
+        return 1 if far_off else 0
+    with build.only_run(layout.root, "results/validation"):
+        try:
+            commands.run_tool(layout, given.tool, given.experiments, given.cores, given.yes)
+        finally:  # of what succeeded
+            bundles.write_checksums(layout.data)
+    return 0
 
 
 def _bench(given: argparse.Namespace) -> int | None:

@@ -155,9 +155,9 @@ class Exhibit(_Strict):
 
 
 class PaperConfig(_Strict):
-    """All of ``config/papers/<paper>.yaml``."""
+    """All of ``config/papers/<paper>.yaml``, or of ``config/validation.yaml``, which no paper stands behind."""
 
-    paper: Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006"]
+    paper: Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006", "validation"]
     cite: str
     protocols: dict[str, Protocol] = Field(default_factory=dict)
     traffic: dict[str, Traffic] = Field(default_factory=dict, description="kinds of background traffic")
@@ -181,6 +181,11 @@ class PaperConfig(_Strict):
                 raise ValueError(f"experiments.{name}.weights: unknown experiment {experiment.weights.experiment!r}")
         return self
 
+    @property
+    def place(self) -> str:
+        """The file that it comes from, as messages name it."""
+        return "config/validation.yaml" if self.paper == "validation" else f"config/papers/{self.paper}.yaml"
+
     def analysis_value(self, name: str) -> Any:
         """The value of one analysis parameter."""
         return self.analysis[name].value
@@ -191,7 +196,7 @@ class PaperConfig(_Strict):
             if exhibit.id == exhibit_id:
                 return exhibit
         known = ", ".join(e.id for e in self.exhibits)
-        raise InputError(f"exhibit {exhibit_id!r}: not in config/papers/{self.paper}.yaml; known are {known}")
+        raise InputError(f"exhibit {exhibit_id!r}: not in {self.place}; known are {known}")
 
     def check(self, experiment: str) -> None:
         """Resolve each point of an experiment's grid once; raises InputError for a value that no run can have."""
@@ -283,7 +288,7 @@ def _resolve(settings: dict[str, Setting], point: dict[str, Any], where: str) ->
 
 
 def _expand(paper: PaperConfig, name: str) -> Iterator[RunSpec]:
-    where = f"config/papers/{paper.paper}.yaml: experiments.{name}"
+    where = f"{paper.place}: experiments.{name}"
     if name not in paper.experiments:
         raise InputError(f"{where}: no such experiment; known are {', '.join(paper.experiments)}")
     experiment = paper.experiments[name]

@@ -77,6 +77,20 @@ class Layout:
     def paper_config(self, paper: str) -> Path:
         return self.config / "papers" / f"{paper}.yaml"
 
+    @property
+    def validation_config(self) -> Path:
+        return self.config / "validation.yaml"
+
+    @property
+    def validated(self) -> Path:
+        """What other simulators gave on the scenarios of the validation, shipped: a folder for each of them."""
+        return self.data / "validation"
+
+    @property
+    def validation(self) -> Path:
+        """What comparing the engine with them gave; the same for every source."""
+        return self.root / "results" / "validation"
+
     def figures(self, paper: str) -> Path:
         return self.root / "figures" / self.source / paper
 

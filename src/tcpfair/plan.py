@@ -207,6 +207,7 @@ class Plan:
 
     def _inputs_of_report(self) -> Iterator[Any]:
         yield self.stamp("ledger")
+        yield (self.layout.validation / "report.html").is_file()  # which it links to
         yield file_hashes(self.root, self.code("report"))
 
     def steps(self) -> list[Step]:

@@ -113,6 +113,7 @@ def write_report(layout: Layout) -> Path:
         "assumptions": _merged(ledger["assumptions"], ["paper", "name", "value", "reason", "range"]),
         "stated": _merged(ledger["stated"], ["paper", "name", "value", "source"]),
         "plan": _plan(ledger),
+        "validated": (layout.validation / "report.html").is_file(),
         "pkts_per_s": PLANNED_PKTS_PER_S,
         "equations": ledger["equations"].to_dict("records"),
         "tables": LEDGER_TABLES,
@@ -121,8 +122,8 @@ def write_report(layout: Layout) -> Path:
         "outcomes": OUTCOMES,
     }
     rows = [row for row in costs.read(layout.costs) if row["source"] == layout.source]
-    _write(layout.results / "costs.html", "costs.html.j2", {"source": layout.source, "rows": rows})
-    return _write(layout.results / "report.html", "report.html.j2", context)
+    write_page(layout.results / "costs.html", "costs.html.j2", {"source": layout.source, "rows": rows})
+    return write_page(layout.results / "report.html", "report.html.j2", context)
 
 
 def read_ledger(layout: Layout) -> Ledger:
@@ -136,7 +137,8 @@ def read_ledger(layout: Layout) -> Ledger:
     return ledger
 
 
-def _write(path: Path, template: str, context: dict) -> Path:
+def write_page(path: Path, template: str, context: dict) -> Path:
+    """Render a template of this package to ``path``; returns ``path``."""
     environment = Environment(
         loader=PackageLoader("tcpfair"),
         autoescape=True,
@@ -246,7 +248,7 @@ def _exhibit_view(
         source=row["source"],
         reason=_reason(layout, config, exhibit, row["status"], record),
         n_runs=int(record.get("n_runs") or 0),
-        image=next((_data_uri(layout.root / name) for name in files if name.suffix == ".svg"), ""),
+        image=next((data_uri(layout.root / name) for name in files if name.suffix == ".svg"), ""),
         table=next((_fragment(layout.root / name) for name in files if name.suffix == ".html"), Markup("")),
         files=[(name.name, Path(os.path.relpath(layout.root / name, layout.results)).as_posix()) for name in files],
         numbers=own_numbers,
@@ -266,7 +268,8 @@ def _reason(layout: Layout, config: PaperConfig, exhibit: Exhibit, status: str, 
     return f"no trace of {', '.join(missing)}" if missing else "not drawn in this run"
 
 
-def _data_uri(path: Path) -> str:
+def data_uri(path: Path) -> str:
+    """An SVG as an address that holds it."""
     return f"data:image/svg+xml;base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 

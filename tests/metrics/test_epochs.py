@@ -70,3 +70,26 @@ def test_synchronised_share_counts_pairs_of_flows():
 def test_synchronised_share_without_losses_is_nan():
     assert np.isnan(epochs.synchronised_loss_share([[], []], window_s=1.0))
     assert epochs.synchronised_loss_share([[1.0], []], window_s=1.0) == 0.0
+
+
+def test_mean_epoch_is_the_mean_distance_of_losses():
+    assert epochs.mean_epoch_s([10.0, 25.0, 45.0]) == 17.5
+    assert np.isnan(epochs.mean_epoch_s([10.0]))
+    assert np.isnan(epochs.mean_epoch_s([]))
+
+
+def test_losses_at_both_ends_of_a_span_belong_to_it():
+    assert epochs.losses_between_s([5.0, 10.0, 25.0, 45.0, 46.0], 10.0, 45.0).tolist() == [10.0, 25.0, 45.0]
+
+
+@pytest.mark.parametrize(
+    ("losses_s", "span_s"),
+    [
+        ([5.0, 20.0, 50.0, 80.0, 120.0], (20.0, 80.0)),  # 60 of 90 s
+        ([20.0, 50.0], (10.0, 100.0)),  # 30 of 90 s are too few
+        ([50.0], (10.0, 100.0)),
+        ([], (10.0, 100.0)),
+    ],
+)
+def test_whole_epochs_are_taken_where_they_fill_enough_of_the_window(losses_s, span_s):
+    assert epochs.whole_epochs_s(losses_s, 10.0, 100.0, least_share=0.5) == span_s

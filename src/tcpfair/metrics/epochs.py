@@ -29,6 +29,29 @@ def epoch_lengths_s(loss_t_s: npt.ArrayLike) -> Floats:
     return np.diff(np.asarray(loss_t_s, dtype=float))
 
 
+def losses_between_s(loss_t_s: npt.ArrayLike, start_s: float, stop_s: float) -> Floats:
+    """Those of ``loss_t_s`` that lie in [``start_s``, ``stop_s``]."""
+    loss_t_s = np.asarray(loss_t_s, dtype=float)
+    return loss_t_s[(loss_t_s >= start_s) & (loss_t_s <= stop_s)]
+
+
+def mean_epoch_s(loss_t_s: npt.ArrayLike) -> float:
+    """Mean length of the loss epochs between ``loss_t_s`` (losses,) in order; NaN for fewer than two losses."""
+    lengths_s = epoch_lengths_s(loss_t_s)
+    return float(lengths_s.mean()) if lengths_s.size else float("nan")
+
+
+def whole_epochs_s(loss_t_s: npt.ArrayLike, start_s: float, stop_s: float, least_share: float) -> tuple[float, float]:
+    """The span from the first to the last loss in [``start_s``, ``stop_s``], so that a mean over it sees whole epochs.
+
+    All of the window where the losses span less than ``least_share`` of it.
+    """
+    inside_s = losses_between_s(loss_t_s, start_s, stop_s)
+    if inside_s.size < 2 or inside_s[-1] - inside_s[0] < least_share * (stop_s - start_s):
+        return start_s, stop_s
+    return float(inside_s[0]), float(inside_s[-1])
+
+
 def peaks_pkts(kind: npt.ArrayLike, cwnd_before_pkts: npt.ArrayLike) -> Floats:
     """Window at each loss or timeout just before the reduction; for CUBIC without fast convergence, its W_max."""
     return np.asarray(cwnd_before_pkts, dtype=float)[np.isin(kind, LOSS_KINDS)]

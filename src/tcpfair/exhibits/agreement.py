@@ -1,0 +1,99 @@
+"""The engine beside other simulators: windows over time, and shares of flow 1 run by run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from tcpfair.exhibits import style
+
+# the engine is broad and pale, so that what lies on it is seen; the others are thin
+_COLORS = {"engine": style.SKY, "ns2": style.BLACK, "ns3": style.VERMILION}
+_WIDTHS = {"engine": 2.0, "ns2": 0.6, "ns3": 0.6}
+_COLUMNS = 5
+_HEADROOM = 1.12
+
+
+def draw_windows(
+    curves: pd.DataFrame,
+    labels: Sequence[str],
+    titles: Mapping[str, str],
+    settled_s: float,
+    until_s: Mapping[str, float],
+    note: str,
+) -> Figure:
+    """One panel per algorithm with its window over time in every simulator.
+
+    ``curves`` has the columns source, label, t_s, cwnd_pkts; ``titles`` names the sources in order. A panel shows the time
+    to ``until_s`` of its algorithm; its height is what the window needs from ``settled_s`` on.
+    """
+    rows = math.ceil(len(labels) / _COLUMNS)
+    figure, axes = style.new_figure(rows, _COLUMNS, width_in=style.PAGE_IN, height_in=1.25 * rows + 0.7)
+    panels = [ax for row in axes for ax in row]
+    shown = [source for source in titles if source in set(curves["source"])]
+    for ax, label in zip(panels, labels, strict=False):
+        own = curves[curves["label"] == label]
+        for source in shown:
+            rows_of = own[own["source"] == source]
+            ax.plot(rows_of["t_s"], rows_of["cwnd_pkts"], color=_COLORS[source], lw=_WIDTHS[source])
+        top = own.loc[own["t_s"] >= settled_s, "cwnd_pkts"].max()
+        ax.set_ylim(0, _HEADROOM * top if top > 0 else None)
+        ax.set_xlim(0, until_s[label])
+        ax.set_title(label, loc="left", fontsize=8)
+        ax.tick_params(labelsize=6.5)
+    for ax in panels[len(labels) :]:
+        ax.set_axis_off()
+    figure.supxlabel("time (s)", fontsize=8.5)
+    figure.supylabel("window (packets)", fontsize=8.5)
+    handles = [Line2D([], [], color=_COLORS[source], lw=_WIDTHS[source], label=titles[source]) for source in shown]
+    figure.legend(handles=handles, loc="outside upper right", ncols=len(handles))
+    style.corner_note(figure, note)
+    return figure
+
+
+def draw_shares(
+    runs: Mapping[str, pd.DataFrame], labels: Sequence[str], titles: Mapping[str, str], note: str
+) -> Figure:
+    """The share of flow 1 of each run, by algorithm, a panel per experiment; a bar at the mean of each simulator.
+
+    ``runs`` gives for each title of a panel the columns source, label, share.
+    """
+    shown = [source for source in titles if any(source in set(rows["source"]) for rows in runs.values())]
+    figure, [axes] = style.new_figure(
+        1, len(runs), width_in=style.PAGE_IN, height_in=0.36 * len(labels) + 0.9, sharey=True
+    )
+    lanes = np.linspace(-0.27, 0.27, len(shown)) if len(shown) > 1 else np.zeros(1)
+    for ax, (title, rows) in zip(axes, runs.items(), strict=True):
+        _strip(ax, rows, labels, dict(zip(shown, lanes, strict=True)))
+        ax.set_title(title, loc="left", fontsize=8)
+        ax.set_xlim(-0.03, 1.03)
+        ax.set_xticks([0, 0.5, 1])
+        ax.axvline(0.5, color=style.GREY, lw=0.6, zorder=0)
+    axes[0].set_yticks(range(len(labels)), labels)
+    axes[0].set_ylim(len(labels) - 0.5, -0.5)
+    figure.supxlabel("share of flow 1", fontsize=8.5)
+    handles = [
+        Line2D([], [], ls="", marker="o", ms=3.5, color=_COLORS[source], label=titles[source]) for source in shown
+    ]
+    figure.legend(handles=handles, loc="outside upper right", ncols=len(handles))
+    style.corner_note(figure, note)
+    return figure
+
+
+def _strip(ax: Axes, rows: pd.DataFrame, labels: Sequence[str], lanes: Mapping[str, float]) -> None:
+    ax.grid(axis="y", visible=False)
+    for place, label in enumerate(labels):
+        if place % 2:
+            ax.axhspan(place - 0.5, place + 0.5, color="#F5F7F9", zorder=-1)
+        for source, lane in lanes.items():
+            shares = rows.loc[(rows["label"] == label) & (rows["source"] == source), "share"].dropna()
+            if len(shares):
+                y = place + lane
+                ax.plot(shares, np.full(len(shares), y), ls="", marker="o", ms=2.2, mew=0, color=_COLORS[source])
+                ax.plot([shares.mean()] * 2, [y - 0.13, y + 0.13], color=_COLORS[source], lw=1.2)

@@ -1,0 +1,203 @@
+"""Does the engine agree with another simulator? Means over replicates, their difference, and a verdict by fixed bars."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatch
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from tcpfair.config import PaperConfig, load_yaml
+from tcpfair.errors import InputError
+from tcpfair.validation.measures import METRICS
+from tcpfair.validation.scenarios import TOOLS, Window
+
+WITHIN, UNDECIDED, BEYOND, NEITHER, NO_BAR = "within", "undecided", "beyond", "neither", ""
+VERDICTS = (WITHIN, UNDECIDED, BEYOND, NEITHER)
+UNEXPLAINED = "unexplained"
+COLUMNS = [
+    *("tool", "experiment", "algorithm", "metric", "from_s", "until_s"),
+    *("engine_mean", "engine_sd", "engine_se", "engine_runs", "tool_mean", "tool_sd", "tool_se", "tool_runs"),
+    *("difference", "relative", "difference_se", "bar", "verdict", "explanation"),
+]
+_ROUNDED = 7  # significant digits
+
+Explanations = Mapping[str, Mapping[str, str]]
+
+
+def over_runs(values: pd.Series) -> tuple[float, float, float, int]:
+    """Mean, sample standard deviation and standard error over the runs that have a value, and their number.
+
+    NaN where there are too few: one for a mean, two for the others.
+    """
+    found = values.dropna().to_numpy(dtype=float)
+    n = len(found)
+    if n == 0:
+        return math.nan, math.nan, math.nan, 0
+    sd = float(found.std(ddof=1)) if n > 1 else math.nan
+    return float(found.mean()), sd, sd / math.sqrt(n), n
+
+
+def difference_se(sd_a: float, n_a: int, sd_b: float, n_b: int) -> float:
+    """Standard error of the difference of two means over ``n_a`` and ``n_b`` runs.
+
+    One run alone has no spread; it is lent that of the other side, whose runs are perturbed in the same way. NaN when
+    neither side has one.
+    """
+    if not n_a or not n_b:
+        return math.nan
+    known = [sd for sd in (sd_a, sd_b) if not math.isnan(sd)]
+    if not known:
+        return math.nan
+    sd_a, sd_b = (sd if not math.isnan(sd) else known[0] for sd in (sd_a, sd_b))
+    return math.sqrt(sd_a**2 / n_a + sd_b**2 / n_b)
+
+
+def share_bar(bar: float, chance: float) -> float:
+    """The bar of shares: ``bar``, or what ``chance`` does where that is less (NaN: not known)."""
+    return bar if math.isnan(chance) else min(bar, chance)
+
+
+def verdict(engine: float, tool: float, distance: float, bar: float, chance: float) -> str:
+    """How two means compare: ``distance`` against ``bar``, in the same unit, and against what ``chance`` does.
+
+    within: at most the bar; undecided: above it, but chance does as much, so that more runs are needed; beyond: neither,
+    or only one side has a value; neither: no side has one.
+    """
+    if math.isnan(engine) and math.isnan(tool):
+        return NEITHER
+    if math.isnan(engine) or math.isnan(tool):
+        return BEYOND
+    if distance <= bar:
+        return WITHIN
+    return UNDECIDED if distance <= chance else BEYOND
+
+
+def compare(
+    config: PaperConfig,
+    experiment: str,
+    tool: str,
+    engine_runs: pd.DataFrame,
+    tool_runs: pd.DataFrame,
+    window_s: Window,
+) -> pd.DataFrame:
+    """A row for each algorithm and metric of one experiment: the engine, the tool, their difference and the verdict."""
+    rows = []
+    chances = config.analysis_value("standard_errors")
+    at = np.isclose(engine_runs[["from_s", "until_s"]].to_numpy(dtype=float), window_s).all(axis=1)
+    engine_of, tool_of = (dict(list(runs.groupby("label"))) for runs in (engine_runs[at], tool_runs))
+    for label in sorted(tool_of):
+        for name in config.experiments[experiment].measures:
+            engine = over_runs(engine_of[label][name] if label in engine_of else pd.Series(dtype=float))
+            other = over_runs(tool_of[label][name])
+            rows.append(
+                {
+                    **{"tool": tool, "experiment": experiment, "algorithm": label, "metric": name},
+                    **{"from_s": window_s[0], "until_s": window_s[1]},
+                    **dict(zip(COLUMNS[6:10], engine, strict=True)),
+                    **dict(zip(COLUMNS[10:14], other, strict=True)),
+                    **_judged(config, name, engine, other, chances),
+                }
+            )
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _judged(config: PaperConfig, name: str, engine: tuple, other: tuple, chances: float) -> dict[str, float | str]:
+    """Difference, its standard error, bar and verdict of one row."""
+    difference = engine[0] - other[0]
+    se = difference_se(engine[1], engine[3], other[1], other[3])
+    scale = abs(other[0]) if METRICS[name].relative else 1.0
+    judged = {
+        "difference": difference,
+        "relative": difference / other[0] if other[0] else math.nan,
+        "difference_se": se,
+        "bar": math.nan,
+        "verdict": NO_BAR,
+    }
+    if f"bar_{name}" not in config.analysis:
+        return judged
+    bar = config.analysis_value(f"bar_{name}") * scale
+    chance = chances * se
+    if name == "share":
+        bar = share_bar(bar, chance)
+    return {**judged, "bar": bar, "verdict": verdict(engine[0], other[0], abs(difference), bar, chance)}
+
+
+# --- Explanations -------------------------------------------------------------------------------------------------
+
+
+def load_explanations(path: Path, config: PaperConfig) -> dict[str, dict[str, str]]:
+    """``metric/algorithm/experiment`` -> one line, for each tool. ``*`` stands for any of them.
+
+    Raises InputError for a key that fits no row of the table.
+    """
+    explanations = {tool: lines or {} for tool, lines in load_yaml(path).items()}
+    rows = [
+        f"{metric}/{label}/{name}"
+        for name, experiment in config.experiments.items()
+        for metric in experiment.measures
+        for label in experiment.grid["protocol"].value
+    ]
+    for tool, lines in explanations.items():
+        if tool not in TOOLS:
+            raise InputError(f"{path}: {tool}: unknown; known are {', '.join(TOOLS)}")
+        for key, line in lines.items():
+            if not any(fnmatch(row, key) for row in rows):
+                raise InputError(f"{path}: {tool}: {key!r} fits no row; write it as metric/algorithm/experiment")
+            if not isinstance(line, str) or "\n" in line.strip():
+                raise InputError(f"{path}: {tool}.{key}: must be one line of text")
+    return explanations
+
+
+def explained(rows: pd.DataFrame, explanations: Explanations) -> pd.DataFrame:
+    """The rows with an explanation for each that is beyond its bar: the line of the file, or ``unexplained``."""
+    lines = [
+        _explanation(row, explanations.get(row["tool"], {})) if row["verdict"] == BEYOND else ""
+        for row in rows.to_dict("records")
+    ]
+    return rows.assign(explanation=lines)
+
+
+def row_name(row: Mapping) -> str:
+    return f"{row['metric']}/{row['algorithm']}/{row['experiment']}"
+
+
+def _explanation(row: Mapping, lines: Mapping[str, str]) -> str:
+    found = [line for key, line in lines.items() if fnmatch(row_name(row), key)]
+    return found[-1].strip() if found else UNEXPLAINED
+
+
+def unneeded(rows: pd.DataFrame, explanations: Explanations, tools: Iterable[str] = TOOLS) -> list[str]:
+    """``tool: key`` of the explanations that no row beyond its bar asks for."""
+    beyond = rows[rows["verdict"] == BEYOND]
+    return [
+        f"{tool}: {key}"
+        for tool in tools
+        for key in explanations.get(tool, {})
+        if not any(fnmatch(row_name(row), key) for row in beyond[beyond["tool"] == tool].to_dict("records"))
+    ]
+
+
+def rounded(rows: pd.DataFrame) -> pd.DataFrame:
+    """The table as it is stored, to a fixed count of significant digits."""
+    numbers = rows.select_dtypes("float").columns
+    return rows.assign(**{name: rows[name].map(lambda x: float(f"{x:.{_ROUNDED}g}")) for name in numbers})
+
+
+# --- The quick check ----------------------------------------------------------------------------------------------
+
+
+def far_off(config: PaperConfig, rows: pd.DataFrame) -> list[str]:
+    """One line for each quick run that a right scenario would not give, by bars of its own."""
+    found = []
+    for row in rows.to_dict("records"):
+        name = f"quick_{row['metric']}"
+        if name not in config.analysis:
+            continue
+        distance = abs(row["relative"] if METRICS[row["metric"]].relative else row["difference"])
+        if not distance <= config.analysis_value(name):  # NaN is far off too
+            found.append(f"{row_name(row)}: {row['tool_mean']:.4g}, the engine {row['engine_mean']:.4g}")
+    return found

@@ -1,0 +1,273 @@
+"""The comparison as files under ``results/validation``: tables, figures, a page that opens from disk; and on the screen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from tcpfair.assumptions import assumptions
+from tcpfair.config import PaperConfig
+from tcpfair.paths import Layout
+from tcpfair.report import MINUS, Bar, data_uri, write_page
+from tcpfair.validation.agreement import BEYOND, NEITHER, UNDECIDED, UNEXPLAINED, WITHIN, rounded, row_name
+from tcpfair.validation.commands import Comparison
+from tcpfair.validation.measures import METRICS
+from tcpfair.validation.scenarios import ENGINE, TITLES, TOOLS, whole
+from tcpfair.validation.shipped import replace_file
+
+EXPLAINED = "explained"
+OUTCOMES = (WITHIN, EXPLAINED, UNDECIDED, UNEXPLAINED, NEITHER)
+_EPOCHS_SHOWN, _LEAST_SHOWN = 10, 0.2
+LISTED = 8  # unexplained rows named on the screen
+_PER_CENT = ("mean_cwnd", "epoch", "utilisation", "share")  # metrics with a bar, in the order of the overview
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the page: its name, what it shows, the data URI of the SVG and the files."""
+
+    name: str
+    title: str
+    caption: str
+    image: str
+    files: list[str]
+
+
+def write(layout: Layout, comparison: Comparison) -> Path:
+    """Write ``agreement.csv``, a CSV of all runs per experiment, the curves, the figures and ``report.html``."""
+    place = layout.validation
+    replace_file(place / "agreement.csv", _csv(rounded(comparison.rows)))
+    for name in comparison.engine:
+        replace_file(place / f"{name}.csv", _csv(comparison.runs(name)))
+    replace_file(place / "curves.csv", _csv(comparison.curves))
+    figures = _figures(place, comparison)
+    context = {
+        "tools": [_tool_view(comparison, tool) for tool in TOOLS],
+        "missing": missing_lines(comparison),
+        "figures": figures,
+        "experiments": [_experiment_view(comparison, name) for name in comparison.engine],
+        "bars": _bars(comparison.config),
+        "assumptions": assumptions({comparison.config.paper: comparison.config}).to_dict("records"),
+        "outcomes": OUTCOMES,
+        "beyond": [
+            row for row in map(_row_view, _judged(comparison.rows)) if row["outcome"] in (EXPLAINED, UNEXPLAINED)
+        ],
+        "n_algorithms": len(comparison.config.protocols),
+    }
+    return write_page(place / "report.html", "validation.html.j2", context)
+
+
+def _csv(table: pd.DataFrame) -> bytes:
+    return table.to_csv(index=False, lineterminator="\n").encode()
+
+
+# --- Rows as they are shown ---------------------------------------------------------------------------------------
+
+
+def outcome(row: dict[str, Any]) -> str:
+    """The verdict of a row, a disagreement with a reason told from one without."""
+    if row["verdict"] == BEYOND:
+        return UNEXPLAINED if row["explanation"] == UNEXPLAINED else EXPLAINED
+    return row["verdict"]
+
+
+def _judged(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    return rows[rows["verdict"] != ""].to_dict("records")
+
+
+def _bar(rows: Iterable[dict[str, Any]]) -> Bar:
+    outcomes = [outcome(row) for row in rows]
+    return Bar({name: outcomes.count(name) for name in OUTCOMES})
+
+
+def per_cent(row: dict[str, Any]) -> str:
+    """The difference in per cent of the other simulator's mean, or in points; a dash without one."""
+    value = 100 * (row["relative"] if METRICS[row["metric"]].relative else row["difference"])
+    if not math.isfinite(value):
+        return "–"
+    text = f"{value:+.1f}"
+    return "0.0" if float(text) == 0 else text.replace("-", MINUS)
+
+
+def _mean(mean: float, se: float, decimals: int) -> str:
+    """``647.4 ± 1.2``, the second number being the standard error."""
+    if math.isnan(mean):
+        return "–"
+    text = f"{mean:.{decimals}f}"
+    return text if math.isnan(se) else f"{text} ± {se:.{decimals}f}"
+
+
+_DECIMALS = {"mean_cwnd": 1, "epoch": 2, "peak": 1, "losses": 1, "utilisation": 4, "share": 3, "jfi": 3}
+
+
+def _row_view(row: dict[str, Any]) -> dict[str, Any]:
+    decimals = _DECIMALS[row["metric"]]
+    return {
+        **row,
+        "outcome": outcome(row),
+        "title": METRICS[row["metric"]].title,
+        "unit": METRICS[row["metric"]].unit,
+        "engine": _mean(row["engine_mean"], row["engine_se"], decimals),
+        "other": _mean(row["tool_mean"], row["tool_se"], decimals),
+        "per_cent": per_cent(row),
+        "tool_title": TITLES[row["tool"]],
+    }
+
+
+def _tool_view(comparison: Comparison, tool: str) -> dict[str, Any]:
+    of = comparison.tools[tool]
+    rows = [row for row in _judged(comparison.rows) if row["tool"] == tool]
+    columns = list(dict.fromkeys((row["experiment"], row["metric"]) for row in rows))
+    cells = {(row["algorithm"], row["experiment"], row["metric"]): row for row in rows}
+    matrix = [
+        (
+            label,
+            [
+                (per_cent(cell), outcome(cell), cell["explanation"]) if cell else ("", "", "")
+                for cell in (cells.get((label, *column)) for column in columns)
+            ],
+        )
+        for label in comparison.config.protocols
+        if any((label, *column) in cells for column in columns)
+    ]
+    return {
+        "name": tool,
+        "title": TITLES[tool],
+        "tools": of.tools,
+        "bar": _bar(rows),
+        "groups": [(name, sum(e == name for e, _ in columns)) for name in dict.fromkeys(e for e, _ in columns)],
+        "columns": columns,
+        "matrix": matrix,
+        "provenance": of.provenance,
+        "windows": {name: whole(comparison.config, tool).window(comparison.config, name) for name in of.runs},
+    }
+
+
+def _experiment_view(comparison: Comparison, name: str) -> dict[str, Any]:
+    experiment = comparison.config.experiments[name]
+    rows = [_row_view(row) for row in comparison.rows[comparison.rows["experiment"] == name].to_dict("records")]
+    order = {metric: n for n, metric in enumerate(experiment.measures)}
+    rows.sort(key=lambda row: (row["algorithm"], order[row["metric"]], row["tool"]))
+    return {
+        "name": name,
+        "what": experiment.what,
+        "rows": rows,
+        "bar": _bar(row for row in rows if row["verdict"]),
+        "n_runs": len(comparison.engine[name].runs.drop_duplicates(["label", "replicate"])),
+    }
+
+
+def _bars(config: PaperConfig) -> list[tuple[str, str, str]]:
+    """(metric, bar, rule) of every metric that has a verdict."""
+    value = config.analysis_value
+    chances = value("standard_errors")
+    found = []
+    for name in _PER_CENT:
+        bar = 100 * value(f"bar_{name}")
+        unit = "%" if METRICS[name].relative else "point" if bar == 1 else "points"
+        rule = f"{chances} standard errors of the difference where they are less" if name == "share" else ""
+        found.append((METRICS[name].title, f"{bar:g} {unit}", rule))
+    return found
+
+
+# --- Figures ------------------------------------------------------------------------------------------------------
+
+
+def _figures(place: Path, comparison: Comparison) -> list[Figure]:
+    from tcpfair.exhibits import agreement, style  # matplotlib: only for those who draw
+
+    config = comparison.config
+    labels = list(config.protocols)
+    curves = comparison.curves
+    drawn = []
+    with style.applied():
+        for name in config.analysis_value("curve_experiments"):
+            own = curves[curves["experiment"] == name]
+            settled_s, _ = whole(config, ENGINE).window(config, name)
+            note = "one run of each: " + ", ".join(TITLES[s] for s in TITLES if s in set(own["source"]))
+            figure = agreement.draw_windows(own, labels, TITLES, settled_s, _shown_s(comparison, name), note)
+            caption = "The window of one run, the same scenario in each simulator; where losses are frequent, its first epochs."
+            drawn.append((f"windows_{name}", f"Windows over time: {config.experiments[name].what}", caption, figure))
+        pairs = {name: e for name, e in config.experiments.items() if "share" in e.measures}
+        runs = {name: _in_own_window(comparison, name) for name in pairs}
+        figure = agreement.draw_shares(runs, labels, TITLES, "a point is a run, a bar the mean")
+        caption = "; ".join(f"{name}: {experiment.what}" for name, experiment in pairs.items()) + "."
+        drawn.append(("shares", "Share of flow 1 of two flows", caption, figure))
+        return [_saved(place, *each) for each in drawn]
+
+
+def _shown_s(comparison: Comparison, experiment: str) -> dict[str, float]:
+    """How much of a run a panel shows of each algorithm: some of the engine's epochs, a good part of the run at least."""
+    duration_s = max(spec.scenario.duration_s for spec in comparison.config.run_specs(experiment))
+    epochs_s = comparison.engine[experiment].runs.groupby("label")["epoch"].mean()
+    shown_s = (_EPOCHS_SHOWN * epochs_s).clip(_LEAST_SHOWN * duration_s, duration_s).fillna(duration_s)
+    return {label: float(shown_s.get(label, duration_s)) for label in comparison.config.protocols}
+
+
+def _in_own_window(comparison: Comparison, experiment: str) -> pd.DataFrame:
+    """Runs of an experiment, each in the window of its own simulator; the engine is measured in all of them."""
+    runs = comparison.runs(experiment)
+    from_s, until_s = whole(comparison.config, ENGINE).window(comparison.config, experiment)
+    own = (runs["from_s"] == from_s) & (runs["until_s"] == until_s)
+    return runs[own | (runs["source"] != ENGINE)]
+
+
+def _saved(place: Path, name: str, title: str, caption: str, figure: Any) -> Figure:
+    from tcpfair.exhibits import style
+
+    files = {f"{name}.svg": style.as_svg(figure), f"{name}.png": style.as_png(figure)}
+    for file, content in files.items():
+        replace_file(place / file, content)
+    return Figure(name, title, caption, data_uri(place / f"{name}.svg"), list(files))
+
+
+# --- The screen ---------------------------------------------------------------------------------------------------
+
+
+def missing_lines(comparison: Comparison) -> list[str]:
+    """One line for each simulator whose results are old, and for each that lacks some."""
+    found = []
+    for tool, of in comparison.tools.items():
+        run = f"./reproduce validate --run {tool}"
+        known = [name for name in of.stale if name in comparison.config.experiments]
+        if of.stale:
+            again = f"{run} --experiments {' '.join(known)}" if known else "remove them"
+            found.append(f"stale      {TITLES[tool]}: {', '.join(of.stale)}, made from other scenarios; {again}")
+        if of.missing:
+            what = f"{', '.join(of.missing)}; {run} --experiments {' '.join(of.missing)}" if of.runs else f"all; {run}"
+            found.append(f"missing    {TITLES[tool]}: {what}")
+    return found
+
+
+def summary(comparison: Comparison, report: Path) -> str:
+    """The comparison on one screen."""
+    lines = []
+    for tool in TOOLS:
+        rows = [row for row in _judged(comparison.rows) if row["tool"] == tool]
+        if rows:
+            lines.append(f"{TITLES[tool]:<10} {_counts(rows)}")
+            for metric in _PER_CENT:
+                own = [row for row in rows if row["metric"] == metric]
+                if not own:
+                    continue
+                lines.append(f"           {METRICS[metric].title:<26} {_counts(own)}")
+    unexplained = [row for row in _judged(comparison.rows) if outcome(row) == UNEXPLAINED]
+    for row in unexplained[:LISTED]:
+        view = _row_view(row)
+        lines.append(
+            f"unexplained {row_name(row)}: engine {view['engine']}, {view['tool_title']} {view['other']} {view['unit']}"
+        )
+    if len(unexplained) > LISTED:
+        lines.append(f"           and {len(unexplained) - LISTED} more")
+    return "\n".join([*lines, *missing_lines(comparison), f"open       {report}"])
+
+
+def _counts(rows: list[dict[str, Any]]) -> str:
+    counts = _bar(rows).counts
+    shown = [f"{number} {name}" for name, number in counts.items() if number and name != WITHIN]
+    return f"{counts[WITHIN]} of {len(rows)} within the bar" + (f" ({', '.join(shown)})" if shown else "")

@@ -1,0 +1,108 @@
+"""Which runs of ``config/validation.yaml`` each simulator makes, and the window in which they are measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatch
+from pathlib import Path
+
+from tcpfair.config import PaperConfig, RunSpec, load_paper
+from tcpfair.errors import InputError
+from tcpfair.scenario import digest
+from tcpfair.validation.measures import METRICS
+
+ENGINE = "engine"
+TOOLS = ("ns2", "ns3")
+TITLES = {ENGINE: "engine", "ns2": "ns-2", "ns3": "ns-3"}
+
+_DIGEST_LENGTH = 16  # of hexadecimal digits: they stand in a file that people read
+
+Window = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The runs that a simulator makes: replicates by pattern of experiment/algorithm (the last that fits counts), cut to
+    ``duration_s``; and the window in which they are measured, if not that of the experiment."""
+
+    replicates: Mapping[str, int]
+    duration_s: float | None = None
+    window_s: Window | None = None
+
+    def specs(self, config: PaperConfig, experiment: str) -> list[RunSpec]:
+        """The chosen runs of an experiment. A cut run is the beginning of the whole one: starts stay as they are."""
+        chosen = []
+        for spec in config.run_specs(experiment):
+            if spec.replicate < self._wanted(f"{experiment}/{label_of(spec)}"):
+                chosen.append(spec if self.duration_s is None else _cut(spec, self.duration_s))
+        return chosen
+
+    def _wanted(self, name: str) -> int:
+        fitting = [count for pattern, count in self.replicates.items() if fnmatch(name, pattern)]
+        return fitting[-1] if fitting else 0
+
+    def window(self, config: PaperConfig, experiment: str) -> Window:
+        """Begin and end of the time in which the experiment is measured, s."""
+        own = self.window_s or config.experiments[experiment].window_s.value
+        return float(own[0]), float(own[1])
+
+
+def label_of(spec: RunSpec) -> str:
+    """The algorithm that a run is about: that of its first flow."""
+    return spec.scenario.flows[0].protocol
+
+
+def _cut(spec: RunSpec, duration_s: float) -> RunSpec:
+    scenario = spec.scenario
+    shorter_s = min(duration_s, scenario.duration_s)
+    return replace(spec, scenario=scenario.model_copy(update={"duration_s": shorter_s}))
+
+
+def load(path: Path) -> PaperConfig:
+    """The configuration of the validation. Raises InputError for experiments that cannot be measured."""
+    config = load_paper(path)
+    for name, experiment in config.experiments.items():
+        where = f"{config.place}: experiments.{name}"
+        if experiment.window_s is None:
+            raise InputError(f"{where}.window_s: is missing; give [begin, end] in s")
+        for measure in experiment.measures:
+            if measure not in METRICS:
+                raise InputError(f"{where}.measures: {measure!r} is unknown; known are {', '.join(METRICS)}")
+    return config
+
+
+def whole(config: PaperConfig, backend: str) -> Selection:
+    """What a simulator runs for the comparison; the engine runs everything."""
+    if backend == ENGINE:
+        return Selection({"*": max(int(e.runs.value) for e in config.experiments.values())})
+    settings = config.analysis
+    duration_s, window_s = (
+        settings[name].value if name in settings else None for name in (f"{backend}_duration_s", f"{backend}_window_s")
+    )
+    return Selection(settings[f"{backend}_runs"].value, duration_s, tuple(window_s) if window_s else None)
+
+
+def quick(config: PaperConfig) -> Selection:
+    """A few short runs, to see whether a simulator is there and roughly right."""
+    value = config.analysis_value
+    patterns = [
+        f"{experiment}/{label}" for experiment in value("quick_experiments") for label in value("quick_algorithms")
+    ]
+    return Selection(dict.fromkeys(patterns, 1), value("quick_duration_s"), tuple(value("quick_window_s")))
+
+
+def digests_of(config: PaperConfig, experiment: str, selection: Selection) -> dict[str, str]:
+    """For each algorithm of an experiment, a hash of all that decides its results but the simulator: scenarios, window,
+    measures, points of a curve."""
+    value = config.analysis_value
+    measured = [
+        selection.window(config, experiment),
+        config.experiments[experiment].measures,
+        value("whole_epochs_share"),
+        value("curve_points") if experiment in value("curve_experiments") else 0,
+    ]
+    scenarios: dict[str, list[str]] = {}
+    for spec in selection.specs(config, experiment):
+        scenarios.setdefault(label_of(spec), []).append(spec.scenario.digest)
+    return {label: digest([own, measured])[:_DIGEST_LENGTH] for label, own in scenarios.items()}

@@ -1,0 +1,139 @@
+"""What other simulators gave, as the repository ships it: ``data/validation/<simulator>/``.
+
+A CSV of per-run metrics for each experiment, ``curves.parquet`` with some windows over time, and ``provenance.json``, which
+says of each experiment which tool and code made it, and of each algorithm in it from which scenarios.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from tcpfair.config import PaperConfig
+from tcpfair.paths import Layout
+from tcpfair.validation.scenarios import TOOLS, Selection, digests_of, whole
+
+CURVE_COLUMNS = ["experiment", "label", "t_s", "cwnd_pkts"]
+PROVENANCE = "provenance.json"
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """The results of one simulator that belong to the present scenarios, by experiment; and what does not or is not there."""
+
+    runs: dict[str, pd.DataFrame] = field(default_factory=dict)
+    curves: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=CURVE_COLUMNS))
+    provenance: dict[str, dict] = field(default_factory=dict)
+    stale: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+    @property
+    def tools(self) -> list[str]:
+        """Names and versions of what made them."""
+        return sorted({entry["tool"] for entry in self.provenance.values()})
+
+
+def folder(layout: Layout, backend: str) -> Path:
+    return layout.validated / backend
+
+
+def read_provenance(layout: Layout, backend: str) -> dict[str, dict]:
+    """Where the results of each experiment come from; empty while there are none."""
+    path = folder(layout, backend) / PROVENANCE
+    return json.loads(path.read_text())["experiments"] if path.is_file() else {}
+
+
+def read(layout: Layout, config: PaperConfig, backend: str) -> Shipped:
+    """The shipped results of one simulator, those of other scenarios left out."""
+    selection = whole(config, backend)
+    provenance = read_provenance(layout, backend)
+    wanted = [name for name in config.experiments if selection.specs(config, name)]
+    stale = stale_experiments(config, provenance, selection)
+    fresh = [name for name in wanted if name in provenance and name not in stale]
+    curves = folder(layout, backend) / "curves.parquet"
+    found = pd.read_parquet(curves) if curves.is_file() else pd.DataFrame(columns=CURVE_COLUMNS)
+    return Shipped(
+        runs={name: pd.read_csv(folder(layout, backend) / f"{name}.csv") for name in fresh},
+        curves=found[found["experiment"].isin(fresh)],
+        provenance={name: provenance[name] for name in fresh},
+        stale=stale,
+        missing=[name for name in wanted if name not in provenance],
+    )
+
+
+def stale_experiments(config: PaperConfig, provenance: dict[str, dict], selection: Selection) -> list[str]:
+    """Experiments whose results were made from other scenarios than the configuration has."""
+    return [
+        name
+        for name, entry in provenance.items()
+        if name not in config.experiments or entry["scenarios"] != digests_of(config, name, selection)
+    ]
+
+
+def still_right(
+    layout: Layout, config: PaperConfig, backend: str, experiment: str, selection: Selection, origin: dict[str, str]
+) -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
+    """Runs and curves, by algorithm, of the shipped results of an experiment that ``origin`` (tool and code) made from the
+    present scenarios, whatever became of the other algorithms."""
+    entry = read_provenance(layout, backend).get(experiment)
+    if entry is None or any(entry[name] != value for name, value in origin.items()):
+        return {}
+    place = folder(layout, backend)
+    runs = pd.read_csv(place / f"{experiment}.csv")
+    curves = pd.read_parquet(place / "curves.parquet").query("experiment == @experiment")
+    # as they were before they were stored in 32 bits
+    curves = curves.astype({"t_s": float, "cwnd_pkts": float}).round({"t_s": 4, "cwnd_pkts": 1})
+    return {
+        label: (runs[runs["label"] == label], curves.loc[curves["label"] == label, CURVE_COLUMNS[1:]])
+        for label, own in digests_of(config, experiment, selection).items()
+        if entry["scenarios"].get(label) == own
+    }
+
+
+def faults(layout: Layout, config: PaperConfig) -> list[str]:
+    """What is wrong with the shipped results of all simulators, one line each."""
+    found = []
+    for backend in TOOLS:
+        provenance = read_provenance(layout, backend)
+        where = folder(layout, backend).relative_to(layout.root)
+        for name in stale_experiments(config, provenance, whole(config, backend)):
+            found.append(f"{where}/{name}.csv: made from other scenarios than {config.place} has")
+        for name in provenance:
+            if not (layout.root / where / f"{name}.csv").is_file():
+                found.append(f"{where}/{name}.csv: missing; {PROVENANCE} lists it")
+    return found
+
+
+def write(layout: Layout, backend: str, experiment: str, runs: pd.DataFrame, curves: pd.DataFrame, entry: dict) -> None:
+    """Put the results of one experiment in the place of older ones; ``provenance.json`` comes last.
+
+    ``entry`` has tool, code and the digests of the scenarios by algorithm. What belongs to other experiments stays.
+    """
+    place = folder(layout, backend)
+    place.mkdir(parents=True, exist_ok=True)
+    replace_file(place / f"{experiment}.csv", runs.to_csv(index=False, lineterminator="\n").encode())
+    path = place / "curves.parquet"
+    others = pd.read_parquet(path).query("experiment != @experiment") if path.is_file() else None
+    own = curves.assign(experiment=experiment)[CURVE_COLUMNS]
+    kept = own if others is None or others.empty else pd.concat([others, own])
+    stream = io.BytesIO()
+    kept.sort_values(CURVE_COLUMNS[:3]).astype({"t_s": "float32", "cwnd_pkts": "float32"}).to_parquet(
+        stream, index=False, compression="zstd"
+    )
+    replace_file(path, stream.getvalue())
+    provenance = {**read_provenance(layout, backend), experiment: {**entry, "runs": len(runs)}}
+    text = json.dumps({"experiments": provenance}, indent=1, sort_keys=True) + "\n"
+    replace_file(place / PROVENANCE, text.encode())
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file as a whole: a reader sees the old one or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.new")
+    scratch.write_bytes(content)
+    os.replace(scratch, path)

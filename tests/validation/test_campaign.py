@@ -1,0 +1,287 @@
+"""`./reproduce validate`: running a simulator and shipping what it gives, comparing, the quick check, and what stands in
+the way of each. The simulators are made up."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from tcpfair.bundles import faults
+from tcpfair.cli import main
+from tcpfair.validation import campaign, commands, shipped
+from tcpfair.validation.scenarios import load
+from tests.small_checkout import edit
+from tests.validation.fake_simulators import Simulator, install, make_checkout
+
+
+@pytest.fixture
+def layout(tmp_path, monkeypatch):
+    monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
+    return make_checkout(tmp_path)
+
+
+@pytest.fixture
+def engine(monkeypatch):
+    return Simulator("engine")
+
+
+def complaint(capsys, *arguments):
+    """The one line on stderr of a command that fails with status 1."""
+    assert main(["validate", *arguments]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    return lines[0]
+
+
+# --- running a simulator ----------------------------------------------------------------------------------------------
+
+
+def test_results_of_a_simulator_are_shipped_with_their_provenance(layout, engine, monkeypatch, capsys):
+    ns2 = Simulator("ns2")
+    install(monkeypatch, engine, ns2)
+    assert main(["validate", "--run", "ns2"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "ns-2      12 runs of one, two: about 12 s on 1 cores (ns2 1.0)"
+    assert len(ns2.made) == 12
+    one = pd.read_csv(layout.validated / "ns2" / "one.csv")
+    assert list(one) == [
+        *("label", "replicate", "from_s", "until_s"),
+        *("mean_cwnd", "epoch", "peak", "losses", "utilisation"),
+    ]
+    assert one.query("label == 'slow' and replicate == 0").to_dict("records") == [
+        {
+            **{"label": "slow", "replicate": 0, "from_s": 10.0, "until_s": 50.0},
+            # 5 levels from 100 to 116 packets; losses every 5 s from 10 to 45 s
+            **{"mean_cwnd": 108.0, "epoch": 5.0, "peak": 120.0, "losses": 8.0, "utilisation": 1.0},
+        }
+    ]
+    curves = pd.read_parquet(layout.validated / "ns2" / "curves.parquet")
+    assert curves.groupby(["experiment", "label"]).size().to_dict() == {("one", "fast"): 10, ("one", "slow"): 10}
+    entry = json.loads((layout.validated / "ns2" / "provenance.json").read_text())["experiments"]["two"]
+    assert (entry["tool"], entry["code"], entry["runs"]) == ("ns2 1.0", ns2.code, 6)
+    assert set(entry["scenarios"]) == {"slow", "fast"}
+
+
+def test_shipped_results_are_listed_with_their_checksums(layout, engine, monkeypatch):
+    install(monkeypatch, engine, Simulator("ns2"))
+    main(["validate", "--run", "ns2"])
+    listed = {line.split()[1] for line in (layout.data / "SHA256SUMS").read_text().splitlines()}
+    assert {"validation/ns2/one.csv", "validation/ns2/provenance.json", "validation/explanations.yaml"} <= listed
+
+
+def test_a_simulator_makes_only_its_own_runs_cut_to_its_own_time(layout, engine, monkeypatch):
+    ns3 = Simulator("ns3")
+    install(monkeypatch, engine, ns3)
+    main(["validate", "--run", "ns3"])
+    assert ns3.made == ["one/slow/0", "two/slow/0"]
+    one = pd.read_csv(layout.validated / "ns3" / "one.csv")
+    assert one[["label", "from_s", "until_s", "losses"]].to_numpy().tolist() == [["slow", 5, 30, 5]]
+
+
+def test_experiments_can_be_chosen(layout, engine, monkeypatch, capsys):
+    ns2 = Simulator("ns2")
+    install(monkeypatch, engine, ns2)
+    main(["validate", "--run", "ns2", "--experiments", "two"])
+    assert {name.split("/")[0] for name in ns2.made} == {"two"}
+    capsys.readouterr()
+    assert "--experiments three: unknown to ns-2; known are one, two" in complaint(
+        capsys, "--run", "ns2", "--experiments", "three"
+    )
+
+
+def test_a_long_estimate_wants_yes(layout, engine, monkeypatch, capsys):
+    ns2 = Simulator("ns2", estimate_s=100)  # 20 min on one core
+    install(monkeypatch, engine, ns2)
+    assert "this takes about 20 min; add --yes to start it" in complaint(capsys, "--run", "ns2")
+    assert ns2.made == []
+    assert main(["validate", "--run", "ns2", "--yes"]) == 0
+    assert len(ns2.made) == 12
+
+
+@pytest.mark.parametrize("quick", [[], ["--quick"]])
+def test_a_simulator_that_is_not_installed_says_how_to_get_it(layout, engine, monkeypatch, capsys, quick):
+    install(monkeypatch, engine, Simulator("ns2", missing="ns-2 is not installed: apt install ns2"))
+    assert complaint(capsys, "--run", "ns2", *quick) == "error: ns-2 is not installed: apt install ns2"
+    assert not (layout.validated / "ns2").exists()
+
+
+def test_a_part_that_fails_leaves_the_others_and_the_next_run_makes_what_is_missing(
+    layout, engine, monkeypatch, capsys
+):
+    broken = Simulator("ns2", fails="two/fast")
+    install(monkeypatch, engine, broken)
+    assert complaint(capsys, "--run", "ns2") == "error: ns-2: two/fast: ns2 broke"
+    assert (layout.validated / "ns2" / "one.csv").is_file()
+    assert not (layout.validated / "ns2" / "two.csv").exists()
+    mended = Simulator("ns2")
+    install(monkeypatch, engine, mended)
+    assert main(["validate", "--run", "ns2"]) == 0
+    assert {name.rsplit("/", 1)[0] for name in mended.made} == {"two/fast"}
+    assert len(pd.read_csv(layout.validated / "ns2" / "two.csv")) == 6
+
+
+def test_nothing_runs_again_while_simulator_and_scenarios_are_the_same(layout, engine, monkeypatch):
+    ns2 = Simulator("ns2")
+    install(monkeypatch, engine, ns2)
+    main(["validate", "--run", "ns2"])
+    before = {path: path.read_bytes() for path in (layout.validated / "ns2").iterdir()}
+    for file in (layout.validation / "parts" / "ns2").rglob("*.json"):
+        file.unlink()  # as in a fresh checkout: what is shipped is enough
+    ns2.made.clear()
+    main(["validate", "--run", "ns2"])
+    assert ns2.made == []
+    assert {path: path.read_bytes() for path in (layout.validated / "ns2").iterdir()} == before
+    ns2.code = "another"
+    main(["validate", "--run", "ns2"])
+    assert len(ns2.made) == 12
+
+
+def test_a_changed_algorithm_runs_alone(layout, engine, monkeypatch):
+    ns2 = Simulator("ns2")
+    install(monkeypatch, engine, ns2)
+    main(["validate", "--run", "ns2"])
+    edit(layout.validation_config, "fast: {cc: {value: cubic,", "fast: {cc: {value: bic,")
+    ns2.made.clear()
+    main(["validate", "--run", "ns2", "--experiments", "one"])
+    assert ns2.made == ["one/fast/0", "one/fast/1", "one/fast/2"]
+
+
+def test_parts_run_side_by_side_in_other_processes(layout):
+    """With the real engine: what is needed can be sent to a fresh process and comes back."""
+    config = load(layout.validation_config)
+    from tcpfair.validation.scenarios import Selection
+
+    parts = campaign.parts(config, "engine", Selection({"*": 1}), ["one"], layout.validation / "parts", "code")
+    assert {(part.name, reason) for part, reason in campaign.run(config, parts, 2)} == {
+        ("one/slow", ""),
+        ("one/fast", ""),
+    }
+    runs = campaign.joined(config, "one", parts).runs
+    assert (runs["utilisation"] > 0.5).all()
+    assert list(campaign.run(config, [], 2)) == []
+
+
+# --- stale results ----------------------------------------------------------------------------------------------------
+
+
+def test_results_of_other_scenarios_are_left_out_and_named(layout, engine, monkeypatch, capsys):
+    install(monkeypatch, engine, Simulator("ns2"))
+    main(["validate", "--run", "ns2"])
+    assert faults(layout.root) == []
+    edit(layout.validation_config, "duration_s: {value: 40,", "duration_s: {value: 45,")
+    capsys.readouterr()
+    assert main(["validate"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "stale      ns-2: two, made from other scenarios; ./reproduce validate --run ns2 --experiments two" in lines
+    rows = pd.read_csv(layout.validation / "agreement.csv")
+    assert set(rows["experiment"]) == {"one"}
+    assert faults(layout.root) == [
+        "data/validation/ns2/two.csv: made from other scenarios than config/validation.yaml has"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("window_s: {value: [10, 50],", "window_s: {value: [15, 50],"),  # measured differently
+        ("whole_epochs_share: {value: 0.5,", "whole_epochs_share: {value: 0.6,"),
+        ('ns2_runs: {value: {"*/*": 3}', 'ns2_runs: {value: {"*/*": 2}'),
+        ("jitter_s", None),
+    ],
+)
+def test_whatever_decides_a_result_makes_it_stale(layout, engine, monkeypatch, old, new):
+    install(monkeypatch, engine, Simulator("ns2"))
+    main(["validate", "--run", "ns2"])
+    if new is None:
+        edit(
+            layout.validation_config,
+            "settings:\n  capacity",
+            "settings:\n  jitter_s: {value: 0.001, source: x}\n  capacity",
+        )
+    else:
+        edit(layout.validation_config, old, new)
+    config = load(layout.validation_config)
+    assert "one" in shipped.read(layout, config, "ns2").stale
+
+
+def test_bars_and_reasons_make_nothing_stale(layout, engine, monkeypatch):
+    install(monkeypatch, engine, Simulator("ns2"))
+    main(["validate", "--run", "ns2"])
+    edit(layout.validation_config, "bar_mean_cwnd: {value: 0.03, source: x}", "bar_mean_cwnd: {value: 0.01, source: y}")
+    assert shipped.read(layout, load(layout.validation_config), "ns2").stale == []
+
+
+def test_a_lost_file_is_a_fault(layout, engine, monkeypatch):
+    install(monkeypatch, engine, Simulator("ns2"))
+    main(["validate", "--run", "ns2"])
+    (layout.validated / "ns2" / "one.csv").unlink()
+    assert "data/validation/ns2/one.csv: missing; provenance.json lists it" in faults(layout.root)
+
+
+# --- comparing --------------------------------------------------------------------------------------------------------
+
+
+def test_without_other_results_the_engine_runs_and_what_is_missing_is_named(layout, engine, monkeypatch, capsys):
+    install(monkeypatch, engine)
+    assert main(["validate"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "missing    ns-2: all; ./reproduce validate --run ns2" in lines
+    assert len(engine.made) == 12
+    assert len(pd.read_csv(layout.validation / "agreement.csv")) == 0
+
+
+def test_the_engine_runs_again_only_when_something_changed(layout, engine, monkeypatch):
+    install(monkeypatch, engine)
+    main(["validate"])
+    engine.made.clear()
+    main(["validate"])
+    assert engine.made == []
+    (layout.root / "src/tcpfair/cc").mkdir(parents=True)
+    (layout.root / "src/tcpfair/cc/new.py").write_text("")
+    main(["validate"])
+    assert len(engine.made) == 12
+
+
+def test_the_comparison_of_two_simulators(layout, monkeypatch):
+    install(monkeypatch, Simulator("engine"), Simulator("ns2", gain=1.02), Simulator("ns3", gain=1.1))
+    main(["validate", "--run", "ns2"])
+    main(["validate", "--run", "ns3"])
+    (layout.validated / "explanations.yaml").write_text("ns3: {mean_cwnd/*/one: its windows are larger}\n")
+    rows = commands.compare(layout, say=lambda line: None).rows
+    windows = rows[rows["metric"] == "mean_cwnd"].set_index(["tool", "algorithm"])
+    assert windows.loc[("ns2", "slow"), "verdict"] == "within"
+    assert windows.loc[("ns3", "slow"), "verdict"] == "beyond"
+    assert windows.loc[("ns3", "slow"), "explanation"] == "its windows are larger"
+    assert windows.loc[("ns3", "slow"), ["from_s", "until_s"]].tolist() == [5, 30]
+    assert ("ns3", "fast") not in windows.index
+    assert (rows.loc[rows["metric"] == "epoch", "verdict"] == "within").all()
+
+
+# --- the quick check --------------------------------------------------------------------------------------------------
+
+
+def test_the_quick_check_runs_little_and_keeps_nothing(layout, engine, monkeypatch, capsys):
+    ns2 = Simulator("ns2", gain=1.1)
+    install(monkeypatch, engine, ns2)
+    assert main(["validate", "--run", "ns2", "--quick"]) == 0
+    assert ns2.made == engine.made == ["one/slow/0", "two/slow/0"]
+    assert capsys.readouterr().out.splitlines()[-1] == "roughly right"
+    assert not (layout.validated / "ns2").exists()
+    assert not layout.validation.exists()
+
+
+def test_the_quick_check_fails_when_far_off(layout, engine, monkeypatch, capsys):
+    install(monkeypatch, engine, Simulator("ns2", gain=2.0))
+    assert main(["validate", "--run", "ns2", "--quick"]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "far off    mean_cwnd/slow/one: 216, the engine 108"
+
+
+@pytest.mark.parametrize("option", [["--quick"], ["--yes"], ["--experiments", "one"]])
+def test_options_of_a_run_need_one(layout, capsys, option):
+    assert f"{option[0]}: goes with --run" in complaint(capsys, *option)
+
+
+def test_an_unknown_explanation_is_found_before_anything_runs(layout, engine, monkeypatch, capsys):
+    install(monkeypatch, engine)
+    (layout.validated / "explanations.yaml").write_text("ns2: {share/slow/one: x}\n")
+    assert "explanations.yaml: ns2: 'share/slow/one' fits no row" in complaint(capsys)
+    assert engine.made == []

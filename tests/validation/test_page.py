@@ -1,0 +1,85 @@
+"""What the comparison leaves: tables, figures, a page that opens from disk, a screen of text."""
+
+import pandas as pd
+import pytest
+
+from tcpfair.cli import main
+from tcpfair.validation import commands, page
+from tests.test_report import Page
+from tests.validation.fake_simulators import Simulator, install, make_checkout
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """A checkout after a comparison: ns-2 agrees on everything but windows, and ns-3's are explained."""
+    layout = make_checkout(tmp_path_factory.mktemp("checkout"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TCPFAIR_ROOT", str(layout.root))
+        install(patch, Simulator("engine"), Simulator("ns2", gain=1.1), Simulator("ns3", gain=1.2))
+        main(["validate", "--run", "ns2"])
+        main(["validate", "--run", "ns3"])
+        (layout.validated / "explanations.yaml").write_text("ns3: {mean_cwnd/*/*: 'its windows <are> larger'}\n")
+        comparison = commands.compare(layout, say=lambda line: None)
+        page.write(layout, comparison)
+    return layout, comparison
+
+
+@pytest.fixture(scope="module")
+def html(done):
+    return (done[0].validation / "report.html").read_text()
+
+
+def test_the_page_needs_neither_network_nor_scripts_and_every_link_leads_somewhere(done, html):
+    shown = Page(html)
+    assert not [link for link in shown.links if link.startswith(("http:", "https:", "//", "/", "file:"))]
+    assert not {"script", "link", "iframe"} & shown.elements.keys()
+    assert len(set(shown.ids)) == len(shown.ids)
+    assert {link[1:] for link in shown.links if link.startswith("#")} <= set(shown.ids)
+    files = [link for link in shown.links if not link.startswith(("#", "data:"))]
+    assert [link for link in files if not (done[0].validation / link).is_file()] == []
+    assert sum(link.startswith("data:image/svg+xml;base64,") for link in shown.links) == 2
+
+
+def test_the_page_counts_and_lists_what_is_beyond_the_bar(html):
+    text = Page(html).text
+    # windows of two algorithms; of the other rows epochs, utilisations and shares agree
+    assert "engine and ns-2: within the bar 8 of 10" in text
+    assert "engine and ns-3: within the bar 4 of 5" in text
+    assert "slow one mean window 108.1 ± 0.1 ns-2 118.9 ± 0.1 −9.1 unexplained" in text
+    assert "its windows <are> larger" in text
+
+
+def test_every_row_and_every_run_stands_in_a_table(done):
+    layout, comparison = done
+    rows = pd.read_csv(layout.validation / "agreement.csv", keep_default_na=False)
+    assert len(rows) == len(comparison.rows) == 2 * (5 + 3) + (5 + 3)
+    two = pd.read_csv(layout.validation / "two.csv")
+    assert two.groupby("source").size().to_dict() == {"engine": 12, "ns2": 6, "ns3": 1}  # the engine in two windows
+    curves = pd.read_csv(layout.validation / "curves.csv")
+    assert set(curves["source"]) == {"engine", "ns2", "ns3"}
+
+
+def test_the_same_comparison_gives_the_same_bytes(done):
+    layout, comparison = done
+    files = sorted(path for path in layout.validation.glob("*.*") if path.is_file())
+    before = {path: path.read_bytes() for path in files}
+    page.write(layout, comparison)
+    assert {path: path.read_bytes() for path in files} == before
+
+
+def test_the_summary_fits_a_screen_and_names_what_is_unexplained(done):
+    text = page.summary(done[1], "results/validation/report.html")
+    lines = text.splitlines()
+    assert len(lines) <= 24
+    assert "ns-2       8 of 10 within the bar (2 unexplained)" in lines
+    assert "ns-3       4 of 5 within the bar (1 explained)" in lines
+    assert "unexplained mean_cwnd/slow/one: engine 108.1 ± 0.1, ns-2 118.9 ± 0.1 packets" in lines
+    assert lines[-1] == "open       results/validation/report.html"
+
+
+@pytest.mark.parametrize(
+    ("metric", "relative", "difference", "shown"),
+    [("mean_cwnd", -0.0215, 7, "−2.1"), ("utilisation", 0.5, 0.004, "+0.4"), ("epoch", float("nan"), 1, "–")],
+)
+def test_differences_are_shown_in_per_cent_or_points(metric, relative, difference, shown):
+    assert page.per_cent({"metric": metric, "relative": relative, "difference": difference}) == shown

@@ -1,0 +1,53 @@
+"""What this repository ships for the validation: scenarios that run, results that belong to them, reasons that are needed."""
+
+import pytest
+
+from tcpfair import cc
+from tcpfair.paths import Layout, repository_root
+from tcpfair.validation import agreement, commands, shipped
+from tcpfair.validation.scenarios import ENGINE, TOOLS, load, quick, whole
+
+LAYOUT = Layout(repository_root())
+CONFIG = load(LAYOUT.validation_config)
+
+
+def test_every_algorithm_is_there():
+    assert {protocol.cc.value for protocol in CONFIG.protocols.values()} <= set(cc.names())
+
+
+def test_every_run_is_a_valid_scenario():
+    for name, experiment in CONFIG.experiments.items():
+        specs = whole(CONFIG, ENGINE).specs(CONFIG, name)
+        assert len(specs) == len(experiment.grid["protocol"].value) * experiment.runs.value
+        assert experiment.window_s.value[1] <= specs[0].scenario.duration_s
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_simulator_measures_within_its_own_runs(tool):
+    selection = whole(CONFIG, tool)
+    assert any(selection.specs(CONFIG, name) for name in CONFIG.experiments)
+    for name in CONFIG.experiments:
+        for spec in selection.specs(CONFIG, name):
+            assert selection.window(CONFIG, name)[1] <= spec.scenario.duration_s
+
+
+def test_the_quick_check_has_runs():
+    assert all(quick(CONFIG).specs(CONFIG, name) for name in CONFIG.analysis_value("quick_experiments"))
+
+
+def test_shipped_results_belong_to_the_present_scenarios():
+    assert shipped.faults(LAYOUT, CONFIG) == []
+
+
+def test_every_explanation_fits_a_row():
+    agreement.load_explanations(LAYOUT.validated / commands.EXPLANATIONS, CONFIG)
+
+
+@pytest.mark.slow
+def test_every_disagreement_is_explained_and_every_explanation_is_needed():
+    comparison = commands.compare(LAYOUT)
+    rows = comparison.rows
+    unexplained = rows[rows["explanation"] == agreement.UNEXPLAINED]
+    assert [f"{row['tool']}: {agreement.row_name(row)}" for row in unexplained.to_dict("records")] == []
+    with_results = [tool for tool in TOOLS if comparison.tools[tool].runs]
+    assert agreement.unneeded(rows, comparison.explanations, with_results) == []
