@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from tcpfair.backends import ns2
-from tcpfair.config import load_paper, shorten
+from tcpfair.config import RunSpec, load_paper, shorten
+from tcpfair.engine.dumbbell import run
 from tcpfair.engine.state import EVENT_NAMES, LOSS, RECOVERY_END, RTO
+from tcpfair.engine.traffic import arrivals_of
 from tcpfair.errors import InputError
 from tcpfair.models.aimd import exact_t2_s, t1_s
 from tcpfair.paths import Layout, repository_root
@@ -23,6 +25,9 @@ OGURA = Layout(repository_root()).paper_config("ogura")
 CAPACITY_PPS = 1 / service_time_s(PACKET_BYTES, SLOW_BPS)
 ALL = ("samples", "cwnd", "events", "link")
 EARLY = {"rtt_s": 0.1, "initial_ssthresh_pkts": 60}  # leaves slow start before the queue is full
+TWO_WAY = {"reverse_bps": SLOW_BPS, "reverse_buffer_pkts": 30}
+SHORT = {"protocol": "Web", "cc": "sack", "rtt_s": 0.03, "rwnd_pkts": 44, "iw_pkts": 3, "ack_every": 2}
+SIZES = [{"law": "lognormal", "share": 1, "mu": 10, "sigma": 1.3}]
 
 installed = pytest.mark.skipif(not (shutil.which("ns") or shutil.which("ns2")), reason=ns2.NOT_INSTALLED)
 
@@ -37,6 +42,12 @@ def simulate(*flows: dict, seed: int = 1, **settings) -> ns2.Result:
     return ns2.run(dumbbell(*flows, **{"record": ALL, **settings}), seed)
 
 
+def source(direction: str = "forward", **flow) -> dict:
+    """Five short flows per second, a third of the slow link's capacity, of two RTTs and more."""
+    settings = {"arrivals_per_s": 5.0, "sizes": SIZES, "rtt_extra_mean_s": 0.03, "rtt_cap_s": 0.3}
+    return {"flow": SHORT | flow | {"direction": direction}, **settings}
+
+
 def events(result: ns2.Result, kind: int, flow: int = 0) -> np.ndarray:
     return result.events[(result.events["flow"] == flow) & (result.events["kind"] == kind)]
 
@@ -46,10 +57,10 @@ def events(result: ns2.Result, kind: int, flow: int = 0) -> np.ndarray:
 
 def test_script_has_the_numbers_of_the_scenario():
     lines = calls({"access_bps": 24e6, "access_queue_pkts": 50}, buffer_pkts=30.37, loss_rate=0.01, jitter_s=0.002)
-    assert f"bottleneck {SLOW_BPS} 30" in lines and "lose 0 0.01" in lines
-    assert "path 0 0.1 24000000.0 50 0.0 0.002" in lines
+    assert f"bottleneck forward {SLOW_BPS} 30" in lines and "wide_link reverse" in lines
+    assert "path 0 forward 0.1 24000000.0 50 0.0 0.002" in lines and "lose 0 forward 0.01" in lines
     assert lines[-1] == "simulate 0.1 400"
-    assert "path 0 0.1 $wide_bps $deep_pkts 0.0 0.0" in calls({"access_jitter_s": 1e-3})  # nothing to jitter on
+    assert "path 0 forward 0.1 $wide_bps $deep_pkts 0.0 0.0" in calls({"access_jitter_s": 1e-3})  # nothing to jitter on
 
 
 @pytest.mark.parametrize(
@@ -66,15 +77,16 @@ def test_script_has_the_numbers_of_the_scenario():
     ],
 )
 def test_agent_and_receiver_follow_algorithm_and_recovery(flow, agent, receiver):
-    (line,) = [line for line in calls(flow) if line.startswith("tcp ")]
-    assert line.startswith(f"tcp 0 Agent/TCP/{agent} {{")
-    assert f" {'/'.join(part for part in ('Agent/TCPSink', receiver) if part)} {{" in line
-    assert ("interval_ 0.04" in line) == (flow.get("ack_every") == 2)
+    made = [line for line in calls(flow) if line.startswith(("receiver", "sender"))]
+    sink = "/".join(part for part in ("Agent/TCPSink", receiver) if part)
+    assert made[0].startswith(f"receiver 0 forward {sink} {{")
+    assert made[1].startswith(f"sender 0 forward Agent/TCP/{agent} {{")
+    assert ("interval_ 0.04" in made[0]) == (flow.get("ack_every") == 2)
 
 
 def test_constants_of_libra_and_alpha_belong_to_the_reference_rtt():
-    (libra,) = [line for line in calls({"cc": "libra"}) if line.startswith("tcp ")]
-    (alpha,) = [line for line in calls({"cc": "alpha", "params": {"rtt_ref_s": 0.05}}) if line.startswith("tcp ")]
+    (libra,) = [line for line in calls({"cc": "libra"}) if line.startswith("sender ")]
+    (alpha,) = [line for line in calls({"cc": "alpha", "params": {"rtt_ref_s": 0.05}}) if line.startswith("sender ")]
     assert "windowOption_ 2" in libra and "windowOption_ 5" in alpha
     assert float(libra.split("windowConstant_ ")[1].split("}")[0]) == pytest.approx(1 / 0.04**2)
     assert float(alpha.split("windowConstant_ ")[1].split("}")[0]) == pytest.approx(1 / 0.05)
@@ -88,6 +100,39 @@ def test_parameters_start_stop_and_size_become_calls():
     assert not [line for line in lines if " at 5.0 " in line]  # stops when it starts
 
 
+def test_two_ways_have_two_bottlenecks_and_flows_from_either_side():
+    flow = {"direction": "reverse", "cc": "ccid2"}
+    lines = calls({}, flow, reverse_bps=2e6, reverse_buffer_pkts=7.6, ack_bytes=40, loss_rate=0.01)
+    assert f"shared_bottleneck forward {SLOW_BPS} 30 1500" in lines
+    assert "shared_bottleneck reverse 2000000.0 8 1500" in lines and "wide_link reverse" not in lines
+    assert "path 1 reverse 0.1 $wide_bps $deep_pkts 0.0 0.0" in lines and "lose 1 reverse 0.01" in lines
+    (receiver,) = [line for line in lines if line.startswith("receiver 0 forward")]
+    assert "packetSize_ 40" in receiver
+    (sender,) = [line for line in lines if line.startswith("sender 1 reverse Agent/DCCP")]
+    # the slow link's path of 17 packets and half of its buffer
+    assert "initial_ssthresh_ 20" in sender
+
+
+def test_short_flows_are_those_of_the_engine():
+    webs = [source(), source("reverse", cc="newreno")]
+    lines = calls({}, web=webs, **TWO_WAY, seed=4)
+    arrivals = arrivals_of(dumbbell({"rtt_s": 0.1}, web=webs, **TWO_WAY), 4)
+    first = lines.index("}", next(k for k, line in enumerate(lines) if line.startswith("short_flows 1500"))) - len(
+        arrivals
+    )
+    rows = [line.split() for line in lines[first : first + len(arrivals)]]
+    assert len(rows) > 300 and lines[first - 1].startswith("short_flows")
+    assert [(float(a), int(b), float(c), int(d)) for a, b, c, d in rows] == [
+        (a["start_s"], a["source"], a["rtt_s"], a["size"]) for a in arrivals
+    ]
+    # waits in both queues, two packets on the wires, delayed ACK, longest path
+    assert float(lines[first - 1].split()[2]) == pytest.approx(
+        2 * (30.2 + 2) * 0.001 + 0.04 + arrivals["rtt_s"].max(), rel=0.01
+    )
+    (sender,) = [line for line in lines if line.strip().startswith("sender $i reverse")]
+    assert "Agent/TCP/Newreno {" in sender and "windowInit_ 3 window_ 44" in sender
+
+
 def test_seeds_are_those_that_ns2_takes():
     (line,) = [line for line in calls({}, seed=0) if "seed" in line]
     assert line == "$defaultRNG seed 1"  # 0 would be the time of day
@@ -98,7 +143,7 @@ def test_seeds_are_those_that_ns2_takes():
 
 def test_threshold_of_ccid2_leaves_room_for_those_already_there():
     lines = calls({"cc": "ccid2"}, {"cc": "ccid2", "start_s": 3}, buffer_pkts=40)
-    assert [int(line.split("initial_ssthresh_ ")[1].split()[0]) for line in lines if line.startswith("dccp")] == [
+    assert [int(line.split("initial_ssthresh_ ")[1].split()[0]) for line in lines if line.startswith("sender")] == [
         120,
         60,
     ]
@@ -120,6 +165,10 @@ def test_threshold_of_ccid2_leaves_room_for_those_already_there():
         ({"cc": "bic", "params": {"gain": 1}}, {}, "gain: cannot be set in ns-2's bic; what can, is beta, fast_conv"),
         ({"cc": "libra", "params": {"gain": 1}}, {}, "cc libra: unknown parameter 'gain'"),
         ({}, {"wire_bytes": 1500.5}, "wire_bytes: ns-2 sends whole bytes"),
+        ({}, {"ack_bytes": 52.5, **TWO_WAY}, "ack_bytes: ns-2 sends whole bytes"),
+        ({}, {"synchronised_losses": True}, "synchronised_losses: ns-2 has nothing for it"),
+        ({}, {"web": [source(), source(cc="ccid2")]}, r"web\[1\].flow.cc: in ns-2 short flows are TCP"),
+        ({}, {"web": [source(cc="fast")]}, r"web\[0\].flow.cc: ns-2 has no 'fast'"),
     ],
 )
 def test_what_ns2_cannot_do_is_refused_in_one_line(flow, settings, message):
@@ -150,6 +199,13 @@ def test_expected_seconds_grow_with_packets_and_with_the_window_of_dccp():
     assert expected_s(flows=datagrams) > 5 * expected_s()
     finite = tuple(flow.model_copy(update={"size_pkts": 10}) for flow in spec.scenario.flows)
     assert expected_s(flows=finite) < expected_s()
+    two_way = {"reverse_bps": spec.scenario.capacity_bps, "reverse_buffer_pkts": 30}
+    both = tuple(
+        flow.model_copy(update={"direction": way}) for flow in spec.scenario.flows for way in ("forward", "reverse")
+    )
+    assert expected_s(**two_way) == expected_s() < expected_s(flows=both, **two_way)
+    web = dumbbell({"rtt_s": 0.1}, web=[source()]).web
+    assert expected_s(web=web) == pytest.approx(expected_s() + 5 * spec.scenario.duration_s * ns2._SHORT_FLOW_S)
 
 
 # ---------------------------------------------------------------- what ns-2 leaves behind
@@ -191,6 +247,22 @@ def test_events_of_dccp_from_its_window(tmp_path):
 def test_duplicates_are_what_is_left_when_nothing_is_out_of_order():
     arrived, delivered = np.array([[10], [20], [30], [43]]), np.array([[10], [12], [30], [40]])
     assert ns2._duplicates(arrived, delivered).ravel().tolist() == [0, 0, 0, 3]
+
+
+def test_columns_of_the_polls_have_their_places(monkeypatch, tmp_path):
+    # a flow; two bottlenecks: data sent and dropped, ACKs sent and dropped, bytes waiting; short flows of two directions
+    row = "15000 12 4.5 60 0.11 20 1 2 3 4500 30 4 5 6 750 40 41 7 50 52 8"
+    fake_ns(monkeypatch, tmp_path, f"for k in 0 1 2 3 4 5 6 7 8 9; do echo {row} >> polls; done")
+    result = simulate({"rtt_s": 0.1}, duration_s=1, web=[source("reverse")], **TWO_WAY)
+    assert result.delivered_pkts.tolist() == [[10]] and result.received_pkts.tolist() == [[10]]
+    assert (result.cwnd_pkts[0, 0], result.ssthresh_pkts[0, 0], result.srtt_s[0, 0]) == (4.5, 60, 0.11)
+    assert result.link_forwarded_pkts.tolist() == [[20], [30]] and result.forwarded_pkts.tolist() == [20]
+    assert result.link_dropped_pkts.tolist() == [[1], [4]] and result.dropped_pkts.tolist() == [1]
+    assert result.link_acks.tolist() == [[2], [5]] and result.link_acks_dropped.tolist() == [[3], [6]]
+    assert result.link_queue_pkts.tolist() == [[3], [0.5]] and result.queue_pkts.tolist() == [3]
+    assert result.web_delivered_pkts.tolist() == [[40], [50]] and result.web_active.tolist() == [[7], [8]]
+    assert result.web_received_pkts.tolist() == [[41], [52]]
+    assert result.received_total_pkts == 10 + 41 + 52
 
 
 def fake_ns(monkeypatch, folder, body: str) -> None:
@@ -421,6 +493,130 @@ def test_ccid2_shares_with_its_like_and_halves_its_window():
 
 
 @installed
+def test_packets_of_both_directions_are_conserved():
+    flow = {**EARLY, "rtt_s": 0.06}
+    result = simulate(
+        {**flow, "protocol": "a"},
+        {**flow, "cc": "cubic", "start_s": 1, "ack_every": 2},
+        {**flow, "direction": "reverse", "access_bps": 6e6, "access_queue_pkts": 20},
+        {**flow, "direction": "reverse", "cc": "ccid2", "start_s": 2},
+        loss_rate=0.002,
+        jitter_s=0.002,
+        web=[source(), source("reverse")],
+        duration_s=20,
+        **TWO_WAY,
+    )
+    for direction, flows in enumerate(([0, 1], [2, 3])):
+        received = result.received_pkts[:, flows].sum(axis=1) + result.web_received_pkts[direction]
+        delivered = result.delivered_pkts[:, flows].sum(axis=1) + result.web_delivered_pkts[direction]
+        assert (delivered <= received).all() and (np.diff(received) >= 0).all() and (np.diff(delivered) >= 0).all()
+        assert (received <= result.link_forwarded_pkts[direction]).all()
+        lost = result.link_forwarded_pkts[direction, -1] - received[-1]
+        assert 0 < lost < 0.01 * received[-1]
+        assert result.web_delivered_pkts[direction, -1] > 1500
+        data, acks = (np.diff(x[direction], prepend=0) for x in (result.link_forwarded_pkts, result.link_acks))
+        assert (PACKET_BYTES * data + 52 * acks <= SLOW_BPS / 8 + PACKET_BYTES).all()
+        # every packet that arrives is acknowledged, at most one by one
+        assert received[-1] / 2.2 < result.link_acks[1 - direction, -1] <= received[-1] + 100
+    # a packet is taken while less than 29.5 wait
+    assert (result.link_queue_pkts >= 0).all() and 5 < result.link_queue_pkts.max() <= 30.5
+    assert (result.link_dropped_pkts[:, -1] > 0).all()
+
+
+@installed
+def test_a_reverse_flow_alone_is_a_forward_flow_alone():
+    flow = {**EARLY, "ack_every": 2}
+    forward, reverse = (simulate({**flow, "direction": way}, **TWO_WAY) for way in ("forward", "reverse"))
+    for name in ("delivered_pkts", "received_pkts", "cwnd_pkts", "srtt_s"):
+        assert np.array_equal(getattr(forward, name), getattr(reverse, name)), name
+    for name in ("link_forwarded_pkts", "link_dropped_pkts", "link_queue_pkts", "link_acks", "link_acks_dropped"):
+        assert np.array_equal(getattr(forward, name), getattr(reverse, name)[::-1]), name
+    what = ["t_s", "kind", "cwnd_before", "cwnd_after"]
+    assert forward.events[what].tolist() == reverse.events[what].tolist() and len(forward.events) >= 4
+    assert forward.delivered_pkts[-1, 0] > 0.85 * 40 * CAPACITY_PPS and forward.link_acks[1, -1] > 10000
+    # a link that ACKs hardly load: the same as without one
+    one_way = simulate(flow)
+    assert one_way.delivered_pkts[-1, 0] == pytest.approx(forward.delivered_pkts[-1, 0], rel=0.005)
+
+
+@installed
+def test_acks_take_room_on_their_link():
+    flow = {**EARLY, "rwnd_pkts": 200}
+    slow = {"reverse_bps": 0.25e6, "reverse_buffer_pkts": 2, "buffer_pkts": 200, "duration_s": 20}
+    result = simulate(flow, **slow)
+    assert np.diff(result.link_acks[1, 5:]) == pytest.approx(0.25e6 / (8 * 52), abs=1)
+    assert result.link_acks_dropped[1, -1] > 1000 and 1 < result.link_queue_pkts[1].max() <= 2
+    assert not result.link_dropped_pkts.any() and not len(result.events)
+    engine = run(dumbbell(flow, **slow))
+    assert result.link_acks[1, -1] == pytest.approx(engine.link_acks[1, -1], rel=0.02)
+    # those that pass speak for the others
+    assert result.delivered_pkts[-1, 0] > 1.2 * result.link_acks[1, -1]
+    assert result.delivered_pkts[-1, 0] == pytest.approx(engine.delivered_pkts[-1, 0], rel=0.1)
+    longer = simulate(flow, **slow, ack_bytes=104)
+    assert longer.link_acks[1, -1] == pytest.approx(result.link_acks[1, -1] / 2, rel=0.02)
+
+
+@installed
+def test_reverse_data_compress_acks():
+    window = {"rtt_s": 0.1, "rwnd_pkts": 50, "initial_ssthresh_pkts": 20}
+    against = {"rtt_s": 0.08, "direction": "reverse", "start_s": 5}
+    settings = {**TWO_WAY, "duration_s": 20, "sample_s": 0.01}
+
+    def queue_pkts(*flows: dict) -> np.ndarray:
+        return simulate(*flows, **settings).link_queue_pkts[0, 500:]
+
+    # the ACKs of a train come one service time apart; behind data they wait for each other and release the packets at once
+    assert queue_pkts(window).max() < 1
+    compressed, engine = (
+        queue_pkts(window, against),
+        run(dumbbell(window, against, **settings)).link_queue_pkts[0, 500:],
+    )
+    assert compressed.max() > 3 and engine.max() > 3
+    assert 0.01 < (compressed >= 1).mean() < 0.2
+
+
+@installed
+@pytest.mark.parametrize("both_ways", [False, True])
+def test_short_flows_carry_what_the_engines_do(both_ways):
+    webs, ways = [source()], {}
+    if both_ways:
+        webs, ways = [source(), source("reverse")], TWO_WAY
+    flows = [{"rtt_s": 0.05, "rwnd_pkts": 44}, {"rtt_s": 0.09, "rwnd_pkts": 44, "start_s": 1}]
+    scenario = dumbbell(*flows, jitter_s=0.002, web=webs, duration_s=25, **ways)
+    result, engine = ns2.run(scenario, 3), run(scenario, 3)
+    directions = len(webs)
+    here, there = result.web_delivered_pkts[:directions], engine.web_delivered_pkts[:directions]
+    assert (there[:, -1] > 2500).all()
+    assert here[:, -1] == pytest.approx(there[:, -1], rel=0.02)
+    assert abs(here - there).max() < 0.05 * there[:, -1].max()
+    assert (result.web_delivered_pkts <= result.web_received_pkts).all()
+    assert result.web_active.mean(axis=1) == pytest.approx(engine.web_active.mean(axis=1), rel=0.25)
+    assert result.received_total_pkts == pytest.approx(engine.received_total_pkts, rel=0.03)
+    if not both_ways:
+        assert not result.web_delivered_pkts[1].any() and not result.web_active[1].any()
+
+
+@installed
+@pytest.mark.parametrize("flow", [{}, {"cc": "newreno"}, {"cc": "cubic", "initial_ssthresh_pkts": 8}])
+def test_a_place_used_again_is_as_good_as_new(monkeypatch, flow):
+    scenario = dumbbell(
+        {"rtt_s": 0.05},
+        {"rtt_s": 0.07, "direction": "reverse"},
+        web=[source(**flow), source("reverse", **flow)],
+        duration_s=8,
+        **TWO_WAY,
+    )
+    again = ns2.run(scenario, 3)
+    assert again.link_dropped_pkts[:, -1].min() > 20
+    monkeypatch.setattr(ns2, "_longest_way_s", lambda scenario, rtt_s: 1000.0)  # never used again
+    new = ns2.run(scenario, 3)
+    for name in ("delivered_pkts", "cwnd_pkts", "link_forwarded_pkts", "link_dropped_pkts", "link_acks_dropped"):
+        assert np.array_equal(getattr(again, name), getattr(new, name)), name
+    for name in ("web_delivered_pkts", "web_received_pkts", "web_active"):
+        assert np.array_equal(getattr(again, name), getattr(new, name)), name
+
+
+@installed
 def test_seeds_decide_and_nothing_else():
     flows = ({**EARLY, "protocol": "a"}, {**EARLY, "cc": "ccid2", "start_s": 0.5}, {**EARLY, "cc": "libra"})
     one, again, other = (simulate(*flows, seed=seed, jitter_s=0.003, loss_rate=0.001) for seed in (7, 7, 8))
@@ -446,6 +642,23 @@ def test_runs_of_a_paper_make_a_trace(tmp_path):
     with_queue = [spec for spec in paper.run_specs("loss_sweep") if spec.point["protocol"] == "Proposal"][:1]
     with pytest.raises(InputError, match=r"config/papers/ogura.yaml: experiments.loss_sweep: flows\[0\].cc: .*'ogura'"):
         ns2.simulate_runs(paper, "loss_sweep", with_queue)
+
+
+@installed
+def test_two_ways_and_short_flows_stand_in_the_trace(tmp_path):
+    paper = load_paper(OGURA)
+    spec = paper.run_specs("model1")[0]
+    flows = ({"rtt_s": 0.1}, {"rtt_s": 0.1, "direction": "reverse"})
+    scenario = dumbbell(*flows, web=[source("reverse")], duration_s=3, record=ALL, **TWO_WAY)
+    trace = ns2.simulate_runs(paper, "model1", [RunSpec(spec.run_id, 0, 1, spec.point, scenario)])
+    write(trace, tmp_path / "trace")
+    back = read(tmp_path / "trace")
+    assert back.flows["role"].tolist() == ["foreground", "foreground", "web"]
+    assert back.flows["direction"].tolist() == ["forward", "reverse", "reverse"]
+    carried = back.link.groupby("direction")["forwarded_bytes"].sum()
+    assert set(carried.index) == {"forward", "reverse"} and (carried < 3 * SLOW_BPS / 8 + 1500).all()
+    bytes_of = back.samples.groupby("flow_id")["received_bytes"].sum()
+    assert (bytes_of > 0).all() and bytes_of[[2, 3]].sum() <= carried["reverse"]
 
 
 @installed

@@ -137,3 +137,13 @@ def test_seeds_and_sources_have_streams_of_their_own():
     assert np.all(np.diff(rows["start_s"]) >= 0)
     assert not np.array_equal(rows["start_s"], arrivals_of(one, seed=2)["start_s"])
     assert np.array_equal(rows, arrivals_of(one, seed=1))
+
+
+def test_a_flow_under_way_when_its_source_stops_goes_on():
+    web = source(arrivals_per_s=3.0)
+    web["flow"] = web["flow"] | {"stop_s": 30.0}
+    result = run(with_web(web), seed=4)
+    assert result.arrivals["start_s"].max() < 30
+    assert result.web_active[0, 29] > 0
+    assert result.web_active[0, -1] == 0
+    assert result.web_delivered_pkts[0, -1] == result.arrivals["size"].sum()

@@ -11,6 +11,11 @@ leaves behind into the tables of a trace. Which agent stands for which algorithm
 Where ns-2 means something else than the engine by the same word:
 
 * fractions of a packet of buffer are rounded; a full access queue drops (the engine's sender reduces its window instead);
+* with a reverse bottleneck both queues count bytes and take a packet or an ACK while what waits is less than the buffer less
+  half a packet (the engine counts the rest of the packet on the wire as well, half a one on average, against the whole buffer);
+* an ACK is 8 bytes longer for each of its up to three SACK blocks; an ACK of DCCP has its own length;
+* a flow's data meet the bottleneck half a round trip later than in the engine, which has that part of the path behind it;
+* short flows are TCP, and ``stop_s`` ends their arrivals only;
 * jitter: a packet that finds the flow's last link idle is held for a time uniform in [0, jitter_s) and those that come
   meanwhile wait behind it, so that packets bunch but stay in order (the engine draws for each packet); the same goes
   for ``access_jitter_s`` behind the access link, which passes a packet on when it has all of it (the engine's passes it on
@@ -48,7 +53,8 @@ import numpy as np
 from tcpfair.backends import tables
 from tcpfair.cc.registry import param_values
 from tcpfair.config import PaperConfig, RunSpec, expected_pkts
-from tcpfair.engine.state import EVENT, LOSS, RECOVERY_END, RTO
+from tcpfair.engine import rng, traffic
+from tcpfair.engine.state import DIRECTIONS, EVENT, LOSS, RECOVERY_END, RTO
 from tcpfair.errors import InputError
 from tcpfair.scenario import Flow, Scenario
 from tcpfair.trace import Trace
@@ -99,12 +105,12 @@ _BUILT_IN = {
 # The fields of a scenario and of its flows that this module reads or that mean nothing to ns-2 (see above).
 _SCENARIO_FIELDS = {
     *("capacity_bps", "wire_bytes", "payload_bytes", "buffer_pkts", "duration_s", "sample_s", "flows", "loss_rate"),
-    *("jitter_s", "record"),
+    *("jitter_s", "record", "reverse_bps", "reverse_buffer_pkts", "ack_bytes", "web"),
 }
 _FLOW_FIELDS = {
-    *("protocol", "cc", "params", "rtt_s", "start_s", "stop_s", "size_pkts", "access_bps", "access_queue_pkts"),
-    *("access_jitter_s", "rwnd_pkts", "iw_pkts", "initial_ssthresh_pkts", "ack_every", "delack_s", "recovery"),
-    *("byte_counting", "reduction", "rto_min_s", "role"),
+    *("protocol", "cc", "params", "rtt_s", "direction", "start_s", "stop_s", "size_pkts", "access_bps"),
+    *("access_queue_pkts", "access_jitter_s", "rwnd_pkts", "iw_pkts", "initial_ssthresh_pkts", "ack_every"),
+    *("delack_s", "recovery", "byte_counting", "reduction", "rto_min_s", "role"),
 }
 
 _NO_LIMIT = 1_000_000  # window and threshold, packets
@@ -124,9 +130,9 @@ _OVERFLOW_HINT = (
 )
 _TCP_VARIABLES = "cwnd_ ssthresh_ ncwndcuts_ nrexmit_"
 
-# Costs of one core, measured: start-up; per packet that crosses the bottleneck; per DCCP packet and packet of its window
-# (each Ack Vector is walked along).
-_START_S, _PACKET_S, _DCCP_PACKET_S = 0.1, 1.0e-6, 26e-9
+# Costs of one core, measured: start-up; per packet that crosses a bottleneck; per DCCP packet and packet of its window
+# (each Ack Vector is walked along); to make the sender of a short flow.
+_START_S, _PACKET_S, _DCCP_PACKET_S, _SHORT_FLOW_S = 0.1, 1.0e-6, 26e-9, 1.5e-3
 
 
 # ---------------------------------------------------------------- what ns-2 can do
@@ -135,24 +141,32 @@ _START_S, _PACKET_S, _DCCP_PACKET_S = 0.1, 1.0e-6, 26e-9
 def check(scenario: Scenario) -> None:
     """Raise InputError, in one line, for the first thing that ns-2 cannot do."""
     _known(scenario, _SCENARIO_FIELDS, "")
-    for name in ("wire_bytes", "payload_bytes"):
+    for name in ("wire_bytes", "payload_bytes", *(["ack_bytes"] if scenario.reverse_bps else [])):
         if getattr(scenario, name) != round(getattr(scenario, name)):
             raise InputError(f"{name}: ns-2 sends whole bytes (got {getattr(scenario, name)!r})")
     for i, flow in enumerate(scenario.flows):
-        where = f"flows[{i}]"
-        _known(flow, _FLOW_FIELDS, f"{where}.")
-        if flow.cc not in ALGORITHMS:
-            raise InputError(
-                f"{where}.cc: ns-2 has no {flow.cc!r} (protocol {flow.protocol}); it has {', '.join(ALGORITHMS)}"
-            )
-        if flow.cc in _LINUX and _recovery(flow) != "sack":
-            raise InputError(f"{where}.recovery: ns-2 has {flow.cc} with sack only (got {flow.recovery!r})")
-        if flow.byte_counting and not (flow.cc == "ccid2" or (flow.cc in _RENO and _is_linux(flow))):
-            raise InputError(f"{where}.byte_counting: ns-2 has it for reno with sack recovery (and for ccid2) only")
-        if flow.cc == "ccid2" and scenario.wire_bytes <= _DCCP_HEADER_BYTES:
-            raise InputError(f"wire_bytes: must be above {_DCCP_HEADER_BYTES}, DCCP's header in ns-2")
-        for name, value in flow.params.items():
-            _check_param(f"{where}.params.{name}", flow.cc, name, value)
+        _check_flow(scenario, f"flows[{i}]", flow)
+    for number, web in enumerate(scenario.web):
+        where = f"web[{number}].flow"
+        if web.flow.cc == "ccid2":
+            raise InputError(f"{where}.cc: in ns-2 short flows are TCP (got 'ccid2')")
+        _check_flow(scenario, where, web.flow)
+
+
+def _check_flow(scenario: Scenario, where: str, flow: Flow) -> None:
+    _known(flow, _FLOW_FIELDS, f"{where}.")
+    if flow.cc not in ALGORITHMS:
+        raise InputError(
+            f"{where}.cc: ns-2 has no {flow.cc!r} (protocol {flow.protocol}); it has {', '.join(ALGORITHMS)}"
+        )
+    if flow.cc in _LINUX and _recovery(flow) != "sack":
+        raise InputError(f"{where}.recovery: ns-2 has {flow.cc} with sack only (got {flow.recovery!r})")
+    if flow.byte_counting and not (flow.cc == "ccid2" or (flow.cc in _RENO and _is_linux(flow))):
+        raise InputError(f"{where}.byte_counting: ns-2 has it for reno with sack recovery (and for ccid2) only")
+    if flow.cc == "ccid2" and scenario.wire_bytes <= _DCCP_HEADER_BYTES:
+        raise InputError(f"wire_bytes: must be above {_DCCP_HEADER_BYTES}, DCCP's header in ns-2")
+    for name, value in flow.params.items():
+        _check_param(f"{where}.params.{name}", flow.cc, name, value)
 
 
 def _known(part: Scenario | Flow, fields: set[str], prefix: str) -> None:
@@ -183,20 +197,38 @@ def _recovery(flow: Flow) -> str:
 def script(scenario: Scenario, seed: int) -> str:
     """The scenario as an ns-2 script. Raises InputError for what ns-2 cannot do."""
     check(scenario)
+    interval_s, per_sample, samples = _polls(scenario)
     lines = [
         _LIBRARY.read_text(),
         f"$defaultRNG seed {seed % _SEEDS + 1}",
-        f"bottleneck {scenario.capacity_bps} {_queue_pkts(scenario)}",
+        *_link_lines(scenario),
+        *(line for i, flow in enumerate(scenario.flows) for line in _flow_lines(scenario, i, flow)),
+        *_web_lines(scenario, seed),
+        f"simulate {interval_s} {per_sample * samples}",
     ]
-    for i, flow in enumerate(scenario.flows):
-        lines += _flow_lines(scenario, i, flow)
-    interval_s, per_sample, samples = _polls(scenario)
-    lines += [f"simulate {interval_s} {per_sample * samples}"]
     return "\n".join(lines) + "\n"
 
 
-def _queue_pkts(scenario: Scenario) -> int:
-    return max(round(scenario.buffer_pkts), 1)
+def _link_lines(scenario: Scenario) -> list[str]:
+    """The bottlenecks. ACKs that share one take the room of their bytes."""
+    if not scenario.reverse_bps:
+        return [f"bottleneck forward {scenario.capacity_bps} {_queue_pkts(scenario.buffer_pkts)}", "wide_link reverse"]
+    links = [_link_of(scenario, direction) for direction in DIRECTIONS]
+    return [
+        f"shared_bottleneck {direction} {rate_bps} {_queue_pkts(buffer_pkts)} {round(scenario.wire_bytes)}"
+        for direction, (rate_bps, buffer_pkts) in zip(DIRECTIONS, links, strict=True)
+    ]
+
+
+def _queue_pkts(buffer_pkts: float) -> int:
+    return max(round(buffer_pkts), 1)
+
+
+def _link_of(scenario: Scenario, direction: str) -> tuple[float, float]:
+    """Rate and buffer of the bottleneck that data of this direction cross."""
+    if direction == "reverse":
+        return scenario.reverse_bps, scenario.reverse_buffer_pkts
+    return scenario.capacity_bps, scenario.buffer_pkts
 
 
 def _polls(scenario: Scenario) -> tuple[float, int, int]:
@@ -206,32 +238,8 @@ def _polls(scenario: Scenario) -> tuple[float, int, int]:
 
 
 def _flow_lines(scenario: Scenario, i: int, flow: Flow) -> list[str]:
-    """The calls that make one flow."""
-    access_pkts = int(flow.access_queue_pkts) if flow.access_bps else "$deep_pkts"
-    access_jitter_s = flow.access_jitter_s if flow.access_bps else 0.0
-    access = f"{flow.access_bps or '$wide_bps'} {access_pkts} {access_jitter_s}"
-    lines = [f"path {i} {flow.rtt_s} {access} {scenario.jitter_s}"]
-    threshold = min(flow.initial_ssthresh_pkts, _NO_LIMIT)
-    first_window = round(min(flow.iw_pkts, flow.rwnd_pkts))
-    if flow.cc == "ccid2":
-        already = sum(other.start_s <= flow.start_s < other.stop_s for other in scenario.flows)
-        threshold = min(threshold, (_path_pkts(scenario, flow) + 0.5 * scenario.buffer_pkts) / max(already, 1))
-        lines += [f"dccp {i} {_dccp_settings(scenario, flow, int(threshold))}"]
-        traced, begin = "cwnd_ ssthresh_", []
-    elif _is_linux(flow):
-        lines += [_tcp(scenario, i, flow, "Linux", {})]
-        traced = f"{_TCP_VARIABLES} next_pkts_in_flight_"
-        algorithm = "reno" if flow.cc in _RENO else flow.cc
-        begin = [f"begin_linux {i} {algorithm} {{{_linux_params(flow)}}} {first_window} {int(threshold)}"]
-    else:
-        lines += [_tcp(scenario, i, flow, _OWN_AGENT[_recovery(flow)], _window_option(flow))]
-        traced = f"{_TCP_VARIABLES} dupacks_"
-        begin = [f"begin_own {i} {int(threshold)}"]
-    if flow.cc in _WINDOW_OPTION and (values := param_values(flow.cc, flow.params))["follow_queue"]:
-        empty_s = flow.rtt_s + service_time_s(scenario.wire_bytes, scenario.capacity_bps)
-        begin += [f"follow_queue {i} {_POWER[flow.cc]} {values['rtt_ref_s']} {empty_s}"]
-    if scenario.loss_rate > 0:
-        lines += [f"lose {i} {scenario.loss_rate}"]
+    """The calls that make one flow, begin it when it is due and stop it."""
+    lines, begin, traced = _make_flow(scenario, str(i), flow, str(flow.rtt_s))
     if "events" in scenario.record:
         lines += [f"record_events {i} {{{traced}}}"]
     if flow.stop_s > flow.start_s:
@@ -242,15 +250,88 @@ def _flow_lines(scenario: Scenario, i: int, flow: Flow) -> list[str]:
     return lines
 
 
+def _make_flow(scenario: Scenario, i: str, flow: Flow, rtt_s: str) -> tuple[list[str], list[str], str]:
+    """Calls that make a flow, calls that begin it, variables that tell its events; ``i`` and ``rtt_s`` as Tcl has them."""
+    threshold = min(flow.initial_ssthresh_pkts, _NO_LIMIT)
+    first_window = round(min(flow.iw_pkts, flow.rwnd_pkts))
+    rate_bps, buffer_pkts = _link_of(scenario, flow.direction)
+    if flow.cc == "ccid2":
+        alike = [other for other in scenario.flows if other.direction == flow.direction]
+        already = sum(other.start_s <= flow.start_s < other.stop_s for other in alike)
+        threshold = min(threshold, (_path_pkts(scenario, flow) + 0.5 * buffer_pkts) / max(already, 1))
+        agent = receiver = f"Agent/DCCP/TCPlike {_dccp_settings(scenario, flow, int(threshold))}"
+        traced, begin = "cwnd_ ssthresh_", []
+    elif _is_linux(flow):
+        agent, receiver = f"Agent/TCP/Linux {_tcp_settings(scenario, flow, {})}", _tcp_receiver(scenario, flow)
+        traced = f"{_TCP_VARIABLES} next_pkts_in_flight_"
+        algorithm = "reno" if flow.cc in _RENO else flow.cc
+        begin = [f"begin_linux {i} {algorithm} {{{_linux_params(flow)}}} {first_window} {int(threshold)}"]
+    else:
+        settings = _tcp_settings(scenario, flow, _window_option(flow))
+        agent, receiver = f"Agent/TCP/{_OWN_AGENT[_recovery(flow)]} {settings}", _tcp_receiver(scenario, flow)
+        traced = f"{_TCP_VARIABLES} dupacks_"
+        begin = [f"begin_own {i} {int(threshold)}"]
+    access_pkts = int(flow.access_queue_pkts) if flow.access_bps else "$deep_pkts"
+    access_jitter_s = flow.access_jitter_s if flow.access_bps else 0.0
+    access = f"{flow.access_bps or '$wide_bps'} {access_pkts} {access_jitter_s}"
+    lines = [
+        f"receiver {i} {flow.direction} {receiver}",
+        f"path {i} {flow.direction} {rtt_s} {access} {scenario.jitter_s}",
+        *([f"lose {i} {flow.direction} {scenario.loss_rate}"] if scenario.loss_rate > 0 else []),
+        f"sender {i} {flow.direction} {agent}",
+    ]
+    if flow.cc in _WINDOW_OPTION and (values := param_values(flow.cc, flow.params))["follow_queue"]:
+        empty_s = f"[expr {{{rtt_s} + {service_time_s(scenario.wire_bytes, rate_bps)}}}]"
+        begin += [f"follow_queue {i} {_POWER[flow.cc]} {values['rtt_ref_s']} {empty_s}"]
+    return lines, begin, traced
+
+
+def _web_lines(scenario: Scenario, seed: int) -> list[str]:
+    """Procedures for each source of short flows, and all their arrivals: those of the engine with the same seed."""
+    arrivals = traffic.arrivals_of(scenario, seed)
+    if not len(arrivals):
+        return []
+    lines = []
+    for number, web in enumerate(scenario.web):
+        (*place, sender), begin, _ = _make_flow(scenario, "$i", web.flow, "$rtt_s")
+        bodies = {
+            "place": ["global wide_bps deep_pkts", *place, f"return {web.flow.direction}"],
+            "begin": [sender, *begin],
+        }
+        for name, body in bodies.items():
+            lines += [f"proc {name}_{number} {{i rtt_s}} {{", *(f"    {line}" for line in body), "}"]
+        lines += [f"own_defaults {sender.split()[3]}"]
+    columns = (arrivals[name].tolist() for name in ("start_s", "source", "rtt_s", "size"))
+    listed = (" ".join(map(str, row)) for row in zip(*columns, strict=True))
+    linger_s = _longest_way_s(scenario, float(arrivals["rtt_s"].max()))
+    return [*lines, f"short_flows {round(scenario.wire_bytes)} {linger_s} {{", *listed, "}"]
+
+
+def _longest_way_s(scenario: Scenario, rtt_s: float) -> float:
+    """What a packet of a short flow and its ACK take at most, s."""
+    waits_s = 0.0
+    for direction in DIRECTIONS:
+        rate_bps, buffer_pkts = _link_of(scenario, direction)
+        waits_s += (max(buffer_pkts, 1.0) + 2) * service_time_s(scenario.wire_bytes, rate_bps)
+    hosts_s = [
+        flow.delack_s
+        + flow.access_jitter_s
+        + flow.access_queue_pkts * service_time_s(scenario.wire_bytes, flow.access_bps)
+        for flow in (web.flow for web in scenario.web)
+    ]
+    return rtt_s + waits_s + scenario.jitter_s + max(hosts_s)
+
+
 def _is_linux(flow: Flow) -> bool:
     return flow.cc in _LINUX or (flow.cc in _RENO and _recovery(flow) == "sack")
 
 
 def _path_pkts(scenario: Scenario, flow: Flow) -> float:
-    return bdp_pkts(scenario.capacity_bps, flow.rtt_s, scenario.wire_bytes)
+    rate_bps, _ = _link_of(scenario, flow.direction)
+    return bdp_pkts(rate_bps, flow.rtt_s, scenario.wire_bytes)
 
 
-def _tcp(scenario: Scenario, i: int, flow: Flow, agent: str, more: dict[str, float]) -> str:
+def _tcp_settings(scenario: Scenario, flow: Flow, more: dict[str, float]) -> str:
     window = int(min(flow.rwnd_pkts, _NO_LIMIT))
     settings = {
         # each packet has the size on the wire, from the first on: no SYN, and no header on top of it
@@ -267,12 +348,19 @@ def _tcp(scenario: Scenario, i: int, flow: Flow, agent: str, more: dict[str, flo
         "slow_start_restart_": "false",
         **more,
     }
-    receiver = "Agent/TCPSink/Sack1" if _recovery(flow) == "sack" else "Agent/TCPSink"
-    of_receiver = {"ts_echo_bugfix_": "false"}  # the time stamp of the packet acknowledged, in recovery too
+    return _list(settings)
+
+
+def _tcp_receiver(scenario: Scenario, flow: Flow) -> str:
+    agent = "Agent/TCPSink/Sack1" if _recovery(flow) == "sack" else "Agent/TCPSink"
+    settings = {
+        "packetSize_": round(scenario.ack_bytes),
+        "ts_echo_bugfix_": "false",  # the time stamp of the packet acknowledged, in recovery too
+    }
     if flow.ack_every == 2:
-        receiver += "/DelAck"
-        of_receiver["interval_"] = flow.delack_s
-    return f"tcp {i} Agent/TCP/{agent} {_list(settings)} {receiver} {_list(of_receiver)}"
+        agent += "/DelAck"
+        settings["interval_"] = flow.delack_s
+    return f"{agent} {_list(settings)}"
 
 
 def _window_option(flow: Flow) -> dict[str, float]:
@@ -318,9 +406,12 @@ def _list(pairs: dict[str, float | str]) -> str:
 
 
 @dataclass(frozen=True)
-class Result(tables.OneLink):
+class Result:
     """What one run leaves, under the names of the engine's result: cumulative packets per sample and flow, windows, link
-    counters, events."""
+    counters, short flows, events.
+
+    Links: one row, or two (forward, reverse) when there is a reverse bottleneck.
+    """
 
     t_s: np.ndarray  # (samples,) end of each interval
     delivered_pkts: np.ndarray  # (samples, flows) in order, cumulative
@@ -328,10 +419,35 @@ class Result(tables.OneLink):
     cwnd_pkts: np.ndarray  # (samples, flows)
     ssthresh_pkts: np.ndarray  # (samples, flows)
     srtt_s: np.ndarray  # (samples, flows)
-    forwarded_pkts: np.ndarray  # (samples,) cumulative, of all kinds
-    dropped_pkts: np.ndarray  # (samples,) cumulative, queue overflows
-    queue_pkts: np.ndarray  # (samples,) without the packet on the wire
+    link_forwarded_pkts: np.ndarray  # (links, samples) cumulative, data; DCCP's of all kinds
+    link_dropped_pkts: np.ndarray  # (links, samples) cumulative, queue overflows of data
+    link_queue_pkts: np.ndarray  # (links, samples) in full packets, without the one on the wire
+    link_acks: np.ndarray  # (links, samples) cumulative, ACKs carried
+    link_acks_dropped: np.ndarray  # (links, samples) cumulative
+    web_delivered_pkts: np.ndarray  # (2, samples) short flows by direction, cumulative, in order
+    web_received_pkts: np.ndarray  # (2, samples) first arrivals
+    web_active: np.ndarray  # (2, samples) short flows under way
     events: np.ndarray  # records of tcpfair.engine.state.EVENT
+
+    @property
+    def forwarded_pkts(self) -> np.ndarray:
+        """(samples,) data packets that the forward bottleneck carried, cumulative."""
+        return self.link_forwarded_pkts[0]
+
+    @property
+    def dropped_pkts(self) -> np.ndarray:
+        """(samples,) overflows of the forward bottleneck, cumulative."""
+        return self.link_dropped_pkts[0]
+
+    @property
+    def queue_pkts(self) -> np.ndarray:
+        """(samples,) queue of the forward bottleneck."""
+        return self.link_queue_pkts[0]
+
+    @property
+    def received_total_pkts(self) -> int:
+        """Packets that reached a receiver for the first time, of short flows too."""
+        return int(self.received_pkts[-1].sum() + self.web_received_pkts[:, -1].sum())
 
 
 def _binary() -> str:
@@ -391,7 +507,9 @@ def run(scenario: Scenario, seed: int = 1) -> Result:
     _check_handshakes(scenario, received[-1])
     received -= _duplicates(received, delivered)
     of_samples = slice(per_sample - 1, None, per_sample)
-    link = polls[of_samples, 5 * flows :]
+    rest = polls[of_samples, 5 * flows :].T
+    links, web = rest[:-6].reshape(-1, 5, samples), rest[-6:].reshape(2, 3, samples).astype(np.int64)
+    counts = links.astype(np.int64)
     return Result(
         t_s=scenario.sample_s * np.arange(1, samples + 1),
         delivered_pkts=delivered[of_samples].astype(np.int64),
@@ -399,9 +517,14 @@ def run(scenario: Scenario, seed: int = 1) -> Result:
         cwnd_pkts=cwnd[of_samples],
         ssthresh_pkts=ssthresh[of_samples],
         srtt_s=srtt_s[of_samples],
-        forwarded_pkts=link[:, 0].astype(np.int64),
-        dropped_pkts=link[:, 1].astype(np.int64),
-        queue_pkts=link[:, 2],
+        link_forwarded_pkts=counts[:, 0],
+        link_dropped_pkts=counts[:, 1],
+        link_queue_pkts=links[:, 4] / scenario.wire_bytes,
+        link_acks=counts[:, 2],
+        link_acks_dropped=counts[:, 3],
+        web_delivered_pkts=web[:, 0],
+        web_received_pkts=web[:, 1],
+        web_active=web[:, 2],
         events=events,
     )
 
@@ -502,8 +625,9 @@ def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec])
 
 
 def source_hash() -> str:
-    """SHA-256 of this module and of the network."""
-    return hashlib.sha256(Path(__file__).read_bytes() + _LIBRARY.read_bytes()).hexdigest()
+    """SHA-256 of this module, of the network and of what draws the short flows."""
+    files = (Path(__file__), _LIBRARY, Path(traffic.__file__), Path(rng.__file__))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
 def estimate_s(specs: Iterable[RunSpec]) -> float:
@@ -512,9 +636,17 @@ def estimate_s(specs: Iterable[RunSpec]) -> float:
 
 
 def _estimate_run_s(scenario: Scenario) -> float:
-    pkts = min(expected_pkts(scenario), sum(flow.size_pkts for flow in scenario.flows))
+    pkts = expected_pkts(scenario)
+    if any(flow.direction == "reverse" for flow in (*scenario.flows, *(web.flow for web in scenario.web))):
+        pkts *= 1 + scenario.reverse_bps / scenario.capacity_bps
+    if not scenario.web:
+        pkts = min(pkts, sum(flow.size_pkts for flow in scenario.flows))
     share = 1 / len(scenario.flows)
     windows = [
         share * (_path_pkts(scenario, flow) + scenario.buffer_pkts) for flow in scenario.flows if flow.cc == "ccid2"
     ]
-    return _START_S + pkts * (_PACKET_S + share * sum(windows) * _DCCP_PACKET_S)
+    short_flows = sum(
+        web.arrivals_per_s * max(min(web.flow.stop_s, scenario.duration_s) - web.flow.start_s, 0.0)
+        for web in scenario.web
+    )
+    return _START_S + pkts * (_PACKET_S + share * sum(windows) * _DCCP_PACKET_S) + short_flows * _SHORT_FLOW_S

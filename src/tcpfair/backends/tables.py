@@ -33,44 +33,6 @@ class Result(Protocol):
     events: np.ndarray
 
 
-class OneLink:
-    """The same names for a tool that has neither a reverse bottleneck nor short flows."""
-
-    forwarded_pkts: np.ndarray  # (samples,)
-    dropped_pkts: np.ndarray  # (samples,)
-    queue_pkts: np.ndarray  # (samples,)
-    received_pkts: np.ndarray  # (samples, flows)
-
-    @property
-    def link_forwarded_pkts(self) -> np.ndarray:
-        return self.forwarded_pkts[None]
-
-    @property
-    def link_dropped_pkts(self) -> np.ndarray:
-        return self.dropped_pkts[None]
-
-    @property
-    def link_queue_pkts(self) -> np.ndarray:
-        return self.queue_pkts[None]
-
-    @property
-    def link_acks(self) -> np.ndarray:
-        return np.zeros_like(self.forwarded_pkts)[None]
-
-    link_acks_dropped = link_acks
-
-    @property
-    def web_delivered_pkts(self) -> np.ndarray:
-        return np.zeros((2, len(self.forwarded_pkts)), np.int64)
-
-    web_received_pkts = web_delivered_pkts
-
-    @property
-    def received_total_pkts(self) -> int:
-        """Packets that reached a receiver for the first time."""
-        return int(self.received_pkts[-1].sum())
-
-
 def simulate_runs(
     paper: PaperConfig,
     experiment: str,

@@ -427,6 +427,7 @@ def _simulate_once(scenario, seed: int, log_size: int, arrivals: np.ndarray, slo
     short_flows = [web.flow for web in scenario.web]
     longest_rtt_s = float(arrivals["rtt_s"].max()) if len(arrivals) else 0.0
     short_ends, short_sizes = _endpoints(scenario, short_flows, links, longest_rtt_s)
+    short_ends["stop_s"] = np.inf  # a source's stop_s ends its arrivals; what is under way goes on
     short_states = _flow_states(short_flows)
     if slots:  # every slot has room for a flow of any source; the first one is never used
         pooled = np.zeros(slots, ENDPOINT)
