@@ -78,6 +78,76 @@ def test_buffer_is_the_bdp_of_the_largest_nominal_rtt_and_rtts_are_perturbed_wit
     assert len({spec.scenario.flows[0].rtt_s for spec in specs}) == len(specs)
 
 
+def shuffled() -> dict:
+    """Five flows of five labels, started 10 s apart in shuffled order."""
+    values = mini()
+    values["protocols"] = {name: {"cc": {"value": "reno", "source": "sec. 1"}} for name in "abcde"}
+    values["experiments"]["one"] |= {
+        "grid": {"rtt_ms": {"value": [40, 80], "source": "sec. 5"}},
+        "flows": [
+            {
+                "protocol": {"value": name, "source": "sec. 5"},
+                "rtt_ms": "=rtt_ms",
+                "start_s": {"value": 10 * place, "source": "sec. 5"},
+            }
+            for place, name in enumerate("abcde")
+        ],
+        "runs": {"value": 6, "source": "sec. 5"},
+        "perturb": {"order": {"value": "shuffle", "assumed": "not stated", "range": ["listed", "shuffle"]}},
+    }
+    return values
+
+
+def starts(spec) -> list[float]:
+    return [flow.start_s for flow in spec.scenario.flows]
+
+
+def test_shuffled_flows_change_places_and_keep_their_numbers(tmp_path):
+    specs = load(tmp_path, shuffled()).run_specs("one")
+    for spec in specs:
+        assert [flow.protocol for flow in spec.scenario.flows] == list("abcde")
+        assert sorted(starts(spec)) == [0, 10, 20, 30, 40]
+    assert len({tuple(starts(spec)) for spec in specs}) > 3
+    # a replicate is one order at every point of the grid
+    assert [starts(spec) for spec in specs[:6]] == [starts(spec) for spec in specs[6:]]
+
+
+def test_flows_start_as_listed_unless_they_are_shuffled(tmp_path):
+    values = shuffled()
+    values["experiments"]["one"]["perturb"]["order"]["value"] = "listed"
+    assert all(starts(spec) == [0, 10, 20, 30, 40] for spec in load(tmp_path, values).run_specs("one"))
+
+
+def test_shuffling_leaves_the_other_perturbations_alone(tmp_path):
+    values = mini()
+    plain = [[flow.rtt_s for flow in spec.scenario.flows] for spec in load(tmp_path, values).run_specs("one")]
+    order = {"value": "shuffle", "assumed": "not stated", "range": ["listed", "shuffle"]}
+    values["experiments"]["one"]["perturb"]["order"] = order
+    assert [[flow.rtt_s for flow in spec.scenario.flows] for spec in load(tmp_path, values).run_specs("one")] == plain
+
+
+def test_runs_may_have_the_seeds_of_another_paper(tmp_path):
+    values = shuffled()
+    own = load(tmp_path, values).run_specs("one")
+    values["experiments"]["one"]["perturb"]["seeds"] = {"value": "kozu2014", "source": "the same runs"}
+    borrowed = load(tmp_path, values).run_specs("one")
+    values["paper"] = "kozu2014"
+    del values["experiments"]["one"]["perturb"]["seeds"]
+    theirs = load(tmp_path, values).run_specs("one")
+    assert [spec.seed for spec in borrowed] == [spec.seed for spec in theirs] != [spec.seed for spec in own]
+    assert [starts(spec) for spec in borrowed] == [starts(spec) for spec in theirs]
+
+
+@pytest.mark.parametrize("experiment", ["self_14", "ns2_14"])
+def test_both_papers_of_the_testbed_show_the_same_runs_of_14_flows(experiment):
+    first, second = (
+        load_paper(ROOT / "config" / "papers" / f"{paper}.yaml").run_specs(experiment)
+        for paper in ("bhatti2008", "bhatti2009")
+    )
+    assert [spec.seed for spec in first] == [spec.seed for spec in second]
+    assert [spec.scenario.digest for spec in first] == [spec.scenario.digest for spec in second]
+
+
 def test_seeds_depend_on_names_only(tmp_path):
     values = mini()
     before = {(s.point["rtt_ms"], s.replicate): s.seed for s in load(tmp_path, values).run_specs("one")}
@@ -130,6 +200,16 @@ def set_in(path: str, value):
         ("experiments/one/flows/0/rtt_ms", "=rtt", "refer to a grid variable"),
         ("settings/loss_rate", {"value": 2, "source": "x"}, "loss_rate: Input should be less than 1"),
         ("settings/buffer_pkts", {"value": 10, "source": "x"}, "exactly one of"),
+        (
+            "experiments/one/perturb/order",
+            {"value": "reversed", "source": "x"},
+            r"perturb.order: must be listed or shuffle \(got 'reversed'\)",
+        ),
+        (
+            "experiments/one/perturb/seeds",
+            {"value": "bhatti2010", "source": "x"},
+            "perturb.seeds: must be one of the pape",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_that_names_file_and_field(tmp_path, path, value, words):

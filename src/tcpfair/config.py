@@ -55,8 +55,9 @@ _FLOW_FIELDS = set(Flow.model_fields) - {"protocol", "rtt_s", "params"}
 _BUFFER_SETTINGS = {"buffer_pkts", "buffer_bytes", "buffer_bdp"}
 _EXTRA_SCENARIO = _BUFFER_SETTINGS | {"bdp_rtt_ms"}
 _EXTRA_FLOW = {"protocol", "rtt_ms", "initial_ssthresh_bdp"}
-PERTURBATIONS = ("rtt_rel", "start_s", "access_rel")
 NO_TRAFFIC = "none"
+Perturbation = Literal["rtt_rel", "start_s", "access_rel", "order", "seeds"]
+_ORDERS = ("listed", "shuffle")
 
 
 def _check_flow(place: str, flow: dict[str, Any]) -> None:
@@ -104,11 +105,15 @@ class Background(_Strict):
     direction: Literal["forward", "reverse"]
 
 
+WeightRule = Literal["per_column", "mean_of_columns", "half_of_sum", "sum_of_columns"]
+
+
 class Weights(_Strict):
-    """Where the NRU weights come from: the self-pair experiment and the rule that combines its two flows."""
+    """Where the NRU weights come from: the self-pair experiment and the rule that combines its flows."""
 
     experiment: str
-    rule: Literal["per_column", "mean_of_columns"]
+    rule: WeightRule
+    also: list[WeightRule] = Field(default_factory=list, description="rules to compare with, in further metrics")
 
 
 class Experiment(_Strict):
@@ -121,7 +126,12 @@ class Experiment(_Strict):
     flows: list[dict[str, Setting]] = Field(default_factory=list)
     background: list[Background] = Field(default_factory=list)
     runs: Value
-    perturb: dict[Literal["rtt_rel", "start_s", "access_rel"], Value] = Field(default_factory=dict)
+    perturb: dict[Perturbation, Value] = Field(
+        default_factory=dict,
+        description="what differs from run to run. rtt_rel, access_rel: by up to this share either way; start_s: up to this "
+        "later; order: shuffle = the flows change places, one order for each replicate; seeds: the paper whose seeds these "
+        "runs have, where two papers print the same runs",
+    )
     window_s: Value | None = None
     record: list[Literal["samples", "cwnd", "events", "link"]] = ["samples"]
     measures: list[str] = Field(default_factory=list)
@@ -138,6 +148,12 @@ class Experiment(_Strict):
         for name, value in self.grid.items():
             if not isinstance(value.value, list) or not value.value:
                 raise ValueError(f"grid.{name}: must be a list of values")
+        order = self.perturb.get("order")
+        if order and order.value not in _ORDERS:
+            raise ValueError(f"perturb.order: must be {' or '.join(_ORDERS)} (got {order.value!r})")
+        seeds = self.perturb.get("seeds")
+        if seeds and seeds.value not in PAPERS:
+            raise ValueError(f"perturb.seeds: must be one of the papers {', '.join(PAPERS)} (got {seeds.value!r})")
         return self
 
 
@@ -294,17 +310,30 @@ def _expand(paper: PaperConfig, name: str) -> Iterator[RunSpec]:
     experiment = paper.experiments[name]
     axes = list(experiment.grid)
     points = itertools.product(*(experiment.grid[axis].value for axis in axes))
+    seeds = experiment.perturb.get("seeds")
+    whose = seeds.value if seeds else paper.paper
     run_id = 0
     for values in points:
         point = dict(zip(axes, values, strict=True))
         for replicate in range(int(experiment.runs.value)):
-            seed = seed_of(paper.paper, name, *(f"{k}={v}" for k, v in point.items()), replicate)
-            scenario = _scenario(paper, experiment, point, seed, where)
+            seed = seed_of(whose, name, *(f"{k}={v}" for k, v in point.items()), replicate)
+            places = _places(experiment, seed_of(whose, name, "order", replicate))
+            scenario = _scenario(paper, experiment, point, seed, places, where)
             yield RunSpec(run_id, replicate, seed, point, scenario)
             run_id += 1
 
 
-def _scenario(paper: PaperConfig, experiment: Experiment, point: dict, seed: int, where: str) -> Scenario:
+def _places(experiment: Experiment, seed: int) -> list[int]:
+    """Place of each flow in the order of starts. The grid has no say in it: a replicate is one order at every point."""
+    order = experiment.perturb.get("order")
+    if order and order.value == "shuffle":
+        return np.random.Generator(np.random.Philox(seed)).permutation(len(experiment.flows)).tolist()
+    return list(range(len(experiment.flows)))
+
+
+def _scenario(
+    paper: PaperConfig, experiment: Experiment, point: dict, seed: int, places: list[int], where: str
+) -> Scenario:
     shared = paper.settings
     if _BUFFER_SETTINGS & experiment.settings.keys():  # the experiment's buffer replaces the paper's in whatever unit
         shared = {name: setting for name, setting in shared.items() if name not in _BUFFER_SETTINGS}
@@ -315,13 +344,14 @@ def _scenario(paper: PaperConfig, experiment: Experiment, point: dict, seed: int
     rng = np.random.Generator(np.random.Philox(seed))
     jolt = {name: setting.value for name, setting in experiment.perturb.items()}
     flows, nominal_rtts_s = [], []
-    for flow in experiment.flows:
-        values, nominal_rtt_s = _flow(paper, experiment, flow, point, where)
+    resolved = [_flow(paper, experiment, flow, point, where) for flow in experiment.flows]
+    starts_s = [values.get("start_s", 0.0) for values, _ in resolved]
+    for (values, nominal_rtt_s), place in zip(resolved, places, strict=True):
         if "initial_ssthresh_bdp" in values:
             bdp = bdp_pkts(settings["capacity_bps"], nominal_rtt_s, settings["wire_bytes"])
             values["initial_ssthresh_pkts"] = values.pop("initial_ssthresh_bdp") * bdp
         values["rtt_s"] = nominal_rtt_s * (1 + jolt.get("rtt_rel", 0) * rng.uniform(-1, 1))
-        values["start_s"] = values.get("start_s", 0.0) + jolt.get("start_s", 0) * rng.uniform()
+        values["start_s"] = starts_s[place] + jolt.get("start_s", 0) * rng.uniform()
         values["access_bps"] = values.get("access_bps", 0.0) * (1 + jolt.get("access_rel", 0) * rng.uniform(-1, 1))
         flows.append(values)
         nominal_rtts_s.append(nominal_rtt_s)

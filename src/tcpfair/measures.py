@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tcpfair.config import Experiment, PaperConfig
+from tcpfair.config import Experiment, PaperConfig, WeightRule
 from tcpfair.errors import InputError
 from tcpfair.metrics import epochs, fairness, series
 from tcpfair.trace import Trace
@@ -24,9 +24,27 @@ Floats = npt.NDArray[np.float64]
 Measured = list[tuple[str, Floats]]  # metric and its values, (runs,) of the system or (runs, flows)
 
 SYSTEM = 0  # `flow` of a metric of all flows together
-WEIGHT_RULES = {
+BY_RULE = "@"  # between a metric and the rule of its weights, where that is not the experiment's own
+
+
+def _weights_half_of_sum(of_self: Floats) -> Floats:
+    """Weights (..., flows) of flows that can each expect half of what all flows of the self-run carry together.
+
+    With two flows `tcpfair.metrics.fairness.weights_mean_of_columns`; with more, no paper's wording.
+    """
+    return 2 / np.sum(of_self, axis=-1)
+
+
+def _weights_sum_of_columns(of_self: Floats) -> Floats:
+    """Weights (..., flows) of flows that can each expect all that the flows of the self-run carry together."""
+    return 1 / np.sum(of_self, axis=-1)
+
+
+WEIGHT_RULES: dict[WeightRule, Callable[[Floats], Floats]] = {
     "per_column": fairness.weights_per_column,
     "mean_of_columns": fairness.weights_mean_of_columns,
+    "half_of_sum": _weights_half_of_sum,
+    "sum_of_columns": _weights_sum_of_columns,
 }
 
 
@@ -100,8 +118,12 @@ class Runs:
         return self.during(mbps(self.array("received_bytes"), self.sample_s), *self.window_s)
 
     @cached_property
-    def weights(self) -> Floats:
-        """NRU weights in 1/(Mb/s), (runs, flows), from mean throughputs of the same RTT's self-pairs over their runs."""
+    def of_self_mbps(self) -> Floats:
+        """Mean throughputs over the runs of the self-pairs of the same RTT, (runs, flows, flows of the self-pair).
+
+        The last axis is in such an order that flow n starts in the place of column n: the places of the flows differ
+        between runs where the order of the starts is shuffled.
+        """
         source = self.experiment.weights
         if source is None or self.weights_metrics is None:
             raise InputError(f"config/papers/{self.config.paper}.yaml: an experiment measures nru but has no weights")
@@ -116,7 +138,25 @@ class Runs:
                 pair = ", ".join(map(str, missing[0]))
                 raise InputError(f"{self.config.paper}/{source.experiment}: no runs that give the weights of {pair}")
             of_self[:, n] = means.reindex(pairs)
-        return WEIGHT_RULES[source.rule](of_self)
+        places = self.of_flows("start_s").argsort(axis=1, kind="stable").argsort(axis=1)
+        return np.take_along_axis(of_self, places[:, np.newaxis, :], axis=-1)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """NRU weights in 1/(Mb/s), (runs, flows), by the experiment's own rule."""
+        of_self_mbps = self.of_self_mbps  # refuses an experiment without weights
+        return WEIGHT_RULES[self.experiment.weights.rule](of_self_mbps)
+
+    def by_rules(self) -> Iterator[tuple[str, Floats]]:
+        """U_n(t) in the window by the experiment's own rule of the weights and by each further one.
+
+        With it what to append to the names of metrics: nothing, or ``@rule``.
+        """
+        yield "", self.u_window_db
+        for rule in self.experiment.weights.also:
+            # the floor is a throughput, so that other weights shift every sample of a flow by the same dB
+            shift_db = 10 * np.log10(WEIGHT_RULES[rule](self.of_self_mbps) / self.weights)
+            yield BY_RULE + rule, self.u_window_db + shift_db[..., np.newaxis]
 
     def u_db(self, r: Floats) -> Floats:
         """U_n(t) in dB of the throughput ``r``; a sample without delivery counts as one segment."""
@@ -160,25 +200,31 @@ def jfi(x: Runs) -> Measured:
 
 def nru(x: Runs) -> Measured:
     """Normalised resource usage in dB: of each flow as eq. 5 and of its mean throughput, and the system's tuple."""
-    u_n = fairness.flow_nru_db(x.u_window_db)
-    system = fairness.nru_tuple(u_n)
-    return [
-        ("U_n", u_n),
-        ("U_n_of_means", fairness.flow_nru_db_of_mean(x.r, x.weights)),
-        ("U_N", system.u_mean),
-        ("U_N+", system.u_plus),
-        ("U_N-", system.u_minus),
-        ("zero_share", np.where(np.isnan(u_n), np.nan, fairness.zero_share(x.r))),
-    ]
+    found = []
+    for suffix, u_db in x.by_rules():
+        u_n = fairness.flow_nru_db(u_db)
+        system = fairness.nru_tuple(u_n)
+        found += [
+            (f"U_n{suffix}", u_n),
+            (f"U_N{suffix}", system.u_mean),
+            (f"U_N+{suffix}", system.u_plus),
+            (f"U_N-{suffix}", system.u_minus),
+        ]
+    silent = np.where(np.isnan(found[0][1]), np.nan, fairness.zero_share(x.r))
+    return [*found, ("U_n_of_means", fairness.flow_nru_db_of_mean(x.r, x.weights)), ("zero_share", silent)]
 
 
 def stability(x: Runs) -> Measured:
-    """Coefficients of variation of the NRU: S_n, S_N of eq. 10, and S_N as it is printed."""
-    return [
-        ("S_n", fairness.flow_stability(x.u_window_db)),
-        ("S_N_eq10", fairness.system_stability(x.u_window_db)),
-        ("S_N", fairness.tuple_stability(fairness.flow_nru_db(x.u_window_db))),
-    ]
+    """Coefficients of variation of the NRU: S_n, their mean S_N (eq. 10), their sum, and S_N as Table VI prints it."""
+    found = []
+    for suffix, u_db in x.by_rules():
+        found += [
+            (f"S_n{suffix}", fairness.flow_stability(u_db)),
+            (f"S_N_eq10{suffix}", fairness.system_stability(u_db)),
+            (f"S_N_sum{suffix}", fairness.flow_stability(u_db).sum(axis=-1)),
+            (f"S_N{suffix}", fairness.tuple_stability(fairness.flow_nru_db(u_db))),
+        ]
+    return found
 
 
 def convergence(x: Runs) -> Measured:

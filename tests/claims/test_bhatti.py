@@ -492,3 +492,22 @@ def test_evidence_names_exhibit_replicates_and_numbers():
     assert "bhatti2009.table6" in evidence
     assert "2 of 3 replicates" in evidence
     assert "0.884 ± 0.081" in evidence  # 40/43, 34/43 and 40/43
+
+
+# ---- weights of another rule
+
+
+@pytest.mark.parametrize(
+    ("claim_id", "metric"), [("bhatti2009.c28", "U_N"), ("bhatti2009.c29", "U_n"), ("bhatti2008.c17", "U_n")]
+)
+def test_other_weights_are_told_beside_the_verdict_and_do_not_decide(claim_id, metric):
+    experiments = dict(printed_experiments(CLAIMS[claim_id].paper))
+    plain = experiments["ns2_14"]
+    other = plain[plain["metric"] == metric].assign(metric=f"{metric}@sum_of_columns")
+    # no flow above its expectation, and worse with every RTT, in one of the three replicates
+    worse = other["replicate"] == 0
+    other.loc[worse, "value"] = -20 - other.loc[worse, "rtt_ms"] / 100
+    experiments["ns2_14"] = pd.concat([plain, other], ignore_index=True)
+    assert holds(claim_id, experiments)
+    told = finding(claim_id, experiments).numbers["share that holds with weights sum_of_columns"]
+    assert told == pytest.approx(2 / 3)

@@ -20,8 +20,6 @@ ROOT = repository_root()
 CONFIGS = {paper: load_paper(Layout(ROOT).paper_config(paper)) for paper in PAPERS}
 BUILT = [paper for paper in PAPERS if CONFIGS[paper].experiments]
 PENDING = {
-    *(f"bhatti2009.c{n}" for n in (27, 28, 29)),  # 14 flows
-    *(f"bhatti2008.c{n}" for n in (15, 16, 17)),
     *(f"kozu2014.c{n:02d}" for n in range(1, 24)),
     *(f"ha2006.c{n:02d}" for n in range(1, 45)),
 }

@@ -10,7 +10,10 @@ from tests.exhibits.standin import ROOT
 
 @pytest.mark.parametrize("paper", ["ogura", "bhatti2008", "bhatti2009"])
 def test_protocols_of_a_paper_have_looks_that_differ(paper):
-    labels = {label.split(" (")[0] for label in load_paper(ROOT / "config" / "papers" / f"{paper}.yaml").protocols}
+    config = load_paper(ROOT / "config" / "papers" / f"{paper}.yaml")
+    # the 14 variants of ns-2 stand in tables only
+    in_ns2 = {flow["protocol"].value for flow in config.experiments["ns2_14"].flows} if paper != "ogura" else set()
+    labels = {label.split(" (")[0] for label in set(config.protocols) - in_ns2}
     looks = [style.look(label) for label in labels]
     assert len({look.color for look in looks}) == len(labels)
     assert len({look.marker for look in looks}) == len(labels)

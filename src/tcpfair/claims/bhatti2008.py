@@ -14,6 +14,7 @@ from tcpfair.claims.pair_tests import (
     PROTOCOL_AND_RTT,
     case_letters,
     cells,
+    fall_over_rtt,
     falls_with_rtt,
     flow_nru_db,
     jfi_range,
@@ -22,6 +23,7 @@ from tcpfair.claims.pair_tests import (
     share_of_self_pair,
     tcp_lead_mbps,
     throughput_mbps,
+    with_other_weights,
 )
 from tcpfair.metrics.fairness import flow_nru_db_of_mean
 
@@ -209,7 +211,7 @@ def bhatti2008_c21(evidence: Evidence) -> Finding:
 def bhatti2008_c15(evidence: Evidence) -> Finding:
     """The index of 14 flows falls as RTT rises."""
     j = evidence.table("ns2_14", "jfi_mean", "rtt_ms")[evidence["rtt_ms"]]
-    return Finding(falls_with_rtt(j, evidence["tolerance_jfi"]), {"JFI": j})
+    return Finding(falls_with_rtt(j, evidence["tolerance_jfi"]), {"JFI": j, "fall in all": fall_over_rtt(j)})
 
 
 def bhatti2008_c16(evidence: Evidence) -> Finding:
@@ -219,10 +221,17 @@ def bhatti2008_c16(evidence: Evidence) -> Finding:
 
 def bhatti2008_c17(evidence: Evidence) -> Finding:
     """Case letters of the NRU tuples of 14 flows, to one decimal."""
-    letters = case_letters(evidence, "ns2_14", "rtt_ms", evidence["decimals"])[evidence["rtt_ms"]]
-    agree = letters == list(evidence["letters"])
-    matching = agree.sum(axis=1).where(letters.notna().all(axis=1))
-    return Finding(agree.all(axis=1), {f"letters as claimed, of {letters.shape[1]}": matching})
+
+    def letters(metric: str) -> pd.DataFrame:
+        return case_letters(evidence, "ns2_14", "rtt_ms", evidence["decimals"], metric)[evidence["rtt_ms"]]
+
+    def agree(metric: str) -> pd.Series:
+        return (letters(metric) == list(evidence["letters"])).all(axis=1)
+
+    found = letters("U_n")
+    matching = (found == list(evidence["letters"])).sum(axis=1).where(found.notna().all(axis=1))
+    numbers = {f"letters as claimed, of {found.shape[1]}": matching}
+    return Finding(agree("U_n"), numbers | with_other_weights(evidence, "ns2_14", "U_n", agree))
 
 
 # --- Shared predicates -------------------------------------------------------------------------------------------

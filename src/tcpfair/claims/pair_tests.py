@@ -6,13 +6,14 @@ variant of a pair with CCID2.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 
 import numpy as np
 import pandas as pd
 
 from tcpfair.claims.evidence import Evidence, Finding
+from tcpfair.measures import BY_RULE
 from tcpfair.metrics import fairness
 
 PROTOCOL_AND_RTT = ["protocol", "rtt_ms"]
@@ -50,11 +51,11 @@ def share_of_self_pair(evidence: Evidence, experiment: str, protocol: str, rtt_m
     return throughput_mbps(evidence, experiment, flow=1)[protocol, rtt_ms] / expected_mbps
 
 
-def flow_nru_db(evidence: Evidence, experiment: str, by: str | Sequence[str]) -> pd.DataFrame:
+def flow_nru_db(evidence: Evidence, experiment: str, by: str | Sequence[str], metric: str = "U_n") -> pd.DataFrame:
     """U_n (eq. 5) of every flow; the first level of the columns is the flow, the others are the grid variables ``by``."""
     metrics = evidence.metrics(experiment)
-    flows = sorted(metrics.loc[metrics["metric"] == "U_n", "flow"].unique())
-    tables = {flow: evidence.table(experiment, "U_n", by, flow=flow) for flow in flows}
+    flows = sorted(metrics.loc[metrics["metric"] == metric, "flow"].unique())
+    tables = {flow: evidence.table(experiment, metric, by, flow=flow) for flow in flows}
     return pd.concat(tables, axis=1, names=["flow"])
 
 
@@ -68,17 +69,19 @@ def nru_gap_db(evidence: Evidence, experiment: str) -> pd.DataFrame:
     return (u_n[2] - u_n[1]).abs()
 
 
-def largest_nru_db(evidence: Evidence, experiment: str) -> pd.DataFrame:
+def largest_nru_db(evidence: Evidence, experiment: str, metric: str = "U_n") -> pd.DataFrame:
     """Largest U_n of all flows in dB, a column per RTT: U_N+ exists where it is at least 0."""
-    return flow_nru_db(evidence, experiment, "rtt_ms").T.groupby(level="rtt_ms").max(skipna=False).T
+    return flow_nru_db(evidence, experiment, "rtt_ms", metric).T.groupby(level="rtt_ms").max(skipna=False).T
 
 
-def case_letters(evidence: Evidence, experiment: str, by: str | Sequence[str], decimals: int) -> pd.DataFrame:
+def case_letters(
+    evidence: Evidence, experiment: str, by: str | Sequence[str], decimals: int, metric: str = "U_n"
+) -> pd.DataFrame:
     """Case letters (table II) of U_N+ and U_N- rounded to ``decimals``, a column per value of ``by``.
 
     NaN where a flow has no NRU.
     """
-    u_n = flow_nru_db(evidence, experiment, by)
+    u_n = flow_nru_db(evidence, experiment, by, metric)
     flows = u_n.columns.unique("flow")
     columns = u_n[flows[0]].columns
     system = fairness.nru_tuple(np.stack([u_n[flow][columns] for flow in flows], axis=-1))
@@ -88,11 +91,28 @@ def case_letters(evidence: Evidence, experiment: str, by: str | Sequence[str], d
 
 def largest_nru_turns_positive(evidence: Evidence, experiment: str) -> Finding:
     """No flow reaches its expectation up to one RTT and at least one does beyond it, with a zero band."""
-    u_n_db = largest_nru_db(evidence, experiment)
     band_db = evidence["zero_band_db"]
-    absent = u_n_db[evidence["absent_rtt_ms"]] < band_db
-    present = u_n_db[evidence["present_rtt_ms"]] >= -band_db
-    return Finding(absent.all(axis=1) & present.all(axis=1), {"largest U_n dB": u_n_db})
+
+    def turns(metric: str) -> pd.Series:
+        u_n_db = largest_nru_db(evidence, experiment, metric)
+        absent = u_n_db[evidence["absent_rtt_ms"]] < band_db
+        present = u_n_db[evidence["present_rtt_ms"]] >= -band_db
+        return absent.all(axis=1) & present.all(axis=1)
+
+    numbers = {"largest U_n dB": largest_nru_db(evidence, experiment)}
+    return Finding(turns("U_n"), numbers | with_other_weights(evidence, experiment, "U_n", turns))
+
+
+def with_other_weights(
+    evidence: Evidence, experiment: str, metric: str, holds: Callable[[str], pd.Series]
+) -> dict[str, float]:
+    """Share of the replicates in which a claim holds for each further rule of the weights: it tells, but does not decide.
+
+    ``holds`` gives the truth per replicate for ``metric`` under the name that it has with that rule.
+    """
+    measured = evidence.metrics(experiment)["metric"].unique()
+    others = sorted(name for name in measured if name.startswith(f"{metric}{BY_RULE}"))
+    return {f"share that holds with weights {name.partition(BY_RULE)[2]}": float(holds(name).mean()) for name in others}
 
 
 def jfi_range(evidence: Evidence) -> Finding:
@@ -104,6 +124,12 @@ def jfi_range(evidence: Evidence) -> Finding:
     extremes = {"least JFI": float(j.min()), "largest JFI": float(j.max())}
     expected = [evidence["jfi_min"], evidence["jfi_max"]]
     return Finding(np.allclose([*extremes.values()], expected, rtol=0, atol=evidence["tolerance_jfi"]), extremes)
+
+
+def fall_over_rtt(table: pd.DataFrame) -> pd.Series:
+    """Value at the least RTT (column) less that at the largest."""
+    ordered = table.sort_index(axis=1)
+    return ordered.iloc[:, 0] - ordered.iloc[:, -1]
 
 
 def falls_with_rtt(table: pd.DataFrame, tolerance: float) -> pd.Series:

@@ -14,12 +14,24 @@ from IPython.display import HTML, Image, display
 
 from tcpfair.config import Exhibit, load_paper
 from tcpfair.errors import InputError
-from tcpfair.exhibits import closed_forms, nru, pages, style, sweeps, tables, timelines, topology, windows
+from tcpfair.exhibits import (
+    closed_forms,
+    nru,
+    pages,
+    perturbations,
+    style,
+    sweeps,
+    tables,
+    timelines,
+    topology,
+    windows,
+)
 from tcpfair.exhibits.context import Context, Drawn, Table, draw
 from tcpfair.exhibits.numbers import rounded
 from tcpfair.paths import PAPERS, Layout, repository_root, short_id
 
-DRAWING_MODULES = (closed_forms, nru, sweeps, tables, timelines, topology, windows)  # their kinds are registered
+# their kinds are registered
+DRAWING_MODULES = (closed_forms, nru, perturbations, sweeps, tables, timelines, topology, windows)
 SHOWN_WIDTH_PX = 96  # per inch of the figure
 
 
