@@ -100,6 +100,17 @@ def test_figures_are_inside_and_tables_are_taken_out_of_their_pages(text, page):
     assert "<p>title</p>" not in text
 
 
+def test_it_links_to_the_validation_when_there_is_one(checkout, page):
+    assert not [link for link in page.links if "validation" in link]
+    validation = checkout.validation / "report.html"
+    validation.parent.mkdir(parents=True)
+    validation.write_text("")
+    with_link = Page(report.write_report(checkout).read_text())
+    validation.unlink()
+    report.write_report(checkout)
+    assert "../validation/report.html" in with_link.links
+
+
 def test_exhibits_stand_in_the_papers_order(checkout, page):
     exhibits = pd.read_csv(checkout.ledger / "exhibits.csv")["exhibit"].map(report.anchor).tolist()
     assert [name for name in page.ids if name in set(exhibits)] == exhibits

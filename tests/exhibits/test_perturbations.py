@@ -67,6 +67,12 @@ def test_less_than_half_of_the_runs_are_no_value():
     assert np.isnan(perturbations.distribution(pd.Series([1.0]), printed=np.nan)["percentile"])
 
 
+def test_no_run_has_a_value():
+    found = perturbations.distribution(pd.Series([np.nan, np.nan]), printed=2.0)
+    assert found["share"] == 0
+    assert np.isnan([found[name] for name in ("value", "low", "high", "percentile", "sd")]).all()
+
+
 def test_table_of_the_index_has_medians_quantiles_and_percentiles(bhatti2009):
     drawn = draw(bhatti2009, bhatti2009.paper.exhibit("bhatti2009.table8"))
     assert value(drawn, "jfi", 25) == pytest.approx(0.525)
@@ -93,7 +99,7 @@ def test_a_dash_in_print_agrees_with_no_value_in_most_runs(bhatti2009):
     assert value(drawn, "U_N+@half_of_sum_share", 100) == 0.25
     assert value(drawn, "U_N+@half_of_sum", 125) == pytest.approx(0.95)
     row = drawn.output.cells.iloc[4]
-    assert row["100 ms"].startswith('<div class="ours">– [0.02, 0.38] in 25 %')
+    assert row["100 ms"].startswith('<div class="ours">– [0.0, 0.4] in 25 %')
     compared = bhatti2009.against_print("bhatti2009.table7", drawn.numbers).set_index(["key", "metric"])
     assert not compared.loc[("rtt_ms=100", "U_N+"), "within"]  # a dash in print, 3 dB with the weights as worded
 

@@ -53,9 +53,8 @@ def distribution(values: pd.Series, printed: float | None = None) -> dict[str, f
         "share": share,
     }
     if printed is not None:
-        below, level = np.mean(found < printed), np.mean(found == printed)
         known = len(found) > 0 and np.isfinite(printed)
-        result["percentile"] = 100 * (below + level / 2) if known else np.nan
+        result["percentile"] = 100 * np.mean((found < printed) + (found == printed) / 2) if known else np.nan
     return result
 
 
