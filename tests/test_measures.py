@@ -38,6 +38,8 @@ def config(measures, window_s=(2, 4), rule="per_column"):
         "convergence_window_s": 1,
         "peak_share": 0.9,
         "residual_share": 0.5,
+        "target_rate_bps": 40e6,
+        "common_within_s": 0.3,
     }
     return PaperConfig.model_validate(
         {
@@ -79,8 +81,9 @@ def trace(*runs, first_run=0, protocols=("CCID2", "CUBIC"), events=(), **columns
                 sample |= {name: values[t_s - 1] for name, values in columns.items()}
                 tables["samples"].append({"run_id": run_id, "flow_id": flow_id, **sample})
     frames = {name: pd.DataFrame(rows) for name, rows in tables.items()}
-    names = ["run_id", "flow_id", "t_s", "kind", "cwnd_before", "cwnd_after"]
-    frames["events"] = pd.DataFrame(list(events), columns=names)
+    names = ["run_id", "flow_id", "t_s", "kind", "cwnd_before", "cwnd_after", "w_max", "k_s"]
+    given = [(*event, *[np.nan] * (len(names) - len(event))) for event in events]
+    frames["events"] = pd.DataFrame(given, columns=names)
     return Trace(**frames, provenance={"grid": ["protocol", "rtt_ms"]})
 
 
@@ -280,6 +283,40 @@ def test_a_run_shorter_than_the_window_gives_nan_for_every_measure_of_the_window
     assert metrics[~of_whole_run]["value"].isna().all()
     assert metrics[of_whole_run]["value"].notna().all()
     assert {"throughput_mean", "jfi_mean", "U_N", "S_N", "T_U", "ratio", "cwnd_mean", "t1_s"} <= set(metrics["metric"])
+
+
+def test_a_window_is_enough_when_it_carries_the_target_rate_without_queue():
+    """40 Mb/s at 25 ms are 125 000 bytes, 86.3 packets of 1448."""
+    windows = {"cwnd_pkts": [200.0, 90.0, 86.0, 87.0]}
+    metrics = measure(trace([[40] * 4, [54] * 4], **windows), config(["window_needed"], window_s=(1, 4)), "pair")
+    assert value(metrics, "window_enough_share", 1) == pytest.approx(2 / 3)
+
+
+LOSSES = [
+    (0, 1, 1.5, "loss", 0, 0, 0, 3.0),
+    (0, 2, 1.6, "loss", 0, 0, 0, 5.0),
+    (0, 1, 1.7, "recovery_end", 0, 0, 0, 9.0),
+    (0, 1, 3.2, "rto", 0, 0, 0, 6.0),
+    (0, 2, 3.6, "loss", 0, 0, 0, 2.0),
+]
+
+
+def test_k_is_that_of_the_epoch_under_way():
+    """A loss is logged with the K of the epoch that it ends; K after the last loss is not known."""
+    metrics = measure(trace([[40] * 4, [54] * 4], events=LOSSES), config(["cubic_k"], window_s=(0, 4)), "pair")
+    # samples at 1, 2, 3, 4 s: flow 1 has 3, 6, 6, -; flow 2 has 5, 2, 2, -
+    assert value(metrics, "k_mean", 1) == pytest.approx(5)
+    assert value(metrics, "k_mean", 2) == pytest.approx(3)
+    assert value(metrics, "k_larger_share") == pytest.approx(1 / 3)
+
+
+def test_losses_within_the_stated_time_are_common():
+    metrics = measure(trace([[40] * 4, [54] * 4], events=LOSSES), config(["common_losses"], window_s=(0, 4)), "pair")
+    assert (value(metrics, "losses", 1), value(metrics, "losses", 2)) == (2, 2)
+    assert value(metrics, "common_loss_share", 1) == 0.5  # 1.5 and 1.6 s; 3.2 and 3.6 s are 0.4 s apart
+    metrics = measure(trace([[40] * 4, [54] * 4]), config(["common_losses"], window_s=(0, 4)), "pair")
+    assert value(metrics, "losses", 1) == 0
+    assert np.isnan(value(metrics, "common_loss_share", 1))
 
 
 rates = st.lists(st.integers(0, 100), min_size=4, max_size=4)

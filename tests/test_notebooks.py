@@ -10,8 +10,8 @@ from tcpfair.config import load_paper
 from tcpfair.paths import repository_root, short_id
 
 ROOT = repository_root()
-PAPERS = ("ogura", "bhatti2008", "bhatti2009")
-NOTEBOOKS = (*PAPERS, "00_start_here", "explore_models")
+PAPERS = ("ogura", "bhatti2008", "bhatti2009", "kozu2014")
+NOTEBOOKS = (*PAPERS, "00_start_here", "explore_models", "explore_cubic_map")
 
 
 def read(name):

@@ -18,7 +18,7 @@ from tcpfair.config import Experiment, PaperConfig, WeightRule
 from tcpfair.errors import InputError
 from tcpfair.metrics import epochs, fairness, series
 from tcpfair.trace import Trace
-from tcpfair.units import BPS_PER_MBPS, bdp_pkts, mbps
+from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, bdp_pkts, mbps
 
 Floats = npt.NDArray[np.float64]
 Measured = list[tuple[str, Floats]]  # metric and its values, (runs,) of the system or (runs, flows)
@@ -84,6 +84,16 @@ class Runs:
     def of_flows(self, column: str) -> npt.NDArray:
         """A column of the flows, (runs, flows)."""
         return self.flows[column].to_numpy().reshape(self.shape[:2])
+
+    @cached_property
+    def losses(self) -> dict[tuple[int, int], pd.DataFrame]:
+        """Losses and timeouts of each (run, flow) that has any, in order of time; both count from 0."""
+        places = pd.Series(
+            [(run, flow) for run in range(self.shape[0]) for flow in range(self.shape[1])],
+            index=pd.MultiIndex.from_frame(self.flows[["run_id", "flow_id"]]),
+        )
+        losses = self.events[self.events["kind"].isin(epochs.LOSS_KINDS)].sort_values("t_s", kind="stable")
+        return {places[key]: rows for key, rows in losses.groupby(["run_id", "flow_id"]) if key in places.index}
 
     @cached_property
     def sample_s(self) -> float:
@@ -261,6 +271,41 @@ def cwnd(x: Runs) -> Measured:
     return [("cwnd_mean", x.during(x.array("cwnd_pkts"), *x.window_s).mean(axis=-1))]
 
 
+def window_needed(x: Runs) -> Measured:
+    """Share of the time in which the window carries the target rate at the RTT without queue (kozu2014 eq. 10, 11)."""
+    needed_bytes = x.config.analysis_value("target_rate_bps") * x.of_flows("rtt_s") / BITS_PER_BYTE
+    window_bytes = x.array("cwnd_pkts") * x.parameter("payload_bytes")[:, np.newaxis, np.newaxis]
+    enough = np.where(np.isnan(window_bytes), np.nan, window_bytes >= needed_bytes[..., np.newaxis])
+    return [("window_enough_share", x.during(enough, *x.window_s).mean(axis=-1))]
+
+
+def cubic_k(x: Runs) -> Measured:
+    """Mean of CUBIC's K in s, and the share of the time in which that of flow 2 is the larger."""
+    k_s = np.full(x.shape, np.nan)
+    for (run, flow), losses in x.losses.items():
+        k_s[run, flow] = epochs.k_over_time_s(x.t_s, losses["t_s"], losses["k_s"])
+    k_s = x.during(k_s, *x.window_s)
+    known = ~np.isnan(k_s)
+    both = known.all(axis=1)
+    larger = (k_s[:, 1] > k_s[:, 0]) & both
+    return [
+        ("k_mean", series.throughput_ratio(np.where(known, k_s, 0).sum(axis=-1), known.sum(axis=-1))),
+        ("k_larger_share", series.throughput_ratio(larger.sum(axis=-1), both.sum(axis=-1))),
+    ]
+
+
+def common_losses(x: Runs) -> Measured:
+    """Losses of each of two flows in the window, and the share of them that the other has too."""
+    within_s, (start_s, stop_s) = x.config.analysis_value("common_within_s"), x.window_s
+    counts, shared = np.zeros(x.shape[:2]), np.zeros((x.shape[0], 1))
+    for run in range(x.shape[0]):
+        times = [x.losses[run, flow]["t_s"] if (run, flow) in x.losses else pd.Series(dtype=float) for flow in (0, 1)]
+        inside = [t_s[t_s.between(start_s, stop_s)].to_numpy() for t_s in times]
+        counts[run], shared[run] = [len(t_s) for t_s in inside], len(epochs.common_losses(*inside, within_s))
+    counts = np.where(np.isnan(x.r).any(axis=-1), np.nan, counts)
+    return [("losses", counts), ("common_loss_share", series.throughput_ratio(shared, counts))]
+
+
 def growth(x: Runs) -> Measured:
     """t1, in which the window fills the residual capacity, and t2, from the BDP to the first loss (ogura Model I, II)."""
     residual_share = x.config.analysis_value("residual_share")
@@ -280,7 +325,11 @@ def _first_loss_s(x: Runs) -> Floats:
 
 
 GROUPS: dict[str, Callable[[Runs], Measured]] = {
-    group.__name__: group for group in (throughput, ratio, jfi, nru, stability, convergence, peak, cwnd, growth)
+    group.__name__: group
+    for group in (
+        *(throughput, ratio, jfi, nru, stability, convergence, peak, cwnd, growth),
+        *(window_needed, cubic_k, common_losses),
+    )
 }
 
 

@@ -93,3 +93,16 @@ def test_losses_at_both_ends_of_a_span_belong_to_it():
 )
 def test_whole_epochs_are_taken_where_they_fill_enough_of_the_window(losses_s, span_s):
     assert epochs.whole_epochs_s(losses_s, 10.0, 100.0, least_share=0.5) == span_s
+
+
+def test_k_belongs_to_the_epoch_that_a_loss_ends():
+    k_s = epochs.k_over_time_s([1.0, 5.0, 5.1, 9.0, 12.0], [5.0, 10.0], [2.0, 3.0])
+    np.testing.assert_array_equal(k_s, [2, 2, 3, 3, np.nan])
+
+
+def test_common_losses_are_the_nearest_to_each_other():
+    first, second = [1.0, 5.0, 5.2, 9.0], [1.1, 5.15, 8.0]
+    # 5.15 is nearer to 5.2 than to 5.0, and 8.0 is too far from 9.0
+    assert epochs.common_losses(first, second, 0.3).tolist() == [[0, 0], [2, 1]]
+    assert epochs.common_losses(second, first, 0.3).tolist() == [[0, 0], [1, 2]]
+    assert epochs.common_losses([], second, 0.3).shape == (0, 2)

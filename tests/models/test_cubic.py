@@ -1,5 +1,7 @@
 """CUBIC's window, K and the adjusted K of kozu2014 against hand-worked values and the paper's statements."""
 
+from itertools import combinations_with_replacement
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -66,6 +68,25 @@ def test_window_with_scaled_c_returns_to_w_max():
 
 def test_existing_method_multiplies_k():
     np.testing.assert_allclose(cubic.existing_k_s(2000.0, np.array([1.0, 0.25])), [10, 2.5])
+
+
+def test_x_is_tuned_to_the_best_index_that_does_not_rise_with_the_rtt():
+    x = [0.25, 1.0, 0.5]
+    index = [[0.9, 0.5, 0.9], [0.2, 0.7, 0.8], [0.6, 0.9, 0.5]]
+    # alone the three RTTs would take 0.25 or 0.5, 0.5, 1; the first has to be 1, and 1 after 0.5 would be a rise:
+    # 0.8 + 0.6 with 0.5, 0.25 against 0.7 + 0.9 with 1, 1
+    assert cubic.tuned_x(index, x).tolist() == [1, 1, 1]
+    index[2][1] = 0.6
+    assert cubic.tuned_x(index, x).tolist() == [1, 0.5, 0.25]
+
+
+@given(st.integers(2, 6), st.randoms(use_true_random=False))
+def test_tuned_x_is_the_best_of_all_falling_choices(rtts, random):
+    x = [1.0, 0.6, 0.3]
+    index = np.array([[random.random() for _ in x] for _ in range(rtts)])
+    choices = [(0, *rest) for rest in combinations_with_replacement(range(len(x)), rtts - 1)]
+    best = max(choices, key=lambda places: index[np.arange(rtts), places].sum())
+    assert cubic.tuned_x(index, x).tolist() == [x[place] for place in best]
 
 
 def test_alpha_favours_the_longer_rtt_in_ms_and_hurts_it_in_s():

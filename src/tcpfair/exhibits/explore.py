@@ -1,24 +1,37 @@
-"""What stands behind the sliders of the explore notebook: figures that are drawn anew for each position.
+"""What stands behind the sliders of the explore notebooks: figures that are drawn anew for each position.
 
 Ranges and starting values come from the configuration; each function returns an image for `ipywidgets.interact`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from IPython.display import Image
 from ipywidgets import Dropdown, FloatSlider, SelectionSlider
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tcpfair.config import PaperConfig, load_paper
 from tcpfair.exhibits import style
+from tcpfair.exhibits.common_losses import method_of, reading
 from tcpfair.exhibits.context import protocols_of, values_of
+from tcpfair.exhibits.cubic_curves import link_of
 from tcpfair.exhibits.windows import Link, window_path
+from tcpfair.metrics.epochs import common_losses as pairs_of_losses
 from tcpfair.metrics.fairness import flow_nru_db_of_mean, jfi, nru_tuple
+from tcpfair.models import cubic_map
+from tcpfair.models.aimd import link_capacity_pps
+from tcpfair.models.rtt_fairness import (
+    D,
+    random_loss_ratio,
+    synchronised_loss_ratio,
+    throughput_exponent,
+    throughput_ratio,
+)
 from tcpfair.paths import Layout, repository_root
 from tcpfair.scenario import Scenario
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S, mbps
@@ -39,6 +52,11 @@ def choice(paper: PaperConfig, experiment: str, variable: str, start: Any = None
     """A slider over the values of a grid variable."""
     values = sorted(values_of(paper.experiments[experiment], variable))
     return SelectionSlider(options=values, value=start if start is not None else values[0], continuous_update=False)
+
+
+def method_menu() -> Dropdown:
+    """A menu of the methods that the map of two CUBIC flows knows."""
+    return Dropdown(options=list(MAP_METHODS))
 
 
 def protocol_menu(paper: PaperConfig, experiment: str) -> Dropdown:
@@ -138,6 +156,148 @@ def run_image(scenario: Scenario, result: Any) -> Image:
         cwnd.set(ylabel="cwnd (pkts)", ylim=(0, None))
         queue.set(ylabel="queue (pkts)", xlabel="time (s)", ylim=(0, 1.05 * scenario.buffer_pkts), xlim=(0, None))
         figure.legend(*rates.get_legend_handles_labels(), loc="outside upper center", ncols=2)
+        return _image(figure)
+
+
+# --- Two CUBIC flows with common losses (kozu2014 sec. 3.2) -------------------------------------------------------
+
+# K of a constant K in s, x of eq. 9 for the longer RTT -> the map's method
+MAP_METHODS: dict[str, Callable[[float, float], cubic_map.Method]] = {
+    "standard K (eq. 2)": lambda k_s, x: cubic_map.STANDARD,
+    "constant K": lambda k_s, x: cubic_map.constant(k_s),
+    "K / cbrt(RTT) (eq. 6)": lambda k_s, x: cubic_map.PROPOSED,
+    "K / cbrt(RTT), C' (eqs. 6-8)": lambda k_s, x: cubic_map.PROPOSED_WITH_C,
+    "K x(RTT) (eq. 9)": lambda k_s, x: cubic_map.existing((1.0, x)),
+}
+_MAP_LINES = (("sum of windows as before", "--"), ("link and buffer full", "-"))
+
+
+def _maps(
+    paper: PaperConfig, method: str, rtt_ms: float, buffer_pkts: float, k_s: float, x: float
+) -> list[cubic_map.CubicMap]:
+    """The map by the paper's reading and by the physical one, at the slider's RTT and buffer."""
+    short_ms, _ = paper.analysis_value("model_rtt_ms")
+    link = replace(link_of(paper, (short_ms, rtt_ms)), buffer_pkts=buffer_pkts)
+    readings = (cubic_map.PAPER, cubic_map.physical(paper.flow["ack_every"].value))
+    return [cubic_map.CubicMap(link, MAP_METHODS[method](k_s, x), how) for how in readings]
+
+
+def common_losses(
+    paper: PaperConfig,
+    method: str,
+    rtt_ms: float,
+    buffer_pkts: float,
+    start_share: float,
+    losses: int,
+    k_s: float = 5.0,
+    x: float = 0.5,
+) -> Image:
+    """One epoch from a common loss to the next, the drift of the share, and its path, by both readings."""
+    maps = _maps(paper, method, rtt_ms, buffer_pkts, k_s, x)
+    with style.applied():
+        figure, [axes] = style.new_figure(1, 3, width_in=9.0, height_in=2.9)
+        _draw_epoch(axes[0], maps, start_share)
+        shares = np.linspace(0.02, 0.98, 49)
+        for model, (text, line) in zip(maps, _MAP_LINES, strict=True):
+            drift = [model.next_share(share) - share for share in shares]
+            axes[1].plot(shares, drift, color=style.GREY, ls=line, label=text)
+            for fixed in model.fixed_shares():
+                axes[1].plot(fixed, 0, marker="o", color=style.VERMILION, zorder=4)
+            _, windows = model.path(model.link.windows_pkts(start_share), losses)
+            path = [model.link.share(w_pkts) for w_pkts in windows]
+            axes[2].plot(path, color=style.GREY, ls=line, label=f"{text}: {path[-1]:.2f}")
+        axes[1].axhline(0, color=style.BLACK, lw=0.6)
+        axes[1].set(xlabel="share of the 2 ms flow", ylabel="change by the next common loss", xlim=(0, 1))
+        axes[2].axhline(0.5, color=style.BLACK, lw=0.6)
+        axes[2].set(xlabel="common loss", ylabel="share of the 2 ms flow", ylim=(0, 1))
+        axes[2].legend(loc="best")
+        return _image(figure)
+
+
+def _draw_epoch(ax: Axes, maps: Sequence[cubic_map.CubicMap], start_share: float) -> None:
+    """Both windows relative to those at the first common loss, and when the next falls."""
+    physical, start = maps[-1], maps[-1].link.windows_pkts(start_share)
+    ends_s = [model.next_loss(start)[0] for model in maps]
+    t_s = np.linspace(0, 1.15 * max(ends_s), _LIVE_SAMPLES)
+    grown = np.array([physical.growth(start)(t) for t in t_s]) / start
+    for flow, color in enumerate((style.VERMILION, style.BLUE)):
+        label = f"{physical.link.rtt_s[flow] * MS_PER_S:g} ms, {start[flow]:.0f} packets"
+        ax.plot(t_s, grown[:, flow], color=color, label=label)
+    for end_s, (_, line) in zip(ends_s, _MAP_LINES, strict=True):
+        ax.axvline(end_s, color=style.GREY, ls=line, lw=1.0)
+    ax.axhline(1, color=style.BLACK, lw=0.6)
+    ax.set(xlabel="time since a common loss (s)", ylabel="window / window before", xlim=(0, t_s[-1]))
+    ax.legend(loc="lower right")
+
+
+def common_losses_live(
+    simulate: Callable[[Scenario, int], Any],
+    paper: PaperConfig,
+    protocol: str,
+    rtt_ms: float,
+    buffer_pkts: float,
+    forced: bool,
+    duration_s: float,
+    seed: int,
+) -> Image:
+    """Share of the 2 ms flow at its common losses with the other, simulated, and the maps that start where it does.
+
+    ``simulate`` is `tcpfair.engine.dumbbell.run`, or another function with the same arguments and result.
+    """
+    changes = {"buffer_pkts": buffer_pkts, "duration_s": duration_s, "sample_s": duration_s / _LIVE_SAMPLES}
+    point = {"protocol": protocol, "rtt_ms": rtt_ms, "synchronised": forced}
+    chosen = scenario(paper, "synchronised", point, **changes)
+    result = simulate(chosen, seed)
+    first, second = (result.events[(result.events["flow"] == i) & (result.events["kind"] < 2)] for i in (0, 1))
+    pairs = pairs_of_losses(first["t_s"], second["t_s"], paper.analysis_value("common_within_s"))
+    capacity_pps = link_capacity_pps(chosen.capacity_bps, chosen.wire_bytes)
+    link = cubic_map.Link(capacity_pps, buffer_pkts, tuple(flow.rtt_s for flow in chosen.flows))
+    w_pkts = np.stack([first["cwnd_before"][pairs[:, 0]], second["cwnd_before"][pairs[:, 1]]], axis=1)
+    shares = [link.share(windows) for windows in w_pkts]
+    with style.applied():
+        figure, [[ax]] = style.new_figure(width_in=6.4, height_in=3.0)
+        lone = len(first) + len(second) - 2 * len(pairs)
+        label = f"simulated: {len(pairs)} common losses, {lone} of one flow alone"
+        ax.plot(shares, ls="", marker="o", ms=3, color=style.VERMILION, label=label)
+        if len(pairs):
+            for how, (text, line) in zip(("paper", "physical"), _MAP_LINES, strict=True):
+                model = cubic_map.CubicMap(link, method_of(paper, protocol), reading(paper, how))
+                _, windows = model.path(w_pkts[0], len(pairs) - 1)
+                ax.plot([link.share(w) for w in windows], color=style.GREY, ls=line, label=f"map: {text}")
+        ax.axhline(0.5, color=style.BLACK, lw=0.6)
+        ax.set(xlabel="common loss", ylabel="share of the 2 ms flow", ylim=(0, 1))
+        ax.legend(loc="upper left", bbox_to_anchor=(0, 1.3))
+        return _image(figure)
+
+
+def rtt_laws(paper: PaperConfig, method: str, buffer_pkts: float, start_share: float, losses: int) -> Image:
+    """Throughput of the longer RTT over that of the shorter against the ratio of the RTTs, by laws and by the map.
+
+    The laws: SACK under random losses, 1/k, and under common ones, 1/k^2 (ha2006 sec. 4); eq. 1 of ogura, a ratio of
+    windows under common losses, as throughput.
+    """
+    short_ms, long_ms = paper.analysis_value("model_rtt_ms")
+    k = np.geomspace(1, long_ms / short_ms, 13)
+    with style.applied():
+        figure, [[ax]] = style.new_figure(width_in=6.4, height_in=3.4)
+        ax.plot(k, random_loss_ratio("reno", k), color=style.BLUE, ls=":", label="SACK, random losses: 1/k")
+        ax.plot(k, synchronised_loss_ratio("reno", k), color=style.BLUE, label="SACK, common losses: 1/k²")
+        for protocol, color in (("BIC", style.ORANGE), ("HSTCP", style.SKY)):
+            ratio = throughput_ratio(k, 1.0, D[protocol])
+            label = f"{protocol}, common losses (ogura eq. 1): $k^{{-{throughput_exponent(D[protocol]):.2f}}}$"
+            ax.plot(k, ratio, color=color, ls="--", label=label)
+        for place, (text, line) in enumerate(_MAP_LINES):
+            ends = []
+            for ratio in k:
+                model = _maps(paper, method, ratio * short_ms, buffer_pkts, 5.0, 0.5)[place]
+                _, windows = model.path(model.link.windows_pkts(start_share), losses)
+                share = model.link.share(windows[-1])
+                ends.append((1 - share) / share)
+            ax.plot(k, ends, color=style.VERMILION, ls=line, marker=".", label=f"CUBIC, {losses} losses, {text}")
+        ax.axhline(1, color=style.BLACK, lw=0.6)
+        ax.set(xscale="log", yscale="log", ylim=(1e-3, 10), xlabel="ratio k of the RTTs")
+        ax.set_ylabel("longer / shorter RTT, throughput")
+        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
         return _image(figure)
 
 

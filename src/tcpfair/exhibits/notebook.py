@@ -16,6 +16,8 @@ from tcpfair.config import Exhibit, load_paper
 from tcpfair.errors import InputError
 from tcpfair.exhibits import (
     closed_forms,
+    common_losses,
+    cubic_curves,
     nru,
     pages,
     perturbations,
@@ -31,7 +33,10 @@ from tcpfair.exhibits.numbers import rounded
 from tcpfair.paths import PAPERS, Layout, repository_root, short_id
 
 # their kinds are registered
-DRAWING_MODULES = (closed_forms, nru, perturbations, sweeps, tables, timelines, topology, windows)
+DRAWING_MODULES = (
+    *(closed_forms, common_losses, cubic_curves, nru, perturbations),
+    *(sweeps, tables, timelines, topology, windows),
+)
 SHOWN_WIDTH_PX = 96  # per inch of the figure
 
 

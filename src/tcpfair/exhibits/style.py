@@ -42,6 +42,12 @@ PROTOCOLS: dict[str, Look] = {
     "Libra": Look(PURPLE, "s"),
     "Alpha": Look(GREEN, "d"),
     "Westwood": Look(SKY, "<"),
+    "K of 1000 ms": Look(SKY, "s"),
+    "K of 5000 ms": Look(ORANGE, "s"),
+    "Proposed K": Look(GREEN, "P"),
+    "Proposed K and C'": Look(PURPLE, "X"),
+    "Existing method": Look(BLACK, "D"),
+    "Constant-Rate": Look(SKY, "d"),
 }
 
 _RC = {

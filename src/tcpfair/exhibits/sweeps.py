@@ -24,7 +24,9 @@ from tcpfair.exhibits.numbers import (
     stated_numbers,
 )
 from tcpfair.measures import SYSTEM
+from tcpfair.models.cubic import proposed_k_s, tuned_x
 from tcpfair.models.rtt_fairness import INCREMENT_EXPONENT, random_loss_ratio
+from tcpfair.units import MS_PER_S
 
 Scale = Literal["linear", "log"]
 Band = Literal["sd"] | tuple[float, float]
@@ -212,6 +214,135 @@ def flow_lines(context: Context, exhibit: Exhibit, options: FlowLines) -> Drawn:
     options.y_axis.dress_y(ax)
     ax.legend(loc="best")
     return Drawn(figure, numbers, int(total["n_runs"].max()), note=band_text("mean", "sd"))
+
+
+# --- Throughput and fairness side by side -----------------------------------------------------------------------
+
+
+class Tuned(BaseModel):
+    """A protocol of which every run has its own value of a parameter, to be tuned for fairness at each RTT."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    experiment: str
+    protocol: str
+
+
+class FairnessPanels(Options):
+    """Options of `fairness_panels`."""
+
+    protocols: list[str]
+    x: str
+    x_axis: Axis
+    throughput_axis: Axis
+    jfi_axis: Axis
+    flows: dict[int, str]  # flow -> what the legend says of it
+    beside: list[str] = Field(default_factory=list)  # protocols of which the index alone is drawn
+    tuned: Tuned | None = None
+    statements: list[Statement] = Field(default_factory=list)
+
+
+@drawing(FairnessPanels)
+def fairness_panels(context: Context, exhibit: Exhibit, options: FairnessPanels) -> Drawn:
+    """Left the throughput of each flow, right Jain's index of the means, over one grid variable."""
+    name, experiment = context.experiment(exhibit)
+    metrics = context.metrics(name)
+    if options.tuned:
+        metrics = joined([metrics, judged_runs(context, options.tuned, options.x)])
+    metrics = metrics[metrics["protocol"].isin([*options.protocols, *options.beside])]
+    key = ["protocol", options.x]
+    flows = with_band(metrics, "throughput_mean", [*key, "flow"], "mean", "sd")
+    index = with_band(metrics, "jfi_of_means", key, "mean", "sd")
+    lead = _lead_of_flow_1(metrics, key)
+    drawn = flows[flows["protocol"].isin(options.protocols)]
+    frames = [
+        number_rows(exhibit.id, "throughput_mean", drawn, [*key, "flow"]),
+        number_rows(exhibit.id, "jfi_of_means", index, key),
+        number_rows(exhibit.id, "jfi_mean", over_runs(metrics, "jfi_mean", key), key),
+        number_rows(exhibit.id, "lead", lead, key),
+        stated_numbers(exhibit.id, lead.assign(metric="lead"), options.statements),
+    ]
+    figure, [[left, right]] = style.new_figure(1, 2, height_in=2.9)
+    for protocol in options.protocols:
+        look = style.look(protocol)
+        for flow, line in zip(options.flows, ("-", "--"), strict=True):
+            cells = flows[(flows["protocol"] == protocol) & (flows["flow"] == flow)]
+            draw_line(left, cells, options.x, look, "_", ls=line)
+        draw_line(right, index.query("protocol == @protocol"), options.x, look, protocol)
+    for protocol in options.beside:
+        cells = index.query("protocol == @protocol")
+        color = style.look(protocol).color
+        right.plot(cells[options.x], cells["value"], color=color, ls=":", lw=1.1, label=f"{protocol}, for comparison")
+    for text, line in zip(options.flows.values(), ("-", "--"), strict=True):
+        left.plot([], [], color=style.GREY, ls=line, label=text)
+    for ax, axis in ((left, options.throughput_axis), (right, options.jfi_axis)):
+        options.x_axis.dress_x(ax, values_of(experiment, options.x))
+        axis.dress_y(ax)
+        ax.legend(loc="best")
+    numbers = joined(frame for frame in frames if len(frame))
+    return Drawn(figure, numbers, int(index["n_runs"].max()), note=band_text("mean", "sd"))
+
+
+def _lead_of_flow_1(metrics: pd.DataFrame, key: Sequence[str]) -> pd.DataFrame:
+    """Throughput of flow 1 over that of flow 2, of each run: cells as of `over_runs`."""
+    means = metrics[metrics["metric"] == "throughput_mean"]
+    by_flow = means.set_index([*key, "run_id", "flow"])["value"].unstack("flow")
+    leads = (by_flow[1] / by_flow[2]).rename("value").reset_index().assign(metric="lead")
+    order = metrics[list(key)].drop_duplicates()
+    return order.merge(over_runs(leads, "lead", key), on=list(key))
+
+
+def judged_runs(context: Context, tuned: Tuned, rtt: str) -> pd.DataFrame:
+    """Metrics of the runs in which the parameter has the value that others than these were tuned to, at each RTT."""
+    metrics = context.metrics(tuned.experiment).query("protocol == @tuned.protocol")
+    x = tuned_to(context, tuned, rtt)["x"]
+    first = context.paper.analysis_value("tuning_replicates")
+    return metrics[(metrics["x"] == metrics[rtt].map(x)) & (metrics["replicate"] >= first)].drop(columns="x")
+
+
+def tuned_to(context: Context, tuned: Tuned, rtt: str) -> pd.DataFrame:
+    """x(RTT) as `tuned_x` finds it, and the ends of the x that are within a standard deviation as fair: x, low, high."""
+    metrics = context.metrics(tuned.experiment).query("protocol == @tuned.protocol and metric == 'jfi_of_means'")
+    first = context.paper.analysis_value("tuning_replicates")
+    runs = metrics[metrics["replicate"] < first].groupby([rtt, "x"])["value"]
+    means, spread = runs.mean().unstack("x").sort_index(), runs.std().unstack("x").sort_index()
+    x = pd.Series(tuned_x(means, means.columns), index=means.index)
+    at_best = np.arange(len(means)), means.to_numpy().argmax(axis=1)
+    near = means.ge(means.to_numpy()[at_best] - spread.fillna(0).to_numpy()[at_best], axis=0)
+    ends = near.apply(lambda row: pd.Series({"low": row.index[row].min(), "high": row.index[row].max()}), axis=1)
+    return ends.assign(x=x)
+
+
+class TunedFunction(Options):
+    """Options of `tuned_function`."""
+
+    tuned: Tuned
+    x: str
+    x_axis: Axis
+    y_axis: Axis
+    law: str  # what the legend says of the proposal's own factor
+
+
+@drawing(TunedFunction)
+def tuned_function(context: Context, exhibit: Exhibit, options: TunedFunction) -> Drawn:
+    """x(RTT) of eq. 9 tuned for fairness, and the factor of eq. 6 relative to the least RTT."""
+    found = tuned_to(context, options.tuned, options.x)
+    rtts = found.index.to_numpy(dtype=float)
+    least, span_s = rtts.min(), np.geomspace(rtts.min(), rtts.max(), 50) / MS_PER_S
+    law = proposed_k_s(1.0, span_s) / proposed_k_s(1.0, least / MS_PER_S)
+    experiment = context.paper.experiments[options.tuned.experiment]
+    figure, [[ax]] = style.new_figure()
+    look = style.look(options.tuned.protocol)
+    ax.plot(rtts, found["x"], color=look.color, marker=look.marker, label="tuned here")
+    ax.fill_between(rtts, found["low"], found["high"], color=look.color, alpha=0.13, lw=0, label="about as fair")
+    ax.plot(span_s * MS_PER_S, law, color=style.look("Proposed K").color, ls="--", label=options.law)
+    options.x_axis.dress_x(ax, values_of(experiment, options.x))
+    options.y_axis.dress_y(ax)
+    ax.legend(loc="upper right")
+    rows = found.reset_index().assign(protocol=options.tuned.protocol)
+    key = ["protocol", options.x]
+    frames = [number_rows(exhibit.id, name, rows.assign(value=rows[name]), key) for name in ("x", "low", "high")]
+    return Drawn(figure, joined(frames), int(context.paper.analysis_value("tuning_replicates")), note="tuning runs")
 
 
 # --- What an assumption does -------------------------------------------------------------------------------------

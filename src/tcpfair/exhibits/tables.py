@@ -285,3 +285,20 @@ def case_table(context: Context, exhibit: Exhibit, options: CaseTable) -> Drawn:
         for case in options.cases
     ]
     return Drawn(Table(pd.DataFrame(rows).set_index("").rename_axis(None)), no_numbers())
+
+
+# --- Text --------------------------------------------------------------------------------------------------------
+
+
+class TextTable(Options):
+    """Options of `text_table`."""
+
+    rows: dict[str, str]  # heading -> what the paper says
+    note: str = ""
+
+
+@drawing(TextTable)
+def text_table(context: Context, exhibit: Exhibit, options: TextTable) -> Drawn:
+    """What the paper says of something, row by row."""
+    cells = pd.DataFrame({"": pd.Series(options.rows).map(escape)})
+    return Drawn(Table(cells, options.note), no_numbers())

@@ -1,4 +1,4 @@
-"""Throughput over time of example runs."""
+"""Throughput, windows and CUBIC's K over time of example runs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from tcpfair.config import Exhibit
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Context, Drawn, Options, drawing, joined, values_of
 from tcpfair.exhibits.numbers import number_rows, over_runs
-from tcpfair.units import BPS_PER_MBPS, mbps
+from tcpfair.metrics.epochs import LOSS_KINDS, k_over_time_s
+from tcpfair.models.cubic import window_needed_bytes
+from tcpfair.units import BPS_PER_MBPS, MS_PER_S, mbps
 
+_BYTES_PER_MB = 1e6
 PEAK_METRICS = ("throughput_peak", "time_to_90_s", "throughput_full_mean")
 
 
@@ -66,3 +69,80 @@ def example_run(context: Context, experiment: str, protocol: str, rtt_ms: float)
 
 def _draw(ax: Axes, rows: pd.DataFrame, color: str, label: str, **line) -> None:
     ax.plot(rows["t_s"], rows["throughput_mbps"], color=color, lw=0.9, label=label, **line)
+
+
+# --- Window and K of one flow ------------------------------------------------------------------------------------
+
+
+class CwndAndK(Options):
+    """Options of `cwnd_and_k`."""
+
+    protocol: str
+    flow: int
+    rtt_ms: float  # of this flow
+
+
+@drawing(CwndAndK)
+def cwnd_and_k(context: Context, exhibit: Exhibit, options: CwndAndK) -> Drawn:
+    """Window of one flow of the example run with the window that the target rate needs, and its K beside the other's."""
+    name, _ = context.experiment(exhibit)
+    rows = example_windows(context, name, options.protocol)
+    own, other = rows.query("flow == @options.flow"), rows.query("flow != @options.flow")
+    metrics = context.metrics(name).query("protocol == @options.protocol")
+    numbers, mb_per_pkt = _window_numbers(context, exhibit, options, metrics)
+    target_bps = context.paper.analysis_value("target_rate_bps")
+    needed_mb = window_needed_bytes(target_bps, options.rtt_ms / MS_PER_S) / _BYTES_PER_MB
+    mean_mb = numbers.query("metric == 'cwnd_mean'")["value"].item()
+
+    figure, axes = style.new_figure(2, 1, style.PAGE_IN, 3.6, sharex=True)
+    top, bottom = (row[0] for row in axes)
+    color = style.look(options.protocol).color
+    top.plot(own["t_s"], own["cwnd_pkts"] * mb_per_pkt, color=color, lw=1.0, label="cwnd")
+    top.axhline(mean_mb, color=color, lw=0.9, ls="--", label=f"mean over runs, {mean_mb:.2f} MB")
+    needed = f"needed for {target_bps / BPS_PER_MBPS:g} Mb/s, {needed_mb:g} MB"
+    top.axhline(needed_mb, color=style.GREY, lw=0.9, ls=":", label=needed)
+    printed = context.against_print(exhibit.id, numbers).query("metric == 'cwnd_mean'")["printed"].astype(float)
+    last_s = rows["t_s"].max()
+    for value in printed:
+        style.draw_printed(top, [last_s], [value], style.Look(color, "o"), "printed mean")
+    top.set(ylabel="cwnd (MB)", ylim=(0, None))
+    bottom.plot(other["t_s"], other["k_s"], color=style.GREY, lw=1.0, ls="--", label="K of the other flow")
+    bottom.plot(own["t_s"], own["k_s"], color=color, lw=1.2, label="K")
+    bottom.set(xlabel="time (s)", ylabel="K (s)", ylim=(0, None), xlim=(0, 1.01 * last_s))
+    for ax in (top, bottom):
+        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    replicate = context.paper.analysis_value("example_replicate")
+    n_runs = int(numbers["n_runs"].max())
+    return Drawn(figure, numbers, n_runs, rows, note=f"drawn: run {replicate + 1}")
+
+
+def example_windows(context: Context, experiment: str, protocol: str) -> pd.DataFrame:
+    """Window and K of both flows of the example run: columns flow, t_s, cwnd_pkts, k_s."""
+    trace, runs = context.trace(experiment), context.trace(experiment).runs
+    example = runs["replicate"] == context.paper.analysis_value("example_replicate")
+    run_id = runs[example & (runs["protocol"] == protocol)]["run_id"].iloc[0]
+    losses = trace.events[(trace.events["run_id"] == run_id) & trace.events["kind"].isin(LOSS_KINDS)].sort_values("t_s")
+    parts = []
+    for flow, rows in trace.samples[trace.samples["run_id"] == run_id].groupby("flow_id"):
+        own = losses[losses["flow_id"] == flow]
+        k_s = k_over_time_s(rows["t_s"], own["t_s"], own["k_s"])
+        parts.append(rows[["t_s", "cwnd_pkts"]].assign(flow=flow, k_s=k_s))
+    return joined(parts)[["flow", "t_s", "cwnd_pkts", "k_s"]]
+
+
+def _window_numbers(
+    context: Context, exhibit: Exhibit, options: CwndAndK, metrics: pd.DataFrame
+) -> tuple[pd.DataFrame, float]:
+    """Means over runs of the flow's window in MB and K in s, shares of the time; and the MB of one packet."""
+    mb_per_pkt = context.paper.settings["payload_bytes"].value / _BYTES_PER_MB
+    own, system = metrics.query("flow == @options.flow"), metrics.query("flow == 0")
+    frames = []
+    for metric, rows in (
+        *((metric, own) for metric in ("cwnd_mean", "k_mean", "window_enough_share", "losses", "common_loss_share")),
+        ("k_larger_share", system),
+    ):
+        cells = over_runs(rows, metric, ["protocol"]).assign(rtt_ms=options.rtt_ms)
+        if metric == "cwnd_mean":
+            cells[["value", "sd"]] *= mb_per_pkt
+        frames.append(number_rows(exhibit.id, metric, cells, ["protocol", "rtt_ms"]))
+    return joined(frames), mb_per_pkt

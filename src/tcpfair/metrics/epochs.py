@@ -95,6 +95,30 @@ def measured_k_s(
     return np.asarray(returns_s, dtype=float) - starts_s
 
 
+def k_over_time_s(t_s: npt.ArrayLike, loss_t_s: npt.ArrayLike, loss_k_s: npt.ArrayLike) -> Floats:
+    """CUBIC's K in force at each of ``t_s`` (samples,): a loss ends the epoch whose K it is logged with.
+
+    ``loss_t_s`` and ``loss_k_s`` have shape (losses,), in order of time; NaN after the last of them.
+    """
+    return np.append(np.asarray(loss_k_s, dtype=float), np.nan)[np.searchsorted(loss_t_s, t_s, side="left")]
+
+
+def common_losses(first_t_s: npt.ArrayLike, second_t_s: npt.ArrayLike, within_s: float) -> npt.NDArray[np.int64]:
+    """Losses of two flows that belong together: pairs of places, shape (pairs, 2), in order of time.
+
+    Each of ``first_t_s`` goes with the nearest of ``second_t_s``, both sorted, when that is at most ``within_s`` away; of
+    two that would go with the same one, the nearer does.
+    """
+    first, second = np.asarray(first_t_s, dtype=float), np.asarray(second_t_s, dtype=float)
+    if not (first.size and second.size):
+        return np.empty((0, 2), dtype=np.int64)
+    apart_s = np.abs(first[:, np.newaxis] - second)
+    nearest, back = apart_s.argmin(axis=1), apart_s.argmin(axis=0)
+    places = np.arange(first.size)
+    mutual = (back[nearest] == places) & (apart_s[places, nearest] <= within_s)
+    return np.stack([places[mutual], nearest[mutual]], axis=1)
+
+
 def synchronised_loss_share(loss_t_s: Sequence[npt.ArrayLike], window_s: float) -> float:
     """Mean share of the other flows that also lose within ``window_s`` before or after a loss, over all losses.
 

@@ -76,6 +76,28 @@ def existing_k_s(w_max_pkts: Number, x: Number, beta: float = BETA, c: float = C
     return cubic_k_s(w_max_pkts, beta, c) * x
 
 
+def tuned_x(index: npt.ArrayLike, x: npt.ArrayLike) -> Floats:
+    """x(RTT) of eq. 9 as a hand would tune it: the x with the largest ``index``, never rising with the RTT.
+
+    ``index`` has shape (RTTs, values of x), RTTs ascending; the sum over the RTTs is made as large as it gets. At the
+    first RTT, that of the other flow, x is the largest there is. Returns x of each RTT, shape (RTTs,).
+    """
+    x = np.asarray(x, dtype=float)
+    falling = np.argsort(-x)
+    index = np.asarray(index, dtype=float)[:, falling]
+    best = np.full_like(index, -np.inf)
+    best[0, 0] = index[0, 0]
+    came_from = np.zeros(index.shape, dtype=int)
+    for row in range(1, len(index)):
+        for place in range(len(x)):
+            came_from[row, place] = best[row - 1, : place + 1].argmax()
+            best[row, place] = best[row - 1, came_from[row, place]] + index[row, place]
+    places = [int(best[-1].argmax())]
+    for row in range(len(index) - 1, 0, -1):
+        places.insert(0, int(came_from[row, places[0]]))
+    return x[falling][places]
+
+
 # --- Synchronised losses -----------------------------------------------------------------------------------------
 
 
