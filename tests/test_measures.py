@@ -38,6 +38,12 @@ def config(measures, window_s=(2, 4), rule="per_column"):
         "convergence_window_s": 1,
         "peak_share": 0.9,
         "residual_share": 0.5,
+        "utilisation_counts": "payload",
+        "sharing_from_s": 2,
+        "sharing_end_s": 1,
+        "fair_ratio": 0.8,
+        "fair_mean_s": 1,
+        "together_rtts": 1.5,
     }
     return PaperConfig.model_validate(
         {

@@ -21,7 +21,6 @@ CONFIGS = {paper: load_paper(Layout(ROOT).paper_config(paper)) for paper in PAPE
 BUILT = [paper for paper in PAPERS if CONFIGS[paper].experiments]
 PENDING = {
     *(f"kozu2014.c{n:02d}" for n in range(1, 24)),
-    *(f"ha2006.c{n:02d}" for n in range(1, 45)),
 }
 
 CONFIG = PaperConfig.model_validate(

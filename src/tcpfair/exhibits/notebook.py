@@ -15,9 +15,11 @@ from IPython.display import HTML, Image, display
 from tcpfair.config import Exhibit, load_paper
 from tcpfair.errors import InputError
 from tcpfair.exhibits import (
+    background,
     closed_forms,
     nru,
     pages,
+    panels,
     perturbations,
     style,
     sweeps,
@@ -31,7 +33,10 @@ from tcpfair.exhibits.numbers import rounded
 from tcpfair.paths import PAPERS, Layout, repository_root, short_id
 
 # their kinds are registered
-DRAWING_MODULES = (closed_forms, nru, perturbations, sweeps, tables, timelines, topology, windows)
+DRAWING_MODULES = (
+    *(background, closed_forms, nru, panels, perturbations, sweeps),
+    *(tables, timelines, topology, windows),
+)
 SHOWN_WIDTH_PX = 96  # per inch of the figure
 
 

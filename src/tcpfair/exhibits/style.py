@@ -42,6 +42,11 @@ PROTOCOLS: dict[str, Look] = {
     "Libra": Look(PURPLE, "s"),
     "Alpha": Look(GREEN, "d"),
     "Westwood": Look(SKY, "<"),
+    "H-TCP": Look(BLUE, "D"),
+    "HSTCP": Look(GREEN, "v"),
+    "STCP": Look(PURPLE, "p"),
+    "FAST": Look(SKY, ">"),
+    "SACK": Look(BLACK, "o"),
 }
 
 _RC = {
