@@ -40,6 +40,12 @@ def config(measures, window_s=(2, 4), rule="per_column"):
         "residual_share": 0.5,
         "target_rate_bps": 40e6,
         "common_within_s": 0.3,
+        "utilisation_counts": "payload",
+        "sharing_from_s": 2,
+        "sharing_end_s": 1,
+        "fair_ratio": 0.8,
+        "fair_mean_s": 1,
+        "together_rtts": 1.5,
     }
     return PaperConfig.model_validate(
         {

@@ -10,7 +10,7 @@ from tcpfair.config import load_paper
 from tcpfair.paths import repository_root, short_id
 
 ROOT = repository_root()
-PAPERS = ("ogura", "bhatti2008", "bhatti2009", "kozu2014")
+PAPERS = ("ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006")
 NOTEBOOKS = (*PAPERS, "00_start_here", "explore_models", "explore_cubic_map")
 
 

@@ -59,6 +59,8 @@ class Runs:
     flows: pd.DataFrame  # in order of run and flow, as the arrays
     samples: pd.DataFrame  # likewise, and in order of time
     events: pd.DataFrame
+    link: pd.DataFrame
+    others: pd.DataFrame  # samples of background flows and of the short flows, with `role` and `direction`
 
     @cached_property
     def shape(self) -> tuple[int, int, int]:
@@ -126,6 +128,24 @@ class Runs:
     def r_received(self) -> Floats:
         """First arrivals in Mb/s in the window, in order or not."""
         return self.during(mbps(self.array("received_bytes"), self.sample_s), *self.window_s)
+
+    def carried_mbps(self, direction: str) -> Floats:
+        """What the bottleneck carries that way, in bytes on the wire, (runs, samples) in the window; NaN if not recorded."""
+        link = self.link[self.link["direction"] == direction].sort_values(["run_id", "t_s"])
+        n_runs, _, n_samples = self.shape
+        if len(link) != n_runs * n_samples:
+            return self.during(np.full((n_runs, n_samples), np.nan), *self.window_s)
+        carried = link["forwarded_bytes"].to_numpy(dtype=float).reshape(n_runs, n_samples)
+        return self.during(mbps(carried, self.sample_s), *self.window_s)
+
+    def forward_mean_mbps(self, role: str) -> Floats:
+        """Mean goodput in the window of all flows of one role together that send forward, (runs,)."""
+        others = self.others
+        chosen = (others["role"] == role) & (others["direction"] == "forward")
+        chosen &= series.window_mask(others["t_s"], *self.window_s)
+        delivered = others[chosen].groupby("run_id")["delivered_bytes"].sum()
+        seconds = series.window_mask(self.t_s, *self.window_s).sum() * self.sample_s
+        return mbps(delivered.reindex(self.runs["run_id"], fill_value=0).to_numpy(dtype=float), seconds or np.nan)
 
     @cached_property
     def of_self_mbps(self) -> Floats:
@@ -317,6 +337,80 @@ def growth(x: Runs) -> Measured:
     return [("t1_s", full_s - start_s), ("t2_s", _first_loss_s(x) - full_s)]
 
 
+def bottleneck(x: Runs) -> Measured:
+    """Use of the bottleneck as its own record has it, ACKs of the other direction included (ha2006).
+
+    utilisation counts what ``utilisation_counts`` says, payload or all bytes on the wire; so do the loads in Mb/s:
+    mean forward, mean of both directions, and standard deviation and CoV of the samples forward.
+    """
+    wire, reverse = x.carried_mbps("forward"), x.carried_mbps("reverse")
+    capacity = x.parameter("capacity_bps") / BPS_PER_MBPS
+    payload = x.parameter("payload_bytes") / x.parameter("wire_bytes")
+    counted = payload if x.config.analysis_value("utilisation_counts") == "payload" else np.ones_like(payload)
+    load, cov = counted * wire.mean(axis=-1), series.coefficient_of_variation(wire)
+    return [
+        ("utilisation", load / capacity),
+        ("utilisation_wire", wire.mean(axis=-1) / capacity),
+        ("utilisation_payload", payload * wire.mean(axis=-1) / capacity),
+        ("load_mean", load),
+        ("load_both_ways", (load + counted * reverse.mean(axis=-1)) / 2),
+        ("load_sd", cov * load),
+        ("load_cov", cov),
+    ]
+
+
+def rates(x: Runs) -> Measured:
+    """Mean and largest sample of each flow's goodput in Mb/s."""
+    return [("throughput_mean", x.r.mean(axis=-1)), ("rate_largest", x.r.max(axis=-1))]
+
+
+def sharing(x: Runs) -> Measured:
+    """How two or more flows share from ``sharing_from_s`` on (ha2006): means, smaller over larger, time to become fair.
+
+    ratio_at_end is of the last ``sharing_end_s``. fair_at_s counts from ``sharing_from_s`` to where the ratio of moving
+    means first is fair; lead_changes counts how often the larger of the first two moving means changes.
+    """
+    value = x.config.analysis_value
+    stop_s = x.window_s[1]
+    r = x.during(x.throughput_mbps, value("sharing_from_s"), stop_s)
+    at_end = x.during(x.throughput_mbps, stop_s - value("sharing_end_s"), stop_s)
+    samples = round(value("fair_mean_s") / x.sample_s)
+    smooth = series.moving_mean(r, samples)
+    t_s = x.sample_s * (samples + np.arange(smooth.shape[-1]))
+    fair = series.smaller_to_larger_ratio(np.moveaxis(smooth, 1, -1)) >= value("fair_ratio")
+    leads = np.sign(smooth[:, 0] - smooth[:, 1])
+    ratio = series.smaller_to_larger_ratio(r.mean(axis=-1))
+    return [
+        ("throughput_mean", r.mean(axis=-1)),
+        ("fair_ratio", ratio),
+        ("ratio_at_end", series.smaller_to_larger_ratio(at_end.mean(axis=-1))),
+        ("fair_at_s", series.first_time_s(fair, t_s)),
+        ("lead_changes", np.where(np.isnan(ratio), np.nan, (np.diff(leads, axis=-1) != 0).sum(axis=-1))),
+    ]
+
+
+def background(x: Runs) -> Measured:
+    """Goodput forward in Mb/s: of the short flows together, and of the long-lived background flows together."""
+    return [("web_mean", x.forward_mean_mbps("web")), ("long_lived_mean", x.forward_mean_mbps("background"))]
+
+
+def synchronisation(x: Runs) -> Measured:
+    """Mean share of the other flows that lose with a flow, within ``together_rtts`` round trips; losses per flow."""
+    start_s, stop_s = x.window_s
+    losses = x.events[x.events["kind"].isin(epochs.LOSS_KINDS) & x.events["t_s"].between(start_s, stop_s)]
+    losses = losses.merge(x.flows[["run_id", "flow_id"]])  # not those of the background
+    within_s = x.config.analysis_value("together_rtts") * x.of_flows("rtt_s").max(axis=1)
+    of_flow = {key: np.sort(rows.to_numpy()) for key, rows in losses.groupby(["run_id", "flow_id"])["t_s"]}
+    ids = x.of_flows("flow_id")
+    shares = [
+        epochs.synchronised_loss_share([of_flow.get((run_id, flow_id), []) for flow_id in own], near_s)
+        for run_id, own, near_s in zip(x.runs["run_id"], ids, within_s, strict=True)
+    ]
+    per_flow = losses.groupby("run_id").size().reindex(x.runs["run_id"], fill_value=0) / x.shape[1]
+    per_flow = np.where(x.parameter("duration_s") > start_s, per_flow, np.nan)
+    return [("shared_losses", np.array(shares)), ("losses_per_flow", per_flow)]
+
+
 def _first_loss_s(x: Runs) -> Floats:
     """Time of each flow's first loss or timeout, (runs, flows); NaN without one."""
     losses = x.events[x.events["kind"].isin(epochs.LOSS_KINDS)]
@@ -329,6 +423,7 @@ GROUPS: dict[str, Callable[[Runs], Measured]] = {
     for group in (
         *(throughput, ratio, jfi, nru, stability, convergence, peak, cwnd, growth),
         *(window_needed, cubic_k, common_losses),
+        *(bottleneck, rates, sharing, background, synchronisation),
     )
 }
 
@@ -369,14 +464,22 @@ def _blocks(
     """The runs of a trace in blocks whose samples form an array."""
     flows = trace.flows[trace.flows["role"] == "foreground"].sort_values(["run_id", "flow_id"])
     samples = trace.samples.merge(flows[["run_id", "flow_id"]]).sort_values(["run_id", "flow_id", "t_s"])
+    others = trace.samples.merge(_of_background(trace.flows))
     lengths = samples.groupby(["run_id", "flow_id"]).size().groupby("run_id").agg(["size", "min", "max"])
     uneven = lengths.index[lengths["min"] != lengths["max"]]
     if len(uneven):
         raise InputError(f"{config.paper}: samples.t_s: the flows of run {uneven[0]} have different numbers of samples")
     runs = trace.runs.merge(lengths, left_on="run_id", right_index=True).sort_values("run_id")
     for _, block in runs.groupby(["size", "max", "sample_s"]):
-        tables = (table[table["run_id"].isin(block["run_id"])] for table in (flows, samples, trace.events))
+        every = (flows, samples, trace.events, trace.link, others)
+        tables = (table[table["run_id"].isin(block["run_id"])] for table in every)
         yield Runs(config, experiment, weights_metrics, block, *tables)
+
+
+def _of_background(flows: pd.DataFrame) -> pd.DataFrame:
+    """run_id, flow_id, role and direction of the flows that are not in the foreground."""
+    flows = flows if "direction" in flows else flows.assign(direction="forward")
+    return flows.loc[flows["role"] != "foreground", ["run_id", "flow_id", "role", "direction"]]
 
 
 def _rows(about: pd.DataFrame, labels: npt.NDArray, metric: str, values: Floats) -> pd.DataFrame:

@@ -47,8 +47,8 @@ def test_options_of_every_exhibit_belong_to_its_kind(context):
             read_options(context, exhibit)
 
 
-def test_no_exhibit_of_four_papers_waits():
-    for paper in ("ogura", "bhatti2008", "bhatti2009", "kozu2014"):
+def test_no_exhibit_waits():
+    for paper in PAPERS:
         config = notebook.load_paper(ROOT / "config" / "papers" / f"{paper}.yaml")
         assert [exhibit.id for exhibit in config.exhibits if exhibit.draw is None] == []
 

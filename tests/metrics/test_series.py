@@ -74,3 +74,22 @@ def test_throughput_ratio_of_starved_flows():
 def test_smaller_to_larger_ratio_is_one_when_equal():
     r = np.array([[50.0, 100.0], [100.0, 50.0], [80.0, 80.0], [0.0, 90.0]])
     np.testing.assert_allclose(series.smaller_to_larger_ratio(r), [0.5, 0.5, 1.0, 0.0])
+
+
+def test_interval_of_a_mean_by_students_t():
+    # t of 3 degrees of freedom at 97.5 % is 3.182; s = 2, n = 4
+    x = [10 - 3**0.5, 10 + 3**0.5, 10 - 3**0.5, 10 + 3**0.5]
+    mean, half = series.mean_interval([*x, np.nan], level=0.95)
+    assert mean == pytest.approx(10)
+    assert half == pytest.approx(3.182 * 2 / 2, rel=1e-3)
+
+
+def test_one_value_has_no_interval():
+    mean, half = series.mean_interval([7.0], level=0.95)
+    assert mean == 7
+    assert np.isnan(half)
+
+
+def test_moving_mean_holds_the_samples_before():
+    assert series.moving_mean([[1, 3, 5, 7]], samples=2).tolist() == [[2, 4, 6]]
+    assert series.moving_mean([1.0, 2.0], samples=3).size == 0

@@ -15,11 +15,13 @@ from IPython.display import HTML, Image, display
 from tcpfair.config import Exhibit, load_paper
 from tcpfair.errors import InputError
 from tcpfair.exhibits import (
+    background,
     closed_forms,
     common_losses,
     cubic_curves,
     nru,
     pages,
+    panels,
     perturbations,
     style,
     sweeps,
@@ -34,8 +36,8 @@ from tcpfair.paths import PAPERS, Layout, repository_root, short_id
 
 # their kinds are registered
 DRAWING_MODULES = (
-    *(closed_forms, common_losses, cubic_curves, nru, perturbations),
-    *(sweeps, tables, timelines, topology, windows),
+    *(background, closed_forms, common_losses, cubic_curves, nru, panels),
+    *(perturbations, sweeps, tables, timelines, topology, windows),
 )
 SHOWN_WIDTH_PX = 96  # per inch of the figure
 

@@ -93,10 +93,12 @@ class Statement(BaseModel):
     metric: str
     key: dict[str, str | float]
     of: str  # metric of the cells
-    rule: Literal["mean", "min", "max", "place_of_min", "place_where_not_above"]
+    rule: Literal["mean", "min", "max", "place_of_min", "place_where_not_above", "place_from_which_not_below"]
     where: dict[str, list[Any]] = Field(default_factory=dict)
     over: str = "rtt_ms"
-    leaders: list[str] = Field(default_factory=list)  # protocols that stand above the others, for place_where_not_above
+    leaders: list[str] = Field(default_factory=list)  # protocols that stand above the others, for the last two rules
+    slack: float = 0.0  # how far below the others still counts as not below
+    factor: float = 1.0  # from the unit of the cells, or of their places, to that of the number
     exhibit: str = ""  # when the number belongs to a section, not to the exhibit
 
 
@@ -104,7 +106,7 @@ def stated_numbers(exhibit_id: str, cells: pd.DataFrame, statements: Sequence[St
     """The statements' numbers from ``cells``: key columns, ``metric`` and ``value``."""
     found = [no_numbers()]
     for statement in statements:
-        value = _stated_value(_selected(cells, statement), statement)
+        value = statement.factor * _stated_value(_selected(cells, statement), statement)
         found.append(single_number(statement.exhibit or exhibit_id, statement.metric, value, **statement.key))
     return pd.concat([frame for frame in found if len(frame)] or found, ignore_index=True)
 
@@ -128,4 +130,11 @@ def _stated_value(cells: pd.DataFrame, statement: Statement) -> float:
             least = cells[leads].groupby(statement.over)["value"].min()
             others = cells[~leads].groupby(statement.over)["value"].max()
             places = least.index[least <= others]
+            return float(places.min()) if len(places) else np.nan
+        case "place_from_which_not_below":
+            leads = cells["protocol"].isin(statement.leaders)
+            least = cells[leads].groupby(statement.over)["value"].min()
+            others = cells[~leads].groupby(statement.over)["value"].max()
+            below = (least < others - statement.slack).sort_index()
+            places = below.index[~below[::-1].cummax()[::-1]]
             return float(places.min()) if len(places) else np.nan

@@ -48,6 +48,11 @@ PROTOCOLS: dict[str, Look] = {
     "Proposed K and C'": Look(PURPLE, "X"),
     "Existing method": Look(BLACK, "D"),
     "Constant-Rate": Look(SKY, "d"),
+    "H-TCP": Look(BLUE, "D"),
+    "HSTCP": Look(GREEN, "v"),
+    "STCP": Look(PURPLE, "p"),
+    "FAST": Look(SKY, ">"),
+    "SACK": Look(BLACK, "o"),
 }
 
 _RC = {

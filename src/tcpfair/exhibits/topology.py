@@ -15,6 +15,7 @@ from tcpfair.exhibits.numbers import no_numbers
 from tcpfair.units import BPS_PER_MBPS
 
 _BPS_PER_GBPS = 1e9
+_BYTES_PER_MB = 1e6
 
 
 class Delays(BaseModel):
@@ -92,6 +93,8 @@ def _label(rate: str, delay: str) -> str:
 def _buffer_text(settings: dict) -> str:
     if "buffer_bdp" in settings:
         return f"drop-tail buffer: {100 * settings['buffer_bdp'].value:g} % of the BDP"
+    if "buffer_bytes" in settings:
+        return f"drop-tail buffer: {settings['buffer_bytes'].value / _BYTES_PER_MB:g} MB"
     return f"drop-tail buffer: {settings['buffer_pkts'].value:g} packets"
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import t as student_t
 
 Floats = npt.NDArray[np.float64]
 
@@ -52,6 +53,26 @@ def coefficient_of_variation(x: npt.ArrayLike, axis: int = -1) -> Floats:
         return np.full(x.sum(axis=axis).shape, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         return x.std(axis=axis, ddof=1) / np.abs(x.mean(axis=axis))
+
+
+def mean_interval(x: npt.ArrayLike, level: float) -> tuple[float, float]:
+    """Mean of independent values ``x`` (n,) and half the width of its confidence interval by Student's t.
+
+    NaN do not count; the half width is NaN for fewer than two values.
+    """
+    x = np.asarray(x, dtype=float)
+    x = x[~np.isnan(x)]
+    if len(x) < 2:
+        return float(x.mean()) if len(x) else np.nan, np.nan
+    half = student_t.ppf((1 + level) / 2, len(x) - 1) * x.std(ddof=1) / np.sqrt(len(x))
+    return float(x.mean()), float(half)
+
+
+def moving_mean(x: npt.ArrayLike, samples: int) -> Floats:
+    """Mean of each sample of ``x`` (..., n) and the ``samples`` - 1 before it: shape (..., n - samples + 1)."""
+    total = np.cumsum(np.asarray(x, dtype=float), axis=-1)
+    total = np.concatenate([np.zeros_like(total[..., :1]), total], axis=-1)
+    return (total[..., samples:] - total[..., :-samples]) / samples
 
 
 def mean_abs_difference(a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
