@@ -18,6 +18,7 @@ except InputError as error:
 
 include: "workflow/rules/simulate.smk"
 include: "workflow/rules/measure.smk"
+include: "workflow/rules/rehearse.smk"
 include: "workflow/rules/present.smk"
 
 

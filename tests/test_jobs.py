@@ -12,7 +12,7 @@ from tcpfair.errors import InputError
 from tcpfair.paths import Layout
 from tcpfair.scenario import digest
 from tcpfair.stamps import is_fresh
-from tests.small_checkout import make_checkout, make_plan
+from tests.small_checkout import edit, make_checkout, make_plan
 
 
 @pytest.fixture
@@ -123,3 +123,16 @@ def test_check_fails_when_an_exhibit_failed_and_names_it(root):
     record.write_text(json.dumps({"exhibit": "ogura.fig8", "status": "built", "files": [], "error": ""}))
     jobs.check(layout, layout.results / "checked.txt")
     assert (layout.results / "checked.txt").is_file()
+
+
+def test_a_rehearsal_runs_every_experiment_of_a_paper_and_counts_what_was_too_short(root):
+    edit(root / "config/papers/ogura.yaml", "params: {k1:", "params: {rtt_ref_s:")
+    edit(root / "config/papers/ogura.yaml", "measures: [throughput, nru]", "measures: [throughput]")
+    plan = make_plan(root, smoke=True)
+    jobs.rehearse(plan.layout, "ogura", 2.0, plan.rehearsal("ogura"), "stamp")
+    table = pd.read_csv(plan.rehearsal("ogura")).set_index("experiment")
+    assert set(table.index) == {"self", "pair", "watched"}
+    assert table["runs"].to_dict() == {"self": 1, "pair": 2, "watched": 1}  # one for each point of the grid
+    assert table.loc["pair", "values"] > table.loc["pair", "too_short_to_tell"] >= 0
+    assert plan.layout.metrics("ogura", "pair").is_file()
+    assert is_fresh(plan.rehearsal("ogura"), "stamp")

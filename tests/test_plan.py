@@ -169,3 +169,15 @@ def test_parts_of_an_interrupted_simulation_stay_only_if_they_belong(root):
 def test_only_is_among_the_inputs_of_a_notebook(root):
     """`only` is part of what a notebook is made from: its outputs differ."""
     assert make_plan(root).stamp("notebook", "ogura") != make_plan(root, only=["ogura.fig8"]).stamp("notebook", "ogura")
+
+
+def test_a_smoke_run_rehearses_each_paper_and_draws_nothing(root):
+    plan = make_plan(root, smoke=True)
+    (step,) = plan.steps()
+    assert (step.kind, step.item, plan.outputs) == ("rehearse", "ogura", [plan.rehearsal("ogura")])
+    assert make_plan(root, smoke=True, smoke_duration_s=3).steps()[0].stamp != step.stamp
+
+
+def test_smoke_runs_are_simulated(root):
+    with pytest.raises(InputError, match="smoke: goes with source engine; 'bundled' simulates nothing"):
+        make_plan(root, source="bundled", smoke=True)

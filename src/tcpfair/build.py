@@ -25,7 +25,14 @@ from tcpfair.stamps import stamp_path
 
 DEFAULT_CONFIG = "config/config.yaml"
 PROFILE = "workflow/profiles/default"
-MADE = {"simulate": "traces", "measure": "metrics", "notebook": "notebooks", "ledger": "ledger", "report": "report"}
+MADE = {
+    "simulate": "traces",
+    "measure": "metrics",
+    "rehearse": "papers rehearsed",
+    "notebook": "notebooks",
+    "ledger": "ledger",
+    "report": "report",
+}
 # Snakemake's lines about itself and about the command line of a failed step; the steps' own lines, errors among them, and
 # the count of steps are shown
 _CHATTER = re.compile(

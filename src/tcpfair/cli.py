@@ -71,10 +71,11 @@ def parser() -> argparse.ArgumentParser:
     command("stamps", _stamps, "remove outputs made from other inputs", config, configfile)
 
     # steps of the workflow
-    smoke = _option("--smoke-s", type=float, help="cut each run to this many seconds")
+    smoke = _option("--smoke-s", type=float, required=True, help="cut each run to this many seconds")
     command("warm-engine", _warm_engine, "compile the engine", source, output)
     part = _option("--part", required=True, metavar="1-of-2")
-    command("simulate", _simulate, "simulate a part", source, paper, experiment, part, output, stamp, smoke)
+    command("simulate", _simulate, "simulate a part", source, paper, experiment, part, output, stamp)
+    command("rehearse", _rehearse, "try every experiment of a paper", source, paper, output, stamp, smoke)
     parts = _option("parts", nargs="+", type=Path)
     command("gather", _gather, "join the parts of a trace", source, paper, experiment, parts, stamp)
     command("measure", _measure, "metrics of an experiment", source, paper, experiment, stamp)
@@ -222,9 +223,7 @@ def _warm_engine(given: argparse.Namespace) -> None:
 def _simulate(given: argparse.Namespace) -> None:
     from tcpfair import jobs
 
-    done = jobs.simulate(
-        _layout(given), given.paper, given.experiment, given.part, given.output, given.stamp, given.smoke_s
-    )
+    done = jobs.simulate(_layout(given), given.paper, given.experiment, given.part, given.output, given.stamp)
     _say("simulated", f"{given.paper}/{given.experiment} {given.part}", done)
 
 
@@ -233,6 +232,12 @@ def _gather(given: argparse.Namespace) -> None:
 
     done = jobs.gather(_layout(given), given.paper, given.experiment, given.parts, given.stamp)
     _say("gathered", f"{given.paper}/{given.experiment}", done)
+
+
+def _rehearse(given: argparse.Namespace) -> None:
+    from tcpfair import jobs
+
+    _say("rehearsed", given.paper, jobs.rehearse(_layout(given), given.paper, given.smoke_s, given.output, given.stamp))
 
 
 def _measure(given: argparse.Namespace) -> None:

@@ -70,9 +70,9 @@ def warm_engine(layout: Layout, marker: Path) -> str:
 
 
 def simulate(
-    layout: Layout, paper: str, experiment: str, part: str, folder: Path, stamp: str, smoke_s: float | None
+    layout: Layout, paper: str, experiment: str, part: str, folder: Path, stamp: str, smoke_s: float | None = None
 ) -> str:
-    """Simulate one part of an experiment's runs into ``folder``."""
+    """Simulate one part of an experiment's runs into ``folder``; with ``smoke_s`` few of them, cut to that many seconds."""
     shard, shards = parse_part(part)
     config = load_paper(layout.paper_config(paper))
     with costs.measured(layout.costs, layout.source, "simulate", f"{paper}/{experiment} {part}") as cost:
@@ -123,6 +123,30 @@ def measure(layout: Layout, paper: str, experiment: str, stamp: str) -> str:
             metrics.to_parquet(scratch, index=False)
     write_stamp(output, stamp)
     return f"{len(read.runs)} runs in {cost.wall_s:.1f} s"
+
+
+def rehearse(layout: Layout, paper: str, smoke_s: float, output: Path, stamp: str) -> str:
+    """Simulate and measure every experiment of a paper for ``smoke_s`` seconds, all in one process."""
+    import pandas as pd
+
+    from tcpfair import trace
+
+    config = load_paper(layout.paper_config(paper))
+    rows = []
+    # experiments whose weights come from another one after the others
+    for name, experiment in sorted(config.experiments.items(), key=lambda item: item[1].weights is not None):
+        folder = layout.trace(paper, name)
+        simulate(layout, paper, name, part_name(0, 1), folder, stamp, smoke_s)
+        row = {"experiment": name, "runs": trace.read_manifest(folder)["n_runs"]}
+        if experiment.measures:
+            measure(layout, paper, name, stamp)
+            values = pd.read_parquet(layout.metrics(paper, name))["value"]
+            row |= {"values": len(values), "too_short_to_tell": int(values.isna().sum())}
+        rows.append(row)
+    with whole(output) as scratch:
+        pd.DataFrame(rows).convert_dtypes().to_csv(scratch, index=False)
+    write_stamp(output, stamp)
+    return f"{len(rows)} experiments, {sum(row['runs'] for row in rows)} runs"
 
 
 def with_window_of(trace, config: PaperConfig, experiment: str) -> PaperConfig:

@@ -23,6 +23,8 @@ BUILT_SOURCES = (
     "raw",
 )  # the sources that this version can run; config.yaml knows the names of all
 
+KINDS = ("simulate", "measure", "rehearse", "notebook", "ledger", "report")
+
 
 @dataclass(frozen=True)
 class Step:
@@ -49,6 +51,8 @@ class Plan:
             raise InputError(
                 f"{where}: source: {self.config.source!r} is not in this version; choose {', '.join(BUILT_SOURCES)}"
             )
+        if self.config.smoke and self.config.source != "engine":
+            raise InputError(f"{where}: smoke: goes with source engine; {self.config.source!r} simulates nothing")
         self.layout = Layout(root, self.config.source)
         self.is_raw = self.config.source == "raw"
         if self.config.trace and not self.is_raw:
@@ -108,9 +112,15 @@ class Plan:
     def ledger_tables(self) -> list[Path]:
         return [self.layout.ledger / f"{table}.csv" for table in LEDGER_TABLES]
 
+    def rehearsal(self, paper: str) -> Path:
+        """What a smoke run says of a paper's experiments."""
+        return self.layout.results / "rehearsals" / f"{paper}.csv"
+
     @property
     def outputs(self) -> list[Path]:
         """Every file that a finished run leaves; all are asked for by name, so that none stays missing between others."""
+        if self.config.smoke:
+            return [step.output for step in self.steps()]
         pages = [self.notebook(paper).with_suffix(".html") for paper in self.notebooks]
         tables = [] if self.is_raw else self.ledger_tables
         return [*(step.output for step in self.steps()), *pages, *tables, self.checked]
@@ -192,6 +202,10 @@ class Plan:
         yield self.stamp("measure", paper, weights) if weights else None
         yield file_hashes(self.root, self.code("measure"))
 
+    def _inputs_of_rehearse(self, paper: str) -> Iterator[Any]:
+        for kind, pairs in (("trace", self.experiments), ("measure", self.measured)):
+            yield [self.stamp(kind, *pair) for pair in pairs if pair[0] == paper]
+
     def _inputs_of_notebook(self, paper: str) -> Iterator[Any]:
         yield sorted(self.config.only)
         for kind, pairs in (("trace", self.experiments), ("measure", self.measured)):
@@ -212,6 +226,9 @@ class Plan:
 
     def steps(self) -> list[Step]:
         """Every step whose output stays, in the order in which data passes through them."""
+        if self.config.smoke:
+            rehearsed = [paper for paper in self.papers if any(paper == pair[0] for pair in self.experiments)]
+            return [Step("rehearse", p, self.rehearsal(p), self.stamp("rehearse", p)) for p in rehearsed]
         simulated = [] if self.config.source == "bundled" else self.experiments
         found = [("simulate", pair, self.manifest(*pair)) for pair in simulated]
         found += [("measure", pair, self.layout.metrics(*pair)) for pair in self.measured]
@@ -220,7 +237,7 @@ class Plan:
             found += [("ledger", (), self.ledger_tables[0]), ("report", (), self.report)]
         return [Step(kind, "/".join(item), out, self.stamp(kind, *item)) for kind, item, out in found]
 
-    def discard_stale(self, kinds: tuple[str, ...] = ("simulate", "measure", "notebook", "ledger", "report")) -> None:
+    def discard_stale(self, kinds: tuple[str, ...] = KINDS) -> None:
         """Remove outputs made from other inputs than the plan's, and notebooks whose figures failed or are gone."""
         for paper, experiment in self.experiments if self.config.source != "bundled" else []:
             for shard in self.shards(paper, experiment).glob("*/manifest.json"):

@@ -30,10 +30,9 @@ rule simulate:
         "../../envs/environment.yaml"
     params:
         stamp=lambda w: plan.stamp("simulate", w.paper, w.experiment),
-        smoke=f"--smoke-s {plan.config.smoke_duration_s}" if plan.config.smoke else "",
     shell:
         "python -m tcpfair simulate --source {wildcards.source} --paper {wildcards.paper} --stamp {params.stamp}"
-        " --experiment {wildcards.experiment} --part {wildcards.scatteritem} --output {output} {params.smoke}"
+        " --experiment {wildcards.experiment} --part {wildcards.scatteritem} --output {output}"
         " 2>&1 | tee {log}"
 
 

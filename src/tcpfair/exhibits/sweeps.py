@@ -374,31 +374,38 @@ class SensitivityLines(Options):
 
 @drawing(SensitivityLines)
 def sensitivity_lines(context: Context, exhibit: Exhibit, options: SensitivityLines) -> Drawn:
-    """The same metrics for each value of an assumption: a column per protocol, a row per metric."""
+    """The same metrics for each value of an assumption: a column per protocol, a row per metric.
+
+    Where the protocol itself is what varies, all stand in one column.
+    """
     name, experiment = context.experiment(exhibit)
+    together = options.variable == "protocol"
     protocols, values = protocols_of(experiment), values_of(experiment, options.variable)
+    panels = [None] if together else protocols
     looks = [style.Look(color, marker) for color, marker in zip(style.shades(len(values)), "osD^", strict=False)]
     used = {**context.paper.settings, **context.paper.flow}.get(options.variable)
-    rows, columns = len(options.measures), len(protocols)
+    rows, columns = len(options.measures), len(panels)
     figure, axes = style.new_figure(rows, columns, style.PAGE_IN, 0.9 + 1.6 * rows, sharex=True, sharey="row")
     frames = []
     for measure, row in zip(options.measures, axes, strict=True):
         metrics = context.metrics(name).query("flow == @measure.flow")
-        key = ["protocol", options.x, options.variable]
+        key = list(dict.fromkeys(["protocol", options.x, options.variable]))
         cells = with_band(metrics, measure.metric, key, options.centre, options.band)
         flow = {"flow": measure.flow} if measure.flow != SYSTEM else {}
         frames.append(number_rows(exhibit.id, measure.metric, cells, key, **flow))
-        for protocol, ax in zip(protocols, row, strict=True):
+        for protocol, ax in zip(panels, row, strict=True):
+            of_panel = cells if together else cells[cells["protocol"] == protocol]
             for value, look in zip(values, looks, strict=True):
-                chosen = cells[(cells["protocol"] == protocol) & (cells[options.variable] == value)]
+                chosen = of_panel[of_panel[options.variable] == value]
                 text = options.label.format(value * options.factor if isinstance(value, (int, float)) else value)
                 here = used is not None and used.value == value
                 draw_line(ax, chosen, options.x, look, text + " (used above)" * here, lw=2.0 if here else 1.1)
-            _draw_printed_row(ax, context, measure, protocol, options.x)
+            for each in protocols if together else [protocol]:
+                _draw_printed_row(ax, context, measure, each, options.x)
             measure.y_axis.dress_y(ax)
             ax.set_ylabel(measure.y_axis.label if ax is row[0] else "")
-    for ax, protocol in zip(axes[0], protocols, strict=True):
-        ax.set_title(protocol)
+    for ax, protocol in zip(axes[0], panels, strict=True):
+        ax.set_title(protocol or "")
     for ax in axes[-1]:
         options.x_axis.dress_x(ax, values_of(experiment, options.x))
     if any(measure.printed for measure in options.measures):
