@@ -6,14 +6,16 @@ default gamma stays at 30. ns-3 has no Compound. The two modules for Linux (net/
 
 * ``linux_2006 = 1``: Castellani and Hemminger's, which ns-2 has: gamma 30; a loss takes the delay window away, since
   either window alone is then above the half that remains; the delay window grows in slow start too, and slow start lasts
-  until the loss window alone has reached ssthresh;
+  until the loss window alone has reached ssthresh. Its steps are whole packets and follow from what was sent a round
+  before; after a loss that is all that was sent until the end of the recovery, two windows, so that the first step is a
+  large one;
 * ``caltech = 1``, ``tune_gamma = 1``: Andrew's version 1.3 of April 2008 from netlab.caltech.edu, the origin and the range
   of gamma that bhatti2009 names (its version is not stated; 1.0 is ``linux_2006 = 1``, ``tune_gamma = 1``, ``gamma_gain``
   0.5): the delay window is only used from ``low_window`` on, past slow start, and its increments are spread over half a
-  round trip. At a loss gamma follows three quarters of the packets that the loss window keeps in queues.
+  round trip. At a loss gamma follows three quarters of the packets that the loss window keeps in queues. Its steps are
+  not rounded here, and follow from the window at the end of the round.
 
-Both count in whole packets, take the window at the beginning of the round where this takes that at its end, and want
-three RTT samples a round: not modelled.
+Both want three RTT samples a round: not modelled.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ PARAMS = (
     Param("gamma_low", 5.0, "packets", "bhatti2009 IV-D; tcp_compound.c: GAMMA_LOW"),
     Param("gamma_gain", 0.25, "1", "tcp_compound.c 1.1 on: LAMBDA_SHIFT = 2"),
 )
-STATE = ("dwnd", "gamma_shift", "reno_backlog", "backlog_known", "dwnd_left", "dwnd_per_ack")
+STATE = ("dwnd", "gamma_shift", "reno_backlog", "backlog_known", "dwnd_left", "dwnd_per_ack", "window_before")
 
 
 @jit
@@ -69,6 +71,9 @@ def on_round(f, p):
     elif f.cwnd < f.ssthresh and p.linux_2006 == 0.0:
         return
     win = f.cwnd
+    if p.linux_2006 != 0.0:
+        win = f.window_before if f.window_before > 0.0 else f.cwnd
+        f.window_before = f.cwnd
     # Tan 2006 III-B: packets in queues, (expected - actual) * baseRTT
     diff = win * (1.0 - f.rtt_min / f.round_rtt_min)
     if p.tune_gamma != 0.0:
@@ -76,7 +81,8 @@ def on_round(f, p):
         f.backlog_known = 1.0
     if diff < p.gamma + f.gamma_shift:
         # eq. 5, first case; win^k with k = 0.75
-        step = max(p.alpha * math.sqrt(win) * math.sqrt(math.sqrt(win)) - 1.0, 0.0)
+        grown = p.alpha * math.sqrt(win) * math.sqrt(math.sqrt(win))
+        step = max((math.floor(grown) if p.linux_2006 != 0.0 else grown) - 1.0, 0.0)
         if p.caltech != 0.0:
             f.dwnd_left = step
             f.dwnd_per_ack = 2.0 * step / win
@@ -106,6 +112,8 @@ def on_loss(f, p):
     # eq. 5, third case: win (1 - beta) - cwnd / 2, the loss window being halved
     f.dwnd = max((1.0 - p.compound_beta) * win - loss_window / 2.0, 0.0) if p.linux_2006 == 0.0 else 0.0
     f.dwnd_left = 0.0
+    if p.linux_2006 != 0.0:
+        f.window_before = 2.0 * win  # sent from the round before the loss to the end of the recovery
 
 
 @jit
