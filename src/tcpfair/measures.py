@@ -117,7 +117,8 @@ class Runs:
         inside = series.window_mask(self.t_s, start_s, stop_s)
         if inside.any():
             return x[..., inside]
-        n_samples = max(1, round((stop_s - start_s) / self.sample_s))  # a cut run may end before start_s
+        # a cut run may end before start_s; two samples have a time between them
+        n_samples = max(2, round((stop_s - start_s) / self.sample_s))
         return np.full((*x.shape[:-1], n_samples), np.nan)
 
     @cached_property
