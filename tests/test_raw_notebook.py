@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tcpfair.exhibits.measured import EXHIBITS
+from tcpfair.exhibits.raw import EXHIBITS
 
 REPOSITORY = Path(__file__).parents[1]
 NOTEBOOK = REPOSITORY / "notebooks" / "raw.ipynb"

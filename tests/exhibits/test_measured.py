@@ -11,8 +11,11 @@ import yaml
 
 from tcpfair import trace as traces
 from tcpfair.errors import InputError
-from tcpfair.exhibits.measured import EXHIBITS, Recording, nru_weights, open_raw, recovery_checks
+from tcpfair.exhibits.measured import nru_weights
+from tcpfair.exhibits.raw import EXHIBITS, open_raw
 from tcpfair.exhibits.raw_config import load_raw
+from tcpfair.exhibits.recording import Recording
+from tcpfair.exhibits.recovery import recovery_checks
 from tcpfair.models.kernel import CUBIC_C
 from tcpfair.readers import tables
 from tcpfair.trace import Trace
