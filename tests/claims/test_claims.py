@@ -254,3 +254,9 @@ def test_numbers_of_a_test_stand_with_the_claim_not_in_its_function(paper):
     numbers = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     numbers = {number for number in numbers if isinstance(number, int | float) and abs(number) > 1e-9}
     assert numbers <= {1, 2, 10}  # places of flows, units of a ratio, decibels
+
+
+def test_what_never_happens_in_some_replicates_is_counted():
+    index = pd.Index([0, 1, 2], name="replicate")
+    assert text_of(pd.Series([2.0, np.inf, 4.0], index)) == "inf in 1 of 3, else 3 ± 1.4"
+    assert text_of(pd.Series([np.inf] * 3, index)) == "inf in 3 of 3"

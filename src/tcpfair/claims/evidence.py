@@ -159,6 +159,10 @@ def text_of(value: pd.DataFrame | pd.Series | float | str) -> str:
 def _spread(values: pd.Series) -> str:
     if not pd.api.types.is_numeric_dtype(values):
         return " ".join(f"{value}×{count}" for value, count in values.value_counts().items())
+    endless = np.isinf(values.to_numpy(dtype=float))
+    if endless.any():
+        rest = f", else {_spread(values[~endless])}" if not endless.all() else ""
+        return f"inf in {endless.sum()} of {values.count()}{rest}"
     mean = f"{values.mean():.3g}"
     return mean if values.count() < 2 else f"{mean} ± {values.std():.2g}"
 
