@@ -98,3 +98,17 @@ def test_the_summary_says_what_was_made_what_is_missing_and_what_to_open(root):
 )
 def test_snakemakes_lines_about_itself_are_left_out(line, shown):
     assert (build._CHATTER.match(line) is None) == shown
+
+
+def test_a_missing_page_is_made_again_though_every_step_is_done(root):
+    plan = make_plan(root)
+    for path in plan.outputs:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("done")
+    assert not build.is_up_to_date(plan)
+    for step in plan.steps():
+        write_stamp(step.output, step.stamp)
+    assert build.is_up_to_date(plan)
+    plan.notebook("ogura").with_suffix(".html").unlink()
+    assert build.to_do(plan) == []
+    assert not build.is_up_to_date(plan)

@@ -93,6 +93,11 @@ def to_do(plan: Plan) -> list[str]:
     return [f"{step.kind:<9} {step.item}" for step in plan.steps() if not plan.is_done(step)]
 
 
+def is_up_to_date(plan: Plan) -> bool:
+    """True when every output is there and made from the inputs that the plan has now: Snakemake would find nothing."""
+    return not to_do(plan) and all(path.is_file() for path in plan.outputs)
+
+
 def build(plan: Plan, targets: Sequence[Path] = (), cores: int | None = None) -> int:
     """Bring ``targets`` (files; none = everything) up to date; returns the exit status of Snakemake."""
     with only_run(plan.root):

@@ -116,9 +116,10 @@ def _build(given: argparse.Namespace) -> int:
         to_do = [line for each in (plan, recordings) if each for line in build.to_do(each)]
         print("\n".join(to_do) or "nothing: everything is up to date")
         return 0
-    status = build.build(plan, cores=given.cores)
-    if recordings and build.to_do(recordings):
-        status = build.build(recordings, cores=given.cores) or status
+    status = 0
+    for each in (plan, recordings):
+        if each and not build.is_up_to_date(each):
+            status = build.build(each, cores=given.cores) or status
     print(build.summary(plan, started_s))
     if recordings and recordings.opened.is_file():
         print(f"and        {os.path.relpath(recordings.opened)}, recordings of real hosts (source raw)")
