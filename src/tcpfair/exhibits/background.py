@@ -165,22 +165,11 @@ def web_lines(context: Context, exhibit: Exhibit, options: WebLines) -> Drawn:
     for place, protocol in enumerate(labels):
         line, look = cells[cells["protocol"] == protocol], style.look(protocol)
         aside = 0.08 * (place - (len(labels) - 1) / 2)
-        error = {"elinewidth": 0.9, "capsize": 2}
-        ax.errorbar(
-            line["flows"] + aside, line["value"], line["half"], color=look.color, marker=look.marker, lw=1.0,
-            label=protocol, **error
-        )  # fmt: skip
+        drawn = {"color": look.color, "marker": look.marker, "lw": 1.0, "label": protocol}
+        ax.errorbar(line["flows"] + aside, line["value"], line["half"], elinewidth=0.9, capsize=2, **drawn)
     alone = cells[cells["flows"] == 0]
-    ax.errorbar(
-        alone["flows"],
-        alone["value"],
-        alone["half"],
-        color=style.BLACK,
-        marker="x",
-        ls="",
-        capsize=2,
-        label="Web alone",
-    )
+    drawn = {"color": style.BLACK, "marker": "x", "ls": "", "label": "Web alone"}
+    ax.errorbar(alone["flows"], alone["value"], alone["half"], capsize=2, **drawn)
     ax.set(xlabel="high-speed flows", ylabel="Web traffic (Mb/s)", ylim=options.limits)
     ax.set_xticks(sorted(set(cells["flows"])))
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))

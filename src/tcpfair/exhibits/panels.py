@@ -21,7 +21,6 @@ from tcpfair.measures import SYSTEM
 from tcpfair.models.rtt_fairness import random_loss_ratio, synchronised_loss_ratio
 from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, MS_PER_S, mbps
 
-FLOW_COLORS = (style.BLUE, style.VERMILION, style.GREEN, style.ORANGE)
 _BYTES_PER_MB = 1e6
 _PERCENT = 100
 
@@ -171,7 +170,7 @@ def rate_panels(context: Context, exhibit: Exhibit, options: RatePanels) -> Draw
         curve = example_rates(context, name, panel.where).assign(panel=panel.title)
         for flow, line in curve.groupby("flow"):
             total = flow == SYSTEM
-            color = style.BLACK if total else FLOW_COLORS[(int(flow) - 1) % len(FLOW_COLORS)]
+            color = style.BLACK if total else style.FLOW_COLORS[(int(flow) - 1) % len(style.FLOW_COLORS)]
             ax.plot(line["t_s"], line["mbps"], color=color, lw=1.0 if total else 0.8, zorder=3 if total else 2)
         titles.append(
             f"{panel.title}: {_utilisation_text(context, exhibit.id, numbers[-1 - len(options.also)], cells)}"
@@ -185,7 +184,7 @@ def rate_panels(context: Context, exhibit: Exhibit, options: RatePanels) -> Draw
     for ax in axes[-1]:
         ax.set_xlabel("time (s)")
     flows = sorted(set(joined(curves)["flow"]) - {SYSTEM})
-    handles = [Line2D([], [], color=FLOW_COLORS[flow - 1], label=f"flow {flow}") for flow in flows]
+    handles = [Line2D([], [], color=style.FLOW_COLORS[flow - 1], label=f"flow {flow}") for flow in flows]
     handles.append(Line2D([], [], color=style.BLACK, label="all forward traffic"))
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
     replicate = context.paper.analysis_value("example_replicate")

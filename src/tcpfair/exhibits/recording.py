@@ -27,7 +27,6 @@ from tcpfair.units import BPS_PER_MBPS, mbps
 
 Floats = npt.NDArray[np.float64]
 
-FLOW_COLORS = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE, style.ORANGE, style.SKY)
 NOT_COUNTED = "#EFEFEF"
 
 
@@ -77,7 +76,9 @@ class Recording:
     @cached_property
     def colors(self) -> dict[int, str]:
         n = len(self.labels)
-        return dict(zip(self.labels, FLOW_COLORS if n <= len(FLOW_COLORS) else style.shades(n), strict=False))
+        return dict(
+            zip(self.labels, style.FLOW_COLORS if n <= len(style.FLOW_COLORS) else style.shades(n), strict=False)
+        )
 
     def parameter(self, name: str) -> float | None:
         """``capacity_bps``, ``wire_bytes`` or ``payload_bytes``: the recording's own, else that of config/raw.yaml."""

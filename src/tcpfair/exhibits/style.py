@@ -17,6 +17,7 @@ from tcpfair.errors import InputError
 # The palette of Okabe and Ito, which readers with any colour vision can tell apart.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
+FLOW_COLORS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)  # in the order of the flows
 GREY = "#767676"
 FAIR_BAND = "#E8EFE8"
 
