@@ -7,27 +7,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from tcpfair.cc.registry import algorithm, dtypes, param_values
-from tcpfair.engine.endpoint import acknowledge, emit, hear_ack, hear_receiver, packets_out, receive, send, timeout
+from tcpfair.engine.endpoint import emit, hear_ack, hear_receiver, packets_out, receive, send, timeout
 from tcpfair.engine.link import enter_bottleneck_with_ack
 from tcpfair.engine.rng import packets_to_loss, seed_state
 from tcpfair.engine.state import (
-    ACK,
     ACK_SLOT,
-    ARRIVAL,
-    DELACK,
     DIRECTIONS,
-    EMISSION,
     ENDPOINT,
     EVENT,
-    IDLE,
     LINK,
     NEVER,
     PACKET,
     RECOVERY,
     REDUCTION,
     SLOT,
-    START,
-    TIMEOUT,
 )
 from tcpfair.engine.traffic import (
     ACTIVE,
@@ -46,61 +39,55 @@ from tcpfair.units import service_time_s
 _UNLIMITED = 1 << 60
 _LOG_SIZE = 4096
 _POOL_SLOTS = 2048
+_RING_SLOTS = 64  # in use at first, see link.widen_ring
 _RECEIVE_WINDOWS = 16  # receive buffer in largest windows: long recoveries without SACK must not hit it
 _REVERSE_STREAM = np.uint64(0x9E3779B97F4A7C15)
 _COMMON_ARRAYS = ("ring", "acks", "lost", "got", "access")
 
 
 @jit_inline
-def next_event_s(e, ring, acks, access, now):
-    """When something happens to this flow next; what, goes to ``e.next_kind``."""
-    t = NEVER
-    e.next_kind = IDLE
-    if e.rx_head < e.tail:
-        t = ring[e.ring_first + (e.rx_head & e.ring_mask)].arrival_s
-        e.next_kind = ARRIVAL
-    if e.acks_head < e.acks_tail:
-        arrival_s = acks[e.acks_first + (e.acks_head & e.acks_mask)].arrival_s
-        if arrival_s < t:
-            t = arrival_s
-            e.next_kind = ACK
-    if e.access_head < e.access_tail:
-        enter_s = access[e.access_first + (e.access_head & e.access_mask)].enter_s
-        if enter_s < t:
-            t = enter_s
-            e.next_kind = EMISSION
-    if e.unacked > 0 and e.delack_at_s < t:
-        t = e.delack_at_s
-        e.next_kind = DELACK
-    if e.next_kind == IDLE and (packets_out(e) > 0 or e.shown > e.resend):
+def next_event_s(e, now):
+    """When something happens to this flow next."""
+    t = min(min(e.next_arrival_s, e.next_ack_s), min(e.next_emission_s, e.delack_at_s))
+    if t == NEVER and (packets_out(e) > 0 or e.shown > e.resend):
         t = max(e.rto_base_s + e.rto_s * e.backoff, now)  # the last ACK may be dropped after the time has come
-        e.next_kind = TIMEOUT
     return t
 
 
 @jit_inline
+def answer(links, e, f, p, acks, lost, log, flow, now):
+    """The receiver sends an ACK. Returns True when the sender has heard it: ACKs without a way of their own."""
+    e.delack_at_s = NEVER
+    if e.two_way == 1:
+        enter_bottleneck_with_ack(links, e, acks, now)
+        return False
+    hear_receiver(links, e, f, p, lost, log, flow, now)
+    return True
+
+
+@jit_inline
 def handle(links, e, f, p, ring, acks, lost, got, access, log, flow, now):
-    """What is due for this flow at ``now``."""
-    kind = e.next_kind
-    if kind == EMISSION:
+    """What is due for this flow at ``now``; of several things at one time the first of these."""
+    if now == e.next_arrival_s:
+        if not receive(e, ring, got):
+            if e.unacked == 1:
+                e.delack_at_s = now + e.delack_s
+            return
+        if not answer(links, e, f, p, acks, lost, log, flow, now):
+            return
+    elif now == e.next_ack_s:
+        hear_ack(links, e, f, p, acks, lost, log, flow, now)
+    elif now == e.next_emission_s:
         emit(links, e, ring, lost, access, now)
         return
-    if kind == ARRIVAL and not receive(e, ring, got):
-        if e.unacked == 1:
-            e.delack_at_s = now + e.delack_s
-        return
-    if kind in (ARRIVAL, DELACK):
-        e.delack_at_s = NEVER
-        if e.two_way == 1:
-            enter_bottleneck_with_ack(links, e, acks, now)
+    elif now == e.delack_at_s:
+        if not answer(links, e, f, p, acks, lost, log, flow, now):
             return
-    if kind == TIMEOUT:
+    elif e.started == 1:
         timeout(links, e, f, p, ring, lost, log, flow, now)
-    elif kind == START:
-        e.overflows_seen = links[e.direction].overflows
     else:
-        arrived, losses_shown, newest_sent_s = hear_ack(e, acks) if e.two_way == 1 else hear_receiver(e)
-        acknowledge(links, e, f, p, lost, log, flow, now, arrived, losses_shown, newest_sent_s)
+        e.started = 1
+        e.overflows_seen = links[e.direction].overflows
     send(links, e, f, p, ring, lost, access, log, flow, now)
 
 
@@ -125,15 +112,18 @@ def take_samples(k, links, ends, flows, out, link_out, now):
 @jit_inline
 def play(keys, winners, leaves, i, key):
     """Flow i's next event is at ``key``: replay its matches up the winner tree (ties go to the lower flow)."""
-    node, winner = leaves + i, i
+    node = leaves + i
     keys[node] = key
+    bits = keys.view(np.uint64)  # times are not negative: their bits are in the same order
+    mine, winner = bits[node], np.uint64(i)
     while node > 1:
-        other = keys[node ^ 1]
-        lost = (other < key) | ((other == key) & (node & 1 == 1))  # without branches: nobody can predict them
-        key = other if lost else key
-        winner = winners[node ^ 1] if lost else winner
+        # all ones where the other wins. No branch: nobody can predict it, and LLVM makes branches of comparisons
+        margin = bits[node ^ 1] - mine
+        other_wins = np.uint64(0) - ((margin - np.uint64(node & 1)) >> np.uint64(63))
+        mine += margin & other_wins
+        winner += (winners[node ^ 1] - winner) & other_wins
         node >>= 1
-        keys[node] = key
+        bits[node] = mine
         winners[node] = winner
 
 
@@ -203,7 +193,6 @@ def simulate(
     for i in range(n):
         while i >= leaves:
             leaves = grow_tree(keys, winners, leaves)
-        ends[i].next_kind = START
         play(keys, winners, leaves, i, ends[i].start_s)
     if ends.size > n:
         while n >= leaves:
@@ -213,7 +202,7 @@ def simulate(
     k, samples = 0, out.shape[1]
     trains, events = 0, 0
     while True:
-        i = winners[1]
+        i = np.int64(winners[1])
         now = keys[1]
         while k < samples and now >= (k + 1) * sample_s:
             take_samples(k, links, ends, flows, out, link_out, (k + 1) * sample_s)
@@ -236,7 +225,7 @@ def simulate(
         while True:
             events += 1
             handle(links, e, f, p, ring, acks, lost, got, access, log, i, now)
-            now = next_event_s(e, ring, acks, access, now)
+            now = next_event_s(e, now)
             if now >= limit:
                 break
         if i > n and e.una >= e.size:
@@ -369,7 +358,8 @@ def _endpoints(scenario, given: list, links: np.ndarray, longest_rtt_s: float = 
         e["access_service_s"] = service_time_s(scenario.wire_bytes, flow.access_bps)
         e["access_queue"] = int(flow.access_queue_pkts)
         e["backoff"], e["rto_s"] = 1.0, 1.0
-        e["delack_at_s"] = NEVER
+        for name in ("next_arrival_s", "next_ack_s", "next_emission_s", "delack_at_s"):
+            e[name] = NEVER
         e["round_start_s"], e["round_rtt_min"] = -1.0, NEVER
         e["rto_base_s"] = flow.start_s
     return ends, sizes
@@ -394,6 +384,9 @@ def _place(ends: np.ndarray, sizes: dict[str, list[int]]) -> dict[str, int]:
         e_sizes = np.array(sizes[name], np.int64)
         ends[f"{name}_first"] = np.cumsum(e_sizes) - e_sizes
         ends[f"{name}_mask"] = np.maximum(e_sizes, 1) - 1
+    for name in ("ring", "acks"):
+        ends[f"{name}_room"] = ends[f"{name}_mask"]
+        ends[f"{name}_mask"] = np.minimum(ends[f"{name}_room"], _RING_SLOTS - 1)
     return {name: max(sum(sizes[name]), 1) for name in _COMMON_ARRAYS}
 
 
@@ -438,6 +431,8 @@ def _simulate_once(scenario, seed: int, log_size: int, arrivals: np.ndarray, slo
         for name in _COMMON_ARRAYS:
             sizes[name] += [max(short_sizes[name])] * slots
             short_ends[f"{name}_mask"] = max(max(short_sizes[name]), 1) - 1
+        for name in ("ring", "acks"):
+            short_ends[f"{name}_room"] = short_ends[f"{name}_mask"]
     whole = _place(ends, sizes)
     pool = make_pool(arrivals, len(long_flows) + 1, max(slots - 1, 0), short_ends, *short_states)
     out = np.zeros((5, samples, len(long_flows)))
@@ -457,7 +452,7 @@ def _simulate_once(scenario, seed: int, log_size: int, arrivals: np.ndarray, slo
         np.zeros(whole["access"], PACKET),
         log,
         np.full(2 * leaves, NEVER),
-        np.zeros(2 * leaves, np.int64),
+        np.zeros(2 * leaves, np.uint64),
         pool,
         float(scenario.duration_s),
         float(scenario.sample_s),

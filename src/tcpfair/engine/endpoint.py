@@ -54,6 +54,8 @@ def receive(e, ring, got):
     """The packet at the head of the ring arrives. Returns True when it is to be acknowledged at once."""
     slot = ring[e.ring_first + (e.rx_head & e.ring_mask)]
     e.rx_head += 1
+    following = ring[e.ring_first + (e.rx_head & e.ring_mask)]
+    e.next_arrival_s = following.arrival_s if e.rx_head < e.tail else NEVER
     e.newest_sent_s = slot.sent_s
     e.losses_unshown += slot.losses_shown
     slot.losses_shown = 0
@@ -78,28 +80,6 @@ def receive(e, ring, got):
         e.out_of_order += 1
         holes = True
     return holes or e.unacked >= e.ack_every
-
-
-@jit_inline
-def hear_receiver(e):
-    """An ACK without a way of its own: what the receiver knows now, the sender knows. Returns its news."""
-    arrived, losses_shown = e.unacked, e.losses_unshown
-    e.head = e.rx_head
-    e.rcv_nxt = e.rx_nxt
-    e.lost_out -= e.repaired
-    e.unacked = e.repaired = e.losses_unshown = 0
-    return arrived, losses_shown, e.newest_sent_s
-
-
-@jit_inline
-def hear_ack(e, acks):
-    """The ACK at the head of its ring reaches the sender. Returns its news."""
-    slot = acks[e.acks_first + (e.acks_head & e.acks_mask)]
-    e.acks_head += 1
-    e.head = slot.head
-    e.rcv_nxt = slot.rcv_nxt
-    e.lost_out -= slot.repaired
-    return np.int64(slot.arrived), np.int64(slot.losses_shown), slot.newest_sent_s
 
 
 # ---------------------------------------------------------------- sender: acknowledgements
@@ -270,6 +250,31 @@ def acknowledge(links, e, f, p, lost, log, flow, now, arrived, losses_shown, new
         e.round_rtt_min = NEVER
 
 
+@jit_inline
+def hear_receiver(links, e, f, p, lost, log, flow, now):
+    """An ACK without a way of its own: what the receiver knows now, the sender knows."""
+    arrived, losses_shown = e.unacked, e.losses_unshown
+    e.head = e.rx_head
+    e.rcv_nxt = e.rx_nxt
+    e.lost_out -= e.repaired
+    e.unacked = e.repaired = e.losses_unshown = 0
+    acknowledge(links, e, f, p, lost, log, flow, now, arrived, losses_shown, e.newest_sent_s)
+
+
+@jit_inline
+def hear_ack(links, e, f, p, acks, lost, log, flow, now):
+    """The ACK at the head of its ring reaches the sender."""
+    slot = acks[e.acks_first + (e.acks_head & e.acks_mask)]
+    e.acks_head += 1
+    following = acks[e.acks_first + (e.acks_head & e.acks_mask)]
+    e.next_ack_s = following.arrival_s if e.acks_head < e.acks_tail else NEVER
+    e.head = slot.head
+    e.rcv_nxt = slot.rcv_nxt
+    e.lost_out -= slot.repaired
+    arrived, losses_shown = np.int64(slot.arrived), np.int64(slot.losses_shown)
+    acknowledge(links, e, f, p, lost, log, flow, now, arrived, losses_shown, slot.newest_sent_s)
+
+
 # ---------------------------------------------------------------- sender: timeout
 
 
@@ -394,6 +399,8 @@ def hand_over(links, e, ring, lost, access, seq, again, now):
     if e.access_head == e.access_tail and enter_s <= now:
         enter_bottleneck(links, e, ring, lost, now, seq, now, again)
     else:
+        if e.access_head == e.access_tail:
+            e.next_emission_s = enter_s
         packet = access[e.access_first + (e.access_tail & e.access_mask)]
         packet.seq = seq
         packet.sent_s = now
@@ -407,6 +414,8 @@ def emit(links, e, ring, lost, access, now):
     """The first packet on the access link enters the bottleneck."""
     packet = access[e.access_first + (e.access_head & e.access_mask)]
     e.access_head += 1
+    following = access[e.access_first + (e.access_head & e.access_mask)]
+    e.next_emission_s = following.enter_s if e.access_head < e.access_tail else NEVER
     e.rto_base_s = now
     enter_bottleneck(links, e, ring, lost, now, packet.seq, packet.sent_s, packet.again)
 

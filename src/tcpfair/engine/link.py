@@ -37,12 +37,37 @@ def enter_bottleneck(links, e, ring, lost, now, seq, sent_s, again):
         if arrival_s < e.last_arrival_s:
             arrival_s = e.last_arrival_s
         e.last_arrival_s = arrival_s
+    if e.tail - e.rx_head + 3 > e.ring_mask:
+        widen_ring(e, ring)
     slot = ring[e.ring_first + (e.tail & e.ring_mask)]
+    if e.rx_head == e.tail:
+        e.next_arrival_s = arrival_s
     slot.arrival_s = arrival_s
     slot.sent_s = sent_s
     slot.seq = seq
     slot.again = again
     e.tail += 1
+
+
+@jit
+def widen_ring(e, ring):
+    """Use twice as much of this flow's part of the ring: short rings stay in the processor's cache."""
+    mask = min(2 * e.ring_mask + 1, e.ring_room)
+    for k in range(e.rx_head, e.tail + 3):
+        here, there = e.ring_first + (k & e.ring_mask), e.ring_first + (k & mask)
+        if here != there:
+            ring[there] = ring[here]
+            ring[here].losses_shown = 0
+    e.ring_mask = mask
+
+
+@jit
+def widen_acks(e, acks):
+    """The same for the ACKs in flight."""
+    mask = min(2 * e.acks_mask + 1, e.acks_room)
+    for k in range(e.acks_head, e.acks_tail):
+        acks[e.acks_first + (k & mask)] = acks[e.acks_first + (k & e.acks_mask)]
+    e.acks_mask = mask
 
 
 @jit
@@ -96,8 +121,12 @@ def enter_bottleneck_with_ack(links, e, acks, now):
         return
     link.free_s = (link.free_s if wait > 0.0 else now) + link.ack_service_s
     link.acks_forwarded += 1
+    if e.acks_tail - e.acks_head > e.acks_mask:
+        widen_acks(e, acks)
     slot = acks[e.acks_first + (e.acks_tail & e.acks_mask)]
     slot.arrival_s = link.free_s + e.path_s
+    if e.acks_head == e.acks_tail:
+        e.next_ack_s = slot.arrival_s
     slot.newest_sent_s = e.newest_sent_s
     slot.rcv_nxt = e.rx_nxt
     slot.head = e.rx_head

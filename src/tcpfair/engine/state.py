@@ -20,9 +20,6 @@ EVENT_NAMES = ("loss", "rto", "recovery_end")
 FORWARD, REVERSE = 0, 1
 DIRECTIONS = ("forward", "reverse")
 
-# what a flow does next
-IDLE, ARRIVAL, EMISSION, DELACK, TIMEOUT, START, ACK = 0, 1, 2, 3, 4, 5, 6
-
 # what a packet is: new data, a retransmission, or a copy of data that has arrived (sent to hear its ACK again)
 NEW, AGAIN, DUPLICATE = 0, 1, 2
 
@@ -60,98 +57,106 @@ ACK_SLOT = np.dtype(
 # A lost packet, or one that is on its way through the access link.
 PACKET = np.dtype([("sent_s", np.float64), ("enter_s", np.float64), ("seq", np.int64), ("again", np.int64)], align=True)
 
-# The sender and receiver of one flow, apart from what the algorithm sees.
+# The sender and receiver of one flow, apart from what the algorithm sees. What one kind of event touches stands together:
+# the records of a hundred flows do not fit into the first cache.
 ENDPOINT = np.dtype(
     [
-        # constants
+        # what happens next, and when: the heads of the queues below; NEVER when they are empty
+        ("next_arrival_s", np.float64),
+        ("next_ack_s", np.float64),
+        ("next_emission_s", np.float64),
+        ("delack_at_s", np.float64),
+        ("rx_head", np.int64),
+        ("tail", np.int64),
+        ("ring_first", np.int64),
+        ("ring_mask", np.int64),
+        ("acks_head", np.int64),
+        ("acks_tail", np.int64),
+        ("access_head", np.int64),
+        ("access_tail", np.int64),
+        ("unacked", np.int64),  # arrivals since the last ACK
+        ("acks_first", np.int64),
+        ("acks_mask", np.int64),
+        ("access_first", np.int64),
+        ("access_mask", np.int64),
+        # packets in flight: ring[head:tail] as far as the sender knows; ring[rx_head:tail] have not arrived
+        ("head", np.int64),
+        # receiver
+        ("rx_nxt", np.int64),
+        ("received", np.int64),
+        ("out_of_order", np.int64),
+        ("ack_every", np.int64),
+        ("reliable", np.int64),
+        ("delack_s", np.float64),
+        # what the next ACK will say
+        ("newest_sent_s", np.float64),
+        ("losses_unshown", np.int64),  # losses that these arrivals show
+        ("repaired", np.int64),  # retransmissions that arrived
+        ("carried", np.int64),  # arrivals whose ACK was dropped
+        # the way: bottleneck, propagation
+        ("direction", np.int64),
+        ("two_way", np.int64),  # 1: ACKs pass the bottleneck of the other direction
+        ("path_s", np.float64),  # from the bottleneck to the receiver; without a reverse bottleneck: and back
+        ("last_arrival_s", np.float64),
+        # sender: what it knows
+        ("una", np.int64),
+        ("rcv_nxt", np.int64),  # the last cumulative ACK
+        ("lost_out", np.int64),  # detected losses that have not arrived yet
+        ("in_recovery", np.int64),
+        ("after_timeout", np.int64),
         ("algorithm", np.int64),
         ("recovery", np.int64),
         ("reduction", np.int64),
-        ("reliable", np.int64),
         ("watches_acks", np.int64),  # 1: the algorithm has on_every_ack
-        ("ack_every", np.int64),
         ("byte_counting", np.int64),
-        ("rtt_s", np.float64),
-        ("path_s", np.float64),  # from the bottleneck to the receiver; without a reverse bottleneck: and back
-        ("delack_s", np.float64),
+        ("rto_base_s", np.float64),
+        ("rto_s", np.float64),
+        ("backoff", np.float64),
         ("rto_min_s", np.float64),
-        ("start_s", np.float64),
-        ("stop_s", np.float64),
-        ("size", np.int64),  # packets to deliver
-        ("rwnd", np.float64),
-        ("span", np.int64),  # receive window: snd_nxt may lead una by at most this
-        ("access_service_s", np.float64),
-        ("access_queue", np.int64),
-        ("direction", np.int64),
-        ("two_way", np.int64),  # 1: ACKs pass the bottleneck of the other direction
-        ("source", np.int64),  # the traffic source that a short flow belongs to
-        # places in the shared arrays: first element and (power of two) - 1
-        ("ring_first", np.int64),
-        ("ring_mask", np.int64),
-        ("lost_first", np.int64),
-        ("lost_mask", np.int64),
-        ("got_first", np.int64),
-        ("got_mask", np.int64),
-        ("access_first", np.int64),
-        ("access_mask", np.int64),
-        ("acks_first", np.int64),
-        ("acks_mask", np.int64),
-        # packets in flight: ring[head:tail] as far as the sender knows; ring[rx_head:tail] have not arrived
-        ("head", np.int64),
-        ("tail", np.int64),
-        # ACKs in flight: acks[acks_head:acks_tail]
-        ("acks_head", np.int64),
-        ("acks_tail", np.int64),
-        ("last_arrival_s", np.float64),
-        # access queue: access[access_head:access_tail]
-        ("access_head", np.int64),
-        ("access_tail", np.int64),
-        ("access_free_s", np.float64),  # when the access link can take the next packet
-        ("access_jitter_s", np.float64),
-        ("last_enter_s", np.float64),
+        ("round_start_s", np.float64),
+        ("round_rtt_min", np.float64),
         # losses in order: lost[resend:shown] wait for retransmission, lost[shown:lost_tail] are not detected yet
         ("resend", np.int64),
         ("shown", np.int64),
         ("lost_tail", np.int64),
-        ("holds", np.int64),  # why it does not send as the window allows: STUCK, ASKING
-        # receiver
-        ("rx_head", np.int64),
-        ("rx_nxt", np.int64),
-        ("received", np.int64),
-        ("out_of_order", np.int64),
-        ("unacked", np.int64),  # arrivals since the last ACK
-        ("delack_at_s", np.float64),
-        # what the next ACK will say
-        ("carried", np.int64),  # arrivals whose ACK was dropped
-        ("repaired", np.int64),  # retransmissions that arrived
-        ("losses_unshown", np.int64),  # losses that these arrivals show
-        ("newest_sent_s", np.float64),
-        # sender: sequence space, packets
+        # sender: what it may send, packets
+        ("rwnd", np.float64),
         ("snd_nxt", np.int64),
-        ("rcv_nxt", np.int64),  # the last cumulative ACK
-        ("una", np.int64),
-        ("lost_out", np.int64),  # detected losses that have not arrived yet
-        # sender: control
-        ("in_recovery", np.int64),
-        ("after_timeout", np.int64),
+        ("size", np.int64),  # packets to deliver
+        ("span", np.int64),  # receive window: snd_nxt may lead una by at most this
+        ("stop_s", np.float64),
+        ("holds", np.int64),  # why it does not send as the window allows: STUCK, ASKING
+        ("resend_now", np.int64),  # retransmissions that may go out whatever the window says
+        ("prr_out", np.int64),
+        ("sent", np.int64),
+        # access queue: access[access_head:access_tail]
+        ("access_service_s", np.float64),
+        ("access_queue", np.int64),
+        ("access_free_s", np.float64),  # when the access link can take the next packet
+        ("access_jitter_s", np.float64),
+        ("last_enter_s", np.float64),
+        # sender: after a loss
         ("recover_seq", np.int64),
         ("local_congestion_seq", np.int64),
-        ("resend_now", np.int64),  # retransmissions that may go out whatever the window says
         ("reduced_seq", np.int64),  # first packet sent after the last reduction (flows without retransmission)
         ("halving_floor", np.float64),  # rate halving stops at this part of ssthresh
         ("halving_acks", np.int64),
         ("prr_delivered", np.int64),
-        ("prr_out", np.int64),
         ("prr_flight", np.int64),
-        ("rto_base_s", np.float64),
-        ("rto_s", np.float64),
-        ("backoff", np.float64),
-        ("round_start_s", np.float64),
-        ("round_rtt_min", np.float64),
-        ("next_kind", np.int64),
         ("overflows_seen", np.int64),  # synchronised losses: events of the link that took their toll
+        # places in the shared arrays: first element and (power of two) - 1; ring and acks use as much as they need
+        ("ring_room", np.int64),
+        ("acks_room", np.int64),
+        ("lost_first", np.int64),
+        ("lost_mask", np.int64),
+        ("got_first", np.int64),
+        ("got_mask", np.int64),
+        # constants of the flow as a whole
+        ("rtt_s", np.float64),
+        ("start_s", np.float64),
+        ("started", np.int64),
+        ("source", np.int64),  # the traffic source that a short flow belongs to
         # counters
-        ("sent", np.int64),
         ("resent", np.int64),
         ("dropped", np.int64),
         ("reductions", np.int64),

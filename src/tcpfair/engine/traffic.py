@@ -13,7 +13,7 @@ import numpy as np
 
 from tcpfair.cc.exactmath import exp, log
 from tcpfair.engine.rng import seed_state, uniform
-from tcpfair.engine.state import NEVER, START
+from tcpfair.engine.state import NEVER
 from tcpfair.jit import jit, jit_cached
 
 LOGNORMAL, PARETO = 0, 1
@@ -185,7 +185,6 @@ def admit(pool, ends, flows, params):
     e.rtt_s = arrival.rtt_s
     e.path_s = arrival.rtt_s / 2.0 if e.two_way == 1 else arrival.rtt_s
     e.start_s = e.rto_base_s = arrival.start_s
-    e.next_kind = START
     return slot
 
 
