@@ -39,6 +39,39 @@ def test_a_changed_trace_replaces_the_shipped_one(plan):
     assert bundles.faults(plan.root) == []
 
 
+def test_runs_that_two_experiments_share_are_shipped_once(plan, monkeypatch):
+    monkeypatch.setattr(bundles, "_WORTH_SHARING_BYTES", 0)
+    layout = plan.layout
+    for experiment in ("self", "pair"):
+        made = small_trace(plan.root, "self")
+        made.provenance = small_trace(plan.root, experiment).provenance
+        made.samples["delivered_bytes"] = 4380
+        trace.write(made, layout.trace("ogura", experiment))
+        bundles.ship(plan, [("ogura", experiment)])
+    own, borrowed = (layout.bundled("ogura", name) / "samples.parquet" for name in ("self", "pair"))
+    assert own.is_file() and not borrowed.exists()
+    assert list(trace.read(borrowed.parent).samples["delivered_bytes"]) == [4380]
+    assert bundles.faults(plan.root) == []
+    assert bundles.ship(plan, [("ogura", "self"), ("ogura", "pair")]) == []
+
+    made = small_trace(plan.root, "self")
+    made.samples["delivered_bytes"] = 2920
+    trace.write(made, layout.trace("ogura", "self"))
+    assert bundles.ship(plan, [("ogura", "self")]) == ["ogura/self"]
+    assert list(trace.read(own.parent).samples["delivered_bytes"]) == [2920]
+    assert list(trace.read(borrowed.parent).samples["delivered_bytes"]) == [4380]
+    assert bundles.faults(plan.root) == []
+
+
+def test_a_shared_table_that_is_gone_is_named_with_the_manifest_that_wants_it(plan, monkeypatch):
+    monkeypatch.setattr(bundles, "_WORTH_SHARING_BYTES", 0)
+    folder = plan.layout.bundled("ogura", "self")
+    manifest = trace.read_manifest(folder)
+    trace.write_manifest(manifest | {"shared": {"samples.parquet": "ogura/nosuch"}}, folder)
+    with pytest.raises(InputError, match=r"ogura/nosuch/samples.parquet: missing; .*self/manifest.json lists it"):
+        trace.read(folder)
+
+
 def test_damaged_missing_and_unlisted_files_are_faults(plan):
     data = plan.layout.data
     (data / "bundled/ogura/self/samples.parquet").write_bytes(b"torn")

@@ -7,11 +7,13 @@ from pathlib import Path
 
 from tcpfair.config import PaperConfig, load_paper
 from tcpfair.errors import InputError
+from tcpfair.manifest import MANIFEST, SHARED, file_hash, read_manifest, write_manifest
 from tcpfair.paths import PAPERS, Layout
 from tcpfair.plan import Plan
 from tcpfair.scenario import digest
 
 CHECKSUMS = "SHA256SUMS"  # as `sha256sum --check` reads it
+_WORTH_SHARING_BYTES = 100_000
 
 
 def chosen(plan: Plan, experiment: str | None) -> list[tuple[str, str]]:
@@ -27,21 +29,64 @@ def chosen(plan: Plan, experiment: str | None) -> list[tuple[str, str]]:
 
 
 def ship(plan: Plan, pairs: list[tuple[str, str]]) -> list[str]:
-    """Copy simulated traces to ``data/bundled``, each as a whole and only when it differs; returns what changed."""
+    """Copy simulated traces to ``data/bundled``, each as a whole and only when it differs; returns what changed.
+
+    A table that another shipped trace has too (the papers print the same runs) is not shipped twice: the manifest's
+    ``shared`` says whose it is.
+    """
     rewritten = []
     for paper, experiment in pairs:
         made, shipped = plan.layout.trace(paper, experiment), plan.layout.bundled(paper, experiment)
-        manifest = (made / "manifest.json").read_bytes()
-        if (shipped / "manifest.json").is_file() and (shipped / "manifest.json").read_bytes() == manifest:
+        manifest = read_manifest(made)
+        known = _shipped_manifests(plan.layout)
+        if {**known.get(f"{paper}/{experiment}", {}), SHARED: None} == {**manifest, SHARED: None}:
             continue
+        _give_back(plan.layout, known, f"{paper}/{experiment}")
+        shared = _found_elsewhere(known, f"{paper}/{experiment}", manifest["files"], made)
         scratch = shipped.with_name(f".{shipped.name}.new")
         shutil.rmtree(scratch, ignore_errors=True)
-        shutil.copytree(made, scratch, ignore=shutil.ignore_patterns("*.stamp"))
+        shutil.copytree(made, scratch, ignore=shutil.ignore_patterns("*.stamp", *shared))
+        if shared:
+            write_manifest(manifest | {SHARED: shared}, scratch)
         shutil.rmtree(shipped, ignore_errors=True)
         scratch.rename(shipped)
         rewritten.append(f"{paper}/{experiment}")
     write_checksums(plan.layout.data)
     return rewritten
+
+
+def _shipped_manifests(layout: Layout) -> dict[str, dict]:
+    """The manifests of all shipped traces by ``paper/experiment``."""
+    folders = sorted(path.parent for path in layout.bundled_root.glob(f"*/*/{MANIFEST}"))
+    return {folder.relative_to(layout.bundled_root).as_posix(): read_manifest(folder) for folder in folders}
+
+
+def _found_elsewhere(known: dict[str, dict], own: str, files: dict[str, str], made: Path) -> dict[str, str]:
+    """Those of a trace's ``files`` (name: hash) that another trace ships as its own, and which; small ones are left alone."""
+    owners = {
+        (name, sha): owner
+        for owner, manifest in known.items()
+        if owner != own
+        for name, sha in manifest["files"].items()
+        if name not in manifest.get(SHARED, {})
+    }
+    return {
+        name: owners[name, sha]
+        for name, sha in files.items()
+        if (name, sha) in owners and (made / name).stat().st_size >= _WORTH_SHARING_BYTES
+    }
+
+
+def _give_back(layout: Layout, known: dict[str, dict], owner: str) -> None:
+    """Before ``owner`` is rewritten: those that share a table of it get a copy of their own."""
+    for other, manifest in known.items():
+        lent = [name for name, whose in manifest.get(SHARED, {}).items() if whose == owner]
+        for name in lent:
+            shutil.copyfile(layout.bundled_root / owner / name, layout.bundled_root / other / name)
+        if lent:
+            kept = {name: whose for name, whose in manifest[SHARED].items() if name not in lent}
+            own = {key: value for key, value in manifest.items() if key != SHARED}
+            write_manifest(own | ({SHARED: kept} if kept else {}), layout.bundled_root / other)
 
 
 def accept(layout: Layout) -> list[str]:
@@ -62,15 +107,12 @@ def shipped_files(data: Path) -> list[Path]:
 
 def write_checksums(data: Path) -> None:
     """List the SHA-256 of every shipped file in ``data/SHA256SUMS``."""
-    from tcpfair.trace import file_hash
-
     lines = [f"{file_hash(path)}  {path.relative_to(data).as_posix()}\n" for path in shipped_files(data)]
     (data / CHECKSUMS).write_text("".join(lines))
 
 
 def faults(root: Path) -> list[str]:
     """What is wrong with the shipped data, one line each: files against checksums, results against the configuration."""
-    from tcpfair.trace import file_hash, read_manifest
     from tcpfair.validation import scenarios, shipped
 
     layout = Layout(root, "bundled")

@@ -94,8 +94,13 @@ class Layout:
     def figures(self, paper: str) -> Path:
         return self.root / "figures" / self.source / paper
 
+    @property
+    def bundled_root(self) -> Path:
+        """Folder of all shipped traces."""
+        return self.data / "bundled"
+
     def bundled(self, paper: str, experiment: str) -> Path:
-        return self.data / "bundled" / paper / short_name(experiment)
+        return self.bundled_root / paper / short_name(experiment)
 
     def trace(self, paper: str, experiment: str) -> Path:
         """Folder of the trace that this source uses: shipped for ``bundled``, made under results/ otherwise."""

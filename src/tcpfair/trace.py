@@ -7,8 +7,6 @@ changes from run to run, so equal inputs give byte-identical folders.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import shutil
 import tempfile
@@ -21,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tcpfair.errors import InputError
+from tcpfair.manifest import MANIFEST, SHARED, file_hash, read_manifest, write_manifest
 from tcpfair.scenario import digest
 
 SCHEMA_VERSION = 1
@@ -81,7 +80,6 @@ SCHEMA: dict[str, tuple[tuple[str, str, bool], ...]] = {
 }
 EVENT_KINDS = ("loss", "rto", "recovery_end")
 TABLES = tuple(SCHEMA)
-MANIFEST = "manifest.json"
 
 
 @dataclass
@@ -178,12 +176,6 @@ def _write_parquet(table: pa.Table, path: Path) -> None:
     )
 
 
-def file_hash(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 def write(trace: Trace, folder: Path) -> None:
     """Write ``trace`` to ``folder`` so that a reader sees the old trace, the new one or none, never a part.
 
@@ -205,7 +197,7 @@ def write(trace: Trace, folder: Path) -> None:
             "files": {f"{name}.parquet": file_hash(scratch / f"{name}.parquet") for name in TABLES},
         }
         manifest["digest"] = digest(manifest)
-        (scratch / MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+        write_manifest(manifest, scratch)
         if folder.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
             os.replace(folder, old / "trace")
@@ -217,35 +209,27 @@ def write(trace: Trace, folder: Path) -> None:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def read_manifest(folder: Path) -> dict:
-    """The manifest of a trace; InputError when it is missing or not JSON."""
-    path = folder / MANIFEST
-    try:
-        return json.loads(path.read_text())
-    except FileNotFoundError:
-        raise InputError(f"{path}: no manifest; the trace is missing or was not finished") from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}: not JSON ({error.msg} at line {error.lineno})") from None
-
-
 def read(folder: Path) -> Trace:
     """Read and check a trace: files against their hashes, tables against the schema.
 
     Raises InputError naming the file and, for shipped data, the command that rewrites it on purpose.
     """
     manifest = read_manifest(folder)
+    shared = manifest.get(SHARED, {})
     frames = {}
     for name in TABLES:
         path = folder / f"{name}.parquet"
+        if path.name in shared:
+            path = folder.parents[1] / shared[path.name] / path.name
         if not path.is_file():
-            raise InputError(f"{path}: missing; manifest.json lists it")
+            raise InputError(f"{path}: missing; {folder / MANIFEST} lists it")
         if file_hash(path) != manifest.get("files", {}).get(path.name):
             raise InputError(
                 f"{path}: differs from the hash in manifest.json; restore it, or rewrite it on purpose with "
                 f"`./reproduce bundle {manifest.get('experiment', 'EXPERIMENT')}`"
             )
         frames[name] = read_table(path, name)
-    provenance = {key: value for key, value in manifest.items() if key not in ("schema", "files", "digest")}
+    provenance = {key: value for key, value in manifest.items() if key not in ("schema", "files", "digest", SHARED)}
     trace = Trace(**frames, provenance=provenance)
     _check_values(trace, str(folder))
     return trace

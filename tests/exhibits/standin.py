@@ -81,3 +81,8 @@ def put_trace(into: Context, experiment: str, delivered_bytes: Callable, samples
         provenance={"paper": into.paper.paper, "experiment": experiment, "grid": list(chosen.grid)},
     )
     trace.write(made, into.layout.trace(into.paper.paper, experiment))
+
+
+def value(drawn, key, metric):
+    """One number of a drawn exhibit."""
+    return drawn.numbers.set_index(["key", "metric"])["value"][key, metric]

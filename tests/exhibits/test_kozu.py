@@ -7,6 +7,7 @@ import pytest
 from tcpfair import trace
 from tcpfair.exhibits.context import draw
 from tests.exhibits import standin
+from tests.exhibits.standin import value
 
 RTTS_MS = [2, 4, 8, 16, 32, 64, 128]
 
@@ -23,10 +24,6 @@ def kozu(tmp_path):
     index = {"jfi_of_means": lambda point, run: 0.9 if point["rtt_ms"] == 128 else 1.0, "jfi_mean": lambda *_: 0.8}
     standin.put_metrics(context, "rtt_sweep", system=index, flows={"throughput_mean": throughput})
     return context
-
-
-def value(drawn, key, metric):
-    return drawn.numbers.set_index(["key", "metric"])["value"][key, metric]
 
 
 def test_panels_hold_throughput_index_and_the_lead_that_the_text_bounds(kozu):

@@ -7,6 +7,7 @@ from matplotlib.collections import PathCollection
 from tcpfair.exhibits import sweeps
 from tcpfair.exhibits.context import draw
 from tests.exhibits import standin
+from tests.exhibits.standin import value
 
 
 @pytest.fixture
@@ -19,10 +20,6 @@ def ogura(tmp_path):
     standin.put_metrics(context, "friendliness", system={"throughput_sum": lambda *_: 60.0}, flows=flows)
     standin.put_metrics(context, "efficiency", flows={"throughput_mean": lambda point, run, flow: 8 * point["rtt_ms"]})
     return context
-
-
-def value(drawn, key, metric):
-    return drawn.numbers.set_index(["key", "metric"])["value"][key, metric]
 
 
 def test_ratios_are_medians_and_the_statement_is_taken_at_the_highest_loss(ogura):
