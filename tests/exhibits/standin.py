@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+import tcpfair.exhibits.notebook  # noqa: F401  (every kind of drawing is known once this is imported)
 from tcpfair import trace
 from tcpfair.config import PaperConfig, load_paper
 from tcpfair.exhibits.context import Context

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from tcpfair.cc.registry import algorithm, dtypes, param_values
-from tcpfair.engine.endpoint import emit, hear_ack, hear_receiver, packets_out, receive, send, timeout
+from tcpfair.engine.endpoint import (
+    arrived_unseen,
+    emit,
+    expect,
+    hear_ack,
+    hear_receiver,
+    packets_out,
+    receive,
+    send,
+    take_first,
+    timeout,
+)
 from tcpfair.engine.link import enter_bottleneck_with_ack
 from tcpfair.engine.rng import packets_to_loss, seed_state
 from tcpfair.engine.state import (
@@ -55,13 +66,15 @@ def next_event_s(e, now):
 
 
 @jit_inline
-def answer(links, e, f, p, acks, lost, log, flow, now):
+def answer(links, e, f, p, ring, acks, lost, log, flow, now):
     """The receiver sends an ACK. Returns True when the sender has heard it: ACKs without a way of their own."""
     e.delack_at_s = NEVER
     if e.two_way == 1:
         enter_bottleneck_with_ack(links, e, acks, now)
+        expect(e, ring)
         return False
     hear_receiver(links, e, f, p, lost, log, flow, now)
+    expect(e, ring)
     return True
 
 
@@ -70,10 +83,11 @@ def handle(links, e, f, p, ring, acks, lost, got, access, log, flow, now):
     """What is due for this flow at ``now``; of several things at one time the first of these."""
     if now == e.next_arrival_s:
         if not receive(e, ring, got):
+            expect(e, ring)
             if e.unacked == 1:
                 e.delack_at_s = now + e.delack_s
             return
-        if not answer(links, e, f, p, acks, lost, log, flow, now):
+        if not answer(links, e, f, p, ring, acks, lost, log, flow, now):
             return
     elif now == e.next_ack_s:
         hear_ack(links, e, f, p, acks, lost, log, flow, now)
@@ -81,7 +95,7 @@ def handle(links, e, f, p, ring, acks, lost, got, access, log, flow, now):
         emit(links, e, ring, lost, access, now)
         return
     elif now == e.delack_at_s:
-        if not answer(links, e, f, p, acks, lost, log, flow, now):
+        if not answer(links, e, f, p, ring, acks, lost, log, flow, now):
             return
     elif e.started == 1:
         timeout(links, e, f, p, ring, lost, log, flow, now)
@@ -92,11 +106,12 @@ def handle(links, e, f, p, ring, acks, lost, got, access, log, flow, now):
 
 
 @jit
-def take_samples(k, links, ends, flows, out, link_out, now):
+def take_samples(k, links, ends, flows, ring, out, link_out, now):
     """State at the end of sample interval k."""
     for i in range(out.shape[2]):
-        out[0, k, i] = ends[i].rx_nxt if ends[i].reliable == 1 else ends[i].received
-        out[1, k, i] = ends[i].received
+        unseen = arrived_unseen(ends[i], ring, now)
+        out[0, k, i] = (ends[i].rx_nxt if ends[i].reliable == 1 else ends[i].received) + unseen
+        out[1, k, i] = ends[i].received + unseen
         out[2, k, i] = flows[i].cwnd
         out[3, k, i] = flows[i].ssthresh
         out[4, k, i] = flows[i].srtt
@@ -205,8 +220,8 @@ def simulate(
         i = np.int64(winners[1])
         now = keys[1]
         while k < samples and now >= (k + 1) * sample_s:
-            take_samples(k, links, ends, flows, out, link_out, (k + 1) * sample_s)
-            sample_short_flows(k, pool, ends[n + 1 : leaves], web_out)
+            take_samples(k, links, ends, flows, ring, out, link_out, (k + 1) * sample_s)
+            sample_short_flows(k, pool, ends[n + 1 : leaves], ring, (k + 1) * sample_s, web_out)
             k += 1
         if now >= duration_s:
             break
@@ -232,6 +247,9 @@ def simulate(
             dismiss(pool, e, i)
             now = NEVER
         play(keys, winners, leaves, i, now)
+    for i in range(n):
+        if arrived_unseen(ends[i], ring, duration_s) == 1:
+            take_first(ends[i], ring)
     links[0].events = events
     return trains
 

@@ -52,10 +52,10 @@ def log_event(links, log, flow, kind, f, now, before, after):
 @jit_inline
 def receive(e, ring, got):
     """The packet at the head of the ring arrives. Returns True when it is to be acknowledged at once."""
+    if e.waits_for_second == 1:
+        take_first(e, ring)
     slot = ring[e.ring_first + (e.rx_head & e.ring_mask)]
     e.rx_head += 1
-    following = ring[e.ring_first + (e.rx_head & e.ring_mask)]
-    e.next_arrival_s = following.arrival_s if e.rx_head < e.tail else NEVER
     e.newest_sent_s = slot.sent_s
     e.losses_unshown += slot.losses_shown
     slot.losses_shown = 0
@@ -80,6 +80,44 @@ def receive(e, ring, got):
         e.out_of_order += 1
         holes = True
     return holes or e.unacked >= e.ack_every
+
+
+@jit_inline
+def take_first(e, ring):
+    """The first of two packets in order has arrived: it is counted, the second will be acknowledged."""
+    e.waits_for_second = 0
+    slot = ring[e.ring_first + (e.rx_head & e.ring_mask)]
+    e.rx_head += 1
+    e.losses_unshown += slot.losses_shown
+    slot.losses_shown = 0
+    e.received += 1
+    e.unacked += 1
+    e.rx_nxt += 1
+
+
+@jit_inline
+def expect(e, ring):
+    """When the receiver has to act next: at the first packet under way, or at the second if it says nothing to the first."""
+    if e.rx_head >= e.tail:
+        e.next_arrival_s = NEVER
+        return
+    first = ring[e.ring_first + (e.rx_head & e.ring_mask)]
+    e.next_arrival_s = first.arrival_s
+    if e.ack_every == 2 and e.unacked == 0 and e.tail - e.rx_head > 1:
+        second = ring[e.ring_first + ((e.rx_head + 1) & e.ring_mask)]
+        in_order = e.out_of_order == 0 and first.seq == e.rx_nxt and second.seq == e.rx_nxt + 1
+        fresh = first.again == NEW and second.again == NEW and e.reliable == 1
+        if in_order and fresh and second.arrival_s < first.arrival_s + e.delack_s:
+            e.next_arrival_s = second.arrival_s
+            e.waits_for_second = 1
+
+
+@jit_inline
+def arrived_unseen(e, ring, now):
+    """1 when the first of two packets has arrived before ``now`` and is not counted yet."""
+    if e.waits_for_second == 0:
+        return 0
+    return np.int64(ring[e.ring_first + (e.rx_head & e.ring_mask)].arrival_s < now)
 
 
 # ---------------------------------------------------------------- sender: acknowledgements

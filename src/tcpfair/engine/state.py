@@ -85,6 +85,7 @@ ENDPOINT = np.dtype(
         ("rx_nxt", np.int64),
         ("received", np.int64),
         ("out_of_order", np.int64),
+        ("waits_for_second", np.int64),  # 1: next_arrival_s is that of the second packet; the first calls for no ACK
         ("ack_every", np.int64),
         ("reliable", np.int64),
         ("delack_s", np.float64),

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tcpfair.cc.exactmath import exp, log
+from tcpfair.engine.endpoint import arrived_unseen
 from tcpfair.engine.rng import seed_state, uniform
 from tcpfair.engine.state import NEVER
 from tcpfair.jit import jit, jit_cached
@@ -200,7 +201,7 @@ def dismiss(pool, e, slot):
 
 
 @jit
-def sample_short_flows(k, pool, slots, web_out):
+def sample_short_flows(k, pool, slots, ring, now, web_out):
     """The short flows of each direction together at the end of sample interval k."""
     for d in range(web_out.shape[0]):
         web_out[d, DELIVERED, k] = pool.done[d, 0]
@@ -208,6 +209,7 @@ def sample_short_flows(k, pool, slots, web_out):
     for i in range(slots.size):
         e = slots[i]
         if e.source >= 0:
-            web_out[e.direction, DELIVERED, k] += e.rx_nxt
-            web_out[e.direction, RECEIVED, k] += e.received
+            unseen = arrived_unseen(e, ring, now)
+            web_out[e.direction, DELIVERED, k] += e.rx_nxt + unseen
+            web_out[e.direction, RECEIVED, k] += e.received + unseen
             web_out[e.direction, ACTIVE, k] += 1
