@@ -54,6 +54,16 @@ def test_runs_that_two_experiments_share_are_shipped_once(plan, monkeypatch):
     assert bundles.faults(plan.root) == []
     assert bundles.ship(plan, [("ogura", "self"), ("ogura", "pair")]) == []
 
+    # made by other code, the same samples: still shipped once
+    for experiment in ("self", "pair"):
+        made = small_trace(plan.root, "self")
+        made.provenance = small_trace(plan.root, experiment).provenance | {"code": "other"}
+        made.samples["delivered_bytes"] = 4380
+        trace.write(made, layout.trace("ogura", experiment))
+    assert bundles.ship(plan, [("ogura", "self"), ("ogura", "pair")]) == ["ogura/self", "ogura/pair"]
+    assert own.is_file() and not borrowed.exists()
+    assert bundles.faults(plan.root) == []
+
     made = small_trace(plan.root, "self")
     made.samples["delivered_bytes"] = 2920
     trace.write(made, layout.trace("ogura", "self"))

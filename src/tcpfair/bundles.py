@@ -42,7 +42,7 @@ def ship(plan: Plan, pairs: list[tuple[str, str]]) -> list[str]:
         if {**known.get(f"{paper}/{experiment}", {}), SHARED: None} == {**manifest, SHARED: None}:
             continue
         _give_back(plan.layout, known, f"{paper}/{experiment}")
-        shared = _found_elsewhere(known, f"{paper}/{experiment}", manifest["files"], made)
+        shared = _found_elsewhere(_shipped_manifests(plan.layout), f"{paper}/{experiment}", manifest["files"], made)
         scratch = shipped.with_name(f".{shipped.name}.new")
         shutil.rmtree(scratch, ignore_errors=True)
         shutil.copytree(made, scratch, ignore=shutil.ignore_patterns("*.stamp", *shared))
