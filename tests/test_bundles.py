@@ -39,34 +39,28 @@ def test_a_changed_trace_replaces_the_shipped_one(plan):
     assert bundles.faults(plan.root) == []
 
 
+def simulate(plan, experiment, delivered_bytes, **provenance):
+    """Leave a trace in the experiment's place whose samples do not depend on the experiment."""
+    made = small_trace(plan.root, "self")
+    made.provenance = small_trace(plan.root, experiment).provenance | provenance
+    made.samples["delivered_bytes"] = delivered_bytes
+    trace.write(made, plan.layout.trace("ogura", experiment))
+
+
 def test_runs_that_two_experiments_share_are_shipped_once(plan, monkeypatch):
     monkeypatch.setattr(bundles, "_WORTH_SHARING_BYTES", 0)
-    layout = plan.layout
-    for experiment in ("self", "pair"):
-        made = small_trace(plan.root, "self")
-        made.provenance = small_trace(plan.root, experiment).provenance
-        made.samples["delivered_bytes"] = 4380
-        trace.write(made, layout.trace("ogura", experiment))
-        bundles.ship(plan, [("ogura", experiment)])
-    own, borrowed = (layout.bundled("ogura", name) / "samples.parquet" for name in ("self", "pair"))
-    assert own.is_file() and not borrowed.exists()
-    assert list(trace.read(borrowed.parent).samples["delivered_bytes"]) == [4380]
-    assert bundles.faults(plan.root) == []
-    assert bundles.ship(plan, [("ogura", "self"), ("ogura", "pair")]) == []
+    both = [("ogura", "self"), ("ogura", "pair")]
+    own, borrowed = (plan.layout.bundled(*pair) / "samples.parquet" for pair in both)
+    for code in ("one", "other"):  # made again by other code, the same samples are still shipped once
+        for _, experiment in both:
+            simulate(plan, experiment, 4380, code=code)
+        assert bundles.ship(plan, both) == ["ogura/self", "ogura/pair"]
+        assert own.is_file() and not borrowed.exists()
+        assert list(trace.read(borrowed.parent).samples["delivered_bytes"]) == [4380]
+        assert bundles.faults(plan.root) == []
+        assert bundles.ship(plan, both) == []
 
-    # made by other code, the same samples: still shipped once
-    for experiment in ("self", "pair"):
-        made = small_trace(plan.root, "self")
-        made.provenance = small_trace(plan.root, experiment).provenance | {"code": "other"}
-        made.samples["delivered_bytes"] = 4380
-        trace.write(made, layout.trace("ogura", experiment))
-    assert bundles.ship(plan, [("ogura", "self"), ("ogura", "pair")]) == ["ogura/self", "ogura/pair"]
-    assert own.is_file() and not borrowed.exists()
-    assert bundles.faults(plan.root) == []
-
-    made = small_trace(plan.root, "self")
-    made.samples["delivered_bytes"] = 2920
-    trace.write(made, layout.trace("ogura", "self"))
+    simulate(plan, "self", 2920)
     assert bundles.ship(plan, [("ogura", "self")]) == ["ogura/self"]
     assert list(trace.read(own.parent).samples["delivered_bytes"]) == [2920]
     assert list(trace.read(borrowed.parent).samples["delivered_bytes"]) == [4380]
