@@ -1,10 +1,10 @@
 # The workflow: traces -> metrics -> notebooks -> ledger -> report. Run it with ./reproduce, or directly with snakemake
-# inside .venv. What there is to do, and the digest of what each output is made from, comes from tcpfair.plan.
+# inside .venv. What there is to do, and the digest of what each output is made from, comes from tcpfair.workflow.plan.
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from tcpfair.errors import InputError
-from tcpfair.plan import Plan
+from tcpfair.workflow.plan import Plan
 
 
 configfile: "config/config.yaml"

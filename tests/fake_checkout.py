@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from tcpfair.expected import NUMBER_IDENTITY
-from tcpfair.paths import PAPERS, Layout, short_id
+from tcpfair.contract.layout import PAPERS, Layout, short_id
+from tcpfair.verdicts.baseline import NUMBER_IDENTITY
 
 ROOT = Path(__file__).parents[1]
 KEPT = {"ogura": ["model1"]}  # experiments; the others would only take time to plan

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tcpfair.paths import PAPERS
-from tcpfair.plan import Plan
+from tcpfair.contract.layout import PAPERS
+from tcpfair.workflow.plan import Plan
 
 OGURA = """
 paper: ogura
@@ -58,7 +58,7 @@ def make_checkout(root: Path) -> Path:
         "notebooks/ogura.ipynb": "{}",
         "data/published/ogura.csv": "exhibit,key\n",
         **{f"config/papers/{name}.yaml": f"paper: {name}\ncite: a paper\n" for name in PAPERS if name != "ogura"},
-        **{f"src/tcpfair/{layer}/code.py": "x = 1\n" for layer in ("cc", "engine", "metrics", "exhibits", "claims")},
+        **{f"src/tcpfair/{layer}/code.py": "x = 1\n" for layer in ("cc", "engine", "metrics", "exhibits", "verdicts")},
     }
     for name, content in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)

@@ -6,8 +6,8 @@ import re
 import nbformat
 import pytest
 
-from tcpfair.config import load_paper
-from tcpfair.paths import repository_root, short_id
+from tcpfair.contract.layout import repository_root, short_id
+from tcpfair.contract.papers import load_paper
 
 ROOT = repository_root()
 PAPERS = ("ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006")

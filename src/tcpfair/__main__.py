@@ -1,7 +1,7 @@
-"""``python -m tcpfair``: see tcpfair.cli."""
+"""``python -m tcpfair``: see tcpfair.workflow.cli."""
 
 import sys
 
-from tcpfair.cli import main
+from tcpfair.workflow.cli import main
 
 sys.exit(main())

@@ -6,10 +6,10 @@ import pytest
 
 from tcpfair import cc
 from tcpfair.cc.registry import algorithms
-from tcpfair.config import load_paper
+from tcpfair.contract.layout import Layout, repository_root
+from tcpfair.contract.papers import load_paper
 from tcpfair.errors import InputError
-from tcpfair.paths import Layout, repository_root
-from tcpfair.plan import check_algorithms
+from tcpfair.workflow.plan import check_algorithms
 
 
 def test_names_are_those_of_the_registry():

@@ -114,7 +114,7 @@ EXPERIMENT = """
 import json, sys
 from tcpfair.cc.registry import algorithms
 from tcpfair.engine.dumbbell import run
-from tcpfair.scenario import make_scenario
+from tcpfair.contract.scenario import make_scenario
 
 def simulate(cc, buffer_pkts):
     flow = {"protocol": cc, "cc": cc, "rtt_s": 0.1, "iw_pkts": 10, "initial_ssthresh_pkts": 10}

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-import tcpfair.exhibits.notebook  # noqa: F401  (every kind of drawing is known once this is imported)
-from tcpfair import trace
-from tcpfair.config import PaperConfig, load_paper
+import tcpfair.exhibits.board  # noqa: F401  (every kind of drawing is known once this is imported)
+from tcpfair.contract import trace
+from tcpfair.contract.layout import Layout
+from tcpfair.contract.papers import PaperConfig, load_paper
 from tcpfair.exhibits.context import Context
-from tcpfair.paths import Layout
 
 ROOT = Path(__file__).parents[2]
 RUNS = 3

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from tcpfair.errors import InputError
-from tcpfair.exhibits import notebook  # registers the kinds
+from tcpfair.exhibits import board  # registers the kinds
 from tcpfair.exhibits.context import KINDS, draw, flow_protocol, read_options
 from tests.exhibits import standin
 from tests.exhibits.standin import ROOT
@@ -49,7 +49,7 @@ def test_options_of_every_exhibit_belong_to_its_kind(context):
 
 def test_no_exhibit_waits():
     for paper in PAPERS:
-        config = notebook.load_paper(ROOT / "config" / "papers" / f"{paper}.yaml")
+        config = board.load_paper(ROOT / "config" / "papers" / f"{paper}.yaml")
         assert [exhibit.id for exhibit in config.exhibits if exhibit.draw is None] == []
 
 
@@ -126,13 +126,11 @@ def test_flow_protocol_is_the_rows_or_the_flows_own(bhatti):
 
 
 def test_nothing_but_the_comparison_reads_the_printed_numbers():
-    """Outside exhibits/published.py no string of the drawing and computing code names data/published."""
+    """No string of the drawing and computing code names data/published."""
     package = ROOT / "src" / "tcpfair"
-    layers = ("exhibits", "metrics", "models", "cc", "engine", "backends", "readers")
-    files = [path for layer in layers for path in (package / layer).rglob("*.py")] + [package / "measures.py"]
+    layers = ("exhibits", "metrics", "models", "cc", "engine", "sources", "measures")
+    files = [path for layer in layers for path in (package / layer).rglob("*.py")]
     for path in files:
-        if path.name == "published.py":
-            continue
         tree = ast.parse(path.read_text())
         docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]

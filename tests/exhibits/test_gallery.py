@@ -7,8 +7,8 @@ import shutil
 
 import pytest
 
+from tcpfair.contract.layout import repository_root
 from tcpfair.exhibits import open_paper
-from tcpfair.paths import repository_root
 
 ROOT = repository_root()
 GALLERY = sorted((ROOT / "figures" / "gallery").glob("*.svg"))

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from tcpfair.config import Exhibit
+from tcpfair.contract.papers import Exhibit
 from tcpfair.exhibits import pages
 from tcpfair.exhibits.context import Drawn, Table
 from tcpfair.exhibits.numbers import no_numbers

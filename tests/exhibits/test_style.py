@@ -2,7 +2,7 @@
 
 import pytest
 
-from tcpfair.config import load_paper
+from tcpfair.contract.papers import load_paper
 from tcpfair.errors import InputError
 from tcpfair.exhibits import style
 from tests.exhibits.standin import ROOT

@@ -14,7 +14,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import curve_fit
 
 from tcpfair.models import cubic, kernel
-from tcpfair.readers import tcp_info, testbed
+from tcpfair.sources.readers import tcp_info, testbed
 
 EXAMPLES = Path(__file__).parents[2] / "data" / "raw" / "examples"
 CAPACITY_PPS = 100e6 / 8 / 1538

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
+from tcpfair.contract.layout import PAPERS, Layout
+from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
-from tcpfair.paths import PAPERS, Layout
-from tcpfair.trace import Trace
 
 CONFIG = """
 paper: validation

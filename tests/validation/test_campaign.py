@@ -6,10 +6,10 @@ import json
 import pandas as pd
 import pytest
 
-from tcpfair.bundles import faults
-from tcpfair.cli import main
 from tcpfair.validation import campaign, commands, shipped
 from tcpfair.validation.scenarios import load
+from tcpfair.workflow.bundles import faults
+from tcpfair.workflow.cli import main
 from tests.small_checkout import edit
 from tests.validation.fake_simulators import Simulator, install, make_checkout
 

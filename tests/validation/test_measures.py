@@ -6,10 +6,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tcpfair.backends import engine
-from tcpfair.config import PaperConfig
-from tcpfair.paths import Layout, repository_root
-from tcpfair.trace import Trace
+from tcpfair.contract.layout import Layout, repository_root
+from tcpfair.contract.papers import PaperConfig
+from tcpfair.contract.trace import Trace
+from tcpfair.sources import engine
 from tcpfair.validation.measures import METRICS, curve, measure
 from tcpfair.validation.scenarios import Selection, load
 from tests.validation.fake_simulators import Simulator, make_checkout

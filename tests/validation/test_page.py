@@ -3,10 +3,10 @@
 import pandas as pd
 import pytest
 
-from tcpfair.cli import main
 from tcpfair.validation import commands, page
-from tests.test_report import Page
+from tcpfair.workflow.cli import main
 from tests.validation.fake_simulators import Simulator, install, make_checkout
+from tests.verdicts.test_report import Page
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import pytest
 
 from tcpfair import cc
-from tcpfair.paths import Layout, repository_root
+from tcpfair.contract.layout import Layout, repository_root
 from tcpfair.validation import agreement, commands, shipped
 from tcpfair.validation.scenarios import ENGINE, TOOLS, load, quick, whole
 

@@ -411,7 +411,7 @@ def _place(ends: np.ndarray, sizes: dict[str, list[int]]) -> dict[str, int]:
 def run(scenario, seed: int = 1, log_events: bool | None = None) -> Result:
     """Simulate one scenario with one seed.
 
-    ``scenario`` has the attributes of :class:`tcpfair.scenario.Scenario`. Events are logged when the scenario records
+    ``scenario`` has the attributes of :class:`tcpfair.contract.scenario.Scenario`. Events are logged when the scenario records
     them or ``log_events`` says so. Raises InputError for an unknown algorithm or parameter.
     """
     logging = "events" in scenario.record if log_events is None else log_events

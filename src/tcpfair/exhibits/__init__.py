@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tcpfair.exhibits.notebook import Paper
+    from tcpfair.exhibits.board import Paper
 
 
 def open_paper(paper: str, source: str = "bundled", only: str | Sequence[str] = "", trace: str = "") -> Paper:
@@ -25,6 +25,6 @@ def open_paper(paper: str, source: str = "bundled", only: str | Sequence[str] = 
     user's own trace, which stands in for the experiment that its manifest names; it needs source ``raw``.
     Raises InputError for an unknown paper or source.
     """
-    from tcpfair.exhibits.notebook import Paper  # matplotlib: only for those who draw
+    from tcpfair.exhibits.board import Paper  # matplotlib: only for those who draw
 
     return Paper.open(paper, source, only, trace)

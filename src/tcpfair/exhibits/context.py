@@ -12,13 +12,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tcpfair import measures, trace
-from tcpfair.config import Exhibit, Experiment, PaperConfig, Value
+from tcpfair import measures
+from tcpfair.contract import trace
+from tcpfair.contract.layout import Layout
+from tcpfair.contract.papers import Exhibit, Experiment, PaperConfig, Value
+from tcpfair.contract.scenario import one_line
+from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
-from tcpfair.exhibits import published
-from tcpfair.paths import Layout
-from tcpfair.scenario import one_line
-from tcpfair.trace import Trace
+from tcpfair.verdicts import printed
 
 
 class Options(BaseModel):
@@ -99,22 +100,22 @@ class Context:
     @cached_property
     def published(self) -> pd.DataFrame:
         """Everything the paper prints."""
-        return published.load_published(self.paper.paper, self.layout.data)
+        return printed.load_published(self.paper.paper, self.layout.data)
 
     @cached_property
-    def tolerances(self) -> dict[str, published.Tolerance]:
-        return published.load_tolerances(self.layout.data / "tolerances.yaml")
+    def tolerances(self) -> dict[str, printed.Tolerance]:
+        return printed.load_tolerances(self.layout.data / "tolerances.yaml")
 
     def printed(self, exhibit_id: str, metric: str) -> pd.DataFrame:
         """Printed results of one exhibit and metric: a column for each part of their keys, and ``value``."""
         rows = self.published.query("exhibit == @exhibit_id and metric == @metric and kind == 'result'")
-        parts = [{name: _plain(text) for name, text in published.parse_key(key).items()} for key in rows["key"]]
+        parts = [{name: _plain(text) for name, text in printed.parse_key(key).items()} for key in rows["key"]]
         return pd.DataFrame(parts).assign(value=pd.to_numeric(rows["value"], errors="coerce").to_numpy())
 
     def against_print(self, exhibit_id: str, numbers: pd.DataFrame) -> pd.DataFrame:
         """Printed results that belong to an exhibit, or quote it, beside its reproduced numbers."""
         reproduced = numbers.assign(source=self.layout.source)
-        compared = published.compare(self.published, reproduced, self.tolerances)
+        compared = printed.compare(self.published, reproduced, self.tolerances)
         return compared[(compared["exhibit"] == exhibit_id) | compared["reproduced"].notna()]
 
 

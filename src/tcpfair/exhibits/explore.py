@@ -15,12 +15,14 @@ from ipywidgets import Dropdown, FloatSlider, SelectionSlider
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tcpfair.config import PaperConfig, load_paper
+from tcpfair.contract.layout import Layout, repository_root
+from tcpfair.contract.papers import PaperConfig, load_paper
+from tcpfair.contract.scenario import Scenario
 from tcpfair.exhibits import style
-from tcpfair.exhibits.common_losses import method_of, reading
 from tcpfair.exhibits.context import protocols_of, values_of
-from tcpfair.exhibits.cubic_curves import link_of
-from tcpfair.exhibits.windows import Link, window_path
+from tcpfair.exhibits.kinds.common_losses import method_of, reading
+from tcpfair.exhibits.kinds.cubic_curves import link_of
+from tcpfair.exhibits.kinds.windows import Link, window_path
 from tcpfair.metrics.epochs import common_losses as pairs_of_losses
 from tcpfair.metrics.fairness import flow_nru_db_of_mean, jfi, nru_tuple
 from tcpfair.models import cubic_map
@@ -32,8 +34,6 @@ from tcpfair.models.rtt_fairness import (
     throughput_exponent,
     throughput_ratio,
 )
-from tcpfair.paths import Layout, repository_root
-from tcpfair.scenario import Scenario
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S, mbps
 
 _LIVE_SAMPLES = 400  # over the width of a figure

@@ -10,7 +10,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
 from tcpfair.errors import InputError
-from tcpfair.exhibits.published import make_key
+from tcpfair.verdicts.printed import make_key
 
 NUMBER_COLUMNS = ["exhibit", "key", "metric", "value", "sd", "n_runs"]
 SIGNIFICANT_DIGITS = 7  # more would differ between processors

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from tcpfair.config import Exhibit
+from tcpfair.contract.layout import short_id
+from tcpfair.contract.papers import Exhibit
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Table
-from tcpfair.paths import short_id
 
 _CSS = """
 .exhibit { font: 14px/1.35 system-ui, sans-serif; color: #111; background: #fff; overflow-x: auto; }

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tcpfair.config import PaperConfig, load_yaml
+from tcpfair.contract.papers import PaperConfig, load_yaml
 from tcpfair.errors import InputError
 from tcpfair.validation.measures import METRICS
 from tcpfair.validation.scenarios import TOOLS, Window

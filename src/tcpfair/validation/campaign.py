@@ -20,9 +20,9 @@ from typing import Any
 
 import pandas as pd
 
-from tcpfair.config import PaperConfig, RunSpec, expected_pkts
+from tcpfair.contract.papers import PaperConfig, RunSpec, expected_pkts
+from tcpfair.contract.scenario import digest
 from tcpfair.errors import InputError
-from tcpfair.scenario import digest
 from tcpfair.validation.measures import RUN_COLUMNS, curve, measure
 from tcpfair.validation.scenarios import TITLES, Selection, Window, digests_of, label_of
 from tcpfair.validation.shipped import CURVE_COLUMNS, replace_file
@@ -70,9 +70,9 @@ class Results:
 def simulator(backend: str) -> ModuleType:
     """The module of a simulator: `simulate_runs` and, for other simulators than the engine, `estimate_s`."""
     try:
-        return importlib.import_module(f"tcpfair.backends.{backend}")
+        return importlib.import_module(f"tcpfair.sources.{backend}")
     except ModuleNotFoundError as error:
-        if error.name != f"tcpfair.backends.{backend}":
+        if error.name != f"tcpfair.sources.{backend}":
             raise
         raise InputError(f"{TITLES[backend]}: not in this version") from None
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from tcpfair.config import PaperConfig
+from tcpfair.contract.layout import Layout
+from tcpfair.contract.papers import PaperConfig
+from tcpfair.contract.stamps import code_files, file_hashes
 from tcpfair.errors import InputError
-from tcpfair.paths import Layout
-from tcpfair.stamps import code_files, file_hashes
 from tcpfair.validation import agreement, campaign, shipped
 from tcpfair.validation.campaign import LONG_S, Results
 from tcpfair.validation.scenarios import ENGINE, TITLES, TOOLS, Selection, Window, digests_of, load, quick, whole

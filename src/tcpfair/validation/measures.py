@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tcpfair.contract.trace import Trace
 from tcpfair.metrics import epochs, fairness, series
-from tcpfair.trace import Trace
 from tcpfair.units import BPS_PER_MBPS, mbps
 
 Floats = npt.NDArray[np.float64]

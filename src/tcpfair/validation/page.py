@@ -10,15 +10,15 @@ from typing import Any
 
 import pandas as pd
 
-from tcpfair.assumptions import assumptions
-from tcpfair.config import PaperConfig
-from tcpfair.paths import Layout
-from tcpfair.report import MINUS, Bar, data_uri, write_page
+from tcpfair.contract.layout import Layout
+from tcpfair.contract.papers import PaperConfig
 from tcpfair.validation.agreement import BEYOND, NEITHER, UNDECIDED, UNEXPLAINED, WITHIN, rounded, row_name
 from tcpfair.validation.commands import Comparison
 from tcpfair.validation.measures import METRICS
 from tcpfair.validation.scenarios import ENGINE, TITLES, TOOLS, whole
 from tcpfair.validation.shipped import replace_file
+from tcpfair.verdicts.assumptions import assumptions
+from tcpfair.verdicts.report import MINUS, Bar, data_uri, write_page
 
 EXPLAINED = "explained"
 OUTCOMES = (WITHIN, EXPLAINED, UNDECIDED, UNEXPLAINED, NEITHER)

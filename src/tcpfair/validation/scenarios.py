@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
 
-from tcpfair.config import PaperConfig, RunSpec, load_paper
+from tcpfair.contract.papers import PaperConfig, RunSpec, load_paper
+from tcpfair.contract.scenario import digest
 from tcpfair.errors import InputError
-from tcpfair.scenario import digest
 from tcpfair.validation.measures import METRICS
 
 ENGINE = "engine"

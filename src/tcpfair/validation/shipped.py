@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from tcpfair.config import PaperConfig
-from tcpfair.paths import Layout
+from tcpfair.contract.layout import Layout
+from tcpfair.contract.papers import PaperConfig
 from tcpfair.validation.scenarios import TOOLS, Selection, digests_of, whole
 
 CURVE_COLUMNS = ["experiment", "label", "t_s", "cwnd_pkts"]

@@ -1,0 +1,1 @@
+"""What everything agrees on: configuration, scenarios, traces, manifests, and where files stand."""

@@ -1,0 +1,86 @@
+"""``config/raw.yaml``: how recordings are looked at, with the source or the assumption behind every value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tcpfair.contract.papers import Value, load_yaml
+from tcpfair.contract.scenario import one_line
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Positive(Value):
+    """A number above 0."""
+
+    value: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class NonNegative(Value):
+    """A number of at least 0."""
+
+    value: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Count(Value):
+    """A number of windows; three parameters are fitted to them."""
+
+    value: Annotated[int, Field(ge=4)]
+
+
+class Known(Value):
+    """A number above 0, or null while nobody knows it."""
+
+    value: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None
+
+
+class Rule(Value):
+    """How the goodput of a self-pair's flows becomes weights (`tcpfair.metrics.fairness`)."""
+
+    value: Literal["mean_of_columns", "per_column"]
+
+
+class Analysis(_Strict):
+    """What counts, and which epochs are compared with formulas."""
+
+    interval_s: Positive = Field(description="goodput is added up to intervals of this length, or stays if longer")
+    skip_s: NonNegative = Field(description="time after the last flow's start from which J and NRU count")
+    min_epoch_s: Positive = Field(description="shortest time between losses that counts as recovery")
+    min_polls: Count = Field(description="least number of windows in an epoch that a curve is fitted to")
+
+
+class Link(_Strict):
+    """The bottleneck, as far as a recording does not describe it."""
+
+    capacity_bps: Known
+    wire_bytes: Positive
+    payload_bytes: Positive
+
+
+class Weights(_Strict):
+    """Where the NRU weights come from."""
+
+    rule: Rule
+    self_pairs: dict[str, Path] = Field(default_factory=dict, description="protocol -> recording of its self-pair")
+
+
+class RawConfig(_Strict):
+    """All of ``config/raw.yaml``."""
+
+    examples: list[Path]
+    analysis: Analysis
+    link: Link
+    weights: Weights
+
+
+def load_raw(path: Path) -> RawConfig:
+    """Read and validate ``config/raw.yaml``. Raises InputError with one line naming file and field."""
+    try:
+        return RawConfig.model_validate(load_yaml(path))
+    except ValidationError as error:
+        raise one_line(error, str(path)) from None

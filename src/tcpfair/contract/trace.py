@@ -1,0 +1,246 @@
+"""The trace: what any source (engine, ns-2, kernel, the user's own files) leaves behind, in one schema.
+
+A trace is a folder with ``runs``, ``flows``, ``samples``, ``link`` and ``events`` as Parquet and a ``manifest.json`` that is
+written last. The manifest holds the SHA-256 of every file, of the scenarios and of the code that made them; nothing in it
+changes from run to run, so equal inputs give byte-identical folders.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tcpfair.contract.manifest import MANIFEST, SHARED, file_hash, read_manifest, write_manifest
+from tcpfair.contract.scenario import digest
+from tcpfair.errors import InputError
+
+SCHEMA_VERSION = 1
+
+# Required columns and types of each table; (name, type, may it be missing from the file).
+# `runs` may hold further columns: the scenario's parameters and the experiment's grid.
+SCHEMA: dict[str, tuple[tuple[str, str, bool], ...]] = {
+    "runs": (
+        ("run_id", "int32", False),
+        ("paper", "string", False),
+        ("experiment", "string", False),
+        ("backend", "string", False),
+        ("seed", "int64", False),
+        ("replicate", "int32", False),
+        ("duration_s", "float64", False),
+        ("sample_s", "float64", False),
+    ),
+    "flows": (
+        ("run_id", "int32", False),
+        ("flow_id", "int32", False),
+        ("protocol", "string", False),
+        ("cc", "string", False),
+        ("rtt_s", "float64", False),
+        ("access_bps", "float64", False),
+        ("start_s", "float64", False),
+        ("stop_s", "float64", False),
+        ("role", "string", False),  # foreground, background; web: the short flows of one direction together
+        ("direction", "string", True),  # missing: forward
+    ),
+    "samples": (
+        ("run_id", "int32", False),
+        ("flow_id", "int32", False),
+        ("t_s", "float64", False),
+        ("delivered_bytes", "int64", False),
+        ("received_bytes", "int64", True),
+        ("cwnd_pkts", "float32", True),
+        ("ssthresh_pkts", "float32", True),
+        ("srtt_s", "float32", True),
+    ),
+    "link": (
+        ("run_id", "int32", False),
+        ("t_s", "float64", False),
+        ("direction", "string", False),
+        ("forwarded_bytes", "int64", False),
+        ("dropped_pkts", "int64", False),
+        ("queue_pkts", "float32", False),
+    ),
+    "events": (
+        ("run_id", "int32", False),
+        ("flow_id", "int32", False),
+        ("t_s", "float64", False),
+        ("kind", "string", False),
+        ("cwnd_before", "float64", False),
+        ("cwnd_after", "float64", False),
+        ("w_max", "float64", True),
+        ("k_s", "float64", True),
+    ),
+}
+EVENT_KINDS = ("loss", "rto", "recovery_end")
+TABLES = tuple(SCHEMA)
+
+
+@dataclass
+class Trace:
+    """The five tables of one experiment and the provenance that goes into the manifest.
+
+    ``samples.delivered_bytes`` and ``received_bytes`` count one interval that ends at ``t_s``; ``runs`` carries the grid
+    variables of the experiment as further columns, named in ``provenance['grid']``.
+    """
+
+    runs: pd.DataFrame
+    flows: pd.DataFrame
+    samples: pd.DataFrame
+    link: pd.DataFrame = field(default_factory=lambda: empty("link"))
+    events: pd.DataFrame = field(default_factory=lambda: empty("events"))
+    provenance: dict = field(default_factory=dict)
+
+    @property
+    def grid(self) -> list[str]:
+        """Names of the grid variables among the columns of ``runs``."""
+        return list(self.provenance.get("grid", []))
+
+    def per_second(self, column: str = "delivered_bytes") -> dict[int, np.ndarray]:
+        """``column`` per run as an array of shape (flows, samples); flows in order of flow_id, samples in order of time."""
+        out = {}
+        for run_id, rows in self.samples.groupby("run_id", sort=True):
+            rows = rows.sort_values(["flow_id", "t_s"])
+            out[int(run_id)] = rows[column].to_numpy().reshape(rows["flow_id"].nunique(), -1)
+        return out
+
+
+def empty(table: str) -> pd.DataFrame:
+    """A table of the schema without rows."""
+    return pd.DataFrame({name: pd.Series(dtype=_pandas_type(kind)) for name, kind, _ in SCHEMA[table]})
+
+
+def _pandas_type(kind: str) -> str:
+    return "object" if kind == "string" else kind
+
+
+def _arrow_table(name: str, frame: pd.DataFrame, where: str) -> pa.Table:
+    """Validate ``frame`` against the schema and convert it; extra columns only in ``runs``."""
+    known = {column: kind for column, kind, _ in SCHEMA[name]}
+    required = [column for column, _, optional in SCHEMA[name] if not optional]
+    missing = [column for column in required if column not in frame]
+    if missing:
+        raise InputError(f"{where}: {name}: column {missing[0]} is missing")
+    extra = [column for column in frame if column not in known]
+    if extra and name != "runs":
+        raise InputError(f"{where}: {name}: unknown column {extra[0]}; the schema has {', '.join(known)}")
+    arrays, fields = [], []
+    for column in [c for c in known if c in frame] + extra:
+        kind = getattr(pa, known[column])() if column in known else None
+        try:
+            array = pa.array(frame[column], type=kind, from_pandas=False)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+            raise InputError(f"{where}: {name}.{column}: not {known.get(column)}: {error}") from None
+        arrays.append(array)
+        fields.append(pa.field(column, array.type))
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _check_values(trace: Trace, where: str) -> None:
+    """Rules between columns that types cannot express."""
+    samples = trace.samples
+    for column in ("delivered_bytes", "received_bytes"):
+        if column in samples and (samples[column] < 0).any():
+            raise InputError(f"{where}: samples.{column}: negative; bytes per interval are at least 0")
+    if (trace.flows["rtt_s"] <= 0).any():
+        raise InputError(f"{where}: flows.rtt_s: must be above 0 s")
+    unknown = set(trace.events["kind"]) - set(EVENT_KINDS)
+    if unknown:
+        raise InputError(f"{where}: events.kind: {sorted(unknown)[0]!r} is not one of {', '.join(EVENT_KINDS)}")
+    runs = set(trace.runs["run_id"])
+    for name in ("flows", "samples", "link", "events"):
+        stray = set(getattr(trace, name)["run_id"].unique()) - runs
+        if stray:
+            raise InputError(f"{where}: {name}.run_id: {min(stray)} has no row in runs")
+
+
+def _write_parquet(table: pa.Table, path: Path) -> None:
+    """Integers delta-coded, the rest as dictionaries: about 1.4 bytes per sample row."""
+    integers = [f.name for f in table.schema if pa.types.is_integer(f.type) and f.name.endswith(("_bytes", "_pkts"))]
+    others = [f.name for f in table.schema if f.name not in integers]
+    pq.write_table(
+        table,
+        path,
+        compression="zstd",
+        compression_level=9,
+        use_dictionary=others,
+        column_encoding=dict.fromkeys(integers, "DELTA_BINARY_PACKED"),
+        write_statistics=False,
+        store_schema=False,
+    )
+
+
+def write(trace: Trace, folder: Path) -> None:
+    """Write ``trace`` to ``folder`` so that a reader sees the old trace, the new one or none, never a part.
+
+    Everything goes to a folder beside it first, the manifest last, and one rename puts it in place.
+    Raises InputError when a table breaks the schema.
+    """
+    where = str(folder)
+    _check_values(trace, where)
+    tables = {name: _arrow_table(name, getattr(trace, name), where) for name in TABLES}
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        scratch.chmod(0o755)
+        for name, table in tables.items():
+            _write_parquet(table, scratch / f"{name}.parquet")
+        manifest = {
+            "schema": SCHEMA_VERSION,
+            **trace.provenance,
+            "files": {f"{name}.parquet": file_hash(scratch / f"{name}.parquet") for name in TABLES},
+        }
+        manifest["digest"] = digest(manifest)
+        write_manifest(manifest, scratch)
+        if folder.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
+            os.replace(folder, old / "trace")
+            os.replace(scratch, folder)
+            shutil.rmtree(old)
+        else:
+            os.replace(scratch, folder)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def read(folder: Path) -> Trace:
+    """Read and check a trace: files against their hashes, tables against the schema.
+
+    Raises InputError naming the file and, for shipped data, the command that rewrites it on purpose.
+    """
+    manifest = read_manifest(folder)
+    shared = manifest.get(SHARED, {})
+    frames = {}
+    for name in TABLES:
+        path = folder / f"{name}.parquet"
+        if path.name in shared:
+            path = folder.parents[1] / shared[path.name] / path.name
+        if not path.is_file():
+            raise InputError(f"{path}: missing; {folder / MANIFEST} lists it")
+        if file_hash(path) != manifest.get("files", {}).get(path.name):
+            raise InputError(
+                f"{path}: differs from the hash in manifest.json; restore it, or rewrite it on purpose with "
+                f"`./reproduce bundle {manifest.get('experiment', 'EXPERIMENT')}`"
+            )
+        frames[name] = read_table(path, name)
+    provenance = {key: value for key, value in manifest.items() if key not in ("schema", "files", "digest", SHARED)}
+    trace = Trace(**frames, provenance=provenance)
+    _check_values(trace, str(folder))
+    return trace
+
+
+def read_table(path: Path, name: str) -> pd.DataFrame:
+    """One table of a trace; InputError when the Parquet is torn or breaks the schema."""
+    try:
+        table = pq.ParquetFile(path).read()
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})") from None
+    frame = table.to_pandas()
+    _arrow_table(name, frame, str(path))
+    return frame

@@ -1,0 +1,148 @@
+"""Throughput, windows and CUBIC's K over time of example runs."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from tcpfair.contract.papers import Exhibit
+from tcpfair.exhibits import style
+from tcpfair.exhibits.context import Context, Drawn, Options, drawing, joined, values_of
+from tcpfair.exhibits.numbers import number_rows, over_runs
+from tcpfair.metrics.epochs import LOSS_KINDS, k_over_time_s
+from tcpfair.models.cubic import window_needed_bytes
+from tcpfair.units import BPS_PER_MBPS, MS_PER_S, mbps
+
+_BYTES_PER_MB = 1e6
+PEAK_METRICS = ("throughput_peak", "time_to_90_s", "throughput_full_mean")
+
+
+class TimePanels(Options):
+    """Options of `time_panels`."""
+
+    protocol: str
+    zoom_s: float  # how much of the start panel (a) shows enlarged
+
+
+@drawing(TimePanels)
+def time_panels(context: Context, exhibit: Exhibit, options: TimePanels) -> Drawn:
+    """(a) one flow at each RTT, (b) two flows of the same protocol at one RTT: one example run each."""
+    single, pair = (context.experiment(exhibit, place)[0] for place in (0, 1))
+    pair_rtt_ms = context.paper.analysis_value("example_pair_rtt_ms")
+    rtts_ms = values_of(context.paper.experiments[single], "rtt_ms")
+    alone = joined(example_run(context, single, options.protocol, rtt_ms).assign(panel="a") for rtt_ms in rtts_ms)
+    both = example_run(context, pair, options.protocol, pair_rtt_ms).assign(panel="b")
+
+    figure, [[left, right]] = style.new_figure(1, 2, height_in=2.6, sharey=True)
+    zoom = left.inset_axes((0.3, 0.36, 0.66, 0.48), xlim=(0, options.zoom_s))
+    zoom.tick_params(labelsize=7)
+    for rtt_ms, color in zip(rtts_ms, style.shades(len(rtts_ms)), strict=True):
+        for ax in (left, zoom):
+            _draw(ax, alone.query("rtt_ms == @rtt_ms"), color, f"{rtt_ms:g} ms")
+    for (flow, rows), line in zip(both.groupby("flow"), ("-", "--"), strict=True):
+        _draw(right, rows, style.look(options.protocol).color if flow == 1 else style.GREY, f"flow {flow}", ls=line)
+    style.letter_panels((left, right), ("one flow, by RTT", f"two flows, RTT {pair_rtt_ms:g} ms"))
+    left.set_ylabel("throughput (Mb/s)")
+    capacity_mbps = context.paper.settings["capacity_bps"].value / BPS_PER_MBPS
+    for ax in (left, right):
+        ax.set(xlabel="time (s)", ylim=(0, 1.04 * capacity_mbps), xlim=(0, None))
+    left.legend(loc="lower right", ncols=4, columnspacing=1.0, handlelength=1.4)
+    right.legend(loc="lower right", ncols=2)
+
+    metrics = context.metrics(single).query("protocol == @options.protocol")
+    key = ["protocol", "rtt_ms"]
+    numbers = joined(number_rows(exhibit.id, m, over_runs(metrics, m, key), key) for m in PEAK_METRICS)
+    replicate = context.paper.analysis_value("example_replicate")
+    note = f"drawn: example run {replicate + 1} of each"
+    return Drawn(figure, numbers, int(numbers["n_runs"].max()), joined([alone, both]), note)
+
+
+def example_run(context: Context, experiment: str, protocol: str, rtt_ms: float) -> pd.DataFrame:
+    """Throughput of every flow of the example run: columns rtt_ms, flow, t_s, throughput_mbps."""
+    trace, runs = context.trace(experiment), context.trace(experiment).runs
+    example = runs["replicate"] == context.paper.analysis_value("example_replicate")
+    chosen = runs[example & (runs["protocol"] == protocol) & (runs["rtt_ms"] == rtt_ms)]
+    samples = trace.samples.merge(chosen[["run_id", "sample_s", "rtt_ms"]], on="run_id")
+    samples["throughput_mbps"] = mbps(samples["delivered_bytes"], samples["sample_s"])
+    return samples.rename(columns={"flow_id": "flow"})[["rtt_ms", "flow", "t_s", "throughput_mbps"]]
+
+
+def _draw(ax: Axes, rows: pd.DataFrame, color: str, label: str, **line) -> None:
+    ax.plot(rows["t_s"], rows["throughput_mbps"], color=color, lw=0.9, label=label, **line)
+
+
+# --- Window and K of one flow ------------------------------------------------------------------------------------
+
+
+class CwndAndK(Options):
+    """Options of `cwnd_and_k`."""
+
+    protocol: str
+    flow: int
+    rtt_ms: float  # of this flow
+
+
+@drawing(CwndAndK)
+def cwnd_and_k(context: Context, exhibit: Exhibit, options: CwndAndK) -> Drawn:
+    """Window of one flow of the example run with the window that the target rate needs, and its K beside the other's."""
+    name, _ = context.experiment(exhibit)
+    rows = example_windows(context, name, options.protocol)
+    own, other = rows.query("flow == @options.flow"), rows.query("flow != @options.flow")
+    metrics = context.metrics(name).query("protocol == @options.protocol")
+    numbers, mb_per_pkt = _window_numbers(context, exhibit, options, metrics)
+    target_bps = context.paper.analysis_value("target_rate_bps")
+    needed_mb = window_needed_bytes(target_bps, options.rtt_ms / MS_PER_S) / _BYTES_PER_MB
+    mean_mb = numbers.query("metric == 'cwnd_mean'")["value"].item()
+
+    figure, axes = style.new_figure(2, 1, style.PAGE_IN, 3.6, sharex=True)
+    top, bottom = (row[0] for row in axes)
+    color = style.look(options.protocol).color
+    top.plot(own["t_s"], own["cwnd_pkts"] * mb_per_pkt, color=color, lw=1.0, label="cwnd")
+    top.axhline(mean_mb, color=color, lw=0.9, ls="--", label=f"mean over runs, {mean_mb:.2f} MB")
+    needed = f"needed for {target_bps / BPS_PER_MBPS:g} Mb/s, {needed_mb:g} MB"
+    top.axhline(needed_mb, color=style.GREY, lw=0.9, ls=":", label=needed)
+    printed = context.against_print(exhibit.id, numbers).query("metric == 'cwnd_mean'")["printed"].astype(float)
+    last_s = rows["t_s"].max()
+    for value in printed:
+        style.draw_printed(top, [last_s], [value], style.Look(color, "o"), "printed mean")
+    top.set(ylabel="cwnd (MB)", ylim=(0, None))
+    bottom.plot(other["t_s"], other["k_s"], color=style.GREY, lw=1.0, ls="--", label="K of the other flow")
+    bottom.plot(own["t_s"], own["k_s"], color=color, lw=1.2, label="K")
+    bottom.set(xlabel="time (s)", ylabel="K (s)", ylim=(0, None), xlim=(0, 1.01 * last_s))
+    for ax in (top, bottom):
+        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    replicate = context.paper.analysis_value("example_replicate")
+    n_runs = int(numbers["n_runs"].max())
+    return Drawn(figure, numbers, n_runs, rows, note=f"drawn: run {replicate + 1}")
+
+
+def example_windows(context: Context, experiment: str, protocol: str) -> pd.DataFrame:
+    """Window and K of both flows of the example run: columns flow, t_s, cwnd_pkts, k_s."""
+    trace, runs = context.trace(experiment), context.trace(experiment).runs
+    example = runs["replicate"] == context.paper.analysis_value("example_replicate")
+    run_id = runs[example & (runs["protocol"] == protocol)]["run_id"].iloc[0]
+    losses = trace.events[(trace.events["run_id"] == run_id) & trace.events["kind"].isin(LOSS_KINDS)].sort_values("t_s")
+    parts = []
+    for flow, rows in trace.samples[trace.samples["run_id"] == run_id].groupby("flow_id"):
+        own = losses[losses["flow_id"] == flow]
+        k_s = k_over_time_s(rows["t_s"], own["t_s"], own["k_s"])
+        parts.append(rows[["t_s", "cwnd_pkts"]].assign(flow=flow, k_s=k_s))
+    return joined(parts)[["flow", "t_s", "cwnd_pkts", "k_s"]]
+
+
+def _window_numbers(
+    context: Context, exhibit: Exhibit, options: CwndAndK, metrics: pd.DataFrame
+) -> tuple[pd.DataFrame, float]:
+    """Means over runs of the flow's window in MB and K in s, shares of the time; and the MB of one packet."""
+    mb_per_pkt = context.paper.settings["payload_bytes"].value / _BYTES_PER_MB
+    own, system = metrics.query("flow == @options.flow"), metrics.query("flow == 0")
+    frames = []
+    for metric, rows in (
+        *((metric, own) for metric in ("cwnd_mean", "k_mean", "window_enough_share", "losses", "common_loss_share")),
+        ("k_larger_share", system),
+    ):
+        cells = over_runs(rows, metric, ["protocol"]).assign(rtt_ms=options.rtt_ms)
+        if metric == "cwnd_mean":
+            cells[["value", "sd"]] *= mb_per_pkt
+        frames.append(number_rows(exhibit.id, metric, cells, ["protocol", "rtt_ms"]))
+    return joined(frames), mb_per_pkt

@@ -1,0 +1,113 @@
+"""Diagrams of the networks, labelled from the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from pydantic import BaseModel, ConfigDict
+
+from tcpfair.contract.papers import Exhibit
+from tcpfair.exhibits import style
+from tcpfair.exhibits.context import Context, Drawn, Options, drawing, values_of
+from tcpfair.exhibits.numbers import no_numbers
+from tcpfair.units import BPS_PER_MBPS
+
+_BPS_PER_GBPS = 1e9
+_BYTES_PER_MB = 1e6
+
+
+class Delays(BaseModel):
+    """Propagation delays that the paper gives to single links, in words."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    senders: str = ""
+    bottleneck: str = ""
+    receivers: str = ""
+
+
+class DiagramTopology(Options):
+    """Options of `diagram_topology`."""
+
+    senders: list[str]
+    routers: list[str]
+    receivers: list[str]
+    receiver_bps: float | None = None  # none: as the senders' links
+    delays: Delays = Delays()
+    more_hosts: bool = False  # dots between the first and the last
+
+
+@drawing(DiagramTopology)
+def diagram_topology(context: Context, exhibit: Exhibit, options: DiagramTopology) -> Drawn:
+    """Senders, routers and receivers of a dumbbell with the rates, delays and the buffer of the configuration."""
+    settings, flow = context.paper.settings, context.paper.flow
+    access = rate_text(flow["access_bps"].value)
+    receiver = rate_text(options.receiver_bps) if options.receiver_bps else access
+    bottleneck = rate_text(settings["capacity_bps"].value)
+
+    figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=2.4)
+    ax.set(xlim=(-0.6, 6.6), ylim=(-0.25, 2.35))
+    ax.axis("off")
+    routers = np.linspace(2.2, 3.8, len(options.routers)) if len(options.routers) > 1 else np.array([3.0])
+    left = _hosts(ax, 0.0, options.senders, (routers[0], 1.1))
+    right = _hosts(ax, 6.0, options.receivers, (routers[-1], 1.1))
+    for x, name in zip(routers, options.routers, strict=True):
+        _box(ax, x, 1.1, name, "#FBEFE6")
+    if len(routers) > 1:
+        ax.plot(routers, [1.1, 1.1], color=style.VERMILION, lw=2.6, zorder=1)
+    for points, text in (
+        (left, _label(access, options.delays.senders)),
+        (right, _label(receiver, options.delays.receivers)),
+    ):
+        for x, y in points:
+            ax.annotate(
+                text, (x, y), (0, 0), textcoords="offset points", ha="center", va="center", fontsize=7, bbox=_PAPER
+            )
+    if options.more_hosts:
+        for x in (0.0, 6.0):
+            ax.annotate("⋮", (x, 1.1), ha="center", va="center", fontsize=14)
+    below = [f"bottleneck: {_label(bottleneck, options.delays.bottleneck)}", _buffer_text(settings)]
+    if exhibit.experiments:
+        rtts = ", ".join(f"{rtt:g}" for rtt in values_of(context.experiment(exhibit)[1], "rtt_ms"))
+        below.append(f"RTT {rtts} ms")
+    ax.annotate("\n".join(below), (np.mean(routers), 0.72), ha="center", va="top", fontsize=8, linespacing=1.5)
+    return Drawn(figure, no_numbers(), note="from the configuration")
+
+
+_PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}
+
+
+def rate_text(rate_bps: float) -> str:
+    """``1 Gb/s`` or ``100 Mb/s``."""
+    if rate_bps >= _BPS_PER_GBPS:
+        return f"{rate_bps / _BPS_PER_GBPS:g} Gb/s"
+    return f"{rate_bps / BPS_PER_MBPS:g} Mb/s"
+
+
+def _label(rate: str, delay: str) -> str:
+    return f"{rate}, {delay}" if delay else rate
+
+
+def _buffer_text(settings: dict) -> str:
+    if "buffer_bdp" in settings:
+        return f"drop-tail buffer: {100 * settings['buffer_bdp'].value:g} % of the BDP"
+    if "buffer_bytes" in settings:
+        return f"drop-tail buffer: {settings['buffer_bytes'].value / _BYTES_PER_MB:g} MB"
+    return f"drop-tail buffer: {settings['buffer_pkts'].value:g} packets"
+
+
+def _hosts(ax: Axes, x: float, names: Sequence[str], router: tuple[float, float]) -> list[tuple[float, float]]:
+    """Boxes of hosts with their links to the router; returns the places for the labels of the links."""
+    middles = []
+    for y, name in zip(np.linspace(2.0, 0.2, len(names)), names, strict=True):
+        ax.plot([x, router[0]], [y, router[1]], color="black", lw=1.2, zorder=1)
+        _box(ax, x, y, name, "#EAF2F8")
+        middles.append((0.45 * x + 0.55 * router[0], 0.45 * y + 0.55 * router[1]))
+    return middles
+
+
+def _box(ax: Axes, x: float, y: float, text: str, color: str) -> None:
+    box = {"boxstyle": "round,pad=0.5", "facecolor": color, "edgecolor": "black", "linewidth": 0.8}
+    ax.annotate(text, (x, y), ha="center", va="center", fontsize=8.5, bbox=box, zorder=3)

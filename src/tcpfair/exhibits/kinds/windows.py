@@ -1,0 +1,335 @@
+"""Windows over time before and after the queue builds: simulated, by the model, as sketches; the model's formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from pydantic import Field
+
+from tcpfair.contract.papers import Exhibit, PaperConfig
+from tcpfair.exhibits import style
+from tcpfair.exhibits.context import Context, Drawn, Options, Table, drawing, joined
+from tcpfair.exhibits.kinds.tables import number_text
+from tcpfair.exhibits.numbers import no_numbers, number_rows, over_runs, single_number
+from tcpfair.metrics.epochs import loss_times_s
+from tcpfair.metrics.series import first_time_s
+from tcpfair.models import aimd
+from tcpfair.units import MS_PER_S
+
+KEY = ["protocol", "rtt_ms"]
+MODEL_PROTOCOLS = ("Reno", "Libra", "Alpha")
+_CURVE_POINTS = 200
+
+
+@dataclass(frozen=True)
+class Link:
+    """The bottleneck of the models, in their symbols."""
+
+    B: float  # capacity, packets per second
+    R: float  # residual capacity at the start of Model I
+    S: float  # buffer, packets
+    reference_rtt_s: float  # RTT of the Reno flow that k and k' assume
+    rtts_s: tuple[float, ...]
+
+    @classmethod
+    def of(cls, paper: PaperConfig) -> Link:
+        """The link that the paper's configuration describes."""
+        B = aimd.link_capacity_pps(paper.settings["capacity_bps"].value, paper.settings["wire_bytes"].value)
+        value = paper.analysis_value
+        rtts_s = tuple(value("model_rtt_s"))
+        return cls(B, value("residual_share") * B, value("model_buffer_pkts"), value("rtt_ref_s"), rtts_s)
+
+    @property
+    def full_reference_rtt_s(self) -> float:
+        """RTT of that Reno flow with its average queueing delay: RTT + alpha of eq. 15 and 16."""
+        return aimd.average_rtt_s(self.reference_rtt_s, self.B, self.S)
+
+    def bdp_pkts(self, rtt_s: float) -> float:
+        return aimd.bdp_pkts(rtt_s, self.B)
+
+    def increment_pkts(self, protocol: str, rtt_s: float, model: int) -> float:
+        """Increment per RTT, in Model II at the average RTT."""
+        if model == 1:
+            return aimd.increment_per_rtt_pkts(protocol.lower(), rtt_s, self.reference_rtt_s)
+        mean_rtt_s = aimd.average_rtt_s(rtt_s, self.B, self.S)
+        return aimd.increment_per_rtt_pkts(protocol.lower(), mean_rtt_s, self.full_reference_rtt_s)
+
+    def time_s(self, protocol: str, rtt_s: float, model: int) -> float:
+        """t1 (eq. 8) or t2 (eq. 14)."""
+        increment_pkts = self.increment_pkts(protocol, rtt_s, model)
+        if model == 1:
+            return aimd.t1_s(self.R, rtt_s, increment_pkts)
+        return aimd.t2_s(aimd.average_rtt_s(rtt_s, self.B, self.S), self.S, increment_pkts)
+
+    def cwnd_pkts(self, protocol: str, rtt_s: float, model: int, t_s: np.ndarray) -> np.ndarray:
+        """Window of the model (eq. 11 or 17)."""
+        increment_pkts = self.increment_pkts(protocol, rtt_s, model)
+        if model == 1:
+            return aimd.model1_cwnd_pkts(t_s, rtt_s, self.B, self.R, increment_pkts)
+        mean_rtt_s = aimd.average_rtt_s(rtt_s, self.B, self.S)
+        return aimd.model2_cwnd_pkts(t_s, rtt_s, self.B, mean_rtt_s, increment_pkts)
+
+
+# --- Curves ------------------------------------------------------------------------------------------------------
+
+
+class CwndCurves(Options):
+    """Options of `cwnd_curves`."""
+
+    model: Literal[1, 2]
+    # labels of the configuration -> names of the protocols in keys and legends
+    names: dict[str, str] = Field(default_factory=dict)
+
+
+@drawing(CwndCurves)
+def cwnd_curves(context: Context, exhibit: Exhibit, options: CwndCurves) -> Drawn:
+    """Simulated windows from half of the BDP to the BDP (Model I) or from there to the first loss (Model II)."""
+    name, experiment = context.experiment(exhibit)
+    curves = joined(_simulated_curves(context, name, options))
+    metric = f"t{options.model}"
+    cells = over_runs(context.metrics(name), f"{metric}_s", KEY)
+    times = cells.replace({"protocol": options.names}).set_index(KEY)["value"]
+    numbers = joined(
+        [
+            number_rows(exhibit.id, metric, cells, KEY, options.names),
+            _ratios(exhibit.id, f"{metric}_ratio", times),
+        ]
+    )
+    figure = _curves_figure(curves, options.model, times)
+    return Drawn(figure, numbers, int(experiment.runs.value), curves)
+
+
+def _simulated_curves(context: Context, name: str, options: CwndCurves) -> Iterator[pd.DataFrame]:
+    """One curve per run, with time counted from where the model begins."""
+    trace, residual_share = context.trace(name), context.paper.analysis_value("residual_share")
+    for run in trace.runs.itertuples():
+        flow = trace.flows.query("run_id == @run.run_id").iloc[0]
+        samples = trace.samples.query("run_id == @run.run_id")
+        events = trace.events.query("run_id == @run.run_id")
+        bdp = aimd.bdp_pkts(flow.rtt_s, aimd.link_capacity_pps(run.capacity_bps, run.wire_bytes))
+        t_s, cwnd_pkts = samples["t_s"].to_numpy(), samples["cwnd_pkts"].to_numpy(dtype=float)
+        full_s = float(first_time_s(cwnd_pkts >= bdp, t_s))
+        if options.model == 1:
+            start_s, stop_s = float(first_time_s(cwnd_pkts >= (1 - residual_share) * bdp, t_s)), full_s
+        else:
+            start_s, stop_s = full_s, next(iter(loss_times_s(events["t_s"], events["kind"])), np.nan)
+        inside = (t_s >= start_s) & (t_s <= stop_s)
+        label = options.names.get(run.protocol, run.protocol)
+        yield _curve(label, run.rtt_ms, t_s[inside] - start_s, cwnd_pkts[inside])
+
+
+def _curve(protocol: str, rtt_ms: float, t_s: np.ndarray, cwnd_pkts: np.ndarray, form: str = "") -> pd.DataFrame:
+    return pd.DataFrame({"protocol": protocol, "rtt_ms": rtt_ms, "form": form, "t_s": t_s, "cwnd_pkts": cwnd_pkts})
+
+
+def _ratios(exhibit_id: str, metric: str, times_s: pd.Series) -> pd.DataFrame:
+    """Time at the longest RTT over that at the shortest, for each protocol."""
+    by_rtt = times_s.unstack("rtt_ms")
+    short, long = by_rtt.columns.min(), by_rtt.columns.max()
+    ratios = (by_rtt[long] / by_rtt[short]).rename("value").reset_index()
+    return number_rows(exhibit_id, metric, ratios, ["protocol"], item=f"{long:g} ms over {short:g} ms")
+
+
+class ModelCurves(Options):
+    """Options of `model_curves`."""
+
+    model: Literal[1, 2]
+    exact: bool = False  # also the windows for the momentary RTT
+
+
+@drawing(ModelCurves)
+def model_curves(context: Context, exhibit: Exhibit, options: ModelCurves) -> Drawn:
+    """Windows by eq. 11 (Model I) or eq. 17 (Model II), and the solution that the latter replaces."""
+    link, metric = Link.of(context.paper), f"t{options.model}"
+    curves, times = [], {}
+    for protocol in MODEL_PROTOCOLS:
+        for rtt_s in link.rtts_s:
+            place = (protocol, rtt_s * MS_PER_S)
+            times[place] = link.time_s(protocol, rtt_s, options.model)
+            t_s = np.linspace(0, times[place], _CURVE_POINTS)
+            curves.append(_curve(*place, t_s, link.cwnd_pkts(protocol, rtt_s, options.model, t_s)))
+            if options.exact:
+                curves.append(_exact_curve(link, protocol, rtt_s))
+    times = pd.Series(times, name="value").rename_axis(KEY)
+    numbers = [number_rows(exhibit.id, metric, times.reset_index(), KEY), _ratios(exhibit.id, f"{metric}_ratio", times)]
+    if options.exact:
+        exact = joined(curves).query("form == 'exact'").groupby(KEY)["t_s"].max().rename("value")
+        numbers.append(number_rows(exhibit.id, f"{metric}_exact", exact.reset_index(), KEY))
+    figure = _curves_figure(joined(curves), options.model, times)
+    return Drawn(figure, joined(numbers), data=joined(curves), note="closed form")
+
+
+def _exact_curve(link: Link, protocol: str, rtt_s: float) -> pd.DataFrame:
+    """Model II with the momentary RTT, k and k' following the queue."""
+    cc, follow = protocol.lower(), {"follow_queue": True}
+    t2_s = aimd.exact_t2_s(cc, rtt_s, link.B, link.S, link.reference_rtt_s, **follow)
+    t_s = np.linspace(0, t2_s, _CURVE_POINTS)
+    cwnd_pkts = aimd.exact_model2_cwnd_pkts(cc, t_s, rtt_s, link.B, link.reference_rtt_s, **follow)
+    return _curve(protocol, rtt_s * MS_PER_S, t_s, cwnd_pkts, "exact")
+
+
+def _curves_figure(curves: pd.DataFrame, model: int, times_s: pd.Series) -> Figure:
+    """All windows in one panel, each with the time it takes: colour is the protocol, line style the RTT."""
+    figure, [[ax]] = style.new_figure(width_in=5.8, height_in=3.2)
+    rtts_ms = sorted(times_s.index.unique("rtt_ms"))
+    # at the shorter RTT the windows coincide: the widest below, so that each shows
+    widths = {rtts_ms[0]: (5.5, 3.2, 1.2), rtts_ms[-1]: (1.6, 1.6, 1.6)}
+    dashes = {rtts_ms[0]: "-", rtts_ms[-1]: (0, (5, 1.2))}
+    for (rtt_ms, protocol, form), curve in curves.groupby(["rtt_ms", "protocol", "form"], sort=False):
+        color, width = style.look(protocol).color, widths[rtt_ms][MODEL_PROTOCOLS.index(protocol)]
+        if form == "exact":
+            ax.plot(curve["t_s"], curve["cwnd_pkts"], color=color, lw=0.9, ls=":", zorder=3)
+            continue
+        ax.plot(curve["t_s"], curve["cwnd_pkts"], color=color, lw=width, ls=dashes[rtt_ms], solid_capstyle="butt")
+        if rtt_ms != rtts_ms[0] and len(curve):
+            end, text = curve.iloc[-1][["t_s", "cwnd_pkts"]], f"{times_s[protocol, rtt_ms]:.1f} s"
+            ax.annotate(text, end, (-3, 2), textcoords="offset points", ha="right", fontsize=7.5, color=color)
+    mark_s = times_s.xs(rtts_ms[0], level="rtt_ms").mean()
+    if np.isfinite(mark_s):
+        ax.axvline(mark_s, color=style.GREY, lw=0.9)
+        text, below = f"$t_{model}$ = {mark_s:.1f} s at {rtts_ms[0]:g} ms", (mark_s, 0.02)
+        ax.annotate(text, below, (4, 0), xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=7.5)
+    for protocol in MODEL_PROTOCOLS:
+        ax.plot([], [], color=style.look(protocol).color, lw=2.5, label=protocol)
+    for rtt_ms in rtts_ms:
+        ax.plot([], [], color=style.GREY, lw=widths[rtt_ms][0] / 1.6, ls=dashes[rtt_ms], label=f"RTT {rtt_ms:g} ms")
+    if (curves["form"] == "exact").any():
+        ax.plot([], [], color=style.GREY, lw=0.9, ls=":", label="momentary RTT")
+    since = "half use of the link" if model == 1 else "the first queued packet"
+    ax.set(xlabel=f"time since {since} (s)", ylabel="cwnd (packets)", xlim=(0, None))
+    ax.margins(y=0.1)
+    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return figure
+
+
+# --- Formulas ----------------------------------------------------------------------------------------------------
+
+
+class FormulaTable(Options):
+    """Options of `formula_table`."""
+
+    quantity: Literal["x_RTT", "t1", "t2"]
+    formulas: dict[str, str]  # protocol -> formula, in HTML
+    capacity_exhibit: str = ""  # where the text states the capacity B that the values are worked out with
+
+
+_UNITS = {"x_RTT": "packets per RTT", "t1": "s", "t2": "s"}
+
+
+@drawing(FormulaTable)
+def formula_table(context: Context, exhibit: Exhibit, options: FormulaTable) -> Drawn:
+    """A formula per protocol, and its value at the RTTs of the paper."""
+    link = Link.of(context.paper)
+    model = 2 if options.quantity == "t2" else 1
+    value = partial(link.increment_pkts if options.quantity == "x_RTT" else link.time_s, model=model)
+    cells = pd.DataFrame(
+        [
+            {"protocol": protocol, "rtt_ms": rtt_s * MS_PER_S, "value": value(protocol, rtt_s)}
+            for protocol in options.formulas
+            for rtt_s in link.rtts_s
+        ]
+    )
+    numbers = number_rows(exhibit.id, options.quantity, cells, KEY)
+    if options.capacity_exhibit:
+        numbers = joined([numbers, single_number(options.capacity_exhibit, "capacity", link.B, item="B")])
+    rows = {"formula": options.formulas}
+    for rtt_ms, group in cells.groupby("rtt_ms"):
+        texts = group.set_index("protocol")["value"].map(lambda v: number_text(v, 2))
+        rows[f"at {rtt_ms:g} ms ({_UNITS[options.quantity]})"] = texts.to_dict()
+    note = f"B = {link.B:.2f} packets/s, R = {link.R:.2f} packets/s, S = {link.S:g} packets"
+    return Drawn(Table(pd.DataFrame(rows).T, note), numbers, note="closed form")
+
+
+# --- Sketches ----------------------------------------------------------------------------------------------------
+
+
+class DiagramWindow(Options):
+    """Options of `diagram_window`."""
+
+    protocol: Literal["Reno", "Proposal"]
+    rtt_ms: float
+    losses: int  # overflows until the sketch ends
+
+
+@drawing(DiagramWindow)
+def diagram_window(context: Context, exhibit: Exhibit, options: DiagramWindow) -> Drawn:
+    """The window of one flow round by round, from half use of the link over several overflows."""
+    link, rtt_s = Link.of(context.paper), options.rtt_ms / MS_PER_S
+    path = window_path(link, options.protocol, rtt_s, options.losses)
+    bdp = link.bdp_pkts(rtt_s)
+    figure, [[ax]] = style.new_figure(width_in=5.6, height_in=3.0)
+    modes = {"Reno": ("Model I", "Model II"), "Proposal": ("Libra mode (Model I)", "Alpha mode (Model II)")}
+    bottom, last_s = 0.8 * path["cwnd_pkts"].min(), path["t_s"].iloc[-1]
+    ax.axhspan(bottom, bdp, color="#EAF2F8", lw=0, zorder=0)
+    ax.axhspan(bdp, bdp + link.S, color="#FBEFE6", lw=0, zorder=0)
+    ax.plot(path["t_s"], path["cwnd_pkts"], color=style.look(options.protocol).color)
+    below, above = modes[options.protocol]
+    for x, y, offset, side, text, weight in (
+        (last_s, bdp + link.S, (-3, 3), "right", f"BDP + S = {bdp + link.S:.0f} packets", "normal"),
+        (last_s, bdp, (-3, -9), "right", f"BDP = {bdp:.0f} packets", "normal"),
+        (last_s, bottom, (-3, 4), "right", below, "bold"),
+        (0, bdp + link.S, (4, -11), "left", above, "bold"),
+    ):
+        ax.annotate(text, (x, y), offset, textcoords="offset points", ha=side, fontsize=7.5, weight=weight)
+    for level in (bdp, bdp + link.S):
+        ax.axhline(level, color=style.GREY, lw=0.8, ls="--")
+    _mark_phases(ax, path, bdp, options.protocol)
+    ax.set(xlabel="time (s)", ylabel="cwnd (packets)", xlim=(0, last_s), ylim=(bottom, 1.06 * (bdp + link.S)))
+    ax.grid(visible=False)
+    return Drawn(figure, no_numbers(), data=path, note=f"by the model, RTT {options.rtt_ms:g} ms")
+
+
+def window_path(link: Link, protocol: str, rtt_min_s: float, losses: int) -> pd.DataFrame:
+    """Window of one flow from (B - R) RTT_min on, at the end of each RTT, until the ``losses``-th overflow.
+
+    ``protocol`` is Reno, Libra, Alpha or Proposal; k and k' stay those of Model I. Columns t_s and cwnd_pkts.
+    """
+    full_pkts = link.bdp_pkts(rtt_min_s) + link.S
+    t_s, cwnd_pkts = 0.0, (link.B - link.R) * rtt_min_s
+    path = []
+    while True:
+        rtt_s = max(rtt_min_s, cwnd_pkts / link.B)
+        path.append((t_s, cwnd_pkts))
+        if cwnd_pkts >= full_pkts:
+            losses -= 1
+            if losses == 0:
+                return pd.DataFrame(path, columns=["t_s", "cwnd_pkts"])
+            cwnd_pkts = _after_loss_pkts(protocol, cwnd_pkts, rtt_min_s, rtt_s)
+            path.append((t_s, cwnd_pkts))
+        t_s += rtt_s
+        cwnd_pkts = min(cwnd_pkts + _increment_pkts(link, protocol, rtt_s, rtt_min_s), full_pkts)
+
+
+def _increment_pkts(link: Link, protocol: str, rtt_s: float, rtt_min_s: float) -> float:
+    reference_s = link.reference_rtt_s
+    if protocol != "Proposal":
+        return aimd.increment_per_rtt_pkts(protocol.lower(), rtt_s, reference_s)
+    k_per_s2, k_per_s = aimd.libra_k_per_s2(reference_s), aimd.alpha_k_per_s(reference_s)
+    return float(aimd.proposal_increment_pkts(rtt_s, rtt_min_s, k_per_s2, k_per_s))
+
+
+def _after_loss_pkts(protocol: str, cwnd_pkts: float, rtt_min_s: float, rtt_s: float) -> float:
+    if protocol == "Proposal":
+        return float(aimd.westwood_decrease_pkts(cwnd_pkts, rtt_min_s, rtt_s))
+    return aimd.halving_decrease_pkts(cwnd_pkts)
+
+
+def _mark_phases(ax: Axes, path: pd.DataFrame, bdp: float, protocol: str) -> None:
+    """Arrows for t1 and t2 under the first rise, and what happens at the loss."""
+    full_s = path["t_s"][path["cwnd_pkts"] >= bdp].iloc[0]
+    fall = path["cwnd_pkts"].diff().idxmin()
+    loss_s, peak, after = path["t_s"][fall], path["cwnd_pkts"][fall - 1], path["cwnd_pkts"][fall]
+    for start_s, stop_s, name in ((0, full_s, "$t_1$"), (full_s, loss_s, "$t_2$")):
+        y = 1.03 * peak
+        ax.annotate("", (start_s, y), (stop_s, y), arrowprops={"arrowstyle": "<->", "lw": 0.8, "color": style.GREY})
+        ax.annotate(name, ((start_s + stop_s) / 2, y), (0, 2), textcoords="offset points", ha="center", va="bottom")
+        ax.axvline(stop_s, color=style.GREY, lw=0.6, ls=":")
+    rule = "loss: cwnd/2" if protocol == "Reno" else r"loss: cwnd $\cdot$ RTT$_{\min}$/RTT"
+    ax.annotate(rule, (loss_s, after), (4, -6), textcoords="offset points", fontsize=7.5, va="top")

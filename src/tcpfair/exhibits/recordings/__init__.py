@@ -1,0 +1,1 @@
+"""Exhibits of recordings: what any trace of real hosts shows."""

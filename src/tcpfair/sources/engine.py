@@ -1,0 +1,16 @@
+"""The project's own simulator as a source of traces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tcpfair.contract.papers import PaperConfig, RunSpec
+from tcpfair.contract.trace import Trace
+from tcpfair.engine.dumbbell import run
+from tcpfair.jit import source_hash
+from tcpfair.sources import tables
+
+
+def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec]) -> Trace:
+    """Simulate ``specs`` one after another and gather their tables."""
+    return tables.simulate_runs(paper, experiment, specs, run, {"backend": "engine", "code": source_hash()})

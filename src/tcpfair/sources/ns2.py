@@ -1,0 +1,652 @@
+"""ns-2 as a source of traces: the same scenarios, run by ns-2 2.35 (Debian and Ubuntu package ns2).
+
+``dumbbell.tcl`` has the network; this module chooses the agents, appends the calls for one scenario and turns what ns-2
+leaves behind into the tables of a trace. Which agent stands for which algorithm:
+
+* reno, newreno and sack with SACK recovery, and the algorithms of Linux: TCP/Linux, with the modules of Linux 2.6.22.6;
+* reno, newreno and sack with another recovery: ns-2's own Newreno or Reno;
+* libra and alpha: ns-2's own agent of their recovery with ``windowOption_`` 2 (k RTT^2) or 5 (k' RTT);
+* ccid2: DCCP/TCPlike.
+
+Where ns-2 means something else than the engine by the same word:
+
+* fractions of a packet of buffer are rounded; a full access queue drops (the engine's sender reduces its window instead);
+* with a reverse bottleneck both queues count bytes and take a packet or an ACK while what waits is less than the buffer less
+  half a packet (the engine counts the rest of the packet on the wire as well, half a one on average, against the whole buffer);
+* an ACK is 8 bytes longer for each of its up to three SACK blocks; an ACK of DCCP has its own length;
+* a flow's data meet the bottleneck half a round trip later than in the engine, which has that part of the path behind it;
+* short flows are TCP, and ``stop_s`` ends their arrivals only;
+* jitter: a packet that finds the flow's last link idle is held for a time uniform in [0, jitter_s) and those that come
+  meanwhile wait behind it, so that packets bunch but stay in order (the engine draws for each packet); the same goes
+  for ``access_jitter_s`` behind the access link, which passes a packet on when it has all of it (the engine's passes it on
+  at once);
+* TCP/Linux lowers its window over one round trip and ns-2's own agents at once, whatever ``reduction`` says. While
+  retransmissions are lost, TCP/Linux stays in its recovery without a further reduction: a CUBIC or BIC flow whose slow
+  start has overshot can do so for many seconds;
+* a DCCP flow shakes hands first: its data start one round trip late. Its Ack Ratio is 2 whatever ``ack_every`` says, it has
+  no receive window, and its slow start counts every acknowledged packet;
+* an Ack Vector of more than 253 bytes ends ns-2. The initial threshold of a DCCP flow is therefore at most the path with half
+  of the buffer, divided by the flows that are there by then; a TCP that overshoots beside it may still be too much;
+* ``byte_counting`` is RFC 3465 with L = 2, which ns-2 has for Reno's growth only. ns-2's own default is L = 1 for TCP/Linux,
+  so that delayed ACKs do not slow its Reno down; here it is off unless the flow asks for it, as in Linux;
+* CUBIC's ``beta`` does not change the slope of its TCP-friendly region, which the module computes when it is loaded;
+* ``received_bytes`` of TCP is what has left the last link less duplicates; these show whenever nothing is out of order, so
+  that a duplicate may be counted a recovery too early.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+
+from tcpfair.cc.registry import param_values
+from tcpfair.contract.papers import PaperConfig, RunSpec, expected_pkts
+from tcpfair.contract.scenario import Flow, Scenario
+from tcpfair.contract.trace import Trace
+from tcpfair.engine import rng, traffic
+from tcpfair.engine.state import DIRECTIONS, EVENT, LOSS, RECOVERY_END, RTO
+from tcpfair.errors import InputError
+from tcpfair.sources import tables
+from tcpfair.units import bdp_pkts, service_time_s
+
+NOT_INSTALLED = "ns-2 is not installed: apt install ns2 (Debian, Ubuntu)"
+_LIBRARY = Path(__file__).with_name("dumbbell.tcl")
+
+_RENO = ("newreno", "reno", "sack")
+_WINDOW_OPTION = {"libra": 2, "alpha": 5}  # increase with the square of the RTT, with the RTT
+_POWER = {"libra": 2, "alpha": 1}
+_LINUX = (
+    *("bic", "compound", "cubic", "highspeed", "htcp", "hybla", "illinois", "lp"),
+    *("scalable", "vegas", "veno", "westwood", "yeah"),
+)
+ALGORITHMS = tuple(sorted((*_RENO, *_WINDOW_OPTION, *_LINUX, "ccid2")))
+_OWN_AGENT = {"sack": "Sack1", "newreno": "Newreno", "reno": "Reno"}  # by recovery
+
+# Parameters of the registry that a module of TCP/Linux has as well: its name there, and its integer for a value.
+_SCALE = 1024
+_SETTABLE = {
+    ("cubic", "beta"): ("beta", lambda cut_off: (1 - cut_off) * _SCALE),
+    ("cubic", "fast_convergence"): ("fast_convergence", float),
+    ("cubic", "tcp_friendly"): ("tcp_friendliness", float),
+    ("cubic", "S_max"): ("max_increment", float),
+    ("bic", "beta"): ("beta", lambda cut_off: (1 - cut_off) * _SCALE),
+    ("bic", "fast_convergence"): ("fast_convergence", float),
+    ("bic", "bic_S_max"): ("max_increment", float),
+    ("bic", "low_window"): ("low_window", float),
+    ("bic", "smooth_part"): ("smooth_part", float),
+}
+# Parameters that ns-2 has with this value only.
+_BUILT_IN = {
+    **{(cc, name): value for cc in _RENO for name, value in (("a", 1.0), ("b", 0.5))},
+    ("ccid2", "b"): 0.5,
+    ("cubic", "C"): 0.4,
+    ("cubic", "linux_2_6_22"): 1.0,
+    ("cubic", "linux_ack_counting"): 1.0,
+    ("bic", "linux_ack_counting"): 1.0,
+    ("bic", "B"): 4.0,
+    ("compound", "alpha"): 0.125,
+    ("compound", "compound_beta"): 0.5,
+    ("compound", "eta"): 1.0,
+    ("compound", "gamma"): 30.0,
+    ("compound", "linux_2006"): 1.0,
+}
+
+# The fields of a scenario and of its flows that this module reads or that mean nothing to ns-2 (see above).
+_SCENARIO_FIELDS = {
+    *("capacity_bps", "wire_bytes", "payload_bytes", "buffer_pkts", "duration_s", "sample_s", "flows", "loss_rate"),
+    *("jitter_s", "record", "reverse_bps", "reverse_buffer_pkts", "ack_bytes", "web"),
+}
+_FLOW_FIELDS = {
+    *("protocol", "cc", "params", "rtt_s", "direction", "start_s", "stop_s", "size_pkts", "access_bps"),
+    *("access_queue_pkts", "access_jitter_s", "rwnd_pkts", "iw_pkts", "initial_ssthresh_pkts", "ack_every"),
+    *("delack_s", "recovery", "byte_counting", "reduction", "rto_min_s", "role"),
+}
+
+_NO_LIMIT = 1_000_000  # window and threshold, packets
+_SEEDS = 2**31 - 2  # ns-2 takes 1 to this; 0 would be the time of day
+_POLL_S = 0.1  # the counter of bytes must not pass 2^32 in between
+_FIRST_RTO_S = 1.0  # RFC 6298
+_TICK_S = 1e-4  # clock of ns-2's own TCPs, whose RTT is an integer; TCP/Linux has 1 ms
+_DCCP_HEADER_BYTES = 32
+_HANDSHAKE_S = 10.0  # time for three requests
+_ACK_VECTOR_BYTES = 250
+_OPTIONS_BYTES = 1024
+_WRONG = "Error:"  # ns-2 prints that and goes on with something else
+_OVERFLOW = "Failed to add ack vector"
+_OVERFLOW_HINT = (
+    "; its DCCP cannot lose many packets in one round trip: give a lower initial_ssthresh_pkts to the flows that start "
+    "into it, or a shorter path"
+)
+_TCP_VARIABLES = "cwnd_ ssthresh_ ncwndcuts_ nrexmit_"
+
+# Costs of one core, measured: start-up; per packet that crosses a bottleneck; per DCCP packet and packet of its window
+# (each Ack Vector is walked along); to make the sender of a short flow.
+_START_S, _PACKET_S, _DCCP_PACKET_S, _SHORT_FLOW_S = 0.1, 1.0e-6, 26e-9, 1.5e-3
+
+
+# ---------------------------------------------------------------- what ns-2 can do
+
+
+def check(scenario: Scenario) -> None:
+    """Raise InputError, in one line, for the first thing that ns-2 cannot do."""
+    _known(scenario, _SCENARIO_FIELDS, "")
+    for name in ("wire_bytes", "payload_bytes", *(["ack_bytes"] if scenario.reverse_bps else [])):
+        if getattr(scenario, name) != round(getattr(scenario, name)):
+            raise InputError(f"{name}: ns-2 sends whole bytes (got {getattr(scenario, name)!r})")
+    for i, flow in enumerate(scenario.flows):
+        _check_flow(scenario, f"flows[{i}]", flow)
+    for number, web in enumerate(scenario.web):
+        where = f"web[{number}].flow"
+        if web.flow.cc == "ccid2":
+            raise InputError(f"{where}.cc: in ns-2 short flows are TCP (got 'ccid2')")
+        _check_flow(scenario, where, web.flow)
+
+
+def _check_flow(scenario: Scenario, where: str, flow: Flow) -> None:
+    _known(flow, _FLOW_FIELDS, f"{where}.")
+    if flow.cc not in ALGORITHMS:
+        raise InputError(
+            f"{where}.cc: ns-2 has no {flow.cc!r} (protocol {flow.protocol}); it has {', '.join(ALGORITHMS)}"
+        )
+    if flow.cc in _LINUX and _recovery(flow) != "sack":
+        raise InputError(f"{where}.recovery: ns-2 has {flow.cc} with sack only (got {flow.recovery!r})")
+    if flow.byte_counting and not (flow.cc == "ccid2" or (flow.cc in _RENO and _is_linux(flow))):
+        raise InputError(f"{where}.byte_counting: ns-2 has it for reno with sack recovery (and for ccid2) only")
+    if flow.cc == "ccid2" and scenario.wire_bytes <= _DCCP_HEADER_BYTES:
+        raise InputError(f"wire_bytes: must be above {_DCCP_HEADER_BYTES}, DCCP's header in ns-2")
+    for name, value in flow.params.items():
+        _check_param(f"{where}.params.{name}", flow.cc, name, value)
+
+
+def _known(part: Scenario | Flow, fields: set[str], prefix: str) -> None:
+    """Refuse what this module has never heard of, unless it is left at its default."""
+    for name, field in type(part).model_fields.items():
+        if name not in fields and getattr(part, name) != field.get_default(call_default_factory=True):
+            raise InputError(f"{prefix}{name}: ns-2 has nothing for it (got {getattr(part, name)!r})")
+
+
+def _check_param(where: str, cc: str, name: str, value: float) -> None:
+    if cc in _WINDOW_OPTION:
+        param_values(cc, {name: value})  # all of them are known here
+    elif (cc, name) in _BUILT_IN:
+        if not math.isclose(value, _BUILT_IN[cc, name]):
+            raise InputError(f"{where}: ns-2's {cc} has {_BUILT_IN[cc, name]:g} only (got {value:g})")
+    elif (cc, name) not in _SETTABLE:
+        known = [param for of, param in _SETTABLE if of == cc]
+        raise InputError(f"{where}: cannot be set in ns-2's {cc}; what can, is {', '.join(known) or 'nothing'}")
+
+
+def _recovery(flow: Flow) -> str:
+    return flow.recovery or ("newreno" if flow.cc == "newreno" else "sack")
+
+
+# ---------------------------------------------------------------- the script
+
+
+def script(scenario: Scenario, seed: int) -> str:
+    """The scenario as an ns-2 script. Raises InputError for what ns-2 cannot do."""
+    check(scenario)
+    interval_s, per_sample, samples = _polls(scenario)
+    lines = [
+        _LIBRARY.read_text(),
+        f"$defaultRNG seed {seed % _SEEDS + 1}",
+        *_link_lines(scenario),
+        *(line for i, flow in enumerate(scenario.flows) for line in _flow_lines(scenario, i, flow)),
+        *_web_lines(scenario, seed),
+        f"simulate {interval_s} {per_sample * samples}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _link_lines(scenario: Scenario) -> list[str]:
+    """The bottlenecks. ACKs that share one take the room of their bytes."""
+    if not scenario.reverse_bps:
+        return [f"bottleneck forward {scenario.capacity_bps} {_queue_pkts(scenario.buffer_pkts)}", "wide_link reverse"]
+    links = [_link_of(scenario, direction) for direction in DIRECTIONS]
+    return [
+        f"shared_bottleneck {direction} {rate_bps} {_queue_pkts(buffer_pkts)} {round(scenario.wire_bytes)}"
+        for direction, (rate_bps, buffer_pkts) in zip(DIRECTIONS, links, strict=True)
+    ]
+
+
+def _queue_pkts(buffer_pkts: float) -> int:
+    return max(round(buffer_pkts), 1)
+
+
+def _link_of(scenario: Scenario, direction: str) -> tuple[float, float]:
+    """Rate and buffer of the bottleneck that data of this direction cross."""
+    if direction == "reverse":
+        return scenario.reverse_bps, scenario.reverse_buffer_pkts
+    return scenario.capacity_bps, scenario.buffer_pkts
+
+
+def _polls(scenario: Scenario) -> tuple[float, int, int]:
+    """Seconds between polls, polls per sample and samples."""
+    per_sample = math.ceil(scenario.sample_s / _POLL_S)
+    return scenario.sample_s / per_sample, per_sample, round(scenario.duration_s / scenario.sample_s)
+
+
+def _flow_lines(scenario: Scenario, i: int, flow: Flow) -> list[str]:
+    """The calls that make one flow, begin it when it is due and stop it."""
+    lines, begin, traced = _make_flow(scenario, str(i), flow, str(flow.rtt_s))
+    if "events" in scenario.record:
+        lines += [f"record_events {i} {{{traced}}}"]
+    if flow.stop_s > flow.start_s:
+        begin += [f"send_without_end {i}" if math.isinf(flow.size_pkts) else f"send {i} {int(flow.size_pkts)}"]
+        lines += [f'$ns at {flow.start_s} "{call}"' for call in begin]
+        if flow.stop_s < scenario.duration_s:
+            lines += [f'$ns at {flow.stop_s} "stop {i}"']
+    return lines
+
+
+def _make_flow(scenario: Scenario, i: str, flow: Flow, rtt_s: str) -> tuple[list[str], list[str], str]:
+    """Calls that make a flow, calls that begin it, variables that tell its events; ``i`` and ``rtt_s`` as Tcl has them."""
+    threshold = min(flow.initial_ssthresh_pkts, _NO_LIMIT)
+    first_window = round(min(flow.iw_pkts, flow.rwnd_pkts))
+    rate_bps, buffer_pkts = _link_of(scenario, flow.direction)
+    if flow.cc == "ccid2":
+        alike = [other for other in scenario.flows if other.direction == flow.direction]
+        already = sum(other.start_s <= flow.start_s < other.stop_s for other in alike)
+        threshold = min(threshold, (_path_pkts(scenario, flow) + 0.5 * buffer_pkts) / max(already, 1))
+        agent = receiver = f"Agent/DCCP/TCPlike {_dccp_settings(scenario, flow, int(threshold))}"
+        traced, begin = "cwnd_ ssthresh_", []
+    elif _is_linux(flow):
+        agent, receiver = f"Agent/TCP/Linux {_tcp_settings(scenario, flow, {})}", _tcp_receiver(scenario, flow)
+        traced = f"{_TCP_VARIABLES} next_pkts_in_flight_"
+        algorithm = "reno" if flow.cc in _RENO else flow.cc
+        begin = [f"begin_linux {i} {algorithm} {{{_linux_params(flow)}}} {first_window} {int(threshold)}"]
+    else:
+        settings = _tcp_settings(scenario, flow, _window_option(flow))
+        agent, receiver = f"Agent/TCP/{_OWN_AGENT[_recovery(flow)]} {settings}", _tcp_receiver(scenario, flow)
+        traced = f"{_TCP_VARIABLES} dupacks_"
+        begin = [f"begin_own {i} {int(threshold)}"]
+    access_pkts = int(flow.access_queue_pkts) if flow.access_bps else "$deep_pkts"
+    access_jitter_s = flow.access_jitter_s if flow.access_bps else 0.0
+    access = f"{flow.access_bps or '$wide_bps'} {access_pkts} {access_jitter_s}"
+    lines = [
+        f"receiver {i} {flow.direction} {receiver}",
+        f"path {i} {flow.direction} {rtt_s} {access} {scenario.jitter_s}",
+        *([f"lose {i} {flow.direction} {scenario.loss_rate}"] if scenario.loss_rate > 0 else []),
+        f"sender {i} {flow.direction} {agent}",
+    ]
+    if flow.cc in _WINDOW_OPTION and (values := param_values(flow.cc, flow.params))["follow_queue"]:
+        empty_s = f"[expr {{{rtt_s} + {service_time_s(scenario.wire_bytes, rate_bps)}}}]"
+        begin += [f"follow_queue {i} {_POWER[flow.cc]} {values['rtt_ref_s']} {empty_s}"]
+    return lines, begin, traced
+
+
+def _web_lines(scenario: Scenario, seed: int) -> list[str]:
+    """Procedures for each source of short flows, and all their arrivals: those of the engine with the same seed."""
+    arrivals = traffic.arrivals_of(scenario, seed)
+    if not len(arrivals):
+        return []
+    lines = []
+    for number, web in enumerate(scenario.web):
+        (*place, sender), begin, _ = _make_flow(scenario, "$i", web.flow, "$rtt_s")
+        bodies = {
+            "place": ["global wide_bps deep_pkts", *place, f"return {web.flow.direction}"],
+            "begin": [sender, *begin],
+        }
+        for name, body in bodies.items():
+            lines += [f"proc {name}_{number} {{i rtt_s}} {{", *(f"    {line}" for line in body), "}"]
+        lines += [f"own_defaults {sender.split()[3]}"]
+    columns = (arrivals[name].tolist() for name in ("start_s", "source", "rtt_s", "size"))
+    listed = (" ".join(map(str, row)) for row in zip(*columns, strict=True))
+    linger_s = _longest_way_s(scenario, float(arrivals["rtt_s"].max()))
+    return [*lines, f"short_flows {round(scenario.wire_bytes)} {linger_s} {{", *listed, "}"]
+
+
+def _longest_way_s(scenario: Scenario, rtt_s: float) -> float:
+    """What a packet of a short flow and its ACK take at most, s."""
+    waits_s = 0.0
+    for direction in DIRECTIONS:
+        rate_bps, buffer_pkts = _link_of(scenario, direction)
+        waits_s += (max(buffer_pkts, 1.0) + 2) * service_time_s(scenario.wire_bytes, rate_bps)
+    hosts_s = [
+        flow.delack_s
+        + flow.access_jitter_s
+        + flow.access_queue_pkts * service_time_s(scenario.wire_bytes, flow.access_bps)
+        for flow in (web.flow for web in scenario.web)
+    ]
+    return rtt_s + waits_s + scenario.jitter_s + max(hosts_s)
+
+
+def _is_linux(flow: Flow) -> bool:
+    return flow.cc in _LINUX or (flow.cc in _RENO and _recovery(flow) == "sack")
+
+
+def _path_pkts(scenario: Scenario, flow: Flow) -> float:
+    rate_bps, _ = _link_of(scenario, flow.direction)
+    return bdp_pkts(rate_bps, flow.rtt_s, scenario.wire_bytes)
+
+
+def _tcp_settings(scenario: Scenario, flow: Flow, more: dict[str, float]) -> str:
+    window = int(min(flow.rwnd_pkts, _NO_LIMIT))
+    settings = {
+        # each packet has the size on the wire, from the first on: no SYN, and no header on top of it
+        "packetSize_": round(scenario.wire_bytes),
+        "syn_": "false",
+        "useHeaders_": "false",
+        "timestamps_": "true",
+        "tcpTick_": _TICK_S,
+        "windowInit_": round(min(flow.iw_pkts, window)),
+        "window_": window,
+        "maxcwnd_": window,
+        "minrto_": flow.rto_min_s,
+        "rtxcur_init_": _FIRST_RTO_S,
+        "slow_start_restart_": "false",
+        **more,
+    }
+    return _list(settings)
+
+
+def _tcp_receiver(scenario: Scenario, flow: Flow) -> str:
+    agent = "Agent/TCPSink/Sack1" if _recovery(flow) == "sack" else "Agent/TCPSink"
+    settings = {
+        "packetSize_": round(scenario.ack_bytes),
+        "ts_echo_bugfix_": "false",  # the time stamp of the packet acknowledged, in recovery too
+    }
+    if flow.ack_every == 2:
+        agent += "/DelAck"
+        settings["interval_"] = flow.delack_s
+    return f"{agent} {_list(settings)}"
+
+
+def _window_option(flow: Flow) -> dict[str, float]:
+    if flow.cc not in _WINDOW_OPTION:
+        return {}
+    constant = param_values(flow.cc, flow.params)["rtt_ref_s"] ** -_POWER[flow.cc]  # ogura eqs. 9 and 10
+    return {"windowOption_": _WINDOW_OPTION[flow.cc], "windowConstant_": constant}
+
+
+def _linux_params(flow: Flow) -> str:
+    """Module, name and integer of each parameter. ns-2 turns on byte counting (RFC 3465) where Linux has it off."""
+    chosen = [(_SETTABLE[flow.cc, name], value) for name, value in flow.params.items() if (flow.cc, name) in _SETTABLE]
+    values = [f"{flow.cc} {name} {round(of(value))}" for (name, of), value in chosen]
+    return " ".join([f"linux sysctl_tcp_abc {2 if flow.byte_counting else 0}", *values])
+
+
+def _dccp_settings(scenario: Scenario, flow: Flow, threshold: int) -> str:
+    settings = {
+        "packetSize_": round(scenario.wire_bytes) - _DCCP_HEADER_BYTES,
+        "initial_cwnd_": round(flow.iw_pkts),
+        "initial_ssthresh_": threshold,
+        "min_rto_": flow.rto_min_s,
+        "initial_rto_": _FIRST_RTO_S,
+        "initial_rtx_to_": _FIRST_RTO_S,
+        "dack_delay_": flow.delack_s,
+        "ackv_size_": _ACK_VECTOR_BYTES,
+        "opt_size_": _OPTIONS_BYTES,
+        # a finite flow is handed over at once
+        "sb_size_": 10 if math.isinf(flow.size_pkts) else int(flow.size_pkts) + 1,
+        # the nonces of ECN are seeded by the time of day
+        "use_ecn_local_": 0,
+        "use_ecn_remote_": 0,
+    }
+    return _list(settings)
+
+
+def _list(pairs: dict[str, float | str]) -> str:
+    """Names and values as a list of Tcl."""
+    return f"{{{' '.join(f'{name} {value}' for name, value in pairs.items())}}}"
+
+
+# ---------------------------------------------------------------- running it
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one run leaves, under the names of the engine's result: cumulative packets per sample and flow, windows, link
+    counters, short flows, events.
+
+    Links: one row, or two (forward, reverse) when there is a reverse bottleneck.
+    """
+
+    t_s: np.ndarray  # (samples,) end of each interval
+    delivered_pkts: np.ndarray  # (samples, flows) in order, cumulative
+    received_pkts: np.ndarray  # (samples, flows) first arrivals, cumulative
+    cwnd_pkts: np.ndarray  # (samples, flows)
+    ssthresh_pkts: np.ndarray  # (samples, flows)
+    srtt_s: np.ndarray  # (samples, flows)
+    link_forwarded_pkts: np.ndarray  # (links, samples) cumulative, data; DCCP's of all kinds
+    link_dropped_pkts: np.ndarray  # (links, samples) cumulative, queue overflows of data
+    link_queue_pkts: np.ndarray  # (links, samples) in full packets, without the one on the wire
+    link_acks: np.ndarray  # (links, samples) cumulative, ACKs carried
+    link_acks_dropped: np.ndarray  # (links, samples) cumulative
+    web_delivered_pkts: np.ndarray  # (2, samples) short flows by direction, cumulative, in order
+    web_received_pkts: np.ndarray  # (2, samples) first arrivals
+    web_active: np.ndarray  # (2, samples) short flows under way
+    events: np.ndarray  # records of tcpfair.engine.state.EVENT
+
+    @property
+    def forwarded_pkts(self) -> np.ndarray:
+        """(samples,) data packets that the forward bottleneck carried, cumulative."""
+        return self.link_forwarded_pkts[0]
+
+    @property
+    def dropped_pkts(self) -> np.ndarray:
+        """(samples,) overflows of the forward bottleneck, cumulative."""
+        return self.link_dropped_pkts[0]
+
+    @property
+    def queue_pkts(self) -> np.ndarray:
+        """(samples,) queue of the forward bottleneck."""
+        return self.link_queue_pkts[0]
+
+    @property
+    def received_total_pkts(self) -> int:
+        """Packets that reached a receiver for the first time, of short flows too."""
+        return int(self.received_pkts[-1].sum() + self.web_received_pkts[:, -1].sum())
+
+
+def _binary() -> str:
+    found = shutil.which("ns") or shutil.which("ns2")
+    if found is None:
+        raise InputError(NOT_INSTALLED)
+    return found
+
+
+def _call(text: str, folder: str, what: str) -> str:
+    """Run a script in ``folder`` and return what it prints; InputError with the end of its complaints when it fails."""
+    path = Path(folder) / "script.tcl"
+    path.write_text(text)
+    done = subprocess.run(
+        [_binary(), path.name], cwd=folder, capture_output=True, text=True, errors="replace", check=False
+    )
+    said = [line for line in done.stdout.splitlines() if line.startswith(_WRONG)]
+    if done.returncode == 0 and not said:
+        return done.stdout
+    said = said or done.stderr.partition("\n    while executing")[0].splitlines()  # the rest is the stack of Tcl
+    if done.returncode < 0:
+        said.append(f"({signal.Signals(-done.returncode).name})")
+    message = " ".join(" ".join(said[-3:]).split())[-300:] or f"exit status {done.returncode}"
+    raise InputError(f"ns-2 failed on {what}: {message}{_OVERFLOW_HINT if _OVERFLOW in message else ''}")
+
+
+@cache
+def tool_version() -> str:
+    """Name and version of the simulator. Raises InputError when it is not installed."""
+    with tempfile.TemporaryDirectory() as folder:
+        return f"ns-2 {_call('puts [ns-version]; exit 0', folder, 'its version').strip()}"
+
+
+def run(scenario: Scenario, seed: int = 1) -> Result:
+    """Simulate one scenario with one seed.
+
+    Raises InputError when ns-2 is missing, cannot do what the scenario asks for, or fails.
+    """
+    text = script(scenario, seed)
+    what = "+".join(flow.protocol for flow in scenario.flows)
+    _, per_sample, samples = _polls(scenario)
+    with tempfile.TemporaryDirectory() as folder:
+        _call(text, folder, what)
+        path = Path(folder) / "polls"
+        lines = path.read_text().splitlines() if path.is_file() else []
+        if len(lines) != per_sample * samples:
+            raise InputError(f"ns-2 failed on {what}: it stopped after {len(lines)} of {per_sample * samples} polls")
+        polls = np.loadtxt(lines, ndmin=2)
+        events = _events(scenario, Path(folder))
+    flows = len(scenario.flows)
+    raw_bytes, arrived, cwnd, ssthresh, srtt_s = polls[:, : 5 * flows].reshape(len(polls), flows, 5).transpose(2, 0, 1)
+    datagrams = np.array([flow.cc == "ccid2" for flow in scenario.flows])
+    # a counter of 32 bits; what has come since the last poll is positive
+    in_order_bytes = np.cumsum(np.diff(raw_bytes, axis=0, prepend=0.0) % 2**32, axis=0)
+    received = np.maximum.accumulate(np.maximum(arrived, 0), axis=0)
+    delivered = np.where(datagrams, received, np.round(in_order_bytes / round(scenario.wire_bytes)))
+    _check_handshakes(scenario, received[-1])
+    received -= _duplicates(received, delivered)
+    of_samples = slice(per_sample - 1, None, per_sample)
+    rest = polls[of_samples, 5 * flows :].T
+    links, web = rest[:-6].reshape(-1, 5, samples), rest[-6:].reshape(2, 3, samples).astype(np.int64)
+    counts = links.astype(np.int64)
+    return Result(
+        t_s=scenario.sample_s * np.arange(1, samples + 1),
+        delivered_pkts=delivered[of_samples].astype(np.int64),
+        received_pkts=received[of_samples].astype(np.int64),
+        cwnd_pkts=cwnd[of_samples],
+        ssthresh_pkts=ssthresh[of_samples],
+        srtt_s=srtt_s[of_samples],
+        link_forwarded_pkts=counts[:, 0],
+        link_dropped_pkts=counts[:, 1],
+        link_queue_pkts=links[:, 4] / scenario.wire_bytes,
+        link_acks=counts[:, 2],
+        link_acks_dropped=counts[:, 3],
+        web_delivered_pkts=web[:, 0],
+        web_received_pkts=web[:, 1],
+        web_active=web[:, 2],
+        events=events,
+    )
+
+
+def _check_handshakes(scenario: Scenario, received: np.ndarray) -> None:
+    """A DCCP connection that never came about would look like a flow that got nothing."""
+    for i, flow in enumerate(scenario.flows):
+        sending_s = min(flow.stop_s, scenario.duration_s) - flow.start_s
+        if flow.cc == "ccid2" and received[i] == 0 and sending_s > _HANDSHAKE_S:
+            raise InputError(f"ns-2 failed on flows[{i}] ({flow.protocol}): its handshake was lost; take another seed")
+
+
+def _duplicates(arrived: np.ndarray, delivered: np.ndarray) -> np.ndarray:
+    """Packets among those arrived that had come before, at most.
+
+    What has arrived is in order, out of order or a duplicate, so arrived - delivered bounds the duplicates at this and all
+    earlier times, and is their number when nothing is out of order.
+    """
+    return np.minimum.accumulate((arrived - delivered)[::-1], axis=0)[::-1]
+
+
+# ---------------------------------------------------------------- events
+
+
+def _events(scenario: Scenario, folder: Path) -> np.ndarray:
+    """Congestion events of all flows in order of time, from the changes of traced variables."""
+    rows = []
+    for i, flow in enumerate(scenario.flows):
+        path = folder / f"events.{i}"
+        if path.is_file():
+            changes = _changes(path)
+            found = _dccp_events(changes) if flow.cc == "ccid2" else _tcp_events(changes)
+            rows += [(t_s, i, kind, before, after, np.nan, np.nan) for t_s, kind, before, after in found]
+    return np.array(sorted(rows, key=lambda row: row[:2]), EVENT)
+
+
+def _changes(path: Path) -> Iterator[tuple[float, dict[str, float]]]:
+    """Time and new values of the variables that changed then, in order of their change."""
+    with path.open() as stream:
+        lines = (line.split() for line in stream)
+        for t_s, group in groupby(lines, key=lambda words: words[0]):
+            yield float(t_s), _last_values(words[1:] for words in group)
+
+
+def _last_values(lines: Iterable[list[str]]) -> dict[str, float]:
+    """Name and value stand at the end of a TCP's line (after addresses), the other way round on that of a DCCP agent."""
+    values = {}
+    for words in lines:
+        name, value = words[-2:]
+        if name[0].isdigit() or name[0] == "-":
+            name, value = value, name
+        values[name] = float(value)
+    return values
+
+
+def _tcp_events(changes: Iterable[tuple[float, dict[str, float]]]) -> Iterator[tuple[float, int, float, float]]:
+    """Time, kind, window before and after. ``ncwndcuts_`` counts reductions, ``nrexmit_`` timeouts.
+
+    A recovery is over when TCP/Linux has no limit on its flight any more and ns-2's own agents forget the duplicate ACKs.
+    """
+    cwnd = ssthresh = 0.0
+    in_recovery = False
+    for t_s, new in changes:
+        before, cwnd, ssthresh = cwnd, new.get("cwnd_", cwnd), new.get("ssthresh_", ssthresh)
+        if new.get("nrexmit_", 0) > 0:
+            in_recovery = False
+            yield t_s, RTO, before, cwnd
+        elif new.get("ncwndcuts_", 0) > 0:
+            in_recovery = True
+            yield t_s, LOSS, before, ssthresh
+        elif in_recovery and 0.0 in (new.get("next_pkts_in_flight_"), new.get("dupacks_")):
+            in_recovery = False
+            yield t_s, RECOVERY_END, before, cwnd
+
+
+def _dccp_events(changes: Iterable[tuple[float, dict[str, float]]]) -> Iterator[tuple[float, int, float, float]]:
+    """As for TCP, from the window alone: it falls to a half on a loss and to one packet on a timeout."""
+    cwnd = 0.0
+    for t_s, new in changes:
+        before, cwnd = cwnd, new.get("cwnd_", cwnd)
+        if t_s > 0 and cwnd < before:
+            yield t_s, RTO if cwnd == 1 and before > 3 else LOSS, before, cwnd
+
+
+# ---------------------------------------------------------------- traces
+
+
+def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec]) -> Trace:
+    """Simulate ``specs`` one after another and gather their tables; all are checked before the first one runs."""
+    specs = list(specs)
+    tool = tool_version()
+    for spec in specs:
+        try:
+            check(spec.scenario)
+        except InputError as error:
+            raise InputError(f"config/papers/{paper.paper}.yaml: experiments.{experiment}: {error}") from None
+    return tables.simulate_runs(paper, experiment, specs, run, {"backend": "ns2", "code": source_hash(), "tool": tool})
+
+
+def source_hash() -> str:
+    """SHA-256 of this module, of the network and of what draws the short flows."""
+    files = (Path(__file__), _LIBRARY, Path(traffic.__file__), Path(rng.__file__))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+
+
+def estimate_s(specs: Iterable[RunSpec]) -> float:
+    """Seconds that ``specs`` take on one core, from their packets; DCCP's grow with the window as well."""
+    return sum(_estimate_run_s(spec.scenario) for spec in specs)
+
+
+def _estimate_run_s(scenario: Scenario) -> float:
+    pkts = expected_pkts(scenario)
+    if any(flow.direction == "reverse" for flow in (*scenario.flows, *(web.flow for web in scenario.web))):
+        pkts *= 1 + scenario.reverse_bps / scenario.capacity_bps
+    if not scenario.web:
+        pkts = min(pkts, sum(flow.size_pkts for flow in scenario.flows))
+    share = 1 / len(scenario.flows)
+    windows = [
+        share * (_path_pkts(scenario, flow) + scenario.buffer_pkts) for flow in scenario.flows if flow.cc == "ccid2"
+    ]
+    short_flows = sum(
+        web.arrivals_per_s * max(min(web.flow.stop_s, scenario.duration_s) - web.flow.start_s, 0.0)
+        for web in scenario.web
+    )
+    return _START_S + pkts * (_PACKET_S + share * sum(windows) * _DCCP_PACKET_S) + short_flows * _SHORT_FLOW_S

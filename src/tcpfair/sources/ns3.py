@@ -1,0 +1,426 @@
+"""ns-3 as a source of traces: a second opinion on a few runs, at 5 to 30 thousand packets a second.
+
+ns-3 is not a dependency. It is the wheel ``ns3`` from PyPI (3.44 was tried) in an environment of its own, whose Python
+``TCPFAIR_NS3_PYTHON`` names; unset, this Python is taken. The simulation is ``ns3_dumbbell.py`` beside this file, which
+runs there.
+
+The topology is the engine's: ACKs neither wait nor get lost, propagation lies behind the bottleneck, jitter is uniform
+and keeps packets in order, DropTailQueue holds ``buffer_pkts`` besides the packet on the wire. What is not the same:
+
+* ns-3's algorithms are its own. BIC and CUBIC count whole packets; Reno reduces from the packets in flight rather than
+  from the window, and cuts the growth per ACK to whole bytes (5 % slower at 170 packets).
+  A parameter without a counterpart is refused; a switch (0 or 1) without one is left out and named in ``runs.left_out``.
+  Reno's rule is TcpNewReno (growth per ACK), with ``byte_counting`` TcpLinuxReno (per acknowledged packet); the others
+  count as ns-3 does. ns-3's Westwood estimates the bandwidth, unlike ogura's. TcpYeah's reduction can fall below zero in
+  32 bits; such a run is an error.
+* recovery is ns-3's: RFC 6675 with "sack" and RFC 6582 with "newreno"; there is no "reno". Its retransmission timer is
+  restarted by the first partial ACK alone, so that repairing many losses takes an RTO where the engine goes on. It also
+  takes ns-3 itself long, with the square of the window: give ``initial_ssthresh_pkts`` where slow start would overshoot.
+  ``reduction`` is TcpClassicRecovery ("immediate") or TcpPrrRecovery ("prr").
+* a flow begins with a handshake, one round trip that the engine does not have, and SYNs can be lost. After ``stop_s`` up
+  to ten more packets are sent.
+* a full interface queue of the sender (``access_queue_pkts``) drops packets; in the engine, as in Linux, TCP notices.
+* fractions of packets in ``buffer_pkts`` and ``iw_pkts`` are cut off.
+* timestamps are off: ns-3's count milliseconds, and without them the RTT is exact. Instead of the header's size the rates
+  of the links are scaled so that a full packet takes the time of ``wire_bytes``.
+* losses and timeouts in ``events`` are entries into CA_RECOVERY and CA_LOSS: a timer that fires again in CA_LOSS is not
+  seen. ``w_max`` and ``k_s`` are not known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from tcpfair.cc import names
+from tcpfair.cc.registry import algorithm, param_values
+from tcpfair.contract.papers import PaperConfig, RunSpec, expected_pkts
+from tcpfair.contract.scenario import Flow, Scenario
+from tcpfair.contract.trace import Trace, empty
+from tcpfair.errors import InputError
+from tcpfair.sources import tables
+from tcpfair.units import bdp_pkts, service_time_s
+
+PYTHON_VARIABLE = "TCPFAIR_NS3_PYTHON"
+INSTALL = (
+    "ns-3 is not installed; `python3 -m venv ~/ns3 && ~/ns3/bin/pip install ns3`, "
+    f"then `export {PYTHON_VARIABLE}=~/ns3/bin/python`"
+)
+_SCRIPT = Path(__file__).with_name("ns3_dumbbell.py")
+_HEADERS_BYTES = 42  # TCP 20 (no options on data), IP 20, point-to-point 2
+_LARGEST_BUFFER_BYTES = (1 << 30) - 1  # what a window scale of 14 can say
+_LARGEST_UINT32 = (1 << 32) - 1
+_NEVER_S = 1e9
+_TAIL_LINES = 4  # of what ns-3 says when it fails
+# measured on one core: to load and compile; a packet; and what a packet takes longer per packet of its flow's window, as
+# ns-3 walks through the window to send one
+_START_S = 3.0
+_PKT_S = 31e-6
+_PKT_PER_WINDOW_PKT_S = 50e-9
+
+
+def _flag(value: float) -> str:
+    return "true" if value else "false"
+
+
+def _real(value: float) -> str:
+    return f"{value:.12g}"
+
+
+def _whole(value: float) -> str:
+    return str(round(value))
+
+
+def _kept(value: float) -> str:
+    """ns-3 names what is left after a loss, the papers what is cut off."""
+    return _real(1.0 - value)
+
+
+def _halvings(value: float) -> str:
+    return _whole(-math.log2(value))
+
+
+def _time(value_s: float) -> str:
+    return f"{round(value_s * 1e9)}ns"
+
+
+class Model(NamedTuple):
+    """ns-3's class for one of our names, and its attributes for our parameters."""
+
+    type_name: str
+    params: dict[str, tuple[str, Callable[[float], str]]] = {}  # noqa: RUF012 (never changed)
+
+
+_BINARY_SEARCH = {"beta": ("Beta", _kept), "fast_convergence": ("FastConvergence", _flag)}
+MODELS = {
+    "bic": Model(
+        "TcpBic",
+        _BINARY_SEARCH
+        | {
+            "bic_S_max": ("MaxIncr", _whole),
+            "low_window": ("LowWnd", _whole),
+            "smooth_part": ("SmoothPart", _whole),
+            "B": ("BinarySearchCoefficient", _whole),
+        },
+    ),
+    "cubic": Model("TcpCubic", _BINARY_SEARCH | {"C": ("C", _real), "tcp_friendly": ("TcpFriendliness", _flag)}),
+    "highspeed": Model("TcpHighSpeed"),
+    "htcp": Model("TcpHtcp", {"beta_min": ("DefaultBackoff", _real), "delta_L_s": ("DeltaL", _time)}),
+    "hybla": Model("TcpHybla", {"rtt0_s": ("RRTT", _time)}),
+    "illinois": Model(
+        "TcpIllinois",
+        {
+            "alpha_min": ("AlphaMin", _real),
+            "alpha_max": ("AlphaMax", _real),
+            "beta_min": ("BetaMin", _real),
+            "beta_max": ("BetaMax", _real),
+            "win_thresh": ("WinThresh", _whole),
+            "theta": ("Theta", _whole),
+        },
+    ),
+    "lp": Model("TcpLp"),
+    "newreno": Model("TcpNewReno"),
+    "reno": Model("TcpNewReno"),
+    "sack": Model("TcpNewReno"),
+    "scalable": Model("TcpScalable", {"ai_cnt": ("AIFactor", _whole), "beta": ("MDFactor", _real)}),
+    "vegas": Model("TcpVegas", {"alpha": ("Alpha", _whole), "beta": ("Beta", _whole), "gamma": ("Gamma", _whole)}),
+    "veno": Model("TcpVeno", {"beta": ("Beta", _whole)}),
+    "westwood": Model("TcpWestwoodPlus"),
+    "yeah": Model(
+        "TcpYeah",
+        {
+            "alpha": ("Alpha", _whole),
+            "gamma": ("Gamma", _whole),
+            "delta": ("Delta", _halvings),
+            "epsilon": ("Epsilon", _halvings),
+            "phi": ("Phy", _whole),
+            "rho": ("Rho", _whole),
+            "zeta": ("Zeta", _whole),
+            "stcp_acks": ("StcpAiFactor", _whole),
+        },
+    ),
+}
+_RECOVERY = {"sack": "true", "newreno": "false"}
+_REDUCTION = {
+    "immediate": "ns3::TcpClassicRecovery",
+    "prr": "ns3::TcpPrrRecovery",
+    "rate_halving": "ns3::TcpPrrRecovery",  # also spread over a round trip, but to ssthresh itself
+}
+
+
+# --- the scenario in ns-3's words ------------------------------------------------------------------------------------
+
+
+def congestion_control(flow: Flow) -> tuple[str, dict[str, str], list[str]]:
+    """ns-3's class for a flow, its attributes, and the switches of ours that it does not have.
+
+    Raises InputError when ns-3 has no such algorithm or not one of the parameters that the scenario sets.
+    """
+    if flow.cc not in MODELS:
+        raise InputError(f"ns3: cc {flow.cc!r} is not in ns-3; it has {', '.join(sorted(MODELS))}")
+    model = MODELS[flow.cc]
+    ours = flow.cc in names()
+    values = param_values(flow.cc, flow.params) if ours else flow.params
+    attributes = {attr: convert(values[name]) for name, (attr, convert) in model.params.items() if name in values}
+    missing = {name: value for name, value in flow.params.items() if name not in model.params}
+    if flow.cc == "cubic":
+        detect = [name for name in ("hystart_train", "hystart_delay") if values.get(name)]
+        attributes["HyStart"] = _flag(len(detect))
+        if len(detect) == 1:
+            attributes["HyStartDetect"] = {"hystart_train": "PACKET_TRAIN", "hystart_delay": "DELAY"}[detect[0]]
+        missing = {name: value for name, value in missing.items() if not name.startswith("hystart_")}
+    if ours:
+        params = {param.name: param for param in algorithm(flow.cc).params}
+        missing = {name: value for name, value in missing.items() if value != params[name].default}
+        switches = [name for name in missing if params[name].unit == "0 or 1"]
+    else:
+        switches = []
+    for name in missing:
+        if name not in switches:
+            known = ", ".join(model.params) or "none"
+            raise InputError(
+                f"ns3: cc {flow.cc}: parameter {name!r} is not in ns-3's {model.type_name}; known are {known}"
+            )
+    type_name = "TcpLinuxReno" if model.type_name == "TcpNewReno" and flow.byte_counting else model.type_name
+    return f"ns3::{type_name}", attributes, [f"{flow.cc}.{name}" for name in switches]
+
+
+def _recovery(flow: Flow) -> str:
+    wanted = flow.recovery or (algorithm(flow.cc).recovery if flow.cc in names() else "sack")
+    if wanted not in _RECOVERY:
+        raise InputError(f"ns3: recovery {wanted!r} is not in ns-3; it has {', '.join(_RECOVERY)}")
+    return wanted
+
+
+def _flow_request(flow: Flow, segment: int, rate_scale: float) -> dict[str, dict[str, Any]]:
+    type_name, attributes, _ = congestion_control(flow)
+    return {
+        "flow": {
+            "rttS": flow.rtt_s,
+            "startS": flow.start_s,
+            "stopS": min(flow.stop_s, _NEVER_S),
+            "accessBps": flow.access_bps * rate_scale,
+            "accessQueue": max(int(flow.access_queue_pkts), 1),
+            "accessJitterS": flow.access_jitter_s,
+            "sizePkts": min(flow.size_pkts, 1e300),
+            "congestionControl": type_name,
+            "recovery": _REDUCTION[flow.reduction],
+        },
+        "congestion_control": attributes,
+        "socket": {
+            "SegmentSize": _whole(segment),
+            "SndBufSize": _whole(_LARGEST_BUFFER_BYTES),
+            "RcvBufSize": _whole(min(flow.rwnd_pkts * segment, _LARGEST_BUFFER_BYTES)),
+            "InitialCwnd": _whole(max(int(flow.iw_pkts), 1)),
+            "InitialSlowStartThreshold": _whole(min(flow.initial_ssthresh_pkts * segment, _LARGEST_UINT32)),
+            "DelAckCount": _whole(flow.ack_every),
+            "DelAckTimeout": _time(flow.delack_s),
+            "MinRto": _time(flow.rto_min_s),
+            "ConnTimeout": _time(1.0),  # RFC 6298, section 2.1
+            "DataRetries": _whole(_LARGEST_UINT32),  # a flow never gives up
+            "Sack": _RECOVERY[_recovery(flow)],
+            "Timestamp": "false",
+        },
+    }
+
+
+def request(scenario: Scenario, seed: int) -> dict[str, Any]:
+    """One run as ``ns3_dumbbell.py`` wants it. Raises InputError for what ns-3 does not have."""
+    for name in ("reverse_bps", "web", "synchronised_losses"):
+        if getattr(scenario, name):
+            raise InputError(f"{name}: the ns-3 backend has nothing for it; the engine has")
+    segment = round(scenario.payload_bytes)
+    rate_scale = (segment + _HEADERS_BYTES) / scenario.wire_bytes
+    # seeds have up to 62 bits: 31 for ns-3's seed, which is not 0, and 31 for its run number
+    high, low = divmod(seed, 1 << 31)
+    return {
+        "link": {
+            "seed": high + 1,
+            "run": low,
+            "capacityBps": scenario.capacity_bps * rate_scale,
+            "serviceS": service_time_s(scenario.wire_bytes, scenario.capacity_bps),
+            "segment": segment,
+            "buffer": max(int(scenario.buffer_pkts + 1e-9), 1),
+            "lossRate": scenario.loss_rate,
+            "jitterS": scenario.jitter_s,
+            "durationS": scenario.duration_s,
+            "sampleS": scenario.sample_s,
+        },
+        "flows": [_flow_request(flow, segment, rate_scale) for flow in scenario.flows],
+    }
+
+
+# --- ns-3 itself -----------------------------------------------------------------------------------------------------
+
+
+def interpreter() -> str:
+    """The Python that has ns-3; InputError saying how to install it when there is none."""
+    named = os.environ.get(PYTHON_VARIABLE)
+    if named:
+        return named
+    if importlib.util.find_spec("ns3") is None:
+        raise InputError(INSTALL)
+    return sys.executable
+
+
+@cache
+def _version_at(python: str) -> str:
+    try:
+        done = _python(python, "--version")
+    except OSError as error:
+        raise InputError(f"{PYTHON_VARIABLE}: {python}: {error.strerror}; it must be a Python that has ns-3") from None
+    if done.returncode != 0:
+        raise InputError(
+            f"{PYTHON_VARIABLE}: {python} has no package ns3; install it with `{python} -m pip install ns3`"
+        )
+    return done.stdout.strip()
+
+
+def version() -> str:
+    """Version of the ns-3 that runs here; InputError with one line when there is none."""
+    return _version_at(interpreter())
+
+
+def _python(python: str, *arguments: str) -> subprocess.CompletedProcess:
+    # -I: no PYTHONPATH of ours, and this folder, which has an ns3 of its own, is not searched
+    return subprocess.run([python, "-I", str(_SCRIPT), *arguments], capture_output=True, text=True, check=False)
+
+
+def _simulate(requests: list[dict], folder: Path) -> None:
+    """Run ns-3 on ``requests``; its tables go to ``folder``. InputError with the tail of what it says when it fails."""
+    path = folder / "request.json"
+    path.write_text(json.dumps(requests))
+    done = _python(interpreter(), str(path), str(folder))
+    if done.returncode != 0:
+        tail = [line.strip() for line in done.stderr.splitlines() if line.strip()][-_TAIL_LINES:]
+        raise InputError(f"ns3: ns-3 failed with status {done.returncode}: {' | '.join(tail)}")
+
+
+def code_hash() -> str:
+    """SHA-256 over this module and the script that runs in ns-3."""
+    sha = hashlib.sha256()
+    for path in (Path(__file__), _SCRIPT):
+        sha.update(path.read_bytes())
+    return sha.hexdigest()
+
+
+def estimate_s(specs: Iterable[RunSpec]) -> float:
+    """Expected time of these runs in s, one after another; repairing a slow start that overshot takes more."""
+    return _START_S + sum(_run_s(spec.scenario) for spec in specs)
+
+
+def _run_s(scenario: Scenario) -> float:
+    rtt_s = sum(flow.rtt_s for flow in scenario.flows) / len(scenario.flows)
+    in_flight_pkts = bdp_pkts(scenario.capacity_bps, rtt_s, scenario.wire_bytes) + scenario.buffer_pkts
+    return expected_pkts(scenario) * (_PKT_S + _PKT_PER_WINDOW_PKT_S * in_flight_pkts / len(scenario.flows))
+
+
+# --- traces ----------------------------------------------------------------------------------------------------------
+
+
+def run(scenario: Scenario, seed: int = 1) -> Trace:
+    """One scenario with one seed, outside any paper."""
+    return _trace("", "", [RunSpec(run_id=0, replicate=0, seed=seed, point={}, scenario=scenario)])
+
+
+def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec]) -> Trace:
+    """Simulate ``specs`` one after another and gather their tables.
+
+    Raises InputError with one line when ns-3 is missing, does not have what a scenario asks for, or fails.
+    """
+    return _trace(paper.paper, experiment, list(specs))
+
+
+def _trace(paper: str, experiment: str, specs: list[RunSpec]) -> Trace:
+    requests = [request(spec.scenario, spec.seed) for spec in specs]
+    tool = version()
+    parts: dict[str, list[pd.DataFrame]] = {name: [] for name in ("runs", "flows", "samples", "link", "events")}
+    with tempfile.TemporaryDirectory(prefix="tcpfair-ns3-") as scratch:
+        folder = Path(scratch)
+        if requests:
+            _simulate(requests, folder)
+        for k, spec in enumerate(specs):
+            parts["runs"].append(_runs(paper, experiment, spec))
+            parts["flows"].append(tables.flows(spec))
+            parts["samples"].append(read_samples(folder / f"samples-{k}.csv", spec))
+            if "link" in spec.scenario.record:
+                parts["link"].append(read_link(folder / f"link-{k}.csv", spec))
+            if "events" in spec.scenario.record:
+                parts["events"].append(read_events(folder / f"events-{k}.csv", spec))
+    whole = {name: pd.concat(frames, ignore_index=True) if frames else empty(name) for name, frames in parts.items()}
+    return Trace(**whole, provenance={"backend": "ns3", "code": code_hash(), "tool": f"ns-3 {tool}"})
+
+
+def _runs(paper: str, experiment: str, spec: RunSpec) -> pd.DataFrame:
+    left_out = {name for flow in spec.scenario.flows for name in congestion_control(flow)[2]}
+    return tables.runs(paper, experiment, spec, "ns3").assign(left_out=", ".join(sorted(left_out)))
+
+
+def _per_interval(cumulative: pd.Series | pd.core.groupby.SeriesGroupBy, first: pd.Series) -> np.ndarray:
+    """Differences of a counter that starts at zero."""
+    return cumulative.diff().fillna(first).to_numpy().astype(np.int64)
+
+
+def read_samples(path: Path, spec: RunSpec) -> pd.DataFrame:
+    """Table ``samples`` of one run from what ``ns3_dumbbell.py`` wrote."""
+    raw = pd.read_csv(path).sort_values(["flow_id", "sample"], ignore_index=True)
+    flows = raw.groupby("flow_id")
+    frame = pd.DataFrame(
+        {
+            "run_id": np.full(len(raw), spec.run_id, np.int32),
+            "flow_id": raw["flow_id"].astype(np.int32),
+            "t_s": spec.scenario.sample_s * raw["sample"],
+            "delivered_bytes": _per_interval(flows["delivered_bytes"], raw["delivered_bytes"]),
+            "received_bytes": _per_interval(flows["received_bytes"], raw["received_bytes"]),
+        }
+    )
+    if "cwnd" in spec.scenario.record:
+        for name in ("cwnd_pkts", "ssthresh_pkts", "srtt_s"):
+            frame[name] = raw[name].astype(np.float32)
+    return frame
+
+
+def read_link(path: Path, spec: RunSpec) -> pd.DataFrame:
+    """Table ``link`` of one run: packets that entered the queue, that it dropped, and that wait."""
+    raw = pd.read_csv(path)
+    return pd.DataFrame(
+        {
+            "run_id": np.int32(spec.run_id),
+            "t_s": spec.scenario.sample_s * raw["sample"],
+            "direction": "forward",
+            "forwarded_bytes": round(spec.scenario.wire_bytes)
+            * _per_interval(raw["forwarded_pkts"], raw["forwarded_pkts"]),
+            "dropped_pkts": _per_interval(raw["dropped_pkts"], raw["dropped_pkts"]),
+            "queue_pkts": raw["queue_pkts"].astype(np.float32),
+        }
+    )
+
+
+def read_events(path: Path, spec: RunSpec) -> pd.DataFrame:
+    """Table ``events`` of one run: reductions, timeouts, ends of recovery."""
+    raw = pd.read_csv(path)
+    return pd.DataFrame(
+        {
+            "run_id": np.full(len(raw), spec.run_id, np.int32),
+            "flow_id": raw["flow_id"].astype(np.int32),
+            "t_s": raw["t_s"],
+            "kind": raw["kind"].astype(object),
+            "cwnd_before": raw["cwnd_before"].astype(np.float64),
+            "cwnd_after": raw["cwnd_after"].astype(np.float64),
+            "w_max": np.nan,
+            "k_s": np.nan,
+        }
+    )

@@ -1,0 +1,201 @@
+"""One run of the testbed: a dumbbell of Linux network namespaces, as a folder.
+
+``meta.json``           what was run: rate, RTTs, algorithms, start times, buffer, wall clock of t = 0
+``flowN.iperf.json``    iperf3's report of flow N = 1, 2, ...; one per flow of meta.json, or the run is refused
+``sN.tcp.csv``          TCP_INFO polls at the sender of flow N; optional, gives windows and events
+``queue.csv``           counters of the bottleneck queue; optional, gives the link
+
+Each may be gzipped, with ``.gz`` after its name. A run in which a report is missing or ends early is refused: padded
+with zeros it would count as starvation.
+
+Clocks: TCP_INFO and queue are on the wall clock and start at meta.json's t0. iperf3's intervals count from the planned
+start of the flow, but its control connection delays the first byte by 0.2-0.4 s; interval [9 s, 10 s] of the goodput
+is therefore up to 0.4 s late against windows and link. The printed intervals are kept instead of being interpolated.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel, Field, ValidationError, model_validator
+
+from tcpfair.contract.scenario import one_line
+from tcpfair.contract.trace import Trace, empty
+from tcpfair.errors import InputError
+from tcpfair.sources.readers import iperf3, tables, tcp_info
+from tcpfair.sources.readers.text import check_increasing, read_csv, read_json
+from tcpfair.units import MS_PER_S
+
+ACCEPTS = "testbed runs (a folder with meta.json and flowN.iperf.json[.gz])"
+
+BACKEND = "testbed"
+META = "meta.json"
+FRAME_BYTES = 1514  # Ethernet header and 1500 of IP
+PAYLOAD_BYTES = 1448  # 1500 less IP and TCP headers with timestamps
+QUEUE_COLUMNS = {  # type, least and largest value
+    "t": ("float64", 0, 1e11),
+    "backlog": ("float64", 0, 1e12),
+    "drops": ("int64", 0, tcp_info.COUNT_MAX),
+    "bytes": ("int64", 0, tcp_info.COUNT_MAX),
+}
+
+Positive = Annotated[float, Field(gt=0, le=1e13, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(ge=0, le=1e13, allow_inf_nan=False)]
+
+
+class Meta(BaseModel):
+    """The part of ``meta.json`` that is used; ``rtt`` in ms, ``start`` and ``dur`` in s, ``rate`` in bit/s."""
+
+    rate: Positive
+    rtt: list[Positive] = Field(min_length=1)
+    cc: list[str] = Field(min_length=1)
+    start: list[NonNegative]
+    dur: Annotated[float, Field(gt=0, le=86_400)]
+    bottleneck: Literal["tbf", "wire"]
+    ovh: Annotated[int, Field(ge=0, le=1000)]
+    buf_bytes: Positive
+    t0: Annotated[float, Field(ge=0, le=1e11)]
+    kernel: str
+
+    @model_validator(mode="after")
+    def _one_per_flow(self) -> Meta:
+        for name in ("rtt", "start"):
+            if len(getattr(self, name)) < len(self.cc):
+                raise ValueError(f"{name} must have a value for each of the {len(self.cc)} flows in cc")
+        if max(self.start[: len(self.cc)]) >= self.dur:
+            raise ValueError("start must be before dur, the end of the run, for every flow")
+        return self
+
+    @property
+    def flow_ids(self) -> range:
+        """1, 2, ... for the flows in ``cc``; longer lists of ``rtt`` and ``start`` are the testbed's defaults."""
+        return range(1, len(self.cc) + 1)
+
+    @property
+    def wire_bytes(self) -> int:
+        """Bytes that a full frame takes on the bottleneck, with preamble, checksum and gap."""
+        return FRAME_BYTES + self.ovh
+
+    @property
+    def queued_bytes(self) -> int:
+        """Bytes by which a full frame fills the queue: the kernel's TBF does not count the overhead."""
+        return FRAME_BYTES if self.bottleneck == "tbf" else self.wire_bytes
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The scenario as columns of ``runs``."""
+        return {
+            "capacity_bps": self.rate,
+            "wire_bytes": self.wire_bytes,
+            "payload_bytes": PAYLOAD_BYTES,
+            "buffer_bytes": self.buf_bytes,
+            "buffer_pkts": self.buf_bytes / self.queued_bytes,
+        }
+
+
+def sniff(path: Path) -> bool:
+    """Whether ``path`` is a folder with a ``meta.json``."""
+    return (path / META).is_file()
+
+
+def read(path: Path) -> Trace:
+    """The run in folder ``path``: goodput per iperf3 interval, and windows, events and link where they were recorded.
+
+    Raises InputError, naming file and field, for a file that is missing, damaged or contradicts ``meta.json``.
+    """
+    meta = read_meta(path / META)
+    goodput = [_goodput(path, flow_id, meta) for flow_id in meta.flow_ids]
+    sample_s = iperf3.same_interval_s(goodput, path)
+    edges_s = tables.edges(meta.dur, sample_s)
+    samples, events = [], []
+    for flow_id, flow, start_s in zip(meta.flow_ids, goodput, meta.start, strict=False):
+        table = flow.samples(flow_id, edges_s, start_s)
+        polls_file = _find(path, f"s{flow_id}.tcp.csv")
+        if polls_file is not None:
+            polls = tcp_info.read_polls(polls_file)
+            t_s = _run_time_s(polls, meta, polls_file)
+            for column, values in tcp_info.windows(polls).items():
+                table[column] = tables.last_value(edges_s[1:], t_s, values)
+            events.append(tcp_info.events(polls, t_s, flow_id))
+        samples.append(table)
+    queue_file = _find(path, "queue.csv")
+    name = tables.run_name(path)
+    return Trace(
+        runs=tables.run_table(name, BACKEND, meta.dur, sample_s, **meta.parameters),
+        flows=tables.flow_table(
+            meta.cc,
+            np.array(meta.rtt[: len(meta.cc)]) / MS_PER_S,
+            meta.start[: len(meta.cc)],
+            [meta.dur] * len(meta.cc),
+        ),
+        samples=pd.concat(samples, ignore_index=True),
+        link=_link(queue_file, meta, edges_s) if queue_file is not None else empty("link"),
+        events=pd.concat(events, ignore_index=True) if events else empty("events"),
+        provenance={
+            **tables.provenance(name, BACKEND, {flow.origin for flow in goodput}),
+            "kernel": meta.kernel,
+            "bottleneck": meta.bottleneck,
+        },
+    )
+
+
+def read_meta(path: Path) -> Meta:
+    """``meta.json``, validated. Raises InputError naming file and field."""
+    try:
+        return Meta.model_validate(read_json(path))
+    except ValidationError as error:
+        raise one_line(error, str(path)) from None
+
+
+def _find(folder: Path, name: str) -> Path | None:
+    """``name`` in ``folder``, plain or gzipped."""
+    return next((file for file in (folder / name, folder / f"{name}.gz") if file.is_file()), None)
+
+
+def _goodput(folder: Path, flow_id: int, meta: Meta) -> iperf3.Goodput:
+    name = f"flow{flow_id}.iperf.json"
+    file = _find(folder, name)
+    if file is None:
+        raise InputError(f"{folder / name}[.gz]: missing; {META} lists {len(meta.cc)} flows, each needs its report")
+    flow = iperf3.read_report(file)
+    planned_cc, start_s = meta.cc[flow_id - 1], meta.start[flow_id - 1]
+    if flow.cc not in (planned_cc, iperf3.UNKNOWN_CC):
+        raise InputError(f"{file}: end.sender_tcp_congestion: {flow.cc!r}, but {META} says {planned_cc!r}")
+    if start_s + flow.ends_s[-1] < meta.dur - 0.5 * flow.interval_s:
+        raise InputError(
+            f"{file}: intervals: {len(flow.ends_s)} end at {start_s + flow.ends_s[-1]:g} s; {META} says {meta.dur:g} s"
+        )
+    return flow
+
+
+def _run_time_s(table: pd.DataFrame, meta: Meta, path: Path) -> np.ndarray:
+    """Column t, a wall clock, as time since the start of the run; InputError when it was another run."""
+    t_s = table["t"].to_numpy() - meta.t0
+    if t_s[0] > meta.dur or t_s[-1] < 0:
+        raise InputError(f"{path}: t: outside the run, which lasts {meta.dur:g} s from t0 = {meta.t0:.0f} in {META}")
+    return t_s
+
+
+def _link(path: Path, meta: Meta, edges_s: np.ndarray) -> pd.DataFrame:
+    """Counters of the forward bottleneck per sample; samples that the recording does not cover are left out.
+
+    forwarded_bytes are frames as the queue counts them, without preamble, checksum and gap.
+    """
+    queue = read_csv(path, QUEUE_COLUMNS)
+    check_increasing(queue, "t", ("drops", "bytes"), path)
+    t_s = _run_time_s(queue, meta, path)
+    tolerance_s = 0.1 * (edges_s[1] - edges_s[0])
+    edges_s = edges_s[(edges_s >= t_s[0] - tolerance_s) & (edges_s <= t_s[-1] + tolerance_s)]
+    return pd.DataFrame(
+        {
+            "run_id": 0,
+            "t_s": edges_s[1:],
+            "direction": "forward",
+            "forwarded_bytes": tables.counted_between(edges_s, t_s, queue["bytes"].to_numpy()),
+            "dropped_pkts": tables.counted_between(edges_s, t_s, queue["drops"].to_numpy()),
+            "queue_pkts": tables.last_value(edges_s[1:], t_s, queue["backlog"].to_numpy()) / meta.queued_bytes,
+        }
+    )

@@ -1,0 +1,100 @@
+"""What the papers state, what had to be assumed, and what the runs cost: tables generated from the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+from pydantic import BaseModel
+
+from tcpfair.contract.papers import PaperConfig, Value, expected_pkts
+
+# Packets that one core simulates in a second, rounded down from what the engine does with two flows; what a machine
+# really took is in results/costs.csv.
+PLANNED_PKTS_PER_S = 10e6
+ALL = "all"  # in the column `experiment`: the value holds for every experiment of the paper
+
+
+def assumptions(paper_cfgs: Mapping[str, PaperConfig]) -> pd.DataFrame:
+    """Every value that a paper does not state, one row per place in the configuration.
+
+    Columns: paper, experiment (or ``all``), name (its place in the configuration, ``flow.ack_every``), value, reason,
+    range (the values that would be as plausible). All text.
+    """
+    columns = ["paper", "experiment", "name", "value", "reason", "range"]
+    rows = [
+        (*place, as_text(value.value), value.assumed, as_text(value.range))
+        for *place, value in _entries(paper_cfgs)
+        if value.assumed is not None
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def stated(paper_cfgs: Mapping[str, PaperConfig]) -> pd.DataFrame:
+    """Every value that a paper states, one row per place in the configuration.
+
+    Columns: paper, experiment (or ``all``), name, value, source (section of the paper). All text. A value that the
+    paper states in part is in `assumptions` too.
+    """
+    columns = ["paper", "experiment", "name", "value", "source"]
+    rows = [
+        (*place, as_text(value.value), value.source)
+        for *place, value in _entries(paper_cfgs)
+        if value.source is not None
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def run_plan(paper_cfgs: Mapping[str, PaperConfig], pkts_per_s: float = PLANNED_PKTS_PER_S) -> pd.DataFrame:
+    """What simulating every experiment takes.
+
+    Columns: paper, experiment, runs, simulated_s (summed over runs), packets (summed over runs; an upper bound, as if
+    the link were always full), expected_s (on one core that simulates ``pkts_per_s`` packets per second).
+    """
+    rows = []
+    for paper, config in paper_cfgs.items():
+        for name in config.experiments:
+            scenarios = [spec.scenario for spec in config.run_specs(name)]
+            rows.append(
+                {
+                    "paper": paper,
+                    "experiment": name,
+                    "runs": len(scenarios),
+                    "simulated_s": sum(scenario.duration_s for scenario in scenarios),
+                    "packets": round(sum(expected_pkts(scenario) for scenario in scenarios)),
+                }
+            )
+    plan = pd.DataFrame(rows, columns=["paper", "experiment", "runs", "simulated_s", "packets"])
+    return plan.assign(expected_s=plan["packets"] / pkts_per_s)
+
+
+def as_text(value: Any) -> str:
+    """A value of the configuration as a reader would write it: ``25, 50`` for a list, ``1e+08`` for 100.0e+6."""
+    if isinstance(value, list):
+        return ", ".join(f"[{as_text(item)}]" if isinstance(item, list) else as_text(item) for item in value)
+    if isinstance(value, float):
+        return f"{value:.10g}"
+    return "" if value is None else str(value)
+
+
+def _entries(paper_cfgs: Mapping[str, PaperConfig]) -> Iterator[tuple[str, str, str, Value]]:
+    """(paper, experiment or ``all``, name, value) of every value; references to the grid are none."""
+    for paper, config in paper_cfgs.items():
+        for name, value in _values(config.model_copy(update={"experiments": {}})):
+            yield paper, ALL, name, value
+        for experiment, node in config.experiments.items():
+            for name, value in _values(node):
+                yield paper, experiment, name, value
+
+
+def _values(node: Any, name: str = "") -> Iterator[tuple[str, Value]]:
+    """(dotted name, value) of every Value below ``node``, in the order of the configuration."""
+    if isinstance(node, Value):
+        yield name, node
+    elif isinstance(node, BaseModel | dict):
+        for key, child in dict(node).items():
+            yield from _values(child, f"{name}.{key}" if name else key)
+    elif isinstance(node, list):
+        for i, child in enumerate(node):
+            yield from _values(child, f"{name}[{i}]")

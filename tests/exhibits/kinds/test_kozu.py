@@ -1,0 +1,144 @@
+"""Throughput and fairness side by side, tuned parameters, windows with K, tables of text."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tcpfair.contract import trace
+from tcpfair.exhibits.context import draw
+from tests.exhibits import standin
+from tests.exhibits.standin import value
+
+RTTS_MS = [2, 4, 8, 16, 32, 64, 128]
+
+
+@pytest.fixture
+def kozu(tmp_path):
+    """Flow 1 gets 2, 3 and 4 times as much as flow 2 with CUBIC at 128 ms, and as much as flow 2 elsewhere."""
+    context = standin.context(tmp_path, "kozu2014")
+
+    def throughput(point, run, flow):
+        lead = (2 + run) if (point["protocol"], point["rtt_ms"]) == ("CUBIC", 128) else 1
+        return 900 * (lead if flow == 1 else 1) / (1 + lead)
+
+    index = {"jfi_of_means": lambda point, run: 0.9 if point["rtt_ms"] == 128 else 1.0, "jfi_mean": lambda *_: 0.8}
+    standin.put_metrics(context, "rtt_sweep", system=index, flows={"throughput_mean": throughput})
+    return context
+
+
+def test_panels_hold_throughput_index_and_the_lead_that_the_text_bounds(kozu):
+    drawn = draw(kozu, kozu.paper.exhibit("kozu2014.fig2"))
+    assert value(drawn, "flow=1;protocol=CUBIC;rtt_ms=4", "throughput_mean") == 450
+    assert value(drawn, "protocol=CUBIC;rtt_ms=128", "jfi_of_means") == 0.9
+    assert value(drawn, "protocol=CUBIC;rtt_ms=128", "lead") == pytest.approx(3)
+    compared = kozu.against_print("kozu2014.fig2", drawn.numbers)
+    assert compared[["exhibit", "printed", "within"]].values.tolist() == [["kozu2014.sec-3.1", "2", True]]
+    assert compared["reproduced"].item() == pytest.approx(3)
+    left, right = drawn.output.axes
+    assert [text.get_text() for text in left.get_legend().get_texts()] == ["flow 1, 2 ms", "flow 2, varied RTT"]
+    assert (left.get_ylabel(), right.get_ylabel()) == ("throughput (Mb/s)", "fairness index")
+    assert len(drawn.numbers.query("metric == 'throughput_mean'")) == 2 * len(RTTS_MS)  # of this protocol alone
+
+
+def test_what_stands_beside_has_an_index_only(kozu):
+    drawn = draw(kozu, kozu.paper.exhibit("kozu2014.fig8"))
+    _, right = drawn.output.axes
+    labels = [text.get_text() for text in right.get_legend().get_texts()]
+    assert labels == ["Proposed K", "CUBIC, for comparison"]
+    assert not drawn.numbers.query("metric == 'throughput_mean'")["key"].str.contains("CUBIC").any()
+
+
+# --- Tuned x -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tuned(kozu, monkeypatch):
+    """An x of 1 is best up to 8 ms, of 0.3 above; eight runs, of which the last four have an index 0.1 lower."""
+
+    def index(point, run):
+        best = 1 if point["rtt_ms"] <= 8 else 0.3
+        return 1 - 0.2 * abs(point["x"] - best) - 0.1 * (run >= 4) - 1e-4 * (run % 2)
+
+    monkeypatch.setattr(standin, "RUNS", 8)
+    flows = {"throughput_mean": lambda point, run, flow: 470.0}
+    standin.put_metrics(kozu, "existing", system={"jfi_of_means": index, "jfi_mean": index}, flows=flows)
+    return kozu
+
+
+def test_x_is_the_best_at_each_rtt(tuned):
+    drawn = draw(tuned, tuned.paper.exhibit("kozu2014.fig14"))
+    assert drawn.numbers.query("metric == 'x'")["value"].tolist() == [1, 1, 1, 0.3, 0.3, 0.3, 0.3]
+    (ax,) = drawn.output.axes
+    law = next(line for line in ax.lines if line.get_label() == "eq. 6, relative to 2 ms")
+    assert law.get_ydata()[-1] == pytest.approx(0.25)  # cbrt(2 / 128)
+
+
+def test_the_tuned_method_is_judged_on_the_other_runs(tuned):
+    drawn = draw(tuned, tuned.paper.exhibit("kozu2014.fig15"))
+    assert value(drawn, "protocol=Existing method;rtt_ms=32", "jfi_of_means") == pytest.approx(0.9, abs=1e-3)
+    runs = drawn.numbers.query("metric == 'jfi_of_means'").set_index("key")["n_runs"]
+    assert runs["protocol=Existing method;rtt_ms=32"] == 4
+
+
+# --- Windows and K -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def transitions(kozu):
+    """Two runs of 10 s: windows of 500 and 2000 packets, losses of flow 1 at 4 and 8 s with K of 5 and 6 s."""
+    runs, flows, samples, events = [], [], [], []
+    for run_id, protocol in enumerate(("CUBIC", "Proposed K")):
+        about = {"paper": "kozu2014", "experiment": "transitions", "backend": "engine", "seed": 1, "replicate": 0}
+        link = {"duration_s": 10.0, "sample_s": 1.0, "capacity_bps": 1e9, "wire_bytes": 1538.0, "payload_bytes": 1448.0}
+        runs.append({"run_id": run_id, **about, **link, "protocol": protocol, "rtt_ms": 128})
+        for flow, (rtt_s, cwnd) in enumerate(((0.002, 500.0), (0.128, 2000.0)), 1):
+            host = {"protocol": protocol, "cc": "cubic", "rtt_s": rtt_s, "access_bps": 1e9, "start_s": 0.0}
+            flows.append({"run_id": run_id, "flow_id": flow, **host, "stop_s": np.inf, "role": "foreground"})
+            rows = {"t_s": np.arange(1.0, 11), "delivered_bytes": 1000, "cwnd_pkts": cwnd}
+            samples.append(pd.DataFrame({"run_id": run_id, "flow_id": flow, **rows}))
+        for t_s, flow, k_s in ((4.0, 1, 5.0), (6.0, 2, 9.0), (8.0, 1, 6.0)):
+            event = {"run_id": run_id, "flow_id": flow, "t_s": t_s, "kind": "loss", "k_s": k_s, "w_max": 1.0}
+            events.append({**event, "cwnd_before": 1.0, "cwnd_after": 1.0})
+    made = trace.Trace(
+        runs=pd.DataFrame(runs).astype({"run_id": "int32", "replicate": "int32"}),
+        flows=pd.DataFrame(flows),
+        samples=pd.concat(samples, ignore_index=True),
+        events=pd.DataFrame(events),
+        provenance={"paper": "kozu2014", "experiment": "transitions", "grid": ["protocol", "rtt_ms"]},
+    )
+    trace.write(made, kozu.layout.trace("kozu2014", "transitions"))
+    kozu.paper.experiments["transitions"].window_s.value = [0, 10]
+    return kozu
+
+
+def test_windows_in_mb_and_k_of_the_epoch_under_way(transitions):
+    drawn = draw(transitions, transitions.paper.exhibit("kozu2014.fig3"))
+    assert value(drawn, "protocol=CUBIC;rtt_ms=2", "cwnd_mean") == pytest.approx(500 * 1448 / 1e6)
+    assert value(drawn, "protocol=CUBIC;rtt_ms=2", "window_enough_share") == 1  # 100 KB are needed
+    k_s = drawn.data.query("flow == 1")["k_s"].to_numpy()
+    np.testing.assert_array_equal(k_s, [5, 5, 5, 5, 6, 6, 6, 6, np.nan, np.nan])
+    compared = transitions.against_print("kozu2014.fig3", drawn.numbers)
+    assert compared[["printed", "within"]].values.tolist() == [["0.82", True]]
+
+
+def test_the_other_flow_is_dashed_and_the_needed_window_marked(transitions):
+    drawn = draw(transitions, transitions.paper.exhibit("kozu2014.fig4"))
+    assert value(drawn, "protocol=CUBIC;rtt_ms=128", "cwnd_mean") == pytest.approx(2.896)
+    top, bottom = drawn.output.axes
+    labels = [text.get_text() for text in top.get_legend().get_texts()]
+    assert labels == ["cwnd", "mean over runs, 2.90 MB", "needed for 400 Mb/s, 6.4 MB", "printed mean"]
+    other, own = bottom.lines
+    assert (other.get_linestyle(), own.get_linestyle()) == ("--", "-")
+    assert np.nanmax(own.get_ydata()) == 9
+
+
+def test_the_proposal_has_no_printed_mean(transitions):
+    drawn = draw(transitions, transitions.paper.exhibit("kozu2014.fig10"))
+    assert transitions.against_print("kozu2014.fig10", drawn.numbers).empty
+    assert value(drawn, "protocol=Proposed K;rtt_ms=128", "k_mean") == 9
+
+
+def test_hosts_are_told_as_printed(kozu):
+    drawn = draw(kozu, kozu.paper.exhibit("kozu2014.table1"))
+    assert drawn.output.cells.loc["OS of PC1 and PC2"].tolist() == ["Linux 2.6.32.27"]
+    assert drawn.numbers.empty

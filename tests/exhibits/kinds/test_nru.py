@@ -1,0 +1,73 @@
+"""NRU of systems of two flows."""
+
+import numpy as np
+import pytest
+
+from tcpfair.exhibits.context import draw
+from tcpfair.exhibits.kinds import nru
+from tests.exhibits import standin
+
+
+def nru_metrics(u_n_db):
+    """Metrics of a pair experiment from U_n as a function of (point, run, flow)."""
+    system = {name: lambda *_: 0.0 for name in ("U_N", "U_N+", "U_N-")}
+    flows = {"U_n": u_n_db, "U_n_of_means": lambda point, run, flow: u_n_db(point, run, flow) + 0.5}
+    return {"system": system, "flows": flows}
+
+
+@pytest.fixture
+def bhatti2008(tmp_path):
+    context = standin.context(tmp_path, "bhatti2008")
+    # CUBIC at 50 ms in table VI: flows at -2.58 and 1.53 dB
+    standin.put_metrics(context, "pair", **nru_metrics(lambda point, run, flow: {1: -2.58, 2: 1.53}[flow]))
+    return context
+
+
+def value(numbers, key, metric):
+    return numbers.set_index(["key", "metric"])["value"][key, metric]
+
+
+def test_tuple_of_a_printed_cell(bhatti2008):
+    drawn = draw(bhatti2008, bhatti2008.paper.exhibit("bhatti2008.table6"))
+    key = "protocol=CUBIC;rtt_ms=50"
+    assert value(drawn.numbers, key, "U_N+") == pytest.approx(1.53)
+    assert value(drawn.numbers, key, "U_N-") == pytest.approx(-2.58)
+    assert value(drawn.numbers, key, "S_N") == pytest.approx(5.54, abs=0.01)  # printed 5.50 from unrounded flows
+    assert value(drawn.numbers, key, "case") == "B"
+    assert value(drawn.numbers, key, "U_N-_of_means") == pytest.approx(-2.08)
+    compared = bhatti2008.against_print("bhatti2008.table6", drawn.numbers).set_index(["key", "metric"])
+    assert compared.loc[(key, "U_N+"), "within"]
+    assert compared.loc[(key, "S_N"), "within"]
+
+
+def test_flows_are_divided_after_averaging_over_runs(tmp_path):
+    context = standin.context(tmp_path, "bhatti2008")
+    # flow 2 is fair in one run of three, but not on average
+    u_n_db = {(1, 0): -1.0, (1, 1): -1.0, (1, 2): -1.0, (2, 0): 0.5, (2, 1): -1.0, (2, 2): -1.0}
+    standin.put_metrics(context, "pair", **nru_metrics(lambda point, run, flow: u_n_db[flow, run]))
+    tuples = nru.system_nru(nru.flow_nru(context.metrics("pair")))
+    assert tuples["U_N+"].isna().all()
+    assert tuples["U_N-"].to_numpy() == pytest.approx(-0.75)
+    numbers = draw(context, context.paper.exhibit("bhatti2008.table6")).numbers
+    assert set(numbers[numbers["metric"] == "case"]["value"]) == {"A"}
+
+
+def test_bars_end_at_the_tuple_and_printed_bars_stand_beside(bhatti2008):
+    figure = draw(bhatti2008, bhatti2008.paper.exhibit("bhatti2008.fig4")).output
+    left, right = figure.axes
+    line = next(line for line in right.lines if str(line.get_label()).startswith("$U_N$"))
+    assert line.get_ydata() == pytest.approx((1.53 - 2.58) / 2)
+    printed = [line for line in right.lines if line.get_markerfacecolor() == "white"]
+    ends = np.concatenate([line.get_ydata() for line in printed])
+    assert {2.00, -4.27, 1.53} <= set(ends.round(2))  # table VI
+    assert left.get_title(loc="left") == "(a) CCID2 and NewReno"
+
+
+def test_nru_of_printed_throughputs(tmp_path):
+    context = standin.context(tmp_path, "bhatti2009")
+    standin.put_metrics(context, "pair_ccid2_first", **nru_metrics(lambda point, run, flow: 0.1))
+    (ax,) = draw(context, context.paper.exhibit("bhatti2009.fig11")).output.axes
+    printed = [line for line in ax.lines if line.get_markerfacecolor() == "white" and len(line.get_ydata())]
+    ccid2, cubic = (line.get_ydata()[2] for line in printed)  # at 100 ms
+    assert ccid2 == pytest.approx(10 * np.log10(16 / 45))  # tables VI and IV
+    assert cubic == pytest.approx(10 * np.log10(74 / 61))

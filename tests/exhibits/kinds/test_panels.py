@@ -1,0 +1,236 @@
+"""Figures of several panels, and the exhibits of background traffic, with made-up metrics."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tcpfair.contract import trace
+from tcpfair.exhibits.context import draw
+from tcpfair.exhibits.kinds import background, panels
+from tcpfair.exhibits.numbers import Statement, stated_numbers
+from tests.exhibits import standin
+
+
+@pytest.fixture
+def ha(tmp_path):
+    return standin.context(tmp_path, "ha2006")
+
+
+def value(drawn, key, metric, exhibit=None):
+    numbers = drawn.numbers if exhibit is None else drawn.numbers[drawn.numbers["exhibit"] == exhibit]
+    return numbers.set_index(["key", "metric"])["value"][key, metric]
+
+
+def labels(figure):
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
+def put_link_trace(context, experiment, forward_mbps):
+    """A trace of one run per grid point with six 100-s samples; ``forward_mbps`` is a function of the point."""
+    standin.put_trace(context, experiment, lambda point, flow: [1e6] * 6, samples=6)
+    folder = context.layout.trace("ha2006", experiment)
+    made = trace.read(folder)
+    made.runs["sample_s"] = 100.0
+    made.samples["t_s"] *= 100
+    rows = []
+    for run in made.runs.to_dict("records"):
+        for t_s in (100.0, 200.0, 300.0, 400.0, 500.0, 600.0):
+            sent = {"forwarded_bytes": int(forward_mbps(run) * 1e6 / 8 * 100), "dropped_pkts": 0, "queue_pkts": 0.0}
+            rows.append({"run_id": run["run_id"], "t_s": t_s, "direction": "forward", **sent})
+    made.link = pd.DataFrame(rows).astype({"run_id": "int32", "queue_pkts": "float32"})
+    trace.write(made, folder)
+
+
+# --- A metric over a swept variable ------------------------------------------------------------------------------
+
+
+def put_utilisation(ha, sack=0.4):
+    system = {
+        name: lambda point, run: sack if point["protocol"] == "SACK" else 0.9 + run / 100
+        for name in ("utilisation", "utilisation_wire")
+    }
+    flows = {"rate_largest": lambda point, run, flow: 100.0 * flow}
+    standin.put_metrics(ha, "util_alone", system=system, flows=flows)
+    standin.put_metrics(ha, "util_type2", system={**system, "load_cov": lambda *_: 0.1}, flows=flows)
+
+
+def test_panels_share_their_axis_and_numbers_are_percent(ha):
+    put_utilisation(ha)
+    drawn = draw(ha, ha.paper.exhibit("ha2006.fig3"))
+    left, right = drawn.output.axes
+    assert [ax.get_title(loc="left") for ax in (left, right)] == [
+        "(a) two flows, no background",
+        "(b) four flows, Type II",
+    ]
+    assert left.get_ylim() == right.get_ylim()
+    assert [text.get_text() for text in right.get_legend().get_texts()][-1] == "SACK"
+    assert value(drawn, "protocol=BIC;rtt_ms=42", "utilisation") == pytest.approx(91)
+    assert value(drawn, "protocol=SACK;rtt_ms=42;traffic=Type II", "utilisation") == pytest.approx(40)
+
+
+def test_statements_of_the_text_come_from_their_panel(ha):
+    put_utilisation(ha)
+    drawn = draw(ha, ha.paper.exhibit("ha2006.fig3"))
+    compared = ha.against_print("ha2006.fig3", drawn.numbers).set_index("metric")
+    assert compared.loc["utilisation", ["printed", "reproduced"]].tolist() == ["95", pytest.approx(91)]
+    assert compared.loc["throughput_upper_bound", "reproduced"] == 200  # the larger of two flows
+
+
+@pytest.mark.parametrize(
+    ("h_tcp", "expected"),
+    [([0.5, 0.6, 0.7, 0.88, 0.9], 6), ([0.9] * 5, 1), ([0.9, 0.5, 0.9, 0.9, 0.5], None)],
+)
+def test_the_buffer_of_recovery_is_where_h_tcp_stays_near_cubic(ha, h_tcp, expected):
+    sizes = [1e6, 2e6, 4e6, 6e6, 8e6]
+
+    def used(point, run):
+        return h_tcp[sizes.index(point["buffer_bytes"])] if point["protocol"] == "H-TCP" else 0.9
+
+    standin.put_metrics(ha, "buffer", system={"utilisation": used, "utilisation_wire": used})
+    drawn = draw(ha, ha.paper.exhibit("ha2006.fig6"))
+    found = value(drawn, "protocol=H-TCP;rtt_ms=324", "buffer_of_recovery")
+    assert (found == expected) if expected else np.isnan(found)
+    assert value(drawn, "item=2 MB buffer;rtt_ms=162", "bdp_share") == pytest.approx(24.7, abs=0.1)
+    (ax,) = drawn.output.axes
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "2", "4", "6", "8"]
+
+
+def test_laws_of_sack_are_one_where_the_rtts_are_equal(ha):
+    ratio = {name: lambda *_: 0.5 for name in ("fair_ratio", "ratio_at_end")}
+    standin.put_metrics(ha, "rtt_fairness", system=ratio, flows={"throughput_mean": lambda *_: 1.0})
+    drawn = draw(ha, ha.paper.exhibit("ha2006.fig11"))
+    laws = {line.get_label(): line for line in drawn.output.axes[0].lines if line.get_label().startswith("1/k")}
+    assert [law.get_ydata()[-1] for law in laws.values()] == pytest.approx([1, 1])
+    assert [law.get_ydata()[0] for law in laws.values()] == pytest.approx([16 / 162, (16 / 162) ** 2])
+    assert value(drawn, "item=RTT-fairness;protocol=FAST", "ratio") == 0.5
+
+
+def test_not_below_counts_from_where_it_holds_to_the_end():
+    places = [16, 42, 82, 162]
+    rows = [("H-TCP", x, 0.9) for x in places] + list(zip(["CUBIC"] * 4, places, [0.3, 0.8, 0.6, 0.8], strict=True))
+    cells = pd.DataFrame(rows, columns=["protocol", "rtt_ms", "value"]).assign(metric="fair_ratio")
+    asked = {"metric": "rtt_threshold", "key": {"item": "x"}, "of": "fair_ratio", "leaders": ["CUBIC"]}
+    statement = Statement(rule="place_from_which_not_below", slack=0.15, **asked)
+    assert stated_numbers("a.fig1", cells, [statement])["value"].tolist() == [162]
+
+
+# --- Rates over time ---------------------------------------------------------------------------------------------
+
+
+def test_titles_have_the_utilisation_over_runs_and_the_printed_one(ha):
+    system = {
+        "utilisation": lambda point, run: 0.90 + run / 100,
+        **{name: lambda *_: 0.5 for name in ("utilisation_wire", "load_cov", "fair_ratio")},
+    }
+    standin.put_metrics(ha, "example_alone", system=system, flows={"throughput_mean": lambda *_: 1.0})
+    put_link_trace(ha, "example_alone", lambda run: 300.0)
+    drawn = draw(ha, ha.paper.exhibit("ha2006.fig4"))
+    titles = [ax.get_title(loc="left") for ax in drawn.output.axes]
+    assert titles[0] == "(a) CUBIC: 91.0 ± 1.0 % (printed 95 %)"
+    assert titles[4] == "(e) STCP: 91.0 ± 1.0 % (printed 84 %)"
+    assert labels(drawn.output) == ["flow 1", "flow 2", "all forward traffic"]
+    total = panels.example_rates(ha, "example_alone", {"protocol": "BIC"}).query("flow == 0")["mbps"]
+    assert total.tolist() == drawn.data.query("panel == 'BIC' and flow == 0")["mbps"].tolist()
+    assert total.tolist() == pytest.approx([300 * 1448 / 1538] * 6)  # payload, of the stand-in's packets
+    compared = ha.against_print("ha2006.fig4", drawn.numbers)
+    assert compared.set_index("key").loc["protocol=STCP;rtt_ms=162", "within"] == False  # noqa: E712
+
+
+# --- Bars in groups ----------------------------------------------------------------------------------------------
+
+
+def test_bars_of_fixed_and_varied_rtts_stand_beside_the_line_without_background(ha):
+    system = {
+        "utilisation": lambda point, run: 0.95 if point["traffic"] == "none" else 0.8,
+        "load_cov": lambda point, run: 0.3 if "fixed" in point["traffic"] else 0.1,
+    }
+    standin.put_metrics(ha, "htcp_types", system=system)
+    drawn = draw(ha, ha.paper.exhibit("ha2006.fig8"))
+    used, cov = drawn.output.axes
+    assert len(used.patches) == 8
+    assert used.lines[-1].get_ydata()[0] == pytest.approx(95)
+    assert sorted({round(bar.get_height(), 3) for bar in cov.patches}) == [0.1, 0.3]
+    assert labels(drawn.output) == ["fixed background RTT", "varied background RTT", "no background"]
+    key = "item=utilisation;protocol=H-TCP;rtt_ms=162;traffic=Type II, fixed RTT"
+    assert value(drawn, key, "utilisation") == pytest.approx(80)
+
+
+def test_gains_are_relative_to_no_background(ha):
+    factor = {"none": 1, "Type I": 1.5, "Type II": 2, "Type III": 1.7, "Type IV": 1.6, "Type V": 3}
+
+    def ratio(point, run):
+        return 0.1 * factor.get(point["traffic"], 9)  # fixed RTTs are not in the figure
+
+    for name in ("friendliness", "intra", "rtt_fairness"):
+        standin.put_metrics(ha, name, system={"fair_ratio": ratio})
+        standin.put_metrics(ha, f"{name.removesuffix('_fairness')}_types", system={"fair_ratio": ratio})
+    drawn = draw(ha, ha.paper.exhibit("ha2006.fig13"))
+    assert value(drawn, "item=RTT-fairness;protocol=BIC", "improvement_min") == pytest.approx(50)
+    assert value(drawn, "item=RTT-fairness;protocol=BIC", "improvement_max") == pytest.approx(200)
+    assert value(drawn, "item=TCP-friendliness under Type V;protocol=CUBIC", "improvement") == pytest.approx(200)
+    assert len(drawn.output.axes[0].patches) == 5 * 6
+    compared = ha.against_print("ha2006.fig13", drawn.numbers)
+    assert len(compared) == 5 and compared["reproduced"].notna().all()
+
+
+# --- Background --------------------------------------------------------------------------------------------------
+
+
+def test_the_table_of_types_has_the_measured_load_with_its_interval(ha):
+    standin.put_metrics(ha, "load", system={"load_both_ways": lambda point, run: 69.0 + run})
+    loads = background.load_intervals(ha, "load", ha.paper.experiments["load"])
+    assert loads.loc["Type IV", ["value", "n_runs"]].tolist() == [70, standin.RUNS]
+    drawn = draw(ha, ha.paper.exhibit("ha2006.table1"))
+    cells = drawn.output.cells
+    assert cells.loc["Type II", "load alone (Mb/s)"] == "70.0 ± 2.5"  # t of 2 degrees of freedom is 4.3
+    assert "30 % Pareto, shape 1.1, from 1 MB" in cells.loc["Type V", "flow sizes"]
+    assert cells.loc["Type V", "long-lived flows"] == "12"
+    compared = ha.against_print("ha2006.table1", drawn.numbers)
+    assert compared[["exhibit", "printed", "reproduced"]].to_numpy().tolist() == [["ha2006.sec-3.3", "70", 70.0]]
+
+
+def test_the_distribution_is_of_the_samples_in_the_window(ha):
+    standin.put_metrics(ha, "background", system={"load_mean": lambda *_: 70.0, "load_sd": lambda *_: 20.0})
+    load = {"Type I": 60.0, "Type II": 80.0, "Type III": 70.0, "Type IV": 70.0}
+    put_traffic_trace(ha, load)
+    drawn = draw(ha, ha.paper.exhibit("ha2006.fig2"))
+    assert value(drawn, "quantile=0.5;traffic=Type II", "load_quantile") == pytest.approx(80)
+    (ax,) = drawn.output.axes
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["Type I", "Type II", "Type III", "Type IV", "70 Mb/s"]
+
+
+def put_traffic_trace(context, load_mbps):
+    """One run per type; the sample that ends at 35 s is before the window."""
+    runs, flows, samples, link = [], [], [], []
+    for run_id, (kind, rate_mbps) in enumerate(load_mbps.items()):
+        about = {"paper": "ha2006", "experiment": "background", "backend": "engine", "seed": 1, "replicate": 0}
+        runs.append({"run_id": run_id, **about, "duration_s": 70.0, "sample_s": 35.0, "traffic": kind})
+        host = {"protocol": "Web", "cc": "sack", "rtt_s": 0.1, "access_bps": 0.0, "start_s": 0.0, "stop_s": np.inf}
+        flows.append({"run_id": run_id, "flow_id": 1, **host, "role": "foreground"})
+        samples.append({"run_id": run_id, "flow_id": 1, "t_s": 35.0, "delivered_bytes": 0})
+        for t_s, rate in ((35.0, 999.0), (70.0, rate_mbps)):
+            sent = {"forwarded_bytes": round(rate * 1500 / 1448 * 1e6 / 8 * 35), "dropped_pkts": 0, "queue_pkts": 0.0}
+            link.append({"run_id": run_id, "t_s": t_s, "direction": "forward", **sent})
+    made = trace.Trace(
+        runs=pd.DataFrame(runs).assign(payload_bytes=1448.0, wire_bytes=1500.0).astype({"run_id": "int32"}),
+        flows=pd.DataFrame(flows),
+        samples=pd.DataFrame(samples),
+        link=pd.DataFrame(link),
+        provenance={"paper": "ha2006", "experiment": "background", "grid": ["traffic"]},
+    )
+    trace.write(made, context.layout.trace("ha2006", "background"))
+
+
+def test_web_traffic_alone_stands_at_no_flows(ha):
+    standin.put_metrics(
+        ha, "load", system={"web_mean": lambda point, run: 68.0 if point["traffic"] == "Type II" else 1}
+    )
+    for name, rate in (("web_2", 66.0), ("web_8", 64.0)):
+        standin.put_metrics(ha, name, system={"web_mean": lambda point, run, rate=rate: rate + run})
+    drawn = draw(ha, ha.paper.exhibit("ha2006.fig14"))
+    assert value(drawn, "flows=0;protocol=none", "web_mean") == 68
+    assert value(drawn, "flows=8;protocol=SACK", "web_mean") == 65
+    assert value(drawn, "flows=2;protocol=SACK", "half_interval") == pytest.approx(4.303 / 3**0.5, rel=1e-3)
+    (ax,) = drawn.output.axes
+    assert [text.get_text() for text in ax.get_legend().get_texts()][-1] == "Web alone"

@@ -1,0 +1,146 @@
+"""Distributions over perturbations: quantiles, the place of the print among the runs, letters."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tcpfair.exhibits.context import draw
+from tcpfair.exhibits.kinds import perturbations
+from tests.exhibits import standin
+
+RTTS_MS = [25, 50, 75, 100, 125, 150, 175, 200]
+N_RUNS = 20
+
+
+def ns2_metrics(u_plus_db, u_plus_half_db):
+    """Metrics of 14 flows: run k of each RTT has J = k/20 and so on; U_N+ as functions of (rtt_ms, run)."""
+    rows = []
+    for place, rtt_ms in enumerate(RTTS_MS):
+        for run in range(N_RUNS):
+            about = {"run_id": place * N_RUNS + run, "replicate": run, "rtt_ms": rtt_ms, "flow_protocol": ""}
+            system = {
+                "jfi_mean": (run + 1) / N_RUNS,
+                "jfi_of_means": 0.3,
+                "U_N": -5.0 - rtt_ms / 100,
+                "U_N+": u_plus_db(rtt_ms, run),
+                "U_N-": -5.0 - run,
+                "S_N": 2.0,
+                "U_N+@half_of_sum": u_plus_half_db(rtt_ms, run),
+                "U_N-@half_of_sum": -10.0 - run,
+                "S_N_sum@half_of_sum": 2.0,
+            }
+            rows += [{**about, "flow": 0, "metric": name, "value": value} for name, value in system.items()]
+            for flow, protocol in enumerate(("scalable", "lp"), 1):
+                flow_of = {**about, "flow": flow, "flow_protocol": protocol, "metric": "throughput_mean"}
+                rows.append({**flow_of, "value": 50.0 + run if protocol == "scalable" else 0.1})
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture
+def bhatti2009(tmp_path):
+    context = standin.context(tmp_path, "bhatti2009")
+    path = context.layout.metrics("bhatti2009", "ns2_14")
+    path.parent.mkdir(parents=True)
+    # by half: a flow above its expectation in 5 of 20 runs up to 100 ms and in all beyond
+    made = ns2_metrics(lambda *_: 3.0, lambda rtt_ms, run: 0.1 * run if rtt_ms > 100 or run < 5 else np.nan)
+    made.to_parquet(path, index=False)
+    return context
+
+
+def value(drawn, metric, rtt_ms):
+    numbers = drawn.numbers.set_index(["key", "metric"])["value"]
+    return numbers[f"rtt_ms={rtt_ms}", metric]
+
+
+def test_quantiles_and_the_place_of_a_printed_value():
+    found = perturbations.distribution(pd.Series(np.arange(1.0, 102.0)), printed=26.0)
+    assert (found["low"], found["value"], found["high"]) == (6, 51, 96)
+    assert found["percentile"] == pytest.approx(100 * 25.5 / 101)  # a tie counts half
+    assert (found["share"], found["n_runs"]) == (1, 101)
+
+
+def test_less_than_half_of_the_runs_are_no_value():
+    found = perturbations.distribution(pd.Series([1.0, np.nan, np.nan]), printed=2.0)
+    assert np.isnan(found["value"])
+    assert found["share"] == pytest.approx(1 / 3)
+    assert found["percentile"] == 100  # of those that have one
+    assert np.isnan(perturbations.distribution(pd.Series([1.0]), printed=np.nan)["percentile"])
+
+
+def test_no_run_has_a_value():
+    found = perturbations.distribution(pd.Series([np.nan, np.nan]), printed=2.0)
+    assert found["share"] == 0
+    assert np.isnan([found[name] for name in ("value", "low", "high", "percentile", "sd")]).all()
+
+
+def test_table_of_the_index_has_medians_quantiles_and_percentiles(bhatti2009):
+    drawn = draw(bhatti2009, bhatti2009.paper.exhibit("bhatti2009.table8"))
+    assert value(drawn, "jfi", 25) == pytest.approx(0.525)
+    assert value(drawn, "jfi_p05", 25) == pytest.approx(0.0975)
+    assert value(drawn, "jfi_percentile", 25) == 50  # ten of 20 runs lie below the printed 0.51
+    cell = drawn.output.cells.loc["J", "25 ms"]
+    assert "[0.10, 0.95]" in cell
+    assert "0.51 at 50 %" in cell
+    assert "✗" not in cell
+    assert drawn.n_runs == N_RUNS
+
+
+def test_what_lies_outside_of_the_runs_is_marked(bhatti2009):
+    drawn = draw(bhatti2009, bhatti2009.paper.exhibit("bhatti2009.table7"))
+    rows = drawn.output.cells["200 ms"]
+    assert "0.10 at 0 % ✗" in rows.iloc[0]  # 3 dB in every run
+    assert "−18.47 at 30 %" in rows.iloc[1]
+    assert "✗" not in rows.iloc[1]
+
+
+def test_a_dash_in_print_agrees_with_no_value_in_most_runs(bhatti2009):
+    drawn = draw(bhatti2009, bhatti2009.paper.exhibit("bhatti2009.table7"))
+    assert np.isnan(value(drawn, "U_N+@half_of_sum", 100))
+    assert value(drawn, "U_N+@half_of_sum_share", 100) == 0.25
+    assert value(drawn, "U_N+@half_of_sum", 125) == pytest.approx(0.95)
+    row = drawn.output.cells.iloc[4]
+    assert row["100 ms"].startswith('<div class="ours">– [0.0, 0.4] in 25 %')
+    compared = bhatti2009.against_print("bhatti2009.table7", drawn.numbers).set_index(["key", "metric"])
+    assert not compared.loc[("rtt_ms=100", "U_N+"), "within"]  # a dash in print, 3 dB with the weights as worded
+
+
+def test_letters_are_counted_over_the_runs(bhatti2009):
+    drawn = draw(bhatti2009, bhatti2009.paper.exhibit("bhatti2009.table7"))
+    assert value(drawn, "case_B_share", 25) == 1
+    assert value(drawn, "case_A_share@half_of_sum", 25) == 0.75
+    # one run of each five has U_N+ of 0 to two decimals: case C
+    assert value(drawn, "case_B_share@half_of_sum", 25) == 0.2
+    assert value(drawn, "case_C_share@half_of_sum", 25) == 0.05
+    cells = drawn.output.cells.iloc[7]
+    assert 'A 75 %, B 20 %, C 5 %</div><div class="printed">A<' in cells["25 ms"]
+    assert 'B 95 %, C 5 %</div><div class="printed">B<' in cells["200 ms"]
+
+
+def test_flows_stand_in_the_order_of_their_shares(bhatti2009):
+    drawn = draw(bhatti2009, bhatti2009.paper.exhibit("bhatti2009.shares_14"))
+    assert list(drawn.output.cells.index) == ["scalable", "lp"]
+    assert "59.5 [51.0, 68.0]" in drawn.output.cells.loc["scalable", "50 ms"]
+    numbers = drawn.numbers.set_index(["key", "metric"])["value"]
+    assert numbers["protocol=scalable;rtt_ms=50", "throughput_mean"] == 59.5
+
+
+def test_figure_marks_the_print_and_its_percentile(bhatti2009):
+    drawn = draw(bhatti2009, bhatti2009.paper.exhibit("bhatti2009.fig13"))
+    nru, jfi = drawn.output.axes
+    assert nru.get_title(loc="left") == "(a) NRU"
+    assert "50 %" in [text.get_text() for text in jfi.texts]
+    printed = [line for line in jfi.lines if line.get_markerfacecolor() == "white" and len(line.get_ydata())]
+    assert printed[0].get_ydata()[0] == 0.51
+    half = next(line for line in nru.lines if line.get_label() == "$U_{N+}$, half")
+    assert np.isnan(half.get_ydata()[:4].astype(float)).all()  # no line where most runs have none
+    assert {"U_N", "U_N-@half_of_sum_percentile"} <= set(drawn.numbers["metric"])
+
+
+def test_where_the_mean_is_least_is_said_of_the_section(tmp_path):
+    context = standin.context(tmp_path, "bhatti2008")
+    path = context.layout.metrics("bhatti2008", "ns2_14")
+    path.parent.mkdir(parents=True)
+    ns2_metrics(lambda *_: 3.0, lambda *_: 0.1).to_parquet(path, index=False)
+    numbers = draw(context, context.paper.exhibit("bhatti2008.fig5")).numbers
+    found = numbers[numbers["metric"] == "rtt_of_U_N_min"].iloc[0]
+    assert (found["exhibit"], found["key"], found["value"]) == ("bhatti2008.sec-VI-E", "item=14 flows", 200)

@@ -1,0 +1,107 @@
+"""Lines over a swept variable."""
+
+import numpy as np
+import pytest
+from matplotlib.collections import PathCollection
+
+from tcpfair.exhibits.context import draw
+from tcpfair.exhibits.kinds import sweeps
+from tests.exhibits import standin
+from tests.exhibits.standin import value
+
+
+@pytest.fixture
+def ogura(tmp_path):
+    context = standin.context(tmp_path, "ogura")
+    ratio = {"ratio": lambda point, run: {0: 0.5, 1: 0.6, 2: 2.0}[run]}
+    flows = {"throughput_mean": lambda point, run, flow: 30.0 + run}
+    standin.put_metrics(context, "loss_sweep", system=ratio)
+    standin.put_metrics(context, "sens_jitter", system=ratio)
+    standin.put_metrics(context, "friendliness", system={"throughput_sum": lambda *_: 60.0}, flows=flows)
+    standin.put_metrics(context, "efficiency", flows={"throughput_mean": lambda point, run, flow: 8 * point["rtt_ms"]})
+    return context
+
+
+def test_ratios_are_medians_and_the_statement_is_taken_at_the_highest_loss(ogura):
+    drawn = draw(ogura, ogura.paper.exhibit("ogura.fig8"))
+    assert value(drawn, "loss_rate=0.001;protocol=Reno", "ratio") == 0.6
+    compared = ogura.against_print("ogura.fig8", drawn.numbers)
+    assert compared[["exhibit", "printed", "reproduced"]].values.tolist() == [["ogura.sec-5.4", "0.5", 0.6]]
+    assert drawn.note == "line: median, band: 10–90 % over runs"
+
+
+def test_ratio_axis_is_logarithmic_with_the_fair_band_and_the_square_root_law(ogura):
+    (ax,) = draw(ogura, ogura.paper.exhibit("ogura.fig8")).output.axes
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert {"fair: 0.8 to 1.25", "square-root law", "single run", "printed"} <= set(labels)
+    dotted = {
+        round(float(line.get_ydata()[0]), 3)
+        for line in ax.lines
+        if line.get_linestyle() == ":" and len(line.get_ydata())
+    }
+    assert dotted == {0.333, 0.577, 1.0}  # (120/40)^-1, ^-1/2, ^0
+
+
+def test_single_runs_are_drawn_only_below_the_bound(ogura):
+    (ax,) = draw(ogura, ogura.paper.exhibit("ogura.fig8")).output.axes
+    points = [drawn for drawn in ax.collections if isinstance(drawn, PathCollection)]
+    places = np.concatenate([protocol.get_offsets()[:, 0] for protocol in points])
+    assert len(places) == 4 * 4 * standin.RUNS  # four protocols at 3e-5 to 1e-6
+    assert places.max() < 1e-4
+
+
+def test_bands_hold_the_named_share_of_the_runs(ogura):
+    metrics = standin.metrics(ogura.paper, "loss_sweep", system={"ratio": lambda point, run: float(run)})
+    cells = sweeps.with_band(metrics, "ratio", ["protocol", "loss_rate"], "median", (0.1, 0.9))
+    assert cells[["value", "low", "high"]].iloc[0].tolist() == pytest.approx([1.0, 0.2, 1.8])
+    cells = sweeps.with_band(metrics, "ratio", ["protocol", "loss_rate"], "mean", "sd")
+    assert cells[["value", "low", "high"]].iloc[0].tolist() == pytest.approx([1.0, 0.0, 2.0])
+
+
+def test_text_numbers_of_the_single_flow(ogura):
+    drawn = draw(ogura, ogura.paper.exhibit("ogura.fig11"))
+    assert value(drawn, "protocol=Libra", "throughput") == pytest.approx(8 * 120)  # mean over 40 to 200 ms
+    # all protocols are equal here, so Proposal and Westwood are above the others nowhere
+    assert value(drawn, "item=Proposal and Westwood above the others", "rtt_threshold") == 40
+    (ax,) = drawn.output.axes
+    (printed,) = [line for line in ax.lines if line.get_markerfacecolor() == "white" and len(line.get_ydata())]
+    assert set(printed.get_ydata()) == {400.0}  # "around 400 Mb/s" at every RTT
+    assert len(printed.get_xdata()) == 9
+
+
+def test_flows_and_their_total(ogura):
+    drawn = draw(ogura, ogura.paper.exhibit("ogura.fig13"))
+    assert value(drawn, "flow=2;protocol=Proposal;rtt_ms=20", "throughput_mean") == 31
+    assert value(drawn, "protocol=Proposal;rtt_ms=20", "throughput_sum") == 60
+    (ax,) = drawn.output.axes
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["Reno, 40 ms", "Proposal, varied RTT", "both together"]
+
+
+def test_sensitivity_marks_the_value_that_the_other_exhibits_use(ogura):
+    drawn = draw(ogura, ogura.paper.exhibit("ogura.sens_jitter"))
+    (legend,) = drawn.output.legends
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert labels == ["0 µs", "120 µs", "360 µs (used above)", "720 µs"]
+    assert [ax.get_title() for ax in drawn.output.axes] == ["Proposal", "Reno", "Libra", "Alpha"]
+    assert value(drawn, "jitter_s=0;loss_rate=1e-06;protocol=Reno", "ratio") == 0.6
+
+
+def test_printed_cells_are_drawn_hollow_in_the_colour_of_their_line(tmp_path):
+    context = standin.context(tmp_path, "bhatti2009")
+    jfi = {name: lambda *_: 0.9 for name in ("jfi_mean", "jfi_of_means")}
+    standin.put_metrics(context, "pair_ccid2_first", system=jfi)
+    (ax,) = draw(context, context.paper.exhibit("bhatti2009.fig8")).output.axes
+    printed = {line.get_markeredgecolor(): line for line in ax.lines if line.get_markerfacecolor() == "white"}
+    cubic = printed["#D55E00"]
+    assert cubic.get_ydata().tolist() == [0.94, 0.80, 0.69, 0.85]  # table V
+    assert cubic.get_xdata().tolist() == [25, 50, 100, 200]
+
+
+def test_runs_too_short_to_measure_leave_an_empty_figure(tmp_path):
+    context = standin.context(tmp_path, "ogura")
+    standin.put_metrics(context, "loss_sweep", system={"ratio": lambda *_: np.nan})
+    drawn = draw(context, context.paper.exhibit("ogura.fig8"))
+    assert drawn.n_runs == 0
+    assert drawn.numbers["value"].isna().all()

@@ -1,0 +1,128 @@
+"""Tables: cells beside print, convergence over runs, definitions and cases."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tcpfair.exhibits.context import draw
+from tcpfair.exhibits.kinds import tables
+from tests.exhibits import standin
+
+# runs 0, 1, 2 give a mean of the printed value: table V of bhatti2009 has 0.94 for BIC at 25 ms
+BIC_25 = {0: 0.93, 1: 0.94, 2: 0.95}
+
+
+@pytest.fixture
+def bhatti(tmp_path):
+    context = standin.context(tmp_path, "bhatti2009")
+    jfi = {
+        "jfi_mean": lambda point, run: BIC_25[run],
+        "jfi_of_means": lambda *_: 0.99,
+        "jfi_mean_received": lambda *_: 0.9,
+    }
+    flows = {"throughput_mean": lambda point, run, flow: 15.0 * flow, "received_mean": lambda *_: 1.0}
+    for experiment in ("self", "pair_ccid2_first"):
+        standin.put_metrics(context, experiment, system=jfi, flows=flows)
+    return context
+
+
+def number(drawn, key, metric):
+    rows = drawn.numbers[(drawn.numbers["key"] == key) & (drawn.numbers["metric"] == metric)]
+    assert len(rows) == 1
+    return rows.iloc[0]
+
+
+def test_jfi_table_gives_mean_and_sd_over_runs_and_marks_what_differs(bhatti):
+    drawn = draw(bhatti, bhatti.paper.exhibit("bhatti2009.table5"))
+    assert number(drawn, "protocol=BIC;rtt_ms=25", "jfi_mean")["value"] == pytest.approx(0.94)
+    assert number(drawn, "protocol=BIC;rtt_ms=25", "jfi_sd")["value"] == pytest.approx(0.01)
+    assert number(drawn, "protocol=BIC;rtt_ms=25", "jfi_of_means")["value"] == pytest.approx(0.99)
+    cells = drawn.output.cells
+    assert (
+        cells.loc["BIC", "25 ms [0.31 MB]"] == '<div class="ours">0.94, 0.01</div><div class="printed">0.94, 0.02</div>'
+    )
+    assert '<span class="off">0.67 ✗</span>' in cells.loc["BIC", "100 ms [1.25 MB]"]  # printed 0.67
+    assert drawn.n_runs == standin.RUNS
+
+
+def test_statements_of_the_text_are_numbers_of_the_table(bhatti):
+    drawn = draw(bhatti, bhatti.paper.exhibit("bhatti2009.table5"))
+    assert number(drawn, "protocol=NewReno", "jfi_lower_bound")["value"] == pytest.approx(0.94)
+    compared = bhatti.against_print("bhatti2009.table5", drawn.numbers)
+    quoted = compared[compared["exhibit"] == "bhatti2009.sec-V-B"]
+    assert quoted[["printed", "within"]].values.tolist() == [["0.90", True]]  # a lower bound
+
+
+def test_throughput_table_has_a_column_per_flow_and_the_share_of_the_self_pair(bhatti):
+    drawn = draw(bhatti, bhatti.paper.exhibit("bhatti2009.table6"))
+    assert number(drawn, "flow=2;protocol=CUBIC;rtt_ms=100", "throughput_mean")["value"] == 30
+    share = number(drawn, "item=CCID2 share of its self-pair throughput;protocol=BIC;rtt_ms=100", "ratio")
+    assert share["value"] == 1  # flow 1 has 15 Mb/s in both experiments
+    assert drawn.output.cells.columns[:2].tolist() == [("25 ms", "1: CCID2"), ("25 ms", "2: TCP")]
+
+
+def test_every_printed_cell_has_a_reproduced_number(bhatti):
+    for name, printed in (("table3", 24), ("table4", 40), ("table5", 32), ("table6", 32)):
+        drawn = draw(bhatti, bhatti.paper.exhibit(f"bhatti2009.{name}"))
+        compared = bhatti.against_print(f"bhatti2009.{name}", drawn.numbers)
+        own = compared[compared["exhibit"] == f"bhatti2009.{name}"]
+        assert len(own) == printed
+        assert own["reproduced"].notna().all()
+
+
+def test_cv_is_sd_over_mean(tmp_path):
+    context = standin.context(tmp_path, "bhatti2008")
+    of_run = {0: 0.6, 1: 0.8, 2: 1.0}  # mean 0.8, sd 0.2
+    names = ("jfi_mean", "jfi_of_means", "jfi_mean_received")
+    standin.put_metrics(context, "pair", system={name: lambda point, run: of_run[run] for name in names})
+    drawn = draw(context, context.paper.exhibit("bhatti2008.table5"))
+    assert number(drawn, "protocol=CUBIC;rtt_ms=125", "jfi_cv")["value"] == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(
+    ("times_s", "share", "reached"),
+    [
+        ([61, 70, 90], 0.5, 70),  # the median
+        ([61, 70, np.nan], 0.5, 70),  # two of three converge
+        ([61, np.nan, np.nan], 0.5, np.nan),
+        ([61, 70, np.nan, np.nan], 0.5, np.nan),  # half do not
+        ([61, 63, np.nan, np.nan, np.nan], 0.25, 63),
+    ],
+)
+def test_time_by_which_a_share_of_the_runs_has_converged(times_s, share, reached):
+    assert tables.reached_by_share(pd.Series(times_s), share) == pytest.approx(reached, nan_ok=True)
+
+
+def test_convergence_counts_from_the_start_of_the_run(tmp_path):
+    context = standin.context(tmp_path, "bhatti2008")
+    never_at_75 = {"converged_at_s": lambda point, run: np.nan if point["rtt_ms"] == 75 else 62.0}
+    since = {"T_U": lambda point, run: np.nan if point["rtt_ms"] == 75 else 32.0}
+    standin.put_metrics(context, "pair", system={**never_at_75, **since})
+    drawn = draw(context, context.paper.exhibit("bhatti2008.table7"))
+    assert number(drawn, "protocol=CUBIC;rtt_ms=200", "T_U")["value"] == 62
+    assert number(drawn, "protocol=CUBIC;rtt_ms=200", "T_U_since_t_e")["value"] == 32
+    assert number(drawn, "item=convergence threshold", "U_c")["value"] == pytest.approx(-0.4576, abs=1e-4)
+    cells = drawn.output.cells
+    assert cells.loc["NewReno", "75 ms"] == '<div class="ours">–, 0.00</div><div class="printed">–</div>'
+    assert cells.loc["CUBIC", "75 ms"].endswith('<span class="off">61 ✗</span></div>')
+
+
+@pytest.mark.parametrize("paper", ["bhatti2008", "bhatti2009"])
+def test_cases_get_the_letters_of_the_papers_table_2(tmp_path, paper):
+    context = standin.context(tmp_path, paper)
+    drawn = draw(context, context.paper.exhibit(f"{paper}.table2"))
+    assert drawn.output.cells["case"].tolist() == ["A", "B", "C", "D", "E"]
+
+
+def test_definitions_name_the_functions_that_compute_them(tmp_path):
+    context = standin.context(tmp_path, "bhatti2008")
+    cells = draw(context, context.paper.exhibit("bhatti2008.table1")).output.cells
+    assert len(cells) == 9
+    assert cells.loc["U<sub>N+</sub>", "computed by"] == "<code>tcpfair.metrics.fairness.nru_tuple</code>"
+    assert cells.loc["T<sub>U</sub>", "equation"] == "11"
+
+
+def test_numbers_have_true_minus_signs_and_dashes():
+    assert tables.number_text(-1.294, 2) == "−1.29"
+    assert tables.number_text(np.nan, 2) == "–"
+    assert tables.number_text("B", 0) == "B"

@@ -1,0 +1,127 @@
+"""Windows of Model I and II: numbers of the paper, curves, sketches."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tcpfair import sources
+from tcpfair.contract import trace
+from tcpfair.contract.papers import load_paper
+from tcpfair.exhibits.context import draw
+from tcpfair.exhibits.kinds import windows
+from tests.exhibits import standin
+
+PAPER = load_paper(standin.ROOT / "config" / "papers" / "ogura.yaml")
+LINK = windows.Link.of(PAPER)
+PROTOCOLS = ("Reno", "Libra", "Alpha", "Proposal")
+
+
+@pytest.fixture(scope="module")
+def ogura(tmp_path_factory):
+    """Model I and II simulated: six runs of one flow each, less than a second."""
+    context = standin.context(tmp_path_factory.mktemp("ogura"), "ogura")
+    for name in ("model1", "model2"):
+        trace.write(sources.simulate(context.paper, name), context.layout.trace("ogura", name))
+    return context
+
+
+def values(drawn, metric):
+    return drawn.numbers[drawn.numbers["metric"] == metric].set_index("key")["value"]
+
+
+def test_link_of_section_5():
+    assert pytest.approx(8333.33, abs=0.01) == LINK.B
+    assert pytest.approx(4166.67, abs=0.01) == LINK.R
+    assert LINK.S == 500
+    assert LINK.rtts_s == (0.040, 0.080)
+    assert LINK.full_reference_rtt_s == pytest.approx(0.070)
+
+
+def test_times_of_the_tables(ogura):
+    t1 = values(draw(ogura, ogura.paper.exhibit("ogura.table2")), "t1")
+    assert t1["protocol=Reno;rtt_ms=40"] == pytest.approx(6.67, abs=0.01)
+    assert t1["protocol=Reno;rtt_ms=80"] == pytest.approx(26.67, abs=0.01)
+    assert t1["protocol=Alpha;rtt_ms=80"] == pytest.approx(13.33, abs=0.01)
+    t2 = values(draw(ogura, ogura.paper.exhibit("ogura.table3")), "t2")
+    assert t2["protocol=Reno;rtt_ms=80"] == pytest.approx(55.0)
+    assert t2["protocol=Libra;rtt_ms=80"] == pytest.approx(22.3, abs=0.05)
+    assert t2["protocol=Alpha;rtt_ms=80"] == pytest.approx(35.0)
+
+
+def test_capacity_of_the_text_is_a_number_of_table_2(ogura):
+    drawn = draw(ogura, ogura.paper.exhibit("ogura.table2"))
+    compared = ogura.against_print("ogura.table2", drawn.numbers)
+    assert compared[["exhibit", "printed", "within"]].values.tolist() == [["ogura.sec-5.1", "8333.33", True]]
+
+
+@pytest.mark.parametrize(("figure", "metric"), [("fig4", "t1_ratio"), ("fig5", "t1_ratio")])
+def test_ratios_of_t1_in_simulation_and_model(ogura, figure, metric):
+    ratios = values(draw(ogura, ogura.paper.exhibit(f"ogura.{figure}")), metric)
+    for protocol, printed in (("Reno", 4), ("Alpha", 2), ("Libra", 1)):
+        assert ratios[f"item=80 ms over 40 ms;protocol={protocol}"] == pytest.approx(printed, rel=0.02)
+
+
+def test_simulated_curves_run_from_half_the_bdp_to_the_bdp(ogura):
+    drawn = draw(ogura, ogura.paper.exhibit("ogura.fig4"))
+    for (_, rtt_ms), curve in drawn.data.groupby(["protocol", "rtt_ms"]):
+        bdp = rtt_ms / 1e3 * LINK.B
+        assert curve["t_s"].iloc[0] == 0
+        assert curve["cwnd_pkts"].iloc[0] == pytest.approx(bdp / 2, rel=0.02)
+        assert curve["cwnd_pkts"].iloc[-1] == pytest.approx(bdp, rel=0.01)
+
+
+def test_simulated_curves_of_model_2_end_at_the_first_loss(ogura):
+    drawn = draw(ogura, ogura.paper.exhibit("ogura.fig6"))
+    assert set(drawn.data["protocol"]) == {"Reno", "Libra", "Alpha"}  # the papers' names, not those of the variants
+    assert values(drawn, "t2_ratio")["item=80 ms over 40 ms;protocol=Alpha"] == pytest.approx(1, rel=0.02)
+    peaks = drawn.data.groupby("rtt_ms")["cwnd_pkts"].max()
+    assert peaks.to_numpy() == pytest.approx(peaks.index / 1e3 * LINK.B + LINK.S, rel=0.02)
+
+
+def test_exact_windows_bulge_above_the_straight_ones_and_end_as_high(ogura):
+    curves = draw(ogura, ogura.paper.exhibit("ogura.fig7")).data
+    for _, both in curves.groupby(["protocol", "rtt_ms"]):
+        straight, exact = both[both["form"] == ""], both[both["form"] == "exact"]
+        half_way_s = straight["t_s"].iloc[-1] / 2
+        windows_pkts = [np.interp(half_way_s, form["t_s"], form["cwnd_pkts"]) for form in (straight, exact)]
+        assert windows_pkts[1] > windows_pkts[0] + 10
+        assert exact["cwnd_pkts"].iloc[-1] == pytest.approx(straight["cwnd_pkts"].iloc[-1], rel=1e-3)
+
+
+@given(st.sampled_from(PROTOCOLS), st.floats(0.02, 0.2))
+def test_sketched_windows_stay_between_half_of_their_peak_and_the_full_buffer(protocol, rtt_s):
+    path = windows.window_path(LINK, protocol, rtt_s, losses=2)["cwnd_pkts"]
+    full = LINK.bdp_pkts(rtt_s) + LINK.S
+    assert path.max() == pytest.approx(full)
+    assert path.min() >= min(LINK.bdp_pkts(rtt_s), full) / 2 - 1e-9
+    assert path.iloc[-1] == pytest.approx(full)  # it ends at the overflow
+
+
+def test_the_proposal_falls_to_the_bdp_and_reno_to_half(ogura):
+    for name, after in (("fig2", LINK.bdp_pkts(0.080)), ("fig1", (LINK.bdp_pkts(0.080) + LINK.S) / 2)):
+        path = draw(ogura, ogura.paper.exhibit(f"ogura.{name}")).data
+        falls = path["cwnd_pkts"].diff() < 0
+        assert path["cwnd_pkts"][falls].to_numpy() == pytest.approx(after)
+
+
+def test_reno_takes_t1_and_t2_of_the_model():
+    path = windows.window_path(LINK, "Reno", 0.080, losses=1)
+    t1_s = path["t_s"][path["cwnd_pkts"] >= LINK.bdp_pkts(0.080)].iloc[0]
+    assert t1_s == pytest.approx(26.7, abs=0.2)
+    assert path["t_s"].iloc[-1] - t1_s == pytest.approx(55.0, abs=0.3)
+
+
+def test_data_of_a_figure_is_what_is_drawn(ogura):
+    data = draw(ogura, ogura.paper.exhibit("ogura.fig5")).data
+    assert isinstance(data, pd.DataFrame)
+    assert list(data.columns) == ["protocol", "rtt_ms", "form", "t_s", "cwnd_pkts"]
+
+
+def test_runs_too_short_for_a_loss_leave_the_figure_empty(tmp_path):
+    context = standin.context(tmp_path, "ogura")
+    trace.write(sources.simulate(context.paper, "model2", smoke_duration_s=2), context.layout.trace("ogura", "model2"))
+    drawn = draw(context, context.paper.exhibit("ogura.fig6"))
+    assert values(drawn, "t2").isna().all()
+    assert drawn.data.empty

@@ -1,0 +1,67 @@
+"""The notebook of recordings: the rules that all notebooks keep, and a run of its cells."""
+
+import ast
+import json
+import shutil
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tcpfair.exhibits.recordings.board import EXHIBITS
+
+REPOSITORY = Path(__file__).parents[3]
+NOTEBOOK = REPOSITORY / "notebooks" / "raw.ipynb"
+MAX_LINES = 10
+
+
+@pytest.fixture(scope="module")
+def cells():
+    return [cell | {"source": "".join(cell["source"])} for cell in json.loads(NOTEBOOK.read_text())["cells"]]
+
+
+@pytest.fixture(scope="module")
+def code(cells):
+    return [cell for cell in cells if cell["cell_type"] == "code"]
+
+
+def test_outputs_are_stripped(code):
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
+
+
+def test_cells_are_short_and_plain(code):
+    forbidden = (ast.FunctionDef, ast.Lambda, ast.ClassDef, ast.For, ast.While, ast.If, ast.ListComp)
+    for cell in code:
+        assert len(cell["source"].splitlines()) <= MAX_LINES
+        assert not [node for node in ast.walk(ast.parse(cell["source"])) if isinstance(node, forbidden)]
+
+
+def test_parameters_are_tagged_and_have_defaults(code):
+    (tagged,) = (cell for cell in code if "parameters" in cell["metadata"].get("tags", []))
+    values = {}
+    exec(tagged["source"], values)
+    assert {name: values[name] for name in ("source", "only", "trace")} == {"source": "raw", "only": "", "trace": ""}
+
+
+def test_every_exhibit_is_shown_once_after_some_text(cells):
+    shows = [f'raw.show("{name}")' for name in EXHIBITS]
+    assert [cell["source"] for cell in cells if cell["source"].startswith("raw.show")] == shows
+    for before, cell in pairwise(cells):
+        if cell["source"] in shows:
+            assert before["cell_type"] == "markdown"
+
+
+def test_it_shows_a_trace_that_is_given(code, tmp_path, monkeypatch):
+    (tmp_path / "config").mkdir()
+    for name in ("config.yaml", "raw.yaml"):
+        shutil.copy(REPOSITORY / "config" / name, tmp_path / "config")
+    (tmp_path / "Snakefile").touch()
+    monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
+    given = f'trace = "{REPOSITORY}/data/raw/examples/rr_wire"'
+    values = {}
+    for cell in code:
+        exec(cell["source"], values)
+        if "parameters" in cell["metadata"].get("tags", []):
+            exec(given, values)
+    records = [json.loads(path.read_text()) for path in tmp_path.glob("results/raw/exhibits/rr_wire/*.json")]
+    assert {record["status"] for record in records} == {"built"} and len(records) == len(EXHIBITS)

@@ -1,0 +1,341 @@
+"""Exhibits of recordings: hand-worked numbers of made-up traces, the real kernel's, and what is said of bad input."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from tcpfair.contract import trace as traces
+from tcpfair.contract.recordings import load_raw
+from tcpfair.contract.trace import Trace
+from tcpfair.errors import InputError
+from tcpfair.exhibits.recordings.board import EXHIBITS, open_raw
+from tcpfair.exhibits.recordings.measured import nru_weights
+from tcpfair.exhibits.recordings.recording import Recording
+from tcpfair.exhibits.recordings.recovery import recovery_checks
+from tcpfair.models.kernel import CUBIC_C
+from tcpfair.sources.readers import tables
+
+REPOSITORY = Path(__file__).parents[3]
+SETTINGS = load_raw(REPOSITORY / "config" / "raw.yaml")
+LINK = {"capacity_bps": 12e6, "wire_bytes": 1500, "payload_bytes": 1450}  # 1000 packets/s, 11.6 Mb/s of payload
+ALONE = ("jfi", "nru")  # what one flow alone does not have
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    """A checkout with nothing drawn yet."""
+    (tmp_path / "config").mkdir()
+    for name in ("config.yaml", "raw.yaml"):
+        shutil.copy(REPOSITORY / "config" / name, tmp_path / "config")
+    (tmp_path / "Snakefile").touch()
+    (tmp_path / "data").symlink_to(REPOSITORY / "data")
+    monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
+    return tmp_path
+
+
+def made_up(goodput_mbps, cc=("reno", "reno"), start_s=(0, 0), rtt_s=(0.1, 0.1), windows=None, events=(), **link):
+    """A trace of one run with a sample per second: goodput of shape (flows, seconds), windows as columns per flow."""
+    duration_s = len(goodput_mbps[0])
+    samples = []
+    for flow_id, row in enumerate(goodput_mbps, 1):
+        table = {"run_id": 0, "flow_id": flow_id, "t_s": np.arange(1.0, duration_s + 1)}
+        table["delivered_bytes"] = (np.asarray(row) * 1e6 / 8).astype(int)
+        samples.append(pd.DataFrame({**table, **(windows[flow_id - 1] if windows else {})}))
+    table = pd.DataFrame(events, columns=["flow_id", "t_s", "kind", "cwnd_before", "cwnd_after", "w_max", "k_s"])
+    return Trace(
+        runs=tables.run_table("made_up", "testbed", duration_s, 1.0, **(link or LINK)),
+        flows=tables.flow_table(cc, rtt_s, start_s, [duration_s] * len(cc)),
+        samples=pd.concat(samples, ignore_index=True),
+        events=table.assign(run_id=0),
+        provenance=tables.provenance("made_up", "testbed", {"made up"}),
+    )
+
+
+def recording_of(trace, folder, name="made_up", settings=SETTINGS):
+    traces.write(trace, folder / name)
+    return Recording(folder / name, settings)
+
+
+def with_weights(**weights):
+    return SETTINGS.model_copy(update={"weights": SETTINGS.weights.model_copy(update=weights)})
+
+
+def record_of(root, name, exhibit):
+    return json.loads((root / "results" / "raw" / "exhibits" / name / f"{exhibit}.json").read_text())
+
+
+def numbers_of(root, name, exhibit):
+    table = pd.read_csv(root / "results" / "raw" / "numbers" / name / f"{exhibit}.csv")
+    return {(row.metric, row.key): row.value for row in table.itertuples()}
+
+
+# --- The shipped examples ----------------------------------------------------------------------------------------
+
+
+def test_examples_are_drawn_and_recorded(root):
+    raw = open_raw()
+    for name in EXHIBITS:
+        raw.show(name)
+    left_out = {("c1_tbf", name) for name in ALONE}
+    for example in ("rr_wire", "c1_tbf"):
+        for name in EXHIBITS:
+            record = record_of(root, example, name)
+            assert record["status"] == ("left out" if (example, name) in left_out else "built"), (example, name)
+            assert all((root / file).is_file() for file in record["files"])
+            assert record["n_runs"] == (1 if record["files"] else 0)
+    assert "source: raw, 1 run, rr_wire" in (root / "figures/raw/rr_wire/goodput.svg").read_text()
+    assert record_of(root, "rr_wire", "cwnd")["files"] == [
+        f"figures/raw/rr_wire/cwnd.{s}" for s in ("csv", "svg", "png")
+    ]
+    # two Renos: nearly equal means, the index of single seconds lower since flow 2 wins at the end
+    numbers = numbers_of(root, "rr_wire", "jfi")
+    assert float(numbers["jfi_of_means", "flow=all"]) == pytest.approx(1, abs=0.001)
+    assert 0.95 < float(numbers["jfi_mean", "flow=all"]) < float(numbers["jfi_of_means", "flow=all"])
+
+
+@pytest.mark.parametrize(("example", "n_checks"), [("rr_wire", 17), ("c1_tbf", 18)])
+def test_real_kernel_recovers_by_its_formulas(example, n_checks):
+    checks = recovery_checks(Recording(REPOSITORY / "data/raw/examples" / example, SETTINGS))
+    assert len(checks) == n_checks
+    assert checks["error_percent"].abs().max() < 1.5
+
+
+def test_windows_of_a_testbed_run_are_its_polls():
+    windows = Recording(REPOSITORY / "data/raw/examples/rr_wire", SETTINGS).windows
+    assert windows.groupby("flow_id")["t_s"].diff().median() == pytest.approx(0.1, abs=0.001)
+    assert windows.groupby("flow_id")["t_s"].min().loc[2] > 10  # flow 2 starts at 10 s
+
+
+# --- Fairness by hand --------------------------------------------------------------------------------------------
+
+
+def test_flows_that_take_turns_by_hand(root):
+    """60 and 40 Mb/s in turns, of 100: J(t) = 100^2 / (2 (60^2 + 40^2)), J of the means 1; each is 1.2 or 0.8 of 50."""
+    turns = [60, 40] * 10
+    recording_of(made_up([turns, turns[::-1]], capacity_bps=200e6, wire_bytes=1500, payload_bytes=1500), root)
+    raw = open_raw("made_up")
+    for name in ("goodput", "jfi", "nru"):
+        raw.show(name)
+    jfi, nru, goodput = (numbers_of(root, "made_up", name) for name in ("jfi", "nru", "goodput"))
+    assert float(jfi["jfi_mean", "flow=all"]) == pytest.approx(10_000 / 10_400)
+    assert float(jfi["jfi_of_means", "flow=all"]) == pytest.approx(1, abs=0.001)
+    # seconds 6 to 20: of flow 1 eight at 40 and seven at 60 Mb/s, of flow 2 the reverse; their mean is 50
+    assert float(nru["self_pair_mbps", "flow=1"]) == pytest.approx(50)
+    assert float(nru["U_n", "flow=1"]) == pytest.approx((8 * -0.9691 + 7 * 0.7918) / 15, abs=1e-4)
+    assert float(nru["U_n", "flow=2"]) == pytest.approx((7 * -0.9691 + 8 * 0.7918) / 15, abs=1e-4)
+    assert nru["case", "flow=all"] == "A"  # in dB a loss outweighs a gain: both flows below 0
+    assert float(goodput["utilisation", "flow=all"]) == pytest.approx(0.5)
+
+
+def test_mean_goodput_counts_while_a_flow_runs(root):
+    recording_of(made_up([[8] * 20, [0] * 10 + [2] * 10], start_s=(0, 10)), root)
+    open_raw("made_up").show("goodput")
+    assert float(numbers_of(root, "made_up", "goodput")["throughput_mean", "flow=2"]) == pytest.approx(2)
+
+
+def test_weights_of_named_self_pairs(tmp_path):
+    """Reno's self-pair has 4 and 6 Mb/s, CUBIC's 8 and 2: a mean of 5 for both, or the flow's own place."""
+    for protocol, (first, second) in {"reno": (4, 6), "cubic": (8, 2)}.items():
+        recording_of(made_up([[first] * 20, [second] * 20], cc=(protocol, protocol)), tmp_path, protocol)
+    pairs = {protocol: tmp_path / protocol for protocol in ("reno", "cubic")}
+    mixed = made_up([[3] * 20, [7] * 20], cc=("reno", "cubic"))
+    by_mean = recording_of(mixed, tmp_path, settings=with_weights(self_pairs=pairs))
+    assert nru_weights(by_mean) == pytest.approx([1 / 5, 1 / 5])
+    rule = SETTINGS.weights.rule.model_copy(update={"value": "per_column"})
+    by_place = recording_of(mixed, tmp_path, settings=with_weights(self_pairs=pairs, rule=rule))
+    assert nru_weights(by_place) == pytest.approx([1 / 4, 1 / 2])
+
+
+def test_self_pair_needs_as_many_flows(tmp_path):
+    recording_of(made_up([[4] * 20], cc=("reno",), start_s=(0,), rtt_s=(0.1,)), tmp_path, "alone")
+    pair = recording_of(
+        made_up([[4] * 20] * 2), tmp_path, settings=with_weights(self_pairs={"reno": tmp_path / "alone"})
+    )
+    with pytest.raises(InputError, match=r"weights.self_pairs.reno: 1 flows; give a recording of 2"):
+        nru_weights(pair)
+
+
+def test_self_pair_that_delivers_nothing(tmp_path):
+    with pytest.raises(InputError, match="delivers nothing"):
+        nru_weights(recording_of(made_up([[4] * 20, [0] * 20]), tmp_path))
+
+
+# --- Recovery by hand --------------------------------------------------------------------------------------------
+
+
+def reno_windows(from_pkts, n_flows, start_s, t_s):
+    """dW/dt = n/RTT with RTT = W/1000 s for the sum W: W^2 = W0^2 + 2000 n t, shared evenly."""
+    total = np.sqrt((n_flows * from_pkts) ** 2 + 2000 * n_flows * np.maximum(t_s - start_s, 0))
+    return {"cwnd_pkts": total / n_flows, "ssthresh_pkts": float(from_pkts), "srtt_s": total / 1000}
+
+
+def reno_run(n_flows, from_pkts, duration_s=18, **other):
+    """Flows that end a recovery at 2 s and lose again at 17 s."""
+    windows = [reno_windows(from_pkts, n_flows, 2.0, np.arange(1.0, duration_s + 1))] * n_flows
+    peak_pkts = windows[0]["cwnd_pkts"][15]
+    moments = [(1.5, "loss", 2 * from_pkts, from_pkts), (2.0, "recovery_end", from_pkts, from_pkts)]
+    moments += [(17.0, "loss", peak_pkts, peak_pkts // 2)]
+    rows = [(flow, *moment, np.nan, np.nan) for flow in range(1, n_flows + 1) for moment in moments]
+    flows = {"cc": ("reno",) * n_flows, "start_s": (0,) * n_flows, "rtt_s": (0.1,) * n_flows}
+    return made_up([[1] * duration_s] * n_flows, windows=windows, events=rows, **{**flows, **other})
+
+
+@pytest.mark.parametrize(("n_flows", "from_pkts"), [(1, 100), (2, 60)])
+def test_reno_made_by_its_law(n_flows, from_pkts, tmp_path):
+    checks = recovery_checks(recording_of(reno_run(n_flows, from_pkts), tmp_path)).set_index("quantity")
+    growth = checks.loc["growth time"]
+    assert growth["flow"] == "+".join(map(str, range(1, n_flows + 1)))
+    assert growth["measured"] == 14  # polls at 2 and 16 s
+    assert growth["formula"] == pytest.approx(14, rel=1e-6)
+    gain = checks.loc[["gain per RTT"]]
+    assert gain["measured"].to_numpy() == pytest.approx(np.full(n_flows, 1), abs=0.01)
+
+
+def test_growth_ends_where_a_flow_starts_that_disturbs_it(tmp_path):
+    """A second flow, that never gets a window, starts at 13 s: 2 s to 12 s remain."""
+    run = reno_run(1, 100)
+    run.flows = tables.flow_table(("reno", "reno"), (0.1, 0.1), (0, 13.0), (18, 18))
+    second = run.samples.assign(flow_id=2, delivered_bytes=0, cwnd_pkts=np.nan)
+    run.samples = pd.concat([run.samples, second], ignore_index=True)
+    checks = recovery_checks(recording_of(run, tmp_path)).query("quantity == 'growth time'")
+    assert checks[["flow", "from_s", "to_s"]].to_numpy().tolist() == [["1", 2.0, 12.0]]
+    assert checks["formula"].item() == pytest.approx(10, rel=1e-6)
+
+
+@pytest.mark.parametrize("other", [{"cc": ("reno", "cubic")}, {"rtt_s": (0.1, 0.2)}, {"payload_bytes": 1450}])
+def test_no_growth_time_without_a_formula_for_it(other, tmp_path):
+    """Other algorithms, unequal RTTs, an unknown link; the gain per RTT remains."""
+    checks = recovery_checks(recording_of(reno_run(2, 60, **other), tmp_path))
+    assert set(checks["quantity"]) == {"ssthresh / peak", "gain per RTT"}
+
+
+def cubic_run(c, k_s=3.0, w_max=200.0):
+    """One epoch from 2 s to 17 s on the curve with ``c``, in steps of 1 s; RTT 0.1 s."""
+    t_s = np.arange(1.0, 19.0)
+    windows = c * (np.maximum(t_s - 2, 0) + 0.1 - k_s) ** 3 + w_max
+    start_pkts = w_max - CUBIC_C * k_s**3
+    rows = [
+        (1, 1.5, "loss", w_max, start_pkts, w_max, k_s),
+        (1, 2.0, "recovery_end", start_pkts, start_pkts, np.nan, np.nan),
+        (1, 17.0, "loss", windows[15], 0.7 * windows[15], windows[15], np.nan),
+    ]
+    table = {"cwnd_pkts": windows, "ssthresh_pkts": start_pkts, "srtt_s": 0.1}
+    return made_up([[1] * 18], cc=("cubic",), start_s=(0,), rtt_s=(0.1,), windows=[table], events=rows)
+
+
+def test_cubic_made_by_its_law(tmp_path):
+    checks = recovery_checks(recording_of(cubic_run(CUBIC_C), tmp_path)).set_index("quantity")
+    assert checks.loc["K", "formula"] == pytest.approx(3.0)
+    assert checks.loc["K", "measured"] == pytest.approx(3.0, abs=1e-3)
+    assert checks.loc["W_max", "measured"] == pytest.approx(200, abs=0.1)
+    assert checks.loc["C", "measured"] == pytest.approx(410 / 1024, rel=1e-3)
+    assert checks.loc["ssthresh / peak", "measured"] == pytest.approx(0.7, abs=1e-3)
+
+
+def test_cubic_with_another_constant_is_found_out(tmp_path):
+    checks = recovery_checks(recording_of(cubic_run(c=0.2), tmp_path)).set_index("quantity")
+    assert checks.loc["C", "error_percent"] == pytest.approx(-50, abs=0.5)
+
+
+# --- Any trace, and none -----------------------------------------------------------------------------------------
+
+
+def test_one_run_of_a_trace_of_many(root):
+    first, second = made_up([[4] * 20, [4] * 20]), made_up([[1] * 20, [9] * 20])
+    tables_of_both = {
+        name: pd.concat([getattr(first, name), getattr(second, name).assign(run_id=1)]) for name in traces.TABLES
+    }
+    traces.write(Trace(**tables_of_both, provenance={"grid": []}), root / "both")
+    open_raw("both", run=1).show("goodput")
+    assert float(numbers_of(root, "both", "goodput")["throughput_mean", "flow=2"]) == pytest.approx(9)
+    open_raw("both", run=2).show("goodput")
+    assert record_of(root, "both", "goodput")["error"].endswith("both: run 2: not among the 2 runs of this trace")
+
+
+@pytest.mark.parametrize(
+    ("sample", "left_out"),
+    [
+        ("iperf3/reno_4s.json", {"cwnd", "jfi", "nru", "recovery", "recovery_table"}),
+        ("tcp_info/cubic_8s.csv.gz", {"jfi", "nru"}),
+        ("testbed/reno_14s", {"jfi", "nru"}),  # the second flow runs for 4 s
+    ],
+)
+def test_every_reader_gives_what_it_has(root, sample, left_out):
+    raw = open_raw(str(REPOSITORY / "tests" / "samples" / sample))
+    for name in EXHIBITS:
+        raw.show(name)
+    found = {name: record_of(root, raw.recordings[0].name, name) for name in EXHIBITS}
+    assert {name for name, record in found.items() if record["status"] == "left out"} == left_out, found
+    assert not [record for record in found.values() if record["status"] == "failed"]
+
+
+def test_too_short_for_the_window(root):
+    recording_of(made_up([[4] * 4, [4] * 4]), root)
+    open_raw("made_up").show("jfi")
+    assert record_of(root, "made_up", "jfi")["error"] == "all flows run for 4 s, of which skip_s leaves out 5 s"
+
+
+def test_failure_is_recorded_and_removes_what_was_drawn(root):
+    recording_of(made_up([[4] * 20, [4] * 20]), root)
+    open_raw("made_up").show("jfi")
+    drawn = [root / file for file in record_of(root, "made_up", "jfi")["files"]]
+    (root / "made_up" / "samples.parquet").write_bytes(b"")
+    open_raw("made_up").show("jfi")
+    record = record_of(root, "made_up", "jfi")
+    assert record["status"] == "failed" and "samples.parquet: differs from the hash" in record["error"]
+    assert len(drawn) == 3 and not any(path.exists() for path in drawn)
+
+
+def test_missing_trace_is_one_line(root, capsys):
+    open_raw("data/raw/nothing_here").show("goodput")
+    line = f"nothing_here, goodput  Failed: {root}/data/raw/nothing_here: no such file or folder\n"
+    assert capsys.readouterr() == (line, "")
+
+
+def test_only_chooses_exhibits(root):
+    raw = open_raw(only=["trace", "c1_tbf.goodput"])
+    for name in ("trace", "goodput", "cwnd"):
+        raw.show(name)
+    drawn = {path.relative_to(root / "results/raw/exhibits").as_posix() for path in root.rglob("exhibits/*/*.json")}
+    assert drawn == {"rr_wire/trace.json", "c1_tbf/trace.json", "c1_tbf/goodput.json"}
+
+
+def test_unknown_exhibit_and_source(root):
+    with pytest.raises(InputError, match="exhibit 'fig08': unknown; known are trace, goodput"):
+        open_raw().show("fig08")
+    with pytest.raises(InputError, match='source = "raw"'):
+        open_raw(source="engine")
+
+
+# --- Configuration -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("analysis", "skip_s", "value"), -1, "analysis.skip_s.value"),
+        (("analysis", "skip_s", "range"), None, "an assumed value needs `range:`"),
+        (("analysis", "min_polls", "value"), 3, "analysis.min_polls.value"),
+        (("link", "capacity_bps", "value"), 0, "link.capacity_bps.value"),
+        (("weights", "rule", "value"), "median", "weights.rule.value"),
+        (("weights", "self_pair"), {}, "weights.self_pair: Extra inputs"),
+    ],
+)
+def test_wrong_configuration_names_file_and_field(tmp_path, path, value, message):
+    values = yaml.safe_load((REPOSITORY / "config" / "raw.yaml").read_text())
+    *sections, name = path
+    place = values
+    for section in sections:
+        place = place[section]
+    place[name] = value
+    file = tmp_path / "raw.yaml"
+    file.write_text(yaml.safe_dump(values))
+    with pytest.raises(InputError) as caught:
+        load_raw(file)
+    assert str(caught.value).startswith(f"{file}: ") and message in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,146 @@
+"""Metrics of a shared bottleneck on hand-made traces: the link's own record, sharing, background, common losses."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tcpfair.contract.papers import PaperConfig
+from tcpfair.contract.trace import Trace
+from tcpfair.measures import measure
+
+
+def said(value):
+    return {"value": value, "source": "sec. 1"}
+
+
+ANALYSIS = {
+    "utilisation_counts": "payload",
+    "sharing_from_s": 4,
+    "sharing_end_s": 2,
+    "fair_ratio": 0.8,
+    "fair_mean_s": 2,
+    "together_rtts": 1.5,
+}
+
+
+def config(measures, **analysis):
+    experiment = {
+        "what": "pair",
+        "grid": {"protocol": said(["STCP"])},
+        "flows": [{"rtt_ms": said(100)}, {"rtt_ms": said(100)}],
+        "runs": said(1),
+        "window_s": said([2, 8]),
+        "measures": measures,
+    }
+    values = {name: said(value) for name, value in (ANALYSIS | analysis).items()}
+    return PaperConfig.model_validate(
+        {"paper": "ha2006", "cite": "x", "analysis": values, "experiments": {"pair": experiment}}
+    )
+
+
+def trace(flow1, flow2, others=(), forward=None, reverse=None, events=()):
+    """One run of 1-s samples in Mb/s; ``others`` are (role, direction, rates)."""
+    runs = {"run_id": 0, "paper": "ha2006", "experiment": "pair", "backend": "engine", "seed": 1, "replicate": 0}
+    runs |= {"duration_s": 8.0, "sample_s": 1.0, "protocol": "STCP"}
+    runs |= {"capacity_bps": 100e6, "wire_bytes": 1500.0, "payload_bytes": 1200.0}
+    host = {"run_id": 0, "protocol": "STCP", "cc": "x", "rtt_s": 0.1, "access_bps": 0.0, "start_s": 0.0, "stop_s": 8.0}
+    given = [("foreground", "forward", flow1), ("foreground", "forward", flow2), *others]
+    flows, samples, links = [], [], []
+    for flow_id, (role, direction, rates) in enumerate(given, 1):
+        flows.append({**host, "flow_id": flow_id, "role": role, "direction": direction})
+        samples += [
+            {"run_id": 0, "flow_id": flow_id, "t_s": float(t_s), "delivered_bytes": rate * 1e6 / 8}
+            for t_s, rate in enumerate(rates, 1)
+        ]
+    for direction, rates in (("forward", forward), ("reverse", reverse)):
+        links += [
+            {"run_id": 0, "t_s": float(t_s), "direction": direction, "forwarded_bytes": rate * 1e6 / 8}
+            for t_s, rate in enumerate(rates or [], 1)
+        ]
+    link = pd.DataFrame(links, columns=["run_id", "t_s", "direction", "forwarded_bytes"])
+    return Trace(
+        runs=pd.DataFrame([runs]),
+        flows=pd.DataFrame(flows),
+        samples=pd.DataFrame(samples),
+        link=link,
+        events=pd.DataFrame(events, columns=["run_id", "flow_id", "t_s", "kind"]),
+        provenance={"grid": ["protocol"]},
+    )
+
+
+def value(metrics, metric, flow=0):
+    return metrics.query("metric == @metric and flow == @flow")["value"].item()
+
+
+IDLE = [0.0] * 8
+
+
+def test_utilisation_is_the_links_own_record_in_the_window_counted_as_payload():
+    made = trace(IDLE, IDLE, forward=[0, 0, 50, 100, 50, 100, 50, 100], reverse=[9, 9, 25, 25, 25, 25, 25, 25])
+    metrics = measure(made, config(["bottleneck"]), "pair")
+    assert value(metrics, "utilisation_wire") == pytest.approx(0.75)
+    assert value(metrics, "utilisation") == pytest.approx(0.75 * 1200 / 1500)
+    assert value(metrics, "load_mean") == pytest.approx(60.0)
+    assert value(metrics, "load_both_ways") == pytest.approx((60 + 20) / 2)
+    sd = np.std([50, 100] * 3, ddof=1)
+    assert value(metrics, "load_cov") == pytest.approx(sd / 75)
+    assert value(metrics, "load_sd") == pytest.approx(0.8 * sd)
+    on_the_wire = measure(made, config(["bottleneck"], utilisation_counts="wire"), "pair")
+    assert value(on_the_wire, "utilisation") == pytest.approx(0.75)
+
+
+def test_a_link_without_record_has_no_utilisation():
+    assert np.isnan(value(measure(trace(IDLE, IDLE), config(["bottleneck"]), "pair"), "utilisation"))
+
+
+def test_rates_are_of_each_flow_in_the_window():
+    metrics = measure(trace([90, 90, 10, 20, 30, 20, 10, 30], IDLE), config(["rates"]), "pair")
+    assert value(metrics, "throughput_mean", 1) == 20
+    assert value(metrics, "rate_largest", 1) == 30
+
+
+def test_ratios_count_from_where_both_flows_run():
+    made = trace([90, 90, 90, 90, 60, 40, 40, 20], [0, 0, 0, 0, 10, 20, 30, 40])
+    metrics = measure(made, config(["sharing"]), "pair")
+    assert value(metrics, "throughput_mean", 1) == 40
+    assert value(metrics, "fair_ratio") == pytest.approx(25 / 40)
+    assert value(metrics, "ratio_at_end") == pytest.approx(30 / 35)  # 60 to 70 in the last two seconds
+    # means over two seconds: 15/50, 25/40, 35/30: fair 4 s after both run
+    assert value(metrics, "fair_at_s") == 4
+    assert value(metrics, "lead_changes") == 1
+
+
+def test_flows_that_never_become_fair_have_no_time():
+    metrics = measure(trace([90.0] * 8, [10.0] * 8), config(["sharing"]), "pair")
+    assert np.isnan(value(metrics, "fair_at_s"))
+    assert value(metrics, "lead_changes") == 0
+
+
+def test_background_counts_what_goes_forward_by_role():
+    others = [
+        ("background", "forward", [0, 0, 1, 1, 1, 1, 1, 1]),
+        ("background", "forward", [9, 9, 2, 2, 2, 2, 2, 2]),
+        ("background", "reverse", [7.0] * 8),
+        ("web", "forward", [0, 0, 30, 60, 30, 60, 30, 60]),
+        ("web", "reverse", [50.0] * 8),
+    ]
+    metrics = measure(trace(IDLE, IDLE, others), config(["background"]), "pair")
+    assert value(metrics, "web_mean") == 45
+    assert value(metrics, "long_lived_mean") == 3
+    assert value(measure(trace(IDLE, IDLE), config(["background"]), "pair"), "web_mean") == 0
+
+
+def test_common_losses_are_those_of_the_foreground_in_the_window():
+    events = [
+        (0, 1, 1.0, "loss"),  # before the window
+        (0, 1, 3.00, "loss"),
+        (0, 2, 3.14, "rto"),  # within 1.5 RTTs of 100 ms
+        (0, 1, 5.00, "loss"),
+        (0, 2, 5.20, "loss"),
+        (0, 2, 5.00, "recovery_end"),
+        (0, 3, 5.00, "loss"),  # of the background
+    ]
+    others = [("background", "forward", IDLE)]
+    metrics = measure(trace(IDLE, IDLE, others, events=events), config(["synchronisation"]), "pair")
+    assert value(metrics, "shared_losses") == pytest.approx(2 / 4)
+    assert value(metrics, "losses_per_flow") == 2

@@ -1,0 +1,85 @@
+"""The shipped traces of a real kernel: complete, free of host identifiers, and in agreement with themselves."""
+
+import gzip
+import hashlib
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tcpfair.contract import trace
+from tcpfair.sources.readers import read_any
+
+EXAMPLES = Path(__file__).parents[3] / "data" / "raw" / "examples"
+NAMES = ("c1_tbf", "rr_wire")
+PAYLOAD_CEILING_BPS = 100e6 * 1448 / 1538
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def example(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp("trace") / "trace"
+    trace.write(read_any(EXAMPLES / request.param), path)
+    return request.param, trace.read(path)
+
+
+def text_of(path):
+    return (gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()).decode()
+
+
+def test_checksums_cover_every_file():
+    listed = dict(reversed(line.split("  ")) for line in (EXAMPLES / "SHA256SUMS").read_text().splitlines())
+    found = {str(p.relative_to(EXAMPLES)): hashlib.sha256(p.read_bytes()).hexdigest() for p in EXAMPLES.glob("*/*")}
+    assert found == listed
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_host_identifier_and_no_gzip_time(name):
+    for path in (EXAMPLES / name).iterdir():
+        text = text_of(path)
+        for identifier in ("cookie", "PREEMPT", "/home", "/root", "/tmp"):
+            assert identifier not in text, f"{path.name}: {identifier}"
+        if path.suffix == ".gz":
+            assert path.read_bytes()[3:8] == bytes(5)  # no name in the header, time 0
+    assert json.loads((EXAMPLES / name / "meta.json").read_text())["kernel"] == "6.18.44"
+
+
+def test_goodput_adds_up_to_iperfs_own_total(example):
+    """The server prints three digits per second, its JSON total is exact; the last 0.1 s is after the run."""
+    name, run = example
+    for flow_id, rows in run.samples.groupby("flow_id"):
+        end = json.loads(text_of(EXAMPLES / name / f"flow{flow_id}.iperf.json.gz"))["end"]["sum_received"]
+        assert rows["delivered_bytes"].sum() == pytest.approx(end["bytes"], rel=0.003)
+
+
+def test_goodput_agrees_with_the_acknowledged_bytes(example):
+    """Two independent recordings of one flow: what the server's application read, what the sender's kernel saw ACKed."""
+    name, run = example
+    for flow_id, rows in run.samples.groupby("flow_id"):
+        polls = pd.read_csv(EXAMPLES / name / f"s{flow_id}.tcp.csv.gz").groupby("sport")["bytes_acked"].last().max()
+        assert rows["delivered_bytes"].sum() == pytest.approx(polls, rel=0.003)
+
+
+def test_link_is_full_and_never_more(example):
+    _, run = example
+    total_bps = run.samples.groupby("t_s")["delivered_bytes"].sum().iloc[1:] * 8
+    assert total_bps.mean() == pytest.approx(PAYLOAD_CEILING_BPS, rel=0.005)
+    # single seconds exceed the link when a hole is filled, and the flows' seconds start 0.1 s apart; 10 s do not
+    assert total_bps.rolling(10).mean().max() <= PAYLOAD_CEILING_BPS * 1.005
+
+
+def test_queue_stays_within_the_buffer_and_drops_are_retransmitted(example):
+    name, run = example
+    assert run.link["queue_pkts"].max() <= run.runs["buffer_pkts"].item()
+    resent = sum(
+        pd.read_csv(path).groupby("sport")["total_retrans"].last().max()
+        for path in (EXAMPLES / name).glob("s*.tcp.csv.gz")
+    )
+    assert run.link["dropped_pkts"].sum() == resent
+
+
+def test_two_renos_share_fairly():
+    samples = read_any(EXAMPLES / "rr_wire").samples
+    rates = samples[samples["t_s"] > 15].groupby("flow_id")["delivered_bytes"].mean().to_numpy()
+    jfi = rates.sum() ** 2 / (2 * (rates**2).sum())
+    assert jfi == pytest.approx(1.0, abs=0.005)

@@ -1,0 +1,128 @@
+"""Whatever a file is, it is read or refused with an InputError of one line: no other exception leaves the readers."""
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tcpfair.contract import trace
+from tcpfair.errors import InputError
+from tcpfair.sources.readers import iperf3, read_any, tcp_info, testbed
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+REPORT = SAMPLES / "iperf3" / "reno_4s.json"
+POLLS = SAMPLES / "tcp_info" / "cubic_8s.csv.gz"
+RUN = SAMPLES / "testbed" / "reno_14s"
+
+# one temporary folder serves all examples of a test: each overwrites the file of the one before
+fuzz = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+json_leaf = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
+json_value = json_leaf | st.lists(json_leaf, max_size=3) | st.dictionaries(st.text(max_size=5), json_leaf, max_size=3)
+edits = st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.binary(max_size=4)), min_size=1, max_size=4)
+
+
+def read_or_refuse(read, path, folder):
+    """Reads ``path``; a trace must obey the schema, a refusal must be one line."""
+    try:
+        trace.write(read(path), folder / "trace")
+    except InputError as error:
+        assert "\n" not in str(error)
+
+
+def mutate(data: bytes, edits) -> bytes:
+    """Replaces 0 to 4 bytes at relative positions, each with 0 to 4 others."""
+    for place, new in edits:
+        at = int(place * len(data))
+        data = data[:at] + new + data[at + len(new) :] if new else data[:at]
+    return data
+
+
+def leaves(value, path=()):
+    if isinstance(value, dict):
+        return [leaf for key, item in value.items() for leaf in leaves(item, (*path, key))]
+    if isinstance(value, list):
+        return [leaf for key, item in enumerate(value) for leaf in leaves(item, (*path, key))]
+    return [path]
+
+
+def replace(value, path, new):
+    """``value`` with what stands at ``path``, or above it for a short path, replaced in place."""
+    for key in path[:-1]:
+        value = value[key]
+    value[path[-1]] = new
+
+
+@pytest.mark.parametrize(
+    ("path", "backend"), [(REPORT, "iperf3"), (REPORT.parent, "iperf3"), (POLLS, "tcp_info"), (RUN, "testbed")]
+)
+def test_each_sample_finds_its_reader(path, backend):
+    assert read_any(path).runs["backend"].tolist() == [backend]
+
+
+def test_unknown_is_refused_with_what_is_accepted(tmp_path):
+    other = tmp_path / "capture.pcap"
+    other.write_bytes(b"\xd4\xc3\xb2\xa1")
+    with pytest.raises(InputError) as caught:
+        read_any(other)
+    message = str(caught.value)
+    assert "capture.pcap: no reader knows it" in message
+    assert all(reader.ACCEPTS in message for reader in (iperf3, tcp_info, testbed))
+    assert "\n" not in message
+    with pytest.raises(InputError, match="nothing: no such file or folder"):
+        read_any(tmp_path / "nothing")
+
+
+@fuzz
+@given(edits=edits, packed=st.booleans())
+@pytest.mark.parametrize(("sample", "reader"), [(REPORT, iperf3), (POLLS, tcp_info)])
+def test_mutated_bytes(tmp_path, sample, reader, edits, packed):
+    """Bytes are changed in the text, or in the gzip around it."""
+    data = sample.read_bytes()
+    text = gzip.decompress(data) if sample.suffix == ".gz" else data
+    path = tmp_path / "sample"
+    path.write_bytes(mutate(gzip.compress(text, mtime=0), edits) if packed else mutate(text, edits))
+    reader.sniff(path)
+    read_or_refuse(reader.read, path, tmp_path)
+    read_or_refuse(read_any, path, tmp_path)
+
+
+@fuzz
+@given(data=st.data(), new=json_value)
+def test_replaced_value_in_a_report(tmp_path, data, new):
+    report = json.loads(REPORT.read_text())
+    place = data.draw(st.sampled_from(leaves(report)))
+    replace(report, place[: data.draw(st.integers(1, len(place)))], new)
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(report))
+    read_or_refuse(iperf3.read, path, tmp_path)
+
+
+@fuzz
+@given(data=st.data(), new=json_value)
+def test_replaced_value_in_meta(tmp_path, data, new):
+    run = tmp_path / "run"
+    shutil.copytree(RUN, run, dirs_exist_ok=True)
+    meta = json.loads((RUN / "meta.json").read_text())
+    place = data.draw(st.sampled_from(leaves(meta)))
+    replace(meta, place[: data.draw(st.integers(1, len(place)))], new)
+    (run / "meta.json").write_text(json.dumps(meta))
+    read_or_refuse(testbed.read, run, tmp_path)
+
+
+@fuzz
+@given(
+    line=st.integers(0, 40),
+    column=st.integers(0, 18),
+    new=st.text(max_size=8) | st.integers().map(str) | st.floats().map(str),
+)
+def test_replaced_cell_in_polls(tmp_path, line, column, new):
+    rows = [row.split(",") for row in gzip.decompress(POLLS.read_bytes()).decode().splitlines()[:41]]
+    rows[line][column] = new
+    path = tmp_path / "polls.csv"
+    path.write_text("\n".join(",".join(row) for row in rows))
+    read_or_refuse(tcp_info.read, path, tmp_path)

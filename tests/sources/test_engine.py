@@ -1,0 +1,88 @@
+"""The engine as a source of traces: the schema, sharding, and the shipped data re-simulated."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tcpfair.contract.layout import Layout, repository_root
+from tcpfair.contract.papers import load_paper
+from tcpfair.contract.trace import read, write
+from tcpfair.errors import InputError
+from tcpfair.sources import engine, merge, simulate
+
+ROOT = repository_root()
+LAYOUT = Layout(ROOT)
+SHIPPED = sorted(path.parent for path in (ROOT / "data" / "bundled").glob("*/*/manifest.json"))
+
+
+def paper(name: str):
+    return load_paper(LAYOUT.paper_config(name))
+
+
+def test_smoke_trace_has_the_schema_and_the_grid(tmp_path):
+    trace = simulate(paper("bhatti2009"), "pair_ccid2_first", smoke_duration_s=5)
+    write(trace, tmp_path / "trace")
+    back = read(tmp_path / "trace")
+    assert back.grid == ["protocol", "rtt_ms"] and len(back.runs) == 16
+    assert set(back.flows["cc"]) == {"ccid2", "reno", "bic", "cubic", "compound"}
+    assert len(back.samples) == 16 * 2 * 5
+    rate_mbps = back.samples.groupby(["run_id", "t_s"])["delivered_bytes"].sum() * 8 / 1e6
+    assert rate_mbps.max() < 100
+
+
+def test_traces_do_not_depend_on_sharding_or_order(tmp_path):
+    chosen = paper("ogura")
+    whole = simulate(chosen, "model1", smoke_duration_s=5)
+    shards = [simulate(chosen, "model1", shard=k, shards=4, smoke_duration_s=5) for k in (2, 0, 3, 1)]
+    write(merge([whole]), tmp_path / "whole")
+    write(merge(shards), tmp_path / "shards")
+    for name in ("runs", "flows", "samples", "events"):
+        assert (tmp_path / "whole" / f"{name}.parquet").read_bytes() == (
+            tmp_path / "shards" / f"{name}.parquet"
+        ).read_bytes()
+
+
+def test_unknown_experiment_and_backend_name_the_known_ones():
+    with pytest.raises(InputError, match="no such experiment; known are model1"):
+        simulate(paper("ogura"), "fig99")
+    with pytest.raises(InputError, match="no simulator called 'ns9'"):
+        simulate(paper("ogura"), "model1", backend="ns9")
+
+
+def simulate_again(folder, trace, run_id):
+    """Simulate one run of a shipped trace and hold the two against each other."""
+    chosen = paper(trace.provenance["paper"])
+    experiment = trace.provenance["experiment"]
+    specs = [spec for spec in chosen.run_specs(experiment) if spec.run_id == run_id]
+    again = engine.simulate_runs(chosen, experiment, specs)
+    shipped = trace.samples[trace.samples["run_id"] == run_id].reset_index(drop=True)
+    assert np.array_equal(shipped["delivered_bytes"], again.samples["delivered_bytes"]), (folder, run_id)
+    assert np.array_equal(shipped["received_bytes"], again.samples["received_bytes"]), (folder, run_id)
+    pd.testing.assert_series_equal(
+        trace.flows.loc[trace.flows["run_id"] == run_id, "rtt_s"].reset_index(drop=True), again.flows["rtt_s"]
+    )
+
+
+@pytest.mark.skipif(not SHIPPED, reason="data/bundled is empty")
+def test_a_random_sample_of_shipped_runs_is_simulated_again_and_found_identical():
+    draw = random.Random()
+    for folder in draw.sample(SHIPPED, k=min(4, len(SHIPPED))):
+        trace = read(folder)
+        simulate_again(folder, trace, int(draw.choice(trace.runs["run_id"].tolist())))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: f"{folder.parent.name}/{folder.name}")
+def test_of_every_algorithm_in_every_experiment_a_shipped_run_is_found_identical(folder):
+    trace = read(folder)
+    carried = trace.samples.groupby("run_id")["delivered_bytes"].sum()
+    least = {}
+    for run_id in carried.sort_values(kind="stable").index:  # short runs tell as much
+        for cc in trace.flows.loc[trace.flows["run_id"] == run_id, "cc"]:
+            least.setdefault(cc, int(run_id))
+    for run_id in sorted(set(least.values())):
+        simulate_again(folder, trace, run_id)

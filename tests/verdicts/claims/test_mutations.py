@@ -1,0 +1,254 @@
+"""Verdicts answer to the simulation: change what a claim is about, and its verdict must change with it.
+
+Each test simulates an experiment at reduced size twice, as configured and with one deliberate fault.
+"""
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+
+from tcpfair.contract.layout import Layout, repository_root
+from tcpfair.contract.papers import PaperConfig, Value, load_paper
+from tcpfair.measures import measure
+from tcpfair.sources import simulate
+from tcpfair.verdicts.claims.registry import decide, load_claims
+
+ROOT = repository_root()
+
+
+def paper(name):
+    """A configuration of its own for every caller, to change as it likes."""
+    return load_paper(Layout(ROOT).paper_config(name))
+
+
+def verdicts(config: PaperConfig, *ids: str, relabel: Callable = lambda metrics: metrics) -> dict[str, str]:
+    """Simulate and measure what these claims read, and judge them."""
+
+    @cache
+    def trace(experiment):
+        return simulate(config, experiment)
+
+    @cache
+    def metrics(experiment):
+        return relabel(measure(trace(experiment), config, experiment))
+
+    claims = {claim.id: claim for claim in load_claims(ROOT / "data" / "claims" / f"{config.paper}.yaml")}
+    found = {}
+    for claim_id in ids:
+        found[claim_id], evidence = decide(claims[claim_id], config, metrics, trace)
+        print(claim_id, found[claim_id], evidence)  # shown when a test fails
+    return found
+
+
+def reduced(config, experiment, runs, *, duration_s=None, window_s=None, **grid):
+    """Fewer runs, shorter, at fewer grid points, and only the measures that need no other experiment."""
+    chosen = config.experiments[experiment]
+    chosen.runs.value = runs
+    if duration_s:
+        chosen.settings["duration_s"].value = duration_s
+        chosen.window_s.value = window_s
+    for name, values in grid.items():
+        chosen.grid[name].value = values
+    chosen.measures = [name for name in chosen.measures if name in ("throughput", "ratio", "jfi", "peak")]
+    return config
+
+
+@cache
+def as_configured(make, ids):
+    """Verdicts without a fault, once for all the faults that are tried on one set-up."""
+    return verdicts(make(), *ids)
+
+
+def assert_the_fault_shows(make, fault, ids, family=()):
+    """The claims ``ids`` are reproduced as configured (judged with the rest of ``family``) and not with the fault."""
+    before = as_configured(make, tuple(family or ids))
+    assert {claim_id: before[claim_id] for claim_id in ids} == dict.fromkeys(ids, "reproduced")
+    faulty = make()
+    fault(faulty)
+    assert verdicts(faulty, *ids) == dict.fromkeys(ids, "not reproduced")
+
+
+def name_of(part):
+    return getattr(part, "__name__", "-".join(part) if isinstance(part, list) else str(part))
+
+
+def imitate(config, protocol, other):
+    """Let one protocol behave as another while it keeps its name."""
+    config.protocols[protocol] = config.protocols[other]
+
+
+# --- ogura, Model I and II ---------------------------------------------------------------------------------------
+
+
+def libra_as_reno(config):
+    imitate(config, "Libra", "Reno")
+
+
+def reno_as_libra(config):
+    imitate(config, "Reno", "Libra")
+
+
+def alpha_as_reno(config):
+    imitate(config, "Alpha", "Reno")
+
+
+def alpha_as_libra(config):
+    imitate(config, "Alpha", "Libra")
+
+
+def libra_with_a_quarter_of_k(config):
+    config.protocols["Libra"].params["rtt_ref_s"] = Value(value=0.08, source="twice that of the paper")
+
+
+def libra_without_queueing_delay(config):
+    imitate(config, "Libra (eq. 15)", "Libra")
+
+
+def queueing_libra_as_reno(config):
+    imitate(config, "Libra (eq. 15)", "Reno")
+
+
+def queueing_alpha_as_reno(config):
+    imitate(config, "Alpha (eq. 16)", "Reno")
+
+
+def reno_as_queueing_alpha(config):
+    imitate(config, "Reno", "Alpha (eq. 16)")
+
+
+def half_the_buffer(config):
+    config.settings["buffer_pkts"].value = 250
+
+
+GROWTH = [
+    (libra_as_reno, ["ogura.c02"]),
+    (reno_as_libra, ["ogura.c03"]),
+    (alpha_as_reno, ["ogura.c04", "ogura.c07"]),
+    (libra_with_a_quarter_of_k, ["ogura.c05", "ogura.c06"]),
+    (queueing_alpha_as_reno, ["ogura.c08"]),
+    (reno_as_queueing_alpha, ["ogura.c09"]),
+    (queueing_libra_as_reno, ["ogura.c10"]),
+    (libra_without_queueing_delay, ["ogura.c11", "ogura.c12"]),
+    (half_the_buffer, ["ogura.c13"]),
+]
+
+
+def growth():
+    return paper("ogura")
+
+
+@pytest.mark.parametrize(("fault", "ids"), GROWTH, ids=name_of)
+def test_growth(fault, ids):
+    assert_the_fault_shows(growth, fault, ids, [f"ogura.c{n:02d}" for n in range(2, 14)])
+
+
+# --- ogura, random losses ----------------------------------------------------------------------------------------
+
+
+def flows_swapped(config):
+    for experiment in config.experiments.values():
+        experiment.flows.reverse()
+
+
+def proposal_as_reno(config):
+    imitate(config, "Proposal", "Reno")
+
+
+def westwood_as_proposal(config):
+    imitate(config, "Westwood", "Proposal")
+
+
+def reference_at_120_ms(config):
+    config.experiments["friendliness"].flows[0]["rtt_ms"].value = 120
+
+
+def high_loss():
+    grid = {"loss_rate": [1e-2, 1e-3], "protocol": ["Reno", "Libra", "Alpha"]}
+    return reduced(paper("ogura"), "loss_sweep", 3, duration_s=200, window_s=[20, 200], **grid)
+
+
+@pytest.mark.parametrize(
+    ("fault", "ids"),
+    [
+        (reno_as_libra, ["ogura.c15"]),
+        (libra_as_reno, ["ogura.c16"]),
+        (alpha_as_libra, ["ogura.c18"]),
+        (flows_swapped, ["ogura.c18"]),
+    ],
+    ids=name_of,
+)
+def test_fairness_at_high_loss(fault, ids):
+    assert_the_fault_shows(high_loss, fault, ids, ["ogura.c15", "ogura.c16", "ogura.c18"])
+
+
+def friendliness():
+    return reduced(paper("ogura"), "friendliness", 3, duration_s=200, window_s=[50, 200])
+
+
+@pytest.mark.parametrize(
+    ("fault", "ids"),
+    [
+        (flows_swapped, ["ogura.c33", "ogura.c34"]),
+        (reference_at_120_ms, ["ogura.c34"]),
+        (proposal_as_reno, ["ogura.c36"]),
+    ],
+    ids=name_of,
+)
+def test_friendliness(fault, ids):
+    assert_the_fault_shows(friendliness, fault, ids, ["ogura.c33", "ogura.c34", "ogura.c36"])
+
+
+def efficiency():
+    return reduced(paper("ogura"), "efficiency", 2, duration_s=300, window_s=[50, 300], rtt_ms=[40, 200])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fault", "ids"),
+    [(proposal_as_reno, ["ogura.c28", "ogura.c32"]), (westwood_as_proposal, ["ogura.c29"])],
+    ids=name_of,
+)
+def test_efficiency(fault, ids):
+    assert_the_fault_shows(efficiency, fault, ids, ["ogura.c28", "ogura.c29", "ogura.c32"])
+
+
+# --- bhatti2008 and bhatti2009 -----------------------------------------------------------------------------------
+
+
+def cubic_that_halves_its_window(config):
+    config.protocols["CUBIC"].params["beta"] = Value(value=0.5, source="as Reno")
+
+
+def ccid2_against_cubic():
+    config = reduced(paper("bhatti2008"), "pair", 1, protocol=["CUBIC"])
+    return reduced(config, "self", 1, protocol=["CCID2"])
+
+
+def test_ccid2_and_cubic_swapped():
+    assert_the_fault_shows(ccid2_against_cubic, flows_swapped, ["bhatti2008.c05", "bhatti2008.c09"])
+
+
+def fast_variants_against_ccid2():
+    return reduced(paper("bhatti2009"), "pair_ccid2_first", 2, protocol=["BIC", "CUBIC"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", [cubic_that_halves_its_window, flows_swapped], ids=name_of)
+def test_lead_over_ccid2(fault):
+    assert_the_fault_shows(fast_variants_against_ccid2, fault, ["bhatti2009.c21"])
+
+
+def newreno_alone():
+    return reduced(paper("bhatti2009"), "single", 2, protocol=["NewReno"])
+
+
+def test_start_of_newreno_at_half_the_rtt():
+    assert verdicts(newreno_alone(), "bhatti2009.c05") == {"bhatti2009.c05": "reproduced"}
+    faulty = newreno_alone()
+    faulty.experiments["single"].grid["rtt_ms"].value = [12.5, 25, 50, 100]
+
+    def as_whole(metrics):
+        return metrics.assign(rtt_ms=2 * metrics["rtt_ms"])
+
+    assert verdicts(faulty, "bhatti2009.c05", relabel=as_whole) == {"bhatti2009.c05": "not reproduced"}

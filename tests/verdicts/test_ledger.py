@@ -1,0 +1,186 @@
+"""The ledger: every exhibit, number, claim and equation in its place, and nothing counted that is not there."""
+
+import pandas as pd
+import pytest
+
+from tcpfair.contract.layout import PAPERS
+from tcpfair.contract.papers import Config, load_paper
+from tcpfair.errors import InputError
+from tcpfair.verdicts import claims, ledger
+from tcpfair.verdicts.printed import parse_key
+from tests import fake_checkout
+from tests.fake_checkout import ROOT, put_exhibit
+
+# bhatti2009, table VIII: 0.51 at 25 ms and 0.30 at 50 ms; the tolerance of JFI is 0.05
+TABLE8 = [("rtt_ms=25", "jfi", 0.55), ("rtt_ms=50", "jfi", 0.36)]
+CONFIG = Config(source="bundled")
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """A checkout in which four exhibits were drawn: one lost its file, one failed, one is a supplement."""
+    layout = fake_checkout.make(tmp_path_factory.mktemp("checkout"))
+    put_exhibit(layout, "bhatti2009.table8", TABLE8, {".html": "<table></table>", ".csv": "x\n"})
+    put_exhibit(layout, "bhatti2009.table5", [("protocol=BIC;rtt_ms=25", "jfi_mean", 0.94)])
+    (layout.root / "figures/bundled/bhatti2009/tab05.svg").unlink()
+    missing = f"{layout.root}/data/bundled/ogura/loss_sweep/manifest.json: no manifest"
+    put_exhibit(layout, "ogura.fig8", [("item=high loss;protocol=Alpha", "ratio", 0.5)], error=missing)
+    put_exhibit(layout, "ogura.fig4", [("item=80 ms over 40 ms;protocol=Reno", "t1_ratio", 4.2)])
+    put_exhibit(layout, "ogura.sens_jitter")
+    return layout
+
+
+@pytest.fixture(scope="module")
+def summary(checkout):
+    return ledger.write_ledger(checkout, CONFIG)
+
+
+@pytest.fixture(scope="module")
+def table(checkout, summary):
+    text = dict.fromkeys(["printed", "reproduced", "ns2"], str)
+    return lambda name: pd.read_csv(checkout.ledger / f"{name}.csv", dtype=text)
+
+
+def test_the_91_exhibits_stand_in_the_papers_order_and_supplements_apart(table):
+    exhibits = table("exhibits")
+    assert list(exhibits.columns) == ["exhibit", "paper", "kind", "status", "source", "files"]
+    assert len(exhibits) == 91
+    assert exhibits["kind"].value_counts().to_dict().keys() == {"table", "figure", "diagram"}
+    assert (exhibits["kind"] == "table").sum() == 24
+    assert list(exhibits["paper"].unique()) == list(PAPERS)
+    of_ogura = exhibits[exhibits["paper"] == "ogura"]["exhibit"].tolist()
+    assert of_ogura == [f"ogura.table{i}" for i in (1, 2, 3)] + [f"ogura.fig{i}" for i in range(1, 14)]
+    assert "ogura.sens_jitter" in set(table("supplements")["exhibit"])
+
+
+def test_built_is_what_was_drawn_and_is_still_there(table):
+    exhibits = table("exhibits").set_index("exhibit").fillna("")
+    assert exhibits.loc["bhatti2009.table8", ["status", "source"]].tolist() == ["built", "bundled"]
+    assert exhibits.loc["bhatti2009.table8", "files"] == (
+        "figures/bundled/bhatti2009/tab08.html;figures/bundled/bhatti2009/tab08.csv"
+    )
+    assert exhibits.loc["bhatti2009.table5", ["status", "source", "files"]].tolist() == ["pending", "", ""]  # file gone
+    assert exhibits.loc["ogura.fig8", ["status", "files"]].tolist() == ["failed", ""]
+    assert exhibits.loc["ha2006.fig4", "status"] == "pending"
+    assert exhibits["status"].value_counts().to_dict() == {"pending": 88, "built": 2, "failed": 1}
+
+
+def test_messages_do_not_depend_on_where_the_checkout_stands(checkout, summary):
+    error = ledger.read_records(checkout)["ogura.fig8"]["error"]
+    assert error == "data/bundled/ogura/loss_sweep/manifest.json: no manifest"
+    # claims on model1 fail for want of its trace, with a path in the message
+    assert "data/bundled/ogura/model1" in (checkout.ledger / "claims.csv").read_text()
+    assert [path.name for path in checkout.ledger.iterdir() if str(checkout.root) in path.read_text()] == []
+
+
+def test_every_printed_result_has_a_row_with_the_reproduced_number_beside_it(table):
+    numbers = table("numbers")
+    printed = sum((pd.read_csv(path)["kind"] == "result").sum() for path in (ROOT / "data" / "published").glob("*.csv"))
+    assert len(numbers) == printed
+    jfi = numbers[numbers["exhibit"] == "bhatti2009.table8"].set_index("key")
+    assert jfi.loc["rtt_ms=25", ["printed", "reproduced", "within"]].tolist() == ["0.51", "0.55", True]
+    assert jfi.loc["rtt_ms=50", "within"] == False  # noqa: E712, a NaN must not pass
+    assert jfi.loc["rtt_ms=50", "error"] == pytest.approx(0.06)
+    assert jfi.loc["rtt_ms=75":, "reproduced"].isna().all()
+
+
+def test_a_number_in_the_text_takes_the_number_of_the_exhibit_that_it_quotes(table):
+    numbers = table("numbers").set_index(["exhibit", "key"])
+    quoted = numbers.loc[("ogura.sec-5.2", "item=80 ms over 40 ms;protocol=Reno")]
+    assert quoted[["printed", "reproduced", "within"]].tolist() == ["4", "4.2", True]  # 5 % off, tolerance 10 %
+
+
+def test_numbers_of_an_exhibit_that_failed_do_not_count(table):
+    numbers = table("numbers").set_index("exhibit")
+    assert pd.isna(numbers.loc["ogura.sec-5.4", "reproduced"])
+
+
+def test_every_claim_has_one_verdict(table):
+    verdicts = table("claims")
+    assert list(verdicts.columns) == ["id", "paper", "verdict", "evidence", "source"]
+    assert len(verdicts) == 158
+    assert verdicts["id"].is_unique
+    assert set(verdicts["verdict"]) <= set(claims.VERDICTS)
+
+
+def test_equations_name_the_exhibits_that_use_them(table):
+    equations = table("equations").set_index("id").fillna("")
+    assert len(equations) == 60
+    assert equations.loc["ogura.eq15", "exhibits"] == "ogura.table3;ogura.fig6;ogura.fig7"
+    assert equations.loc["bhatti2009.eq1", "correction"].startswith("The text gives the range 0 to 1")
+
+
+def test_an_exhibit_that_uses_an_unknown_equation_is_named(checkout):
+    config = load_paper(checkout.paper_config("ogura"))
+    config.exhibits[3].uses.append("ogura.eq99")
+    with pytest.raises(InputError, match=r"^exhibit ogura.fig1: uses: 'ogura.eq99' is not in data/equations.yaml$"):
+        ledger.equation_table(checkout, {"ogura": config})
+
+
+def test_summary_counts_what_the_tables_hold(table, summary):
+    assert summary["exhibits"] == {"built": 2, "pending": 88, "failed": 1}
+    assert sum(summary["claims"].values()) == 158
+    assert summary["numbers"]["within"] == 2
+    assert summary["numbers"]["outside"] == 1
+    counts = table("summary").fillna("").set_index(["paper", "exhibit", "what", "category"])
+    assert counts.loc[("ogura", "", "exhibits", "pending"), ["count", "total"]].tolist() == [14, 16]
+    # of the eight numbers in table VIII one is within and one outside
+    assert counts.loc[("bhatti2009", "bhatti2009.table8", "numbers", "within"), "share"] == 0.125
+    assert counts.loc[("bhatti2009", "bhatti2009.table8", "numbers", "not computed"), "count"] == 6
+    shares = table("summary").groupby(["paper", "what", "exhibit"], dropna=False)["share"].sum()
+    assert shares.to_numpy() == pytest.approx(1)
+
+
+def test_ns2_is_compared_over_the_same_cells(table):
+    # ns-2 misses table VIII at 125 ms only: 0.14 against 0.22
+    agreement = table("agreement").set_index(["exhibit", "setting"])
+    row = agreement.loc[("bhatti2009.table8", "no delayed ACK, alphabetical order of starts")]
+    assert row[["cells", "computed", "within_engine", "within_ns2"]].tolist() == [8, 2, 0.5, 0.875]
+    # against NewReno at 50 ms, 52/42 in print: 37/57 is outside, 43/51 too, 50/44 inside
+    ns2 = table("ns2").query("exhibit == 'bhatti2009.table6' and key == 'flow=1;protocol=NewReno;rtt_ms=50'")
+    assert ns2[["ns2", "within_ns2"]].to_numpy().tolist() == [["37", False], ["43", False], ["50", True]]
+
+
+def test_ns2_stands_beside_curves_without_printed_numbers(checkout, table):
+    fig8 = table("ns2").query("exhibit == 'ogura.fig8'")
+    assert len(fig8) == 30
+    assert fig8["printed"].isna().all()
+    assert not table("agreement")["exhibit"].isin(["ogura.fig4", "ogura.fig6", "ogura.fig8"]).any()
+
+
+def test_reference_numbers_have_canonical_keys_and_are_given_once_per_setting():
+    reference = pd.read_csv(ROOT / "data" / "reference" / "ns2.csv")
+    assert list(reference.columns) == ["exhibit", "key", "metric", "value", "setting", "note"]
+    assert not reference.duplicated(["exhibit", "key", "metric", "setting"]).any()
+    for key in reference["key"]:
+        parse_key(key)
+
+
+def test_every_reference_number_of_a_printed_exhibit_is_found_in_print(table):
+    ns2 = table("ns2")
+    rows = ns2[~ns2["exhibit"].isin(["ogura.fig4", "ogura.fig6", "ogura.fig8"])]  # these are curves
+    assert rows["printed"].notna().all()
+    assert rows["tolerance"].notna().all()
+
+
+def test_assumptions_and_plan_are_written_from_the_configuration(table):
+    assert table("run_plan")[["paper", "experiment", "runs"]].to_numpy().tolist() == [["ogura", "model1", 6]]
+    assert {"payload_bytes"} <= set(table("assumptions")["name"].str.rpartition(".")[2])
+
+
+def test_a_ledger_that_cannot_be_finished_leaves_the_old_one(checkout, summary, monkeypatch):
+    before = {path.name: path.read_bytes() for path in checkout.ledger.iterdir()}
+
+    def broken(*_):
+        raise InputError("no claims")
+
+    monkeypatch.setattr(claims, "evaluate", broken)
+    with pytest.raises(InputError, match="no claims"):
+        ledger.write_ledger(checkout, CONFIG)
+    assert {path.name: path.read_bytes() for path in checkout.ledger.iterdir()} == before
+
+
+def test_the_same_results_give_the_same_bytes(checkout, summary):
+    before = {path.name: path.read_bytes() for path in checkout.ledger.iterdir()}
+    ledger.write_ledger(checkout, CONFIG)
+    assert {path.name: path.read_bytes() for path in checkout.ledger.iterdir()} == before

@@ -1,0 +1,420 @@
+"""Printed numbers, keys, tolerances and the comparison with reproduced numbers."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tcpfair.errors import InputError
+from tcpfair.verdicts.printed import (
+    LEDGER_COLUMNS,
+    PUBLISHED_COLUMNS,
+    Tolerance,
+    compare,
+    load_published,
+    load_tolerances,
+    make_key,
+    parse_key,
+    within,
+)
+
+DATA = Path(__file__).parents[2] / "data"
+PAPERS = ["bhatti2008", "bhatti2009", "kozu2014", "ha2006", "ogura"]
+
+
+@pytest.fixture(scope="module")
+def printed():
+    return pd.concat([load_published(paper, DATA) for paper in PAPERS], ignore_index=True)
+
+
+@pytest.fixture(scope="module")
+def tolerances():
+    return load_tolerances(DATA / "tolerances.yaml")
+
+
+def cell(printed, exhibit, key, metric):
+    rows = printed.query("exhibit == @exhibit and key == @key and metric == @metric")
+    assert len(rows) == 1
+    return rows.iloc[0]
+
+
+def reproduced(*rows):
+    columns = ["exhibit", "key", "metric", "value", "sd", "n_runs", "source"]
+    return pd.DataFrame([(*row, 0.1, 5, "engine") for row in rows], columns=columns)
+
+
+# ---- keys
+
+
+def test_key_is_alphabetical_and_canonical():
+    assert make_key(rtt_ms=100, protocol="CUBIC", flow=2) == "flow=2;protocol=CUBIC;rtt_ms=100"
+    assert make_key(rtt_ms=np.float64(100.0), protocol="CUBIC", flow=None) == "protocol=CUBIC;rtt_ms=100"
+    assert make_key(rtt_ms=np.int64(25), flow=np.nan) == "rtt_ms=25"
+    assert make_key(item="two values", buffer_mb=0.5) == "buffer_mb=0.5;item=two values"
+
+
+names = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
+words = st.from_regex(r"[A-Za-z0-9+.,'/-]{1,6}( [A-Za-z0-9+.,'/-]{1,6}){0,2}", fullmatch=True)
+
+
+@given(st.dictionaries(names, words, min_size=1))
+def test_keys_round_trip(parts):
+    assert parse_key(make_key(**parts)) == parts
+
+
+@given(st.dictionaries(names, st.integers(-(10**6), 10**6), min_size=1))
+def test_whole_numbers_round_trip_from_int_and_float(parts):
+    key = make_key(**{name: float(value) for name, value in parts.items()})
+    assert key == make_key(**parts)
+    assert {name: int(value) for name, value in parse_key(key).items()} == parts
+
+
+@pytest.mark.parametrize(
+    "key", ["", "rtt_ms", "rtt_ms=", "=25", "rtt_ms=25;flow=1", "flow=1;flow=1", "flow=1;", "flow=1; rtt_ms=25"]
+)
+def test_parse_key_rejects_what_is_not_canonical(key):
+    with pytest.raises(ValueError):
+        parse_key(key)
+
+
+@pytest.mark.parametrize("parts", [{}, {"flow": None}, {"item": "a;b"}, {"item": "a=b"}, {"item": " a"}, {"A": 1}])
+def test_make_key_rejects_what_cannot_be_parsed_again(parts):
+    with pytest.raises(ValueError):
+        make_key(**parts)
+
+
+# ---- the files
+
+
+def test_the_result_tables_of_the_testbed_papers_are_complete(printed):
+    """5 protocols x 4 RTTs x 2 flows, 4 x 4 x (mean, sd), 8 RTTs x <U_N+, U_N-, S_N>, ...: 428 cells."""
+    tables = printed[printed["kind"].eq("result") & printed["how"].eq("table") & printed["metric"].ne("bdp")]
+    assert tables.groupby("exhibit").size().to_dict() == {
+        "bhatti2008.table3": 48,
+        "bhatti2008.table4": 32,
+        "bhatti2008.table5": 32,
+        "bhatti2008.table6": 48,
+        "bhatti2008.table7": 16,
+        "bhatti2008.table8": 8,
+        "bhatti2008.table9": 24,
+        "bhatti2009.table3": 20,
+        "bhatti2009.table4": 40,
+        "bhatti2009.table5": 32,
+        "bhatti2009.table6": 32,
+        "bhatti2009.table7": 24,
+        "bhatti2009.table8": 8,
+        "bhatti2009.table9": 32,
+        "bhatti2009.table10": 32,
+    }
+    assert len(tables) == 428
+
+
+@pytest.mark.parametrize(
+    ("exhibit", "key", "metric", "value", "unit"),
+    [
+        ("bhatti2009.table3", "protocol=BIC;rtt_ms=100", "jfi_mean", "0.89", "1"),
+        ("bhatti2009.table3", "rtt_ms=50", "bdp", "0.62", "MB"),
+        ("bhatti2009.table4", "flow=2;protocol=Compound;rtt_ms=25", "throughput_mean", "51", "Mb/s"),
+        ("bhatti2009.table5", "protocol=NewReno;rtt_ms=50", "jfi_mean", "0.96", "1"),
+        ("bhatti2009.table5", "protocol=Compound;rtt_ms=200", "jfi_sd", "0.9", "1"),
+        ("bhatti2009.table6", "flow=1;protocol=CUBIC;rtt_ms=200", "throughput_mean", "27", "Mb/s"),
+        ("bhatti2009.table7", "rtt_ms=125", "U_N+", "0.02", "dB"),
+        ("bhatti2009.table10", "flow=2;protocol=BIC;rtt_ms=200", "throughput_mean", "8", "Mb/s"),
+        ("bhatti2008.table3", "flow=1;protocol=CCID2;rtt_ms=175", "throughput_mean", "30", "Mb/s"),
+        ("bhatti2008.table5", "protocol=NewReno;rtt_ms=200", "jfi_cv", "0.09", "1"),
+        ("bhatti2008.table6", "protocol=NewReno;rtt_ms=125", "U_N+", "", "dB"),
+        ("bhatti2008.table6", "protocol=CUBIC;rtt_ms=75", "S_N", "3.80", "1"),
+        ("bhatti2008.table7", "protocol=NewReno;rtt_ms=75", "T_U", "", "s"),
+        ("bhatti2008.table7", "protocol=CUBIC;rtt_ms=200", "T_U", "62", "s"),
+        ("kozu2014.sec-3.1", "protocol=CUBIC;rtt_ms=128", "cwnd_mean", "2.83", "MB"),
+        ("ha2006.fig5", "protocol=H-TCP;rtt_ms=162", "utilisation", "82", "%"),
+        ("ogura.sec-5.2", "item=80 ms over 40 ms;protocol=Reno", "t1_ratio", "4", "1"),
+        ("ogura.table2", "protocol=Libra", "t1", "R/k", "s"),
+    ],
+)
+def test_cells_read_off_the_papers(printed, exhibit, key, metric, value, unit):
+    found = cell(printed, exhibit, key, metric)
+    assert (found["value"], found["unit"]) == (value, unit)
+
+
+def test_dashes_stand_where_the_papers_print_them(printed):
+    dashes = printed[printed["kind"].eq("result") & printed["value"].eq("")]
+    never_converged = dashes[dashes["metric"].eq("T_U")]
+    assert sorted(never_converged["key"]) == [
+        "protocol=CUBIC;rtt_ms=125",
+        "protocol=CUBIC;rtt_ms=150",
+        "protocol=NewReno;rtt_ms=75",
+    ]
+    # NewReno at 125 ms, and 14 flows at 25 to 100 ms in both papers
+    assert dashes["metric"].value_counts().to_dict() == {"U_N+": 9, "T_U": 3}
+
+
+def test_text_that_equals_a_table_holds_the_number_of_the_table(printed):
+    repeats = printed[printed["note"].str.match("equals ")]
+    for row in repeats.itertuples():
+        exhibit = row.note.split()[1].rstrip(";")
+        key = ";".join(part for part in row.key.split(";") if not part.startswith("condition="))
+        assert cell(printed, exhibit, key, row.metric)["value"] == row.value
+    assert len(repeats) == 19
+
+
+def test_claims_are_complete():
+    counts = {}
+    for paper in PAPERS:
+        claims = yaml.safe_load((DATA / "claims" / f"{paper}.yaml").read_text(encoding="utf-8"))
+        assert [claim["id"] for claim in claims] == [f"{paper}.c{n:02d}" for n in range(1, len(claims) + 1)]
+        for claim in claims:
+            stated = ["id", "section", "claim", "test", "in_print", "print_note"]  # how it is decided may follow
+            assert list(claim)[: len(stated)] == stated
+            assert claim["in_print"] in (True, False, "partly", "undecided")
+            assert all(isinstance(claim[field], str) and claim[field] for field in stated if field != "in_print")
+        counts[paper] = len(claims)
+    assert counts == {"bhatti2008": 21, "bhatti2009": 34, "kozu2014": 23, "ha2006": 44, "ogura": 36}
+
+
+# ---- malformed files
+
+GOOD_ROW = ["bhatti2009.table3", "protocol=BIC;rtt_ms=25", "jfi_mean", "0.91", "1", "result", "table", ""]
+
+
+def write_published(data_dir, *rows, header=PUBLISHED_COLUMNS):
+    path = data_dir / "published" / "bhatti2009.csv"
+    path.parent.mkdir()
+    path.write_text("".join(",".join(row) + "\n" for row in [header, *rows]), encoding="utf-8")
+
+
+def message_of(error):
+    text = str(error.value)
+    assert "\n" not in text
+    return text
+
+
+def test_a_good_file_is_read_as_text(tmp_path):
+    write_published(tmp_path, GOOD_ROW)
+    assert load_published("bhatti2009", tmp_path).to_numpy().tolist() == [GOOD_ROW]
+
+
+@pytest.mark.parametrize(
+    ("column", "bad", "hint"),
+    [
+        ("exhibit", "bhatti2008.table3", "bhatti2009.fig1"),
+        ("exhibit", "table3", "bhatti2009.fig1"),
+        ("key", "rtt_ms=25;protocol=BIC", "protocol=BIC;rtt_ms=25"),
+        ("key", "BIC", "rtt_ms=100"),
+        ("metric", "", "1 character"),
+        ("value", "0.91 approx", "not a number"),
+        ("value", "nan", "not a number"),
+        ("value", "-", "left empty"),
+        ("kind", "setting", "'result' or 'parameter'"),
+        ("how", "figure", "'table' or 'text'"),
+    ],
+)
+def test_a_bad_field_is_named_by_file_line_and_column(tmp_path, column, bad, hint):
+    other = [GOOD_ROW[0], "protocol=BIC;rtt_ms=50", *GOOD_ROW[2:]]
+    row = [bad if name == column else field for name, field in zip(PUBLISHED_COLUMNS, GOOD_ROW, strict=True)]
+    write_published(tmp_path, other, row)
+    with pytest.raises(InputError) as error:
+        load_published("bhatti2009", tmp_path)
+    message = message_of(error)
+    assert "bhatti2009.csv:3:" in message and f"'{column}'" in message and hint in message
+
+
+def test_case_letters_are_results_but_other_words_are_not(tmp_path):
+    case = [*GOOD_ROW[:2], "case", "A", *GOOD_ROW[4:]]
+    write_published(tmp_path, case, [*GOOD_ROW[:2], "case_1dp", "F", *GOOD_ROW[4:]])
+    with pytest.raises(InputError, match=r"csv:3: column 'value'.*A to E"):
+        load_published("bhatti2009", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("rows", "hint"),
+    [
+        ([GOOD_ROW, GOOD_ROW], "csv:3: column 'key': same exhibit, key and metric as line 2"),
+        ([GOOD_ROW[:-1]], "csv:2: 8 columns expected"),
+        ([[*GOOD_ROW, "more"]], "csv:2: 8 columns expected"),
+    ],
+)
+def test_bad_rows(tmp_path, rows, hint):
+    write_published(tmp_path, *rows)
+    with pytest.raises(InputError) as error:
+        load_published("bhatti2009", tmp_path)
+    assert hint in message_of(error)
+
+
+def test_bad_header_and_missing_file(tmp_path):
+    with pytest.raises(InputError) as error:
+        load_published("bhatti2009", tmp_path)
+    assert "bhatti2009.csv: cannot be read" in message_of(error)
+    write_published(tmp_path, GOOD_ROW, header=[*PUBLISHED_COLUMNS[:-1], "remark"])
+    with pytest.raises(InputError) as error:
+        load_published("bhatti2009", tmp_path)
+    assert "csv:1: the columns must be exhibit,key,metric" in message_of(error)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("jfi: {absolute: 0.05, relative: 0.1}", "'jfi': give exactly one of"),
+        ("jfi: {}", "'jfi': give exactly one of"),
+        ("jfi: {absolute: -1}", "'jfi.absolute': Input should be greater than 0"),
+        ("jfi: {absolut: 1}", "'jfi.absolut': Extra inputs"),
+        ("jfi: 0.05", "'jfi': "),
+        ("jfi: [", "not YAML"),
+    ],
+)
+def test_bad_tolerances_are_named(tmp_path, text, hint):
+    path = tmp_path / "tolerances.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        load_tolerances(path)
+    message = message_of(error)
+    assert "tolerances.yaml" in message and hint in message
+
+
+# ---- tolerances and comparison
+
+
+def test_every_printed_result_has_a_tolerance_and_no_tolerance_is_idle(printed, tolerances):
+    assert set(tolerances) == set(printed.loc[printed["kind"].eq("result"), "metric"])
+
+
+def test_tolerances_as_designed(tolerances):
+    texts = {
+        "jfi_mean": "0.05",
+        "throughput_mean": "5",
+        "U_N-": "0.5",
+        "T_U": "20",
+        "utilisation": "3",
+        "S_N": "25 %",
+        "cwnd_mean": "30 %",
+        "ratio": "10 %",
+        "capacity": "1 %",
+        "case": "exact",
+    }
+    assert {metric: str(tolerances[metric]) for metric in texts} == texts
+
+
+@pytest.mark.parametrize(
+    ("printed_text", "value", "metric", "expected"),
+    [
+        ("0.90", 0.85, "jfi_mean", True),  # on the edge: 0.90 - 0.85 > 0.05 in binary
+        ("0.90", 0.949, "jfi_mean", True),
+        ("0.90", 0.84, "jfi_mean", False),
+        ("55", 60.0, "throughput_mean", True),
+        ("55", 60.1, "throughput_mean", False),
+        ("-4.24", -4.7, "U_N-", True),
+        ("4.00", 5.0, "S_N", True),
+        ("4.00", 5.01, "S_N", False),
+        ("-0.46", -0.4576, "U_c", True),
+        ("-0.46", -0.45, "U_c", False),
+        ("", np.nan, "T_U", True),
+        ("-", "-", "T_U", True),
+        ("", 120.0, "T_U", False),
+        ("62", np.nan, "T_U", False),
+        ("62", "-", "T_U", False),
+        ("A", "A", "case", True),
+        ("A", "B", "case", False),
+        ("0.90", 0.99, "jfi_lower_bound", True),  # a stated "above 0.90"
+        ("0.90", 0.84, "jfi_lower_bound", False),
+        ("0.8", 0.6, "jfi_upper_bound", True),
+        ("0.8", 0.86, "jfi_upper_bound", False),
+        ("62", None, "T_U", None),
+    ],
+)
+def test_within(tolerances, printed_text, value, metric, expected):
+    assert within(printed_text, value, metric, tolerances).within is expected
+
+
+def test_error_is_reproduced_less_printed_in_the_printed_unit(tolerances):
+    tolerance, error, agrees = within("6.66", 5.66, "S_N", tolerances)
+    assert (tolerance, agrees) == ("25 %", True)
+    assert error == pytest.approx(-1.0)
+    assert within("0.90", 0.95, "jfi_lower_bound", tolerances).tolerance == "0.05 below"
+    assert within("", np.nan, "T_U", tolerances).error is None
+
+
+def test_a_metric_without_tolerance_is_an_input_error(tolerances):
+    with pytest.raises(InputError, match="'delay_mean'"):
+        within("1", 1.0, "delay_mean", tolerances)
+
+
+@given(
+    printed_value=st.floats(-1e3, 1e3).map(lambda x: round(x, 2)),
+    offset=st.floats(0, 0.999),
+    sign=st.sampled_from([-1, 1]),
+)
+def test_inside_agrees_and_outside_does_not(printed_value, offset, sign):
+    tolerances = {"m": Tolerance(absolute=2.0)}
+    assert within(str(printed_value), printed_value + sign * 2 * offset, "m", tolerances).within
+    assert not within(str(printed_value), printed_value + sign * 2 * (1.001 + offset), "m", tolerances).within
+
+
+def test_compare_gives_one_row_per_printed_result(printed, tolerances):
+    ledger = compare(printed, reproduced(), tolerances)
+    assert list(ledger.columns) == LEDGER_COLUMNS
+    assert len(ledger) == printed["kind"].eq("result").sum()
+    assert ledger["within"].isna().all() and ledger["reproduced"].isna().all() and ledger["n_runs"].isna().all()
+    assert set(ledger["paper"]) == set(PAPERS)
+
+
+def test_compare_sets_reproduced_beside_printed(printed, tolerances):
+    ours = reproduced(
+        ("bhatti2009.table6", "flow=1;protocol=BIC;rtt_ms=100", "throughput_mean", 18.0),
+        ("bhatti2008.table7", "protocol=NewReno;rtt_ms=75", "T_U", np.nan),
+        ("bhatti2008.table7", "protocol=CUBIC;rtt_ms=200", "T_U", np.nan),
+        ("bhatti2009.table6", "flow=1;protocol=BIC;rtt_ms=37", "throughput_mean", 18.0),  # nowhere in print
+    )
+    ledger = compare(printed, ours, tolerances)
+    done = ledger.dropna(subset="reproduced").set_index(["exhibit", "metric", "key"])
+
+    table = done.loc[("bhatti2009.table6", "throughput_mean", "flow=1;protocol=BIC;rtt_ms=100")]
+    assert (table["printed"], table["reproduced"], table["error"]) == ("16", 18.0, 2.0)
+    assert (table["sd"], table["n_runs"], table["source"], table["within"]) == (0.1, 5, "engine", True)
+
+    # section V-C quotes 15 for this cell of table 6
+    text = done.loc[("bhatti2009.sec-V-C", "throughput_mean", "condition=pair;flow=1;protocol=BIC;rtt_ms=100")]
+    assert (text["printed"], text["reproduced"], text["error"]) == ("15", 18.0, 3.0)
+
+    dash = done.loc[("bhatti2008.table7", "T_U", "protocol=NewReno;rtt_ms=75")]
+    assert (dash["printed"], dash["reproduced"], dash["within"]) == ("-", "-", True)
+    missed = done.loc[("bhatti2008.table7", "T_U", "protocol=CUBIC;rtt_ms=200")]
+    assert (missed["printed"], missed["reproduced"], missed["within"]) == ("62", "-", False)
+    assert len(done) == 4
+
+
+def test_self_pairs_are_not_taken_for_pairs(printed, tolerances):
+    """Section V-C names flow 2 of BIC at 25 ms twice: 51 against itself (table 4), 54 against CCID2 (table 6)."""
+    ours = reproduced(("bhatti2009.table4", "flow=2;protocol=BIC;rtt_ms=25", "throughput_mean", 61.0))
+    done = compare(printed, ours, tolerances).dropna(subset="reproduced")
+    assert dict(zip(done["exhibit"], done["printed"], strict=True)) == {
+        "bhatti2009.table4": "61",
+        "bhatti2009.sec-V-C": "51",
+    }
+
+
+def test_compare_agrees_with_itself_when_the_printed_numbers_are_handed_in(printed, tolerances):
+    results = printed[printed["kind"].eq("result")]
+    values = [value if value in set("ABCDE") else np.nan if value == "" else float(value) for value in results["value"]]
+    ours = reproduced(*zip(results["exhibit"], results["key"], results["metric"], values, strict=True))
+    ledger = compare(printed, ours, tolerances)
+    assert ledger["within"].all()
+
+
+def test_compare_rejects_doubles_and_keys_that_match_nothing(printed, tolerances):
+    row = ("bhatti2009.table8", "rtt_ms=25", "jfi", 0.5)
+    with pytest.raises(ValueError, match=r"twice: bhatti2009\.table8 rtt_ms=25 jfi"):
+        compare(printed, reproduced(row, row), tolerances)
+    with pytest.raises(ValueError, match="not canonical"):
+        compare(printed, reproduced(("bhatti2009.table3", "rtt_ms=25;protocol=BIC", "jfi_mean", 0.9)), tolerances)
+
+
+def test_the_ledger_survives_csv(printed, tolerances, tmp_path):
+    ours = reproduced(("bhatti2009.table8", "rtt_ms=25", "jfi", 0.5))
+    compare(printed, ours, tolerances).to_csv(tmp_path / "numbers.csv", index=False)
+    lines = (tmp_path / "numbers.csv").read_text(encoding="utf-8").splitlines()
+    assert any(line.startswith("bhatti2009,bhatti2009.table8,rtt_ms=25,jfi,0.51,0.5,0.1,5,") for line in lines)
+    assert any(line.endswith("jfi,0.30,,,,,0.05,,") for line in lines)
