@@ -58,7 +58,7 @@ def test_parts_that_ran_side_by_side_become_one_row(path):
 
 def test_rows_written_by_processes_at_once_are_all_there(path):
     write = (
-        "import sys; from pathlib import Path; from tcpfair import costs\n"
+        "import sys; from pathlib import Path; from tcpfair.contract import costs\n"
         "for i in range(20): costs.record(Path(sys.argv[1]), [costs.Cost('engine', sys.argv[2], str(i))])"
     )
     writers = [subprocess.Popen([sys.executable, "-c", write, str(path), name]) for name in ("a", "b", "c")]

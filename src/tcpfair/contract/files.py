@@ -1,0 +1,70 @@
+"""Writing a file or a folder whole: a reader sees the old one or the new one, never a part, whatever happens meanwhile.
+
+Scratch names begin with a dot and end in ``.new``; nothing that looks for data takes such a name for data
+(`is_scratch`), and a run that was killed leaves nothing else behind.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_SCRATCH = ".new"
+
+
+def is_scratch(path: Path) -> bool:
+    """True for a file or folder that was being written, or that stands below such a folder."""
+    return any(part.startswith(".") and _SCRATCH in part for part in path.parts)
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A path beside ``path`` to write a file to; it takes the place of ``path`` when the block succeeds."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=f"{_SCRATCH}{path.suffix}", dir=path.parent)
+    os.close(handle)
+    scratch = Path(name)
+    try:
+        yield scratch
+        scratch.chmod(0o644)
+        os.replace(scratch, path)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, content: bytes | str) -> None:
+    """Write a file at once; text as UTF-8."""
+    with whole(path) as scratch:
+        scratch.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """An empty folder beside ``folder`` to fill; it takes the place of ``folder`` when the block succeeds."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", suffix=_SCRATCH, dir=folder.parent))
+    old = scratch.with_name(scratch.name.removesuffix(_SCRATCH) + ".old" + _SCRATCH)
+    try:
+        scratch.chmod(0o755)
+        yield scratch
+        with suppress(FileNotFoundError):
+            os.rename(folder, old)
+        os.rename(scratch, folder)
+    finally:
+        if old.exists() and not folder.exists():  # the second rename failed
+            os.rename(old, folder)
+        shutil.rmtree(old, ignore_errors=True)
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def discard_scratch(folder: Path) -> None:
+    """Remove what killed runs left directly below ``folder``."""
+    for scratch in folder.glob(f".*{_SCRATCH}*"):
+        if scratch.is_dir():
+            shutil.rmtree(scratch, ignore_errors=True)
+        else:
+            scratch.unlink(missing_ok=True)
