@@ -1,0 +1,130 @@
+"""Digests of code: what a program does, without its comments, docstrings, type hints and formatting.
+
+Two questions are answered by them. Which code made a run (`of_algorithms`): the simulator, and each algorithm that acts
+in the run, so that an edited constant of CUBIC touches CUBIC's runs alone. And which code a later step runs (`of_rooms`).
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+DIGEST_LENGTH = 16  # of hexadecimal digits
+
+# Where the simulator begins. What these import from the rooms named after them belongs to it.
+_SIMULATOR_ENTRIES = ("sources/engine.py", "sources/tables.py")
+_SIMULATOR_ROOMS = ("engine/", "sources/engine.py", "sources/tables.py", "cc/", "jit.py", "units.py")
+SIMULATOR = "simulator"  # its name beside those of the algorithms
+_SUFFIXES = (".py", ".j2", ".tcl")
+
+
+def digest_of(paths: Iterable[Path]) -> str:
+    """SHA-256 over some sources, in order of their names; where they stand does not count."""
+    sha = hashlib.sha256()
+    for path in sorted(paths, key=lambda path: (path.name, path.as_posix())):
+        sha.update(path.name.encode())
+        sha.update(_content(path, path.stat().st_mtime_ns))
+    return sha.hexdigest()
+
+
+@cache
+def _content(path: Path, _mtime_ns: int) -> bytes:
+    """What counts of one file."""
+    if path.suffix != ".py":
+        return path.read_bytes()
+    return ast.dump(_Plain().visit(ast.parse(path.read_bytes()))).encode()
+
+
+class _Plain(ast.NodeTransformer):
+    """Leaves out what does not act: docstrings, hints of functions, descriptions of fields, and where imports come from."""
+
+    def _body(self, node: ast.AST) -> ast.AST:
+        first = node.body[0] if node.body else None
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+            node.body = node.body[1:] or [ast.Pass()]
+        return self.generic_visit(node)
+
+    visit_Module = visit_ClassDef = _body
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        every = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg)
+        for argument in every:
+            if argument is not None:
+                argument.annotation = None
+        return self._body(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        node.keywords = [keyword for keyword in node.keywords if keyword.arg != "description"]
+        return self.generic_visit(node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
+        if node.module and node.module.startswith("tcpfair"):
+            node.module = node.module.rpartition(".")[2]
+        return node
+
+
+def imports(module: Path, package: Path = PACKAGE) -> set[Path]:
+    """Modules of this package that a module imports, anywhere in it."""
+    return _imports(module, module.stat().st_mtime_ns, package)
+
+
+@cache
+def _imports(module: Path, _mtime_ns: int, package: Path) -> set[Path]:
+    found = set()
+    for node in ast.walk(ast.parse(module.read_bytes())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module, *(f"{node.module}.{name.name}" for name in node.names)]
+        elif isinstance(node, ast.Import):
+            names = [name.name for name in node.names]
+        else:
+            continue
+        for name in names:
+            if name.split(".")[0] == package.name:
+                place = package.joinpath(*name.split(".")[1:])
+                found |= {path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()}
+    return found
+
+
+def reached(entries: Iterable[Path], rooms: tuple[str, ...], package: Path = PACKAGE) -> set[Path]:
+    """``entries`` and all that they import, directly or through others, from ``rooms`` (folders ``cc/``, files)."""
+    found: set[Path] = set()
+    todo = set(entries)
+    while todo:
+        found |= todo
+        below = {path for module in todo for path in imports(module, package)} - found
+        todo = {path for path in below if path.relative_to(package).as_posix().startswith(rooms)}
+    return found
+
+
+def of_algorithms(algorithms: Iterable[str], package: Path = PACKAGE) -> dict[str, str]:
+    """Digests of the code that acts in runs of some algorithms: of the ``simulator`` and of each algorithm by name."""
+    found = {SIMULATOR: _simulator(package)}
+    for name in sorted(set(algorithms)):
+        files = reached([package / "cc" / f"{name}.py"], ("cc/",), package)
+        found[name] = digest_of(files)[:DIGEST_LENGTH]
+    return found
+
+
+def _simulator(package: Path) -> str:
+    from tcpfair.contract import scenario
+
+    entries = [package / name for name in _SIMULATOR_ENTRIES]
+    acting = digest_of(reached(entries, _SIMULATOR_ROOMS, package))
+    return hashlib.sha256(f"{acting} {scenario.defaults_digest()}".encode()).hexdigest()[:DIGEST_LENGTH]
+
+
+def of_rooms(*rooms: str, package: Path = PACKAGE) -> str:
+    """Digest of all sources in some rooms: folders of the package, or single files."""
+    return digest_of(path for room in rooms for path in _sources(package / room))[:DIGEST_LENGTH]
+
+
+def _sources(place: Path) -> Iterator[Path]:
+    if place.suffix:
+        yield from [place] if place.is_file() else []
+    else:
+        yield from (path for path in sorted(place.rglob("*")) if path.suffix in _SUFFIXES)
