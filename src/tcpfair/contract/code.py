@@ -36,36 +36,36 @@ def _content(path: Path, _mtime_ns: int) -> bytes:
     """What counts of one file."""
     if path.suffix != ".py":
         return path.read_bytes()
-    return ast.dump(_Plain().visit(ast.parse(path.read_bytes()))).encode()
+    return repr(_plain(ast.parse(path.read_bytes()))).encode()
 
 
-class _Plain(ast.NodeTransformer):
-    """Leaves out what does not act: docstrings, hints of functions, descriptions of fields, and where imports come from."""
+_IDLE_FIELDS = {"returns", "annotation", "type_comment", "type_params", "kind", "ctx"}  # of functions and expressions
+_NAMED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 
-    def _body(self, node: ast.AST) -> ast.AST:
-        first = node.body[0] if node.body else None
-        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
-            node.body = node.body[1:] or [ast.Pass()]
-        return self.generic_visit(node)
 
-    visit_Module = visit_ClassDef = _body
+def _plain(node: object) -> object:
+    """What acts of a syntax tree as nested tuples, the same in every version of Python.
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.returns = None
-        every = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg)
-        for argument in every:
-            if argument is not None:
-                argument.annotation = None
-        return self._body(node)
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        node.keywords = [keyword for keyword in node.keywords if keyword.arg != "description"]
-        return self.generic_visit(node)
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
-        if node.module and node.module.startswith("tcpfair"):
-            node.module = node.module.rpartition(".")[2]
+    Left out are docstrings, hints of functions, descriptions of fields, and where in this package imports come from.
+    """
+    if isinstance(node, list):
+        return tuple(_plain(item) for item in node)
+    if not isinstance(node, ast.AST):
         return node
+    fields = dict(ast.iter_fields(node))
+    if isinstance(node, _NAMED) and node.body and _is_docstring(node.body[0]):
+        fields["body"] = node.body[1:]
+    if isinstance(node, ast.Call):
+        fields["keywords"] = [keyword for keyword in node.keywords if keyword.arg != "description"]
+    if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(PACKAGE.name):
+        fields["module"] = node.module.rpartition(".")[2]
+    idle = _IDLE_FIELDS - {"annotation"} if isinstance(node, ast.AnnAssign) else _IDLE_FIELDS
+    acting = ((name, _plain(value)) for name, value in fields.items() if name not in idle and value not in (None, []))
+    return (type(node).__name__, *acting)
+
+
+def _is_docstring(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def imports(module: Path, package: Path = PACKAGE) -> set[Path]:

@@ -52,11 +52,11 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         scratch.chmod(0o755)
         yield scratch
         with suppress(FileNotFoundError):
-            os.rename(folder, old)
-        os.rename(scratch, folder)
+            folder.rename(old)
+        scratch.rename(folder)
     finally:
         if old.exists() and not folder.exists():  # the second rename failed
-            os.rename(old, folder)
+            old.rename(folder)
         shutil.rmtree(old, ignore_errors=True)
         shutil.rmtree(scratch, ignore_errors=True)
 
