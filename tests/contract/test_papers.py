@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tcpfair.contract.expand import check, run_specs, shorten
 from tcpfair.contract.layout import PAPERS, repository_root
-from tcpfair.contract.papers import check_config, load_paper, shorten
+from tcpfair.contract.papers import check_config, load_paper
 from tcpfair.errors import InputError
 from tcpfair.units import bdp_pkts
 
@@ -21,7 +22,7 @@ FILES = [ROOT / "config" / "papers" / f"{paper}.yaml" for paper in PAPERS]
 def test_every_paper_expands_into_valid_runs(path):
     paper = load_paper(path)
     for name, experiment in paper.experiments.items():
-        specs = paper.run_specs(name)
+        specs = run_specs(paper, name)
         points = 1
         for axis in experiment.grid.values():
             points *= len(axis.value)
@@ -68,7 +69,7 @@ def load(tmp_path: Path, values: dict):
 
 
 def test_buffer_is_the_bdp_of_the_largest_nominal_rtt_and_rtts_are_perturbed_within_one_percent(tmp_path):
-    specs = load(tmp_path, mini()).run_specs("one")
+    specs = run_specs(load(tmp_path, mini()), "one")
     assert specs[0].scenario.buffer_pkts == pytest.approx(bdp_pkts(1e8, 0.040, 1500))
     assert specs[3].scenario.buffer_pkts == pytest.approx(bdp_pkts(1e8, 0.080, 1500))
     for spec in specs:
@@ -103,7 +104,7 @@ def starts(spec) -> list[float]:
 
 
 def test_shuffled_flows_change_places_and_keep_their_numbers(tmp_path):
-    specs = load(tmp_path, shuffled()).run_specs("one")
+    specs = run_specs(load(tmp_path, shuffled()), "one")
     for spec in specs:
         assert [flow.protocol for flow in spec.scenario.flows] == list("abcde")
         assert sorted(starts(spec)) == [0, 10, 20, 30, 40]
@@ -115,25 +116,25 @@ def test_shuffled_flows_change_places_and_keep_their_numbers(tmp_path):
 def test_flows_start_as_listed_unless_they_are_shuffled(tmp_path):
     values = shuffled()
     values["experiments"]["one"]["perturb"]["order"]["value"] = "listed"
-    assert all(starts(spec) == [0, 10, 20, 30, 40] for spec in load(tmp_path, values).run_specs("one"))
+    assert all(starts(spec) == [0, 10, 20, 30, 40] for spec in run_specs(load(tmp_path, values), "one"))
 
 
 def test_shuffling_leaves_the_other_perturbations_alone(tmp_path):
     values = mini()
-    plain = [[flow.rtt_s for flow in spec.scenario.flows] for spec in load(tmp_path, values).run_specs("one")]
+    plain = [[flow.rtt_s for flow in spec.scenario.flows] for spec in run_specs(load(tmp_path, values), "one")]
     order = {"value": "shuffle", "assumed": "not stated", "range": ["listed", "shuffle"]}
     values["experiments"]["one"]["perturb"]["order"] = order
-    assert [[flow.rtt_s for flow in spec.scenario.flows] for spec in load(tmp_path, values).run_specs("one")] == plain
+    assert [[flow.rtt_s for flow in spec.scenario.flows] for spec in run_specs(load(tmp_path, values), "one")] == plain
 
 
 def test_runs_may_have_the_seeds_of_another_paper(tmp_path):
     values = shuffled()
-    own = load(tmp_path, values).run_specs("one")
+    own = run_specs(load(tmp_path, values), "one")
     values["experiments"]["one"]["perturb"]["seeds"] = {"value": "kozu2014", "source": "the same runs"}
-    borrowed = load(tmp_path, values).run_specs("one")
+    borrowed = run_specs(load(tmp_path, values), "one")
     values["paper"] = "kozu2014"
     del values["experiments"]["one"]["perturb"]["seeds"]
-    theirs = load(tmp_path, values).run_specs("one")
+    theirs = run_specs(load(tmp_path, values), "one")
     assert [spec.seed for spec in borrowed] == [spec.seed for spec in theirs] != [spec.seed for spec in own]
     assert [starts(spec) for spec in borrowed] == [starts(spec) for spec in theirs]
 
@@ -141,7 +142,7 @@ def test_runs_may_have_the_seeds_of_another_paper(tmp_path):
 @pytest.mark.parametrize("experiment", ["self_14", "ns2_14"])
 def test_both_papers_of_the_testbed_show_the_same_runs_of_14_flows(experiment):
     first, second = (
-        load_paper(ROOT / "config" / "papers" / f"{paper}.yaml").run_specs(experiment)
+        run_specs(load_paper(ROOT / "config" / "papers" / f"{paper}.yaml"), experiment)
         for paper in ("bhatti2008", "bhatti2009")
     )
     assert [spec.seed for spec in first] == [spec.seed for spec in second]
@@ -150,14 +151,14 @@ def test_both_papers_of_the_testbed_show_the_same_runs_of_14_flows(experiment):
 
 def test_seeds_depend_on_names_only(tmp_path):
     values = mini()
-    before = {(s.point["rtt_ms"], s.replicate): s.seed for s in load(tmp_path, values).run_specs("one")}
+    before = {(s.point["rtt_ms"], s.replicate): s.seed for s in run_specs(load(tmp_path, values), "one")}
     values["experiments"]["one"]["grid"]["rtt_ms"]["value"] = [20, 40, 80]
-    after = {(s.point["rtt_ms"], s.replicate): s.seed for s in load(tmp_path, values).run_specs("one")}
+    after = {(s.point["rtt_ms"], s.replicate): s.seed for s in run_specs(load(tmp_path, values), "one")}
     assert all(after[key] == seed for key, seed in before.items())
 
 
 def test_smoke_runs_are_short_and_keep_the_order_of_starts(tmp_path):
-    spec = shorten(load(tmp_path, mini()).run_specs("one")[0], 10.0)
+    spec = shorten(run_specs(load(tmp_path, mini()), "one")[0], 10.0)
     assert spec.scenario.duration_s == 10
     assert spec.scenario.flows[1].start_s == pytest.approx(5.0)
 
@@ -214,7 +215,7 @@ def set_in(path: str, value):
 )
 def test_a_mistake_is_one_line_that_names_file_and_field(tmp_path, path, value, words):
     with pytest.raises(InputError, match=words) as error:
-        load(tmp_path, broken(set_in(path, value))).run_specs("one")
+        run_specs(load(tmp_path, broken(set_in(path, value))), "one")
     assert "ogura" in str(error.value) and "\n" not in str(error.value)
 
 
@@ -243,7 +244,7 @@ def test_top_level_mistakes_name_the_field(values, words):
 def test_check_finds_a_bad_value_at_any_point_of_the_grid(tmp_path):
     paper = load(tmp_path, broken(set_in("experiments/one/grid/rtt_ms", {"value": [40, -80], "source": "x"})))
     with pytest.raises(InputError, match=r"rtt_ms: must be a number above 0 \(got -80\)"):
-        paper.check("one")
+        check(paper, "one")
 
 
 def with_background() -> dict:
@@ -273,7 +274,7 @@ def with_background() -> dict:
 
 
 def test_background_traffic_goes_where_the_experiment_says(tmp_path):
-    specs = load(tmp_path, with_background()).run_specs("one")
+    specs = run_specs(load(tmp_path, with_background()), "one")
     without, loaded = specs[0].scenario, specs[3].scenario
     assert without.web == () and len(without.flows) == 2
     assert [web.flow.direction for web in loaded.web] == ["forward", "reverse"]
@@ -286,18 +287,18 @@ def test_background_traffic_goes_where_the_experiment_says(tmp_path):
     assert len({flow.rtt_s for flow in long_lived}) == 4
     assert loaded.reverse_buffer_pkts == loaded.buffer_pkts == without.buffer_pkts
     assert loaded.flows[:2] != without.flows[:2]  # other seeds
-    assert specs[3].scenario == load(tmp_path, with_background()).run_specs("one")[3].scenario
+    assert specs[3].scenario == run_specs(load(tmp_path, with_background()), "one")[3].scenario
 
 
 def test_unknown_traffic_is_named_with_the_known_ones(tmp_path):
     values = with_background()
     values["experiments"]["one"]["grid"]["traffic"]["value"] = ["Type Y"]
     with pytest.raises(InputError, match=r"background\[0\]: traffic 'Type Y' is unknown; known are none, Type X"):
-        load(tmp_path, values).run_specs("one")
+        run_specs(load(tmp_path, values), "one")
 
 
 def test_reverse_flows_need_a_reverse_bottleneck(tmp_path):
     values = with_background()
     del values["experiments"]["one"]["settings"]
     with pytest.raises(InputError, match="reverse_bps must be above 0"):
-        load(tmp_path, values).run_specs("one")
+        run_specs(load(tmp_path, values), "one")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tcpfair.contract import trace
+from tcpfair.contract.expand import run_specs
 from tcpfair.contract.layout import Layout, repository_root
 from tcpfair.contract.papers import load_paper
 from tcpfair.engine.traffic import arrivals_of
@@ -37,7 +38,7 @@ def fluid_load_mbps(scenario, seed, start_s, stop_s):
 @pytest.mark.parametrize("kind", TYPES)
 def test_a_fluid_model_of_the_flows_comes_near_the_calibrated_load(kind):
     """Of 100 runs; slow start makes it a little higher than the packet-level load."""
-    specs = [spec for spec in PAPER.run_specs("load") if spec.point["traffic"] == kind][:100]
+    specs = [spec for spec in run_specs(PAPER, "load") if spec.point["traffic"] == kind][:100]
     window_s = PAPER.experiments["load"].window_s.value
     fluid, half = mean_interval([fluid_load_mbps(spec.scenario, spec.seed, *window_s) for spec in specs], LEVEL)
     assert half < 2

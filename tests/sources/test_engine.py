@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tcpfair.contract.expand import run_specs
 from tcpfair.contract.layout import Layout, repository_root
 from tcpfair.contract.papers import load_paper
 from tcpfair.contract.trace import read, write
@@ -57,7 +58,7 @@ def simulate_again(folder, trace, run_id):
     """Simulate one run of a shipped trace and hold the two against each other."""
     chosen = paper(trace.provenance["paper"])
     experiment = trace.provenance["experiment"]
-    specs = [spec for spec in chosen.run_specs(experiment) if spec.run_id == run_id]
+    specs = [spec for spec in run_specs(chosen, experiment) if spec.run_id == run_id]
     again = engine.simulate_runs(chosen, experiment, specs)
     shipped = trace.samples[trace.samples["run_id"] == run_id].reset_index(drop=True)
     assert np.array_equal(shipped["delivered_bytes"], again.samples["delivered_bytes"]), (folder, run_id)

@@ -8,8 +8,9 @@ import stat
 import numpy as np
 import pytest
 
+from tcpfair.contract.expand import RunSpec, run_specs, shorten
 from tcpfair.contract.layout import Layout, repository_root
-from tcpfair.contract.papers import RunSpec, load_paper, shorten
+from tcpfair.contract.papers import load_paper
 from tcpfair.contract.scenario import Scenario
 from tcpfair.contract.trace import read, write
 from tcpfair.engine.dumbbell import run
@@ -189,7 +190,7 @@ def test_fields_that_this_backend_has_never_heard_of_are_refused():
 
 def test_expected_seconds_grow_with_packets_and_with_the_window_of_dccp():
     paper = load_paper(OGURA)
-    spec = paper.run_specs("model1")[0]
+    spec = run_specs(paper, "model1")[0]
 
     def expected_s(**update):
         return ns2.estimate_s([shorten(spec, 10), spec.__class__(0, 0, 1, {}, spec.scenario.model_copy(update=update))])
@@ -629,7 +630,7 @@ def test_seeds_decide_and_nothing_else():
 @installed
 def test_runs_of_a_paper_make_a_trace(tmp_path):
     paper = load_paper(OGURA)
-    specs = [shorten(spec, 3.0) for spec in paper.run_specs("model1")]
+    specs = [shorten(spec, 3.0) for spec in run_specs(paper, "model1")]
     trace = ns2.simulate_runs(paper, "model1", iter(specs))
     assert trace.provenance["tool"] == "ns-2 2.35" and trace.provenance["backend"] == "ns2"
     write(trace, tmp_path / "trace")
@@ -639,7 +640,7 @@ def test_runs_of_a_paper_make_a_trace(tmp_path):
     assert {"protocol", "rtt_ms", "buffer_pkts"} <= set(back.runs)
     assert len(back.samples) == 6 * 150 and back.samples["cwnd_pkts"].gt(1).all()
     assert set(back.events["kind"]) <= set(EVENT_NAMES) and back.events["w_max"].isna().all()
-    with_queue = [spec for spec in paper.run_specs("loss_sweep") if spec.point["protocol"] == "Proposal"][:1]
+    with_queue = [spec for spec in run_specs(paper, "loss_sweep") if spec.point["protocol"] == "Proposal"][:1]
     with pytest.raises(InputError, match=r"config/papers/ogura.yaml: experiments.loss_sweep: flows\[0\].cc: .*'ogura'"):
         ns2.simulate_runs(paper, "loss_sweep", with_queue)
 
@@ -647,7 +648,7 @@ def test_runs_of_a_paper_make_a_trace(tmp_path):
 @installed
 def test_two_ways_and_short_flows_stand_in_the_trace(tmp_path):
     paper = load_paper(OGURA)
-    spec = paper.run_specs("model1")[0]
+    spec = run_specs(paper, "model1")[0]
     flows = ({"rtt_s": 0.1}, {"rtt_s": 0.1, "direction": "reverse"})
     scenario = dumbbell(*flows, web=[source("reverse")], duration_s=3, record=ALL, **TWO_WAY)
     trace = ns2.simulate_runs(paper, "model1", [RunSpec(spec.run_id, 0, 1, spec.point, scenario)])

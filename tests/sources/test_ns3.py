@@ -14,8 +14,9 @@ import pytest
 
 from tcpfair.cc import names
 from tcpfair.cc.registry import algorithm
+from tcpfair.contract.expand import RunSpec
 from tcpfair.contract.layout import Layout, repository_root
-from tcpfair.contract.papers import RunSpec, load_paper
+from tcpfair.contract.papers import load_paper
 from tcpfair.contract.trace import read, write
 from tcpfair.engine import dumbbell as engine
 from tcpfair.errors import InputError

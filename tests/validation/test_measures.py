@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from tcpfair.contract.expand import run_specs
 from tcpfair.contract.layout import Layout, repository_root
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.trace import Trace
@@ -101,7 +102,7 @@ def test_a_run_is_about_the_algorithm_of_its_first_flow():
 
 def test_a_curve_is_thinned_to_the_points_asked_for_and_shows_replicate_0(tmp_path):
     config = load(make_checkout(tmp_path).validation_config)
-    trace = Simulator("ns2").simulate_runs(config, "one", config.run_specs("one"))
+    trace = Simulator("ns2").simulate_runs(config, "one", run_specs(config, "one"))
     drawn = curve(trace, 10)
     assert drawn.groupby("label").size().to_dict() == {"fast": 10, "slow": 10}
     assert drawn.query("label == 'slow'")["t_s"].tolist() == list(range(5, 55, 5))

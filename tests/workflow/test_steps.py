@@ -8,6 +8,7 @@ import pytest
 
 from tcpfair import sources
 from tcpfair.contract import costs, trace
+from tcpfair.contract.expand import run_specs
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import load_paper
 from tcpfair.contract.scenario import digest
@@ -25,7 +26,7 @@ def root(tmp_path):
 def small_trace(root, experiment, share=1.0):
     """A trace of the experiment with one flow per run, as a simulator would leave it; ``share`` of its full length."""
     paper = load_paper(root / "config/papers/ogura.yaml")
-    specs = paper.run_specs(experiment)
+    specs = run_specs(paper, experiment)
     ids = [spec.run_id for spec in specs]
     runs = pd.DataFrame({"run_id": ids, "paper": "ogura", "experiment": experiment, "backend": "engine", "seed": 1})
     runs = runs.assign(replicate=0, duration_s=20.0 * share, sample_s=1.0, payload_bytes=1460.0)

@@ -112,12 +112,16 @@ class Scenario(_Strict):
     def _payload_fits(self) -> Scenario:
         if self.payload_bytes > self.wire_bytes:
             raise ValueError("payload_bytes must not exceed wire_bytes")
-        every = [*self.flows, *(web.flow for web in self.web)]
-        if any(flow.direction == "reverse" for flow in every) and not self.reverse_bps:
+        if any(flow.direction == "reverse" for flow in self.every_flow) and not self.reverse_bps:
             raise ValueError("reverse_bps must be above 0 where flows go in the reverse direction")
         if self.reverse_bps and self.reverse_buffer_pkts <= 0:
             raise ValueError("reverse_buffer_pkts must be above 0 where reverse_bps is")
         return self
+
+    @property
+    def every_flow(self) -> tuple[Flow, ...]:
+        """The long flows and the models of the short ones."""
+        return (*self.flows, *(web.flow for web in self.web))
 
     @property
     def digest(self) -> str:

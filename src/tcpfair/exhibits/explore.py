@@ -15,6 +15,7 @@ from ipywidgets import Dropdown, FloatSlider, SelectionSlider
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from tcpfair.contract.expand import run_specs
 from tcpfair.contract.layout import Layout, repository_root
 from tcpfair.contract.papers import PaperConfig, load_paper
 from tcpfair.contract.scenario import Scenario
@@ -113,7 +114,7 @@ def scenario(paper: PaperConfig, experiment: str, point: dict[str, Any], **chang
     }
     once = chosen.model_copy(update={"grid": grid, "runs": chosen.runs.model_copy(update={"value": 1})})
     narrowed = paper.model_copy(update={"experiments": {experiment: once}})
-    return narrowed.run_specs(experiment)[0].scenario.model_copy(update=changes)
+    return run_specs(narrowed, experiment)[0].scenario.model_copy(update=changes)
 
 
 def live_run(

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from tcpfair.contract.papers import PaperConfig, RunSpec, shorten
+from tcpfair.contract.expand import RunSpec, run_specs, shorten
+from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.scenario import digest
 from tcpfair.contract.trace import TABLES, Trace
 from tcpfair.errors import InputError
@@ -37,7 +38,7 @@ def simulate(
     """
     if backend not in BACKENDS:
         raise InputError(f"source: no simulator called {backend!r}; known are {', '.join(BACKENDS)}")
-    specs = paper.run_specs(experiment)
+    specs = run_specs(paper, experiment)
     if smoke_duration_s is not None:
         specs = [shorten(spec, smoke_duration_s) for spec in specs if spec.replicate == 0]
     chosen = specs[shard::shards]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tcpfair.contract.papers import PaperConfig, RunSpec
+from tcpfair.contract.expand import RunSpec
+from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.trace import Trace
 from tcpfair.engine.dumbbell import run
 from tcpfair.jit import source_hash

@@ -51,7 +51,8 @@ from pathlib import Path
 import numpy as np
 
 from tcpfair.cc.registry import param_values
-from tcpfair.contract.papers import PaperConfig, RunSpec, expected_pkts
+from tcpfair.contract.expand import RunSpec, expected_pkts
+from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.scenario import Flow, Scenario
 from tcpfair.contract.trace import Trace
 from tcpfair.engine import rng, traffic

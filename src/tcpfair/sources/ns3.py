@@ -47,7 +47,8 @@ import pandas as pd
 
 from tcpfair.cc import names
 from tcpfair.cc.registry import algorithm, param_values
-from tcpfair.contract.papers import PaperConfig, RunSpec, expected_pkts
+from tcpfair.contract.expand import RunSpec, expected_pkts
+from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.scenario import Flow, Scenario
 from tcpfair.contract.trace import Trace, empty
 from tcpfair.errors import InputError

@@ -8,7 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract.papers import PaperConfig, RunSpec
+from tcpfair.contract.expand import RunSpec
+from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.scenario import Scenario
 from tcpfair.contract.trace import TABLES, Trace, empty
 from tcpfair.engine.state import DIRECTIONS, EVENT_NAMES

@@ -20,7 +20,8 @@ from typing import Any
 
 import pandas as pd
 
-from tcpfair.contract.papers import PaperConfig, RunSpec, expected_pkts
+from tcpfair.contract.expand import RunSpec, expected_pkts
+from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.scenario import digest
 from tcpfair.errors import InputError
 from tcpfair.validation.measures import RUN_COLUMNS, curve, measure

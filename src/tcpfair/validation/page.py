@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from tcpfair.contract.expand import run_specs
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.validation.agreement import BEYOND, NEITHER, UNDECIDED, UNEXPLAINED, WITHIN, rounded, row_name
@@ -203,7 +204,7 @@ def _figures(place: Path, comparison: Comparison) -> list[Figure]:
 
 def _shown_s(comparison: Comparison, experiment: str) -> dict[str, float]:
     """How much of a run a panel shows of each algorithm: some of the engine's epochs, a good part of the run at least."""
-    duration_s = max(spec.scenario.duration_s for spec in comparison.config.run_specs(experiment))
+    duration_s = max(spec.scenario.duration_s for spec in run_specs(comparison.config, experiment))
     epochs_s = comparison.engine[experiment].runs.groupby("label")["epoch"].mean()
     shown_s = (_EPOCHS_SHOWN * epochs_s).clip(_LEAST_SHOWN * duration_s, duration_s).fillna(duration_s)
     return {label: float(shown_s.get(label, duration_s)) for label in comparison.config.protocols}

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
 
-from tcpfair.contract.papers import PaperConfig, RunSpec, load_paper
+from tcpfair.contract.expand import RunSpec, run_specs
+from tcpfair.contract.papers import PaperConfig, load_paper
 from tcpfair.contract.scenario import digest
 from tcpfair.errors import InputError
 from tcpfair.validation.measures import METRICS
@@ -33,7 +34,7 @@ class Selection:
     def specs(self, config: PaperConfig, experiment: str) -> list[RunSpec]:
         """The chosen runs of an experiment. A cut run is the beginning of the whole one: starts stay as they are."""
         chosen = []
-        for spec in config.run_specs(experiment):
+        for spec in run_specs(config, experiment):
             if spec.replicate < self._wanted(f"{experiment}/{label_of(spec)}"):
                 chosen.append(spec if self.duration_s is None else _cut(spec, self.duration_s))
         return chosen

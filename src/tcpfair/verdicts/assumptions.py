@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 from pydantic import BaseModel
 
-from tcpfair.contract.papers import PaperConfig, Value, expected_pkts
+from tcpfair.contract.expand import expected_pkts, run_specs
+from tcpfair.contract.papers import PaperConfig, Value
 
 # Packets that one core simulates in a second, rounded down from what the engine does with two flows; what a machine
 # really took is in results/costs.csv.
@@ -55,7 +56,7 @@ def run_plan(paper_cfgs: Mapping[str, PaperConfig], pkts_per_s: float = PLANNED_
     rows = []
     for paper, config in paper_cfgs.items():
         for name in config.experiments:
-            scenarios = [spec.scenario for spec in config.run_specs(name)]
+            scenarios = [spec.scenario for spec in run_specs(config, name)]
             rows.append(
                 {
                     "paper": paper,

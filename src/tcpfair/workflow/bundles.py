@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from tcpfair.contract.expand import run_specs
 from tcpfair.contract.layout import PAPERS, Layout
 from tcpfair.contract.manifest import MANIFEST, SHARED, file_hash, read_manifest, write_manifest
 from tcpfair.contract.papers import PaperConfig, load_paper
@@ -139,4 +140,4 @@ def faults(root: Path) -> list[str]:
 
 def belongs(manifest: dict, paper: PaperConfig, experiment: str) -> bool:
     """True when a trace was made from the scenarios that the configuration gives for its experiment now."""
-    return manifest.get("scenarios") == digest(sorted(spec.scenario.digest for spec in paper.run_specs(experiment)))
+    return manifest.get("scenarios") == digest(sorted(spec.scenario.digest for spec in run_specs(paper, experiment)))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tcpfair import cc
+from tcpfair.contract.expand import check
 from tcpfair.contract.layout import LEDGER_TABLES, Layout, short_id
 from tcpfair.contract.papers import Config, Exhibit, PaperConfig, Value, check_config, load_paper, load_yaml
 from tcpfair.contract.scenario import digest
@@ -66,7 +67,7 @@ class Plan:
         for name, paper in self.papers.items():
             check_algorithms(paper, self.layout.paper_config(name))
             for experiment in paper.experiments:
-                paper.check(experiment)
+                check(paper, experiment)
         self._stamps: dict[tuple[str, ...], str] = {}
 
     @cached_property

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tcpfair.contract import costs
+from tcpfair.contract.expand import run_specs
 from tcpfair.contract.layout import LEDGER_TABLES, Layout
 from tcpfair.contract.papers import Config, PaperConfig, load_paper
 from tcpfair.contract.stamps import write_stamp
@@ -155,7 +156,7 @@ def rehearse(layout: Layout, paper: str, smoke_s: float, output: Path, stamp: st
 def with_window_of(trace, config: PaperConfig, experiment: str) -> PaperConfig:
     """The configuration with the experiment's window cut as its runs were cut (smoke runs); otherwise as it is."""
     chosen = config.experiments[experiment]
-    full_s = next(iter(config.run_specs(experiment))).scenario.duration_s
+    full_s = next(iter(run_specs(config, experiment))).scenario.duration_s
     share = float(trace.runs["duration_s"].max()) / full_s
     if share >= 1 or chosen.window_s is None:
         return config

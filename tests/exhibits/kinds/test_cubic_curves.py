@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from tcpfair.contract import trace
+from tcpfair.contract.expand import run_specs
 from tcpfair.exhibits import explore
 from tcpfair.exhibits.context import draw
 from tcpfair.exhibits.kinds import common_losses, cubic_curves
@@ -101,7 +102,7 @@ def put_common_losses(context, experiment, follow):
     """A trace in which every flow pair moves from loss to loss as the map ``follow`` says, from a share of 0.3."""
     chosen, params = context.paper.experiments[experiment], context.paper
     runs, flows, samples, events, metrics = [], [], [], [], []
-    specs = params.run_specs(experiment)
+    specs = run_specs(params, experiment)
     for spec in specs:
         about = {"run_id": spec.run_id, "replicate": spec.replicate}
         scenario = spec.scenario
