@@ -41,6 +41,10 @@ class Record:
     source: str = ""  # how its traces were made
     error: str = ""  # why it is not built
 
+    def __post_init__(self) -> None:
+        if self.status == "built" and not self.files:
+            raise ValueError("files: what is built has at least one")
+
 
 _RECORD = TypeAdapter(Record)
 
@@ -87,8 +91,8 @@ def read_all(layout: Layout) -> dict[str, Record]:
 
 
 def is_whole(root: Path, record: Record, hashes: bool = False) -> bool:
-    """True when the record names files and every one is there; with ``hashes``, as it was written."""
-    return bool(record.files) and all(
+    """True when every file that the record names is there; with ``hashes``, as it was written."""
+    return all(
         (root / name).is_file() and (not hashes or file_hash(root / name) == digest)
         for name, digest in record.files.items()
     )
