@@ -7,14 +7,14 @@ import pytest
 
 from tcpfair.cc.api import MIN_WINDOW_PKTS
 from tcpfair.cc.registry import algorithms
-from tcpfair.engine.dumbbell import Result, run
+from tcpfair.engine.dumbbell import DumbbellResult, run
 from tcpfair.engine.state import LOSS, REDUCTION, RTO
 from tests.engine.scenarios import PACKET_BYTES, SLOW_BPS, dumbbell
 
 every_algorithm = pytest.mark.parametrize("cc", algorithms())
 
 
-def assert_contract(result: Result) -> None:
+def assert_contract(result: DumbbellResult) -> None:
     """Sane windows, and the laws: packets are conserved, throughput is at most the capacity."""
     for window in (result.cwnd_pkts, result.events["cwnd_before"], result.events["cwnd_after"]):
         assert np.all(np.isfinite(window))
@@ -33,7 +33,7 @@ def assert_contract(result: Result) -> None:
     assert np.all(result.received_pkts.sum(axis=1) <= capacity_pps * result.t_s)
 
 
-def identical(a: Result, b: Result) -> bool:
+def identical(a: DumbbellResult, b: DumbbellResult) -> bool:
     """The same bits in every sample and event."""
     names = ("delivered_pkts", "received_pkts", "cwnd_pkts", "ssthresh_pkts", "srtt_s", "queue_pkts", "events")
     return all(getattr(a, name).tobytes() == getattr(b, name).tobytes() for name in names)

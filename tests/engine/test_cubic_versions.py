@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tcpfair.engine.dumbbell import Result, run
+from tcpfair.engine.dumbbell import DumbbellResult, run
 from tcpfair.engine.state import LOSS, RECOVERY_END
 from tcpfair.metrics.epochs import growth_slope_pkts_per_s, measured_k_s
 from tcpfair.models.cubic import C, cubic_k_s, proposed_k_s, root_variant_k_s, scaled_c
@@ -23,7 +23,7 @@ VERSIONS = {
 }
 
 
-def events(result: Result, kind: int) -> np.ndarray:
+def events(result: DumbbellResult, kind: int) -> np.ndarray:
     return result.events[result.events["kind"] == kind]
 
 

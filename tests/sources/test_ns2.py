@@ -14,6 +14,7 @@ from tcpfair.contract.papers import load_paper
 from tcpfair.contract.scenario import Scenario
 from tcpfair.contract.trace import read, write
 from tcpfair.engine.dumbbell import run
+from tcpfair.engine.result import Result
 from tcpfair.engine.state import EVENT_NAMES, LOSS, RECOVERY_END, RTO
 from tcpfair.engine.traffic import arrivals_of
 from tcpfair.errors import InputError
@@ -39,7 +40,7 @@ def calls(*flows: dict, seed: int = 1, **settings) -> list[str]:
     return text.splitlines()[len(ns2._LIBRARY.read_text().splitlines()) :]
 
 
-def simulate(*flows: dict, seed: int = 1, **settings) -> ns2.Result:
+def simulate(*flows: dict, seed: int = 1, **settings) -> Result:
     return ns2.run(dumbbell(*flows, **{"record": ALL, **settings}), seed)
 
 
@@ -49,7 +50,7 @@ def source(direction: str = "forward", **flow) -> dict:
     return {"flow": SHORT | flow | {"direction": direction}, **settings}
 
 
-def events(result: ns2.Result, kind: int, flow: int = 0) -> np.ndarray:
+def events(result: Result, kind: int, flow: int = 0) -> np.ndarray:
     return result.events[(result.events["flow"] == flow) & (result.events["kind"] == kind)]
 
 

@@ -20,6 +20,7 @@ from tcpfair.engine.endpoint import (
     timeout,
 )
 from tcpfair.engine.link import enter_bottleneck_with_ack
+from tcpfair.engine.result import Result
 from tcpfair.engine.rng import packets_to_loss, seed_state
 from tcpfair.engine.state import (
     ACK_SLOT,
@@ -255,27 +256,9 @@ def simulate(
 
 
 @dataclass(frozen=True)
-class Result:
-    """What one run leaves: cumulative packets per sample and flow, windows, link counters, events, totals per flow.
+class DumbbellResult(Result):
+    """A result, and what only this simulator can tell."""
 
-    Links: one row, or two (forward, reverse) when there is a reverse bottleneck.
-    """
-
-    t_s: np.ndarray  # (samples,) end of each interval
-    delivered_pkts: np.ndarray  # (samples, flows) in order, cumulative
-    received_pkts: np.ndarray  # (samples, flows) first arrivals, cumulative
-    cwnd_pkts: np.ndarray  # (samples, flows)
-    ssthresh_pkts: np.ndarray  # (samples, flows)
-    srtt_s: np.ndarray  # (samples, flows)
-    link_forwarded_pkts: np.ndarray  # (links, samples) cumulative, data
-    link_dropped_pkts: np.ndarray  # (links, samples) cumulative, queue overflows of data
-    link_queue_pkts: np.ndarray  # (links, samples)
-    link_acks: np.ndarray  # (links, samples) cumulative, ACKs carried
-    link_acks_dropped: np.ndarray  # (links, samples) cumulative
-    web_delivered_pkts: np.ndarray  # (2, samples) short flows by direction, cumulative, in order
-    web_received_pkts: np.ndarray  # (2, samples) first arrivals
-    web_active: np.ndarray  # (2, samples) short flows under way
-    events: np.ndarray  # records of state.EVENT
     ends: np.ndarray  # records of state.ENDPOINT at the end, one per flow
     links: np.ndarray  # records of state.LINK at the end
     arrivals: np.ndarray  # records of traffic.ARRIVAL_OF_FLOW
@@ -285,27 +268,6 @@ class Result:
     def link(self) -> np.record:
         """The forward bottleneck at the end."""
         return self.links[0]
-
-    @property
-    def forwarded_pkts(self) -> np.ndarray:
-        """(samples,) data packets that the forward bottleneck carried, cumulative."""
-        return self.link_forwarded_pkts[0]
-
-    @property
-    def dropped_pkts(self) -> np.ndarray:
-        """(samples,) overflows of the forward bottleneck, cumulative."""
-        return self.link_dropped_pkts[0]
-
-    @property
-    def queue_pkts(self) -> np.ndarray:
-        """(samples,) queue of the forward bottleneck."""
-        return self.link_queue_pkts[0]
-
-    @property
-    def received_total_pkts(self) -> int:
-        """Packets that reached a receiver for the first time: the unit of the benchmark."""
-        short = self.web_received_pkts[:, -1].sum() if self.web_received_pkts.size else 0
-        return int(self.ends["received"].sum() + short)
 
 
 def _power_of_two(at_least: float) -> int:
@@ -408,7 +370,7 @@ def _place(ends: np.ndarray, sizes: dict[str, list[int]]) -> dict[str, int]:
     return {name: max(sum(sizes[name]), 1) for name in _COMMON_ARRAYS}
 
 
-def run(scenario, seed: int = 1, log_events: bool | None = None) -> Result:
+def run(scenario, seed: int = 1, log_events: bool | None = None) -> DumbbellResult:
     """Simulate one scenario with one seed.
 
     ``scenario`` has the attributes of :class:`tcpfair.contract.scenario.Scenario`. Events are logged when the scenario records
@@ -429,7 +391,7 @@ def run(scenario, seed: int = 1, log_events: bool | None = None) -> Result:
             slots *= 2
 
 
-def _simulate_once(scenario, seed: int, log_size: int, arrivals: np.ndarray, slots: int) -> Result:
+def _simulate_once(scenario, seed: int, log_size: int, arrivals: np.ndarray, slots: int) -> DumbbellResult:
     samples = round(scenario.duration_s / scenario.sample_s)
     links = _links(scenario, seed, log_size)
     long_flows = list(scenario.flows)
@@ -479,7 +441,7 @@ def _simulate_once(scenario, seed: int, log_size: int, arrivals: np.ndarray, slo
         web_out,
     )
     counts = link_out.astype(np.int64)
-    return Result(
+    return DumbbellResult(
         t_s=scenario.sample_s * np.arange(1, samples + 1),
         delivered_pkts=out[0].astype(np.int64),
         received_pkts=out[1].astype(np.int64),

@@ -31,19 +31,18 @@ Where ns-2 means something else than the engine by the same word:
   so that delayed ACKs do not slow its Reno down; here it is off unless the flow asks for it, as in Linux;
 * CUBIC's ``beta`` does not change the slope of its TCP-friendly region, which the module computes when it is loaded;
 * ``received_bytes`` of TCP is what has left the last link less duplicates; these show whenever nothing is out of order, so
-  that a duplicate may be counted a recovery too early.
+  that a duplicate may be counted a recovery too early;
+* a link's packets are DCCP's of all kinds as well, and its queue is without the one on the wire.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 import shutil
 import signal
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -51,11 +50,13 @@ from pathlib import Path
 import numpy as np
 
 from tcpfair.cc.registry import param_values
+from tcpfair.contract.code import digest_of
 from tcpfair.contract.expand import RunSpec, expected_pkts
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.scenario import Flow, Scenario
 from tcpfair.contract.trace import Trace
 from tcpfair.engine import rng, traffic
+from tcpfair.engine.result import Result
 from tcpfair.engine.state import DIRECTIONS, EVENT, LOSS, RECOVERY_END, RTO
 from tcpfair.errors import InputError
 from tcpfair.sources import tables
@@ -406,51 +407,6 @@ def _list(pairs: dict[str, float | str]) -> str:
 # ---------------------------------------------------------------- running it
 
 
-@dataclass(frozen=True)
-class Result:
-    """What one run leaves, under the names of the engine's result: cumulative packets per sample and flow, windows, link
-    counters, short flows, events.
-
-    Links: one row, or two (forward, reverse) when there is a reverse bottleneck.
-    """
-
-    t_s: np.ndarray  # (samples,) end of each interval
-    delivered_pkts: np.ndarray  # (samples, flows) in order, cumulative
-    received_pkts: np.ndarray  # (samples, flows) first arrivals, cumulative
-    cwnd_pkts: np.ndarray  # (samples, flows)
-    ssthresh_pkts: np.ndarray  # (samples, flows)
-    srtt_s: np.ndarray  # (samples, flows)
-    link_forwarded_pkts: np.ndarray  # (links, samples) cumulative, data; DCCP's of all kinds
-    link_dropped_pkts: np.ndarray  # (links, samples) cumulative, queue overflows of data
-    link_queue_pkts: np.ndarray  # (links, samples) in full packets, without the one on the wire
-    link_acks: np.ndarray  # (links, samples) cumulative, ACKs carried
-    link_acks_dropped: np.ndarray  # (links, samples) cumulative
-    web_delivered_pkts: np.ndarray  # (2, samples) short flows by direction, cumulative, in order
-    web_received_pkts: np.ndarray  # (2, samples) first arrivals
-    web_active: np.ndarray  # (2, samples) short flows under way
-    events: np.ndarray  # records of tcpfair.engine.state.EVENT
-
-    @property
-    def forwarded_pkts(self) -> np.ndarray:
-        """(samples,) data packets that the forward bottleneck carried, cumulative."""
-        return self.link_forwarded_pkts[0]
-
-    @property
-    def dropped_pkts(self) -> np.ndarray:
-        """(samples,) overflows of the forward bottleneck, cumulative."""
-        return self.link_dropped_pkts[0]
-
-    @property
-    def queue_pkts(self) -> np.ndarray:
-        """(samples,) queue of the forward bottleneck."""
-        return self.link_queue_pkts[0]
-
-    @property
-    def received_total_pkts(self) -> int:
-        """Packets that reached a receiver for the first time, of short flows too."""
-        return int(self.received_pkts[-1].sum() + self.web_received_pkts[:, -1].sum())
-
-
 def _binary() -> str:
     found = shutil.which("ns") or shutil.which("ns2")
     if found is None:
@@ -626,9 +582,8 @@ def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec])
 
 
 def source_hash() -> str:
-    """SHA-256 of this module, of the network and of what draws the short flows."""
-    files = (Path(__file__), _LIBRARY, Path(traffic.__file__), Path(rng.__file__))
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    """Digest of this module, of the network and of what draws the short flows."""
+    return digest_of((Path(__file__), _LIBRARY, Path(traffic.__file__), Path(rng.__file__)))
 
 
 def estimate_s(specs: Iterable[RunSpec]) -> float:

@@ -29,7 +29,6 @@ and keeps packets in order, DropTailQueue holds ``buffer_pkts`` besides the pack
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import json
 import math
@@ -47,6 +46,7 @@ import pandas as pd
 
 from tcpfair.cc import names
 from tcpfair.cc.registry import algorithm, param_values
+from tcpfair.contract.code import digest_of
 from tcpfair.contract.expand import RunSpec, expected_pkts
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.scenario import Flow, Scenario
@@ -311,11 +311,8 @@ def _simulate(requests: list[dict], folder: Path) -> None:
 
 
 def code_hash() -> str:
-    """SHA-256 over this module and the script that runs in ns-3."""
-    sha = hashlib.sha256()
-    for path in (Path(__file__), _SCRIPT):
-        sha.update(path.read_bytes())
-    return sha.hexdigest()
+    """Digest of this module and the script that runs in ns-3."""
+    return digest_of((Path(__file__), _SCRIPT))
 
 
 def estimate_s(specs: Iterable[RunSpec]) -> float:

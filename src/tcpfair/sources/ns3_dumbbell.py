@@ -3,7 +3,7 @@
     python -I ns3_dumbbell.py --version
     python -I ns3_dumbbell.py REQUEST.json FOLDER
 
-The request is a list of runs (tcpfair/backends/ns3.py writes it: every value is resolved and has ns-3's name); run k
+The request is a list of runs (tcpfair/sources/ns3.py writes it: every value is resolved and has ns-3's name); run k
 leaves ``samples-k.csv``, ``link-k.csv`` and ``events-k.csv`` in the folder. Each run is a forked child, so that none
 sees what another left in ns-3's global state, and the headers are read once.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,26 +12,8 @@ from tcpfair.contract.expand import RunSpec
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.scenario import Scenario
 from tcpfair.contract.trace import TABLES, Trace, empty
+from tcpfair.engine.result import Result
 from tcpfair.engine.state import DIRECTIONS, EVENT_NAMES
-
-
-class Result(Protocol):
-    """What one run leaves (see :class:`tcpfair.engine.dumbbell.Result`); everything cumulative but windows and queues."""
-
-    t_s: np.ndarray  # (samples,)
-    delivered_pkts: np.ndarray  # (samples, flows)
-    received_pkts: np.ndarray  # (samples, flows)
-    cwnd_pkts: np.ndarray  # (samples, flows)
-    ssthresh_pkts: np.ndarray  # (samples, flows)
-    srtt_s: np.ndarray  # (samples, flows)
-    link_forwarded_pkts: np.ndarray  # (links, samples)
-    link_dropped_pkts: np.ndarray  # (links, samples)
-    link_queue_pkts: np.ndarray  # (links, samples)
-    link_acks: np.ndarray  # (links, samples)
-    link_acks_dropped: np.ndarray  # (links, samples)
-    web_delivered_pkts: np.ndarray  # (2, samples)
-    web_received_pkts: np.ndarray  # (2, samples)
-    events: np.ndarray
 
 
 def simulate_runs(
