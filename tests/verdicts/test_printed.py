@@ -9,26 +9,34 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tcpfair.contract.papers import Exhibit, PaperConfig, load_paper
 from tcpfair.errors import InputError
 from tcpfair.verdicts.printed import (
     LEDGER_COLUMNS,
-    PUBLISHED_COLUMNS,
+    OUTCOMES,
+    PRINTED_COLUMNS,
+    Counted,
     Tolerance,
     compare,
-    load_published,
+    count,
+    count_within,
+    drawn_marks,
+    load_printed,
     load_tolerances,
     make_key,
     parse_key,
     within,
 )
 
-DATA = Path(__file__).parents[2] / "data"
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "data"
 PAPERS = ["bhatti2008", "bhatti2009", "kozu2014", "ha2006", "ogura"]
 
 
 @pytest.fixture(scope="module")
 def printed():
-    return pd.concat([load_published(paper, DATA) for paper in PAPERS], ignore_index=True)
+    configs = [load_paper(ROOT / "config" / "papers" / f"{paper}.yaml") for paper in PAPERS]
+    return pd.concat([load_printed(config, DATA) for config in configs], ignore_index=True)
 
 
 @pytest.fixture(scope="module")
@@ -153,13 +161,25 @@ def test_dashes_stand_where_the_papers_print_them(printed):
     assert dashes["metric"].value_counts().to_dict() == {"U_N+": 9, "T_U": 3}
 
 
-def test_text_that_equals_a_table_holds_the_number_of_the_table(printed):
-    repeats = printed[printed["note"].str.match("equals ")]
-    for row in repeats.itertuples():
-        exhibit = row.note.split()[1].rstrip(";")
+def test_text_that_quotes_a_printed_cell_repeats_it_but_for_five(printed):
+    cells = printed.set_index(["exhibit", "key", "metric"])["value"]
+    repeated, differing = 0, {}
+    for row in printed[printed["quotes"] != ""].itertuples():
         key = ";".join(part for part in row.key.split(";") if not part.startswith("condition="))
-        assert cell(printed, exhibit, key, row.metric)["value"] == row.value
-    assert len(repeats) == 19
+        there = cells.get((row.quotes, key, row.metric))
+        if there == row.value:
+            repeated += 1
+        elif there is not None:
+            differing[row.exhibit, row.key] = (row.value, there)
+    assert repeated == 19
+    assert differing == {
+        ("bhatti2009.sec-V-C", "condition=self;flow=2;protocol=BIC;rtt_ms=25"): ("51", "61"),
+        ("bhatti2009.sec-V-C", "condition=self;flow=2;protocol=BIC;rtt_ms=100"): ("49", "63"),
+        ("bhatti2009.sec-V-C", "protocol=BIC;rtt_ms=25"): ("0.93", "0.94"),
+        ("bhatti2009.sec-V-C", "condition=pair;flow=1;protocol=BIC;rtt_ms=100"): ("15", "16"),
+        ("bhatti2009.sec-V-C", "protocol=BIC;rtt_ms=100"): ("0.66", "0.67"),
+    }
+    assert (printed["quotes"] != "").sum() == 68
 
 
 def test_claims_are_complete():
@@ -178,10 +198,12 @@ def test_claims_are_complete():
 
 # ---- malformed files
 
-GOOD_ROW = ["bhatti2009.table3", "protocol=BIC;rtt_ms=25", "jfi_mean", "0.91", "1", "result", "table", ""]
+GOOD_ROW = ["bhatti2009.table3", "protocol=BIC;rtt_ms=25", "jfi_mean", "0.91", "1", "result", "table", "", ""]
+PAPER = PaperConfig(paper="bhatti2009", cite="", exhibits=[Exhibit(id="bhatti2009.table3", kind="table", title="JFI")])
 
 
-def write_published(data_dir, *rows, header=PUBLISHED_COLUMNS):
+def write_printed(data_dir, *rows, header=PRINTED_COLUMNS):
+    (data_dir / "equations.yaml").write_text("- {id: bhatti2009.eq1}\n")
     path = data_dir / "published" / "bhatti2009.csv"
     path.parent.mkdir()
     path.write_text("".join(",".join(row) + "\n" for row in [header, *rows]), encoding="utf-8")
@@ -194,8 +216,8 @@ def message_of(error):
 
 
 def test_a_good_file_is_read_as_text(tmp_path):
-    write_published(tmp_path, GOOD_ROW)
-    assert load_published("bhatti2009", tmp_path).to_numpy().tolist() == [GOOD_ROW]
+    write_printed(tmp_path, GOOD_ROW)
+    assert load_printed(PAPER, tmp_path).to_numpy().tolist() == [GOOD_ROW]
 
 
 @pytest.mark.parametrize(
@@ -211,47 +233,70 @@ def test_a_good_file_is_read_as_text(tmp_path):
         ("value", "-", "left empty"),
         ("kind", "setting", "'result' or 'parameter'"),
         ("how", "figure", "'table' or 'text'"),
+        ("quotes", "bhatti2009.table3", "only a number in the text"),
     ],
 )
 def test_a_bad_field_is_named_by_file_line_and_column(tmp_path, column, bad, hint):
     other = [GOOD_ROW[0], "protocol=BIC;rtt_ms=50", *GOOD_ROW[2:]]
-    row = [bad if name == column else field for name, field in zip(PUBLISHED_COLUMNS, GOOD_ROW, strict=True)]
-    write_published(tmp_path, other, row)
+    row = [bad if name == column else field for name, field in zip(PRINTED_COLUMNS, GOOD_ROW, strict=True)]
+    write_printed(tmp_path, other, row)
     with pytest.raises(InputError) as error:
-        load_published("bhatti2009", tmp_path)
+        load_printed(PAPER, tmp_path)
     message = message_of(error)
     assert "bhatti2009.csv:3:" in message and f"'{column}'" in message and hint in message
 
 
 def test_case_letters_are_results_but_other_words_are_not(tmp_path):
     case = [*GOOD_ROW[:2], "case", "A", *GOOD_ROW[4:]]
-    write_published(tmp_path, case, [*GOOD_ROW[:2], "case_1dp", "F", *GOOD_ROW[4:]])
+    write_printed(tmp_path, case, [*GOOD_ROW[:2], "case_1dp", "F", *GOOD_ROW[4:]])
     with pytest.raises(InputError, match=r"csv:3: column 'value'.*A to E"):
-        load_published("bhatti2009", tmp_path)
+        load_printed(PAPER, tmp_path)
+
+
+TEXT_ROW = ["bhatti2009.sec-V", "item=all", "jfi", "0.9", "1", "result", "text"]
+
+
+@pytest.mark.parametrize("quotes", ["", "bhatti2009.table3", "bhatti2009.eq1"])
+def test_a_number_in_the_text_may_quote_an_exhibit_or_an_equation(tmp_path, quotes):
+    write_printed(tmp_path, [*TEXT_ROW, quotes, "quotes bhatti2009.table9"])
+    assert load_printed(PAPER, tmp_path)["quotes"].tolist() == [quotes]
+
+
+@pytest.mark.parametrize("quotes", ["bhatti2009.table99", "bhatti2009.eq2", "bhatti2008.table3", "table3"])
+def test_a_quoted_exhibit_that_does_not_exist_is_named(tmp_path, quotes):
+    write_printed(tmp_path, [*TEXT_ROW, quotes, ""])
+    with pytest.raises(InputError, match=rf"csv:2: column 'quotes': '{quotes}' is neither an exhibit nor an equation"):
+        load_printed(PAPER, tmp_path)
 
 
 @pytest.mark.parametrize(
     ("rows", "hint"),
     [
         ([GOOD_ROW, GOOD_ROW], "csv:3: column 'key': same exhibit, key and metric as line 2"),
-        ([GOOD_ROW[:-1]], "csv:2: 8 columns expected"),
-        ([[*GOOD_ROW, "more"]], "csv:2: 8 columns expected"),
+        ([GOOD_ROW[:-1]], "csv:2: 9 columns expected"),
+        ([[*GOOD_ROW, "more"]], "csv:2: 9 columns expected"),
     ],
 )
 def test_bad_rows(tmp_path, rows, hint):
-    write_published(tmp_path, *rows)
+    write_printed(tmp_path, *rows)
     with pytest.raises(InputError) as error:
-        load_published("bhatti2009", tmp_path)
+        load_printed(PAPER, tmp_path)
     assert hint in message_of(error)
 
 
-def test_bad_header_and_missing_file(tmp_path):
+@pytest.mark.parametrize("missing", ["published/bhatti2009.csv", "equations.yaml"])
+def test_a_missing_file_is_named(tmp_path, missing):
+    write_printed(tmp_path, GOOD_ROW)
+    (tmp_path / missing).unlink()
     with pytest.raises(InputError) as error:
-        load_published("bhatti2009", tmp_path)
-    assert "bhatti2009.csv: cannot be read" in message_of(error)
-    write_published(tmp_path, GOOD_ROW, header=[*PUBLISHED_COLUMNS[:-1], "remark"])
+        load_printed(PAPER, tmp_path)
+    assert f"{missing}: cannot be read" in message_of(error)
+
+
+def test_a_bad_header_is_named(tmp_path):
+    write_printed(tmp_path, GOOD_ROW, header=[*PRINTED_COLUMNS[:-1], "remark"])
     with pytest.raises(InputError) as error:
-        load_published("bhatti2009", tmp_path)
+        load_printed(PAPER, tmp_path)
     assert "csv:1: the columns must be exhibit,key,metric" in message_of(error)
 
 
@@ -417,4 +462,54 @@ def test_the_ledger_survives_csv(printed, tolerances, tmp_path):
     compare(printed, ours, tolerances).to_csv(tmp_path / "numbers.csv", index=False)
     lines = (tmp_path / "numbers.csv").read_text(encoding="utf-8").splitlines()
     assert any(line.startswith("bhatti2009,bhatti2009.table8,rtt_ms=25,jfi,0.51,0.5,0.1,5,") for line in lines)
-    assert any(line.endswith("jfi,0.30,,,,,0.05,,") for line in lines)
+    assert any(line.endswith("jfi,0.30,,,,,0.05,,,") for line in lines)
+
+
+# ---- counts
+
+
+def test_a_note_is_prose_and_decides_nothing(printed, tolerances):
+    """The same text before and behind the column: only the column ties a number to an exhibit."""
+    note = printed.assign(quotes="", note="quotes " + printed["quotes"])
+    ours = reproduced(("bhatti2009.table4", "flow=2;protocol=BIC;rtt_ms=25", "throughput_mean", 61.0))
+    assert compare(note, ours, tolerances).dropna(subset="reproduced")["exhibit"].tolist() == ["bhatti2009.table4"]
+
+
+def test_what_belongs_to_a_table_is_its_own_and_what_the_text_quotes_of_it(printed, tolerances):
+    """bhatti2009, table 5: 32 cells, and 6 numbers in sections V-A to V-C and VI."""
+    assert count_within(compare(printed, reproduced(), tolerances), "bhatti2009.table5") == (0, 0, 38, 6)
+    cell = ("bhatti2009.table5", "protocol=BIC;rtt_ms=100", "jfi_mean")  # 0.67 in the table, 0.66 in section V-C
+    for value, within_tolerance in ((0.70, 2), (0.715, 1), (0.75, 0)):
+        counted = count_within(compare(printed, reproduced((*cell, value)), tolerances), "bhatti2009.table5")
+        assert counted == (within_tolerance, 2, 36, 6)
+        assert (counted.outside, counted.total) == (2 - within_tolerance, 38)
+
+
+def test_a_number_of_the_text_counts_for_its_section_too(printed, tolerances):
+    compared = compare(printed, reproduced(), tolerances)
+    assert count_within(compared, "ogura.fig8") == (0, 0, 1, 1)
+    assert count_within(compared, "ogura.sec-5.4") == (0, 0, 1, 0)
+    assert count_within(compared, "ogura.fig9").total == 0
+    assert count(compared).total == len(compared)
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ((8, 8, 0, 0), "8 of 8 printed numbers within tolerance"),
+        ((1, 2, 6, 0), "1 of 8 printed numbers within tolerance, 1 outside, 6 not computed"),
+        ((19, 38, 0, 6), "19 of 38 printed numbers within tolerance, 19 outside (6 of them in the text)"),
+    ],
+)
+def test_counts_have_one_wording(counts, words):
+    assert str(Counted(*counts)) == words
+    assert (
+        dict(zip(OUTCOMES, (counts[0], counts[1] - counts[0], counts[2]), strict=True)) == Counted(*counts).by_outcome()
+    )
+
+
+def test_marks_are_those_of_the_exhibits_that_the_options_name():
+    options = {"panels": [{"printed": "ogura.table2"}, {"at": {"own": "ogura.table3", "pair": "ogura.table2"}}], "y": 1}
+    figure = Exhibit(id="ogura.fig8", kind="figure", title="", options=options | {"also": "ogura.fig8"})
+    assert drawn_marks(figure, ["ogura.table3", "ogura.table2", "ogura.fig8"]) == ["ogura.table2", "ogura.table3"]
+    assert drawn_marks(figure, []) == []

@@ -100,7 +100,7 @@ class Context:
     @cached_property
     def published(self) -> pd.DataFrame:
         """Everything the paper prints."""
-        return printed.load_published(self.paper.paper, self.layout.data)
+        return printed.load_printed(self.paper, self.layout.data)
 
     @cached_property
     def tolerances(self) -> dict[str, printed.Tolerance]:

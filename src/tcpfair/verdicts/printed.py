@@ -1,4 +1,4 @@
-"""The numbers the papers print, and how far reproduced numbers lie from them.
+"""The numbers the papers print, how far reproduced numbers lie from them, and which belong to an exhibit.
 
 This is the only module that reads ``data/published``: nothing that computes or draws knows what was printed.
 A number is identified by its exhibit, a key such as ``flow=2;protocol=CUBIC;rtt_ms=100`` and a metric.
@@ -7,10 +7,10 @@ A number is identified by its exhibit, a key such as ``flow=2;protocol=CUBIC;rtt
 import csv
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from numbers import Real
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 import yaml
@@ -25,9 +25,10 @@ from pydantic import (
     model_validator,
 )
 
+from tcpfair.contract.papers import Exhibit, PaperConfig
 from tcpfair.errors import InputError
 
-PUBLISHED_COLUMNS = ["exhibit", "key", "metric", "value", "unit", "kind", "how", "note"]
+PRINTED_COLUMNS = ["exhibit", "key", "metric", "value", "unit", "kind", "how", "quotes", "note"]
 LEDGER_COLUMNS = [
     "paper",
     "exhibit",
@@ -41,7 +42,9 @@ LEDGER_COLUMNS = [
     "tolerance",
     "within",
     "source",
+    "quotes",
 ]
+OUTCOMES = ("within", "outside", "not computed")  # of a printed number
 
 NO_VALUE = "-"  # as the papers print it, e.g. the convergence time of a pair that never converges
 
@@ -51,8 +54,6 @@ _CASE_LETTERS = set("ABCDE")
 _EXHIBIT = re.compile(r"([a-z]+\d*)\.[\w.-]+")
 _KEY_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _KEY_VALUE = re.compile(r"[^;=\s]+(?: [^;=\s]+)*")
-# The note of a number in the text that speaks of an exhibit begins so.
-_QUOTED_EXHIBIT = re.compile(r"(?:equals|quotes) ([a-z]+\d*\.\w+)")
 
 
 def make_key(**parts: str | float | None) -> str:
@@ -87,8 +88,8 @@ def parse_key(key: str) -> dict[str, str]:
     return parts
 
 
-class _PublishedNumber(BaseModel):
-    """One row of ``data/published/<paper>.csv``; `kind` and `metric` stand before `value`, which needs them."""
+class _PrintedNumber(BaseModel):
+    """One row of ``data/published/<paper>.csv``; a field stands after those that its check needs."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -99,6 +100,7 @@ class _PublishedNumber(BaseModel):
     value: str
     unit: str
     how: Literal["table", "text"]
+    quotes: str
     note: str
 
     @field_validator("exhibit")
@@ -127,6 +129,15 @@ class _PublishedNumber(BaseModel):
             raise ValueError(f"'{value}' is not a number; a printed '-' is left empty")
         return value
 
+    @field_validator("quotes")
+    @classmethod
+    def _of_an_exhibit(cls, quotes: str, info: ValidationInfo) -> str:
+        if quotes and info.data.get("how") == "table":
+            raise ValueError("only a number in the text quotes an exhibit")
+        if quotes and quotes not in info.context["quotable"]:
+            raise ValueError(f"'{quotes}' is neither an exhibit nor an equation of this paper")
+        return quotes
+
 
 def _is_finite_number(text: str) -> bool:
     try:
@@ -135,22 +146,23 @@ def _is_finite_number(text: str) -> bool:
         return False
 
 
-def load_published(paper: str, data_dir: str | Path) -> pd.DataFrame:
-    """Printed numbers of a paper, one row each, all columns as text (`PUBLISHED_COLUMNS`).
+def load_printed(paper: PaperConfig, data_dir: str | Path) -> pd.DataFrame:
+    """Printed numbers of a paper, one row each, all columns as text (`PRINTED_COLUMNS`).
 
     `value` keeps the printed digits and is empty where the paper prints a dash; definitions keep their words.
     Raises InputError naming file, line and column when ``<data_dir>/published/<paper>.csv`` is missing or wrong.
     """
-    path = Path(data_dir) / "published" / f"{paper}.csv"
+    path = Path(data_dir) / "published" / f"{paper.paper}.csv"
+    context = {"paper": paper.paper, "quotable": {exhibit.id for exhibit in paper.exhibits} | _equations(data_dir)}
     rows, seen = [], {}
     try:
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file, restkey="surplus", restval=None)
-            if reader.fieldnames != PUBLISHED_COLUMNS:
-                raise InputError(f"{path}:1: the columns must be {','.join(PUBLISHED_COLUMNS)}")
+            if reader.fieldnames != PRINTED_COLUMNS:
+                raise InputError(f"{path}:1: the columns must be {','.join(PRINTED_COLUMNS)}")
             for row in reader:
                 place = f"{path}:{reader.line_num}"
-                _check_row(row, paper, place)
+                _check_row(row, context, place)
                 first_line = seen.setdefault(_identity(row), reader.line_num)
                 if first_line != reader.line_num:
                     raise InputError(f"{place}: column 'key': same exhibit, key and metric as line {first_line}")
@@ -159,14 +171,23 @@ def load_published(paper: str, data_dir: str | Path) -> pd.DataFrame:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not a CSV file in UTF-8: {error}") from error
-    return pd.DataFrame(rows, columns=PUBLISHED_COLUMNS, dtype=str)
+    return pd.DataFrame(rows, columns=PRINTED_COLUMNS, dtype=str)
 
 
-def _check_row(row: dict, paper: str, place: str) -> None:
-    if "surplus" in row or None in row.values():
-        raise InputError(f"{place}: {len(PUBLISHED_COLUMNS)} columns expected, quote a field that holds a comma")
+def _equations(data_dir: str | Path) -> set[str]:
+    """Ids of the equations: a number in the text may quote one of them."""
+    path = Path(data_dir) / "equations.yaml"
     try:
-        _PublishedNumber.model_validate(row, context={"paper": paper})
+        return {entry["id"] for entry in yaml.safe_load(path.read_text(encoding="utf-8"))}
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _check_row(row: dict, context: dict, place: str) -> None:
+    if "surplus" in row or None in row.values():
+        raise InputError(f"{place}: {len(PRINTED_COLUMNS)} columns expected, quote a field that holds a comma")
+    try:
+        _PrintedNumber.model_validate(row, context=context)
     except ValidationError as error:
         raise InputError(f"{place}: column {_first_problem(error)}") from error
 
@@ -256,10 +277,10 @@ def _number(value: float | str) -> float:
     return math.nan if value in ("", NO_VALUE) else float(value)
 
 
-def compare(published: pd.DataFrame, reproduced: pd.DataFrame, tolerances: Mapping[str, Tolerance]) -> pd.DataFrame:
+def compare(printed: pd.DataFrame, reproduced: pd.DataFrame, tolerances: Mapping[str, Tolerance]) -> pd.DataFrame:
     """Each printed result beside the reproduced number: the ledger's ``numbers.csv`` (`LEDGER_COLUMNS`).
 
-    `published` comes from `load_published`; settings and definitions are left out. `reproduced` has the columns
+    `printed` comes from `load_printed`; settings and definitions are left out. `reproduced` has the columns
     exhibit, key, metric, value, sd, n_runs and source, its values in the printed units, NaN or ``-`` for a number
     that was computed and does not exist. A printed number without a row there keeps its row, with `reproduced`
     and `within` empty. A number in the text that quotes an exhibit is compared with that exhibit's number.
@@ -272,7 +293,7 @@ def compare(published: pd.DataFrame, reproduced: pd.DataFrame, tolerances: Mappi
     for _, key, _ in computed:
         parse_key(key)
     rows = []
-    for number in published[published["kind"] == "result"].to_dict("records"):
+    for number in printed[printed["kind"] == "result"].to_dict("records"):
         found = computed.get(_identity(number)) or computed.get(_quoted_identity(number))
         rows.append(_ledger_row(number, found, tolerances))
     types = {"sd": "float64", "n_runs": "Int64", "error": "float64", "within": "boolean"}
@@ -285,12 +306,11 @@ def _identity(row: Mapping) -> tuple[str, str, str]:
 
 def _quoted_identity(number: Mapping) -> tuple[str, str, str] | None:
     """Identity of the exhibit's number that a number in the text quotes; it has no `condition` there."""
-    exhibit = _QUOTED_EXHIBIT.match(number["note"])
-    if not exhibit:
+    if not number["quotes"]:
         return None
     parts = parse_key(number["key"])
     parts.pop("condition", None)
-    return exhibit[1], make_key(**parts), number["metric"]
+    return number["quotes"], make_key(**parts), number["metric"]
 
 
 def _ledger_row(number: Mapping, found: Mapping | None, tolerances: Mapping[str, Tolerance]) -> dict:
@@ -306,5 +326,75 @@ def _ledger_row(number: Mapping, found: Mapping | None, tolerances: Mapping[str,
         "sd": computed["sd"],
         "n_runs": computed["n_runs"],
         "source": computed["source"],
+        "quotes": number["quotes"],
         **within(number["value"], value, number["metric"], tolerances)._asdict(),
     }
+
+
+# --- Counts ------------------------------------------------------------------------------------------------------
+
+
+class Counted(NamedTuple):
+    """How many of some printed numbers are within tolerance. ``compared`` have a reproduced number beside them."""
+
+    within: int
+    compared: int
+    not_computed: int
+    in_text: int  # stand in the text, not in the exhibit that they are counted for
+
+    @property
+    def outside(self) -> int:
+        return self.compared - self.within
+
+    @property
+    def total(self) -> int:
+        return self.compared + self.not_computed
+
+    def by_outcome(self) -> dict[str, int]:
+        """The counts by the names of `OUTCOMES`."""
+        return dict(zip(OUTCOMES, (self.within, self.outside, self.not_computed), strict=True))
+
+    def __str__(self) -> str:
+        parts = [f"{self.within} of {self.total} printed numbers within tolerance"]
+        parts += [f"{self.outside} outside"] if self.outside else []
+        parts += [f"{self.not_computed} not computed"] if self.not_computed else []
+        text = f" ({self.in_text} of them in the text)" if self.in_text else ""
+        return ", ".join(parts) + text
+
+
+def count(compared: pd.DataFrame, in_text: int = 0) -> Counted:
+    """Counts of the rows of a table of `compare`."""
+    within = compared["within"]
+    return Counted(int(within.eq(True).sum()), int(within.notna().sum()), int(within.isna().sum()), in_text)
+
+
+def belonging(compared: pd.DataFrame, exhibit_id: str) -> pd.DataFrame:
+    """The printed numbers of an exhibit or a section: its own, then those in the text that quote it.
+
+    What a figure draws as printed marks belongs to the exhibit that prints it (`drawn_marks`).
+    """
+    own = compared[compared["exhibit"] == exhibit_id]
+    return pd.concat([own, compared[compared["quotes"] == exhibit_id]])
+
+
+def count_within(compared: pd.DataFrame, exhibit_id: str) -> Counted:
+    """How many of the printed numbers that belong to an exhibit are within tolerance: said wherever it is shown.
+
+    ``compared`` is a table of `compare` with all printed numbers of the paper.
+    """
+    rows = belonging(compared, exhibit_id)
+    return count(rows, int((rows["exhibit"] != exhibit_id).sum()))
+
+
+def drawn_marks(exhibit: Exhibit, printing: Collection[str]) -> list[str]:
+    """Those of the exhibits ``printing`` whose printed numbers an exhibit draws as marks: its options name them."""
+    named = dict.fromkeys(text for text in _texts(exhibit.options) if text in printing)
+    return [name for name in named if name != exhibit.id]
+
+
+def _texts(options: Any) -> Iterator[str]:
+    if isinstance(options, str):
+        yield options
+    elif isinstance(options, dict | list):
+        for child in options.values() if isinstance(options, dict) else options:
+            yield from _texts(child)

@@ -12,7 +12,7 @@ from tcpfair.contract.trace import Trace
 from tcpfair.verdicts.claims import bhatti2008, bhatti2009, pair_tests
 from tcpfair.verdicts.claims.evidence import Evidence
 from tcpfair.verdicts.claims.registry import claim_function, decide, load_claims
-from tcpfair.verdicts.printed import load_published, parse_key
+from tcpfair.verdicts.printed import load_printed, parse_key
 
 ROOT = Path(__file__).parents[3]
 N_REPLICATES = 3
@@ -31,7 +31,7 @@ CLOSED_FORM = {"bhatti2009.c01", "bhatti2009.c02", "bhatti2009.c03", "bhatti2008
 
 def printed(paper, *tables):
     """Rows of the printed tables by protocol, RTT and flow; the system is flow 0."""
-    rows = load_published(paper, ROOT / "data")
+    rows = load_printed(CONFIGS[paper], ROOT / "data")
     rows = rows[rows["exhibit"].isin([f"{paper}.{table}" for table in tables]) & rows["key"].str.contains("rtt_ms")]
     keys = rows["key"].map(parse_key)
     return pd.DataFrame(
