@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from .dumbbell import Aimd, Chance, Cubic, FlowSpec, Result, WindowState, simulate
+from tests.reference.dumbbell import Aimd, Chance, Cubic, FlowSpec, Result, WindowState, simulate
 
 CAPACITY_BPS = 12e6
 WIRE_BYTES = 1500
