@@ -1,5 +1,5 @@
-# The workflow: traces -> metrics -> notebooks -> ledger -> report. Run it with ./reproduce, or directly with snakemake
-# inside .venv. What there is to do, and the digest of what each output is made from, comes from tcpfair.workflow.plan.
+# The workflow: traces -> metrics -> notebooks -> ledger -> report. Start it with ./reproduce, which first removes what is
+# not made from today's inputs; Snakemake then makes what is missing. What there is to do comes from tcpfair.workflow.plan.
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -18,7 +18,6 @@ except InputError as error:
 
 include: "workflow/rules/simulate.smk"
 include: "workflow/rules/measure.smk"
-include: "workflow/rules/rehearse.smk"
 include: "workflow/rules/present.smk"
 
 

@@ -1,5 +1,10 @@
 """The one error type for mistakes in what the user handed in."""
 
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
 
 class InputError(ValueError):
     """Bad input from outside: a file, a configuration value, a command line.
@@ -7,3 +12,12 @@ class InputError(ValueError):
     The message is one line that names the file, the field and what would be right.
     Entry points print it and exit with a non-zero status instead of showing a traceback.
     """
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> InputError:
+    """The error of a name that does not exist: with the one that was probably meant, and all that there are."""
+    known = list(known)
+    lower = {each.lower(): each for each in known}
+    meant = difflib.get_close_matches(name.lower(), lower, n=1)
+    hint = f"did you mean {lower[meant[0]]!r}? " if meant else ""
+    return InputError(f"{what} {name!r} is unknown; {hint}known are {', '.join(known)}")

@@ -1,19 +1,27 @@
-# Metrics, one table per experiment. The trace is represented by its small manifest: touching a table rebuilds nothing.
+# Metrics, one table per experiment. The trace is represented by a small file: its manifest where it is shipped.
 
 
 rule measure:
     input:
-        trace=lambda w: plan.manifest(w.paper, w.experiment),
-        weights=lambda w: plan.weights_table(w.paper, w.experiment),
-        code=plan.code("measure"),
+        config=ancient("config/papers/{paper}.yaml"),
+        trace=lambda w: ancient(plan.trace_mark(w.paper, w.experiment)),
+        weights=lambda w: ancient(plan.weights_table(w.paper, w.experiment)),
     output:
-        "results/{source}/metrics/{paper}/{experiment}.parquet",
+        plan.layout.results / "metrics/{paper}/{experiment}.parquet",
     log:
-        "results/{source}/logs/measure/{paper}/{experiment}.log",
+        plan.layout.results / "logs/measure/{paper}/{experiment}.log",
+    benchmark:
+        plan.layout.results / "benchmarks/measure/{paper}/{experiment}.tsv"
     conda:
         "../../envs/environment.yaml"
+    resources:
+        mem_mb=1500,
     params:
-        stamp=lambda w: plan.stamp("measure", w.paper, w.experiment),
+        source=plan.config.source,
+        trace=lambda w: plan.trace_folder(w.paper, w.experiment),
+        weights=lambda w, input: f"--weights {input.weights}" if input.weights else "",
+        planned=plan.planned,
     shell:
-        "python -m tcpfair measure --source {wildcards.source} --paper {wildcards.paper} --stamp {params.stamp}"
-        " --experiment {wildcards.experiment} 2>&1 | tee {log}"
+        "python -m tcpfair measure --source {params.source} --paper {wildcards.paper}"
+        " --experiment {wildcards.experiment} --trace {params.trace:q} {params.weights}"
+        " --planned {params.planned:q} --output {output:q} 2>&1 | tee {log:q}"

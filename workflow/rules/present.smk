@@ -1,73 +1,90 @@
-# What is read: executed notebooks, the ledger, the report, and last the check that every exhibit was drawn.
+# What is read: executed notebooks with their figures, the ledger, the report, and last the check that all were drawn.
 
+for paper in plan.notebooks:
 
-rule notebook:
-    input:
-        sources=lambda w: plan.sources(w.paper),
-        data=lambda w: plan.shown(w.paper),
-    output:
-        "results/{source}/notebooks/{paper}.ipynb",
-        "results/{source}/notebooks/{paper}.html",
-    log:
-        "results/{source}/logs/notebook/{paper}.log",
-    conda:
-        "../../envs/environment.yaml"
-    params:
-        stamp=lambda w: plan.stamp("notebook", w.paper),
-        only=plan.config.only,
-        trace=plan.config.trace,
-    shell:
-        "python -m tcpfair notebook --source {wildcards.source} --paper {wildcards.paper} --stamp {params.stamp}"
-        " --trace={params.trace:q} --only {params.only} 2>&1 | tee {log}"
+    rule:
+        name:
+            f"notebook_{paper}"
+        input:
+            source=ancient(plan.notebook_source(paper)),
+            data=[ancient(path) for path in plan.shown(paper)],
+        output:
+            pages=plan.pages(paper),
+            drawn=plan.drawn_by(paper),
+        log:
+            plan.layout.results / f"logs/notebook/{paper}.log",
+        benchmark:
+            plan.layout.results / f"benchmarks/notebook/{paper}.tsv"
+        conda:
+            "../../envs/environment.yaml"
+        resources:
+            mem_mb=2000,
+        params:
+            source=plan.config.source,
+            only=lambda w: plan.config.only,
+            draw=[exhibit.id for exhibit in plan.drawn_of(paper)],
+            trace=lambda w: plan.config.trace,
+            planned=plan.planned,
+        shell:
+            "python -m tcpfair notebook --source {params.source} --notebook {input.source:q}"
+            " --trace={params.trace:q} --only {params.only:q} --draw {params.draw:q}"
+            " --planned {params.planned:q} --output {output.pages:q} 2>&1 | tee {log:q}"
 
 
 rule ledger:
     input:
-        [plan.notebook(paper) for paper in plan.notebooks],
-        [plan.layout.metrics(*pair) for pair in plan.measured],
-        [plan.layout.paper_config(paper) for paper in plan.papers],
-        plan.compared,
-        plan.code("ledger"),
+        [ancient(page) for paper in plan.notebooks for page in plan.pages(paper)],
+        [ancient(plan.layout.metrics(*pair)) for pair in plan.measured],
+        [ancient(plan.layout.paper_config(paper)) for paper in plan.papers],
+        [ancient(path) for path in plan.compared],
     output:
         plan.ledger_tables,
     log:
-        plan.layout.results / "logs" / "ledger.log",
+        plan.layout.results / "logs/ledger.log",
+    benchmark:
+        plan.layout.results / "benchmarks/ledger.tsv"
     conda:
         "../../envs/environment.yaml"
     params:
-        stamp=plan.stamp("ledger"),
         source=plan.config.source,
+        papers=plan.config.papers,
+        only=lambda w: plan.config.only,
+        planned=plan.planned,
     shell:
-        "python -m tcpfair ledger --source {params.source} --stamp {params.stamp} 2>&1 | tee {log}"
+        "python -m tcpfair ledger --source {params.source} --papers {params.papers} --only {params.only:q}"
+        " --planned {params.planned:q} 2>&1 | tee {log:q}"
 
 
 rule report:
     input:
-        plan.ledger_tables,
-        plan.code("report"),
+        [ancient(table) for table in plan.ledger_tables],
     output:
         plan.report,
     log:
-        plan.layout.results / "logs" / "report.log",
+        plan.layout.results / "logs/report.log",
+    benchmark:
+        plan.layout.results / "benchmarks/report.tsv"
     conda:
         "../../envs/environment.yaml"
     params:
-        stamp=plan.stamp("report"),
         source=plan.config.source,
+        planned=plan.planned,
     shell:
-        "python -m tcpfair report --source {params.source} --stamp {params.stamp} 2>&1 | tee {log}"
+        "python -m tcpfair report --source {params.source} --planned {params.planned:q} 2>&1 | tee {log:q}"
 
 
 rule check:
     input:
-        plan.opened,
+        ancient(plan.opened),
     output:
         plan.checked,
     log:
-        plan.layout.results / "logs" / "check.log",
+        plan.layout.results / "logs/check.log",
     conda:
         "../../envs/environment.yaml"
     params:
         source=plan.config.source,
+        exhibits=[exhibit.id for _, exhibit in plan.exhibits],
     shell:
-        "python -m tcpfair check --source {params.source} --output {output} 2>&1 | tee {log}"
+        "python -m tcpfair check --source {params.source} --exhibits {params.exhibits:q} --output {output:q}"
+        " 2>&1 | tee {log:q}"

@@ -1,55 +1,83 @@
-# Traces: each experiment's runs in parts, side by side, then joined. Not used by source bundled, whose traces are shipped.
-
-
-scattergather:
-    part=plan.config.shards,
+# Traces: the runs that are nowhere yet, in parts, side by side; then the trace, put together from all that is there.
+# Finished runs are kept as they come (results/<source>/runs), so that an interrupted simulation goes on where it was.
 
 
 rule warm_engine:
-    input:
-        plan.code("simulate"),
     output:
-        "results/{source}/engine.warm",
+        plan.layout.results / "engine.warm",
     log:
-        "results/{source}/logs/warm_engine.log",
+        plan.layout.results / "logs/warm_engine.log",
+    benchmark:
+        plan.layout.results / "benchmarks/compile/engine.tsv"
     conda:
         "../../envs/environment.yaml"
+    params:
+        source=plan.config.source,
     shell:
-        "python -m tcpfair warm-engine --source {wildcards.source} --output {output} 2>&1 | tee {log}"
+        "python -m tcpfair warm-engine --source {params.source} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule simulate:
     input:
-        code=plan.code("simulate"),
-        warm="results/{source}/engine.warm",
+        config=ancient("config/papers/{paper}.yaml"),
+        warm=ancient(rules.warm_engine.output[0]),
     output:
-        temp(directory("results/{source}/shards/{paper}/{experiment}/{scatteritem}")),
+        plan.layout.results / "runs/{paper}/{experiment}/{part}.json",
     log:
-        "results/{source}/logs/simulate/{paper}/{experiment}.{scatteritem}.log",
+        plan.layout.results / "logs/simulate/{paper}/{experiment}.{part}.log",
+    benchmark:
+        plan.layout.results / "benchmarks/simulate/{paper}/{experiment}.{part}.tsv"
     conda:
         "../../envs/environment.yaml"
+    resources:
+        mem_mb=1000,
     params:
-        stamp=lambda w: plan.stamp("simulate", w.paper, w.experiment),
+        source=plan.config.source,
     shell:
-        "python -m tcpfair simulate --source {wildcards.source} --paper {wildcards.paper} --stamp {params.stamp}"
-        " --experiment {wildcards.experiment} --part {wildcards.scatteritem} --output {output}"
-        " 2>&1 | tee {log}"
+        "python -m tcpfair simulate --source {params.source} --paper {wildcards.paper}"
+        " --experiment {wildcards.experiment} --part {wildcards.part} --output {output:q} 2>&1 | tee {log:q}"
 
 
-rule gather:
+rule assemble:
     input:
-        parts=gather.part(
-            "results/{{source}}/shards/{{paper}}/{{experiment}}/{scatteritem}"
-        ),
-        code=plan.code("simulate"),
+        config=ancient("config/papers/{paper}.yaml"),
+        parts=lambda w: [
+            ancient(plan.part_file(w.paper, w.experiment, part))
+            for part in plan.parts(w.paper, w.experiment)
+        ],
     output:
-        "results/{source}/traces/{paper}/{experiment}/manifest.json",
+        plan.layout.results / "traces/{paper}/{experiment}.json",
     log:
-        "results/{source}/logs/gather/{paper}/{experiment}.log",
+        plan.layout.results / "logs/assemble/{paper}/{experiment}.log",
+    benchmark:
+        plan.layout.results / "benchmarks/assemble/{paper}/{experiment}.tsv"
+    conda:
+        "../../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+    params:
+        source=plan.config.source,
+    shell:
+        "python -m tcpfair assemble --source {params.source} --paper {wildcards.paper}"
+        " --experiment {wildcards.experiment} --output {output:q} {input.parts:q} 2>&1 | tee {log:q}"
+
+
+# Smoke runs: every experiment of a paper for a few seconds, in one process, as starting one costs more than most of them.
+rule rehearse:
+    input:
+        config=ancient("config/papers/{paper}.yaml"),
+        warm=ancient(rules.warm_engine.output[0]),
+    output:
+        plan.layout.results / "rehearsals/{paper}.csv",
+    log:
+        plan.layout.results / "logs/rehearse/{paper}.log",
+    benchmark:
+        plan.layout.results / "benchmarks/rehearse/{paper}.tsv"
     conda:
         "../../envs/environment.yaml"
     params:
-        stamp=lambda w: plan.stamp("simulate", w.paper, w.experiment),
+        smoke_s=plan.config.smoke_duration_s,
+        planned=plan.planned,
     shell:
-        "python -m tcpfair gather --source {wildcards.source} --paper {wildcards.paper} --stamp {params.stamp}"
-        " --experiment {wildcards.experiment} {input.parts} 2>&1 | tee {log}"
+        "python -m tcpfair rehearse --source engine --paper {wildcards.paper} --smoke-s {params.smoke_s}"
+        " --planned {params.planned:q} --output {output:q} 2>&1 | tee {log:q}"

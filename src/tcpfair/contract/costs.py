@@ -1,103 +1,88 @@
-"""What each step cost, in ``results/costs.csv``: the only output that differs from run to run."""
+"""What each step cost, from the benchmarks that Snakemake takes of it: time and memory, the outputs that differ from run to
+run. They stand in ``results/<source>/benchmarks/<step>/<item>.tsv``."""
 
 from __future__ import annotations
 
 import csv
-import fcntl
-import os
-import resource
-import sys
-import time
+import json
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-KEY = ("source", "step", "item")
+from tcpfair.contract.layout import Layout
+
+_PART = re.compile(r"\.\d+-of-\d+$")
 
 
-@dataclass
+@dataclass(frozen=True)
 class Cost:
-    """One row: a step, its wall and CPU time, its largest resident memory and, for simulations, the packets delivered.
+    """A step of the workflow: wall and CPU time, largest resident memory and, of simulations, the packets delivered."""
 
-    ``packets_per_s`` is per second of CPU time, so that it does not depend on how many jobs shared the machine.
-    """
-
-    source: str
     step: str
     item: str
-    wall_s: float = 0.0
-    cpu_s: float = 0.0
-    max_rss_mb: float = 0.0
-    packets: int = 0
-    packets_per_s: float = 0.0
+    wall_s: float
+    cpu_s: float
+    max_rss_mb: float
+    pkts: int = 0
+
+    @property
+    def pkts_per_s(self) -> float:
+        """Packets per second of CPU time, which does not depend on how many jobs shared the machine."""
+        return self.pkts / self.cpu_s if self.cpu_s else 0.0
 
 
-COLUMNS = tuple(field.name for field in fields(Cost))
+def folder(layout: Layout) -> Path:
+    return layout.results / "benchmarks"
 
 
-@contextmanager
-def measured(path: Path, source: str, step: str, item: str) -> Iterator[Cost]:
-    """Measure the enclosed work, children included, and record it in ``path`` when it succeeds."""
-    cost = Cost(source, step, item)
-    wall_s, cpu_s = time.perf_counter(), _cpu_s()
-    yield cost
-    cost.wall_s = round(time.perf_counter() - wall_s, 3)
-    cost.cpu_s = round(_cpu_s() - cpu_s, 3)
-    cost.max_rss_mb = round(_max_rss_mb(), 1)
-    record(path, [cost])
+def read(layout: Layout) -> list[Cost]:
+    """The cost of every step that left a benchmark, the parts of one simulation as one; sorted by step and item."""
+    found: dict[tuple[str, str], Cost] = {}
+    for path in sorted(folder(layout).rglob("*.tsv")):
+        for cost in _rows(layout, path):
+            known = found.get((cost.step, cost.item))
+            found[cost.step, cost.item] = _together(known, cost) if known else cost
+    costs = [replace(cost, pkts=_pkts(layout, cost)) for cost in found.values()]
+    return sorted(costs, key=lambda cost: (cost.step, cost.item))
 
 
-def record(path: Path, costs: list[Cost], replaces: tuple[str, ...] = ()) -> None:
-    """Put rows into the table; each takes the place of the row of the same step and item, and of items in ``replaces``.
-
-    Safe against other processes that do the same: one lock, and the file is replaced as a whole.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.with_name(f".{path.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        rows = {tuple(row[name] for name in KEY): row for row in read(path)}
-        for cost in costs:
-            for item in replaces:
-                rows.pop((cost.source, cost.step, item), None)
-            cost.packets_per_s = round(cost.packets / cost.cpu_s, 1) if cost.cpu_s else 0.0
-            rows[cost.source, cost.step, cost.item] = {name: str(value) for name, value in asdict(cost).items()}
-        scratch = path.with_name(f".{path.name}.new")
-        with scratch.open("w", newline="") as stream:
-            table = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-            table.writeheader()
-            table.writerows(row for _, row in sorted(rows.items()))
-        os.replace(scratch, path)
+def forget(layout: Layout, step: str, item: str) -> None:
+    """Remove the benchmarks of a step that is taken again, perhaps in other parts."""
+    for path in (folder(layout) / step).glob(f"{item}.*"):
+        path.unlink()
 
 
-def join(path: Path, source: str, step: str, item: str, parts: tuple[str, ...]) -> None:
-    """One row for an item whose parts ran side by side: the longest wall time; CPU time and packets added up."""
-    rows = [row for row in read(path) if (row["source"], row["step"]) == (source, step) and row["item"] in parts]
-    if rows:
-        whole = Cost(source, step, item)
-        whole.wall_s = max(float(row["wall_s"]) for row in rows)
-        whole.cpu_s = round(sum(float(row["cpu_s"]) for row in rows), 3)
-        whole.max_rss_mb = max(float(row["max_rss_mb"]) for row in rows)
-        whole.packets = sum(int(row["packets"]) for row in rows)
-        record(path, [whole], replaces=parts)
-
-
-def read(path: Path) -> list[dict[str, str]]:
-    """The rows of the table; none while there is no table."""
-    if not path.is_file():
-        return []
+def _rows(layout: Layout, path: Path) -> Iterator[Cost]:
+    """The benchmark of one job; nothing where it is cut short."""
+    step, _, item = path.relative_to(folder(layout)).with_suffix("").as_posix().partition("/")
     with path.open(newline="") as stream:
-        return list(csv.DictReader(stream))
+        for row in csv.DictReader(stream, delimiter="\t"):
+            wall_s, cpu_s, rss_mb = (_number(row.get(name)) for name in ("s", "cpu_time", "max_rss"))
+            yield Cost(step, _PART.sub("", item), wall_s, cpu_s, rss_mb)
 
 
-def _usages() -> tuple[resource.struct_rusage, resource.struct_rusage]:
-    return resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+def _number(text: str | None) -> float:
+    """A number of a benchmark; 0 for what was too short to be measured (``NA``, ``-``)."""
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return 0.0
 
 
-def _cpu_s() -> float:
-    return sum(usage.ru_utime + usage.ru_stime for usage in _usages())
+def _together(one: Cost, other: Cost) -> Cost:
+    """Parts that ran side by side: the longer wall time, CPU time added up, the larger memory."""
+    wall_s, rss_mb = max(one.wall_s, other.wall_s), max(one.max_rss_mb, other.max_rss_mb)
+    return Cost(one.step, one.item, wall_s, one.cpu_s + other.cpu_s, rss_mb)
 
 
-def _max_rss_mb() -> float:
-    bytes_per_unit = 1 if sys.platform == "darwin" else 1024  # macOS counts in bytes, Linux in KiB
-    return max(usage.ru_maxrss for usage in _usages()) * bytes_per_unit / 1e6
+def _pkts(layout: Layout, cost: Cost) -> int:
+    """Packets that the simulations behind a trace delivered, as its mark says."""
+    if cost.step != "simulate":
+        return 0
+    try:
+        return int(
+            json.loads(layout.simulated(*cost.item.split("/")).with_suffix(".json").read_text())["simulated_pkts"]
+        )
+    except (OSError, ValueError, KeyError):
+        return 0

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from pydantic import BaseModel
 
 from tcpfair.contract.papers import BUFFER_SETTINGS, NO_TRAFFIC, Background, Experiment, PaperConfig, Setting, Value
 from tcpfair.contract.scenario import Scenario, digest, make_scenario
@@ -51,6 +52,35 @@ def run_specs(paper: PaperConfig, experiment: str) -> list[RunSpec]:
     Raises InputError for an unknown experiment and for a value that no run can have.
     """
     return list(_expand(paper, experiment))
+
+
+def values_behind(paper: PaperConfig, experiment: str, specs: list[RunSpec]) -> dict[str, Any]:
+    """The values that ``specs`` were expanded from, without sources and reasons: says what has changed, decides nothing."""
+    chosen = paper.experiments[experiment]
+    used = {flow.protocol for spec in specs for flow in spec.scenario.every_flow}
+    own = {name: getattr(chosen, name) for name in ("grid", "flows", "background", "runs", "perturb", "record")}
+    return plain_values(
+        {
+            "settings": {**paper.settings, **chosen.settings},
+            "flow": {**paper.flow, **chosen.flow},
+            "protocols": {label: protocol for label, protocol in paper.protocols.items() if label in used},
+            "traffic": paper.traffic if chosen.background else {},
+            **own,
+        }
+    )
+
+
+def plain_values(node: Any) -> Any:
+    """A part of the configuration as plain data, each setting reduced to its value (no source, assumption or range)."""
+    if isinstance(node, Value):
+        return plain_values(node.value)
+    if isinstance(node, BaseModel):
+        return plain_values(dict(node))
+    if isinstance(node, dict):
+        return {str(name): plain_values(value) for name, value in node.items()}
+    if isinstance(node, list | tuple):
+        return [plain_values(value) for value in node]
+    return node
 
 
 def check(paper: PaperConfig, experiment: str) -> None:

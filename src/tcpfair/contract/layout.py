@@ -69,11 +69,6 @@ class Layout:
     def ledger(self) -> Path:
         return self.results / "ledger"
 
-    @property
-    def costs(self) -> Path:
-        """One CSV for every source: time and memory are the only outputs that differ from run to run."""
-        return self.root / "results" / "costs.csv"
-
     def paper_config(self, paper: str) -> Path:
         return self.config / "papers" / f"{paper}.yaml"
 
@@ -102,11 +97,13 @@ class Layout:
     def bundled(self, paper: str, experiment: str) -> Path:
         return self.bundled_root / paper / short_name(experiment)
 
-    def trace(self, paper: str, experiment: str) -> Path:
-        """Folder of the trace that this source uses: shipped for ``bundled``, made under results/ otherwise."""
-        if self.source == "bundled":
-            return self.bundled(paper, experiment)
+    def simulated(self, paper: str, experiment: str) -> Path:
+        """Folder of the trace that this source makes; for ``bundled``, of what is shipped only in part."""
         return self.results / "traces" / paper / short_name(experiment)
+
+    def finished_runs(self, paper: str, experiment: str) -> Path:
+        """Folder of what simulations have finished and no trace holds yet, a small trace for each few seconds of work."""
+        return self.results / "runs" / paper / short_name(experiment)
 
     def metrics(self, paper: str, experiment: str) -> Path:
         return self.results / "metrics" / paper / f"{short_name(experiment)}.parquet"

@@ -1,4 +1,7 @@
-"""The manifest of a trace: a small JSON file with the hash of every table, of the scenarios and of the code that made them."""
+"""The manifest of a trace: a small JSON file with the key of every run, the code that made them and the hash of every table.
+
+It is written last, and holds a digest of itself, so that a manifest that can be read is the one that was written.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,17 @@ import hashlib
 import json
 from pathlib import Path
 
+from tcpfair.contract.files import write_whole
+from tcpfair.contract.scenario import digest
 from tcpfair.errors import InputError
 
 MANIFEST = "manifest.json"
 SHARED = "shared"  # key: tables that another trace holds for this one too, {name of the file: paper/experiment}
+RUNS = "runs"  # key: the keys of the runs, in order of run_id
+CODE = "code"  # key: digests of the code that made them, by simulator and algorithm
+CONFIG = (
+    "config"  # key: the values of the configuration that the runs were expanded from, to say what has changed since
+)
 
 
 def file_hash(path: Path) -> str:
@@ -19,16 +29,24 @@ def file_hash(path: Path) -> str:
 
 
 def write_manifest(manifest: dict, folder: Path) -> None:
-    """Write a trace's manifest."""
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+    """Write a trace's manifest with the digest of its content."""
+    text = json.dumps({**manifest, "digest": digest(manifest)}, indent=1, sort_keys=True)
+    write_whole(folder / MANIFEST, text + "\n")
 
 
 def read_manifest(folder: Path) -> dict:
-    """The manifest of a trace; InputError when it is missing or not JSON."""
+    """The manifest of a trace, without its own digest; InputError when it is missing, not JSON, or not as it was written."""
     path = folder / MANIFEST
     try:
-        return json.loads(path.read_text())
-    except FileNotFoundError:
+        manifest = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"{path}: no manifest; the trace is missing or was not finished") from None
     except json.JSONDecodeError as error:
         raise InputError(f"{path}: not JSON ({error.msg} at line {error.lineno})") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not JSON (not UTF-8)") from None
+    if not isinstance(manifest, dict):
+        raise InputError(f"{path}: not a manifest; it must be a JSON object")
+    if manifest.pop("digest", None) != digest(manifest):
+        raise InputError(f"{path}: differs from its own digest; restore it, or make the trace anew")
+    return manifest

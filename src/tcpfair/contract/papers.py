@@ -158,7 +158,7 @@ class Exhibit(_Strict):
         default=None, description="of a supplement that is drawn as a table"
     )
     title: str
-    draw: str | None = Field(default=None, description="name of the drawing kind; none while it is not built")
+    draw: str = Field(default="", description="name of the drawing kind; none for a drawing of its own")
     experiments: list[str] = Field(default_factory=list)
     options: dict[str, Any] = Field(default_factory=dict)
     caption: str = ""
@@ -222,6 +222,9 @@ class Config(_Strict):
     papers: list[Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006"]] = list(PAPERS)
     only: list[str] = Field(default_factory=list, description="exhibit ids; empty = all")
     trace: str = Field(default="", description="folder or file of the user's own trace (source raw)")
+    missing: Literal["simulate", "refuse"] = Field(
+        default="simulate", description="what becomes of runs that are not held"
+    )
     shards: int = Field(default=2, ge=1, le=64, description="parts into which each experiment's runs are split")
     smoke: bool = Field(default=False, description="one run per grid point and short durations, to try everything")
     smoke_duration_s: float = Field(default=12.0, gt=0)

@@ -1,114 +1,85 @@
-"""Provenance: digests of what an output is made from, and the stamps beside outputs that hold them.
+"""Stamps: what an output was made from, kept beside it. They alone decide what is fresh.
 
-Each step of the workflow has a digest of its inputs: the slice of the configuration that it uses, the code of its layer
-and the digests of the steps before it (see tcpfair.workflow.plan). A finished step writes its digest beside its output
-(``<output>.stamp``), and a run starts by removing outputs whose stamp is missing or differs. So a result never outlives
-what it was made from, whatever happened to time stamps or to Snakemake's own records.
+A stamp names the parts of what a step depends on, each with a digest: the runs, the values of the configuration, the code
+that the step runs, what it is compared with. `tcpfair.workflow.plan` works out the stamp that each output should have; a
+finished step writes it beside its output (``<output>.stamp``); a run starts by removing the outputs whose stamp is another.
+So no result outlives what it was made from, whatever happened to time stamps or to Snakemake's own records, and the names
+of the parts that differ say why something is made again.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
-from pydantic import BaseModel
+from tcpfair.contract.files import write_whole
+from tcpfair.contract.manifest import file_hash
+from tcpfair.contract.scenario import digest
+from tcpfair.errors import InputError
 
-from tcpfair.contract.papers import PaperConfig, Value
+Stamp = Mapping[str, str]
 
-# The code that can change the output of each step: modules and packages of src/tcpfair. A test holds that each list is
-# closed under imports.
-_CONTRACT = ("units.py", "contract")
-_SIMULATOR = ("sources/__init__.py", "sources/tables.py", "sources/engine.py")  # the other tools' files are apart
-_MEASURE = (*_CONTRACT, "metrics", "measures")
-_DRAW = (*_MEASURE, "models", "sources/readers", "verdicts/printed.py", "exhibits")
-_COMPARE = (*_MEASURE, "models", "verdicts")
-CODE: dict[str, tuple[str, ...]] = {
-    "simulate": (*_CONTRACT, "jit.py", "cc", "engine", *_SIMULATOR),
-    "measure": _MEASURE,
-    "notebook": _DRAW,
-    "ledger": _COMPARE,
-    "report": _COMPARE,
-}
 STAMP_SUFFIX = ".stamp"
+DIGEST_LENGTH = 16  # of hexadecimal digits
 
 
-def simulated_slice(paper: PaperConfig, experiment: str) -> dict[str, Any]:
-    """What decides the runs of one experiment: values only, so that a reworded reason re-simulates nothing."""
-    chosen = paper.experiments[experiment]
-    body = {
-        "settings": {**paper.settings, **chosen.settings},
-        "flow": {**paper.flow, **chosen.flow},
-        **{name: getattr(chosen, name) for name in ("grid", "flows", "runs", "perturb", "record")},
-    }
-    named = set(_strings(_values(body)))
-    used = {label: protocol for label, protocol in paper.protocols.items() if label in named}
-    return {"experiment": experiment, "protocols": _values(used), **_values(body)}
+def part(value: object) -> str:
+    """Digest of one part of a stamp, from plain data."""
+    return digest(value)[:DIGEST_LENGTH]
 
 
-def measured_slice(paper: PaperConfig, experiment: str) -> dict[str, Any]:
-    """What decides the metrics of one experiment, given its trace."""
-    chosen = paper.experiments[experiment]
-    own = {name: getattr(chosen, name) for name in ("window_s", "measures", "weights")}
-    return _values({"experiment": experiment, "analysis": paper.analysis, **own})
+def files_part(root: Path, paths: Iterable[Path]) -> str:
+    """Digest of the content of files under their names in the repository; a file that is not there counts as that."""
+    return part({_name(root, path): file_hash(path) if path.is_file() else None for path in paths})
 
 
-def _values(node: Any) -> Any:
-    """``node`` as plain data, each setting reduced to its value (without source, assumption and range)."""
-    if isinstance(node, Value):
-        return _values(node.value)
-    if isinstance(node, BaseModel):
-        return _values(dict(node))
-    if isinstance(node, dict):
-        return {str(name): _values(value) for name, value in node.items()}
-    if isinstance(node, list | tuple):
-        return [_values(value) for value in node]
-    return node
-
-
-def _strings(node: Any) -> Iterator[str]:
-    """Every string value in nested plain data."""
-    if isinstance(node, str):
-        yield node
-    elif isinstance(node, dict | list):
-        for value in node.values() if isinstance(node, dict) else node:
-            yield from _strings(value)
-
-
-def code_files(root: Path, kind: str) -> list[Path]:
-    """Source files that the steps of one kind depend on (see CODE), sorted."""
-    package = root / "src" / "tcpfair"
-    files: list[Path] = []
-    for name in CODE[kind]:
-        files += [package / name] if name.endswith(".py") else (package / name).rglob("*")
-    return sorted(path for path in files if path.suffix in (".py", ".j2") and path.is_file())
-
-
-def file_hashes(root: Path, paths: list[Path]) -> dict[str, str]:
-    """SHA-256 of each file that exists, by its path in the repository (its full path outside)."""
-    return {
-        (path.relative_to(root) if path.is_relative_to(root) else path).as_posix(): _hash(path)
-        for path in paths
-        if path.is_file()
-    }
-
-
-def _hash(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def _name(root: Path, path: Path) -> str:
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
 
 
 def stamp_path(output: Path) -> Path:
     return output.with_name(output.name + STAMP_SUFFIX)
 
 
-def write_stamp(output: Path, stamp: str) -> None:
-    """Record from which inputs ``output`` was made; called when it is complete."""
-    stamp_path(output).write_text(stamp + "\n")
+def write_stamp(output: Path, stamp: Stamp) -> None:
+    """Record from what ``output`` was made; called when it is complete."""
+    write_whole(stamp_path(output), json.dumps(dict(stamp), sort_keys=True) + "\n")
 
 
-def is_fresh(output: Path, stamp: str) -> bool:
-    """True when ``output`` exists and was made from the inputs with this digest."""
-    path = stamp_path(output)
-    return output.is_file() and path.is_file() and path.read_text().strip() == stamp
+def changed(output: Path, stamp: Stamp) -> list[str]:
+    """Names of the parts in which ``output`` is not what ``stamp`` says; ``missing`` when it or its stamp is not there."""
+    if not output.is_file():
+        return ["missing"]
+    try:
+        made_from = json.loads(stamp_path(output).read_text())
+    except (OSError, ValueError):
+        return ["missing"]
+    if not isinstance(made_from, dict):
+        return ["missing"]
+    return [name for name in {**made_from, **stamp} if made_from.get(name) != stamp.get(name)]
+
+
+def discard(output: Path) -> None:
+    """Remove an output and its stamp, the stamp first: what is left of an interruption is an output without one."""
+    stamp_path(output).unlink(missing_ok=True)
+    output.unlink(missing_ok=True)
+
+
+# --- What a run is going to make: the stamps of all outputs, by their names in the repository -----------------------
+
+
+def write_planned(path: Path, root: Path, stamps: Mapping[Path, Stamp]) -> None:
+    """Write down the stamps that the outputs of a run are to have, for the steps to take theirs from."""
+    planned = {_name(root, output): dict(stamp) for output, stamp in stamps.items()}
+    write_whole(path, json.dumps(planned, indent=1, sort_keys=True) + "\n")
+
+
+def read_planned(path: Path, root: Path, output: Path) -> Stamp:
+    """The stamp that ``output`` is to have. Raises InputError when the plan does not have it."""
+    try:
+        return json.loads(path.read_text())[_name(root, output)]
+    except (OSError, ValueError, KeyError):
+        raise InputError(
+            f"{path}: says nothing of {_name(root, output)}; start the workflow with ./reproduce"
+        ) from None

@@ -7,9 +7,6 @@ changes from run to run, so equal inputs give byte-identical folders.
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,8 +15,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tcpfair.contract.files import whole_folder
 from tcpfair.contract.manifest import MANIFEST, SHARED, file_hash, read_manifest, write_manifest
-from tcpfair.contract.scenario import digest
 from tcpfair.errors import InputError
 
 SCHEMA_VERSION = 1
@@ -179,34 +176,16 @@ def _write_parquet(table: pa.Table, path: Path) -> None:
 def write(trace: Trace, folder: Path) -> None:
     """Write ``trace`` to ``folder`` so that a reader sees the old trace, the new one or none, never a part.
 
-    Everything goes to a folder beside it first, the manifest last, and one rename puts it in place.
     Raises InputError when a table breaks the schema.
     """
     where = str(folder)
     _check_values(trace, where)
     tables = {name: _arrow_table(name, getattr(trace, name), where) for name in TABLES}
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
-        scratch.chmod(0o755)
+    with whole_folder(folder) as scratch:
         for name, table in tables.items():
             _write_parquet(table, scratch / f"{name}.parquet")
-        manifest = {
-            "schema": SCHEMA_VERSION,
-            **trace.provenance,
-            "files": {f"{name}.parquet": file_hash(scratch / f"{name}.parquet") for name in TABLES},
-        }
-        manifest["digest"] = digest(manifest)
-        write_manifest(manifest, scratch)
-        if folder.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
-            os.replace(folder, old / "trace")
-            os.replace(scratch, folder)
-            shutil.rmtree(old)
-        else:
-            os.replace(scratch, folder)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        files = {f"{name}.parquet": file_hash(scratch / f"{name}.parquet") for name in TABLES}
+        write_manifest({"schema": SCHEMA_VERSION, **trace.provenance, "files": files}, scratch)
 
 
 def read(folder: Path) -> Trace:
@@ -229,7 +208,7 @@ def read(folder: Path) -> Trace:
                 f"`./reproduce bundle {manifest.get('experiment', 'EXPERIMENT')}`"
             )
         frames[name] = read_table(path, name)
-    provenance = {key: value for key, value in manifest.items() if key not in ("schema", "files", "digest", SHARED)}
+    provenance = {key: value for key, value in manifest.items() if key not in ("schema", "files", SHARED)}
     trace = Trace(**frames, provenance=provenance)
     _check_values(trace, str(folder))
     return trace

@@ -1,16 +1,22 @@
-"""Shipped data: rewriting ``data/bundled`` from the engine, accepting a new baseline, checking what is shipped."""
+"""Shipped data: rewriting ``data/bundled`` from the engine, checksums, checking what is shipped.
+
+Whatever moment a rewriting is killed at, every trace is the old one or the new one; what was on its way stands in scratch
+folders, which are never data (`restore_interrupted` clears them).
+"""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
+from tcpfair.contract import store, trace
 from tcpfair.contract.expand import run_specs
+from tcpfair.contract.files import discard_scratch, is_scratch, whole, whole_folder, write_whole
 from tcpfair.contract.layout import PAPERS, Layout
 from tcpfair.contract.manifest import MANIFEST, SHARED, file_hash, read_manifest, write_manifest
-from tcpfair.contract.papers import PaperConfig, load_paper
-from tcpfair.contract.scenario import digest
-from tcpfair.errors import InputError
+from tcpfair.contract.papers import load_paper
+from tcpfair.errors import InputError, unknown
 from tcpfair.workflow.plan import Plan
 
 CHECKSUMS = "SHA256SUMS"  # as `sha256sum --check` reads it
@@ -24,8 +30,7 @@ def chosen(plan: Plan, experiment: str | None) -> list[tuple[str, str]]:
     wanted = tuple(experiment.replace("/", ".").split("."))
     found = [pair for pair in plan.experiments if wanted in (pair, pair[1:])]
     if not found:
-        known = ", ".join("/".join(pair) for pair in plan.experiments)
-        raise InputError(f"experiment {experiment!r}: unknown; known are {known}")
+        raise unknown("experiment", experiment, ["/".join(pair) for pair in plan.experiments])
     return found
 
 
@@ -37,29 +42,39 @@ def ship(plan: Plan, pairs: list[tuple[str, str]]) -> list[str]:
     """
     rewritten = []
     for paper, experiment in pairs:
-        made, shipped = plan.layout.trace(paper, experiment), plan.layout.bundled(paper, experiment)
+        name = f"{paper}/{experiment}"
+        made, shipped = plan.layout.simulated(paper, experiment), plan.layout.bundled(paper, experiment)
         manifest = read_manifest(made)
         known = _shipped_manifests(plan.layout)
-        if {**known.get(f"{paper}/{experiment}", {}), SHARED: None} == {**manifest, SHARED: None}:
+        if {**known.get(name, {}), SHARED: None} == {**manifest, SHARED: None}:
             continue
-        _give_back(plan.layout, known, f"{paper}/{experiment}")
-        shared = _found_elsewhere(_shipped_manifests(plan.layout), f"{paper}/{experiment}", manifest["files"], made)
-        scratch = shipped.with_name(f".{shipped.name}.new")
-        shutil.rmtree(scratch, ignore_errors=True)
-        shutil.copytree(made, scratch, ignore=shutil.ignore_patterns("*.stamp", *shared))
-        if shared:
-            write_manifest(manifest | {SHARED: shared}, scratch)
-        shutil.rmtree(shipped, ignore_errors=True)
-        scratch.rename(shipped)
-        rewritten.append(f"{paper}/{experiment}")
-    write_checksums(plan.layout.data)
+        _give_back(plan.layout, known, name)
+        shared = _found_elsewhere(_shipped_manifests(plan.layout), name, manifest["files"], made)
+        with whole_folder(shipped) as scratch:
+            for file in manifest["files"]:
+                if file not in shared:
+                    shutil.copyfile(made / file, scratch / file)
+            write_manifest(manifest | ({SHARED: shared} if shared else {}), scratch)
+        rewritten.append(name)
+    update_checksums(plan.layout.data, [plan.layout.bundled_root])
     return rewritten
+
+
+def restore_interrupted(layout: Layout) -> None:
+    """After a rewriting that was killed: a trace that had been taken away and not yet replaced comes back."""
+    for paper in sorted(layout.bundled_root.glob("*")):
+        for old in paper.glob(".*.old.new") if paper.is_dir() else ():
+            shipped = paper / old.name[1:].rpartition("-")[0]
+            if not shipped.exists():
+                old.rename(shipped)
+        discard_scratch(paper)
 
 
 def _shipped_manifests(layout: Layout) -> dict[str, dict]:
     """The manifests of all shipped traces by ``paper/experiment``."""
     folders = sorted(path.parent for path in layout.bundled_root.glob(f"*/*/{MANIFEST}"))
-    return {folder.relative_to(layout.bundled_root).as_posix(): read_manifest(folder) for folder in folders}
+    whole_ones = ((f, f.relative_to(layout.bundled_root)) for f in folders)
+    return {name.as_posix(): read_manifest(folder) for folder, name in whole_ones if not is_scratch(name)}
 
 
 def _found_elsewhere(known: dict[str, dict], own: str, files: dict[str, str], made: Path) -> dict[str, str]:
@@ -83,33 +98,55 @@ def _give_back(layout: Layout, known: dict[str, dict], owner: str) -> None:
     for other, manifest in known.items():
         lent = [name for name, whose in manifest.get(SHARED, {}).items() if whose == owner]
         for name in lent:
-            shutil.copyfile(layout.bundled_root / owner / name, layout.bundled_root / other / name)
+            with whole(layout.bundled_root / other / name) as scratch:
+                shutil.copyfile(layout.bundled_root / owner / name, scratch)
         if lent:
             kept = {name: whose for name, whose in manifest[SHARED].items() if name not in lent}
             own = {key: value for key, value in manifest.items() if key != SHARED}
             write_manifest(own | ({SHARED: kept} if kept else {}), layout.bundled_root / other)
 
 
-def accept(layout: Layout) -> list[str]:
-    """Make today's numbers and verdicts the baseline in ``data/expected``; returns the papers."""
-    from tcpfair.verdicts import baseline
-
-    papers = baseline.accept(layout)
-    write_checksums(layout.data)
-    return papers
+# --- Checksums ----------------------------------------------------------------------------------------------------
 
 
-def shipped_files(data: Path) -> list[Path]:
-    """Every file that the repository ships below ``data/``; what users put into ``raw/`` is theirs."""
-    files = (path for path in sorted(data.rglob("*")) if path.is_file() and path.name != CHECKSUMS)
+def shipped_files(data: Path) -> dict[str, Path]:
+    """Every file that the repository ships below ``data/``, by its name there; what users put into ``raw/`` is theirs."""
+    files = ((path.relative_to(data), path) for path in sorted(data.rglob("*")) if path.is_file())
     hidden = (".", "raw")
-    return [p for p in files if not p.relative_to(data).as_posix().startswith(hidden) or "raw/examples" in p.as_posix()]
+    return {
+        name.as_posix(): path
+        for name, path in files
+        if name.as_posix() != CHECKSUMS
+        and not is_scratch(name)
+        and (not name.as_posix().startswith(hidden) or name.as_posix().startswith("raw/examples"))
+    }
 
 
-def write_checksums(data: Path) -> None:
-    """List the SHA-256 of every shipped file in ``data/SHA256SUMS``."""
-    lines = [f"{file_hash(path)}  {path.relative_to(data).as_posix()}\n" for path in shipped_files(data)]
-    (data / CHECKSUMS).write_text("".join(lines))
+def listed_checksums(data: Path) -> dict[str, str]:
+    """SHA-256 by file, as ``data/SHA256SUMS`` has them. Raises InputError for a line that is none."""
+    path = data / CHECKSUMS
+    listed = {}
+    for number, line in enumerate(path.read_text().splitlines() if path.is_file() else (), 1):
+        sha, gap, name = line.partition("  ")
+        if not gap or len(sha) != 64 or not name:
+            raise InputError(f"{path}:{number}: not a line of sha256sum; restore the file")
+        listed[name] = sha
+    return listed
+
+
+def update_checksums(data: Path, places: Iterable[Path]) -> None:
+    """Write the checksums of what stands at ``places`` (files, folders) anew; all others stay as they are listed.
+
+    So a command vouches only for what it wrote, and a file that was altered otherwise is still found out.
+    """
+    places = [place.relative_to(data).as_posix() for place in places]
+
+    def is_meant(name: str) -> bool:
+        return any(name == place or name.startswith(f"{place}/") for place in places)
+
+    listed = {name: sha for name, sha in listed_checksums(data).items() if not is_meant(name)}
+    listed |= {name: file_hash(path) for name, path in shipped_files(data).items() if is_meant(name)}
+    write_whole(data / CHECKSUMS, "".join(f"{sha}  {name}\n" for name, sha in sorted(listed.items())))
 
 
 def faults(root: Path) -> list[str]:
@@ -117,27 +154,33 @@ def faults(root: Path) -> list[str]:
     from tcpfair.validation import scenarios, shipped
 
     layout = Layout(root, "bundled")
-    sums = layout.data / CHECKSUMS
-    listed = dict(reversed(line.split("  ", 1)) for line in sums.read_text().splitlines()) if sums.is_file() else {}
-    present = {path.relative_to(layout.data).as_posix(): path for path in shipped_files(layout.data)}
+    listed, present = listed_checksums(layout.data), shipped_files(layout.data)
     found = [f"data/{name}: missing; data/{CHECKSUMS} lists it" for name in sorted(set(listed) - set(present))]
     found += [f"data/{name}: not listed in data/{CHECKSUMS}" for name in sorted(set(present) - set(listed))]
-    for name in sorted(set(present) & set(listed)):
-        if file_hash(present[name]) != listed[name]:
-            found.append(f"data/{name}: differs from its checksum in data/{CHECKSUMS}")
+    differ = [name for name in sorted(set(present) & set(listed)) if file_hash(present[name]) != listed[name]]
+    found += [f"data/{name}: differs from its checksum in data/{CHECKSUMS}" for name in differ]
     for paper in PAPERS:
         config = load_paper(layout.paper_config(paper))
         for experiment in config.experiments:
-            folder = layout.trace(paper, experiment)
-            if folder.is_dir() and not belongs(read_manifest(folder), config, experiment):
-                found.append(
-                    f"{folder.relative_to(root)}: made from other scenarios than config/papers/{paper}.yaml has"
-                )
+            folder = layout.bundled(paper, experiment)
+            if folder.is_dir():
+                found += _trace_faults(layout, config, experiment, folder)
     if layout.validated.is_dir():
         found += shipped.faults(layout, scenarios.load(layout.validation_config))
-    return found
+    return [line.replace(f"{root}/", "") for line in found]
 
 
-def belongs(manifest: dict, paper: PaperConfig, experiment: str) -> bool:
-    """True when a trace was made from the scenarios that the configuration gives for its experiment now."""
-    return manifest.get("scenarios") == digest(sorted(spec.scenario.digest for spec in run_specs(paper, experiment)))
+def _trace_faults(layout: Layout, config, experiment: str, folder: Path) -> list[str]:
+    """What is wrong with one shipped trace: it cannot be read, or is not what the configuration asks for."""
+    try:
+        held = trace.read(folder)
+        specs = run_specs(config, experiment)
+        runs = store.asked(specs)
+        there = store.held(store.manifest_of(layout, folder), runs)
+    except InputError as error:
+        return [str(error)]
+    if len(there) == len(runs) == len(held.runs):
+        return []
+    why = "; ".join(store.differences(layout, config, experiment, specs)[:3]) or "other runs"
+    place = folder.relative_to(layout.root)
+    return [f"{place}: holds {len(there)} of the {len(runs)} runs that the configuration asks for ({why})"]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tcpfair.contract.layout import SOURCES, Layout, repository_root
+from tcpfair.contract.layout import PAPERS, SOURCES, Layout, repository_root
 from tcpfair.errors import InputError
 
 
@@ -44,18 +43,24 @@ def parser() -> argparse.ArgumentParser:
     config = _option("--config", nargs="+", action="extend", default=[], metavar="NAME=VALUE")
     configfile = _option("--configfile", default="config/config.yaml", metavar="FILE")
     source = _option("--source", choices=SOURCES, required=True)
-    paper = _option("--paper", required=True)
+    paper = _option("--paper", choices=PAPERS, required=True)
     experiment = _option("--experiment", required=True)
-    stamp = _option("--stamp", required=True, help="digest of the inputs, kept beside the output")
     output = _option("--output", type=Path, required=True)
+    planned = _option("--planned", type=Path, required=True, help="the stamps that the outputs of this run have")
 
     # what ./reproduce calls
-    dry_run = _option("--dry-run", "-n", action="store_true", help="say what would be done")
+    dry_run = _option("--dry-run", "-n", action="store_true", help="say what would be done, why, and how long it takes")
     cores = _option("--cores", type=int, help="processes at a time")
-    command("build", _build, "bring everything up to date", config, configfile, dry_run, cores)
-    command("figure", _figure, "build one exhibit", _option("exhibit"), config, configfile)
+    profile = _option("--profile", default="default", help="a folder of workflow/profiles, such as slurm")
+    yes = _option("--yes", action="store_true", help="start or delete without being asked again")
+    command("build", _build, "bring everything up to date", config, configfile, dry_run, cores, profile)
+    command("figure", _figure, "build one exhibit", _option("exhibit"), config, configfile, cores, profile)
     command("bundle", _bundle, "re-simulate and rewrite data/bundled", _option("experiment", nargs="?"), config)
+    mark = _option("--mark", action="store_true", help="where all bits are the same, say that this code made the data")
+    command("same-bits", _same_bits, "show that the engine still gives the bits that are shipped", mark)
     command("accept", _accept, "make today's numbers the baseline in data/expected")
+    changed = _option("paths", nargs="+", type=Path)
+    command("checksums", _checksums, "vouch for shipped files that were changed on purpose", changed)
     command("verify", _verify, "check shipped data against its checksums and the configuration")
     tools = {"choices": ("ns2", "ns3"), "help": "run this simulator and rewrite data/validation"}
     run_tool = _option("--run", dest="tool", **tools)
@@ -63,28 +68,35 @@ def parser() -> argparse.ArgumentParser:
         "--experiments", nargs="+", action="extend", default=[], metavar="NAME", help="with --run: these only"
     )
     quick = _option("--quick", action="store_true", help="with --run: a few short runs, compared and kept nowhere")
-    yes = _option("--yes", action="store_true", help="with --run: start even if it takes long")
     command("validate", _validate, "compare the engine with ns-2 and ns-3", run_tool, some, quick, yes, cores)
     command("bench", _bench, "measure the engine", _option("--json", action="store_true"))
-    command("clean", _clean, "remove results/ and figures/, but for the gallery")
+    command("clean", _clean, "remove results/ and figures/, but for the gallery", yes)
     command("check-config", _check_config, "validate the configuration", config, configfile)
-    command("stamps", _stamps, "remove outputs made from other inputs", config, configfile)
 
     # steps of the workflow
     smoke = _option("--smoke-s", type=float, required=True, help="cut each run to this many seconds")
     command("warm-engine", _warm_engine, "compile the engine", source, output)
     part = _option("--part", required=True, metavar="1-of-2")
-    command("simulate", _simulate, "simulate a part", source, paper, experiment, part, output, stamp)
-    command("rehearse", _rehearse, "try every experiment of a paper", source, paper, output, stamp, smoke)
-    parts = _option("parts", nargs="+", type=Path)
-    command("gather", _gather, "join the parts of a trace", source, paper, experiment, parts, stamp)
-    command("measure", _measure, "metrics of an experiment", source, paper, experiment, stamp)
-    only = _option("--only", nargs="*", default=[], help="exhibits to draw; none = all")
+    command("simulate", _simulate, "simulate a part", source, paper, experiment, part, output)
+    command("rehearse", _rehearse, "try every experiment of a paper", source, paper, output, planned, smoke)
+    parts = _option("parts", nargs="*", type=Path)
+    command("assemble", _assemble, "put a trace together", source, paper, experiment, parts, output)
+    folder = _option("--trace", dest="folder", type=Path, required=True)
+    weights = _option("--weights", type=Path, help="metrics that the weights are taken from")
+    command(
+        "measure", _measure, "metrics of an experiment", source, paper, experiment, folder, weights, output, planned
+    )
+    only = _option("--only", nargs="*", default=[], help="exhibits to show; none = all")
+    draw = _option("--draw", nargs="*", default=[], help="exhibits to draw anew")
     own_trace = _option("--trace", default="", help="the user's own trace")
-    command("notebook", _notebook, "run a notebook", source, paper, only, own_trace, stamp)
-    command("ledger", _ledger, "write the ledger", source, stamp)
-    command("report", _report, "write the report", source, stamp)
-    command("check", _check, "fail when an exhibit failed", source, output)
+    page = _option("--notebook", type=Path, required=True)
+    pages = _option("--output", nargs=2, type=Path, required=True)
+    command("notebook", _notebook, "run a notebook", source, page, only, draw, own_trace, pages, planned)
+    papers = _option("--papers", nargs="*", default=list(PAPERS), choices=PAPERS)
+    command("ledger", _ledger, "write the ledger", source, papers, only, planned)
+    command("report", _report, "write the report", source, planned)
+    among = _option("--exhibits", nargs="*", default=[])
+    command("check", _check, "fail when an exhibit failed", source, among, output)
     return top
 
 
@@ -113,13 +125,14 @@ def _build(given: argparse.Namespace) -> int:
     plan = _plan(given)
     recordings = runs.recordings_beside(plan)
     if given.dry_run:
+        plan.refuse_what_is_missing()
         to_do = [line for each in (plan, recordings) if each for line in runs.to_do(each)]
         print("\n".join(to_do) or "nothing: everything is up to date")
         return 0
     status = 0
     for each in (plan, recordings):
-        if each and not runs.is_up_to_date(each):
-            status = runs.build(each, cores=given.cores) or status
+        if each and not each.is_up_to_date():
+            status = runs.build(each, cores=given.cores, profile=given.profile) or status
     print(runs.summary(plan, started_s))
     if recordings and recordings.opened.is_file():
         print(f"and        {os.path.relpath(recordings.opened)}, recordings of real hosts (source raw)")
@@ -127,17 +140,26 @@ def _build(given: argparse.Namespace) -> int:
 
 
 def _figure(given: argparse.Namespace) -> int:
+    from tcpfair.contract.stamps import discard, write_stamp
     from tcpfair.workflow import run as runs
-    from tcpfair.workflow.plan import find_exhibit, needed
+    from tcpfair.workflow import steps
 
-    plan = _plan(given)
-    paper, exhibit = find_exhibit(plan.papers, given.exhibit)
-    wanted = [pair for pair in needed(paper, exhibit) if pair in plan.measured]
-    if wanted and runs.build(plan, [plan.layout.metrics(*pair) for pair in wanted]):
+    plan = runs.load_plan(repository_root(), given.configfile, [*given.config, f"only=[{given.exhibit}]"])
+    ((paper, exhibit),) = plan.exhibits
+    wanted = [
+        plan.layout.metrics(*pair) if pair in plan.measured else plan.trace_mark(*pair) for pair in plan.experiments
+    ]
+    done = not any(step.kind == "measure" for step, _ in plan.stale) and all(path.is_file() for path in wanted)
+    if not done and runs.build(plan, wanted, given.cores, given.profile):
         return 1
     from tcpfair.exhibits import open_paper
 
-    open_paper(paper.paper, source=plan.config.source, only=[exhibit.id]).show(exhibit.id.split(".", 1)[1])
+    drawn = plan.record(exhibit)
+    discard(drawn)
+    open_paper(paper.paper, source=plan.config.source, only=[exhibit.id], keep=True).show(exhibit.id)
+    if steps.failed_exhibits(plan.layout, [exhibit.id]):
+        return 1
+    write_stamp(drawn, plan.exhibit_stamp(paper, exhibit))
     return 0
 
 
@@ -145,19 +167,40 @@ def _bundle(given: argparse.Namespace) -> int:
     from tcpfair.workflow import bundles
     from tcpfair.workflow import run as runs
 
+    bundles.restore_interrupted(Layout(repository_root()))
     plan = runs.load_plan(repository_root(), pairs=["source=engine", *given.config])
     pairs = bundles.chosen(plan, given.experiment)
-    if runs.build(plan, [plan.manifest(*pair) for pair in pairs]):
+    if runs.build(plan, [plan.trace_mark(*pair) for pair in pairs]):
         return 1
     rewritten = bundles.ship(plan, pairs)
     print(f"rewritten  {', '.join(rewritten) or 'nothing: data/bundled has the same bytes'}")
     return 0
 
 
+def _same_bits(given: argparse.Namespace) -> int:
+    from tcpfair.workflow import same_bits
+
+    return same_bits.main(Layout(repository_root()), mark=given.mark)
+
+
 def _accept(given: argparse.Namespace) -> None:
+    from tcpfair.verdicts import baseline
     from tcpfair.workflow import bundles
 
-    print(f"baseline   {', '.join(bundles.accept(Layout(repository_root(), 'bundled')))}")
+    layout = Layout(repository_root(), "bundled")
+    written = baseline.accept(layout)
+    bundles.update_checksums(layout.data, written)
+    print(f"baseline   {', '.join(path.relative_to(layout.data).as_posix() for path in written)}")
+
+
+def _checksums(given: argparse.Namespace) -> None:
+    from tcpfair.workflow import bundles
+
+    data = repository_root() / "data"
+    for path in given.paths:
+        if not path.absolute().is_relative_to(data):
+            raise InputError(f"{path}: not below data/, whose files have checksums")
+    bundles.update_checksums(data, [path.absolute() for path in given.paths])
 
 
 def _verify(given: argparse.Namespace) -> int:
@@ -191,7 +234,7 @@ def _validate(given: argparse.Namespace) -> int:
         try:
             commands.run_tool(layout, given.tool, given.experiments, given.cores, given.yes)
         finally:  # of what succeeded
-            bundles.write_checksums(layout.data)
+            bundles.update_checksums(layout.data, [layout.validated])
     return 0
 
 
@@ -201,20 +244,17 @@ def _bench(given: argparse.Namespace) -> int | None:
     return bench.main(repository_root() / "config" / "bench.yaml", as_json=given.json)
 
 
-def _clean(given: argparse.Namespace) -> None:
-    root = repository_root()
-    shutil.rmtree(root / "results", ignore_errors=True)
-    for source in SOURCES:
-        shutil.rmtree(root / "figures" / source, ignore_errors=True)
-    shutil.rmtree(root / ".snakemake", ignore_errors=True)
+def _clean(given: argparse.Namespace) -> int:
+    from tcpfair.workflow import clean
+
+    return clean.main(repository_root(), yes=given.yes)
 
 
 def _check_config(given: argparse.Namespace) -> None:
-    _plan(given)
+    _plan(given).asked  # noqa: B018  (expands every experiment)
 
 
-def _stamps(given: argparse.Namespace) -> None:
-    _plan(given).discard_stale()
+# --- Steps of the workflow ------------------------------------------------------------------------------------------
 
 
 def _warm_engine(given: argparse.Namespace) -> None:
@@ -226,51 +266,53 @@ def _warm_engine(given: argparse.Namespace) -> None:
 def _simulate(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    done = steps.simulate(_layout(given), given.paper, given.experiment, given.part, given.output, given.stamp)
+    done = steps.simulate(_layout(given), given.paper, given.experiment, given.part, given.output)
     _say("simulated", f"{given.paper}/{given.experiment} {given.part}", done)
 
 
-def _gather(given: argparse.Namespace) -> None:
+def _assemble(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    done = steps.gather(_layout(given), given.paper, given.experiment, given.parts, given.stamp)
-    _say("gathered", f"{given.paper}/{given.experiment}", done)
+    done = steps.assemble(_layout(given), given.paper, given.experiment, given.parts, given.output)
+    _say("assembled", f"{given.paper}/{given.experiment}", done)
 
 
 def _rehearse(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    _say(
-        "rehearsed", given.paper, steps.rehearse(_layout(given), given.paper, given.smoke_s, given.output, given.stamp)
-    )
+    done = steps.rehearse(_layout(given), given.paper, given.smoke_s, given.output.absolute(), given.planned)
+    _say("rehearsed", given.paper, done)
 
 
 def _measure(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    done = steps.measure(_layout(given), given.paper, given.experiment, given.stamp)
+    where = (given.folder, given.weights, given.output.absolute(), given.planned)
+    done = steps.measure(_layout(given), given.paper, given.experiment, *where)
     _say("measured", f"{given.paper}/{given.experiment}", done)
 
 
 def _notebook(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    _say("notebook", given.paper, steps.notebook(_layout(given), given.paper, given.only, given.trace, given.stamp))
+    pages = [path.absolute() for path in given.output]
+    what = (given.notebook.absolute(), given.only, given.draw, given.trace)
+    _say("notebook", given.notebook.stem, steps.notebook(_layout(given), *what, pages, given.planned.absolute()))
 
 
 def _ledger(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    _say("ledger", "", steps.ledger(_layout(given), given.stamp))
+    _say("ledger", "", steps.ledger(_layout(given), given.papers, given.only, given.planned))
 
 
 def _report(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    _say("report", "", steps.report(_layout(given), given.stamp))
+    _say("report", "", steps.report(_layout(given), given.planned))
 
 
 def _check(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    _say("checked", "", steps.check(_layout(given), given.output))
+    _say("checked", "", steps.check(_layout(given), given.exhibits, given.output))

@@ -1,45 +1,46 @@
-"""What one configuration asks for: the steps of the workflow, their outputs and the digests of their inputs."""
+"""What one configuration asks for: the runs that are missing, the steps to take, and from what each output is made."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from tcpfair import cc
-from tcpfair.contract.expand import check
+from tcpfair.contract import code, costs, record, stamps, store
+from tcpfair.contract.expand import check, plain_values, run_specs, shorten
+from tcpfair.contract.files import discard_scratch, write_whole
 from tcpfair.contract.layout import LEDGER_TABLES, Layout, short_id
 from tcpfair.contract.papers import Config, Exhibit, PaperConfig, Value, check_config, load_paper, load_yaml
-from tcpfair.contract.scenario import digest
-from tcpfair.contract.stamps import code_files, file_hashes, is_fresh, measured_slice, simulated_slice, stamp_path
-from tcpfair.errors import InputError
+from tcpfair.contract.stamps import Stamp, files_part, part
+from tcpfair.contract.store import Asked
+from tcpfair.errors import InputError, unknown
 
-BUILT_SOURCES = (
-    "bundled",
-    "engine",
-    "raw",
-)  # the sources that this version can run; config.yaml knows the names of all
+BUILT_SOURCES = ("bundled", "engine", "raw")  # those that this version can run; config.yaml knows the names of all
 
-KINDS = ("simulate", "measure", "rehearse", "notebook", "ledger", "report")
+# the code that each step runs, by rooms and modules; tests/workflow/test_plan.py holds that none is left out
+CODE = {
+    "exhibit": ("units.py", "contract", "metrics", "models", "measures", "verdicts/printed.py", "exhibits", "sources"),
+    "ledger": ("units.py", "contract", "metrics", "models", "measures", "verdicts"),
+}
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the workflow: its kind, what it works on (``paper/experiment``, ``paper`` or nothing), the file that
-    stands for its output, and the digest of its inputs."""
+    """One step whose output stays: its kind, what it works on, the file that stands for its output, and its stamp."""
 
     kind: str
-    item: str
+    item: str  # paper/experiment, paper, exhibit id or nothing
     output: Path
-    stamp: str
+    stamp: Stamp
 
 
 class Plan:
-    """Experiments and notebooks that a configuration asks for, and the digest of the inputs of every step.
+    """Experiments and notebooks that a configuration asks for, and the stamp of every output.
 
     ``values`` is the content of ``config/config.yaml`` with the overrides of the command line. Raises InputError
     with one line when it, or the configuration of a paper, is wrong.
@@ -66,27 +67,21 @@ class Plan:
         self.only = [find_exhibit(self.papers, exhibit_id) for exhibit_id in self.config.only if not self.is_raw]
         for name, paper in self.papers.items():
             check_algorithms(paper, self.layout.paper_config(name))
-            for experiment in paper.experiments:
-                check(paper, experiment)
-        self._stamps: dict[tuple[str, ...], str] = {}
+
+    # --- What is asked for ---------------------------------------------------------------------------------------
 
     @cached_property
-    def wanted(self) -> list[tuple[str, str]]:
+    def exhibits(self) -> list[tuple[PaperConfig, Exhibit]]:
+        """The exhibits to draw: those named in ``only``, or all."""
+        every = [(paper, exhibit) for paper in self.papers.values() for exhibit in paper.exhibits]
+        return self.only or [(paper, exhibit) for paper, exhibit in every if exhibit.draw]
+
+    @cached_property
+    def experiments(self) -> list[tuple[str, str]]:
         """(paper, experiment) of the experiments of all papers, or of the exhibits in ``only`` and their weights."""
         if not self.only:
             return [(name, experiment) for name, paper in self.papers.items() for experiment in paper.experiments]
         return list(dict.fromkeys(pair for paper, exhibit in self.only for pair in needed(paper, exhibit)))
-
-    @cached_property
-    def not_bundled(self) -> list[tuple[str, str]]:
-        """Experiments that source ``bundled`` cannot show, because no trace of them is shipped."""
-        shipped = self.config.source == "bundled"
-        return [pair for pair in self.wanted if shipped and not self.manifest(*pair).is_file()]
-
-    @cached_property
-    def experiments(self) -> list[tuple[str, str]]:
-        """The wanted experiments whose trace is shipped or can be simulated."""
-        return [pair for pair in self.wanted if pair not in self.not_bundled]
 
     @cached_property
     def measured(self) -> list[tuple[str, str]]:
@@ -96,11 +91,79 @@ class Plan:
     @cached_property
     def notebooks(self) -> list[str]:
         """Papers that have a notebook; ``raw`` is the notebook of recordings."""
-        return ["raw"] if self.is_raw else [paper for paper in self.papers if self.notebook_source(paper).is_file()]
+        if self.is_raw:
+            return ["raw"]
+        return [paper for paper in self.papers if self.notebook_source(paper).is_file()]
 
-    def manifest(self, paper: str, experiment: str) -> Path:
-        """The small file that stands for a trace."""
-        return self.layout.trace(paper, experiment) / "manifest.json"
+    def weights(self, paper: str, experiment: str) -> str | None:
+        """The experiment that the NRU weights of this one come from."""
+        weights = self.papers[paper].experiments[experiment].weights
+        return weights.experiment if weights else None
+
+    def specs(self, paper: str, experiment: str) -> list:
+        """The runs of an experiment; in a smoke run one of each grid point, cut short."""
+        specs = run_specs(self.papers[paper], experiment)
+        if not self.config.smoke:
+            return specs
+        return [shorten(spec, self.config.smoke_duration_s) for spec in specs if spec.replicate == 0]
+
+    # --- Runs that are there, and runs to simulate -----------------------------------------------------------------
+
+    @cached_property
+    def asked(self) -> dict[tuple[str, str], list[Asked]]:
+        """The runs that every wanted experiment asks for. Raises InputError for a value that no run can have."""
+        remembered = _Remembered(self.layout.results / "asked.json", self.config)
+        for pair in self.experiments:
+            key = self._expanded_from(pair[0])
+            if remembered.get(pair, key) is None:
+                check(self.papers[pair[0]], pair[1])
+                remembered.put(pair, key, store.asked(self.specs(*pair)))
+        remembered.save()
+        return {pair: remembered.get(pair, self._expanded_from(pair[0])) for pair in self.experiments}
+
+    @cache  # noqa: B019  (a plan lives as long as the process)
+    def _expanded_from(self, paper: str) -> str:
+        """What the runs of a paper's experiments are expanded from: its configuration and the code that does it."""
+        return part([files_part(self.root, [self.layout.paper_config(paper)]), code.of_rooms("contract", "units.py")])
+
+    @cached_property
+    def traces(self) -> dict[tuple[str, str], Path | None]:
+        """Folder of the trace that is just what is asked for; None where it has to be made."""
+        if self.config.smoke:
+            return dict.fromkeys(self.experiments)
+        return {pair: store.whole_trace(self.layout, *pair, runs) for pair, runs in self.asked.items()}
+
+    @cached_property
+    def lacking(self) -> dict[tuple[str, str], list[Asked]]:
+        """The runs that have to be simulated, by experiment; an experiment may need none and yet a new trace."""
+        open_pairs = (pair for pair, folder in self.traces.items() if folder is None)
+        return {pair: store.missing(self.layout, *pair, self.asked[pair]) for pair in open_pairs}
+
+    def trace_folder(self, paper: str, experiment: str) -> Path:
+        """Where the trace of an experiment stands, or will."""
+        return self.traces[paper, experiment] or self.layout.simulated(paper, experiment)
+
+    def trace_mark(self, paper: str, experiment: str) -> Path:
+        """The file that stands for the trace: its manifest where it is shipped, else one beside what is made."""
+        folder = self.trace_folder(paper, experiment)
+        shipped = folder.is_relative_to(self.layout.bundled_root)
+        return folder / "manifest.json" if shipped else folder.with_name(f"{folder.name}.json")
+
+    def parts(self, paper: str, experiment: str) -> list[str]:
+        """Names of the parts in which the missing runs of an experiment are simulated: ``1-of-2``, ``2-of-2``."""
+        n = min(self.config.shards, len(self.lacking.get((paper, experiment), [])))
+        return [f"{number}-of-{n}" for number in range(1, n + 1)]
+
+    def part_file(self, paper: str, experiment: str, name: str) -> Path:
+        """What a finished part leaves."""
+        return self.layout.finished_runs(paper, experiment) / f"{name}.json"
+
+    def why_simulated(self, paper: str, experiment: str) -> list[str]:
+        """What of the configuration or the code makes runs missing; empty when there never was a trace."""
+        specs = self.specs(paper, experiment)
+        return store.differences(self.layout, self.papers[paper], experiment, specs)
+
+    # --- Outputs ---------------------------------------------------------------------------------------------------
 
     def notebook_source(self, paper: str) -> Path:
         return self.root / "notebooks" / f"{paper}.ipynb"
@@ -118,13 +181,8 @@ class Plan:
         return self.layout.results / "rehearsals" / f"{paper}.csv"
 
     @property
-    def outputs(self) -> list[Path]:
-        """Every file that a finished run leaves; all are asked for by name, so that none stays missing between others."""
-        if self.config.smoke:
-            return [step.output for step in self.steps()]
-        pages = [self.notebook(paper).with_suffix(".html") for paper in self.notebooks]
-        tables = [] if self.is_raw else self.ledger_tables
-        return [*(step.output for step in self.steps()), *pages, *tables, self.checked]
+    def report(self) -> Path:
+        return self.layout.results / "report.html"
 
     @property
     def checked(self) -> Path:
@@ -132,13 +190,46 @@ class Plan:
         return self.layout.results / "checked.txt"
 
     @property
-    def report(self) -> Path:
-        return self.layout.results / "report.html"
+    def planned(self) -> Path:
+        """The stamps that the outputs are to have, for the steps of the workflow."""
+        return self.layout.results / "planned.json"
 
     @property
     def opened(self) -> Path:
         """What there is to open at the end."""
         return self.notebook("raw").with_suffix(".html") if self.is_raw else self.report
+
+    def record(self, exhibit: Exhibit) -> Path:
+        """The record that stands for the files of an exhibit."""
+        return record.place(self.layout, "exhibits", exhibit.id, ".json")
+
+    def drawn_of(self, paper: str) -> list[Exhibit]:
+        """The exhibits that the notebook of a paper draws in this run; it shows the others as they are."""
+        return [exhibit for config, exhibit in self.stale_exhibits if config.paper == paper]
+
+    def drawn_by(self, paper: str) -> list[Path]:
+        """The figure files and records that the notebook of a paper makes in this run."""
+        mine = self.drawn_of(paper)
+        return [path for each in mine for path in (*record.figure_files(self.layout, each), self.record(each))]
+
+    @property
+    def outputs(self) -> list[Path]:
+        """Every file that a finished run leaves; all are asked for by name, so that none stays missing between others."""
+        if self.config.smoke:
+            return [self.rehearsal(paper) for paper in self.rehearsed]
+        marks = [self.trace_mark(*pair) for pair in self.experiments]
+        metrics = [self.layout.metrics(*pair) for pair in self.measured]
+        pages = [path for paper in self.notebooks for path in self.pages(paper)]
+        judged = [] if self.is_raw else [*self.ledger_tables, self.report]
+        return [*marks, *metrics, *pages, *judged, self.checked]
+
+    def pages(self, paper: str) -> list[Path]:
+        """The executed notebook and its HTML."""
+        return [self.notebook(paper), self.notebook(paper).with_suffix(".html")]
+
+    @property
+    def rehearsed(self) -> list[str]:
+        return [name for name, paper in self.papers.items() if paper.experiments]
 
     @property
     def compared(self) -> list[Path]:
@@ -147,133 +238,223 @@ class Plan:
         tables = (path for folder in folders for path in (self.layout.data / folder).rglob("*.*"))
         return sorted([*self.layout.data.glob("*.yaml"), *tables])
 
-    def weights(self, paper: str, experiment: str) -> str | None:
-        """The experiment that the NRU weights of this one come from."""
-        weights = self.papers[paper].experiments[experiment].weights
-        return weights.experiment if weights else None
-
     def weights_table(self, paper: str, experiment: str) -> list[Path]:
-        """The metrics that the weights are taken from, if any."""
+        """The metrics that the weights of an experiment are taken from, if any."""
         weights = self.weights(paper, experiment)
         return [self.layout.metrics(paper, weights)] if weights else []
 
     def shown(self, paper: str) -> list[Path]:
-        """What is computed for the notebook of a paper: the metrics of its experiments and their traces."""
+        """What a paper's notebook shows: the metrics of its experiments and their traces."""
         metrics = [self.layout.metrics(*pair) for pair in self.measured if pair[0] == paper]
-        return metrics + [self.manifest(*pair) for pair in self.experiments if pair[0] == paper]
-
-    def sources(self, paper: str) -> list[Path]:
-        """The files that a notebook is made from besides: itself, its configuration, what it compares with, code."""
-        config = self.layout.config / "raw.yaml" if self.is_raw else self.layout.paper_config(paper)
-        return [self.notebook_source(paper), config, *self.compared, *self.code("notebook")]
+        return metrics + [self.trace_mark(*pair) for pair in self.experiments if pair[0] == paper]
 
     @property
     def recordings(self) -> list[Path]:
         """Files of the user's own trace, or of the shipped examples when none is named."""
         trace = self.root / (self.config.trace or "data/raw/examples")
-        return sorted(trace.rglob("*")) if trace.is_dir() else [trace]
+        return sorted(path for path in trace.rglob("*") if path.is_file()) if trace.is_dir() else [trace]
 
-    def code(self, kind: str) -> list[Path]:
-        """Source files of the layers that a step of this kind runs."""
-        return code_files(self.root, kind)
+    # --- Stamps ----------------------------------------------------------------------------------------------------
 
-    def stamp(self, kind: str, *item: str) -> str:
-        """Digest of all that the output of one step depends on; ``item`` is (paper, experiment), (paper) or nothing."""
-        key = (kind, *item)
-        if key not in self._stamps:
-            self._stamps[key] = digest([kind, *getattr(self, f"_inputs_of_{kind}")(*item)])
-        return self._stamps[key]
+    @cached_property
+    def runs_parts(self) -> dict[tuple[str, str], str]:
+        """Digest of the runs of each experiment and of the code that makes them."""
+        return {pair: part(store.identity(runs)) for pair, runs in self.asked.items()}
 
-    def _inputs_of_simulate(self, paper: str, experiment: str) -> Iterator[Any]:
-        yield self.config.source
-        yield simulated_slice(self.papers[paper], experiment)
-        yield self.config.smoke_duration_s if self.config.smoke else None
-        yield file_hashes(self.root, self.code("simulate"))
+    @cache  # noqa: B019
+    def measure_stamp(self, paper: str, experiment: str) -> Stamp:
+        return store.measure_stamp(self.papers[paper], experiment, lambda name: self.asked[paper, name])
 
-    def _inputs_of_trace(self, paper: str, experiment: str) -> Iterator[Any]:
-        if self.config.source == "bundled":
-            yield file_hashes(self.root, [self.manifest(paper, experiment)])
-        else:
-            yield self.stamp("simulate", paper, experiment)
+    def exhibit_stamp(self, paper: PaperConfig, exhibit: Exhibit) -> Stamp:
+        pairs = needed(paper, exhibit)
+        behind = {name: paper.experiments[name] for _, name in pairs}
+        shared = {name: getattr(paper, name) for name in ("settings", "flow", "protocols", "traffic", "analysis")}
+        return {
+            "runs": part([self.runs_parts[pair] for pair in pairs]),
+            "metrics": part([self.measure_stamp(*pair) for pair in pairs if pair in self.measured]),
+            "configuration": part(plain_values({"exhibit": exhibit, "experiments": behind, **shared})),
+            "print": files_part(self.root, [self._printed(paper.paper), self.layout.data / "tolerances.yaml"]),
+            "code": code.of_rooms(*CODE["exhibit"]),
+        }
 
-    def _inputs_of_measure(self, paper: str, experiment: str) -> Iterator[Any]:
-        yield self.stamp("trace", paper, experiment)
-        yield measured_slice(self.papers[paper], experiment)
-        weights = self.weights(paper, experiment)
-        yield self.stamp("measure", paper, weights) if weights else None
-        yield file_hashes(self.root, self.code("measure"))
+    def _printed(self, paper: str) -> Path:
+        return self.layout.data / "published" / f"{paper}.csv"
 
-    def _inputs_of_rehearse(self, paper: str) -> Iterator[Any]:
-        for kind, pairs in (("trace", self.experiments), ("measure", self.measured)):
-            yield [self.stamp(kind, *pair) for pair in pairs if pair[0] == paper]
+    def notebook_stamp(self, paper: str) -> Stamp:
+        common = {"cells": part(cells(self.notebook_source(paper))), "code": code.of_rooms(*CODE["exhibit"])}
+        if self.is_raw:
+            settings = self.layout.config / "raw.yaml"
+            return {
+                **common,
+                "configuration": part([files_part(self.root, [settings]), self.config.only, self.config.trace]),
+                "recordings": files_part(self.root, self.recordings),
+            }
+        mine = {e.id: self.exhibit_stamp(config, e) for config, e in self.exhibits if config.paper == paper}
+        return {**common, "exhibits": part(mine)}
 
-    def _inputs_of_notebook(self, paper: str) -> Iterator[Any]:
-        yield sorted(self.config.only)
-        for kind, pairs in (("trace", self.experiments), ("measure", self.measured)):
-            yield [self.stamp(kind, *pair) for pair in pairs if pair[0] == paper]
-        yield self.config.trace
-        yield file_hashes(self.root, self.sources(paper) + (self.recordings if self.is_raw else []))
+    def ledger_stamp(self) -> Stamp:
+        return {
+            "exhibits": part({exhibit.id: self.exhibit_stamp(paper, exhibit) for paper, exhibit in self.exhibits}),
+            "metrics": part([self.measure_stamp(*pair) for pair in self.measured]),
+            "configuration": files_part(self.root, [self.layout.paper_config(paper) for paper in self.papers]),
+            "scope": part([self.config.papers, sorted(self.config.only)]),
+            "print": files_part(self.root, self.compared),
+            "code": code.of_rooms(*CODE["ledger"]),
+        }
 
-    def _inputs_of_ledger(self) -> Iterator[Any]:
-        yield [self.stamp("notebook", paper) for paper in self.notebooks]
-        yield [self.stamp("measure", *pair) for pair in self.measured]
-        files = [self.layout.paper_config(paper) for paper in self.papers]
-        yield file_hashes(self.root, [*files, *self.compared, *self.code("ledger")])
+    def report_stamp(self) -> Stamp:
+        validated = self.layout.validation / "report.html"  # which it links to
+        return {"ledger": part(self.ledger_stamp()), "validation": part(validated.is_file())}
 
-    def _inputs_of_report(self) -> Iterator[Any]:
-        yield self.stamp("ledger")
-        yield (self.layout.validation / "report.html").is_file()  # which it links to
-        yield file_hashes(self.root, self.code("report"))
-
+    @cached_property
     def steps(self) -> list[Step]:
         """Every step whose output stays, in the order in which data passes through them."""
         if self.config.smoke:
-            rehearsed = [paper for paper in self.papers if any(paper == pair[0] for pair in self.experiments)]
-            return [Step("rehearse", p, self.rehearsal(p), self.stamp("rehearse", p)) for p in rehearsed]
-        simulated = [] if self.config.source == "bundled" else self.experiments
-        found = [("simulate", pair, self.manifest(*pair)) for pair in simulated]
-        found += [("measure", pair, self.layout.metrics(*pair)) for pair in self.measured]
-        found += [("notebook", (paper,), self.notebook(paper)) for paper in self.notebooks]
+            return [Step("rehearse", p, self.rehearsal(p), self._rehearsal_stamp(p)) for p in self.rehearsed]
+        found = [Step("measure", "/".join(p), self.layout.metrics(*p), self.measure_stamp(*p)) for p in self.measured]
+        found += [Step("draw", e.id, self.record(e), self.exhibit_stamp(p, e)) for p, e in self.exhibits]
+        found += [Step("notebook", p, self.notebook(p), self.notebook_stamp(p)) for p in self.notebooks]
         if not self.is_raw:
-            found += [("ledger", (), self.ledger_tables[0]), ("report", (), self.report)]
-        return [Step(kind, "/".join(item), out, self.stamp(kind, *item)) for kind, item, out in found]
+            found.append(Step("ledger", "", self.ledger_tables[0], self.ledger_stamp()))
+            found.append(Step("report", "", self.report, self.report_stamp()))
+        return found
 
-    def discard_stale(self, kinds: tuple[str, ...] = KINDS) -> None:
-        """Remove outputs made from other inputs than the plan's, and notebooks whose figures failed or are gone."""
-        for paper, experiment in self.experiments if self.config.source != "bundled" else []:
-            for shard in self.shards(paper, experiment).glob("*/manifest.json"):
-                if not is_fresh(shard, self.stamp("simulate", paper, experiment)):
-                    shutil.rmtree(shard.parent)
-        for step in self.steps():
-            if step.kind in kinds and not self.is_done(step):
-                if self.is_raw:  # what was recorded of another trace
-                    shutil.rmtree(self.layout.results / "exhibits", ignore_errors=True)
-                step.output.unlink(missing_ok=True)
-                stamp_path(step.output).unlink(missing_ok=True)
+    def _rehearsal_stamp(self, paper: str) -> Stamp:
+        of_paper = [pair for pair in self.experiments if pair[0] == paper]
+        measured = [self.measure_stamp(*pair) for pair in self.measured if pair[0] == paper]
+        return {"runs": part([self.runs_parts[pair] for pair in of_paper]), "metrics": part(measured)}
 
-    def is_done(self, step: Step) -> bool:
-        """True when the output is there, whole, and made from the inputs that the plan has now."""
-        return is_fresh(step.output, step.stamp) and (step.kind != "notebook" or self._is_drawn(step.item))
+    # --- What is stale ---------------------------------------------------------------------------------------------
 
-    def _is_drawn(self, paper: str) -> bool:
-        """True when no exhibit of ``paper`` is recorded as failed, and the files of those drawn are still there."""
-        for path in (self.layout.results / "exhibits").glob(f"{'*' if self.is_raw else paper}/*.json"):
-            record = json.loads(path.read_text())
-            if record["status"] == "failed" or not all((self.root / name).is_file() for name in record["files"]):
-                return False
-        return True
+    def reasons(self, step: Step) -> list[str]:
+        """Why a step has to be taken: names of what has changed, ``missing``, or ``failed``; empty when it is done."""
+        found = stamps.changed(step.output, step.stamp)
+        if not found and step.kind == "draw":
+            return self._fault_of(step.output)
+        return found
 
-    def shards(self, paper: str, experiment: str) -> Path:
-        """Where the parts of a simulation stand until they are gathered."""
-        return self.layout.results / "shards" / paper / experiment
+    def _fault_of(self, path: Path) -> list[str]:
+        """Why what a record says does not do: the exhibit failed, or its files are gone or are others now."""
+        try:
+            found = record.read(path)
+        except InputError:
+            return ["missing"]
+        if found.status != "built":
+            return ["failed"]
+        return [] if record.is_whole(self.root, found, hashes=True) else ["missing"]
+
+    @cached_property
+    def stale(self) -> list[tuple[Step, list[str]]]:
+        """The steps to take, each with its reasons, as things are when this is first asked."""
+        return [(step, reasons) for step in self.steps if (reasons := self.reasons(step))]
+
+    @cached_property
+    def stale_exhibits(self) -> list[tuple[PaperConfig, Exhibit]]:
+        """The exhibits to draw anew."""
+        drawn = {step.item for step, _ in self.stale if step.kind == "draw"}
+        return [(paper, exhibit) for paper, exhibit in self.exhibits if exhibit.id in drawn]
+
+    def refuse_what_is_missing(self) -> None:
+        """With ``missing: refuse``: InputError when a run is asked for that is not there."""
+        if self.config.missing == "refuse" and self.lacking:
+            short = [f"{name} ({len(runs)} runs)" for name, runs in _by_name(self.lacking).items()]
+            pair = next(iter(self.lacking))
+            why = "; ".join(self.why_simulated(*pair)[:3])
+            raise InputError(
+                f"source {self.config.source}: not held: {', '.join(short)}{f' ({why})' if why else ''}; "
+                "without source=bundled, ./reproduce simulates what is missing"
+            )
+
+    def is_up_to_date(self) -> bool:
+        """True when every output is there and made from what it should be: Snakemake would find nothing to do."""
+        whole = self.config.smoke or all(self.traces.values())
+        return whole and not self.stale and all(path.is_file() for path in self.outputs)
+
+    def discard_stale(self, kinds: Sequence[str] = ()) -> None:
+        """Remove the outputs of some kinds of steps (none = all) that are not what they should be; write the plan down.
+
+        A trace is not removed: the runs in it that are still asked for are taken over into the new one.
+        """
+        discard_scratch(self.layout.results)
+        for pair, folder in self.traces.items():
+            mark = self.layout.simulated(*pair).with_name(f"{pair[1]}.json")
+            if folder is None or folder != self.layout.simulated(*pair):
+                mark.unlink(missing_ok=True)
+            elif not mark.is_file():
+                write_whole(mark, "{}\n")  # its manifest says that it is whole
+            if folder is None:
+                self._discard_parts(*pair)
+                costs.forget(self.layout, "simulate", "/".join(pair))
+        again = {exhibit.id for _, exhibit in self.stale_exhibits}
+        shown = {paper.paper for paper, exhibit in self.exhibits if exhibit.id in again}
+        for step in self.steps:
+            is_stale = any(step == stale for stale, _ in self.stale) or (step.kind == "notebook" and step.item in shown)
+            if is_stale and (not kinds or step.kind in kinds):
+                stamps.discard(step.output)
+        if not kinds and not all(path.is_file() for path in (self.checked, *self.outputs)):
+            self.checked.unlink(missing_ok=True)
+        stamps.write_planned(self.planned, self.root, {step.output: step.stamp for step in self.steps})
+
+    def _discard_parts(self, paper: str, experiment: str) -> None:
+        """Remove what an interrupted simulation left but runs that are still asked for."""
+        runs = self.asked[paper, experiment]
+        place = self.layout.finished_runs(paper, experiment)
+        discard_scratch(place)
+        for path in place.glob("*") if place.is_dir() else ():
+            if not path.is_dir():
+                path.unlink()
+            elif not store.held(store.manifest_of(self.layout, path), runs):
+                shutil.rmtree(path)
+
+
+def cells(notebook: Path) -> list[list[str]]:
+    """What counts of a notebook: type and text of its cells, not outputs, counters or what an editor adds."""
+    try:
+        found = json.loads(notebook.read_text())["cells"]
+        return [[cell["cell_type"], "".join(cell["source"])] for cell in found]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(
+            f"{notebook}: not a notebook; it must be JSON with cells, each with cell_type and source"
+        ) from None
+
+
+class _Remembered:
+    """The runs that experiments ask for, kept between starts: expanding all five papers takes seconds."""
+
+    def __init__(self, path: Path, config: Config) -> None:
+        self.path = path
+        self.cut = f"{config.smoke_duration_s:g}" if config.smoke else ""
+        self.entries = self._read()
+        self.is_new = False
+
+    def _read(self) -> dict[str, list]:
+        try:
+            return dict(json.loads(self.path.read_text()))
+        except (OSError, ValueError, TypeError):
+            return {}
+
+    def get(self, pair: tuple[str, str], key: str) -> list[Asked] | None:
+        made_from, kinds, rows = self.entries.get("/".join(pair), (None, (), ()))
+        if made_from != key + self.cut:
+            return None
+        return [Asked(run, tuple(kinds[kind]), pkts) for run, kind, pkts in rows]
+
+    def put(self, pair: tuple[str, str], key: str, runs: list[Asked]) -> None:
+        kinds = sorted({run.algorithms for run in runs})
+        rows = [(run.key, kinds.index(run.algorithms), run.pkts) for run in runs]
+        self.entries["/".join(pair)] = [key + self.cut, kinds, rows]
+        self.is_new = True
+
+    def save(self) -> None:
+        if self.is_new:
+            write_whole(self.path, json.dumps(self.entries))
 
 
 def check_algorithms(paper: PaperConfig, path: Path) -> None:
     """InputError when a protocol of a paper's configuration names an algorithm that is not there."""
     for label, protocol in paper.protocols.items():
         if isinstance(protocol.cc, Value) and protocol.cc.value not in cc.names():
-            known = ", ".join(cc.names())
-            raise InputError(f"{path}: protocols.{label}.cc: unknown protocol {protocol.cc.value!r}; known are {known}")
+            raise unknown(f"{path}: protocols.{label}.cc: protocol", str(protocol.cc.value), cc.names())
 
 
 def needed(paper: PaperConfig, exhibit: Exhibit) -> list[tuple[str, str]]:
@@ -290,19 +471,33 @@ def find_exhibit(papers: dict[str, PaperConfig], exhibit_id: str) -> tuple[Paper
     """The paper and the exhibit of an id as a user writes it; InputError naming the known ids when there is none."""
     name = exhibit_id.split(".", 1)[0].strip().lower()
     if name not in papers:
-        raise InputError(f"exhibit {exhibit_id!r}: write PAPER.EXHIBIT with one of the papers {', '.join(papers)}")
+        raise unknown("exhibit (PAPER.EXHIBIT): paper", name, papers)
     for exhibit in papers[name].exhibits:
         if short_id(exhibit.id) == short_id(exhibit_id):
             return papers[name], exhibit
-    known = ", ".join(exhibit.id for exhibit in papers[name].exhibits)
-    raise InputError(f"exhibit {exhibit_id!r}: not among those of {name}; known are {known}")
+    raise unknown("exhibit", exhibit_id, [exhibit.id for exhibit in papers[name].exhibits])
 
 
 def load_values(path: Path, overrides: dict[str, Any]) -> dict[str, Any]:
-    """A configuration file with ``overrides`` on top; InputError names an unknown key and the known ones."""
+    """A configuration file with ``overrides`` on top; InputError names an unknown key and the known ones.
+
+    A source that is named on the command line is taken at its word: ``bundled`` then refuses what is not shipped.
+    """
     values = load_yaml(path)
+    if overrides.get("source") == "bundled":
+        overrides = {"missing": "refuse", **overrides}
     for where, given in ((path.name, values), ("--config", overrides)):
         for name in given:
             if name not in Config.model_fields:
-                raise InputError(f"{where}: {name}: unknown; known are {', '.join(Config.model_fields)}")
+                raise unknown(f"{where}: key", name, Config.model_fields)
     return {**values, **overrides}
+
+
+def _by_name(runs: dict[tuple[str, str], list[Asked]]) -> dict[str, list[Asked]]:
+    return {"/".join(pair): of_pair for pair, of_pair in runs.items()}
+
+
+def simulated_runs(plan: Plan) -> Iterator[tuple[str, int, float]]:
+    """(paper/experiment, runs, packets) of what has to be simulated."""
+    for pair, runs in plan.lacking.items():
+        yield "/".join(pair), len(runs), sum(run.pkts for run in runs)

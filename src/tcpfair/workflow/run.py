@@ -1,9 +1,10 @@
-"""One run of the workflow: check the configuration, discard what is stale, run Snakemake, say what was made."""
+"""One run of the workflow: say what there is to do, discard what is stale, run Snakemake, say what was made."""
 
 from __future__ import annotations
 
 import csv
 import fcntl
+import json
 import os
 import re
 import subprocess
@@ -17,33 +18,37 @@ from typing import Any
 
 import yaml
 
-from tcpfair.contract.papers import Config
+from tcpfair.contract.files import write_whole
 from tcpfair.contract.stamps import stamp_path
-from tcpfair.errors import InputError
-from tcpfair.workflow.plan import Plan, Step, load_values
-from tcpfair.workflow.steps import failed_exhibits
+from tcpfair.errors import InputError, unknown
+from tcpfair.workflow import bundles
+from tcpfair.workflow.plan import Plan, Step, load_values, simulated_runs
+from tcpfair.workflow.state import State, duration_text, paint
+from tcpfair.workflow.steps import PROGRESS, failed_exhibits
 
 DEFAULT_CONFIG = "config/config.yaml"
-PROFILE = "workflow/profiles/default"
+PROFILES = "workflow/profiles"
 MADE = {
-    "simulate": "traces",
     "measure": "metrics",
+    "draw": "exhibits",
     "rehearse": "papers rehearsed",
     "notebook": "notebooks",
     "ledger": "ledger",
     "report": "report",
 }
-# Snakemake's lines about itself and about the command line of a failed step; the steps' own lines, errors among them, and
-# the count of steps are shown
+# Snakemake's lines about itself and about the command line of a failed step; the steps' own lines, errors among them, are
+# shown, and the count of steps where nothing else says how far a run is
 _CHATTER = re.compile(
     r"Using (workflow specific profile|shell)|Config file|Assuming|Building DAG|Provided cores|Rules claiming|Conda env"
-    r"|Select jobs|Execute \d+ jobs|\[\w{3} \w{3} +\d+ |Finished jobid|Complete log|Elapsed time|Removing temporary"
-    r"|Nothing to be done|Shutting down|\[IPKernelApp\] (WARNING \| Kernel is running over TCP|ERROR \| KeyboardInterrupt)"
+    r"|Provided (resources|remote)|Select jobs|Execute \d+ jobs|\[\w{3} \w{3} +\d+ |Finished jobid|Complete log|Elapsed time"
+    r"|Removing temporary|Nothing to be done|Shutting down|Job stats|job +count|total +\d|-{3,}|\w+ +\d+$"
+    r"|\[IPKernelApp\] (WARNING \| Kernel is running over TCP|ERROR \| KeyboardInterrupt)"
     r"|RuleException|CalledProcessError in file|Command '"
     r"|Exiting because a job|WorkflowError:|At least one job did not complete"
 )
 # what a smoke run shares with the checkout; its results stand in a folder of their own
 _SHARED = ("Snakefile", "config", "data", "envs", "notebooks", "src", "workflow")
+_PLAIN_TEXT = ("trace",)  # values of --config that are not YAML, such as names of files
 
 
 def parse_pairs(pairs: list[str]) -> dict[str, Any]:
@@ -54,7 +59,7 @@ def parse_pairs(pairs: list[str]) -> dict[str, Any]:
         if not equals or not name:
             raise InputError(f"--config {pair!r}: write it as NAME=VALUE, for example source=engine")
         try:
-            value = yaml.safe_load(text)
+            value = text if name in _PLAIN_TEXT else yaml.safe_load(text)
         except yaml.YAMLError:
             raise InputError(f"--config {name}: {text!r} is not a value; write it as in {DEFAULT_CONFIG}") from None
         if name in ("papers", "only") and isinstance(value, str):
@@ -84,28 +89,54 @@ def smoke_root(root: Path) -> Path:
 def recordings_beside(plan: Plan) -> Plan | None:
     """The shipped recordings, which a full run from bundled data shows too."""
     config = plan.config
-    full = config.source == "bundled" and not config.only and not config.smoke
+    full = config.source == "bundled" and not config.only and not config.smoke and config.missing == "simulate"
     return Plan({"source": "raw"}, plan.root) if full else None
 
 
+# --- Before -----------------------------------------------------------------------------------------------------
+
+
 def to_do(plan: Plan) -> list[str]:
-    """One line for each step whose output is missing or was made from other inputs."""
-    return [f"{step.kind:<9} {step.item}" for step in plan.steps() if not plan.is_done(step)]
+    """One line for each step that is to be taken, with the reason; simulations first, with runs and expected time."""
+    lines = announced(plan)
+    for step, reasons in plan.stale:
+        why = ", ".join(reasons) if reasons == ["missing"] else f"{', '.join(reasons)} changed"
+        lines.append(f"{step.kind:<10} {step.item:<28} {why}".rstrip())
+    return lines
 
 
-def is_up_to_date(plan: Plan) -> bool:
-    """True when every output is there and made from the inputs that the plan has now: Snakemake would find nothing."""
-    return not to_do(plan) and all(path.is_file() for path in plan.outputs)
+def announced(plan: Plan) -> list[str]:
+    """What has to be simulated: the runs of each experiment, why, and the time that it is expected to take."""
+    todo = [row for row in simulated_runs(plan) if row[1]]
+    lines = []
+    for name, n_runs, pkts in todo:
+        of = len(plan.asked[tuple(name.split("/"))])
+        why = "; ".join(plan.why_simulated(*name.split("/"))[:3])
+        seconds = duration_text(pkts / State(plan).pkts_per_s)
+        lines.append(f"simulate   {name:<28} {n_runs} of {of} runs, {seconds} of one core  {why}".rstrip())
+    if len(todo) > 1:
+        total_s = sum(pkts for _, _, pkts in todo) / State(plan).pkts_per_s
+        lines.append(f"simulate   {sum(n for _, n, _ in todo)} runs in all, {duration_text(total_s)} of one core")
+    return lines
 
 
-def build(plan: Plan, targets: Sequence[Path] = (), cores: int | None = None) -> int:
+# --- Snakemake --------------------------------------------------------------------------------------------------
+
+
+def build(plan: Plan, targets: Sequence[Path] = (), cores: int | None = None, profile: str = "default") -> int:
     """Bring ``targets`` (files; none = everything) up to date; returns the exit status of Snakemake."""
     with only_run(plan.root):
-        plan.discard_stale(("simulate", "measure") if targets else tuple(MADE))
+        bundles.restore_interrupted(plan.layout)
+        plan.refuse_what_is_missing()
+        for line in announced(plan):
+            print(line, flush=True)
+        plan.discard_stale(("measure",) if targets else ())
         command = [sys.executable, "-m", "snakemake", *(str(path.relative_to(plan.root)) for path in targets)]
-        command += ["--workflow-profile", PROFILE, *(["--cores", str(cores)] if cores else [])]
+        command += ["--workflow-profile", str(profile_folder(plan.root, profile).relative_to(plan.root))]
+        command += ["--cores", str(cores)] if cores else []
+        state = State(plan)
         with subprocess.Popen(
-            [*command, *_config_arguments(plan.config)],
+            [*command, "--configfile", _write_config(plan)],
             cwd=plan.root,
             env={**os.environ, "TCPFAIR_ROOT": str(plan.root), "PATH": _path_with_this_python()},
             stdout=subprocess.PIPE,
@@ -114,12 +145,33 @@ def build(plan: Plan, targets: Sequence[Path] = (), cores: int | None = None) ->
         ) as process:
             try:
                 for line in process.stdout:
-                    if line.strip() and not _CHATTER.match(line):
-                        print(line, end="", flush=True)
+                    if line.startswith(f"{PROGRESS} "):
+                        state.progress(line)
+                    elif state.takes(line) or not line.strip() or _CHATTER.match(line):
+                        continue
+                    else:
+                        state.print(line.rstrip("\n"))
             except KeyboardInterrupt:  # Snakemake has it too, and ends the steps; the lock is held until they are gone
+                state.close()
                 process.wait()
                 raise
+            state.close()
         return process.returncode
+
+
+def profile_folder(root: Path, profile: str) -> Path:
+    """A folder of workflow/profiles by its name; InputError with the known ones when there is none."""
+    known = sorted(path.name for path in (root / PROFILES).iterdir() if path.is_dir())
+    if profile not in known:
+        raise unknown("--profile", profile, known)
+    return root / PROFILES / profile
+
+
+def _write_config(plan: Plan) -> str:
+    """The whole configuration as a file for Snakemake: values of the command line pass no shell and no parser twice."""
+    path = plan.layout.results / "config.json"
+    write_whole(path, json.dumps(plan.config.model_dump(), indent=1) + "\n")
+    return str(path.relative_to(plan.root))
 
 
 @contextmanager
@@ -134,46 +186,70 @@ def only_run(root: Path, outputs: str = "results") -> Iterator[None]:
         yield
 
 
-def _config_arguments(config: Config) -> list[str]:
-    """The whole configuration for Snakemake's ``--config``, in YAML's flow style; empty values are the defaults."""
-    values = {name: value for name, value in config.model_dump().items() if value not in ("", [])}
-    return ["--config", *(f"{name}={_flow_style(value)}" for name, value in values.items())]
-
-
-def _flow_style(value: Any) -> str:
-    return f"[{', '.join(value)}]" if isinstance(value, list) else str(value)
-
-
 def _path_with_this_python() -> str:
     return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 
-def summary(plan: Plan, started_s: float) -> str:
-    """What a run that began at ``started_s`` (seconds of the epoch) computed and from which source, and what to open."""
-    steps = plan.steps()
-    made = Counter(step.kind for step in steps if _made_since(step, started_s))
-    missing = [f"{step.kind} {step.item}".strip() for step in steps if not plan.is_done(step)]
-    parts = ", ".join(
-        f"{n} {MADE[kind]}" if kind not in ("ledger", "report") else MADE[kind] for kind, n in made.items()
-    )
+# --- After ------------------------------------------------------------------------------------------------------
+
+
+def summary(asked: Plan, started_s: float) -> str:
+    """What a run that began at ``started_s`` (seconds of the epoch) computed and from which source, and what to open.
+
+    ``asked`` is the plan that was run; how things are now is looked up afresh.
+    """
+    plan = Plan(asked.config.model_dump(), asked.root)
+    made = Counter(step.kind for step in plan.steps if _made_since(step, started_s))
+    missing = [f"{step.kind} {step.item}".strip() for step, _ in plan.stale]
+    parts = ", ".join(f"{n} {MADE[kind]}" if n > 1 else _one(kind) for kind, n in made.items())
+    simulated = sum(n for _, n, _ in simulated_runs(asked)) - sum(n for _, n, _ in simulated_runs(plan))
+    parts = ", ".join(filter(None, [f"{simulated} runs simulated" if simulated > 0 else "", parts]))
     lines = [
         f"computed   {parts or ('nothing' if missing else 'nothing: everything was up to date')}",
         f"source     {plan.config.source}{' (smoke: short runs)' if plan.config.smoke else ''}",
+        *_not_shipped(plan),
         f"time       {time.time() - started_s:.1f} s",
     ]
-    if plan.not_bundled:
-        names = ", ".join("/".join(pair) for pair in plan.not_bundled)
-        lines.append(f"left out   {len(plan.not_bundled)} experiments without a bundled trace: {names}")
     for title, table, column in (("exhibits", "exhibits", "status"), ("claims", "claims", "verdict")):
         counts = count(plan.layout.ledger / f"{table}.csv", column)
         if counts:
             lines.append(f"{title:<10} {', '.join(f'{number} {value}' for value, number in counts.most_common())}")
+    if made["ledger"]:
+        lines += _moved(plan)
     if missing:
-        lines.append(f"missing    {', '.join(missing)}; see {os.path.relpath(plan.layout.results / 'logs')}")
-    lines += [f"failed     {reason}" for reason in failed_exhibits(plan.layout)]
+        logs = os.path.relpath(plan.layout.results / "logs")
+        lines.append(paint(f"missing    {', '.join(missing)}; see {logs}", "red"))
+    wanted = [exhibit.id for _, exhibit in plan.exhibits]
+    lines += [paint(f"failed     {reason}", "red") for reason in failed_exhibits(plan.layout, wanted)]
     if plan.opened.is_file():
-        lines.append(f"open       {os.path.relpath(plan.opened)}")
+        lines.append(paint(f"open       {os.path.relpath(plan.opened)}", "green"))
     return "\n".join(lines)
+
+
+def _not_shipped(plan: Plan) -> Iterator[str]:
+    """The experiments that are not what the repository ships, and which values made the difference."""
+    if plan.config.source != "bundled":
+        return
+    for pair, folder in plan.traces.items():
+        if folder is not None and not folder.is_relative_to(plan.layout.bundled_root):
+            why = "; ".join(plan.why_simulated(*pair)[:3])
+            shown = [
+                exhibit.id
+                for paper, exhibit in plan.exhibits
+                if pair[1] in exhibit.experiments and paper.paper == pair[0]
+            ]
+            yield f"engine     {'/'.join(pair)}: {why or 'not shipped'}; shown in {', '.join(shown) or 'nothing'}"
+
+
+def _moved(plan: Plan) -> list[str]:
+    """The first lines of what moved since the baseline."""
+    from tcpfair.verdicts import baseline
+
+    return baseline.terminal_lines(plan.layout)
+
+
+def _one(kind: str) -> str:
+    return MADE[kind] if kind in ("ledger", "report") else f"1 {MADE[kind].removesuffix('s')}"
 
 
 def _made_since(step: Step, started_s: float) -> bool:

@@ -1,24 +1,22 @@
 """The steps of the workflow as functions: what ``python -m tcpfair <step>`` does for one rule of Snakemake.
 
-Every step writes its output whole or not at all, then its stamp, and leaves a row in ``results/costs.csv``. Heavy
-modules are imported where they are used: a step pays for what it needs.
+Every step writes its output whole or not at all, then the stamp that the plan of the run has for it. Heavy modules are
+imported where they are used: a step pays for what it needs.
 """
 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tcpfair.contract import costs
-from tcpfair.contract.expand import run_specs
+from tcpfair.contract import record, stamps
+from tcpfair.contract.expand import run_specs, shorten
+from tcpfair.contract.files import whole, write_whole
 from tcpfair.contract.layout import LEDGER_TABLES, Layout
 from tcpfair.contract.papers import Config, PaperConfig, load_paper
-from tcpfair.contract.stamps import write_stamp
 from tcpfair.errors import InputError
-from tcpfair.workflow.bundles import belongs
 
 # the smallest run there is: it serves to compile, nobody sees its result
 _ANY_SCENARIO = {
@@ -30,126 +28,119 @@ _ANY_SCENARIO = {
     "sample_s": 1,
     "flows": [{"protocol": "any", "cc": "newreno", "rtt_s": 0.1}],
 }
+_PROGRESS_EVERY_S = 1.0
+PROGRESS = "progress"  # begins the lines that `tcpfair.workflow.run` turns into a line of state
+
+Planned = Path  # the file with the stamps of this run's outputs (`tcpfair.contract.stamps`)
 
 
-@contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """A path beside ``path`` to write to; it takes the place of ``path`` when the block succeeds."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.new{path.suffix}")
-    try:
-        yield scratch
-        os.replace(scratch, path)
-    finally:
-        scratch.unlink(missing_ok=True)
-
-
-def part_name(shard: int, shards: int) -> str:
-    """Name of one part as Snakemake's scattergather writes it: ``1-of-2`` is the first."""
-    return f"{shard + 1}-of-{shards}"
+def stamp(layout: Layout, planned: Planned, output: Path) -> None:
+    """Write the stamp that the plan has for a finished output."""
+    stamps.write_stamp(output, stamps.read_planned(planned, layout.root, output))
 
 
 def parse_part(part: str) -> tuple[int, int]:
     """``1-of-2`` -> (0, 2)."""
-    number, _, shards = part.partition("-of-")
-    if not (number.isdigit() and shards.isdigit() and 1 <= int(number) <= int(shards)):
+    number, _, parts = part.partition("-of-")
+    if not (number.isdigit() and parts.isdigit() and 1 <= int(number) <= int(parts)):
         raise InputError(f"--part {part!r}: write it as 1-of-2")
-    return int(number) - 1, int(shards)
+    return int(number) - 1, int(parts)
 
 
 def warm_engine(layout: Layout, marker: Path) -> str:
     """Compile the engine into numba's cache, once, before simulations run side by side."""
-    with costs.measured(layout.costs, layout.source, "compile", "engine") as cost:
-        from tcpfair.contract.scenario import make_scenario
-        from tcpfair.engine.dumbbell import run
-        from tcpfair.jit import source_hash
+    started_s = time.perf_counter()
+    from tcpfair.contract.scenario import make_scenario
+    from tcpfair.engine.dumbbell import run
+    from tcpfair.jit import source_hash
 
-        run(make_scenario(_ANY_SCENARIO))
-    marker.parent.mkdir(parents=True, exist_ok=True)
-    marker.write_text(source_hash() + "\n")
-    return f"{cost.wall_s:.1f} s"
+    run(make_scenario(_ANY_SCENARIO))
+    write_whole(marker, source_hash() + "\n")
+    return f"{time.perf_counter() - started_s:.1f} s"
 
 
-def simulate(
-    layout: Layout, paper: str, experiment: str, part: str, folder: Path, stamp: str, smoke_s: float | None = None
-) -> str:
-    """Simulate one part of an experiment's runs into ``folder``; with ``smoke_s`` few of them, cut to that many seconds."""
-    shard, shards = parse_part(part)
+def simulate(layout: Layout, paper: str, experiment: str, part: str, output: Path) -> str:
+    """Simulate one part of an experiment's missing runs; they are kept one by one, ``output`` says that all are there."""
+    place, parts = parse_part(part)
     config = load_paper(layout.paper_config(paper))
-    with costs.measured(layout.costs, layout.source, "simulate", f"{paper}/{experiment} {part}") as cost:
-        from tcpfair import sources
-        from tcpfair.contract import trace
+    started_s = time.perf_counter()
+    from tcpfair import sources
 
-        made = sources.simulate(
-            config, experiment, backend=layout.source, shard=shard, shards=shards, smoke_duration_s=smoke_s
-        )
-        cost.packets = delivered_pkts(made)
-        trace.write(made, folder)
-    write_stamp(folder / trace.MANIFEST, stamp)
-    return f"{len(made.runs)} runs, {cost.packets / 1e6:.1f} M packets in {cost.wall_s:.1f} s"
+    specs = run_specs(config, experiment)[place::parts]
+    told = _teller(f"{paper}/{experiment} {part}")
+    n_runs, pkts = sources.simulate_missing(layout, config, experiment, specs, progress=told)
+    write_whole(output, json.dumps({"runs": n_runs, "pkts": pkts}) + "\n")
+    return f"{n_runs} runs, {pkts / 1e6:.1f} M packets in {time.perf_counter() - started_s:.1f} s"
 
 
-def gather(layout: Layout, paper: str, experiment: str, folders: list[Path], stamp: str) -> str:
-    """Join the parts of a simulation into the experiment's trace."""
+def _teller(item: str) -> Callable[[int, int], None]:
+    """Prints how far a part is, at most once a second."""
+    last_s = 0.0
+
+    def tell(done: int, of: int) -> None:
+        nonlocal last_s
+        if time.monotonic() - last_s >= _PROGRESS_EVERY_S or done == of:
+            last_s = time.monotonic()
+            print(f"{PROGRESS} {item} {done} {of}", flush=True)
+
+    return tell
+
+
+def assemble(layout: Layout, paper: str, experiment: str, parts: list[Path], mark: Path) -> str:
+    """Put the trace of an experiment together from runs that are there already; ``parts`` were simulated for it."""
     from tcpfair import sources
     from tcpfair.contract import trace
 
-    made = sources.merge([trace.read(folder) for folder in folders])
-    folder = layout.trace(paper, experiment)
-    trace.write(made, folder)
-    write_stamp(folder / trace.MANIFEST, stamp)
-    item = f"{paper}/{experiment}"
-    costs.join(layout.costs, layout.source, "simulate", item, tuple(f"{item} {part.name}" for part in folders))
-    return f"{len(made.runs)} runs"
-
-
-def measure(layout: Layout, paper: str, experiment: str, stamp: str) -> str:
-    """Compute the metrics of one experiment from its trace."""
     config = load_paper(layout.paper_config(paper))
-    output = layout.metrics(paper, experiment)
-    with costs.measured(layout.costs, layout.source, "measure", f"{paper}/{experiment}") as cost:
-        import pandas as pd
-
-        from tcpfair import measures
-        from tcpfair.contract import trace
-
-        weights = config.experiments[experiment].weights
-        of_weights = pd.read_parquet(layout.metrics(paper, weights.experiment)) if weights else None
-        read = trace.read(layout.trace(paper, experiment))
-        if layout.source == "bundled" and not belongs(read.provenance, config, experiment):
-            raise InputError(
-                f"config/papers/{paper}.yaml: experiments.{experiment}: differs from what data/bundled was made from; "
-                f"simulate it (--config source=engine) or ship it anew (./reproduce bundle {paper}/{experiment})"
-            )
-        config = with_window_of(read, config, experiment)
-        metrics = measures.measure(read, config, experiment, of_weights)
-        with whole(output) as scratch:
-            metrics.to_parquet(scratch, index=False)
-    write_stamp(output, stamp)
-    return f"{len(read.runs)} runs in {cost.wall_s:.1f} s"
+    made = sources.assemble(layout, config, experiment, run_specs(config, experiment))
+    trace.write(made, layout.simulated(paper, experiment))
+    counts = [json.loads(path.read_text()) for path in parts]
+    sources.discard_finished(layout, paper, experiment)
+    total = {f"simulated_{name}": sum(count[name] for count in counts) for name in ("runs", "pkts")}
+    write_whole(mark, json.dumps(total) + "\n")
+    return f"{len(made.runs)} runs, {total['simulated_runs']} of them new"
 
 
-def rehearse(layout: Layout, paper: str, smoke_s: float, output: Path, stamp: str) -> str:
-    """Simulate and measure every experiment of a paper for ``smoke_s`` seconds, all in one process."""
+def measure(
+    layout: Layout, paper: str, experiment: str, folder: Path, weights: Path | None, output: Path, planned: Planned
+) -> str:
+    """Compute the metrics of one experiment from its trace."""
     import pandas as pd
 
+    from tcpfair import measures
     from tcpfair.contract import trace
 
     config = load_paper(layout.paper_config(paper))
-    rows = []
+    read = trace.read(folder)
+    metrics = measures.measure(read, config, experiment, pd.read_parquet(weights) if weights else None)
+    with whole(output) as scratch:
+        metrics.to_parquet(scratch, index=False)
+    stamp(layout, planned, output)
+    return f"{len(read.runs)} runs"
+
+
+def rehearse(layout: Layout, paper: str, smoke_s: float, output: Path, planned: Planned) -> str:
+    """Simulate and measure every experiment of a paper for ``smoke_s`` seconds, all in one process."""
+    import pandas as pd
+
+    from tcpfair import measures, sources
+
+    config = load_paper(layout.paper_config(paper))
+    rows, metrics = [], {}
     # experiments whose weights come from another one after the others
     for name, experiment in sorted(config.experiments.items(), key=lambda item: item[1].weights is not None):
-        folder = layout.trace(paper, name)
-        simulate(layout, paper, name, part_name(0, 1), folder, stamp, smoke_s)
-        row = {"experiment": name, "runs": trace.read_manifest(folder)["n_runs"]}
+        specs = [shorten(spec, smoke_s) for spec in run_specs(config, name) if spec.replicate == 0]
+        made = sources.simulate(config, name, "engine", specs)
+        row = {"experiment": name, "runs": len(specs)}
         if experiment.measures:
-            measure(layout, paper, name, stamp)
-            values = pd.read_parquet(layout.metrics(paper, name))["value"]
+            weights = metrics.get(experiment.weights.experiment) if experiment.weights else None
+            metrics[name] = measures.measure(made, with_window_of(made, config, name), name, weights)
+            values = metrics[name]["value"]
             row |= {"values": len(values), "too_short_to_tell": int(values.isna().sum())}
         rows.append(row)
     with whole(output) as scratch:
         pd.DataFrame(rows).convert_dtypes().to_csv(scratch, index=False)
-    write_stamp(output, stamp)
+    stamp(layout, planned, output)
     return f"{len(rows)} experiments, {sum(row['runs'] for row in rows)} runs"
 
 
@@ -165,40 +156,50 @@ def with_window_of(trace, config: PaperConfig, experiment: str) -> PaperConfig:
     return config.model_copy(update={"experiments": config.experiments | {experiment: cut}})
 
 
-def notebook(layout: Layout, paper: str, only: list[str], own_trace: str, stamp: str) -> str:
-    """Run a paper's notebook and make its HTML.
+def notebook(
+    layout: Layout, source: Path, only: list[str], draw: list[str], own_trace: str, pages: list[Path], planned: Planned
+) -> str:
+    """Run a paper's notebook and make its HTML; ``pages`` are the two outputs, ``draw`` the exhibits to draw anew.
 
     Raises InputError with the traceback of the cell that failed. Exhibits that fail do not stop a notebook: ``show``
     records them and `check` reports them.
     """
-    source = layout.root / "notebooks" / f"{paper}.ipynb"
-    output = layout.results / "notebooks" / f"{paper}.ipynb"
-    page = output.with_suffix(".html")
-    with costs.measured(layout.costs, layout.source, "notebook", paper) as cost:
-        import nbformat
-        import papermill
-        from nbconvert import HTMLExporter
+    started_s = time.perf_counter()
+    import nbformat
+    import papermill
+    from nbconvert import HTMLExporter
 
-        with whole(output) as scratch:
-            try:
-                papermill.execute_notebook(
-                    source,
-                    scratch,
-                    parameters={"source": layout.source, "only": only, "trace": own_trace},
-                    kernel_name="python3",
-                    cwd=source.parent,
-                    progress_bar=False,
-                )
-            except papermill.PapermillExecutionError as error:
-                told = str(error).strip("-\n ")
-                raise InputError(f"notebooks/{source.name}: {told}") from None
-            executed = nbformat.read(scratch, as_version=4)
-            forget_run(executed)
-            nbformat.write(executed, scratch)
-        with whole(page) as scratch:
-            scratch.write_text(HTMLExporter().from_notebook_node(executed)[0], encoding="utf-8")
-    write_stamp(output, stamp)
-    return f"{cost.wall_s:.1f} s"
+    output, page = pages
+    parameters = {"source": layout.source, "only": only, "trace": own_trace, "keep": draw or True}
+    with whole(output) as scratch:
+        try:
+            papermill.execute_notebook(
+                source,
+                scratch,
+                parameters=parameters,
+                kernel_name="python3",
+                cwd=source.parent,
+                progress_bar=False,
+            )
+        except papermill.PapermillExecutionError as error:
+            told = str(error).strip("-\n ")
+            raise InputError(f"notebooks/{source.name}: {told}") from None
+        executed = nbformat.read(scratch, as_version=4)
+        forget_run(executed)
+        nbformat.write(executed, scratch)
+    with whole(page) as scratch:
+        scratch.write_text(HTMLExporter().from_notebook_node(executed)[0], encoding="utf-8")
+    stamp_exhibits(layout, draw, planned)
+    stamp(layout, planned, output)
+    return f"{time.perf_counter() - started_s:.1f} s"
+
+
+def stamp_exhibits(layout: Layout, drawn: Iterable[str], planned: Planned) -> None:
+    """Write the stamps of the exhibits that were drawn and are built."""
+    for exhibit_id in drawn:
+        path = record.place(layout, "exhibits", exhibit_id, ".json")
+        if path.is_file() and record.read(path).status == "built":
+            stamp(layout, planned, path)
 
 
 def forget_run(executed) -> None:
@@ -211,48 +212,42 @@ def forget_run(executed) -> None:
             cell.id = "injected-parameters"
 
 
-def ledger(layout: Layout, stamp: str) -> str:
+def ledger(layout: Layout, papers: list[str], only: list[str], planned: Planned) -> str:
     """Write the ledger: printed against reproduced, claims with verdicts, equations."""
-    with costs.measured(layout.costs, layout.source, "ledger", "ledger") as cost:
-        from tcpfair.verdicts import ledger as writer
+    from tcpfair.verdicts import ledger as writer
 
-        writer.write_ledger(layout, Config(source=layout.source))
-    write_stamp(layout.ledger / f"{LEDGER_TABLES[0]}.csv", stamp)
-    return f"{cost.wall_s:.1f} s"
+    writer.write_ledger(layout, Config(source=layout.source, papers=papers, only=only))
+    output = layout.ledger / f"{LEDGER_TABLES[0]}.csv"
+    stamp(layout, planned, output)
+    return output.parent.relative_to(layout.root).as_posix()
 
 
-def report(layout: Layout, stamp: str) -> str:
+def report(layout: Layout, planned: Planned) -> str:
     """Write the report: one HTML file that opens from disk."""
-    with costs.measured(layout.costs, layout.source, "report", "report") as cost:
-        from tcpfair.verdicts import report as writer
+    from tcpfair.verdicts import report as writer
 
-        output = writer.write_report(layout)
-    write_stamp(output, stamp)
-    return f"{cost.wall_s:.1f} s"
+    output = writer.write_report(layout)
+    stamp(layout, planned, output)
+    return output.relative_to(layout.root).as_posix()
 
 
-def failed_exhibits(layout: Layout) -> list[str]:
-    """``ogura.fig8, ogura.fig9: reason`` of the exhibits whose drawing failed, one line for each reason."""
+def failed_exhibits(layout: Layout, among: Iterable[str] = ()) -> list[str]:
+    """``ogura.fig8, ogura.fig9: reason`` of the exhibits whose drawing failed, one line for each reason.
+
+    ``among`` are the exhibits that were asked for; none = all that are recorded.
+    """
     failed: dict[str, list[str]] = {}
-    for path in sorted((layout.results / "exhibits").glob("*/*.json")):
-        record = json.loads(path.read_text())
-        if record["status"] == "failed":
-            failed.setdefault(record["error"].replace(f"{layout.root}/", ""), []).append(record["exhibit"])
+    wanted = set(among)
+    for found in record.read_all(layout).values():
+        if found.status == "failed" and (not wanted or found.exhibit in wanted):
+            failed.setdefault(found.error, []).append(found.exhibit)
     return [f"{', '.join(exhibits)}: {reason}" for reason, exhibits in failed.items()]
 
 
-def check(layout: Layout, output: Path) -> str:
-    """Fail when an exhibit failed; runs last, when everything that could be built is there."""
-    failed = failed_exhibits(layout)
+def check(layout: Layout, exhibits: list[str], output: Path) -> str:
+    """Fail when one of the exhibits that were asked for failed; runs last, when everything that could be built is there."""
+    failed = failed_exhibits(layout, exhibits)
     if failed:
         raise InputError(f"failed: {'; '.join(failed)}")
-    output.write_text("every exhibit that was asked for is built\n")
+    write_whole(output, "every exhibit that was asked for is built\n")
     return "every exhibit that was asked for is built"
-
-
-def delivered_pkts(trace) -> int:
-    """Data packets that arrived at the receivers, in units of full packets."""
-    if trace.runs.empty:
-        return 0
-    per_run = trace.samples.groupby("run_id")["delivered_bytes"].sum()
-    return round(float((per_run / trace.runs.set_index("run_id")["payload_bytes"]).sum()))

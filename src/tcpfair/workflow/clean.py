@@ -1,0 +1,57 @@
+"""Removing what can be made again: says what goes and how long it took to make, and asks."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+from tcpfair.contract import costs
+from tcpfair.contract.layout import SOURCES, Layout
+from tcpfair.errors import InputError
+from tcpfair.workflow.run import only_run
+from tcpfair.workflow.state import duration_text
+
+
+def main(root: Path, yes: bool = False) -> int:
+    """Remove ``results/``, ``figures/`` but for the gallery, and Snakemake's records; 1 when the user says no.
+
+    Raises InputError without ``yes`` where nobody can be asked, and while another run is under way.
+    """
+    places = [place for place in _places(root) if place.exists()]
+    if not places:
+        print("nothing to remove")
+        return 0
+    with only_run(root):
+        for place in places:
+            print(f"removes    {place.relative_to(root)}/  {_size_text(place)}{_made_in(root, place)}")
+        if not yes and not _confirmed():
+            print("kept")
+            return 1
+        for place in places:
+            shutil.rmtree(place, ignore_errors=True)
+    return 0
+
+
+def _places(root: Path) -> list[Path]:
+    return [root / "results", *(root / "figures" / source for source in SOURCES), root / ".snakemake"]
+
+
+def _confirmed() -> bool:
+    if not sys.stdin.isatty():
+        raise InputError("clean: nobody to ask; say --yes to remove all this")
+    return input("remove all this? [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _size_text(place: Path) -> str:
+    n_bytes = sum(path.stat().st_size for path in place.rglob("*") if path.is_file() and not path.is_symlink())
+    return f"{n_bytes / 1e6:.1f} MB"
+
+
+def _made_in(root: Path, place: Path) -> str:
+    """How much computing stands in ``results/``, by source."""
+    if place != root / "results":
+        return ""
+    made = {source: sum(cost.cpu_s for cost in costs.read(Layout(root, source))) for source in SOURCES}
+    texts = [f"{source} {duration_text(cpu_s)}" for source, cpu_s in made.items() if cpu_s]
+    return f", made in {', '.join(texts)} of one core" if texts else ""

@@ -1,0 +1,106 @@
+"""How far a run is: a line of state on a terminal, a line now and then elsewhere; colours where the terminal has them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from tcpfair.contract import costs
+
+if TYPE_CHECKING:
+    from tcpfair.workflow.plan import Plan
+
+_COUNT = re.compile(r"(\d+) of (\d+) steps")
+_EVERY_S = 30.0  # between lines where there is no terminal
+PLANNED_PKTS_PER_S = 10e6  # of one core, while nothing has been measured on this machine
+_CODES = {"red": "31", "green": "32", "bold": "1"}
+
+
+def paint(text: str, colour: str) -> str:
+    """``text`` in a colour where standard output is a terminal that has it (and NO_COLOR is not set)."""
+    plain = not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
+    return text if plain else f"\033[{_CODES[colour]}m{text}\033[0m"
+
+
+def duration_text(seconds: float) -> str:
+    """``40 s``, ``6 min``, ``1.5 h``."""
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+class State:
+    """What is running, how far each simulation is, and the time left from what steps have cost before."""
+
+    def __init__(self, plan: Plan, stream=None) -> None:
+        self.stream = stream or sys.stdout
+        self.is_live = self.stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+        self.parts: dict[str, tuple[int, int]] = {}
+        self.steps = ""
+        self.pkts = (
+            {"/".join(pair): sum(run.pkts for run in runs) for pair, runs in plan.lacking.items()}
+            if plan.papers
+            else {}
+        )
+        self.n_parts = {"/".join(pair): len(plan.parts(*pair)) for pair in plan.lacking} if plan.papers else {}
+        known = [cost for cost in costs.read(plan.layout) if cost.pkts]
+        cpu_s = sum(cost.cpu_s for cost in known)
+        self.pkts_per_s = sum(cost.pkts for cost in known) / cpu_s if cpu_s > 1 else PLANNED_PKTS_PER_S
+        self.cores = os.cpu_count() or 1
+        self.last_s = time.monotonic()
+
+    def takes(self, line: str) -> bool:
+        """Whether a line of Snakemake is its count of steps, which goes into the state."""
+        found = _COUNT.match(line)
+        if found:
+            self.steps = f"step {found[1]} of {found[2]}"
+            self._show()
+        return found is not None
+
+    def progress(self, line: str) -> None:
+        """Take a line ``progress paper/experiment part done of``."""
+        _, item, part, done, of = line.split()
+        self.parts[f"{item} {part}"] = (int(done), int(of))
+        self._show()
+
+    def print(self, line: str) -> None:
+        """A line that stays."""
+        self._clear()
+        print(line, file=self.stream, flush=True)
+
+    def close(self) -> None:
+        self._clear()
+
+    def text(self) -> str:
+        """``step 3 of 65; ogura/loss_sweep 40 of 340 runs; about 2 min left``."""
+        running: dict[str, list[int]] = {}
+        left = dict(self.pkts)
+        for name, (done, of) in self.parts.items():
+            item = name.split()[0]
+            left[item] = left.get(item, 0.0) - self.pkts.get(item, 0.0) / self.n_parts.get(item, 1) * (
+                done / of if of else 1
+            )
+            if done < of:
+                counted = running.setdefault(item, [0, 0])
+                counted[0] += done
+                counted[1] += of
+        shown = [f"{item} {done} of {of} runs" for item, (done, of) in running.items()]
+        left_s = sum(max(pkts, 0.0) for pkts in left.values()) / self.pkts_per_s / self.cores
+        time_left = [f"about {duration_text(left_s)} of simulation left"] if left_s >= 1 else []
+        return "; ".join([*([self.steps] if self.steps else []), *shown, *time_left])
+
+    def _show(self) -> None:
+        if self.is_live:
+            width = shutil.get_terminal_size().columns - 1
+            print(f"\r\033[K{self.text()[:width]}", end="", file=self.stream, flush=True)
+        elif time.monotonic() - self.last_s >= _EVERY_S:
+            self.last_s = time.monotonic()
+            print(self.text(), file=self.stream, flush=True)
+
+    def _clear(self) -> None:
+        if self.is_live:
+            print("\r\033[K", end="", file=self.stream, flush=True)
