@@ -4,6 +4,7 @@ Outputs, counts, the state of sliders and what the front end notes for itself st
 which no cell was edited writes the bytes that were there.
 """
 
+import warnings
 from pathlib import Path
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
@@ -16,7 +17,7 @@ METADATA = {
 def keep_the_text(model, path, contents_manager, **_):
     """Strip a notebook that is about to be saved; Jupyter's writer orders the keys and ends the file with a newline."""
     file = Path(contents_manager.root_dir, path).resolve()
-    if model["type"] != "notebook" or not file.is_relative_to(NOTEBOOKS):
+    if model.get("type") != "notebook" or not file.is_relative_to(NOTEBOOKS):
         return
     notebook = model["content"]
     notebook["metadata"] = METADATA
@@ -26,5 +27,6 @@ def keep_the_text(model, path, contents_manager, **_):
             cell.update(outputs=[], execution_count=None)
 
 
+warnings.filterwarnings("ignore", "Overriding existing pre_save_hook")  # said of a hook that takes its own place
 c = get_config()  # noqa: F821  (Jupyter hands it to this file)
 c.FileContentsManager.pre_save_hook = keep_the_text
