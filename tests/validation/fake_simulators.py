@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from tcpfair.contract.layout import PAPERS, Layout
-from tcpfair.contract.trace import Trace
+from tcpfair.contract.trace import Trace, empty
 from tcpfair.errors import InputError
 
 CONFIG = """
@@ -108,7 +108,7 @@ class Simulator:
             self.made.append(f"{experiment}/{label}/{spec.replicate}")
             for name, frame in self._run(spec).items():
                 tables[name].append(frame.assign(run_id=spec.run_id))
-        joined = {name: pd.concat(frames) if frames else pd.DataFrame() for name, frames in tables.items()}
+        joined = {name: pd.concat(frames) if frames else empty(name) for name, frames in tables.items()}
         return Trace(**joined, provenance={"backend": self.name, "tool": f"{self.name} 1.0", "code": self.code})
 
     def _run(self, spec) -> dict[str, pd.DataFrame]:
@@ -130,7 +130,9 @@ class Simulator:
         about = scenario.model_dump(include={"capacity_bps", "wire_bytes", "payload_bytes", "sample_s", "duration_s"})
         return {
             "runs": pd.DataFrame([{"replicate": spec.replicate, **about}]),
-            "flows": pd.DataFrame({"flow_id": flows, "protocol": [flow.protocol for flow in scenario.flows]}),
+            "flows": pd.DataFrame(
+                {"flow_id": flows, "protocol": [flow.protocol for flow in scenario.flows], "role": "foreground"}
+            ),
             "samples": pd.concat(samples),
             "events": pd.DataFrame(
                 {"flow_id": 1, "t_s": losses_s, "kind": "loss", "cwnd_before": 120 * scale, "cwnd_after": 100 * scale}

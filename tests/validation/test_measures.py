@@ -11,7 +11,7 @@ from tcpfair.contract.layout import Layout, repository_root
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.trace import Trace
 from tcpfair.sources import engine
-from tcpfair.validation.measures import METRICS, curve, measure
+from tcpfair.validation.measures import MEASURES, curve, measure
 from tcpfair.validation.scenarios import Selection, load
 from tests.validation.fake_simulators import Simulator, make_checkout
 
@@ -40,18 +40,21 @@ def made_by_hand(cwnd_pkts, delivered, losses=(), label="reno", received=None) -
         "wire_bytes": 1500,
         "payload_bytes": 1000,
         "sample_s": 1.0,
+        "duration_s": float(n),
     }
     events = [(7, flow, t_s, kind, before, before / 2) for flow, t_s, kind, before in losses]
     return Trace(
         runs=pd.DataFrame([run]),
-        flows=pd.DataFrame({"run_id": 7, "flow_id": flows, "protocol": [label, "other"][: len(flows)]}),
+        flows=pd.DataFrame(
+            {"run_id": 7, "flow_id": flows, "protocol": [label, "other"][: len(flows)], "role": "foreground"}
+        ),
         samples=pd.concat(samples),
         events=pd.DataFrame(events, columns=["run_id", "flow_id", "t_s", "kind", "cwnd_before", "cwnd_after"]),
     )
 
 
 def metrics(trace, window_s=(2, 8), share=0.5) -> dict:
-    (row,) = measure(trace, list(METRICS), [window_s], share).to_dict("records")
+    (row,) = measure(trace, list(MEASURES), [window_s], share).to_dict("records")
     return row
 
 

@@ -12,7 +12,7 @@ from itertools import permutations
 import numpy as np
 import numpy.typing as npt
 
-from tcpfair.metrics.series import first_time_s
+from tcpfair.metrics.series import first_time_s, fitted_slope
 
 Floats = npt.NDArray[np.float64]
 
@@ -67,7 +67,7 @@ def growth_slope_pkts_per_s(t_s: npt.ArrayLike, cwnd_pkts: npt.ArrayLike, start_
     """Least-squares slope of the window in [``start_s``, ``stop_s``], which must hold at least two samples."""
     t_s, cwnd_pkts = np.asarray(t_s, dtype=float), np.asarray(cwnd_pkts, dtype=float)
     inside = (t_s >= start_s) & (t_s <= stop_s)
-    return float(np.polyfit(t_s[inside], cwnd_pkts[inside], deg=1)[0])
+    return fitted_slope(t_s[inside], cwnd_pkts[inside])
 
 
 def time_between_levels_s(t_s: npt.ArrayLike, cwnd_pkts: npt.ArrayLike, from_pkts: float, to_pkts: float) -> float:

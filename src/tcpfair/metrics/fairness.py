@@ -79,6 +79,22 @@ def weights_mean_of_columns(self_throughput: npt.ArrayLike) -> Floats:
     return 1 / np.mean(self_throughput, axis=-1)
 
 
+def weights_half_of_sum(self_throughput: npt.ArrayLike) -> Floats:
+    """Weights (..., flows) of flows that can each expect half of what all flows of the calibration run carry together.
+
+    ``self_throughput`` as for `weights_per_column`. With two flows `weights_mean_of_columns`; with more, no paper's wording.
+    """
+    return 2 / np.sum(self_throughput, axis=-1)
+
+
+def weights_sum_of_columns(self_throughput: npt.ArrayLike) -> Floats:
+    """Weights (..., flows) of flows that can each expect all that the flows of the calibration run carry together.
+
+    ``self_throughput`` as for `weights_per_column`; no paper's wording.
+    """
+    return 1 / np.sum(self_throughput, axis=-1)
+
+
 def nru_over_time_db(r: npt.ArrayLike, weights: npt.ArrayLike, floor: float) -> Floats:
     """U_n(t) in dB, shape (..., flows, samples), for ``weights`` of shape (..., flows) (eq. 3-4).
 

@@ -75,6 +75,11 @@ def moving_mean(x: npt.ArrayLike, samples: int) -> Floats:
     return (total[..., samples:] - total[..., :-samples]) / samples
 
 
+def fitted_slope(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
+    """Slope of the straight line through the points ``x``, ``y`` (points,), at least two, by least squares."""
+    return float(np.polyfit(x, y, deg=1)[0])
+
+
 def mean_abs_difference(a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
     """Mean over the samples of ``|a - b|``, in the unit of the two curves (..., samples)."""
     return np.abs(np.subtract(a, b)).mean(axis=-1)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from tcpfair.contract.papers import PaperConfig, load_yaml
 from tcpfair.errors import InputError
-from tcpfair.validation.measures import METRICS
+from tcpfair.validation.measures import MEASURES
 from tcpfair.validation.scenarios import TOOLS, Window
 
 WITHIN, UNDECIDED, BEYOND, NEITHER, NO_BAR = "within", "undecided", "beyond", "neither", ""
@@ -109,7 +109,7 @@ def _judged(config: PaperConfig, name: str, engine: tuple, other: tuple, chances
     """Difference, its standard error, bar and verdict of one row."""
     difference = engine[0] - other[0]
     se = difference_se(engine[1], engine[3], other[1], other[3])
-    scale = abs(other[0]) if METRICS[name].relative else 1.0
+    scale = abs(other[0]) if MEASURES[name].relative else 1.0
     judged = {
         "difference": difference,
         "relative": difference / other[0] if other[0] else math.nan,
@@ -197,7 +197,7 @@ def far_off(config: PaperConfig, rows: pd.DataFrame) -> list[str]:
         name = f"quick_{row['metric']}"
         if name not in config.analysis:
             continue
-        distance = abs(row["relative"] if METRICS[row["metric"]].relative else row["difference"])
+        distance = abs(row["relative"] if MEASURES[row["metric"]].relative else row["difference"])
         if not distance <= config.analysis_value(name):  # NaN is far off too
             found.append(f"{row_name(row)}: {row['tool_mean']:.4g}, the engine {row['engine_mean']:.4g}")
     return found

@@ -94,7 +94,11 @@ def _engine(
 
 def _measuring_code(layout: Layout) -> list[Path]:
     package = layout.root / "src" / "tcpfair"
-    return [*sorted((package / "metrics").glob("*.py")), package / "validation" / "measures.py"]
+    return [
+        *sorted((package / "metrics").glob("*.py")),
+        package / "measures" / "runs.py",
+        package / "validation" / "measures.py",
+    ]
 
 
 def _reasons(backend: str, failed: dict[str, str]) -> str:

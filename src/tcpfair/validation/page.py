@@ -15,7 +15,7 @@ from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.validation.agreement import BEYOND, NEITHER, UNDECIDED, UNEXPLAINED, WITHIN, rounded, row_name
 from tcpfair.validation.commands import Comparison
-from tcpfair.validation.measures import METRICS
+from tcpfair.validation.measures import MEASURES
 from tcpfair.validation.scenarios import ENGINE, TITLES, TOOLS, whole
 from tcpfair.validation.shipped import replace_file
 from tcpfair.verdicts.assumptions import assumptions
@@ -88,7 +88,7 @@ def _bar(rows: Iterable[dict[str, Any]]) -> Bar:
 
 def per_cent(row: dict[str, Any]) -> str:
     """The difference in per cent of the other simulator's mean, or in points; a dash without one."""
-    value = 100 * (row["relative"] if METRICS[row["metric"]].relative else row["difference"])
+    value = 100 * (row["relative"] if MEASURES[row["metric"]].relative else row["difference"])
     if not math.isfinite(value):
         return "–"
     text = f"{value:+.1f}"
@@ -111,8 +111,8 @@ def _row_view(row: dict[str, Any]) -> dict[str, Any]:
     return {
         **row,
         "outcome": outcome(row),
-        "title": METRICS[row["metric"]].title,
-        "unit": METRICS[row["metric"]].unit,
+        "title": MEASURES[row["metric"]].title,
+        "unit": MEASURES[row["metric"]].unit,
         "engine": _mean(row["engine_mean"], row["engine_se"], decimals),
         "other": _mean(row["tool_mean"], row["tool_se"], decimals),
         "per_cent": per_cent(row),
@@ -170,9 +170,9 @@ def _bars(config: PaperConfig) -> list[tuple[str, str, str]]:
     found = []
     for name in _PER_CENT:
         bar = 100 * value(f"bar_{name}")
-        unit = "%" if METRICS[name].relative else "point" if bar == 1 else "points"
+        unit = "%" if MEASURES[name].relative else "point" if bar == 1 else "points"
         rule = f"{chances} standard errors of the difference where they are less" if name == "share" else ""
-        found.append((METRICS[name].title, f"{bar:g} {unit}", rule))
+        found.append((MEASURES[name].title, f"{bar:g} {unit}", rule))
     return found
 
 
@@ -256,7 +256,7 @@ def summary(comparison: Comparison, report: Path) -> str:
                 own = [row for row in rows if row["metric"] == metric]
                 if not own:
                     continue
-                lines.append(f"           {METRICS[metric].title:<26} {_counts(own)}")
+                lines.append(f"           {MEASURES[metric].title:<26} {_counts(own)}")
     unexplained = [row for row in _judged(comparison.rows) if outcome(row) == UNEXPLAINED]
     for row in unexplained[:LISTED]:
         view = _row_view(row)

@@ -11,7 +11,7 @@ from tcpfair.contract.expand import RunSpec, run_specs
 from tcpfair.contract.papers import PaperConfig, load_paper
 from tcpfair.contract.scenario import digest
 from tcpfair.errors import InputError
-from tcpfair.validation.measures import METRICS
+from tcpfair.validation.measures import MEASURES
 
 ENGINE = "engine"
 TOOLS = ("ns2", "ns3")
@@ -68,8 +68,8 @@ def load(path: Path) -> PaperConfig:
         if experiment.window_s is None:
             raise InputError(f"{where}.window_s: is missing; give [begin, end] in s")
         for measure in experiment.measures:
-            if measure not in METRICS:
-                raise InputError(f"{where}.measures: {measure!r} is unknown; known are {', '.join(METRICS)}")
+            if measure not in MEASURES:
+                raise InputError(f"{where}.measures: {measure!r} is unknown; known are {', '.join(MEASURES)}")
     return config
 
 

@@ -27,7 +27,7 @@ from tcpfair.errors import InputError
 from tcpfair.exhibits import pages, style
 from tcpfair.exhibits.context import Drawn, Table
 from tcpfair.exhibits.numbers import rounded
-from tcpfair.exhibits.recordings.measured import about, cwnd, goodput, jfi, nru
+from tcpfair.exhibits.recordings.drawings import about, cwnd, goodput, jfi, nru
 from tcpfair.exhibits.recordings.recording import (
     NotInTraceError,
     Recording,

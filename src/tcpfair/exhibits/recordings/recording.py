@@ -1,14 +1,13 @@
-"""One recording, the user's own or an example, as exhibits look at it: flows, times, goodput, windows; and its axes."""
+"""One recording, the user's own or an example: what is read of it for measuring and drawing; and its axes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -21,13 +20,14 @@ from tcpfair.errors import InputError
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import joined
 from tcpfair.exhibits.numbers import single_number
+from tcpfair.measures.growth import POLLS, Recoveries
+from tcpfair.measures.runs import Floats, Runs, blocks
 from tcpfair.metrics import series
 from tcpfair.sources.readers import read_any, tables, tcp_info, testbed
-from tcpfair.units import BPS_PER_MBPS, mbps
-
-Floats = npt.NDArray[np.float64]
+from tcpfair.units import BITS_PER_BYTE
 
 NOT_COUNTED = "#EFEFEF"
+_COUNTERS = ("delivered_bytes", "received_bytes")
 
 
 class NotInTraceError(Exception):
@@ -36,7 +36,7 @@ class NotInTraceError(Exception):
 
 @dataclass(frozen=True)
 class Recording:
-    """One run of a trace as the exhibits see it, read when it is first asked for; arrays are (flows, intervals)."""
+    """One run of a trace, read when it is first asked for."""
 
     path: Path
     settings: RawConfig
@@ -54,13 +54,18 @@ class Recording:
 
     @cached_property
     def trace(self) -> Trace:
-        """The run alone. Raises InputError for what no reader takes, and for a run that the trace does not have."""
+        """The run alone; what it does not say of the link, config/raw.yaml does (NaN: nobody knows).
+
+        Raises InputError for what no reader takes, and for a run that the trace does not have.
+        """
         stored = (self.path / traces.MANIFEST).is_file()
         whole = traces.read(self.path) if stored else read_any(self.path)
         if self.run_id not in whole.runs["run_id"].to_numpy():
             raise InputError(f"{self.path}: run {self.run_id}: not among the {len(whole.runs)} runs of this trace")
         parts = {name: getattr(whole, name) for name in traces.TABLES}
         own = {name: table[table["run_id"] == self.run_id] for name, table in parts.items()}
+        link = {name: said.value for name, said in self.settings.link if name not in own["runs"]}
+        own["runs"] = own["runs"].assign(**{name: np.nan if value is None else value for name, value in link.items()})
         return Trace(**own, provenance=whole.provenance)
 
     @cached_property
@@ -80,90 +85,59 @@ class Recording:
             zip(self.labels, style.FLOW_COLORS if n <= len(style.FLOW_COLORS) else style.shades(n), strict=False)
         )
 
-    def parameter(self, name: str) -> float | None:
-        """``capacity_bps``, ``wire_bytes`` or ``payload_bytes``: the recording's own, else that of config/raw.yaml."""
-        if name in self.trace.runs:
-            return float(self.trace.runs[name].item())
-        return getattr(self.settings.link, name).value
+    def parameter(self, name: str) -> float:
+        """``capacity_bps``, ``wire_bytes`` or ``payload_bytes``; NaN for a capacity that nobody knows."""
+        return float(self.trace.runs[name].item())
+
+    # what is measured
 
     @cached_property
-    def ceiling_mbps(self) -> float | None:
-        """Goodput of the full link; None when its capacity is unknown."""
-        capacity_bps = self.parameter("capacity_bps")
-        if capacity_bps is None:
-            return None
-        return capacity_bps * self.parameter("payload_bytes") / self.parameter("wire_bytes") / BPS_PER_MBPS
-
-    # goodput
-
-    @cached_property
-    def interval_s(self) -> float:
-        return max(self.settings.analysis.interval_s.value, float(self.trace.runs["sample_s"].item()))
-
-    @cached_property
-    def edges_s(self) -> Floats:
-        return tables.edges(self.trace.runs["duration_s"].item(), self.interval_s)
+    def runs(self) -> Runs:
+        """The run with its bytes added up to intervals of interval_s in config/raw.yaml, measured all along."""
+        run = self.trace.runs.iloc[0]
+        interval_s = max(self.settings.analysis.interval_s.value, float(run["sample_s"]))
+        edges_s = tables.edges(run["duration_s"], interval_s)
+        samples = [
+            pd.DataFrame({"run_id": self.run_id, "flow_id": flow_id, "t_s": edges_s[1:], **_counted(rows, edges_s)})
+            for flow_id, rows in self.trace.samples.sort_values("t_s").groupby("flow_id")
+        ]
+        added_up = replace(self.trace, runs=self.trace.runs.assign(sample_s=interval_s), samples=joined(samples))
+        (runs,) = blocks(added_up, (0.0, edges_s[-1]))
+        return runs
 
     @cached_property
-    def t_s(self) -> Floats:
-        """Ends of the intervals."""
-        return self.edges_s[1:]
-
-    def rates_mbps(self, column: str) -> Floats:
-        """A counter of the samples as rates of the flows."""
-        samples = self.trace.samples.sort_values("t_s").groupby("flow_id")
-        by_flow = [samples.get_group(flow_id) for flow_id in self.labels]
-        totals = [(np.append(0, rows["t_s"]), np.append(0, rows[column].cumsum())) for rows in by_flow]
-        return mbps(np.array([tables.counted_between(self.edges_s, *total) for total in totals]), self.interval_s)
-
-    @cached_property
-    def goodput_mbps(self) -> Floats:
-        return self.rates_mbps("delivered_bytes")
-
-    @cached_property
-    def together_s(self) -> tuple[float, float]:
-        """From the last flow's start to the first one's end."""
-        return self.flows["start_s"].max(), min(self.flows["stop_s"].min(), self.t_s[-1])
-
-    @cached_property
-    def together(self) -> npt.NDArray[np.bool_]:
-        """The intervals in which all flows run."""
-        return series.window_mask(self.t_s, *self.together_s)
-
-    @cached_property
-    def window_s(self) -> tuple[float, float]:
-        """The part of `together_s` that counts for J and NRU. Raises NotInTraceError when nothing is left."""
-        (start_s, stop_s), skip_s = self.together_s, self.settings.analysis.skip_s.value
-        if series.window_mask(self.t_s, start_s + skip_s, stop_s).any():
-            return start_s + skip_s, stop_s
+    def counted(self) -> Runs:
+        """The run, measured in the time that counts for J and NRU. Raises NotInTraceError when nothing is left."""
+        (start_s, stop_s), skip_s = self.runs.together_s, self.settings.analysis.skip_s.value
+        if series.window_mask(self.runs.t_s, start_s + skip_s, stop_s).any():
+            return replace(self.runs, window_s=(start_s + skip_s, stop_s))
         raise NotInTraceError(f"all flows run for {stop_s - start_s:g} s, of which skip_s leaves out {skip_s:g} s")
 
-    def counted(self, x: Floats) -> Floats:
-        """The intervals of ``x`` in `window_s`."""
-        return x[..., series.window_mask(self.t_s, *self.window_s)]
-
-    # windows
-
     @cached_property
-    def windows(self) -> pd.DataFrame:
-        """flow_id, t_s, cwnd_pkts, ssthresh_pkts, srtt_s while each flow runs, as finely as they were recorded."""
+    def recoveries(self) -> Recoveries:
+        """Its windows while each flow runs, as finely as they were recorded, and what happened to them."""
         samples = joined(_polls(self.path)) if testbed.sniff(self.path) else self.trace.samples
         if "cwnd_pkts" not in samples or samples["cwnd_pkts"].isna().all():
             raise NotInTraceError("no windows in this trace; data/raw/README.md says how TCP_INFO is recorded")
-        columns = ["flow_id", "t_s", "cwnd_pkts", "ssthresh_pkts", "srtt_s"]
         spans = self.flows[["flow_id", "start_s", "stop_s"]]
-        running = samples[columns].merge(spans).query("start_s < t_s <= stop_s").dropna(subset="cwnd_pkts")
-        return running[columns].sort_values(["flow_id", "t_s"], ignore_index=True)
+        running = samples[POLLS].merge(spans).query("start_s < t_s <= stop_s").dropna(subset="cwnd_pkts")
+        analysis = self.settings.analysis
+        return Recoveries(
+            polls=running[POLLS].sort_values(["flow_id", "t_s"], ignore_index=True),
+            flows=self.trace.flows,
+            events=self.trace.events,
+            end_s=self.runs.t_s[-1],
+            capacity_pps=self.parameter("capacity_bps") / BITS_PER_BYTE / self.parameter("wire_bytes"),
+            min_epoch_s=analysis.min_epoch_s.value,
+            min_polls=analysis.min_polls.value,
+        )
 
-    def windows_of(self, flow_id: int, start_s: float = 0, stop_s: float = np.inf) -> pd.DataFrame:
-        """The flow's windows in [start_s, stop_s)."""
-        own = self.windows[self.windows["flow_id"] == flow_id]
-        return own[own["t_s"].between(start_s, stop_s, inclusive="left")]
 
-    def events_of(self, flow_id: int, *kinds: str) -> pd.DataFrame:
-        """The flow's events of these kinds, in order of time."""
-        events = self.trace.events
-        return events[(events["flow_id"] == flow_id) & events["kind"].isin(kinds)].sort_values("t_s", kind="stable")
+def _counted(samples: pd.DataFrame, edges_s: Floats) -> dict[str, Floats]:
+    """The counters of one flow, in order of time, added up between the edges."""
+    times_s = np.append(0, samples["t_s"])
+    totals = {name: np.append(0, samples[name].cumsum()) for name in _COUNTERS if name in samples}
+    return {name: tables.counted_between(edges_s, times_s, total) for name, total in totals.items()}
 
 
 def _polls(folder: Path) -> Iterator[pd.DataFrame]:
@@ -190,7 +164,7 @@ def finish_panels(panels: dict[int, Axes], recording: Recording, top_pkts: float
     axes = list(panels.values())
     for flow_id, ax in panels.items():
         ax.set_title(recording.labels[flow_id], loc="left")
-        ax.set(ylabel="cwnd (packets)", xlim=(0, recording.t_s[-1]))
+        ax.set(ylabel="cwnd (packets)", xlim=(0, recording.runs.t_s[-1]))
     axes[0].set_ylim(0, top_pkts)
     axes[0].legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0.2)
     axes[-1].set_xlabel("time (s)")
@@ -199,16 +173,23 @@ def finish_panels(panels: dict[int, Axes], recording: Recording, top_pkts: float
 def finish_time_axis(ax: Axes, recording: Recording) -> None:
     """Time axis, legend, and for several flows grey over the time that J and NRU leave out."""
     if len(recording.labels) > 1:
-        counts_from_s = min(recording.together_s[0] + recording.settings.analysis.skip_s.value, recording.t_s[-1])
+        skip_s = recording.settings.analysis.skip_s.value
+        counts_from_s = min(recording.runs.together_s[0] + skip_s, recording.runs.t_s[-1])
         ax.axvspan(0, counts_from_s, color=NOT_COUNTED, lw=0, zorder=0, label="not counted for J and NRU")
-    ax.set(xlabel="time (s)", xlim=(0, recording.t_s[-1]))
+    ax.set(xlabel="time (s)", xlim=(0, recording.runs.t_s[-1]))
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def flow_rows(recording: Recording, column: str, values: Floats) -> pd.DataFrame:
     """An array of shape (flows, intervals) as rows flow, t_s, ``column``."""
-    flows = np.repeat(list(recording.labels), len(recording.t_s))
-    return pd.DataFrame({"flow": flows, "t_s": np.tile(recording.t_s, len(values)), column: values.ravel()})
+    t_s = recording.runs.t_s
+    flows = np.repeat(list(recording.labels), len(t_s))
+    return pd.DataFrame({"flow": flows, "t_s": np.tile(t_s, len(values)), column: values.ravel()})
+
+
+def of_the_run(named: Iterable[tuple[str, Floats]]) -> dict[str, float | Floats]:
+    """Measures of the one run: a number of all flows together, or (flows,)."""
+    return {name: values[0] for name, values in named}
 
 
 def metric_numbers(recording: Recording, values: Mapping[str, float | str | Sequence[float]]) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from tcpfair.contract.recordings import load_raw
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
 from tcpfair.exhibits.recordings.board import EXHIBITS, open_raw
-from tcpfair.exhibits.recordings.measured import nru_weights
+from tcpfair.exhibits.recordings.drawings import nru_weights
 from tcpfair.exhibits.recordings.recording import Recording
 from tcpfair.exhibits.recordings.recovery import recovery_checks
 from tcpfair.models.kernel import CUBIC_C
@@ -106,7 +106,7 @@ def test_real_kernel_recovers_by_its_formulas(example, n_checks):
 
 
 def test_windows_of_a_testbed_run_are_its_polls():
-    windows = Recording(REPOSITORY / "data/raw/examples/rr_wire", SETTINGS).windows
+    windows = Recording(REPOSITORY / "data/raw/examples/rr_wire", SETTINGS).recoveries.polls
     assert windows.groupby("flow_id")["t_s"].diff().median() == pytest.approx(0.1, abs=0.001)
     assert windows.groupby("flow_id")["t_s"].min().loc[2] > 10  # flow 2 starts at 10 s
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from html import escape
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from tcpfair.errors import InputError
@@ -20,14 +19,14 @@ from tcpfair.exhibits.recordings.recording import (
     finish_time_axis,
     flow_rows,
     metric_numbers,
+    of_the_run,
     window_panels,
 )
+from tcpfair.measures import groups, weights
+from tcpfair.measures.runs import Floats
 from tcpfair.metrics import fairness, series
 from tcpfair.metrics.epochs import LOSS_KINDS
-from tcpfair.units import BPS_PER_MBPS, MS_PER_S, bdp_pkts, mbps
-
-Floats = npt.NDArray[np.float64]
-
+from tcpfair.units import BPS_PER_MBPS, MS_PER_S, bdp_pkts
 
 # --- What was recorded, goodput and windows ------------------------------------------------------------------------
 
@@ -38,9 +37,10 @@ def about(recording: Recording) -> Drawn:
     capacity_bps = recording.parameter("capacity_bps")
     items = {"recorded by": run["backend"], "kernel": found.get("kernel"), "bottleneck": found.get("bottleneck")}
     items["goodput seen by"] = ", ".join(found.get("goodput", []))
-    items["duration"] = f"{run['duration_s']:g} s, goodput every {recording.interval_s:g} s"
-    if capacity_bps is not None:
-        items["link"] = f"{capacity_bps / BPS_PER_MBPS:g} Mb/s, of which {recording.ceiling_mbps:.1f} Mb/s are payload"
+    items["duration"] = f"{run['duration_s']:g} s, goodput every {recording.runs.sample_s:g} s"
+    if np.isfinite(capacity_bps):
+        ceiling_mbps = recording.runs.ceiling_mbps.item()
+        items["link"] = f"{capacity_bps / BPS_PER_MBPS:g} Mb/s, of which {ceiling_mbps:.1f} Mb/s are payload"
     if "buffer_pkts" in run:
         bdp = bdp_pkts(capacity_bps, recording.flows["rtt_s"].max(), recording.parameter("wire_bytes"))
         items["buffer"] = f"{run['buffer_pkts']:.0f} packets, {run['buffer_pkts'] / bdp:.2g} bandwidth-delay products"
@@ -54,7 +54,9 @@ def about(recording: Recording) -> Drawn:
 
 def goodput(recording: Recording) -> Drawn:
     """Goodput of each flow and of all, beside what the link could carry."""
-    r, t_s, ceiling_mbps = recording.goodput_mbps, recording.t_s, recording.ceiling_mbps
+    runs = recording.runs
+    r, t_s, ceiling_mbps = runs.r[0], runs.t_s, runs.ceiling_mbps.item()
+    known = np.isfinite(ceiling_mbps)
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=2.8)
     means = []
     for flow, row in zip(recording.flows.itertuples(), r, strict=True):
@@ -64,37 +66,38 @@ def goodput(recording: Recording) -> Drawn:
         means.append(row[running].mean())
     if len(r) > 1:
         ax.plot(t_s, r.sum(axis=0), color=style.BLACK, lw=1, label="sum")
-    if ceiling_mbps is not None:
+    if known:
         ax.axhline(ceiling_mbps, color=style.GREY, lw=1, ls="--", label=f"ceiling of the link, {ceiling_mbps:.1f} Mb/s")
-    ax.set(ylabel="goodput (Mb/s)", ylim=(0, 1.1 * max(r.sum(axis=0).max(), ceiling_mbps or 0)))
+    ax.set(ylabel="goodput (Mb/s)", ylim=(0, 1.1 * max(r.sum(axis=0).max(), ceiling_mbps if known else 0)))
     finish_time_axis(ax, recording)
     values = {"throughput_mean": means, "throughput_sum": r.sum(axis=0).mean()}
-    if ceiling_mbps is not None:
-        values["utilisation"] = series.utilisation(r, ceiling_mbps)
+    if known:
+        values["utilisation"] = runs.utilisation(runs.r).item()
     return Drawn(figure, metric_numbers(recording, values), 1, flow_rows(recording, "goodput_mbps", r))
 
 
 def cwnd(recording: Recording) -> Drawn:
     """Window, ssthresh and losses of each flow, a panel each."""
     figure, panels = window_panels(recording)
+    recorded = recording.recoveries
     for flow_id, ax in panels.items():
-        rows = recording.windows_of(flow_id)
+        rows = recorded.windows_of(flow_id)
         ax.plot(rows["t_s"], rows["cwnd_pkts"], color=recording.colors[flow_id], label="cwnd")
         ax.plot(rows["t_s"], rows["ssthresh_pkts"], color=style.GREY, lw=1, ls="--", label="ssthresh")
         for kind, marker, label in (("loss", "v", "window at a loss"), ("rto", "X", "window at a timeout")):
-            events = recording.events_of(flow_id, kind)
+            events = recorded.events_of(flow_id, kind)
             if len(events):
                 ax.plot(events["t_s"], events["cwnd_before"], ls="", marker=marker, color=style.BLACK, label=label)
-    losses = joined([recording.events_of(flow_id, *LOSS_KINDS) for flow_id in panels])
-    highest_pkts = np.nanmax([*recording.windows["cwnd_pkts"], *losses["cwnd_before"]])
+    losses = joined([recorded.events_of(flow_id, *LOSS_KINDS) for flow_id in panels])
+    highest_pkts = np.nanmax([*recorded.polls["cwnd_pkts"], *losses["cwnd_before"]])
     finish_panels(panels, recording, 1.1 * highest_pkts)  # not ssthresh, which begins at some huge number
     values = {
-        "cwnd_mean": [recording.windows_of(flow_id)["cwnd_pkts"].mean() for flow_id in panels],
+        "cwnd_mean": [recorded.windows_of(flow_id)["cwnd_pkts"].mean() for flow_id in panels],
         "losses": [(losses["flow_id"] == flow_id).sum() for flow_id in panels],
     }
     names = {"cwnd_before": "cwnd_pkts", "cwnd_after": "ssthresh_pkts"}
     columns = ["kind", "flow_id", "t_s", "cwnd_pkts", "ssthresh_pkts"]
-    data = joined([recording.windows.assign(kind="poll")[columns], losses.rename(columns=names)[columns]])
+    data = joined([recorded.polls.assign(kind="poll")[columns], losses.rename(columns=names)[columns]])
     return Drawn(figure, metric_numbers(recording, values), 1, data)
 
 
@@ -104,11 +107,12 @@ def cwnd(recording: Recording) -> Drawn:
 def jfi(recording: Recording) -> Drawn:
     """J(t), its mean as the papers print it (eq. 2 of bhatti2008), and J of the mean throughputs."""
     _need_several_flows(recording, "J is 1 by definition")
-    r = recording.counted(recording.goodput_mbps)
-    values = {"jfi_mean": fairness.mean_jfi(r), "jfi_of_means": fairness.jfi_of_means(r)}
-    if "received_bytes" in recording.trace.samples:
-        values["jfi_mean_received"] = fairness.mean_jfi(recording.counted(recording.rates_mbps("received_bytes")))
-    t_s, j = (x[recording.together] for x in (recording.t_s, fairness.jfi_over_time(recording.goodput_mbps)))
+    runs, counted = recording.runs, recording.counted
+    values = of_the_run(groups.jfi(counted))
+    if "received_bytes" not in recording.trace.samples:
+        del values["jfi_mean_received"]
+    together = series.window_mask(runs.t_s, *runs.together_s)
+    t_s, j = runs.t_s[together], fairness.jfi_over_time(runs.r[0])[together]
 
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=2.6)
     ax.plot(t_s, j, color=style.BLUE, label="$J(t)$")
@@ -117,7 +121,7 @@ def jfi(recording: Recording) -> Drawn:
         ("jfi_of_means", "$J$ of the means", style.VERMILION),
     ):
         value = values[metric]
-        ax.hlines(value, *recording.window_s, color=color, ls="--", lw=1, label=f"{name}: {value:.4f}")
+        ax.hlines(value, *counted.window_s, color=color, ls="--", lw=1, label=f"{name}: {value:.4f}")
     ax.set(ylabel="Jain's fairness index", ylim=(min(0.9, np.nanmin(j) - 0.02), 1.01))
     finish_time_axis(ax, recording)
     return Drawn(figure, metric_numbers(recording, values), 1, pd.DataFrame({"t_s": t_s, "jfi": j}))
@@ -126,30 +130,29 @@ def jfi(recording: Recording) -> Drawn:
 def nru(recording: Recording) -> Drawn:
     """U_n(t) of each flow and the tuple <U_N, U_N+, U_N-> with the letter of its case (bhatti2009 eq. 3-8, Table II)."""
     _need_several_flows(recording, "it would be measured against itself")
-    weights, counted = nru_weights(recording), recording.counted(recording.goodput_mbps)
-    floor = mbps(recording.parameter("payload_bytes"), recording.interval_s)
-    u_db = fairness.nru_over_time_db(recording.goodput_mbps, weights, floor)
-    u_n = fairness.flow_nru_db(recording.counted(u_db))
-    system = fairness.nru_tuple(u_n)
-    letter = str(fairness.case_letter(system.u_plus, system.u_minus))
+    runs, counted, own_weights = recording.runs, recording.counted, nru_weights(recording)
+    u_db = weights.u_db(runs, runs.r, own_weights)[0]
+    values = of_the_run(groups.nru_tuple(weights.u_db(counted, counted.r, own_weights)))
+    u_n, (u_mean, u_plus, u_minus) = values["U_n"], (values[name] for name in ("U_N", "U_N+", "U_N-"))
+    letter = str(fairness.case_letter(u_plus, u_minus))
 
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=2.8)
+    together = series.window_mask(runs.t_s, *runs.together_s)
     for (flow_id, label), row, mean in zip(recording.labels.items(), u_db, u_n, strict=True):
         color = recording.colors[flow_id]
-        shown = row[recording.together]
-        ax.plot(recording.t_s[recording.together], shown, color=color, label=f"{label}, mean {mean:+.2f} dB")
-        ax.hlines(mean, *recording.window_s, color=color, lw=0.9, ls="--")
+        ax.plot(runs.t_s[together], row[together], color=color, label=f"{label}, mean {mean:+.2f} dB")
+        ax.hlines(mean, *counted.window_s, color=color, lw=0.9, ls="--")
     ax.axhline(0, color=style.GREY, lw=0.8)
     ax.axhline(fairness.U_C_DB, color=style.GREY, lw=0.8, ls=":", label=f"10% unfair, {fairness.U_C_DB:g} dB")
-    texts = ", ".join("–" if np.isnan(value) else f"{value:+.2f}" for value in system)
+    texts = ", ".join("–" if np.isnan(value) else f"{value:+.2f}" for value in (u_mean, u_plus, u_minus))
     ax.set_title(rf"$\langle U_N, U_{{N+}}, U_{{N-}}\rangle$ = ⟨{texts}⟩ dB, case {letter}", loc="left")
     ax.set_ylabel("NRU (dB)")
     finish_time_axis(ax, recording)
 
-    values = {"U_n": u_n, "zero_share": fairness.zero_share(counted), "self_pair_mbps": 1 / weights}
-    values |= {"U_N": system.u_mean, "U_N+": system.u_plus, "U_N-": system.u_minus, "case": letter}
+    values = {"U_n": u_n, "zero_share": fairness.zero_share(counted.r[0]), "self_pair_mbps": 1 / own_weights}
+    values |= {"U_N": u_mean, "U_N+": u_plus, "U_N-": u_minus, "case": letter}
     data = flow_rows(recording, "u_db", u_db)
-    return Drawn(figure, metric_numbers(recording, values), 1, data[np.tile(recording.together, len(u_db))])
+    return Drawn(figure, metric_numbers(recording, values), 1, data[np.tile(together, len(u_db))])
 
 
 def nru_weights(recording: Recording) -> Floats:
@@ -158,15 +161,15 @@ def nru_weights(recording: Recording) -> Floats:
     Raises NotInTraceError for flows of different protocols without named self-pairs, and InputError for a self-pair
     of another number of flows or without delivery.
     """
-    rules = {"mean_of_columns": fairness.weights_mean_of_columns, "per_column": fairness.weights_per_column}
     of_self_mbps = np.array([_self_pair_mbps(recording, protocol) for protocol in recording.flows["protocol"]])
     if not of_self_mbps.any(axis=0).all():
         raise InputError(f"{recording.path}: a flow of the self-pair delivers nothing; give one in which all do")
-    return rules[recording.settings.weights.rule.value](of_self_mbps)
+    start_s = recording.runs.of_flows("start_s")[0]
+    return weights.RULES[recording.settings.weights.rule.value](weights.in_own_place(of_self_mbps, start_s))
 
 
 def _self_pair_mbps(recording: Recording, protocol: str) -> Floats:
-    """Mean goodput in Mb/s of each flow of the protocol's self-pair."""
+    """Mean goodput in Mb/s of each flow of the protocol's self-pair, in order of their starts."""
     named = recording.settings.weights.self_pairs
     where = f"config/raw.yaml: weights.self_pairs.{protocol}"
     if protocol not in named and recording.flows["protocol"].nunique() > 1:
@@ -174,7 +177,7 @@ def _self_pair_mbps(recording: Recording, protocol: str) -> Floats:
     pair = Recording(absolute(named[protocol]), recording.settings) if protocol in named else recording
     if len(pair.labels) != len(recording.labels):
         raise InputError(f"{where}: {len(pair.labels)} flows; give a recording of {len(recording.labels)}")
-    return pair.counted(pair.goodput_mbps).mean(axis=-1)
+    return pair.counted.means_mbps[0][pair.runs.of_flows("start_s")[0].argsort(kind="stable")]
 
 
 def _need_several_flows(recording: Recording, why: str) -> None:
