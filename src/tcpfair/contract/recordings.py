@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tcpfair.contract.papers import Value, load_yaml
+from tcpfair.contract.papers import Value, WeightRule, load_yaml
 from tcpfair.contract.scenario import one_line
 
 
@@ -40,9 +40,9 @@ class Known(Value):
 
 
 class Rule(Value):
-    """How the goodput of a self-pair's flows becomes weights (`tcpfair.metrics.fairness`)."""
+    """How the goodput of a self-pair's flows becomes weights (`tcpfair.measures.weights`)."""
 
-    value: Literal["mean_of_columns", "per_column"]
+    value: WeightRule
 
 
 class Analysis(_Strict):
