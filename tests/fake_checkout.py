@@ -1,12 +1,16 @@
 """A checkout without simulations: the real configuration and data, and exhibits whose results a test makes up."""
 
-import json
+import shutil
 from pathlib import Path
 
 import pandas as pd
 import yaml
 
+from tcpfair.contract import record
+from tcpfair.contract.checksums import CHECKSUMS, listed
 from tcpfair.contract.layout import PAPERS, Layout, short_id
+from tcpfair.contract.manifest import file_hash
+from tcpfair.contract.record import Record
 from tcpfair.verdicts.baseline import NUMBER_IDENTITY
 
 ROOT = Path(__file__).parents[1]
@@ -14,11 +18,15 @@ KEPT = {"ogura": ["model1"]}  # experiments; the others would only take time to 
 
 
 def make(root: Path) -> Layout:
-    """Configuration of the five papers, nearly without experiments, and links to the data that is shipped."""
+    """Configuration of the five papers, nearly without experiments, and the shipped data that results are compared with."""
     (root / "config" / "papers").mkdir(parents=True)
     (root / "data").mkdir()
-    for name in ("published", "claims", "reference", "equations.yaml", "tolerances.yaml"):
-        (root / "data" / name).symlink_to(ROOT / "data" / name)
+    for name in ("published", "claims", "reference"):
+        shutil.copytree(ROOT / "data" / name, root / "data" / name)
+    for name in ("equations.yaml", "tolerances.yaml"):
+        shutil.copyfile(ROOT / "data" / name, root / "data" / name)
+    sums = {name: sha for name, sha in listed(ROOT / "data").items() if (root / "data" / name).is_file()}
+    (root / "data" / CHECKSUMS).write_text("".join(f"{sha}  {name}\n" for name, sha in sums.items()))
     for paper in PAPERS:
         config = yaml.safe_load((ROOT / "config" / "papers" / f"{paper}.yaml").read_text())
         kept = KEPT.get(paper, [])
@@ -30,29 +38,25 @@ def make(root: Path) -> Layout:
 
 
 def put_exhibit(
-    layout: Layout, exhibit_id: str, numbers: list[tuple] = (), files: dict[str, str] | None = None, error: str = ""
+    layout: Layout,
+    exhibit_id: str,
+    numbers: list[tuple] = (),
+    files: dict[str, str] | None = None,
+    error: str = "",
+    sd: float = 0.1,
+    n_runs: int = 5,
 ) -> None:
     """What drawing an exhibit leaves: its files by suffix, its numbers (key, metric, value) and its record."""
-    paper, name = exhibit_id.split(".")[0], short_id(exhibit_id)
-    drawn = []
+    drawn = {}
     for suffix, text in ({".svg": "<svg/>"} if files is None else files).items():
-        path = layout.figures(paper) / f"{name}{suffix}"
+        path = layout.figures(exhibit_id.split(".")[0]) / f"{short_id(exhibit_id)}{suffix}"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-        drawn.append(path.relative_to(layout.root).as_posix())
-    rows = [(exhibit_id, *number, 0.1, 5, layout.source) for number in numbers]
+        drawn[path.relative_to(layout.root).as_posix()] = file_hash(path)
+    rows = [(exhibit_id, *number, sd, n_runs, layout.source) for number in numbers]
     table = pd.DataFrame(rows, columns=[*NUMBER_IDENTITY, "value", "sd", "n_runs", "source"])
-    record = {
-        "exhibit": exhibit_id,
-        "status": "failed" if error else "built",
-        "files": [] if error else drawn,
-        "n_runs": 5,
-        "error": error,
-    }
-    for folder, file, text in (
-        ("numbers", f"{name}.csv", table.to_csv(index=False)),
-        ("exhibits", f"{name}.json", json.dumps(record)),
-    ):
-        path = layout.results / folder / paper / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    path = record.place(layout, "numbers", exhibit_id, ".csv")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table.to_csv(path, index=False)
+    status = "failed" if error else "built"
+    record.write(layout, Record(exhibit_id, status, {} if error else drawn, n_runs, layout.source, error))

@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tcpfair.contract import store
+from tcpfair.contract.expand import run_specs
+from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig, load_paper
 from tcpfair.verdicts.assumptions import assumptions, run_plan, stated
 
@@ -61,9 +64,9 @@ def test_stated_values_name_their_section_and_leave_out_references_to_the_grid(p
     assert "grid.loss_rate" in set(table["name"])
 
 
-def test_plan_of_six_minutes_at_100_mbps(papers):
+def test_plan_of_six_minutes_at_100_mbps(papers, tmp_path):
     # 2 losses x 3 runs of 60 s; 100 Mb/s carry 500 000 packets of 1500 bytes in 60 s
-    plan = run_plan(papers, pkts_per_s=1e6)
+    plan = run_plan(Layout(tmp_path, "engine"), papers, pkts_per_s=1e6)
     assert plan.to_dict("records") == [
         {
             "paper": "ogura",
@@ -72,8 +75,21 @@ def test_plan_of_six_minutes_at_100_mbps(papers):
             "simulated_s": 360,
             "packets": 3_000_000,
             "expected_s": 3.0,
+            "trace": "",
         }
     ]
+
+
+def test_plan_names_the_trace_of_just_these_runs(papers, tmp_path, monkeypatch):
+    layout = Layout(tmp_path, "engine")
+    folder = layout.simulated("ogura", "sweep")
+
+    def whole_trace(*where_and_what):
+        assert where_and_what == (layout, "ogura", "sweep", store.asked(run_specs(papers["ogura"], "sweep")))
+        return folder
+
+    monkeypatch.setattr(store, "whole_trace", whole_trace)
+    assert run_plan(layout, papers)["trace"].tolist() == ["results/engine/traces/ogura/sweep"]
 
 
 @pytest.mark.parametrize("path", sorted(PAPERS.glob("*.yaml")), ids=lambda path: path.stem)

@@ -1,14 +1,17 @@
-"""What moved since the committed baseline, and making today's results the baseline."""
+"""What moved since the committed baseline, beyond its spread, and making today's results the baseline."""
 
 import pandas as pd
 import pytest
 
 from tcpfair.contract.layout import Layout
 from tcpfair.errors import InputError
-from tcpfair.verdicts.baseline import accept, built_numbers, compare, read_numbers
+from tcpfair.verdicts.baseline import accept, altered, built_numbers, compare, read_numbers, terminal_lines
+from tests import fake_checkout
 from tests.fake_checkout import put_exhibit
 
 JFI = ("rtt_ms=25", "jfi")
+FIG8, FIG9 = "ogura.fig8", "ogura.fig9"
+ONE = {"n_runs": 1}  # a number without a spread
 
 
 @pytest.fixture
@@ -16,25 +19,35 @@ def layout(tmp_path):
     return Layout(tmp_path, "bundled")
 
 
-def put_verdicts(layout, **verdicts):
-    ids = [f"ogura.{name}" for name in verdicts]
-    claims = pd.DataFrame({"id": ids, "verdict": list(verdicts.values())}, dtype=str)
+def put_ledger(layout, verdicts=(), **statuses):
+    """The tables of a ledger that a baseline is made of; returns the claims."""
+    ids = [f"ogura.{name}" for name in dict(verdicts)]
+    claims = pd.DataFrame({"id": ids, "paper": "ogura", "verdict": list(dict(verdicts).values())}, dtype=str)
+    exhibits = {f"ogura.{name}": status for name, status in ({"fig8": "built"} | statuses).items()}
     layout.ledger.mkdir(parents=True, exist_ok=True)
     claims.to_csv(layout.ledger / "claims.csv", index=False)
+    pd.DataFrame(exhibits.items(), columns=["exhibit", "status"]).to_csv(layout.ledger / "exhibits.csv", index=False)
+    (layout.ledger / "supplements.csv").write_text("exhibit,status\n")
     return claims
 
 
-def accepted(layout, *numbers, **verdicts):
+def accepted(layout, *numbers, sd=0.1, n_runs=5, **verdicts):
     """A baseline with these numbers of ogura.fig8 and these verdicts."""
-    put_exhibit(layout, "ogura.fig8", numbers)
-    put_verdicts(layout, **verdicts)
-    accept(layout)
+    put_exhibit(layout, FIG8, numbers, sd=sd, n_runs=n_runs)
+    put_ledger(layout, verdicts)
+    return accept(layout)
 
 
-def changes(layout, *numbers, **verdicts):
-    put_exhibit(layout, "ogura.fig8", numbers)
-    table = compare(layout, put_verdicts(layout, **verdicts))
-    return table[["id", "expected", "today", "change"]].to_numpy().tolist()
+def changed(layout, *numbers, sd=0.1, n_runs=5, exhibits=None, **verdicts):
+    put_exhibit(layout, FIG8, numbers, sd=sd, n_runs=n_runs)
+    return compare(layout, put_ledger(layout, verdicts), exhibits)
+
+
+def changes(layout, *numbers, **more):
+    return changed(layout, *numbers, **more)[["id", "baseline", "today", "change"]].to_numpy().tolist()
+
+
+# ---- numbers
 
 
 def test_what_was_just_accepted_has_not_moved(layout):
@@ -53,52 +66,160 @@ def test_what_was_just_accepted_has_not_moved(layout):
         ("0", "1e-12", True),  # no share of nothing is small
         ("A", "B", True),
         ("-", "61", True),
+        ("61", "", True),
     ],
 )
-def test_numbers_move_beyond_a_billionth(layout, before, now, moved):
-    accepted(layout, (*JFI, before))
-    assert changes(layout, (*JFI, now)) == ([["ogura.fig8", before, now, "moved"]] if moved else [])
+def test_a_number_without_spread_moves_beyond_a_billionth(layout, before, now, moved):
+    accepted(layout, (*JFI, before), **ONE)
+    assert changed(layout, (*JFI, now), **ONE)["change"].tolist() == ["moved"] * moved
 
 
-def test_size_of_a_move_is_a_share_of_the_expected_value_with_its_sign(layout):
+# two means over 8 runs with sd 0.2: one standard error is 0.0707 each, 0.1 of the difference, so the bar is 0.2
+@pytest.mark.parametrize(
+    ("now", "change"), [(1.199, "within spread"), (1.201, "moved"), (0.801, "within spread"), (0.799, "moved")]
+)
+def test_a_mean_moves_beyond_two_standard_errors_of_the_difference(layout, now, change):
+    accepted(layout, (*JFI, 1.0), sd=0.2, n_runs=8)
+    found = changed(layout, (*JFI, now), sd=0.2, n_runs=8)
+    assert found["change"].tolist() == [change]
+    assert found[["baseline_reach", "today_reach"]].to_numpy().tolist() == [[pytest.approx(0.14142, rel=1e-4)] * 2]
+    assert found["relative"].tolist() == [pytest.approx(now - 1)]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "change"),
+    [
+        ({"sd": 0.2, "n_runs": 8}, {"sd": 0.0, "n_runs": 8}, "within spread"),  # 0.14 of the one alone
+        ({"sd": 0.0, "n_runs": 8}, {"sd": 0.0, "n_runs": 8}, "moved"),  # the same in every run, each time
+        ({"sd": 0.2, "n_runs": 2}, {"sd": 0.2, "n_runs": 2}, "within spread"),
+        ({"sd": 0.2, "n_runs": 1}, {"sd": 0.2, "n_runs": 8}, "moved"),  # of one run nobody knows the spread
+        ({"sd": 0.2, "n_runs": 8}, {"sd": None, "n_runs": 8}, "moved"),
+    ],
+)
+def test_a_spread_that_is_not_known_on_both_sides_explains_nothing(layout, before, now, change):
+    accepted(layout, (*JFI, 1.0), **before)
+    assert changed(layout, (*JFI, 1.1), **now)["change"].tolist() == [change]
+
+
+def test_from_zero_a_mean_is_judged_by_its_spread_too(layout):
+    accepted(layout, (*JFI, 0.0))
+    assert changes(layout, (*JFI, 0.01)) == [[FIG8, "0.0", "0.01", "within spread"]]
+
+
+def test_a_letter_moves_whatever_the_spread(layout):
+    accepted(layout, (*JFI, "A"))
+    assert changes(layout, (*JFI, "B")) == [[FIG8, "A", "B", "moved"]]
+
+
+def test_size_of_a_move_is_a_share_of_the_baseline_with_its_sign(layout):
     accepted(layout, (*JFI, -2.0))
-    put_exhibit(layout, "ogura.fig8", [(*JFI, -2.5)])
-    assert compare(layout, put_verdicts(layout))["relative"].tolist() == [-0.25]
+    assert changed(layout, (*JFI, -2.5))["relative"].tolist() == [-0.25]
 
 
-def test_flipped_verdicts_come_first_then_numbers_that_moved_are_gone_or_new(layout):
-    accepted(layout, (*JFI, 0.9), ("rtt_ms=50", "jfi", 0.8), c01="reproduced", c02="partly")
-    found = changes(layout, (*JFI, 0.7), ("rtt_ms=75", "jfi", 0.6), c01="not reproduced", c02="partly")
+def test_flipped_verdicts_come_first_then_numbers_that_moved_are_gone_new_or_within_their_spread(layout):
+    accepted(layout, (*JFI, 0.9), ("rtt_ms=50", "jfi", 0.8), ("rtt_ms=99", "jfi", 0.8), c01="reproduced", c02="partly")
+    today = [(*JFI, 0.7), ("rtt_ms=75", "jfi", 0.6), ("rtt_ms=99", "jfi", 0.81)]
+    found = changes(layout, *today, c01="not reproduced", c02="partly")
     assert [(row[0], row[3]) for row in found] == [
         ("ogura.c01", "flipped"),
-        ("ogura.fig8", "moved"),
-        ("ogura.fig8", "gone"),
-        ("ogura.fig8", "new"),
+        (FIG8, "moved"),
+        (FIG8, "gone"),
+        (FIG8, "new"),
+        (FIG8, "within spread"),
     ]
     assert found[0][1:3] == ["reproduced", "not reproduced"]
 
 
-def test_exhibits_that_failed_or_were_not_drawn_are_not_compared(layout):
+# ---- what counts
+
+
+def test_exhibits_that_failed_or_were_not_asked_for_are_not_compared(layout):
     accepted(layout, (*JFI, 0.9))
-    put_exhibit(layout, "ogura.fig8", [(*JFI, 0.1)], error="no trace")
+    assert len(changed(layout, (*JFI, 0.1))) == 1
+    assert len(changed(layout, (*JFI, 0.1), exhibits={FIG8})) == 1
+    assert changed(layout, (*JFI, 0.1), exhibits={FIG9}).empty
+    put_exhibit(layout, FIG8, [(*JFI, 0.1)], error="no trace")
     assert built_numbers(layout) == []
-    assert compare(layout, put_verdicts(layout)).empty
+    assert compare(layout, put_ledger(layout)).empty
 
 
-def test_accepting_keeps_the_baseline_of_other_exhibits(layout):
-    accepted(layout, (*JFI, 0.9))
-    put_exhibit(layout, "ogura.fig8", error="no trace")
-    put_exhibit(layout, "ogura.fig9", [(*JFI, 0.5)])
-    assert accept(layout) == ["ogura"]
-    assert sorted(path.name for path in layout.expected("ogura").iterdir()) == ["fig08.csv", "fig09.csv"]
+def test_an_exhibit_whose_file_is_gone_is_not_built(layout):
+    put_exhibit(layout, FIG8, [(*JFI, 0.9)])
+    assert len(built_numbers(layout)) == 1
+    (layout.figures("ogura") / "fig08.svg").unlink()
+    assert built_numbers(layout) == []
+
+
+def test_a_claim_that_was_not_run_has_not_flipped_but_one_that_failed_has(layout):
+    accepted(layout, (*JFI, 0.9), c01="reproduced", c02="reproduced")
+    assert changes(layout, (*JFI, 0.9), c01="not run", c02="failed") == [
+        ["ogura.c02", "reproduced", "failed", "flipped"]
+    ]
+
+
+def test_a_claim_of_another_paper_is_not_gone(layout):
+    accepted(layout, (*JFI, 0.9), c01="reproduced")
+    baseline = layout.data / "expected" / "verdicts.csv"
+    baseline.write_text(baseline.read_text() + "kozu2014.c01,partly\nogura.c99,partly\n")
+    found = changes(layout, (*JFI, 0.9), c01="reproduced", c02="partly")
+    assert [(row[0], row[3]) for row in found] == [("ogura.c99", "gone"), ("ogura.c02", "new")]
+
+
+# ---- accepting
+
+
+def test_accepting_a_part_keeps_the_rest_of_the_baseline(layout):
+    accepted(layout, (*JFI, 0.9), c01="reproduced", c02="partly", c03="reproduced")
+    put_exhibit(layout, FIG8, [(*JFI, 0.1)])  # drawn by an earlier run, not asked for in the last
+    put_exhibit(layout, FIG9, [(*JFI, 0.5)])
+    put_ledger(
+        layout, {"c01": "not run", "c02": "reproduced", "c03": "pending", "c04": "partly"}, fig8="pending", fig9="built"
+    )
+    folder = layout.data / "expected"
+    assert accept(layout) == [folder / "ogura" / "fig09.csv", folder / "verdicts.csv"]
+    assert read_numbers(folder / "ogura" / "fig08.csv")["value"].tolist() == ["0.9"]
+    assert read_numbers(folder / "ogura" / "fig09.csv")["value"].tolist() == ["0.5"]
+    assert (folder / "verdicts.csv").read_text().splitlines() == [
+        *("id,verdict", "ogura.c01,reproduced", "ogura.c02,reproduced", "ogura.c03,reproduced", "ogura.c04,partly")
+    ]
+
+
+def test_accepting_what_is_accepted_writes_nothing(layout):
+    assert len(accepted(layout, (*JFI, 0.9), c01="reproduced")) == 2
+    assert accept(layout) == []
+
+
+def test_accepting_forgets_claims_that_are_no_more_but_not_those_of_other_papers(layout):
+    accepted(layout, (*JFI, 0.9), c01="reproduced", c02="partly")
+    baseline = layout.data / "expected" / "verdicts.csv"
+    baseline.write_text("kozu2014.c01,partly".join(["id,verdict\n", "\nogura.c01,reproduced\nogura.c02,partly\n"]))
+    put_ledger(layout, {"c02": "partly"})
+    accept(layout)
+    assert baseline.read_text() == "id,verdict\nkozu2014.c01,partly\nogura.c02,partly\n"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "status", "named"), [("failed", "built", "ogura.c01"), ("reproduced", "failed", "ogura.fig9")]
+)
+def test_what_failed_is_never_accepted(layout, verdict, status, named):
+    accepted(layout, (*JFI, 0.9), c01="reproduced")
+    put_exhibit(layout, FIG8, [(*JFI, 0.1)])
+    put_ledger(layout, {"c01": verdict}, fig9=status)
+    with pytest.raises(InputError, match=rf"^results/bundled/ledger: {named} failed; nothing is accepted"):
+        accept(layout)
     assert read_numbers(layout.expected("ogura") / "fig08.csv")["value"].tolist() == ["0.9"]
 
 
 def test_nothing_to_accept_is_one_clear_line(layout):
-    with pytest.raises(InputError, match=r"^results/bundled/numbers: nothing to accept; run ./reproduce first$"):
+    put_exhibit(layout, FIG8, [(*JFI, 0.9)])
+    with pytest.raises(
+        InputError, match=r"^results/bundled/ledger/exhibits.csv: missing, so there is nothing to accept"
+    ):
         accept(layout)
-    put_exhibit(layout, "ogura.fig8", [(*JFI, 0.9)])
-    with pytest.raises(InputError, match=r"^results/bundled/ledger/claims.csv: nothing to accept"):
+    put_ledger(layout, fig8="pending")
+    with pytest.raises(
+        InputError, match=r"^results/bundled/ledger: no exhibit is built, so there is nothing to accept"
+    ):
         accept(layout)
     assert not layout.expected("ogura").exists()
 
@@ -111,3 +232,75 @@ def test_a_file_that_is_no_table_of_numbers_is_named(tmp_path):
     path.write_text("")
     with pytest.raises(InputError, match=r"fig08.csv: cannot be read as a table of numbers"):
         read_numbers(path)
+
+
+# ---- what the terminal says
+
+
+def told(layout, table, **more):
+    table.to_csv(layout.ledger / "changes.csv", index=False)
+    return terminal_lines(layout, **more)
+
+
+def test_without_a_ledger_there_is_nothing_to_tell(layout):
+    assert terminal_lines(layout) == []
+
+
+def test_nothing_moved_is_said_with_what_stayed_within_its_spread(layout):
+    accepted(layout, (*JFI, 0.9), c01="reproduced")
+    assert told(layout, changed(layout, (*JFI, 0.9), c01="reproduced")) == ["moved      nothing since data/expected"]
+    found = changed(layout, (*JFI, 0.91), ("rtt_ms=75", "jfi", 0.6), c01="reproduced")
+    assert told(layout, found) == ["moved      nothing since data/expected; 1 new; 1 changed within their spread"]
+
+
+def test_verdicts_and_numbers_are_told_with_old_new_and_spread(layout):
+    before = [("flow=2;protocol=CUBIC;rtt_ms=25", "throughput_mean", 40), ("rtt_ms=50", "case", "A"), (*JFI, 1)]
+    accepted(layout, *before, c01="reproduced", c02="partly")
+    now = [("flow=2;protocol=CUBIC;rtt_ms=25", "throughput_mean", 50.0), ("rtt_ms=50", "case", "B")]
+    found = changed(layout, *now, c01="not reproduced", c02="reproduced")
+    assert told(layout, found) == [
+        "moved      2 verdicts flipped, 2 numbers moved, 1 number gone since data/expected",
+        "           ogura.c01 reproduced -> not reproduced",
+        "           ogura.c02 partly -> reproduced",
+        "           ogura.fig8 50 ms, case A -> B",
+        "           ogura.fig8 CUBIC, flow 2, 25 ms, throughput_mean 40 -> 50 (spread 0.13)",
+        "           ogura.fig8 25 ms, jfi gone",
+    ]
+
+
+def test_the_largest_moves_are_told_first_and_the_rest_is_counted(layout):
+    cells = [f"rtt_ms={rtt}" for rtt in range(10, 30)]
+    claims = {f"c{n:02d}": "reproduced" for n in range(1, 21)}
+    accepted(layout, *((cell, "jfi", 1.0) for cell in cells), **ONE, **claims)
+    numbers = [(cell, "jfi", 1 - (i + 1) / 100) for i, cell in enumerate(cells)]
+    only_numbers = told(layout, changed(layout, *numbers, **ONE, **claims))
+    assert only_numbers[1] == "           ogura.fig8 29 ms, jfi 1 -> 0.8"
+    assert only_numbers[10:] == [
+        "           ogura.fig8 20 ms, jfi 1 -> 0.89",
+        "           and 10 more: results/bundled/ledger/changes.csv",
+    ]
+    both = told(layout, changed(layout, *numbers, **ONE, **dict.fromkeys(claims, "partly")))
+    assert [line.split()[0] for line in both[1:6]] == [f"ogura.c{n:02d}" for n in range(1, 6)]
+    assert [line.split()[1] for line in both[6:11]] == ["29", "28", "27", "26", "25"]
+    assert both[11].split() == ["and", "30", "more:", "results/bundled/ledger/changes.csv"]
+    few = told(
+        layout, changed(layout, *numbers[:18], *((c, "jfi", 1.0) for c in cells[18:]), **ONE, **claims), shown=18
+    )
+    assert len(few) == 19 and "more" not in few[-1]
+
+
+# ---- what results are compared with
+
+
+def test_an_altered_printed_number_is_noticed(tmp_path):
+    layout = fake_checkout.make(tmp_path)
+    assert altered(layout) == []
+    for name in ("published/ogura.csv", "claims/ogura.yaml", "tolerances.yaml", "reference/ns2.csv", "equations.yaml"):
+        path = layout.data / name
+        path.write_text(path.read_text() + "\n")
+        assert altered(layout) == [f"data/{name}: differs from its checksum in data/SHA256SUMS"]
+        path.write_text(path.read_text()[:-1])
+    (layout.data / "SHA256SUMS").write_text(
+        (layout.data / "SHA256SUMS").read_text() + "00  bundled/x\n00  expected/x.csv\n"
+    )
+    assert altered(layout) == ["data/expected/x.csv: missing; data/SHA256SUMS lists it"]

@@ -65,11 +65,8 @@ def test_built_is_what_was_drawn_and_is_still_there(table):
     assert exhibits["status"].value_counts().to_dict() == {"pending": 88, "built": 2, "failed": 1}
 
 
-def test_messages_do_not_depend_on_where_the_checkout_stands(checkout, summary):
-    error = ledger.read_records(checkout)["ogura.fig8"]["error"]
-    assert error == "data/bundled/ogura/loss_sweep/manifest.json: no manifest"
-    # claims on model1 fail for want of its trace, with a path in the message
-    assert "data/bundled/ogura/model1" in (checkout.ledger / "claims.csv").read_text()
+def test_messages_do_not_depend_on_where_the_checkout_stands(checkout, table):
+    assert table("claims")["evidence"].str.contains("ogura/model1").any()
     assert [path.name for path in checkout.ledger.iterdir() if str(checkout.root) in path.read_text()] == []
 
 

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
+from tcpfair.contract import costs
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import Config
 from tcpfair.errors import InputError
@@ -58,10 +59,14 @@ def checkout(tmp_path_factory):
     put_exhibit(layout, "ogura.fig8", error=ERROR)
     put_exhibit(layout, "ogura.sens_jitter")
     ledger.write_ledger(layout, Config(source="bundled"))
-    layout.costs.write_text(
-        "source,step,item,wall_s,cpu_s,max_rss_mb,packets,packets_per_s\nbundled,measure,ogura/x,1.25,1,9,0,0\n"
-    )
+    put_cost(layout, "1.25")
     return layout
+
+
+def put_cost(layout, wall_s):
+    path = costs.folder(layout) / "measure" / "ogura" / "x.tsv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"s\tcpu_time\tmax_rss\n{wall_s}\t1\t9\n")
 
 
 @pytest.fixture(scope="module")
@@ -143,10 +148,10 @@ def test_every_claim_and_every_equation_has_a_row(page):
 
 
 def test_it_is_the_same_whatever_the_steps_cost(checkout, text):
-    costs = (checkout.results / "costs.html").read_text()
-    checkout.costs.write_text(checkout.costs.read_text().replace("1.25", "7.5"))
+    before = (checkout.results / "costs.html").read_text()
+    put_cost(checkout, "7.5")
     assert report.write_report(checkout).read_text() == text
-    assert '<td class="n">1.25</td>' in costs
+    assert '<td class="n">1.2</td>' in before
     assert '<td class="n">7.5</td>' in (checkout.results / "costs.html").read_text()
 
 

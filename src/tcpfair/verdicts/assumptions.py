@@ -8,7 +8,9 @@ from typing import Any
 import pandas as pd
 from pydantic import BaseModel
 
+from tcpfair.contract import store
 from tcpfair.contract.expand import expected_pkts, run_specs
+from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig, Value
 
 # Packets that one core simulates in a second, rounded down from what the engine does with two flows; what a machine
@@ -47,27 +49,34 @@ def stated(paper_cfgs: Mapping[str, PaperConfig]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def run_plan(paper_cfgs: Mapping[str, PaperConfig], pkts_per_s: float = PLANNED_PKTS_PER_S) -> pd.DataFrame:
-    """What simulating every experiment takes.
+def run_plan(
+    layout: Layout, paper_cfgs: Mapping[str, PaperConfig], pkts_per_s: float = PLANNED_PKTS_PER_S
+) -> pd.DataFrame:
+    """What simulating every experiment takes, and where the trace of just these runs stands.
 
     Columns: paper, experiment, runs, simulated_s (summed over runs), packets (summed over runs; an upper bound, as if
-    the link were always full), expected_s (on one core that simulates ``pkts_per_s`` packets per second).
+    the link were always full), expected_s (on one core that simulates ``pkts_per_s`` packets per second), trace (folder
+    in the repository, empty when there is none).
     """
     rows = []
     for paper, config in paper_cfgs.items():
         for name in config.experiments:
-            scenarios = [spec.scenario for spec in run_specs(config, name)]
+            specs = run_specs(config, name)
+            scenarios = [spec.scenario for spec in specs]
+            trace = store.whole_trace(layout, paper, name, store.asked(specs))
             rows.append(
                 {
                     "paper": paper,
                     "experiment": name,
                     "runs": len(scenarios),
                     "simulated_s": sum(scenario.duration_s for scenario in scenarios),
-                    "packets": round(sum(expected_pkts(scenario) for scenario in scenarios)),
+                    "packets": (packets := round(sum(expected_pkts(scenario) for scenario in scenarios))),
+                    "expected_s": packets / pkts_per_s,
+                    "trace": trace.relative_to(layout.root).as_posix() if trace else "",
                 }
             )
-    plan = pd.DataFrame(rows, columns=["paper", "experiment", "runs", "simulated_s", "packets"])
-    return plan.assign(expected_s=plan["packets"] / pkts_per_s)
+    columns = ["paper", "experiment", "runs", "simulated_s", "packets", "expected_s", "trace"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def as_text(value: Any) -> str:

@@ -1,39 +1,50 @@
-"""The committed baseline in ``data/expected``: the numbers that the exhibits draw from the bundled data, the verdicts."""
+"""The committed baseline in ``data/expected``: the numbers that the exhibits draw from the bundled data, the verdicts.
+
+A number has *moved* when it differs from the baseline by more than its own spread explains: by more than
+`STANDARD_ERRORS` standard errors of the difference of the two, from the standard deviation over runs and the number of runs
+that each of them carries. A difference below that, but above rounding, is *within spread*: counted and listed, not said to
+be a change. The rule takes the two as independent, which is cautious where both come from the same seeds. A median is
+judged by the standard error of a mean, a fifth too small for it, so that it is told of rather too early than too late. A
+number without a spread (a closed form, an extreme, a single run, a letter, a dash) has moved when it differs at all.
+"""
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pandas as pd
 
+from tcpfair.contract import record
+from tcpfair.contract.checksums import differing
+from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import Layout
 from tcpfair.errors import InputError
+from tcpfair.verdicts.printed import NO_VALUE, key_text
 
 RELATIVE = 1e-9  # numbers that differ by no more are the same
+# the usual 95 %: of two equal means one pair in twenty differs by more; a higher bar would hide more at 5 runs
+STANDARD_ERRORS = 2.0
 NUMBER_IDENTITY = ["exhibit", "key", "metric"]
-CHANGES = ("flipped", "moved", "gone", "new")
-CHANGE_COLUMNS = ["what", "id", "key", "metric", "expected", "today", "relative", "change"]
+CHANGES = ("flipped", "moved", "gone", "new", "within spread")
+CHANGE_COLUMNS = ["what", "id", "key", "metric", "baseline", "today", "relative", "change"]
+# how far `STANDARD_ERRORS` of a number reach to either side; empty where it has no spread
+_WHEN = ("baseline", "today")
+REACH_COLUMNS = [f"{when}_reach" for when in _WHEN]
+COMPARED = ("published", "claims", "reference", "expected", "tolerances.yaml", "equations.yaml")  # below data/
+_NOT_DECIDED = ("pending", "not run", "failed")
 
 
-def is_built(layout: Layout, record: dict) -> bool:
-    """True when drawing an exhibit succeeded and every file that its record names is there."""
-    drawn = record["status"] == "built" and record["files"]
-    return bool(drawn) and all((layout.root / name).is_file() for name in record["files"])
-
-
-def built_numbers(layout: Layout) -> list[Path]:
-    """``results/<source>/numbers/<paper>/<short id>.csv`` of every exhibit that is built, sorted."""
-    files = []
-    for record in sorted((layout.results / "exhibits").glob("*/*.json")):
-        numbers = layout.results / "numbers" / record.parent.name / f"{record.stem}.csv"
-        if is_built(layout, json.loads(record.read_text())) and numbers.is_file():
-            files.append(numbers)
-    return files
+def built_numbers(layout: Layout, exhibits: Collection[str] | None = None) -> list[Path]:
+    """``results/<source>/numbers/<paper>/<short id>.csv`` of the exhibits that are built; with ``exhibits`` of these."""
+    records = [
+        found
+        for name, found in record.read_all(layout).items()
+        if found.status == "built" and (exhibits is None or name in exhibits) and record.is_whole(layout.root, found)
+    ]
+    files = (record.place(layout, "numbers", found.exhibit, ".csv") for found in records)
+    return [path for path in files if path.is_file()]
 
 
 def read_numbers(path: Path) -> pd.DataFrame:
@@ -52,37 +63,205 @@ def read_numbers(path: Path) -> pd.DataFrame:
     return table
 
 
-def compare(layout: Layout, claims: pd.DataFrame) -> pd.DataFrame:
-    """What moved since the baseline, one row per number or verdict; empty when nothing did.
+def altered(layout: Layout) -> list[str]:
+    """One line for each shipped file that results are compared with and that is not what was shipped."""
+    return differing(layout.data, COMPARED)
 
-    Looks at the exhibits that are built today and at ``claims`` (columns id, verdict). Columns: what (``number`` or
-    ``verdict``), id (exhibit or claim), key, metric, expected, today, relative (change over the expected value),
-    change: one of `CHANGES`, in their order; a number has ``moved`` when it differs by more than a share of 1e-9.
+
+# --- What moved ---------------------------------------------------------------------------------------------------
+
+
+def compare(layout: Layout, claims: pd.DataFrame, exhibits: Collection[str] | None = None) -> pd.DataFrame:
+    """What differs from the baseline, one row per number or verdict; empty when nothing does.
+
+    Looks at ``exhibits`` (None: all) as far as they are built, and at ``claims`` (columns id, paper, verdict) but for
+    those that were not run. Columns: what (``number`` or ``verdict``), id (exhibit or claim), key, metric, baseline,
+    today, relative (change over the baseline's value), change: one of `CHANGES`, in their order, and `REACH_COLUMNS`.
     """
     rows = list(_changed_verdicts(claims, _verdicts(layout)))
-    rows += [row for path in built_numbers(layout) for row in _changed_numbers(path, _expected(layout, path))]
-    return pd.DataFrame(sorted(rows, key=lambda row: CHANGES.index(row["change"])), columns=CHANGE_COLUMNS)
+    files = built_numbers(layout, exhibits)
+    rows += [row for path in files for row in _changed_numbers(path, _expected(layout, path))]
+    rows.sort(key=lambda row: CHANGES.index(row["change"]))
+    return pd.DataFrame(rows, columns=[*CHANGE_COLUMNS, *REACH_COLUMNS])
 
 
-def accept(layout: Layout) -> list[str]:
-    """Make today's numbers and verdicts the baseline; returns the papers whose numbers were written.
+def _changed_numbers(today: Path, expected: Path) -> Iterator[dict]:
+    now = read_numbers(today)
+    before = read_numbers(expected) if expected.is_file() else now.iloc[:0]
+    both = before.merge(now, on=NUMBER_IDENTITY, how="outer", suffixes=("_baseline", "_today"), indicator=True)
+    for number in both.to_dict("records"):
+        difference = _difference(number["value_baseline"], number["value_today"])
+        relative = _relative(difference, number["value_baseline"])
+        reach = {f"{when}_reach": _reach(number[f"sd_{when}"], number[f"n_runs_{when}"]) for when in _WHEN}
+        if math.isinf(difference):  # a letter has no spread
+            reach = dict.fromkeys(reach)
+        change = {"left_only": "gone", "right_only": "new"}.get(number["_merge"])
+        if change is None and abs(relative) > RELATIVE:
+            # a spread that is not known (NaN) or is none explains nothing
+            within = math.isfinite(difference) and abs(difference) <= math.hypot(*reach.values())
+            change = "within spread" if within else "moved"
+        if change:
+            yield {
+                "what": "number",
+                "id": number["exhibit"],
+                "key": number["key"],
+                "metric": number["metric"],
+                "baseline": number["value_baseline"],
+                "today": number["value_today"],
+                "relative": relative if change not in ("gone", "new") and math.isfinite(relative) else None,
+                "change": change,
+                **reach,
+            }
 
-    The baseline of an exhibit that is not built today stays. Raises InputError when nothing is built or there is no
-    ledger to take the verdicts from.
+
+def _difference(before: str | float, today: str | float) -> float:
+    """today - before; infinite between what is no number (a letter, a dash, nothing) and anything else."""
+    if pd.isna(before) or pd.isna(today):
+        return 0.0 if pd.isna(before) and pd.isna(today) else math.inf
+    try:
+        return float(today) - float(before)
+    except ValueError:
+        return 0.0 if before == today else math.inf
+
+
+def _relative(difference: float, before: str | float) -> float:
+    """A difference as a share of the value before; infinite when there is no such share."""
+    if difference == 0 or math.isinf(difference):
+        return difference
+    return difference / abs(float(before)) if float(before) != 0 else math.copysign(math.inf, difference)
+
+
+def _reach(sd: float, n_runs: float) -> float:
+    """`STANDARD_ERRORS` of a mean over runs; NaN without a spread."""
+    return STANDARD_ERRORS * sd / math.sqrt(n_runs) if n_runs > 1 else math.nan
+
+
+def _changed_verdicts(claims: pd.DataFrame, baseline: Path) -> Iterator[dict]:
+    now = claims.loc[claims["verdict"] != "not run", ["id", "verdict"]]
+    before = _read_verdicts(baseline) if baseline.is_file() else now
+    papers, not_run = set(claims["paper"]), set(claims["id"]) - set(now["id"])
+    before = before[before["id"].map(_paper).isin(papers) & ~before["id"].isin(not_run)]
+    both = before.merge(now, on="id", how="outer", suffixes=("_baseline", "_today"), indicator=True)
+    for claim in both.to_dict("records"):
+        if claim["verdict_baseline"] != claim["verdict_today"]:
+            yield {
+                "what": "verdict",
+                "id": claim["id"],
+                "baseline": claim["verdict_baseline"],
+                "today": claim["verdict_today"],
+                "change": {"left_only": "gone", "right_only": "new", "both": "flipped"}[claim["_merge"]],
+            }
+
+
+# --- For the terminal ---------------------------------------------------------------------------------------------
+
+
+def terminal_lines(layout: Layout, shown: int = 10) -> list[str]:
+    """What moved, by the last ledger: how much, then the ``shown`` first verdicts and numbers, the largest moves first.
+
+    Verdicts leave half of the lines to numbers. Empty while there is no ledger.
     """
-    numbers, ledger = built_numbers(layout), layout.ledger / "claims.csv"
-    if not numbers or not ledger.is_file():
-        missing = ledger if numbers else layout.results / "numbers"
-        raise InputError(f"{missing.relative_to(layout.root)}: nothing to accept; run ./reproduce first")
-    for path in numbers:
-        expected = _expected(layout, path)
-        expected.parent.mkdir(parents=True, exist_ok=True)
-        _replace(expected, path)
-    verdicts = _verdicts(layout)
-    scratch = verdicts.with_name(f".{verdicts.name}.new")
-    pd.read_csv(ledger, dtype=str)[["id", "verdict"]].to_csv(scratch, index=False, lineterminator="\n")
-    os.replace(scratch, verdicts)
-    return sorted({path.parent.name for path in numbers})
+    path = layout.ledger / "changes.csv"
+    if not path.is_file():
+        return []
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    size = pd.to_numeric(table["relative"]).abs().fillna(math.inf)
+    table = table.assign(size=size).sort_values("size", ascending=False, kind="stable")
+    verdicts = [_verdict_line(row) for row in table[table["change"] == "flipped"].to_dict("records")]
+    listed = table[(table["what"] == "number") & table["change"].isin(["moved", "gone"])]
+    numbers = [
+        _number_line(row) for row in listed.sort_values("change", ascending=False, kind="stable").to_dict("records")
+    ]
+    first = verdicts[: max(shown - len(numbers), shown // 2)]
+    first += numbers[: shown - len(first)]
+    left = len(verdicts) + len(numbers) - len(first)
+    more = [f"and {left} more: {path.relative_to(layout.root)}"] if left else []
+    return [f"moved      {_moved_text(table)}", *(f"           {line}" for line in first + more)]
+
+
+def _moved_text(table: pd.DataFrame) -> str:
+    """``2 verdicts flipped, 5 numbers moved since data/expected; 37 changed within their spread``."""
+    kinds = table["what"].str.cat(table["change"], sep=" ").value_counts()
+    words = {
+        "verdict flipped": "verdict{} flipped",
+        "number moved": "number{} moved",
+        "number gone": "number{} gone",
+        "verdict gone": "verdict{} gone",
+    }
+    parts = [f"{n} {text.format('s' if n > 1 else '')}" for kind, text in words.items() if (n := kinds.get(kind, 0))]
+    new = kinds.get("number new", 0) + kinds.get("verdict new", 0)
+    rest = [f"{new} new"] if new else []
+    rest += [f"{n} changed within their spread"] if (n := kinds.get("number within spread", 0)) else []
+    return "; ".join([f"{', '.join(parts) or 'nothing'} since data/expected", *rest])
+
+
+def _verdict_line(row: dict[str, str]) -> str:
+    return f"{row['id']} {row['baseline']} -> {row['today']}"
+
+
+def _number_line(row: dict[str, str]) -> str:
+    reach = [float(row[name]) for name in REACH_COLUMNS if row[name]]
+    spread = f" (spread {math.hypot(*reach):.2g})" if len(reach) == len(REACH_COLUMNS) else ""
+    values = f"{_short(row['baseline'])} -> {_short(row['today'])}" if row["change"] == "moved" else row["change"]
+    return f"{row['id']} {key_text(row['key'])}, {row['metric']} {values}{spread}"
+
+
+def _short(value: str) -> str:
+    try:
+        return f"{float(value):.4g}"
+    except ValueError:
+        return value or NO_VALUE
+
+
+# --- Accepting ----------------------------------------------------------------------------------------------------
+
+
+def accept(layout: Layout) -> list[Path]:
+    """Make the numbers and verdicts of the last ledger the baseline; returns the files that were written.
+
+    Only what that ledger has built and decided is taken; the baseline of everything else stays. Raises InputError, and
+    writes nothing, when there is no ledger, nothing in it is built, or an exhibit or a claim in it failed.
+    """
+    exhibits = pd.concat([_table(layout, "exhibits"), _table(layout, "supplements")])
+    claims = _table(layout, "claims")
+    failed = [
+        *exhibits.loc[exhibits["status"] == "failed", "exhibit"],
+        *claims.loc[claims["verdict"] == "failed", "id"],
+    ]
+    where = layout.ledger.relative_to(layout.root)
+    if failed:
+        raise InputError(f"{where}: {', '.join(failed)} failed; nothing is accepted until that is mended")
+    numbers = built_numbers(layout, set(exhibits.loc[exhibits["status"] == "built", "exhibit"]))
+    if not numbers:
+        raise InputError(f"{where}: no exhibit is built, so there is nothing to accept; run ./reproduce first")
+    contents = {_expected(layout, path): path.read_bytes() for path in numbers}
+    contents[_verdicts(layout)] = _accepted_verdicts(claims, _verdicts(layout))
+    written = [path for path, content in contents.items() if not path.is_file() or path.read_bytes() != content]
+    for path in written:
+        write_whole(path, contents[path])
+    return written
+
+
+def _accepted_verdicts(claims: pd.DataFrame, baseline: Path) -> bytes:
+    """The verdicts of the baseline with those of today in their places, new ones last, and without claims that are gone."""
+    decided = claims[~claims["verdict"].isin(_NOT_DECIDED)].set_index("id")["verdict"]
+    before = _read_verdicts(baseline).set_index("id")["verdict"] if baseline.is_file() else decided.iloc[:0]
+    gone = [name for name in before.index if _paper(name) in set(claims["paper"]) and name not in set(claims["id"])]
+    after = {**before.drop(gone).to_dict(), **decided.to_dict()}
+    table = pd.DataFrame(after.items(), columns=["id", "verdict"])
+    return table.to_csv(index=False, lineterminator="\n").encode()
+
+
+def _table(layout: Layout, name: str) -> pd.DataFrame:
+    path = layout.ledger / f"{name}.csv"
+    if not path.is_file():
+        raise InputError(
+            f"{path.relative_to(layout.root)}: missing, so there is nothing to accept; run ./reproduce first"
+        )
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+# --- Places -------------------------------------------------------------------------------------------------------
 
 
 def _expected(layout: Layout, numbers: Path) -> Path:
@@ -94,56 +273,9 @@ def _verdicts(layout: Layout) -> Path:
     return layout.data / "expected" / "verdicts.csv"
 
 
-def _replace(target: Path, source: Path) -> None:
-    """Copy so that ``target`` is the old file or the new one, never a part."""
-    scratch = target.with_name(f".{target.name}.new")
-    shutil.copyfile(source, scratch)
-    os.replace(scratch, target)
+def _read_verdicts(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, dtype=str)
 
 
-def _changed_numbers(today: Path, expected: Path) -> Iterator[dict]:
-    now = read_numbers(today)
-    before = read_numbers(expected) if expected.is_file() else now.iloc[:0]
-    both = before.merge(now, on=NUMBER_IDENTITY, how="outer", suffixes=("_expected", "_today"), indicator=True)
-    for number in both.to_dict("records"):
-        relative = _relative(number["value_expected"], number["value_today"])
-        change = {"left_only": "gone", "right_only": "new", "both": "moved"}[number["_merge"]]
-        if change != "moved" or abs(relative) > RELATIVE:
-            yield {
-                "what": "number",
-                "id": number["exhibit"],
-                "key": number["key"],
-                "metric": number["metric"],
-                "expected": number["value_expected"],
-                "today": number["value_today"],
-                "relative": relative if change == "moved" and math.isfinite(relative) else None,
-                "change": change,
-            }
-
-
-def _relative(expected: str | float, today: str | float) -> float:
-    """Change as a share of the expected value; infinite when there is no such share (letters, dashes, from zero)."""
-    if pd.isna(expected) or pd.isna(today):
-        return 0.0 if pd.isna(expected) and pd.isna(today) else math.inf
-    try:
-        before, now = float(expected), float(today)
-    except ValueError:  # a letter, or the dash of a number that does not exist
-        return 0.0 if expected == today else math.inf
-    if before == now:
-        return 0.0
-    return (now - before) / abs(before) if before != 0 else math.inf
-
-
-def _changed_verdicts(claims: pd.DataFrame, baseline: Path) -> Iterator[dict]:
-    now = claims[["id", "verdict"]]
-    before = pd.read_csv(baseline, dtype=str) if baseline.is_file() else now.iloc[:0]
-    both = before.merge(now, on="id", how="outer", suffixes=("_expected", "_today"), indicator=True)
-    for claim in both.to_dict("records"):
-        if claim["verdict_expected"] != claim["verdict_today"]:
-            yield {
-                "what": "verdict",
-                "id": claim["id"],
-                "expected": claim["verdict_expected"],
-                "today": claim["verdict_today"],
-                "change": {"left_only": "gone", "right_only": "new", "both": "flipped"}[claim["_merge"]],
-            }
+def _paper(name: str) -> str:
+    return name.partition(".")[0]

@@ -1,48 +1,47 @@
 """The ledger: what is built, each printed number beside the reproduced one, each claim with its verdict.
 
 `write_ledger` gathers what the exhibits and the claims left below ``results/<source>/`` into CSV tables in
-``results/<source>/ledger/``, and adds what the configuration assumes and plans. The report shows these tables.
+``results/<source>/ledger/``, as far as they were asked for (`tcpfair.verdicts.scope`), and adds what the configuration
+assumes and plans. The report shows these tables.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import tempfile
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
 import pandas as pd
 import yaml
 
+from tcpfair.contract import record
+from tcpfair.contract.files import whole_folder
 from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import Config, Exhibit, PaperConfig, load_paper
+from tcpfair.contract.papers import Config, Exhibit, PaperConfig
+from tcpfair.contract.record import Record
 from tcpfair.errors import InputError
 from tcpfair.verdicts import assumptions, baseline, claims, printed
+from tcpfair.verdicts.scope import Scope, scope_of
 
 EXHIBIT_COLUMNS = ["exhibit", "paper", "kind", "status", "source", "files"]
-STATUSES = ("built", "pending", "failed")
-OUTCOMES = ("within", "outside", "not computed")  # of a printed number
+STATUSES = ("built", "pending", "failed")  # of an exhibit
 IDENTITY = baseline.NUMBER_IDENTITY
 
 Papers = Mapping[str, PaperConfig]
 
 
 def write_ledger(layout: Layout, config: Config) -> dict[str, dict[str, int]]:
-    """Write every table of the ledger of ``layout.source`` for the papers of ``config``.
+    """Write every table of the ledger of ``layout.source`` for what ``config`` asks for.
 
     Returns counts: exhibits per status, numbers per outcome, claims per verdict, changes per kind. Raises InputError
     when a configuration, a printed number or a file that an exhibit left is wrong; the old ledger stays then.
     """
-    papers = {name: load_paper(layout.paper_config(name)) for name in config.papers}
-    exhibits = exhibit_table(layout, papers)
-    reproduced = reproduced_numbers(layout)
+    scope = scope_of(layout, config)
+    papers = scope.papers
+    exhibits = exhibit_table(layout, scope)
+    reproduced = reproduced_numbers(layout, scope)
     numbers = number_table(layout, papers, reproduced)
-    verdicts = claims.evaluate(layout, papers)
-    verdicts["evidence"] = [without_root(layout, line) for line in verdicts["evidence"]]
+    verdicts = claims.evaluate(layout, papers, scope.left_out)
     ns2 = ns2_table(layout, numbers, reproduced)
-    changes = baseline.compare(layout, verdicts)
+    changes = baseline.compare(layout, verdicts, scope.exhibits)
     supplement = exhibits["kind"] == "supplement"
     tables = {
         "exhibits": exhibits[~supplement],
@@ -50,18 +49,20 @@ def write_ledger(layout: Layout, config: Config) -> dict[str, dict[str, int]]:
         "numbers": numbers,
         "claims": verdicts,
         "equations": equation_table(layout, papers),
-        "summary": summary_table(exhibits[~supplement], numbers, verdicts),
+        "summary": summary_table(papers, exhibits[~supplement], numbers, verdicts),
         "ns2": ns2,
         "agreement": agreement_table(ns2),
         "changes": changes,
         "assumptions": assumptions.assumptions(papers),
         "stated": assumptions.stated(papers),
-        "run_plan": assumptions.run_plan(papers),
+        "run_plan": assumptions.run_plan(layout, papers),
     }
-    _write(tables, layout.ledger)
+    with whole_folder(layout.ledger) as folder:
+        for name, table in tables.items():
+            table.to_csv(folder / f"{name}.csv", index=False, float_format="%.7g", lineterminator="\n")
     return {
         "exhibits": _counts(tables["exhibits"]["status"], STATUSES),
-        "numbers": _counts(outcomes(numbers), OUTCOMES),
+        "numbers": printed.count(numbers).by_outcome(),
         "claims": _counts(verdicts["verdict"], claims.VERDICTS),
         "changes": _counts(changes["change"], baseline.CHANGES),
     }
@@ -70,53 +71,36 @@ def write_ledger(layout: Layout, config: Config) -> dict[str, dict[str, int]]:
 # --- Exhibits -----------------------------------------------------------------------------------------------------
 
 
-def read_records(layout: Layout) -> dict[str, dict]:
-    """What drawing each exhibit left behind (exhibit, status, files, n_runs, error), by exhibit id."""
-    paths = sorted((layout.results / "exhibits").glob("*/*.json"))
-    records = [json.loads(path.read_text()) for path in paths]
-    return {record["exhibit"]: {**record, "error": without_root(layout, record["error"])} for record in records}
-
-
-def without_root(layout: Layout, message: str) -> str:
-    """A message with paths relative to the repository: the same on every machine."""
-    return message.replace(f"{layout.root}/", "")
-
-
-def exhibit_table(layout: Layout, papers: Papers) -> pd.DataFrame:
-    """Every exhibit of the configuration, in its order, with columns `EXHIBIT_COLUMNS`.
+def exhibit_table(layout: Layout, scope: Scope) -> pd.DataFrame:
+    """Every exhibit of the papers concerned, in the configuration's order, with columns `EXHIBIT_COLUMNS`.
 
     status is ``built`` only when every file that was drawn is there, ``failed`` when drawing failed, else ``pending``;
-    source is empty for what is pending; files are relative to the repository and separated by ``;``.
+    source says how its traces were made and is empty for what is pending; files are relative to the repository and
+    separated by ``;``.
     """
-    records = read_records(layout)
+    records = record.read_all(layout)
     rows = [
-        _exhibit_row(layout, paper, exhibit, records.get(exhibit.id))
-        for paper, config in papers.items()
+        _exhibit_row(layout, paper, exhibit, records.get(exhibit.id) if exhibit.id in scope.exhibits else None)
+        for paper, config in scope.papers.items()
         for exhibit in config.exhibits
     ]
     return pd.DataFrame(rows, columns=EXHIBIT_COLUMNS)
 
 
-def _exhibit_row(layout: Layout, paper: str, exhibit: Exhibit, record: dict | None) -> tuple[str, ...]:
-    status = _status(layout, record)
-    files = ";".join(record["files"]) if status == "built" else ""
-    return exhibit.id, paper, exhibit.kind, status, "" if status == "pending" else layout.source, files
-
-
-def _status(layout: Layout, record: dict | None) -> str:
-    if record is None:
-        return "pending"
-    if record["status"] == "failed":
-        return "failed"
-    return "built" if baseline.is_built(layout, record) else "pending"
+def _exhibit_row(layout: Layout, paper: str, exhibit: Exhibit, found: Record | None) -> tuple[str, ...]:
+    status = "pending"
+    if found is not None and (found.status != "built" or record.is_whole(layout.root, found)):
+        status = found.status
+    files = ";".join(found.files) if status == "built" else ""
+    return exhibit.id, paper, exhibit.kind, status, found.source if status != "pending" else "", files
 
 
 # --- Numbers ------------------------------------------------------------------------------------------------------
 
 
-def reproduced_numbers(layout: Layout) -> pd.DataFrame:
-    """The numbers of every built exhibit: columns as of `tcpfair.verdicts.baseline.read_numbers`."""
-    frames = [baseline.read_numbers(path) for path in baseline.built_numbers(layout)]
+def reproduced_numbers(layout: Layout, scope: Scope) -> pd.DataFrame:
+    """The numbers of every exhibit that was asked for and is built: columns as of `baseline.read_numbers`."""
+    frames = [baseline.read_numbers(path) for path in baseline.built_numbers(layout, scope.exhibits)]
     columns = [*IDENTITY, "value", "sd", "n_runs", "source"]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
@@ -124,13 +108,10 @@ def reproduced_numbers(layout: Layout) -> pd.DataFrame:
 def number_table(layout: Layout, papers: Papers, reproduced: pd.DataFrame) -> pd.DataFrame:
     """Every printed result of the papers beside the reproduced number (`printed.LEDGER_COLUMNS`)."""
     tolerances = printed.load_tolerances(layout.data / "tolerances.yaml")
-    tables = [printed.compare(printed.load_published(paper, layout.data), reproduced, tolerances) for paper in papers]
+    tables = [
+        printed.compare(printed.load_printed(paper, layout.data), reproduced, tolerances) for paper in papers.values()
+    ]
     return pd.concat(tables, ignore_index=True)
-
-
-def outcomes(numbers: pd.DataFrame) -> pd.Series:
-    """``within``, ``outside`` (the tolerance) or ``not computed`` for each row of the table of numbers."""
-    return numbers["within"].map({True: "within", False: "outside"}).astype(object).fillna("not computed")
 
 
 # --- Equations ----------------------------------------------------------------------------------------------------
@@ -154,36 +135,43 @@ def equation_table(layout: Layout, papers: Papers) -> pd.DataFrame:
 # --- Summary ------------------------------------------------------------------------------------------------------
 
 
-def summary_table(exhibits: pd.DataFrame, numbers: pd.DataFrame, verdicts: pd.DataFrame) -> pd.DataFrame:
+def summary_table(
+    papers: Papers, exhibits: pd.DataFrame, numbers: pd.DataFrame, verdicts: pd.DataFrame
+) -> pd.DataFrame:
     """Counts with columns paper, exhibit, what, category, count, total, share (count / total).
 
-    what is ``exhibits`` (category: status), ``claims`` (verdict) or ``numbers`` (outcome); numbers are counted for
-    each paper (exhibit empty) and for each exhibit or section that prints them.
+    what is ``exhibits`` (category: status), ``claims`` (verdict) or ``numbers`` (outcome). Numbers are counted for each
+    paper (exhibit empty), and for each exhibit or section what belongs to it (`printed.belonging`): a number in the text
+    that quotes an exhibit counts for both.
     """
-    of_numbers = numbers.assign(category=outcomes(numbers))
-    parts = [
-        ("exhibits", exhibits.assign(exhibit="", category=exhibits["status"]), STATUSES),
-        ("claims", verdicts.assign(exhibit="", category=verdicts["verdict"]), claims.VERDICTS),
-        ("numbers", of_numbers.assign(exhibit=""), OUTCOMES),
-        ("numbers", of_numbers, OUTCOMES),
+    rows = [
+        *(
+            (paper, "", "exhibits", _counts(of, STATUSES))
+            for paper, of in exhibits.groupby("paper", sort=False)["status"]
+        ),
+        *(
+            (p, "", "claims", _counts(of, claims.VERDICTS))
+            for p, of in verdicts.groupby("paper", sort=False)["verdict"]
+        ),
+        *((paper, "", "numbers", printed.count(of).by_outcome()) for paper, of in numbers.groupby("paper", sort=False)),
     ]
-    return pd.concat([_counted(what, rows, categories) for what, rows, categories in parts], ignore_index=True)
-
-
-def _counted(what: str, rows: pd.DataFrame, categories: Iterable[str]) -> pd.DataFrame:
-    counts = pd.crosstab([rows["paper"], rows["exhibit"]], rows["category"])
-    counts = counts.reindex(columns=list(categories), fill_value=0)
-    places = pd.MultiIndex.from_frame(rows[["paper", "exhibit"]].drop_duplicates())  # the papers' order
-    table = counts.reindex(places).rename_axis(columns="category").stack().rename("count").reset_index()
-    table["total"] = table.groupby(["paper", "exhibit"], sort=False)["count"].transform("sum")
-    table["share"] = table["count"] / table["total"]
-    table.insert(2, "what", what)
-    return table
+    for paper, of_paper in numbers.groupby("paper", sort=False):
+        places = dict.fromkeys([*(exhibit.id for exhibit in papers[paper].exhibits), *of_paper["exhibit"]])
+        counted = {place: printed.count_within(of_paper, place) for place in places}
+        rows += [(paper, place, "numbers", found.by_outcome()) for place, found in counted.items() if found.total]
+    return pd.DataFrame(
+        [
+            (paper, place, what, category, n, sum(counts.values()), n / sum(counts.values()))
+            for paper, place, what, counts in rows
+            for category, n in counts.items()
+        ],
+        columns=["paper", "exhibit", "what", "category", "count", "total", "share"],
+    )
 
 
 def _counts(values: pd.Series, categories: Iterable[str]) -> dict[str, int]:
     found = values.value_counts()
-    return {name: int(found[name]) for name in categories if name in found}
+    return {name: int(found.get(name, 0)) for name in categories}
 
 
 # --- ns-2 as a second opinion -------------------------------------------------------------------------------------
@@ -231,19 +219,3 @@ def agreement_table(ns2: pd.DataFrame) -> pd.DataFrame:
         within_ns2=("within_ns2", "mean"),
     )
     return table.reset_index()
-
-
-# --- Files --------------------------------------------------------------------------------------------------------
-
-
-def _write(tables: Mapping[str, pd.DataFrame], folder: Path) -> None:
-    """Write all tables as CSV beside ``folder`` first, then put each in its place."""
-    folder.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=".ledger-", dir=folder.parent))
-    try:
-        for name, table in tables.items():
-            table.to_csv(scratch / f"{name}.csv", index=False, float_format="%.7g", lineterminator="\n")
-        for name in tables:
-            os.replace(scratch / f"{name}.csv", folder / f"{name}.csv")
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)

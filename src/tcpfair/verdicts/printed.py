@@ -88,6 +88,15 @@ def parse_key(key: str) -> dict[str, str]:
     return parts
 
 
+def key_text(key: str) -> str:
+    """``flow=2;protocol=CUBIC;rtt_ms=100`` -> ``CUBIC, flow 2, 100 ms``."""
+    parts = parse_key(key)
+    words = [parts.pop("protocol", ""), f"flow {parts.pop('flow')}" if "flow" in parts else ""]
+    words += [f"{parts.pop('rtt_ms')} ms"] if "rtt_ms" in parts else []
+    words += [value if name in ("item", "condition") else f"{name} {value}" for name, value in parts.items()]
+    return ", ".join(word for word in words if word)
+
+
 class _PrintedNumber(BaseModel):
     """One row of ``data/published/<paper>.csv``; a field stands after those that its check needs."""
 
@@ -329,6 +338,13 @@ def _ledger_row(number: Mapping, found: Mapping | None, tolerances: Mapping[str,
         "quotes": number["quotes"],
         **within(number["value"], value, number["metric"], tolerances)._asdict(),
     }
+
+
+def units(printed: pd.DataFrame) -> dict[tuple[str, str], str]:
+    """The unit of each metric of an exhibit, as far as the paper prints it; none for a pure number."""
+    places = pd.concat([printed.assign(place=printed["exhibit"]), printed.assign(place=printed["quotes"])])
+    names = zip(places["place"], places["metric"], strict=True)
+    return dict(zip(names, places["unit"].replace("1", ""), strict=True))
 
 
 # --- Counts ------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ What does, time and memory, is on a page of its own beside it.
 from __future__ import annotations
 
 import base64
+import math
 import os
 import re
 from collections.abc import Iterable
@@ -17,16 +18,19 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from tcpfair.contract import costs
+from tcpfair.contract import code, costs, record
+from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import LEDGER_TABLES, Layout
+from tcpfair.contract.manifest import CODE, read_manifest
 from tcpfair.contract.papers import Exhibit, PaperConfig, load_paper
-from tcpfair.contract.trace import MANIFEST, read_manifest
+from tcpfair.contract.record import Record
 from tcpfair.errors import InputError
+from tcpfair.verdicts import baseline, printed
 from tcpfair.verdicts.assumptions import PLANNED_PKTS_PER_S
 from tcpfair.verdicts.baseline import CHANGES
 from tcpfair.verdicts.claims.registry import VERDICTS, load_claims
-from tcpfair.verdicts.ledger import OUTCOMES, STATUSES, outcomes, read_records
-from tcpfair.verdicts.printed import NO_VALUE, parse_key
+from tcpfair.verdicts.ledger import STATUSES
+from tcpfair.verdicts.printed import NO_VALUE, OUTCOMES, Counted, key_text
 
 SOURCE_TEXT = {
     "bundled": "the traces that the repository ships, which its own packet-level engine made",
@@ -73,7 +77,26 @@ class ExhibitView:
     table: Markup
     files: list[tuple[str, str]]  # name, link
     numbers: list[Row]
-    outcome: Bar
+    counted: Counted  # of them
+    marks: list[str]  # exhibits whose printed numbers it draws as marks
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A number on an axis from 0 to 1: its value and the ends of its spread."""
+
+    low: float
+    value: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A number that moved, in the baseline and today, on one axis whose ends are ``axis``."""
+
+    baseline: Interval
+    today: Interval
+    axis: tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -96,7 +119,7 @@ def write_report(layout: Layout) -> Path:
     """
     ledger = read_ledger(layout)
     configs = {name: load_paper(layout.paper_config(name)) for name in ledger["exhibits"]["paper"].unique()}
-    records = read_records(layout)
+    records = record.read_all(layout)
     papers = [_paper_view(layout, config, ledger, records) for config in configs.values()]
     context = {
         "source": layout.source,
@@ -104,10 +127,11 @@ def write_report(layout: Layout) -> Path:
         "papers": papers,
         "totals": {what: _sum(paper.counts[what] for paper in papers) for what in ("exhibits", "claims", "numbers")},
         "experiments": [row for config in configs.values() for row in _experiments(layout, config, ledger)],
-        "printed": _printed_shares(ledger),
+        "agreement_with_print": _printed_shares(ledger),
         "agreement": _agreement(ledger),
         "ns2_only": _ns2_only(ledger),
-        "changes": ledger["changes"].query("change != 'new'").to_dict("records"),
+        "altered": baseline.altered(layout),
+        "changes": _change_rows(layout, configs, ledger),
         "changed": _bar(ledger["changes"]["change"], CHANGES),
         "changes_shown": CHANGES_SHOWN,
         "assumptions": _merged(ledger["assumptions"], ["paper", "name", "value", "reason", "range"]),
@@ -121,19 +145,19 @@ def write_report(layout: Layout) -> Path:
         "verdicts": VERDICTS,
         "outcomes": OUTCOMES,
     }
-    rows = [row for row in costs.read(layout.costs) if row["source"] == layout.source]
-    write_page(layout.results / "costs.html", "costs.html.j2", {"source": layout.source, "rows": rows})
+    write_page(layout.results / "costs.html", "costs.html.j2", {"source": layout.source, "rows": costs.read(layout)})
     return write_page(layout.results / "report.html", "report.html.j2", context)
 
 
 def read_ledger(layout: Layout) -> Ledger:
-    """Every table of the ledger, all columns as text. Raises InputError when one is missing."""
+    """Every table of the ledger, all columns as text but for ``within``. Raises InputError when one is missing."""
     ledger = {}
     for name in LEDGER_TABLES:
         path = layout.ledger / f"{name}.csv"
         if not path.is_file():
             raise InputError(f"{path.relative_to(layout.root)}: missing; run `tcpfair ledger --source {layout.source}`")
         ledger[name] = pd.read_csv(path, dtype=str, keep_default_na=False)
+    ledger["numbers"]["within"] = ledger["numbers"]["within"].map({"True": True, "False": False})
     return ledger
 
 
@@ -146,10 +170,8 @@ def write_page(path: Path, template: str, context: dict) -> Path:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.filters |= {"anchor": anchor, "count": count_text, "duration": duration_text}
-    scratch = path.with_name(f".{path.name}.new")
-    scratch.write_text(environment.get_template(template).render(context), encoding="utf-8")
-    os.replace(scratch, path)
+    environment.filters |= {"anchor": anchor, "count": count_text, "duration": duration_text, "label": label}
+    write_whole(path, environment.get_template(template).render(context))
     return path
 
 
@@ -166,15 +188,6 @@ def label(exhibit_id: str) -> str:
 def anchor(name: str) -> str:
     """A name as the id of an element."""
     return re.sub(r"[^\w-]+", "-", name)
-
-
-def key_text(key: str) -> str:
-    """``flow=2;protocol=CUBIC;rtt_ms=100`` -> ``CUBIC, flow 2, 100 ms``."""
-    parts = parse_key(key)
-    words = [parts.pop("protocol", ""), f"flow {parts.pop('flow')}" if "flow" in parts else ""]
-    words += [f"{parts.pop('rtt_ms')} ms"] if "rtt_ms" in parts else []
-    words += [value if name in ("item", "condition") else f"{name} {value}" for name, value in parts.items()]
-    return ", ".join(word for word in words if word)
 
 
 def number_text(value: str, printed: str) -> str:
@@ -206,65 +219,59 @@ def duration_text(seconds: float) -> str:
 # --- Papers and exhibits ------------------------------------------------------------------------------------------
 
 
-def _paper_view(layout: Layout, config: PaperConfig, ledger: Ledger, records: dict[str, dict]) -> PaperView:
+def _paper_view(layout: Layout, config: PaperConfig, ledger: Ledger, records: dict[str, Record]) -> PaperView:
     paper = config.paper
-    numbers = _number_rows(_of(ledger["numbers"], paper))
-    views = [_exhibit_view(layout, config, exhibit, ledger, records, numbers) for exhibit in config.exhibits]
+    numbers = _of(ledger["numbers"], paper)
+    views = [_exhibit_view(layout, config, exhibit, ledger, records.get(exhibit.id)) for exhibit in config.exhibits]
     shown = {exhibit.id for exhibit in config.exhibits}
     claims = _of(ledger["claims"], paper)
     counts = {
         "exhibits": _bar(_of(ledger["exhibits"], paper)["status"], STATUSES),
         "claims": _bar(claims["verdict"], VERDICTS),
-        "numbers": _bar((row["outcome"] for row in numbers), OUTCOMES),
+        "numbers": Bar(printed.count(numbers).by_outcome()),
     }
     return PaperView(
         name=paper,
         cite=config.cite,
         exhibits=[view for view in views if view.exhibit.kind != "supplement"],
         supplements=[view for view in views if view.exhibit.kind == "supplement"],
-        text_numbers=[row for row in numbers if row["exhibit"] not in shown],
+        text_numbers=_number_rows(numbers[~numbers["exhibit"].isin(shown)]),
         claims=_claim_rows(layout, paper, claims),
         counts=counts,
     )
 
 
 def _exhibit_view(
-    layout: Layout,
-    config: PaperConfig,
-    exhibit: Exhibit,
-    ledger: Ledger,
-    records: dict[str, dict],
-    numbers: list[Row],
+    layout: Layout, config: PaperConfig, exhibit: Exhibit, ledger: Ledger, found: Record | None
 ) -> ExhibitView:
     listed = pd.concat([ledger["exhibits"], ledger["supplements"]])
     row = listed[listed["exhibit"] == exhibit.id].iloc[0]
     files = [Path(name) for name in row["files"].split(";") if name]
-    own_numbers = [number for number in numbers if number["exhibit"] == exhibit.id]
-    record = records.get(exhibit.id, {})
+    numbers = _of(ledger["numbers"], config.paper)
+    is_built = row["status"] == "built"
     return ExhibitView(
         exhibit=exhibit,
         label=label(exhibit.id),
         status=row["status"],
         source=row["source"],
-        reason=_reason(layout, config, exhibit, row["status"], record),
-        n_runs=int(record.get("n_runs") or 0),
+        reason="" if is_built else _reason(exhibit, found if row["status"] == "failed" else None, ledger["run_plan"]),
+        n_runs=found.n_runs if is_built else 0,
         image=next((data_uri(layout.root / name) for name in files if name.suffix == ".svg"), ""),
         table=next((_fragment(layout.root / name) for name in files if name.suffix == ".html"), Markup("")),
         files=[(name.name, Path(os.path.relpath(layout.root / name, layout.results)).as_posix()) for name in files],
-        numbers=own_numbers,
-        outcome=_bar((number["outcome"] for number in own_numbers), OUTCOMES),
+        numbers=_number_rows(printed.belonging(numbers, exhibit.id)),
+        counted=printed.count_within(numbers, exhibit.id),
+        marks=printed.drawn_marks(exhibit, {other.id for other in config.exhibits} & set(numbers["exhibit"])),
     )
 
 
-def _reason(layout: Layout, config: PaperConfig, exhibit: Exhibit, status: str, record: dict) -> str:
-    """Why an exhibit is not built; empty when it is."""
-    if status == "built":
-        return ""
-    if status == "failed":
-        return record.get("error") or "drawing failed"
-    if exhibit.draw is None:
-        return "nothing draws it yet"
-    missing = [name for name in exhibit.experiments if not (layout.trace(config.paper, name) / MANIFEST).is_file()]
+def _reason(exhibit: Exhibit, failed: Record | None, plan: pd.DataFrame) -> str:
+    """Why an exhibit is not built."""
+    if failed:
+        return failed.error or "drawing failed"
+    of_paper = _of(plan, exhibit.id.partition(".")[0])
+    there = set(of_paper.loc[of_paper["trace"] != "", "experiment"])
+    missing = [name for name in exhibit.experiments if name not in there]
     return f"no trace of {', '.join(missing)}" if missing else "not drawn in this run"
 
 
@@ -298,9 +305,9 @@ def _sum(bars: Iterable[Bar]) -> Bar:
 
 def _number_rows(numbers: pd.DataFrame) -> list[Row]:
     """Printed numbers with what the template shows of them."""
-    outcome = outcomes(numbers.assign(within=numbers["within"].map({"True": True, "False": False})))
-    rows = numbers.assign(outcome=outcome).to_dict("records")
+    rows = numbers.to_dict("records")
     for row in rows:
+        row["outcome"] = {True: "within", False: "outside"}.get(row["within"], "not computed")
         row["of"] = key_text(row["key"])
         row["shown"] = number_text(row["reproduced"], row["printed"])
         row["spread"] = number_text(row["sd"], row["printed"]) if row["sd"] else ""
@@ -322,26 +329,14 @@ def _claim_rows(layout: Layout, paper: str, verdicts: pd.DataFrame) -> list[Row]
 # --- Tables over all papers ---------------------------------------------------------------------------------------
 
 
-def _experiments(layout: Layout, config: PaperConfig, ledger: Ledger) -> list[dict]:
-    """Where the trace of each experiment comes from: backend, runs, hash of the code that made it."""
-    planned = _of(ledger["run_plan"], config.paper).set_index("experiment")["runs"].astype(int)
-    rows = []
-    for name, experiment in config.experiments.items():
-        folder = layout.trace(config.paper, name)
-        manifest = read_manifest(folder) if (folder / MANIFEST).is_file() else {}
-        runs = manifest.get("n_runs")
-        rows.append(
-            {
-                "paper": config.paper,
-                "name": name,
-                "what": experiment.what,
-                "planned": int(planned[name]),
-                "runs": runs,
-                "short": runs is not None and runs < planned[name],
-                "backend": manifest.get("backend", ""),
-                "code": manifest.get("code", "")[:12],
-            }
-        )
+def _experiments(layout: Layout, config: PaperConfig, ledger: Ledger) -> list[Row]:
+    """Where the trace of each experiment comes from: folder, simulator, runs, digest of the simulator's code."""
+    rows = _of(ledger["run_plan"], config.paper).to_dict("records")
+    for row in rows:
+        manifest = read_manifest(layout.root / row["trace"]) if row["trace"] else {}
+        row["what"] = config.experiments[row["experiment"]].what
+        row["backend"] = manifest.get("backend", "")
+        row["code"] = manifest.get(CODE, {}).get(code.SIMULATOR, "")[:12]
     return rows
 
 
@@ -370,6 +365,37 @@ def _ns2_only(ledger: Ledger) -> list[Row]:
         row |= {"label": label(row["exhibit"]), "of": key_text(row["key"])}
         row["shown"] = number_text(row["reproduced"], row["ns2"])
     return rows
+
+
+def _change_rows(layout: Layout, configs: dict[str, PaperConfig], ledger: Ledger) -> list[Row]:
+    """What changed beyond its spread and was there before, with the unit and, of numbers, old and new on one axis."""
+    changed = ledger["changes"]
+    rows = changed[~changed["change"].isin(["new", "within spread"])].to_dict("records")
+    units = {}
+    for config in configs.values() if rows else ():
+        units |= printed.units(printed.load_printed(config, layout.data))
+    for row in rows:
+        row["of"] = key_text(row["key"]) if row["key"] else ""
+        row["unit"] = units.get((row["id"], row["metric"]), "")
+        row["pair"] = _pair(row) if row["change"] == "moved" else None
+        row["percent"] = f"{100 * float(row['relative']):+.3g} %".replace("-", MINUS) if row["relative"] else ""
+    return rows
+
+
+def _pair(row: Row) -> Pair | None:
+    """Old and new on an axis that holds both with their spreads; None when one of them is no number."""
+    try:
+        values = [float(row["baseline"]), float(row["today"])]
+    except ValueError:
+        return None
+    reach = [float(row[name] or 0) for name in baseline.REACH_COLUMNS]
+    low, high = (op(v + sign * r for v, r in zip(values, reach, strict=True)) for op, sign in ((min, -1), (max, 1)))
+    if not math.isfinite(high - low):
+        return None
+    old, new = (
+        Interval(*((x - low) / (high - low) for x in (v - r, v, v + r))) for v, r in zip(values, reach, strict=True)
+    )
+    return Pair(old, new, (f"{low:.4g}".replace("-", MINUS), f"{high:.4g}".replace("-", MINUS)))
 
 
 def _merged(table: pd.DataFrame, by: list[str]) -> list[Row]:

@@ -229,13 +229,27 @@ def test_no_claim_waits_for_an_experiment(checkout):
     assert "pending" not in set(table["verdict"])
 
 
-def test_without_results_a_claim_fails_with_the_missing_file_and_closed_forms_hold(checkout):
+def test_without_results_a_claim_is_not_run_and_closed_forms_hold(checkout):
     table = evaluate(Layout(checkout, "engine"), CONFIGS).set_index("id")
-    assert table.loc["ogura.c14", "verdict"] == "failed"
-    assert "results/engine/metrics/ogura/loss_sweep.parquet: missing" in table.loc["ogura.c14", "evidence"]
-    assert table.loc["ogura.c05", "verdict"] == "failed"
-    assert "InputError: results/engine/traces/ogura/model1/manifest.json" in table.loc["ogura.c05", "evidence"]
+    assert table.loc["ogura.c14", "verdict"] == "not run"
+    assert table.loc["ogura.c14", "evidence"] == "ogura/loss_sweep has not been measured"
+    assert table.loc["ogura.c05", "verdict"] == "not run"
+    assert table.loc["ogura.c05", "evidence"].startswith("ogura/model1: ")
     assert table.loc["ogura.c01", "verdict"] == "reproduced"
+    assert "failed" not in set(table["verdict"])
+
+
+def test_a_claim_that_was_not_asked_for_is_not_run_whatever_there_is(checkout):
+    table = evaluate(Layout(checkout, "engine"), CONFIGS, lambda claim: "later" if claim.id == "ogura.c01" else "")
+    found = table.set_index("id")
+    assert found.loc["ogura.c01", ["verdict", "evidence"]].tolist() == ["not run", "later"]
+
+
+def test_a_claim_whose_function_raises_has_failed():
+    def broken(evidence):
+        raise KeyError("protocol")
+
+    assert decide(claim(), CONFIG, None, None, broken) == ("failed", "KeyError: 'protocol'")
 
 
 def test_a_claim_on_the_list_is_not_testable(checkout):
@@ -244,7 +258,7 @@ def test_a_claim_on_the_list_is_not_testable(checkout):
     for path in (ROOT / "data" / "claims").glob("*.yaml"):
         (checkout / "data" / "claims" / path.name).write_text(path.read_text())
     (checkout / "data" / "claims" / "not_testable.yaml").write_text("ogura.c01: only seen in the image\n")
-    table = evaluate(Layout(checkout, "engine"), {}).set_index("id")
+    table = evaluate(Layout(checkout, "engine"), CONFIGS).set_index("id")
     assert table.loc["ogura.c01", ["verdict", "evidence"]].tolist() == ["not testable", "only seen in the image"]
 
 

@@ -13,8 +13,8 @@ import pandas as pd
 import yaml
 from pydantic import ValidationError
 
-from tcpfair.contract import trace
-from tcpfair.contract.layout import PAPERS, Layout
+from tcpfair.contract import store, trace
+from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig, load_yaml
 from tcpfair.contract.scenario import one_line
 from tcpfair.contract.trace import Trace
@@ -28,6 +28,7 @@ VERDICTS = (
     "contradicted in print",
     "not testable",
     "pending",
+    "not run",
     "failed",
 )
 # share of the replicates in which a claim must hold to be reproduced, and below which it is not even partly
@@ -62,22 +63,31 @@ def claim_function(claim: Claim) -> ClaimFunction | None:
     return getattr(import_module(name), claim.function_name, None) if find_spec(name) else None
 
 
-def evaluate(layout: Layout, papers: Mapping[str, PaperConfig]) -> pd.DataFrame:
-    """Verdict and evidence of every claim of the five papers, with the results of ``layout.source``.
+class NotRunError(InputError):
+    """An experiment that a claim needs has not been run or measured."""
 
-    Columns id, paper, verdict (one of `VERDICTS`), evidence (one line), source. A claim whose function raises, for
-    example because a trace is missing, is ``failed`` with the message as its evidence, and the others go on.
+
+def evaluate(
+    layout: Layout, papers: Mapping[str, PaperConfig], left_out: Callable[[Claim], str] = lambda claim: ""
+) -> pd.DataFrame:
+    """Verdict and evidence of every claim of some papers, with the results of ``layout.source``.
+
+    Columns id, paper, verdict (one of `VERDICTS`), evidence (one line), source. A claim for which ``left_out`` has a
+    reason, or whose experiments have no results, is ``not run``. One whose function raises is ``failed`` with the
+    message as its evidence, and the others go on.
     """
     untestable = load_yaml(layout.data / "claims" / "not_testable.yaml")
     rows = []
-    for paper in PAPERS:
-        loaders = (_metrics_loader(layout, paper), _trace_loader(layout, paper))
+    for paper, config in papers.items():
+        held = store.Held(layout, config)
+        loaders = (_metrics_loader(held), _trace_loader(held))
         for claim in load_claims(layout.data / "claims" / f"{paper}.yaml"):
-            verdict, evidence = (
-                ("not testable", untestable[claim.id])
-                if claim.id in untestable
-                else decide(claim, papers.get(paper), *loaders, source=layout.source)
-            )
+            if claim.id in untestable:
+                verdict, evidence = "not testable", untestable[claim.id]
+            elif reason := left_out(claim):
+                verdict, evidence = "not run", reason
+            else:
+                verdict, evidence = decide(claim, config, *loaders, source=layout.source)
             # messages name files; where the checkout stands is nobody's evidence
             evidence = evidence.replace(f"{layout.root}/", "")
             rows.append((claim.id, paper, verdict, evidence, layout.source))
@@ -110,6 +120,8 @@ def decide(
         if decided.empty:
             raise InputError(f"no replicate decides: {_numbers(finding)}")
         of_means = _of_means(function, evidence) if len(decided) > 1 else ""
+    except NotRunError as error:
+        return "not run", str(error)
     except Exception as error:  # one claim must not stop the others
         return "failed", " ".join(f"{type(error).__name__}: {error}".split())
     made_of = ", ".join(f"{name} ({count} runs, {source})" for name, count in evidence.runs.items())
@@ -161,24 +173,27 @@ def _numbers(finding: Finding) -> str:
     return "; ".join(f"{label} {text_of(value)}" for label, value in finding.numbers.items())
 
 
-def _metrics_loader(layout: Layout, paper: str) -> Callable[[str], pd.DataFrame]:
-    """Metrics by experiment, each read once. Raises InputError when a file is missing."""
+def _metrics_loader(held: store.Held) -> Callable[[str], pd.DataFrame]:
+    """Metrics by experiment, each read once. Raises NotRunError when there are none of what is asked for."""
 
     @cache
     def load(experiment: str) -> pd.DataFrame:
-        path = layout.metrics(paper, experiment)
-        if not path.is_file():
-            raise InputError(f"{path.relative_to(layout.root)}: missing; {paper}/{experiment} has not been measured")
+        path = held.metrics(experiment)
+        if path is None:
+            raise NotRunError(f"{held.paper.paper}/{experiment} has not been measured")
         return pd.read_parquet(path)
 
     return load
 
 
-def _trace_loader(layout: Layout, paper: str) -> Callable[[str], Trace]:
-    """Traces by experiment, each read once."""
+def _trace_loader(held: store.Held) -> Callable[[str], Trace]:
+    """Traces by experiment, each read once. Raises NotRunError when there is none of what is asked for."""
 
     @cache
     def load(experiment: str) -> Trace:
-        return trace.read(layout.trace(paper, experiment))
+        try:
+            return trace.read(held.trace(experiment))
+        except store.MissingRunsError as error:
+            raise NotRunError(str(error)) from None
 
     return load

@@ -1,0 +1,65 @@
+"""What one run was asked for: the part of the papers that the ledger judges.
+
+A run may ask for some papers only, or for some exhibits (``only``). The ledger then has the tables of the papers that are
+concerned, and in them counts
+
+* an exhibit when it was asked for, and its numbers with it; any other is ``pending``, whatever an earlier run left;
+* a claim when all its experiments are among those of the exhibits that were asked for (weights included), so that it can
+  be decided from what this run had measured; a closed form, which has no experiments, when an exhibit that shows it was
+  asked for. Any other claim is ``not run``.
+
+What does not count takes no part in what moved since the baseline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tcpfair.contract.layout import Layout, short_id
+from tcpfair.contract.papers import Config, PaperConfig, load_paper
+from tcpfair.errors import unknown
+from tcpfair.verdicts.claims.evidence import Claim
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The papers concerned, the ids of the exhibits asked for, and (paper, experiment) of all that they draw from."""
+
+    papers: Mapping[str, PaperConfig]
+    exhibits: frozenset[str]
+    experiments: frozenset[tuple[str, str]]
+    only: tuple[str, ...] = ()
+
+    def left_out(self, claim: Claim) -> str:
+        """Why a claim does not count; empty when it does."""
+        needed = {(claim.paper, name) for name in claim.experiments}
+        covered = needed <= self.experiments if needed else bool(self.exhibits & set(claim.exhibits))
+        return "" if covered or not self.only else f"not asked for: this run was limited to {', '.join(self.only)}"
+
+
+def scope_of(layout: Layout, config: Config) -> Scope:
+    """The scope of a configuration. Raises InputError when a paper's configuration is wrong or an exhibit is unknown."""
+    named = [exhibit.partition(".")[0].strip().lower() for exhibit in config.only]
+    papers = {name: load_paper(layout.paper_config(name)) for name in config.papers if not named or name in named}
+    exhibits = {exhibit.id: (paper, exhibit) for paper in papers.values() for exhibit in paper.exhibits}
+    if config.only:
+        exhibits = {exhibit_id: exhibits[exhibit_id] for exhibit_id in _ids(config.only, list(exhibits))}
+        drawn_from = {(paper.paper, name) for paper, exhibit in exhibits.values() for name in exhibit.experiments}
+    else:
+        drawn_from = {(paper.paper, name) for paper in papers.values() for name in paper.experiments}
+    rules = ((paper, papers[paper].experiments[name].weights) for paper, name in drawn_from)
+    weights = {(paper, rule.experiment) for paper, rule in rules if rule}
+    return Scope(papers, frozenset(exhibits), frozenset(drawn_from | weights), tuple(config.only))
+
+
+def _ids(only: list[str], known: list[str]) -> list[str]:
+    """The exhibits that ``only`` names, as the configuration spells them: ``ogura.fig09`` is ``ogura.fig9``."""
+    ids = {(name.partition(".")[0], short_id(name)): name for name in known}
+    found = []
+    for name in only:
+        place = (name.partition(".")[0].strip().lower(), short_id(name))
+        if place not in ids:
+            raise unknown("exhibit", name, known)
+        found.append(ids[place])
+    return found
