@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from tcpfair.cc.api import COMMON_STATE
 from tcpfair.cc.registry import algorithm, algorithms, dtypes, param_values
 
 FOLDER = Path(__file__).parents[1] / "vectors"
@@ -61,20 +62,30 @@ def rules_of(name: str) -> dict[str, Callable]:
     return {action: getattr(algorithm(name), rule) for action, rule in ACTIONS.items()}
 
 
+def record(dtype: np.dtype, values: dict[str, float]) -> np.record:
+    """A record with these values; what has none is NaN, which nobody may read."""
+    made = np.full(1, np.nan, dtype).view(np.recarray)[0]
+    for name, value in values.items():
+        made[name] = value
+    return made
+
+
 def play(name: str, steps: list[Step], rules: dict[str, Callable], **params: float) -> None:
     """Take all steps of a case; AssertionError at the first that ends up elsewhere."""
-    flow, p = (np.recarray(1, dtype)[0] for dtype in dtypes())
-    for variable in flow.dtype.names:
-        flow[variable] = 1.0 if variable in ("acked", "growth") else 0.0
-    for parameter, value in (param_values(name, {}) | params).items():
-        p[parameter] = value
+    state_dtype, params_dtype = dtypes()
+    flow = record(state_dtype, dict.fromkeys((*COMMON_STATE, *algorithm(name).state), 0.0) | {"acked": 1, "growth": 1})
+    p = record(params_dtype, param_values(name, params))
     for step in steps:
         for variable, value in step.inputs.items():
-            (p if variable.startswith("p.") else flow)[variable.removeprefix("p.")] = value
+            into = p if variable.startswith("p.") else flow
+            variable = variable.removeprefix("p.")
+            assert not np.isnan(into[variable]), f"{name}: {variable} is not declared"
+            into[variable] = value
         expected = dict(zip(flow.dtype.names, flow.item(), strict=True)) | step.expect
         if step.action != "set":
             rules[step.action](flow, p)
-        assert dict(zip(flow.dtype.names, flow.item(), strict=True)) == pytest.approx(expected, rel=1e-9, abs=0)
+        found = dict(zip(flow.dtype.names, flow.item(), strict=True))
+        assert found == pytest.approx(expected, rel=1e-9, abs=0, nan_ok=True)
 
 
 CASES = [pytest.param(name, case, id=f"{name}: {case}") for name in algorithms() for case in read(name)]

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 # an algorithm defines STATE, or takes it over from another one
-_STATE = re.compile(r"^(STATE\b|from tcpfair\.cc\.\w+ import .*\bSTATE\b)", re.MULTILINE)
+_STATE = re.compile(r"^(STATE\b|from tcpfair\.cc\.\w+ import (\([^)]*|.*)\bSTATE\b)", re.MULTILINE)
 
 
 @cache

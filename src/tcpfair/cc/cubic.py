@@ -1,8 +1,8 @@
-"""CUBIC, in the versions of the papers: as they print it, of three Linux kernels, and of RFC 9438.
+"""CUBIC, in the versions of the papers: as they print it, and of three Linux kernels.
 
 Sources: Rhee and Xu, PFLDnet 2005; bhatti2009 section IV-C and kozu2014 section 2.2 (C = 0.4, beta = 0.2), kozu2014
-eqs. 1-4; net/ipv4/tcp_cubic.c of the kernels; RFC 9438. As in kozu2014, beta is the part that is cut off: the window
-after a loss is (1 - beta) W. The defaults are kozu2014's equations. The versions differ from them in
+eqs. 1-4; net/ipv4/tcp_cubic.c of the kernels. As in kozu2014, beta is the part that is cut off: the window after a loss
+is (1 - beta) W. The defaults are kozu2014's equations. The versions differ from them in
 
 ==================================  ===============================================================================
 Rhee and Xu 2005                    clamp_always = 1
@@ -11,16 +11,14 @@ patch (tcp_cubic.c 2.0, ha2006)     ssthresh of 100 packets. In mainline 2.6.15 
 Linux 2.6.22 (2.1, bhatti2009)      linux_2_6_22 = 1, beta = 205/1024, C = 410/1024
 Linux 2.6.32 (2.3, kozu2014)        forget_on_timeout = 1, beta = 307/1024, C = 410/1024; kozu2014 states beta = 0.2
   with HyStart, the default there   and hystart_train = 1, hystart_delay = 1
-RFC 9438                            rfc_9438 = 1, forget_on_timeout = 1, beta = 0.3 (beta_cubic = 0.7)
 ==================================  ===============================================================================
 
 Growth counts acknowledged packets, which is what the kernels' compensation of delayed ACKs is for. How all three really
 count is ``linux_ack_counting = 1``: cnt ACKs per packet are divided by an estimate of packets per ACK, which starts at 2
 and stays at 31/16 when every packet is acknowledged; then the window grows once in cnt + 1 ACKs, so at most by half a
 packet per ACK. Not modelled are their integer window, their cube root to 0.2 %, the 1/32 s for which they keep cnt and,
-outside HyStart, their clock ticks. RFC 9438 in addition wants HyStart++ (RFC 9406), undoes spurious reductions and knows
-ECN: not here. Where its cwnd = W_est would shrink the window, the window stays. ns-3's TcpCubic follows later kernels
-(beta 0.3, HyStart, at least 5 % per RTT before the first loss).
+outside HyStart, their clock ticks. ns-3's TcpCubic follows later kernels (beta 0.3, HyStart, at least 5 % per RTT before
+the first loss). RFC 9438 is ``cubic_rfc9438``.
 """
 
 from __future__ import annotations
@@ -39,15 +37,14 @@ PARAMS = (
     Param("linux_2_6_22", 0.0, "0 or 1", "Linux 2.6.22 net/ipv4/tcp_cubic.c: clamp past W_max, first epoch, timeout"),
     Param("S_max", 16.0, "packets per 0.1 s", "Linux 2.6.22: max_increment"),
     Param("clamp_always", 0.0, "0 or 1", "Rhee and Xu 2005; Linux before 2.6.19: S_max limits below W_max too"),
-    Param("forget_on_timeout", 0.0, "0 or 1", "Linux: bictcp_reset; RFC 9438 4.8"),
+    Param("forget_on_timeout", 0.0, "0 or 1", "Linux: bictcp_reset"),
     Param("linux_ack_counting", 0.0, "0 or 1", "Linux to 2.6.32: delayed_ack, snd_cwnd_cnt >= cnt"),
-    Param("rfc_9438", 0.0, "0 or 1", "RFC 9438 4.2 to 4.5"),
     Param("hystart_train", 0.0, "0 or 1", "Linux 2.6.32: HYSTART_ACK_TRAIN; Ha and Rhee 2008"),
     Param("hystart_delay", 0.0, "0 or 1", "Linux 2.6.32: HYSTART_DELAY; Ha and Rhee 2008"),
     Param("tick_s", 0.001, "s", "Linux 2.6.32: 1/HZ, HyStart's clock; HZ is 1000, 250 or 100 by configuration"),
 )
 STATE = (
-    *("W_max", "K", "epoch_start", "origin", "W_reno", "losses", "ack_ratio", "cwnd_prior"),
+    *("W_max", "K", "epoch_start", "origin", "W_reno", "losses", "ack_ratio"),
     *("round_start", "train_end", "round_rtt", "round_samples"),  # HyStart
 )
 HALVING_FLOOR = 1.0
@@ -87,16 +84,22 @@ def grow_as_linux_counts(f, step):
 
 
 @jit
-def grow(f, p, C):
-    """One ACK on the curve with constant C, as kozu2014 and Linux have it."""
+def past_K_s(f):
+    """Time since the window should have been back at W_max, one RTT ahead."""
+    return f.now - f.epoch_start + f.rtt_min - f.K
+
+
+@jit
+def step_to_curve(f, C):
+    """Packets per RTT that lead to the curve with constant C, as kozu2014 and Linux have it."""
     # eq. 1, one RTT ahead: W(t + RTT) = C (t + RTT - K)^3 + W_max
-    x = f.now - f.epoch_start + f.rtt_min - f.K
-    target = f.origin + C * x * x * x
-    step = max(target - f.cwnd, 0.01)
-    if p.clamp_always != 0.0 or (p.linux_2_6_22 != 0.0 and x >= 0.0):
-        step = min(step, p.S_max * f.rtt_min / 0.1)
-    if p.linux_2_6_22 != 0.0 and f.losses == 0.0:
-        step = f.cwnd / 50.0
+    x = past_K_s(f)
+    return max(f.origin + C * x * x * x - f.cwnd, 0.01)
+
+
+@jit
+def grow(f, p, step):
+    """One ACK at ``step`` packets per RTT, or as a Reno-like flow where that is faster."""
     if p.tcp_friendly != 0.0:
         # eq. 3: a Reno-like flow with the same decrease grows by 3 beta / (2 - beta) per RTT
         f.W_reno += 3.0 * p.beta / (2.0 - p.beta) * f.growth / f.cwnd
@@ -106,23 +109,6 @@ def grow(f, p, C):
     else:
         # at most one packet per acknowledged packet
         f.cwnd += min(step / f.cwnd, 1.0) * f.acked
-
-
-@jit
-def grow_by_rfc(f, p):
-    """One ACK by RFC 9438: the Reno-friendly region, or towards the target. W_reno is its W_est."""
-    t = f.now - f.epoch_start - f.K
-    W_cubic = f.origin + p.C * t * t * t
-    # section 4.3: alpha_cubic is 1 again once W_est is back at the window before the reduction
-    alpha = 3.0 * p.beta / (2.0 - p.beta) if f.W_reno < f.cwnd_prior else 1.0
-    f.W_reno += alpha * f.acked / f.cwnd  # eq. 4
-    if p.tcp_friendly != 0.0 and W_cubic < f.W_reno:
-        f.cwnd = max(f.cwnd, f.W_reno)
-        return
-    # section 4.2: W_cubic(t + RTT), between cwnd and 1.5 cwnd; sections 4.4 and 4.5, concave and convex alike
-    t += f.srtt
-    target = min(max(f.origin + p.C * t * t * t, f.cwnd), 1.5 * f.cwnd)
-    f.cwnd += (target - f.cwnd) / f.cwnd * f.growth
 
 
 @jit
@@ -141,18 +127,18 @@ def on_ack(f, p):
         return
     if f.epoch_start == 0.0:
         start_epoch(f, p)
-    if p.rfc_9438 != 0.0:
-        grow_by_rfc(f, p)
-    else:
-        grow(f, p, p.C)
+    step = step_to_curve(f, p.C)
+    if p.clamp_always != 0.0 or (p.linux_2_6_22 != 0.0 and past_K_s(f) >= 0.0):
+        step = min(step, p.S_max * f.rtt_min / 0.1)
+    if p.linux_2_6_22 != 0.0 and f.losses == 0.0:
+        step = f.cwnd / 50.0
+    grow(f, p, step)
 
 
 @jit
-def on_loss(f, p):
+def reduce(f, p):
+    """A congestion event: the curve's W_max and the threshold."""
     f.epoch_start = 0.0
-    f.losses += 1.0
-    if p.rfc_9438 != 0.0:
-        f.cwnd_prior = f.cwnd
     if p.fast_convergence != 0.0 and f.cwnd < f.W_max:
         # eq. 4
         f.W_max = (2.0 - p.beta) / 2.0 * f.cwnd
@@ -162,13 +148,24 @@ def on_loss(f, p):
 
 
 @jit
+def on_loss(f, p):
+    f.losses += 1.0
+    reduce(f, p)
+
+
+@jit
+def forget(f):
+    """A retransmission timer has fired: what was learnt is forgotten."""
+    f.W_max = 0.0
+    f.losses = 0.0
+    f.ack_ratio = 0.0
+
+
+@jit
 def on_timeout(f, p):
     on_loss(f, p)
     if p.linux_2_6_22 != 0.0 or p.forget_on_timeout != 0.0:
-        # the curve is forgotten when a retransmission timer fires
-        f.W_max = 0.0
-        f.losses = 0.0
-        f.ack_ratio = 0.0
+        forget(f)
     on_round(f, p)
 
 

@@ -15,7 +15,17 @@ one. The rest is ``cubic``; kozu2014 ran Linux 2.6.32. Neither Linux nor ns-3 ha
 from __future__ import annotations
 
 from tcpfair.cc.api import Param
-from tcpfair.cc.cubic import HALVING_FLOOR, STATE, grow, on_loss, on_round, on_timeout, past_slow_start, start_epoch
+from tcpfair.cc.cubic import (
+    HALVING_FLOOR,
+    STATE,
+    forget,
+    grow,
+    on_loss,
+    on_round,
+    past_slow_start,
+    start_epoch,
+    step_to_curve,
+)
 from tcpfair.cc.cubic import PARAMS as CUBIC_PARAMS
 from tcpfair.cc.exactmath import cbrt, power
 from tcpfair.jit import jit
@@ -67,4 +77,12 @@ def on_ack(f, p):
         if f.K > 0.0:  # 0: there is no W_max to return to
             adjust_K(f, p)
     # eqs. 1 or 7, C' by eq. 8
-    grow(f, p, p.C * rtt_number(f, p) if p.scaled_C != 0.0 else p.C)
+    grow(f, p, step_to_curve(f, p.C * rtt_number(f, p) if p.scaled_C != 0.0 else p.C))
+
+
+@jit
+def on_timeout(f, p):
+    on_loss(f, p)
+    if p.forget_on_timeout != 0.0:
+        forget(f)
+    on_round(f, p)
