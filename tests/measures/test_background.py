@@ -38,7 +38,7 @@ def config(measures, **analysis):
     )
 
 
-def trace(flow1, flow2, others=(), forward=None, reverse=None, events=()):
+def trace(flow1, flow2, others=(), forward=None, reverse=None, events=(), rtts_s=(0.1, 0.1)):
     """One run of 1-s samples in Mb/s; ``others`` are (role, direction, rates)."""
     runs = {"run_id": 0, "paper": "ha2006", "experiment": "pair", "backend": "engine", "seed": 1, "replicate": 0}
     runs |= {"duration_s": 8.0, "sample_s": 1.0, "protocol": "STCP"}
@@ -47,7 +47,8 @@ def trace(flow1, flow2, others=(), forward=None, reverse=None, events=()):
     given = [("foreground", "forward", flow1), ("foreground", "forward", flow2), *others]
     flows, samples, links = [], [], []
     for flow_id, (role, direction, rates) in enumerate(given, 1):
-        flows.append({**host, "flow_id": flow_id, "role": role, "direction": direction})
+        rtt_s = {"rtt_s": rtts_s[flow_id - 1]} if flow_id <= len(rtts_s) else {}
+        flows.append({**host, **rtt_s, "flow_id": flow_id, "role": role, "direction": direction})
         samples += [
             {"run_id": 0, "flow_id": flow_id, "t_s": float(t_s), "delivered_bytes": rate * 1e6 / 8}
             for t_s, rate in enumerate(rates, 1)
@@ -144,3 +145,13 @@ def test_common_losses_are_those_of_the_foreground_in_the_window():
     metrics = measure(trace(IDLE, IDLE, others, events=events), config(["synchronisation"]), "pair")
     assert value(metrics, "shared_losses") == pytest.approx(2 / 4)
     assert value(metrics, "losses_per_flow") == 2
+
+
+def test_losses_are_common_within_round_trips_of_the_longer_path():
+    """1.5 round trips of 200 ms, not of 40 ms; the end of the window still counts."""
+    events = [(0, 1, 3.0, "loss"), (0, 2, 3.29, "loss"), (0, 1, 5.0, "loss"), (0, 2, 5.31, "loss")]
+    events += [(0, 1, 8.0, "loss"), (0, 2, 8.1, "loss")]  # the second is after it
+    made = trace(IDLE, IDLE, events=events, rtts_s=(0.04, 0.2))
+    metrics = measure(made, config(["synchronisation"]), "pair")
+    assert value(metrics, "shared_losses") == pytest.approx(2 / 5)
+    assert value(metrics, "losses_per_flow") == 2.5

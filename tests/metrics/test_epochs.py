@@ -9,7 +9,6 @@ from tcpfair.metrics import epochs
 T_S = [10.0, 10.1, 25.0, 25.2, 40.0, 41.0]
 KIND = ["loss", "recovery_end", "loss", "recovery_end", "rto", "recovery_end"]
 BEFORE_PKTS = [100.0, 80.0, 120.0, 60.0, 150.0, 1.0]
-AFTER_PKTS = [80.0, 80.0, 60.0, 60.0, 1.0, 1.0]
 
 
 def test_losses_include_timeouts_but_not_ends_of_recovery():
@@ -19,27 +18,15 @@ def test_losses_include_timeouts_but_not_ends_of_recovery():
     assert epochs.peaks_pkts(KIND, BEFORE_PKTS).tolist() == [100.0, 120.0, 150.0]
 
 
-def test_decrease_factors_leave_out_timeouts():
-    np.testing.assert_allclose(epochs.decrease_factors(KIND, BEFORE_PKTS, AFTER_PKTS), [0.8, 0.5])
-
-
 def test_a_flow_without_events_has_no_epochs():
     assert epochs.loss_times_s([], []).size == 0
     assert epochs.epoch_lengths_s([]).size == 0
-    assert epochs.decrease_factors([], [], []).size == 0
 
 
 def test_growth_slope_of_a_line_ignores_what_lies_outside():
     t_s = np.arange(0.0, 10.0)
     cwnd_pkts = np.where(t_s < 5, 40 + 25 * t_s, 0.0)
     assert epochs.growth_slope_pkts_per_s(t_s, cwnd_pkts, 0.0, 4.0) == pytest.approx(25.0)
-
-
-def test_time_between_levels_uses_first_crossings():
-    t_s = np.arange(0.0, 8.0)
-    cwnd_pkts = [10.0, 20.0, 30.0, 15.0, 30.0, 40.0, 20.0, 40.0]
-    assert epochs.time_between_levels_s(t_s, cwnd_pkts, from_pkts=20.0, to_pkts=40.0) == 4.0
-    assert np.isnan(epochs.time_between_levels_s(t_s, cwnd_pkts, from_pkts=20.0, to_pkts=50.0))
 
 
 def test_measured_k_of_a_window_that_returns_once_and_is_cut_short_once():

@@ -62,8 +62,9 @@ def test_coefficient_of_variation_ignores_the_unit(x, unit):
     assert scaled == pytest.approx(series.coefficient_of_variation(x), abs=1e-12)
 
 
-def test_mean_abs_difference_does_not_cancel():
-    assert series.mean_abs_difference([1.0, 5.0, 3.0], [2.0, 4.0, 3.0]) == pytest.approx(2 / 3)
+def test_slope_of_the_line_through_points():
+    # sum of (x - 1) y over that of (x - 1)^2
+    assert series.fitted_slope([0.0, 1.0, 2.0], [5.0, 6.0, 11.0]) == pytest.approx(3.0)
 
 
 def test_throughput_ratio_of_starved_flows():

@@ -57,26 +57,11 @@ def peaks_pkts(kind: npt.ArrayLike, cwnd_before_pkts: npt.ArrayLike) -> Floats:
     return np.asarray(cwnd_before_pkts, dtype=float)[np.isin(kind, LOSS_KINDS)]
 
 
-def decrease_factors(kind: npt.ArrayLike, cwnd_before_pkts: npt.ArrayLike, cwnd_after_pkts: npt.ArrayLike) -> Floats:
-    """Window after over window before each loss. Timeouts are left out: their window restarts from one packet."""
-    loss = np.asarray(kind) == "loss"
-    return np.asarray(cwnd_after_pkts, dtype=float)[loss] / np.asarray(cwnd_before_pkts, dtype=float)[loss]
-
-
 def growth_slope_pkts_per_s(t_s: npt.ArrayLike, cwnd_pkts: npt.ArrayLike, start_s: float, stop_s: float) -> float:
     """Least-squares slope of the window in [``start_s``, ``stop_s``], which must hold at least two samples."""
     t_s, cwnd_pkts = np.asarray(t_s, dtype=float), np.asarray(cwnd_pkts, dtype=float)
     inside = (t_s >= start_s) & (t_s <= stop_s)
     return fitted_slope(t_s[inside], cwnd_pkts[inside])
-
-
-def time_between_levels_s(t_s: npt.ArrayLike, cwnd_pkts: npt.ArrayLike, from_pkts: float, to_pkts: float) -> float:
-    """Time from the first sample at or above ``from_pkts`` to the first at or above ``to_pkts``; NaN if not reached.
-
-    Measures t1 and t2 of ogura: from (B - R) RTT_min to the BDP, and from the BDP to BDP + S.
-    """
-    cwnd_pkts = np.asarray(cwnd_pkts)
-    return float(first_time_s(cwnd_pkts >= to_pkts, t_s) - first_time_s(cwnd_pkts >= from_pkts, t_s))
 
 
 def measured_k_s(

@@ -80,11 +80,6 @@ def fitted_slope(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     return float(np.polyfit(x, y, deg=1)[0])
 
 
-def mean_abs_difference(a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
-    """Mean over the samples of ``|a - b|``, in the unit of the two curves (..., samples)."""
-    return np.abs(np.subtract(a, b)).mean(axis=-1)
-
-
 def throughput_ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> Floats:
     """Ratio of two mean throughputs; infinite when only the second is zero, NaN when both are."""
     with np.errstate(divide="ignore", invalid="ignore"):

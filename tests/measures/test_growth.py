@@ -1,0 +1,266 @@
+"""Recoveries that follow a law by construction, and what is not compared with it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tcpfair.measures.growth import CURVES, Recoveries
+from tcpfair.models.kernel import CUBIC_C
+
+ALONE = {"start_s": (0.0,), "rtt_s": (0.1,)}
+SECONDS = np.arange(1.0, 19.0)
+
+
+def recoveries(windows, events, cc, start_s, rtt_s, stop_s=18.0, role="foreground", **settings):
+    """Windows polled every second for 18 s, a table of columns for each flow; 1000 packets/s, six polls at least."""
+    n = len(cc)
+    about = {"cc": cc, "rtt_s": rtt_s, "start_s": start_s, "stop_s": stop_s, "role": role}
+    polls = [pd.DataFrame({"flow_id": flow, "t_s": SECONDS, **table}) for flow, table in enumerate(windows, 1)]
+    columns = ["flow_id", "t_s", "kind", "cwnd_before", "cwnd_after", "w_max", "k_s"]
+    return Recoveries(
+        polls=pd.concat(polls, ignore_index=True),
+        flows=pd.DataFrame({"flow_id": range(1, n + 1), **about}),
+        events=pd.DataFrame(events, columns=columns),
+        end_s=18.0,
+        **{"capacity_pps": 1000.0, "min_epoch_s": 2.0, "min_polls": 6, **settings},
+    )
+
+
+def reno_windows(from_pkts, n_flows, start_s, t_s=SECONDS):
+    """dW/dt = n/RTT with RTT = W/1000 s for the sum W: W^2 = W0^2 + 2000 n t, shared evenly."""
+    total = np.sqrt((n_flows * from_pkts) ** 2 + 2000 * n_flows * np.maximum(t_s - start_s, 0))
+    return {"cwnd_pkts": total / n_flows, "ssthresh_pkts": float(from_pkts), "srtt_s": total / 1000}
+
+
+def reno_events(flow, from_pkts, peak_pkts):
+    """The end of a recovery at 2 s, the next loss at 17 s."""
+    moments = [(1.5, "loss", 2 * from_pkts, from_pkts), (2.0, "recovery_end", from_pkts, from_pkts)]
+    moments += [(17.0, "loss", peak_pkts, peak_pkts // 2)]
+    return [(flow, *moment, np.nan, np.nan) for moment in moments]
+
+
+def reno_run(n_flows, from_pkts, **other):
+    windows = [reno_windows(from_pkts, n_flows, 2.0)] * n_flows
+    peak_pkts = windows[0]["cwnd_pkts"][15]
+    rows = [row for flow in range(1, n_flows + 1) for row in reno_events(flow, from_pkts, peak_pkts)]
+    flows = {"cc": ("reno",) * n_flows, "start_s": (0.0,) * n_flows, "rtt_s": (0.1,) * n_flows}
+    return recoveries(windows, rows, **{**flows, **other})
+
+
+def cubic_run(c=CUBIC_C, k_s=3.0, w_max=200.0, lost_at_s=17.0, **other):
+    """One epoch from 2 s on the curve with ``c``, in steps of 1 s; RTT 0.1 s."""
+    windows = c * (np.maximum(SECONDS - 2, 0) + 0.1 - k_s) ** 3 + w_max
+    start_pkts, end_pkts = w_max - CUBIC_C * k_s**3, windows[int(lost_at_s) - 2]
+    rows = [
+        (1, 1.5, "loss", w_max, start_pkts, w_max, k_s),
+        (1, 2.0, "recovery_end", start_pkts, start_pkts, np.nan, np.nan),
+        (1, lost_at_s, "loss", end_pkts, 0.7 * end_pkts, end_pkts, np.nan),
+    ]
+    table = {"cwnd_pkts": windows, "ssthresh_pkts": start_pkts, "srtt_s": 0.1}
+    return recoveries([table], rows, **{"cc": ("cubic",), **ALONE, **other})
+
+
+# --- Reno ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n_flows", "from_pkts"), [(1, 100), (2, 60)])
+def test_reno_made_by_its_law(n_flows, from_pkts):
+    checks = reno_run(n_flows, from_pkts).checks().set_index("quantity")
+    growth = checks.loc["growth time"]
+    assert growth["flow"] == "+".join(map(str, range(1, n_flows + 1)))
+    assert (growth["epoch"], growth["unit"], growth["from_s"], growth["to_s"]) == (1, "s", 2.0, 16.0)
+    assert growth["measured"] == 14  # polls at 2 and 16 s
+    assert growth["formula"] == pytest.approx(14, rel=1e-6)
+    peak_pkts = np.sqrt((n_flows * from_pkts) ** 2 + 2000 * n_flows * 14) / n_flows
+    assert growth["w_at_loss_pkts"] == pytest.approx(n_flows * peak_pkts)
+    gain = checks.loc[["gain per RTT"]]
+    assert gain["flow"].tolist() == ["1", "2"][:n_flows]
+    assert (gain["unit"] == "packets").all() and (gain["formula"] == 1).all() and (gain["epoch"] == 1).all()
+    assert gain["measured"].to_numpy() == pytest.approx(np.full(n_flows, 1), abs=0.01)
+    assert gain["error_percent"].to_numpy() == pytest.approx(100 * gain["measured"].to_numpy() - 100)
+    decrease = checks.loc[["ssthresh / peak"]]
+    assert (decrease["unit"] == "1").all()
+    whole = int(peak_pkts)
+    assert decrease["formula"].to_numpy() == pytest.approx(np.full(n_flows, (whole // 2) / whole))
+    assert decrease["measured"].to_numpy() == pytest.approx(np.full(n_flows, peak_pkts // 2 / peak_pkts))
+    assert decrease["w_at_loss_pkts"].to_numpy() == pytest.approx(np.full(n_flows, peak_pkts))
+    assert (decrease["from_s"] == 2.0).all() and (decrease["to_s"] == 17.0).all()
+
+
+def test_the_curve_of_reno_goes_through_its_windows():
+    run = reno_run(2, 60)
+    curves = run.curves()
+    assert list(curves.columns) == CURVES
+    assert curves.groupby("flow_id")["epoch"].agg(["min", "max", "size"]).to_numpy().tolist() == [[1, 1, 60]] * 2
+    for flow in (1, 2):
+        own = curves[curves["flow_id"] == flow]
+        assert own["t_s"].iloc[[0, -1]].to_numpy() == pytest.approx([2.0, 16.0])
+        expected = reno_windows(60, 2, 2.0, own["t_s"].to_numpy())["cwnd_pkts"]
+        assert own["cwnd_pkts"].to_numpy() == pytest.approx(expected)
+
+
+def test_growth_ends_where_a_flow_starts_that_disturbs_it():
+    """A second flow, that never gets a window, starts at 13 s: 2 s to 12 s remain."""
+    run = reno_run(1, 100, cc=("reno", "reno"), rtt_s=(0.1, 0.1), start_s=(0, 13.0))
+    checks = run.checks().query("quantity == 'growth time'")
+    assert checks[["flow", "from_s", "to_s"]].to_numpy().tolist() == [["1", 2.0, 12.0]]
+    assert checks["formula"].item() == pytest.approx(10, rel=1e-6)
+
+
+def test_growth_ends_where_a_flow_stops():
+    run = reno_run(1, 100, cc=("reno", "reno"), rtt_s=(0.1, 0.1), start_s=(0, 0), stop_s=(99.0, 1.8))
+    (growth,) = run.growths()
+    assert (growth.start_s, growth.stop_s, list(growth.start_pkts)) == (2.0, 16.0, [1])
+    before = reno_run(1, 100, cc=("reno", "reno"), rtt_s=(0.1, 0.1), start_s=(0, 0), stop_s=(99.0, 9.5))
+    assert not list(before.growths())  # flow 2 has no windows until it stops
+
+
+def test_growths_are_numbered_and_one_needs_the_end_of_a_recovery():
+    rows = reno_events(1, 100, 195.0)
+    ends = [(1, 10.0, "recovery_end", 1, 1, np.nan, np.nan)]
+    run = recoveries([reno_windows(100, 1, 2.0)], [*rows, *ends], ("reno",), **ALONE)
+    assert [(growth.number, growth.start_s, growth.stop_s) for growth in run.growths()] == [(1, 2, 9), (2, 10, 16)]
+    losses = [(1, 10.0, "loss", 1, 1, np.nan, np.nan)]
+    run = recoveries([reno_windows(100, 1, 2.0)], [*rows, *losses], ("reno",), **ALONE)
+    assert [(growth.number, growth.start_s, growth.stop_s) for growth in run.growths()] == [(1, 2, 9)]
+
+
+def test_growth_counts_only_while_there_are_polls_of_all_flows():
+    """Flow 1 is polled at whole seconds, flow 2 half a second later."""
+    run = reno_run(2, 60)
+    late = run.polls["flow_id"] == 2
+    run.polls.loc[late, "t_s"] += 0.5
+    (growth,) = run.growths()
+    assert (growth.start_s, growth.stop_s) == (2.5, 16.0)
+    first = reno_windows(60, 2, 2.0)["cwnd_pkts"]
+    assert growth.start_pkts == pytest.approx({1: (first[1] + first[2]) / 2, 2: first[1]})
+    assert growth.stop_pkts == pytest.approx({1: first[15], 2: (first[14] + first[15]) / 2})
+
+
+@pytest.mark.parametrize(
+    "other", [{"cc": ("reno", "cubic")}, {"rtt_s": (0.1, 0.2)}, {"rtt_s": (np.nan,) * 2}, {"capacity_pps": np.nan}]
+)
+def test_no_growth_time_without_a_formula_for_it(other):
+    """Other algorithms, unequal or unknown RTTs, an unknown link; the gain per RTT remains."""
+    run = reno_run(2, 60, **other)
+    assert set(run.checks()["quantity"]) == {"ssthresh / peak", "gain per RTT"}
+    assert run.curves().empty and list(run.curves().columns) == CURVES
+
+
+def test_no_growth_time_in_slow_start():
+    run = reno_run(1, 100)
+    run.polls["ssthresh_pkts"] = 101.0  # the first window of the epoch has 100
+    assert not list(run.growths())
+    run.polls["ssthresh_pkts"] = 100.0
+    assert len(list(run.growths())) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "counts"),
+    [
+        ({"min_epoch_s": 15.0}, False),
+        ({"min_epoch_s": 14.9}, True),
+        ({"min_polls": 16}, False),
+        ({"min_polls": 15}, True),
+    ],
+)
+def test_short_growths_and_epochs_do_not_count(settings, counts):
+    """From 2 to 17 s: 15 s with 15 polls; the epoch begins half a second earlier, at the loss."""
+    assert len(list(reno_run(1, 100, **settings).growths())) == counts
+    if "min_polls" in settings:
+        assert len(list(reno_run(1, 100, **settings).epochs(["reno"]))) == counts
+    else:
+        settings = {"min_epoch_s": settings["min_epoch_s"] + 0.5}
+        assert len(list(reno_run(1, 100, **settings).epochs(["reno"]))) == counts
+
+
+@pytest.mark.parametrize("cc", ["newreno", "sack"])
+def test_variants_of_reno_have_its_rule(cc):
+    assert set(reno_run(1, 100, cc=(cc,)).checks()["quantity"]) == {"ssthresh / peak", "gain per RTT", "growth time"}
+
+
+def test_a_timeout_bounds_no_epoch():
+    for place in (0, 2):
+        run = reno_run(1, 100)
+        run.events.loc[place, "kind"] = "rto"
+        assert not list(run.epochs(["reno"]))
+
+
+def test_epochs_are_those_of_foreground_flows_numbered_for_each():
+    rows = [row for flow in (2, 1) for row in reno_events(flow, 100, 195.0)]
+    rows += [(1, 9.0, "loss", 150.0, 75.0, np.nan, np.nan), (1, 9.5, "recovery_end", 75.0, 75.0, np.nan, np.nan)]
+    run = recoveries([reno_windows(100, 1, 2.0)] * 2, rows, ("reno",) * 2, (0, 0), (0.1, 0.2))
+    found = [(e.flow_id, e.number, e.loss.t_s, e.following.t_s, e.rtt_s, len(e.polls)) for e in run.epochs(["reno"])]
+    assert found == [(1, 1, 1.5, 9.0, 0.1, 7), (1, 2, 9.0, 17.0, 0.1, 7), (2, 1, 1.5, 17.0, 0.2, 15)]
+    run.flows["role"] = ["background", "foreground"]
+    assert {epoch.flow_id for epoch in run.epochs(["reno"])} == {2}
+
+
+# --- CUBIC --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cc", ["cubic", "cubic_rtt"])
+def test_cubic_made_by_its_law(cc):
+    checks = cubic_run(cc=(cc,)).checks().set_index("quantity")
+    assert checks["unit"].to_dict() == {"ssthresh / peak": "1", "K": "s", "W_max": "packets", "C": "packets/s³"}
+    assert checks.loc["K", "formula"] == pytest.approx(3.0)
+    assert checks.loc["K", "measured"] == pytest.approx(3.0, abs=1e-3)
+    assert checks.loc["W_max", "formula"] == 200
+    assert checks.loc["W_max", "measured"] == pytest.approx(200, abs=0.1)
+    assert checks.loc["C", "formula"] == CUBIC_C
+    assert checks.loc["C", "measured"] == pytest.approx(410 / 1024, rel=1e-3)
+    assert checks.loc["ssthresh / peak", "measured"] == pytest.approx(0.7, abs=1e-3)
+    assert checks.loc["ssthresh / peak", "formula"] == pytest.approx(717 / 1024, abs=1e-3)
+
+
+def test_cubic_with_another_constant_is_found_out():
+    checks = cubic_run(c=0.2).checks().set_index("quantity")
+    assert checks.loc["C", "error_percent"] == pytest.approx(-50, abs=0.5)
+
+
+def test_before_the_turning_point_only_k_is_fitted():
+    """K of 12 s in an epoch of 11.5 s; just past it all three are fitted."""
+    assert set(cubic_run(k_s=12.0, lost_at_s=13.0).checks()["quantity"]) == {"ssthresh / peak", "K"}
+    assert set(cubic_run(k_s=11.4, lost_at_s=13.0).checks()["quantity"]) == {"ssthresh / peak", "K", "W_max", "C"}
+
+
+def test_an_epoch_that_begins_at_w_max_has_no_k():
+    run = cubic_run()
+    run.events.loc[0, "cwnd_after"] = 200.0
+    assert set(run.checks()["quantity"]) == {"ssthresh / peak"}
+    assert run.curves().empty
+
+
+def test_the_curve_of_cubic_goes_through_its_windows():
+    run = cubic_run()
+    curves = run.curves()
+    assert list(curves.columns) == CURVES and len(curves) == 60
+    assert set(curves["flow_id"]) == {1} and set(curves["epoch"]) == {1}
+    t_s = curves["t_s"].to_numpy()
+    assert t_s[[0, -1]].tolist() == [2.0, 17.0]
+    assert curves["cwnd_pkts"].to_numpy() == pytest.approx(CUBIC_C * (t_s - 2 + 0.1 - 3.0) ** 3 + 200)
+
+
+def test_a_fit_that_does_not_converge_gives_no_number():
+    def never(t_s, a, b):
+        raise RuntimeError("Optimal parameters not found")
+
+    (epoch,) = cubic_run().epochs(["cubic"])
+    fitted = epoch.fit(never, [1.0, 2.0])
+    assert np.isnan(fitted).tolist() == [True, True]
+
+
+# --- Both ---------------------------------------------------------------------------------------------------------
+
+
+def test_other_algorithms_are_not_compared():
+    assert reno_run(1, 100, cc=("bbr",)).checks().empty
+
+
+def test_windows_and_events_of_a_flow():
+    run = reno_run(2, 60)
+    assert run.windows_of(2, 3.0, 6.0)["t_s"].tolist() == [3.0, 4.0, 5.0]
+    assert set(run.windows_of(2)["flow_id"]) == {2} and len(run.windows_of(2)) == 18
+    shuffled = Recoveries(run.polls, run.flows, run.events[::-1], run.end_s, 1000.0, 2.0, 6)
+    assert shuffled.events_of(1, "loss", "recovery_end")["t_s"].tolist() == [1.5, 2.0, 17.0]
+    assert shuffled.events_of(1, "loss")["flow_id"].tolist() == [1, 1]
