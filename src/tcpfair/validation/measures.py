@@ -30,13 +30,22 @@ class Measure(NamedTuple):
     of: Callable[[Runs, float], Floats]
 
 
+def _utilisation(runs: Runs) -> Floats:
+    # Counted packets make ties of the last decimal kept, and the order in which numpy adds decides them: along each run.
+    return runs.utilisation(np.ascontiguousarray(runs.r_received))
+
+
+def _rounded(values: Floats, decimals: int) -> list[float]:
+    return [round(value, decimals) for value in values.tolist()]
+
+
 # windows, losses and the share are those of the first flow
 MEASURES = {
     "mean_cwnd": Measure("mean window", "packets", 2, True, lambda x, share: x.mean_windows_pkts(share)[:, 0]),
     "epoch": Measure("mean time between losses", "s", 4, True, lambda x, _: x.mean_epochs_s[:, 0]),
     "peak": Measure("mean window before a loss", "packets", 2, True, lambda x, _: x.mean_peaks_pkts[:, 0]),
     "losses": Measure("losses and timeouts", "", 0, False, lambda x, _: x.loss_counts[:, 0]),
-    "utilisation": Measure("utilisation", "share", 5, False, lambda x, _: x.utilisation(x.r_received)),
+    "utilisation": Measure("utilisation", "share", 5, False, lambda x, _: _utilisation(x)),
     "share": Measure("share of flow 1", "share", 5, False, lambda x, _: x.shares[:, 0]),
     "jfi": Measure("Jain's index of mean throughputs", "", 5, False, lambda x, _: fairness.jfi(x.means_mbps)),
 }
@@ -55,7 +64,7 @@ def measure(
         for window_s in windows_s:
             runs = replace(whole, window_s=window_s)
             chosen = {name: MEASURES[name] for name in measures}
-            values = {name: np.round(m.of(runs, whole_epochs_share), m.decimals) for name, m in chosen.items()}
+            values = {name: _rounded(m.of(runs, whole_epochs_share), m.decimals) for name, m in chosen.items()}
             parts.append(pd.DataFrame({**about, **dict(zip(RUN_COLUMNS[2:], window_s, strict=True)), **values}))
     table = pd.concat(parts[1:] or parts)
     return table.sort_values(["label", "from_s", "until_s", "replicate"], ignore_index=True)
