@@ -50,7 +50,9 @@ from tcpfair.contract.code import digest_of
 from tcpfair.contract.expand import RunSpec, expected_pkts
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.scenario import Flow, Scenario
-from tcpfair.contract.trace import Trace, empty
+from tcpfair.contract.trace import Trace
+from tcpfair.engine.result import Result
+from tcpfair.engine.state import EVENT, EVENT_NAMES
 from tcpfair.errors import InputError
 from tcpfair.sources import tables
 from tcpfair.units import bdp_pkts, service_time_s
@@ -344,81 +346,50 @@ def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec])
 
 def _trace(paper: str, experiment: str, specs: list[RunSpec]) -> Trace:
     requests = [request(spec.scenario, spec.seed) for spec in specs]
-    tool = version()
-    parts: dict[str, list[pd.DataFrame]] = {name: [] for name in ("runs", "flows", "samples", "link", "events")}
+    provenance = {"backend": "ns3", "code": code_hash(), "tool": f"ns-3 {version()}"}
     with tempfile.TemporaryDirectory(prefix="tcpfair-ns3-") as scratch:
         folder = Path(scratch)
         if requests:
             _simulate(requests, folder)
-        for k, spec in enumerate(specs):
-            parts["runs"].append(_runs(paper, experiment, spec))
-            parts["flows"].append(tables.flows(spec))
-            parts["samples"].append(read_samples(folder / f"samples-{k}.csv", spec))
-            if "link" in spec.scenario.record:
-                parts["link"].append(read_link(folder / f"link-{k}.csv", spec))
-            if "events" in spec.scenario.record:
-                parts["events"].append(read_events(folder / f"events-{k}.csv", spec))
-    whole = {name: pd.concat(frames, ignore_index=True) if frames else empty(name) for name, frames in parts.items()}
-    return Trace(**whole, provenance={"backend": "ns3", "code": code_hash(), "tool": f"ns-3 {tool}"})
+        results = (read_result(folder, k, spec.scenario) for k, spec in enumerate(specs))
+        trace = tables.gather(paper, experiment, specs, results, provenance)
+    trace.runs["left_out"] = [_left_out(spec.scenario) for spec in specs]
+    return trace
 
 
-def _runs(paper: str, experiment: str, spec: RunSpec) -> pd.DataFrame:
-    left_out = {name for flow in spec.scenario.flows for name in congestion_control(flow)[2]}
-    return tables.runs(paper, experiment, spec, "ns3").assign(left_out=", ".join(sorted(left_out)))
+def _left_out(scenario: Scenario) -> str:
+    return ", ".join(sorted({name for flow in scenario.flows for name in congestion_control(flow)[2]}))
 
 
-def _per_interval(cumulative: pd.Series | pd.core.groupby.SeriesGroupBy, first: pd.Series) -> np.ndarray:
-    """Differences of a counter that starts at zero."""
-    return cumulative.diff().fillna(first).to_numpy().astype(np.int64)
+def read_result(folder: Path, k: int, scenario: Scenario) -> Result:
+    """What ``ns3_dumbbell.py`` wrote of run ``k``. It sends whole segments; ACKs neither wait nor get lost."""
+    raw = pd.read_csv(folder / f"samples-{k}.csv").sort_values(["sample", "flow_id"])
+    link = pd.read_csv(folder / f"link-{k}.csv")
+    events = pd.read_csv(folder / f"events-{k}.csv")
 
+    def of_flows(name: str) -> np.ndarray:
+        return raw[name].to_numpy().reshape(len(link), len(scenario.flows))
 
-def read_samples(path: Path, spec: RunSpec) -> pd.DataFrame:
-    """Table ``samples`` of one run from what ``ns3_dumbbell.py`` wrote."""
-    raw = pd.read_csv(path).sort_values(["flow_id", "sample"], ignore_index=True)
-    flows = raw.groupby("flow_id")
-    frame = pd.DataFrame(
-        {
-            "run_id": np.full(len(raw), spec.run_id, np.int32),
-            "flow_id": raw["flow_id"].astype(np.int32),
-            "t_s": spec.scenario.sample_s * raw["sample"],
-            "delivered_bytes": _per_interval(flows["delivered_bytes"], raw["delivered_bytes"]),
-            "received_bytes": _per_interval(flows["received_bytes"], raw["received_bytes"]),
-        }
-    )
-    if "cwnd" in spec.scenario.record:
-        for name in ("cwnd_pkts", "ssthresh_pkts", "srtt_s"):
-            frame[name] = raw[name].astype(np.float32)
-    return frame
-
-
-def read_link(path: Path, spec: RunSpec) -> pd.DataFrame:
-    """Table ``link`` of one run: packets that entered the queue, that it dropped, and that wait."""
-    raw = pd.read_csv(path)
-    return pd.DataFrame(
-        {
-            "run_id": np.int32(spec.run_id),
-            "t_s": spec.scenario.sample_s * raw["sample"],
-            "direction": "forward",
-            "forwarded_bytes": round(spec.scenario.wire_bytes)
-            * _per_interval(raw["forwarded_pkts"], raw["forwarded_pkts"]),
-            "dropped_pkts": _per_interval(raw["dropped_pkts"], raw["dropped_pkts"]),
-            "queue_pkts": raw["queue_pkts"].astype(np.float32),
-        }
+    segment = round(scenario.payload_bytes)
+    no_acks, no_web = np.zeros((1, len(link)), np.int64), np.zeros((2, len(link)), np.int64)
+    return Result(
+        t_s=scenario.sample_s * link["sample"].to_numpy(),
+        delivered_pkts=of_flows("delivered_bytes") // segment,
+        received_pkts=of_flows("received_bytes") // segment,
+        **{name: of_flows(name) for name in ("cwnd_pkts", "ssthresh_pkts", "srtt_s")},
+        **{f"link_{name}": link[name].to_numpy()[None] for name in ("forwarded_pkts", "dropped_pkts", "queue_pkts")},
+        link_acks=no_acks,
+        link_acks_dropped=no_acks,
+        **dict.fromkeys(("web_delivered_pkts", "web_received_pkts", "web_active"), no_web),
+        events=_events(events),
     )
 
 
-def read_events(path: Path, spec: RunSpec) -> pd.DataFrame:
-    """Table ``events`` of one run: reductions, timeouts, ends of recovery."""
-    raw = pd.read_csv(path)
-    return pd.DataFrame(
-        {
-            "run_id": np.full(len(raw), spec.run_id, np.int32),
-            "flow_id": raw["flow_id"].astype(np.int32),
-            "t_s": raw["t_s"],
-            "kind": raw["kind"].astype(object),
-            "cwnd_before": raw["cwnd_before"].astype(np.float64),
-            "cwnd_after": raw["cwnd_after"].astype(np.float64),
-            "w_max": np.nan,
-            "k_s": np.nan,
-        }
-    )
+def _events(raw: pd.DataFrame) -> np.ndarray:
+    found = np.zeros(len(raw), EVENT)
+    found["w_max"] = found["k_s"] = np.nan
+    found["flow"] = raw["flow_id"] - 1
+    found["kind"] = [EVENT_NAMES.index(kind) for kind in raw["kind"]]
+    for name in ("t_s", "cwnd_before", "cwnd_after"):
+        found[name] = raw[name]
+    return found

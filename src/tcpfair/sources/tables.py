@@ -24,10 +24,17 @@ def simulate_runs(
     provenance: dict[str, Any],
 ) -> Trace:
     """Run ``specs`` one after another and gather their tables; ``provenance`` names the backend."""
+    specs = list(specs)
+    return gather(paper.paper, experiment, specs, (run(spec.scenario, spec.seed) for spec in specs), provenance)
+
+
+def gather(
+    paper: str, experiment: str, specs: Iterable[RunSpec], results: Iterable[Result], provenance: dict[str, Any]
+) -> Trace:
+    """The tables of ``specs`` from what each of them left; ``provenance`` names the backend."""
     parts: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
-    for spec in specs:
-        result = run(spec.scenario, spec.seed)
-        parts["runs"].append(runs(paper.paper, experiment, spec, provenance["backend"]))
+    for spec, result in zip(specs, results, strict=True):
+        parts["runs"].append(runs(paper, experiment, spec, provenance["backend"]))
         parts["flows"].append(flows(spec))
         parts["samples"].append(_samples(spec, result))
         if "link" in spec.scenario.record:
