@@ -46,6 +46,10 @@ def papers():
     return {"ogura": PaperConfig.model_validate(config)}
 
 
+def held(papers, layout):
+    return {name: store.Held(layout, config) for name, config in papers.items()}
+
+
 def test_assumptions_name_place_value_reason_and_range(papers):
     rows = assumptions(papers).to_numpy().tolist()
     assert rows == [
@@ -66,7 +70,7 @@ def test_stated_values_name_their_section_and_leave_out_references_to_the_grid(p
 
 def test_plan_of_six_minutes_at_100_mbps(papers, tmp_path):
     # 2 losses x 3 runs of 60 s; 100 Mb/s carry 500 000 packets of 1500 bytes in 60 s
-    plan = run_plan(Layout(tmp_path, "engine"), papers, pkts_per_s=1e6)
+    plan = run_plan(held(papers, Layout(tmp_path, "engine")), pkts_per_s=1e6)
     assert plan.to_dict("records") == [
         {
             "paper": "ogura",
@@ -89,7 +93,7 @@ def test_plan_names_the_trace_of_just_these_runs(papers, tmp_path, monkeypatch):
         return folder
 
     monkeypatch.setattr(store, "whole_trace", whole_trace)
-    assert run_plan(layout, papers)["trace"].tolist() == ["results/engine/traces/ogura/sweep"]
+    assert run_plan(held(papers, layout))["trace"].tolist() == ["results/engine/traces/ogura/sweep"]
 
 
 @pytest.mark.parametrize("path", sorted(PAPERS.glob("*.yaml")), ids=lambda path: path.stem)

@@ -3,10 +3,11 @@
 import pandas as pd
 import pytest
 
-from tcpfair.contract.layout import PAPERS
+from tcpfair.contract.layout import PAPERS, Layout
 from tcpfair.contract.papers import Config, load_paper
 from tcpfair.errors import InputError
 from tcpfair.verdicts import claims, ledger
+from tcpfair.verdicts.claims.registry import load_claims
 from tcpfair.verdicts.printed import parse_key
 from tests import fake_checkout
 from tests.fake_checkout import ROOT, put_exhibit
@@ -124,6 +125,13 @@ def test_summary_counts_what_the_tables_hold(table, summary):
     # of the eight numbers in table VIII one is within and one outside
     assert counts.loc[("bhatti2009", "bhatti2009.table8", "numbers", "within"), "share"] == 0.125
     assert counts.loc[("bhatti2009", "bhatti2009.table8", "numbers", "not computed"), "count"] == 6
+    # of the 38 numbers of table V six stand in the text, which counts them for its sections as well
+    assert counts.loc[("bhatti2009", "bhatti2009.table5", "numbers", "not computed"), "count"] == 38
+    assert counts.loc[("bhatti2009", "bhatti2009.sec-VI", "numbers", "not computed"), "count"] == 1
+    assert (
+        counts.loc[("bhatti2009", "", "numbers", "not computed"), "total"]
+        == counts.loc[("bhatti2009", "", "numbers"), "count"].sum()
+    )
     shares = table("summary").groupby(["paper", "what", "exhibit"], dropna=False)["share"].sum()
     assert shares.to_numpy() == pytest.approx(1)
 
@@ -181,3 +189,51 @@ def test_the_same_results_give_the_same_bytes(checkout, summary):
     before = {path.name: path.read_bytes() for path in checkout.ledger.iterdir()}
     ledger.write_ledger(checkout, CONFIG)
     assert {path.name: path.read_bytes() for path in checkout.ledger.iterdir()} == before
+
+
+# ---- a run that was asked for a part
+
+
+@pytest.fixture(scope="module")
+def part(checkout, summary):
+    """The ledger of a run that was asked for one figure, over results of a full run with a baseline; and its counts."""
+    layout = Layout(checkout.root, "engine")
+    for name, value in (("bhatti2009.table8", 0.2), ("ogura.fig4", 9.9), ("ogura.fig6", 9.9)):
+        put_exhibit(layout, name, [("protocol=Reno", "t1_ratio", value)], n_runs=1)
+    (layout.data / "expected").mkdir()
+    ids = [
+        f"{claim.id},reproduced" for paper in PAPERS for claim in load_claims(layout.data / "claims" / f"{paper}.yaml")
+    ]
+    (layout.data / "expected" / "verdicts.csv").write_text("\n".join(["id,verdict", *ids, ""]))
+    for exhibit in ("bhatti2009/tab08", "ogura/fig04", "ogura/fig06"):
+        path = layout.data / "expected" / f"{exhibit}.csv"
+        path.parent.mkdir(exist_ok=True)
+        made = layout.results / "numbers" / f"{exhibit}.csv"
+        path.write_text(made.read_text().replace("9.9", "4.2").replace("0.2", "0.3"))
+    counts = ledger.write_ledger(layout, Config(source="engine", only=["ogura.fig4"]))
+    return layout, counts
+
+
+def test_a_part_moves_nothing_that_was_not_asked_for(part):
+    layout, counts = part
+    changes = pd.read_csv(layout.ledger / "changes.csv")
+    assert changes[["what", "id", "change"]].to_numpy().tolist() == [["number", "ogura.fig4", "moved"]]
+    assert counts["changes"] == {"flipped": 0, "moved": 1, "gone": 0, "new": 0, "within spread": 0}
+
+
+def test_in_a_part_what_was_not_asked_for_is_pending_or_not_run(part):
+    layout, counts = part
+    exhibits = pd.read_csv(layout.ledger / "exhibits.csv").set_index("exhibit")["status"]
+    assert exhibits[exhibits == "built"].index.tolist() == ["ogura.fig4"]
+    assert exhibits["ogura.fig6"] == "pending"  # an earlier run drew it
+    assert counts["claims"]["failed"] == 0
+    assert counts["claims"]["not run"] == sum(counts["claims"].values())
+    evidence = pd.read_csv(layout.ledger / "claims.csv").set_index("id")["evidence"]
+    assert evidence["ogura.c14"] == "not asked for: this run was limited to ogura.fig4"
+    assert evidence["ogura.c03"].startswith("ogura/model1")  # asked for, but not there
+
+
+def test_in_a_part_numbers_of_earlier_runs_are_not_computed(part):
+    layout, counts = part
+    assert counts["numbers"] == {"within": 0, "outside": 0, "not computed": 8}  # those of ogura
+    assert set(pd.read_csv(layout.ledger / "numbers.csv")["paper"]) == {"ogura"}

@@ -17,6 +17,7 @@ from tcpfair.verdicts.printed import (
     PRINTED_COLUMNS,
     Counted,
     Tolerance,
+    altered,
     compare,
     count,
     count_within,
@@ -27,6 +28,7 @@ from tcpfair.verdicts.printed import (
     parse_key,
     within,
 )
+from tests import fake_checkout
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "data"
@@ -513,3 +515,20 @@ def test_marks_are_those_of_the_exhibits_that_the_options_name():
     figure = Exhibit(id="ogura.fig8", kind="figure", title="", options=options | {"also": "ogura.fig8"})
     assert drawn_marks(figure, ["ogura.table3", "ogura.table2", "ogura.fig8"]) == ["ogura.table2", "ogura.table3"]
     assert drawn_marks(figure, []) == []
+
+
+# ---- what results are compared with
+
+
+def test_an_altered_printed_number_is_noticed(tmp_path):
+    layout = fake_checkout.make(tmp_path)
+    assert altered(layout) == []
+    for name in ("published/ogura.csv", "claims/ogura.yaml", "tolerances.yaml", "reference/ns2.csv", "equations.yaml"):
+        path = layout.data / name
+        path.write_text(path.read_text() + "\n")
+        assert altered(layout) == [f"data/{name}: differs from its checksum in data/SHA256SUMS"]
+        path.write_text(path.read_text()[:-1])
+    (layout.data / "SHA256SUMS").write_text(
+        (layout.data / "SHA256SUMS").read_text() + "00  bundled/x\n00  expected/x.csv\n"
+    )
+    assert altered(layout) == ["data/expected/x.csv: missing; data/SHA256SUMS lists it"]

@@ -135,6 +135,24 @@ def test_an_exhibit_shows_how_far_it_lies_from_print(text):
     assert "100 ms jfi 0.24 – 0.05 not computed" in shown
 
 
+def test_a_table_counts_the_numbers_of_the_text_that_quote_it(text):
+    # section V-C quotes nothing of table VIII, section V-A and others quote table V
+    assert "38 printed numbers within tolerance, 38 not computed (6 of them in the text)" in section(
+        text, "bhatti2009-table5"
+    )
+    assert "section V-A" in section(text, "bhatti2009-table5")
+    assert "0 of 1 printed numbers within tolerance, 1 not computed (1 of them in the text)" in section(
+        text, "ogura-fig8"
+    )
+
+
+def test_a_figure_without_numbers_of_its_own_says_whose_marks_it_draws(text):
+    marked = section(text, "bhatti2009-fig8")
+    assert "Its printed marks are the numbers of Table 5" in " ".join(marked.split())
+    assert "No number is printed in it" not in marked
+    assert "No number is printed in it." in section(text, "ogura-fig9")
+
+
 def test_failures_and_gaps_are_named_with_their_reason(text):
     gaps = text.partition('id="gaps"')[2].partition('id="print"')[0]
     assert "config/papers/ogura.yaml: &lt;b&gt; &amp; more" in gaps
@@ -202,3 +220,76 @@ def test_counts_and_durations_are_short():
         "29.5 billion",
     ]
     assert [report.duration_text(s) for s in (0.1, 59, 90, 5400)] == ["below 1 s", "59 s", "1.5 min", "1.5 h"]
+
+
+# ---- what moved
+
+
+@pytest.fixture(scope="module")
+def moved(checkout):
+    """The section on what moved, after a run in which one number moved, one is new, and one changed within its spread."""
+    layout = Layout(checkout.root, "engine")
+    cells = [(f"protocol=Reno;rtt_ms={rtt}", "t1_ratio", 4.0) for rtt in (25, 50, 75)]
+    put_exhibit(layout, "ogura.fig4", [*cells, ("rtt_ms=25", "case", "A")])
+    before = layout.expected("ogura") / "fig04.csv"
+    before.parent.mkdir(parents=True)
+    before.write_text((layout.results / "numbers/ogura/fig04.csv").read_text().replace("rtt_ms=75", "rtt_ms=99"))
+    today = [(*cells[0][:2], 4.5), (*cells[1][:2], 4.05), cells[2], ("rtt_ms=25", "case", "B")]
+    put_exhibit(layout, "ogura.fig4", today)
+    ledger.write_ledger(layout, Config(source="engine", only=["ogura.fig4"]))
+    text = report.write_report(layout).read_text()
+    return text.partition('id="moved"')[2].partition("</section>")[0]
+
+
+def test_only_what_moved_is_listed_and_the_rest_is_counted(moved):
+    found = Page(moved)
+    assert "2 numbers moved. 1 are gone." in found.text
+    assert "Changed within their spread: 1. Without a baseline yet: 1." in found.text
+    assert "Reno, 25 ms t1_ratio 4 4.5 +12.5 %" in found.text
+    assert "25 ms case A B moved" in found.text
+    assert "Reno, 99 ms t1_ratio 4 - gone" in found.text
+    assert "Reno, 50 ms" not in found.text  # within its spread
+    assert "Reno, 75 ms" not in found.text  # new
+
+
+def test_old_and_new_are_drawn_over_each_other(moved):
+    # two standard errors are 2 * 0.1 / sqrt(5) = 0.089, so that the axis goes from 3.911 to 4.589
+    assert moved.count("<svg") == 1
+    drawing = moved.partition("<svg")[2].partition("</svg>")[0]
+    assert Page(f"<svg{drawing}").text.split() == ["3.911", "4.589"]
+    assert '<line class="old" x1="10.0" x2="68.0" y1="7" y2="7"/>' in drawing
+    assert '<circle class="old" cx="39.0"' in drawing
+    assert '<line class="now" x1="172.0" x2="230.0" y1="19" y2="19"/>' in drawing
+    assert '<path class="now" d="M201.0 ' in drawing
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reach", "places"),
+    [
+        ("1", "2", ("", ""), ((0, 0, 0), (1, 1, 1))),
+        ("2", "1", ("1", "0"), ((0, 0.5, 1), (0, 0, 0))),
+        ("A", "B", ("", ""), None),
+        ("1", "", ("", ""), None),
+    ],
+)
+def test_places_of_a_pair(old, new, reach, places):
+    pair = report._pair({"baseline": old, "today": new, "baseline_reach": reach[0], "today_reach": reach[1]})
+    found = pair and tuple((at.low, at.value, at.high) for at in (pair.baseline, pair.today))
+    assert found == places
+
+
+def test_nothing_moved_is_said(text):
+    section = Page(text.partition('id="moved"')[2].partition("</section>")[0])
+    assert "Nothing: no verdict that was reached flipped" in section.text
+    assert section.elements["table"] == 0
+
+
+def test_an_altered_printed_number_is_told_on_the_front_page(checkout, text):
+    assert "not what was shipped" not in text
+    path = checkout.data / "published" / "ogura.csv"
+    before = path.read_text()
+    path.write_text(before.replace("8333.33", "8333.34"))
+    told = Page(report.write_report(checkout).read_text()).text
+    path.write_text(before)
+    assert "What results are compared with is not what was shipped:" in told
+    assert "data/published/ogura.csv: differs from its checksum in data/SHA256SUMS" in told

@@ -119,31 +119,40 @@ class Held:
 
     def __init__(self, layout: Layout, paper: PaperConfig) -> None:
         self.layout, self.paper = layout, paper
+        self._specs: dict[str, list[RunSpec]] = {}
         self._runs: dict[str, list[Asked]] = {}
-        self._folders: dict[str, Path] = {}
+        self._folders: dict[str, Path | None] = {}
+
+    def specs(self, experiment: str) -> list[RunSpec]:
+        """The runs of an experiment, expanded."""
+        if experiment not in self._specs:
+            self._specs[experiment] = run_specs(self.paper, experiment)
+        return self._specs[experiment]
 
     def runs(self, experiment: str) -> list[Asked]:
         """The runs that an experiment asks for."""
         if experiment not in self._runs:
-            self._runs[experiment] = asked(run_specs(self.paper, experiment))
+            self._runs[experiment] = asked(self.specs(experiment))
         return self._runs[experiment]
 
-    def trace(self, experiment: str) -> Path:
-        """The folder of the trace that is just what is asked for.
-
-        Raises MissingRunsError, with what has changed and the command that makes it, when there is no such trace.
-        """
+    def place(self, experiment: str) -> Path | None:
+        """The folder of the trace that is just what is asked for; None when there is no such trace."""
         if experiment not in self._folders:
-            folder = whole_trace(self.layout, self.paper.paper, experiment, self.runs(experiment))
-            if folder is None:
-                raise self._missing(experiment)
-            self._folders[experiment] = folder
+            runs = self.runs(experiment)
+            self._folders[experiment] = whole_trace(self.layout, self.paper.paper, experiment, runs)
         return self._folders[experiment]
+
+    def trace(self, experiment: str) -> Path:
+        """As `place`; raises MissingRunsError, with what has changed and the command that makes it, when there is none."""
+        folder = self.place(experiment)
+        if folder is None:
+            raise self._missing(experiment)
+        return folder
 
     def _missing(self, experiment: str) -> MissingRunsError:
         runs, source = self.runs(experiment), self.layout.source
         lacking = missing(self.layout, self.paper.paper, experiment, runs)
-        why = "; ".join(differences(self.layout, self.paper, experiment, run_specs(self.paper, experiment))[:3])
+        why = "; ".join(differences(self.layout, self.paper, experiment, self.specs(experiment))[:3])
         return MissingRunsError(
             f"{self.paper.paper}/{experiment}: {len(lacking)} of the {len(runs)} runs that the configuration asks for are not "
             f"there{f' ({why})' if why else ''}; ./reproduce{'' if source == 'bundled' else f' --config source={source}'} "
@@ -207,7 +216,12 @@ def _changed_values(before: Any, now: Any, name: str = "") -> Iterator[str]:
     """``name before -> now`` of each value that differs between nested plain data."""
     if isinstance(before, dict) and isinstance(now, dict):
         for key in {**before, **now}:
-            yield from _changed_values(before.get(key), now.get(key), f"{name}.{key}" if name else key)
+            if key in before and key in now:
+                yield from _changed_values(before[key], now[key], f"{name}.{key}" if name else key)
+            else:
+                value = before.get(key, now.get(key))
+                shown = "" if isinstance(value, dict | list) else f" {_text(value)}"
+                yield f"{name} {'+' if key in now else '-'} {key}{shown}".lstrip()
     elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now) and _nested(now):
         for i, (old, new) in enumerate(zip(before, now, strict=True)):
             yield from _changed_values(old, new, f"{name}[{i}]")
@@ -224,4 +238,4 @@ def _text(value: Any) -> str:
         return f"{value:.10g}"
     if isinstance(value, list):
         return f"[{', '.join(map(_text, value))}]"
-    return "nothing" if value is None else str(value)
+    return str(value)

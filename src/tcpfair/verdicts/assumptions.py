@@ -8,10 +8,9 @@ from typing import Any
 import pandas as pd
 from pydantic import BaseModel
 
-from tcpfair.contract import store
-from tcpfair.contract.expand import expected_pkts, run_specs
-from tcpfair.contract.layout import Layout
+from tcpfair.contract.expand import expected_pkts
 from tcpfair.contract.papers import PaperConfig, Value
+from tcpfair.contract.store import Held
 
 # Packets that one core simulates in a second, rounded down from what the engine does with two flows; what a machine
 # really took is in results/costs.csv.
@@ -49,9 +48,7 @@ def stated(paper_cfgs: Mapping[str, PaperConfig]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def run_plan(
-    layout: Layout, paper_cfgs: Mapping[str, PaperConfig], pkts_per_s: float = PLANNED_PKTS_PER_S
-) -> pd.DataFrame:
+def run_plan(papers: Mapping[str, Held], pkts_per_s: float = PLANNED_PKTS_PER_S) -> pd.DataFrame:
     """What simulating every experiment takes, and where the trace of just these runs stands.
 
     Columns: paper, experiment, runs, simulated_s (summed over runs), packets (summed over runs; an upper bound, as if
@@ -59,20 +56,20 @@ def run_plan(
     in the repository, empty when there is none).
     """
     rows = []
-    for paper, config in paper_cfgs.items():
-        for name in config.experiments:
-            specs = run_specs(config, name)
-            scenarios = [spec.scenario for spec in specs]
-            trace = store.whole_trace(layout, paper, name, store.asked(specs))
+    for paper, held in papers.items():
+        for name in held.paper.experiments:
+            scenarios = [spec.scenario for spec in held.specs(name)]
+            packets = round(sum(expected_pkts(scenario) for scenario in scenarios))
+            trace = held.place(name)
             rows.append(
                 {
                     "paper": paper,
                     "experiment": name,
                     "runs": len(scenarios),
                     "simulated_s": sum(scenario.duration_s for scenario in scenarios),
-                    "packets": (packets := round(sum(expected_pkts(scenario) for scenario in scenarios))),
+                    "packets": packets,
                     "expected_s": packets / pkts_per_s,
-                    "trace": trace.relative_to(layout.root).as_posix() if trace else "",
+                    "trace": trace.relative_to(held.layout.root).as_posix() if trace else "",
                 }
             )
     columns = ["paper", "experiment", "runs", "simulated_s", "packets", "expected_s", "trace"]

@@ -17,7 +17,6 @@ from pathlib import Path
 import pandas as pd
 
 from tcpfair.contract import record
-from tcpfair.contract.checksums import differing
 from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import Layout
 from tcpfair.errors import InputError
@@ -27,12 +26,13 @@ RELATIVE = 1e-9  # numbers that differ by no more are the same
 # the usual 95 %: of two equal means one pair in twenty differs by more; a higher bar would hide more at 5 runs
 STANDARD_ERRORS = 2.0
 NUMBER_IDENTITY = ["exhibit", "key", "metric"]
+NUMBER_COLUMNS = [*NUMBER_IDENTITY, "value", "sd", "n_runs", "source"]
+_NO_NUMBERS = pd.DataFrame(columns=NUMBER_COLUMNS).astype({"sd": float, "n_runs": float})
 CHANGES = ("flipped", "moved", "gone", "new", "within spread")
 CHANGE_COLUMNS = ["what", "id", "key", "metric", "baseline", "today", "relative", "change"]
-# how far `STANDARD_ERRORS` of a number reach to either side; empty where it has no spread
 _WHEN = ("baseline", "today")
+# how far `STANDARD_ERRORS` of a number reach to either side; empty where it has no spread
 REACH_COLUMNS = [f"{when}_reach" for when in _WHEN]
-COMPARED = ("published", "claims", "reference", "expected", "tolerances.yaml", "equations.yaml")  # below data/
 _NOT_DECIDED = ("pending", "not run", "failed")
 
 
@@ -57,15 +57,16 @@ def read_numbers(path: Path) -> pd.DataFrame:
         table = pd.read_csv(path, dtype=text)
     except (OSError, ValueError) as error:  # pandas' own errors are ValueErrors
         raise InputError(f"{path}: cannot be read as a table of numbers ({str(error).splitlines()[0]})") from None
-    missing = [name for name in [*NUMBER_IDENTITY, "value", "sd", "n_runs", "source"] if name not in table]
+    missing = [name for name in NUMBER_COLUMNS if name not in table]
     if missing:
         raise InputError(f"{path}: column {missing[0]} is missing")
     return table
 
 
-def altered(layout: Layout) -> list[str]:
-    """One line for each shipped file that results are compared with and that is not what was shipped."""
-    return differing(layout.data, COMPARED)
+def joined(files: list[Path]) -> pd.DataFrame:
+    """The numbers of several exhibits, one file each, as `read_numbers` gives them."""
+    tables = [table for path in files if len(table := read_numbers(path))]
+    return pd.concat(tables, ignore_index=True) if tables else _NO_NUMBERS
 
 
 # --- What moved ---------------------------------------------------------------------------------------------------
@@ -80,14 +81,14 @@ def compare(layout: Layout, claims: pd.DataFrame, exhibits: Collection[str] | No
     """
     rows = list(_changed_verdicts(claims, _verdicts(layout)))
     files = built_numbers(layout, exhibits)
-    rows += [row for path in files for row in _changed_numbers(path, _expected(layout, path))]
+    if files:
+        expected = (_expected(layout, path) for path in files)
+        rows += _changed_numbers(joined(files), joined([path for path in expected if path.is_file()]))
     rows.sort(key=lambda row: CHANGES.index(row["change"]))
     return pd.DataFrame(rows, columns=[*CHANGE_COLUMNS, *REACH_COLUMNS])
 
 
-def _changed_numbers(today: Path, expected: Path) -> Iterator[dict]:
-    now = read_numbers(today)
-    before = read_numbers(expected) if expected.is_file() else now.iloc[:0]
+def _changed_numbers(now: pd.DataFrame, before: pd.DataFrame) -> Iterator[dict]:
     both = before.merge(now, on=NUMBER_IDENTITY, how="outer", suffixes=("_baseline", "_today"), indicator=True)
     for number in both.to_dict("records"):
         difference = _difference(number["value_baseline"], number["value_today"])
@@ -202,13 +203,24 @@ def _verdict_line(row: dict[str, str]) -> str:
 def _number_line(row: dict[str, str]) -> str:
     reach = [float(row[name]) for name in REACH_COLUMNS if row[name]]
     spread = f" (spread {math.hypot(*reach):.2g})" if len(reach) == len(REACH_COLUMNS) else ""
-    values = f"{_short(row['baseline'])} -> {_short(row['today'])}" if row["change"] == "moved" else row["change"]
+    values = " -> ".join(told_apart(row["baseline"], row["today"])) if row["change"] == "moved" else row["change"]
     return f"{row['id']} {key_text(row['key'])}, {row['metric']} {values}{spread}"
 
 
-def _short(value: str) -> str:
+def told_apart(*values: str) -> list[str]:
+    """Values with four significant digits, or as many more as it takes to tell them apart."""
+    texts = list(values)
+    for digits in range(7, 3, -1):
+        shorter = [_rounded(value, digits) for value in values]
+        if len(set(shorter)) < len(set(values)):
+            break
+        texts = shorter
+    return texts
+
+
+def _rounded(value: str, digits: int) -> str:
     try:
-        return f"{float(value):.4g}"
+        return f"{float(value):.{digits}g}"
     except ValueError:
         return value or NO_VALUE
 

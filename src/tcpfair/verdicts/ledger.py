@@ -17,6 +17,7 @@ from tcpfair.contract.files import whole_folder
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import Config, Exhibit, PaperConfig
 from tcpfair.contract.record import Record
+from tcpfair.contract.store import Held
 from tcpfair.errors import InputError
 from tcpfair.verdicts import assumptions, baseline, claims, printed
 from tcpfair.verdicts.scope import Scope, scope_of
@@ -36,10 +37,11 @@ def write_ledger(layout: Layout, config: Config) -> dict[str, dict[str, int]]:
     """
     scope = scope_of(layout, config)
     papers = scope.papers
+    held = {name: Held(layout, paper) for name, paper in papers.items()}
     exhibits = exhibit_table(layout, scope)
     reproduced = reproduced_numbers(layout, scope)
     numbers = number_table(layout, papers, reproduced)
-    verdicts = claims.evaluate(layout, papers, scope.left_out)
+    verdicts = claims.evaluate(layout, held, scope.left_out)
     ns2 = ns2_table(layout, numbers, reproduced)
     changes = baseline.compare(layout, verdicts, scope.exhibits)
     supplement = exhibits["kind"] == "supplement"
@@ -55,7 +57,7 @@ def write_ledger(layout: Layout, config: Config) -> dict[str, dict[str, int]]:
         "changes": changes,
         "assumptions": assumptions.assumptions(papers),
         "stated": assumptions.stated(papers),
-        "run_plan": assumptions.run_plan(layout, papers),
+        "run_plan": assumptions.run_plan(held),
     }
     with whole_folder(layout.ledger) as folder:
         for name, table in tables.items():
@@ -100,9 +102,7 @@ def _exhibit_row(layout: Layout, paper: str, exhibit: Exhibit, found: Record | N
 
 def reproduced_numbers(layout: Layout, scope: Scope) -> pd.DataFrame:
     """The numbers of every exhibit that was asked for and is built: columns as of `baseline.read_numbers`."""
-    frames = [baseline.read_numbers(path) for path in baseline.built_numbers(layout, scope.exhibits)]
-    columns = [*IDENTITY, "value", "sd", "n_runs", "source"]
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
+    return baseline.joined(baseline.built_numbers(layout, scope.exhibits))
 
 
 def number_table(layout: Layout, papers: Papers, reproduced: pd.DataFrame) -> pd.DataFrame:

@@ -130,7 +130,7 @@ def write_report(layout: Layout) -> Path:
         "agreement_with_print": _printed_shares(ledger),
         "agreement": _agreement(ledger),
         "ns2_only": _ns2_only(ledger),
-        "altered": baseline.altered(layout),
+        "altered": printed.altered(layout),
         "changes": _change_rows(layout, configs, ledger),
         "changed": _bar(ledger["changes"]["change"], CHANGES),
         "changes_shown": CHANGES_SHOWN,
@@ -378,6 +378,7 @@ def _change_rows(layout: Layout, configs: dict[str, PaperConfig], ledger: Ledger
         row["of"] = key_text(row["key"]) if row["key"] else ""
         row["unit"] = units.get((row["id"], row["metric"]), "")
         row["pair"] = _pair(row) if row["change"] == "moved" else None
+        row |= dict(zip(("old", "now"), baseline.told_apart(row["baseline"], row["today"]), strict=True))
         row["percent"] = f"{100 * float(row['relative']):+.3g} %".replace("-", MINUS) if row["relative"] else ""
     return rows
 

@@ -11,8 +11,10 @@ import yaml
 
 from tcpfair.contract.layout import PAPERS, Layout, repository_root
 from tcpfair.contract.papers import PaperConfig, load_paper
+from tcpfair.contract.store import Held
 from tcpfair.errors import InputError
-from tcpfair.verdicts.claims import VERDICTS, evaluate
+from tcpfair.verdicts.claims import VERDICTS
+from tcpfair.verdicts.claims import evaluate as evaluate_held
 from tcpfair.verdicts.claims.evidence import Claim, Evidence, Finding, text_of, within
 from tcpfair.verdicts.claims.registry import claim_function, decide, load_claims
 
@@ -27,6 +29,10 @@ CONFIG = PaperConfig.model_validate(
         "experiments": {"sweep": {"what": "x", "runs": {"value": 1, "source": "sec. 1"}}},
     }
 )
+
+
+def evaluate(layout, left_out=lambda claim: ""):
+    return evaluate_held(layout, {paper: Held(layout, config) for paper, config in CONFIGS.items()}, left_out)
 
 
 def claim(**fields):
@@ -214,7 +220,7 @@ def checkout(tmp_path):
 
 
 def test_every_claim_gets_a_line(checkout):
-    table = evaluate(Layout(checkout, "engine"), CONFIGS)
+    table = evaluate(Layout(checkout, "engine"))
     assert list(table.columns) == ["id", "paper", "verdict", "evidence", "source"]
     assert len(table) == 158
     assert table["id"].is_unique
@@ -225,12 +231,12 @@ def test_every_claim_gets_a_line(checkout):
 
 
 def test_no_claim_waits_for_an_experiment(checkout):
-    table = evaluate(Layout(checkout, "engine"), CONFIGS)
+    table = evaluate(Layout(checkout, "engine"))
     assert "pending" not in set(table["verdict"])
 
 
 def test_without_results_a_claim_is_not_run_and_closed_forms_hold(checkout):
-    table = evaluate(Layout(checkout, "engine"), CONFIGS).set_index("id")
+    table = evaluate(Layout(checkout, "engine")).set_index("id")
     assert table.loc["ogura.c14", "verdict"] == "not run"
     assert table.loc["ogura.c14", "evidence"] == "ogura/loss_sweep has not been measured"
     assert table.loc["ogura.c05", "verdict"] == "not run"
@@ -240,7 +246,7 @@ def test_without_results_a_claim_is_not_run_and_closed_forms_hold(checkout):
 
 
 def test_a_claim_that_was_not_asked_for_is_not_run_whatever_there_is(checkout):
-    table = evaluate(Layout(checkout, "engine"), CONFIGS, lambda claim: "later" if claim.id == "ogura.c01" else "")
+    table = evaluate(Layout(checkout, "engine"), lambda claim: "later" if claim.id == "ogura.c01" else "")
     found = table.set_index("id")
     assert found.loc["ogura.c01", ["verdict", "evidence"]].tolist() == ["not run", "later"]
 
@@ -258,7 +264,7 @@ def test_a_claim_on_the_list_is_not_testable(checkout):
     for path in (ROOT / "data" / "claims").glob("*.yaml"):
         (checkout / "data" / "claims" / path.name).write_text(path.read_text())
     (checkout / "data" / "claims" / "not_testable.yaml").write_text("ogura.c01: only seen in the image\n")
-    table = evaluate(Layout(checkout, "engine"), CONFIGS).set_index("id")
+    table = evaluate(Layout(checkout, "engine")).set_index("id")
     assert table.loc["ogura.c01", ["verdict", "evidence"]].tolist() == ["not testable", "only seen in the image"]
 
 

@@ -13,10 +13,11 @@ import pandas as pd
 import yaml
 from pydantic import ValidationError
 
-from tcpfair.contract import store, trace
+from tcpfair.contract import trace
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig, load_yaml
 from tcpfair.contract.scenario import one_line
+from tcpfair.contract.store import Held, MissingRunsError
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
 from tcpfair.verdicts.claims.evidence import Claim, Evidence, Finding, text_of
@@ -67,9 +68,7 @@ class NotRunError(InputError):
     """An experiment that a claim needs has not been run or measured."""
 
 
-def evaluate(
-    layout: Layout, papers: Mapping[str, PaperConfig], left_out: Callable[[Claim], str] = lambda claim: ""
-) -> pd.DataFrame:
+def evaluate(layout: Layout, papers: Mapping[str, Held], left_out: Callable[[Claim], str]) -> pd.DataFrame:
     """Verdict and evidence of every claim of some papers, with the results of ``layout.source``.
 
     Columns id, paper, verdict (one of `VERDICTS`), evidence (one line), source. A claim for which ``left_out`` has a
@@ -78,8 +77,7 @@ def evaluate(
     """
     untestable = load_yaml(layout.data / "claims" / "not_testable.yaml")
     rows = []
-    for paper, config in papers.items():
-        held = store.Held(layout, config)
+    for paper, held in papers.items():
         loaders = (_metrics_loader(held), _trace_loader(held))
         for claim in load_claims(layout.data / "claims" / f"{paper}.yaml"):
             if claim.id in untestable:
@@ -87,7 +85,7 @@ def evaluate(
             elif reason := left_out(claim):
                 verdict, evidence = "not run", reason
             else:
-                verdict, evidence = decide(claim, config, *loaders, source=layout.source)
+                verdict, evidence = decide(claim, held.paper, *loaders, source=layout.source)
             # messages name files; where the checkout stands is nobody's evidence
             evidence = evidence.replace(f"{layout.root}/", "")
             rows.append((claim.id, paper, verdict, evidence, layout.source))
@@ -173,7 +171,7 @@ def _numbers(finding: Finding) -> str:
     return "; ".join(f"{label} {text_of(value)}" for label, value in finding.numbers.items())
 
 
-def _metrics_loader(held: store.Held) -> Callable[[str], pd.DataFrame]:
+def _metrics_loader(held: Held) -> Callable[[str], pd.DataFrame]:
     """Metrics by experiment, each read once. Raises NotRunError when there are none of what is asked for."""
 
     @cache
@@ -186,14 +184,14 @@ def _metrics_loader(held: store.Held) -> Callable[[str], pd.DataFrame]:
     return load
 
 
-def _trace_loader(held: store.Held) -> Callable[[str], Trace]:
+def _trace_loader(held: Held) -> Callable[[str], Trace]:
     """Traces by experiment, each read once. Raises NotRunError when there is none of what is asked for."""
 
     @cache
     def load(experiment: str) -> Trace:
         try:
             return trace.read(held.trace(experiment))
-        except store.MissingRunsError as error:
+        except MissingRunsError as error:
             raise NotRunError(str(error)) from None
 
     return load
