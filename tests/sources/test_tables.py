@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from tcpfair.contract.expand import RunSpec
-from tcpfair.contract.scenario import make_scenario
+from tcpfair.contract.scenario import Web, make_scenario
 from tcpfair.contract.trace import TABLES, Trace
 from tcpfair.engine.result import Result
 from tcpfair.engine.state import EVENT, LOSS, RECOVERY_END, RTO
@@ -119,6 +119,15 @@ def test_short_flows_of_one_direction_are_one_flow_after_the_long_ones():
         "role": ["foreground", "background", "web"],
         "direction": ["forward", "reverse", "reverse"],
     }
+
+
+def test_short_flows_of_two_directions_are_two_flows():
+    up = SHORT | {"protocol": "Up", "direction": "forward", "rtt_s": 0.02}
+    web = (*BOTH_WAYS.web, Web(flow=up, arrivals_per_s=1, sizes=SIZES))
+    made = gathered(replace(SPEC, scenario=BOTH_WAYS.model_copy(update={"web": web})))
+    short = made.flows[made.flows["role"] == "web"]
+    assert short[["flow_id", "protocol", "rtt_s"]].values.tolist() == [[3, "Up", 0.02], [4, "Web", 0.04]]
+    assert made.samples["delivered_bytes"].tolist()[4:] == [81_000, 0, 1800, 2700]
 
 
 def test_samples_are_bytes_of_payload_per_interval():
