@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tcpfair import sources
+from tcpfair.contract import trace
 from tcpfair.contract.layout import PAPERS
 from tcpfair.workflow.plan import Plan
 
@@ -12,7 +14,7 @@ paper: ogura
 cite: a paper
 protocols:
   Reno: {cc: {value: newreno, source: sec. 1}}
-  Libra: {cc: {value: libra, source: sec. 2}, params: {k1: {value: 2.0, source: sec. 2}}}
+  Libra: {cc: {value: libra, source: sec. 2}, params: {rtt_ref_s: {value: 0.04, source: sec. 2}}}
 settings:
   capacity_bps: {value: 1.0e+6, source: sec. 3}
   wire_bytes: {value: 1500, source: sec. 3}
@@ -49,13 +51,16 @@ exhibits:
 """
 
 
+NOTEBOOK = '{"cells": [{"cell_type": "code", "source": ["1 + 1"], "outputs": [], "execution_count": null}]}'
+
+
 def make_checkout(root: Path) -> Path:
     """Write the checkout below ``root`` and return it."""
     files = {
         "Snakefile": "",
         "config/config.yaml": "source: engine\n",
         "config/papers/ogura.yaml": OGURA,
-        "notebooks/ogura.ipynb": "{}",
+        "notebooks/ogura.ipynb": NOTEBOOK,
         "data/published/ogura.csv": "exhibit,key\n",
         **{f"config/papers/{name}.yaml": f"paper: {name}\ncite: a paper\n" for name in PAPERS if name != "ogura"},
         **{f"src/tcpfair/{layer}/code.py": "x = 1\n" for layer in ("cc", "engine", "metrics", "exhibits", "verdicts")},
@@ -69,6 +74,17 @@ def make_checkout(root: Path) -> Path:
 def make_plan(root: Path, **values) -> Plan:
     """The plan of the checkout, source engine unless said otherwise."""
     return Plan({"source": "engine", **values}, root)
+
+
+def make_trace(plan: Plan, experiment: str) -> Path:
+    """Simulate what is missing of an experiment and put its trace together, as the workflow does; returns its folder."""
+    config = plan.papers["ogura"]
+    specs = plan.specs("ogura", experiment)
+    sources.simulate_missing(plan.layout, config, experiment, specs)
+    folder = plan.layout.simulated("ogura", experiment)
+    trace.write(sources.assemble(plan.layout, config, experiment, specs), folder)
+    sources.discard_finished(plan.layout, "ogura", experiment)
+    return folder
 
 
 def edit(path: Path, old: str, new: str) -> None:

@@ -1,66 +1,63 @@
-"""The table of costs: rows replaced, not repeated, also by processes side by side."""
+"""What steps cost, from Snakemake's benchmarks."""
 
-import subprocess
-import sys
-import time
+import json
 
 import pytest
 
 from tcpfair.contract import costs
+from tcpfair.contract.layout import Layout
+
+HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
 
 
 @pytest.fixture
-def path(tmp_path):
-    return tmp_path / "results" / "costs.csv"
+def layout(tmp_path):
+    return Layout(tmp_path, "engine")
 
 
-def test_a_measured_step_leaves_one_row(path):
-    for _ in range(2):
-        with costs.measured(path, "engine", "simulate", "ogura/pair") as cost:
-            begin = time.process_time()
-            while time.process_time() - begin < 0.05:
-                pass
-            cost.packets = 1000
-    (row,) = costs.read(path)
-    assert (row["source"], row["step"], row["item"], row["packets"]) == ("engine", "simulate", "ogura/pair", "1000")
-    assert 0.04 <= float(row["cpu_s"]) <= 1
-    assert float(row["wall_s"]) >= 0.05
-    assert 10 < float(row["max_rss_mb"]) < 10_000
-    assert float(row["packets_per_s"]) == pytest.approx(1000 / float(row["cpu_s"]), rel=1e-3)
+def bench(layout, name, wall_s, rss_mb, cpu_s):
+    path = costs.folder(layout) / f"{name}.tsv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{HEADER}{wall_s}\t0:00:01\t{rss_mb}\t0\t0\t0\t0\t0\t0\t{cpu_s}\n")
 
 
-def test_a_failed_step_leaves_none(path):
-    with pytest.raises(ZeroDivisionError), costs.measured(path, "engine", "simulate", "ogura/pair"):
-        1 / 0  # noqa: B018
-    assert costs.read(path) == []
-
-
-def test_the_cpu_time_of_children_counts(path):
-    with costs.measured(path, "engine", "notebook", "ogura"):
-        busy = "import time\nwhile time.process_time() < 0.3: pass"
-        subprocess.run([sys.executable, "-c", busy], check=True)
-    assert float(costs.read(path)[0]["cpu_s"]) >= 0.3
-
-
-def test_parts_that_ran_side_by_side_become_one_row(path):
-    parts = [
-        costs.Cost("engine", "simulate", "ogura/pair 1-of-2", wall_s=4, cpu_s=3, max_rss_mb=90, packets=600),
-        costs.Cost("engine", "simulate", "ogura/pair 2-of-2", wall_s=5, cpu_s=2, max_rss_mb=80, packets=400),
+def test_parts_that_ran_side_by_side_are_one_cost_with_their_packets(layout):
+    bench(layout, "simulate/ogura/pair.1-of-2", 10.0, 300.0, 9.0)
+    bench(layout, "simulate/ogura/pair.2-of-2", 12.0, 200.0, 11.0)
+    bench(layout, "measure/ogura/pair", 1.5, 250.0, 1.0)
+    mark = layout.simulated("ogura", "pair").with_suffix(".json")
+    mark.parent.mkdir(parents=True)
+    mark.write_text(json.dumps({"simulated_runs": 4, "simulated_pkts": 400}))
+    assert costs.read(layout) == [
+        costs.Cost("measure", "ogura/pair", 1.5, 1.0, 250.0),
+        costs.Cost("simulate", "ogura/pair", 12.0, 20.0, 300.0, 400),
     ]
-    costs.record(path, parts)
-    costs.record(path, [costs.Cost("ns2", "simulate", "ogura/pair 1-of-2", wall_s=99)])
-    costs.join(path, "engine", "simulate", "ogura/pair", tuple(part.item for part in parts))
-    engine, ns2 = costs.read(path)
-    assert [engine[name] for name in ("wall_s", "cpu_s", "max_rss_mb", "packets")] == ["5.0", "5.0", "90.0", "1000"]
-    assert float(engine["packets_per_s"]) == 200
-    assert ns2["wall_s"] == "99"
+    assert costs.read(layout)[1].pkts_per_s == 20.0
 
 
-def test_rows_written_by_processes_at_once_are_all_there(path):
-    write = (
-        "import sys; from pathlib import Path; from tcpfair.contract import costs\n"
-        "for i in range(20): costs.record(Path(sys.argv[1]), [costs.Cost('engine', sys.argv[2], str(i))])"
-    )
-    writers = [subprocess.Popen([sys.executable, "-c", write, str(path), name]) for name in ("a", "b", "c")]
-    assert [writer.wait() for writer in writers] == [0, 0, 0]
-    assert len(costs.read(path)) == 60
+def test_what_was_too_short_to_measure_costs_nothing(layout):
+    bench(layout, "ledger", 0.1, "NA", "-")
+    (cost,) = costs.read(layout)
+    assert (cost.step, cost.item, cost.cpu_s, cost.pkts_per_s) == ("ledger", "", 0.0, 0.0)
+
+
+@pytest.mark.parametrize("content", ["", HEADER, "torn"])
+def test_a_benchmark_that_was_cut_short_is_passed_over(layout, content):
+    path = costs.folder(layout) / "measure/ogura/pair.tsv"
+    path.parent.mkdir(parents=True)
+    path.write_text(content)
+    assert costs.read(layout) == []
+
+
+def test_no_benchmarks_are_no_costs(layout):
+    assert costs.read(layout) == []
+
+
+def test_a_step_that_is_taken_again_is_forgotten_and_no_other(layout):
+    for name in ("simulate/ogura/pair.1-of-2", "simulate/ogura/pair_ack.1-of-1", "measure/ogura/pair"):
+        bench(layout, name, 1.0, 1.0, 1.0)
+    costs.forget(layout, "simulate", "ogura/pair")
+    assert [(cost.step, cost.item) for cost in costs.read(layout)] == [
+        ("measure", "ogura/pair"),
+        ("simulate", "ogura/pair_ack"),
+    ]

@@ -1,80 +1,181 @@
-"""Shipped data: copied whole, listed with checksums, checked against the configuration."""
+"""Shipped data: copied whole, listed with checksums, checked against the configuration; killed at any line, never lost."""
+
+import hashlib
+import shutil
+import sys
 
 import pytest
 
 from tcpfair.contract import trace
-from tcpfair.contract.stamps import write_stamp
+from tcpfair.contract.manifest import read_manifest, write_manifest
 from tcpfair.errors import InputError
 from tcpfair.workflow import bundles
-from tests.small_checkout import edit, make_checkout, make_plan
-from tests.workflow.test_steps import small_trace
+from tests.small_checkout import edit, make_checkout, make_plan, make_trace
+
+BOTH = [("ogura", "self"), ("ogura", "pair")]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A checkout in which `self` and `pair` are simulated and shipped."""
+    plan = make_plan(make_checkout(tmp_path_factory.mktemp("made")))
+    for _, experiment in BOTH:
+        make_trace(plan, experiment)
+    assert bundles.ship(plan, BOTH) == ["ogura/self", "ogura/pair"]
+    bundles.update_checksums(plan.layout.data, [plan.layout.data / "published"])
+    return plan.root
 
 
 @pytest.fixture
-def plan(tmp_path):
-    """A checkout in which `self` and `pair` are simulated and shipped."""
-    plan = make_plan(make_checkout(tmp_path))
-    for experiment in ("self", "pair"):
-        trace.write(small_trace(plan.root, experiment), plan.layout.trace("ogura", experiment))
-        write_stamp(plan.manifest("ogura", experiment), "stamp")
-    assert bundles.ship(plan, [("ogura", "self"), ("ogura", "pair")]) == ["ogura/self", "ogura/pair"]
-    return plan
+def plan(made, tmp_path):
+    """A copy of it."""
+    shutil.copytree(made, tmp_path / "checkout")
+    return make_plan(tmp_path / "checkout")
 
 
-def test_shipped_traces_are_whole_and_belong_to_the_configuration(plan):
+def remake(plan, experiment, delivered_bytes):
+    """Leave a trace of the experiment with samples that do not depend on it, so that two of them can share."""
+    old = trace.read(plan.layout.simulated("ogura", experiment))
+    old.samples = trace.read(plan.layout.simulated("ogura", "self")).samples.assign(delivered_bytes=delivered_bytes)
+    trace.write(old, plan.layout.simulated("ogura", experiment))
+
+
+def test_shipped_traces_are_whole_and_what_the_configuration_asks_for(plan):
     assert bundles.faults(plan.root) == []
-    assert list(trace.read(plan.layout.bundled("ogura", "self")).runs["run_id"]) == [0]
-    assert not list(plan.layout.data.rglob("*.stamp"))
+    assert make_plan(plan.root, source="bundled").traces["ogura", "pair"] == plan.layout.bundled("ogura", "pair")
+    assert sorted(path.name for path in plan.layout.bundled("ogura", "self").iterdir()) == [
+        "events.parquet",
+        "flows.parquet",
+        "link.parquet",
+        "manifest.json",
+        "runs.parquet",
+        "samples.parquet",
+    ]
 
 
 def test_an_unchanged_trace_is_not_rewritten(plan):
-    assert bundles.ship(plan, [("ogura", "self")]) == []
+    assert bundles.ship(plan, BOTH) == []
 
 
 def test_a_changed_trace_replaces_the_shipped_one(plan):
-    made = small_trace(plan.root, "self")
-    made.samples["delivered_bytes"] = 1460
-    trace.write(made, plan.layout.trace("ogura", "self"))
-    assert bundles.ship(plan, [("ogura", "self"), ("ogura", "pair")]) == ["ogura/self"]
-    assert list(trace.read(plan.layout.bundled("ogura", "self")).samples["delivered_bytes"]) == [1460]
+    remake(plan, "self", 1460)
+    assert bundles.ship(plan, BOTH) == ["ogura/self"]
+    assert set(trace.read(plan.layout.bundled("ogura", "self")).samples["delivered_bytes"]) == {1460}
     assert bundles.faults(plan.root) == []
-
-
-def simulate(plan, experiment, delivered_bytes, **provenance):
-    """Leave a trace in the experiment's place whose samples do not depend on the experiment."""
-    made = small_trace(plan.root, "self")
-    made.provenance = small_trace(plan.root, experiment).provenance | provenance
-    made.samples["delivered_bytes"] = delivered_bytes
-    trace.write(made, plan.layout.trace("ogura", experiment))
 
 
 def test_runs_that_two_experiments_share_are_shipped_once(plan, monkeypatch):
     monkeypatch.setattr(bundles, "_WORTH_SHARING_BYTES", 0)
-    both = [("ogura", "self"), ("ogura", "pair")]
-    own, borrowed = (plan.layout.bundled(*pair) / "samples.parquet" for pair in both)
-    for code in ("one", "other"):  # made again by other code, the same samples are still shipped once
-        for _, experiment in both:
-            simulate(plan, experiment, 4380, code=code)
-        assert bundles.ship(plan, both) == ["ogura/self", "ogura/pair"]
+    own, borrowed = (plan.layout.bundled(*pair) / "samples.parquet" for pair in BOTH)
+    for n_bytes in (4380, 5840):
+        for _, experiment in BOTH:
+            remake(plan, experiment, n_bytes)
+        assert bundles.ship(plan, BOTH) == ["ogura/self", "ogura/pair"]
         assert own.is_file() and not borrowed.exists()
-        assert list(trace.read(borrowed.parent).samples["delivered_bytes"]) == [4380]
+        assert set(trace.read(borrowed.parent).samples["delivered_bytes"]) == {n_bytes}
         assert bundles.faults(plan.root) == []
-        assert bundles.ship(plan, both) == []
+        assert bundles.ship(plan, BOTH) == []
 
-    simulate(plan, "self", 2920)
-    assert bundles.ship(plan, [("ogura", "self")]) == ["ogura/self"]
-    assert list(trace.read(own.parent).samples["delivered_bytes"]) == [2920]
-    assert list(trace.read(borrowed.parent).samples["delivered_bytes"]) == [4380]
+    remake(plan, "self", 2920)
+    assert bundles.ship(plan, BOTH[:1]) == ["ogura/self"]
+    assert set(trace.read(own.parent).samples["delivered_bytes"]) == {2920}
+    assert set(trace.read(borrowed.parent).samples["delivered_bytes"]) == {5840}
     assert bundles.faults(plan.root) == []
 
 
-def test_a_shared_table_that_is_gone_is_named_with_the_manifest_that_wants_it(plan, monkeypatch):
-    monkeypatch.setattr(bundles, "_WORTH_SHARING_BYTES", 0)
+def test_a_shared_table_that_is_gone_is_named_with_the_manifest_that_wants_it(plan):
     folder = plan.layout.bundled("ogura", "self")
-    manifest = trace.read_manifest(folder)
-    trace.write_manifest(manifest | {"shared": {"samples.parquet": "ogura/nosuch"}}, folder)
+    write_manifest(read_manifest(folder) | {"shared": {"samples.parquet": "ogura/nosuch"}}, folder)
     with pytest.raises(InputError, match=r"ogura/nosuch/samples.parquet: missing; .*self/manifest.json lists it"):
         trace.read(folder)
+
+
+# --- Kills --------------------------------------------------------------------------------------------------------
+
+
+class Killed(BaseException):
+    """Nothing catches it, as nothing catches the end of a process; `finally` blocks must not run either."""
+
+
+def kill_at(line_number, action):
+    """Run ``action`` and end it at the n-th line that it executes in bundles, files, manifest or trace.
+
+    Returns the number of lines that were executed.
+    """
+    modules = {
+        sys.modules[f"tcpfair.{name}"].__file__ for name in ("workflow.bundles", "contract.files", "contract.manifest")
+    }
+    count = 0
+
+    def tracer(frame, event, argument):
+        nonlocal count
+        if frame.f_code.co_filename not in modules:
+            return None
+        if event == "line":
+            count += 1
+            if count >= line_number:  # every later line, those of `finally` among them, is never executed
+                raise Killed
+        return tracer
+
+    sys.settrace(tracer)
+    try:
+        action()
+    except Killed:
+        pass
+    finally:
+        sys.settrace(None)
+    return count
+
+
+def digests(folder):
+    """{file: hash} of all files below a folder that are no scratch."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        if path.is_file() and not bundles.is_scratch(name):
+            found[name.as_posix()] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found
+
+
+def test_a_rewriting_that_is_killed_anywhere_and_repeated_ends_as_if_it_had_not_been(plan, tmp_path, monkeypatch):
+    monkeypatch.setattr(bundles, "_WORTH_SHARING_BYTES", 0)
+    for _, experiment in BOTH:  # now they share
+        remake(plan, experiment, 4380)
+    bundles.ship(plan, BOTH)
+    remake(plan, "self", 2920)  # the owner of what is shared changes
+    before = digests(plan.layout.data)
+    target = tmp_path / "target"
+    shutil.copytree(plan.root, target)
+    lines = kill_at(10**9, lambda: bundles.ship(make_plan(target), BOTH))
+    wanted = digests(target / "data")
+    assert wanted != before
+    for line in range(1, lines + 1, 3):
+        root = tmp_path / f"kill{line}"
+        shutil.copytree(plan.root, root, symlinks=True)
+        killed = make_plan(root)
+        kill_at(line, lambda killed=killed: bundles.ship(killed, BOTH))
+        bundles.restore_interrupted(killed.layout)
+        for pair in BOTH:  # old or new, but whole
+            trace.read(killed.layout.bundled(*pair))
+        again = make_plan(root)
+        bundles.restore_interrupted(again.layout)
+        bundles.ship(again, BOTH)
+        assert digests(root / "data") == wanted, f"killed at line {line}"
+        assert bundles.faults(root) == []
+        assert not [path for path in (root / "data").rglob("*") if bundles.is_scratch(path.relative_to(root))]
+        shutil.rmtree(root)
+
+
+def test_scratch_folders_are_never_data(plan):
+    shipped = plan.layout.bundled("ogura", "self")
+    shutil.copytree(shipped, shipped.with_name(".self-abc.new"))
+    assert set(bundles._shipped_manifests(plan.layout)) == {"ogura/self", "ogura/pair"}
+    assert bundles.faults(plan.root) == []
+    bundles.restore_interrupted(plan.layout)
+    assert not shipped.with_name(".self-abc.new").exists()
+
+
+# --- Faults -------------------------------------------------------------------------------------------------------
 
 
 def test_damaged_missing_and_unlisted_files_are_faults(plan):
@@ -82,11 +183,34 @@ def test_damaged_missing_and_unlisted_files_are_faults(plan):
     (data / "bundled/ogura/self/samples.parquet").write_bytes(b"torn")
     (data / "published/ogura.csv").unlink()
     (data / "published/stray.csv").write_text("")
-    assert bundles.faults(plan.root) == [
+    found = bundles.faults(plan.root)
+    assert found[:3] == [
         "data/published/ogura.csv: missing; data/SHA256SUMS lists it",
         "data/published/stray.csv: not listed in data/SHA256SUMS",
         "data/bundled/ogura/self/samples.parquet: differs from its checksum in data/SHA256SUMS",
     ]
+    assert len(found) == 4 and "samples.parquet: differs from the hash in manifest.json" in found[3]
+
+
+@pytest.mark.parametrize("bit", range(0, 8))
+def test_every_flipped_bit_of_a_manifest_is_a_fault(plan, bit):
+    """Also when the checksums are written anew over it: the manifest's own digest tells."""
+    path = plan.layout.bundled("ogura", "self") / "manifest.json"
+    right = path.read_bytes()
+    for place in range(0, len(right), 37):
+        flipped = bytearray(right)
+        flipped[place] ^= 1 << bit
+        path.write_bytes(flipped)
+        bundles.update_checksums(plan.layout.data, [path])
+        found = bundles.faults(plan.root)
+        assert any("self/manifest.json" in line for line in found), (place, bit, bytes(flipped[place : place + 1]))
+        assert all("\n" not in line for line in found)
+
+
+def test_a_file_that_nobody_reads_as_a_checksum_list_gets_one_line(plan):
+    (plan.layout.data / "SHA256SUMS").write_text("not a line\n")
+    with pytest.raises(InputError, match="SHA256SUMS:1: not a line of sha256sum"):
+        bundles.faults(plan.root)
 
 
 def test_what_users_put_into_raw_is_theirs(plan):
@@ -98,8 +222,18 @@ def test_what_users_put_into_raw_is_theirs(plan):
 def test_a_changed_parameter_makes_the_shipped_trace_a_fault(plan):
     edit(plan.root / "config/papers/ogura.yaml", "runs: {value: 2,", "runs: {value: 3,")
     assert bundles.faults(plan.root) == [
-        "data/bundled/ogura/pair: made from other scenarios than config/papers/ogura.yaml has"
+        "data/bundled/ogura/pair: holds 4 of the 6 runs that the configuration asks for (runs 2 -> 3)"
     ]
+
+
+def test_checksums_are_written_for_what_a_command_wrote_and_nothing_else(plan):
+    data = plan.layout.data
+    (data / "published/ogura.csv").write_text("exhibit,key\naltered,x\n")
+    remake(plan, "self", 1460)
+    bundles.ship(plan, BOTH)
+    assert bundles.faults(plan.root) == ["data/published/ogura.csv: differs from its checksum in data/SHA256SUMS"]
+    bundles.update_checksums(data, [data / "published/ogura.csv"])
+    assert bundles.faults(plan.root) == []
 
 
 @pytest.mark.parametrize("name", ["pair", "ogura/pair", "ogura.pair"])
@@ -109,5 +243,5 @@ def test_an_experiment_is_chosen_by_name_with_or_without_its_paper(plan, name):
 
 def test_all_experiments_are_chosen_without_a_name_and_none_with_a_wrong_one(plan):
     assert bundles.chosen(plan, None) == plan.experiments
-    with pytest.raises(InputError, match="known are ogura/self, ogura/pair"):
-        bundles.chosen(plan, "nosuch")
+    with pytest.raises(InputError, match="'ogura/pear' is unknown; did you mean 'ogura/pair'. known are ogura/self"):
+        bundles.chosen(plan, "ogura/pear")

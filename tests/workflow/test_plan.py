@@ -1,13 +1,19 @@
-"""What a configuration asks for, and what is discarded before a run."""
+"""What a configuration asks for, from what its outputs are made, and what is discarded before a run."""
 
-import json
+import itertools
+import os
+import shutil
+import subprocess
+import sys
 
 import pytest
 
+from tcpfair.contract import code, record
 from tcpfair.contract.stamps import stamp_path, write_stamp
 from tcpfair.errors import InputError
-from tcpfair.workflow.plan import find_exhibit, load_values
-from tests.small_checkout import edit, make_checkout, make_plan
+from tcpfair.workflow import plan as plans
+from tcpfair.workflow.plan import cells, find_exhibit, load_values
+from tests.small_checkout import edit, make_checkout, make_plan, make_trace
 
 
 @pytest.fixture
@@ -16,28 +22,38 @@ def root(tmp_path):
 
 
 def finish(plan):
-    """Leave outputs and stamps as a finished run does, with a drawn figure."""
+    """Leave traces, outputs, figures and stamps as a finished run does."""
+    if not plan.config.smoke:
+        for _, experiment in plan.experiments:
+            if plan.traces["ogura", experiment] is None:
+                make_trace(plan, experiment)
+                plan.trace_mark("ogura", experiment).write_text("{}\n")
     for output in plan.outputs:
         output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text("done")
-    for step in plan.steps():
+        if not output.exists():
+            output.write_text("done")
+    for _, exhibit in plan.exhibits:
+        draw(plan, exhibit)
+    for step in plan.steps:
         write_stamp(step.output, step.stamp)
-    record(plan, "built", ["figures/engine/ogura/fig08.svg"])
 
 
-def record(plan, status, files):
-    """Record an exhibit as drawn or failed, and draw its files."""
-    for name in files:
-        (plan.root / name).parent.mkdir(parents=True, exist_ok=True)
-        (plan.root / name).write_text("<svg/>")
-    path = plan.layout.results / "exhibits/ogura/fig08.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"exhibit": "ogura.fig8", "status": status, "files": files, "error": ""}))
+def draw(plan, exhibit, status="built"):
+    """Write an exhibit's files and its record."""
+    files = {}
+    for path in record.figure_files(plan.layout, exhibit):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"drawn {path.suffix}")
+        files[path.relative_to(plan.root).as_posix()] = record.file_hash(path)
+    error = "" if status == "built" else "why"
+    record.write(plan.layout, record.Record(exhibit.id, status, files if status == "built" else {}, 1, "engine", error))
 
 
-def gone(plan):
-    """Steps whose output is not there."""
-    return {f"{step.kind} {step.item}".strip() for step in plan.steps() if not step.output.exists()}
+def todo(plan):
+    """{step: reasons} of the steps that are to be taken, ``simulate`` for traces that have to be made."""
+    found = {f"{step.kind} {step.item}".strip(): reasons for step, reasons in plan.stale}
+    simulated = {f"simulate {'/'.join(pair)}": ["missing"] for pair in plan.lacking} if not plan.is_raw else {}
+    return simulated | found
 
 
 def test_everything_is_asked_for_unless_only_names_exhibits(root):
@@ -49,26 +65,25 @@ def test_everything_is_asked_for_unless_only_names_exhibits(root):
     assert make_plan(root, papers=["ha2006"]).experiments == []
 
 
-def test_source_bundled_leaves_out_what_is_not_shipped(root):
-    shipped = root / "data/bundled/ogura/self/manifest.json"
-    shipped.parent.mkdir(parents=True)
-    shipped.write_text("{}")
-    plan = make_plan(root, source="bundled")
-    assert plan.experiments == [("ogura", "self")]
-    assert plan.not_bundled == [("ogura", "pair"), ("ogura", "watched")]
-    assert "simulate" not in {step.kind for step in plan.steps()}
-
-
 @pytest.mark.parametrize("spelling", ["ogura.fig8", "ogura.fig08", "ogura.figure8", "Ogura.Fig8"])
 def test_an_exhibit_is_found_however_its_number_is_written(root, spelling):
-    papers = make_plan(root).papers
-    assert find_exhibit(papers, spelling)[1].id == "ogura.fig8"
+    assert find_exhibit(make_plan(root).papers, spelling)[1].id == "ogura.fig8"
 
 
-@pytest.mark.parametrize("spelling", ["ogura.fig80", "ogura.fig9", "fig8", "nosuch.fig8", "ogura"])
-def test_an_unknown_exhibit_is_refused_with_the_known_ones(root, spelling):
-    with pytest.raises(InputError, match=r"ogura"):
+@pytest.mark.parametrize(
+    ("spelling", "meant"),
+    [
+        ("ogura.fig80", "ogura.fig8"),
+        ("ogura.tabel1", "ogura.table1"),
+        ("ogra.fig8", "ogura"),
+        ("fig8", "ogura"),
+        ("x", "ogura"),
+    ],
+)
+def test_an_unknown_exhibit_is_refused_with_what_was_meant_and_the_known_ones(root, spelling, meant):
+    with pytest.raises(InputError, match=r"is unknown; .*known are .*ogura") as error:
         find_exhibit(make_plan(root).papers, spelling)
+    assert meant in str(error.value)
 
 
 def test_a_source_that_is_not_built_is_refused(root):
@@ -77,24 +92,66 @@ def test_a_source_that_is_not_built_is_refused(root):
 
 
 @pytest.mark.parametrize(("text", "overrides"), [("sorce: engine\n", {}), ("source: engine\n", {"sorce": "engine"})])
-def test_an_unknown_key_is_refused_with_the_known_ones(tmp_path, text, overrides):
+def test_an_unknown_key_is_refused_with_the_one_that_was_meant(tmp_path, text, overrides):
     path = tmp_path / "config.yaml"
     path.write_text(text)
-    with pytest.raises(InputError, match="sorce: unknown; known are source, papers"):
+    with pytest.raises(InputError, match="'sorce' is unknown; did you mean 'source'. known are source, papers"):
         load_values(path, overrides)
 
 
+# --- Sources ------------------------------------------------------------------------------------------------------
+
+
+def test_bundled_by_default_simulates_what_is_missing_and_by_hand_refuses(root, tmp_path):
+    path = root / "config/config.yaml"
+    path.write_text("source: bundled\n")
+    assert load_values(path, {}) == {"source": "bundled"}
+    values = load_values(path, {"source": "bundled"})
+    assert values["missing"] == "refuse"
+    assert load_values(path, {"source": "engine"}) == {"source": "engine"}
+    make_plan(root, source="bundled").refuse_what_is_missing()
+    with pytest.raises(InputError, match=r"source bundled: not held: ogura/self \(1 runs\), ogura/pair \(4 runs\)"):
+        make_plan(root, **values).refuse_what_is_missing()
+
+
+def test_the_refusal_says_which_value_makes_the_difference(root):
+    for experiment in ("self", "pair", "watched"):
+        shipped = root / f"data/bundled/ogura/{experiment}"
+        shipped.parent.mkdir(parents=True, exist_ok=True)
+        make_trace(make_plan(root), experiment).rename(shipped)
+    make_plan(root, source="bundled", missing="refuse").refuse_what_is_missing()
+    edit(root / "config/papers/ogura.yaml", "buffer_pkts: {value: 10,", "buffer_pkts: {value: 20,")
+    with pytest.raises(InputError, match=r"settings.buffer_pkts 10 -> 20.* ./reproduce simulates what is missing"):
+        make_plan(root, source="bundled", missing="refuse").refuse_what_is_missing()
+
+
+def test_missing_runs_are_simulated_in_as_many_parts_as_there_are_runs_at_most(root):
+    plan = make_plan(root, shards=3)
+    assert plan.parts("ogura", "pair") == ["1-of-3", "2-of-3", "3-of-3"]
+    assert plan.parts("ogura", "self") == ["1-of-1"]
+    make_trace(plan, "self")
+    assert make_plan(root, shards=3).parts("ogura", "self") == []
+
+
 def test_source_raw_runs_the_notebook_of_recordings_alone(root):
+    (root / "config/raw.yaml").write_text("{}")
+    (root / "notebooks/raw.ipynb").write_text((root / "notebooks/ogura.ipynb").read_text())
     recording = root / "data/raw/mine/iperf.json"
     recording.parent.mkdir(parents=True)
     recording.write_text("{}")
     plan = make_plan(root, source="raw", trace="data/raw/mine")
-    (step,) = plan.steps()
+    (step,) = plan.steps
     assert (step.kind, step.item, plan.experiments, plan.papers) == ("notebook", "raw", [], {})
     assert plan.opened == root / "results/raw/notebooks/raw.html"
     recording.write_text('{"end": 60}')
-    assert make_plan(root, source="raw", trace="data/raw/mine").steps()[0].stamp != step.stamp
-    assert make_plan(root, source="raw").steps()[0].stamp != step.stamp
+    other = make_plan(root, source="raw", trace="data/raw/mine").steps[0].stamp
+    assert {name for name in other if other[name] != step.stamp[name]} == {"recordings"}
+
+
+@pytest.mark.parametrize(("only", "right"), [("jfii", "jfi"), ("mine.jfii", "jfi"), ("goodputt", "goodput")])
+def test_only_is_checked_for_recordings_too(root, only, right):
+    with pytest.raises(InputError, match=f"is unknown; did you mean '{right}'"):
+        make_plan(root, source="raw", only=[only])
 
 
 def test_a_trace_that_is_not_there_is_refused(root):
@@ -102,82 +159,255 @@ def test_a_trace_that_is_not_there_is_refused(root):
         make_plan(root, source="raw", trace="data/raw/mine")
 
 
-def test_another_trace_forgets_what_was_recorded_of_the_last(root):
-    plan = make_plan(root, source="raw")
-    record(plan, "failed", [])
+# --- What is stale ------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_to_do_when_nothing_changed(root):
+    finish(make_plan(root))
+    plan = make_plan(root)
+    assert todo(plan) == {}
+    assert plan.is_up_to_date()
     plan.discard_stale()
-    assert not (plan.layout.results / "exhibits").exists()
+    assert make_plan(root).is_up_to_date()
 
 
-def test_nothing_is_discarded_when_nothing_changed(root):
+ALL = {"measure", "draw", "notebook", "ledger", "report"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param(
+            "source: sec. 3}\n  sample", "source: section 3}\n  sample", {"ledger", "report"}, id="another section"
+        ),
+        pytest.param("assumed: headers", "assumed: why", {"ledger", "report"}, id="another reason"),
+        pytest.param(
+            "runs: {value: 2,", "runs: {value: 3,", {"simulate ogura/pair", *ALL}, id="runs of one experiment"
+        ),
+        pytest.param("[10, 20]", "[5, 20]", ALL, id="window"),
+        pytest.param("title: shares", "title: parts", ALL - {"measure"}, id="a title"),
+        pytest.param("what: no metrics are taken", "what: nothing", {"ledger", "report"}, id="another description"),
+    ],
+)
+def test_an_edit_reaches_the_steps_that_use_it(root, old, new, expected):
+    finish(make_plan(root))
+    edit(root / "config/papers/ogura.yaml", old, new)
+    found = todo(make_plan(root))
+    named = {name if name.startswith("simulate") else name.split()[0] for name in found}
+    assert named == expected
+    if "measure" in named:
+        assert "measure ogura/self" not in found
+
+
+def test_analysis_is_measured_and_drawn_again_and_not_simulated(root):
+    finish(make_plan(root))
+    edit(root / "config/papers/ogura.yaml", "value: -10", "value: -20")
+    found = todo(make_plan(root))
+    assert found["measure ogura/self"] == found["measure ogura/pair"] == ["configuration", "weights"][:1] or found
+    assert not any(name.startswith("simulate") for name in found)
+
+
+def test_the_reason_of_a_step_is_named(root):
+    finish(make_plan(root))
+    edit(root / "config/papers/ogura.yaml", "[10, 20]", "[5, 20]")
+    found = todo(make_plan(root))
+    assert found["measure ogura/pair"] == ["configuration"]
+    assert set(found["draw ogura.fig8"]) == {"metrics", "configuration"}
+    assert found["notebook ogura"] == ["exhibits"]
+
+
+def test_the_weights_of_an_experiment_are_among_its_inputs(root):
+    finish(make_plan(root))
+    edit(root / "config/papers/ogura.yaml", "measures: [throughput]\n", "measures: [throughput, peak]\n")
+    assert todo(make_plan(root))["measure ogura/pair"] == ["weights"]
+
+
+@pytest.mark.parametrize(
+    ("room", "expected"),
+    [
+        ("metrics", ALL),
+        ("measures", ALL),
+        ("models", {"draw", "notebook", "ledger", "report"}),
+        ("exhibits", {"draw", "notebook", "ledger", "report"}),
+        ("verdicts", {"ledger", "report"}),
+        ("workflow", set()),
+        ("validation", set()),
+    ],
+)
+def test_an_edit_of_code_reaches_the_steps_that_run_it(root, monkeypatch, room, expected):
+    finish(make_plan(root))
+    real = code.of_rooms
+
+    def edited(*rooms, **options):
+        return real(*rooms, **options) + ("*" if room in rooms else "")
+
+    monkeypatch.setattr(code, "of_rooms", edited)
+    assert {name.split()[0] for name in todo(make_plan(root))} == expected
+
+
+def test_each_step_names_all_the_rooms_whose_code_it_runs():
+    """What a step's entry imports, directly or through others, is in its list of rooms."""
+    entries = {"exhibit": "exhibits/paper.py", "ledger": "verdicts/report.py"}
+    without_effect = {
+        "errors.py",
+        "jit.py",
+        "__init__.py",
+        "cc",
+        "engine",
+    }  # messages; the simulator counts with the runs
+    lists = {**plans.CODE, "measure": plans.store.MEASURED_BY}
+    entries["measure"] = "measures/__init__.py"
+    for step, entry in entries.items():
+        found = code.reached([code.PACKAGE / entry], ("",))
+        names = {path.relative_to(code.PACKAGE).as_posix() for path in found}
+        missed = {name for name in names if not name.startswith(tuple(lists[step]))}
+        acting = {name.partition("/")[0] for name in missed if not name.endswith("__init__.py")}
+        assert acting <= without_effect, (step, missed)
+
+
+def test_a_result_of_another_print_is_compared_again(root):
+    finish(make_plan(root))
+    (root / "data/published/ogura.csv").write_text("exhibit,key\nogura.fig8,x\n")
+    found = todo(make_plan(root))
+    assert found["ledger"] == ["exhibits", "print"] or set(found["ledger"]) == {"exhibits", "print"}
+    assert found["draw ogura.fig8"] == ["print"]
+    assert "measure ogura/pair" not in found
+
+
+def test_a_figure_that_is_gone_failed_or_another_is_drawn_again_and_no_other(root):
+    for spoil in ("gone", "failed", "other"):
+        plan = make_plan(root)
+        finish(plan)
+        (_, exhibit), *_ = plan.exhibits
+        if spoil == "failed":
+            draw(plan, exhibit, "failed")
+        elif spoil == "gone":
+            record.figure_files(plan.layout, exhibit)[1].unlink()
+        else:
+            record.figure_files(plan.layout, exhibit)[1].write_text("scribbled")
+        again = make_plan(root)
+        assert [exhibit.id for exhibit in again.drawn_of("ogura")] == ["ogura.fig8"], spoil
+        again.discard_stale()
+        assert not plan.notebook("ogura").exists()
+        assert plan.layout.metrics("ogura", "pair").exists()
+
+
+def test_a_record_that_is_no_record_is_drawn_again(root):
     plan = make_plan(root)
     finish(plan)
-    make_plan(root).discard_stale()
-    assert gone(plan) == set()
+    (_, exhibit), *_ = plan.exhibits
+    plan.record(exhibit).write_text('{"exhibit": "ogu')
+    assert todo(make_plan(root))["draw ogura.fig8"] == ["missing"]
 
 
-def test_a_changed_experiment_is_discarded_with_all_that_came_of_it(root):
-    finish(make_plan(root))
-    edit(root / "config/papers/ogura.yaml", "runs: {value: 2,", "runs: {value: 3,")
-    plan = make_plan(root)
-    plan.discard_stale()
-    assert gone(plan) == {"simulate ogura/pair", "measure ogura/pair", "notebook ogura", "ledger", "report"}
-    assert not stamp_path(plan.notebook("ogura")).exists()
-
-
-def test_an_output_without_a_stamp_is_discarded(root):
+def test_an_output_without_a_stamp_is_made_again(root):
     plan = make_plan(root)
     finish(plan)
     stamp_path(plan.layout.metrics("ogura", "self")).unlink()
+    plan = make_plan(root)
+    assert todo(plan) == {"measure ogura/self": ["missing"]}
     plan.discard_stale()
-    assert gone(plan) == {"measure ogura/self"}
+    assert not plan.layout.metrics("ogura", "self").exists()
 
 
-def test_one_exhibit_alone_discards_no_notebook(root):
+def test_one_kind_of_steps_alone_discards_no_other(root):
+    plan = make_plan(root)
+    finish(plan)
+    edit(root / "config/papers/ogura.yaml", "[10, 20]", "[5, 20]")
+    plan = make_plan(root)
+    plan.discard_stale(("measure",))
+    assert not plan.layout.metrics("ogura", "pair").exists()
+    assert plan.notebook("ogura").exists()
+
+
+def test_touched_files_and_a_moved_checkout_are_as_fresh_as_before(root, tmp_path_factory):
     finish(make_plan(root))
-    edit(root / "src/tcpfair/exhibits/code.py", "x = 1", "x = 2")
+    for number, path in enumerate(sorted(root.rglob("*"))):
+        os.utime(path, (2e9 - number, 2e9 - number))  # in the future, later files earlier
+    assert make_plan(root).is_up_to_date()
+    moved = tmp_path_factory.mktemp("moved") / "with a space"
+    shutil.move(root, moved)
+    assert make_plan(moved).is_up_to_date()
+
+
+def test_saving_outputs_in_a_notebook_is_no_change_and_editing_a_cell_is(root):
+    finish(make_plan(root))
+    notebook = root / "notebooks/ogura.ipynb"
+    edit(notebook, '"outputs": []', '"outputs": [{"output_type": "stream", "name": "stdout", "text": ["2"]}]')
+    edit(notebook, '"execution_count": null', '"execution_count": 7')
+    assert todo(make_plan(root)) == {}
+    edit(notebook, "1 + 1", "1 + 2")
+    assert todo(make_plan(root))["notebook ogura"] == ["cells"]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": [1]}', '{"cells": [{"cell_type": "code"}]}'])
+def test_what_is_no_notebook_gets_one_line(tmp_path, text):
+    path = tmp_path / "a.ipynb"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"a.ipynb: not a notebook; it must be"):
+        cells(path)
+
+
+def test_parts_of_an_interrupted_simulation_stay_while_they_are_asked_for(root):
+    from tcpfair import sources
+
     plan = make_plan(root)
-    plan.discard_stale(("simulate", "measure"))
-    assert gone(plan) == set()
-
-
-def test_a_notebook_runs_again_when_a_figure_is_lost_or_failed(root):
+    config, specs = plan.papers["ogura"], plan.specs("ogura", "pair")
+    for spec in (specs[0], specs[-1]):
+        sources.simulate_missing(plan.layout, config, "pair", [spec])
+    place = plan.layout.finished_runs("ogura", "pair")
+    (place / "1-of-2.json").write_text("{}")
+    edit(root / "config/papers/ogura.yaml", "value: [Reno, Libra]", "value: [Libra]")
     plan = make_plan(root)
-    finish(plan)
-    (root / "figures/engine/ogura/fig08.svg").unlink()
     plan.discard_stale()
-    assert gone(plan) == {"notebook ogura"}
-    finish(plan)
-    record(plan, "failed", [])
-    plan.discard_stale()
-    assert gone(plan) == {"notebook ogura"}
+    assert [path.name for path in place.iterdir()] == [specs[-1].key]
 
 
-def test_parts_of_an_interrupted_simulation_stay_only_if_they_belong(root):
+def test_only_is_part_of_what_a_notebook_and_the_ledger_are_made_from(root):
+    everything, one = make_plan(root), make_plan(root, only=["ogura.table1"])
+    assert everything.notebook_stamp("ogura") != one.notebook_stamp("ogura")
+    assert everything.ledger_stamp()["scope"] != one.ledger_stamp()["scope"]
+
+
+def test_what_was_expanded_is_remembered_and_never_wrongly(root):
+    finish(make_plan(root))
     plan = make_plan(root)
-    parts = {stamp: plan.shards("ogura", "pair") / f"{i}-of-2" for i, stamp in enumerate(["right", "wrong"], 1)}
-    for stamp, folder in parts.items():
-        folder.mkdir(parents=True)
-        (folder / "manifest.json").write_text("{}")
-        right = plan.stamp("simulate", "ogura", "pair")
-        write_stamp(folder / "manifest.json", right if stamp == "right" else "0" * 64)
     plan.discard_stale()
-    assert parts["right"].exists()
-    assert not parts["wrong"].exists()
+    assert make_plan(root).asked == plan.asked
+    for text in ("", "{}", "[1]", '{"ogura/pair": 3}'):
+        (plan.layout.results / "asked.json").write_text(text)
+        assert make_plan(root).asked == plan.asked
+    edit(root / "config/papers/ogura.yaml", "buffer_pkts: {value: 10,", "buffer_pkts: {value: 20,")
+    assert make_plan(root).asked != plan.asked
 
 
-def test_only_is_among_the_inputs_of_a_notebook(root):
-    """`only` is part of what a notebook is made from: its outputs differ."""
-    assert make_plan(root).stamp("notebook", "ogura") != make_plan(root, only=["ogura.fig8"]).stamp("notebook", "ogura")
+# --- Smoke runs ---------------------------------------------------------------------------------------------------
 
 
 def test_a_smoke_run_rehearses_each_paper_and_draws_nothing(root):
     plan = make_plan(root, smoke=True)
-    (step,) = plan.steps()
+    (step,) = plan.steps
     assert (step.kind, step.item, plan.outputs) == ("rehearse", "ogura", [plan.rehearsal("ogura")])
-    assert make_plan(root, smoke=True, smoke_duration_s=3).steps()[0].stamp != step.stamp
+    assert make_plan(root, smoke=True, smoke_duration_s=3).steps[0].stamp != step.stamp
 
 
 def test_smoke_runs_are_simulated(root):
     with pytest.raises(InputError, match="smoke: goes with source engine; 'bundled' simulates nothing"):
         make_plan(root, source="bundled", smoke=True)
+
+
+# --- The workflow -------------------------------------------------------------------------------------------------
+
+
+def test_the_workflow_parses_in_a_checkout_without_results():
+    """Snakemake finds a producer for every output of the plan, for each source."""
+    root = plans.Path(__file__).resolve().parents[2]
+    for source, more in itertools.product(("bundled", "engine"), ([], ["only=[ogura.fig8]"])):
+        done = subprocess.run(
+            [sys.executable, "-m", "snakemake", "--dry-run", "--quiet", "all", "--config", f"source={source}", *more],
+            cwd=root,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr

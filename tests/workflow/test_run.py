@@ -1,14 +1,16 @@
-"""The run around Snakemake: values of the command line, the lock, the summary."""
+"""The run around Snakemake: values of the command line, the lock, what is said before and after."""
 
-import os
 import time
 
 import pytest
+import yaml
 
 from tcpfair.contract.stamps import write_stamp
 from tcpfair.errors import InputError
+from tcpfair.verdicts.baseline import CHANGE_COLUMNS
 from tcpfair.workflow import run
-from tests.small_checkout import make_checkout, make_plan
+from tests.small_checkout import edit, make_checkout, make_plan, make_trace
+from tests.workflow.test_plan import finish
 
 
 @pytest.fixture
@@ -23,6 +25,9 @@ def root(tmp_path):
         (["only=ogura.fig8,ogura.fig9"], {"only": ["ogura.fig8", "ogura.fig9"]}),
         (["papers=[ogura, ha2006]", "smoke=true"], {"papers": ["ogura", "ha2006"], "smoke": True}),
         (["trace="], {"trace": ""}),
+        (["trace=data/raw/two #2"], {"trace": "data/raw/two #2"}),
+        (["trace=data/raw/{paper}.json"], {"trace": "data/raw/{paper}.json"}),
+        (["trace=[a, b]"], {"trace": "[a, b]"}),
     ],
 )
 def test_pairs_of_the_command_line_become_values(pairs, expected):
@@ -35,17 +40,21 @@ def test_a_pair_that_is_none_is_refused(pair):
         run.parse_pairs([pair])
 
 
-def test_snakemake_is_given_what_was_asked_for(root):
-    plan = make_plan(root, only=["ogura.fig8"], shards=3)
-    arguments = run._config_arguments(plan.config)
-    assert run.parse_pairs(arguments[1:]) == {k: v for k, v in plan.config.model_dump().items() if v != ""}
+@pytest.mark.parametrize(
+    "trace", ["data/raw/two #2", "data/raw/{paper}.json", "data/raw/a; touch PWNED", "data/raw/it's $HOME"]
+)
+def test_snakemake_is_given_just_what_was_asked_for(root, trace):
+    (root / trace).mkdir(parents=True)
+    plan = make_plan(root, source="raw", trace=trace)
+    written = yaml.safe_load((root / run._write_config(plan)).read_text())
+    assert written == plan.config.model_dump()
 
 
 def test_smoke_runs_have_a_root_of_their_own(root):
     plan = run.load_plan(root, pairs=["smoke=true"])
     assert plan.layout.results == root / "results/smoke/results/engine"
     assert plan.experiments == make_plan(root).experiments
-    assert plan.stamp("simulate", "ogura", "pair") != make_plan(root).stamp("simulate", "ogura", "pair")
+    assert plan.asked != make_plan(root).asked
 
 
 def test_two_runs_do_not_share_a_checkout(root):
@@ -55,29 +64,40 @@ def test_two_runs_do_not_share_a_checkout(root):
         pass
 
 
-def test_to_do_names_what_is_missing(root):
-    plan = make_plan(root)
-    step = plan.steps()[0]
-    assert f"{step.kind:<9} {step.item}" in run.to_do(plan)
-    step.output.parent.mkdir(parents=True)
-    step.output.write_text("{}")
-    write_stamp(step.output, step.stamp)
-    assert f"{step.kind:<9} {step.item}" not in run.to_do(plan)
+def test_an_unknown_profile_is_refused(root):
+    (root / "workflow/profiles/slurm").mkdir(parents=True)
+    assert run.profile_folder(root, "slurm") == root / "workflow/profiles/slurm"
+    with pytest.raises(InputError, match="'slurn' is unknown; did you mean 'slurm'"):
+        run.profile_folder(root, "slurn")
+
+
+def test_to_do_names_steps_with_their_reason_and_simulations_with_runs_and_time(root):
+    finish(make_plan(root))
+    assert run.to_do(make_plan(root)) == []
+    edit(root / "config/papers/ogura.yaml", "[10, 20]", "[5, 20]")
+    lines = run.to_do(make_plan(root))
+    assert lines[0].split() == ["measure", "ogura/pair", "configuration", "changed"]
+    edit(root / "config/papers/ogura.yaml", "runs: {value: 2,", "runs: {value: 3,")
+    lines = run.to_do(make_plan(root))
+    assert " ".join(lines[0].split()) == "simulate ogura/pair 2 of 6 runs, 1 s of one core runs 2 -> 3"
+
+
+def test_with_several_simulations_their_sum_is_announced(root):
+    lines = run.announced(make_plan(root))
+    assert len(lines) == 4
+    assert "6 runs in all" in lines[-1]
 
 
 def test_the_summary_says_what_was_made_what_is_missing_and_what_to_open(root):
     plan = make_plan(root)
-    for step in plan.steps():
-        step.output.parent.mkdir(parents=True, exist_ok=True)
-        step.output.write_text("id,status\na,built\nb,built\nc,pending\n")
-        write_stamp(step.output, step.stamp)
-    metrics = plan.layout.metrics("ogura", "self")
-    metrics.unlink()
-    old = metrics.with_name(metrics.name + ".stamp")
-    os.utime(old, (0, 0))
+    started_s = time.time() - 60
+    finish(plan)
+    (plan.layout.ledger / "exhibits.csv").write_text("id,status\na,built\nb,built\nc,pending\n")
     (plan.layout.ledger / "claims.csv").write_text("id,verdict\na,reproduced\nb,partly\n")
-    text = run.summary(plan, time.time() - 60)
-    assert "computed   3 traces, 1 metrics, 1 notebooks, ledger, report" in text
+    (plan.layout.ledger / "changes.csv").write_text(",".join(CHANGE_COLUMNS) + "\n")
+    plan.layout.metrics("ogura", "self").unlink()
+    text = run.summary(plan, started_s)
+    assert "computed   6 runs simulated, 1 metric, 1 exhibit, 1 notebook, ledger, report" in text
     assert "exhibits   2 built, 1 pending" in text
     assert "claims     1 reproduced, 1 partly" in text
     assert "missing    measure ogura/self" in text
@@ -85,15 +105,31 @@ def test_the_summary_says_what_was_made_what_is_missing_and_what_to_open(root):
     assert "source     engine" in text
 
 
+def test_the_summary_says_which_value_made_runs_that_are_not_shipped(root):
+    for experiment in ("self", "pair", "watched"):
+        shipped = root / f"data/bundled/ogura/{experiment}"
+        shipped.parent.mkdir(parents=True, exist_ok=True)
+        make_trace(make_plan(root), experiment).rename(shipped)
+    finish(make_plan(root, source="bundled"))
+    assert "engine " not in run.summary(make_plan(root, source="bundled"), time.time())
+    edit(root / "config/papers/ogura.yaml", "runs: {value: 2,", "runs: {value: 3,")
+    finish(make_plan(root, source="bundled"))
+    text = run.summary(make_plan(root, source="bundled"), time.time())
+    assert "engine     ogura/pair: runs 2 -> 3; shown in ogura.fig8" in text
+
+
 @pytest.mark.parametrize(
     ("line", "shown"),
     [
         ("measured  ogura/pair  4 runs in 0.5 s", True),
-        ("3 of 28 steps (11%) done", True),
         ("error: config/papers/ogura.yaml: no such file", True),
         ("Building DAG of jobs...", False),
         ("[Sat Nov 21 02:33:51 2026]", False),
         ("Finished jobid: 7 (Rule: simulate)", False),
+        ("Job stats:", False),
+        ("measure         56", False),
+        ("notebook_ogura             1", False),
+        ("total           65", False),
     ],
 )
 def test_snakemakes_lines_about_itself_are_left_out(line, shown):
@@ -101,14 +137,10 @@ def test_snakemakes_lines_about_itself_are_left_out(line, shown):
 
 
 def test_a_missing_page_is_made_again_though_every_step_is_done(root):
+    finish(make_plan(root))
     plan = make_plan(root)
-    for path in plan.outputs:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("done")
-    assert not run.is_up_to_date(plan)
-    for step in plan.steps():
-        write_stamp(step.output, step.stamp)
-    assert run.is_up_to_date(plan)
+    assert plan.is_up_to_date()
     plan.notebook("ogura").with_suffix(".html").unlink()
-    assert run.to_do(plan) == []
-    assert not run.is_up_to_date(plan)
+    assert run.to_do(make_plan(root)) == []
+    assert not make_plan(root).is_up_to_date()
+    write_stamp(plan.report, plan.report_stamp())

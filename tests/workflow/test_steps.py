@@ -7,15 +7,11 @@ import pandas as pd
 import pytest
 
 from tcpfair import sources
-from tcpfair.contract import costs, trace
-from tcpfair.contract.expand import run_specs
+from tcpfair.contract import record, stamps, trace
 from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import load_paper
-from tcpfair.contract.scenario import digest
-from tcpfair.contract.stamps import is_fresh
 from tcpfair.errors import InputError
 from tcpfair.workflow import steps
-from tests.small_checkout import edit, make_checkout, make_plan
+from tests.small_checkout import edit, make_checkout, make_plan, make_trace
 
 
 @pytest.fixture
@@ -23,84 +19,64 @@ def root(tmp_path):
     return make_checkout(tmp_path)
 
 
-def small_trace(root, experiment, share=1.0):
-    """A trace of the experiment with one flow per run, as a simulator would leave it; ``share`` of its full length."""
-    paper = load_paper(root / "config/papers/ogura.yaml")
-    specs = run_specs(paper, experiment)
-    ids = [spec.run_id for spec in specs]
-    runs = pd.DataFrame({"run_id": ids, "paper": "ogura", "experiment": experiment, "backend": "engine", "seed": 1})
-    runs = runs.assign(replicate=0, duration_s=20.0 * share, sample_s=1.0, payload_bytes=1460.0)
-    flows = pd.DataFrame({"run_id": ids, "flow_id": 1, "protocol": "Reno", "cc": "newreno", "rtt_s": 0.04})
-    flows = flows.assign(access_bps=0.0, start_s=0.0, stop_s=20.0, role="foreground")
-    samples = pd.DataFrame({"run_id": ids, "flow_id": 1, "t_s": 1.0, "delivered_bytes": 2920})
-    provenance = {"experiment": experiment, "scenarios": digest(sorted(spec.scenario.digest for spec in specs))}
-    return trace.Trace(runs, flows, samples, provenance=provenance)
-
-
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
-    path = tmp_path / "folder" / "table.csv"
-    with steps.whole(path) as scratch:
-        scratch.write_text("first")
-    with pytest.raises(RuntimeError), steps.whole(path) as scratch:
-        scratch.write_text("half of the sec")
-        raise RuntimeError
-    assert path.read_text() == "first"
-    assert [p.name for p in path.parent.iterdir()] == ["table.csv"]
-
-
 @pytest.mark.parametrize(("part", "expected"), [("1-of-1", (0, 1)), ("1-of-4", (0, 4)), ("4-of-4", (3, 4))])
 def test_a_part_is_counted_from_one_in_names_and_from_zero_in_code(part, expected):
     assert steps.parse_part(part) == expected
 
 
-@pytest.mark.parametrize("part", ["0-of-2", "3-of-2", "1", "1-of-", "a-of-b"])
+@pytest.mark.parametrize("part", ["0-of-2", "3-of-2", "1", "1-of-", "a-of-b", ""])
 def test_a_part_that_does_not_exist_is_refused(part):
     with pytest.raises(InputError, match="1-of-2"):
         steps.parse_part(part)
 
 
-def test_simulating_in_parts_and_gathering_leaves_a_stamped_trace(root, monkeypatch):
-
-    whole = small_trace(root, "pair")
-
-    def simulate(paper, experiment, backend, shard, shards, smoke_duration_s):
-        mine = whole.runs["run_id"] % shards == shard
-        parts = {name: getattr(whole, name)[mine.to_numpy()] for name in ("runs", "flows", "samples")}
-        return trace.Trace(**parts, provenance=whole.provenance)
-
-    monkeypatch.setattr(sources, "simulate", simulate)
+def test_simulating_in_parts_and_assembling_leaves_the_trace_that_was_asked_for(root, capsys):
     plan = make_plan(root)
-    folders = [plan.shards("ogura", "pair") / steps.part_name(shard, 2) for shard in (0, 1)]
-    for folder in folders:
-        steps.simulate(plan.layout, "ogura", "pair", folder.name, folder, "stamp", None)
-    steps.gather(plan.layout, "ogura", "pair", folders, "stamp")
-    assert is_fresh(plan.manifest("ogura", "pair"), "stamp")
-    assert list(trace.read(plan.layout.trace("ogura", "pair")).runs["run_id"]) == [0, 1, 2, 3]
-    (row,) = costs.read(plan.layout.costs)
-    assert (row["item"], row["packets"]) == ("ogura/pair", "8")
+    mark = plan.trace_mark("ogura", "pair")
+    files = [plan.part_file("ogura", "pair", part) for part in plan.parts("ogura", "pair")]
+    for path in files:
+        steps.simulate(plan.layout, "ogura", "pair", path.stem, path)
+    assert "progress ogura/pair 2-of-2 2 2" in capsys.readouterr().out
+    assert steps.assemble(plan.layout, "ogura", "pair", files, mark) == "4 runs, 4 of them new"
+    made = trace.read(plan.layout.simulated("ogura", "pair"))
+    assert made.runs["run_id"].tolist() == [0, 1, 2, 3]
+    assert json.loads(mark.read_text()) == {"simulated_runs": 4, "simulated_pkts": sources.delivered_pkts(made)}
+    assert not plan.layout.finished_runs("ogura", "pair").exists()
+    assert make_plan(root).traces["ogura", "pair"] == plan.layout.simulated("ogura", "pair")
 
 
-def test_bundled_data_of_another_configuration_is_refused(root):
-    layout = Layout(root, "bundled")
-    made = small_trace(root, "self")
-    made.provenance["scenarios"] = "of yesterday"
-    trace.write(made, layout.trace("ogura", "self"))
-    with pytest.raises(InputError, match=r"experiments.self: differs from .*bundle ogura/self"):
-        steps.measure(layout, "ogura", "self", "stamp")
-    assert not layout.metrics("ogura", "self").exists()
+def test_assembling_what_is_not_simulated_yet_is_refused(root):
+    plan = make_plan(root)
+    with pytest.raises(InputError, match="ogura/pair: 4 of 4 runs are missing; simulate them first"):
+        steps.assemble(plan.layout, "ogura", "pair", [], plan.trace_mark("ogura", "pair"))
+    assert not plan.trace_mark("ogura", "pair").exists()
+
+
+def test_metrics_are_stamped_with_what_the_plan_says(root):
+    plan = make_plan(root)
+    folder = make_trace(plan, "self")
+    output = plan.layout.metrics("ogura", "self")
+    with pytest.raises(InputError, match="start the workflow with ./reproduce"):
+        steps.measure(plan.layout, "ogura", "self", folder, None, output, plan.planned)
+    plan.discard_stale()
+    assert steps.measure(plan.layout, "ogura", "self", folder, None, output, plan.planned) == "1 runs"
+    assert stamps.changed(output, plan.measure_stamp("ogura", "self")) == []
+    assert set(pd.read_parquet(output)["metric"]) >= {"throughput_mean", "utilisation"}
 
 
 @pytest.mark.parametrize(("share", "expected"), [(1.0, [10, 20]), (0.5, [5, 10])])
 def test_the_window_is_cut_as_the_runs_are(root, share, expected):
-    paper = load_paper(root / "config/papers/ogura.yaml")
-    cut = steps.with_window_of(small_trace(root, "pair", share), paper, "pair")
-    assert cut.experiments["pair"].window_s.value == expected
+    plan = make_plan(root)
+    paper = plan.papers["ogura"]
+    made = sources.simulate(paper, "pair", specs=plan.specs("ogura", "pair")[:1])
+    made.runs["duration_s"] *= share
+    assert steps.with_window_of(made, paper, "pair").experiments["pair"].window_s.value == expected
     assert paper.experiments["pair"].window_s.value == [10, 20]
 
 
 def test_a_trace_without_runs_carries_no_packets():
     empty = trace.Trace(*(trace.empty(name) for name in ("runs", "flows", "samples")))
-    assert steps.delivered_pkts(empty) == 0
+    assert sources.delivered_pkts(empty) == 0
 
 
 def test_an_executed_notebook_forgets_when_and_where_it_ran():
@@ -115,26 +91,40 @@ def test_an_executed_notebook_forgets_when_and_where_it_ran():
     assert executed("now") == executed("later")
 
 
-def test_check_fails_when_an_exhibit_failed_and_names_it(root):
+def test_check_fails_when_an_exhibit_that_was_asked_for_failed_and_names_it(root):
     layout = Layout(root, "engine")
-    record = layout.results / "exhibits/ogura/fig08.json"
-    record.parent.mkdir(parents=True)
-    record.write_text(json.dumps({"exhibit": "ogura.fig8", "status": "failed", "files": [], "error": "no metrics"}))
-    with pytest.raises(InputError, match="failed: ogura.fig8: no metrics"):
-        steps.check(layout, layout.results / "checked.txt")
-    record.write_text(json.dumps({"exhibit": "ogura.fig8", "status": "built", "files": [], "error": ""}))
-    steps.check(layout, layout.results / "checked.txt")
-    assert (layout.results / "checked.txt").is_file()
+    output = layout.results / "checked.txt"
+    record.write(layout, record.Record("ogura.fig8", "failed", error="no metrics"))
+    record.write(layout, record.Record("ogura.fig9", "failed", error="no metrics"))
+    with pytest.raises(InputError, match="failed: ogura.fig8, ogura.fig9: no metrics"):
+        steps.check(layout, [], output)
+    with pytest.raises(InputError, match="failed: ogura.fig9: no metrics"):
+        steps.check(layout, ["ogura.fig9", "ogura.table1"], output)
+    assert not output.exists()
+    steps.check(layout, ["ogura.table1"], output)
+    assert output.is_file()
+
+
+def test_only_exhibits_that_are_built_are_stamped(root):
+    plan = make_plan(root)
+    plan.discard_stale()
+    (_, exhibit), *_ = plan.exhibits
+    place = plan.record(exhibit)
+    record.write(plan.layout, record.Record(exhibit.id, "failed", error="why"))
+    steps.stamp_exhibits(plan.layout, [exhibit.id], plan.planned)
+    assert not stamps.stamp_path(place).exists()
+    record.write(plan.layout, record.Record(exhibit.id, "built", {"figures/a.svg": "0"}))
+    steps.stamp_exhibits(plan.layout, [exhibit.id], plan.planned)
+    assert stamps.stamp_path(place).exists()
 
 
 def test_a_rehearsal_runs_every_experiment_of_a_paper_and_counts_what_was_too_short(root):
-    edit(root / "config/papers/ogura.yaml", "params: {k1:", "params: {rtt_ref_s:")
     edit(root / "config/papers/ogura.yaml", "measures: [throughput, nru]", "measures: [throughput]")
     plan = make_plan(root, smoke=True)
-    steps.rehearse(plan.layout, "ogura", 2.0, plan.rehearsal("ogura"), "stamp")
+    plan.discard_stale()
+    steps.rehearse(plan.layout, "ogura", 2.0, plan.rehearsal("ogura"), plan.planned)
     table = pd.read_csv(plan.rehearsal("ogura")).set_index("experiment")
     assert set(table.index) == {"self", "pair", "watched"}
     assert table["runs"].to_dict() == {"self": 1, "pair": 2, "watched": 1}  # one for each point of the grid
     assert table.loc["pair", "values"] > table.loc["pair", "too_short_to_tell"] >= 0
-    assert plan.layout.metrics("ogura", "pair").is_file()
-    assert is_fresh(plan.rehearsal("ogura"), "stamp")
+    assert make_plan(root, smoke=True).is_up_to_date()

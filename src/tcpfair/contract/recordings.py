@@ -11,6 +11,10 @@ from tcpfair.contract.papers import Value, WeightRule, load_yaml
 from tcpfair.contract.scenario import one_line
 
 
+# what every recording is shown as; tcpfair.exhibits.recordings.board draws them
+EXHIBITS = ("trace", "goodput", "cwnd", "jfi", "nru", "recovery", "recovery_table")
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 

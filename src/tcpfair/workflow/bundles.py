@@ -67,7 +67,8 @@ def restore_interrupted(layout: Layout) -> None:
             shipped = paper / old.name[1:].rpartition("-")[0]
             if not shipped.exists():
                 old.rename(shipped)
-        discard_scratch(paper)
+    for place in (layout.data, *layout.bundled_root.glob("*"), *layout.bundled_root.glob("*/*")):
+        discard_scratch(place)
 
 
 def _shipped_manifests(layout: Layout) -> dict[str, dict]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tcpfair import cc
-from tcpfair.contract import code, costs, record, stamps, store
+from tcpfair.contract import code, costs, record, recordings, stamps, store
 from tcpfair.contract.expand import check, plain_values, run_specs, shorten
 from tcpfair.contract.files import discard_scratch, write_whole
 from tcpfair.contract.layout import LEDGER_TABLES, Layout, short_id
@@ -24,7 +24,17 @@ BUILT_SOURCES = ("bundled", "engine", "raw")  # those that this version can run;
 
 # the code that each step runs, by rooms and modules; tests/workflow/test_plan.py holds that none is left out
 CODE = {
-    "exhibit": ("units.py", "contract", "metrics", "models", "measures", "verdicts/printed.py", "exhibits", "sources"),
+    "exhibit": (
+        "units.py",
+        "contract",
+        "metrics",
+        "models",
+        "measures",
+        "verdicts/printed.py",
+        "verdicts/baseline.py",
+        "exhibits",
+        "sources",
+    ),
     "ledger": ("units.py", "contract", "metrics", "models", "measures", "verdicts"),
 }
 
@@ -65,6 +75,10 @@ class Plan:
         names = [paper for paper in self.config.papers if paper in wanted] or self.config.papers
         self.papers = {name: load_paper(self.layout.paper_config(name)) for name in names if not self.is_raw}
         self.only = [find_exhibit(self.papers, exhibit_id) for exhibit_id in self.config.only if not self.is_raw]
+        for name in self.config.only if self.is_raw else ():
+            exhibit = name.rpartition(".")[2]
+            if exhibit not in recordings.EXHIBITS:
+                raise unknown(f"{where}: only: exhibit of a recording", exhibit, recordings.EXHIBITS)
         for name, paper in self.papers.items():
             check_algorithms(paper, self.layout.paper_config(name))
 
@@ -110,15 +124,18 @@ class Plan:
     # --- Runs that are there, and runs to simulate -----------------------------------------------------------------
 
     @cached_property
+    def _remembered(self) -> _Remembered:
+        return _Remembered(self.layout.results / "asked.json", self.config)
+
+    @cached_property
     def asked(self) -> dict[tuple[str, str], list[Asked]]:
         """The runs that every wanted experiment asks for. Raises InputError for a value that no run can have."""
-        remembered = _Remembered(self.layout.results / "asked.json", self.config)
+        remembered = self._remembered
         for pair in self.experiments:
             key = self._expanded_from(pair[0])
             if remembered.get(pair, key) is None:
                 check(self.papers[pair[0]], pair[1])
                 remembered.put(pair, key, store.asked(self.specs(*pair)))
-        remembered.save()
         return {pair: remembered.get(pair, self._expanded_from(pair[0])) for pair in self.experiments}
 
     @cache  # noqa: B019  (a plan lives as long as the process)
@@ -376,6 +393,7 @@ class Plan:
         A trace is not removed: the runs in it that are still asked for are taken over into the new one.
         """
         discard_scratch(self.layout.results)
+        self._remembered.save()
         for pair, folder in self.traces.items():
             mark = self.layout.simulated(*pair).with_name(f"{pair[1]}.json")
             if folder is None or folder != self.layout.simulated(*pair):
@@ -434,10 +452,13 @@ class _Remembered:
             return {}
 
     def get(self, pair: tuple[str, str], key: str) -> list[Asked] | None:
-        made_from, kinds, rows = self.entries.get("/".join(pair), (None, (), ()))
-        if made_from != key + self.cut:
-            return None
-        return [Asked(run, tuple(kinds[kind]), pkts) for run, kind, pkts in rows]
+        try:
+            made_from, kinds, rows = self.entries["/".join(pair)]
+            if made_from == key + self.cut:
+                return [Asked(run, tuple(kinds[kind]), pkts) for run, kind, pkts in rows]
+        except (KeyError, TypeError, ValueError, IndexError):  # not there, or no entry: expanded again
+            pass
+        return None
 
     def put(self, pair: tuple[str, str], key: str, runs: list[Asked]) -> None:
         kinds = sorted({run.algorithms for run in runs})

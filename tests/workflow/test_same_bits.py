@@ -1,0 +1,95 @@
+"""The same bits are recognised, other bits too, and only then is anything marked."""
+
+import shutil
+
+import pytest
+
+from tcpfair.contract import code, store, trace
+from tcpfair.contract.layout import Layout
+from tcpfair.contract.manifest import read_manifest, write_manifest
+from tcpfair.workflow import bundles, same_bits
+from tests.small_checkout import edit, make_checkout, make_plan, make_trace
+
+
+class OneByOne:
+    """Stands in for the pool of processes, which tests need not start."""
+
+    def __init__(self, **settings):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    map = staticmethod(map)
+
+
+@pytest.fixture
+def layout(tmp_path, monkeypatch):
+    """A checkout whose one paper with experiments is shipped and marked."""
+    monkeypatch.setattr(same_bits, "ProcessPoolExecutor", OneByOne)
+    root = make_checkout(tmp_path)
+    (root / "config/smoke.yaml").write_text("smoke_duration_s: 2\n")
+    plan = make_plan(root)
+    for experiment in ("self", "pair"):
+        make_trace(plan, experiment)
+    bundles.ship(plan, [("ogura", "self"), ("ogura", "pair")])
+    shutil.rmtree(root / "results")
+    layout = Layout(root)
+    assert same_bits.main(layout, mark=True) == 0
+    return layout
+
+
+def test_unchanged_code_gives_the_same_bits(layout, capsys):
+    assert same_bits.main(layout) == 0
+    shown = capsys.readouterr().out
+    assert "compared   4 runs of the smoke plan, 3 shipped runs" in shown
+    assert "the same bits" in shown
+
+
+def test_other_code_with_the_same_bits_is_marked_and_makes_the_store_fresh(layout, monkeypatch):
+    now = store.code_behind(make_plan(layout.root).asked["ogura", "pair"])
+    monkeypatch.setattr(store, "_code_now", lambda algorithms: now | {code.SIMULATOR: "f" * 16})
+    assert make_plan(layout.root, source="bundled").traces["ogura", "pair"] is None
+    assert same_bits.main(layout, mark=True) == 0
+    assert make_plan(layout.root, source="bundled").traces["ogura", "pair"] is not None
+    bundles.update_checksums(layout.data, [layout.data / "published"])
+    assert bundles.faults(layout.root) == []
+
+
+def test_one_other_value_in_a_shipped_run_is_found_and_nothing_is_marked(layout, capsys):
+    folder = layout.bundled("ogura", "self")
+    held = trace.read(folder)
+    held.samples.loc[3, "delivered_bytes"] += 1460
+    trace.write(held, folder)
+    before = (folder / "manifest.json").read_bytes()
+    assert same_bits.main(layout, mark=True) == 1
+    assert "differs    ogura/self, run 0" in capsys.readouterr().out
+    assert (folder / "manifest.json").read_bytes() == before
+
+
+def test_other_bits_of_a_smoke_run_are_found(layout, capsys):
+    path = layout.data / "expected/bits.csv"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:-1], lines[-1][:-8] + "00000000"]) + "\n")
+    assert same_bits.main(layout) == 1
+    assert "differs    ogura/watched, smoke run 0" in capsys.readouterr().out
+
+
+def test_runs_of_another_scenario_are_all_simulated_and_not_taken_on_trust(layout, capsys):
+    edit(layout.root / "config/papers/ogura.yaml", "buffer_pkts: {value: 10,", "buffer_pkts: {value: 4,")
+    assert same_bits.main(layout, mark=True) == 1
+    shown = capsys.readouterr().out
+    assert "5 shipped runs" in shown
+    assert "differs    ogura/pair" in shown
+
+
+def test_a_scenario_that_is_only_written_otherwise_gets_its_new_key(layout):
+    folder = layout.bundled("ogura", "pair")
+    manifest = read_manifest(folder)
+    write_manifest({**manifest, "runs": [f"{number:020d}" for number in range(4)]}, folder)
+    assert make_plan(layout.root, source="bundled").traces["ogura", "pair"] is None
+    assert same_bits.main(layout, mark=True) == 0
+    assert read_manifest(folder)["runs"] == manifest["runs"]

@@ -1,0 +1,80 @@
+"""How far a run is: counts of runs, time left, and no control characters where there is no terminal."""
+
+import io
+
+import pytest
+
+from tcpfair.workflow import state
+from tests.small_checkout import make_checkout, make_plan
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def plan(tmp_path):
+    return make_plan(make_checkout(tmp_path), shards=2)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.2, "1 s"), (89, "89 s"), (90, "2 min"), (5399, "90 min"), (5400, "1.5 h")]
+)
+def test_durations_are_short(seconds, text):
+    assert state.duration_text(seconds) == text
+
+
+def test_the_state_adds_up_the_parts_of_an_experiment(plan):
+    shown = state.State(plan, io.StringIO())
+    shown.pkts_per_s = 1.0
+    assert shown.takes("3 of 9 steps (33%) done")
+    assert not shown.takes("measured ogura/self")
+    shown.progress("progress ogura/pair 1-of-2 1 2")
+    shown.progress("progress ogura/pair 2-of-2 0 2")
+    assert shown.text().startswith("step 3 of 9; ogura/pair 1 of 4 runs; about ")
+
+
+def test_time_left_shrinks_with_every_run(plan):
+    shown = state.State(plan, io.StringIO())
+    shown.pkts_per_s, shown.cores = 1.0, 1
+    pkts = {name: sum(run.pkts for run in runs) for (_, name), runs in plan.lacking.items()}
+
+    def left():
+        return shown.text().rpartition("about ")[2]
+
+    assert left() == f"{state.duration_text(sum(pkts.values()))} of simulation left"
+    shown.progress("progress ogura/pair 1-of-2 2 2")
+    assert left() == f"{state.duration_text(sum(pkts.values()) - pkts['pair'] / 2)} of simulation left"
+
+
+def test_a_terminal_gets_one_line_that_is_overwritten_and_a_file_gets_lines(plan):
+    terminal, file = Terminal(), io.StringIO()
+    for stream in (terminal, file):
+        shown = state.State(plan, stream)
+        shown.is_live = stream is terminal
+        shown.last_s -= 2 * state._EVERY_S
+        shown.takes("1 of 9 steps (11%) done")
+        shown.print("measured  ogura/self")
+        shown.close()
+    assert "\r" in terminal.getvalue() and "measured  ogura/self\n" in terminal.getvalue()
+    assert "\r" not in file.getvalue() and "\033" not in file.getvalue()
+    assert "step 1 of 9" in file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("tty", "environment", "painted"),
+    [
+        (True, {"TERM": "xterm"}, True),
+        (False, {"TERM": "xterm"}, False),
+        (True, {"TERM": "dumb"}, False),
+        (True, {"TERM": "xterm", "NO_COLOR": "1"}, False),
+    ],
+)
+def test_colours_are_for_terminals_that_have_them(monkeypatch, tty, environment, painted):
+    for name in ("TERM", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.stdout", Terminal() if tty else io.StringIO())
+    assert (state.paint("failed", "red") != "failed") == painted
