@@ -10,18 +10,20 @@ import numpy as np
 import pandas as pd
 
 from tcpfair.metrics.fairness import flow_nru_db_of_mean
-from tcpfair.verdicts.claims.evidence import Evidence, Finding, within
+from tcpfair.verdicts.claims.evidence import Evidence, Finding, at_least, never_rises
 from tcpfair.verdicts.claims.pair_tests import (
     PROTOCOL_AND_RTT,
+    SHARE_OF_SELF_PAIR,
     case_letters,
     cells,
+    fair_at_least,
     fall_over_rtt,
-    falls_with_rtt,
     flow_nru_db,
     jfi_range,
     largest_nru_turns_positive,
     mean_jfi,
     share_of_self_pair,
+    share_of_self_pair_within,
     tcp_lead_mbps,
     throughput_mbps,
     with_other_weights,
@@ -50,8 +52,7 @@ def bhatti2008_c18(evidence: Evidence) -> Finding:
 
 def bhatti2008_c02(evidence: Evidence) -> Finding:
     """CCID2 and NewReno are fair to each other at every RTT."""
-    j = mean_jfi(evidence, "pair")["NewReno"][evidence["rtt_ms"]]
-    return Finding((j >= evidence["jfi_min"] - evidence["tolerance_jfi"]).all(axis=1), {"JFI": j})
+    return fair_at_least(evidence, mean_jfi(evidence, "pair")["NewReno"][evidence["rtt_ms"]])
 
 
 def bhatti2008_c03(evidence: Evidence) -> Finding:
@@ -66,7 +67,7 @@ def bhatti2008_c03(evidence: Evidence) -> Finding:
 def bhatti2008_c04(evidence: Evidence) -> Finding:
     """CUBIC takes more than CCID2 at every RTT."""
     lead_mbps = tcp_lead_mbps(evidence, "pair")["CUBIC"][evidence["rtt_ms"]]
-    return Finding((lead_mbps >= evidence["tie_mbps"]).all(axis=1), {"lead over CCID2, Mb/s": lead_mbps})
+    return at_least(lead_mbps, evidence["tie_mbps"], "lead over CCID2, Mb/s")
 
 
 def bhatti2008_c05(evidence: Evidence) -> Finding:
@@ -81,8 +82,7 @@ def bhatti2008_c06(evidence: Evidence) -> Finding:
     """Two NewReno or two CUBIC flows deliver more than two of CCID2 at the larger RTTs."""
     sum_mbps = evidence.table("self", "throughput_sum", PROTOCOL_AND_RTT)
     leads = {name: (sum_mbps[name] - sum_mbps["CCID2"])[evidence["rtt_ms"]] for name in TCP_VARIANTS}
-    lead_mbps = pd.concat(leads, axis=1)
-    return Finding((lead_mbps >= evidence["tolerance_mbps"]).all(axis=1), {"lead over CCID2, Mb/s": lead_mbps})
+    return at_least(pd.concat(leads, axis=1), evidence["tolerance_mbps"], "lead over CCID2, Mb/s")
 
 
 def bhatti2008_c07(evidence: Evidence) -> Finding:
@@ -90,8 +90,7 @@ def bhatti2008_c07(evidence: Evidence) -> Finding:
     sum_mbps = evidence.table("self", "throughput_sum", PROTOCOL_AND_RTT)
     low, high = evidence["rtt_ms"]
     falls = {name: sum_mbps[name, low] - sum_mbps[name, high] for name in (*TCP_VARIANTS, "CCID2")}
-    fall_mbps = pd.concat(falls, axis=1)
-    return Finding((fall_mbps >= evidence["tolerance_mbps"]).all(axis=1), {"fall of the sum, Mb/s": fall_mbps})
+    return at_least(pd.concat(falls, axis=1), evidence["tolerance_mbps"], "fall of the sum, Mb/s")
 
 
 # --- Against the self-pair (sec. VI-B) ---------------------------------------------------------------------------
@@ -99,22 +98,18 @@ def bhatti2008_c07(evidence: Evidence) -> Finding:
 
 def bhatti2008_c08(evidence: Evidence) -> Finding:
     """At 25 ms CCID2 gets about as much against CUBIC as against itself."""
-    share = share_of_self_pair(evidence, "pair", "CUBIC", evidence["rtt_ms"])
-    holds = within(share, *evidence["share"], tolerance=evidence["tolerance"])
-    return Finding(holds, {"throughput of CCID2 over that against itself": share})
+    return share_of_self_pair_within(evidence, "pair", "CUBIC")
 
 
 def bhatti2008_c09(evidence: Evidence) -> Finding:
     """At 100 ms CCID2 gets much less than half against CUBIC of what it gets against itself."""
-    share = share_of_self_pair(evidence, "pair", "CUBIC", evidence["rtt_ms"])
-    holds = share < evidence["share_max"] + evidence["tolerance"]
-    return Finding(holds, {"throughput of CCID2 over that against itself": share})
+    share = share_of_self_pair(evidence, "pair", "CUBIC")
+    return Finding(share < evidence["share_max"] + evidence["tolerance"], {SHARE_OF_SELF_PAIR: share})
 
 
 def bhatti2008_c19(evidence: Evidence) -> Finding:
     """CCID2 is fair to itself at every RTT."""
-    j = mean_jfi(evidence, "self")["CCID2"][evidence["rtt_ms"]]
-    return Finding((j >= evidence["jfi_min"] - evidence["tolerance_jfi"]).all(axis=1), {"JFI": j})
+    return fair_at_least(evidence, mean_jfi(evidence, "self")["CCID2"][evidence["rtt_ms"]])
 
 
 # --- NRU (sec. VI-C) ---------------------------------------------------------------------------------------------
@@ -211,7 +206,7 @@ def bhatti2008_c21(evidence: Evidence) -> Finding:
 def bhatti2008_c15(evidence: Evidence) -> Finding:
     """The index of 14 flows falls as RTT rises."""
     j = evidence.table("ns2_14", "jfi_mean", "rtt_ms")[evidence["rtt_ms"]]
-    return Finding(falls_with_rtt(j, evidence["tolerance_jfi"]), {"JFI": j, "fall in all": fall_over_rtt(j)})
+    return Finding(never_rises(j, evidence["tolerance_jfi"]), {"JFI": j, "fall in all": fall_over_rtt(j)})
 
 
 def bhatti2008_c16(evidence: Evidence) -> Finding:
@@ -239,7 +234,7 @@ def bhatti2008_c17(evidence: Evidence) -> Finding:
 
 def _gain_beyond(evidence: Evidence, table: pd.DataFrame) -> pd.Series:
     """Mean over the larger RTTs less the value at the claim's reference RTT."""
-    return table[evidence["rtt_ms"]].mean(axis=1) - table[evidence["from_rtt_ms"]]
+    return table[evidence["rtt_ms"]].mean(axis=1, skipna=False) - table[evidence["from_rtt_ms"]]
 
 
 def _relative_range(table: pd.DataFrame) -> pd.Series:

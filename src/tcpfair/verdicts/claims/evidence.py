@@ -145,6 +145,29 @@ def within(x: pd.DataFrame | pd.Series, low: float, high: float, tolerance: floa
     return (x >= low - tolerance) & (x <= high + tolerance)
 
 
+def at_least(x: pd.DataFrame, bound: float, label: str) -> Finding:
+    """Whether every cell of ``x`` is ``bound`` or more: a bound with its tolerance off, or a margin that an order clears."""
+    return Finding((x >= bound).all(axis=1), {label: x})
+
+
+def over(x: pd.DataFrame, level: str, how: Literal["min", "max", "mean"]) -> pd.DataFrame:
+    """Least, largest or mean value of all columns that share their ``level``; NaN where one of them has none."""
+    by_level = x.T.groupby(level=level)
+    return getattr(by_level, how)(skipna=False).T
+
+
+def never_rises(x: pd.DataFrame, tolerance: float = 0.0, tolerance_rel: float = 0.0) -> pd.Series:
+    """Whether no step from a column, in ascending order, to the next rises by more than a tolerance."""
+    ascending = x.sort_index(axis=1)
+    before = ascending.shift(axis=1).iloc[:, 1:]
+    return (ascending.iloc[:, 1:] <= before * (1 + tolerance_rel) + tolerance).all(axis=1)
+
+
+def range_over(x: pd.DataFrame) -> pd.Series:
+    """Largest less least value of each row; NaN where a cell has none."""
+    return x.max(axis=1, skipna=False) - x.min(axis=1, skipna=False)
+
+
 def text_of(value: pd.DataFrame | pd.Series | float | str) -> str:
     """Deciding numbers as text, for each cell: mean ± standard deviation over replicates, or how often each letter."""
     if isinstance(value, pd.DataFrame):

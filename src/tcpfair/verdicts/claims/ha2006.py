@@ -15,7 +15,7 @@ import pandas as pd
 
 from tcpfair.metrics.series import mean_interval
 from tcpfair.models import rtt_fairness
-from tcpfair.verdicts.claims.evidence import Evidence, Finding, within
+from tcpfair.verdicts.claims.evidence import Evidence, Finding, at_least, never_rises, over, range_over, within
 
 HIGH_SPEED = ["CUBIC", "BIC", "FAST", "HSTCP", "H-TCP", "STCP"]
 EVERY = [*HIGH_SPEED, "SACK"]
@@ -51,18 +51,13 @@ def ha2006_c18(evidence: Evidence) -> Finding:
 def ha2006_c01(evidence: Evidence) -> Finding:
     """All high-speed protocols but STCP use the link well up to 162 ms."""
     used = _utilisation(evidence, "util_alone").loc[:, (evidence["protocols"], evidence["rtt_ms"])]
-    least = used.T.groupby("protocol").min().T
-    return Finding((least >= evidence["least"] - evidence["tolerance"]).all(axis=1), {"least utilisation": least})
+    return at_least(over(used, "protocol", "min"), evidence["least"] - evidence["tolerance"], "least utilisation")
 
 
 def ha2006_c02(evidence: Evidence) -> Finding:
     """SACK uses far less of the link than any high-speed protocol at long RTTs."""
     used = _utilisation(evidence, "util_alone")
-    behind = {
-        rtt_ms: used.xs(rtt_ms, axis=1, level="rtt_ms")[HIGH_SPEED].min(axis=1) - used["SACK", rtt_ms]
-        for rtt_ms in evidence["rtt_ms"]
-    }
-    behind = pd.concat(behind, axis=1)
+    behind = (over(used[HIGH_SPEED], "rtt_ms", "min") - used["SACK"])[evidence["rtt_ms"]]
     bound = evidence["more_than"] - evidence["tolerance"]
     return Finding((behind > bound).all(axis=1), {"SACK behind the least of the others by": behind})
 
@@ -70,7 +65,7 @@ def ha2006_c02(evidence: Evidence) -> Finding:
 def ha2006_c03(evidence: Evidence) -> Finding:
     """At 324 ms most protocols still use the link well."""
     used = _utilisation(evidence, "util_alone").xs(evidence["rtt_ms"], axis=1, level="rtt_ms")[evidence["protocols"]]
-    return Finding((used >= evidence["least"] - evidence["tolerance"]).all(axis=1), {"utilisation": used})
+    return at_least(used, evidence["least"] - evidence["tolerance"], "utilisation")
 
 
 def ha2006_c04(evidence: Evidence) -> Finding:
@@ -153,9 +148,7 @@ def ha2006_c12(evidence: Evidence) -> Finding:
     holds = True
     for protocol in ("H-TCP", "HSTCP"):
         own = used[protocol].sort_index(axis=1)
-        rises = (own.iloc[:, -1] - own.iloc[:, 0] > evidence["tolerance"]) & (
-            own.diff(axis=1).iloc[:, 1:] >= -evidence["tolerance"]
-        ).all(axis=1)
+        rises = (own.iloc[:, -1] - own.iloc[:, 0] > evidence["tolerance"]) & never_rises(-own, evidence["tolerance"])
         smaller = own.columns[own.columns < evidence["buffer_bytes"]]
         below = (used["CUBIC"] - own)[smaller] > evidence["tolerance"]
         holds &= rises & below.all(axis=1)
@@ -165,7 +158,7 @@ def ha2006_c12(evidence: Evidence) -> Finding:
 def ha2006_c13(evidence: Evidence) -> Finding:
     """The total rate of H-TCP varies much more than that of the others at every RTT."""
     cov = evidence.table("util_type2", "load_cov", PROTOCOL_AND_RTT)
-    others = cov[evidence["others"]].T.groupby("rtt_ms").max().T
+    others = over(cov[evidence["others"]], "rtt_ms", "max")
     ratio = cov["H-TCP"] / others
     bound = evidence["times"] * (1 - evidence["tolerance_rel"])
     return Finding((ratio > bound).all(axis=1), {"H-TCP over the largest of the others": ratio})
@@ -230,7 +223,7 @@ def ha2006_c44(evidence: Evidence) -> Finding:
 def ha2006_c20(evidence: Evidence) -> Finding:
     """HSTCP shares worst with its own kind at most RTTs."""
     ratio = _ratios(evidence, "intra", "none")[HIGH_SPEED]
-    others = ratio.drop(columns="HSTCP", level="protocol").T.groupby("rtt_ms").min().T
+    others = over(ratio.drop(columns="HSTCP", level="protocol"), "rtt_ms", "min")
     worst = others - ratio["HSTCP"] > evidence["tolerance"]
     share = worst.mean(axis=1)
     numbers = {"share of RTTs": share, "HSTCP": ratio["HSTCP"], "least of the others": others}
@@ -255,7 +248,7 @@ def ha2006_c22(evidence: Evidence) -> Finding:
 def ha2006_c23(evidence: Evidence) -> Finding:
     """H-TCP and FAST share equally whatever the RTTs."""
     ratio = _ratios(evidence, "rtt_fairness", "none")[["H-TCP", "FAST"]]
-    return Finding((ratio >= evidence["least"] - evidence["tolerance"]).all(axis=1), {"ratio": ratio})
+    return at_least(ratio, evidence["least"] - evidence["tolerance"], "ratio")
 
 
 def ha2006_c24(evidence: Evidence) -> Finding:
@@ -313,7 +306,7 @@ def ha2006_c42(evidence: Evidence) -> Finding:
 def ha2006_c29(evidence: Evidence) -> Finding:
     """Type V makes all protocols but FAST share better with their own kind."""
     gain = _gain_by_type5(evidence, "intra")[[name for name in EVERY if name != "FAST"]]
-    return Finding((gain >= -evidence["tolerance"]).all(axis=1), {"gain by Type V": gain})
+    return at_least(gain, -evidence["tolerance"], "gain by Type V")
 
 
 def ha2006_c30(evidence: Evidence) -> Finding:
@@ -376,7 +369,7 @@ def ha2006_c35(evidence: Evidence) -> Finding:
     for name, (_, experiment) in TESTS.items():
         ratio = evidence.table(experiment, "fair_ratio", ["traffic", "protocol"])
         for kind in evidence["types"]:
-            apart[name, kind] = (ratio[kind] - ratio[f"{kind}, fixed RTT"]).abs().max(axis=1)
+            apart[name, kind] = (ratio[kind] - ratio[f"{kind}, fixed RTT"]).abs().max(axis=1, skipna=False)
     apart = pd.concat(apart, axis=1)
     bound = evidence["most"] + evidence["tolerance"]
     return Finding((apart <= bound).all(axis=1), {"largest difference": apart})
@@ -385,7 +378,7 @@ def ha2006_c35(evidence: Evidence) -> Finding:
 def ha2006_c36(evidence: Evidence) -> Finding:
     """Background makes BIC and STCP gain most in friendliness, and doubles CUBIC's under Type V."""
     gain = _relative_gains(evidence, "TCP-friendliness")
-    mean = gain.T.groupby("protocol").mean().T
+    mean = over(gain, "protocol", "mean")
     most = mean[evidence["most"]].min(axis=1) > mean.drop(columns=evidence["most"]).max(axis=1)
     of_cubic = gain["CUBIC", "Type V"]
     slack = evidence["gain"] * evidence["tolerance_rel"]
@@ -412,9 +405,9 @@ def ha2006_c38(evidence: Evidence) -> Finding:
     """The amount of background changes the ratios more than its kind, in the mean over protocols and in each test."""
     by_amount, by_kind = {}, {}
     for name in TESTS:
-        ratio = _by_type(evidence, name).T.groupby("traffic").mean().T
+        ratio = over(_by_type(evidence, name), "traffic", "mean")
         by_amount[name] = (ratio["Type V"] - ratio["Type II"]).abs()
-        by_kind[name] = ratio[FOUR_TYPES].max(axis=1) - ratio[FOUR_TYPES].min(axis=1)
+        by_kind[name] = range_over(ratio[FOUR_TYPES])
     amount, kind = pd.concat(by_amount, axis=1), pd.concat(by_kind, axis=1)
     holds = (amount - kind > evidence["tolerance"]).all(axis=1)
     return Finding(holds, {"Type V against II": amount, "largest difference of I to IV": kind})
@@ -425,7 +418,7 @@ def ha2006_c39(evidence: Evidence) -> Finding:
     gains, holds = {}, True
     for name in TESTS:
         ratio = _by_type(evidence, name)
-        with_background = ratio.drop(columns="none", level="traffic").T.groupby("protocol").mean().T
+        with_background = over(ratio.drop(columns="none", level="traffic"), "protocol", "mean")
         gain = with_background - ratio.xs("none", axis=1, level="traffic")[with_background.columns]
         holds &= (gain > evidence["tolerance"]).sum(axis=1) >= evidence["protocols"]
         gains[f"gain, {name}"] = gain
@@ -478,7 +471,7 @@ def _ratios(evidence: Evidence, experiment: str, traffic: str) -> pd.DataFrame:
 def _over_rtts(table: pd.DataFrame, rtts_ms: Sequence[float] | None = None) -> pd.DataFrame:
     """Mean over the RTTs, or over some of them: a column per protocol."""
     chosen = table if rtts_ms is None else table.loc[:, (slice(None), rtts_ms)]
-    return chosen.T.groupby("protocol").mean().T
+    return over(chosen, "protocol", "mean")
 
 
 def _gain_by_type5(evidence: Evidence, experiment: str, rtts_ms: Iterable[float] | None = None) -> pd.DataFrame:

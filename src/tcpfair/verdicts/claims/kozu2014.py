@@ -14,7 +14,7 @@ import pandas as pd
 from tcpfair.models import cubic, cubic_map
 from tcpfair.models.aimd import link_capacity_pps
 from tcpfair.units import MS_PER_S
-from tcpfair.verdicts.claims.evidence import Evidence, Finding, within
+from tcpfair.verdicts.claims.evidence import Evidence, Finding, never_rises, range_over, within
 
 STANDARD, CONSTANT_K, PROPOSED, WITH_C = "CUBIC", "K of 5000 ms", "Proposed K", "Proposed K and C'"
 RENO, CONSTANT_RATE = "Reno", "Constant-Rate"
@@ -31,9 +31,8 @@ def kozu2014_c01(evidence: Evidence) -> Finding:
 def kozu2014_c02(evidence: Evidence) -> Finding:
     """The index falls from the least RTT of flow 2 to the largest and rises nowhere between."""
     index, rtt_ms, tie = _index(evidence, STANDARD), evidence["rtt_ms"], evidence["tolerance"]
-    rises = [index[b] > index[a] + tie for a, b in pairwise(sorted(index.columns))]
     lower = index[rtt_ms["largest"]] < index[rtt_ms["least"]] - tie
-    return Finding(lower & ~np.logical_or.reduce(rises), {"index": index})
+    return Finding(lower & never_rises(index, tie), {"index": index})
 
 
 def kozu2014_c03(evidence: Evidence) -> Finding:
@@ -208,7 +207,7 @@ def kozu2014_c20(evidence: Evidence) -> Finding:
 
 def kozu2014_c21(evidence: Evidence) -> Finding:
     """The index of the proposal varies no more over the RTTs than that of the tuned method."""
-    proposed, existing = (_spread(index) for index in _proposed_and_existing(evidence))
+    proposed, existing = (range_over(index) for index in _proposed_and_existing(evidence))
     holds = proposed <= existing + evidence["tolerance"]
     return Finding(holds, {"spread with the proposed K": proposed, "with the existing method": existing})
 
@@ -217,7 +216,7 @@ def kozu2014_c22(evidence: Evidence) -> Finding:
     """C' is fairer than C at some RTT and varies more over the RTTs."""
     with_c, proposed = (_index(evidence, protocol) for protocol in (WITH_C, PROPOSED))
     tie = evidence["tolerance"]
-    holds = (with_c > proposed + tie).any(axis=1) & (_spread(with_c) > _spread(proposed) + tie)
+    holds = (with_c > proposed + tie).any(axis=1) & (range_over(with_c) > range_over(proposed) + tie)
     return Finding(holds, {"index with C'": with_c, "with C": proposed})
 
 
@@ -252,10 +251,6 @@ def _lead(evidence: Evidence) -> pd.DataFrame:
 def _of_flow(evidence: Evidence, metric: str, protocol: str, flow: int) -> pd.Series:
     """A metric of the runs whose windows are followed over time; there is one RTT."""
     return evidence.table("transitions", metric, "rtt_ms", flow=flow, protocol=protocol).iloc[:, 0]
-
-
-def _spread(index: pd.DataFrame) -> pd.Series:
-    return index.max(axis=1) - index.min(axis=1)
 
 
 def _proposed_and_existing(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,7 @@ from tcpfair.metrics.epochs import LOSS_KINDS, growth_slope_pkts_per_s
 from tcpfair.metrics.series import first_time_s
 from tcpfair.models import aimd, rtt_fairness
 from tcpfair.units import MS_PER_S
-from tcpfair.verdicts.claims.evidence import Evidence, Finding, within
+from tcpfair.verdicts.claims.evidence import Evidence, Finding, never_rises, over, range_over, within
 
 # --- Sections 2.1, 3, 5.2 and 5.3: window ratio, Model I and Model II ---------------------------------------------
 
@@ -140,7 +139,7 @@ def ogura_c15(evidence: Evidence) -> Finding:
     """Reno is the most unfair at high loss."""
     unfairness = np.log(evidence.table("loss_sweep", "ratio", ["protocol", "loss_rate"])).abs()
     at_high_loss = unfairness.loc[:, pd.IndexSlice[:, evidence["loss_rate"]]]
-    others = at_high_loss.drop(columns="Reno", level="protocol").T.groupby("loss_rate").max().T
+    others = over(at_high_loss.drop(columns="Reno", level="protocol"), "loss_rate", "max")
     return Finding(at_high_loss["Reno"].gt(others).all(axis=1), {"|log ratio|": at_high_loss})
 
 
@@ -208,8 +207,7 @@ def ogura_c24(evidence: Evidence) -> Finding:
     ratios = {protocol: _by_buffer(evidence, protocol) for protocol in ("Reno", "Alpha")}
     holds = True
     for ratio in ratios.values():
-        spread = ratio.max(axis=1) - ratio.min(axis=1)
-        holds &= (ratio < 1).all(axis=1) & (spread <= evidence["spread"] + evidence["tolerance"])
+        holds &= (ratio < 1).all(axis=1) & (range_over(ratio) <= evidence["spread"] + evidence["tolerance"])
     return Finding(holds, ratios)
 
 
@@ -293,7 +291,7 @@ def ogura_c34(evidence: Evidence) -> Finding:
 def ogura_c35(evidence: Evidence) -> Finding:
     """What Reno gets against Proposal hardly depends on Proposal's RTT."""
     reno = _against_reno(evidence, "throughput_mean", "Proposal", flow=1)
-    spread_rel = (reno.max(axis=1) - reno.min(axis=1)) / reno.mean(axis=1)
+    spread_rel = range_over(reno) / reno.mean(axis=1)
     holds = spread_rel <= evidence["spread_rel"] + evidence["tolerance"]
     return Finding(holds, {"spread": spread_rel, "Mb/s of Reno against Proposal": reno})
 
@@ -337,8 +335,8 @@ def _is_fair(evidence: Evidence, ratio: pd.DataFrame) -> pd.DataFrame:
 def _falls(table: pd.DataFrame, tolerance_rel: float) -> pd.Series:
     """Whether each replicate ends below where it starts and rises nowhere between, but for ``tolerance_rel``."""
     values = table.sort_index(axis=1)
-    rises = [values[b] > values[a] * (1 + tolerance_rel) for a, b in pairwise(values.columns)]
-    return (values.iloc[:, -1] < values.iloc[:, 0] * (1 - tolerance_rel)) & ~np.logical_or.reduce(rises)
+    lower = values.iloc[:, -1] < values.iloc[:, 0] * (1 - tolerance_rel)
+    return lower & never_rises(values, tolerance_rel=tolerance_rel)
 
 
 def _name(label: str) -> str:

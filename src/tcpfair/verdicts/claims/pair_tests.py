@@ -14,9 +14,10 @@ import pandas as pd
 
 from tcpfair.measures import BY_RULE
 from tcpfair.metrics import fairness
-from tcpfair.verdicts.claims.evidence import Evidence, Finding
+from tcpfair.verdicts.claims.evidence import Evidence, Finding, at_least, over, within
 
 PROTOCOL_AND_RTT = ["protocol", "rtt_ms"]
+SHARE_OF_SELF_PAIR = "throughput of CCID2 over that against itself"
 
 
 def cells(protocols: Iterable[str], rtts_ms: Iterable[float]) -> list[tuple[str, float]]:
@@ -26,8 +27,7 @@ def cells(protocols: Iterable[str], rtts_ms: Iterable[float]) -> list[tuple[str,
 
 def spread_over_protocols(table: pd.DataFrame) -> pd.DataFrame:
     """Largest less least value of the protocols of ``table``, a column per RTT."""
-    by_rtt = table.T.groupby(level="rtt_ms")
-    return (by_rtt.max(skipna=False) - by_rtt.min(skipna=False)).T
+    return over(table, "rtt_ms", "max") - over(table, "rtt_ms", "min")
 
 
 def mean_jfi(evidence: Evidence, experiment: str) -> pd.DataFrame:
@@ -45,10 +45,23 @@ def tcp_lead_mbps(evidence: Evidence, experiment: str) -> pd.DataFrame:
     return throughput_mbps(evidence, experiment, flow=2) - throughput_mbps(evidence, experiment, flow=1)
 
 
-def share_of_self_pair(evidence: Evidence, experiment: str, protocol: str, rtt_ms: float) -> pd.Series:
+def fair_at_least(evidence: Evidence, j: pd.DataFrame) -> Finding:
+    """The index is the claim's bound at least in every cell."""
+    return at_least(j, evidence["jfi_min"] - evidence["tolerance_jfi"], "JFI")
+
+
+def share_of_self_pair(evidence: Evidence, experiment: str, protocol: str) -> pd.Series:
     """Throughput of CCID2, flow 1 of a pair test, over the mean throughput of flow 1 of two CCID2 flows."""
+    rtt_ms = evidence["rtt_ms"]
     expected_mbps = throughput_mbps(evidence, "self", flow=1)["CCID2", rtt_ms].mean()
     return throughput_mbps(evidence, experiment, flow=1)[protocol, rtt_ms] / expected_mbps
+
+
+def share_of_self_pair_within(evidence: Evidence, experiment: str, protocol: str) -> Finding:
+    """CCID2 gets about the share of the claim of what it gets against itself."""
+    share = share_of_self_pair(evidence, experiment, protocol)
+    holds = within(share, *evidence["share"], tolerance=evidence["tolerance"])
+    return Finding(holds, {SHARE_OF_SELF_PAIR: share})
 
 
 def flow_nru_db(evidence: Evidence, experiment: str, by: str | Sequence[str], metric: str = "U_n") -> pd.DataFrame:
@@ -71,7 +84,7 @@ def nru_gap_db(evidence: Evidence, experiment: str) -> pd.DataFrame:
 
 def largest_nru_db(evidence: Evidence, experiment: str, metric: str = "U_n") -> pd.DataFrame:
     """Largest U_n of all flows in dB, a column per RTT: U_N+ exists where it is at least 0."""
-    return flow_nru_db(evidence, experiment, "rtt_ms", metric).T.groupby(level="rtt_ms").max(skipna=False).T
+    return over(flow_nru_db(evidence, experiment, "rtt_ms", metric), "rtt_ms", "max")
 
 
 def case_letters(
@@ -130,9 +143,3 @@ def fall_over_rtt(table: pd.DataFrame) -> pd.Series:
     """Value at the least RTT (column) less that at the largest."""
     ordered = table.sort_index(axis=1)
     return ordered.iloc[:, 0] - ordered.iloc[:, -1]
-
-
-def falls_with_rtt(table: pd.DataFrame, tolerance: float) -> pd.Series:
-    """Whether no step from one RTT (column, in ascending order) to the next rises by more than ``tolerance``."""
-    steps = table.sort_index(axis=1).diff(axis=1).iloc[:, 1:]
-    return (steps <= tolerance).all(axis=1)

@@ -1,0 +1,326 @@
+"""A world in which the claims of kozu2014 hold, and their edges.
+
+Throughputs of two flows by the lead of the 2 ms flow over the other: falling fairness of standard CUBIC, constant K between
+it and the proposal, C' fairer at some RTTs but uneven, Reno far off and Constant-Rate between.
+"""
+
+from __future__ import annotations
+
+from tcpfair.metrics.fairness import jfi
+from tests.verdicts.claims.edges import CONFIGS, World, above, below, table
+
+CONFIG = CONFIGS["kozu2014"]
+RTTS = [2, 4, 8, 16, 32, 64, 128]
+LARGE = [32, 64, 128]
+TOTAL_MBPS = 940
+STANDARD, CONSTANT_K, PROPOSED, WITH_C = "CUBIC", "K of 5000 ms", "Proposed K", "Proposed K and C'"
+LEADS = {
+    "CUBIC": [1, 1.1, 1.3, 1.5, 1.7, 2.0, 3.0],
+    "K of 5000 ms": [1, 1.1, 1.2, 1.2, 1.3, 1.5, 2.0],
+    "Proposed K": [1, 1.0, 1.1, 1.2, 1.2, 1.3, 1.5],
+    "Proposed K and C'": [1, 1.0, 1.0, 1.0, 0.9, 0.45, 1.05],
+    "Reno": [1, 1.2, 2, 5, 12, 30, 60],
+    "Constant-Rate": [1, 1.2, 1.5, 2.2, 3.0, 4.0, 5.0],
+}
+INDEX, RATE = "jfi_of_means", "throughput_mean"
+
+
+def _of_leads(leads, *more):
+    """Rows of throughputs, index and ratio of pairs with these leads, by protocol, RTT and what ``more`` says."""
+    rows = []
+    for protocol, of_rtt in leads.items():
+        for rtt_ms, lead in zip(RTTS, of_rtt, strict=True):
+            at = (protocol, rtt_ms, *more)
+            rows += [(*at, 1, RATE, TOTAL_MBPS * lead / (1 + lead)), (*at, 2, RATE, TOTAL_MBPS / (1 + lead))]
+            rows += [(*at, 0, INDEX, float(jfi([lead, 1.0]))), (*at, 0, "ratio", 1 / lead)]
+    return rows
+
+
+def _existing():
+    """The index is highest for an x of 1 up to 8 ms and of 0.3 above, and lower at 128 ms."""
+    rows = []
+    for x in CONFIG.experiments["existing"].grid["x"].value:
+        off = [abs(x - tuned(rtt_ms)) for rtt_ms in RTTS]
+        leads = [(1.7 if rtt_ms == 128 else 1.05) + 2 * by for rtt_ms, by in zip(RTTS, off, strict=True)]
+        rows += _of_leads({"Existing method": leads}, x)
+    return table(rows, ["protocol", "rtt_ms", "x"])
+
+
+def tuned(rtt_ms):
+    return 1.0 if rtt_ms <= 8 else 0.3
+
+
+def _transitions():
+    """Windows in packets of 1448 bytes, K in s and shares of the time, 2 against 128 ms."""
+    rows = [
+        (STANDARD, 1, "cwnd_mean", 0.82e6 / 1448), (STANDARD, 2, "cwnd_mean", 2.83e6 / 1448),
+        (STANDARD, 1, "window_enough_share", 1.0), (STANDARD, 2, "window_enough_share", 0.2),
+        (STANDARD, 0, "k_larger_share", 0.95),
+        (PROPOSED, 1, "k_mean", 5.0), (PROPOSED, 2, "k_mean", 2.5),
+        (PROPOSED, 1, "cwnd_mean", 500), (PROPOSED, 2, "cwnd_mean", 3500),
+    ]  # fmt: skip
+    return table([(protocol, 128, *rest) for protocol, *rest in rows], ["protocol", "rtt_ms"])
+
+
+ALPHA = {name: value.value for name, value in CONFIG.experiments["alpha"].grid.items()}
+
+
+def _alpha():
+    """Flow 2 gets 200 Mb/s with a root of 3, and 20 more for each half by which it is smaller."""
+    rows = [("", rtt_ms, root, 2, RATE, 200 + 40 * (3 - root)) for rtt_ms in ALPHA["rtt_ms"] for root in ALPHA["root"]]
+    return table(rows, ["protocol", "rtt_ms", "root"])
+
+
+WORLD = World(
+    {
+        "rtt_sweep": table(_of_leads(LEADS), ["protocol", "rtt_ms"]),
+        "k1000": table(_of_leads({"K of 1000 ms": [1, 1, 0.9, 0.8, 0.7, 0.5, 0.4]}), ["protocol", "rtt_ms"]),
+        "transitions": _transitions(),
+        "alpha": _alpha(),
+        "existing": _existing(),
+    }
+)
+
+
+def index_of(at, protocol, **where):
+    return at("rtt_sweep", protocol=protocol, **where)
+
+
+def existing(at):
+    """Index of the existing method with the x that is best at this RTT."""
+    return WORLD.value("existing", {"metric": INDEX, "flow": 0, "rtt_ms": at["rtt_ms"], "x": tuned(at["rtt_ms"])})
+
+
+def spread(table_of):
+    values = [table_of(rtt_ms) for rtt_ms in RTTS]
+    return max(values) - min(values)
+
+
+def spread_existing():
+    return spread(lambda r: WORLD.value("existing", {"metric": INDEX, "flow": 0, "rtt_ms": r, "x": tuned(r)}))
+
+
+def _window_pkts(at, t, times):
+    """Printed window of the flow, times a factor, in packets."""
+    payload_bytes = CONFIG.settings["payload_bytes"].value
+    return t.cwnd_mb[at["flow"] - 1] * times / (payload_bytes * t.mb_per_byte)
+
+
+def before(rtt_ms):
+    return RTTS[RTTS.index(rtt_ms) - 1]
+
+
+def indexes(protocol, value, **where):
+    """Puts all the indices of a protocol aside."""
+    return ("rtt_sweep", {"metric": INDEX, "protocol": protocol, **where}, value)
+
+
+def sweep(side, limit, **options):
+    return side("rtt_sweep", INDEX, limit, **options)
+
+
+EDGES = {
+    "kozu2014.c01": [
+        above(
+            "rtt_sweep",
+            RATE,
+            lambda at, t: at(flow=2) * (1 + t.tolerance_rel),
+            tie=False,
+            flow=1,
+            protocol=STANDARD,
+            rtt_ms=RTTS[1:],
+        ),
+        below(
+            "rtt_sweep",
+            RATE,
+            lambda at, t: at(flow=1) / (1 + t.tolerance_rel),
+            flow=2,
+            protocol=STANDARD,
+            rtt_ms=RTTS[1:],
+        ),
+    ],
+    "kozu2014.c02": [
+        sweep(
+            below,
+            lambda at, t: at(rtt_ms=before(at["rtt_ms"])) + t.tolerance,
+            tie=True,
+            protocol=STANDARD,
+            rtt_ms=RTTS[1:],
+        ),
+        sweep(
+            below,
+            lambda at, t: at(rtt_ms=2) - t.tolerance,
+            tie=False,
+            protocol=STANDARD,
+            rtt_ms=128,
+            but=(indexes(STANDARD, 0.9),),
+        ),
+    ],
+    "kozu2014.c03": [
+        above(
+            "rtt_sweep",
+            RATE,
+            lambda at, t: at(flow=2) * t.ratio * (1 + t.tolerance_rel),
+            tie=False,
+            flow=1,
+            protocol=STANDARD,
+            rtt_ms=128,
+        ),
+    ],
+    "kozu2014.c04": [
+        edge
+        for flow in (1, 2)
+        for edge in (
+            above(
+                "transitions",
+                "cwnd_mean",
+                lambda at, t: _window_pkts(at, t, 1 - t.tolerance_rel),
+                protocol=STANDARD,
+                flow=flow,
+            ),
+            below(
+                "transitions",
+                "cwnd_mean",
+                lambda at, t: _window_pkts(at, t, 1 + t.tolerance_rel),
+                protocol=STANDARD,
+                flow=flow,
+            ),
+        )
+    ],
+    "kozu2014.c06": [
+        above(
+            "transitions",
+            "window_enough_share",
+            lambda at, t: t.more_than_share - t.tolerance,
+            tie=False,
+            flow=1,
+            protocol=STANDARD,
+        ),
+        below(
+            "transitions",
+            "window_enough_share",
+            lambda at, t: t.less_than_share + t.tolerance,
+            tie=False,
+            flow=2,
+            protocol=STANDARD,
+        ),
+    ],
+    "kozu2014.c07": [
+        above("transitions", "k_larger_share", lambda at, t: t.share + t.tolerance, tie=False, protocol=STANDARD)
+    ],
+    "kozu2014.c09": [
+        above("k1000", "ratio", lambda at, t: t.ratio * (1 + t.tolerance_rel), tie=False, rtt_ms=[64, 128])
+    ],
+    "kozu2014.c10": [
+        sweep(
+            above, lambda at, t: at(protocol=STANDARD) + t.tolerance, tie=False, protocol=CONSTANT_K, rtt_ms=[64, 128]
+        ),
+        sweep(
+            below, lambda at, t: at(protocol=CONSTANT_K) - t.tolerance, tie=False, protocol=STANDARD, rtt_ms=[64, 128]
+        ),
+    ],
+    "kozu2014.c11": [
+        sweep(
+            below,
+            lambda at, t: t.jfi - t.tolerance,
+            tie=False,
+            protocol=CONSTANT_K,
+            rtt_ms=RTTS,
+            but=(indexes(CONSTANT_K, 1.0),),
+        ),
+    ],
+    "kozu2014.c12": [
+        sweep(
+            above,
+            lambda at, t: at(protocol=STANDARD) + t.tolerance,
+            tie=False,
+            protocol=PROPOSED,
+            rtt_ms=LARGE,
+            but=(indexes(STANDARD, 0.5), indexes(PROPOSED, 0.9, rtt_ms=LARGE)),
+        ),
+        # the mean of three gains, two of which are 0.05
+        sweep(
+            above,
+            lambda at, t: at(protocol=STANDARD) + 3 * (t.gain + t.tolerance) - 2 * (at() - at(protocol=STANDARD)),
+            tie=False,
+            protocol=PROPOSED,
+            rtt_ms=LARGE,
+            but=(indexes(STANDARD, 0.8), indexes(PROPOSED, 0.85, rtt_ms=LARGE)),
+        ),
+    ],
+    "kozu2014.c13": [
+        below("transitions", "k_mean", lambda at, t: at(flow=1), tie=False, flow=2, protocol=PROPOSED),
+        above("transitions", "k_mean", lambda at, t: at(flow=2), tie=False, flow=1, protocol=PROPOSED),
+    ],
+    "kozu2014.c14": [
+        above("transitions", "cwnd_mean", lambda at, t: at(flow=1), tie=False, flow=2, protocol=PROPOSED),
+        below("transitions", "cwnd_mean", lambda at, t: at(flow=2), tie=False, flow=1, protocol=PROPOSED),
+    ],
+    # from each root to the next smaller
+    "kozu2014.c16": [
+        above(
+            "alpha",
+            RATE,
+            lambda at, t, larger=larger: at(root=larger),
+            tie=False,
+            flow=2,
+            root=root,
+            rtt_ms=ALPHA["rtt_ms"],
+        )
+        for larger, root in zip(ALPHA["root"], ALPHA["root"][1:], strict=False)
+    ],
+    "kozu2014.c17": [
+        sweep(below, lambda at, t: at(protocol=STANDARD) - t.gap - t.tolerance, tie=False, protocol="Reno", rtt_ms=128),
+        sweep(above, lambda at, t: at(protocol="Reno") + t.gap + t.tolerance, tie=False, protocol=STANDARD, rtt_ms=128),
+    ],
+    "kozu2014.c18": [
+        sweep(
+            above, lambda at, t: at(protocol="Reno") + t.tolerance, tie=False, protocol="Constant-Rate", rtt_ms=LARGE
+        ),
+    ],
+    "kozu2014.c19": [
+        sweep(
+            below, lambda at, t: at(protocol=STANDARD) - t.tolerance, tie=False, protocol="Constant-Rate", rtt_ms=LARGE
+        ),
+        sweep(
+            below,
+            lambda at, t: at(protocol=PROPOSED) - t.tolerance,
+            tie=False,
+            protocol="Constant-Rate",
+            rtt_ms=LARGE,
+            but=(indexes(STANDARD, 1.0), indexes("Constant-Rate", 0.5)),
+        ),
+    ],
+    "kozu2014.c20": [
+        sweep(above, lambda at, t: existing(at) - t.apart - t.tolerance, tie=True, protocol=PROPOSED, rtt_ms=RTTS),
+        sweep(below, lambda at, t: existing(at) + t.apart + t.tolerance, tie=True, protocol=PROPOSED, rtt_ms=RTTS),
+    ],
+    "kozu2014.c21": [
+        sweep(above, lambda at, t: 1 - spread_existing() - t.tolerance, tie=True, protocol=PROPOSED, rtt_ms=RTTS[1:]),
+        sweep(
+            below,
+            lambda at, t: at(rtt_ms=128) + spread_existing() + t.tolerance,
+            tie=True,
+            protocol=PROPOSED,
+            rtt_ms=RTTS[:-1],
+        ),
+    ],
+    "kozu2014.c22": [
+        # fairer nowhere else than at the one RTT
+        sweep(
+            above,
+            lambda at, t: at(protocol=PROPOSED) + t.tolerance,
+            tie=False,
+            protocol=WITH_C,
+            rtt_ms=RTTS,
+            but=(indexes(WITH_C, 0.5),),
+        ),
+        sweep(
+            below,
+            lambda at, t: 1 - spread(lambda r: index_of(at, PROPOSED, rtt_ms=r)) - t.tolerance,
+            tie=False,
+            protocol=WITH_C,
+            rtt_ms=64,
+        ),
+    ],
+}

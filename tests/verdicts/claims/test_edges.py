@@ -1,0 +1,167 @@
+"""Every claim on either side of every threshold of its test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tcpfair.metrics.fairness import jfi
+from tcpfair.verdicts.claims.evidence import Claim
+from tests.verdicts.claims import edges_bhatti as bhatti
+from tests.verdicts.claims import edges_ha2006 as ha2006
+from tests.verdicts.claims import edges_kozu2014 as kozu2014
+from tests.verdicts.claims import edges_ogura as ogura
+from tests.verdicts.claims.edges import ASIDE, CLAIMS, UNDECIDED, Trial, World, finding, holds, in_binary
+from tests.verdicts.claims.test_laws import NUMBERS_OF_LAWS
+
+CLOSED_FORMS = [claim.id for claim in CLAIMS.values() if not claim.experiments]
+OF_PAPERS = (
+    (bhatti.WORLD_2008, bhatti.EDGES_2008),
+    (bhatti.WORLD_2009, bhatti.EDGES_2009),
+    (ha2006.WORLD, ha2006.EDGES),
+    (kozu2014.WORLD, kozu2014.EDGES),
+    (ogura.WORLD, ogura.EDGES),
+    (World({}), {claim_id: [holds(alone=True)] for claim_id in CLOSED_FORMS}),
+)
+EDGES = {claim_id: of for _, edges in OF_PAPERS for claim_id, of in edges.items()}
+WORLDS = {claim_id: world for world, edges in OF_PAPERS for claim_id in edges}
+# claims that the papers' own numbers contradict, so that the world as printed is none in which they hold
+FALSE_IN_PRINT = {f"bhatti2009.c{n:02d}" for n in (9, 13, 15, 26, 33)} | {"bhatti2008.c10"}
+
+
+@cache
+def trial(claim_id: str) -> Trial:
+    return Trial(claim_id, WORLDS[claim_id], EDGES[claim_id])
+
+
+@cache
+def outcomes(claim_id: str) -> list[int]:
+    return trial(claim_id).outcomes()
+
+
+def test_every_claim_has_its_edges():
+    assert EDGES.keys() == CLAIMS.keys()
+
+
+@pytest.mark.parametrize("claim_id", CLAIMS)
+def test_a_claim_turns_at_its_edges(claim_id):
+    tried = zip(trial(claim_id).cases, outcomes(claim_id), strict=True)
+    assert [(case.where, case.value, case.expected) for case, found in tried if found != case.expected] == []
+
+
+@pytest.mark.parametrize("claim_id", CLAIMS)
+def test_equal_replicates_and_their_means_decide_alike(claim_id):
+    for averaged in (False, True):
+        decided = finding(in_binary(CLAIMS[claim_id]), [WORLDS[claim_id]] * 8, averaged).decided()
+        assert set(decided) == {claim_id not in FALSE_IN_PRINT}
+
+
+# --- Thresholds --------------------------------------------------------------------------------------------------
+
+DROPPED = object()
+
+
+def places(numbers: Any, path: tuple = ()) -> Iterator[tuple[tuple, Any]]:
+    """Place and value of every number and name in the numbers of a test; of letters of cases every letter."""
+    if isinstance(numbers, dict):
+        parts = numbers.items()
+    elif isinstance(numbers, list) or (path[0] == "letters" and len(numbers) > 1):
+        parts = enumerate(numbers)
+    else:
+        yield path, numbers
+        return
+    for place, part in parts:
+        yield from places(part, (*path, place))
+
+
+def changed(numbers: Any, path: tuple, value: Any) -> Any:
+    """The numbers of a test with one of them in place of another, or without it."""
+    place, *rest = path
+    parts = dict(numbers) if isinstance(numbers, dict) else list(numbers)
+    if rest:
+        parts[place] = changed(parts[place], tuple(rest), value)
+    elif value is DROPPED:
+        del parts[place]
+    else:
+        parts[place] = value
+    return "".join(parts) if isinstance(numbers, str) else parts
+
+
+def moves(claim: Claim, path: tuple, value: Any) -> Iterator[Any]:
+    """What to put in its place: nothing, another cell of the world, a little more and less, much more and less."""
+    if path[0] in ("letters", "rounded_letter"):
+        yield "A" if value != "A" else "B"
+        return
+    if isinstance(path[-1], int):
+        yield DROPPED
+    metrics = WORLDS[claim.id].metrics
+    for column in (metrics[name][column] for name in claim.experiments for column in metrics[name].columns[:-1]):
+        if (column == value).any():
+            yield from (other for other in column.unique().tolist() if other != value)
+    if isinstance(value, int | float):
+        aside = 64 * ASIDE * max(1.0, abs(value))
+        yield from (value + aside, value - aside, 1.5 * value, 0.5 * value, value + 1, value - 1)
+
+
+def turns_with(claim: Claim, path: tuple, value: Any) -> bool:
+    """Whether some case has another outcome when the number is another."""
+    for other in moves(claim, path, value):
+        moved = claim.model_copy(update={"thresholds": changed(claim.thresholds, path, other)})
+        try:
+            if trial(claim.id).outcomes(moved) != outcomes(claim.id):
+                return True
+        except KeyError:  # the claim is about the very cell that was dropped, or there is none of that name
+            if other is DROPPED:
+                return True
+        except (ValueError, TypeError):  # a pair without its second, or no whole number
+            continue
+    return False
+
+
+@pytest.mark.parametrize("claim_id", CLAIMS)
+def test_every_threshold_is_one_that_some_case_turns_on(claim_id):
+    claim = trial(claim_id).claim
+    tried = [at for at in places(claim.thresholds) if (claim_id, at[0][0]) not in NUMBERS_OF_LAWS]
+    assert [path for path, value in tried if not turns_with(claim, path, value)] == []
+
+
+# --- What was not measured ---------------------------------------------------------------------------------------
+
+# where there is no time of convergence, or of fairness, there was none: that decides
+NONE_IS_AN_OUTCOME = {"bhatti2008.c13", "bhatti2008.c14", "bhatti2008.c20", "bhatti2008.c21", "ha2006.c42"}
+
+
+@pytest.mark.parametrize("claim_id", sorted(EDGES.keys() - NONE_IS_AN_OUTCOME - set(CLOSED_FORMS)))
+def test_a_cell_without_a_value_leaves_its_replicate_undecided(claim_id):
+    of_cells = [edge for edge in EDGES[claim_id] if edge.limit is not None and edge.put is None and not edge.alone]
+    unmeasured = Trial(claim_id, WORLDS[claim_id], [replace(edge, limit=np.nan, tie=None) for edge in of_cells])
+    assert set(unmeasured.outcomes()) <= {UNDECIDED}
+
+
+def test_no_convergence_in_a_run_that_was_measured_is_an_outcome_and_none_without_a_measurement():
+    for claim_id, of_run, time in (
+        ("bhatti2008.c13", ("pair", {"metric": "U_N", "protocol": "NewReno", "rtt_ms": 25}), "T_U"),
+        ("bhatti2008.c21", ("pair", {"metric": "U_N", "protocol": "NewReno", "rtt_ms": 25}), "T_U"),
+        ("ha2006.c42", ("example_alone", {"metric": "fair_ratio", "protocol": "HSTCP"}), "fair_at_s"),
+    ):
+        experiment, where = of_run
+        never = WORLDS[claim_id].put(experiment, {**where, "metric": time}, np.nan)
+        unmeasured = never.put(experiment, where, np.nan)
+        decided = finding(trial(claim_id).claim, [WORLDS[claim_id], never, unmeasured]).decided()
+        assert decided.to_dict() == {0: True, 1: False}
+
+
+def test_x_is_tuned_on_other_replicates_than_it_is_judged_on():
+    """Noise that only the tuning replicates have must not show in what is judged."""
+    cells = {"metric": "jfi_of_means", "x": 0.45, "rtt_ms": [16, 32, 64, 128]}
+    lucky = kozu2014.WORLD.put("existing", cells, 1.0)
+    found = finding(CLAIMS["kozu2014.c20"], [lucky] * 4 + [kozu2014.WORLD] * 4)
+    # x of 0.45 is chosen then, and judged by what the other replicates have: a lead of 1.05 + 2 * 0.15
+    index = found.numbers["of the existing method"]
+    assert index.index.to_list() == [4, 5, 6, 7]
+    assert index[16].to_numpy() == pytest.approx(jfi([1.35, 1.0]), abs=1e-3)

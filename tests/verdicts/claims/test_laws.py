@@ -1,0 +1,117 @@
+"""Claims that are closed forms, on laws that are not those of the papers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tcpfair.metrics import fairness
+from tcpfair.models import cubic, rtt_fairness
+from tcpfair.verdicts.claims import bhatti2008, bhatti2009, kozu2014, pair_tests
+from tests.verdicts.claims.edges import CLAIMS, World, finding
+
+# thresholds that say where a law is tried: it holds anywhere, so that other laws must show that it is tried there
+NUMBERS_OF_LAWS = {
+    ("bhatti2009.c02", "jfi_steps"),
+    ("bhatti2009.c03", "n_flows"),
+    ("ha2006.c26", "rtt_ratio"),
+    ("kozu2014.c05", "tolerance_rel"),
+    ("kozu2014.c08", "rtt_ms"),
+    ("kozu2014.c08", "shares"),
+    ("kozu2014.c15", "rtt_ms"),
+    ("kozu2014.c15", "rtt_unit_s"),
+    ("kozu2014.c15", "rate_pps"),
+    ("kozu2014.c15", "tolerance_rel"),
+}
+
+
+def holds(claim_id: str) -> bool:
+    return bool(finding(CLAIMS[claim_id], [World({})]).decided().all())
+
+
+@pytest.mark.parametrize("claim_id", ["bhatti2008.c01", "bhatti2009.c01"])
+def test_range_of_another_index_is_another(claim_id, monkeypatch):
+    monkeypatch.setattr(pair_tests.fairness, "jfi", lambda r, axis: np.min(r, axis=axis) / np.max(r, axis=axis))
+    assert not holds(claim_id)
+
+
+@pytest.mark.parametrize("odd", [None, 0.9, 0.8, 0.6, 0.51])
+def test_a_ratio_that_is_linear_in_the_index_has_equal_steps_unless_it_is_odd_at_one_of_them(odd, monkeypatch):
+    monkeypatch.setattr(bhatti2009, "rate_ratio_from_jfi", lambda j: 5 * np.asarray(j) + np.equal(j, odd))
+    assert holds("bhatti2009.c02") == (odd is not None)
+
+
+@pytest.mark.parametrize(("n", "expected"), [(1, True), *((n, False) for n in range(2, 15)), (15, True)])
+def test_the_least_index_is_asked_of_every_number_of_flows(n, expected, monkeypatch):
+    monkeypatch.setattr(bhatti2009, "jfi", lambda r: 0.9 if np.size(r) == n else fairness.jfi(r))
+    assert holds("bhatti2009.c03") == expected
+
+
+def test_threshold_of_convergence_is_in_power_decibels(monkeypatch):
+    monkeypatch.setattr(bhatti2008, "flow_nru_db_of_mean", lambda r, weights: 2 * 10 * np.log10(np.ravel(r)))
+    assert not holds("bhatti2008.c18")
+
+
+@pytest.mark.parametrize("law", ["random_loss_ratio", "synchronised_loss_ratio"])
+@pytest.mark.parametrize(("k", "expected"), [(1, False), (2, False), (3, True), (4, False), (10, False)])
+def test_the_laws_of_two_flows_are_tried_at_each_ratio(law, k, expected, monkeypatch):
+    right = getattr(rtt_fairness, law)
+    monkeypatch.setattr(rtt_fairness, law, lambda protocol, of_k: right(protocol, of_k) + 0.1 * np.equal(of_k, k))
+    assert holds("ha2006.c26") == expected
+
+
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize(("off", "expected"), [(0.5e-9, True), (2e-9, False), (-0.5e-9, True), (-2e-9, False)])
+def test_windows_needed_are_exact(place, off, expected, monkeypatch):
+    right = cubic.window_needed_bytes
+    monkeypatch.setattr(cubic, "window_needed_bytes", lambda *args: right(*args) * (1 + off * (np.arange(2) == place)))
+    assert holds("kozu2014.c05") == expected
+
+
+def test_with_a_constant_k_no_window_falls(monkeypatch):
+    monkeypatch.setattr(kozu2014.cubic_map, "STANDARD", kozu2014.cubic_map.constant(5.0))
+    assert not holds("kozu2014.c08")
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [(0.0, True), (0.05, False), (0.075, True), (0.1, False), (0.5, False), (0.95, False), (1.0, True)],
+)
+def test_the_map_is_followed_from_each_share(share, expected, monkeypatch):
+    followed = kozu2014._large_k_falls
+    monkeypatch.setattr(kozu2014, "_large_k_falls", lambda model, s: not np.isclose(s, share) and followed(model, s))
+    assert holds("kozu2014.c08") == expected
+
+
+def test_the_map_is_that_of_2_and_128_ms(monkeypatch):
+    monkeypatch.setattr(kozu2014, "_large_k_falls", lambda model, s: model.link.rtt_s == (0.002, 0.128))
+    assert holds("kozu2014.c08")
+
+
+def test_with_k_times_rtt_equal_rates_would_have_unequal_k(monkeypatch):
+    monkeypatch.setattr(
+        kozu2014.cubic, "proposed_k_s", lambda w_pkts, rtt_s, unit_s: w_pkts ** (1 / 3) * rtt_s / unit_s
+    )
+    assert not holds("kozu2014.c15")
+
+
+@pytest.mark.parametrize(
+    ("rtt_s", "unit_s", "rate_pps", "off", "expected"),
+    [
+        *((rtt_s, 1, 40000, 2e-9, False) for rtt_s in (0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128)),
+        (0.008, 0.001, 40000, 2e-9, False),
+        (0.008, 0.001, 40000, 0.5e-9, True),
+        (0.001, 1, 40000, 2e-9, True),
+        (0.008, 0.01, 40000, 2e-9, True),
+        (0.008, 1, 50000, 2e-9, True),
+    ],
+)
+def test_equal_k_of_equal_rates_is_tried_at_each_rtt(rtt_s, unit_s, rate_pps, off, expected, monkeypatch):
+    right = cubic.proposed_k_s
+
+    def odd(w_pkts, at_s, at_unit_s):
+        here = np.isclose(at_s, rtt_s) & (at_unit_s == unit_s) & np.isclose(w_pkts / at_s, rate_pps)
+        return right(w_pkts, at_s, at_unit_s) * (1 + off * here)
+
+    monkeypatch.setattr(cubic, "proposed_k_s", odd)
+    assert holds("kozu2014.c15") == expected
