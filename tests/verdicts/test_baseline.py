@@ -5,7 +5,7 @@ import pytest
 
 from tcpfair.contract.layout import Layout
 from tcpfair.errors import InputError
-from tcpfair.verdicts.baseline import accept, built_numbers, compare, read_numbers, terminal_lines
+from tcpfair.verdicts.baseline import accept, built_numbers, compare, read_numbers, terminal_lines, told_apart
 from tests.fake_checkout import put_exhibit
 
 JFI = ("rtt_ms=25", "jfi")
@@ -108,6 +108,11 @@ def test_from_zero_a_mean_is_judged_by_its_spread_too(layout):
 def test_a_letter_moves_whatever_the_spread(layout):
     accepted(layout, (*JFI, "A"))
     assert changes(layout, (*JFI, "B")) == [[FIG8, "A", "B", "moved"]]
+
+
+def test_only_numbers_that_moved_have_a_size(layout):
+    accepted(layout, (*JFI, "A"), ("rtt_ms=50", "jfi", ""), **ONE)
+    assert changed(layout, (*JFI, "B"), ("rtt_ms=99", "jfi", ""), **ONE)["relative"].isna().tolist() == [True] * 3
 
 
 def test_size_of_a_move_is_a_share_of_the_baseline_with_its_sign(layout):
@@ -286,3 +291,17 @@ def test_the_largest_moves_are_told_first_and_the_rest_is_counted(layout):
         layout, changed(layout, *numbers[:18], *((c, "jfi", 1.0) for c in cells[18:]), **ONE, **claims), shown=18
     )
     assert len(few) == 19 and "more" not in few[-1]
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        (("0.57736681", "0.68129282"), ["0.5774", "0.6813"]),
+        (("0.9414497", "0.9414543"), ["0.94145", "0.941454"]),
+        (("12345678.1", "12345678.2"), ["12345678.1", "12345678.2"]),  # beyond seven digits: as they are
+        (("A", "B"), ["A", "B"]),
+        (("", "61"), ["-", "61"]),
+    ],
+)
+def test_old_and_new_have_the_digits_that_tell_them_apart(values, texts):
+    assert told_apart(*values) == texts
