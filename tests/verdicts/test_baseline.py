@@ -253,8 +253,14 @@ def test_without_a_ledger_there_is_nothing_to_tell(layout):
 def test_nothing_moved_is_said_with_what_stayed_within_its_spread(layout):
     accepted(layout, (*JFI, 0.9), c01="reproduced")
     assert told(layout, changed(layout, (*JFI, 0.9), c01="reproduced")) == ["moved      nothing since data/expected"]
-    found = changed(layout, (*JFI, 0.91), ("rtt_ms=75", "jfi", 0.6), c01="reproduced")
-    assert told(layout, found) == ["moved      nothing since data/expected; 1 new; 1 changed within their spread"]
+    found = changed(layout, (*JFI, 0.91), ("rtt_ms=75", "jfi", 0.6), c01="reproduced", c02="partly")
+    assert told(layout, found) == ["moved      nothing since data/expected; 2 new; 1 changed within their spread"]
+
+
+def test_a_claim_that_is_no_more_is_told(layout):
+    accepted(layout, (*JFI, 0.9), c01="reproduced", c02="partly")
+    found = changed(layout, (*JFI, 0.9), c01="reproduced")
+    assert told(layout, found) == ["moved      1 verdict gone since data/expected"]
 
 
 def test_verdicts_and_numbers_are_told_with_old_new_and_spread(layout):

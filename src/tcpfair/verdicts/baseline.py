@@ -270,7 +270,7 @@ def _table(layout: Layout, name: str) -> pd.DataFrame:
         raise InputError(
             f"{path.relative_to(layout.root)}: missing, so there is nothing to accept; run ./reproduce first"
         )
-    return pd.read_csv(path, dtype=str, keep_default_na=False)
+    return pd.read_csv(path, dtype=str)
 
 
 # --- Places -------------------------------------------------------------------------------------------------------
