@@ -21,6 +21,7 @@ def test_an_unknown_algorithm_is_one_line_that_names_file_and_field():
     check_algorithms(paper, Path("ogura.yaml"))
     paper.protocols["Reno"].cc.value = "renoo"
     with pytest.raises(
-        InputError, match=r"^ogura\.yaml: protocols\.Reno\.cc: unknown protocol 'renoo'; known are alpha"
+        InputError,
+        match=r"^ogura\.yaml: protocols\.Reno\.cc: protocol 'renoo' is unknown; did you mean 'reno'\? known are alpha, bic",
     ):
         check_algorithms(paper, Path("ogura.yaml"))
