@@ -254,7 +254,7 @@ def _one(kind: str) -> str:
 
 def _made_since(step: Step, started_s: float) -> bool:
     stamp = stamp_path(step.output)
-    return stamp.is_file() and stamp.stat().st_mtime >= started_s
+    return step.output.is_file() and stamp.is_file() and stamp.stat().st_mtime >= started_s
 
 
 def count(table: Path, column: str) -> Counter[str]:
