@@ -1,11 +1,16 @@
 """The command line: one clear line for every mistake, and what ./reproduce answers before it makes an environment."""
 
-import json
+import os
+import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from tcpfair.contract import record
+from tcpfair.contract.layout import Layout
 from tcpfair.workflow.cli import main, parser
 from tests.small_checkout import edit, make_checkout
 
@@ -52,7 +57,12 @@ def test_a_wrong_value_gets_one_line_with_the_field_and_what_is_right(root, caps
     ("file", "old", "new", "expected"),
     [
         ("config/config.yaml", "source: engine", "source: [", "config.yaml: line 2 not valid YAML"),
-        ("config/config.yaml", "source: engine", "surce: engine", "config.yaml: surce: unknown; known are source"),
+        (
+            "config/config.yaml",
+            "source: engine",
+            "surce: engine",
+            "config.yaml: key 'surce' is unknown; did you mean 'source'? known are source",
+        ),
         ("config/config.yaml", "source: engine", "engine", "must be a mapping"),
         ("config/papers/ogura.yaml", "what: two protocols", "wat: two", "ogura.yaml: experiments.pair"),
         ("config/papers/ogura.yaml", "experiment: self", "experiment: selv", "unknown experiment 'selv'"),
@@ -77,44 +87,96 @@ def test_an_unknown_exhibit_or_experiment_gets_one_line(root, capsys):
 def test_a_dry_run_lists_what_is_to_do_and_does_nothing(root, capsys):
     before = sorted(root.rglob("*"))
     assert main(["build", "--dry-run"]) == 0
-    shown = capsys.readouterr().out.split("\n")
-    assert "simulate  ogura/pair" in shown
+    shown = [" ".join(line.split()) for line in capsys.readouterr().out.split("\n")]
+    assert "simulate ogura/pair 4 of 4 runs, 1 s of one core" in shown
+    assert "measure ogura/pair missing" in shown
     assert sorted(root.rglob("*")) == before
-
-
-def test_clean_removes_what_is_generated_and_nothing_else(root):
-    kept = [root / name for name in ("figures/gallery/a.svg", "data/bundled/ogura/self/manifest.json", ".venv/python")]
-    removed = [root / name for name in ("figures/bundled/ogura/fig08.svg", "results/costs.csv", ".snakemake/log")]
-    for path in kept + removed:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("")
-    assert main(["clean"]) == 0
-    assert all(path.exists() for path in kept)
-    assert not any(path.exists() for path in removed)
 
 
 def test_every_failed_exhibit_is_named_at_the_end(root, capsys):
     for name in ("fig08", "fig09"):
-        path = root / f"results/engine/exhibits/ogura/{name}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"exhibit": f"ogura.{name}", "status": "failed", "files": [], "error": "torn"}))
+        record.write(Layout(root, "engine"), record.Record(f"ogura.{name}", "failed", error="torn"))
     line = complaint(capsys, ["check", "--source", "engine", "--output", str(root / "results/engine/checked.txt")])
     assert "ogura.fig08, ogura.fig09: torn" in line
 
 
-def test_the_rules_use_commands_and_options_that_exist():
-    """Each `python -m tcpfair ...` of the rules parses, with wildcards and parameters as stand-ins."""
-    stand_in = {"{wildcards.source}": "engine", "{wildcards.scatteritem}": "1-of-2", "{params.source}": "engine"}
-    stand_in["{params.smoke_s}"] = "4"
-    count = 0
+# --- The rules ------------------------------------------------------------------------------------------------------
+
+
+def commands_of_the_rules():
+    """Text of every `python -m tcpfair ...` of the rules, without what follows it."""
     for rules in sorted((ROOT / "workflow/rules").glob("*.smk")):
-        for text in rules.read_text().replace('"\n        "', "").splitlines():
-            if "python -m tcpfair" in text:
-                words = text.split('"')[1].split(" 2>&1")[0].split()[3:]
-                given = [stand_in.get(word, word) for word in words]
-                assert callable(parser().parse_args(given).run)
-                count += 1
-    assert count == 9
+        joined = re.sub(r'"\s+"', "", rules.read_text())
+        for text in re.findall(r'"(python -m tcpfair .*?)"', joined):
+            yield rules.name, text.partition(" 2>&1")[0]
+
+
+def test_the_rules_use_commands_and_options_that_exist():
+    """Each command parses, with wildcards and parameters as stand-ins."""
+    stand_in = {
+        "{params.source}": ["engine"],
+        "{params.smoke_s}": ["4"],
+        "{params.weights:q}": ["--weights", "w.parquet"],
+        "{params.papers}": ["ogura", "ha2006"],
+        "{wildcards.paper}": ["ogura"],
+        "{output.pages:q}": ["a.ipynb", "a.html"],
+        "--trace={params.trace:q}": ["--trace=data/raw/x"],
+    }
+    found = list(commands_of_the_rules())
+    for _, text in found:
+        words = [word for given in text.split()[3:] for word in stand_in.get(given, [given])]
+        assert callable(parser().parse_args(words).run)
+    assert len(found) >= 9
+
+
+def test_every_value_that_reaches_a_shell_is_quoted_or_one_of_a_few_words():
+    """Names of papers, sources, parts and numbers are checked before; all else, paths among them, is quoted."""
+    checked = {"params.source", "params.papers", "params.smoke_s", "params.cores", "params.tool"}
+    checked |= {"wildcards.paper", "wildcards.tool"}
+    for rules in sorted((ROOT / "workflow/rules").glob("*.smk")):
+        shells = re.findall(r"shell:\s+(.*?)(?=\n\n\n|\Z)", rules.read_text(), re.DOTALL)
+        assert shells
+        for name in re.findall(r"\{([^}]*)\}", "".join(shells)):
+            assert name.endswith(":q") or name in checked, f"{rules.name}: {name}"
+
+
+HOSTILE = ("jfi; touch PWNED", "$(touch PWNED)", "`touch PWNED`", "jfi' ; touch PWNED ; '", "a|touch PWNED")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_value_of_the_command_line_runs_as_a_command(root, capsys, text):
+    (root / "config/raw.yaml").write_text("{}")
+    for given in (
+        ["source=raw", f"only=['{text.replace(chr(39), chr(39) * 2)}']"],
+        [f"only=ogura.{text}"],
+        [f"papers={text}"],
+    ):
+        assert "PWNED" in complaint(capsys, ["build", "--config", *given])
+    assert not list(root.rglob("PWNED"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["two #2", "{paper}", "it's $HOME", "a; touch PWNED"])
+def test_a_recording_of_any_name_is_the_one_that_is_opened(tmp_path, name):
+    """The whole way through Snakemake and its shell, in a copy of the checkout."""
+    shutil.copytree(
+        ROOT, tmp_path / "checkout", ignore=shutil.ignore_patterns(".git", ".venv*", "results", "bundled", ".snakemake")
+    )
+    root = tmp_path / "checkout"
+    shutil.copytree(root / "data/raw/examples/rr_wire", root / "data/raw" / name)
+    environment = {**os.environ, "TCPFAIR_ROOT": str(root), "MPLBACKEND": "Agg"}
+    arguments = ["build", "--config", "source=raw", f"trace=data/raw/{name}", "only=[trace]"]
+    done = subprocess.run(
+        [sys.executable, "-m", "tcpfair", *arguments],
+        cwd=root,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(list((root / "results/raw/exhibits").glob("*/*.json"))) == 1
+    assert not list(root.rglob("PWNED"))
 
 
 # --- ./reproduce before it makes an environment ----------------------------------------------------------------------

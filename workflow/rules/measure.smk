@@ -19,9 +19,9 @@ rule measure:
     params:
         source=plan.config.source,
         trace=lambda w: plan.trace_folder(w.paper, w.experiment),
-        weights=lambda w, input: f"--weights {input.weights}" if input.weights else "",
+        weights=lambda w, input: ["--weights", input.weights] if input.weights else [],
         planned=plan.planned,
     shell:
         "python -m tcpfair measure --source {params.source} --paper {wildcards.paper}"
-        " --experiment {wildcards.experiment} --trace {params.trace:q} {params.weights}"
+        " --experiment {wildcards.experiment:q} --trace {params.trace:q} {params.weights:q}"
         " --planned {params.planned:q} --output {output:q} 2>&1 | tee {log:q}"

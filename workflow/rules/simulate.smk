@@ -35,7 +35,7 @@ rule simulate:
         source=plan.config.source,
     shell:
         "python -m tcpfair simulate --source {params.source} --paper {wildcards.paper}"
-        " --experiment {wildcards.experiment} --part {wildcards.part} --output {output:q} 2>&1 | tee {log:q}"
+        " --experiment {wildcards.experiment:q} --part {wildcards.part:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule assemble:
@@ -59,7 +59,7 @@ rule assemble:
         source=plan.config.source,
     shell:
         "python -m tcpfair assemble --source {params.source} --paper {wildcards.paper}"
-        " --experiment {wildcards.experiment} --output {output:q} {input.parts:q} 2>&1 | tee {log:q}"
+        " --experiment {wildcards.experiment:q} --output {output:q} {input.parts:q} 2>&1 | tee {log:q}"
 
 
 # Smoke runs: every experiment of a paper for a few seconds, in one process, as starting one costs more than most of them.

@@ -90,6 +90,15 @@ def read_all(layout: Layout) -> dict[str, Record]:
     return {record.exhibit: record for record in records}
 
 
+def discard_unreadable(layout: Layout) -> None:
+    """Remove what stands in a record's place and is none: an interruption of the machine may leave such a file."""
+    for path in (layout.results / "exhibits").glob("*/*.json"):
+        try:
+            read(path)
+        except InputError:
+            path.unlink()
+
+
 def is_whole(root: Path, record: Record, hashes: bool = False) -> bool:
     """True when every file that the record names is there; with ``hashes``, as it was written."""
     return all(

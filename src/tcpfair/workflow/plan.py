@@ -409,6 +409,7 @@ class Plan:
             is_stale = any(step == stale for stale, _ in self.stale) or (step.kind == "notebook" and step.item in shown)
             if is_stale and (not kinds or step.kind in kinds):
                 stamps.discard(step.output)
+        record.discard_unreadable(self.layout)
         if not kinds and not all(path.is_file() for path in (self.checked, *self.outputs)):
             self.checked.unlink(missing_ok=True)
         stamps.write_planned(self.planned, self.root, {step.output: step.stamp for step in self.steps})
