@@ -195,6 +195,19 @@ def _each(where: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {**where, **dict(zip(lists, chosen, strict=True))}
 
 
+@dataclass
+class Remembered(Evidence):
+    """Evidence that makes each table once: the same claim is asked again with other numbers."""
+
+    tables: dict[tuple, pd.DataFrame] = field(default_factory=dict)
+
+    def table(self, experiment: str, metric: str, by: Any, flow: int = 0, **where: Any) -> pd.DataFrame:
+        key = (experiment, metric, str(by), flow, self.averaged, *sorted(where.items()))
+        if key not in self.tables:
+            self.tables[key] = super().table(experiment, metric, by, flow, **where)
+        return self.tables[key]
+
+
 class Trial:
     """The cases of one claim, ready to be put before it: replicates beside some of ``world`` unless a case stands alone."""
 
@@ -208,7 +221,7 @@ class Trial:
             for i, case in enumerate(self.cases)
             if case.edge.alone
         ]
-        self._loaders = {}
+        self._evidence = {}
 
     def outcomes(self, claim: Claim | None = None) -> list[int]:
         """What the claim, or one with other numbers, does in the world of each case."""
@@ -223,8 +236,10 @@ class Trial:
         return [found[i] for i in range(len(self.cases))]
 
     def _finding(self, claim: Claim, worlds: list[World], key: Any) -> Finding:
-        load = self._loaders.setdefault(key, loader(worlds))
-        return claim_function(claim)(Evidence(claim, CONFIGS[claim.paper], load, worlds[0].traces.__getitem__))
+        if key not in self._evidence:
+            traces = worlds[0].traces.__getitem__
+            self._evidence[key] = Remembered(claim, CONFIGS[claim.paper], loader(worlds), traces)
+        return claim_function(claim)(replace(self._evidence[key], claim=claim))
 
 
 def spread_by(world: World, by: float) -> World:

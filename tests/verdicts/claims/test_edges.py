@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 from tcpfair.metrics.fairness import jfi
 from tcpfair.verdicts.claims.evidence import Claim
+from tcpfair.verdicts.claims.registry import decide
 from tests.verdicts.claims import edges_bhatti as bhatti
 from tests.verdicts.claims import edges_ha2006 as ha2006
 from tests.verdicts.claims import edges_kozu2014 as kozu2014
 from tests.verdicts.claims import edges_ogura as ogura
-from tests.verdicts.claims.edges import ASIDE, CLAIMS, UNDECIDED, Trial, World, finding, holds, in_binary
+from tests.verdicts.claims.edges import (
+    ASIDE,
+    CLAIMS,
+    CONFIGS,
+    UNDECIDED,
+    Trial,
+    World,
+    finding,
+    holds,
+    in_binary,
+    loader,
+    spread_by,
+)
 from tests.verdicts.claims.test_laws import NUMBERS_OF_LAWS
 
 CLOSED_FORMS = [claim.id for claim in CLAIMS.values() if not claim.experiments]
@@ -165,3 +181,21 @@ def test_x_is_tuned_on_other_replicates_than_it_is_judged_on():
     index = found.numbers["of the existing method"]
     assert index.index.to_list() == [4, 5, 6, 7]
     assert index[16].to_numpy() == pytest.approx(jfi([1.35, 1.0]), abs=1e-3)
+
+
+# --- Evidence ----------------------------------------------------------------------------------------------------
+
+LINES = yaml.safe_load((Path(__file__).parent / "evidence.yaml").read_text(encoding="utf-8"))
+
+
+def evidence_line(claim_id: str) -> str:
+    """Evidence on a claim from eight replicates of its world that lie a little apart."""
+    worlds = [spread_by(WORLDS[claim_id], (by - 3) * 2.0**-6) for by in range(8)]
+    claim = CLAIMS[claim_id]
+    line = decide(claim, CONFIGS[claim.paper], loader(worlds), worlds[0].traces.__getitem__)[1]
+    return re.sub(r"± \S+e-1\d", "± 0", line)  # the last bits of a mean
+
+
+@pytest.mark.parametrize("claim_id", CLAIMS)
+def test_evidence_names_the_deciding_numbers(claim_id):
+    assert evidence_line(claim_id) == LINES[claim_id]
