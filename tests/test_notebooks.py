@@ -43,7 +43,7 @@ def test_parameters_have_defaults_that_need_no_workflow(paper):
     (parameters,) = [cell for cell in code(paper) if "parameters" in cell.metadata.get("tags", [])]
     values = {}
     exec(parameters.source, values)
-    assert (values["source"], values["only"], values["trace"]) == ("bundled", "", "")
+    assert (values["source"], values["only"], values["trace"], values["keep"]) == ("bundled", "", "", False)
 
 
 @pytest.mark.parametrize("paper", PAPERS)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-import tcpfair.exhibits.board  # noqa: F401  (every kind of drawing is known once this is imported)
+import tcpfair.exhibits.kinds  # noqa: F401  (registers them)
 from tcpfair.contract import trace
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig, load_paper
@@ -50,11 +50,19 @@ def metrics(
     return pd.DataFrame(rows)
 
 
+def put(into: Context, experiment: str, made: trace.Trace | None = None, measured: pd.DataFrame | None = None) -> None:
+    """A trace, metrics or both of an experiment, as if they had been read."""
+    if made is not None:
+        folder = into.layout.simulated(into.paper.paper, experiment)
+        trace.write(made, folder)
+        into._traces[experiment] = trace.read(folder)
+    if measured is not None:
+        into._metrics[experiment] = measured
+
+
 def put_metrics(into: Context, experiment: str, **made: Mapping[str, Callable]) -> None:
-    """Store `metrics` where the workflow would."""
-    path = into.layout.metrics(into.paper.paper, experiment)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    metrics(into.paper, experiment, **made).to_parquet(path, index=False)
+    """`metrics` as if they had been read."""
+    put(into, experiment, measured=metrics(into.paper, experiment, **made))
 
 
 def put_trace(into: Context, experiment: str, delivered_bytes: Callable, samples: int = 5) -> None:
@@ -81,7 +89,7 @@ def put_trace(into: Context, experiment: str, delivered_bytes: Callable, samples
         samples=pd.concat(rows, ignore_index=True),
         provenance={"paper": into.paper.paper, "experiment": experiment, "grid": list(chosen.grid)},
     )
-    trace.write(made, into.layout.trace(into.paper.paper, experiment))
+    put(into, experiment, made)
 
 
 def value(drawn, key, metric):

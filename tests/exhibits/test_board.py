@@ -1,24 +1,32 @@
 """What a notebook calls: show draws and records, whatever happens to a single exhibit; ledger sums up."""
 
-import json
+import hashlib
 
 import pandas as pd
 import pytest
 
+from tcpfair.contract import record as records
+from tcpfair.contract.papers import Exhibit
 from tcpfair.errors import InputError
 from tcpfair.exhibits import board, open_paper
-from tcpfair.exhibits.board import Paper
-from tcpfair.exhibits.context import KINDS
+from tcpfair.exhibits import paper as papers
+from tcpfair.exhibits.context import KINDS, Kind
+from tcpfair.exhibits.paper import Paper
 from tests.exhibits import standin
 
 JFI = {"jfi_mean": lambda point, run: 0.9 + 0.01 * run, "jfi_of_means": lambda *_: 0.95}
 
 
 @pytest.fixture
-def paper(tmp_path):
+def context(tmp_path):
     context = standin.context(tmp_path, "bhatti2009")
     standin.put_metrics(context, "pair_ccid2_first", system=JFI)
-    return Paper(context)
+    return context
+
+
+@pytest.fixture
+def paper(context):
+    return Paper(context, keep=True)
 
 
 @pytest.fixture
@@ -27,24 +35,54 @@ def layout(paper):
 
 
 def record(layout, name):
-    return json.loads((layout.results / "exhibits" / "bhatti2009" / f"{name}.json").read_text())
+    return records.read(layout.results / "exhibits" / "bhatti2009" / f"{name}.json")
 
 
-def test_show_writes_files_numbers_and_record(paper, layout):
+def files_below(root):
+    """Every file with its content and the time it was written."""
+    found = (path for name in ("figures", "results") for path in (root / name).rglob("*") if path.is_file())
+    return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in found}
+
+
+def test_keeping_writes_files_numbers_and_record(paper, layout):
     paper.show("fig08")
     files = [f"figures/engine/bhatti2009/fig08.{suffix}" for suffix in ("csv", "svg", "png")]
-    assert record(layout, "fig08") == {
-        "exhibit": "bhatti2009.fig8",
-        "status": "built",
-        "files": files,
-        "n_runs": standin.RUNS,
-        "error": "",
-    }
-    assert all((layout.root / file).is_file() for file in files)
+    made = record(layout, "fig08")
+    assert (made.exhibit, made.status, made.n_runs) == ("bhatti2009.fig8", "built", standin.RUNS)
+    assert (made.source, made.error) == ("engine", "")
+    hashes = [hashlib.sha256((layout.root / file).read_bytes()).hexdigest() for file in files]
+    assert list(made.files.items()) == list(zip(files, hashes, strict=True))
     numbers = pd.read_csv(layout.results / "numbers" / "bhatti2009" / "fig08.csv")
     assert list(numbers.columns) == ["exhibit", "key", "metric", "value", "sd", "n_runs", "source"]
     bic = numbers[(numbers["key"] == "protocol=BIC;rtt_ms=25") & (numbers["metric"] == "jfi_mean")].iloc[0]
     assert (bic["value"], bic["sd"], bic["n_runs"], bic["source"]) == (0.91, 0.01, 3, "engine")
+
+
+def test_looking_writes_nothing(context, capsys):
+    """Neither what can be drawn nor what fails, neither in an empty checkout nor over what a build left."""
+    root = context.layout.root
+    for _ in range(2):
+        before = files_below(root)
+        looking = Paper(context)
+        for name in ("fig08", "fig14", "table1"):
+            looking.show(name)
+        assert files_below(root) == before
+        out = capsys.readouterr().out
+        assert "bhatti2009.fig8  drawn, not written" in out
+        assert "Figure 14: " in out and "  Failed: " in out
+        Paper(context, keep=True).show("fig08")
+        Paper(context, keep=True).show("fig14")
+        assert len(files_below(root)) == 10  # three pictures, numbers and a record each
+        capsys.readouterr()
+
+
+def test_looking_too_early_does_not_spoil_a_build(context, layout):
+    """What failed while it was only looked at is built once its data is there."""
+    open_paper_in = Paper(standin.context(layout.root, "bhatti2009"))
+    open_paper_in.show("fig08")  # no metrics in this one
+    assert records.read_all(layout) == {}
+    Paper(context, keep=True).show("fig08")
+    assert {made.status for made in records.read_all(layout).values()} == {"built"}
 
 
 def test_the_corner_names_source_and_runs(paper, layout):
@@ -57,50 +95,84 @@ def test_the_corner_names_source_and_runs(paper, layout):
 
 def test_any_spelling_shows_the_exhibit(paper, layout):
     paper.show("bhatti2009.table2")
-    assert record(layout, "tab02")["files"][-1] == "figures/engine/bhatti2009/tab02.html"
+    assert list(record(layout, "tab02").files)[-1] == "figures/engine/bhatti2009/tab02.html"
 
 
 def test_showing_again_gives_the_same_bytes(paper, layout):
     paper.show("fig08")
-    files = [layout.root / file for file in record(layout, "fig08")["files"]]
+    files = [layout.root / file for file in record(layout, "fig08").files]
     first = [file.read_bytes() for file in files]
-    Paper(standin.context(layout.root, "bhatti2009")).show("fig8")
+    paper.show("fig8")
     assert [file.read_bytes() for file in files] == first
 
 
-def test_an_exhibit_without_data_fails_alone(paper, layout, capsys):
+def test_an_exhibit_without_data_fails_alone_and_names_the_command(paper, layout, capsys):
     paper.show("fig14")
     paper.show("fig08")
     failed = record(layout, "fig14")
-    assert (failed["status"], failed["files"]) == ("failed", [])
-    assert failed["error"] == (
-        "results/engine/traces/bhatti2009/self/manifest.json: no manifest; the trace is missing or was not finished"
-    )
-    assert failed["error"] in capsys.readouterr().out
-    assert record(layout, "fig08")["status"] == "built"
+    assert failed.status == "failed"
+    assert failed.error.startswith("bhatti2009/self: 100 of the 100 runs that the configuration asks for")
+    assert "./reproduce --config source=engine makes what is missing" in failed.error
+    assert "\n" not in failed.error
+    assert failed.error in capsys.readouterr().out
+    assert record(layout, "fig08").status == "built"
 
 
-def test_a_failure_leaves_no_older_picture_behind(paper, layout, monkeypatch, capsys):
+def test_a_failure_stands_in_the_place_of_the_older_picture(paper, layout, monkeypatch, capsys):
+    """Every file that a workflow expects is there, says why in words, and holds no number of an earlier run."""
     paper.show("fig08")
-    files = record(layout, "fig08")["files"]
+    figure, numbers = layout.figures("bhatti2009") / "fig08", layout.results / "numbers" / "bhatti2009" / "fig08.csv"
+    before = {suffix: figure.with_suffix(suffix).read_bytes() for suffix in (".csv", ".svg", ".png")}
 
     def broken(*_):
-        raise ZeroDivisionError("a bug")
+        raise ZeroDivisionError(f"{layout.root}/a $bug$")
 
-    monkeypatch.setitem(KINDS, "metric_lines", type(KINDS["metric_lines"])(KINDS["metric_lines"].options, broken))
+    monkeypatch.setitem(KINDS, "metric_lines", Kind(broken, KINDS["metric_lines"].is_table, None))
+    exhibit = paper.context.paper.exhibit("bhatti2009.fig8")
+    monkeypatch.setitem(exhibit.__dict__, "options", {})
     paper.show("fig08")
-    assert record(layout, "fig08")["error"] == "ZeroDivisionError: a bug"
-    assert not [file for file in files if (layout.root / file).exists()]
-    assert not (layout.results / "numbers" / "bhatti2009" / "fig08.csv").exists()
+    failed = record(layout, "fig08")
+    assert failed.error == "ZeroDivisionError: a $bug$"
+    assert records.is_whole(layout.root, failed, hashes=True)
+    assert list(failed.files) == [f"figures/engine/bhatti2009/fig08{suffix}" for suffix in before]
+    assert not [suffix for suffix, content in before.items() if figure.with_suffix(suffix).read_bytes() == content]
+    assert "<!-- Figure 8: failed: ZeroDivisionError: a $bug$ -->" in figure.with_suffix(".svg").read_text()
+    assert figure.with_suffix(".csv").read_text() == "exhibit,key,metric,value,sd,n_runs\n"
+    assert numbers.read_text() == "exhibit,key,metric,value,sd,n_runs,source\n"
     assert "Traceback" in capsys.readouterr().err  # a bug is no user's error: where it happened is said too
 
 
-def test_what_is_not_built_yet_is_said_and_not_recorded(paper, layout, capsys):
-    exhibits = paper.context.paper.exhibits
-    exhibits[0] = exhibits[0].model_copy(update={"draw": None})
-    paper.show("table1")
-    assert "Pending" in capsys.readouterr().out
-    assert not (layout.results / "exhibits").exists()
+def test_a_table_that_fails_is_a_page_with_the_reason(paper, layout):
+    paper.show("table7")
+    page = (layout.figures("bhatti2009") / "tab07.html").read_text()
+    assert "Table 7: failed: bhatti2009/" in page
+    assert (layout.figures("bhatti2009") / "tab07.csv").read_text() == "exhibit,key,metric,value,sd,n_runs\n"
+    assert set(record(layout, "tab07").files) == {f"figures/engine/bhatti2009/tab07.{s}" for s in ("csv", "html")}
+
+
+class SoundError(Exception):
+    """Nothing to show."""
+
+
+def test_what_is_left_out_leaves_no_files_of_an_earlier_run(layout):
+    exhibit = Exhibit(id="mine.jfi", kind="supplement", title="t")
+
+    class Mine(board.Board):
+        absence = SoundError
+
+    def absent():
+        raise SoundError("one flow")
+
+    folder = layout.figures("mine")
+    folder.mkdir(parents=True)
+    (folder / "jfi.svg").write_text("older")
+    Mine(layout).present(exhibit, "t", "raw", absent)
+    assert (folder / "jfi.svg").read_text() == "older"
+    Mine(layout, keep=True).present(exhibit, "t", "raw", absent)
+    assert list(folder.iterdir()) == []
+    assert records.read_all(layout)["mine.jfi"] == records.Record(
+        "mine.jfi", "left out", source="raw", error="one flow"
+    )
 
 
 def test_only_the_exhibits_that_are_asked_for_are_drawn(layout, capsys):
@@ -109,7 +181,7 @@ def test_only_the_exhibits_that_are_asked_for_are_drawn(layout, capsys):
         chosen.show("table2")
         assert capsys.readouterr().out == ""
         chosen.show("fig08")
-        assert capsys.readouterr().out.startswith("bhatti2009.fig8  ")
+        assert "Figure 8: " in capsys.readouterr().out
     nothing = Paper(standin.context(layout.root, "bhatti2009"), ["ogura.fig8"])
     nothing.show("fig08")
     assert capsys.readouterr().out == ""
@@ -136,14 +208,14 @@ def test_open_paper_finds_the_checkout(tmp_path, monkeypatch):
 def shown(monkeypatch):
     """Everything displayed from now on, as HTML."""
     pages = []
-    monkeypatch.setattr(board, "display", lambda what: pages.append(what.data))
+    for module in (board, papers):
+        monkeypatch.setattr(module, "display", lambda what: pages.append(what.data))
     return pages
 
 
 def test_the_ledger_has_a_row_per_exhibit_and_the_numbers_that_are_missed(paper, layout, monkeypatch):
     paper.show("fig14")  # fails
     standin.put_metrics(paper.context, "pair_ccid2_first", system={**JFI, "jfi_mean_received": lambda *_: 0.9})
-    paper.context._metrics.clear()
     paper.show("table5")
     pages = shown(monkeypatch)
     paper.ledger()

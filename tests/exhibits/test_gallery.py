@@ -26,7 +26,7 @@ def test_gallery_is_redrawn_byte_for_byte(path, tmp_path, monkeypatch):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
     paper, exhibit = path.stem.split("_", 1)
-    open_paper(paper, source="bundled").show(exhibit)
+    open_paper(paper, source="bundled", keep=True).show(exhibit)
     drawn = list((tmp_path / "figures" / "bundled" / paper).glob("*.svg"))
     assert len(drawn) == 1
     if drawn[0].read_bytes() != path.read_bytes():

@@ -1,10 +1,9 @@
 """Names, HTML and files of exhibits."""
 
 import pandas as pd
-import pytest
 
 from tcpfair.contract.papers import Exhibit
-from tcpfair.exhibits import pages
+from tcpfair.exhibits import pages, style
 from tcpfair.exhibits.context import Drawn, Table
 from tcpfair.exhibits.numbers import no_numbers
 
@@ -48,10 +47,12 @@ def test_long_cells_are_not_cut():
     assert long in pages.table_html(Table(pd.DataFrame({"a": [long]})), "")
 
 
-def test_writing_leaves_the_old_file_or_the_new_one(tmp_path, monkeypatch):
-    path = tmp_path / "figures" / "fig01.svg"
-    pages.write_whole(path, b"old")
-    monkeypatch.setattr(pages.os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
-    with pytest.raises(OSError, match="disk full"):
-        pages.write_whole(path, b"new")
-    assert path.read_bytes() == b"old"
+def test_a_long_reason_stays_within_the_picture():
+    """Words of any length are broken into lines that a figure of one column holds."""
+    with style.applied():
+        figure = pages.failure(exhibit("x.fig1"), "no trace " * 20 + "x" * 300).output
+        figure.draw_without_rendering()
+        (text,) = figure.axes[0].texts
+        box = text.get_window_extent()
+    assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+    assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1

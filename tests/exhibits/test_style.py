@@ -1,6 +1,12 @@
 """Style: every protocol has its look, files do not change from run to run."""
 
+import os
+import subprocess
+import sys
+
+import matplotlib as mpl
 import pytest
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from tcpfair.contract.papers import load_paper
 from tcpfair.errors import InputError
@@ -41,6 +47,76 @@ def drawn():
 
 def test_the_same_figure_gives_the_same_bytes():
     assert drawn() == drawn()
+
+
+def test_the_last_bit_of_the_layout_does_not_show(monkeypatch):
+    """The solver of the layout sums in the order of addresses, so two processes differ by an ulp."""
+    solve = ConstrainedLayoutEngine.execute
+    nudge = 0.0
+
+    def nudged(layout, figure):
+        solve(layout, figure)
+        for ax in figure.axes:
+            x0, *rest = ax.get_position().bounds
+            ax._set_position((x0 + nudge, *rest))
+
+    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", nudged)
+    first = drawn()
+    nudge = 2e-16
+    assert drawn() == first
+
+
+def test_panels_stay_in_the_layout():
+    """The second file of a figure is laid out anew, at its own resolution."""
+    with style.applied():
+        figure, [[ax]] = style.new_figure()
+        style.as_svg(figure)
+        before = ax.get_position().x0
+        ax.set_ylabel("one\nmore\nthird")
+        style.as_png(figure)
+    assert ax.get_position().x0 > before
+
+
+DRAW = """
+import hashlib
+from tests.exhibits.test_style import drawn
+print([hashlib.sha256(file).hexdigest() for file in drawn()])
+"""
+HOSTILE = {
+    "axes.facecolor": "pink",
+    "axes.prop_cycle": "cycler('color', 'mcy')",
+    "figure.constrained_layout.w_pad": "0.5",
+    "legend.loc": "lower left",
+    "lines.linestyle": "--",
+    "path.sketch": "(1, 100, 2)",
+    "savefig.bbox": "tight",
+    "savefig.facecolor": "yellow",
+    "svg.fonttype": "none",
+    "svg.id": "mine",
+    "text.color": "red",
+    "xtick.direction": "in",
+}
+
+
+def test_the_users_own_style_changes_nothing(tmp_path):
+    """Another process, with a matplotlibrc of its own, gives the same bytes."""
+    (tmp_path / "matplotlibrc").write_text("".join(f"{name}: {value}\n" for name, value in HOSTILE.items()))
+    own = {"MATPLOTLIBRC": str(tmp_path), "MPLCONFIGDIR": str(tmp_path)}
+    given = [
+        subprocess.run(
+            [sys.executable, "-c", DRAW], cwd=ROOT, env=os.environ | more, capture_output=True, text=True, check=True
+        )
+        for more in ({}, own)
+    ]
+    assert given[0].stdout == given[1].stdout != ""
+    assert given[1].stderr == ""  # the file was taken as it is
+
+
+def test_the_style_ends_with_the_block():
+    with mpl.rc_context({"font.size": 31}):
+        with style.applied():
+            assert mpl.rcParams["font.size"] == 8.5
+        assert mpl.rcParams["font.size"] == 31
 
 
 def test_svg_holds_no_date_and_png_is_150_dpi():

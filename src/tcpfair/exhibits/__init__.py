@@ -15,16 +15,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tcpfair.exhibits.board import Paper
+    from tcpfair.exhibits.paper import Paper
 
 
-def open_paper(paper: str, source: str = "bundled", only: str | Sequence[str] = "", trace: str = "") -> Paper:
+def open_paper(
+    paper: str, source: str = "bundled", only: str | Sequence[str] = "", trace: str = "", keep: bool = False
+) -> Paper:
     """A paper's exhibits from one source of traces.
 
     ``only`` names the exhibits to draw (``"ogura.fig8"`` or a list; empty = all). ``trace`` is the folder of the
-    user's own trace, which stands in for the experiment that its manifest names; it needs source ``raw``.
+    user's own trace, which stands in for the experiment that its manifest names; it needs source ``raw``. Looking
+    writes nothing; with ``keep`` every exhibit that is shown leaves its files below figures/ and its record.
     Raises InputError for an unknown paper or source.
     """
-    from tcpfair.exhibits.board import Paper  # matplotlib: only for those who draw
+    from tcpfair.exhibits.paper import Paper  # matplotlib: only for those who draw
 
-    return Paper.open(paper, source, only, trace)
+    return Paper.open(paper, source, only, trace, keep)

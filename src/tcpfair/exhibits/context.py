@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tcpfair import measures
-from tcpfair.contract import trace
+from tcpfair.contract import store, trace
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import Exhibit, Experiment, PaperConfig, Value
 from tcpfair.contract.scenario import one_line
@@ -65,7 +65,7 @@ class Context:
     def experiment(self, exhibit: Exhibit, place: int = 0) -> tuple[str, Experiment]:
         """Name and configuration of the exhibit's experiment; InputError when it names none."""
         if place >= len(exhibit.experiments):
-            raise InputError(f"{self.where(exhibit)}.experiments: `{exhibit.draw}` needs {place + 1}")
+            raise InputError(f"{self.where(exhibit)}.experiments: its drawing needs {place + 1}")
         name = exhibit.experiments[place]
         return name, self.paper.experiments[name]
 
@@ -79,23 +79,39 @@ class Context:
             self._traces[experiment] = trace.read(self._folder(experiment))
         return self._traces[experiment]
 
+    def made_by(self, exhibit: Exhibit) -> str:
+        """How the traces of an exhibit were made, as its corner and its record say; the source while there are none."""
+        behind = [name for each in exhibit.experiments for name in (each, self._weights(each)) if name]
+        try:
+            return self.held.made_by(dict.fromkeys(behind)) or self.layout.source
+        except InputError:
+            return self.layout.source
+
+    def _weights(self, experiment: str) -> str | None:
+        weights = self.paper.experiments[experiment].weights
+        return weights.experiment if weights else None
+
     def _folder(self, experiment: str) -> Path:
         if self.trace_folder is not None and trace.read_manifest(self.trace_folder).get("experiment") == experiment:
             return self.trace_folder
-        return self.layout.trace(self.paper.paper, experiment)
+        return self.held.trace(experiment)
 
     def metrics(self, experiment: str) -> pd.DataFrame:
         """Tidy metrics of an experiment: those on disk, or computed from the trace when there are none."""
         if experiment not in self._metrics:
-            path = self.layout.metrics(self.paper.paper, experiment)
-            stored = path.is_file() and self.trace_folder is None
-            self._metrics[experiment] = pd.read_parquet(path) if stored else self._measure(experiment)
+            path = self.held.metrics(experiment) if self.trace_folder is None else None
+            self._metrics[experiment] = pd.read_parquet(path) if path else self._measure(experiment)
         return self._metrics[experiment]
 
     def _measure(self, experiment: str) -> pd.DataFrame:
-        weights = self.paper.experiments[experiment].weights
-        of_weights = self.metrics(weights.experiment) if weights else None
+        weights = self._weights(experiment)
+        of_weights = self.metrics(weights) if weights else None
         return measures.measure(self.trace(experiment), self.paper, experiment, of_weights)
+
+    @cached_property
+    def held(self) -> store.Held:
+        """Traces and metrics that are just what the configuration asks for."""
+        return store.Held(self.layout, self.paper)
 
     @cached_property
     def published(self) -> pd.DataFrame:
@@ -112,10 +128,13 @@ class Context:
         parts = [{name: _plain(text) for name, text in printed.parse_key(key).items()} for key in rows["key"]]
         return pd.DataFrame(parts).assign(value=pd.to_numeric(rows["value"], errors="coerce").to_numpy())
 
+    def compared(self, numbers: pd.DataFrame) -> pd.DataFrame:
+        """All printed results of the paper, with the reproduced one beside those that are among ``numbers``."""
+        return printed.compare(self.published, numbers.assign(source=self.layout.source), self.tolerances)
+
     def against_print(self, exhibit_id: str, numbers: pd.DataFrame) -> pd.DataFrame:
         """Printed results that belong to an exhibit, or quote it, beside its reproduced numbers."""
-        reproduced = numbers.assign(source=self.layout.source)
-        compared = printed.compare(self.published, reproduced, self.tolerances)
+        compared = self.compared(numbers)
         return compared[(compared["exhibit"] == exhibit_id) | compared["reproduced"].notna()]
 
 
@@ -126,45 +145,60 @@ def _plain(text: str) -> str | float:
         return text
 
 
-Draw = Callable[[Context, Exhibit, Any], Drawn]
+Draw = Callable[..., Drawn]
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A drawing kind: the model of its options and its function."""
+    """A drawing kind: its function, what it draws, and the model of its options, if it has any."""
 
-    options: type[Options]
     draw: Draw
+    is_table: bool
+    options: type[Options] | None
 
 
 KINDS: dict[str, Kind] = {}
 
 
-def drawing(options: type[Options]) -> Callable[[Draw], Draw]:
-    """Register a function ``draw(context, exhibit, options) -> Drawn`` under its own name."""
+def drawing(options: type[Options] | None = None, *, table: bool = False) -> Callable[[Draw], Draw]:
+    """Register a function under its own name.
+
+    A kind is ``draw(context, exhibit, options) -> Drawn`` for exhibits that name it. The drawing of a single exhibit is
+    ``draw(context, exhibit) -> Drawn``, called as the exhibit with ``_`` for the dot: ``ogura_table1``.
+    """
 
     def register(draw: Draw) -> Draw:
-        KINDS[draw.__name__] = Kind(options, draw)
+        KINDS[draw.__name__] = Kind(draw, table, options)
         return draw
 
     return register
 
 
-def read_options(context: Context, exhibit: Exhibit) -> Options:
-    """The options of an exhibit; InputError naming file and field when the kind is unknown or an option wrong."""
+def kind_of(context: Context, exhibit: Exhibit) -> Kind:
+    """What draws an exhibit; InputError naming file and field when nothing does, or when it draws another form."""
     where = context.where(exhibit)
-    if exhibit.draw not in KINDS:
-        raise InputError(f"{where}.draw: {exhibit.draw!r} is unknown; known are {', '.join(sorted(KINDS))}")
+    name = exhibit.draw or exhibit.id.replace(".", "_")
+    if name not in KINDS:
+        raise InputError(f"{where}.draw: {name!r} is unknown; known are {', '.join(sorted(KINDS))}")
+    kind = KINDS[name]
+    if kind.is_table != exhibit.is_table:
+        form = "table" if kind.is_table else "figure"
+        raise InputError(f"{where}: `{name}` draws a {form}; say so in `kind`, or in `form` of a supplement")
+    return kind
+
+
+def read_options(context: Context, exhibit: Exhibit) -> Options:
+    """The options of an exhibit; InputError naming file and field when an option is wrong."""
     try:
-        return KINDS[exhibit.draw].options.model_validate(exhibit.options)
+        return (kind_of(context, exhibit).options or Options).model_validate(exhibit.options)
     except ValidationError as error:
-        raise one_line(error, f"{where}.options") from None
+        raise one_line(error, f"{context.where(exhibit)}.options") from None
 
 
 def draw(context: Context, exhibit: Exhibit) -> Drawn:
-    """Draw one exhibit with the kind and the options that its configuration names."""
-    options = read_options(context, exhibit)
-    return KINDS[exhibit.draw].draw(context, exhibit, options)
+    """Draw one exhibit as its configuration says."""
+    kind, options = kind_of(context, exhibit), read_options(context, exhibit)
+    return kind.draw(context, exhibit, *([options] if kind.options else []))
 
 
 def protocols_of(experiment: Experiment) -> list[str]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
+import textwrap
 from html import escape
-from pathlib import Path
 
 import pandas as pd
 
@@ -13,6 +12,7 @@ from tcpfair.contract.layout import short_id
 from tcpfair.contract.papers import Exhibit
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Table
+from tcpfair.exhibits.numbers import no_numbers
 
 _CSS = """
 .exhibit { font: 14px/1.35 system-ui, sans-serif; color: #111; background: #fff; overflow-x: auto; }
@@ -26,6 +26,7 @@ _CSS = """
 .exhibit .note { color: #767676; font-size: 80%; margin: .4em 0; }
 .exhibit p { margin: .5em 0; max-width: 52em; }
 """
+_LINE = 60  # letters that go into the width of a figure
 _NAMES = {"fig": "Figure", "tab": "Table"}
 
 
@@ -86,14 +87,17 @@ def rendered(exhibit: Exhibit, drawn: Drawn, corner: str) -> dict[str, bytes]:
     return files | {".svg": style.as_svg(drawn.output), ".png": style.as_png(drawn.output)}
 
 
+def failure(exhibit: Exhibit, reason: str) -> Drawn:
+    """What stands in the place of an exhibit that could not be drawn: the reason, and no numbers."""
+    text = f"{heading(exhibit)}: failed: {reason}"
+    if exhibit.is_table:
+        return Drawn(Table(pd.DataFrame(), text), no_numbers())
+    figure, [[ax]] = style.new_figure()
+    ax.set_axis_off()
+    ax.text(0.5, 0.5, textwrap.fill(text, _LINE), ha="center", va="center", parse_math=False)
+    return Drawn(figure, no_numbers())
+
+
 def csv_bytes(frame: pd.DataFrame) -> bytes:
     """A table as CSV."""
     return frame.to_csv(index=False, float_format="%.7g", lineterminator="\n").encode()
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that a reader sees the old one or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.new")
-    scratch.write_bytes(content)
-    os.replace(scratch, path)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
 from tcpfair.errors import InputError
@@ -23,6 +24,7 @@ FAIR_BAND = "#E8EFE8"
 
 COLUMN_IN, PAGE_IN = 4.6, 7.2
 PNG_DPI = 150
+_PLACE_DECIMALS = 12  # of the places of panels, in shares of the figure
 
 
 class Look(NamedTuple):
@@ -78,9 +80,13 @@ _RC = {
 }
 
 
-def applied() -> AbstractContextManager:
-    """The style for the duration of a ``with`` block, around drawing and saving."""
-    return mpl.rc_context(_RC)
+@contextmanager
+def applied() -> Iterator[None]:
+    """The style for the duration of a ``with`` block, around drawing and saving, whatever the user's own style is."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_RC)
+        yield
 
 
 def look(protocol: str) -> Look:
@@ -96,14 +102,24 @@ def shades(n: int) -> list[str]:
     return [mpl.colors.to_hex(colormap(0.87 * i / max(n - 1, 1))) for i in range(n)]
 
 
+class _Layout(ConstrainedLayoutEngine):
+    """Constrained layout with rounded places: the last bit of its solver depends on where it stands in memory."""
+
+    def execute(self, fig: Figure) -> None:
+        super().execute(fig)
+        for ax in fig.axes:
+            ax.set_position([round(edge, _PLACE_DECIMALS) for edge in ax.get_position(original=True).bounds])
+            ax.set_in_layout(True)
+
+
 def new_figure(
     rows: int = 1, columns: int = 1, width_in: float | None = None, height_in: float = 3.0, **shared: bool | str
 ) -> tuple[Figure, list[list[Axes]]]:
     """A figure and its axes, ``[row][column]``; made without pyplot, so nothing is left behind."""
     width_in = width_in or (COLUMN_IN if columns == 1 else PAGE_IN)
-    figure = Figure(figsize=(width_in, height_in), layout="constrained")
     # the lowest strip belongs to the corner note
-    figure.get_layout_engine().set(rect=(0, 0.15 / height_in, 1, 1 - 0.15 / height_in))
+    layout = _Layout(rect=(0, 0.15 / height_in, 1, 1 - 0.15 / height_in))
+    figure = Figure(figsize=(width_in, height_in), layout=layout)
     return figure, figure.subplots(rows, columns, squeeze=False, **shared).tolist()
 
 

@@ -28,8 +28,7 @@ def labels(figure):
 def put_link_trace(context, experiment, forward_mbps):
     """A trace of one run per grid point with six 100-s samples; ``forward_mbps`` is a function of the point."""
     standin.put_trace(context, experiment, lambda point, flow: [1e6] * 6, samples=6)
-    folder = context.layout.trace("ha2006", experiment)
-    made = trace.read(folder)
+    made = context.trace(experiment)
     made.runs["sample_s"] = 100.0
     made.samples["t_s"] *= 100
     rows = []
@@ -38,7 +37,7 @@ def put_link_trace(context, experiment, forward_mbps):
             sent = {"forwarded_bytes": int(forward_mbps(run) * 1e6 / 8 * 100), "dropped_pkts": 0, "queue_pkts": 0.0}
             rows.append({"run_id": run["run_id"], "t_s": t_s, "direction": "forward", **sent})
     made.link = pd.DataFrame(rows).astype({"run_id": "int32", "queue_pkts": "float32"})
-    trace.write(made, folder)
+    standin.put(context, experiment, made)
 
 
 # --- A metric over a swept variable ------------------------------------------------------------------------------
@@ -219,7 +218,7 @@ def put_traffic_trace(context, load_mbps):
         link=pd.DataFrame(link),
         provenance={"paper": "ha2006", "experiment": "background", "grid": ["traffic"]},
     )
-    trace.write(made, context.layout.trace("ha2006", "background"))
+    standin.put(context, "background", made)
 
 
 def test_web_traffic_alone_stands_at_no_flows(ha):

@@ -39,11 +39,9 @@ def ns2_metrics(u_plus_db, u_plus_half_db):
 @pytest.fixture
 def bhatti2009(tmp_path):
     context = standin.context(tmp_path, "bhatti2009")
-    path = context.layout.metrics("bhatti2009", "ns2_14")
-    path.parent.mkdir(parents=True)
     # by half: a flow above its expectation in 5 of 20 runs up to 100 ms and in all beyond
     made = ns2_metrics(lambda *_: 3.0, lambda rtt_ms, run: 0.1 * run if rtt_ms > 100 or run < 5 else np.nan)
-    made.to_parquet(path, index=False)
+    standin.put(context, "ns2_14", measured=made)
     return context
 
 
@@ -138,9 +136,7 @@ def test_figure_marks_the_print_and_its_percentile(bhatti2009):
 
 def test_where_the_mean_is_least_is_said_of_the_section(tmp_path):
     context = standin.context(tmp_path, "bhatti2008")
-    path = context.layout.metrics("bhatti2008", "ns2_14")
-    path.parent.mkdir(parents=True)
-    ns2_metrics(lambda *_: 3.0, lambda *_: 0.1).to_parquet(path, index=False)
+    standin.put(context, "ns2_14", measured=ns2_metrics(lambda *_: 3.0, lambda *_: 0.1))
     numbers = draw(context, context.paper.exhibit("bhatti2008.fig5")).numbers
     found = numbers[numbers["metric"] == "rtt_of_U_N_min"].iloc[0]
     assert (found["exhibit"], found["key"], found["value"]) == ("bhatti2008.sec-VI-E", "item=14 flows", 200)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tcpfair import sources
-from tcpfair.contract import trace
+from tcpfair.contract.expand import run_specs, shorten
 from tcpfair.contract.papers import load_paper
 from tcpfair.exhibits.context import draw
 from tcpfair.exhibits.kinds import windows
@@ -23,7 +23,7 @@ def ogura(tmp_path_factory):
     """Model I and II simulated: six runs of one flow each, less than a second."""
     context = standin.context(tmp_path_factory.mktemp("ogura"), "ogura")
     for name in ("model1", "model2"):
-        trace.write(sources.simulate(context.paper, name), context.layout.trace("ogura", name))
+        standin.put(context, name, sources.simulate(context.paper, name))
     return context
 
 
@@ -121,7 +121,8 @@ def test_data_of_a_figure_is_what_is_drawn(ogura):
 
 def test_runs_too_short_for_a_loss_leave_the_figure_empty(tmp_path):
     context = standin.context(tmp_path, "ogura")
-    trace.write(sources.simulate(context.paper, "model2", smoke_duration_s=2), context.layout.trace("ogura", "model2"))
+    specs = [shorten(spec, 2) for spec in run_specs(context.paper, "model2")]
+    standin.put(context, "model2", sources.simulate(context.paper, "model2", specs=specs))
     drawn = draw(context, context.paper.exhibit("ogura.fig6"))
     assert values(drawn, "t2").isna().all()
     assert drawn.data.empty

@@ -40,7 +40,8 @@ def test_parameters_are_tagged_and_have_defaults(code):
     (tagged,) = (cell for cell in code if "parameters" in cell["metadata"].get("tags", []))
     values = {}
     exec(tagged["source"], values)
-    assert {name: values[name] for name in ("source", "only", "trace")} == {"source": "raw", "only": "", "trace": ""}
+    given = {name: values[name] for name in ("source", "only", "trace", "keep")}
+    assert given == {"source": "raw", "only": "", "trace": "", "keep": False}
 
 
 def test_every_exhibit_is_shown_once_after_some_text(cells):
@@ -57,7 +58,7 @@ def test_it_shows_a_trace_that_is_given(code, tmp_path, monkeypatch):
         shutil.copy(REPOSITORY / "config" / name, tmp_path / "config")
     (tmp_path / "Snakefile").touch()
     monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
-    given = f'trace = "{REPOSITORY}/data/raw/examples/rr_wire"'
+    given = f'trace, keep = "{REPOSITORY}/data/raw/examples/rr_wire", True'
     values = {}
     for cell in code:
         exec(cell["source"], values)

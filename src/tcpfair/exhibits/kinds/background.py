@@ -34,7 +34,7 @@ class TrafficTable(Options):
     load_item: str
 
 
-@drawing(TrafficTable)
+@drawing(TrafficTable, table=True)
 def traffic_table(context: Context, exhibit: Exhibit, options: TrafficTable) -> Drawn:
     """Sizes and arrivals of each kind as configured, and the mean load that they make alone on the link."""
     name, experiment = context.experiment(exhibit)

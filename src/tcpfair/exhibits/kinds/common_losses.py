@@ -214,7 +214,7 @@ class MapTable(Options):
     losses: int  # how many common losses from an equal share
 
 
-@drawing(MapTable)
+@drawing(MapTable, table=True)
 def map_table(context: Context, exhibit: Exhibit, options: MapTable) -> Drawn:
     """Fixed shares of the map, its slope there, and where it gets from an equal share in some losses."""
     rtts_ms = tuple(context.paper.analysis_value("model_rtt_ms"))

@@ -63,7 +63,7 @@ class NruTable(Options):
     """`nru_table` has no options of its own."""
 
 
-@drawing(NruTable)
+@drawing(NruTable, table=True)
 def nru_table(context: Context, exhibit: Exhibit, options: NruTable) -> Drawn:
     """The tuples U_N+, U_N-, S_N and the letter of the case: a row per protocol, a column per RTT."""
     name, experiment = context.experiment(exhibit)

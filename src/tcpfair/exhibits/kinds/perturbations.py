@@ -123,7 +123,7 @@ class PerturbedTable(Options):
     statements: list[Statement] = Field(default_factory=list)
 
 
-@drawing(PerturbedTable)
+@drawing(PerturbedTable, table=True)
 def perturbed_table(context: Context, exhibit: Exhibit, options: PerturbedTable) -> Drawn:
     """A row per metric, a column per RTT: median and 5 to 95 % over the runs, the print and its place among them."""
     name, experiment = context.experiment(exhibit)
@@ -214,7 +214,7 @@ class ShareTable(Options):
     decimals: int = 1
 
 
-@drawing(ShareTable)
+@drawing(ShareTable, table=True)
 def flow_share_table(context: Context, exhibit: Exhibit, options: ShareTable) -> Drawn:
     """One metric of every flow: a row per flow, the largest first, a column per RTT."""
     name, experiment = context.experiment(exhibit)

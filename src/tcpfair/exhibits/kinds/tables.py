@@ -106,7 +106,7 @@ class CellTable(Options):
     statements: list[Statement] = Field(default_factory=list)
 
 
-@drawing(CellTable)
+@drawing(CellTable, table=True)
 def cell_table(context: Context, exhibit: Exhibit, options: CellTable) -> Drawn:
     """Mean over runs of one metric: a row per protocol, a column per RTT (and flow)."""
     name, experiment = context.experiment(exhibit)
@@ -184,7 +184,7 @@ class ConvergenceTable(Options):
     threshold_exhibit: str  # the equation that the threshold belongs to
 
 
-@drawing(ConvergenceTable)
+@drawing(ConvergenceTable, table=True)
 def convergence_table(context: Context, exhibit: Exhibit, options: ConvergenceTable) -> Drawn:
     """Time until the share ``converged_runs_share`` of the runs has converged; a dash where fewer ever do."""
     name, experiment = context.experiment(exhibit)
@@ -234,7 +234,7 @@ class DefinitionTable(Options):
     rows: list[Definition]
 
 
-@drawing(DefinitionTable)
+@drawing(DefinitionTable, table=True)
 def definition_table(context: Context, exhibit: Exhibit, options: DefinitionTable) -> Drawn:
     """Names of the quantities, their equations and the functions that compute them."""
     equations = yaml.safe_load((context.layout.data / "equations.yaml").read_text())
@@ -271,7 +271,7 @@ class CaseTable(Options):
 _OF_SIGN = {"positive": 1.0, "zero": 0.0, "negative": -1.0, "none": np.nan}
 
 
-@drawing(CaseTable)
+@drawing(CaseTable, table=True)
 def case_table(context: Context, exhibit: Exhibit, options: CaseTable) -> Drawn:
     """The cases A to E; the letter of each row is the one that `case_letter` gives to its signs."""
     rows = [
@@ -297,7 +297,7 @@ class TextTable(Options):
     note: str = ""
 
 
-@drawing(TextTable)
+@drawing(TextTable, table=True)
 def text_table(context: Context, exhibit: Exhibit, options: TextTable) -> Drawn:
     """What the paper says of something, row by row."""
     cells = pd.DataFrame({"": pd.Series(options.rows).map(escape)})

@@ -223,7 +223,7 @@ class FormulaTable(Options):
 _UNITS = {"x_RTT": "packets per RTT", "t1": "s", "t2": "s"}
 
 
-@drawing(FormulaTable)
+@drawing(FormulaTable, table=True)
 def formula_table(context: Context, exhibit: Exhibit, options: FormulaTable) -> Drawn:
     """A formula per protocol, and its value at the RTTs of the paper."""
     link = Link.of(context.paper)

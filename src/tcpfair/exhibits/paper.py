@@ -1,0 +1,98 @@
+"""What a paper's notebook calls: ``show`` draws one exhibit, ``ledger`` sums up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+from IPython.display import HTML, display
+
+from tcpfair.contract import record
+from tcpfair.contract.layout import PAPERS, Layout, repository_root, short_id
+from tcpfair.contract.papers import Exhibit, load_paper
+from tcpfair.errors import InputError
+from tcpfair.exhibits import kinds, pages  # noqa: F401  (importing the kinds registers them)
+from tcpfair.exhibits.board import Board
+from tcpfair.exhibits.context import Context, Table, draw
+from tcpfair.verdicts import printed
+from tcpfair.verdicts.baseline import read_numbers
+
+
+class Paper(Board):
+    """The exhibits of one paper."""
+
+    def __init__(self, context: Context, only: Sequence[str] = (), keep: bool = False) -> None:
+        super().__init__(context.layout, keep)
+        self.context = context
+        of_this_paper = (name for name in only if "." not in name or name.startswith(f"{context.paper.paper}."))
+        self.only = {short_id(name) for name in of_this_paper}
+        self.draws_all = not only
+
+    @classmethod
+    def open(cls, paper: str, source: str, only: str | Sequence[str], trace: str, keep: bool) -> Paper:
+        """See `tcpfair.exhibits.open_paper`."""
+        if paper not in PAPERS:
+            raise InputError(f"paper {paper!r}: unknown; known are {', '.join(PAPERS)}")
+        if trace and source != "raw":
+            raise InputError(f'trace {trace!r}: your own trace needs source = "raw" (got {source!r})')
+        layout = Layout(repository_root(), source)
+        context = Context(load_paper(layout.paper_config(paper)), layout, Path(trace) if trace else None)
+        return cls(context, [only] if isinstance(only, str) and only else list(only), keep)
+
+    # --- show ----------------------------------------------------------------------------------------------------
+
+    def show(self, name: str) -> None:
+        """Draw the exhibit (``fig08`` or ``ogura.fig8``) and display it; with `keep` write its files and its record.
+
+        Of an exhibit that cannot be drawn the reason is displayed and recorded; nothing is raised. Raises InputError
+        when there is no such exhibit.
+        """
+        exhibit = self._find(name)
+        if self.draws_all or short_id(exhibit.id) in self.only:
+            title = f"{pages.heading(exhibit)}: {exhibit.title}"
+            self.present(exhibit, title, self.context.made_by(exhibit), lambda: draw(self.context, exhibit))
+
+    def _find(self, name: str) -> Exhibit:
+        for exhibit in self.context.paper.exhibits:
+            if short_id(exhibit.id) == short_id(name):
+                return exhibit
+        known = ", ".join(short_id(exhibit.id) for exhibit in self.context.paper.exhibits)
+        raise InputError(f"exhibit {name!r}: not in config/papers/{self.context.paper.paper}.yaml; known are {known}")
+
+    def verdict(self, exhibit: Exhibit, numbers: pd.DataFrame) -> str:
+        counted = printed.count_within(self.context.compared(numbers), exhibit.id)
+        return f"{counted}." if counted.total else ""
+
+    # --- ledger --------------------------------------------------------------------------------------------------
+
+    def ledger(self) -> None:
+        """Display every exhibit of the paper with its state, and the printed numbers that are not met."""
+        records = record.read_all(self.layout)
+        rows, outside = [], []
+        for exhibit in self.context.paper.exhibits:
+            kept = records.get(exhibit.id)
+            row = {
+                "exhibit": pages.heading(exhibit),
+                "title": exhibit.title,
+                "state": kept.status if kept else "pending",
+            }
+            if kept and kept.status == "built":
+                compared = self.context.compared(read_numbers(record.place(self.layout, "numbers", exhibit.id, ".csv")))
+                counted = printed.count_within(compared, exhibit.id)
+                of_print = (
+                    {"printed numbers": counted.total, "within tolerance": counted.within} if counted.total else {}
+                )
+                row |= {"runs": kept.n_runs or "", **of_print}
+                outside.append(compared[compared["within"].eq(False).fillna(False)])
+            rows.append(row)
+        columns = ["exhibit", "title", "state", "runs", "printed numbers", "within tolerance"]
+        self._display_table(pd.DataFrame(rows, columns=columns).astype(object).fillna(""))
+        missed = pd.concat(outside).drop_duplicates(["exhibit", "key", "metric"]) if outside else pd.DataFrame()
+        if len(missed):
+            columns = ["exhibit", "key", "metric", "printed", "reproduced", "tolerance"]
+            self._display_table(missed[columns], "Outside the tolerance.")
+
+    def _display_table(self, table: pd.DataFrame, note: str = "") -> None:
+        cells = table.set_index("exhibit").rename_axis(None)
+        display(HTML(pages.table_html(Table(cells, note), f"source: {self.layout.source}")))
