@@ -7,6 +7,7 @@ import pytest
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.trace import Trace
 from tcpfair.measures import measure
+from tcpfair.sources import merge
 
 
 def said(value):
@@ -109,6 +110,19 @@ def test_ratios_count_from_where_both_flows_run():
     # means over two seconds: 15/50, 25/40, 35/30: fair 4 s after both run
     assert value(metrics, "fair_at_s") == 4
     assert value(metrics, "lead_changes") == 1
+
+
+def test_each_run_shares_in_its_own_way():
+    """The second run is just fair from the start, and the flows change places at its end; its pair keeps its own."""
+    first = trace([90.0] * 8, [30.0] * 8)
+    second = trace([50.0] * 6 + [20, 20], [40.0] * 6 + [50, 50])
+    for name in ("runs", "flows", "samples"):
+        getattr(second, name)["run_id"] = 1
+    metrics = measure(merge([first, second]), config(["sharing"]), "pair")
+    one, other = (metrics[metrics["run_id"] == run_id] for run_id in (0, 1))
+    assert [value(one, name) for name in ("fair_ratio", "ratio_at_end", "lead_changes")] == [1 / 3, 1 / 3, 0]
+    assert np.isnan(value(one, "fair_at_s"))
+    assert [value(other, name) for name in ("ratio_at_end", "fair_at_s", "lead_changes")] == [0.4, 2, 1]
 
 
 def test_flows_that_never_become_fair_have_no_time():

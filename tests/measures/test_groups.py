@@ -298,6 +298,22 @@ def test_a_window_is_enough_when_it_carries_the_target_rate_without_queue():
     assert value(metrics, "window_enough_share", 1) == pytest.approx(2 / 3)
 
 
+def test_a_window_that_just_carries_the_rate_is_enough_and_an_unknown_one_is_unknown():
+    made = trace([[40] * 4, [54] * 4], cwnd_pkts=[99.9, 100.0, 100.1, 99.9])
+    made.runs["payload_bytes"] = 1250.0  # 100 packets are 125 000 bytes
+    asked = config(["window_needed"], window_s=(0, 4))
+    assert value(measure(made, asked, "pair"), "window_enough_share", 1) == 0.5
+    made.samples.loc[0, "cwnd_pkts"] = np.nan
+    assert np.isnan(value(measure(made, asked, "pair"), "window_enough_share", 1))
+    assert value(measure(made, asked, "pair"), "window_enough_share", 2) == 0.5
+
+
+def test_growth_begins_and_ends_where_a_window_just_reaches_its_bound():
+    made = trace([[1] * 5, [1] * 5], cwnd_pkts=[187.4, 187.5, 249.9, 250.0, 300.0])
+    made.runs["wire_bytes"] = 1250.0  # a BDP of 250 packets, of which a quarter is left
+    assert value(measure(made, config(["growth"], (0, 5)), "pair"), "t1_s", 2) == 2
+
+
 LOSSES = [
     (0, 1, 1.5, "loss", 0, 0, 0, 3.0),
     (0, 2, 1.6, "loss", 0, 0, 0, 5.0),
@@ -314,6 +330,16 @@ def test_k_is_that_of_the_epoch_under_way():
     assert value(metrics, "k_mean", 1) == pytest.approx(5)
     assert value(metrics, "k_mean", 2) == pytest.approx(3)
     assert value(metrics, "k_larger_share") == pytest.approx(1 / 3)
+
+
+def test_shares_of_k_are_of_each_run():
+    """In the second run K is equal for a second and larger for none."""
+    more = [(1, 1, 1.5, "loss", 0, 0, 0, 4.0), (1, 2, 1.5, "loss", 0, 0, 0, 4.0)]
+    both = trace([[40] * 4, [54] * 4], [[40] * 4, [54] * 4], events=[*LOSSES, *more])
+    metrics = measure(both, config(["cubic_k"], window_s=(0, 4)), "pair")
+    assert value(metrics, "k_larger_share") == pytest.approx(1 / 3)
+    assert value(metrics, "k_larger_share", run_id=1) == 0
+    assert value(metrics, "k_mean", 2, run_id=1) == 4
 
 
 def test_losses_within_the_stated_time_are_common():

@@ -1,5 +1,7 @@
 """Recoveries that follow a law by construction, and what is not compared with it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -87,6 +89,16 @@ def test_reno_made_by_its_law(n_flows, from_pkts):
     assert (decrease["from_s"] == 2.0).all() and (decrease["to_s"] == 17.0).all()
 
 
+def test_packets_gained_are_counted_in_round_trips_between_polls():
+    """Ten packets a second at an RTT of 100 ms, polled every other second."""
+    run = reno_run(1, 100)
+    run.polls["cwnd_pkts"], run.polls["srtt_s"] = 100 + 10 * run.polls["t_s"], 0.1
+    (epoch,) = replace(run, polls=run.polls.iloc[1::2]).epochs(["reno"])
+    assert len(epoch.polls) == 8
+    (gain,) = (check for check in epoch.reno_checks() if check.quantity == "gain per RTT")
+    assert gain.measured == pytest.approx(1, rel=1e-9)
+
+
 def test_the_curve_of_reno_goes_through_its_windows():
     run = reno_run(2, 60)
     curves = run.curves()
@@ -149,7 +161,7 @@ def test_no_growth_time_without_a_formula_for_it(other):
 
 def test_no_growth_time_in_slow_start():
     run = reno_run(1, 100)
-    run.polls["ssthresh_pkts"] = 101.0  # the first window of the epoch has 100
+    run.polls.loc[:1, "ssthresh_pkts"] = 101.0  # the first window of the epoch has 100, and later it is past it
     assert not list(run.growths())
     run.polls["ssthresh_pkts"] = 100.0
     assert len(list(run.growths())) == 1
@@ -216,6 +228,20 @@ def test_cubic_made_by_its_law(cc):
 def test_cubic_with_another_constant_is_found_out():
     checks = cubic_run(c=0.2).checks().set_index("quantity")
     assert checks.loc["C", "error_percent"] == pytest.approx(-50, abs=0.5)
+
+
+def test_k_is_fitted_whatever_the_formula_says():
+    run = cubic_run()
+    run.events.loc[0, "cwnd_after"] = 200 - CUBIC_C * 3.5**3
+    k = run.checks().set_index("quantity").loc["K"]
+    assert k["formula"] == pytest.approx(3.5) and k["measured"] == pytest.approx(3.0, abs=1e-3)
+
+
+def test_a_k_of_less_than_a_second_is_one():
+    run = cubic_run(k_s=0.5)
+    checks = run.checks().set_index("quantity")
+    assert checks.loc["K", "measured"] == pytest.approx(0.5, abs=1e-3)
+    assert len(run.curves()) == 60
 
 
 def test_before_the_turning_point_only_k_is_fitted():
