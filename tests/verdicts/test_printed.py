@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tcpfair.contract import checksums
 from tcpfair.contract.papers import Exhibit, PaperConfig, load_paper
 from tcpfair.errors import InputError
 from tcpfair.verdicts.printed import (
@@ -17,7 +18,6 @@ from tcpfair.verdicts.printed import (
     PRINTED_COLUMNS,
     Counted,
     Tolerance,
-    altered,
     compare,
     count,
     count_within,
@@ -522,13 +522,13 @@ def test_marks_are_those_of_the_exhibits_that_the_options_name():
 
 def test_an_altered_printed_number_is_noticed(tmp_path):
     layout = fake_checkout.make(tmp_path)
-    assert altered(layout) == []
+    assert checksums.altered(layout.data) == []
     for name in ("published/ogura.csv", "claims/ogura.yaml", "tolerances.yaml", "reference/ns2.csv", "equations.yaml"):
         path = layout.data / name
         path.write_text(path.read_text() + "\n")
-        assert altered(layout) == [f"data/{name}: differs from its checksum in data/SHA256SUMS"]
+        assert checksums.altered(layout.data) == [f"data/{name}: differs from its checksum in data/SHA256SUMS"]
         path.write_text(path.read_text()[:-1])
     (layout.data / "SHA256SUMS").write_text(
         (layout.data / "SHA256SUMS").read_text() + "00  bundled/x\n00  expected/x.csv\n"
     )
-    assert altered(layout) == ["data/expected/x.csv: missing; data/SHA256SUMS lists it"]
+    assert checksums.altered(layout.data) == ["data/expected/x.csv: missing; data/SHA256SUMS lists it"]

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from tcpfair.contract import trace
+from tcpfair.contract import checksums, trace
+from tcpfair.contract.files import is_scratch
 from tcpfair.contract.manifest import read_manifest, write_manifest
 from tcpfair.errors import InputError
 from tcpfair.workflow import bundles
@@ -22,7 +23,7 @@ def made(tmp_path_factory):
     for _, experiment in BOTH:
         make_trace(plan, experiment)
     assert bundles.ship(plan, BOTH) == ["ogura/self", "ogura/pair"]
-    bundles.update_checksums(plan.layout.data, [plan.layout.data / "published"])
+    checksums.update(plan.layout.data, [plan.layout.data / "published"])
     return plan.root
 
 
@@ -132,7 +133,7 @@ def digests(folder):
     found = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
-        if path.is_file() and not bundles.is_scratch(name):
+        if path.is_file() and not is_scratch(name):
             found[name.as_posix()] = hashlib.sha256(path.read_bytes()).hexdigest()
     return found
 
@@ -162,7 +163,7 @@ def test_a_rewriting_that_is_killed_anywhere_and_repeated_ends_as_if_it_had_not_
         bundles.ship(again, BOTH)
         assert digests(root / "data") == wanted, f"killed at line {line}"
         assert bundles.faults(root) == []
-        assert not [path for path in (root / "data").rglob("*") if bundles.is_scratch(path.relative_to(root))]
+        assert not [path for path in (root / "data").rglob("*") if is_scratch(path.relative_to(root))]
         shutil.rmtree(root)
 
 
@@ -201,7 +202,7 @@ def test_every_flipped_bit_of_a_manifest_is_a_fault(plan, bit):
         flipped = bytearray(right)
         flipped[place] ^= 1 << bit
         path.write_bytes(flipped)
-        bundles.update_checksums(plan.layout.data, [path])
+        checksums.update(plan.layout.data, [path])
         found = bundles.faults(plan.root)
         assert any("self/manifest.json" in line for line in found), (place, bit, bytes(flipped[place : place + 1]))
         assert all("\n" not in line for line in found)
@@ -232,7 +233,7 @@ def test_checksums_are_written_for_what_a_command_wrote_and_nothing_else(plan):
     remake(plan, "self", 1460)
     bundles.ship(plan, BOTH)
     assert bundles.faults(plan.root) == ["data/published/ogura.csv: differs from its checksum in data/SHA256SUMS"]
-    bundles.update_checksums(data, [data / "published/ogura.csv"])
+    checksums.update(data, [data / "published/ogura.csv"])
     assert bundles.faults(plan.root) == []
 
 

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from tcpfair.contract import code, store, trace
+from tcpfair.contract import checksums, code, store, trace
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.manifest import read_manifest, write_manifest
 from tcpfair.workflow import bundles, same_bits
@@ -55,7 +55,7 @@ def test_other_code_with_the_same_bits_is_marked_and_makes_the_store_fresh(layou
     assert make_plan(layout.root, source="bundled").traces["ogura", "pair"] is None
     assert same_bits.main(layout, mark=True) == 0
     assert make_plan(layout.root, source="bundled").traces["ogura", "pair"] is not None
-    bundles.update_checksums(layout.data, [layout.data / "published"])
+    checksums.update(layout.data, [layout.data / "published"])
     assert bundles.faults(layout.root) == []
 
 

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from tcpfair.contract.files import is_scratch
+from tcpfair.contract.files import is_scratch, write_whole
 from tcpfair.contract.manifest import file_hash
+from tcpfair.errors import InputError
 
 CHECKSUMS = "SHA256SUMS"  # as `sha256sum --check` reads it
+COMPARED = (
+    "published",
+    "claims",
+    "reference",
+    "expected",
+    "tolerances.yaml",
+    "equations.yaml",
+)
 
 
 def shipped_files(data: Path) -> list[Path]:
@@ -23,9 +32,28 @@ def _is_shipped(path: Path) -> bool:
 
 
 def listed(data: Path) -> dict[str, str]:
-    """SHA-256 by file, relative to ``data``; empty when there is no list."""
-    sums = data / CHECKSUMS
-    return dict(reversed(line.split("  ", 1)) for line in sums.read_text().splitlines()) if sums.is_file() else {}
+    """SHA-256 by file, relative to ``data``; empty when there is no list. Raises InputError for a line that is none."""
+    path = data / CHECKSUMS
+    found = {}
+    for number, line in enumerate(path.read_text().splitlines() if path.is_file() else (), 1):
+        sha, gap, name = line.partition("  ")
+        if not gap or len(sha) != 64 or not name:
+            raise InputError(f"{path}:{number}: not a line of sha256sum; restore the file")
+        found[name] = sha
+    return found
+
+
+def update(data: Path, places: Iterable[Path]) -> None:
+    """Write the checksums of what stands at ``places`` (files, folders) anew; all others stay as they are listed.
+
+    So a command vouches only for what it wrote, and a file that was altered otherwise is still found out.
+    """
+    below = [place.relative_to(data).as_posix() for place in places]
+    if below:
+        sums = {name: sha for name, sha in listed(data).items() if not _is_below(name, below)}
+        present = {path.relative_to(data).as_posix(): path for path in shipped_files(data)}
+        sums |= {name: file_hash(path) for name, path in present.items() if _is_below(name, below)}
+        write_whole(data / CHECKSUMS, "".join(f"{sha}  {name}\n" for name, sha in sorted(sums.items())))
 
 
 def differing(data: Path, below: Collection[str] = ()) -> list[str]:
@@ -44,3 +72,8 @@ def differing(data: Path, below: Collection[str] = ()) -> list[str]:
 
 def _is_below(name: str, below: Collection[str]) -> bool:
     return not below or any(name == place or name.startswith(f"{place}/") for place in below)
+
+
+def altered(data: Path) -> list[str]:
+    """One line for each shipped file that results are compared with and that is not what was shipped."""
+    return differing(data, COMPARED)

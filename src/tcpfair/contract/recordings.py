@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tcpfair.contract.papers import Value, WeightRule, load_yaml
 from tcpfair.contract.scenario import one_line
 
-
 # what every recording is shown as; tcpfair.exhibits.recordings.board draws them
 EXHIBITS = ("trace", "goodput", "cwnd", "jfi", "nru", "recovery", "recovery_table")
 

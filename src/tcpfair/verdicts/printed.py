@@ -25,8 +25,6 @@ from pydantic import (
     model_validator,
 )
 
-from tcpfair.contract.checksums import differing
-from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import Exhibit, PaperConfig
 from tcpfair.errors import InputError
 
@@ -47,15 +45,7 @@ LEDGER_COLUMNS = [
     "quotes",
 ]
 OUTCOMES = ("within", "outside", "not computed")  # of a printed number
-
-COMPARED = (
-    "published",
-    "claims",
-    "reference",
-    "expected",
-    "tolerances.yaml",
-    "equations.yaml",
-)  # below data/, beside results
+# below data/, beside results
 NO_VALUE = "-"  # as the papers print it, e.g. the convergence time of a pair that never converges
 
 _IDENTITY = ["exhibit", "key", "metric"]
@@ -215,11 +205,6 @@ def _first_problem(error: ValidationError) -> str:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
     return f"'{where}': {first['msg'].removeprefix('Value error, ')}"
-
-
-def altered(layout: Layout) -> list[str]:
-    """One line for each shipped file that results are compared with and that is not what was shipped."""
-    return differing(layout.data, COMPARED)
 
 
 class Tolerance(BaseModel):

@@ -130,7 +130,7 @@ def write_report(layout: Layout) -> Path:
         "agreement_with_print": _printed_shares(ledger),
         "agreement": _agreement(ledger),
         "ns2_only": _ns2_only(ledger),
-        "altered": printed.altered(layout),
+        "altered": checksums.altered(layout.data),
         "changes": _change_rows(layout, configs, ledger),
         "changed": _bar(ledger["changes"]["change"], CHANGES),
         "changes_shown": CHANGES_SHOWN,

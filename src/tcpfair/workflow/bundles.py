@@ -7,19 +7,17 @@ folders, which are never data (`restore_interrupted` clears them).
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
 from pathlib import Path
 
-from tcpfair.contract import store, trace
+from tcpfair.contract import checksums, store, trace
 from tcpfair.contract.expand import run_specs
-from tcpfair.contract.files import discard_scratch, is_scratch, whole, whole_folder, write_whole
+from tcpfair.contract.files import discard_scratch, is_scratch, whole, whole_folder
 from tcpfair.contract.layout import PAPERS, Layout
-from tcpfair.contract.manifest import MANIFEST, SHARED, file_hash, read_manifest, write_manifest
+from tcpfair.contract.manifest import MANIFEST, SHARED, read_manifest, write_manifest
 from tcpfair.contract.papers import load_paper
 from tcpfair.errors import InputError, unknown
 from tcpfair.workflow.plan import Plan
 
-CHECKSUMS = "SHA256SUMS"  # as `sha256sum --check` reads it
 _WORTH_SHARING_BYTES = 100_000
 
 
@@ -56,7 +54,7 @@ def ship(plan: Plan, pairs: list[tuple[str, str]]) -> list[str]:
                     shutil.copyfile(made / file, scratch / file)
             write_manifest(manifest | ({SHARED: shared} if shared else {}), scratch)
         rewritten.append(name)
-    update_checksums(plan.layout.data, [plan.layout.bundled_root])
+    checksums.update(plan.layout.data, [plan.layout.bundled_root])
     return rewritten
 
 
@@ -107,47 +105,7 @@ def _give_back(layout: Layout, known: dict[str, dict], owner: str) -> None:
             write_manifest(own | ({SHARED: kept} if kept else {}), layout.bundled_root / other)
 
 
-# --- Checksums ----------------------------------------------------------------------------------------------------
-
-
-def shipped_files(data: Path) -> dict[str, Path]:
-    """Every file that the repository ships below ``data/``, by its name there; what users put into ``raw/`` is theirs."""
-    files = ((path.relative_to(data), path) for path in sorted(data.rglob("*")) if path.is_file())
-    hidden = (".", "raw")
-    return {
-        name.as_posix(): path
-        for name, path in files
-        if name.as_posix() != CHECKSUMS
-        and not is_scratch(name)
-        and (not name.as_posix().startswith(hidden) or name.as_posix().startswith("raw/examples"))
-    }
-
-
-def listed_checksums(data: Path) -> dict[str, str]:
-    """SHA-256 by file, as ``data/SHA256SUMS`` has them. Raises InputError for a line that is none."""
-    path = data / CHECKSUMS
-    listed = {}
-    for number, line in enumerate(path.read_text().splitlines() if path.is_file() else (), 1):
-        sha, gap, name = line.partition("  ")
-        if not gap or len(sha) != 64 or not name:
-            raise InputError(f"{path}:{number}: not a line of sha256sum; restore the file")
-        listed[name] = sha
-    return listed
-
-
-def update_checksums(data: Path, places: Iterable[Path]) -> None:
-    """Write the checksums of what stands at ``places`` (files, folders) anew; all others stay as they are listed.
-
-    So a command vouches only for what it wrote, and a file that was altered otherwise is still found out.
-    """
-    places = [place.relative_to(data).as_posix() for place in places]
-
-    def is_meant(name: str) -> bool:
-        return any(name == place or name.startswith(f"{place}/") for place in places)
-
-    listed = {name: sha for name, sha in listed_checksums(data).items() if not is_meant(name)}
-    listed |= {name: file_hash(path) for name, path in shipped_files(data).items() if is_meant(name)}
-    write_whole(data / CHECKSUMS, "".join(f"{sha}  {name}\n" for name, sha in sorted(listed.items())))
+# --- Faults -------------------------------------------------------------------------------------------------------
 
 
 def faults(root: Path) -> list[str]:
@@ -155,11 +113,7 @@ def faults(root: Path) -> list[str]:
     from tcpfair.validation import scenarios, shipped
 
     layout = Layout(root, "bundled")
-    listed, present = listed_checksums(layout.data), shipped_files(layout.data)
-    found = [f"data/{name}: missing; data/{CHECKSUMS} lists it" for name in sorted(set(listed) - set(present))]
-    found += [f"data/{name}: not listed in data/{CHECKSUMS}" for name in sorted(set(present) - set(listed))]
-    differ = [name for name in sorted(set(present) & set(listed)) if file_hash(present[name]) != listed[name]]
-    found += [f"data/{name}: differs from its checksum in data/{CHECKSUMS}" for name in differ]
+    found = checksums.differing(layout.data)
     for paper in PAPERS:
         config = load_paper(layout.paper_config(paper))
         for experiment in config.experiments:

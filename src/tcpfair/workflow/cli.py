@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tcpfair.contract import checksums
 from tcpfair.contract.layout import PAPERS, SOURCES, Layout, repository_root
 from tcpfair.errors import InputError
 
@@ -68,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
         "--experiments", nargs="+", action="extend", default=[], metavar="NAME", help="with --run: these only"
     )
     quick = _option("--quick", action="store_true", help="with --run: a few short runs, compared and kept nowhere")
-    command("validate", _validate, "compare the engine with ns-2 and ns-3", run_tool, some, quick, yes, cores)
+    command("validate", _validate, "compare the engine with ns-2 and ns-3", run_tool, some, quick, yes, cores, profile)
     command("bench", _bench, "measure the engine", _option("--json", action="store_true"))
     command("clean", _clean, "remove results/ and figures/, but for the gallery", yes)
     command("check-config", _check_config, "validate the configuration", config, configfile)
@@ -95,6 +96,10 @@ def parser() -> argparse.ArgumentParser:
     papers = _option("--papers", nargs="*", default=list(PAPERS), choices=PAPERS)
     command("ledger", _ledger, "write the ledger", source, papers, only, planned)
     command("report", _report, "write the report", source, planned)
+    kind = _option("--kind", choices=("whole", "quick"), required=True)
+    job = _option("--job", required=True, metavar="engine/EXPERIMENT")
+    command("validate-part", _validate_part, "simulate for the comparison with ns-2 and ns-3", kind, job)
+    command("validate-page", _validate_page, "compare with ns-2 and ns-3, and write the page")
     among = _option("--exhibits", nargs="*", default=[])
     command("check", _check, "fail when an exhibit failed", source, among, output)
     return top
@@ -185,22 +190,19 @@ def _same_bits(given: argparse.Namespace) -> int:
 
 def _accept(given: argparse.Namespace) -> None:
     from tcpfair.verdicts import baseline
-    from tcpfair.workflow import bundles
 
     layout = Layout(repository_root(), "bundled")
     written = baseline.accept(layout)
-    bundles.update_checksums(layout.data, written)
-    print(f"baseline   {', '.join(path.relative_to(layout.data).as_posix() for path in written)}")
+    checksums.update(layout.data, written)
+    print(f"baseline   {', '.join(path.relative_to(layout.data).as_posix() for path in written) or 'as it was'}")
 
 
 def _checksums(given: argparse.Namespace) -> None:
-    from tcpfair.workflow import bundles
-
     data = repository_root() / "data"
     for path in given.paths:
         if not path.absolute().is_relative_to(data):
             raise InputError(f"{path}: not below data/, whose files have checksums")
-    bundles.update_checksums(data, [path.absolute() for path in given.paths])
+    checksums.update(data, [path.absolute() for path in given.paths])
 
 
 def _verify(given: argparse.Namespace) -> int:
@@ -213,7 +215,6 @@ def _verify(given: argparse.Namespace) -> int:
 
 def _validate(given: argparse.Namespace) -> int:
     from tcpfair.validation import commands, page
-    from tcpfair.workflow import bundles
     from tcpfair.workflow import run as runs
 
     layout = Layout(repository_root())
@@ -221,20 +222,24 @@ def _validate(given: argparse.Namespace) -> int:
         for option in ("experiments", "quick", "yes"):
             if getattr(given, option):
                 raise InputError(f"--{option}: goes with --run; write --run ns2 or --run ns3")
-        with runs.only_run(layout.root, "results/validation"):
-            comparison = commands.compare(layout, given.cores)
-            report = page.write(layout, comparison)
-        print(page.summary(comparison, Path(os.path.relpath(report))))
-        return 0
-    if given.quick:
-        far_off = commands.check_quickly(layout, given.tool, given.experiments, given.cores)
-        print("\n".join(f"far off    {line}" for line in far_off) or "roughly right")
-        return 1 if far_off else 0
+    cores = given.cores or runs.free_cores()
+
+    def workflow(values: dict) -> int:
+        return runs.validate(layout, values, cores, given.profile)
+
     with runs.only_run(layout.root, "results/validation"):
-        try:
-            commands.run_tool(layout, given.tool, given.experiments, given.cores, given.yes)
-        finally:  # of what succeeded
-            bundles.update_checksums(layout.data, [layout.validated])
+        if not given.tool:
+            print(commands.compare(layout, workflow), end="")
+            print(f"open       {os.path.relpath(page.report(layout))}")
+        elif given.quick:
+            far_off = commands.check_quickly(layout, given.tool, workflow, given.experiments)
+            print("\n".join(f"far off    {line}" for line in far_off) or "roughly right")
+            return 1 if far_off else 0
+        else:
+            try:
+                commands.run_tool(layout, given.tool, workflow, given.experiments, cores, given.yes)
+            finally:  # of what succeeded
+                checksums.update(layout.data, [layout.validated])
     return 0
 
 
@@ -316,3 +321,17 @@ def _check(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
     _say("checked", "", steps.check(_layout(given), given.exhibits, given.output))
+
+
+def _validate_part(given: argparse.Namespace) -> None:
+    from tcpfair.validation import commands
+    from tcpfair.workflow import steps
+
+    n_runs = commands.make_job(Layout(repository_root()), given.kind, given.job, steps.teller(given.job, given.kind))
+    _say("simulated", given.job, f"{n_runs} runs")
+
+
+def _validate_page(given: argparse.Namespace) -> None:
+    from tcpfair.validation import commands
+
+    commands.write_page(Layout(repository_root()))

@@ -18,7 +18,9 @@ from typing import Any
 
 import yaml
 
+from tcpfair.contract import checksums
 from tcpfair.contract.files import write_whole
+from tcpfair.contract.layout import Layout
 from tcpfair.contract.stamps import stamp_path
 from tcpfair.errors import InputError, unknown
 from tcpfair.workflow import bundles
@@ -131,32 +133,50 @@ def build(plan: Plan, targets: Sequence[Path] = (), cores: int | None = None, pr
         for line in announced(plan):
             print(line, flush=True)
         plan.discard_stale(("measure",) if targets else ())
-        command = [sys.executable, "-m", "snakemake", *(str(path.relative_to(plan.root)) for path in targets)]
-        command += ["--workflow-profile", str(profile_folder(plan.root, profile).relative_to(plan.root))]
-        command += ["--cores", str(cores)] if cores else []
-        state = State(plan)
-        with subprocess.Popen(
-            [*command, "--configfile", _write_config(plan)],
-            cwd=plan.root,
-            env={**os.environ, "TCPFAIR_ROOT": str(plan.root), "PATH": _path_with_this_python()},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        ) as process:
-            try:
-                for line in process.stdout:
-                    if line.startswith(f"{PROGRESS} "):
-                        state.progress(line)
-                    elif state.takes(line) or not line.strip() or _CHATTER.match(line):
-                        continue
-                    else:
-                        state.print(line.rstrip("\n"))
-            except KeyboardInterrupt:  # Snakemake has it too, and ends the steps; the lock is held until they are gone
-                state.close()
-                process.wait()
-                raise
+        wanted = [str(path.relative_to(plan.root)) for path in targets]
+        return snakemake(plan.root, [*wanted, "--configfile", _write_config(plan)], State(plan), cores, profile)
+
+
+def validate(layout: Layout, values: dict[str, Any], cores: int, profile: str = "default") -> int:
+    """Run the jobs of the validation; ``values`` is the configuration of its rules. Returns the status of Snakemake."""
+    config = layout.validation / "config.json"
+    write_whole(config, json.dumps(values, indent=1) + "\n")
+    arguments = ["--snakefile", "workflow/validate.smk", "--configfile", str(config.relative_to(layout.root))]
+    return snakemake(layout.root, arguments, State(), cores, profile)
+
+
+def snakemake(root: Path, arguments: Sequence[str], state: State, cores: int | None, profile: str) -> int:
+    """Run Snakemake, showing what the steps say and how far they are; returns its exit status."""
+    command = [sys.executable, "-m", "snakemake", *arguments]
+    command += ["--workflow-profile", str(profile_folder(root, profile).relative_to(root))]
+    command += ["--cores", str(cores)] if cores else []
+    with subprocess.Popen(
+        command,
+        cwd=root,
+        env={**os.environ, "TCPFAIR_ROOT": str(root), "PATH": _path_with_this_python()},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        try:
+            for line in process.stdout:
+                if line.startswith(f"{PROGRESS} "):
+                    state.progress(line)
+                elif state.takes(line) or not line.strip() or _CHATTER.match(line):
+                    continue
+                else:
+                    state.print(line.rstrip("\n"))
+        except KeyboardInterrupt:  # Snakemake has it too, and ends the steps; the lock is held until they are gone
             state.close()
-        return process.returncode
+            process.wait()
+            raise
+        state.close()
+    return process.returncode
+
+
+def free_cores() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def profile_folder(root: Path, profile: str) -> Path:
@@ -216,6 +236,7 @@ def summary(asked: Plan, started_s: float) -> str:
             lines.append(f"{title:<10} {', '.join(f'{number} {value}' for value, number in counts.most_common())}")
     if made["ledger"]:
         lines += _moved(plan)
+    lines += [paint(f"altered    {line}", "red") for line in checksums.altered(plan.layout.data)]
     if missing:
         logs = os.path.relpath(plan.layout.results / "logs")
         lines.append(paint(f"missing    {', '.join(missing)}; see {logs}", "red"))

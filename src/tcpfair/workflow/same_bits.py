@@ -16,14 +16,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from tcpfair.contract import store, trace
+from tcpfair.contract import checksums, store, trace
 from tcpfair.contract.expand import RunSpec, expected_pkts, run_specs, shorten, values_behind
 from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import PAPERS, Layout
 from tcpfair.contract.manifest import CODE, CONFIG, RUNS, read_manifest, write_manifest
 from tcpfair.contract.papers import PaperConfig, load_paper, load_yaml
 from tcpfair.contract.trace import TABLES, Trace
-from tcpfair.workflow.bundles import update_checksums
 
 BITS = "bits.csv"  # paper, experiment, run_id, sha256: what the runs of the smoke plan gave
 
@@ -48,7 +47,7 @@ def main(layout: Layout, mark: bool = False) -> int:
     if mark:
         write_whole(layout.data / "expected" / BITS, bits.to_csv(index=False, lineterminator="\n"))
         marked = [name for paper in PAPERS for name in mark_shipped(layout, paper)]
-        update_checksums(layout.data, [layout.bundled_root, layout.data / "expected" / BITS])
+        checksums.update(layout.data, [layout.bundled_root, layout.data / "expected" / BITS])
         print(f"marked     {len(marked)} traces as made by this code")
     return 0
 

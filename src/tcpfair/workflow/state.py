@@ -36,18 +36,15 @@ def duration_text(seconds: float) -> str:
 class State:
     """What is running, how far each simulation is, and the time left from what steps have cost before."""
 
-    def __init__(self, plan: Plan, stream=None) -> None:
+    def __init__(self, plan: Plan | None = None, stream=None) -> None:
         self.stream = stream or sys.stdout
         self.is_live = self.stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
         self.parts: dict[str, tuple[int, int]] = {}
         self.steps = ""
-        self.pkts = (
-            {"/".join(pair): sum(run.pkts for run in runs) for pair, runs in plan.lacking.items()}
-            if plan.papers
-            else {}
-        )
-        self.n_parts = {"/".join(pair): len(plan.parts(*pair)) for pair in plan.lacking} if plan.papers else {}
-        known = [cost for cost in costs.read(plan.layout) if cost.pkts]
+        lacking = plan.lacking if plan and plan.papers else {}
+        self.pkts = {"/".join(pair): sum(run.pkts for run in runs) for pair, runs in lacking.items()}
+        self.n_parts = {"/".join(pair): len(plan.parts(*pair)) for pair in lacking}
+        known = [cost for cost in costs.read(plan.layout) if cost.pkts] if plan else []
         cpu_s = sum(cost.cpu_s for cost in known)
         self.pkts_per_s = sum(cost.pkts for cost in known) / cpu_s if cpu_s > 1 else PLANNED_PKTS_PER_S
         self.cores = os.cpu_count() or 1

@@ -67,13 +67,13 @@ def simulate(layout: Layout, paper: str, experiment: str, part: str, output: Pat
     from tcpfair import sources
 
     specs = run_specs(config, experiment)[place::parts]
-    told = _teller(f"{paper}/{experiment} {part}")
+    told = teller(f"{paper}/{experiment}", part)
     n_runs, pkts = sources.simulate_missing(layout, config, experiment, specs, progress=told)
     write_whole(output, json.dumps({"runs": n_runs, "pkts": pkts}) + "\n")
     return f"{n_runs} runs, {pkts / 1e6:.1f} M packets in {time.perf_counter() - started_s:.1f} s"
 
 
-def _teller(item: str) -> Callable[[int, int], None]:
+def teller(item: str, part: str) -> Callable[[int, int], None]:
     """Prints how far a part is, at most once a second."""
     last_s = 0.0
 
@@ -81,7 +81,7 @@ def _teller(item: str) -> Callable[[int, int], None]:
         nonlocal last_s
         if time.monotonic() - last_s >= _PROGRESS_EVERY_S or done == of:
             last_s = time.monotonic()
-            print(f"{PROGRESS} {item} {done} {of}", flush=True)
+            print(f"{PROGRESS} {item} {part} {done} {of}", flush=True)
 
     return tell
 
