@@ -529,6 +529,6 @@ def test_an_altered_printed_number_is_noticed(tmp_path):
         assert checksums.altered(layout.data) == [f"data/{name}: differs from its checksum in data/SHA256SUMS"]
         path.write_text(path.read_text()[:-1])
     (layout.data / "SHA256SUMS").write_text(
-        (layout.data / "SHA256SUMS").read_text() + "00  bundled/x\n00  expected/x.csv\n"
+        (layout.data / "SHA256SUMS").read_text() + f"{'0' * 64}  bundled/x\n{'0' * 64}  expected/x.csv\n"
     )
     assert checksums.altered(layout.data) == ["data/expected/x.csv: missing; data/SHA256SUMS lists it"]

@@ -18,7 +18,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from tcpfair.contract import code, costs, record
+from tcpfair.contract import checksums, code, costs, record
 from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import LEDGER_TABLES, Layout
 from tcpfair.contract.manifest import CODE, read_manifest
