@@ -241,3 +241,20 @@ def test_in_a_notebook_the_exhibit_is_displayed_with_its_caption(paper, monkeypa
     picture, caption = pages
     assert picture.startswith(b"\x89PNG")
     assert "<b>Figure 8: Jain&#x27;s index against the RTT, CCID2 first.</b>" in caption
+
+
+@pytest.mark.parametrize("name", ["fig08", "tab05"])
+def test_an_exhibit_that_is_not_drawn_anew_is_shown_just_as_when_it_was_drawn(paper, monkeypatch, name):
+    """With a list in `keep`, what is not named is displayed from its files, and they stay as they are."""
+    displayed = []
+    monkeypatch.setattr(board, "get_ipython", lambda: object())
+    monkeypatch.setattr(board, "display", displayed.append)
+    exhibit = paper._find(name)
+    paper.show(name)
+    files = {path: path.stat().st_mtime_ns for path in records.figure_files(paper.layout, exhibit)}
+    other = Paper(paper.context, keep=["bhatti2009.fig6"])
+    other.show(name)
+    half = len(displayed) // 2
+    assert half == 2
+    assert [shown.data for shown in displayed[:half]] == [shown.data for shown in displayed[half:]]
+    assert {path: path.stat().st_mtime_ns for path in files} == files

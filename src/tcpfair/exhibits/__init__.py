@@ -19,13 +19,18 @@ if TYPE_CHECKING:
 
 
 def open_paper(
-    paper: str, source: str = "bundled", only: str | Sequence[str] = "", trace: str = "", keep: bool = False
+    paper: str,
+    source: str = "bundled",
+    only: str | Sequence[str] = "",
+    trace: str = "",
+    keep: bool | Sequence[str] = False,
 ) -> Paper:
     """A paper's exhibits from one source of traces.
 
     ``only`` names the exhibits to draw (``"ogura.fig8"`` or a list; empty = all). ``trace`` is the folder of the
     user's own trace, which stands in for the experiment that its manifest names; it needs source ``raw``. Looking
-    writes nothing; with ``keep`` every exhibit that is shown leaves its files below figures/ and its record.
+    writes nothing; with ``keep`` every exhibit that is shown leaves its files below figures/ and its record, or, where
+    it names exhibits, those do, and the others are shown as they were left.
     Raises InputError for an unknown paper or source.
     """
     from tcpfair.exhibits.paper import Paper  # matplotlib: only for those who draw

@@ -17,8 +17,9 @@ from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import Exhibit
 from tcpfair.errors import InputError
 from tcpfair.exhibits import pages, style
-from tcpfair.exhibits.context import Drawn, Table
+from tcpfair.exhibits.context import Drawn
 from tcpfair.exhibits.numbers import rounded
+from tcpfair.verdicts.baseline import read_numbers
 
 SHOWN_WIDTH_PX = 96  # per inch of the figure
 
@@ -42,7 +43,8 @@ class Board:
                 drawn = draw()
                 corner = pages.corner_text(source, drawn) + of
                 files = pages.rendered(exhibit, drawn, corner)
-            verdict = self.verdict(exhibit, drawn.numbers)
+            numbers = rounded(drawn.numbers)
+            verdict = self.verdict(exhibit, numbers)
         except self.absence as reason:
             self._keep(exhibit, "left out", source, error=str(reason))
             _say(title, f"Left out: {reason}.")
@@ -56,8 +58,14 @@ class Board:
                 self._keep(exhibit, "failed", source, pages.rendered(exhibit, told, ""), told.numbers, error=reason)
             _say(title, f"Failed: {reason}")
         else:
-            self._keep(exhibit, "built", source, files, rounded(drawn.numbers), drawn.n_runs)
-            self._display(exhibit, title, drawn, files, corner, verdict)
+            self._keep(exhibit, "built", source, files, numbers, drawn.n_runs)
+            self._display(exhibit, title, files, verdict)
+
+    def show_kept(self, exhibit: Exhibit, title: str) -> None:
+        """Display an exhibit from the files that an earlier run left. Raises InputError when they are not there."""
+        numbers = read_numbers(record.place(self.layout, "numbers", exhibit.id, ".csv"))
+        files = {path.suffix: path.read_bytes() for path in record.figure_files(self.layout, exhibit)}
+        self._display(exhibit, title, files, self.verdict(exhibit, numbers))
 
     def verdict(self, exhibit: Exhibit, numbers: pd.DataFrame) -> str:
         """A sentence on how the numbers compare with print; empty when nothing is printed."""
@@ -90,20 +98,22 @@ class Board:
         }
         record.write(self.layout, record.Record(exhibit.id, status, hashes, n_runs, source, error))
 
-    def _display(
-        self, exhibit: Exhibit, title: str, drawn: Drawn, files: Mapping[str, bytes], corner: str, verdict: str
-    ) -> None:
+    def _display(self, exhibit: Exhibit, title: str, files: Mapping[str, bytes], verdict: str) -> None:
         """The exhibit, its caption and how its numbers compare with print; a line on a terminal."""
         if get_ipython() is None:
             *_, seen = record.figure_files(self.layout, exhibit)
             written = str(seen) if self.keep else "drawn, not written (keep=True writes it)"
             print("  ".join(filter(None, [exhibit.id, written, verdict])))
             return
-        if isinstance(drawn.output, Table):
-            display(HTML(pages.table_html(drawn.output, corner)))
+        if exhibit.is_table:
+            display(HTML(pages.body_of(exhibit, files[".html"].decode())))
         else:
-            display(Image(files[".png"], width=round(SHOWN_WIDTH_PX * drawn.output.get_figwidth())))
+            display(Image(files[".png"], width=round(SHOWN_WIDTH_PX / style.PNG_DPI * _png_width_px(files[".png"]))))
         display(HTML(pages.caption_html(title, " ".join(filter(None, [exhibit.caption, verdict])))))
+
+
+def _png_width_px(content: bytes) -> int:
+    return int.from_bytes(content[16:20], "big")  # the header's first field
 
 
 def _say(title: str, text: str) -> None:

@@ -54,11 +54,21 @@ def table_html(table: Table, corner: str) -> str:
 
 def page_html(exhibit: Exhibit, body: str) -> str:
     """A page that opens from disk."""
+    before, after = _around(exhibit)
+    return before + body + after
+
+
+def body_of(exhibit: Exhibit, page: str) -> str:
+    """What `page_html` put a page around."""
+    before, after = _around(exhibit)
+    return page.removeprefix(before).removesuffix(after)
+
+
+def _around(exhibit: Exhibit) -> tuple[str, str]:
     title = f"{heading(exhibit)}: {exhibit.title}"
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(exhibit.id)}</title></head>'
-        f"<body>{caption_html(title, exhibit.caption)}{body}</body></html>\n"
-    )
+    head = f'<head><meta charset="utf-8"><title>{escape(exhibit.id)}</title></head>'
+    before = f'<!doctype html>\n<html lang="en">{head}<body>{caption_html(title, exhibit.caption)}'
+    return before, "</body></html>\n"
 
 
 def caption_html(title: str, text: str) -> str:

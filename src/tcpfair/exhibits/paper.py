@@ -22,15 +22,17 @@ from tcpfair.verdicts.baseline import read_numbers
 class Paper(Board):
     """The exhibits of one paper."""
 
-    def __init__(self, context: Context, only: Sequence[str] = (), keep: bool = False) -> None:
-        super().__init__(context.layout, keep)
+    def __init__(self, context: Context, only: Sequence[str] = (), keep: bool | Sequence[str] = False) -> None:
+        """``keep`` may name the exhibits to draw and keep; the others are then shown as an earlier run left them."""
+        super().__init__(context.layout, keep is not False)
+        self.kept = None if isinstance(keep, bool) else {short_id(name) for name in keep}
         self.context = context
         of_this_paper = (name for name in only if "." not in name or name.startswith(f"{context.paper.paper}."))
         self.only = {short_id(name) for name in of_this_paper}
         self.draws_all = not only
 
     @classmethod
-    def open(cls, paper: str, source: str, only: str | Sequence[str], trace: str, keep: bool) -> Paper:
+    def open(cls, paper: str, source: str, only: str | Sequence[str], trace: str, keep: bool | Sequence[str]) -> Paper:
         """See `tcpfair.exhibits.open_paper`."""
         if paper not in PAPERS:
             raise InputError(f"paper {paper!r}: unknown; known are {', '.join(PAPERS)}")
@@ -51,6 +53,9 @@ class Paper(Board):
         exhibit = self._find(name)
         if self.draws_all or short_id(exhibit.id) in self.only:
             title = f"{pages.heading(exhibit)}: {exhibit.title}"
+            if self.kept is not None and short_id(exhibit.id) not in self.kept:
+                self.show_kept(exhibit, title)
+                return
             self.present(exhibit, title, self.context.made_by(exhibit), lambda: draw(self.context, exhibit))
 
     def _find(self, name: str) -> Exhibit:

@@ -324,10 +324,10 @@ def _check(given: argparse.Namespace) -> None:
 
 
 def _validate_part(given: argparse.Namespace) -> None:
-    from tcpfair.validation import commands
+    from tcpfair.validation import campaign
     from tcpfair.workflow import steps
 
-    n_runs = commands.make_job(Layout(repository_root()), given.kind, given.job, steps.teller(given.job, given.kind))
+    n_runs = campaign.make(Layout(repository_root()), given.kind, given.job, steps.teller(given.job, given.kind))
     _say("simulated", given.job, f"{n_runs} runs")
 
 
