@@ -1,0 +1,156 @@
+"""The whole way through Snakemake in a copy of the checkout: what is stale is made again, and nothing else.
+
+One exhibit of ogura (figure 6 and its six short runs) stands for all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.small_checkout import edit
+
+ROOT = Path(__file__).parents[2]
+ASKED = ["--config", "papers=ogura", "only=ogura.fig6"]
+CONFIG = "config/papers/ogura.yaml"
+OLD, NEW = "buffer_pkts: {value: 500,", "buffer_pkts: {value: 400,"
+
+pytestmark = pytest.mark.slow
+
+
+def copy(target: Path) -> Path:
+    left_out = shutil.ignore_patterns(".git", ".venv*", "results", ".snakemake", "bundled", "raw", "__pycache__")
+    shutil.copytree(ROOT, target, ignore=left_out)
+    for name in ("data/bundled/ogura", "data/raw"):
+        shutil.copytree(ROOT / name, target / name)
+    return target
+
+
+def reproduce(root: Path, *arguments: str) -> str:
+    """What a successful run says."""
+    done = subprocess.run(
+        command(arguments), cwd=root, env=environment(root), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def command(arguments) -> list[str]:
+    return [sys.executable, "-m", "tcpfair", "build", *(arguments or ASKED)]
+
+
+def environment(root: Path) -> dict[str, str]:
+    return {**os.environ, "TCPFAIR_ROOT": str(root), "MPLBACKEND": "Agg", "PYTHONPATH": str(root / "src")}
+
+
+def outputs(root: Path) -> dict[str, str]:
+    """Hash of every result but what differs from run to run."""
+    places = [path for name in ("figures/bundled", "results/bundled") for path in sorted((root / name).rglob("*"))]
+    volatile = ("/logs/", "/benchmarks/", "costs.html", "asked.json")
+    return {
+        path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in places
+        if path.is_file() and not any(part in path.as_posix() for part in volatile)
+    }
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    root = copy(tmp_path_factory.mktemp("whole") / "checkout")
+    assert "1 exhibit" in reproduce(root)
+    return root
+
+
+@pytest.fixture
+def root(built):
+    yield built
+    text = (ROOT / CONFIG).read_text()
+    if (built / CONFIG).read_text() != text:
+        (built / CONFIG).write_text(text)
+    reproduce(built)
+
+
+def test_nothing_changed(root):
+    before = outputs(root)
+    assert "nothing: everything was up to date" in reproduce(root)
+    assert outputs(root) == before
+
+
+def test_without_snakemakes_records(root):
+    shutil.rmtree(root / ".snakemake")
+    assert "nothing: everything was up to date" in reproduce(root)
+
+
+def test_every_file_touched_in_any_order_some_in_the_future(root):
+    for number, path in enumerate(sorted(path for path in root.rglob("*") if path.is_file())):
+        os.utime(path, (2e9 - number, 2e9 - number))
+    assert "nothing: everything was up to date" in reproduce(root)
+
+
+def test_without_snakemakes_records_and_with_a_changed_value(root):
+    shutil.rmtree(root / ".snakemake")
+    edit(root / CONFIG, OLD, NEW)
+    assert "engine     ogura/model2: settings.buffer_pkts 500 -> 400; shown in ogura.fig6" in reproduce(root)
+
+
+def test_a_moved_checkout(root, tmp_path):
+    moved = tmp_path / "with a space" / "checkout"
+    moved.parent.mkdir()
+    root.rename(moved)
+    try:
+        assert "nothing: everything was up to date" in reproduce(moved)
+    finally:
+        moved.rename(root)
+
+
+def test_an_edited_assumption_and_back(root):
+    before = outputs(root)
+    edit(root / CONFIG, OLD, NEW)
+    said = reproduce(root)
+    assert "simulate   ogura/model2" in said and "6 of 6 runs" in said
+    assert "computed   6 runs simulated, 1 metric, 1 exhibit, 1 notebook, ledger, report" in said
+    assert "settings.buffer_pkts 500 -> 400" in said
+    assert "moved" in said
+    changed = outputs(root)
+    assert changed["figures/bundled/ogura/fig06.svg"] != before["figures/bundled/ogura/fig06.svg"]
+    assert "engine" in (root / "figures/bundled/ogura/fig06.svg").read_text()
+    edit(root / CONFIG, NEW, OLD)
+    said = reproduce(root)
+    assert "simulated" not in said
+    after = {name: sha for name, sha in outputs(root).items() if "/traces/" not in name}
+    assert after == {name: sha for name, sha in before.items() if "/traces/" not in name}
+
+
+def test_an_interrupted_simulation_goes_on_where_it_was(root):
+    edit(root / CONFIG, OLD, "buffer_pkts: {value: 300,")
+    with subprocess.Popen(
+        command(ASKED), cwd=root, env=environment(root), stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        for line in process.stdout:
+            if line.startswith(("simulated", "assembled", "measured")):
+                break
+        os.killpg(process.pid, signal.SIGKILL)
+    time.sleep(1)
+    said = reproduce(root)
+    assert "6 of 6 runs" not in said.partition("computed")[0]  # the first part is not simulated again
+    assert "engine     ogura/model2: settings.buffer_pkts 500 -> 300" in said
+
+
+def test_source_bundled_by_hand_refuses(root):
+    edit(root / CONFIG, OLD, NEW)
+    arguments = [*ASKED, "source=bundled"]
+    done = subprocess.run(
+        command(arguments), cwd=root, env=environment(root), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(
+        "error: source bundled: not held: ogura/model2 (6 runs) (settings.buffer_pkts 500 -> 400)"
+    )
