@@ -738,9 +738,14 @@ EDGES = {
             "rtt_fairness",
             R,
             lambda at, t: NONE(at) * TYPE5(at, "BIC") / NONE(at, "BIC"),
+            tie=False,
             protocol="CUBIC",
             traffic="Type V",
             rtt_ms=42,
+            but=(
+                ("rtt_fairness", {"metric": R, "protocol": ["CUBIC", "BIC"], "traffic": "none"}, 0.25),
+                ("rtt_fairness", {"metric": R, "protocol": "BIC", "traffic": "Type V"}, 0.5),
+            ),
         ),
         above(
             "rtt_fairness",

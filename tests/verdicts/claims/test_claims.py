@@ -106,6 +106,11 @@ def test_a_closed_form_holds_once():
     assert (got, evidence) == ("reproduced", "holds. limit 0.5. From a closed form.")
 
 
+def test_a_closed_form_does_not_hold_once():
+    got, evidence = verdict([], claim(experiments=[]), lambda _: Finding(False, {"limit": 0.5}))
+    assert (got, evidence) == ("not reproduced", "does not hold. limit 0.5. From a closed form.")
+
+
 @pytest.mark.parametrize("number", [np.nan, pd.Series([1.0, np.nan], index=["BIC", "CUBIC"])])
 def test_a_closed_form_that_is_not_a_number_decides_nothing(number):
     got, _ = verdict([], claim(experiments=[]), lambda _: Finding(True, {"limit": number}))
