@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.optimize import curve_fit
 
 from tcpfair.measures.runs import Floats
 from tcpfair.metrics.epochs import LOSS_KINDS
@@ -63,6 +62,8 @@ class Epoch(NamedTuple):
 
     def fit(self, curve: Callable[..., Floats], guess: list[float]) -> Floats:
         """Parameters of ``curve`` through the windows by least squares; NaN when they do not converge."""
+        from scipy.optimize import curve_fit  # takes a third of a second, which only who fits should pay
+
         try:
             return curve_fit(curve, self.clock_s(self.polls["t_s"]), self.polls["cwnd_pkts"], guess)[0]
         except RuntimeError:

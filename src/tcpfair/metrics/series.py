@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import t as student_t
+from scipy.special import stdtrit
 
 Floats = npt.NDArray[np.float64]
 
@@ -64,7 +64,7 @@ def mean_interval(x: npt.ArrayLike, level: float) -> tuple[float, float]:
     x = x[~np.isnan(x)]
     if len(x) < 2:
         return float(x.mean()) if len(x) else np.nan, np.nan
-    half = student_t.ppf((1 + level) / 2, len(x) - 1) * x.std(ddof=1) / np.sqrt(len(x))
+    half = stdtrit(len(x) - 1, (1 + level) / 2) * x.std(ddof=1) / np.sqrt(len(x))
     return float(x.mean()), float(half)
 
 
