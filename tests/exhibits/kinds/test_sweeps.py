@@ -51,12 +51,14 @@ def test_single_runs_are_drawn_only_below_the_bound(ogura):
     assert places.max() < 1e-4
 
 
-def test_bands_hold_the_named_share_of_the_runs(ogura):
+def test_bands_hold_the_middle_of_the_runs_or_one_sd(ogura):
     metrics = standin.metrics(ogura.paper, "loss_sweep", system={"ratio": lambda point, run: float(run)})
-    cells = sweeps.with_band(metrics, "ratio", ["protocol", "loss_rate"], "median", (0.1, 0.9))
+    cells = sweeps.with_band(metrics, "ratio", ["protocol", "loss_rate"], "median")
     assert cells[["value", "low", "high"]].iloc[0].tolist() == pytest.approx([1.0, 0.2, 1.8])
-    cells = sweeps.with_band(metrics, "ratio", ["protocol", "loss_rate"], "mean", "sd")
+    assert sweeps.band_text("median") == "line: median, band: 10–90 % over runs"
+    cells = sweeps.with_band(metrics, "ratio", ["protocol", "loss_rate"])
     assert cells[["value", "low", "high"]].iloc[0].tolist() == pytest.approx([1.0, 0.0, 2.0])
+    assert sweeps.band_text() == "line: mean, band: ±1 sd over runs"
 
 
 def test_text_numbers_of_the_single_flow(ogura):

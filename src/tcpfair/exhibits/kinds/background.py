@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
 from tcpfair.contract.papers import Exhibit, Experiment, Traffic
 from tcpfair.exhibits import style
-from tcpfair.exhibits.context import Context, Drawn, Options, Table, drawing, joined, protocols_of, values_of
-from tcpfair.exhibits.kinds.panels import selected
+from tcpfair.exhibits.context import Context, Drawn, Table, drawing, joined, protocols_of, values_of
+from tcpfair.exhibits.kinds.panels import TYPES
 from tcpfair.exhibits.kinds.tables import DASH
 from tcpfair.exhibits.numbers import number_rows, over_runs, single_number
 from tcpfair.measures import SYSTEM
@@ -20,27 +18,20 @@ from tcpfair.metrics.series import mean_interval, window_mask
 from tcpfair.units import mbps
 
 _KB, _MB = 1e3, 1e6
+_LOAD_LIMIT_MBPS = 200  # how far the axis of the distribution reaches
 _QUANTILES = (0.1, 0.5, 0.9, 0.99)
 
 
 # --- Kinds of traffic --------------------------------------------------------------------------------------------
 
 
-class TrafficTable(Options):
-    """Options of `traffic_table`."""
-
-    types: list[str]
-    load_exhibit: str  # where the text states the mean load of all kinds
-    load_item: str
-
-
-@drawing(TrafficTable, table=True)
-def traffic_table(context: Context, exhibit: Exhibit, options: TrafficTable) -> Drawn:
+@drawing(table=True)
+def ha2006_table1(context: Context, exhibit: Exhibit) -> Drawn:
     """Sizes and arrivals of each kind as configured, and the mean load that they make alone on the link."""
     name, experiment = context.experiment(exhibit)
     loads = load_intervals(context, name, experiment)
     rows = []
-    for label in options.types:
+    for label in TYPES:
         kind = context.paper.traffic[label]
         load = loads.loc[label] if label in loads.index else None
         rows.append(
@@ -59,7 +50,7 @@ def traffic_table(context: Context, exhibit: Exhibit, options: TrafficTable) -> 
         number_rows(
             exhibit.id, "half_interval", loads.reset_index().assign(value=loads["half"].to_numpy()), ["traffic"]
         ),
-        single_number(options.load_exhibit, "throughput_mean", loads["value"].mean(), item=options.load_item),
+        single_number("ha2006.sec-3.3", "throughput_mean", loads["value"].mean(), item="background Types I-IV"),
     ]
     note = f"load: mean of both directions over runs, with its {100 * level:g} % interval"
     table = Table(pd.DataFrame(rows).set_index(""), note)
@@ -97,14 +88,8 @@ def _bytes_text(n_bytes: float) -> str:
 # --- Distribution of the rate ------------------------------------------------------------------------------------
 
 
-class LoadCdf(Options):
-    """Options of `load_cdf`."""
-
-    limit_mbps: float  # how far the axis reaches
-
-
-@drawing(LoadCdf)
-def load_cdf(context: Context, exhibit: Exhibit, options: LoadCdf) -> Drawn:
+@drawing()
+def ha2006_fig2(context: Context, exhibit: Exhibit) -> Drawn:
     """Cumulative distribution of the samples of the forward load, a line for each kind of traffic."""
     name, experiment = context.experiment(exhibit)
     metrics = context.metrics(name)
@@ -128,7 +113,7 @@ def load_cdf(context: Context, exhibit: Exhibit, options: LoadCdf) -> Drawn:
     target = context.paper.analysis_value("target_load_mbps")
     ax.axvline(target, color=style.GREY, lw=0.9, label=f"{target:g} Mb/s")
     ax.set(xlabel="load in one second (Mb/s)", ylabel="share of the seconds", ylim=(0, 1.01))
-    ax.set_xlim(0, options.limit_mbps)
+    ax.set_xlim(0, _LOAD_LIMIT_MBPS)
     ax.legend(loc="lower right")
     n_runs = int(metrics.groupby("traffic")["run_id"].nunique().max())
     return Drawn(figure, joined(numbers), n_runs, joined(curves))
@@ -148,17 +133,13 @@ def _sampled_loads(context: Context, name: str, experiment: Experiment) -> pd.Da
 # --- What Web traffic gets ---------------------------------------------------------------------------------------
 
 
-class WebLines(Options):
-    """Options of `web_lines`: the experiments differ in the number of flows; one may have none."""
+@drawing()
+def ha2006_fig14(context: Context, exhibit: Exhibit) -> Drawn:
+    """Mean goodput of the short flows over the number of long ones beside them, with its confidence interval.
 
-    where: dict[str, Any] = Field(default_factory=dict)
-    limits: tuple[float, float]
-
-
-@drawing(WebLines)
-def web_lines(context: Context, exhibit: Exhibit, options: WebLines) -> Drawn:
-    """Mean goodput of the short flows over the number of long ones beside them, with its confidence interval."""
-    cells = joined(_web_cells(context, exhibit, place, options.where) for place in range(len(exhibit.experiments)))
+    The experiments differ in the number of flows; one may have none.
+    """
+    cells = joined(_web_cells(context, exhibit, place) for place in range(len(exhibit.experiments)))
     level = context.paper.analysis_value("confidence_level")
     figure, [[ax]] = style.new_figure(width_in=5.4)
     labels = list(dict.fromkeys(cells.loc[cells["flows"] > 0, "protocol"]))
@@ -170,7 +151,7 @@ def web_lines(context: Context, exhibit: Exhibit, options: WebLines) -> Drawn:
     alone = cells[cells["flows"] == 0]
     drawn = {"color": style.BLACK, "marker": "x", "ls": "", "label": "Web alone"}
     ax.errorbar(alone["flows"], alone["value"], alone["half"], capsize=2, **drawn)
-    ax.set(xlabel="high-speed flows", ylabel="Web traffic (Mb/s)", ylim=options.limits)
+    ax.set(xlabel="high-speed flows", ylabel="Web traffic (Mb/s)", ylim=(0, 80))
     ax.set_xticks(sorted(set(cells["flows"])))
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     key = ["protocol", "flows"]
@@ -180,10 +161,10 @@ def web_lines(context: Context, exhibit: Exhibit, options: WebLines) -> Drawn:
     return Drawn(figure, joined(numbers), int(cells.loc[cells["flows"] > 0, "n_runs"].max()), note=note)
 
 
-def _web_cells(context: Context, exhibit: Exhibit, place: int, where: dict[str, Any]) -> pd.DataFrame:
+def _web_cells(context: Context, exhibit: Exhibit, place: int) -> pd.DataFrame:
     """Mean goodput of the short flows and half of its interval for each protocol of one experiment."""
     name, experiment = context.experiment(exhibit, place)
-    metrics = selected(context.metrics(name).query("metric == 'web_mean'"), where)
+    metrics = context.metrics(name).query("metric == 'web_mean' and traffic == 'Type II'")
     flows = sum("size_pkts" not in flow for flow in experiment.flows)
     level = context.paper.analysis_value("confidence_level")
     groups = {"none": metrics}

@@ -4,37 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
 
 from tcpfair.contract.papers import Exhibit
 from tcpfair.exhibits import style
-from tcpfair.exhibits.context import Context, Drawn, Options, drawing, joined
+from tcpfair.exhibits.context import Context, Drawn, drawing, joined
 from tcpfair.exhibits.numbers import single_number
 from tcpfair.metrics.fairness import jfi, rate_ratio_from_jfi
 
 _POINTS = 401
+_GUIDES = (0.9, 0.8, 0.6)  # indices for which the ratio of the two values is pointed out
 
 
-class JfiRange(Options):
-    """Options of `jfi_range`."""
-
-    item: str  # how the printed bounds are keyed
-    guides: list[float] = Field(default_factory=list)  # indices for which the ratio of the two values is pointed out
-
-
-@drawing(JfiRange)
-def jfi_range(context: Context, exhibit: Exhibit, options: JfiRange) -> Drawn:
+@drawing()
+def jfi_range(context: Context, exhibit: Exhibit) -> Drawn:
     """Jain's index of two values over their ratio."""
     fixed = context.paper.analysis_value("jfi_fixed_rate")
     low, high = context.paper.analysis_value("jfi_rate_range")
     ratio = np.geomspace(low, high, _POINTS) / fixed
     index = jfi(np.stack([ratio, np.ones_like(ratio)]), axis=0)
     bounds = {"jfi_min": index.min(), "jfi_max": index.max()}
-    numbers = joined(single_number(exhibit.id, name, value, item=options.item) for name, value in bounds.items())
+    numbers = joined(single_number(exhibit.id, name, value, item="two values") for name, value in bounds.items())
 
     figure, [[ax]] = style.new_figure()
     ax.plot(ratio, index, color=style.BLUE)
-    for guide in options.guides:
+    for guide in _GUIDES:
         k = float(rate_ratio_from_jfi(guide))
         ax.plot([1 / k, k], [guide, guide], color=style.GREY, lw=0.9, marker="|", ms=5)
         ax.annotate(

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from tcpfair.contract.papers import Exhibit, PaperConfig
 from tcpfair.exhibits import style
-from tcpfair.exhibits.context import Context, Drawn, Options, Table, drawing, joined
+from tcpfair.exhibits.context import Context, Drawn, Table, drawing, joined
 from tcpfair.exhibits.kinds.cubic_curves import link_of
 from tcpfair.exhibits.kinds.tables import number_text
 from tcpfair.exhibits.numbers import number_rows
@@ -23,6 +23,8 @@ READINGS = {"paper": "sum of windows as before", "physical": "link and buffer fu
 _ENGINE, _AS_THEY_FALL = "engine", "engine, losses not forced"
 _LINES = {"paper": "--", "physical": "-"}
 _FAIR = 0.5
+_MAP = " (map)"  # ends the labels of variants that keep to the equations
+_LOSSES = 50  # from an equal share
 
 
 def reading(paper: PaperConfig, name: str) -> cubic_map.Reading:
@@ -45,7 +47,7 @@ def method_of(paper: PaperConfig, protocol: str, x: float = 1.0) -> cubic_map.Me
 
 def heading(protocol: str) -> str:
     """``CUBIC (map)``, as the configuration calls the variant that keeps to the equations, is CUBIC."""
-    return protocol.removesuffix(" (map)")
+    return protocol.removesuffix(_MAP)
 
 
 # --- From the trace ----------------------------------------------------------------------------------------------
@@ -92,12 +94,8 @@ def _panels(context: Context, exhibit: Exhibit) -> list[str]:
 # --- Shares in the long run --------------------------------------------------------------------------------------
 
 
-class MapShares(Options):
-    """Options of `map_shares`."""
-
-
-@drawing(MapShares)
-def map_shares(context: Context, exhibit: Exhibit, options: MapShares) -> Drawn:
+@drawing()
+def kozu2014_map_shares(context: Context, exhibit: Exhibit) -> Drawn:
     """Flow 1's share in the second half of each run: simulated with and without forced common losses, and by the map."""
     rows = joined(_share_rows(context, name) for name in exhibit.experiments)
     key = ["protocol", "rtt_ms", "form"]
@@ -164,20 +162,14 @@ def _draw_shares(ax: Axes, cells: pd.DataFrame, color: str) -> None:
 # --- The path from loss to loss ----------------------------------------------------------------------------------
 
 
-class MapPaths(Options):
-    """Options of `map_paths`."""
-
-    rtt_ms: float
-
-
-@drawing(MapPaths)
-def map_paths(context: Context, exhibit: Exhibit, options: MapPaths) -> Drawn:
+@drawing()
+def kozu2014_map_paths(context: Context, exhibit: Exhibit) -> Drawn:
     """Flow 1's share at each common loss of the example run, simulated and by both readings of the map."""
-    parts = []
+    parts, rtt_ms = [], max(context.paper.analysis_value("model_rtt_ms"))
     for name in exhibit.experiments:
         for run, link, path in simulated_paths(context, name):
             example = run["replicate"] == context.paper.analysis_value("example_replicate")
-            if example and run["synchronised"] and run["rtt_ms"] == options.rtt_ms and len(path):
+            if example and run["synchronised"] and run["rtt_ms"] == rtt_ms and len(path):
                 forms = {_ENGINE: path["share"].to_numpy()}
                 forms |= {form: _predicted(context.paper, run, link, path, form) for form in READINGS}
                 about = {"protocol": run["protocol"], "loss": np.arange(len(path))}
@@ -199,7 +191,7 @@ def map_paths(context: Context, exhibit: Exhibit, options: MapPaths) -> Drawn:
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3)
     last = data.groupby(["protocol", "form"], sort=False)["share"].last().rename("value").reset_index()
-    numbers = number_rows(exhibit.id, "last_share", last, ["protocol", "form"], rtt_ms=options.rtt_ms)
+    numbers = number_rows(exhibit.id, "last_share", last, ["protocol", "form"], rtt_ms=rtt_ms)
     replicate = context.paper.analysis_value("example_replicate")
     return Drawn(figure, numbers, 1, data, note=f"drawn: run {replicate + 1}")
 
@@ -207,27 +199,21 @@ def map_paths(context: Context, exhibit: Exhibit, options: MapPaths) -> Drawn:
 # --- Fixed points ------------------------------------------------------------------------------------------------
 
 
-class MapTable(Options):
-    """Options of `map_table`."""
-
-    protocols: list[str]
-    losses: int  # how many common losses from an equal share
-
-
-@drawing(MapTable, table=True)
-def map_table(context: Context, exhibit: Exhibit, options: MapTable) -> Drawn:
+@drawing(table=True)
+def kozu2014_map_table(context: Context, exhibit: Exhibit) -> Drawn:
     """Fixed shares of the map, its slope there, and where it gets from an equal share in some losses."""
     rtts_ms = tuple(context.paper.analysis_value("model_rtt_ms"))
     link, x = link_of(context.paper, rtts_ms), context.paper.analysis_value("map_example_x")
     cells, rows = {}, []
-    for protocol in options.protocols:
+    protocols = [label for label in context.paper.protocols if label.endswith(_MAP)]
+    for protocol in protocols:
         for name, text in READINGS.items():
             model = cubic_map.CubicMap(link, method_of(context.paper, protocol, x), reading(context.paper, name))
             fixed = [share for share in model.fixed_shares() if share > 0]
             share = fixed[0] if len(fixed) == 1 else np.nan
             slope = model.derivative(share) if len(fixed) == 1 else np.nan
             windows = link.windows_pkts(share)
-            _, path = model.path(link.windows_pkts(_FAIR), options.losses)
+            _, path = model.path(link.windows_pkts(_FAIR), _LOSSES)
             reached = link.share(path[-1])
             values = {"fixed_share": share, "slope": slope, "window_ratio": windows[1] / windows[0], "reached": reached}
             rows += [{"protocol": protocol, "form": name, "metric": m, "value": value} for m, value in values.items()]
@@ -236,10 +222,10 @@ def map_table(context: Context, exhibit: Exhibit, options: MapTable) -> Drawn:
                 "fixed share of the 2 ms flow": shown,
                 "W_max of flow 2 / flow 1 there": number_text(values["window_ratio"], 2),
                 "slope there": number_text(slope, 4),
-                f"share after {options.losses} losses from one half": number_text(reached, 3),
+                f"share after {_LOSSES} losses from one half": number_text(reached, 3),
             }
     table = pd.DataFrame(cells).T
-    found = pd.DataFrame(rows).replace({"protocol": {p: heading(p) for p in options.protocols}})
+    found = pd.DataFrame(rows).replace({"protocol": {p: heading(p) for p in protocols}})
     frames = [number_rows(exhibit.id, m, found[found["metric"] == m], ["protocol", "form"]) for m in values]
     full_ms = " and ".join(f"{rtt_s * MS_PER_S:.1f}" for rtt_s in link.full_rtt_s)
     note = f"RTTs of {rtts_ms[0]:g} and {rtts_ms[1]:g} ms, with a full buffer {full_ms} ms; x(RTT) of flow 2 is {x:g}"

@@ -5,19 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from pydantic import BaseModel, ConfigDict
 
 from tcpfair.contract.papers import Exhibit, PaperConfig
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Context, Drawn, Options, drawing, joined
-from tcpfair.exhibits.numbers import no_numbers, number_rows, single_number
+from tcpfair.exhibits.numbers import number_rows, single_number
 from tcpfair.models import cubic, cubic_map
 from tcpfair.models.aimd import link_capacity_pps
 from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, MS_PER_S
 
 _POINTS = 200
+_EQUAL_SHARE = 0.5  # of the first flow in the throughput, at the first loss
 _SMALL, _LARGE = style.VERMILION, style.BLUE
-_BYTES = {"KB": 1e3, "MB": 1e6}
+_BYTES = {"KB": 1e3, "MB": 1e6}  # the units of eq. 10 and eq. 11
+_ROUNDS = 2
 
 
 def link_of(paper: PaperConfig, rtts_ms: tuple[float, float]) -> cubic_map.Link:
@@ -30,17 +31,11 @@ def link_of(paper: PaperConfig, rtts_ms: tuple[float, float]) -> cubic_map.Link:
 # --- Two flows from one common loss to the next ------------------------------------------------------------------
 
 
-class DiagramCommonLoss(Options):
-    """Options of `diagram_common_loss`."""
-
-    share: float  # of the flow with the smaller K in the throughput, at the first loss
-
-
-@drawing(DiagramCommonLoss)
-def diagram_common_loss(context: Context, exhibit: Exhibit, options: DiagramCommonLoss) -> Drawn:
+@drawing()
+def kozu2014_fig5(context: Context, exhibit: Exhibit) -> Drawn:
     """Windows of a flow with a small K and one with a large K between two common losses, by both readings of when."""
     link = link_of(context.paper, tuple(context.paper.analysis_value("model_rtt_ms")))
-    w_max_pkts = link.windows_pkts(options.share)
+    w_max_pkts = link.windows_pkts(_EQUAL_SHARE)
     k_s = cubic.cubic_k_s(w_max_pkts)
     maps = {
         "sum of windows as before": cubic_map.CubicMap(link, cubic_map.STANDARD, cubic_map.PAPER),
@@ -87,7 +82,6 @@ class DiagramAfterLoss(Options):
     """Options of `diagram_after_loss`."""
 
     scaled_c: bool  # the proposal with C', else with C
-    threshold_exhibit: str = ""  # where the text states ssthresh / W_max of standard CUBIC
 
 
 @drawing(DiagramAfterLoss)
@@ -95,7 +89,7 @@ def diagram_after_loss(context: Context, exhibit: Exhibit, options: DiagramAfter
     """Eq. 1 with standard K, and with the proposed K and C or C', for equal throughput at both RTTs."""
     rtts_ms = tuple(context.paper.analysis_value("model_rtt_ms"))
     link = link_of(context.paper, rtts_ms)
-    windows_pkts = link.windows_pkts(0.5)
+    windows_pkts = link.windows_pkts(_EQUAL_SHARE)
     figure, [axes] = style.new_figure(1, 2, height_in=2.8, sharey=True)
     proposed = "Proposed K and C'" if options.scaled_c else "Proposed K"
     curves, starts = [], []
@@ -124,57 +118,41 @@ def diagram_after_loss(context: Context, exhibit: Exhibit, options: DiagramAfter
         text, (axes[1].get_xlim()[1], 1 - cubic.BETA), (-3, -9), textcoords="offset points", ha="right", fontsize=7.5
     )
     frames = [number_rows(exhibit.id, "curve_start", pd.DataFrame(starts), ["protocol", "rtt_ms"])]
-    if options.threshold_exhibit:
+    if not options.scaled_c:  # what section 5.2 says of standard CUBIC
         standard = cubic.window_pkts(0.0, cubic.cubic_k_s(1.0), 1.0)
         key = {"item": "ssthresh over W_max", "protocol": "CUBIC"}
-        frames.append(single_number(options.threshold_exhibit, "ssthresh_ratio", float(standard), **key))
+        frames.append(single_number("kozu2014.sec-5.2", "ssthresh_ratio", float(standard), **key))
     return Drawn(figure, joined(frames), data=joined(curves), note="closed form")
 
 
 # --- One window per round trip -----------------------------------------------------------------------------------
 
 
-class WindowNeeded(BaseModel):
-    """The window for the target rate at one RTT, in the unit of the text, and the equation it belongs to."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    rtt_ms: float
-    unit: str
-    exhibit: str
-
-
-class DiagramRoundTrips(Options):
-    """Options of `diagram_round_trips`."""
-
-    windows: list[WindowNeeded]
-    rounds: int
-
-
-@drawing(DiagramRoundTrips)
-def diagram_round_trips(context: Context, exhibit: Exhibit, options: DiagramRoundTrips) -> Drawn:
+@drawing()
+def kozu2014_fig16(context: Context, exhibit: Exhibit) -> Drawn:
     """A sender that may have one window under way: data out, ACKs back, and the link idle between."""
     target_bps, capacity_bps = (
         context.paper.analysis_value("target_rate_bps"),
         context.paper.settings["capacity_bps"].value,
     )
-    figure, [axes] = style.new_figure(1, len(options.windows), height_in=2.9)
+    figure, [axes] = style.new_figure(1, 2, height_in=2.9)
     frames = []
-    for ax, window in zip(axes, options.windows, strict=True):
-        rtt_s = window.rtt_ms / MS_PER_S
+    rtts_ms = context.paper.analysis_value("model_rtt_ms")
+    for ax, rtt_ms, (unit, unit_bytes), equation in zip(axes, rtts_ms, _BYTES.items(), ("eq10", "eq11"), strict=True):
+        rtt_s = rtt_ms / MS_PER_S
         needed_bytes = cubic.window_needed_bytes(target_bps, rtt_s)
-        _draw_round_trips(ax, window.rtt_ms, needed_bytes * BITS_PER_BYTE / capacity_bps * MS_PER_S, options.rounds)
-        size = needed_bytes / _BYTES[window.unit]
+        _draw_round_trips(ax, rtt_ms, needed_bytes * BITS_PER_BYTE / capacity_bps * MS_PER_S)
+        size = needed_bytes / unit_bytes
         rate_mbps = cubic.window_limit_bps(needed_bytes, rtt_s) / BPS_PER_MBPS
-        ax.set_title(f"{size:g} {window.unit} per {window.rtt_ms:g} ms: {rate_mbps:g} Mb/s", fontsize=8.5)
-        key = {"item": f"window for {target_bps / BPS_PER_MBPS:g} Mb/s", "rtt_ms": window.rtt_ms}
-        frames.append(single_number(window.exhibit, "window", size, **key))
-    return Drawn(figure, joined(frames) if frames else no_numbers(), note="closed form")
+        ax.set_title(f"{size:g} {unit} per {rtt_ms:g} ms: {rate_mbps:g} Mb/s", fontsize=8.5)
+        key = {"item": f"window for {target_bps / BPS_PER_MBPS:g} Mb/s", "rtt_ms": rtt_ms}
+        frames.append(single_number(f"kozu2014.{equation}", "window", size, **key))
+    return Drawn(figure, joined(frames), note="closed form")
 
 
-def _draw_round_trips(ax: Axes, rtt_ms: float, sending_ms: float, rounds: int) -> None:
+def _draw_round_trips(ax: Axes, rtt_ms: float, sending_ms: float) -> None:
     """Bands of data from the sender (left) to the receiver, and of ACKs back, downwards in time."""
-    for start_ms in np.arange(rounds) * rtt_ms:
+    for start_ms in np.arange(_ROUNDS) * rtt_ms:
         out = [
             (0, start_ms),
             (1, start_ms + rtt_ms / 2),
@@ -208,7 +186,7 @@ def _draw_round_trips(ax: Axes, rtt_ms: float, sending_ms: float, rounds: int) -
             va="center",
             fontsize=7.5,
         )
-    ax.set(xlim=(-0.32, 1.05), ylim=(rounds * rtt_ms + rtt_ms / 2, -0.03 * rtt_ms), ylabel="time (ms)")
+    ax.set(xlim=(-0.32, 1.05), ylim=(_ROUNDS * rtt_ms + rtt_ms / 2, -0.03 * rtt_ms), ylabel="time (ms)")
     ax.set_xticks([0, 1], ["sender", "receiver"])
     ax.plot([], [], color=style.BLUE, lw=5, alpha=0.55, label="data")
     ax.plot([], [], color=style.ORANGE, label="first ACK (dotted: last)")

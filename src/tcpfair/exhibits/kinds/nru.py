@@ -19,6 +19,7 @@ KEY = ["protocol", "rtt_ms"]
 
 # metric of the flows -> suffix of the system's metrics: the mean of dB (eq. 5), and the dB of the mean throughput
 CONVENTIONS = {"U_n": "", "U_n_of_means": "_of_means"}
+_SINGLE_LIMITS_DB = (-9, 4)  # panels that are figures of their own have the same axis
 OF_RUNS = ("U_N", "U_N+", "U_N-", "S_N", "S_N_eq10")
 
 
@@ -59,12 +60,8 @@ def nru_numbers(exhibit_id: str, metrics: pd.DataFrame) -> pd.DataFrame:
     return joined(frames)
 
 
-class NruTable(Options):
-    """`nru_table` has no options of its own."""
-
-
-@drawing(NruTable, table=True)
-def nru_table(context: Context, exhibit: Exhibit, options: NruTable) -> Drawn:
+@drawing(table=True)
+def bhatti2008_table6(context: Context, exhibit: Exhibit) -> Drawn:
     """The tuples U_N+, U_N-, S_N and the letter of the case: a row per protocol, a column per RTT."""
     name, experiment = context.experiment(exhibit)
     numbers = nru_numbers(exhibit.id, context.metrics(name))
@@ -92,7 +89,6 @@ class NruBars(Options):
     protocols: list[str]
     printed: str = ""
     printed_means: PrintedMeans | None = None
-    y_limits_db: tuple[float, float] | None = None
 
 
 @drawing(NruBars)
@@ -111,12 +107,13 @@ def nru_bars(context: Context, exhibit: Exhibit, options: NruBars) -> Drawn:
         _draw_printed(ax, context, experiment, protocol, options)
         ax.set_xticks(rtts_ms(experiment))
         ax.set_xlabel("RTT (ms)")
-    axes[0][0].set(ylabel="NRU (dB)", ylim=options.y_limits_db)
+    axes[0][0].set_ylabel("NRU (dB)")
     handles = {text: handle for ax in axes[0] for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)}
     if columns > 1:
         style.letter_panels(axes[0], [" and ".join(_labels(experiment, p)) for p in options.protocols])
         figure.legend(handles.values(), handles, loc="outside upper center", ncols=len(handles))
     else:
+        axes[0][0].set_ylim(_SINGLE_LIMITS_DB)
         axes[0][0].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return Drawn(figure, numbers, int(numbers["n_runs"].max()))
 

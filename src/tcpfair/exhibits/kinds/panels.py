@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from pydantic import BaseModel, ConfigDict, Field
 
-from tcpfair.contract.papers import Exhibit
+from tcpfair.contract.papers import Exhibit, Value
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Context, Drawn, Options, drawing, joined, protocols_of, values_of
 from tcpfair.exhibits.kinds.sweeps import Axis, band_text, draw_line, with_band
@@ -23,6 +24,7 @@ from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, MS_PER_S, mbps
 
 _BYTES_PER_MB = 1e6
 _PERCENT = 100
+TYPES = ("Type I", "Type II", "Type III", "Type IV", "Type V")  # of background traffic, as the paper numbers them
 
 
 class _Part(BaseModel):
@@ -59,44 +61,44 @@ class MetricPanels(Options):
     """Options of `metric_panels`."""
 
     metric: str
-    factor: float = 1.0  # from the unit of the metric to that of the axis and the numbers
     x: str
-    x_factor: float = 1.0  # from the unit of the grid variable to that of the axis
     x_axis: Axis
     y_axis: Axis
     panels: list[Panel]
     also: list[str] = Field(default_factory=list)
-    laws_ms: float | None = None  # RTT of flow 1: the laws of SACK's ratio are drawn for x, the RTT of flow 2
     statements: list[Statement] = Field(default_factory=list)
     bdp_shares: list[BdpShare] = Field(default_factory=list)
 
 
 @drawing(MetricPanels)
 def metric_panels(context: Context, exhibit: Exhibit, options: MetricPanels) -> Drawn:
-    """One metric over one grid variable, a line per protocol, in one or more panels."""
-    n = len(options.panels)
+    """One metric over one grid variable, a line per protocol, in one or more panels.
+
+    Where the RTT of flow 1 is fixed, the laws of SACK's ratio are drawn over that of flow 2.
+    """
+    n, to_axis = len(options.panels), 1 / _BYTES_PER_MB if options.x == "buffer_bytes" else 1.0
     figure, [axes] = style.new_figure(1, n, 5.4 if n == 1 else None, 3.0, sharey=True)
     frames, cells = [], []
     for letter, panel, ax in zip("abc", options.panels, axes, strict=False):
         name, experiment = context.experiment(exhibit, panel.experiment)
         metrics = selected(context.metrics(name), panel.where)
         key = ["protocol", options.x]
-        drawn = _scaled(
-            with_band(_of_system(metrics, options.metric), options.metric, key, "mean", "sd"), options.factor
-        )
+        drawn = _in_percent(options.metric, with_band(_of_system(metrics, options.metric), options.metric, key))
         for metric in (options.metric, *options.also):
-            factor = options.factor if metric.startswith(options.metric) else 1.0
             of_metric = metrics[metrics["metric"] == metric]
             by = key if (of_metric["flow"] == SYSTEM).all() else [*key, "flow"]
-            found = _scaled(over_runs(of_metric, metric, by), factor).assign(panel=letter, metric=metric)
+            found = over_runs(of_metric, metric, by).assign(panel=letter, metric=metric)
+            if metric.startswith(options.metric):
+                found = _in_percent(metric, found)
             frames.append(number_rows(exhibit.id, metric, found, by, **panel.where))
             cells.append(found)
         for protocol in protocols_of(experiment):
-            line = drawn.query("protocol == @protocol").assign(x=lambda rows: rows[options.x] * options.x_factor)
+            line = drawn.query("protocol == @protocol").assign(x=lambda rows: rows[options.x] * to_axis)
             draw_line(ax, line, "x", style.look(protocol), protocol)
-        places = [value * options.x_factor for value in values_of(experiment, options.x)]
-        if options.laws_ms is not None:
-            _draw_laws(ax, places, options.laws_ms)
+        places = [value * to_axis for value in values_of(experiment, options.x)]
+        fixed = experiment.flows[0]["rtt_ms"]
+        if isinstance(fixed, Value):
+            _draw_laws(ax, places, fixed.value)
         options.x_axis.dress_x(ax, places)
         options.y_axis.dress_y(ax)
         ax.set_ylabel(options.y_axis.label if ax is axes[0] else "")
@@ -106,16 +108,18 @@ def metric_panels(context: Context, exhibit: Exhibit, options: MetricPanels) -> 
     frames.append(stated_numbers(exhibit.id, joined(cells), options.statements))
     frames += [_bdp_share(context, share) for share in options.bdp_shares]
     numbers = joined(frame for frame in frames if len(frame))
-    return Drawn(figure, numbers, int(max(found["n_runs"].max() for found in cells)), note=band_text("mean", "sd"))
+    return Drawn(figure, numbers, int(max(found["n_runs"].max() for found in cells)), note=band_text())
 
 
 def _of_system(metrics: pd.DataFrame, metric: str) -> pd.DataFrame:
     return metrics[(metrics["metric"] == metric) & (metrics["flow"] == SYSTEM)]
 
 
-def _scaled(cells: pd.DataFrame, factor: float) -> pd.DataFrame:
-    columns = [name for name in ("value", "sd", "low", "high") if name in cells]
-    return cells.assign(**{name: factor * cells[name] for name in columns})
+def _in_percent(metric: str, cells: pd.DataFrame) -> pd.DataFrame:
+    """Utilisation as the papers give it; other metrics as they are."""
+    if not metric.startswith("utilisation"):
+        return cells
+    return cells.assign(**{name: _PERCENT * cells[name] for name in ("value", "sd", "low", "high") if name in cells})
 
 
 def _draw_laws(ax: Axes, rtts_ms: Sequence[float], fixed_ms: float) -> None:
@@ -144,29 +148,27 @@ class RatePanels(Options):
     """Options of `rate_panels`."""
 
     panels: list[Panel]
-    key: list[str]  # grid variables that key the numbers
-    columns: int = 2
     also: list[str] = Field(default_factory=list)
 
 
 @drawing(RatePanels)
 def rate_panels(context: Context, exhibit: Exhibit, options: RatePanels) -> Drawn:
     """Rates of the flows and of all forward traffic in an example run, a panel for each; utilisation over all runs."""
-    rows = -(-len(options.panels) // options.columns)
-    figure, axes = style.new_figure(rows, options.columns, style.PAGE_IN, 0.7 + 1.55 * rows, sharex=True, sharey=True)
+    rows = -(-len(options.panels) // 2)
+    figure, axes = style.new_figure(rows, 2, style.PAGE_IN, 0.7 + 1.55 * rows, sharex=True, sharey=True)
     every = [ax for row in axes for ax in row]
     capacity_mbps = context.paper.settings["capacity_bps"].value / BPS_PER_MBPS
     numbers, curves, titles = [], [], []
     for panel, ax in zip(options.panels, every, strict=False):
-        name, _ = context.experiment(exhibit, panel.experiment)
+        name, experiment = context.experiment(exhibit, panel.experiment)
         metrics = selected(context.metrics(name), panel.where)
-        cells = _scaled(over_runs(metrics, "utilisation", options.key), _PERCENT)
-        numbers.append(number_rows(exhibit.id, "utilisation", cells, options.key))
+        key = [n for n, value in experiment.grid.items() if n in ("protocol", "rtt_ms") or len(value.value) > 1]
+        cells = _in_percent("utilisation", over_runs(metrics, "utilisation", key))
+        numbers.append(number_rows(exhibit.id, "utilisation", cells, key))
         for metric in options.also:
             of_metric = metrics[metrics["metric"] == metric]
-            by = options.key if (of_metric["flow"] == SYSTEM).all() else [*options.key, "flow"]
-            factor = _PERCENT if metric.startswith("utilisation") else 1
-            numbers.append(number_rows(exhibit.id, metric, _scaled(over_runs(of_metric, metric, by), factor), by))
+            by = key if (of_metric["flow"] == SYSTEM).all() else [*key, "flow"]
+            numbers.append(number_rows(exhibit.id, metric, _in_percent(metric, over_runs(of_metric, metric, by)), by))
         curve = example_rates(context, name, panel.where).assign(panel=panel.title)
         for flow, line in curve.groupby("flow"):
             total = flow == SYSTEM
@@ -222,109 +224,120 @@ def example_rates(context: Context, experiment: str, where: Mapping[str, Any]) -
 # --- Bars in groups ----------------------------------------------------------------------------------------------
 
 
-class Series(_Part):
-    """The bars of one colour: what they are, with ``{group}`` for the group's name."""
-
-    label: str
-    where: dict[str, str]
+_KEY = ["protocol", "rtt_ms", "traffic"]
+_VARIANTS = ("CUBIC", "BIC", "H-TCP", "HSTCP", "STCP")
 
 
-class BarPanel(_Part):
+class Bars(NamedTuple):
     """One panel: a metric from one or more of the exhibit's experiments."""
 
     title: str
     metric: str
     y_axis: Axis
-    factor: float = 1.0
-    experiments: list[int] = [0]
-    where: dict[str, Any] = Field(default_factory=dict)
+    experiments: tuple[int, ...] = (0,)
+    where: Mapping[str, Any] = {}
+
+    def cells(self, context: Context, exhibit: Exhibit) -> pd.DataFrame:
+        """Its metric over runs, for each protocol, RTT and kind of traffic."""
+        names = [context.experiment(exhibit, place)[0] for place in self.experiments]
+        metrics = joined(selected(context.metrics(name), self.where) for name in names)
+        return _in_percent(self.metric, over_runs(_of_system(metrics, self.metric), self.metric, _KEY))
 
 
-class Gain(_Part):
-    """How much larger, in percent, a panel's value is than with ``base``: least or largest over ``over``."""
-
-    key: dict[str, str]
-    metric: str
-    panel: int
-    where: dict[str, str]
-    base: dict[str, str]
-    over: dict[str, list[str]]
-    rule: Literal["min", "max"]
-
-
-class GroupedBars(Options):
-    """Options of `grouped_bars`."""
-
-    groups: list[str]
-    group_by: str = ""  # the column whose values the groups are; none: the series say it
-    series: list[Series]
-    panels: list[BarPanel]
-    stacked: bool = False  # panels below each other
-    reference: dict[str, str] = Field(default_factory=dict)  # drawn as a line
-    reference_label: str = ""
-    gains: list[Gain] = Field(default_factory=list)
+@drawing()
+def ha2006_fig8(context: Context, exhibit: Exhibit) -> Drawn:
+    """Utilisation and variation under each type of background, with fixed and varied RTTs, and without background."""
+    panels = (
+        Bars("utilisation", "utilisation", Axis(label="utilisation (%)", limits=(60, 100))),
+        Bars("variation of the total rate", "load_cov", Axis(label="standard deviation / mean")),
+    )
+    types = TYPES[:4]
+    series = {
+        "fixed background RTT": [{"traffic": f"{kind}, fixed RTT"} for kind in types],
+        "varied background RTT": [{"traffic": kind} for kind in types],
+    }
+    figure, [axes] = style.new_figure(1, len(panels), style.PAGE_IN, 3.0)
+    tables = [panel.cells(context, exhibit) for panel in panels]
+    alone = [float(selected(cells, {"traffic": "none"})["value"].mean()) for cells in tables]
+    _draw_groups(figure, axes, panels, tables, types, series, alone)
+    numbers = joined(_bar_numbers(exhibit.id, panels, tables))
+    return Drawn(figure, numbers, _most_runs(tables), note=_BARS_NOTE)
 
 
-@drawing(GroupedBars)
-def grouped_bars(context: Context, exhibit: Exhibit, options: GroupedBars) -> Drawn:
-    """Bars with one standard deviation, in groups."""
-    n = len(options.panels)
-    shape = (n, 1, style.PAGE_IN, 0.8 + 1.7 * n) if options.stacked else (1, n, style.PAGE_IN, 3.0)
-    figure, grid = style.new_figure(*shape, sharex=options.stacked)
-    axes = [ax for row in grid for ax in row]
-    colors = style.shades(len(options.series))
-    tables = [_bar_cells(context, exhibit, panel) for panel in options.panels]
-    for panel, cells, ax in zip(options.panels, tables, axes, strict=True):
-        for place, (series, color) in enumerate(zip(options.series, colors, strict=True)):
-            _draw_series(ax, cells, options, series, place, color)
-        if options.reference:
-            value = selected(cells, options.reference)["value"].mean()
-            ax.axhline(value, color=style.GREY, lw=1.1, ls="--", zorder=1)
-        ax.set_xticks(range(len(options.groups)), options.groups)
+@drawing()
+def ha2006_fig13(context: Context, exhibit: Exhibit) -> Drawn:
+    """TCP-friendliness, intra-protocol and RTT-fairness of each variant under each type; what the text says of gains."""
+    axis = Axis(label="smaller / larger", limits=(0, 1))
+    panels = (
+        Bars("TCP-friendliness", "fair_ratio", axis, (0, 1), {"rtt_ms": 42}),
+        Bars("intra-protocol fairness", "fair_ratio", axis, (2, 3), {"rtt_ms": 82}),
+        Bars("RTT-fairness", "fair_ratio", axis, (4, 5), {"rtt_ms": 42}),
+    )
+    series = {kind: [{"traffic": kind, "protocol": label} for label in _VARIANTS] for kind in ("none", *TYPES)}
+    figure, grid = style.new_figure(len(panels), 1, style.PAGE_IN, 0.8 + 1.7 * len(panels), sharex=True)
+    tables = [panel.cells(context, exhibit) for panel in panels]
+    _draw_groups(figure, [row[0] for row in grid], panels, tables, _VARIANTS, series)
+    friendliness, _, rtt_fairness = tables
+    gains = [
+        single_number(exhibit.id, f"improvement_{rule}", gain, item="RTT-fairness", protocol=protocol)
+        for protocol in ("BIC", "STCP")
+        for rule, gain in gains_percent(rtt_fairness, protocol, TYPES).agg(["min", "max"]).items()
+    ]
+    under_type_v = gains_percent(friendliness, "CUBIC", TYPES[-1:]).max()
+    key = {"item": "TCP-friendliness under Type V", "protocol": "CUBIC"}
+    gains.append(single_number(exhibit.id, "improvement", under_type_v, **key))
+    numbers = joined([*_bar_numbers(exhibit.id, panels, tables), *gains])
+    return Drawn(figure, numbers, _most_runs(tables), note=_BARS_NOTE)
+
+
+_BARS_NOTE = "bar: mean, line: ±1 sd over runs"
+
+
+def _draw_groups(
+    figure: Figure,
+    axes: Sequence[Axes],
+    panels: Sequence[Bars],
+    tables: Sequence[pd.DataFrame],
+    groups: Sequence[str],
+    series: Mapping[str, Sequence[Mapping[str, str]]],
+    alone: Sequence[float] = (),
+) -> None:
+    """A bar for each of ``series`` in each group, found by the values it gives; a line for what is ``alone``."""
+    colors = dict(zip(series, style.shades(len(series)), strict=True))
+    for place, (panel, cells, ax) in enumerate(zip(panels, tables, axes, strict=True)):
+        for lane, (label, wheres) in enumerate(series.items()):
+            for x, where in enumerate(wheres):
+                _draw_bar(ax, selected(cells, where), x, lane, len(series), colors[label])
+        if alone:
+            ax.axhline(alone[place], color=style.GREY, lw=1.1, ls="--", zorder=1)
+        ax.set_xticks(range(len(groups)), groups)
         ax.grid(visible=False, axis="x")
         panel.y_axis.dress_y(ax)
-    style.letter_panels(axes, [panel.title for panel in options.panels])
-    handles = [Patch(color=color, label=series.label) for series, color in zip(options.series, colors, strict=True)]
-    if options.reference:
-        handles.append(Line2D([], [], color=style.GREY, ls="--", lw=1.1, label=options.reference_label))
+    style.letter_panels(axes, [panel.title for panel in panels])
+    handles = [Patch(color=color, label=label) for label, color in colors.items()]
+    if alone:
+        handles.append(Line2D([], [], color=style.GREY, ls="--", lw=1.1, label="no background"))
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
-    numbers = joined([*_bar_numbers(exhibit.id, options, tables), *_gains(exhibit.id, options.gains, tables)])
-    return Drawn(
-        figure, numbers, int(max(cells["n_runs"].max() for cells in tables)), note="bar: mean, line: ±1 sd over runs"
-    )
 
 
-_KEY = ["protocol", "rtt_ms", "traffic"]
+def _draw_bar(ax: Axes, cells: pd.DataFrame, x: int, lane: int, lanes: int, color: str) -> None:
+    width, error = 0.8 / lanes, {"elinewidth": 0.8, "ecolor": style.BLACK}
+    for row in cells.itertuples():
+        at = x + (lane - (lanes - 1) / 2) * width
+        ax.bar(at, row.value, 0.92 * width, color=color, yerr=row.sd, capsize=1.5, error_kw=error)
 
 
-def _bar_cells(context: Context, exhibit: Exhibit, panel: BarPanel) -> pd.DataFrame:
-    names = [context.experiment(exhibit, place)[0] for place in panel.experiments]
-    metrics = joined(selected(context.metrics(name), panel.where) for name in names)
-    return _scaled(over_runs(_of_system(metrics, panel.metric), panel.metric, _KEY), panel.factor)
-
-
-def _draw_series(ax: Axes, cells: pd.DataFrame, options: GroupedBars, series: Series, place: int, color: str) -> None:
-    width = 0.8 / len(options.series)
-    for x, group in enumerate(options.groups):
-        where = {column: text.format(group=group) for column, text in series.where.items()}
-        if options.group_by:
-            where[options.group_by] = group
-        for row in selected(cells, where).itertuples():
-            at = x + (place - (len(options.series) - 1) / 2) * width
-            error = {"elinewidth": 0.8, "ecolor": style.BLACK}
-            ax.bar(at, row.value, 0.92 * width, color=color, yerr=row.sd, capsize=1.5, error_kw=error)
-
-
-def _bar_numbers(exhibit_id: str, options: GroupedBars, tables: Sequence[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-    for panel, cells in zip(options.panels, tables, strict=True):
+def _bar_numbers(exhibit_id: str, panels: Sequence[Bars], tables: Sequence[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    for panel, cells in zip(panels, tables, strict=True):
         yield number_rows(exhibit_id, panel.metric, cells, _KEY, item=panel.title)
 
 
-def _gains(exhibit_id: str, gains: Sequence[Gain], tables: Sequence[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-    for gain in gains:
-        cells = selected(tables[gain.panel], gain.where)
-        base = selected(cells, gain.base)["value"].mean()
-        for column, values in gain.over.items():
-            cells = cells[cells[column].isin(values)]
-        value = _PERCENT * (cells["value"].agg(gain.rule) / base - 1)
-        yield single_number(exhibit_id, gain.metric, value, **gain.key)
+def _most_runs(tables: Sequence[pd.DataFrame]) -> int:
+    return int(max(cells["n_runs"].max() for cells in tables))
+
+
+def gains_percent(cells: pd.DataFrame, protocol: str, types: Sequence[str]) -> pd.Series:
+    """How much larger a protocol's value is under each type of background than without, in percent."""
+    own = selected(cells, {"protocol": protocol})
+    without = selected(own, {"traffic": "none"})["value"].mean()
+    return _PERCENT * (own.loc[own["traffic"].isin(types), "value"] / without - 1)

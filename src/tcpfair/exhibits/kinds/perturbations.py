@@ -120,7 +120,6 @@ class PerturbedTable(Options):
 
     rows: list[Row | CaseRow]
     printed: str  # exhibit with the printed numbers
-    statements: list[Statement] = Field(default_factory=list)
 
 
 @drawing(PerturbedTable, table=True)
@@ -128,7 +127,7 @@ def perturbed_table(context: Context, exhibit: Exhibit, options: PerturbedTable)
     """A row per metric, a column per RTT: median and 5 to 95 % over the runs, the print and its place among them."""
     name, experiment = context.experiment(exhibit)
     metrics = context.metrics(name)
-    frames, rows, stated = [], {}, []
+    frames, rows = [], {}
     for row in options.rows:
         if isinstance(row, CaseRow):
             shares = case_shares(metrics, row.rule)
@@ -138,13 +137,11 @@ def perturbed_table(context: Context, exhibit: Exhibit, options: PerturbedTable)
         else:
             cells = by_rtt(metrics, row.metric, context.printed(options.printed, row.printed))
             frames.append(distribution_numbers(exhibit.id, row.number, cells, ["rtt_ms"]))
-            stated.append(cells.assign(metric=row.number))
             texts = {cell.rtt_ms: _cell_text(cell, row.decimals) for cell in cells.itertuples()}
         rows[pages.with_symbols(row.label)] = texts
-    frames.append(stated_numbers(exhibit.id, joined(stated), options.statements))
     columns = {rtt: f"{rtt:g} ms" for rtt in values_of(experiment, "rtt_ms")}
     table = pd.DataFrame.from_dict(rows, orient="index").reindex(columns=list(columns)).fillna("")
-    numbers = joined(frame for frame in frames if len(frame))
+    numbers = joined(frames)
     return Drawn(Table(table.rename(columns=columns), _NOTE), numbers, int(numbers["n_runs"].max()))
 
 
@@ -207,27 +204,20 @@ def _case_text(shares: pd.DataFrame, printed: str) -> str:
     return f'<div class="ours">{ours or DASH}</div><div class="printed">{printed}</div>'
 
 
-class ShareTable(Options):
-    """Options of `flow_share_table`."""
-
-    metric: str
-    decimals: int = 1
-
-
-@drawing(ShareTable, table=True)
-def flow_share_table(context: Context, exhibit: Exhibit, options: ShareTable) -> Drawn:
-    """One metric of every flow: a row per flow, the largest first, a column per RTT."""
+@drawing(table=True)
+def bhatti2009_shares_14(context: Context, exhibit: Exhibit) -> Drawn:
+    """Throughput of every flow: a row per flow, the largest first, a column per RTT."""
     name, experiment = context.experiment(exhibit)
     metrics = context.metrics(name)
-    metrics = metrics[(metrics["metric"] == options.metric) & (metrics["flow"] != SYSTEM)]
+    metrics = metrics[(metrics["metric"] == "throughput_mean") & (metrics["flow"] != SYSTEM)]
     rows = [
         {"protocol": protocol, "rtt_ms": rtt_ms, **distribution(group)}
         for (protocol, rtt_ms), group in metrics.groupby(["flow_protocol", "rtt_ms"])["value"]
     ]
     cells = pd.DataFrame(rows)
-    numbers = distribution_numbers(exhibit.id, options.metric, cells, ["protocol", "rtt_ms"])
+    numbers = distribution_numbers(exhibit.id, "throughput_mean", cells, ["protocol", "rtt_ms"])
     order = cells.groupby("protocol")["value"].mean().sort_values(ascending=False).index
-    texts = cells.assign(text=[_cell_text(cell, options.decimals) for cell in cells.itertuples()])
+    texts = cells.assign(text=[_cell_text(cell, 1) for cell in cells.itertuples()])
     table = texts.pivot(index="protocol", columns="rtt_ms", values="text").loc[order, values_of(experiment, "rtt_ms")]
     table = table.rename(columns="{:g} ms".format).rename_axis(index=None, columns=None)
     note = "median and, in brackets, 5 to 95 % over perturbations"
@@ -269,7 +259,6 @@ class Panel(BaseModel):
 class PerturbedPanels(Options):
     """Options of `perturbed_panels`."""
 
-    x_axis: Axis
     panels: list[Panel]
     statements: list[Statement] = Field(default_factory=list)
 
@@ -290,7 +279,7 @@ def perturbed_panels(context: Context, exhibit: Exhibit, options: PerturbedPanel
             _draw_band(ax, band, cells)
         if any(band.marks for band in panel.bands):
             ax.add_line(style.printed_handle("printed, with its percentile"))
-        options.x_axis.dress_x(ax, values_of(experiment, "rtt_ms"))
+        Axis(label="RTT (ms)").dress_x(ax, values_of(experiment, "rtt_ms"))
         panel.y_axis.dress_y(ax)
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2)
     frames.append(stated_numbers(exhibit.id, joined(stated), options.statements))

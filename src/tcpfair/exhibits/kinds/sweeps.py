@@ -26,11 +26,12 @@ from tcpfair.exhibits.numbers import (
 from tcpfair.measures import SYSTEM
 from tcpfair.models.cubic import proposed_k_s, tuned_x
 from tcpfair.models.rtt_fairness import INCREMENT_EXPONENT, random_loss_ratio
-from tcpfair.units import MS_PER_S
+from tcpfair.units import BPS_PER_MBPS, MS_PER_S
 
 Scale = Literal["linear", "log"]
-Band = Literal["sd"] | tuple[float, float]
+_QUANTILES = (0.1, 0.9)  # the band about a median
 _LOG_MARGIN = 0.07  # beside the data, as a share of the logarithm of their range
+_RANDOM_LOSSES = (3e-4, 1e-2)  # loss rates from which overflows are rare
 _DECADES = 100  # a range that shows powers of ten rather than every value
 
 
@@ -63,19 +64,24 @@ class Axis(BaseModel):
             ax.yaxis.set_minor_formatter("")
 
 
-def with_band(metrics: pd.DataFrame, metric: str, by: Sequence[str], centre: Centre, band: Band) -> pd.DataFrame:
-    """Cells of `over_runs` with the ends of the band: ``low`` and ``high``."""
+KEY = ["protocol", "rtt_ms"]
+RTT_OF_FLOW_2 = Axis(label="RTT of flow 2 (ms)", scale="log")
+TUNED = "Existing method"  # every run has its own value of x, to be tuned for fairness at each RTT (kozu2014, eq. 9)
+
+
+def with_band(metrics: pd.DataFrame, metric: str, by: Sequence[str], centre: Centre = "mean") -> pd.DataFrame:
+    """Cells of `over_runs` with the ends of the band, ``low`` and ``high``: one sd about a mean, quantiles for a median."""
     cells = over_runs(metrics, metric, by, centre)
-    if band == "sd":
+    if centre == "mean":
         return cells.assign(low=cells["value"] - cells["sd"], high=cells["value"] + cells["sd"])
-    low, high = band
-    quantiles = quantiles_over_runs(metrics, metric, by, band).rename(columns={low: "low", high: "high"})
-    return cells.merge(quantiles, on=list(by))
+    quantiles = quantiles_over_runs(metrics, metric, by, _QUANTILES)
+    return cells.merge(quantiles.rename(columns=dict(zip(_QUANTILES, ("low", "high"), strict=True))), on=list(by))
 
 
-def band_text(centre: Centre, band: Band) -> str:
+def band_text(centre: Centre = "mean") -> str:
     """What line and band are, for the corner note."""
-    spread = "±1 sd" if band == "sd" else f"{100 * band[0]:g}–{100 * band[1]:g} %"
+    low, high = _QUANTILES
+    spread = "±1 sd" if centre == "mean" else f"{100 * low:g}–{100 * high:g} %"
     return f"line: {centre}, band: {spread} over runs"
 
 
@@ -96,14 +102,9 @@ class MetricLines(Options):
     x: str
     x_axis: Axis
     y_axis: Axis
-    flow: int = SYSTEM
     centre: Centre = "mean"
-    band: Band = "sd"
     runs_below: float | None = None  # single runs are drawn where x is smaller
     printed: str = ""  # exhibit with the printed values
-    fair_band: str = ""  # name of the analysis value that bounds what is called fair
-    random_loss_over: tuple[float, float] | None = None  # x for which the law of random losses is drawn
-    also: list[str] = Field(default_factory=list)
     statements: list[Statement] = Field(default_factory=list)
 
 
@@ -111,24 +112,25 @@ class MetricLines(Options):
 def metric_lines(context: Context, exhibit: Exhibit, options: MetricLines) -> Drawn:
     """One metric over one grid variable, a line per protocol."""
     name, experiment = context.experiment(exhibit)
-    metrics = context.metrics(name).query("flow == @options.flow")
-    key = ["protocol", options.x]
-    cells = with_band(metrics, options.metric, key, options.centre, options.band)
+    metrics, key = context.metrics(name), ["protocol", options.x]
+    metrics = metrics[metrics["flow"] == (1 if len(experiment.flows) == 1 else SYSTEM)]
+    cells = with_band(metrics, options.metric, key, options.centre)
     frames = [number_rows(exhibit.id, options.metric, cells, key)]
-    frames += [number_rows(exhibit.id, metric, over_runs(metrics, metric, key), key) for metric in options.also]
+    if options.metric == "jfi_mean":
+        frames.append(number_rows(exhibit.id, "jfi_of_means", over_runs(metrics, "jfi_of_means", key), key))
     frames.append(stated_numbers(exhibit.id, cells.assign(metric=options.metric), options.statements))
     numbers = joined(frame for frame in frames if len(frame))
 
     figure, [[ax]] = style.new_figure(width_in=5.4)
-    if options.fair_band:
-        low, high = context.paper.analysis_value(options.fair_band)
+    if options.metric == "ratio":
+        low, high = context.paper.analysis_value("fair_ratio")
         ax.axhspan(low, high, color=style.FAIR_BAND, lw=0, zorder=0, label=f"fair: {low:g} to {high:g}")
     for place, protocol in enumerate(protocols_of(experiment)):
         draw_line(ax, cells.query("protocol == @protocol"), options.x, style.look(protocol), protocol)
         if options.runs_below is not None:
             _draw_runs(ax, metrics, options, protocol, place)
-    if options.random_loss_over:
-        _draw_random_loss_law(ax, experiment, options.random_loss_over)
+    if options.x == "loss_rate":
+        _draw_random_loss_law(ax, experiment)
     printed = _printed_points(context, exhibit, options, experiment)
     for protocol, points in printed.groupby("protocol"):
         style.draw_printed(ax, points[options.x], points["value"], style.look(protocol))
@@ -139,7 +141,7 @@ def metric_lines(context: Context, exhibit: Exhibit, options: MetricLines) -> Dr
     options.x_axis.dress_x(ax, values_of(experiment, options.x))
     options.y_axis.dress_y(ax)
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    return Drawn(figure, numbers, int(cells["n_runs"].max()), note=band_text(options.centre, options.band))
+    return Drawn(figure, numbers, int(cells["n_runs"].max()), note=band_text(options.centre))
 
 
 def _draw_runs(ax: Axes, metrics: pd.DataFrame, options: MetricLines, protocol: str, place: int) -> None:
@@ -152,13 +154,13 @@ def _draw_runs(ax: Axes, metrics: pd.DataFrame, options: MetricLines, protocol: 
     ax.scatter(x, runs["value"], s=3, color=style.look(protocol).color, alpha=0.5, lw=0)
 
 
-def _draw_random_loss_law(ax: Axes, experiment: Experiment, over: tuple[float, float]) -> None:
-    """The ratio of the square-root law for the protocols that have one, dotted, for x in ``over``."""
+def _draw_random_loss_law(ax: Axes, experiment: Experiment) -> None:
+    """The ratio of the square-root law for the protocols that have one, dotted, where random losses decide."""
     short_ms, long_ms = (flow["rtt_ms"].value for flow in experiment.flows)
     for protocol in protocols_of(experiment):
         if protocol.lower() in INCREMENT_EXPONENT:
             ratio = random_loss_ratio(protocol.lower(), long_ms / short_ms)
-            ax.plot(over, [ratio, ratio], color=style.look(protocol).color, ls=":", lw=1.2, zorder=1)
+            ax.plot(_RANDOM_LOSSES, [ratio, ratio], color=style.look(protocol).color, ls=":", lw=1.2, zorder=1)
     ax.plot([], [], color=style.GREY, ls=":", lw=1.2, label="square-root law")
 
 
@@ -184,127 +186,109 @@ class FlowLines(Options):
     """Options of `flow_lines`."""
 
     protocol: str
-    x: str
     x_axis: Axis
-    y_axis: Axis
-    flows: dict[int, str]  # flow -> what the legend says of it
-    total: str  # what the legend says of the sum
 
 
 @drawing(FlowLines)
 def flow_lines(context: Context, exhibit: Exhibit, options: FlowLines) -> Drawn:
-    """Mean throughput of each flow, and of all together, over one grid variable."""
+    """Mean throughput of a flow at a fixed RTT, of one at a varied RTT, and of both together, over the latter."""
     name, experiment = context.experiment(exhibit)
     metrics = context.metrics(name).query("protocol == @options.protocol")
-    key = ["protocol", options.x]
-    flows = with_band(metrics, "throughput_mean", [*key, "flow"], "mean", "sd")
-    total = with_band(metrics, "throughput_sum", key, "mean", "sd")
+    flows = with_band(metrics, "throughput_mean", [*KEY, "flow"])
+    total = with_band(metrics, "throughput_sum", KEY)
     numbers = joined(
         [
-            number_rows(exhibit.id, "throughput_mean", flows, [*key, "flow"]),
-            number_rows(exhibit.id, "throughput_sum", total, key),
+            number_rows(exhibit.id, "throughput_mean", flows, [*KEY, "flow"]),
+            number_rows(exhibit.id, "throughput_sum", total, KEY),
         ]
     )
     figure, [[ax]] = style.new_figure()
-    for (flow, label), line in zip(options.flows.items(), ("-", "--"), strict=True):
-        look = style.look(flow_protocol(experiment, flow, options.protocol))
-        draw_line(ax, flows.query("flow == @flow"), options.x, look, label, ls=line)
-    draw_line(ax, total, options.x, style.Look(style.GREY, "."), options.total, ls=":")
-    options.x_axis.dress_x(ax, values_of(experiment, options.x))
-    options.y_axis.dress_y(ax)
+    fixed_ms = experiment.flows[0]["rtt_ms"].value
+    for flow, rtt, line in ((1, f"{fixed_ms:g} ms", "-"), (2, "varied RTT", "--")):
+        protocol = flow_protocol(experiment, flow, options.protocol)
+        draw_line(ax, flows.query("flow == @flow"), "rtt_ms", style.look(protocol), f"{protocol}, {rtt}", ls=line)
+    draw_line(ax, total, "rtt_ms", style.Look(style.GREY, "."), "both together", ls=":")
+    options.x_axis.dress_x(ax, values_of(experiment, "rtt_ms"))
+    ax.set(ylabel="throughput (Mb/s)", ylim=(0, context.paper.settings["capacity_bps"].value / BPS_PER_MBPS))
     ax.legend(loc="best")
-    return Drawn(figure, numbers, int(total["n_runs"].max()), note=band_text("mean", "sd"))
+    return Drawn(figure, numbers, int(total["n_runs"].max()), note=band_text())
 
 
 # --- Throughput and fairness side by side -----------------------------------------------------------------------
-
-
-class Tuned(BaseModel):
-    """A protocol of which every run has its own value of a parameter, to be tuned for fairness at each RTT."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    experiment: str
-    protocol: str
 
 
 class FairnessPanels(Options):
     """Options of `fairness_panels`."""
 
     protocols: list[str]
-    x: str
-    x_axis: Axis
-    throughput_axis: Axis
-    jfi_axis: Axis
-    flows: dict[int, str]  # flow -> what the legend says of it
     beside: list[str] = Field(default_factory=list)  # protocols of which the index alone is drawn
-    tuned: Tuned | None = None
     statements: list[Statement] = Field(default_factory=list)
 
 
 @drawing(FairnessPanels)
 def fairness_panels(context: Context, exhibit: Exhibit, options: FairnessPanels) -> Drawn:
-    """Left the throughput of each flow, right Jain's index of the means, over one grid variable."""
+    """Left the throughput of each flow, right Jain's index of the means, over the RTT of flow 2."""
     name, experiment = context.experiment(exhibit)
     metrics = context.metrics(name)
-    if options.tuned:
-        metrics = joined([metrics, judged_runs(context, options.tuned, options.x)])
+    if TUNED in options.protocols:
+        metrics = joined([metrics, judged_runs(context)])
     metrics = metrics[metrics["protocol"].isin([*options.protocols, *options.beside])]
-    key = ["protocol", options.x]
-    flows = with_band(metrics, "throughput_mean", [*key, "flow"], "mean", "sd")
-    index = with_band(metrics, "jfi_of_means", key, "mean", "sd")
-    lead = _lead_of_flow_1(metrics, key)
+    flows = with_band(metrics, "throughput_mean", [*KEY, "flow"])
+    index = with_band(metrics, "jfi_of_means", KEY)
+    lead = _lead_of_flow_1(metrics)
     drawn = flows[flows["protocol"].isin(options.protocols)]
     frames = [
-        number_rows(exhibit.id, "throughput_mean", drawn, [*key, "flow"]),
-        number_rows(exhibit.id, "jfi_of_means", index, key),
-        number_rows(exhibit.id, "jfi_mean", over_runs(metrics, "jfi_mean", key), key),
-        number_rows(exhibit.id, "lead", lead, key),
+        number_rows(exhibit.id, "throughput_mean", drawn, [*KEY, "flow"]),
+        number_rows(exhibit.id, "jfi_of_means", index, KEY),
+        number_rows(exhibit.id, "jfi_mean", over_runs(metrics, "jfi_mean", KEY), KEY),
+        number_rows(exhibit.id, "lead", lead, KEY),
         stated_numbers(exhibit.id, lead.assign(metric="lead"), options.statements),
     ]
     figure, [[left, right]] = style.new_figure(1, 2, height_in=2.9)
     for protocol in options.protocols:
         look = style.look(protocol)
-        for flow, line in zip(options.flows, ("-", "--"), strict=True):
+        for flow, line in ((1, "-"), (2, "--")):
             cells = flows[(flows["protocol"] == protocol) & (flows["flow"] == flow)]
-            draw_line(left, cells, options.x, look, "_", ls=line)
-        draw_line(right, index.query("protocol == @protocol"), options.x, look, protocol)
+            draw_line(left, cells, "rtt_ms", look, "_", ls=line)
+        draw_line(right, index.query("protocol == @protocol"), "rtt_ms", look, protocol)
     for protocol in options.beside:
         cells = index.query("protocol == @protocol")
         color = style.look(protocol).color
-        right.plot(cells[options.x], cells["value"], color=color, ls=":", lw=1.1, label=f"{protocol}, for comparison")
-    for text, line in zip(options.flows.values(), ("-", "--"), strict=True):
+        right.plot(cells["rtt_ms"], cells["value"], color=color, ls=":", lw=1.1, label=f"{protocol}, for comparison")
+    fixed_ms = experiment.flows[0]["rtt_ms"].value
+    for text, line in ((f"flow 1, {fixed_ms:g} ms", "-"), ("flow 2, varied RTT", "--")):
         left.plot([], [], color=style.GREY, ls=line, label=text)
-    for ax, axis in ((left, options.throughput_axis), (right, options.jfi_axis)):
-        options.x_axis.dress_x(ax, values_of(experiment, options.x))
-        axis.dress_y(ax)
+    left.set(ylabel="throughput (Mb/s)", ylim=(0, 950))
+    right.set(ylabel="fairness index", ylim=(0.5, 1.01))
+    for ax in (left, right):
+        RTT_OF_FLOW_2.dress_x(ax, values_of(experiment, "rtt_ms"))
         ax.legend(loc="best")
     numbers = joined(frame for frame in frames if len(frame))
-    return Drawn(figure, numbers, int(index["n_runs"].max()), note=band_text("mean", "sd"))
+    return Drawn(figure, numbers, int(index["n_runs"].max()), note=band_text())
 
 
-def _lead_of_flow_1(metrics: pd.DataFrame, key: Sequence[str]) -> pd.DataFrame:
+def _lead_of_flow_1(metrics: pd.DataFrame) -> pd.DataFrame:
     """Throughput of flow 1 over that of flow 2, of each run: cells as of `over_runs`."""
     means = metrics[metrics["metric"] == "throughput_mean"]
-    by_flow = means.set_index([*key, "run_id", "flow"])["value"].unstack("flow")
+    by_flow = means.set_index([*KEY, "run_id", "flow"])["value"].unstack("flow")
     leads = (by_flow[1] / by_flow[2]).rename("value").reset_index().assign(metric="lead")
-    order = metrics[list(key)].drop_duplicates()
-    return order.merge(over_runs(leads, "lead", key), on=list(key))
+    order = metrics[KEY].drop_duplicates()
+    return order.merge(over_runs(leads, "lead", KEY), on=KEY)
 
 
-def judged_runs(context: Context, tuned: Tuned, rtt: str) -> pd.DataFrame:
+def judged_runs(context: Context) -> pd.DataFrame:
     """Metrics of the runs in which the parameter has the value that others than these were tuned to, at each RTT."""
-    metrics = context.metrics(tuned.experiment).query("protocol == @tuned.protocol")
-    x = tuned_to(context, tuned, rtt)["x"]
+    metrics = context.metrics("existing").query("protocol == @TUNED")
+    x = tuned_to(context)["x"]
     first = context.paper.analysis_value("tuning_replicates")
-    return metrics[(metrics["x"] == metrics[rtt].map(x)) & (metrics["replicate"] >= first)].drop(columns="x")
+    return metrics[(metrics["x"] == metrics["rtt_ms"].map(x)) & (metrics["replicate"] >= first)].drop(columns="x")
 
 
-def tuned_to(context: Context, tuned: Tuned, rtt: str) -> pd.DataFrame:
+def tuned_to(context: Context) -> pd.DataFrame:
     """x(RTT) as `tuned_x` finds it, and the ends of the x that are within a standard deviation as fair: x, low, high."""
-    metrics = context.metrics(tuned.experiment).query("protocol == @tuned.protocol and metric == 'jfi_of_means'")
+    metrics = context.metrics("existing").query("protocol == @TUNED and metric == 'jfi_of_means'")
     first = context.paper.analysis_value("tuning_replicates")
-    runs = metrics[metrics["replicate"] < first].groupby([rtt, "x"])["value"]
+    runs = metrics[metrics["replicate"] < first].groupby(["rtt_ms", "x"])["value"]
     means, spread = runs.mean().unstack("x").sort_index(), runs.std().unstack("x").sort_index()
     x = pd.Series(tuned_x(means, means.columns), index=means.index)
     at_best = np.arange(len(means)), means.to_numpy().argmax(axis=1)
@@ -313,35 +297,25 @@ def tuned_to(context: Context, tuned: Tuned, rtt: str) -> pd.DataFrame:
     return ends.assign(x=x)
 
 
-class TunedFunction(Options):
-    """Options of `tuned_function`."""
-
-    tuned: Tuned
-    x: str
-    x_axis: Axis
-    y_axis: Axis
-    law: str  # what the legend says of the proposal's own factor
-
-
-@drawing(TunedFunction)
-def tuned_function(context: Context, exhibit: Exhibit, options: TunedFunction) -> Drawn:
+@drawing()
+def kozu2014_fig14(context: Context, exhibit: Exhibit) -> Drawn:
     """x(RTT) of eq. 9 tuned for fairness, and the factor of eq. 6 relative to the least RTT."""
-    found = tuned_to(context, options.tuned, options.x)
+    found = tuned_to(context)
     rtts = found.index.to_numpy(dtype=float)
     least, span_s = rtts.min(), np.geomspace(rtts.min(), rtts.max(), 50) / MS_PER_S
     law = proposed_k_s(1.0, span_s) / proposed_k_s(1.0, least / MS_PER_S)
-    experiment = context.paper.experiments[options.tuned.experiment]
     figure, [[ax]] = style.new_figure()
-    look = style.look(options.tuned.protocol)
+    look = style.look(TUNED)
     ax.plot(rtts, found["x"], color=look.color, marker=look.marker, label="tuned here")
     ax.fill_between(rtts, found["low"], found["high"], color=look.color, alpha=0.13, lw=0, label="about as fair")
-    ax.plot(span_s * MS_PER_S, law, color=style.look("Proposed K").color, ls="--", label=options.law)
-    options.x_axis.dress_x(ax, values_of(experiment, options.x))
-    options.y_axis.dress_y(ax)
+    ax.plot(
+        span_s * MS_PER_S, law, color=style.look("Proposed K").color, ls="--", label=f"eq. 6, relative to {least:g} ms"
+    )
+    RTT_OF_FLOW_2.dress_x(ax, values_of(context.paper.experiments["existing"], "rtt_ms"))
+    ax.set(ylabel="x", ylim=(0, 1.1))
     ax.legend(loc="upper right")
-    rows = found.reset_index().assign(protocol=options.tuned.protocol)
-    key = ["protocol", options.x]
-    frames = [number_rows(exhibit.id, name, rows.assign(value=rows[name]), key) for name in ("x", "low", "high")]
+    rows = found.reset_index().assign(protocol=TUNED)
+    frames = [number_rows(exhibit.id, name, rows.assign(value=rows[name]), KEY) for name in ("x", "low", "high")]
     return Drawn(figure, joined(frames), int(context.paper.analysis_value("tuning_replicates")), note="tuning runs")
 
 
@@ -363,13 +337,27 @@ class SensitivityLines(Options):
     """Options of `sensitivity_lines`."""
 
     variable: str  # the grid variable whose effect is shown
-    label: str  # of one of its values, such as "{:g} µs"
-    factor: float = 1.0  # from the unit of the configuration to that of the label
     x: str
     x_axis: Axis
     centre: Centre = "mean"
-    band: Band = "sd"
     measures: list[Measure]
+
+
+# label of a value, and the factor from the unit of the configuration to that of the label
+_LABELS = {
+    "access_bps": ("{:g} Mb/s", 1e-6),
+    "access_jitter_s": ("{:g} µs", 1e6),
+    "ack_every": ("ACK ratio {:g}", 1),
+    "beta": ("beta {:.2g}", 1),
+    "buffer_bdp": ("{:g} BDP", 1),
+    "hystart": ("HyStart {:g}", 1),
+    "jitter_s": ("{:g} µs", 1e6),
+    "root": ("root {:g}", 1),
+    "rtt_ms": ("2 against {:g} ms", 1),
+    "rtt_unit_s": ("{:g} s", 1),
+    "rwnd_pkts": ("{:g} packets", 1),
+    "wire_bytes": ("{:g} bytes", 1),
+}
 
 
 @drawing(SensitivityLines)
@@ -390,14 +378,15 @@ def sensitivity_lines(context: Context, exhibit: Exhibit, options: SensitivityLi
     for measure, row in zip(options.measures, axes, strict=True):
         metrics = context.metrics(name).query("flow == @measure.flow")
         key = list(dict.fromkeys(["protocol", options.x, options.variable]))
-        cells = with_band(metrics, measure.metric, key, options.centre, options.band)
+        cells = with_band(metrics, measure.metric, key, options.centre)
         flow = {"flow": measure.flow} if measure.flow != SYSTEM else {}
         frames.append(number_rows(exhibit.id, measure.metric, cells, key, **flow))
         for protocol, ax in zip(panels, row, strict=True):
             of_panel = cells if together else cells[cells["protocol"] == protocol]
             for value, look in zip(values, looks, strict=True):
                 chosen = of_panel[of_panel[options.variable] == value]
-                text = options.label.format(value * options.factor if isinstance(value, (int, float)) else value)
+                text, factor = _LABELS.get(options.variable, ("{}", None))
+                text = text.format(value * factor if factor else value)
                 here = used is not None and used.value == value
                 draw_line(ax, chosen, options.x, look, text + " (used above)" * here, lw=2.0 if here else 1.1)
             for each in protocols if together else [protocol]:
@@ -413,7 +402,7 @@ def sensitivity_lines(context: Context, exhibit: Exhibit, options: SensitivityLi
     handles, labels = axes[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(handles))
     numbers = joined(frames)
-    return Drawn(figure, numbers, int(numbers["n_runs"].max()), note=band_text(options.centre, options.band))
+    return Drawn(figure, numbers, int(numbers["n_runs"].max()), note=band_text(options.centre))
 
 
 def _draw_printed_row(ax: Axes, context: Context, measure: Measure, protocol: str, x: str) -> None:

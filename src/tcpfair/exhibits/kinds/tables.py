@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from typing import Any, Literal
 
@@ -71,38 +71,24 @@ def _printed_text(row: pd.Series) -> str:
     return text if row["within"] else f'<span class="off">{text} ✗</span>'
 
 
-class Spread(BaseModel):
-    """How much a metric differs between runs, as a second number in the cell."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    metric: str
-    of: Literal["sd", "cv"]
-    decimals: int = 2
-
-
-class SelfShare(BaseModel):
-    """A flow's throughput against another protocol as a share of its throughput against its own kind."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    experiment: str
-    protocol: str
-    flow: int
-    metric: str
-    item: str
+# metric -> decimals in a cell, and further metrics that only the numbers hold
+_CELLS = {
+    "jfi_mean": (2, ("jfi_of_means", "jfi_mean_received")),
+    "throughput_mean": (1, ("received_mean",)),
+    "throughput_peak": (1, ("time_to_90_s", "throughput_full_mean")),
+}
 
 
 class CellTable(Options):
     """Options of `cell_table`."""
 
-    metric: str
-    decimals: int
+    metric: Literal[*_CELLS]
     flows: dict[int, str] = Field(default_factory=dict)  # flow -> heading of its column; none = a metric of the system
-    spread: Spread | None = None
-    also: list[str] = Field(default_factory=list)  # further metrics that only the numbers hold
+    spread: Literal["jfi_sd", "jfi_cv"] | None = (
+        None  # how much it differs between runs, as a second number in the cell
+    )
     bdp_heading: bool = False
-    self_share: SelfShare | None = None
+    self_share: str = ""  # number for CCID2's throughput as a share of that against its own kind
     statements: list[Statement] = Field(default_factory=list)
 
 
@@ -116,11 +102,13 @@ def cell_table(context: Context, exhibit: Exhibit, options: CellTable) -> Drawn:
 
     cells = over_runs(metrics, options.metric, key)
     frames = [number_rows(exhibit.id, options.metric, cells, key)]
-    decimals = {options.metric: options.decimals}
+    of_cell, also = _CELLS[options.metric]
+    decimals = {options.metric: of_cell}
     if options.spread:
-        frames.append(_spread_numbers(exhibit.id, options.spread, cells, key))
-        decimals[options.spread.metric] = options.spread.decimals
-    frames += [number_rows(exhibit.id, metric, over_runs(metrics, metric, key), key) for metric in options.also]
+        spread = cells["sd"] if options.spread == "jfi_sd" else cells["sd"] / cells["value"].abs()
+        frames.append(number_rows(exhibit.id, options.spread, cells.assign(value=spread, sd=np.nan), key))
+        decimals[options.spread] = of_cell
+    frames += [number_rows(exhibit.id, metric, over_runs(metrics, metric, key), key) for metric in also]
     if options.self_share:
         frames.append(_self_share_numbers(context, exhibit.id, options.self_share, cells))
     if options.bdp_heading:
@@ -160,32 +148,28 @@ def _bdp_mb(context: Context, rtt_ms: float) -> float:
     return context.paper.settings["capacity_bps"].value * rtt_ms / MS_PER_S / BITS_PER_BYTE / _BYTES_PER_MB
 
 
-def _spread_numbers(exhibit_id: str, spread: Spread, cells: pd.DataFrame, key: Sequence[str]) -> pd.DataFrame:
-    values = cells["sd"] if spread.of == "sd" else cells["sd"] / cells["value"].abs()
-    return number_rows(exhibit_id, spread.metric, cells.assign(value=values, sd=np.nan), key)
-
-
-def _self_share_numbers(context: Context, exhibit_id: str, share: SelfShare, cells: pd.DataFrame) -> pd.DataFrame:
-    own = context.metrics(share.experiment).query("flow == @share.flow and protocol == @share.protocol")
+def _self_share_numbers(context: Context, exhibit_id: str, number: str, cells: pd.DataFrame) -> pd.DataFrame:
+    """Throughput of CCID2, flow 1, against each protocol over that against CCID2."""
+    own = context.metrics("self").query("flow == 1 and protocol == 'CCID2'")
     base = over_runs(own, "throughput_mean", ["rtt_ms"]).set_index("rtt_ms")["value"]
-    chosen = cells[cells["flow"] == share.flow]
+    chosen = cells[cells["flow"] == 1]
     by = chosen["rtt_ms"].map(base)
     shares = chosen.assign(value=chosen["value"] / by, sd=chosen["sd"] / by)
-    return number_rows(exhibit_id, share.metric, shares, ["protocol", "rtt_ms"], item=share.item)
+    item = "CCID2 share of its self-pair throughput"
+    return number_rows(exhibit_id, number, shares, ["protocol", "rtt_ms"], item=item)
 
 
 # --- Convergence -------------------------------------------------------------------------------------------------
 
 
-class ConvergenceTable(Options):
-    """Options of `convergence_table`."""
+class FairShare(Options):
+    """Share of its expected throughput at which a flow counts as fair."""
 
-    fair_share: float  # share of its expected throughput at which a flow counts as fair
-    threshold_exhibit: str  # the equation that the threshold belongs to
+    fair_share: float
 
 
-@drawing(ConvergenceTable, table=True)
-def convergence_table(context: Context, exhibit: Exhibit, options: ConvergenceTable) -> Drawn:
+@drawing(FairShare, table=True)
+def bhatti2008_table7(context: Context, exhibit: Exhibit, options: FairShare) -> Drawn:
     """Time until the share ``converged_runs_share`` of the runs has converged; a dash where fewer ever do."""
     name, experiment = context.experiment(exhibit)
     share = context.paper.analysis_value("converged_runs_share")
@@ -199,7 +183,7 @@ def convergence_table(context: Context, exhibit: Exhibit, options: ConvergenceTa
     runs = groups.agg(value=lambda t: t.notna().mean(), n_runs="size").reset_index()
     frames.append(number_rows(exhibit.id, "converged_runs_share", runs, key))
     threshold_db = float(nru_over_time_db([[options.fair_share]], [1.0], floor=options.fair_share)[0, 0])
-    frames.append(single_number(options.threshold_exhibit, "U_c", threshold_db, item="convergence threshold"))
+    frames.append(single_number("bhatti2008.eq12", "U_c", threshold_db, item="convergence threshold"))
     numbers = joined(frames)
     columns = {(f"{rtt:g} ms",): {"rtt_ms": rtt} for rtt in rtts_ms(experiment)}
     decimals = {"T_U": 0, "converged_runs_share": 2}
@@ -251,38 +235,28 @@ def definition_table(context: Context, exhibit: Exhibit, options: DefinitionTabl
     return Drawn(Table(pd.DataFrame(rows).set_index("symbol").rename_axis(None)), no_numbers())
 
 
-class Case(BaseModel):
-    """A row of the table of cases: signs of the two values of the system, and what they mean."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    u_plus: Literal["positive", "zero", "none"]
-    u_minus: Literal["negative", "none"]
-    group: str
-    comment: str
-
-
-class CaseTable(Options):
-    """Options of `case_table`."""
-
-    cases: list[Case]
-
-
 _OF_SIGN = {"positive": 1.0, "zero": 0.0, "negative": -1.0, "none": np.nan}
+_CASES = (  # signs of U_N+ and U_N-, and what they mean
+    ("none", "negative", "unfair", "every flow has less than it could expect"),
+    ("positive", "negative", "unfair", "some flows have their share or more, others less"),
+    ("zero", "negative", "unfair", "no flow has more than its share, some have less"),
+    ("positive", "none", "fair", "every flow has its share or more"),
+    ("zero", "none", "fair", "every flow has exactly its share"),
+)
 
 
-@drawing(CaseTable, table=True)
-def case_table(context: Context, exhibit: Exhibit, options: CaseTable) -> Drawn:
+@drawing(table=True)
+def case_table(context: Context, exhibit: Exhibit) -> Drawn:
     """The cases A to E; the letter of each row is the one that `case_letter` gives to its signs."""
     rows = [
         {
-            "": case.group,
-            pages.with_symbols("U_N+"): case.u_plus,
-            pages.with_symbols("U_N-"): case.u_minus,
-            "case": str(case_letter(_OF_SIGN[case.u_plus], _OF_SIGN[case.u_minus])),
-            "meaning": escape(case.comment),
+            "": group,
+            pages.with_symbols("U_N+"): plus,
+            pages.with_symbols("U_N-"): minus,
+            "case": str(case_letter(_OF_SIGN[plus], _OF_SIGN[minus])),
+            "meaning": escape(meaning),
         }
-        for case in options.cases
+        for plus, minus, group, meaning in _CASES
     ]
     return Drawn(Table(pd.DataFrame(rows).set_index("").rename_axis(None)), no_numbers())
 
@@ -290,15 +264,13 @@ def case_table(context: Context, exhibit: Exhibit, options: CaseTable) -> Drawn:
 # --- Text --------------------------------------------------------------------------------------------------------
 
 
-class TextTable(Options):
-    """Options of `text_table`."""
+class Hosts(Options):
+    """What the paper says of its hosts, by heading."""
 
-    rows: dict[str, str]  # heading -> what the paper says
-    note: str = ""
+    rows: dict[str, str]
 
 
-@drawing(TextTable, table=True)
-def text_table(context: Context, exhibit: Exhibit, options: TextTable) -> Drawn:
-    """What the paper says of something, row by row."""
-    cells = pd.DataFrame({"": pd.Series(options.rows).map(escape)})
-    return Drawn(Table(cells, options.note), no_numbers())
+@drawing(Hosts, table=True)
+def kozu2014_table1(context: Context, exhibit: Exhibit, options: Hosts) -> Drawn:
+    """The hosts' hardware and systems as the paper gives them."""
+    return Drawn(Table(pd.DataFrame({"": pd.Series(options.rows).map(escape)})), no_numbers())

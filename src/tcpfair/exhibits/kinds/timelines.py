@@ -14,6 +14,7 @@ from tcpfair.models.cubic import window_needed_bytes
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S, mbps
 
 _BYTES_PER_MB = 1e6
+_ZOOM_S = 10  # of the start, enlarged in panel (a)
 PEAK_METRICS = ("throughput_peak", "time_to_90_s", "throughput_full_mean")
 
 
@@ -21,7 +22,6 @@ class TimePanels(Options):
     """Options of `time_panels`."""
 
     protocol: str
-    zoom_s: float  # how much of the start panel (a) shows enlarged
 
 
 @drawing(TimePanels)
@@ -34,7 +34,7 @@ def time_panels(context: Context, exhibit: Exhibit, options: TimePanels) -> Draw
     both = example_run(context, pair, options.protocol, pair_rtt_ms).assign(panel="b")
 
     figure, [[left, right]] = style.new_figure(1, 2, height_in=2.6, sharey=True)
-    zoom = left.inset_axes((0.3, 0.36, 0.66, 0.48), xlim=(0, options.zoom_s))
+    zoom = left.inset_axes((0.3, 0.36, 0.66, 0.48), xlim=(0, _ZOOM_S))
     zoom.tick_params(labelsize=7)
     for rtt_ms, color in zip(rtts_ms, style.shades(len(rtts_ms)), strict=True):
         for ax in (left, zoom):
@@ -79,7 +79,6 @@ class CwndAndK(Options):
 
     protocol: str
     flow: int
-    rtt_ms: float  # of this flow
 
 
 @drawing(CwndAndK)
@@ -89,9 +88,10 @@ def cwnd_and_k(context: Context, exhibit: Exhibit, options: CwndAndK) -> Drawn:
     rows = example_windows(context, name, options.protocol)
     own, other = rows.query("flow == @options.flow"), rows.query("flow != @options.flow")
     metrics = context.metrics(name).query("protocol == @options.protocol")
-    numbers, mb_per_pkt = _window_numbers(context, exhibit, options, metrics)
+    rtt_ms = context.paper.analysis_value("model_rtt_ms")[options.flow - 1]
+    numbers, mb_per_pkt = _window_numbers(context, exhibit, options.flow, rtt_ms, metrics)
     target_bps = context.paper.analysis_value("target_rate_bps")
-    needed_mb = window_needed_bytes(target_bps, options.rtt_ms / MS_PER_S) / _BYTES_PER_MB
+    needed_mb = window_needed_bytes(target_bps, rtt_ms / MS_PER_S) / _BYTES_PER_MB
     mean_mb = numbers.query("metric == 'cwnd_mean'")["value"].item()
 
     figure, axes = style.new_figure(2, 1, style.PAGE_IN, 3.6, sharex=True)
@@ -131,17 +131,17 @@ def example_windows(context: Context, experiment: str, protocol: str) -> pd.Data
 
 
 def _window_numbers(
-    context: Context, exhibit: Exhibit, options: CwndAndK, metrics: pd.DataFrame
+    context: Context, exhibit: Exhibit, flow: int, rtt_ms: float, metrics: pd.DataFrame
 ) -> tuple[pd.DataFrame, float]:
     """Means over runs of the flow's window in MB and K in s, shares of the time; and the MB of one packet."""
     mb_per_pkt = context.paper.settings["payload_bytes"].value / _BYTES_PER_MB
-    own, system = metrics.query("flow == @options.flow"), metrics.query("flow == 0")
+    own, system = metrics.query("flow == @flow"), metrics.query("flow == 0")
     frames = []
     for metric, rows in (
         *((metric, own) for metric in ("cwnd_mean", "k_mean", "window_enough_share", "losses", "common_loss_share")),
         ("k_larger_share", system),
     ):
-        cells = over_runs(rows, metric, ["protocol"]).assign(rtt_ms=options.rtt_ms)
+        cells = over_runs(rows, metric, ["protocol"]).assign(rtt_ms=rtt_ms)
         if metric == "cwnd_mean":
             cells[["value", "sd"]] *= mb_per_pkt
         frames.append(number_rows(exhibit.id, metric, cells, ["protocol", "rtt_ms"]))

@@ -34,9 +34,7 @@ class DiagramTopology(Options):
     senders: list[str]
     routers: list[str]
     receivers: list[str]
-    receiver_bps: float | None = None  # none: as the senders' links
     delays: Delays = Delays()
-    more_hosts: bool = False  # dots between the first and the last
 
 
 @drawing(DiagramTopology)
@@ -44,7 +42,6 @@ def diagram_topology(context: Context, exhibit: Exhibit, options: DiagramTopolog
     """Senders, routers and receivers of a dumbbell with the rates, delays and the buffer of the configuration."""
     settings, flow = context.paper.settings, context.paper.flow
     access = rate_text(flow["access_bps"].value)
-    receiver = rate_text(options.receiver_bps) if options.receiver_bps else access
     bottleneck = rate_text(settings["capacity_bps"].value)
 
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=2.4)
@@ -59,13 +56,13 @@ def diagram_topology(context: Context, exhibit: Exhibit, options: DiagramTopolog
         ax.plot(routers, [1.1, 1.1], color=style.VERMILION, lw=2.6, zorder=1)
     for points, text in (
         (left, _label(access, options.delays.senders)),
-        (right, _label(receiver, options.delays.receivers)),
+        (right, _label(access, options.delays.receivers)),
     ):
         for x, y in points:
             ax.annotate(
                 text, (x, y), (0, 0), textcoords="offset points", ha="center", va="center", fontsize=7, bbox=_PAPER
             )
-    if options.more_hosts:
+    if options.senders[-1].endswith(" n"):  # and those between
         for x in (0.0, 6.0):
             ax.annotate("⋮", (x, 1.1), ha="center", va="center", fontsize=14)
     below = [f"bottleneck: {_label(bottleneck, options.delays.bottleneck)}", _buffer_text(settings)]

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from pydantic import Field
 
 from tcpfair.contract.papers import Exhibit, PaperConfig
 from tcpfair.exhibits import style
@@ -80,25 +79,24 @@ class Link:
 # --- Curves ------------------------------------------------------------------------------------------------------
 
 
-class CwndCurves(Options):
-    """Options of `cwnd_curves`."""
+class ModelOptions(Options):
+    """Options of `cwnd_curves` and `model_curves`."""
 
     model: Literal[1, 2]
-    # labels of the configuration -> names of the protocols in keys and legends
-    names: dict[str, str] = Field(default_factory=dict)
 
 
-@drawing(CwndCurves)
-def cwnd_curves(context: Context, exhibit: Exhibit, options: CwndCurves) -> Drawn:
+@drawing(ModelOptions)
+def cwnd_curves(context: Context, exhibit: Exhibit, options: ModelOptions) -> Drawn:
     """Simulated windows from half of the BDP to the BDP (Model I) or from there to the first loss (Model II)."""
     name, experiment = context.experiment(exhibit)
-    curves = joined(_simulated_curves(context, name, options))
+    curves = joined(_simulated_curves(context, name, options.model))
     metric = f"t{options.model}"
     cells = over_runs(context.metrics(name), f"{metric}_s", KEY)
-    times = cells.replace({"protocol": options.names}).set_index(KEY)["value"]
+    cells["protocol"] = cells["protocol"].map(_protocol)
+    times = cells.set_index(KEY)["value"]
     numbers = joined(
         [
-            number_rows(exhibit.id, metric, cells, KEY, options.names),
+            number_rows(exhibit.id, metric, cells, KEY),
             _ratios(exhibit.id, f"{metric}_ratio", times),
         ]
     )
@@ -106,7 +104,12 @@ def cwnd_curves(context: Context, exhibit: Exhibit, options: CwndCurves) -> Draw
     return Drawn(figure, numbers, int(experiment.runs.value), curves)
 
 
-def _simulated_curves(context: Context, name: str, options: CwndCurves) -> Iterator[pd.DataFrame]:
+def _protocol(label: str) -> str:
+    """``Libra (eq. 15)``, as the configuration calls the variant of an equation, is Libra."""
+    return label.partition(" (eq. ")[0]
+
+
+def _simulated_curves(context: Context, name: str, model: int) -> Iterator[pd.DataFrame]:
     """One curve per run, with time counted from where the model begins."""
     trace, residual_share = context.trace(name), context.paper.analysis_value("residual_share")
     for run in trace.runs.itertuples():
@@ -116,13 +119,12 @@ def _simulated_curves(context: Context, name: str, options: CwndCurves) -> Itera
         bdp = aimd.bdp_pkts(flow.rtt_s, aimd.link_capacity_pps(run.capacity_bps, run.wire_bytes))
         t_s, cwnd_pkts = samples["t_s"].to_numpy(), samples["cwnd_pkts"].to_numpy(dtype=float)
         full_s = float(first_time_s(cwnd_pkts >= bdp, t_s))
-        if options.model == 1:
+        if model == 1:
             start_s, stop_s = float(first_time_s(cwnd_pkts >= (1 - residual_share) * bdp, t_s)), full_s
         else:
             start_s, stop_s = full_s, next(iter(loss_times_s(events["t_s"], events["kind"])), np.nan)
         inside = (t_s >= start_s) & (t_s <= stop_s)
-        label = options.names.get(run.protocol, run.protocol)
-        yield _curve(label, run.rtt_ms, t_s[inside] - start_s, cwnd_pkts[inside])
+        yield _curve(_protocol(run.protocol), run.rtt_ms, t_s[inside] - start_s, cwnd_pkts[inside])
 
 
 def _curve(protocol: str, rtt_ms: float, t_s: np.ndarray, cwnd_pkts: np.ndarray, form: str = "") -> pd.DataFrame:
@@ -137,15 +139,8 @@ def _ratios(exhibit_id: str, metric: str, times_s: pd.Series) -> pd.DataFrame:
     return number_rows(exhibit_id, metric, ratios, ["protocol"], item=f"{long:g} ms over {short:g} ms")
 
 
-class ModelCurves(Options):
-    """Options of `model_curves`."""
-
-    model: Literal[1, 2]
-    exact: bool = False  # also the windows for the momentary RTT
-
-
-@drawing(ModelCurves)
-def model_curves(context: Context, exhibit: Exhibit, options: ModelCurves) -> Drawn:
+@drawing(ModelOptions)
+def model_curves(context: Context, exhibit: Exhibit, options: ModelOptions) -> Drawn:
     """Windows by eq. 11 (Model I) or eq. 17 (Model II), and the solution that the latter replaces."""
     link, metric = Link.of(context.paper), f"t{options.model}"
     curves, times = [], {}
@@ -155,11 +150,11 @@ def model_curves(context: Context, exhibit: Exhibit, options: ModelCurves) -> Dr
             times[place] = link.time_s(protocol, rtt_s, options.model)
             t_s = np.linspace(0, times[place], _CURVE_POINTS)
             curves.append(_curve(*place, t_s, link.cwnd_pkts(protocol, rtt_s, options.model, t_s)))
-            if options.exact:
+            if options.model == 2:
                 curves.append(_exact_curve(link, protocol, rtt_s))
     times = pd.Series(times, name="value").rename_axis(KEY)
     numbers = [number_rows(exhibit.id, metric, times.reset_index(), KEY), _ratios(exhibit.id, f"{metric}_ratio", times)]
-    if options.exact:
+    if options.model == 2:
         exact = joined(curves).query("form == 'exact'").groupby(KEY)["t_s"].max().rename("value")
         numbers.append(number_rows(exhibit.id, f"{metric}_exact", exact.reset_index(), KEY))
     figure = _curves_figure(joined(curves), options.model, times)
@@ -216,11 +211,14 @@ class FormulaTable(Options):
     """Options of `formula_table`."""
 
     quantity: Literal["x_RTT", "t1", "t2"]
-    formulas: dict[str, str]  # protocol -> formula, in HTML
-    capacity_exhibit: str = ""  # where the text states the capacity B that the values are worked out with
 
 
 _UNITS = {"x_RTT": "packets per RTT", "t1": "s", "t2": "s"}
+_FORMULAS = {
+    "x_RTT": ("1", "<i>k</i> RTT²", "<i>k′</i> RTT"),
+    "t1": ("<i>R</i> RTT<sub>min</sub>²", "<i>R</i>/<i>k</i>", "<i>R</i> RTT<sub>min</sub>/<i>k′</i>"),
+    "t2": ("<i>S</i> RTT", "<i>S</i>/(<i>k</i> RTT)", "<i>S</i>/<i>k′</i>"),
+}
 
 
 @drawing(FormulaTable, table=True)
@@ -232,14 +230,14 @@ def formula_table(context: Context, exhibit: Exhibit, options: FormulaTable) -> 
     cells = pd.DataFrame(
         [
             {"protocol": protocol, "rtt_ms": rtt_s * MS_PER_S, "value": value(protocol, rtt_s)}
-            for protocol in options.formulas
+            for protocol in MODEL_PROTOCOLS
             for rtt_s in link.rtts_s
         ]
     )
     numbers = number_rows(exhibit.id, options.quantity, cells, KEY)
-    if options.capacity_exhibit:
-        numbers = joined([numbers, single_number(options.capacity_exhibit, "capacity", link.B, item="B")])
-    rows = {"formula": options.formulas}
+    if options.quantity == "t1":  # the text works its values out with B
+        numbers = joined([numbers, single_number("ogura.eq_B", "capacity", link.B, item="B")])
+    rows = {"formula": dict(zip(MODEL_PROTOCOLS, _FORMULAS[options.quantity], strict=True))}
     for rtt_ms, group in cells.groupby("rtt_ms"):
         texts = group.set_index("protocol")["value"].map(lambda v: number_text(v, 2))
         rows[f"at {rtt_ms:g} ms ({_UNITS[options.quantity]})"] = texts.to_dict()
@@ -254,15 +252,17 @@ class DiagramWindow(Options):
     """Options of `diagram_window`."""
 
     protocol: Literal["Reno", "Proposal"]
-    rtt_ms: float
-    losses: int  # overflows until the sketch ends
+
+
+_OVERFLOWS = {"Reno": 2, "Proposal": 3}  # until the sketch ends
 
 
 @drawing(DiagramWindow)
 def diagram_window(context: Context, exhibit: Exhibit, options: DiagramWindow) -> Drawn:
     """The window of one flow round by round, from half use of the link over several overflows."""
-    link, rtt_s = Link.of(context.paper), options.rtt_ms / MS_PER_S
-    path = window_path(link, options.protocol, rtt_s, options.losses)
+    link = Link.of(context.paper)
+    rtt_s = max(link.rtts_s)
+    path = window_path(link, options.protocol, rtt_s, _OVERFLOWS[options.protocol])
     bdp = link.bdp_pkts(rtt_s)
     figure, [[ax]] = style.new_figure(width_in=5.6, height_in=3.0)
     modes = {"Reno": ("Model I", "Model II"), "Proposal": ("Libra mode (Model I)", "Alpha mode (Model II)")}
@@ -283,7 +283,7 @@ def diagram_window(context: Context, exhibit: Exhibit, options: DiagramWindow) -
     _mark_phases(ax, path, bdp, options.protocol)
     ax.set(xlabel="time (s)", ylabel="cwnd (packets)", xlim=(0, last_s), ylim=(bottom, 1.06 * (bdp + link.S)))
     ax.grid(visible=False)
-    return Drawn(figure, no_numbers(), data=path, note=f"by the model, RTT {options.rtt_ms:g} ms")
+    return Drawn(figure, no_numbers(), data=path, note=f"by the model, RTT {rtt_s * MS_PER_S:g} ms")
 
 
 def window_path(link: Link, protocol: str, rtt_min_s: float, losses: int) -> pd.DataFrame:
