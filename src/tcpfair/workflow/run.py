@@ -50,6 +50,7 @@ _CHATTER = re.compile(
 )
 # what a smoke run shares with the checkout; its results stand in a folder of their own
 _SHARED = ("Snakefile", "config", "data", "envs", "notebooks", "src", "workflow")
+SHOWN = 10  # lines or names of one sort on the terminal
 _PLAIN_TEXT = ("trace",)  # values of --config that are not YAML, such as names of files
 
 
@@ -239,9 +240,11 @@ def summary(asked: Plan, started_s: float) -> str:
     lines += [paint(f"altered    {line}", "red") for line in checksums.altered(plan.layout.data)]
     if missing:
         logs = os.path.relpath(plan.layout.results / "logs")
-        lines.append(paint(f"missing    {', '.join(missing)}; see {logs}", "red"))
+        lines.append(paint(f"missing    {_some(missing, ', ')}; see {logs}", "red"))
     wanted = [exhibit.id for _, exhibit in plan.exhibits]
-    lines += [paint(f"failed     {reason}", "red") for reason in failed_exhibits(plan.layout, wanted)]
+    failed = failed_exhibits(plan.layout, wanted)
+    lines += [paint(f"failed     {reason}", "red") for reason in failed[:SHOWN]]
+    lines += [f"           and {len(failed) - SHOWN} more reasons"] if len(failed) > SHOWN else []
     if plan.opened.is_file():
         lines.append(paint(f"open       {os.path.relpath(plan.opened)}", "green"))
     return "\n".join(lines)
@@ -267,6 +270,12 @@ def _moved(plan: Plan) -> list[str]:
     from tcpfair.verdicts import baseline
 
     return baseline.terminal_lines(plan.layout)
+
+
+def _some(names: Sequence[str], between: str) -> str:
+    """The first names, and how many more there are."""
+    more = [f"and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
+    return between.join([*names[:SHOWN], *more])
 
 
 def _one(kind: str) -> str:

@@ -248,6 +248,7 @@ def check(layout: Layout, exhibits: list[str], output: Path) -> str:
     """Fail when one of the exhibits that were asked for failed; runs last, when everything that could be built is there."""
     failed = failed_exhibits(layout, exhibits)
     if failed:
-        raise InputError(f"failed: {'; '.join(failed)}")
+        more = f"; and {len(failed) - 3} more reasons" if len(failed) > 3 else ""
+        raise InputError(f"failed: {'; '.join(failed[:3])}{more}")
     write_whole(output, "every exhibit that was asked for is built\n")
     return "every exhibit that was asked for is built"
