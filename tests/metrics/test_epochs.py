@@ -27,6 +27,8 @@ def test_growth_slope_of_a_line_ignores_what_lies_outside():
     t_s = np.arange(0.0, 10.0)
     cwnd_pkts = np.where(t_s < 5, 40 + 25 * t_s, 0.0)
     assert epochs.growth_slope_pkts_per_s(t_s, cwnd_pkts, 0.0, 4.0) == pytest.approx(25.0)
+    # both ends belong to it: the steps up and down are seen
+    assert epochs.growth_slope_pkts_per_s(t_s, cwnd_pkts, 4.0, 5.0) == pytest.approx(-140.0)
 
 
 def test_measured_k_of_a_window_that_returns_once_and_is_cut_short_once():
@@ -34,6 +36,13 @@ def test_measured_k_of_a_window_that_returns_once_and_is_cut_short_once():
     cwnd_pkts = [80.0, 90.0, 98.0, 100.0, 110.0, 88.0, 90.0, 95.0, 76.0, 80.0, 90.0, 96.0]
     k_s = epochs.measured_k_s(t_s, cwnd_pkts, recovery_end_s=[0.0, 5.0, 8.0], w_max_pkts=[100.0, 96.0, 95.0])
     np.testing.assert_array_equal(k_s, [3.0, np.nan, 3.0])
+
+
+def test_measured_k_may_be_zero_and_never_reaches_into_the_next_epoch():
+    k_s = epochs.measured_k_s(
+        [0.0, 1.0, 2.0], [100.0, 90.0, 100.0], recovery_end_s=[0.0, 1.0, 2.0], w_max_pkts=[99.0] * 3
+    )
+    np.testing.assert_array_equal(k_s, [0.0, np.nan, 0.0])
 
 
 def test_measured_k_needs_one_w_max_per_recovery():
@@ -73,6 +82,8 @@ def test_losses_at_both_ends_of_a_span_belong_to_it():
     ("losses_s", "span_s"),
     [
         ([5.0, 20.0, 50.0, 80.0, 120.0], (20.0, 80.0)),  # 60 of 90 s
+        ([20.0, 70.0], (20.0, 70.0)),  # two are enough, 50 of 90 s
+        ([20.0, 65.0], (20.0, 65.0)),  # just half of it
         ([20.0, 50.0], (10.0, 100.0)),  # 30 of 90 s are too few
         ([50.0], (10.0, 100.0)),
         ([], (10.0, 100.0)),
@@ -93,3 +104,5 @@ def test_common_losses_are_the_nearest_to_each_other():
     assert epochs.common_losses(first, second, 0.3).tolist() == [[0, 0], [2, 1]]
     assert epochs.common_losses(second, first, 0.3).tolist() == [[0, 0], [1, 2]]
     assert epochs.common_losses([], second, 0.3).shape == (0, 2)
+    assert epochs.common_losses([], second, 0.3).dtype == np.int64
+    assert epochs.common_losses([1.0], [1.25], 0.25).tolist() == [[0, 0]]  # just within

@@ -255,3 +255,13 @@ def test_the_system_never_converges_before_its_last_flow(u_db):
     system = fairness.system_convergence_time_s(u_db, t_s, t_e_s=0.0)
     assert system.shape == (2,)
     assert np.all(np.isnan(system) | (system >= flows.max(axis=-1)))
+
+
+def test_a_window_of_convergence_counts_in_its_own_samples():
+    """Samples of 2 s from t_e = 0 on, windows of 4 s: the means end at 4, 6 and 8 s; just fair is fair."""
+    u_db, t_s = np.array([[-4.0, -2.0, 0.0, 4.0]]), [2.0, 4.0, 6.0, 8.0]
+    assert fairness.convergence_time_s(u_db, t_s, 0.0, -1.0, 4.0).tolist() == [6.0]
+    assert fairness.system_convergence_time_s(u_db, t_s, 0.0, -1.0, 4.0) == 6.0
+    # as many samples as one window has, and one too few
+    assert fairness.convergence_time_s(u_db, t_s, 0.0, -1.0, 8.0).tolist() == [8.0]
+    assert np.isnan(fairness.convergence_time_s(u_db, t_s, 2.0, -9.0, 8.0)).tolist() == [True]

@@ -85,6 +85,12 @@ def test_interval_of_a_mean_by_students_t():
     assert half == pytest.approx(3.182 * 2 / 2, rel=1e-3)
 
 
+def test_two_values_have_an_interval():
+    # t of 1 degree of freedom at 97.5 % is 12.706; s = sqrt(2), n = 2
+    mean, half = series.mean_interval([9.0, 11.0], level=0.95)
+    assert (mean, half) == pytest.approx((10, 12.706), rel=1e-4)
+
+
 def test_one_value_has_no_interval():
     mean, half = series.mean_interval([7.0], level=0.95)
     assert mean == 7
