@@ -118,6 +118,7 @@ def _simulator(package: Path) -> str:
     return hashlib.sha256(f"{acting} {scenario.defaults_digest()}".encode()).hexdigest()[:DIGEST_LENGTH]
 
 
+@cache
 def of_rooms(*rooms: str, package: Path = PACKAGE) -> str:
     """Digest of all sources in some rooms: folders of the package, or single files."""
     return digest_of(path for room in rooms for path in _sources(package / room))[:DIGEST_LENGTH]

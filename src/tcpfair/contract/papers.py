@@ -17,6 +17,8 @@ from tcpfair.contract.layout import PAPERS
 from tcpfair.contract.scenario import Flow, Scenario, one_line
 from tcpfair.errors import InputError
 
+_SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, where PyYAML was built with it
+
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
@@ -233,7 +235,7 @@ class Config(_Strict):
 def load_yaml(path: Path) -> dict:
     """A YAML mapping; InputError naming file and line when it cannot be read."""
     try:
-        values = yaml.safe_load(path.read_text())
+        values = yaml.load(path.read_text(), _SAFE_LOADER)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except yaml.YAMLError as error:

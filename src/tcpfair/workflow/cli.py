@@ -134,11 +134,10 @@ def _build(given: argparse.Namespace) -> int:
         to_do = [line for each in (plan, recordings) if each for line in runs.to_do(each)]
         print("\n".join(to_do) or "nothing: everything is up to date")
         return 0
-    status = 0
-    for each in (plan, recordings):
-        if each and not each.is_up_to_date():
-            status = runs.build(each, cores=given.cores, profile=given.profile) or status
-    print(runs.summary(plan, started_s))
+    status, to_build = 0, [each for each in (plan, recordings) if each and not each.is_up_to_date()]
+    for each in to_build:
+        status = runs.build(each, cores=given.cores, profile=given.profile) or status
+    print(runs.summary(plan, started_s, done=plan in to_build))
     if recordings and recordings.opened.is_file():
         print(f"and        {os.path.relpath(recordings.opened)}, recordings of real hosts (source raw)")
     return 1 if status else 0

@@ -75,6 +75,7 @@ class Plan:
         names = [paper for paper in self.config.papers if paper in wanted] or self.config.papers
         self.papers = {name: load_paper(self.layout.paper_config(name)) for name in names if not self.is_raw}
         self.only = [find_exhibit(self.papers, exhibit_id) for exhibit_id in self.config.only if not self.is_raw]
+        self._exhibit_stamps: dict[str, Stamp] = {}
         for name in self.config.only if self.is_raw else ():
             exhibit = name.rpartition(".")[2]
             if exhibit not in recordings.EXHIBITS:
@@ -283,6 +284,11 @@ class Plan:
         return store.measure_stamp(self.papers[paper], experiment, lambda name: self.asked[paper, name])
 
     def exhibit_stamp(self, paper: PaperConfig, exhibit: Exhibit) -> Stamp:
+        if exhibit.id not in self._exhibit_stamps:
+            self._exhibit_stamps[exhibit.id] = self._exhibit_stamp(paper, exhibit)
+        return self._exhibit_stamps[exhibit.id]
+
+    def _exhibit_stamp(self, paper: PaperConfig, exhibit: Exhibit) -> Stamp:
         pairs = needed(paper, exhibit)
         behind = {name: paper.experiments[name] for _, name in pairs}
         shared = {name: getattr(paper, name) for name in ("settings", "flow", "protocols", "traffic", "analysis")}

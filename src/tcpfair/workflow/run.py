@@ -214,12 +214,12 @@ def _path_with_this_python() -> str:
 # --- After ------------------------------------------------------------------------------------------------------
 
 
-def summary(asked: Plan, started_s: float) -> str:
+def summary(asked: Plan, started_s: float, done: bool = True) -> str:
     """What a run that began at ``started_s`` (seconds of the epoch) computed and from which source, and what to open.
 
-    ``asked`` is the plan that was run; how things are now is looked up afresh.
+    ``asked`` is the plan that was run; when something was ``done``, how things are now is looked up afresh.
     """
-    plan = Plan(asked.config.model_dump(), asked.root)
+    plan = Plan(asked.config.model_dump(), asked.root) if done else asked
     made = Counter(step.kind for step in plan.steps if _made_since(step, started_s))
     missing = [f"{step.kind} {step.item}".strip() for step, _ in plan.stale]
     parts = ", ".join(f"{n} {MADE[kind]}" if n > 1 else _one(kind) for kind, n in made.items())
