@@ -14,6 +14,7 @@ from tests.verdicts.claims.edges import CONFIGS, Edge, World, above, below, hold
 CONFIG = CONFIGS["ogura"]
 CAPACITY_PPS = aimd.link_capacity_pps(100e6, 1500)
 REFERENCE_S, BUFFER_PKTS = 0.04, 500
+BEFORE = 20  # samples before a window grows
 
 LOSS = [1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6]
 RTTS = [20, 40, 60, 80, 100, 120]
@@ -34,7 +35,7 @@ BY_RTT = {
     "Libra": [0.6, 1.0, 1.4, 1.8, 2.2, 2.6],
     "Alpha": [1.5, 1.0, 0.8, 0.7, 0.6, 0.5],
 }
-BY_BUFFER = {"Proposal": [0.9] * 7, "Reno": [0.4] * 7, "Libra": [1.2, 1.4, 2.0, 1.8, 1.6, 1.5, 1.3], "Alpha": [0.5] * 7}
+BY_BUFFER = {"Proposal": [0.9] * 7, "Reno": [0.4] * 7, "Libra": [1.2, 1.4, 2.5, 1.8, 1.6, 1.5, 1.3], "Alpha": [0.5] * 7}
 ALONE = {
     "Proposal": [900] * 9,
     "Westwood": [900, 800, 700, 600, 500, 450, 400, 350, 300],
@@ -85,20 +86,22 @@ def _model2_cwnd_pkts(protocol, rtt_ms, t_s):
 
 
 def growth_trace(protocols, cwnd_pkts, stop_s, losses=False, scale=None):
-    """Windows every 20 ms from ``cwnd_pkts(protocol, rtt_ms, t_s)``; they go on for a second after ``stop_s``.
+    """Windows every 20 ms: small at first, then from ``cwnd_pkts(protocol, rtt_ms, t_s)``, on for a second after ``stop_s``.
 
     ``scale`` maps (protocol, rtt_ms) to a factor for that window. With ``losses`` each run loses a packet at ``stop_s``.
     """
     runs, samples, events = [], [], []
     for run_id, (protocol, rtt_ms) in enumerate((p, r) for p in protocols for r in (40, 80)):
         stop = stop_s(protocol, rtt_ms)
-        t_s = np.arange(0, stop + 1, 0.02)
-        cwnd = cwnd_pkts(protocol, rtt_ms, t_s) * (scale or {}).get((protocol, rtt_ms), 1.0)
+        grown_s = np.arange(0, stop + 1, 0.02)
+        grown = cwnd_pkts(protocol, rtt_ms, grown_s) * (scale or {}).get((protocol, rtt_ms), 1.0)
+        before = np.full(BEFORE, grown[0] / 2)
+        t_s = np.concatenate([np.arange(BEFORE) * 0.02, BEFORE * 0.02 + grown_s])
         runs.append((run_id, protocol, rtt_ms, 100e6, 1500))
-        samples.append(pd.DataFrame({"run_id": run_id, "t_s": t_s, "cwnd_pkts": cwnd}))
-        events += (
-            [(run_id, stop, "recovery_end"), (run_id, stop, "loss")] if losses else [(run_id, 0.0, "recovery_end")]
-        )
+        samples.append(pd.DataFrame({"run_id": run_id, "t_s": t_s, "cwnd_pkts": np.concatenate([before, grown])}))
+        events.append((run_id, t_s[0], "recovery_end"))
+        if losses:
+            events.append((run_id, t_s[BEFORE] + stop, "loss"))
     columns = ["run_id", "protocol", "rtt_ms", "capacity_bps", "wire_bytes"]
     runs, events = pd.DataFrame(runs, columns=columns), pd.DataFrame(events, columns=["run_id", "t_s", "kind"])
     return Trace(runs, pd.DataFrame(), pd.concat(samples), events=events)

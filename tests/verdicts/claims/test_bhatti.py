@@ -169,6 +169,16 @@ def test_letters_count_the_cells_that_agree():
     assert numbers["share with the claimed rounded letter"] == 0
 
 
+def test_the_pattern_of_no_convergence_is_told_beside_the_counts():
+    other = edited("bhatti2008.c21", [(PAIR, "T_U", 0, "CUBIC", 150, 70), (PAIR, "T_U", 0, "CUBIC", 50, np.nan)], [1])
+    frame = other[PAIR].copy()
+    one_more = (frame["metric"] == "T_U") & (frame["protocol"] == "NewReno") & (frame["rtt_ms"] == 25)
+    frame.loc[one_more & (frame["replicate"] == 2), "value"] = np.nan
+    found = finding("bhatti2008.c21", other | {PAIR: frame})
+    assert found.numbers["share with the claimed pattern"] == pytest.approx(1 / 3)
+    assert found.decided().to_list() == [True, True, False]
+
+
 # ---- verdicts
 
 

@@ -7,8 +7,10 @@ import pytest
 
 from tcpfair.metrics import fairness
 from tcpfair.models import cubic, rtt_fairness
-from tcpfair.verdicts.claims import bhatti2008, bhatti2009, kozu2014, pair_tests
-from tests.verdicts.claims.edges import CLAIMS, World, finding
+from tcpfair.verdicts.claims import bhatti2008, bhatti2009, kozu2014, ogura, pair_tests
+from tcpfair.verdicts.claims.evidence import Evidence
+from tests.verdicts.claims import edges_ogura as ogura_edges
+from tests.verdicts.claims.edges import CLAIMS, CONFIGS, World, finding
 
 # thresholds that say where a law is tried: it holds anywhere, so that other laws must show that it is tried there
 NUMBERS_OF_LAWS = {
@@ -83,6 +85,19 @@ def test_the_map_is_followed_from_each_share(share, expected, monkeypatch):
     assert holds("kozu2014.c08") == expected
 
 
+@pytest.mark.parametrize(
+    ("times_large_k", "times_small_k", "expected"),
+    [(0.9, 1.1, True), (0.9, 0.9, False), (1.1, 1.1, False), (1, 1, False)],
+)
+def test_one_window_falls_and_the_other_rises(times_large_k, times_small_k, expected, monkeypatch):
+    def next_loss(model, before):
+        by_k = np.where(before == before.max(), times_large_k, times_small_k)  # K grows with the window
+        return None, before * by_k
+
+    monkeypatch.setattr(kozu2014.cubic_map.CubicMap, "next_loss", next_loss)
+    assert holds("kozu2014.c08") == expected
+
+
 def test_the_map_is_that_of_2_and_128_ms(monkeypatch):
     monkeypatch.setattr(kozu2014, "_large_k_falls", lambda model, s: model.link.rtt_s == (0.002, 0.128))
     assert holds("kozu2014.c08")
@@ -115,3 +130,13 @@ def test_equal_k_of_equal_rates_is_tried_at_each_rtt(rtt_s, unit_s, rate_pps, of
 
     monkeypatch.setattr(cubic, "proposed_k_s", odd)
     assert holds("kozu2014.c15") == expected
+
+
+def test_model_1_is_followed_from_the_configured_residual_capacity():
+    config = CONFIGS["ogura"].model_copy(deep=True)
+    config.analysis["residual_share"].value = 0.2
+    evidence = Evidence(CLAIMS["ogura.c06"], config, {}.__getitem__, ogura_edges.WORLD.traces.__getitem__)
+    bdp = {40: 1e8 / 12000 * 0.04, 80: 1e8 / 12000 * 0.08}
+    for growth in ogura._model1_growth(evidence):
+        assert growth.cwnd_pkts[0] / bdp[growth.rtt_ms] == pytest.approx(0.8, abs=0.01)
+        assert growth.t_s[0] == 0
