@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,6 +14,9 @@ import pandas as pd
 from tcpfair.contract.layout import PAPERS, Layout
 from tcpfair.contract.trace import Trace, empty
 from tcpfair.errors import InputError
+from tcpfair.validation import campaign
+from tcpfair.workflow import run
+from tcpfair.workflow.cli import main
 
 CONFIG = """
 paper: validation
@@ -66,6 +72,7 @@ experiments:
     measures: [share, jfi, utilisation]
 """
 PERIOD_S = 5
+INTERRUPTED = 130  # the status of a command after Ctrl-C
 
 
 def make_checkout(root: Path) -> Layout:
@@ -83,10 +90,20 @@ def make_checkout(root: Path) -> Layout:
 
 
 class Simulator:
-    """Windows that rise from 100 to 120 packets in 5 s, times ``gain``; counts the runs it is asked for."""
+    """Windows that rise from 100 to 120 packets in 5 s, times ``gain``; counts the runs it is asked for.
 
-    def __init__(self, name: str, gain: float = 1.0, estimate_s: float = 1.0, missing: str = "", fails: str = ""):
-        self.name, self.gain, self.of_run_s, self.missing, self.fails = name, gain, estimate_s, missing, fails
+    ``fails`` has the parts that fail, each with its error.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        gain: float = 1.0,
+        estimate_s: float = 1.0,
+        missing: str = "",
+        fails: Mapping[str, BaseException] | None = None,
+    ):
+        self.name, self.gain, self.of_run_s, self.missing, self.fails = name, gain, estimate_s, missing, fails or {}
         self.code = "c0de" * 4
         self.made: list[str] = []
 
@@ -103,8 +120,8 @@ class Simulator:
         tables = {"runs": [], "flows": [], "samples": [], "events": []}
         for spec in specs:
             label = spec.scenario.flows[0].protocol
-            if f"{experiment}/{label}" == self.fails:
-                raise InputError(f"{self.name} broke")
+            if f"{experiment}/{label}" in self.fails:
+                raise self.fails[f"{experiment}/{label}"]
             self.made.append(f"{experiment}/{label}/{spec.replicate}")
             for name, frame in self._run(spec).items():
                 tables[name].append(frame.assign(run_id=spec.run_id))
@@ -142,8 +159,31 @@ class Simulator:
 
 def install(monkeypatch, *simulators: Simulator) -> None:
     """Let the validation find these simulators and no others; everything runs in this process."""
-    from tcpfair.validation import campaign
-
     modules = {simulator.name: simulator.module for simulator in simulators}
     monkeypatch.setattr(campaign, "simulator", modules.__getitem__)
-    monkeypatch.setattr(campaign, "default_cores", lambda: 1)
+    monkeypatch.setattr(run, "free_cores", lambda: 1)
+    monkeypatch.setattr(run, "validate", take_steps)
+
+
+def take_steps(layout: Layout, values: dict, cores: int, profile: str) -> int:
+    """What the rules of workflow/validate.smk do: the same commands, one after another, the largest job first."""
+    jobs = sorted(values["jobs"], key=values["jobs"].get, reverse=True)
+    failed = [job for job in jobs if _step(layout, job, "validate-part", "--kind", values["kind"], "--job", job)]
+    if failed or not values["page"]:
+        return len(failed)
+    return _step(layout, "compare", "validate-page")
+
+
+def _step(layout: Layout, name: str, *command: str) -> int:
+    kind = Path(command[2]) if len(command) > 1 else Path()
+    log = layout.validation / "logs" / kind / f"{name}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("w") as stream, redirect_stdout(stream), redirect_stderr(stream):
+        try:
+            status = main(list(command))
+        except RuntimeError:
+            traceback.print_exc()
+            return 1
+    if status == INTERRUPTED:
+        raise KeyboardInterrupt
+    return status

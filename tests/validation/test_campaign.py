@@ -2,16 +2,20 @@
 the way of each. The simulators are made up."""
 
 import json
+import shutil
 
 import pandas as pd
 import pytest
 
-from tcpfair.validation import campaign, commands, shipped
+from tcpfair.contract import store
+from tcpfair.errors import InputError
+from tcpfair.validation import campaign, comparison, shipped
 from tcpfair.validation.scenarios import load
+from tcpfair.workflow import run
 from tcpfair.workflow.bundles import faults
 from tcpfair.workflow.cli import main
 from tests.small_checkout import edit
-from tests.validation.fake_simulators import Simulator, install, make_checkout
+from tests.validation.fake_simulators import INTERRUPTED, Simulator, install, make_checkout, take_steps
 
 
 @pytest.fixture
@@ -104,12 +108,15 @@ def test_a_simulator_that_is_not_installed_says_how_to_get_it(layout, engine, mo
     assert not (layout.validated / "ns2").exists()
 
 
-def test_a_part_that_fails_leaves_the_others_and_the_next_run_makes_what_is_missing(
+def test_parts_that_fail_are_named_by_reason_and_the_next_run_makes_what_is_missing(
     layout, engine, monkeypatch, capsys
 ):
-    broken = Simulator("ns2", fails="two/fast")
-    install(monkeypatch, engine, broken)
-    assert complaint(capsys, "--run", "ns2") == "error: ns-2: two/fast: ns2 broke"
+    broke = InputError("ns2 broke: no memory")
+    install(monkeypatch, engine, Simulator("ns2", fails={"one/fast": broke, "two/fast": broke}))
+    assert complaint(capsys, "--run", "ns2") == "error: ns-2: one/fast, two/fast: ns2 broke: no memory"
+    assert not (layout.validated / "ns2").exists()
+    install(monkeypatch, engine, Simulator("ns2", fails={"two/fast": broke}))
+    assert complaint(capsys, "--run", "ns2") == "error: ns-2: two/fast: ns2 broke: no memory"
     assert (layout.validated / "ns2" / "one.csv").is_file()
     assert not (layout.validated / "ns2" / "two.csv").exists()
     mended = Simulator("ns2")
@@ -119,13 +126,33 @@ def test_a_part_that_fails_leaves_the_others_and_the_next_run_makes_what_is_miss
     assert len(pd.read_csv(layout.validated / "ns2" / "two.csv")) == 6
 
 
+def test_of_a_part_that_crashed_the_log_is_named(layout, engine, monkeypatch, capsys):
+    install(monkeypatch, engine, Simulator("ns2", fails={"two/fast": RuntimeError("no such attribute")}))
+    log = "results/validation/logs/whole/ns2/two/fast.log"
+    assert complaint(capsys, "--run", "ns2") == f"error: ns-2: two/fast: see {log}"
+    assert "no such attribute" in (layout.root / log).read_text()
+
+
+def test_an_interrupted_run_ships_what_is_whole_and_the_next_one_goes_on(layout, engine, monkeypatch):
+    ns2 = Simulator("ns2", fails={"two/slow": KeyboardInterrupt()})
+    install(monkeypatch, engine, ns2)
+    assert main(["validate", "--run", "ns2"]) == INTERRUPTED
+    assert (layout.validated / "ns2" / "one.csv").is_file()
+    assert not (layout.validated / "ns2" / "two.csv").exists()
+    before = set(ns2.made)
+    again = Simulator("ns2")
+    install(monkeypatch, engine, again)
+    assert main(["validate", "--run", "ns2"]) == 0
+    assert "two/slow/0" in again.made
+    assert not before & set(again.made)
+
+
 def test_nothing_runs_again_while_simulator_and_scenarios_are_the_same(layout, engine, monkeypatch):
     ns2 = Simulator("ns2")
     install(monkeypatch, engine, ns2)
     main(["validate", "--run", "ns2"])
     before = {path: path.read_bytes() for path in (layout.validated / "ns2").iterdir()}
-    for file in (layout.validation / "parts" / "ns2").rglob("*.json"):
-        file.unlink()  # as in a fresh checkout: what is shipped is enough
+    shutil.rmtree(layout.validation)  # as in a fresh checkout: what is shipped is enough
     ns2.made.clear()
     main(["validate", "--run", "ns2"])
     assert ns2.made == []
@@ -143,21 +170,6 @@ def test_a_changed_algorithm_runs_alone(layout, engine, monkeypatch):
     ns2.made.clear()
     main(["validate", "--run", "ns2", "--experiments", "one"])
     assert ns2.made == ["one/fast/0", "one/fast/1", "one/fast/2"]
-
-
-def test_parts_run_side_by_side_in_other_processes(layout):
-    """With the real engine: what is needed can be sent to a fresh process and comes back."""
-    config = load(layout.validation_config)
-    from tcpfair.validation.scenarios import Selection
-
-    parts = campaign.parts(config, "engine", Selection({"*": 1}), ["one"], layout.validation / "parts", "code")
-    assert {(part.name, reason) for part, reason in campaign.run(config, parts, 2)} == {
-        ("one/slow", ""),
-        ("one/fast", ""),
-    }
-    runs = campaign.joined(config, "one", parts).runs
-    assert (runs["utilisation"] > 0.5).all()
-    assert list(campaign.run(config, [], 2)) == []
 
 
 # --- stale results ----------------------------------------------------------------------------------------------------
@@ -229,16 +241,95 @@ def test_without_other_results_the_engine_runs_and_what_is_missing_is_named(layo
     assert len(pd.read_csv(layout.validation / "agreement.csv")) == 0
 
 
-def test_the_engine_runs_again_only_when_something_changed(layout, engine, monkeypatch):
+def test_nothing_is_done_while_nothing_has_changed(layout, engine, monkeypatch, capsys):
+    install(monkeypatch, engine)
+    main(["validate"])
+    first = capsys.readouterr().out.splitlines()
+    monkeypatch.setattr(run, "validate", None)
+    assert main(["validate"]) == 0
+    assert capsys.readouterr().out.splitlines() == first[1:]  # without the runs of the engine
+    assert first[-1].startswith("open       ")
+
+
+def test_an_edit_of_an_algorithm_runs_that_algorithm_again(layout, engine, monkeypatch):
     install(monkeypatch, engine)
     main(["validate"])
     engine.made.clear()
+    real = store.code_behind
+
+    def edited(runs):
+        return {name: f"{digest}*" if name == "cubic" else digest for name, digest in real(runs).items()}
+
+    monkeypatch.setattr(store, "code_behind", edited)
     main(["validate"])
-    assert engine.made == []
-    (layout.root / "src/tcpfair/cc").mkdir(parents=True)
-    (layout.root / "src/tcpfair/cc/new.py").write_text("")
+    assert {name.rsplit("/", 1)[0] for name in engine.made} == {"one/fast", "two/fast"}
+
+
+def test_an_edit_of_the_measures_runs_the_engine_again(layout, engine, monkeypatch):
+    install(monkeypatch, engine)
+    main(["validate"])
+    engine.made.clear()
+    monkeypatch.setattr(campaign, "measuring_code", lambda: "another")
     main(["validate"])
     assert len(engine.made) == 12
+
+
+@pytest.mark.parametrize("what", ["explanations", "bars", "code", "lost table", "lost stamp"])
+def test_what_the_page_alone_is_made_from_runs_nothing_again(layout, engine, monkeypatch, what):
+    install(monkeypatch, engine, Simulator("ns2", gain=1.02))
+    main(["validate", "--run", "ns2"])
+    main(["validate"])
+    engine.made.clear()
+    report = layout.validation / "report.html"
+    before = (report.stat().st_mtime_ns, report.read_text())
+    if what == "explanations":
+        (layout.validated / "explanations.yaml").write_text("ns2: {mean_cwnd/*/one: larger}\nns3: {}\n")
+    elif what == "bars":
+        edit(layout.validation_config, "bar_mean_cwnd: {value: 0.03,", "bar_mean_cwnd: {value: 0.01,")
+    elif what == "code":
+        monkeypatch.setattr(comparison, "CODE", comparison.CODE[:1])
+    elif what == "lost table":
+        (layout.validation / "two.csv").unlink()
+    else:
+        (layout.validation / "report.html.stamp").unlink()
+    assert main(["validate"]) == 0
+    assert engine.made == []
+    assert report.stat().st_mtime_ns > before[0]
+    assert (report.read_text() != before[1]) == (what == "bars")
+    assert (layout.validation / "two.csv").is_file()
+
+
+def test_an_interrupted_experiment_of_the_engine_goes_on_where_it_was(layout, monkeypatch):
+    install(monkeypatch, Simulator("engine", fails={"one/fast": KeyboardInterrupt()}))
+    assert main(["validate"]) == INTERRUPTED
+    again = Simulator("engine")
+    install(monkeypatch, again)
+    assert main(["validate"]) == 0
+    assert {name.rsplit("/", 1)[0] for name in again.made} == {"one/fast", "two/slow", "two/fast"}
+
+
+def test_a_failure_of_the_engine_is_named_and_no_page_is_written(layout, monkeypatch, capsys):
+    install(monkeypatch, Simulator("engine", fails={"one/fast": InputError("no such buffer")}))
+    assert complaint(capsys) == "error: engine: one/fast: no such buffer"
+    assert not (layout.validation / "report.html").exists()
+
+
+def test_a_page_that_cannot_be_written_is_a_failure(layout, engine, monkeypatch, capsys):
+    install(monkeypatch, engine)
+    monkeypatch.setattr(run, "validate", lambda *given: take_steps(*given) + 1)
+    assert complaint(capsys) == "error: the comparison failed; see results/validation/logs"
+
+
+def test_the_largest_job_has_the_largest_size(layout, engine, monkeypatch):
+    install(monkeypatch, engine, Simulator("ns2", estimate_s=7))
+    config = load(layout.validation_config)
+    # three runs of 50 and of 40 s at 100 packets a second, two algorithms
+    of_engine = campaign.jobs(campaign.parts(layout, config, "whole", "engine", ["one", "two"]))
+    assert of_engine == {"engine/one": 30e3, "engine/two": 24e3}
+    assert campaign.jobs(campaign.parts(layout, config, "whole", "ns2", ["two"])) == {
+        "ns2/two/slow": 21,
+        "ns2/two/fast": 21,
+    }
 
 
 def test_the_comparison_of_two_simulators(layout, monkeypatch):
@@ -246,7 +337,9 @@ def test_the_comparison_of_two_simulators(layout, monkeypatch):
     main(["validate", "--run", "ns2"])
     main(["validate", "--run", "ns3"])
     (layout.validated / "explanations.yaml").write_text("ns3: {mean_cwnd/*/one: its windows are larger}\n")
-    rows = commands.compare(layout, say=lambda line: None).rows
+    main(["validate"])
+    config = load(layout.validation_config)
+    rows = comparison.compare(layout, config, comparison.engine_parts(layout, config)).rows
     windows = rows[rows["metric"] == "mean_cwnd"].set_index(["tool", "algorithm"])
     assert windows.loc[("ns2", "slow"), "verdict"] == "within"
     assert windows.loc[("ns3", "slow"), "verdict"] == "beyond"
@@ -266,7 +359,7 @@ def test_the_quick_check_runs_little_and_keeps_nothing(layout, engine, monkeypat
     assert ns2.made == engine.made == ["one/slow/0", "two/slow/0"]
     assert capsys.readouterr().out.splitlines()[-1] == "roughly right"
     assert not (layout.validated / "ns2").exists()
-    assert not layout.validation.exists()
+    assert list(layout.validation.rglob("*.json*")) == []
 
 
 def test_the_quick_check_fails_when_far_off(layout, engine, monkeypatch, capsys):

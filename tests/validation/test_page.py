@@ -3,7 +3,8 @@
 import pandas as pd
 import pytest
 
-from tcpfair.validation import commands, page
+from tcpfair.validation import comparison, page
+from tcpfair.validation.scenarios import load
 from tcpfair.workflow.cli import main
 from tests.validation.fake_simulators import Simulator, install, make_checkout
 from tests.verdicts.test_report import Page
@@ -19,9 +20,10 @@ def done(tmp_path_factory):
         main(["validate", "--run", "ns2"])
         main(["validate", "--run", "ns3"])
         (layout.validated / "explanations.yaml").write_text("ns3: {mean_cwnd/*/*: 'its windows <are> larger'}\n")
-        comparison = commands.compare(layout, say=lambda line: None)
-        page.write(layout, comparison)
-    return layout, comparison
+        main(["validate"])
+        config = load(layout.validation_config)
+        compared = comparison.compare(layout, config, comparison.engine_parts(layout, config))
+    return layout, compared
 
 
 @pytest.fixture(scope="module")
@@ -50,31 +52,36 @@ def test_the_page_counts_and_lists_what_is_beyond_the_bar(html):
 
 
 def test_every_row_and_every_run_stands_in_a_table(done):
-    layout, comparison = done
+    layout, compared = done
     rows = pd.read_csv(layout.validation / "agreement.csv", keep_default_na=False)
-    assert len(rows) == len(comparison.rows) == 2 * (5 + 3) + (5 + 3)
+    assert len(rows) == len(compared.rows) == 2 * (5 + 3) + (5 + 3)
     two = pd.read_csv(layout.validation / "two.csv")
     assert two.groupby("source").size().to_dict() == {"engine": 12, "ns2": 6, "ns3": 1}  # the engine in two windows
     curves = pd.read_csv(layout.validation / "curves.csv")
     assert set(curves["source"]) == {"engine", "ns2", "ns3"}
 
 
+def test_everything_that_is_written_is_an_output_of_the_rule(done):
+    layout, compared = done
+    written = {path for path in layout.validation.glob("[!.]*.*") if path.is_file() and path.suffix != ".stamp"}
+    assert written == set(page.outputs(layout, compared.config))
+
+
 def test_the_same_comparison_gives_the_same_bytes(done):
-    layout, comparison = done
-    files = sorted(path for path in layout.validation.glob("*.*") if path.is_file())
+    layout, compared = done
+    files = page.outputs(layout, compared.config)
     before = {path: path.read_bytes() for path in files}
-    page.write(layout, comparison)
+    page.write(layout, compared)
     assert {path: path.read_bytes() for path in files} == before
 
 
 def test_the_summary_fits_a_screen_and_names_what_is_unexplained(done):
-    text = page.summary(done[1], "results/validation/report.html")
-    lines = text.splitlines()
+    lines = page.summary(done[1]).splitlines()
+    assert page.summary_file(done[0]).read_text().splitlines() == lines
     assert len(lines) <= 24
     assert "ns-2       8 of 10 within the bar (2 unexplained)" in lines
     assert "ns-3       4 of 5 within the bar (1 explained)" in lines
     assert "unexplained mean_cwnd/slow/one: engine 108.1 ± 0.1, ns-2 118.9 ± 0.1 packets" in lines
-    assert lines[-1] == "open       results/validation/report.html"
 
 
 @pytest.mark.parametrize(

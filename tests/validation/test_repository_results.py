@@ -4,8 +4,9 @@ import pytest
 
 from tcpfair import cc
 from tcpfair.contract.layout import Layout, repository_root
-from tcpfair.validation import agreement, commands, shipped
+from tcpfair.validation import agreement, comparison, shipped
 from tcpfair.validation.scenarios import ENGINE, TOOLS, load, quick, whole
+from tcpfair.workflow.cli import main
 
 LAYOUT = Layout(repository_root())
 CONFIG = load(LAYOUT.validation_config)
@@ -40,14 +41,15 @@ def test_shipped_results_belong_to_the_present_scenarios():
 
 
 def test_every_explanation_fits_a_row():
-    agreement.load_explanations(LAYOUT.validated / commands.EXPLANATIONS, CONFIG)
+    comparison.explanations(LAYOUT, CONFIG)
 
 
 @pytest.mark.slow
 def test_every_disagreement_is_explained_and_every_explanation_is_needed():
-    comparison = commands.compare(LAYOUT)
-    rows = comparison.rows
+    assert main(["validate"]) == 0
+    compared = comparison.compare(LAYOUT, CONFIG, comparison.engine_parts(LAYOUT, CONFIG))
+    rows = compared.rows
     unexplained = rows[rows["explanation"] == agreement.UNEXPLAINED]
     assert [f"{row['tool']}: {agreement.row_name(row)}" for row in unexplained.to_dict("records")] == []
-    with_results = [tool for tool in TOOLS if comparison.tools[tool].runs]
-    assert agreement.unneeded(rows, comparison.explanations, with_results) == []
+    with_results = [tool for tool in TOOLS if compared.tools[tool].runs]
+    assert agreement.unneeded(rows, compared.explanations, with_results) == []

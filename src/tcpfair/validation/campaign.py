@@ -1,39 +1,45 @@
-"""Running a simulator on the scenarios of the validation: side by side, and from where an interrupted run stopped.
+"""The runs that the validation needs of each simulator, in parts, and what each part gave.
 
-The work is cut into parts, all runs of one algorithm in one experiment. What a part gave is kept under ``results/`` with the
-digest of what it was made from, so that a run that was interrupted, or repeated, computes what is missing.
+A part is all runs of one algorithm in one experiment. What it gave is kept under ``results/validation`` with a stamp of what
+it was made from (`tcpfair.contract.stamps`), so that a run that was interrupted, or repeated, makes what is missing. Parts
+are made by jobs of the workflow (``workflow/validate.smk``).
 """
 
 from __future__ import annotations
 
 import importlib
 import json
-import os
-import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pandas as pd
 
+from tcpfair.contract import code, store
 from tcpfair.contract.expand import RunSpec, expected_pkts
+from tcpfair.contract.files import write_whole
+from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig
-from tcpfair.contract.scenario import digest
+from tcpfair.contract.stamps import Stamp, changed, part, write_stamp
 from tcpfair.errors import InputError
-from tcpfair.validation.measures import RUN_COLUMNS, curve, measure
-from tcpfair.validation.scenarios import TITLES, Selection, Window, digests_of, label_of
-from tcpfair.validation.shipped import CURVE_COLUMNS, replace_file
+from tcpfair.validation.measures import CURVE_COLUMNS, RUN_COLUMNS, measured
+from tcpfair.validation.scenarios import ENGINE, QUICK, TITLES, Window, chosen, digests_of, label_of, load, windows
 
-LONG_S = 600  # an estimate above this wants --yes
+MEASURES, MEASURED_IN = "validation/measures.py", ("metrics/", "measures/", "units.py")  # the code that measures
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a simulator gave: a row of measures for each run and window, and some windows over time."""
+
+    runs: pd.DataFrame
+    curves: pd.DataFrame
 
 
 @dataclass(frozen=True)
 class Part:
-    """All runs of one algorithm in one experiment by one simulator; the file that keeps what they gave."""
+    """All runs of one algorithm in one experiment by one simulator; the file that keeps what they gave, its stamp, its job."""
 
     backend: str
     experiment: str
@@ -41,31 +47,26 @@ class Part:
     specs: tuple[RunSpec, ...]
     windows_s: tuple[Window, ...]
     file: Path
-    key: str  # digest of all that decides the result
+    stamp: Stamp
+    job: str
 
     @property
     def name(self) -> str:
         return f"{self.experiment}/{self.label}"
 
-    def kept(self) -> dict[str, Any] | None:
-        """What an earlier run left; None when there is nothing, or it was made from something else."""
-        if not self.file.is_file():
-            return None
-        result = json.loads(self.file.read_text())
-        return result if result["key"] == self.key else None
+    def is_kept(self) -> bool:
+        """Whether the file has what these runs give."""
+        return not changed(self.file, self.stamp)
+
+    def kept(self) -> Results:
+        """What the runs gave."""
+        found = json.loads(self.file.read_text())
+        return Results(pd.DataFrame(found["runs"]), pd.DataFrame(found["curves"]))
 
     def keep(self, runs: pd.DataFrame, curves: pd.DataFrame) -> None:
         """Keep what the runs gave, for `kept`."""
-        kept = {"key": self.key, "runs": runs.to_dict("list"), "curves": curves.to_dict("list")}
-        replace_file(self.file, json.dumps(kept).encode())
-
-
-@dataclass(frozen=True)
-class Results:
-    """What a simulator gave in one experiment."""
-
-    runs: pd.DataFrame
-    curves: pd.DataFrame
+        write_whole(self.file, json.dumps({"runs": runs.to_dict("list"), "curves": curves.to_dict("list")}))
+        write_stamp(self.file, self.stamp)
 
 
 def simulator(backend: str) -> ModuleType:
@@ -78,103 +79,99 @@ def simulator(backend: str) -> ModuleType:
         raise InputError(f"{TITLES[backend]}: not in this version") from None
 
 
-def provenance(config: PaperConfig, backend: str) -> dict[str, str]:
-    """Tool and code of a simulator. Raises InputError, saying how to install it, when it is not there."""
-    made = simulator(backend).simulate_runs(config, next(iter(config.experiments)), []).provenance
-    return {"tool": made.get("tool", TITLES[backend]), "code": made["code"]}
+def provenance(config: PaperConfig, tool: str) -> dict[str, str]:
+    """Version and code of another simulator. Raises InputError, saying how to install it, when it is not there."""
+    made = simulator(tool).simulate_runs(config, next(iter(config.experiments)), []).provenance
+    return {"tool": made["tool"], "code": made["code"]}
 
 
-def parts(
-    config: PaperConfig,
-    backend: str,
-    selection: Selection,
-    experiments: Iterable[str],
-    folder: Path,
-    code: Any,
-    windows_s: Callable[[str], tuple[Window, ...]] | None = None,
-) -> list[Part]:
-    """The parts of some experiments. ``code`` stands for the code that makes them; ``windows_s`` gives the windows in
-    which an experiment is measured, if not the one of the selection."""
+def measuring_code() -> str:
+    """Digest of the code that measures the engine's runs."""
+    return code.digest_of(code.reached([code.PACKAGE / MEASURES], MEASURED_IN))
+
+
+def folder(layout: Layout, kind: str) -> Path:
+    """Where the parts of the whole comparison are kept, or those of a quick check."""
+    return layout.validation / kind
+
+
+def mark(layout: Layout, kind: str, job: str) -> Path:
+    """The file that a job leaves when all of its parts are kept."""
+    return folder(layout, kind) / f"{job}.done"
+
+
+def parts(layout: Layout, config: PaperConfig, kind: str, backend: str, experiments: Iterable[str]) -> list[Part]:
+    """The parts of some experiments in one simulator."""
+    selection = chosen(config, kind, backend)
+    origin = {"measured": measuring_code()} if backend == ENGINE else provenance(config, backend)
+    is_short = backend == ENGINE or kind == QUICK  # one job for an experiment: starting Python takes longer than a part
     found = []
     for experiment in experiments:
         of_label: dict[str, list[RunSpec]] = {}
         for spec in selection.specs(config, experiment):
             of_label.setdefault(label_of(spec), []).append(spec)
-        windows = windows_s(experiment) if windows_s else (selection.window(config, experiment),)
+        windows_s = windows(config, kind, backend, experiment)
         for label, own in digests_of(config, experiment, selection).items():
-            file = folder / backend / experiment / f"{label}.json"
-            specs = tuple(of_label[label])
-            found.append(Part(backend, experiment, label, specs, windows, file, digest([own, windows, code])))
+            specs = of_label[label]
+            stamp = {"scenarios": own, "windows": part(windows_s), **origin}
+            if backend == ENGINE:
+                stamp["code"] = part(store.code_behind(store.asked(specs)))
+            file = folder(layout, kind) / backend / experiment / f"{label}.json"
+            job = f"{backend}/{experiment}" if is_short else f"{backend}/{experiment}/{label}"
+            found.append(Part(backend, experiment, label, tuple(specs), windows_s, file, stamp, job))
     return found
 
 
-def simulate(config: PaperConfig, part: Part) -> float:
-    """Run one part and keep what it gave; returns the seconds that it took."""
-    started_s = time.perf_counter()
-    trace = simulator(part.backend).simulate_runs(config, part.experiment, part.specs)
-    value = config.analysis_value
-    measures = config.experiments[part.experiment].measures
-    runs = measure(trace, measures, part.windows_s, value("whole_epochs_share"))
-    drawn = part.experiment in value("curve_experiments")
-    curves = curve(trace, value("curve_points")) if drawn else pd.DataFrame(columns=CURVE_COLUMNS[1:])
-    part.keep(runs, curves)
-    return time.perf_counter() - started_s
+def jobs(todo: Iterable[Part]) -> dict[str, float]:
+    """The jobs that make some parts, with their sizes: packets in the engine, seconds in another simulator."""
+    sizes: dict[str, float] = {}
+    for each in todo:
+        is_engine = each.backend == ENGINE
+        size = sum(expected_pkts(s.scenario) for s in each.specs) if is_engine else estimate_s([each])
+        sizes[each.job] = sizes.get(each.job, 0.0) + size
+    return sizes
 
 
-def estimate_s(backend: str, todo: Iterable[Part]) -> float:
-    """Seconds that parts take on one core."""
-    estimate = simulator(backend).estimate_s
-    return sum(estimate(part.specs) for part in todo)
+def estimate_s(todo: Iterable[Part]) -> float:
+    """Seconds that parts of other simulators take on one core."""
+    return sum(simulator(each.backend).estimate_s(each.specs) for each in todo)
 
 
-def run(
-    config: PaperConfig, todo: list[Part], cores: int, say: Callable[[str], None] = lambda line: None
-) -> Iterator[tuple[Part, str]]:
-    """Simulate parts on ``cores`` processes; gives each one as it is done, with the reason if it failed.
+def make(
+    layout: Layout,
+    kind: str,
+    job: str,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> int:
+    """Make the parts of a job that are missing, each kept as soon as it is there; returns the number of runs.
 
-    The largest come first within an experiment, and the experiments in order.
+    ``progress`` is told how many runs of how many are done. Raises InputError with the name of a part that failed.
     """
-    order = {name: n for n, name in enumerate(config.experiments)}
-    size = {part.name: sum(expected_pkts(spec.scenario) for spec in part.specs) for part in todo}
-    todo = sorted(todo, key=lambda part: (order[part.experiment], -size[part.name]))
-    for n, (part, took_s, reason) in enumerate(_done(config, todo, cores), 1):
-        say(f"{TITLES[part.backend]:<9} {part.name}  {reason or f'{took_s:.0f} s'}  ({n} of {len(todo)})")
-        yield part, reason
-
-
-def _done(config: PaperConfig, todo: list[Part], cores: int) -> Iterator[tuple[Part, float, str]]:
-    if cores == 1 or len(todo) <= 1:
-        for part in todo:
-            try:
-                yield part, simulate(config, part), ""
-            except InputError as error:
-                yield part, 0.0, str(error)
-        return
-    # a fresh interpreter each: threads of libraries do not survive a fork
-    pool = ProcessPoolExecutor(min(cores, len(todo)), mp_context=get_context("spawn"))
-    try:
-        waiting = {pool.submit(simulate, config, part): part for part in todo}
-        for future in as_completed(waiting):
-            try:
-                yield waiting[future], future.result(), ""
-            except InputError as error:
-                yield waiting[future], 0.0, str(error)
-    finally:
-        pool.shutdown(cancel_futures=True)
+    config = load(layout.validation_config)
+    backend, experiment, *_ = job.split("/")
+    todo = [p for p in parts(layout, config, kind, backend, [experiment]) if p.job == job and not p.is_kept()]
+    done, of = 0, sum(len(each.specs) for each in todo)
+    for each in todo:
+        progress(done, of)
+        try:
+            trace = simulator(backend).simulate_runs(config, experiment, each.specs)
+        except InputError as error:
+            raise InputError(f"{each.name}: {error}") from None
+        each.keep(*measured(config, experiment, trace, each.windows_s))
+        done += len(each.specs)
+    progress(of, of)
+    write_whole(mark(layout, kind, job), "")
+    return of
 
 
 def joined(config: PaperConfig, experiment: str, of_experiment: Iterable[Part]) -> Results:
     """What all parts of an experiment gave, in one table of runs and one of curves."""
     measures = config.experiments[experiment].measures
-    kept = [result for part in of_experiment if (result := part.kept())]
-    runs = [pd.DataFrame(result["runs"]) for result in kept]
-    curves = [pd.DataFrame(result["curves"]) for result in kept if result["curves"].get("label")]
+    kept = [each.kept() for each in of_experiment]
+    curves = [results.curves for results in kept if len(results.curves)]
     return Results(
-        pd.concat(runs, ignore_index=True) if runs else pd.DataFrame(columns=[*RUN_COLUMNS, *measures]),
+        pd.concat([results.runs for results in kept], ignore_index=True)
+        if kept
+        else pd.DataFrame(columns=[*RUN_COLUMNS, *measures]),
         pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(columns=CURVE_COLUMNS[1:]),
     )
-
-
-def default_cores() -> int:
-    """Processes at a time when nobody says how many."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,112 +1,96 @@
-"""What ``./reproduce validate`` does: compare, run a simulator for the comparison, or check quickly that it works."""
+"""What ``./reproduce validate`` does: compare, run a simulator for the comparison, or check quickly that it works.
+
+Simulations are left to the workflow: a command works out which parts are missing, hands their jobs over, and goes on with
+what they gave.
+"""
 
 from __future__ import annotations
 
-import tempfile
+import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig
-from tcpfair.contract.stamps import code_files, file_hashes
+from tcpfair.contract.stamps import changed, discard, write_stamp
 from tcpfair.errors import InputError
-from tcpfair.validation import agreement, campaign, shipped
-from tcpfair.validation.campaign import LONG_S, Results
-from tcpfair.validation.scenarios import ENGINE, TITLES, TOOLS, Selection, Window, digests_of, load, quick, whole
-from tcpfair.validation.shipped import CURVE_COLUMNS, Shipped
+from tcpfair.validation import agreement, campaign, comparison, page, shipped
+from tcpfair.validation.campaign import Part
+from tcpfair.validation.scenarios import ENGINE, QUICK, TITLES, WHOLE, Selection, digests_of, load, quick, whole
+
+LONG_S = 600  # an estimate above this wants --yes
 
 Say = Callable[[str], None]
-EXPLANATIONS = "explanations.yaml"
+# runs workflow/validate.smk with a configuration, returns its exit status
+Workflow = Callable[[dict[str, Any]], int]
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """The engine's results by experiment, those shipped of the other simulators, and the rows that compare them."""
-
-    config: PaperConfig
-    engine: dict[str, Results]
-    tools: dict[str, Shipped]
-    rows: pd.DataFrame
-    explanations: dict[str, dict[str, str]]
-
-    def runs(self, experiment: str) -> pd.DataFrame:
-        """Every run of an experiment, with its simulator in the column ``source``."""
-        frames = [self.engine[experiment].runs.assign(source=ENGINE)]
-        frames += [of.runs[experiment].assign(source=tool) for tool, of in self.tools.items() if experiment in of.runs]
-        table = pd.concat(frames, ignore_index=True)
-        return table[["source", *(name for name in table if name != "source")]]
-
-    @property
-    def curves(self) -> pd.DataFrame:
-        """Windows over time of every simulator: columns source, experiment, label, t_s, cwnd_pkts."""
-        frames = [results.curves.assign(source=ENGINE, experiment=name) for name, results in self.engine.items()]
-        frames += [of.curves.assign(source=tool) for tool, of in self.tools.items()]
-        some = [frame for frame in frames if len(frame)]
-        return pd.concat(some or frames[:1], ignore_index=True)[["source", *CURVE_COLUMNS]]
-
-
-def compare(layout: Layout, cores: int | None = None, say: Say = print) -> Comparison:
-    """Run the engine where its results are missing or old, and compare with what is shipped of the other simulators."""
+def compare(layout: Layout, workflow: Workflow, say: Say = print) -> str:
+    """Bring the comparison up to date, the engine run where its results are missing or old; returns it as text."""
     config = load(layout.validation_config)
-    explanations = agreement.load_explanations(layout.validated / EXPLANATIONS, config)
-    tools = {tool: shipped.read(layout, config, tool) for tool in TOOLS}
-    engine = _engine(layout, config, list(config.experiments), whole(config, ENGINE), cores, say)
-    tables = [
-        agreement.compare(
-            config, name, tool, engine[name].runs, of.runs[name], whole(config, tool).window(config, name)
-        )
-        for tool, of in tools.items()
-        for name in of.runs
-    ]
-    rows = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=agreement.COLUMNS)
-    return Comparison(config, engine, tools, agreement.explained(rows, explanations), explanations)
+    comparison.explanations(layout, config)
+    engine = comparison.engine_parts(layout, config)
+    outputs = page.outputs(layout, config)
+    if changed(page.report(layout), comparison.stamp(layout, config, engine)) or not all(p.is_file() for p in outputs):
+        discard(page.report(layout))
+        todo = [part for part in engine if not part.is_kept()]
+        if todo:
+            runs = sum(len(part.specs) for part in todo)
+            say(f"{TITLES[ENGINE]:<9} {runs} runs in {len({part.experiment for part in todo})} experiments")
+        _make(layout, WHOLE, todo, workflow, [path.relative_to(layout.root).as_posix() for path in outputs])
+    return page.summary_file(layout).read_text()
 
 
-def _engine(
-    layout: Layout, config: PaperConfig, experiments: Sequence[str], selection: Selection, cores: int | None, say: Say
-) -> dict[str, Results]:
-    """The engine's results, measured in its own window and in those of the other simulators."""
+def write_page(layout: Layout) -> None:
+    """Compare and write the page: the step of the workflow after the engine's jobs."""
+    config = load(layout.validation_config)
+    engine = comparison.engine_parts(layout, config)
+    made_from = comparison.stamp(layout, config, engine)
+    page.write(layout, comparison.compare(layout, config, engine))
+    write_stamp(page.report(layout), made_from)
 
-    def windows_s(experiment: str) -> tuple[Window, ...]:
-        others = [whole(config, tool) for tool in TOOLS]
-        found = [selection.window(config, experiment)]
-        found += [other.window(config, experiment) for other in others if other.specs(config, experiment)]
-        return tuple(dict.fromkeys(found))
 
-    code = file_hashes(layout.root, [*code_files(layout.root, "simulate"), *_measuring_code(layout)])
-    parts = campaign.parts(
-        config, ENGINE, selection, experiments, layout.validation / "parts", code, windows_s=windows_s
-    )
-    todo = [part for part in parts if not part.kept()]
-    if todo:
-        runs = sum(len(part.specs) for part in todo)
-        say(f"{TITLES[ENGINE]:<9} {runs} runs in {len({part.experiment for part in todo})} experiments")
-    failed = {
-        part.name: reason for part, reason in campaign.run(config, todo, cores or campaign.default_cores()) if reason
-    }
+def _make(layout: Layout, kind: str, todo: Sequence[Part], workflow: Workflow, page_files: Sequence[str] = ()) -> None:
+    """Let the workflow make parts, and the page from them where its files are named.
+
+    Raises InputError with the parts that failed, grouped by reason.
+    """
+    jobs = campaign.jobs(todo)
+    logs = {job: layout.validation / "logs" / kind / f"{job}.log" for job in jobs}
+    for part in todo:
+        discard(part.file)
+    for job, log in logs.items():
+        campaign.mark(layout, kind, job).unlink(missing_ok=True)
+        log.unlink(missing_ok=True)
+    if not jobs and not page_files:
+        return
+    status = workflow({"kind": kind, "jobs": jobs, "page": list(page_files)})
+    failed = {job: log for job, log in logs.items() if not campaign.mark(layout, kind, job).is_file()}
     if failed:
-        raise InputError(_reasons(ENGINE, failed))
-    return {name: campaign.joined(config, name, (p for p in parts if p.experiment == name)) for name in experiments}
+        raise InputError(_reasons({job: _error(layout, job, log) for job, log in failed.items()}))
+    if status:
+        raise InputError(f"the comparison failed; see {(layout.validation / 'logs').relative_to(layout.root)}")
 
 
-def _measuring_code(layout: Layout) -> list[Path]:
-    package = layout.root / "src" / "tcpfair"
-    return [
-        *sorted((package / "metrics").glob("*.py")),
-        package / "measures" / "runs.py",
-        package / "validation" / "measures.py",
-    ]
+def _error(layout: Layout, job: str, log: Path) -> tuple[str, str]:
+    """The part at which a job failed, and the reason: the last line of its log that is an error."""
+    lines = log.read_text().splitlines() if log.is_file() else []
+    told = next((line for line in reversed(lines) if line.startswith("error: ")), "")
+    _, experiment, *label = job.split("/")
+    place = log.relative_to(layout.root)
+    name, _, reason = told.removeprefix("error: ").partition(": ")
+    return (name, reason) if reason else ("/".join([experiment, *label]), f"see {place}" if lines else "not run")
 
 
-def _reasons(backend: str, failed: dict[str, str]) -> str:
-    """One line: which parts failed, grouped by reason."""
-    by_reason: dict[str, list[str]] = {}
-    for name, reason in failed.items():
-        by_reason.setdefault(reason, []).append(name)
-    return f"{TITLES[backend]}: " + "; ".join(f"{', '.join(names)}: {reason}" for reason, names in by_reason.items())
+def _reasons(failed: dict[str, tuple[str, str]]) -> str:
+    """One line: which parts failed, by simulator and reason."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for job, (name, reason) in failed.items():
+        grouped.setdefault((TITLES[job.partition("/")[0]], reason), []).append(name)
+    return "; ".join(f"{title}: {', '.join(names)}: {reason}" for (title, reason), names in grouped.items())
 
 
 # --- Running a simulator ------------------------------------------------------------------------------------------
@@ -115,8 +99,9 @@ def _reasons(backend: str, failed: dict[str, str]) -> str:
 def run_tool(
     layout: Layout,
     tool: str,
+    workflow: Workflow,
     experiments: Sequence[str] = (),
-    cores: int | None = None,
+    cores: int = 1,
     yes: bool = False,
     say: Say = print,
 ) -> None:
@@ -129,41 +114,29 @@ def run_tool(
     selection = whole(config, tool)
     chosen = chosen_experiments(config, selection, tool, experiments)
     origin = campaign.provenance(config, tool)
-    cores = cores or campaign.default_cores()
-    parts = campaign.parts(config, tool, selection, chosen, layout.validation / "parts", origin)
-    for name in chosen:
-        right = shipped.still_right(layout, config, tool, name, selection, origin)
-        for part in parts:
-            if part.experiment == name and part.label in right and not part.kept():
-                part.keep(*right[part.label])
-    todo = [part for part in parts if not part.kept()]
-    estimate_s = campaign.estimate_s(tool, todo) / cores
+    parts = campaign.parts(layout, config, WHOLE, tool, chosen)
+    right = {name: shipped.still_right(layout, config, tool, name, selection, origin) for name in chosen}
+    for part in parts:
+        if part.label in right[part.experiment] and not part.is_kept():
+            part.keep(*right[part.experiment][part.label])
+    todo = [part for part in parts if not part.is_kept()]
+    estimate_s = campaign.estimate_s(todo) / cores
     say(
         f"{TITLES[tool]:<9} {sum(len(part.specs) for part in todo)} runs of {', '.join(chosen)}: "
         f"about {_minutes(estimate_s)} on {cores} cores ({origin['tool']})"
     )
     if estimate_s > LONG_S and not yes:
         raise InputError(f"this takes about {_minutes(estimate_s)}; add --yes to start it")
-    left = {name: {part.name for part in todo if part.experiment == name} for name in chosen}
-    failed: dict[str, str] = {}
-
-    def ship(name: str) -> None:
-        results = campaign.joined(config, name, (part for part in parts if part.experiment == name))
-        entry = {**origin, "scenarios": digests_of(config, name, selection)}
-        shipped.write(layout, tool, name, results.runs, results.curves, entry)
-        say(f"written   {shipped.folder(layout, tool).relative_to(layout.root)}/{name}.csv")
-
-    for name in [name for name in chosen if not left[name]]:
-        ship(name)
-    for part, reason in campaign.run(config, todo, cores, say):
-        if reason:
-            failed[part.name] = reason
-            continue
-        left[part.experiment].discard(part.name)
-        if not left[part.experiment]:
-            ship(part.experiment)
-    if failed:
-        raise InputError(_reasons(tool, failed))
+    try:
+        _make(layout, WHOLE, todo, workflow)
+    finally:  # of an interrupted run too, the experiments that are whole
+        for name in chosen:
+            own = [part for part in parts if part.experiment == name]
+            if all(part.is_kept() for part in own):
+                results = campaign.joined(config, name, own)
+                entry = {**origin, "scenarios": digests_of(config, name, selection)}
+                shipped.write(layout, tool, name, results.runs, results.curves, entry)
+                say(f"written   {shipped.folder(layout, tool).relative_to(layout.root)}/{name}.csv")
 
 
 def chosen_experiments(config: PaperConfig, selection: Selection, tool: str, wanted: Sequence[str]) -> list[str]:
@@ -182,30 +155,27 @@ def _minutes(seconds: float) -> str:
 
 
 def check_quickly(
-    layout: Layout, tool: str, experiments: Sequence[str] = (), cores: int | None = None, say: Say = print
+    layout: Layout, tool: str, workflow: Workflow, experiments: Sequence[str] = (), say: Say = print
 ) -> list[str]:
     """A few short runs of a simulator and of the engine, kept nowhere; returns a line for each that is far off."""
     config = load(layout.validation_config)
     selection = quick(config)
     chosen = chosen_experiments(config, selection, tool, experiments)
-    origin = campaign.provenance(config, tool)
     found: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="tcpfair-validate-") as scratch:
-        results = {}
-        for backend in (ENGINE, tool):
-            parts = campaign.parts(config, backend, selection, chosen, Path(scratch), origin)
-            failed = {part.name: reason for part, reason in campaign.run(config, parts, cores or 1) if reason}
-            if failed:
-                raise InputError(_reasons(backend, failed))
-            results[backend] = {
-                name: campaign.joined(config, name, [p for p in parts if p.experiment == name]).runs for name in chosen
-            }
+    of = {backend: campaign.parts(layout, config, QUICK, backend, chosen) for backend in (ENGINE, tool)}
+    try:
+        _make(layout, QUICK, [part for parts in of.values() for part in parts], workflow)
         for name in chosen:
-            window_s = selection.window(config, name)
-            rows = agreement.compare(config, name, tool, results[ENGINE][name], results[tool][name], window_s)
+            own = {
+                backend: campaign.joined(config, name, [part for part in parts if part.experiment == name]).runs
+                for backend, parts in of.items()
+            }
+            rows = agreement.compare(config, name, tool, own[ENGINE], own[tool], selection.window(config, name))
             for line in table_lines(rows):
                 say(line)
             found += agreement.far_off(config, rows)
+    finally:
+        shutil.rmtree(campaign.folder(layout, QUICK), ignore_errors=True)
     return found
 
 

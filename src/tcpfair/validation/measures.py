@@ -10,11 +10,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.trace import Trace
 from tcpfair.measures.runs import Floats, Runs, blocks
 from tcpfair.metrics import fairness
 
 RUN_COLUMNS = ["label", "replicate", "from_s", "until_s"]
+CURVE_COLUMNS = ["experiment", "label", "t_s", "cwnd_pkts"]
 
 
 class Measure(NamedTuple):
@@ -51,6 +53,17 @@ MEASURES = {
 }
 
 
+def measured(
+    config: PaperConfig, experiment: str, trace: Trace, windows_s: Sequence[tuple[float, float]]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What is kept of runs of an experiment: their measures, and curves where the configuration draws some."""
+    value = config.analysis_value
+    runs = measure(trace, config.experiments[experiment].measures, windows_s, value("whole_epochs_share"))
+    if experiment not in value("curve_experiments"):
+        return runs, pd.DataFrame(columns=CURVE_COLUMNS[1:])
+    return runs, curve(trace, value("curve_points"))
+
+
 def measure(
     trace: Trace, measures: Sequence[str], windows_s: Sequence[tuple[float, float]], whole_epochs_share: float
 ) -> pd.DataFrame:
@@ -85,4 +98,4 @@ def curve(trace: Trace, points: int) -> pd.DataFrame:
                 {"label": label, "t_s": rows["t_s"].round(4), "cwnd_pkts": rows["cwnd_pkts"].astype(float).round(1)}
             )
         )
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["label", "t_s", "cwnd_pkts"])
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=CURVE_COLUMNS[1:])

@@ -11,13 +11,13 @@ from typing import Any
 import pandas as pd
 
 from tcpfair.contract.expand import run_specs
+from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.validation.agreement import BEYOND, NEITHER, UNDECIDED, UNEXPLAINED, WITHIN, rounded, row_name
-from tcpfair.validation.commands import Comparison
+from tcpfair.validation.comparison import Comparison
 from tcpfair.validation.measures import MEASURES
 from tcpfair.validation.scenarios import ENGINE, TITLES, TOOLS, whole
-from tcpfair.validation.shipped import replace_file
 from tcpfair.verdicts.assumptions import assumptions
 from tcpfair.verdicts.report import MINUS, Bar, data_uri, write_page
 
@@ -39,13 +39,31 @@ class Figure:
     files: list[str]
 
 
-def write(layout: Layout, comparison: Comparison) -> Path:
-    """Write ``agreement.csv``, a CSV of all runs per experiment, the curves, the figures and ``report.html``."""
+def report(layout: Layout) -> Path:
+    """The page, which stands for all files that are written with it."""
+    return layout.validation / "report.html"
+
+
+def summary_file(layout: Layout) -> Path:
+    """The comparison on one screen."""
+    return layout.validation / "summary.txt"
+
+
+def outputs(layout: Layout, config: PaperConfig) -> list[Path]:
+    """All files that `write` writes."""
+    figures = [*(f"windows_{name}" for name in config.analysis_value("curve_experiments")), "shares"]
+    names = [f"{table}.csv" for table in ("agreement", *config.experiments, "curves")]
+    names += [f"{figure}.{kind}" for figure in figures for kind in ("svg", "png")]
+    return [*(layout.validation / name for name in names), summary_file(layout), report(layout)]
+
+
+def write(layout: Layout, comparison: Comparison) -> None:
+    """Write ``agreement.csv``, a CSV of all runs per experiment, the curves, the figures, the summary and the page."""
     place = layout.validation
-    replace_file(place / "agreement.csv", _csv(rounded(comparison.rows)))
+    write_whole(place / "agreement.csv", _csv(rounded(comparison.rows)))
     for name in comparison.engine:
-        replace_file(place / f"{name}.csv", _csv(comparison.runs(name)))
-    replace_file(place / "curves.csv", _csv(comparison.curves))
+        write_whole(place / f"{name}.csv", _csv(comparison.runs(name)))
+    write_whole(place / "curves.csv", _csv(comparison.curves))
     figures = _figures(place, comparison)
     context = {
         "tools": [_tool_view(comparison, tool) for tool in TOOLS],
@@ -60,11 +78,12 @@ def write(layout: Layout, comparison: Comparison) -> Path:
         ],
         "n_algorithms": len(comparison.config.protocols),
     }
-    return write_page(place / "report.html", "validation.html.j2", context)
+    write_whole(summary_file(layout), summary(comparison) + "\n")
+    write_page(report(layout), "validation.html.j2", context)
 
 
-def _csv(table: pd.DataFrame) -> bytes:
-    return table.to_csv(index=False, lineterminator="\n").encode()
+def _csv(table: pd.DataFrame) -> str:
+    return table.to_csv(index=False, lineterminator="\n")
 
 
 # --- Rows as they are shown ---------------------------------------------------------------------------------------
@@ -223,7 +242,7 @@ def _saved(place: Path, name: str, title: str, caption: str, figure: Any) -> Fig
 
     files = {f"{name}.svg": style.as_svg(figure), f"{name}.png": style.as_png(figure)}
     for file, content in files.items():
-        replace_file(place / file, content)
+        write_whole(place / file, content)
     return Figure(name, title, caption, data_uri(place / f"{name}.svg"), list(files))
 
 
@@ -245,7 +264,7 @@ def missing_lines(comparison: Comparison) -> list[str]:
     return found
 
 
-def summary(comparison: Comparison, report: Path) -> str:
+def summary(comparison: Comparison) -> str:
     """The comparison on one screen."""
     lines = []
     for tool in TOOLS:
@@ -265,7 +284,7 @@ def summary(comparison: Comparison, report: Path) -> str:
         )
     if len(unexplained) > LISTED:
         lines.append(f"           and {len(unexplained) - LISTED} more")
-    return "\n".join([*lines, *missing_lines(comparison), f"open       {report}"])
+    return "\n".join([*lines, *missing_lines(comparison)])
 
 
 def _counts(rows: list[dict[str, Any]]) -> str:

@@ -16,6 +16,7 @@ from tcpfair.validation.measures import MEASURES
 ENGINE = "engine"
 TOOLS = ("ns2", "ns3")
 TITLES = {ENGINE: "engine", "ns2": "ns-2", "ns3": "ns-3"}
+WHOLE, QUICK = "whole", "quick"  # kinds of validation
 
 _DIGEST_LENGTH = 16  # of hexadecimal digits: they stand in a file that people read
 
@@ -91,6 +92,20 @@ def quick(config: PaperConfig) -> Selection:
         f"{experiment}/{label}" for experiment in value("quick_experiments") for label in value("quick_algorithms")
     ]
     return Selection(dict.fromkeys(patterns, 1), value("quick_duration_s"), tuple(value("quick_window_s")))
+
+
+def chosen(config: PaperConfig, kind: str, backend: str) -> Selection:
+    """What a simulator runs for a kind of validation."""
+    return quick(config) if kind == QUICK else whole(config, backend)
+
+
+def windows(config: PaperConfig, kind: str, backend: str, experiment: str) -> tuple[Window, ...]:
+    """The windows in which an experiment is measured: its own and, in the engine, those of what it is compared with."""
+    found = [chosen(config, kind, backend).window(config, experiment)]
+    if backend == ENGINE:
+        others = [chosen(config, kind, tool) for tool in TOOLS]
+        found += [other.window(config, experiment) for other in others if other.specs(config, experiment)]
+    return tuple(dict.fromkeys(found))
 
 
 def digests_of(config: PaperConfig, experiment: str, selection: Selection) -> dict[str, str]:

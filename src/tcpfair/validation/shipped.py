@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import io
 import json
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
 
+from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig
+from tcpfair.validation.measures import CURVE_COLUMNS
 from tcpfair.validation.scenarios import TOOLS, Selection, digests_of, whole
 
-CURVE_COLUMNS = ["experiment", "label", "t_s", "cwnd_pkts"]
 PROVENANCE = "provenance.json"
 
 
@@ -115,8 +115,7 @@ def write(layout: Layout, backend: str, experiment: str, runs: pd.DataFrame, cur
     ``entry`` has tool, code and the digests of the scenarios by algorithm. What belongs to other experiments stays.
     """
     place = folder(layout, backend)
-    place.mkdir(parents=True, exist_ok=True)
-    replace_file(place / f"{experiment}.csv", runs.to_csv(index=False, lineterminator="\n").encode())
+    write_whole(place / f"{experiment}.csv", runs.to_csv(index=False, lineterminator="\n"))
     path = place / "curves.parquet"
     others = pd.read_parquet(path).query("experiment != @experiment") if path.is_file() else None
     own = curves.assign(experiment=experiment)[CURVE_COLUMNS]
@@ -125,15 +124,7 @@ def write(layout: Layout, backend: str, experiment: str, runs: pd.DataFrame, cur
     kept.sort_values(CURVE_COLUMNS[:3]).astype({"t_s": "float32", "cwnd_pkts": "float32"}).to_parquet(
         stream, index=False, compression="zstd"
     )
-    replace_file(path, stream.getvalue())
+    write_whole(path, stream.getvalue())
     provenance = {**read_provenance(layout, backend), experiment: {**entry, "runs": len(runs)}}
     text = json.dumps({"experiments": provenance}, indent=1, sort_keys=True) + "\n"
-    replace_file(place / PROVENANCE, text.encode())
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file as a whole: a reader sees the old one or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.new")
-    scratch.write_bytes(content)
-    os.replace(scratch, path)
+    write_whole(place / PROVENANCE, text)

@@ -1,0 +1,87 @@
+"""The engine's results against those that are shipped of the other simulators, and what a comparison is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from tcpfair.contract import code
+from tcpfair.contract.layout import Layout
+from tcpfair.contract.papers import PaperConfig
+from tcpfair.contract.stamps import Stamp, files_part, part
+from tcpfair.validation import agreement, campaign, shipped
+from tcpfair.validation.campaign import Part, Results
+from tcpfair.validation.measures import CURVE_COLUMNS
+from tcpfair.validation.scenarios import ENGINE, TOOLS, WHOLE, whole
+from tcpfair.validation.shipped import Shipped
+
+EXPLANATIONS = "explanations.yaml"
+# the code that compares and shows; tests/validation/test_workflow.py holds that none is left out
+CODE = ("units.py", "contract", "metrics", "models", "measures", "sources", "verdicts", "exhibits", "validation")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The engine's results by experiment, those shipped of the other simulators, and the rows that compare them."""
+
+    config: PaperConfig
+    engine: dict[str, Results]
+    tools: dict[str, Shipped]
+    rows: pd.DataFrame
+    explanations: dict[str, dict[str, str]]
+
+    def runs(self, experiment: str) -> pd.DataFrame:
+        """Every run of an experiment, with its simulator in the column ``source``."""
+        frames = [self.engine[experiment].runs.assign(source=ENGINE)]
+        frames += [of.runs[experiment].assign(source=tool) for tool, of in self.tools.items() if experiment in of.runs]
+        table = pd.concat(frames, ignore_index=True)
+        return table[["source", *(name for name in table if name != "source")]]
+
+    @property
+    def curves(self) -> pd.DataFrame:
+        """Windows over time of every simulator: columns source, experiment, label, t_s, cwnd_pkts."""
+        frames = [results.curves.assign(source=ENGINE, experiment=name) for name, results in self.engine.items()]
+        frames += [of.curves.assign(source=tool) for tool, of in self.tools.items()]
+        some = [frame for frame in frames if len(frame)]
+        return pd.concat(some or frames[:1], ignore_index=True)[["source", *CURVE_COLUMNS]]
+
+
+def explanations(layout: Layout, config: PaperConfig) -> dict[str, dict[str, str]]:
+    """The reasons for disagreements, by simulator. Raises InputError for one that fits no row."""
+    return agreement.load_explanations(layout.validated / EXPLANATIONS, config)
+
+
+def engine_parts(layout: Layout, config: PaperConfig) -> list[Part]:
+    """All that the engine runs."""
+    return campaign.parts(layout, config, WHOLE, ENGINE, config.experiments)
+
+
+def compare(layout: Layout, config: PaperConfig, engine: Sequence[Part]) -> Comparison:
+    """Compare what the engine's parts keep with what is shipped."""
+    reasons = explanations(layout, config)
+    results = {
+        name: campaign.joined(config, name, (each for each in engine if each.experiment == name))
+        for name in config.experiments
+    }
+    tools = {tool: shipped.read(layout, config, tool) for tool in TOOLS}
+    tables = [
+        agreement.compare(
+            config, name, tool, results[name].runs, of.runs[name], whole(config, tool).window(config, name)
+        )
+        for tool, of in tools.items()
+        for name in of.runs
+    ]
+    rows = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=agreement.COLUMNS)
+    return Comparison(config, results, tools, agreement.explained(rows, reasons), reasons)
+
+
+def stamp(layout: Layout, config: PaperConfig, engine: Sequence[Part]) -> Stamp:
+    """What the comparison and its page are made from."""
+    return {
+        "engine": part({each.name: each.stamp for each in engine}),
+        "configuration": files_part(layout.root, [layout.validation_config]),
+        "shipped": files_part(layout.root, sorted(layout.validated.rglob("*.*"))),
+        "code": code.of_rooms(*CODE),
+    }
