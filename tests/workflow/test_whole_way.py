@@ -21,7 +21,7 @@ from tests.small_checkout import edit
 ROOT = Path(__file__).parents[2]
 ASKED = ["--config", "papers=ogura", "only=ogura.fig6"]
 CONFIG = "config/papers/ogura.yaml"
-OLD, NEW = "buffer_pkts: {value: 500,", "buffer_pkts: {value: 400,"
+OLD, NEW = "\n  buffer_pkts: {value: 500,", "\n  buffer_pkts: {value: 400,"
 
 pytestmark = pytest.mark.slow
 
@@ -130,7 +130,7 @@ def test_an_edited_assumption_and_back(root):
 
 
 def test_an_interrupted_simulation_goes_on_where_it_was(root):
-    edit(root / CONFIG, OLD, "buffer_pkts: {value: 300,")
+    edit(root / CONFIG, OLD, "\n  buffer_pkts: {value: 300,")
     with subprocess.Popen(
         command(ASKED), cwd=root, env=environment(root), stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as process:

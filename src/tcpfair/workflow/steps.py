@@ -170,7 +170,12 @@ def notebook(
     from nbconvert import HTMLExporter
 
     output, page = pages
-    parameters = {"source": layout.source, "only": only, "trace": own_trace, "keep": True if layout.source == "raw" else draw}
+    parameters = {
+        "source": layout.source,
+        "only": only,
+        "trace": own_trace,
+        "keep": True if layout.source == "raw" else draw,
+    }
     with whole(output) as scratch:
         try:
             papermill.execute_notebook(
