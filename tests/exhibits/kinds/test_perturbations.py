@@ -134,6 +134,19 @@ def test_figure_marks_the_print_and_its_percentile(bhatti2009):
     assert {"U_N", "U_N-@half_of_sum_percentile"} <= set(drawn.numbers["metric"])
 
 
+def test_runs_that_the_print_is_one_of_are_all_drawn(bhatti2009, recwarn):
+    """J of the 20 runs is 0.05, 0.10, ... 1: quartiles at 0.2875 and 0.7625, and 0.10 to 0.95 within 5 to 95 %."""
+    _, jfi = draw(bhatti2009, bhatti2009.paper.exhibit("bhatti2009.fig13")).output.axes
+    points = np.concatenate(
+        [np.asarray(drawn.get_offsets()) for drawn in jfi.collections if len(drawn.get_offsets()) > 1]
+    )
+    at_25_ms = points[points[:, 0] == 25, 1]
+    assert np.sort(at_25_ms) == pytest.approx(np.arange(1, N_RUNS + 1) / N_RUNS)
+    ends = {tuple(np.round(line.get_ydata(), 4)) for line in jfi.lines if len(line.get_ydata()) == 2}
+    assert {(0.2875, 0.1), (0.7625, 0.95)} <= ends
+    assert [str(warning.message) for warning in recwarn] == []  # a notebook would show them
+
+
 def test_where_the_mean_is_least_is_said_of_the_section(tmp_path):
     context = standin.context(tmp_path, "bhatti2008")
     standin.put(context, "ns2_14", measured=ns2_metrics(lambda *_: 3.0, lambda *_: 0.1))

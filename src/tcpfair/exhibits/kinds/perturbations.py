@@ -6,11 +6,13 @@ from such a distribution, so what says most is the share of the runs that lie be
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 import pandas as pd
+from matplotlib import MatplotlibDeprecationWarning
 from matplotlib.axes import Axes
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -26,6 +28,7 @@ from tcpfair.metrics.fairness import case_letter
 LEVELS = (0.05, 0.95)
 SOME = 0.5  # share of the runs that must have a value for the point to have one
 CASES = "ABCDE"
+_ASIDE = 0.3  # of the distance between two RTTs: where a printed value stands beside the runs
 _NOTE = (
     "above: median and, in brackets, 5 to 95 % over perturbations; below: printed, and the share of the runs that lie "
     "below it, ✗ outside of 5 to 95 %"
@@ -238,11 +241,15 @@ class Band(BaseModel):
     dashed: bool = False
     name: str = ""  # of the number, and of the printed one; the metric when empty
     against: str = ""  # printed number that the percentile is of, under another name
-    marks: bool = False  # the print is drawn, with its percentile
+    marks: bool = False  # the print is drawn, with its percentile, and all runs
 
     @property
     def number(self) -> str:
         return self.name or self.metric
+
+    @property
+    def shade(self) -> str:
+        return getattr(style, self.color.upper())
 
 
 class Panel(BaseModel):
@@ -277,30 +284,44 @@ def perturbed_panels(context: Context, exhibit: Exhibit, options: PerturbedPanel
             frames.append(distribution_numbers(exhibit.id, band.number, cells, ["rtt_ms"]))
             stated.append(cells.assign(metric=band.number))
             _draw_band(ax, band, cells)
+            if band.marks:
+                _draw_runs(ax, band, metrics.query("metric == @band.metric and flow == @SYSTEM"))
+                _draw_marks(ax, band, cells)
         if any(band.marks for band in panel.bands):
-            ax.add_line(style.printed_handle("printed, with its percentile"))
+            ax.add_line(style.printed_handle("printed; at the foot: runs below it"))
         Axis(label="RTT (ms)").dress_x(ax, values_of(experiment, "rtt_ms"))
         panel.y_axis.dress_y(ax)
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2)
     frames.append(stated_numbers(exhibit.id, joined(stated), options.statements))
     numbers = joined(frame for frame in frames if len(frame))
-    note = "lines: median over perturbations, bands: 5–95 %"
+    note = "lines: median over perturbations; bands and whiskers: 5–95 %; boxes: quartiles"
     return Drawn(figure, numbers, int(numbers["n_runs"].max()), note=note)
 
 
 def _draw_band(ax: Axes, band: Band, cells: pd.DataFrame) -> None:
-    color, x = getattr(style, band.color.upper()), cells["rtt_ms"].to_numpy(dtype=float)
-    ax.plot(x, cells["value"], color=color, marker="o", ms=3, ls="--" if band.dashed else "-", label=band.label)
-    shown = cells["value"].notna()
-    ax.fill_between(x, cells["low"].where(shown), cells["high"].where(shown), color=color, alpha=0.13, lw=0)
-    if band.marks:
-        style.draw_printed(ax, x, cells["printed"], style.Look(color, "o"))
-        _annotate(ax, color, cells.dropna(subset=["printed", "percentile"]).itertuples())
+    x, dashes = cells["rtt_ms"].to_numpy(dtype=float), "--" if band.dashed else "-"
+    ax.plot(x, cells["value"], color=band.shade, marker="" if band.marks else "o", ms=3, ls=dashes, label=band.label)
+    if not band.marks:
+        shown = cells["value"].notna()
+        ax.fill_between(x, cells["low"].where(shown), cells["high"].where(shown), color=band.shade, alpha=0.13, lw=0)
 
 
-def _annotate(ax: Axes, color: str, cells: Iterable) -> None:
-    """The percentile of each printed value, on the side of it that is away from the line."""
-    for cell in cells:
-        aside = {"xytext": (0, 5), "va": "bottom"} if cell.printed >= cell.value else {"xytext": (0, -5), "va": "top"}
-        text, at = f"{cell.percentile:.0f} %", (cell.rtt_ms, cell.printed)
-        ax.annotate(text, at, textcoords="offset points", ha="center", fontsize=6, color=color, **aside)
+def _draw_runs(ax: Axes, band: Band, runs: pd.DataFrame) -> None:
+    """Every run as a point, and a box from quartile to quartile with whiskers from 5 to 95 %, at each RTT."""
+    import seaborn  # takes a second, and only these figures need it
+
+    at = {"data": runs, "x": "rtt_ms", "y": "value", "ax": ax, "native_scale": True, "legend": False}
+    percent = [100 * level for level in LEVELS]
+    with warnings.catch_warnings():  # seaborn 0.13 gives matplotlib 3.11 an argument that it will drop
+        warnings.simplefilter("ignore", MatplotlibDeprecationWarning)
+        seaborn.boxplot(**at, whis=percent, width=0.3, fill=False, color=band.shade, linewidth=0.8, showfliers=False)
+    seaborn.stripplot(**at, jitter=False, size=2, alpha=0.35, color=band.shade)
+
+
+def _draw_marks(ax: Axes, band: Band, cells: pd.DataFrame) -> None:
+    """The printed values to the right of the runs, and along the axis the percentile of each."""
+    aside = _ASIDE * float(np.diff(cells["rtt_ms"]).min())
+    style.draw_printed(ax, cells["rtt_ms"] + aside, cells["printed"], style.Look(band.shade, "o"))
+    for cell in cells.dropna(subset=["printed", "percentile"]).itertuples():
+        text, at = f"{cell.percentile:.0f} %", (cell.rtt_ms, 0.02)
+        ax.annotate(text, at, xycoords=("data", "axes fraction"), ha="center", fontsize=6.5, color=band.shade)
