@@ -314,6 +314,14 @@ def test_a_failure_of_the_engine_is_named_and_no_page_is_written(layout, monkeyp
     assert not (layout.validation / "report.html").exists()
 
 
+def test_results_of_other_scenarios_are_never_shown_as_those_of_the_present_ones(layout, engine, monkeypatch, capsys):
+    install(monkeypatch, engine)
+    main(["validate"])
+    edit(layout.validation_config, "duration_s: {value: 40,", "duration_s: {value: 45,")
+    assert main(["validate-page"]) == 1  # as when somebody edits while the jobs run
+    assert "error: engine: two/slow: not what is asked for now" in capsys.readouterr().err
+
+
 def test_a_page_that_cannot_be_written_is_a_failure(layout, engine, monkeypatch, capsys):
     install(monkeypatch, engine)
     monkeypatch.setattr(run, "validate", lambda *given: take_steps(*given) + 1)

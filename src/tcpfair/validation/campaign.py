@@ -59,7 +59,9 @@ class Part:
         return not changed(self.file, self.stamp)
 
     def kept(self) -> Results:
-        """What the runs gave."""
+        """What the runs gave. Raises InputError when something else is kept, as after an edit during a run."""
+        if not self.is_kept():
+            raise InputError(f"{self.backend}: {self.name}: not what is asked for now; run ./reproduce validate again")
         found = json.loads(self.file.read_text())
         return Results(pd.DataFrame(found["runs"]), pd.DataFrame(found["curves"]))
 
@@ -137,12 +139,7 @@ def estimate_s(todo: Iterable[Part]) -> float:
     return sum(simulator(each.backend).estimate_s(each.specs) for each in todo)
 
 
-def make(
-    layout: Layout,
-    kind: str,
-    job: str,
-    progress: Callable[[int, int], None] = lambda done, of: None,
-) -> int:
+def make(layout: Layout, kind: str, job: str, progress: Callable[[int, int], None]) -> int:
     """Make the parts of a job that are missing, each kept as soon as it is there; returns the number of runs.
 
     ``progress`` is told how many runs of how many are done. Raises InputError with the name of a part that failed.

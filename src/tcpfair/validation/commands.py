@@ -68,29 +68,24 @@ def _make(layout: Layout, kind: str, todo: Sequence[Part], workflow: Workflow, p
     if not jobs and not page_files:
         return
     status = workflow({"kind": kind, "jobs": jobs, "page": list(page_files)})
-    failed = {job: log for job, log in logs.items() if not campaign.mark(layout, kind, job).is_file()}
+    failed: dict[tuple[str, str], list[str]] = {}
+    for job, log in logs.items():
+        if not campaign.mark(layout, kind, job).is_file():
+            backend, _, name = job.partition("/")
+            name, reason = _error(log) or (name, f"see {log.relative_to(layout.root)}")
+            failed.setdefault((TITLES[backend], reason), []).append(name)
     if failed:
-        raise InputError(_reasons({job: _error(layout, job, log) for job, log in failed.items()}))
+        told = (f"{title}: {', '.join(names)}: {reason}" for (title, reason), names in failed.items())
+        raise InputError("; ".join(told))
     if status:
         raise InputError(f"the comparison failed; see {(layout.validation / 'logs').relative_to(layout.root)}")
 
 
-def _error(layout: Layout, job: str, log: Path) -> tuple[str, str]:
-    """The part at which a job failed, and the reason: the last line of its log that is an error."""
+def _error(log: Path) -> tuple[str, str] | None:
+    """The part at which a job failed, and the reason, as its log says it; None when it does not."""
     lines = log.read_text().splitlines() if log.is_file() else []
-    told = next((line for line in reversed(lines) if line.startswith("error: ")), "")
-    _, experiment, *label = job.split("/")
-    place = log.relative_to(layout.root)
-    name, _, reason = told.removeprefix("error: ").partition(": ")
-    return (name, reason) if reason else ("/".join([experiment, *label]), f"see {place}" if lines else "not run")
-
-
-def _reasons(failed: dict[str, tuple[str, str]]) -> str:
-    """One line: which parts failed, by simulator and reason."""
-    grouped: dict[tuple[str, str], list[str]] = {}
-    for job, (name, reason) in failed.items():
-        grouped.setdefault((TITLES[job.partition("/")[0]], reason), []).append(name)
-    return "; ".join(f"{title}: {', '.join(names)}: {reason}" for (title, reason), names in grouped.items())
+    told = [line.removeprefix("error: ").partition(": ") for line in lines if line.startswith("error: ")]
+    return (told[-1][0], told[-1][2]) if told else None
 
 
 # --- Running a simulator ------------------------------------------------------------------------------------------
