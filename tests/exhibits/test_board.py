@@ -1,6 +1,7 @@
 """What a notebook calls: show draws and records, whatever happens to a single exhibit; ledger sums up."""
 
 import hashlib
+import re
 
 import pandas as pd
 import pytest
@@ -225,6 +226,22 @@ def test_the_ledger_has_a_row_per_exhibit_and_the_numbers_that_are_missed(paper,
     assert "pending" in summary
     assert "protocol=BIC;rtt_ms=100" in outside  # 0.91 for 0.67 in print
     assert "protocol=Compound;rtt_ms=25" not in outside  # 0.91, 0.01 for 0.93, 0.02
+
+
+def test_show_and_ledger_count_printed_numbers_alike(paper, layout, monkeypatch, capsys):
+    """Table 5 has the same count in both; figure 8, which draws its cells, has no printed numbers of its own."""
+    standin.put_metrics(paper.context, "pair_ccid2_first", system={**JFI, "jfi_mean_received": lambda *_: 0.9})
+    paper.show("table5")
+    (said,) = re.findall(r"(\d+) of (\d+) printed numbers within tolerance", capsys.readouterr().out)
+    paper.show("fig08")  # draws the same numbers, which are not its own
+    assert "printed numbers" not in capsys.readouterr().out
+    pages = shown(monkeypatch)
+    paper.ledger()
+    rows = [re.findall(r"<t[hd]>(.*?)</t[hd]>", row) for row in pages[0].split("<tr>")]
+    (of_table,) = [row for row in rows if row and row[0] == "Table 5"]
+    assert of_table[2:] == ["built", str(standin.RUNS), said[1], said[0]]
+    (of_figure,) = [row for row in rows if row and row[0] == "Figure 8"]
+    assert of_figure[2:] == ["built", str(standin.RUNS), "", ""]
 
 
 def test_the_ledger_of_an_empty_checkout_is_all_pending(tmp_path, monkeypatch):

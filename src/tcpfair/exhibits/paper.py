@@ -14,7 +14,8 @@ from tcpfair.contract.papers import Exhibit, load_paper
 from tcpfair.errors import InputError
 from tcpfair.exhibits import kinds, pages  # noqa: F401  (importing the kinds registers them)
 from tcpfair.exhibits.board import Board
-from tcpfair.exhibits.context import Context, Table, draw
+from tcpfair.exhibits.context import Context, Table, draw, joined
+from tcpfair.exhibits.numbers import no_numbers
 from tcpfair.verdicts import printed
 from tcpfair.verdicts.baseline import read_numbers
 
@@ -73,27 +74,22 @@ class Paper(Board):
 
     def ledger(self) -> None:
         """Display every exhibit of the paper with its state, and the printed numbers that are not met."""
-        records = record.read_all(self.layout)
-        rows, outside = [], []
-        for exhibit in self.context.paper.exhibits:
-            kept = records.get(exhibit.id)
-            row = {
-                "exhibit": pages.heading(exhibit),
-                "title": exhibit.title,
-                "state": kept.status if kept else "pending",
-            }
-            if kept and kept.status == "built":
-                compared = self.context.compared(read_numbers(record.place(self.layout, "numbers", exhibit.id, ".csv")))
+        exhibits, records = self.context.paper.exhibits, record.read_all(self.layout)
+        states = {e.id: records[e.id].status if e.id in records else "pending" for e in exhibits}
+        built = [e.id for e in exhibits if states[e.id] == "built"]
+        numbers = [read_numbers(record.place(self.layout, "numbers", name, ".csv")) for name in built]
+        compared = self.context.compared(joined([no_numbers(), *numbers]))
+        rows = []
+        for exhibit in exhibits:
+            runs, total, within = "", "", ""
+            if exhibit.id in built:
                 counted = printed.count_within(compared, exhibit.id)
-                of_print = (
-                    {"printed numbers": counted.total, "within tolerance": counted.within} if counted.total else {}
-                )
-                row |= {"runs": kept.n_runs or "", **of_print}
-                outside.append(compared[compared["within"].eq(False).fillna(False)])
-            rows.append(row)
+                runs = records[exhibit.id].n_runs or ""
+                total, within = (counted.total, counted.within) if counted.total else ("", "")
+            rows.append((pages.heading(exhibit), exhibit.title, states[exhibit.id], runs, total, within))
         columns = ["exhibit", "title", "state", "runs", "printed numbers", "within tolerance"]
-        self._display_table(pd.DataFrame(rows, columns=columns).astype(object).fillna(""))
-        missed = pd.concat(outside).drop_duplicates(["exhibit", "key", "metric"]) if outside else pd.DataFrame()
+        self._display_table(pd.DataFrame(rows, columns=columns))
+        missed = compared[compared["within"].eq(False).fillna(False)]
         if len(missed):
             columns = ["exhibit", "key", "metric", "printed", "reproduced", "tolerance"]
             self._display_table(missed[columns], "Outside the tolerance.")
