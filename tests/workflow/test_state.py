@@ -35,6 +35,13 @@ def test_the_state_adds_up_the_parts_of_an_experiment(plan):
     assert shown.text().startswith("step 3 of 9; ogura/pair 1 of 4 runs; about ")
 
 
+def test_without_a_plan_it_says_what_runs_but_no_time():
+    shown = state.State(stream=io.StringIO())
+    shown.takes("1 of 3 steps (33%) done")
+    shown.progress("progress engine/two whole 3 6")
+    assert shown.text() == "step 1 of 3; engine/two 3 of 6 runs"
+
+
 def test_time_left_shrinks_with_every_run(plan):
     shown = state.State(plan, io.StringIO())
     shown.pkts_per_s, shown.cores = 1.0, 1
