@@ -257,6 +257,12 @@ def test_the_system_never_converges_before_its_last_flow(u_db):
     assert np.all(np.isnan(system) | (system >= flows.max(axis=-1)))
 
 
+def test_weights_by_what_the_flows_carry_together():
+    three = [[10.0, 20.0, 30.0], [40.0, 50.0, 60.0]]
+    np.testing.assert_allclose(fairness.weights_half_of_sum(three), [2 / 60, 2 / 150])
+    np.testing.assert_allclose(fairness.weights_sum_of_columns(three), [1 / 60, 1 / 150])
+
+
 def test_a_window_of_convergence_counts_in_its_own_samples():
     """Samples of 2 s from t_e = 0 on, windows of 4 s: the means end at 4, 6 and 8 s; just fair is fair."""
     u_db, t_s = np.array([[-4.0, -2.0, 0.0, 4.0]]), [2.0, 4.0, 6.0, 8.0]
