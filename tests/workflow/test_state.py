@@ -42,6 +42,14 @@ def test_without_a_plan_it_says_what_runs_but_no_time():
     assert shown.text() == "step 1 of 3; engine/two 3 of 6 runs"
 
 
+def test_a_file_gets_no_empty_line_when_all_that_was_known_is_done():
+    file = io.StringIO()
+    shown = state.State(stream=file)
+    shown.last_s -= 2 * state._EVERY_S
+    shown.progress("progress engine/two whole 6 6")
+    assert file.getvalue() == ""
+
+
 def test_time_left_shrinks_with_every_run(plan):
     shown = state.State(plan, io.StringIO())
     shown.pkts_per_s, shown.cores = 1.0, 1

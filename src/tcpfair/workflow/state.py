@@ -94,9 +94,9 @@ class State:
         if self.is_live:
             width = shutil.get_terminal_size().columns - 1
             print(f"\r\033[K{self.text()[:width]}", end="", file=self.stream, flush=True)
-        elif time.monotonic() - self.last_s >= _EVERY_S:
+        elif time.monotonic() - self.last_s >= _EVERY_S and (text := self.text()):
             self.last_s = time.monotonic()
-            print(self.text(), file=self.stream, flush=True)
+            print(text, file=self.stream, flush=True)
 
     def _clear(self) -> None:
         if self.is_live:
