@@ -39,6 +39,7 @@ def test_what_is_written_is_read(layout, built):
     assert record.read(layout.results / "exhibits" / "ogura" / "fig08.json") == built
     assert record.read(layout.results / "exhibits" / "two.runs" / "jfi.json") == LEFT_OUT
     assert record.read_all(layout) == {one.exhibit: one for one in (FAILED, built, LEFT_OUT)}
+    assert list(record.read_all(layout, "ogura")) == ["ogura.fig8"]
     assert list(record.read_all(layout)["ogura.fig8"].files) == list(built.files)  # in the order of writing
 
 
@@ -71,7 +72,9 @@ def test_what_is_no_record_is_refused_in_one_line(layout, text, reason):
         with pytest.raises(InputError) as refused:
             reading()
         message = str(refused.value)
-        assert message.startswith(f"{path}: no record of an exhibit; remove it and run ./reproduce again")
+        assert message.startswith(
+            f"{path}: no record of an exhibit; run ./reproduce, which draws it anew, or remove it"
+        )
         assert reason in message
         assert "\n" not in message
 

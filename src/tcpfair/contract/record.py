@@ -78,14 +78,17 @@ def read(path: Path) -> Record:
     try:
         return _RECORD.validate_python(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
-        remedy = "no record of an exhibit; remove it and run ./reproduce again"
+        remedy = "no record of an exhibit; run ./reproduce, which draws it anew, or remove it"
         reason = one_line(error, remedy) if isinstance(error, ValidationError) else f"{remedy} ({error})"
         raise InputError(f"{path}: {reason}") from None
 
 
-def read_all(layout: Layout) -> dict[str, Record]:
-    """Every record of a source by exhibit id, in the order of their paths. Raises InputError as `read` does."""
-    paths = sorted((layout.results / "exhibits").glob("*/*.json"))
+def read_all(layout: Layout, paper: str = "*") -> dict[str, Record]:
+    """Every record of a source, or of one of its papers, by exhibit id, in the order of their paths.
+
+    Raises InputError as `read` does.
+    """
+    paths = sorted((layout.results / "exhibits").glob(f"{paper}/*.json"))
     records = [read(path) for path in paths if not is_scratch(path)]
     return {record.exhibit: record for record in records}
 

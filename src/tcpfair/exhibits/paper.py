@@ -74,7 +74,7 @@ class Paper(Board):
 
     def ledger(self) -> None:
         """Display every exhibit of the paper with its state, and the printed numbers that are not met."""
-        exhibits, records = self.context.paper.exhibits, record.read_all(self.layout)
+        exhibits, records = self.context.paper.exhibits, record.read_all(self.layout, self.context.paper.paper)
         states = {e.id: records[e.id].status if e.id in records else "pending" for e in exhibits}
         built = [e.id for e in exhibits if states[e.id] == "built"]
         numbers = [read_numbers(record.place(self.layout, "numbers", name, ".csv")) for name in built]

@@ -89,7 +89,7 @@ class Plan:
     def exhibits(self) -> list[tuple[PaperConfig, Exhibit]]:
         """The exhibits to draw: those named in ``only``, or all."""
         every = [(paper, exhibit) for paper in self.papers.values() for exhibit in paper.exhibits]
-        return self.only or [(paper, exhibit) for paper, exhibit in every if exhibit.draw]
+        return self.only or every
 
     @cached_property
     def experiments(self) -> list[tuple[str, str]]:
