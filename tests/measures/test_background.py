@@ -89,6 +89,20 @@ def test_utilisation_is_the_links_own_record_in_the_window_counted_as_payload():
     assert value(metrics, "load_sd") == pytest.approx(0.8 * sd)
     on_the_wire = measure(made, config(["bottleneck"], utilisation_counts="wire"), "pair")
     assert value(on_the_wire, "utilisation") == pytest.approx(0.75)
+    assert value(on_the_wire, "utilisation_payload") == pytest.approx(0.6)
+
+
+def test_each_run_has_a_link_of_its_own():
+    made = [trace(IDLE, IDLE, forward=[rate] * 8, reverse=[2 * rate] * 8) for rate in (10, 40)]
+    for name in ("runs", "flows", "samples", "link"):
+        getattr(made[1], name)["run_id"] = 1
+    metrics = measure(merge(made), config(["bottleneck"]), "pair")
+    for run_id, wire_mbps in enumerate((10, 40)):
+        own = metrics[metrics["run_id"] == run_id]
+        assert value(own, "load_mean") == pytest.approx(0.8 * wire_mbps)
+        assert value(own, "load_both_ways") == pytest.approx(1.2 * wire_mbps)
+        assert value(own, "utilisation_wire") == pytest.approx(wire_mbps / 100)
+        assert value(own, "utilisation_payload") == pytest.approx(0.8 * wire_mbps / 100)
 
 
 def test_a_link_without_record_has_no_utilisation():
