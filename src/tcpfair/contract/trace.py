@@ -157,6 +157,11 @@ def _check_values(trace: Trace, where: str) -> None:
             raise InputError(f"{where}: {name}.run_id: {min(stray)} has no row in runs")
 
 
+def in_schema(name: str, frame: pd.DataFrame) -> pa.Table:
+    """A table of a trace in the types of the schema, as it is written. Raises InputError when it breaks the schema."""
+    return _arrow_table(name, frame, name)
+
+
 def _write_parquet(table: pa.Table, path: Path) -> None:
     """Integers delta-coded, the rest as dictionaries: about 1.4 bytes per sample row."""
     integers = [f.name for f in table.schema if pa.types.is_integer(f.type) and f.name.endswith(("_bytes", "_pkts"))]

@@ -24,6 +24,7 @@ from tcpfair.contract.manifest import CODE, CONFIG, RUNS, read_manifest, write_m
 from tcpfair.contract.papers import PaperConfig, load_paper, load_yaml
 from tcpfair.contract.trace import TABLES, Trace
 
+SHOWN = 20  # lines on the terminal
 BITS = "bits.csv"  # paper, experiment, run_id, sha256: what the runs of the smoke plan gave
 
 
@@ -37,8 +38,10 @@ def main(layout: Layout, mark: bool = False) -> int:
     moved = _moved_bits(bits, expected)
     differ = [*moved, *(line for lines, _ in checked.values() for line in lines)]
     n_runs = sum(n for _, n in checked.values())
-    for line in differ:
+    for line in differ[:SHOWN]:
         print(f"differs    {line}")
+    if len(differ) > SHOWN:
+        print(f"           and {len(differ) - SHOWN} more runs")
     print(f"compared   {len(bits)} runs of the smoke plan, {n_runs} shipped runs")
     if differ:
         print("other bits: a change of results needs ./reproduce bundle and a line in CHANGELOG.md")
@@ -80,15 +83,13 @@ def smoke_bits(layout: Layout, paper: str, smoke_s: float) -> pd.DataFrame:
 
 
 def hash_of(made: Trace) -> str:
-    """Hash of every value that a simulation adds to its scenario: samples, link and events."""
+    """Hash of every value that a simulation adds to its scenario: samples, link and events, in the types of the schema."""
     sha = hashlib.sha256()
     for name in ("samples", "link", "events"):
-        table = getattr(made, name)
-        for column in table:
-            values = table[column]
+        table = trace.in_schema(name, getattr(made, name))
+        for column in table.column_names:
             sha.update(column.encode())
-            text = values.dtype == object
-            sha.update("\n".join(values).encode() if text else values.to_numpy().tobytes())
+            sha.update("\n".join(map(repr, table[column].to_pylist())).encode())
     return sha.hexdigest()
 
 
