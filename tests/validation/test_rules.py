@@ -1,6 +1,8 @@
 """The rules of workflow/validate.smk with the real engine, and that no code is left out of what decides what is fresh."""
 
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -81,3 +83,16 @@ def test_all_the_code_that_measures_the_engine_counts():
 
     missed = {name.partition("/")[0] for name in reached(("",)) - reached(campaign.MEASURED_IN)}
     assert missed == {"contract", "errors.py"}  # what holds a trace, and messages
+
+
+def test_a_reader_that_has_seen_enough_ends_the_run(layout):
+    """As in ``./reproduce validate | head -1``: Snakemake, which nobody reads any more, does not wait for ever."""
+    command = [sys.executable, "-m", "tcpfair", "validate", "--cores", "1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=layout.root) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        try:
+            assert process.wait(timeout=60) == 1
+        finally:
+            process.kill()
+    assert not (layout.validation / "report.html").exists()

@@ -50,6 +50,13 @@ def test_a_file_gets_no_empty_line_when_all_that_was_known_is_done():
     assert file.getvalue() == ""
 
 
+def test_lines_of_steps_that_were_written_into_each_other_are_left_out():
+    shown = state.State(stream=io.StringIO())
+    for line in ("progress engine/two whole 3 6progress engine/one whole 0 6\n", "progress engine/two whole\n"):
+        shown.progress(line)
+    assert shown.text() == ""
+
+
 def test_time_left_shrinks_with_every_run(plan):
     shown = state.State(plan, io.StringIO())
     shown.pkts_per_s, shown.cores = 1.0, 1

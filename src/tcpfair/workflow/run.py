@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -167,9 +168,12 @@ def snakemake(root: Path, arguments: Sequence[str], state: State, cores: int | N
                     continue
                 else:
                     state.print(line.rstrip("\n"))
-        except KeyboardInterrupt:  # Snakemake has it too, and ends the steps; the lock is held until they are gone
+        except BaseException as error:  # the lock is held until Snakemake and its steps are gone
+            if not isinstance(error, KeyboardInterrupt):  # which Snakemake has too
+                process.send_signal(signal.SIGINT)
             state.close()
-            process.wait()
+            for _ in process.stdout:  # what nobody reads would keep it from ending
+                pass
             raise
         state.close()
     return process.returncode

@@ -14,6 +14,7 @@ from tcpfair.contract import costs
 if TYPE_CHECKING:
     from tcpfair.workflow.plan import Plan
 
+_PROGRESS = re.compile(r"progress (\S+) (\S+) (\d+) (\d+)")
 _COUNT = re.compile(r"(\d+) of (\d+) steps")
 _EVERY_S = 30.0  # between lines where there is no terminal
 PLANNED_PKTS_PER_S = 10e6  # of one core, while nothing has been measured on this machine
@@ -59,10 +60,11 @@ class State:
         return found is not None
 
     def progress(self, line: str) -> None:
-        """Take a line ``progress paper/experiment part done of``."""
-        _, item, part, done, of = line.split()
-        self.parts[f"{item} {part}"] = (int(done), int(of))
-        self._show()
+        """Take a line ``progress paper/experiment part done of``; one that steps wrote into each other's is left out."""
+        found = _PROGRESS.fullmatch(line.strip())
+        if found:
+            self.parts[f"{found[1]} {found[2]}"] = (int(found[3]), int(found[4]))
+            self._show()
 
     def print(self, line: str) -> None:
         """A line that stays."""

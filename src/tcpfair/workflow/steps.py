@@ -81,7 +81,7 @@ def teller(item: str, part: str) -> Callable[[int, int], None]:
         nonlocal last_s
         if time.monotonic() - last_s >= _PROGRESS_EVERY_S or done == of:
             last_s = time.monotonic()
-            print(f"{PROGRESS} {item} {part} {done} {of}", flush=True)
+            print(f"{PROGRESS} {item} {part} {done} {of}\n", end="", flush=True)  # at once: other steps write too
 
     return tell
 
