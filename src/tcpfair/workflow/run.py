@@ -144,6 +144,7 @@ def validate(layout: Layout, values: dict[str, Any], cores: int, profile: str = 
     config = layout.validation / "config.json"
     write_whole(config, json.dumps(values, indent=1) + "\n")
     arguments = ["--snakefile", "workflow/validate.smk", "--configfile", str(config.relative_to(layout.root))]
+    arguments += ["--max-jobs-per-timespan", "100000/1s"]  # Snakemake ends when it is over; these jobs are few
     return snakemake(layout.root, arguments, State(), cores, profile)
 
 
