@@ -80,15 +80,17 @@ def test_a_trace_without_runs_carries_no_packets():
 
 
 def test_an_executed_notebook_forgets_when_and_where_it_ran():
-    def executed(when):
+    def executed(when, drawn):
         book = nbformat.v4.new_notebook(metadata={"papermill": {"start_time": when, "input_path": "/home/me"}})
-        injected = nbformat.v4.new_code_cell("source = 'engine'", metadata={"tags": ["injected-parameters"]})
+        injected = nbformat.v4.new_code_cell(
+            f"source = 'engine'\nkeep = {drawn}", metadata={"tags": ["injected-parameters"]}
+        )
         timed = nbformat.v4.new_code_cell("1", id="one", metadata={"execution": {"t": when}, "papermill": {"d": when}})
         book.cells = [injected, timed]
         steps.forget_run(book)
         return nbformat.writes(book)
 
-    assert executed("now") == executed("later")
+    assert executed("now", ["ogura.fig8", "ogura.fig9"]) == executed("later", [])
 
 
 def test_check_fails_when_an_exhibit_that_was_asked_for_failed_and_names_it(root):

@@ -7,6 +7,7 @@ imported where they are used: a step pays for what it needs.
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -208,13 +209,15 @@ def stamp_exhibits(layout: Layout, drawn: Iterable[str], planned: Planned) -> No
 
 
 def forget_run(executed) -> None:
-    """Remove what differs from run to run in an executed notebook: times, paths and the id of the injected cell."""
+    """Remove what differs from run to run in an executed notebook: times, paths, the id of the injected cell, and which
+    exhibits were drawn anew in this run."""
     executed.metadata.pop("papermill", None)
     for cell in executed.cells:
         cell.metadata.pop("papermill", None)
         cell.metadata.pop("execution", None)
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell.id = "injected-parameters"
+            cell.source = re.sub(r"^keep = .*$", "keep = True", cell.source, flags=re.MULTILINE)
 
 
 def ledger(layout: Layout, papers: list[str], only: list[str], planned: Planned) -> str:
