@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.contract.expand import run_specs
+from tcpfair.contract.expand import run_specs, shorten
 from tcpfair.contract.layout import Layout, repository_root
 from tcpfair.contract.papers import load_paper
 from tcpfair.contract.trace import read, write
@@ -24,8 +24,14 @@ def paper(name: str):
     return load_paper(LAYOUT.paper_config(name))
 
 
+def short_specs(config, experiment):
+    """One run of each grid point, cut to 5 s."""
+    return [shorten(spec, 5) for spec in run_specs(config, experiment) if spec.replicate == 0]
+
+
 def test_smoke_trace_has_the_schema_and_the_grid(tmp_path):
-    trace = simulate(paper("bhatti2009"), "pair_ccid2_first", smoke_duration_s=5)
+    config = paper("bhatti2009")
+    trace = simulate(config, "pair_ccid2_first", specs=short_specs(config, "pair_ccid2_first"))
     write(trace, tmp_path / "trace")
     back = read(tmp_path / "trace")
     assert back.grid == ["protocol", "rtt_ms"] and len(back.runs) == 16
@@ -37,8 +43,9 @@ def test_smoke_trace_has_the_schema_and_the_grid(tmp_path):
 
 def test_traces_do_not_depend_on_sharding_or_order(tmp_path):
     chosen = paper("ogura")
-    whole = simulate(chosen, "model1", smoke_duration_s=5)
-    shards = [simulate(chosen, "model1", shard=k, shards=4, smoke_duration_s=5) for k in (2, 0, 3, 1)]
+    specs = short_specs(chosen, "model1")
+    whole = simulate(chosen, "model1", specs=specs)
+    shards = [simulate(chosen, "model1", specs=specs[k::4]) for k in (2, 0, 3, 1)]
     write(merge([whole]), tmp_path / "whole")
     write(merge(shards), tmp_path / "shards")
     for name in ("runs", "flows", "samples", "events"):

@@ -13,7 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,9 @@ import yaml
 from tcpfair.contract import checksums
 from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import Layout
-from tcpfair.contract.stamps import stamp_path
 from tcpfair.errors import InputError, unknown
 from tcpfair.workflow import bundles
-from tcpfair.workflow.plan import Plan, Step, load_values, simulated_runs
+from tcpfair.workflow.plan import Plan, load_values, simulated_runs
 from tcpfair.workflow.state import State, duration_text, paint
 from tcpfair.workflow.steps import PROGRESS, failed_exhibits
 
@@ -135,6 +134,7 @@ def build(plan: Plan, targets: Sequence[Path] = (), cores: int | None = None, pr
         for line in announced(plan):
             print(line, flush=True)
         plan.discard_stale(("measure",) if targets else ())
+        undate_future(plan)
         wanted = [str(path.relative_to(plan.root)) for path in targets]
         return snakemake(plan.root, [*wanted, "--configfile", _write_config(plan)], State(plan), cores, profile)
 
@@ -185,6 +185,18 @@ def free_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def undate_future(plan: Plan) -> None:
+    """Date files that Snakemake looks at today where they are dated in the future: it refuses outputs older than inputs,
+    even where stamps decide."""
+    now_s = time.time()
+    sources = [plan.notebook_source(paper) for paper in plan.notebooks]
+    sources += [plan.layout.paper_config(paper) for paper in plan.papers]
+    for path in (*sources, *plan.compared, *plan.outputs):
+        with suppress(OSError):  # not there yet, or not ours to date
+            if path.stat().st_mtime > now_s:
+                os.utime(path)
+
+
 def profile_folder(root: Path, profile: str) -> Path:
     """A folder of workflow/profiles by its name; InputError with the known ones when there is none."""
     known = sorted(path.name for path in (root / PROFILES).iterdir() if path.is_dir())
@@ -225,7 +237,8 @@ def summary(asked: Plan, started_s: float, done: bool = True) -> str:
     ``asked`` is the plan that was run; when something was ``done``, how things are now is looked up afresh.
     """
     plan = Plan(asked.config.model_dump(), asked.root) if done else asked
-    made = Counter(step.kind for step in plan.steps if _made_since(step, started_s))
+    left = {step.output for step, _ in plan.stale}
+    made = Counter(step.kind for step, _ in asked.stale if step.output not in left)
     missing = [f"{step.kind} {step.item}".strip() for step, _ in plan.stale]
     parts = ", ".join(f"{n} {MADE[kind]}" if n > 1 else _one(kind) for kind, n in made.items())
     simulated = sum(n for _, n, _ in simulated_runs(asked)) - sum(n for _, n, _ in simulated_runs(plan))
@@ -285,11 +298,6 @@ def _some(names: Sequence[str], between: str) -> str:
 
 def _one(kind: str) -> str:
     return MADE[kind] if kind in ("ledger", "report") else f"1 {MADE[kind].removesuffix('s')}"
-
-
-def _made_since(step: Step, started_s: float) -> bool:
-    stamp = stamp_path(step.output)
-    return step.output.is_file() and stamp.is_file() and stamp.stat().st_mtime >= started_s
 
 
 def count(table: Path, column: str) -> Counter[str]:
