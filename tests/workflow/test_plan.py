@@ -203,7 +203,8 @@ def test_analysis_is_measured_and_drawn_again_and_not_simulated(root):
     finish(make_plan(root))
     edit(root / "config/papers/ogura.yaml", "value: -10", "value: -20")
     found = todo(make_plan(root))
-    assert found["measure ogura/self"] == found["measure ogura/pair"] == ["configuration", "weights"][:1] or found
+    assert found["measure ogura/self"] == ["configuration"]
+    assert set(found["measure ogura/pair"]) == {"configuration", "weights"}
     assert not any(name.startswith("simulate") for name in found)
 
 
@@ -269,7 +270,7 @@ def test_a_result_of_another_print_is_compared_again(root):
     finish(make_plan(root))
     (root / "data/published/ogura.csv").write_text("exhibit,key\nogura.fig8,x\n")
     found = todo(make_plan(root))
-    assert found["ledger"] == ["exhibits", "print"] or set(found["ledger"]) == {"exhibits", "print"}
+    assert set(found["ledger"]) == {"exhibits", "print"}
     assert found["draw ogura.fig8"] == ["print"]
     assert "measure ogura/pair" not in found
 
