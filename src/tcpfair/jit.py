@@ -71,9 +71,17 @@ def jit(function):
     return numba.njit(function, error_model="numpy", nogil=True, _nrt=False)
 
 
+class _ApartArrays(numba.core.compiler.Compiler):
+    """Tells LLVM that the arrays a function is given do not overlap."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.state.flags.noalias = True
+
+
 def jit_cached(function):
     """As ``jit``, for the few entry points that Python calls: kept in the cache folder."""
-    return numba.njit(function, error_model="numpy", nogil=True, cache=True, _nrt=False)
+    return numba.njit(function, error_model="numpy", nogil=True, cache=True, _nrt=False, pipeline_class=_ApartArrays)
 
 
 def jit_inline(function):

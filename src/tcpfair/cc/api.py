@@ -10,16 +10,23 @@ An algorithm is one module in this package with
 * optional ``on_timeout(f, p)`` (default: as ``on_loss``; the engine then sets the window to one packet) and
   ``on_round(f, p)``, once per round trip;
 * optional ``on_every_ack(f, p)``: called for every ACK, in recovery too, when ``f.rtt`` and ``f.acked`` are known and before
-  losses are looked at (Linux pkts_acked): for estimates of rate and delay; it leaves cwnd alone;
+  losses are looked at (Linux pkts_acked): for estimates of rate and delay; only TCP-LP lowers cwnd here;
 * optional ``RECOVERY`` ("sack", "newreno", "reno": the loss recovery it is meant for) and ``RELIABLE`` (False: lost
   packets are not sent again), ``HALVING_FLOOR`` (the part of ssthresh at which Linux's rate halving stops: 0.5, its
-  tcp_reno_min_cwnd, or 1.0).
+  tcp_reno_min_cwnd, or 1.0), ``WHOLE`` (True: a module of Linux 2.6.22, whose rules keep whole windows when ``f.whole`` says
+  so; the windows of all others are real numbers on any stack) and ``OWN_CLAMP`` (True: the module sets the greatest window
+  itself, so that in ns-2, where nothing but that limits the flight, the receive window does nothing) and ``OWN_AGENT`` (True:
+  in ns-2 no module of Linux but an agent of its own, TCP/Sack1; ``f.whole`` is then NS2 on that stack).
+
+In ns-2's stack a recovery begins with HALVING_FLOOR * ssthresh, or with ``f.min_cwnd`` if ``on_loss`` sets that, and at its
+end the window is ssthresh again.
 
 ``on_ack`` and ``on_loss`` default to Reno's. Rules are compiled by numba; ``f`` and ``p`` are records.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -28,14 +35,20 @@ from tcpfair.jit import jit
 
 MIN_WINDOW_PKTS = 2.0
 
+# Which arithmetic of windows a flow has, by the name of its stack: ``f.whole``.
+TEXT, LINUX, NS2 = 0.0, 1.0, 2.0
+STACK = {"text": TEXT, "linux": LINUX, "ns2": NS2}
+
 
 class Param(NamedTuple):
-    """A parameter of an algorithm: default, unit and the text it was taken from."""
+    """A parameter of an algorithm: default, unit, the text it was taken from, and where there are bounds, these."""
 
     name: str
     default: float
     unit: str
     source: str
+    least: float = -math.inf
+    most: float = math.inf
 
 
 # What the engine keeps for every flow and an algorithm may read (or, where marked, write).
@@ -51,7 +64,13 @@ COMMON_STATE = (
     "rtt_min",  # least RTT sample so far, s
     "round_rtt_min",  # least RTT sample of the round that ends, s (in on_round)
     "acked",  # packets newly acknowledged by this ACK
+    "advanced",  # 1: this ACK acknowledges in order, 0: a duplicate (in on_every_ack)
+    "answered",  # when the receiver sent this ACK if it did not wait on its way, half the path's RTT ago, s (in on_every_ack)
     "growth",  # what this ACK counts for in the growth of the window: 1, or `acked` with byte counting
+    "whole",  # TEXT: windows are real numbers; LINUX, NS2: whole packets
+    "min_cwnd",  # the window that a recovery in ns-2's stack begins with, packets (written; 0: by HALVING_FLOOR)
+    "in_loss",  # 1 in ns-2's stack while what a timeout found missing is repaired (TCP_CA_Loss), else 0
+    "cwnd_cnt",  # ACKs counted towards the next whole packet: Linux's snd_cwnd_cnt (written; zero after a reduction)
 )
 
 
@@ -67,21 +86,68 @@ def params_dtype(names: list[str]) -> np.dtype:
 
 
 @jit
+def in_slow_start(f):
+    """Below ssthresh; in Linux 2.6.22 also at it."""
+    return f.cwnd <= f.ssthresh if f.whole != TEXT else f.cwnd < f.ssthresh
+
+
+@jit
 def slow_start(f):
     """Slow start (RFC 5681, section 3.1): one packet per ACK below ssthresh. True when it applied."""
-    if f.cwnd < f.ssthresh:
+    if not in_slow_start(f):
+        return False
+    if f.whole == TEXT:
         f.cwnd += f.growth
         return True
+    # Linux 2.6.22, tcp_slow_start
+    f.cwnd_cnt += f.growth * f.cwnd
+    while f.cwnd_cnt >= f.cwnd:
+        f.cwnd_cnt -= f.cwnd
+        f.cwnd += 1.0
+    return True
+
+
+@jit
+def count_acks(f, cnt, acks):
+    """A whole packet more as soon as more than ``cnt`` ACKs are counted (Linux 2.6.22, tcp_reno_cong_avoid). True then."""
+    if f.cwnd_cnt + acks > cnt:
+        f.cwnd += 1.0
+        f.cwnd_cnt = 0.0
+        return True
+    f.cwnd_cnt += acks
     return False
 
 
 @jit
 def additive_increase(f, pkts_per_rtt):
     """Congestion avoidance: ``pkts_per_rtt`` more per window of ACKs (RFC 5681, equation 3, with 1)."""
-    f.cwnd += pkts_per_rtt * f.growth / f.cwnd
+    if f.whole != TEXT:
+        count_acks(f, math.floor(f.cwnd / pkts_per_rtt), f.growth)
+    else:
+        f.cwnd += pkts_per_rtt * f.growth / f.cwnd
+
+
+@jit
+def grow_as_reno(f):
+    """The window of Linux's tcp_reno_cong_avoid."""
+    if not slow_start(f):
+        additive_increase(f, 1.0)
+
+
+@jit
+def rounded_down(f, x, parts=1.0):
+    """x; where windows are whole, rounded down to a multiple of 1/``parts``, as in integer arithmetic."""
+    return math.floor(x * parts) / parts if f.whole != TEXT else x
 
 
 @jit
 def decrease_to(f, factor):
     """Multiplicative decrease: ssthresh = factor * cwnd, at least two packets."""
-    f.ssthresh = max(factor * f.cwnd, MIN_WINDOW_PKTS)
+    f.ssthresh = max(rounded_down(f, factor * f.cwnd), MIN_WINDOW_PKTS)
+
+
+@jit
+def decrease_by(f, part):
+    """Multiplicative decrease by ``part`` of cwnd, of which whole packets are cut off."""
+    kept = f.cwnd - math.floor(part * f.cwnd) if f.whole != TEXT else (1.0 - part) * f.cwnd
+    f.ssthresh = max(kept, MIN_WINDOW_PKTS)

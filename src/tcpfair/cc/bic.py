@@ -3,13 +3,13 @@
 Sources: Xu, Harfoush and Rhee, INFOCOM 2004, sections III-A and III-B; constants and the exact steps from Linux 2.6.22
 (net/ipv4/tcp_bic.c), the kernel of bhatti2009: a quarter of the distance (B = 4) instead of a half, a slow stretch of
 ``smooth_part`` RTTs around W_max, and, above ``low_window``, delayed-ACK compensation (growth counts acknowledged
-packets). The kernel's integer window and its 31 ms update interval are not modelled. ns-3's TcpBic has the same steps.
+packets). Where windows are whole (``f.whole``), so are its distance and the ACKs per packet. ns-3's TcpBic has the same steps.
 """
 
 from __future__ import annotations
 
-from tcpfair.cc.api import MIN_WINDOW_PKTS, Param, additive_increase, slow_start
-from tcpfair.cc.cubic import estimate_ack_ratio, grow_as_linux_counts
+from tcpfair.cc.api import MIN_WINDOW_PKTS, Param, additive_increase, rounded_down, slow_start
+from tcpfair.cc.cubic import estimate_ack_ratio, grow_by_steps, part_of_cwnd
 from tcpfair.jit import jit
 
 PARAMS = (
@@ -23,6 +23,7 @@ PARAMS = (
 )
 STATE = ("W_max", "losses", "ack_ratio")
 HALVING_FLOOR = 1.0
+WHOLE = True
 
 
 @jit
@@ -30,7 +31,7 @@ def pkts_per_rtt(f, p):
     """Increase per RTT at the present window, above the low window."""
     w = f.cwnd
     if w < f.W_max:
-        distance = (f.W_max - w) / p.B
+        distance = rounded_down(f, (f.W_max - w) / p.B)
         if distance > p.bic_S_max:
             return p.bic_S_max  # additive increase, far below W_max
         if distance < 2.0:
@@ -55,21 +56,18 @@ def on_ack(f, p):
     step = pkts_per_rtt(f, p)
     if f.losses == 0.0:
         step = max(step, f.cwnd / 20.0)  # at least 5 % per RTT before the first loss
-    if p.linux_ack_counting != 0.0:
-        grow_as_linux_counts(f, step)
-    else:
-        f.cwnd += min(step / f.cwnd, 1.0) * f.acked
+    grow_by_steps(f, p, step)
 
 
 @jit
 def on_loss(f, p):
     f.losses += 1.0
     if p.fast_convergence != 0.0 and f.cwnd < f.W_max:
-        f.W_max = (2.0 - p.beta) / 2.0 * f.cwnd
+        f.W_max = part_of_cwnd(f, (2.0 - p.beta) / 2.0, 2048.0)
     else:
         f.W_max = f.cwnd
     kept = 0.5 if f.cwnd <= p.low_window else 1.0 - p.beta
-    f.ssthresh = max(kept * f.cwnd, MIN_WINDOW_PKTS)
+    f.ssthresh = max(part_of_cwnd(f, kept, 1024.0), MIN_WINDOW_PKTS)
 
 
 @jit

@@ -5,22 +5,49 @@ receiver acknowledges every second packet whether or not one is missing (Ack Rat
 by the packets that an Ack Vector newly acknowledges (section 5: half of them in slow start), so delayed ACKs do not
 slow it down.
 Congestion control of the ACKs themselves (section 6.1.1) is left out: the return path is not congested here.
-ns-2's TCPlike bounds its Ack Vector to 253 bytes, which is not modelled.
+With ``stack: ns2`` it is ns-2's DCCP/TCPlike (dccp/dccp_tcplike.cc): whole windows that may fall to one packet, slow start
+by all acknowledged packets, up to two an ACK; there the engine sets the Ack Ratio to 2 and takes no receive window.
+TCPlike bounds its Ack Vector to 253 bytes, which is not modelled; nor is its handshake.
 """
 
 from __future__ import annotations
 
-from tcpfair.cc.api import Param, decrease_to
+import math
+
+from tcpfair.cc.api import NS2, Param, decrease_to
 from tcpfair.jit import jit
 
 PARAMS = (Param("b", 0.5, "1", "RFC 4341, section 5; RFC 5681, eq. 4"),)
 STATE = ()
 RELIABLE = False
+WHOLE = True
+ACK_RATIO = 2.0
+
+
+@jit
+def grow_as_ns2(f):
+    """DCCPTCPlikeAgent::updateCwnd: what slow start leaves over counts in congestion avoidance."""
+    acked = f.acked
+    if f.cwnd < f.ssthresh:
+        step = min(acked, ACK_RATIO)
+        acked -= step
+        f.cwnd += step
+        if f.cwnd < f.ssthresh:
+            return
+        acked += f.cwnd - f.ssthresh
+        f.cwnd = f.ssthresh
+        f.cwnd_cnt = 0.0
+    f.cwnd_cnt += acked
+    while f.cwnd_cnt >= f.cwnd:
+        f.cwnd_cnt -= f.cwnd
+        f.cwnd += 1.0
 
 
 @jit
 def on_ack(f, p):
-    if f.cwnd < f.ssthresh:
+    if f.whole == NS2:
+        grow_as_ns2(f)
+    elif f.cwnd < f.ssthresh:
         # one packet for every two newly acknowledged ones
         f.cwnd += f.acked / 2.0
     else:
@@ -29,4 +56,7 @@ def on_ack(f, p):
 
 @jit
 def on_loss(f, p):
-    decrease_to(f, p.b)
+    if f.whole == NS2:
+        f.ssthresh = max(math.floor(p.b * f.cwnd), 1.0)
+    else:
+        decrease_to(f, p.b)

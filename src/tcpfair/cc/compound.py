@@ -12,8 +12,8 @@ default gamma stays at 30. ns-3 has no Compound. The two modules for Linux (net/
 * ``caltech = 1``, ``tune_gamma = 1``: Andrew's version 1.3 of April 2008 from netlab.caltech.edu, the origin and the range
   of gamma that bhatti2009 names (its version is not stated; 1.0 is ``linux_2006 = 1``, ``tune_gamma = 1``, ``gamma_gain``
   0.5): the delay window is only used from ``low_window`` on, past slow start, and its increments are spread over half a
-  round trip. At a loss gamma follows three quarters of the packets that the loss window keeps in queues. Its steps are
-  not rounded here, and follow from the window at the end of the round.
+  round trip. At a loss gamma follows three quarters of the packets that the loss window keeps in queues. Its steps
+  follow here from the window at the end of the round, and are rounded where windows are whole (``f.whole``) only.
 
 Both want three RTT samples a round: not modelled.
 """
@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 
-from tcpfair.cc.api import Param, decrease_to
+from tcpfair.cc.api import TEXT, Param, count_acks, decrease_to, rounded_down
 from tcpfair.jit import jit
 
 PARAMS = (
@@ -38,19 +38,24 @@ PARAMS = (
     Param("gamma_gain", 0.25, "1", "tcp_compound.c 1.1 on: LAMBDA_SHIFT = 2"),
 )
 STATE = ("dwnd", "gamma_shift", "reno_backlog", "backlog_known", "dwnd_left", "dwnd_per_ack", "window_before")
+WHOLE = True
 
 
 @jit
 def add_to_dwnd(f, step):
+    """``step`` more; a whole window takes the whole packets of dwnd."""
+    before = rounded_down(f, f.dwnd)
     f.dwnd += step
-    f.cwnd += step
+    f.cwnd += step if f.whole == TEXT else math.floor(f.dwnd) - before
 
 
 @jit
 def on_ack(f, p):
     slow_start_window = f.cwnd - f.dwnd if p.linux_2006 != 0.0 else f.cwnd
-    if slow_start_window < f.ssthresh:
+    if slow_start_window < f.ssthresh or (f.whole != TEXT and slow_start_window == f.ssthresh):
         f.cwnd += f.growth
+    elif f.whole != TEXT:
+        count_acks(f, f.cwnd - p.linux_2006, f.growth)  # of the two modules one takes an ACK less
     else:
         # Tan 2006 eq. 3: the loss window grows by one packet per window of cwnd + dwnd
         f.cwnd += f.growth / f.cwnd
@@ -82,14 +87,14 @@ def on_round(f, p):
     if diff < p.gamma + f.gamma_shift:
         # eq. 5, first case; win^k with k = 0.75
         grown = p.alpha * math.sqrt(win) * math.sqrt(math.sqrt(win))
-        step = max((math.floor(grown) if p.linux_2006 != 0.0 else grown) - 1.0, 0.0)
+        step = max((math.floor(grown) if p.linux_2006 != 0.0 else rounded_down(f, grown)) - 1.0, 0.0)
         if p.caltech != 0.0:
             f.dwnd_left = step
             f.dwnd_per_ack = 2.0 * step / win
             return
     else:
         # eq. 5, second case; dwnd never below 0
-        step = max(-p.eta * diff, -f.dwnd)
+        step = max(rounded_down(f, -p.eta * diff), -f.dwnd)
     add_to_dwnd(f, step)
 
 
@@ -110,7 +115,8 @@ def on_loss(f, p):
     loss_window = win - f.dwnd
     decrease_to(f, 1.0 - p.compound_beta)
     # eq. 5, third case: win (1 - beta) - cwnd / 2, the loss window being halved
-    f.dwnd = max((1.0 - p.compound_beta) * win - loss_window / 2.0, 0.0) if p.linux_2006 == 0.0 else 0.0
+    dwnd = rounded_down(f, (1.0 - p.compound_beta) * win - loss_window / 2.0)
+    f.dwnd = max(dwnd, 0.0) if p.linux_2006 == 0.0 else 0.0
     f.dwnd_left = 0.0
     if p.linux_2006 != 0.0:
         f.window_before = 2.0 * win  # sent from the round before the loss to the end of the recovery

@@ -14,18 +14,20 @@ Linux 2.6.32 (2.3, kozu2014)        forget_on_timeout = 1, beta = 307/1024, C = 
 ==================================  ===============================================================================
 
 Growth counts acknowledged packets, which is what the kernels' compensation of delayed ACKs is for. How all three really
-count is ``linux_ack_counting = 1``: cnt ACKs per packet are divided by an estimate of packets per ACK, which starts at 2
-and stays at 31/16 when every packet is acknowledged; then the window grows once in cnt + 1 ACKs, so at most by half a
-packet per ACK. Not modelled are their integer window, their cube root to 0.2 %, the 1/32 s for which they keep cnt and,
-outside HyStart, their clock ticks. ns-3's TcpCubic follows later kernels (beta 0.3, HyStart, at least 5 % per RTT before
-the first loss). RFC 9438 is ``cubic_rfc9438``.
+count is ``linux_ack_counting = 1``: cnt ACKs per packet are divided by an estimate of packets per ACK, which starts at
+2 and stays at 31/16 when every packet is acknowledged; then the window grows once in cnt + 1 ACKs, so at most by half a
+packet per ACK. Their whole windows (``f.whole``) make target, cnt and the Reno-like window whole numbers too. Not
+modelled are their cube root to 0.2 %, the 1/32 s for which they keep cnt and, outside HyStart, their clock ticks.
+HyStart's least and largest rise of the delay are 2 and 16 of these ticks, as in 2.6.32: clocks finer than 1 ms came with
+thresholds in microseconds, which ``cubic_linux_6`` has. ns-3's TcpCubic follows later kernels (beta 0.3, HyStart, at least
+5 % per RTT before the first loss). RFC 9438 is ``cubic_rfc9438``.
 """
 
 from __future__ import annotations
 
 import math
 
-from tcpfair.cc.api import MIN_WINDOW_PKTS, Param, slow_start
+from tcpfair.cc.api import MIN_WINDOW_PKTS, TEXT, Param, count_acks, in_slow_start, rounded_down, slow_start
 from tcpfair.cc.exactmath import cbrt
 from tcpfair.jit import jit
 
@@ -41,14 +43,16 @@ PARAMS = (
     Param("linux_ack_counting", 0.0, "0 or 1", "Linux to 2.6.32: delayed_ack, snd_cwnd_cnt >= cnt"),
     Param("hystart_train", 0.0, "0 or 1", "Linux 2.6.32: HYSTART_ACK_TRAIN; Ha and Rhee 2008"),
     Param("hystart_delay", 0.0, "0 or 1", "Linux 2.6.32: HYSTART_DELAY; Ha and Rhee 2008"),
-    Param("tick_s", 0.001, "s", "Linux 2.6.32: 1/HZ, HyStart's clock; HZ is 1000, 250 or 100 by configuration"),
+    Param("tick_s", 0.001, "s", "Linux 2.6.32: 1/HZ, HyStart's clock; HZ is 1000, 250 or 100", 0.001, 0.01),
 )
 STATE = (
-    *("W_max", "K", "epoch_start", "origin", "W_reno", "losses", "ack_ratio"),
+    *("W_max", "K", "epoch_start", "origin", "W_reno", "reno_acks", "losses", "ack_ratio"),
     *("round_start", "train_end", "round_rtt", "round_samples"),  # HyStart
 )
 HALVING_FLOOR = 1.0
+WHOLE = True
 
+ROUNDING = 1e-9  # cwnd / step is a ratio of whole numbers if windows are: what the last bit takes away, this gives back
 HYSTART_LOW_WINDOW_PKTS = 16.0
 HYSTART_SAMPLES = 8.0
 HYSTART_SPACING_S = 0.002
@@ -77,10 +81,28 @@ def estimate_ack_ratio(f):
 
 
 @jit
-def grow_as_linux_counts(f, step):
-    """``step`` packets per RTT as Linux counts ACKs: one packet per cnt + 1 of them."""
-    cnt = math.floor(math.floor(f.cwnd / step) * 16.0 / f.ack_ratio)
-    f.cwnd += 1.0 / (max(cnt, 1) + 1)
+def grow_by_steps(f, p, step):
+    """One ACK at ``step`` packets per RTT, at most one packet per acknowledged packet."""
+    if p.linux_ack_counting == 0.0 and f.whole == TEXT:
+        f.cwnd += min(step / f.cwnd, 1.0) * f.acked
+        return
+    # one packet per cnt + 1 ACKs
+    cnt = math.floor(f.cwnd / step + (ROUNDING if f.whole != TEXT else 0.0))
+    acks = f.acked
+    if p.linux_ack_counting != 0.0:
+        cnt = math.floor(cnt * 16.0 / f.ack_ratio)
+        acks = 1.0
+    cnt = max(cnt, 1)
+    if f.whole != TEXT:
+        count_acks(f, cnt, acks)
+    else:
+        f.cwnd += 1.0 / (cnt + 1)
+
+
+@jit
+def part_of_cwnd(f, part, parts):
+    """``part`` of cwnd; where windows are whole, in Linux's integers: a multiple of 1/``parts``, rounded down twice."""
+    return rounded_down(f, rounded_down(f, part, parts) * f.cwnd)
 
 
 @jit
@@ -94,21 +116,35 @@ def step_to_curve(f, C):
     """Packets per RTT that lead to the curve with constant C, as kozu2014 and Linux have it."""
     # eq. 1, one RTT ahead: W(t + RTT) = C (t + RTT - K)^3 + W_max
     x = past_K_s(f)
-    return max(f.origin + C * x * x * x - f.cwnd, 0.01)
+    ahead = C * x * x * x
+    if f.whole != TEXT:
+        ahead = float(math.trunc(ahead))
+    return max(f.origin + ahead - f.cwnd, 0.01)
+
+
+@jit
+def grow_reno(f, p):
+    """eq. 3: a Reno-like flow with the same decrease grows by 3 beta / (2 - beta) per RTT."""
+    if f.whole == TEXT:
+        f.W_reno += 3.0 * p.beta / (2.0 - p.beta) * f.growth / f.cwnd
+        return
+    # the kernels' beta_scale: eighths of a window of ACKs for one packet, in whole numbers
+    kept = math.floor(1024.0 * (1.0 - p.beta))
+    eighths = math.floor(math.floor(8.0 * (1024.0 + kept) / 3.0) / (1024.0 - kept))
+    acks = max(math.floor(f.cwnd * eighths / 8.0), 1.0)
+    f.reno_acks += f.growth
+    while f.reno_acks > acks:
+        f.reno_acks -= acks
+        f.W_reno += 1.0
 
 
 @jit
 def grow(f, p, step):
     """One ACK at ``step`` packets per RTT, or as a Reno-like flow where that is faster."""
     if p.tcp_friendly != 0.0:
-        # eq. 3: a Reno-like flow with the same decrease grows by 3 beta / (2 - beta) per RTT
-        f.W_reno += 3.0 * p.beta / (2.0 - p.beta) * f.growth / f.cwnd
+        grow_reno(f, p)
         step = max(step, f.W_reno - f.cwnd)
-    if p.linux_ack_counting != 0.0:
-        grow_as_linux_counts(f, step)
-    else:
-        # at most one packet per acknowledged packet
-        f.cwnd += min(step / f.cwnd, 1.0) * f.acked
+    grow_by_steps(f, p, step)
 
 
 @jit
@@ -116,7 +152,7 @@ def past_slow_start(f, p):
     """What every version does first with an ACK. True past slow start."""
     if p.linux_ack_counting != 0.0:
         estimate_ack_ratio(f)
-    if f.cwnd < f.ssthresh:
+    if in_slow_start(f):
         watch_slow_start(f, p)
     return not slow_start(f)
 
@@ -141,15 +177,16 @@ def reduce(f, p):
     f.epoch_start = 0.0
     if p.fast_convergence != 0.0 and f.cwnd < f.W_max:
         # eq. 4
-        f.W_max = (2.0 - p.beta) / 2.0 * f.cwnd
+        f.W_max = part_of_cwnd(f, (2.0 - p.beta) / 2.0, 2048.0)
     else:
         f.W_max = f.cwnd
-    f.ssthresh = max((1.0 - p.beta) * f.cwnd, MIN_WINDOW_PKTS)
+    f.ssthresh = max(part_of_cwnd(f, 1.0 - p.beta, 1024.0), MIN_WINDOW_PKTS)
 
 
 @jit
 def on_loss(f, p):
     f.losses += 1.0
+    f.reno_acks = 0.0
     reduce(f, p)
 
 

@@ -18,6 +18,7 @@ from tcpfair.cc.api import Param
 from tcpfair.cc.cubic import (
     HALVING_FLOOR,
     STATE,
+    WHOLE,
     forget,
     grow,
     on_loss,
@@ -30,7 +31,7 @@ from tcpfair.cc.cubic import PARAMS as CUBIC_PARAMS
 from tcpfair.cc.exactmath import cbrt, power
 from tcpfair.jit import jit
 
-__all__ = ["HALVING_FLOOR", "PARAMS", "STATE", "on_ack", "on_loss", "on_round", "on_timeout"]
+__all__ = ["HALVING_FLOOR", "PARAMS", "STATE", "WHOLE", "on_ack", "on_loss", "on_round", "on_timeout"]
 
 OF_LINUX_2_6_32 = (
     *("C", "beta", "fast_convergence", "tcp_friendly", "forget_on_timeout"),

@@ -4,9 +4,10 @@ Source: RFC 3649, section 5; the table is made at import by the rule of its appe
 (net/ipv4/tcp_highspeed.c) has the same windows but for the last, and decreases rounded down to 1/256. Its reading of
 the table is kept: a row holds up to its window, where in the RFC it holds from there on, so that the increase is one
 packet per RTT larger (two from a window of 39 instead of 118). As there, the row is looked up when the window grows in
-congestion avoidance only: the loss that ends the first slow start halves. The kernel's integer window is not modelled.
-Its stack halves the packets in flight in recovery whatever the threshold, and slow start brings the window up again:
-the engine's part. ns-3's TcpHighSpeed reads the table as the kernel does.
+congestion avoidance only: the loss that ends the first slow start halves. Its whole windows (``f.whole``) grow when the
+counter, to which every ACK adds the increase, reaches the window; what is above stays. Its stack halves the packets in
+flight in recovery whatever the threshold, and slow start brings the window up again: the engine's part. ns-3's
+TcpHighSpeed reads the table as the kernel does.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import math
 
 import numpy as np
 
-from tcpfair.cc.api import additive_increase, decrease_to, slow_start
+from tcpfair.cc.api import TEXT, additive_increase, decrease_by, slow_start
 from tcpfair.jit import jit
 
 LOW_WINDOW, HIGH_WINDOW, HIGH_DECREASE = 38, 83000, 0.1  # RFC 3649, section 5 (window in packets)
@@ -42,6 +43,7 @@ ROW_WINDOW, ROW_DECREASE = aimd_table()
 
 PARAMS = ()
 STATE = ("table_row",)  # from zero: row 1 of the RFC
+WHOLE = True
 
 
 @jit
@@ -54,9 +56,15 @@ def on_ack(f, p):
     while row > 0 and f.cwnd <= ROW_WINDOW[row - 1]:
         row -= 1
     f.table_row = row
-    additive_increase(f, row + 1.0)
+    if f.whole == TEXT:
+        additive_increase(f, row + 1.0)
+        return
+    f.cwnd_cnt += row + 1.0
+    if f.cwnd_cnt >= f.cwnd:
+        f.cwnd_cnt -= f.cwnd
+        f.cwnd += 1.0
 
 
 @jit
 def on_loss(f, p):
-    decrease_to(f, 1.0 - ROW_DECREASE[int(f.table_row)])
+    decrease_by(f, ROW_DECREASE[int(f.table_row)])

@@ -6,20 +6,22 @@ steps from Linux 2.6.22 (net/ipv4/tcp_htcp.c), where
 * time counts from the end of the last recovery;
 * RTTs are whole milliseconds (the clock ticks of HZ = 1000), the increase before and after scaling is a whole number;
 * RTT scaling divides by 100 ms over the least smoothed RTT, in eighths within 0.5 and 10;
-* a packet more takes the ACKs of a window over the increase, rounded up, and one more ACK;
+* a packet more takes the ACKs of a window over the increase, rounded up, and one more ACK; with whole windows
+  (``f.whole``) the increase is that of the last packet more or loss, so that the first packet after a recovery comes at
+  the pace before it;
 * RTT_max is learnt from the smoothed RTT, from four RTT_min after a recovery on and by 20 ms at a time, and fades by a
   twentieth at each loss;
 * the backoff adapts from the second loss on at which the throughput was within 20 % of that at the loss before.
 
-The paper rounds nothing and takes the RTTs as they come. Not modelled: the kernel's integer window, its beta in 1/128
-and its undo of a mistaken reduction. ns-3's TcpHtcp has no RTT scaling and forgets the RTTs at each loss.
+The paper rounds nothing and takes the RTTs as they come. beta is in 1/128 with whole windows only. Not modelled: the
+kernel's undo of a mistaken reduction. ns-3's TcpHtcp has no RTT scaling and forgets the RTTs at each loss.
 """
 
 from __future__ import annotations
 
 import math
 
-from tcpfair.cc.api import MIN_WINDOW_PKTS, Param, slow_start
+from tcpfair.cc.api import TEXT, Param, decrease_to, rounded_down, slow_start
 from tcpfair.jit import jit
 
 PARAMS = (
@@ -45,6 +47,7 @@ STATE = (
     "B_last",  # and at the loss before
 )
 HALVING_FLOOR = 1.0
+WHOLE = True
 
 
 @jit
@@ -107,6 +110,14 @@ def on_ack(f, p):
     if slow_start(f):
         return
     measure_rtt(f)
+    if f.whole != TEXT:
+        if f.cwnd_cnt * (f.increase if f.increase > 0.0 else 1.0) < f.cwnd:
+            f.cwnd_cnt += f.acked
+        else:
+            f.cwnd += 1.0
+            f.cwnd_cnt = 0.0
+            f.increase = pkts_per_rtt(f, p)
+        return
     f.increase = pkts_per_rtt(f, p)
     f.cwnd += 1.0 / (math.ceil(math.floor(f.cwnd) / (f.increase * f.acked)) + 1.0)
 
@@ -114,7 +125,6 @@ def on_ack(f, p):
 @jit
 def on_loss(f, p):
     f.recovering = 1.0
-    f.epoch_start = f.now
     steady = abs(f.B_max - f.B_last) <= 0.2 * f.B_last
     f.B_last = f.B_max
     f.beta = p.beta_min
@@ -123,7 +133,10 @@ def on_loss(f, p):
     elif f.adapting == 0.0 or f.srtt_min_ms <= 10.0 or f.srtt_max_ms == 0.0:
         f.adapting = 1.0
     elif p.adaptive_backoff != 0.0:
-        f.beta = min(max(f.srtt_min_ms / f.srtt_max_ms, p.beta_min), p.beta_max)
+        f.beta = min(max(rounded_down(f, f.srtt_min_ms / f.srtt_max_ms, 128.0), p.beta_min), p.beta_max)
+    if f.whole != TEXT:
+        f.increase = pkts_per_rtt(f, p)
+    f.epoch_start = f.now
     if f.srtt_max_ms > f.srtt_min_ms:
         f.srtt_max_ms = f.srtt_min_ms + 0.95 * (f.srtt_max_ms - f.srtt_min_ms)
-    f.ssthresh = max(f.beta * f.cwnd, MIN_WINDOW_PKTS)
+    decrease_to(f, f.beta)

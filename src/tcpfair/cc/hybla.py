@@ -11,8 +11,12 @@ ACK is rounded down to 1/128 packet. A window above 128 rho^2 packets does not g
 below it grows in steps. 0 is the paper's rule; slow start takes 2^rho by eighths in either case. Not in that kernel,
 nor here: the paper's scaled threshold, its estimate of the bandwidth for it, and its pacing. Without them the first
 slow start of a long path sends enormous bursts (255 packets per ACK at 200 ms). The kernel starts with a window of rho
-packets, here that is the scenario's; its integer window is kept where it divides. ns-3's TcpHybla has RTT0 = 50 ms and
-no fixed point.
+packets, here that is the scenario's. With whole windows (``f.whole``) fractions of a packet are kept beside the window,
+losses or not. ns-3's TcpHybla has RTT0 = 50 ms and no fixed point.
+
+``stack: ns2``: the module sets its clamp itself, over the receive window's, and ns-2 has no other limit, so that this first
+slow start goes on to thousands of packets; the window is rho packets after the first ACK; after a timeout all growth is
+Reno's until all is repaired.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ import math
 import numpy as np
 
 from tcpfair.cc import reno
-from tcpfair.cc.api import Param
+from tcpfair.cc.api import NS2, TEXT, Param, grow_as_reno
 from tcpfair.jit import jit
 
 PARAMS = (
@@ -34,7 +38,10 @@ STATE = (
     "rho",
     "srtt_min",  # s
     "reno_start",  # 1: slow start after a timeout
+    "fraction",  # of a packet, beside a whole window: snd_cwnd_cents
 )
+WHOLE = True
+OWN_CLAMP = True
 
 # 2^(i/8) in 1/128
 EIGHTHS = np.array([128.0, 139.0, 152.0, 165.0, 181.0, 197.0, 215.0, 234.0]) / 128.0
@@ -48,25 +55,42 @@ def power_of_two(rho):
 
 
 @jit
+def grow(f, pkts):
+    """``pkts`` more; to a whole window as soon as they make up packets."""
+    f.cwnd += pkts
+    if f.whole != TEXT:
+        f.fraction += f.cwnd - math.floor(f.cwnd)
+        f.cwnd = math.floor(f.cwnd) + math.floor(f.fraction)
+        f.fraction -= math.floor(f.fraction)
+
+
+@jit
 def on_ack(f, p):
-    if f.rho == 0.0 or f.srtt < f.srtt_min:
+    first = f.rho == 0.0
+    if first or f.srtt < f.srtt_min:
         f.srtt_min = f.srtt
         f.rho = max(f.srtt / p.rtt0_s, 1.0)
         if p.fixed_point != 0.0:
             f.rho = math.floor(8.0 * f.rho) / 8.0
+    if first and f.whole == NS2:
+        f.cwnd = math.floor(f.rho)  # hybla_init, which ns-2 calls with the first ACK
+    if f.in_loss != 0.0:
+        grow_as_reno(f)  # hybla_state
+        return
     if f.cwnd < f.ssthresh:
         step = 1.0 if f.reno_start != 0.0 else power_of_two(f.rho) - 1.0
-        f.cwnd = min(f.cwnd + step * f.growth, f.ssthresh)
+        grow(f, step * f.growth)
+        f.cwnd = min(f.cwnd, f.ssthresh)
     else:
         f.reno_start = 0.0
         step = f.rho * f.rho / f.cwnd
         if p.fixed_point != 0.0:
             step = math.floor(128.0 * f.rho * f.rho / math.floor(f.cwnd)) / 128.0
-        f.cwnd += step * f.growth
+        grow(f, step * f.growth)
     f.cwnd = min(f.cwnd, p.clamp)
 
 
 @jit
 def on_timeout(f, p):
     reno.on_loss(f, p)
-    f.reno_start = 1.0
+    f.reno_start = 0.0 if f.whole == NS2 else 1.0

@@ -7,15 +7,15 @@ microseconds, without those of recovery (there: of ACKs for retransmitted packet
 
 ``linux_2_6_22 = 1`` keeps a mistake of that kernel, corrected later: beta of the window is left instead of cut off.
 With full queues beta is 1/2 and nothing is seen of it; a loss without queueing leaves an eighth. 0 is the paper's
-decrease. Not modelled: the kernel's integer window, alpha in 1/128 and beta in 1/64. ns-3's TcpIllinois cuts beta off
-and takes delays in milliseconds.
+decrease. alpha is in 1/128 and beta in 1/64 with whole windows (``f.whole``) only. ns-3's TcpIllinois cuts beta off and
+takes delays in milliseconds.
 """
 
 from __future__ import annotations
 
 import math
 
-from tcpfair.cc.api import Param, decrease_to, slow_start
+from tcpfair.cc.api import TEXT, Param, decrease_to, rounded_down, slow_start
 from tcpfair.jit import jit
 
 PARAMS = (
@@ -38,6 +38,7 @@ STATE = (
     "was_above",  # 1: the delay has not been low for theta rounds
     "recovering",  # 1 from a loss to the first ACK that may open the window
 )
+WHOLE = True
 
 
 @jit
@@ -61,7 +62,8 @@ def update_alpha(f, p, da, dm):
     d1 = dm / 100.0
     if da > d1:
         f.was_above = 1.0
-        f.alpha = p.alpha_max * (dm - d1) / (dm - d1 + (da - d1) * (p.alpha_max - p.alpha_min) / p.alpha_min)
+        alpha = p.alpha_max * (dm - d1) / (dm - d1 + (da - d1) * (p.alpha_max - p.alpha_min) / p.alpha_min)
+        f.alpha = rounded_down(f, alpha, 128.0)
         return
     if f.was_above != 0.0:
         f.rounds_low += 1.0
@@ -82,7 +84,7 @@ def update_beta(f, p, da, dm):
     elif da >= d3:
         f.beta = p.beta_max
     else:
-        f.beta = p.beta_min + (p.beta_max - p.beta_min) * (da - d2) / (d3 - d2)
+        f.beta = rounded_down(f, p.beta_min + (p.beta_max - p.beta_min) * (da - d2) / (d3 - d2), 64.0)
 
 
 @jit
@@ -107,8 +109,16 @@ def on_round(f, p):
 @jit
 def on_ack(f, p):
     f.recovering = 0.0
-    if not slow_start(f):
+    if slow_start(f):
+        return
+    if f.whole == TEXT:
         f.cwnd += f.alpha * f.acked / f.cwnd
+        return
+    f.cwnd_cnt += f.acked
+    pkts = math.floor(f.cwnd_cnt * f.alpha / f.cwnd)
+    if pkts > 0.0:
+        f.cwnd += pkts
+        f.cwnd_cnt = 0.0
 
 
 @jit

@@ -1,13 +1,16 @@
 """TCP-Libra in the simplified form of ogura: k RTT^2 packets per RTT, halving.
 
 Source: ogura section 2.3, eqs. 3-4, k by eq. 9 (fixed reference RTT) or eq. 15 (the reference RTT follows the queueing
-delay). ns-2's ``windowOption_ 2`` is the same with fixed k; Marfia's full Libra has a scaled, delay-damped k and is in
-neither Linux nor ns-3.
+delay). ns-2's ``windowOption_ 2`` is the same with fixed k: ``stack: ns2`` has its steps (tcp.cc, opencwnd and slowdown),
+one packet an ACK at most, what is over a packet forgotten, RTTs in whole ticks. Marfia's full Libra has a scaled,
+delay-damped k and is in neither Linux nor ns-3.
 """
 
 from __future__ import annotations
 
-from tcpfair.cc.api import Param, additive_increase, decrease_to, slow_start
+import math
+
+from tcpfair.cc.api import MIN_WINDOW_PKTS, NS2, Param, additive_increase, decrease_to, slow_start
 from tcpfair.jit import jit
 
 PARAMS = (
@@ -15,6 +18,9 @@ PARAMS = (
     Param("follow_queue", 0.0, "0 or 1", "ogura eqs. 9-10 (0) or 15-16 (1)"),
 )
 STATE = ()
+OWN_AGENT = True
+
+NS2_TICKS_HZ = 1e4  # tcpTick_, see sources/ns2.py
 
 
 @jit
@@ -24,9 +30,38 @@ def reference_rtt(f, p):
 
 
 @jit
+def ticks(srtt_s):
+    """A smoothed RTT in whole ticks of ns-2's clock, s."""
+    return math.floor(srtt_s * NS2_TICKS_HZ) / NS2_TICKS_HZ
+
+
+@jit
+def grow_as_ns2(f, step):
+    """A packet as soon as the steps of the ACKs are more than the window."""
+    if f.cwnd < f.ssthresh:
+        f.cwnd += 1.0
+        return
+    f.cwnd_cnt += step
+    if f.cwnd_cnt > f.cwnd:
+        f.cwnd_cnt = 0.0
+        f.cwnd += 1.0
+
+
+@jit
+def halve(f):
+    if f.whole == NS2:
+        f.ssthresh = max(math.floor(f.cwnd / 2.0), MIN_WINDOW_PKTS)
+        f.min_cwnd = max(f.cwnd / 2.0, 1.0)
+    else:
+        decrease_to(f, 0.5)
+
+
+@jit
 def on_ack(f, p):
-    if not slow_start(f):
-        ref = reference_rtt(f, p)
+    ref = reference_rtt(f, p)
+    if f.whole == NS2:
+        grow_as_ns2(f, (ticks(f.srtt) / ref) ** 2)
+    elif not slow_start(f):
         # eq. 3 with k of eq. 9 / eq. 15
         additive_increase(f, f.srtt * f.srtt / (ref * ref))
 
@@ -34,4 +69,4 @@ def on_ack(f, p):
 @jit
 def on_loss(f, p):
     # eq. 4
-    decrease_to(f, 0.5)
+    halve(f)

@@ -6,10 +6,12 @@ during it sets the window to one packet. The delay comes from timestamps of 1 ms
 
 The paper keeps the least and largest delay; Linux replaces them at every indication by once and twice the smoothed
 delay, and leaves ssthresh alone, so that slow start follows. That makes the *absolute* delay count: here the clocks of
-both ends agree, as in ns-2, and the way back takes the share ``way_back`` of the least RTT. Between real hosts the
-offset of their clocks is added. Not modelled: indications during recovery, and the kernel's guess of the receiver's
-clock rate, which after random losses may exceed 1000 Hz; an integer division then makes the delay as large as the
-clock. ns-3's TcpLp follows the same kernel file.
+both ends agree, as in ns-2, and the ACK needs half the path's RTT; what it waits in a bottleneck of its own counts as data's.
+Between real hosts the offset of their clocks is added.
+
+Linux guesses the rate of the receiver's clock from the time stamps of consecutive ACKs, whose gaps are a few ticks: the
+guess wanders, and 1000/guess is an integer. At 1001 Hz it is 0 and at 500 Hz 2, and the delay becomes as large as the
+clock itself: an indication, and with it delays that forget the path. ns-3's TcpLp follows the same kernel file.
 """
 
 from __future__ import annotations
@@ -22,24 +24,41 @@ from tcpfair.jit import jit
 PARAMS = (
     Param("delta_percent", 15.0, "%", "Kuzmanovic 2003 III: delta; Linux 2.6.22: 15/100"),
     Param("inference_rtts", 3.0, "RTTs", "Kuzmanovic 2003 III; Linux 2.6.22"),
-    Param("clock_s", 0.001, "s", "Linux 2.6.22: LP_RESOL; HZ = 1000"),
-    Param("way_back", 0.5, "1", "not measured: half of the least RTT, a symmetric path"),
+    Param("clock_s", 0.001, "s", "Linux 2.6.22: 1/LP_RESOL and 1/HZ; HZ = 1000"),
 )
-STATE = ("owd8", "owd_min", "owd_max", "owd_max_next", "early_s")
+STATE = (
+    *("owd8", "owd_min", "owd_max", "owd_max_next"),  # delays, ticks; owd8 is eight times the smoothed one
+    *("clock_hz", "received", "echoed"),  # guess of the receiver's clock, and the last ACK's time stamps, ticks
+    *("early", "inference", "inferring"),  # last indication and length of the phase, ticks; 1 within it
+)
+WHOLE = True
+
+
+@jit
+def guess_clock(f, hz, received, echoed):
+    """63/64 of the old rate and 1/64 of this ACK's, in whole Hz rounded down (tcp_lp_remote_hz_estimator)."""
+    if f.received > 0.0 and f.echoed > 0.0 and received != f.received and echoed != f.echoed:
+        rate = math.floor(hz * (received - f.received) / (echoed - f.echoed))
+        f.clock_hz = f.clock_hz + math.floor((rate - f.clock_hz) / 64.0) if f.clock_hz > 0.0 else rate
+    f.received = received
+    f.echoed = echoed
 
 
 @jit
 def one_way_delay(f, p):
-    """From the stamp of the packet to that of its ACK, ticks."""
-    received_s = f.now - p.way_back * f.rtt_min
-    return math.floor(received_s / p.clock_s + 0.5) - math.floor((f.now - f.rtt) / p.clock_s + 0.5)
+    """From the stamp of the packet to that of its ACK, ticks; 0 when it is not known (tcp_lp_owd_calculator)."""
+    hz = math.floor(1.0 / p.clock_s + 0.5)
+    received = math.floor(f.answered / p.clock_s + 0.5)
+    echoed = math.floor((f.now - f.rtt) / p.clock_s + 0.5)
+    guess_clock(f, hz, received, echoed)
+    if f.clock_hz <= 0.0:
+        return 0.0
+    return abs(received * math.floor(hz / f.clock_hz) - echoed)
 
 
 @jit
-def on_every_ack(f, p):
-    delay = one_way_delay(f, p)
-    if delay <= 0.0:
-        return
+def take_delay(f, delay):
+    """Least, largest and smoothed delay (tcp_lp_rtt_sample)."""
     if f.owd8 == 0.0:
         f.owd8 = 8.0 * delay
         f.owd_min = delay
@@ -56,15 +75,28 @@ def on_every_ack(f, p):
 
 
 @jit
-def on_ack(f, p):
-    inferring = f.early_s > 0.0 and f.now - f.early_s < p.inference_rtts * f.rtt
+def on_every_ack(f, p):
+    delay = one_way_delay(f, p)
+    if delay > 0.0:
+        take_delay(f, delay)
+    if f.advanced == 0.0:
+        return
+    # tcp_lp_pkts_acked: in recovery too
+    now = math.floor(f.now / p.clock_s)
+    if now > f.echoed:
+        f.inference = p.inference_rtts * (now - f.echoed)
+    f.inferring = 1.0 if f.early > 0.0 and now - f.early < f.inference else 0.0
     smoothed = math.floor(f.owd8 / 8.0)
     threshold = f.owd_min + math.floor(p.delta_percent * (f.owd_max - f.owd_min) / 100.0)
     if f.owd8 > 0.0 and smoothed >= threshold:
         f.owd_min = smoothed
         f.owd_max = math.floor(f.owd8 / 4.0)
         f.owd_max_next = f.owd_max
-        f.cwnd = 1.0 if inferring else max(f.cwnd / 2.0, 1.0)
-        f.early_s = f.now
-    if not inferring and not slow_start(f):
+        f.cwnd = 1.0 if f.inferring == 1.0 else max(math.floor(f.cwnd / 2.0), 1.0)
+        f.early = now
+
+
+@jit
+def on_ack(f, p):
+    if f.inferring == 0.0 and not slow_start(f):
         additive_increase(f, 1.0)

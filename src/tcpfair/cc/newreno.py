@@ -5,7 +5,7 @@ Linux has no such algorithm of its own (NewReno recovery is what its stack does 
 Reno's window rule too.
 """
 
-from tcpfair.cc.reno import PARAMS, STATE, on_ack, on_loss
+from tcpfair.cc.reno import PARAMS, STATE, WHOLE, on_ack, on_loss
 
 RECOVERY = "newreno"
-__all__ = ["PARAMS", "RECOVERY", "STATE", "on_ack", "on_loss"]
+__all__ = ["PARAMS", "RECOVERY", "STATE", "WHOLE", "on_ack", "on_loss"]

@@ -32,6 +32,9 @@ class Algorithm:
     recovery: str
     reliable: bool
     halving_floor: float
+    whole: bool
+    own_clamp: bool
+    own_agent: bool
 
 
 @jit
@@ -69,6 +72,9 @@ def algorithms() -> dict[str, Algorithm]:
             recovery=getattr(module, "RECOVERY", "sack"),
             reliable=getattr(module, "RELIABLE", True),
             halving_floor=getattr(module, "HALVING_FLOOR", 0.5),
+            whole=getattr(module, "WHOLE", False),
+            own_clamp=getattr(module, "OWN_CLAMP", False),
+            own_agent=getattr(module, "OWN_AGENT", False),
         )
     return found
 
@@ -92,12 +98,15 @@ def dtypes() -> tuple:
 
 
 def param_values(name: str, overrides: dict[str, float]) -> dict[str, float]:
-    """All parameters of an algorithm with ``overrides`` applied; InputError for a name it does not have."""
-    chosen = algorithm(name)
-    values = {param.name: param.default for param in chosen.params}
+    """All parameters of an algorithm with ``overrides`` applied; InputError for a name or a value that it cannot have."""
+    params = {param.name: param for param in algorithm(name).params}
+    values = {param.name: param.default for param in params.values()}
     for key, value in overrides.items():
         if key not in values:
             known = ", ".join(values) or "none"
             raise InputError(f"cc {name}: unknown parameter {key!r}; known are {known}")
+        bounds = params[key]
+        if not bounds.least <= value <= bounds.most:
+            raise InputError(f"cc {name}: {key}: must be from {bounds.least:g} to {bounds.most:g} (got {value:g})")
         values[key] = float(value)
     return values

@@ -2,7 +2,8 @@
 
 Source: RFC 5681, sections 3.1 (slow start, congestion avoidance) and 3.2 (halving); bhatti2009 section IV-A with
 alpha = 1, beta = 0.5. As Linux's ``reno`` it is meant for SACK recovery.
-Linux keeps an integer window and a counter of ACKs; here the window is a real number. ns-3 is the same but for that.
+Linux 2.6.22 (net/ipv4/tcp_cong.c) grows by a whole packet after cwnd + 1 ACKs and rounds the half down: ``f.whole``.
+ns-3 is the same but for its integer window.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ PARAMS = (
     Param("b", 0.5, "1", "RFC 5681, eq. 4; bhatti2009 IV-A (beta)"),
 )
 STATE = ()
+WHOLE = True
 
 
 @jit

@@ -4,7 +4,7 @@ Source: RFC 6675; the baseline of ha2006 ("TCP-SACK"). The difference to ``reno`
 on a stack with SACK as well.
 """
 
-from tcpfair.cc.reno import PARAMS, STATE, on_ack, on_loss
+from tcpfair.cc.reno import PARAMS, STATE, WHOLE, on_ack, on_loss
 
 RECOVERY = "sack"
-__all__ = ["PARAMS", "RECOVERY", "STATE", "on_ack", "on_loss"]
+__all__ = ["PARAMS", "RECOVERY", "STATE", "WHOLE", "on_ack", "on_loss"]

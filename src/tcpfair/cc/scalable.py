@@ -4,14 +4,14 @@ Sources: Kelly, Computer Communication Review 33(2), 2003 (0.01 packets per ACK,
 those of Linux 2.6.22 (net/ipv4/tcp_scalable.c), which takes 50 instead of 100 ACKs a packet to make up for delayed
 ACKs, without looking whether there are any. It has neither Kelly's legacy window of 16 packets, below which TCP is
 Reno, nor its halving there: below 50 packets the window grows as Reno's, and an eighth is cut off everywhere. The
-kernel's counter must exceed 50, so that one packet takes 51 ACKs (below, the window plus one); that is kept, its
-integer window is not. Its stack halves the packets in flight in recovery whatever the threshold, and slow start brings
-the window up again: the engine's part. ns-3's TcpScalable takes 50 ACKs.
+kernel's counter must exceed 50, so that one packet takes 51 ACKs (below, the window plus one). Its stack halves the
+packets in flight in recovery whatever the threshold, and slow start brings the window up again: the engine's part.
+ns-3's TcpScalable takes 50 ACKs.
 """
 
 from __future__ import annotations
 
-from tcpfair.cc.api import Param, decrease_to, slow_start
+from tcpfair.cc.api import TEXT, Param, count_acks, decrease_by, slow_start
 from tcpfair.jit import jit
 
 PARAMS = (
@@ -19,14 +19,20 @@ PARAMS = (
     Param("beta", 0.125, "1", "Kelly 2003: b; Linux 2.6.22: 2^-TCP_SCALABLE_MD_SCALE"),
 )
 STATE = ()
+WHOLE = True
 
 
 @jit
 def on_ack(f, p):
-    if not slow_start(f):
-        f.cwnd += f.growth / (min(f.cwnd, p.ai_cnt) + 1.0)
+    if slow_start(f):
+        return
+    cnt = min(f.cwnd, p.ai_cnt)
+    if f.whole != TEXT:
+        count_acks(f, cnt, f.growth)
+    else:
+        f.cwnd += f.growth / (cnt + 1.0)
 
 
 @jit
 def on_loss(f, p):
-    decrease_to(f, 1.0 - p.beta)
+    decrease_by(f, p.beta)

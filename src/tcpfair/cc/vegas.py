@@ -15,7 +15,15 @@ from __future__ import annotations
 
 import math
 
-from tcpfair.cc.api import MIN_WINDOW_PKTS, Param, additive_increase, decrease_to, slow_start
+from tcpfair.cc.api import (
+    MIN_WINDOW_PKTS,
+    Param,
+    additive_increase,
+    decrease_to,
+    grow_as_reno,
+    in_slow_start,
+    slow_start,
+)
 from tcpfair.jit import jit
 
 PARAMS = (
@@ -24,6 +32,7 @@ PARAMS = (
     Param("gamma", 1.0, "packets", "Linux 2.6.22: 1 << V_PARAM_SHIFT half packets"),
 )
 STATE = ("round_acks", "round_pkts", "round_cwnd", "restart")
+WHOLE = True
 
 
 @jit
@@ -40,7 +49,10 @@ def on_every_ack(f, p):
 
 @jit
 def on_ack(f, p):
-    slow_start(f)
+    if f.in_loss != 0.0:
+        grow_as_reno(f)  # tcp_vegas_state
+    else:
+        slow_start(f)
 
 
 @jit
@@ -49,16 +61,18 @@ def on_round(f, p):
     f.round_acks = 0.0
     f.round_pkts = 0.0
     f.round_cwnd = f.cwnd
+    if f.in_loss != 0.0:
+        return
     if f.restart != 0.0:
         f.restart = 0.0  # the first round after a recovery is not a whole one
         return
     if acks <= 2.0:
         # perhaps all delayed: Reno's step of one ACK; in slow start on_ack has done it
-        if f.cwnd >= f.ssthresh:
+        if not in_slow_start(f):
             additive_increase(f, 1.0)
         return
     diff = backlog_pkts(sent, f.rtt_min, f.round_rtt_min)
-    if f.cwnd < f.ssthresh:
+    if in_slow_start(f):
         if diff > p.gamma:
             f.ssthresh = MIN_WINDOW_PKTS
             # the actual rate times RTT_min, one for the rounding, one that slow start has added with this ACK

@@ -1,28 +1,39 @@
 """TCP Veno: Reno that grows half as fast with a queue of its own, and loses less to a loss without one.
 
-Sources: Fu and Liew, IEEE JSAC 21(2), 2003, section II; Linux 2.6.22 (net/ipv4/tcp_veno.c), the steps here: the
-backlog N comes from the RTT of the latest ACK, in half packets rounded up, so that 2.5 packets are still below beta.
-The paper smooths the RTT and forgets RTT_min at every loss. The kernel's window grows by one per cwnd + 1 ACKs, here
-per cwnd ACKs. ns-3's TcpVeno is the same but for its integer window.
+Sources: Fu and Liew, IEEE JSAC 21(2), 2003, section II; Linux 2.6.22 (net/ipv4/tcp_veno.c), the steps here: the backlog
+N comes from the RTT of the latest ACK, in half packets rounded up, so that 2.5 packets are still below beta. The paper
+smooths the RTT and forgets RTT_min at every loss. With whole windows (``f.whole``) every other packet is left out while
+there is a backlog. The module has no min_cwnd of its own, so that Linux lowers the window in recovery to ssthresh and
+no further. ns-3's TcpVeno is the same but for its integer window.
 """
 
 from __future__ import annotations
 
-from tcpfair.cc.api import Param, additive_increase, decrease_to, slow_start
+from tcpfair.cc.api import TEXT, Param, additive_increase, count_acks, decrease_to, grow_as_reno, slow_start
 from tcpfair.cc.vegas import backlog_pkts
 from tcpfair.jit import jit
 
 PARAMS = (Param("beta", 3.0, "packets", "Fu 2003 II; Linux 2.6.22: 3 << V_PARAM_SHIFT half packets"),)
-STATE = ("backlog",)
+STATE = ("backlog", "leave_out")
+HALVING_FLOOR = 1.0
+WHOLE = True
 
 
 @jit
 def on_ack(f, p):
+    if f.in_loss != 0.0:
+        grow_as_reno(f)  # tcp_veno_state
+        return
     f.backlog = backlog_pkts(f.cwnd, f.rtt_min, f.rtt)
     if slow_start(f):
         return
     # Fu 2003 II: the available bandwidth is used up from N = beta on, one packet every other RTT
-    additive_increase(f, 1.0 if f.backlog < p.beta else 0.5)
+    if f.whole == TEXT:
+        additive_increase(f, 1.0 if f.backlog < p.beta else 0.5)
+    elif count_acks(f, f.cwnd, f.growth) and f.backlog >= p.beta:
+        f.leave_out = 1.0 - f.leave_out
+        if f.leave_out == 0.0:
+            f.cwnd -= 1.0
 
 
 @jit

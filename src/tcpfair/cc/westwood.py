@@ -3,25 +3,36 @@
 Sources: Mascolo, Casetti, Gerla, Sanadidi and Wang, MobiCom 2001, section 2; Linux 2.6.22 (net/ipv4/tcp_westwood.c),
 whose filter this is: one bandwidth sample per RTT, of 50 ms at least, through two equal low-pass filters. As there,
 the RTTs are smoothed ones, ssthresh may be less than half of the window, and a timeout halves it. The estimate counts
-that the end of a recovery finds, so ssthresh follows it until then. ns-2's TCP-Linux leaves that event out and keeps
-at least half of the window, which is more after slow start and with queues above the BDP.
+that the end of a recovery finds, so ssthresh follows it until then.
+
+With ``stack: ns2`` it is the module as ns-2's TCP-Linux runs it: never told of the end of a recovery
+(CA_EVENT_COMPLETE_CWR), it goes into the recovery with the estimated window (min_cwnd) and comes out with at least half of
+the old one (ssthresh), which is more after slow start and with queues above the BDP. Clock, RTT and rate are whole numbers
+there, of milliseconds and of bytes per millisecond: the shares of flows with short RTTs hang on that.
 
 The paper samples at every ACK with a filter that depends on its spacing, and takes bandwidth times RTT_min after a
-timeout too (Linux: only with F-RTO, off in 2.6.22). The kernel's millisecond ticks are not modelled. ns-3's
+timeout too (Linux: only with F-RTO, off in 2.6.22). On the other stacks there are no ticks. ns-3's
 TcpWestwoodPlus samples once per RTT too, through one Tustin filter.
 """
 
 from __future__ import annotations
 
-from tcpfair.cc.api import MIN_WINDOW_PKTS, Param, additive_increase, decrease_to, slow_start
+import math
+
+from tcpfair.cc.api import MIN_WINDOW_PKTS, NS2, Param, additive_increase, decrease_to, rounded_down, slow_start
 from tcpfair.jit import jit
 
 PARAMS = (
     Param("bw_gain", 0.125, "1", "Linux 2.6.22: (7 a + b) / 8, twice"),
     Param("bw_sample_min_s", 0.05, "s", "Linux 2.6.22: TCP_WESTWOOD_RTT_MIN"),
+    Param("mss_bytes", 1500.0, "bytes", "ns-2: packetSize_, for its rates in whole bytes per millisecond"),
 )
-STATE = ("bw_sample_start_s", "bw_sample_pkts", "bw_first_pps", "bw_pps", "srtt_min_s", "recovering")
+STATE = (
+    *("bw_sample_start_s", "bw_sample_pkts", "bw_first_pps", "bw_pps", "srtt_min_s", "recovering"),
+    *("srtt_eighths_ms", "rtt_min_ms", "sample_start_ms", "first_bytes_per_ms", "bytes_per_ms"),  # in ns-2
+)
 HALVING_FLOOR = 1.0
+WHOLE = True
 
 
 @jit
@@ -36,13 +47,42 @@ def take_bandwidth_sample(f, p, sample_pps):
 
 
 @jit
+def take_in_ticks(f, p):
+    """``on_every_ack`` by ns-2's clock (tcp-linux.cc, rtt_update and JIFFY_RATIO): each filter rounds down."""
+    now_ms = math.floor(f.now * 1e3)
+    rtt_ms = max(math.floor(f.rtt * 1e3 + 0.5), 1.0)
+    if f.srtt_eighths_ms == 0.0:
+        f.srtt_eighths_ms = 8.0 * rtt_ms
+        f.sample_start_ms = now_ms
+        f.rtt_min_ms = rtt_ms
+    else:
+        f.srtt_eighths_ms += rtt_ms - math.floor(f.srtt_eighths_ms / 8.0)
+    srtt_ms = math.floor(f.srtt_eighths_ms / 8.0)
+    f.rtt_min_ms = min(f.rtt_min_ms, srtt_ms)
+    elapsed_ms = now_ms - f.sample_start_ms
+    if elapsed_ms > max(srtt_ms, p.bw_sample_min_s * 1e3):
+        sample = math.floor(f.bw_sample_pkts * p.mss_bytes / elapsed_ms)
+        if f.first_bytes_per_ms == 0.0 and f.bytes_per_ms == 0.0:
+            f.first_bytes_per_ms = f.bytes_per_ms = sample
+        else:
+            f.first_bytes_per_ms = math.floor((7.0 * f.first_bytes_per_ms + sample) / 8.0)
+            f.bytes_per_ms = math.floor((7.0 * f.bytes_per_ms + f.first_bytes_per_ms) / 8.0)
+        f.sample_start_ms = now_ms
+        f.bw_sample_pkts = 0.0
+    f.bw_sample_pkts += f.acked
+
+
+@jit
 def bandwidth_delay_pkts(f):
     """The window that fills the path and no queue."""
-    return max(f.bw_pps * f.srtt_min_s, MIN_WINDOW_PKTS)
+    return max(rounded_down(f, f.bw_pps * f.srtt_min_s), MIN_WINDOW_PKTS)
 
 
 @jit
 def on_every_ack(f, p):
+    if f.whole == NS2:
+        take_in_ticks(f, p)
+        return
     if f.srtt_min_s == 0.0:
         f.bw_sample_start_s = f.now
         f.srtt_min_s = f.srtt
@@ -66,6 +106,10 @@ def on_ack(f, p):
 
 @jit
 def on_loss(f, p):
+    if f.whole == NS2:
+        decrease_to(f, 0.5)
+        f.min_cwnd = max(math.floor(f.bytes_per_ms * f.rtt_min_ms / p.mss_bytes), MIN_WINDOW_PKTS)
+        return
     f.ssthresh = bandwidth_delay_pkts(f)
     f.recovering = 1.0
 

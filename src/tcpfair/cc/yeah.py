@@ -2,16 +2,19 @@
 
 Sources: Baiocchi, Castellani and Vacirca, PFLDnet 2007; Linux 2.6.22 (net/ipv4/tcp_yeah.c: cong_avoid, ssthresh), the
 steps and constants here. As there, a Scalable step takes one ACK more than the 100 (or the window) that the constant
-names. The queue is in whole packets, the window a real number, where the kernel's is an integer too. After a loss that
-kernel halves the sending rate whatever ssthresh says, and slow start then makes up the difference; here recovery ends
-at ssthresh. ns-3's TcpYeah follows the same kernel file.
+names. The queue is in whole packets, and so is what is cut off where windows are (``f.whole``). At a window of two
+packets the kernel's ssthresh falls to zero, at one, in unsigned numbers, it has no bound. ``stack: ns2`` has both: with a
+window of zero and nothing in flight ns-2's TCP-Linux (tcp-linux.cc, timeout) never sends again. Elsewhere ssthresh is two
+at least. After a loss that kernel halves the sending rate whatever ssthresh says, and slow start then makes up the
+difference; here recovery ends at ssthresh.
+ns-3's TcpYeah follows the same kernel file.
 """
 
 from __future__ import annotations
 
 import math
 
-from tcpfair.cc.api import MIN_WINDOW_PKTS, Param, additive_increase, slow_start
+from tcpfair.cc.api import MIN_WINDOW_PKTS, NS2, TEXT, Param, additive_increase, count_acks, rounded_down, slow_start
 from tcpfair.jit import jit
 
 PARAMS = (
@@ -25,6 +28,7 @@ PARAMS = (
     Param("stcp_acks", 100.0, "ACKs", "Linux 2.6.22: TCP_SCALABLE_AI_CNT"),
 )
 STATE = ("round_acks", "restart", "slow_rounds", "fast_rounds", "cwnd_reno", "queue")
+WHOLE = True
 
 
 @jit
@@ -36,7 +40,12 @@ def on_every_ack(f, p):
 def on_ack(f, p):
     if slow_start(f):
         return
-    if f.slow_rounds == 0.0:
+    if f.whole != TEXT:
+        if f.slow_rounds == 0.0:
+            count_acks(f, min(f.cwnd, p.stcp_acks), f.acked)
+        else:
+            count_acks(f, f.cwnd - 1.0, f.growth)
+    elif f.slow_rounds == 0.0:
         # the kernel's counter has to exceed the number, not to reach it
         f.cwnd += f.acked / (min(f.cwnd, p.stcp_acks) + 1.0)
     else:
@@ -57,10 +66,10 @@ def on_round(f, p):
     if f.queue > p.alpha or delay_s > f.rtt_min / p.phi:
         if f.queue > p.alpha and f.cwnd > f.cwnd_reno:
             # precautionary decongestion, not below what Reno would have had among Reno flows
-            f.cwnd = max(f.cwnd - min(f.queue / p.gamma, p.epsilon * f.cwnd), f.cwnd_reno)
+            f.cwnd = max(f.cwnd - rounded_down(f, min(f.queue / p.gamma, p.epsilon * f.cwnd)), f.cwnd_reno)
             f.ssthresh = max(f.cwnd, MIN_WINDOW_PKTS)
         if f.cwnd_reno <= MIN_WINDOW_PKTS:
-            f.cwnd_reno = max(f.cwnd / 2.0, MIN_WINDOW_PKTS)
+            f.cwnd_reno = max(rounded_down(f, f.cwnd / 2.0), MIN_WINDOW_PKTS)
         else:
             f.cwnd_reno += 1.0
         f.slow_rounds += 1.0
@@ -77,7 +86,15 @@ def on_loss(f, p):
     cut = max(f.cwnd / 2.0, MIN_WINDOW_PKTS)
     if f.slow_rounds < p.rho:
         cut = max(min(f.queue, cut), p.delta * f.cwnd)
-    f.ssthresh = max(f.cwnd - cut, MIN_WINDOW_PKTS)
-    f.cwnd_reno = max(f.cwnd_reno / 2.0, MIN_WINDOW_PKTS)
+    f.ssthresh = max(f.cwnd - rounded_down(f, cut), 0.0 if f.whole == NS2 else MIN_WINDOW_PKTS)
+    f.cwnd_reno = max(rounded_down(f, f.cwnd_reno / 2.0), MIN_WINDOW_PKTS)
     f.fast_rounds = 0.0
     f.restart = 1.0
+
+
+@jit
+def on_timeout(f, p):
+    below_zero = f.whole == NS2 and f.cwnd < MIN_WINDOW_PKTS and f.slow_rounds >= p.rho
+    on_loss(f, p)
+    if below_zero:
+        f.ssthresh = math.inf

@@ -13,6 +13,7 @@ from tcpfair.errors import InputError
 
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
+OneOrMore = Annotated[float, Field(ge=1)]  # packets: below one a flow would never send
 
 RECORDS = ("samples", "cwnd", "events", "link")
 
@@ -31,12 +32,12 @@ class Flow(_Strict):
     direction: Literal["forward", "reverse"] = Field(default="forward", description="which way its data flow")
     start_s: NonNegative = 0.0
     stop_s: Positive = math.inf
-    size_pkts: Positive = math.inf
+    size_pkts: OneOrMore = math.inf
     access_bps: NonNegative = Field(default=0.0, description="rate of the sender's own link; 0 = not limiting")
-    access_queue_pkts: Positive = Field(default=1000, description="packets the sender's interface queue holds")
+    access_queue_pkts: OneOrMore = Field(default=1000, description="packets the sender's interface queue holds")
     access_jitter_s: NonNegative = Field(default=0.0, description="hosts' own delay, uniform in [0, access_jitter_s)")
-    rwnd_pkts: Positive = Field(default=math.inf, description="receiver window")
-    iw_pkts: Positive = 10
+    rwnd_pkts: OneOrMore = Field(default=math.inf, description="receiver window")
+    iw_pkts: OneOrMore = 10
     initial_ssthresh_pkts: Positive = math.inf
     ack_every: Literal[1, 2] = 1
     delack_s: NonNegative = 0.04
@@ -46,6 +47,11 @@ class Flow(_Strict):
     )
     reduction: Literal["immediate", "prr", "rate_halving"] = "immediate"
     rto_min_s: Positive = 0.2
+    stack: Literal["text", "linux", "ns2"] = Field(
+        default="text",
+        description="text = windows are real numbers, as the texts have them; linux = the whole windows of Linux 2.6.22's"
+        " modules; ns2 = these modules as ns-2's TCP/Linux runs them",
+    )
     role: Literal["foreground", "background"] = "foreground"
 
 

@@ -8,10 +8,10 @@ the registry, so that adding an algorithm touches no other file.
 from __future__ import annotations
 
 from tcpfair.cc.registry import algorithms
-from tcpfair.jit import jit
+from tcpfair.jit import jit, jit_inline
 
 
-def _chain(rule: str):
+def _chain(rule: str, compile_=jit):
     """A compiled ``call(number, f, p)`` that runs ``rule`` of algorithm ``number``."""
     lines = ["def call(number, f, p):"]
     namespace = {}
@@ -24,7 +24,7 @@ def _chain(rule: str):
     if not namespace:
         lines += ["    pass"]
     exec(compile("\n".join(lines), f"<dispatch of {rule}>", "exec"), namespace)
-    return jit(namespace["call"])
+    return compile_(namespace["call"])
 
 
 call_on_ack = _chain("on_ack")
@@ -32,3 +32,4 @@ call_on_loss = _chain("on_loss")
 call_on_timeout = _chain("on_timeout")
 call_on_round = _chain("on_round")
 call_on_every_ack = _chain("on_every_ack")
+call_on_ack_inlined = _chain("on_ack", jit_inline)

@@ -6,15 +6,18 @@ import math
 
 import numpy as np
 
+from tcpfair.cc.api import TEXT
+from tcpfair.engine.blocks import LOG_RESERVE, place, widen_access, widen_got
 from tcpfair.engine.dispatch import call_on_ack, call_on_every_ack, call_on_loss, call_on_round, call_on_timeout
-from tcpfair.engine.link import enter_bottleneck
-from tcpfair.engine.rng import uniform
+from tcpfair.engine.link import SHOWN_WITHIN, enter_bottleneck, jittered, losses_shown_by
 from tcpfair.engine.state import (
     ASKING,
     DUPLICATE,
     LOSS,
     NEVER,
     NEW,
+    NS2,
+    OWN_AGENT,
     PRR,
     RATE_HALVING,
     RECOVERY_END,
@@ -22,42 +25,46 @@ from tcpfair.engine.state import (
     RTO,
     SACK,
     STUCK,
+    TIMER,
 )
 from tcpfair.jit import jit, jit_inline
 
 MAX_BACKOFF = 64.0
+OWN_DUPACKS = 3  # numdupacks_ of ns-2's own agents
+NS2_BURST_PKTS = 3.0  # tcp_max_burst: beyond what is in flight, at the end of a recovery
 
 
 @jit
 def log_event(links, log, flow, kind, f, now, before, after):
-    """Append to the event log; when it is full only the count goes on, and the caller repeats with a larger one."""
-    link = links[0]
-    if link.log_size == 0:
+    """Append to the event log, where there is one."""
+    run = links[0]
+    if log.size == 0:
         return
-    if link.logged < link.log_size:
-        row = log[link.logged]
-        row.t_s = now
-        row.flow = flow
-        row.kind = kind
-        row.cwnd_before = before
-        row.cwnd_after = after
-        row.w_max = f.W_max
-        row.k_s = f.K
-    link.logged += 1
+    row = log[run.logged]
+    row.t_s = now
+    row.flow = flow
+    row.kind = kind
+    row.cwnd_before = before
+    row.cwnd_after = after
+    row.w_max = f.W_max
+    row.k_s = f.K
+    run.logged += 1
+    if run.logged + LOG_RESERVE > log.size:
+        run.wants_room = 1
 
 
 # ---------------------------------------------------------------- receiver
 
 
 @jit_inline
-def receive(e, ring, got):
+def receive(links, e, ring, got):
     """The packet at the head of the ring arrives. Returns True when it is to be acknowledged at once."""
     if e.waits_for_second == 1:
         take_first(e, ring)
-    slot = ring[e.ring_first + (e.rx_head & e.ring_mask)]
+    slot = ring[place(e.ring_first, e.rx_head, e.ring_mask)]
     e.rx_head += 1
     e.newest_sent_s = slot.sent_s
-    e.losses_unshown += slot.losses_shown
+    e.losses_unshown += losses_shown_by(slot)
     slot.losses_shown = 0
     if slot.again != NEW:
         if slot.again == DUPLICATE:
@@ -71,24 +78,32 @@ def receive(e, ring, got):
     holes = e.out_of_order > 0
     if slot.seq == e.rx_nxt:
         e.rx_nxt += 1
-        while e.out_of_order > 0 and got[e.got_first + (e.rx_nxt & e.got_mask)] != 0:
-            got[e.got_first + (e.rx_nxt & e.got_mask)] = 0
+        while e.out_of_order > 0 and got[place(e.got_first, e.rx_nxt, e.got_mask)] != 0:
+            got[place(e.got_first, e.rx_nxt, e.got_mask)] = 0
             e.rx_nxt += 1
             e.out_of_order -= 1
     else:
-        got[e.got_first + (slot.seq & e.got_mask)] = 1
+        make_room_for(links, e, got, slot.seq)
+        got[place(e.got_first, slot.seq, e.got_mask)] = 1
         e.out_of_order += 1
         holes = True
     return holes or e.unacked >= e.ack_every
+
+
+@jit
+def make_room_for(links, e, got, seq):
+    """The receiver can mark packet ``seq`` as one beyond a hole."""
+    while seq - e.rx_nxt > e.got_mask and e.got_mask < e.got_room:
+        widen_got(links[0], e, got)
 
 
 @jit_inline
 def take_first(e, ring):
     """The first of two packets in order has arrived: it is counted, the second will be acknowledged."""
     e.waits_for_second = 0
-    slot = ring[e.ring_first + (e.rx_head & e.ring_mask)]
+    slot = ring[place(e.ring_first, e.rx_head, e.ring_mask)]
     e.rx_head += 1
-    e.losses_unshown += slot.losses_shown
+    e.losses_unshown += losses_shown_by(slot)
     slot.losses_shown = 0
     e.received += 1
     e.unacked += 1
@@ -101,10 +116,10 @@ def expect(e, ring):
     if e.rx_head >= e.tail:
         e.next_arrival_s = NEVER
         return
-    first = ring[e.ring_first + (e.rx_head & e.ring_mask)]
+    first = ring[place(e.ring_first, e.rx_head, e.ring_mask)]
     e.next_arrival_s = first.arrival_s
     if e.ack_every == 2 and e.unacked == 0 and e.tail - e.rx_head > 1:
-        second = ring[e.ring_first + ((e.rx_head + 1) & e.ring_mask)]
+        second = ring[place(e.ring_first, e.rx_head + 1, e.ring_mask)]
         in_order = e.out_of_order == 0 and first.seq == e.rx_nxt and second.seq == e.rx_nxt + 1
         fresh = first.again == NEW and second.again == NEW and e.reliable == 1
         if in_order and fresh and second.arrival_s < first.arrival_s + e.delack_s:
@@ -112,12 +127,45 @@ def expect(e, ring):
             e.waits_for_second = 1
 
 
-@jit_inline
-def arrived_unseen(e, ring, now):
-    """1 when the first of two packets has arrived before ``now`` and is not counted yet."""
-    if e.waits_for_second == 0:
-        return 0
-    return np.int64(ring[e.ring_first + (e.rx_head & e.ring_mask)].arrival_s < now)
+@jit
+def count_at_receiver(links, e, ring, got, at_s):
+    """Packets that the receiver has at time ``at_s``: in order, and first arrivals.
+
+    An ACK without a way of its own is heard together with the arrival that it answers, ``back_s`` after it, so that the
+    ring has packets that have arrived; and the first of two that one ACK answers.
+    """
+    first, last = e.rx_head, e.tail
+    while first < last:  # the ring is in order of arrival
+        middle = (first + last) // 2
+        if ring[place(e.ring_first, middle, e.ring_mask)].arrival_s < at_s + e.back_s:
+            first = middle + 1
+        else:
+            last = middle
+    arrived = first - e.rx_head
+    received = e.received + arrived
+    if e.reliable == 0:
+        return received, received
+    if arrived == 0:
+        return e.rx_nxt, received
+    newest = ring[place(e.ring_first, first - 1, e.ring_mask)]
+    if e.out_of_order == 0 and newest.again == NEW and newest.seq == e.rx_nxt + arrived - 1:
+        return e.rx_nxt + arrived, received
+    return count_in_order(links, e, ring, got, first), received
+
+
+@jit
+def count_in_order(links, e, ring, got, end):
+    """The first packet that the receiver will miss when the ring up to ``end`` has arrived."""
+    for k in range(e.rx_head, end):
+        seq = ring[place(e.ring_first, k, e.ring_mask)].seq
+        make_room_for(links, e, got, seq)
+        got[place(e.got_first, seq, e.got_mask)] += 2  # not the receiver's mark: it is taken back below
+    nxt = e.rx_nxt
+    while nxt - e.rx_nxt <= e.got_mask and got[place(e.got_first, nxt, e.got_mask)] != 0:
+        nxt += 1
+    for k in range(e.rx_head, end):
+        got[place(e.got_first, ring[place(e.ring_first, k, e.ring_mask)].seq, e.got_mask)] -= 2
+    return nxt
 
 
 # ---------------------------------------------------------------- sender: acknowledgements
@@ -125,7 +173,7 @@ def arrived_unseen(e, ring, now):
 
 @jit_inline
 def take_rtt_sample(e, f, now, sent_s):
-    """RFC 6298, section 2, gains 1/8 and 1/4."""
+    """RFC 6298, section 2, gains 1/8 and 1/4; what follows from it for the timer: loop.next_event_s."""
     rtt = now - sent_s
     f.rtt = rtt
     if f.srtt == 0.0:
@@ -139,7 +187,6 @@ def take_rtt_sample(e, f, now, sent_s):
         f.rttvar += (abs(error) - f.rttvar) * 0.25
         f.rtt_min = min(f.rtt_min, rtt)
         e.round_rtt_min = min(e.round_rtt_min, rtt)
-    e.rto_s = max(e.rto_min_s, f.srtt + 4.0 * f.rttvar)
 
 
 @jit
@@ -147,11 +194,13 @@ def show_losses(e, lost, losses):
     """Losses that this ACK reveals. Returns the highest sequence number among them (-1: none)."""
     highest = np.int64(-1)
     for _ in range(losses):
-        packet = lost[e.lost_first + (e.shown & e.lost_mask)]
+        packet = lost[place(e.lost_first, e.shown, e.lost_mask)]
         if packet.again == 0:
             e.lost_out += 1
         elif e.recovery != SACK:
             e.holds = STUCK
+        elif e.stack == OWN_AGENT:
+            e.holds = TIMER
         highest = max(highest, packet.seq)
         e.shown += 1
     return highest
@@ -175,19 +224,115 @@ def enter_recovery(links, e, f, p, log, flow, now):
     before = f.cwnd
     f.now = now
     call_on_loss(e.algorithm, f, p)
+    f.cwnd_cnt = 0.0
     e.reductions += 1
     e.in_recovery = 1
     e.recover_seq = e.snd_nxt
     e.resend_now = 1 if e.shown > e.resend else 0  # the first retransmission goes out whatever the window says
-    if e.reduction == PRR:
+    if e.stack == NS2:
+        begin_as_ns2(e, f, before)
+    elif e.stack == OWN_AGENT:
+        begin_as_own_agent(e, f, now)
+    elif e.reduction == PRR:
         e.prr_delivered = 0
         e.prr_out = 0
         e.prr_flight = max(packets_out(e) + (e.shown - e.resend if e.recovery == SACK else 0), 1)
-    elif e.reduction == RATE_HALVING:
-        e.halving_acks = 0
-    else:
+    elif e.reduction != RATE_HALVING:
         f.cwnd = f.ssthresh
     log_event(links, log, flow, LOSS, f, now, before, f.ssthresh)
+
+
+@jit
+def begin_as_ns2(e, f, before):
+    """ns-2's TCP-Linux (tcp-linux.cc, tcp_fastretrans_alert): the window falls at once, what is in flight by halves."""
+    e.resend_now = 0  # the limit lets one out
+    e.halving_limit = np.int64(before)
+    f.cwnd = f.min_cwnd if f.min_cwnd > 0.0 else math.floor(e.halving_floor * f.ssthresh)
+
+
+@jit
+def begin_as_own_agent(e, f, now):
+    """ns-2's own agents (tcp-sack1.cc, dupack_action): what is lost counts as in flight until a partial ACK takes it off."""
+    e.pipe = e.snd_nxt - e.una - OWN_DUPACKS
+    e.rto_base_s = now
+    f.cwnd = f.min_cwnd
+
+
+@jit
+def holes_waiting(e, lost):
+    """Packets that ns-2's own agents may send again: before a timeout each but once. The first of them comes to the head."""
+    for k in range(e.resend, e.shown):
+        packet = lost[place(e.lost_first, k, e.lost_mask)]
+        if e.holds != TIMER or packet.again == 0:
+            exchange(packet, lost[place(e.lost_first, e.resend, e.lost_mask)])
+            return e.shown - k
+    return 0
+
+
+@jit
+def exchange(one, other):
+    one.seq, other.seq = other.seq, one.seq
+    one.again, other.again = other.again, one.again
+
+
+@jit
+def allowed_as_own_agent(e, f, lost, waiting):
+    """Packets that ns-2's own agents may send (tcp-sack1.cc, send_much): after a timeout by sequence number."""
+    window = np.int64(min(f.cwnd, e.rwnd))
+    if e.in_recovery == 1:
+        return window - e.pipe
+    if e.after_timeout == 1:
+        return e.una + window - (lost[place(e.lost_first, e.resend, e.lost_mask)].seq if waiting > 0 else e.snd_nxt)
+    return window - packets_out(e)
+
+
+@jit
+def restart_timer_as_own_agent(e, now):
+    """ns-2's own agents: with an ACK in order (tcp.cc, newack; TCP-Linux with every ACK, as ts_resetRTO_ of ns-default.tcl).
+
+    After a timeout the timer stays longer until a packet is acknowledged that was new then (rtt_seq_), or a partial ACK.
+    """
+    if e.rcv_nxt > e.una:
+        e.rto_base_s = now
+        if e.rcv_nxt > e.timed_seq or e.in_recovery == 1:
+            e.backoff = 1.0
+
+
+@jit
+def end_as_ns2(e, f):
+    """There the scoreboard is cleared: all that is not acknowledged counts as in flight."""
+    if f.cwnd < f.ssthresh:
+        f.cwnd = min(f.ssthresh, np.float64(e.snd_nxt - e.una) + NS2_BURST_PKTS)
+    e.halving_limit = 0
+
+
+@jit
+def update_as_ns2(links, e, f, p, log, flow, now, loss_shown):
+    """``update_recovery`` in ns-2's TCP-Linux. After a timeout the end is the same, and a further loss is a reduction."""
+    e.una = e.rcv_nxt
+    if (e.in_recovery == 1 or e.after_timeout == 1) and e.una >= e.recover_seq:
+        if e.in_recovery == 1:
+            leave_recovery(links, e, f, log, flow, now)
+        else:
+            end_as_ns2(e, f)
+        e.after_timeout = 0
+        f.in_loss = 0.0
+        loss_shown = e.lost_out > 0  # found anew
+    if e.in_recovery == 0 and loss_shown:
+        e.after_timeout = 0
+        f.in_loss = 0.0
+        enter_recovery(links, e, f, p, log, flow, now)
+
+
+@jit
+def allow_while_halving(e, allowed):
+    """A packet for every second ACK that brings one out, until the window allows more (tcp-linux.cc, send_much)."""
+    out = packets_out(e)
+    e.halving_limit = min(e.halving_limit, out + 1)
+    if e.halving_limit > out:
+        e.halving_limit = max(out, 1)
+        allowed = max(allowed, 1)
+    return allowed
 
 
 @jit
@@ -206,9 +351,11 @@ def reduce_proportionally(e, f):
 @jit
 def halve_rate(e, f):
     """A packet less for every second ACK, and no more than one above what is in flight (Linux 2.6.22, tcp_cwnd_down)."""
-    e.halving_acks += 1
-    if e.halving_acks % 2 == 0 and f.cwnd > e.halving_floor * f.ssthresh:
-        f.cwnd -= 1.0
+    f.cwnd_cnt += 1.0
+    if f.cwnd_cnt == 2.0:
+        f.cwnd_cnt = 0.0
+        if f.cwnd > e.halving_floor * f.ssthresh:
+            f.cwnd -= 1.0
     f.cwnd = max(min(f.cwnd, packets_out(e) + 1.0), 1.0)
 
 
@@ -218,6 +365,7 @@ def reduce_at_once(links, e, f, p, log, flow, now):
     before = f.cwnd
     call_on_loss(e.algorithm, f, p)
     f.cwnd = f.ssthresh
+    f.cwnd_cnt = 0.0
     e.reduced_seq = e.snd_nxt
     e.reductions += 1
     log_event(links, log, flow, LOSS, f, now, before, f.cwnd)
@@ -226,7 +374,10 @@ def reduce_at_once(links, e, f, p, log, flow, now):
 @jit
 def leave_recovery(links, e, f, log, flow, now):
     before = f.cwnd
-    f.cwnd = min(f.cwnd, f.ssthresh) if e.reduction == RATE_HALVING else f.ssthresh
+    if e.stack == NS2:
+        end_as_ns2(e, f)
+    elif e.stack != OWN_AGENT:
+        f.cwnd = min(f.cwnd, f.ssthresh) if e.reduction == RATE_HALVING else f.ssthresh
     e.in_recovery = 0
     e.resend_now = 0
     log_event(links, log, flow, RECOVERY_END, f, now, before, f.cwnd)
@@ -240,6 +391,7 @@ def update_recovery(links, e, f, p, log, flow, now):
     if e.after_timeout == 1 and e.una >= e.recover_seq:
         e.after_timeout = 0
     if e.in_recovery == 1:
+        e.pipe -= 2 if advanced else 1
         if e.una >= e.recover_seq or (e.recovery == RENO and advanced):
             leave_recovery(links, e, f, log, flow, now)
         elif e.recovery != SACK and advanced:
@@ -255,16 +407,31 @@ def acknowledge(links, e, f, p, lost, log, flow, now, arrived, losses_shown, new
     f.acked = arrived
     f.growth = f.acked if e.byte_counting == 1 else 1.0
     take_rtt_sample(e, f, now, newest_sent_s)
-    e.rto_base_s = now
-    e.backoff = 1.0
+    if e.stack == OWN_AGENT:
+        restart_timer_as_own_agent(e, now)
+    else:
+        e.rto_base_s = now
+        e.backoff = 1.0
     if e.watches_acks == 1:
+        f.advanced = np.float64(e.rcv_nxt > e.una)
+        f.answered = now - 0.5 * e.rtt_s
         call_on_every_ack(e.algorithm, f, p)
+    # Linux's window grows with what is acknowledged in order, after a recovery (tcp_ack); the texts' with every ACK
+    in_order = e.in_recovery == 0 and e.rcv_nxt > e.una
+    grows = f.whole == TEXT or in_order
+    if e.stack == NS2 and in_order:
+        # before losses are looked at (tcp-linux.cc, recv)
+        call_on_ack(e.algorithm, f, p)
+        f.cwnd = min(f.cwnd, e.rwnd)
     highest_lost = np.int64(-1)
     if losses_shown > 0:
         highest_lost = show_losses(e, lost, losses_shown)
     if e.reliable == 1:
         if e.lost_out > 0 or e.in_recovery == 1 or e.after_timeout == 1:
-            update_recovery(links, e, f, p, log, flow, now)
+            if e.stack == NS2:
+                update_as_ns2(links, e, f, p, log, flow, now, losses_shown > 0)
+            else:
+                update_recovery(links, e, f, p, log, flow, now)
         else:
             e.una = e.rcv_nxt
     else:
@@ -273,12 +440,14 @@ def acknowledge(links, e, f, p, lost, log, flow, now, arrived, losses_shown, new
         # RFC 4341, section 5: one congestion event per window of data
         if highest_lost >= e.reduced_seq:
             reduce_at_once(links, e, f, p, log, flow, now)
-    if e.in_recovery == 1:
+    if e.stack == NS2 or (e.stack == OWN_AGENT and e.in_recovery == 1):
+        pass  # done above, whatever the reduction
+    elif e.in_recovery == 1:
         if e.reduction == PRR:
             reduce_proportionally(e, f)
         elif e.reduction == RATE_HALVING:
             halve_rate(e, f)
-    elif f.cwnd <= e.rwnd:
+    elif grows and f.cwnd <= e.rwnd:
         call_on_ack(e.algorithm, f, p)
     if newest_sent_s >= e.round_start_s:
         if e.in_recovery == 0 and e.round_start_s >= 0.0:
@@ -302,9 +471,9 @@ def hear_receiver(links, e, f, p, lost, log, flow, now):
 @jit_inline
 def hear_ack(links, e, f, p, acks, lost, log, flow, now):
     """The ACK at the head of its ring reaches the sender."""
-    slot = acks[e.acks_first + (e.acks_head & e.acks_mask)]
+    slot = acks[place(e.acks_first, e.acks_head, e.acks_mask)]
     e.acks_head += 1
-    following = acks[e.acks_first + (e.acks_head & e.acks_mask)]
+    following = acks[place(e.acks_first, e.acks_head, e.acks_mask)]
     e.next_ack_s = following.arrival_s if e.acks_head < e.acks_tail else NEVER
     e.head = slot.head
     e.rcv_nxt = slot.rcv_nxt
@@ -321,18 +490,22 @@ def timeout(links, e, f, p, ring, lost, log, flow, now):
     """RFC 6298, section 5: nothing is in flight any more, all that has not arrived is lost."""
     before = f.cwnd
     f.now = now
-    if e.after_timeout == 0:
+    if e.after_timeout == 0 or e.stack >= NS2:
         call_on_timeout(e.algorithm, f, p)
+    e.halving_limit = 0
     f.cwnd = 1.0
+    f.cwnd_cnt = 0.0
     e.timeouts += 1
     e.backoff = min(2.0 * e.backoff, MAX_BACKOFF)
     e.rto_base_s = now
+    e.timed_seq = e.snd_nxt
     clear_marks(e, ring)
     e.losses_unshown = 0
     if e.reliable == 1:
         collect_losses(e, lost)
         e.in_recovery = 0
         e.after_timeout = 1
+        f.in_loss = 1.0 if e.stack == NS2 else 0.0
         e.recover_seq = e.snd_nxt
         if e.rx_head > e.head:
             ask_receiver(e, lost)
@@ -347,14 +520,14 @@ def timeout(links, e, f, p, ring, lost, log, flow, now):
 @jit
 def clear_marks(e, ring):
     """No arrival will show the last losses."""
-    for k in range(3):
-        ring[e.ring_first + ((e.tail + k) & e.ring_mask)].losses_shown = 0
+    for k in range(e.rx_head if e.stack == OWN_AGENT else e.tail, e.tail + SHOWN_WITHIN):
+        ring[place(e.ring_first, k, e.ring_mask)].losses_shown = 0
 
 
 @jit
 def ask_receiver(e, lost):
     """ACKs were dropped: the first packet that the sender misses goes out, and its ACK tells what has arrived."""
-    if e.shown > e.resend and lost[e.lost_first + (e.resend & e.lost_mask)].seq == e.una:
+    if e.shown > e.resend and lost[place(e.lost_first, e.resend, e.lost_mask)].seq == e.una:
         e.resend_now = 1
     else:
         e.holds = ASKING
@@ -365,19 +538,21 @@ def collect_losses(e, lost):
     """Everything that is missing, in order of sequence numbers, waits for retransmission."""
     e.holds = 0
     for i in range(e.shown, e.lost_tail):
-        if lost[e.lost_first + (i & e.lost_mask)].again == 0:
+        if lost[place(e.lost_first, i, e.lost_mask)].again == 0:
             e.lost_out += 1
     e.shown = e.lost_tail
+    if e.stack == OWN_AGENT:
+        for i in range(e.resend, e.shown):
+            lost[place(e.lost_first, i, e.lost_mask)].again = 0
     # insertion sort: the queue is nearly in order
     for i in range(e.resend + 1, e.lost_tail):
         j = i
         while j > e.resend:
-            here = lost[e.lost_first + (j & e.lost_mask)]
-            left = lost[e.lost_first + ((j - 1) & e.lost_mask)]
+            here = lost[place(e.lost_first, j, e.lost_mask)]
+            left = lost[place(e.lost_first, j - 1, e.lost_mask)]
             if left.seq <= here.seq:
                 break
-            left.seq, here.seq = here.seq, left.seq
-            left.again, here.again = here.again, left.again
+            exchange(left, here)
             j -= 1
 
 
@@ -388,8 +563,10 @@ def collect_losses(e, lost):
 def send(links, e, f, p, ring, lost, access, log, flow, now):
     """Send what the window allows: retransmissions first, then new data."""
     allowed = np.int64(min(f.cwnd, e.rwnd)) - packets_out(e)
+    if e.halving_limit > 0:
+        allowed = allow_while_halving(e, allowed)
     one_at_a_time = e.recovery != SACK and e.after_timeout == 0
-    if e.holds != 0:
+    if e.holds != 0 and e.holds != TIMER:
         if e.holds == ASKING:
             e.holds = 0
             e.resent += 1
@@ -397,6 +574,9 @@ def send(links, e, f, p, ring, lost, access, log, flow, now):
         return  # stuck: duplicate ACKs would not restart the timer: let it run out
     while True:
         waiting = e.shown - e.resend
+        if e.stack == OWN_AGENT:
+            waiting = holes_waiting(e, lost)
+            allowed = allowed_as_own_agent(e, f, lost, waiting)
         again = waiting > 0 and (e.resend_now > 0 or (allowed > 0 and not one_at_a_time))
         if not again:
             room = e.snd_nxt < e.size and e.snd_nxt - e.una < e.span
@@ -406,9 +586,10 @@ def send(links, e, f, p, ring, lost, access, log, flow, now):
             local_congestion(links, e, f, p, log, flow, now)
             break
         if again:
-            seq = lost[e.lost_first + (e.resend & e.lost_mask)].seq
+            seq = lost[place(e.lost_first, e.resend, e.lost_mask)].seq
             e.resend += 1
             e.resent += 1
+            e.pipe -= e.resend_now  # the first one does not count in the pipe
             e.resend_now = 0
         else:
             seq = e.snd_nxt
@@ -416,6 +597,7 @@ def send(links, e, f, p, ring, lost, access, log, flow, now):
         if not (again and one_at_a_time):  # without SACK the packet was counted as in flight all the time
             allowed -= 1
         e.prr_out += 1
+        e.pipe += 1
         hand_over(links, e, ring, lost, access, seq, np.int64(again), now)
 
 
@@ -423,23 +605,25 @@ def send(links, e, f, p, ring, lost, access, log, flow, now):
 def hand_over(links, e, ring, lost, access, seq, again, now):
     """Give a packet to the access link, which spaces packets by its own service time and may add jitter."""
     e.sent += 1
-    e.rto_base_s = now
+    if e.stack != OWN_AGENT or e.snd_nxt - e.una == 1:
+        e.rto_base_s = now
     if e.access_service_s == 0.0:
         enter_bottleneck(links, e, ring, lost, now, seq, now, again)
         return
     enter_s = max(now, e.access_free_s)
     e.access_free_s = enter_s + e.access_service_s
+    if e.stack >= NS2:
+        enter_s = e.access_free_s  # its links pass a packet on when they have all of it
     if e.access_jitter_s > 0.0:
-        enter_s = max(
-            enter_s + e.access_jitter_s * uniform(links[e.direction]), e.last_enter_s
-        )  # packets stay in order
-        e.last_enter_s = enter_s
+        enter_s = e.last_enter_s = jittered(links[e.direction], e, enter_s, e.access_jitter_s, e.last_enter_s)
     if e.access_head == e.access_tail and enter_s <= now:
         enter_bottleneck(links, e, ring, lost, now, seq, now, again)
     else:
         if e.access_head == e.access_tail:
             e.next_emission_s = enter_s
-        packet = access[e.access_first + (e.access_tail & e.access_mask)]
+        if e.access_tail - e.access_head > e.access_mask:
+            widen_access(links[0], e, access)
+        packet = access[place(e.access_first, e.access_tail, e.access_mask)]
         packet.seq = seq
         packet.sent_s = now
         packet.enter_s = enter_s
@@ -450,11 +634,12 @@ def hand_over(links, e, ring, lost, access, seq, again, now):
 @jit
 def emit(links, e, ring, lost, access, now):
     """The first packet on the access link enters the bottleneck."""
-    packet = access[e.access_first + (e.access_head & e.access_mask)]
+    packet = access[place(e.access_first, e.access_head, e.access_mask)]
     e.access_head += 1
-    following = access[e.access_first + (e.access_head & e.access_mask)]
+    following = access[place(e.access_first, e.access_head, e.access_mask)]
     e.next_emission_s = following.enter_s if e.access_head < e.access_tail else NEVER
-    e.rto_base_s = now
+    if e.stack != OWN_AGENT:
+        e.rto_base_s = now
     enter_bottleneck(links, e, ring, lost, now, packet.seq, packet.sent_s, packet.again)
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from tcpfair.engine.blocks import place, widen_acks, widen_lost, widen_ring
 from tcpfair.engine.rng import packets_to_loss, uniform
-from tcpfair.engine.state import DUPLICATE
+from tcpfair.engine.state import DUPLICATE, NEW, NS2
 from tcpfair.jit import jit, jit_inline
+
+SHOWN_WITHIN = 5  # the arrivals after a loss that may be marked as showing it
+LOST_AGAIN = 1 << 16  # what a mark counts for in ns-2's stack if it is of a retransmission
 
 
 @jit_inline
@@ -12,13 +16,13 @@ def enter_bottleneck(links, e, ring, lost, now, seq, sent_s, again):
     """A packet reaches the queue at ``now``: it is dropped, lost on the link, or gets the time at which it arrives."""
     link = links[e.direction]
     if link.synchronised == 1 and owes_a_loss(link, e, again):
-        drop(link, e, ring, lost, seq, sent_s, again)
+        drop(links, e, ring, lost, seq, sent_s, again)
         return
     wait = link.free_s - now
     if wait > link.longest_wait_s:
         if link.synchronised == 1:
             note_overflow(link, e, now)
-        drop(link, e, ring, lost, seq, sent_s, again)
+        drop(links, e, ring, lost, seq, sent_s, again)
         return
     # Lindley: it leaves one service time after the packet before it, or after now
     link.free_s = (link.free_s if wait > 0.0 else now) + link.service_s
@@ -27,68 +31,99 @@ def enter_bottleneck(links, e, ring, lost, now, seq, sent_s, again):
         if link.to_next_loss == 0:
             link.to_next_loss = packets_to_loss(link)
             e.dropped += 1
-            lose(e, ring, lost, seq, sent_s, again)
+            lose(links, e, ring, lost, seq, sent_s, again)
             return
         link.to_next_loss -= 1
     arrival_s = link.free_s + e.path_s
     if link.jitter_s > 0.0:
-        arrival_s += link.jitter_s * uniform(link)
-        # a flow's packets stay in order
-        if arrival_s < e.last_arrival_s:
-            arrival_s = e.last_arrival_s
-        e.last_arrival_s = arrival_s
-    if e.tail - e.rx_head + 3 > e.ring_mask:
-        widen_ring(e, ring)
-    slot = ring[e.ring_first + (e.tail & e.ring_mask)]
+        arrival_s = e.last_arrival_s = jittered(link, e, arrival_s, link.jitter_s, e.last_arrival_s)
+    if e.tail - e.rx_head + SHOWN_WITHIN > e.ring_mask:
+        widen_ring(links[0], e, ring)
+    slot = ring[place(e.ring_first, e.tail, e.ring_mask)]
     if e.rx_head == e.tail:
         e.next_arrival_s = arrival_s
     slot.arrival_s = arrival_s
     slot.sent_s = sent_s
     slot.seq = seq
     slot.again = again
+    if again != NEW and e.stack == NS2:
+        pass_marks_on(e, ring)
     e.tail += 1
 
 
-@jit
-def widen_ring(e, ring):
-    """Use twice as much of this flow's part of the ring: short rings stay in the processor's cache."""
-    mask = min(2 * e.ring_mask + 1, e.ring_room)
-    for k in range(e.rx_head, e.tail + 3):
-        here, there = e.ring_first + (k & e.ring_mask), e.ring_first + (k & mask)
-        if here != there:
-            ring[there] = ring[here]
-            ring[here].losses_shown = 0
-    e.ring_mask = mask
+@jit_inline
+def jittered(link, e, at_s, jitter_s, before_s):
+    """When a packet due at ``at_s`` comes, after one that came at ``before_s``: a flow's packets stay in order.
+
+    ns-2's Delayer (queue/delayer.cc) draws only for a packet that finds nobody waiting; those that come meanwhile leave
+    together with it.
+    """
+    if e.stack >= NS2 and at_s < before_s:
+        return before_s
+    return max(at_s + jitter_s * uniform(link), before_s)
 
 
 @jit
-def widen_acks(e, acks):
-    """The same for the ACKs in flight."""
-    mask = min(2 * e.acks_mask + 1, e.acks_room)
-    for k in range(e.acks_head, e.acks_tail):
-        acks[e.acks_first + (k & mask)] = acks[e.acks_first + (k & e.acks_mask)]
-    e.acks_mask = mask
-
-
-@jit
-def drop(link, e, ring, lost, seq, sent_s, again):
+def drop(links, e, ring, lost, seq, sent_s, again):
     """The queue is full."""
-    link.dropped += 1
+    links[e.direction].dropped += 1
     e.dropped += 1
-    lose(e, ring, lost, seq, sent_s, again)
+    lose(links, e, ring, lost, seq, sent_s, again)
 
 
 @jit
-def lose(e, ring, lost, seq, sent_s, again):
-    """Note a lost packet. The third packet to arrive after it will show the loss (RFC 6675, DupThresh = 3)."""
+def lose(links, e, ring, lost, seq, sent_s, again):
+    """Note a lost packet. The third packet to arrive after it will show the loss (RFC 6675, DupThresh = 3), but in ns-2."""
     if again == DUPLICATE:
         return  # its data has arrived
-    packet = lost[e.lost_first + (e.lost_tail & e.lost_mask)]
+    if e.lost_tail - e.resend > e.lost_mask:
+        widen_lost(links[0], e, lost)
+    packet = lost[place(e.lost_first, e.lost_tail, e.lost_mask)]
     packet.seq = seq
     packet.sent_s = sent_s
     packet.again = again
     e.lost_tail += 1
-    ring[e.ring_first + ((e.tail + 2) & e.ring_mask)].losses_shown += 1
+    if e.stack == NS2 and e.reliable == 1:
+        mark_as_ns2(e, ring, again)
+    else:
+        ring[place(e.ring_first, e.tail + 2, e.ring_mask)].losses_shown += 1
+
+
+@jit
+def mark_as_ns2(e, ring, again):
+    """ns-2's TCP-Linux (scoreboard1.cc) goes by sequence numbers: a loss shows with the fourth packet after it.
+
+    One of these four that is lost too brings the marks an arrival nearer. A retransmission shows as lost with the first new
+    packet sent after it or with the fifth retransmission, whichever comes first.
+    """
+    if again != NEW:
+        behind = min(e.shown - e.resend, SHOWN_WITHIN - 1)
+        ring[place(e.ring_first, e.tail + behind, e.ring_mask)].losses_shown += LOST_AGAIN
+        return
+    nearest = ring[place(e.ring_first, e.tail, e.ring_mask)].losses_shown
+    for k in range(1, SHOWN_WITHIN):
+        here = ring[place(e.ring_first, e.tail + k, e.ring_mask)]
+        ring[place(e.ring_first, e.tail + k - 1, e.ring_mask)].losses_shown = here.losses_shown
+        here.losses_shown = 0
+    ring[place(e.ring_first, e.tail, e.ring_mask)].losses_shown += nearest
+    ring[place(e.ring_first, e.tail + 3, e.ring_mask)].losses_shown += 1
+
+
+@jit
+def pass_marks_on(e, ring):
+    """A retransmission is no packet after those that were lost: what it would show of new data, a later packet shows."""
+    moved = 0
+    for k in range(SHOWN_WITHIN):
+        slot = ring[place(e.ring_first, e.tail + k, e.ring_mask)]
+        here = slot.losses_shown % LOST_AGAIN
+        slot.losses_shown += moved - here
+        moved = here
+
+
+@jit_inline
+def losses_shown_by(slot):
+    """Losses of both kinds that become detectable with this arrival."""
+    return slot.losses_shown % LOST_AGAIN + slot.losses_shown // LOST_AGAIN
 
 
 @jit
@@ -122,8 +157,8 @@ def enter_bottleneck_with_ack(links, e, acks, now):
     link.free_s = (link.free_s if wait > 0.0 else now) + link.ack_service_s
     link.acks_forwarded += 1
     if e.acks_tail - e.acks_head > e.acks_mask:
-        widen_acks(e, acks)
-    slot = acks[e.acks_first + (e.acks_tail & e.acks_mask)]
+        widen_acks(links[0], e, acks)
+    slot = acks[place(e.acks_first, e.acks_tail, e.acks_mask)]
     slot.arrival_s = link.free_s + e.path_s
     if e.acks_head == e.acks_tail:
         e.next_ack_s = slot.arrival_s

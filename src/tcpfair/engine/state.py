@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tcpfair.cc.api import STACK
+
 NEVER = 1e300
 
 # recovery and reduction modes
@@ -11,6 +13,11 @@ SACK, NEWRENO, RENO = 0, 1, 2
 IMMEDIATE, PRR, RATE_HALVING = 0, 1, 2
 RECOVERY = {"sack": SACK, "newreno": NEWRENO, "reno": RENO}
 REDUCTION = {"immediate": IMMEDIATE, "prr": PRR, "rate_halving": RATE_HALVING}
+
+# whose stack a flow has (scenario.Flow.stack)
+STACKS = {name: int(number) for name, number in STACK.items()}
+NS2 = STACKS["ns2"]  # and ns-2's TCP-Linux
+OWN_AGENT = NS2 + 1  # ns-2's own TCP/Sack1, for algorithms that are no modules of Linux
 
 # kinds of logged events
 LOSS, RTO, RECOVERY_END = 0, 1, 2
@@ -26,6 +33,7 @@ NEW, AGAIN, DUPLICATE = 0, 1, 2
 # what keeps a sender from sending
 STUCK = 1  # without SACK a retransmission was lost; only a timeout repairs that
 ASKING = 2  # a copy of the first packet not acknowledged goes out, to hear what the receiver has
+TIMER = 3  # ns-2's own agents: a retransmission was lost; it waits for the timeout
 
 # A packet between the bottleneck and the receiver, in order of hand-over.
 SLOT = np.dtype(
@@ -35,7 +43,7 @@ SLOT = np.dtype(
         ("sent_s", np.float64),  # when it was handed to the access link
         ("seq", np.int64),
         ("again", np.int32),
-        ("losses_shown", np.int32),  # losses that become detectable with this arrival (third one after them)
+        ("losses_shown", np.int32),  # losses that become detectable with this arrival, see link.lose
     ],
     align=True,
 )
@@ -98,6 +106,7 @@ ENDPOINT = np.dtype(
         ("direction", np.int64),
         ("two_way", np.int64),  # 1: ACKs pass the bottleneck of the other direction
         ("path_s", np.float64),  # from the bottleneck to the receiver; without a reverse bottleneck: and back
+        ("back_s", np.float64),  # the part of path_s after the receiver
         ("last_arrival_s", np.float64),
         # sender: what it knows
         ("una", np.int64),
@@ -111,7 +120,6 @@ ENDPOINT = np.dtype(
         ("watches_acks", np.int64),  # 1: the algorithm has on_every_ack
         ("byte_counting", np.int64),
         ("rto_base_s", np.float64),
-        ("rto_s", np.float64),
         ("backoff", np.float64),
         ("rto_min_s", np.float64),
         ("round_start_s", np.float64),
@@ -141,22 +149,31 @@ ENDPOINT = np.dtype(
         ("local_congestion_seq", np.int64),
         ("reduced_seq", np.int64),  # first packet sent after the last reduction (flows without retransmission)
         ("halving_floor", np.float64),  # rate halving stops at this part of ssthresh
-        ("halving_acks", np.int64),
+        ("halving_limit", np.int64),  # ns-2: packets that may be in flight beyond the window while the rate is halved
         ("prr_delivered", np.int64),
         ("prr_flight", np.int64),
+        ("pipe", np.int64),  # ns-2's own agents: what they take to be in flight in recovery
+        (
+            "timed_seq",
+            np.int64,
+        ),  # ns-2's own agents: what has to be acknowledged before the timer is as short as before a timeout
         ("overflows_seen", np.int64),  # synchronised losses: events of the link that took their toll
-        # places in the shared arrays: first element and (power of two) - 1; ring and acks use as much as they need
+        # blocks in the shared arrays: first element, (power of two) - 1, and the largest that this may become
         ("ring_room", np.int64),
         ("acks_room", np.int64),
+        ("access_room", np.int64),
         ("lost_first", np.int64),
         ("lost_mask", np.int64),
+        ("lost_room", np.int64),
         ("got_first", np.int64),
         ("got_mask", np.int64),
+        ("got_room", np.int64),
         # constants of the flow as a whole
         ("rtt_s", np.float64),
         ("start_s", np.float64),
         ("started", np.int64),
         ("source", np.int64),  # the traffic source that a short flow belongs to
+        ("stack", np.int64),
         # counters
         ("resent", np.int64),
         ("dropped", np.int64),
@@ -186,10 +203,27 @@ LINK = np.dtype(
         ("hold_s", np.float64),
         ("hold_until_s", np.float64),
         ("overflows", np.int64),
-        # of the whole run, kept with the first link
+        # of the whole run, kept with the first link: how far it is,
+        ("duration_s", np.float64),
+        ("sample_s", np.float64),
+        ("samples", np.int64),  # rows of samples that are written
+        ("leaves", np.int64),  # of the winner tree; 0 before the run has begun
+        ("trains", np.int64),
         ("events", np.int64),
-        ("log_size", np.int64),
+        # how much of the shared arrays is in use, how much any one flow may still ask for,
+        ("ring_used", np.int64),
+        ("acks_used", np.int64),
+        ("access_used", np.int64),
+        ("lost_used", np.int64),
+        ("got_used", np.int64),
+        ("ring_reserve", np.int64),
+        ("acks_reserve", np.int64),
+        ("access_reserve", np.int64),
+        ("lost_reserve", np.int64),
+        ("got_reserve", np.int64),
+        ("log_size", np.int64),  # 0: events are not logged
         ("logged", np.int64),
+        ("wants_room", np.int64),  # 1: one of the arrays must be made longer before the run goes on
     ],
     align=True,
 )

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tcpfair.cc.exactmath import exp, log
-from tcpfair.engine.endpoint import arrived_unseen
+from tcpfair.engine.blocks import blocks_of, give_blocks
+from tcpfair.engine.endpoint import count_at_receiver
 from tcpfair.engine.rng import seed_state, uniform
 from tcpfair.engine.state import NEVER
 from tcpfair.jit import jit, jit_cached
@@ -146,12 +147,20 @@ def arrivals_of(scenario, seed: int) -> np.ndarray:
     return every[np.argsort(every["start_s"], kind="stable")]
 
 
-def make_pool(arrivals: np.ndarray, first_slot: int, slots: int, ends, flows, params) -> Pool:
-    """A pool of ``slots`` free slots from ``first_slot`` on; ``ends``, ``flows`` and ``params`` have a row per source."""
+def make_pool(arrivals: np.ndarray, ends: np.ndarray, flows: np.ndarray, params: np.ndarray) -> Pool:
+    """A pool without slots; ``ends``, ``flows`` and ``params`` have a row per source."""
     state = np.zeros(1, _POOL_STATE)
-    state["free"] = slots
-    free = first_slot + slots - 1 - np.arange(slots)  # the lowest slot is on top
-    return Pool(state, arrivals, free, np.zeros((2, 2), np.int64), ends, flows, params)
+    return Pool(state, arrivals, np.zeros(0, np.int64), np.zeros((2, 2), np.int64), ends, flows, params)
+
+
+def with_slots(pool: Pool, first: int, slots: int) -> Pool:
+    """The same pool with ``slots`` more free slots, from number ``first`` on; of all free ones the lowest is taken first."""
+    free = pool.free[: pool.state["free"][0]]
+    more = first + slots - 1 - np.arange(slots)
+    pool.state["free"] += slots
+    room = np.zeros(len(pool.free) + slots, np.int64)  # all may be free at once
+    room[: len(free) + slots] = np.concatenate([more, free])
+    return pool._replace(free=room)
 
 
 # ---------------------------------------------------------------- in the simulation
@@ -174,17 +183,16 @@ def admit(pool, ends, flows, params):
     arrival = pool.arrivals[state.next]
     state.next += 1
     e = ends[slot]
-    ring_first, acks_first, lost_first = e.ring_first, e.acks_first, e.lost_first
-    got_first, access_first = e.got_first, e.access_first
+    kept = blocks_of(e)
     ends[slot] = pool.ends[arrival.source]
     flows[slot] = pool.flows[arrival.source]
     params[slot] = pool.params[arrival.source]
-    e.ring_first, e.acks_first, e.lost_first = ring_first, acks_first, lost_first
-    e.got_first, e.access_first = got_first, access_first
+    give_blocks(e, kept)
     e.source = arrival.source
     e.size = arrival.size
     e.rtt_s = arrival.rtt_s
     e.path_s = arrival.rtt_s / 2.0 if e.two_way == 1 else arrival.rtt_s
+    e.back_s = 0.0 if e.two_way == 1 else arrival.rtt_s
     e.start_s = e.rto_base_s = arrival.start_s
     return slot
 
@@ -201,7 +209,7 @@ def dismiss(pool, e, slot):
 
 
 @jit
-def sample_short_flows(k, pool, slots, ring, now, web_out):
+def sample_short_flows(k, links, pool, slots, ring, got, now, web_out):
     """The short flows of each direction together at the end of sample interval k."""
     for d in range(web_out.shape[0]):
         web_out[d, DELIVERED, k] = pool.done[d, 0]
@@ -209,7 +217,7 @@ def sample_short_flows(k, pool, slots, ring, now, web_out):
     for i in range(slots.size):
         e = slots[i]
         if e.source >= 0:
-            unseen = arrived_unseen(e, ring, now)
-            web_out[e.direction, DELIVERED, k] += e.rx_nxt + unseen
-            web_out[e.direction, RECEIVED, k] += e.received + unseen
+            delivered, received = count_at_receiver(links, e, ring, got, now)
+            web_out[e.direction, DELIVERED, k] += delivered
+            web_out[e.direction, RECEIVED, k] += received
             web_out[e.direction, ACTIVE, k] += 1

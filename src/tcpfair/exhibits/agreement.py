@@ -86,6 +86,53 @@ def draw_shares(
     return figure
 
 
+def draw_flows(flows: pd.DataFrame, experiments: Sequence[str], level: float, note: str) -> Figure:
+    """The mean share of each flow of random dumbbells in the engine over that in the other simulator, a panel for each
+    experiment; arms are standard deviations, filled points are less likely than ``level``."""
+    figure, [axes] = style.new_figure(1, len(experiments), width_in=style.PAGE_IN, height_in=4.0)
+    for ax, experiment in zip(axes, experiments, strict=True):
+        rows = flows[flows["experiment"] == experiment]
+        ax.plot([1e-3, 1], [1e-3, 1], color=style.GREY, lw=0.6, zorder=0)
+        for is_beyond, color, face in ((False, style.SKY, "none"), (True, style.VERMILION, style.VERMILION)):
+            own = rows[(rows["p"] < level) == is_beyond]
+            ax.errorbar(
+                own["tool_mean"],
+                own["engine_mean"],
+                xerr=own["tool_sd"],
+                yerr=own["engine_sd"],
+                **{"fmt": "o", "ms": 3.5, "lw": 0.5, "color": color, "mfc": face, "mew": 0.7},
+            )
+        ax.set(xscale="log", yscale="log", xlim=(1e-3, 1.05), ylim=(1e-3, 1.05), xlabel="share in ns-2")
+        ax.set_title(experiment, loc="left", fontsize=8)
+    axes[0].set_ylabel("share in the engine")
+    style.corner_note(figure, note)
+    return figure
+
+
+def draw_seeds(
+    runs: pd.DataFrame, labels: Sequence[str], titles: Mapping[str, str], engine: str, tool: str, note: str
+) -> Figure:
+    """One panel per algorithm: the share of flow 1 in the engine over that in the other simulator, a point for each seed."""
+    rows = math.ceil(len(labels) / _COLUMNS)
+    figure, axes = style.new_figure(rows, _COLUMNS, width_in=style.PAGE_IN, height_in=1.35 * rows + 0.7)
+    panels = [ax for row in axes for ax in row]
+    shares = runs.pivot_table(index=["label", "replicate"], columns="source", values="share")
+    for ax, label in zip(panels, labels, strict=False):
+        ax.plot([0, 1], [0, 1], color=style.GREY, lw=0.6, zorder=0)
+        if {engine, tool} <= set(shares) and label in shares.index:
+            own = shares.loc[label].dropna()
+            ax.plot(own[tool], own[engine], ls="", marker="o", ms=2.5, mew=0, color=style.BLACK)
+        ax.set(xlim=(0, 1), ylim=(0, 1), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
+        ax.set_title(label, loc="left", fontsize=8)
+        ax.tick_params(labelsize=6.5)
+    for ax in panels[len(labels) :]:
+        ax.set_axis_off()
+    figure.supxlabel(f"share of flow 1 in {titles[tool]}", fontsize=8.5)
+    figure.supylabel(f"in the {titles[engine]}", fontsize=8.5)
+    style.corner_note(figure, note)
+    return figure
+
+
 def _strip(ax: Axes, rows: pd.DataFrame, labels: Sequence[str], lanes: Mapping[str, float]) -> None:
     ax.grid(axis="y", visible=False)
     for place, label in enumerate(labels):

@@ -20,6 +20,7 @@ Where ns-2 means something else than the engine by the same word:
   meanwhile wait behind it, so that packets bunch but stay in order (the engine draws for each packet); the same goes
   for ``access_jitter_s`` behind the access link, which passes a packet on when it has all of it (the engine's passes it on
   at once);
+* the windows of TCP/Linux are whole packets whatever ``stack`` says;
 * TCP/Linux lowers its window over one round trip and ns-2's own agents at once, whatever ``reduction`` says. While
   retransmissions are lost, TCP/Linux stays in its recovery without a further reduction: a CUBIC or BIC flow whose slow
   start has overshot can do so for many seconds;
@@ -112,7 +113,7 @@ _SCENARIO_FIELDS = {
 _FLOW_FIELDS = {
     *("protocol", "cc", "params", "rtt_s", "direction", "start_s", "stop_s", "size_pkts", "access_bps"),
     *("access_queue_pkts", "access_jitter_s", "rwnd_pkts", "iw_pkts", "initial_ssthresh_pkts", "ack_every"),
-    *("delack_s", "recovery", "byte_counting", "reduction", "rto_min_s", "role"),
+    *("delack_s", "recovery", "byte_counting", "reduction", "rto_min_s", "role", "stack"),
 }
 
 _NO_LIMIT = 1_000_000  # window and threshold, packets

@@ -139,6 +139,7 @@ def load_explanations(path: Path, config: PaperConfig) -> dict[str, dict[str, st
         f"{metric}/{label}/{name}"
         for name, experiment in config.experiments.items()
         for metric in experiment.measures
+        if "protocol" in experiment.grid  # not of drawn dumbbells
         for label in experiment.grid["protocol"].value
     ]
     for tool, lines in explanations.items():

@@ -150,15 +150,20 @@ def make(layout: Layout, kind: str, job: str, progress: Callable[[int, int], Non
     done, of = 0, sum(len(each.specs) for each in todo)
     for each in todo:
         progress(done, of)
-        try:
-            trace = simulator(backend).simulate_runs(config, experiment, each.specs)
-        except InputError as error:
-            raise InputError(f"{each.name}: {error}") from None
-        each.keep(*measured(config, experiment, trace, each.windows_s))
+        make_part(config, each)
         done += len(each.specs)
     progress(of, of)
     write_whole(mark(layout, kind, job), "")
     return of
+
+
+def make_part(config: PaperConfig, wanted: Part) -> None:
+    """Run a part and keep what it gave. Raises InputError with its name when it failed."""
+    try:
+        trace = simulator(wanted.backend).simulate_runs(config, wanted.experiment, wanted.specs)
+    except InputError as error:
+        raise InputError(f"{wanted.name}: {error}") from None
+    wanted.keep(*measured(config, wanted.experiment, trace, wanted.windows_s))
 
 
 def joined(config: PaperConfig, experiment: str, of_experiment: Iterable[Part]) -> Results:

@@ -13,11 +13,12 @@ from typing import Any
 
 import pandas as pd
 
+from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.stamps import changed, discard, write_stamp
 from tcpfair.errors import InputError
-from tcpfair.validation import agreement, campaign, comparison, page, shipped
+from tcpfair.validation import agreement, campaign, chance, comparison, drawn, page, shipped
 from tcpfair.validation.campaign import Part
 from tcpfair.validation.scenarios import ENGINE, QUICK, TITLES, WHOLE, Selection, digests_of, load, quick, whole
 
@@ -172,6 +173,33 @@ def check_quickly(
     finally:
         shutil.rmtree(campaign.folder(layout, QUICK), ignore_errors=True)
     return found
+
+
+def try_random(layout: Layout, seed: int, count: int, say: Say = print) -> None:
+    """Draw ``count`` random dumbbells of each kind with a seed, run them in the engine and in ns-2, and say how many flows
+    differ beyond chance. Results and drawn settings stay in a folder of their own, where an interrupted run goes on.
+
+    Raises InputError when ns-2 is not installed or fails.
+    """
+    config = drawn.redrawn(load(layout.validation_config), seed, count)
+    kind = f"random_{seed}"
+    tables = []
+    for name in drawn.experiments(config):
+        of = {backend: campaign.parts(layout, config, kind, backend, [name]) for backend in (ENGINE, "ns2")}
+        for done, pair in enumerate(zip(*of.values(), strict=True), start=1):
+            for part in pair:
+                if not part.is_kept():
+                    campaign.make_part(config, part)
+            say(f"simulated  {name} {done} of {count}")
+        own = {backend: campaign.joined(config, name, parts).runs for backend, parts in of.items()}
+        tables.append(chance.flows(config, name, "ns2", own[ENGINE], own["ns2"]))
+    rows = pd.concat(tables, ignore_index=True)
+    place = campaign.folder(layout, kind)
+    for file, table in (("drawn.csv", page.drawn_settings(config)), ("flows.csv", agreement.rounded(rows))):
+        write_whole(place / file, table.to_csv(index=False, lineterminator="\n"))
+    for line in (*chance.tally_lines(config, rows, "experiment"), *chance.tally_lines(config, rows, "algorithm")):
+        say(line)
+    say(f"written    {place.relative_to(layout.root)}/flows.csv, drawn.csv")
 
 
 def table_lines(rows: pd.DataFrame) -> Iterator[str]:

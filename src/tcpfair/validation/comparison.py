@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -11,7 +11,7 @@ from tcpfair.contract import code
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.stamps import Stamp, files_part, part
-from tcpfair.validation import agreement, campaign, shipped
+from tcpfair.validation import agreement, campaign, chance, drawn, shipped
 from tcpfair.validation.campaign import Part, Results
 from tcpfair.validation.measures import CURVE_COLUMNS
 from tcpfair.validation.scenarios import ENGINE, TOOLS, WHOLE, whole
@@ -24,12 +24,15 @@ CODE = ("units.py", "contract", "metrics", "models", "measures", "sources", "ver
 
 @dataclass(frozen=True)
 class Comparison:
-    """The engine's results by experiment, those shipped of the other simulators, and the rows that compare them."""
+    """The engine's results by experiment, those shipped of the other simulators, and the rows that compare them: means by
+    their bars, flows of random dumbbells and seeds without jitter by `chance`."""
 
     config: PaperConfig
     engine: dict[str, Results]
     tools: dict[str, Shipped]
     rows: pd.DataFrame
+    flows: pd.DataFrame
+    pairs: pd.DataFrame
     explanations: dict[str, dict[str, str]]
 
     def runs(self, experiment: str) -> pd.DataFrame:
@@ -72,9 +75,30 @@ def compare(layout: Layout, config: PaperConfig, engine: Sequence[Part]) -> Comp
         )
         for tool, of in tools.items()
         for name in of.runs
+        if not drawn.is_drawn(config, name)
     ]
-    rows = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=agreement.COLUMNS)
-    return Comparison(config, results, tools, agreement.explained(rows, reasons), reasons)
+
+    def by_chance(compare: Callable, names: Iterable[str]) -> list[pd.DataFrame]:
+        return [
+            compare(config, name, tool, results[name].runs, of.runs[name])
+            for name in names
+            for tool, of in tools.items()
+            if name in of.runs
+        ]
+
+    return Comparison(
+        config,
+        results,
+        tools,
+        agreement.explained(_joined(tables, agreement.COLUMNS), reasons),
+        _joined(by_chance(chance.flows, drawn.experiments(config)), chance.FLOW_COLUMNS),
+        _joined(by_chance(chance.pairs, chance.paired_experiments(config)), chance.PAIR_COLUMNS),
+        reasons,
+    )
+
+
+def _joined(tables: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
 
 
 def stamp(layout: Layout, config: PaperConfig, engine: Sequence[Part]) -> Stamp:

@@ -16,6 +16,7 @@ from tcpfair.measures.runs import Floats, Runs, blocks
 from tcpfair.metrics import fairness
 
 RUN_COLUMNS = ["label", "replicate", "from_s", "until_s"]
+DUMBBELL = "dumbbell"  # what a run of random dumbbells is called, in its point and in its trace
 CURVE_COLUMNS = ["experiment", "label", "t_s", "cwnd_pkts"]
 
 
@@ -41,15 +42,36 @@ def _rounded(values: Floats, decimals: int) -> list[float]:
     return [round(value, decimals) for value in values.tolist()]
 
 
-# windows, losses and the share are those of the first flow
+def _of_flow(values: Floats, number: int) -> Floats:
+    """The column of a flow, counted from 1, of (runs, flows); NaN where runs have fewer flows."""
+    return values[:, number - 1] if number <= values.shape[1] else np.full(len(values), np.nan)
+
+
+def _share_of(number: int) -> Callable[[Runs, float], Floats]:
+    return lambda runs, _: _of_flow(runs.shares, number)
+
+
+def _window_of(number: int) -> Callable[[Runs, float], Floats]:
+    return lambda runs, _: _of_flow(runs.in_window(runs.array("cwnd_pkts")).mean(axis=-1), number)
+
+
+MOST_FLOWS = 6  # whose shares and windows are measured one by one
+
+# windows, losses, goodput and the share are those of the first flow
 MEASURES = {
     "mean_cwnd": Measure("mean window", "packets", 2, True, lambda x, share: x.mean_windows_pkts(share)[:, 0]),
     "epoch": Measure("mean time between losses", "s", 4, True, lambda x, _: x.mean_epochs_s[:, 0]),
     "peak": Measure("mean window before a loss", "packets", 2, True, lambda x, _: x.mean_peaks_pkts[:, 0]),
     "losses": Measure("losses and timeouts", "", 0, False, lambda x, _: x.loss_counts[:, 0]),
     "utilisation": Measure("utilisation", "share", 5, False, lambda x, _: _utilisation(x)),
+    "throughput": Measure("mean goodput", "Mb/s", 4, True, lambda x, _: x.means_mbps[:, 0]),
     "share": Measure("share of flow 1", "share", 5, False, lambda x, _: x.shares[:, 0]),
     "jfi": Measure("Jain's index of mean throughputs", "", 5, False, lambda x, _: fairness.jfi(x.means_mbps)),
+    **{f"share_{k}": Measure(f"share of flow {k}", "share", 5, False, _share_of(k)) for k in range(1, MOST_FLOWS + 1)},
+    **{
+        f"window_{k}": Measure(f"mean window of flow {k}", "packets", 2, True, _window_of(k))
+        for k in range(1, MOST_FLOWS + 1)
+    },
 }
 
 
@@ -73,7 +95,8 @@ def measure(
     """
     parts = [pd.DataFrame(columns=[*RUN_COLUMNS, *measures])]
     for whole in blocks(trace):
-        about = {"label": whole.of_flows("protocol")[:, 0], "replicate": whole.runs["replicate"].to_numpy()}
+        labels = whole.runs[DUMBBELL].to_numpy() if DUMBBELL in whole.runs else whole.of_flows("protocol")[:, 0]
+        about = {"label": labels, "replicate": whole.runs["replicate"].to_numpy()}
         for window_s in windows_s:
             runs = replace(whole, window_s=window_s)
             chosen = {name: MEASURES[name] for name in measures}

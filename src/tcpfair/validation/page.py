@@ -14,6 +14,7 @@ from tcpfair.contract.expand import run_specs
 from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig
+from tcpfair.validation import chance, drawn
 from tcpfair.validation.agreement import BEYOND, NEITHER, UNDECIDED, UNEXPLAINED, WITHIN, rounded, row_name
 from tcpfair.validation.comparison import Comparison
 from tcpfair.validation.measures import MEASURES
@@ -25,7 +26,10 @@ EXPLAINED = "explained"
 OUTCOMES = (WITHIN, EXPLAINED, UNDECIDED, UNEXPLAINED, NEITHER)
 _EPOCHS_SHOWN, _LEAST_SHOWN = 10, 0.2
 LISTED = 8  # unexplained rows named on the screen
-_PER_CENT = ("mean_cwnd", "epoch", "utilisation", "share")  # metrics with a bar, in the order of the overview
+# metrics with a bar, in the order of the overview
+_PER_CENT = ("mean_cwnd", "epoch", "throughput", "utilisation", "share")
+_PANELS = 5  # of a figure of shares
+WORST = 12  # flows of random dumbbells that the page names
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,10 @@ def summary_file(layout: Layout) -> Path:
 
 def outputs(layout: Layout, config: PaperConfig) -> list[Path]:
     """All files that `write` writes."""
-    figures = [*(f"windows_{name}" for name in config.analysis_value("curve_experiments")), "shares"]
-    names = [f"{table}.csv" for table in ("agreement", *config.experiments, "curves")]
+    figures = [*(f"windows_{name}" for name in config.analysis_value("curve_experiments")), *_share_panels(config)]
+    figures += ["random_dumbbells"] * bool(drawn.experiments(config))
+    figures += [f"seeds_{name}" for name in chance.paired_experiments(config)]
+    names = [f"{table}.csv" for table in ("agreement", *config.experiments, "curves", "drawn", "flows", "pairs")]
     names += [f"{figure}.{kind}" for figure in figures for kind in ("svg", "png")]
     return [*(layout.validation / name for name in names), summary_file(layout), report(layout)]
 
@@ -64,12 +70,16 @@ def write(layout: Layout, comparison: Comparison) -> None:
     for name in comparison.engine:
         write_whole(place / f"{name}.csv", _csv(comparison.runs(name)))
     write_whole(place / "curves.csv", _csv(comparison.curves))
+    write_whole(place / "drawn.csv", _csv(drawn_settings(comparison.config)))
+    write_whole(place / "flows.csv", _csv(rounded(comparison.flows)))
+    write_whole(place / "pairs.csv", _csv(rounded(comparison.pairs)))
     figures = _figures(place, comparison)
     context = {
         "tools": [_tool_view(comparison, tool) for tool in TOOLS],
         "missing": missing_lines(comparison),
         "figures": figures,
         "experiments": [_experiment_view(comparison, name) for name in comparison.engine],
+        "chance": chance_view(comparison),
         "bars": _bars(comparison.config),
         "assumptions": assumptions({comparison.config.paper: comparison.config}).to_dict("records"),
         "outcomes": OUTCOMES,
@@ -122,7 +132,10 @@ def _mean(mean: float, se: float, decimals: int) -> str:
     return text if math.isnan(se) else f"{text} ± {se:.{decimals}f}"
 
 
-_DECIMALS = {"mean_cwnd": 1, "epoch": 2, "peak": 1, "losses": 1, "utilisation": 4, "share": 3, "jfi": 3}
+_DECIMALS = {
+    **{"mean_cwnd": 1, "epoch": 2, "peak": 1, "losses": 1},
+    **{"throughput": 3, "utilisation": 4, "share": 3, "jfi": 3},
+}
 
 
 def _row_view(row: dict[str, Any]) -> dict[str, Any]:
@@ -188,11 +201,33 @@ def _bars(config: PaperConfig) -> list[tuple[str, str, str]]:
     chances = value("standard_errors")
     found = []
     for name in _PER_CENT:
+        if f"bar_{name}" not in config.analysis:
+            continue
         bar = 100 * value(f"bar_{name}")
         unit = "%" if MEASURES[name].relative else "point" if bar == 1 else "points"
         rule = f"{chances} standard errors of the difference where they are less" if name == "share" else ""
         found.append((MEASURES[name].title, f"{bar:g} {unit}", rule))
     return found
+
+
+def drawn_settings(config: PaperConfig) -> pd.DataFrame:
+    """The drawn settings of all random dumbbells, a row for each flow."""
+    tables = [drawn.table(config, name) for name in drawn.experiments(config)]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+
+
+def chance_view(comparison: Comparison) -> dict[str, Any]:
+    """What the page shows of random dumbbells and of seeds: tallies, the least likely flows, correlations."""
+    config, rows = comparison.config, comparison.flows
+    return {
+        "level": config.analysis_value("drawn_level") if len(rows) else None,
+        "seed": config.analysis_value("drawn_seed") if len(rows) else None,
+        "kinds": chance.tally(config, rows, "experiment").to_dict("records"),
+        "windows": chance.tally(config, chance.by_window(rows), "window").to_dict("records"),
+        "algorithms": chance.tally(config, rows.sort_values("algorithm"), "algorithm").to_dict("records"),
+        "worst": rows.sort_values("p").head(WORST).to_dict("records"),
+        "pairs": comparison.pairs.to_dict("records"),
+    }
 
 
 # --- Figures ------------------------------------------------------------------------------------------------------
@@ -204,7 +239,7 @@ def _figures(place: Path, comparison: Comparison) -> list[Figure]:
     config = comparison.config
     labels = list(config.protocols)
     curves = comparison.curves
-    drawn = []
+    made = []
     with style.applied():
         for name in config.analysis_value("curve_experiments"):
             own = curves[curves["experiment"] == name]
@@ -212,13 +247,30 @@ def _figures(place: Path, comparison: Comparison) -> list[Figure]:
             note = "one run of each: " + ", ".join(TITLES[s] for s in TITLES if s in set(own["source"]))
             figure = agreement.draw_windows(own, labels, TITLES, settled_s, _shown_s(comparison, name), note)
             caption = "The window of one run, the same scenario in each simulator; where losses are frequent, its first epochs."
-            drawn.append((f"windows_{name}", f"Windows over time: {config.experiments[name].what}", caption, figure))
-        pairs = {name: e for name, e in config.experiments.items() if "share" in e.measures}
-        runs = {name: _in_own_window(comparison, name) for name in pairs}
-        figure = agreement.draw_shares(runs, labels, TITLES, "a point is a run, a bar the mean")
-        caption = "; ".join(f"{name}: {experiment.what}" for name, experiment in pairs.items()) + "."
-        drawn.append(("shares", "Share of flow 1 of two flows", caption, figure))
-        return [_saved(place, *each) for each in drawn]
+            made.append((f"windows_{name}", f"Windows over time: {config.experiments[name].what}", caption, figure))
+        for file, names in _share_panels(config).items():
+            runs = {name: _in_own_window(comparison, name) for name in names}
+            figure = agreement.draw_shares(runs, labels, TITLES, "a point is a run, a bar the mean")
+            caption = "; ".join(f"{name}: {config.experiments[name].what}" for name in names) + "."
+            made.append((file, "Share of flow 1 of two flows", caption, figure))
+        if drawn.experiments(config):
+            level = config.analysis_value("drawn_level")
+            figure = agreement.draw_flows(comparison.flows, drawn.experiments(config), level, "a point is a flow")
+            caption = f"Mean share of every flow of the random dumbbells, with the spread (sd) of the runs; filled: p < {level}."
+            made.append(("random_dumbbells", "Random dumbbells", caption, figure))
+        for name in chance.paired_experiments(config):
+            figure = agreement.draw_seeds(comparison.runs(name), labels, TITLES, ENGINE, "ns2", "a point is a seed")
+            caption = f"Share of flow 1: {config.experiments[name].what}. On the line the two are the same."
+            made.append((f"seeds_{name}", "Seed by seed without jitter", caption, figure))
+        return [_saved(place, *each) for each in made]
+
+
+def _share_panels(config: PaperConfig) -> dict[str, list[str]]:
+    """The experiments with shares of two flows that each of some figures has; not those compared seed by seed."""
+    apart = chance.paired_experiments(config)
+    names = [name for name, each in config.experiments.items() if "share" in each.measures and name not in apart]
+    groups = [names[k : k + _PANELS] for k in range(0, len(names), _PANELS)]
+    return {f"shares_{k}" if k > 1 else "shares": group for k, group in enumerate(groups, start=1)}
 
 
 def _shown_s(comparison: Comparison, experiment: str) -> dict[str, float]:
@@ -276,6 +328,9 @@ def summary(comparison: Comparison) -> str:
                 if not own:
                     continue
                 lines.append(f"           {MEASURES[metric].title:<26} {_counts(own)}")
+    lines += chance.tally_lines(comparison.config, comparison.flows, "experiment")
+    for name, own in comparison.pairs.groupby("experiment", sort=False):
+        lines.append(f"{name:<24} correlation over seeds: median {own['correlation'].median():.2f}")
     unexplained = [row for row in _judged(comparison.rows) if outcome(row) == UNEXPLAINED]
     for row in unexplained[:LISTED]:
         view = _row_view(row)

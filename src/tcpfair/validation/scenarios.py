@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 from tcpfair.contract.expand import RunSpec, run_specs
 from tcpfair.contract.papers import PaperConfig, load_paper
-from tcpfair.contract.scenario import digest
+from tcpfair.contract.scenario import digest, make_scenario
 from tcpfair.errors import InputError
-from tcpfair.validation.measures import MEASURES
+from tcpfair.validation import drawn
+from tcpfair.validation.measures import DUMBBELL, MEASURES
 
 ENGINE = "engine"
 TOOLS = ("ns2", "ns3")
@@ -26,19 +28,29 @@ Window = tuple[float, float]
 @dataclass(frozen=True)
 class Selection:
     """The runs that a simulator makes: replicates by pattern of experiment/algorithm (the last that fits counts), cut to
-    ``duration_s``; and the window in which they are measured, if not that of the experiment."""
+    ``duration_s``; the window in which they are measured, if not that of the experiment; and fields of every flow that this
+    simulator alone is told."""
 
     replicates: Mapping[str, int]
     duration_s: float | None = None
     window_s: Window | None = None
+    flow: Mapping[str, Any] = field(default_factory=dict)
 
     def specs(self, config: PaperConfig, experiment: str) -> list[RunSpec]:
         """The chosen runs of an experiment. A cut run is the beginning of the whole one: starts stay as they are."""
-        chosen = []
-        for spec in run_specs(config, experiment):
-            if spec.replicate < self._wanted(f"{experiment}/{label_of(spec)}"):
-                chosen.append(spec if self.duration_s is None else _cut(spec, self.duration_s))
-        return chosen
+        of_config = drawn.specs if drawn.is_drawn(config, experiment) else run_specs
+        return [
+            self._fitted(spec)
+            for spec in of_config(config, experiment)
+            if spec.replicate < self._wanted(f"{experiment}/{label_of(spec)}")
+        ]
+
+    def _fitted(self, spec: RunSpec) -> RunSpec:
+        if self.flow:
+            flows = [{**flow.model_dump(), **self.flow} for flow in spec.scenario.flows]
+            told = make_scenario({**spec.scenario.model_dump(), "flows": flows}, "config/validation.yaml: engine_flow")
+            spec = replace(spec, scenario=told)
+        return spec if self.duration_s is None else _cut(spec, self.duration_s)
 
     def _wanted(self, name: str) -> int:
         fitting = [count for pattern, count in self.replicates.items() if fnmatch(name, pattern)]
@@ -51,8 +63,8 @@ class Selection:
 
 
 def label_of(spec: RunSpec) -> str:
-    """The algorithm that a run is about: that of its first flow."""
-    return spec.scenario.flows[0].protocol
+    """What a run is about: the drawn dumbbell, or the algorithm of its first flow."""
+    return spec.point.get(DUMBBELL, spec.scenario.flows[0].protocol)
 
 
 def _cut(spec: RunSpec, duration_s: float) -> RunSpec:
@@ -77,7 +89,8 @@ def load(path: Path) -> PaperConfig:
 def whole(config: PaperConfig, backend: str) -> Selection:
     """What a simulator runs for the comparison; the engine runs everything."""
     if backend == ENGINE:
-        return Selection({"*": max(int(e.runs.value) for e in config.experiments.values())})
+        told = config.analysis_value("engine_flow") if "engine_flow" in config.analysis else {}
+        return Selection({"*": max(int(e.runs.value) for e in config.experiments.values())}, flow=told)
     settings = config.analysis
     duration_s, window_s = (
         settings[name].value if name in settings else None for name in (f"{backend}_duration_s", f"{backend}_window_s")

@@ -1,7 +1,7 @@
 """Speed: delivered packets per second of the engine, with ns-2 on the same scenarios in the same run where it is installed.
 
-The scenarios stand in ``config/bench.yaml``. Packets count once, when a receiver gets them for the first time, in both
-directions and for short flows too.
+The scenarios stand in ``config/bench.yaml``, under ``speed``. Packets count once, when a receiver gets them for the first
+time, in both directions and for short flows too.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tcpfair.engine.dumbbell import run
 from tcpfair.errors import InputError
 from tcpfair.sources import ns2
 
+SECTIONS = ("speed", "scale")
 REPEATS = 3
 PROCESSES = 2
 
@@ -47,10 +48,20 @@ class Speed:
     ratio_to_one_process: float | None = None
 
 
+def section(path: Path, name: str) -> dict:
+    """One of the sections of the benchmark's file. Raises InputError where it is missing or another one is not known."""
+    values = load_yaml(path)
+    if wrong := [*(key for key in values if key not in SECTIONS), *(key for key in SECTIONS if key not in values)]:
+        raise InputError(f"{path}: {wrong[0]}: the sections are {' and '.join(SECTIONS)}")
+    if not isinstance(values[name], dict):
+        raise InputError(f"{path}: {name}: must be a mapping of names to values")
+    return values[name]
+
+
 def load_tasks(path: Path) -> list[Task]:
     """The scenarios of the benchmark. Raises InputError naming file, scenario and field."""
     tasks = []
-    for name, values in load_yaml(path).items():
+    for name, values in section(path, "speed").items():
         unknown = set(values) - {"what", "ns2_duration_s", "scenario", "flows", "web"}
         if unknown:
             raise InputError(f"{path}: {name}: unknown field {sorted(unknown)[0]!r}")

@@ -69,8 +69,14 @@ def parser() -> argparse.ArgumentParser:
         "--experiments", nargs="+", action="extend", default=[], metavar="NAME", help="with --run: these only"
     )
     quick = _option("--quick", action="store_true", help="with --run: a few short runs, compared and kept nowhere")
-    command("validate", _validate, "compare the engine with ns-2 and ns-3", run_tool, some, quick, yes, cores, profile)
-    command("bench", _bench, "measure the engine", _option("--json", action="store_true"))
+    random = _option("--random", type=int, metavar="SEED", help="draw random dumbbells and run them in engine and ns-2")
+    count = _option(
+        "--count", type=int, default=30, metavar="N", help="with --random: dumbbells of each kind (default 30)"
+    )
+    how = (run_tool, some, quick, random, count, yes, cores, profile)
+    command("validate", _validate, "compare the engine with ns-2 and ns-3", *how)
+    scale = _option("--scale", action="store_true", help="cost per packet and memory, from 1 to 10,000 flows")
+    command("bench", _bench, "measure the engine", scale, _option("--json", action="store_true"))
     command("clean", _clean, "remove results/ and figures/, but for the gallery", yes)
     command("check-config", _check_config, "validate the configuration", config, configfile)
 
@@ -221,13 +227,17 @@ def _validate(given: argparse.Namespace) -> int:
         for option in ("experiments", "quick", "yes"):
             if getattr(given, option):
                 raise InputError(f"--{option}: goes with --run; write --run ns2 or --run ns3")
+    if given.random is not None and (given.tool or given.random < 0 or given.count < 1):
+        raise InputError("--random: takes a seed of 0 or more and --count of 1 or more, and goes without --run")
     cores = given.cores or runs.free_cores()
 
     def workflow(values: dict) -> int:
         return runs.validate(layout, values, cores, given.profile)
 
     with runs.only_run(layout.root, "results/validation"):
-        if not given.tool:
+        if given.random is not None:
+            commands.try_random(layout, given.random, given.count)
+        elif not given.tool:
             print(commands.compare(layout, workflow), end="")
             print(f"open       {os.path.relpath(page.report(layout))}")
         elif given.quick:
@@ -242,10 +252,14 @@ def _validate(given: argparse.Namespace) -> int:
     return 0
 
 
-def _bench(given: argparse.Namespace) -> int | None:
-    from tcpfair.workflow import bench
+def _bench(given: argparse.Namespace) -> None:
+    from tcpfair.workflow import bench, scale
 
-    return bench.main(repository_root() / "config" / "bench.yaml", as_json=given.json)
+    root = repository_root()
+    if given.scale:
+        scale.main(root / "config" / "bench.yaml", root / "results" / "bench", as_json=given.json)
+    else:
+        bench.main(root / "config" / "bench.yaml", as_json=given.json)
 
 
 def _clean(given: argparse.Namespace) -> int:

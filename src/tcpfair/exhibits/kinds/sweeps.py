@@ -33,6 +33,7 @@ _QUANTILES = (0.1, 0.9)  # the band about a median
 _LOG_MARGIN = 0.07  # beside the data, as a share of the logarithm of their range
 _RANDOM_LOSSES = (3e-4, 1e-2)  # loss rates from which overflows are rare
 _DECADES = 100  # a range that shows powers of ten rather than every value
+_FAR = 1000  # a range of a y axis that has no room for more than powers of ten
 
 
 class Axis(BaseModel):
@@ -56,10 +57,11 @@ class Axis(BaseModel):
             ax.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
 
     def dress_y(self, ax: Axes) -> None:
-        """Set up the y axis; a logarithmic one has plain numbers at 1, 2 and 5."""
+        """Set up the y axis; a logarithmic one has plain numbers at 1, 2 and 5, or at 1 where its limits are far apart."""
         ax.set(ylabel=self.label, yscale=self.scale, **({"ylim": self.limits} if self.limits else {}))
         if self.scale == "log":
-            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            far = self.limits is not None and self.limits[1] > _FAR * self.limits[0]
+            ax.yaxis.set_major_locator(LogLocator(subs=(1,) if far else (1, 2, 5)))
             ax.yaxis.set_major_formatter("{x:g}")
             ax.yaxis.set_minor_formatter("")
 
@@ -352,12 +354,19 @@ _LABELS = {
     "buffer_bdp": ("{:g} BDP", 1),
     "hystart": ("HyStart {:g}", 1),
     "jitter_s": ("{:g} µs", 1e6),
+    "loss_rate": ("loss {:g}", 1),
     "root": ("root {:g}", 1),
     "rtt_ms": ("2 against {:g} ms", 1),
     "rtt_unit_s": ("{:g} s", 1),
     "rwnd_pkts": ("{:g} packets", 1),
     "wire_bytes": ("{:g} bytes", 1),
 }
+
+
+def value_text(variable: str, value: Any) -> str:
+    """A value of a grid variable as legends and titles name it."""
+    text, factor = _LABELS.get(variable, ("{}", None))
+    return text.format(value * factor if factor else value)
 
 
 @drawing(SensitivityLines)
@@ -385,10 +394,9 @@ def sensitivity_lines(context: Context, exhibit: Exhibit, options: SensitivityLi
             of_panel = cells if together else cells[cells["protocol"] == protocol]
             for value, look in zip(values, looks, strict=True):
                 chosen = of_panel[of_panel[options.variable] == value]
-                text, factor = _LABELS.get(options.variable, ("{}", None))
-                text = text.format(value * factor if factor else value)
                 here = used is not None and used.value == value
-                draw_line(ax, chosen, options.x, look, text + " (used above)" * here, lw=2.0 if here else 1.1)
+                label = value_text(options.variable, value) + " (used above)" * here
+                draw_line(ax, chosen, options.x, look, label, lw=2.0 if here else 1.1)
             for each in protocols if together else [protocol]:
                 _draw_printed_row(ax, context, measure, each, options.x)
             measure.y_axis.dress_y(ax)

@@ -1,0 +1,153 @@
+"""What the last percent of an RTT decides: every run over the RTT, and the distribution, for each setting of the jitter.
+
+With a drop-tail queue and nothing random in the path, the time at which a flow's packets reach the full queue hangs on its
+RTT modulo a packet's service time (Floyd and Jacobson, On Traffic Phase Effects in Packet-Switched Gateways, 1992).
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from pydantic import BaseModel, ConfigDict, Field
+
+from tcpfair.contract.papers import Exhibit
+from tcpfair.errors import InputError
+from tcpfair.exhibits import style
+from tcpfair.exhibits.context import Context, Drawn, Options, drawing, joined, values_of
+from tcpfair.exhibits.kinds.perturbations import LEVELS, distribution, distribution_numbers
+from tcpfair.exhibits.kinds.sweeps import Axis, value_text
+from tcpfair.exhibits.numbers import number_rows
+from tcpfair.measures import SYSTEM
+from tcpfair.metrics.spread import share_between_groups
+
+X = "rtt_ms"
+_BOX_SHARE = 0.42  # width of the panel of distributions, of that of a panel over the RTT
+_STRIP = 0.3  # half of the width over which the runs of one box are spread
+_NOTE = "points: runs; line: median at each RTT; boxes: quartiles, whiskers 5–95 %; explained: share of the variance"
+
+
+class PrintedLine(BaseModel):
+    """The printed number that is drawn as a line in the row of each protocol that it speaks of."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    exhibit: str
+    metric: str
+    key: dict[str, float] = Field(default_factory=dict)  # parts of its key, beside the protocol
+    inverse: bool = False  # printed is flow 1 over flow 2, drawn is flow 2 over flow 1
+
+
+class PhasePanels(Options):
+    """Options of `phase_panels`."""
+
+    labels: list[str]  # of the exhibit's experiments, which differ in one setting only
+    metric: str
+    flow: int = SYSTEM
+    x_axis: Axis
+    y_axis: Axis
+    printed: PrintedLine | None = None
+
+
+@drawing(PhasePanels)
+def phase_panels(context: Context, exhibit: Exhibit, options: PhasePanels) -> Drawn:
+    """A row for each point of the grid but for the RTT: a panel over the RTT for each experiment, and all side by side.
+
+    ``rtt_share`` is the share of the variance that lies between RTTs, of the logarithm where the axis is logarithmic.
+    """
+    if len(options.labels) != len(exhibit.experiments):
+        raise InputError(f"{context.where(exhibit)}.options.labels: give one for each of the experiments")
+    _, experiment = context.experiment(exhibit)
+    others = [name for name in experiment.grid if name != X]
+    points = list(product(*(values_of(experiment, name) for name in others)))
+    rows, columns = len(points), len(options.labels) + 1
+    figure, axes = style.new_figure(rows, columns, style.PAGE_IN, 0.8 + 1.6 * rows, sharex="col", sharey="row")
+    axes[0][0].get_gridspec().set_width_ratios([1] * (columns - 1) + [_BOX_SHARE])
+    cells = []
+    for row, values in zip(axes, points, strict=True):
+        point = dict(zip(others, values, strict=True))
+        color, printed = style.look(point["protocol"]).color, _printed(context, options.printed, point["protocol"])
+        for place, (name, label) in enumerate(zip(exhibit.experiments, options.labels, strict=True)):
+            runs = _runs(context.metrics(name), options, point)
+            cell = distribution(runs, printed) | {"rtt_share": _rtt_share(runs, options.y_axis)}
+            cells.append({**point, "setting": label, **({"flow": options.flow} if options.flow else {}), **cell})
+            _draw_over_rtt(row[place], runs, color)
+            _draw_box(row[-1], runs, place, color)
+            title = ", ".join(value_text(*part) for part in point.items())
+            row[place].set_title(f"{title}: {label}\n{_in_numbers(cell)}", loc="left", fontsize=7.5)
+        _dress_row(row, options, printed)
+    for ax in axes[-1][:-1]:
+        ax.set_xlabel(options.x_axis.label)
+    axes[-1][-1].set_xticks(range(columns - 1), [label.replace(" ", "\n", 1) for label in options.labels])
+    if options.printed:
+        axes[0][-1].legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0)
+    table = pd.DataFrame(cells)
+    key = [*others, "setting", *(["flow"] if options.flow else [])]
+    numbers = [distribution_numbers(exhibit.id, options.metric, table, key)]
+    shares = table.assign(value=table["rtt_share"], sd=np.nan)
+    numbers.append(number_rows(exhibit.id, "rtt_share", shares, key))
+    return Drawn(figure, joined(numbers), int(table["n_runs"].max()), note=_NOTE)
+
+
+def _runs(metrics: pd.DataFrame, options: PhasePanels, point: dict) -> pd.Series:
+    """Values of the runs at one point of the grid, by RTT and replicate; InputError when the metric is not measured."""
+    chosen = metrics[(metrics["metric"] == options.metric) & (metrics["flow"] == options.flow)]
+    if chosen.empty:
+        raise InputError(f"metric {options.metric!r}: not among the metrics of this experiment; check its `measures`")
+    for name, value in point.items():
+        chosen = chosen[chosen[name] == value]
+    return chosen.set_index([X, "replicate"])["value"].sort_index()
+
+
+def _rtt_share(runs: pd.Series, axis: Axis) -> float:
+    """Share of the variance of the runs, as the axis shows them, that lies between RTTs."""
+    values = runs.unstack().to_numpy(dtype=float)  # (RTTs, replicates)
+    with np.errstate(divide="ignore"):  # a flow that was shut out has no logarithm, and its RTT does not count
+        return share_between_groups(np.log(values) if axis.scale == "log" else values)
+
+
+def _in_numbers(cell: dict) -> str:
+    """What a panel shows: the range of nine in ten runs, and how much of the variance the RTT explains."""
+    low, high = (f"{100 * level:g}" for level in LEVELS)
+    share = f"; RTT explains {100 * cell['rtt_share']:.0f} %" if np.isfinite(cell["rtt_share"]) else ""
+    return f"{low}–{high} %: {cell['low']:.2g} to {cell['high']:.2g}{share}"
+
+
+def _dress_row(row: list[Axes], options: PhasePanels, printed: float | None) -> None:
+    """The y axis of a row, equal throughputs as a dotted line and the print as a dashed one."""
+    for ax in row:
+        if options.metric == "ratio":
+            ax.axhline(1, color=style.GREY, lw=0.7, ls=":", zorder=1)
+        if printed is not None:
+            ax.axhline(printed, color=style.BLACK, lw=0.9, ls="--", label="printed", zorder=1)
+        options.y_axis.dress_y(ax)
+    for ax in row[1:]:
+        ax.set_ylabel("")
+
+
+def _draw_over_rtt(ax: Axes, runs: pd.Series, color: str) -> None:
+    medians = runs.groupby(level=X).median()
+    ax.plot(medians.index, medians, color=color, lw=0.9, alpha=0.7)
+    ax.scatter(runs.index.get_level_values(X), runs, s=6, color=color, alpha=0.6, lw=0)
+
+
+def _draw_box(ax: Axes, runs: pd.Series, place: int, color: str) -> None:
+    """All runs in the order of the RTT from left to right, and the box of their quartiles."""
+    ax.scatter(np.linspace(place - _STRIP, place + _STRIP, len(runs)), runs, s=4, color=color, alpha=0.35, lw=0)
+    lines = {
+        part: {"color": style.BLACK, "lw": 0.9} for part in ("boxprops", "whiskerprops", "capprops", "medianprops")
+    }
+    percent = tuple(100 * level for level in LEVELS)
+    ax.boxplot(runs.dropna(), positions=[place], widths=2 * _STRIP, whis=percent, showfliers=False, **lines)
+
+
+def _printed(context: Context, line: PrintedLine | None, protocol: str) -> float | None:
+    """The printed number for a protocol; None where there is none."""
+    if line is None:
+        return None
+    found = context.printed(line.exhibit, line.metric).query("protocol == @protocol")
+    for part, value in line.key.items():
+        found = found[found[part] == value]
+    return None if found.empty else float(1 / found["value"].iloc[0] if line.inverse else found["value"].iloc[0])

@@ -1,0 +1,130 @@
+"""Is the engine within chance of another simulator? Flow by flow in random dumbbells, and seed by seed without jitter.
+
+In `agreement` a fixed bar decides. Here, where no mix was chosen and windows are of a few packets, the question is how many
+flows differ by more than the runs of one setting do among themselves: of two simulators that are the same, a flow in twenty.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from tcpfair.contract.papers import PaperConfig
+from tcpfair.validation import drawn
+from tcpfair.validation.measures import MOST_FLOWS
+
+FEW_PKTS = 10  # below it whole windows, timeouts and the lack of duplicates decide
+FLOW_COLUMNS = [
+    *("tool", "experiment", "label", "flow", "algorithm", "rtt_ms", "capacity_bps", "buffer_pkts", "flows"),
+    *("engine_mean", "engine_sd", "engine_runs", "tool_mean", "tool_sd", "tool_runs", "difference", "p"),
+    *("engine_window", "tool_window"),
+]
+TALLY_COLUMNS = ["what", "flows", "beyond", "beyond_share", "median_difference", "largest_difference", "bar"]
+PAIR_COLUMNS = [
+    *("tool", "experiment", "algorithm", "runs", "correlation", "engine_mean", "engine_sd", "tool_mean", "tool_sd"),
+    *("median_difference",),
+]
+
+
+def paired_experiments(config: PaperConfig) -> list[str]:
+    """The experiments whose runs are compared seed by seed."""
+    return config.analysis_value("paired_experiments") if "paired_experiments" in config.analysis else []
+
+
+def welch_p(a: np.ndarray, b: np.ndarray) -> float:
+    """Two-sided probability that two samples with unequal spreads have one mean (Welch's t test).
+
+    Without any spread it is 1 where they are equal, else 0; NaN with fewer than two values on a side.
+    """
+    if len(a) < 2 or len(b) < 2:
+        return math.nan
+    if np.ptp(a) == 0 and np.ptp(b) == 0:
+        return 1.0 if a[0] == b[0] else 0.0
+    of_a, of_b = a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)
+    t = (a.mean() - b.mean()) / math.sqrt(of_a + of_b)
+    freedom = (of_a + of_b) ** 2 / (of_a**2 / (len(a) - 1) + of_b**2 / (len(b) - 1))
+    return float(2 * stats.t.sf(abs(t), freedom))
+
+
+def flows(
+    config: PaperConfig, experiment: str, tool: str, engine_runs: pd.DataFrame, tool_runs: pd.DataFrame
+) -> pd.DataFrame:
+    """A row for each flow of the drawn dumbbells that the tool has run: shares and windows in both, and how likely."""
+    rows = []
+    settings = drawn.table(config, experiment)
+    counts = settings.groupby("label")["flow"].max()
+    engine_of, tool_of = (dict(list(runs.groupby("label"))) for runs in (engine_runs, tool_runs))
+    for flow in settings.to_dict("records"):
+        label, number = flow["label"], flow["flow"]
+        if label not in engine_of or label not in tool_of or number > MOST_FLOWS:
+            continue
+        engine, other = (of[label][f"share_{number}"].dropna().to_numpy(float) for of in (engine_of, tool_of))
+        windows = (of[label][f"window_{number}"].mean() for of in (engine_of, tool_of))
+        rows.append(
+            [
+                *(tool, experiment, label, number, flow["protocol"], flow["rtt_ms"]),
+                *(flow["capacity_bps"], flow["buffer_pkts"], counts[label]),
+                *(engine.mean(), _sd(engine), len(engine), other.mean(), _sd(other), len(other)),
+                *(engine.mean() - other.mean(), welch_p(engine, other), *windows),
+            ]
+        )
+    return pd.DataFrame(rows, columns=FLOW_COLUMNS)
+
+
+def _sd(values: np.ndarray) -> float:
+    return float(values.std(ddof=1)) if len(values) > 1 else math.nan
+
+
+def tally(config: PaperConfig, rows: pd.DataFrame, by: str) -> pd.DataFrame:
+    """For each value of a column of `flows`: how many flows differ beyond chance, and by how much; and the bar of an
+    experiment (NaN for other columns)."""
+    if rows.empty:
+        return pd.DataFrame(columns=TALLY_COLUMNS)
+    level = config.analysis_value("drawn_level")
+    kinds = config.analysis_value("drawn")
+    found = []
+    for what, own in rows.groupby(by, sort=False):
+        beyond, distances = int((own["p"] < level).sum()), own["difference"].abs()
+        bar = kinds[what]["bar"] if by == "experiment" else math.nan
+        found.append([what, len(own), beyond, beyond / len(own), distances.median(), distances.max(), bar])
+    return pd.DataFrame(found, columns=TALLY_COLUMNS)
+
+
+def tally_lines(config: PaperConfig, rows: pd.DataFrame, by: str) -> Iterator[str]:
+    """`tally` as lines of text."""
+    for row in tally(config, rows.sort_values(by, kind="stable") if by == "algorithm" else rows, by).to_dict("records"):
+        bar = "" if math.isnan(row["bar"]) else f", bar {100 * row['bar']:g} %"
+        yield (
+            f"{row['what']:<24} {row['beyond']} of {row['flows']} flows beyond chance "
+            f"({100 * row['beyond_share']:.1f} %{bar}), median difference {row['median_difference']:.4f}"
+        )
+
+
+def by_window(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `flows` with a column ``window``: on which side of ten packets the tool's mean window is."""
+    few = np.where(rows["tool_window"].to_numpy(float) < FEW_PKTS, f"below {FEW_PKTS} packets", f"{FEW_PKTS} and more")
+    return rows.assign(window=few)
+
+
+def pairs(
+    config: PaperConfig, experiment: str, tool: str, engine_runs: pd.DataFrame, tool_runs: pd.DataFrame
+) -> pd.DataFrame:
+    """A row for each algorithm of an experiment whose runs have the same starts in both: how the shares of flow 1 go
+    together over the seeds (Pearson; NaN where one side has no spread)."""
+    rows = []
+    both = engine_runs.merge(tool_runs, on=["label", "replicate"], suffixes=("", "_tool"))
+    for label, own in both.groupby("label"):
+        engine, other = own["share"].to_numpy(float), own["share_tool"].to_numpy(float)
+        has_spread = len(own) > 2 and np.ptp(engine) > 0 and np.ptp(other) > 0
+        correlation = float(np.corrcoef(engine, other)[0, 1]) if has_spread else math.nan
+        rows.append(
+            [
+                *(tool, experiment, label, len(own), correlation, engine.mean(), _sd(engine), other.mean(), _sd(other)),
+                float(np.median(np.abs(engine - other))),
+            ]
+        )
+    return pd.DataFrame(rows, columns=PAIR_COLUMNS)
