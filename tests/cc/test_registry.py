@@ -87,6 +87,16 @@ def test_unknown_parameter_names_the_known_ones(name, known):
         param_values(name, {"C": 0.4})
 
 
+@pytest.mark.parametrize(
+    "name, values", [("cubic", {"tick_s": 1e-6}), ("cubic_linux_6", {"tick_s": 1e-6}), ("cubic_linux_6", {"beta": 0})]
+)
+def test_a_value_out_of_bounds_is_refused(name, values):
+    """A clock of a microsecond would make HyStart's thresholds, which are ticks, vanish: slow start would end at once."""
+    (param,) = values
+    with pytest.raises(InputError, match=rf"cc {name}: {param}: must be from [\d.e-]+ to [\d.]+ \(got"):
+        param_values(name, values)
+
+
 # ---------------------------------------------------------------- a copy of the package, edited
 
 TOY = '''"""Toy: the window grows by 1 % per RTT and is halved on a loss.

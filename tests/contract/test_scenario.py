@@ -14,6 +14,14 @@ from tests.engine.scenarios import dumbbell
         ({"rtt_s": -0.1}, r"flows\.0\.rtt_s: Input should be greater than 0 \(got -0\.1\)"),
         ({"rtt_s": 0.1, "ack_every": 3}, r"flows\.0\.ack_every"),
         ({"rtt_s": 0.1, "recovery": "tahoe"}, r"flows\.0\.recovery: Input should be 'sack', 'newreno' or 'reno'"),
+        *(
+            (
+                {"rtt_s": 0.1, "access_bps": 1e7, name: 0.5},
+                rf"flows\.0\.{name}: Input should be .* equal to 1 \(got 0\.5\)",
+            )
+            for name in ("iw_pkts", "rwnd_pkts", "size_pkts", "access_queue_pkts")  # such a flow would never send
+        ),
+        ({"rtt_s": 0.1, "stack": "bsd"}, r"flows\.0\.stack: Input should be 'text', 'linux' or 'ns2'"),
         ({"rtt_s": 0.1, "colour": 1}, r"flows\.0\.colour: Extra inputs"),
     ],
 )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tcpfair.engine.dumbbell import run
 from tests.engine.scenarios import PACKET_BYTES, SLOW_BPS, dumbbell
-from tests.reference.dumbbell import FlowSpec, simulate
+from tests.reference.dumbbell import FlowSpec, WholeScalable, simulate
 
 MASK = (1 << 64) - 1
 
@@ -36,7 +36,8 @@ def counts(flows: list[dict], **network) -> tuple[list, list]:
     """Totals per flow from the reference and from the engine."""
     seed = network.pop("seed", 5)
     common = {"buffer_pkts": 30.37, "duration_s": 40.0, "jitter_s": 0.0} | network
-    slow = simulate([FlowSpec(**f) for f in flows], SLOW_BPS, PACKET_BYTES, rng=EngineNumbers(seed), **common)
+    specs = [FlowSpec(**(f | ({"cc": WholeScalable()} if f.get("cc") == "scalable" else {}))) for f in flows]
+    slow = simulate(specs, SLOW_BPS, PACKET_BYTES, rng=EngineNumbers(seed), **common)
     fast = run(dumbbell(*flows, **common), seed)
     reference = [slow.delivered_pkts, slow.received_pkts, slow.sent, slow.retransmitted, slow.drops]
     reference += [[len(x) for x in slow.reductions], [len(x) for x in slow.timeouts]]
@@ -70,6 +71,21 @@ def test_ccid2_against_reno_packet_by_packet(ack_every, access_bps):
     assert engine == reference
 
 
+@pytest.mark.parametrize("reduction", ["immediate", "prr", "rate_halving"])
+@pytest.mark.parametrize("recovery", ["sack", "newreno", "reno"])
+@pytest.mark.parametrize("buffer_pkts", [4.37, 30.37])
+def test_whole_windows_packet_by_packet(recovery, reduction, buffer_pkts):
+    shared = {"recovery": recovery, "reduction": reduction, "stack": "linux"}
+    flows = [
+        {"rtt_s": 0.0503, **shared, "access_bps": 15e6, "access_queue_pkts": 60},
+        {"rtt_s": 0.0817, "start_s": 0.317, "cc": "scalable", **shared},
+        {"rtt_s": 0.02, "start_s": 3, "stop_s": 20, "ack_every": 2, **shared},
+        {"rtt_s": 0.031, "start_s": 3.2, "stack": "text"},
+    ]
+    reference, engine = counts(flows, buffer_pkts=buffer_pkts, jitter_s=0.003)
+    assert engine == reference
+
+
 flow_values = st.fixed_dictionaries(
     {
         "rtt_s": st.floats(0.005, 0.2),
@@ -84,6 +100,7 @@ flow_values = st.fixed_dictionaries(
         "access_bps": st.sampled_from([0, 13e6, 100e6]),
         "access_queue_pkts": st.sampled_from([5, 1000]),
         "size_pkts": st.sampled_from([3, 400, float("inf")]),
+        "stack": st.sampled_from(["text", "linux"]),
     }
 )
 

@@ -4,7 +4,7 @@ It trades speed for clarity: a heap of events, packets that are objects, a queue
 with its set of out-of-order sequence numbers and a sender with a SACK scoreboard and a retransmission queue.
 
 A packet goes sender -> access link -> bottleneck -> receiver. All of the two-way propagation delay lies
-between the bottleneck and the receiver, and an acknowledgement reaches the sender the moment it is sent.
+between the receiver, right behind the bottleneck, and the sender.
 Nothing overtakes: the packets of a flow arrive in the order of their transmission. A packet that three later
 ones have passed is therefore certainly lost, and since the retransmission timer runs out only when no
 acknowledgement can come any more, no sequence number ever arrives twice.
@@ -48,6 +48,7 @@ class WindowState:
     srtt_s: float = math.nan
     rttvar_s: float = math.nan
     rtt_min_s: float = math.inf
+    counted_acks: int = 0  # towards the next packet of a whole window, or to the next packet less in rate halving
 
 
 class CongestionControl(Protocol):
@@ -81,6 +82,41 @@ class Aimd:
 
     def on_loss(self, state: WindowState) -> None:
         state.ssthresh_pkts = max(self.decrease_factor * state.cwnd_pkts, self.min_ssthresh_pkts)
+
+
+@dataclass(frozen=True)
+class WholeReno:
+    """Reno of Linux 2.6.22 (tcp_cong.c), whose window and count of ACKs are integers."""
+
+    def on_ack(self, state: WindowState, acked: int, acks: int, now: float) -> None:
+        count = acked if state.byte_counting else acks
+        if state.cwnd_pkts <= state.ssthresh_pkts:
+            state.counted_acks += count * int(state.cwnd_pkts)
+            while state.counted_acks >= state.cwnd_pkts:
+                state.counted_acks -= int(state.cwnd_pkts)
+                state.cwnd_pkts += 1
+        elif state.counted_acks + count > self.wanted_acks(state):
+            state.cwnd_pkts += 1
+            state.counted_acks = 0
+        else:
+            state.counted_acks += count
+
+    def wanted_acks(self, state: WindowState) -> float:
+        return state.cwnd_pkts
+
+    def on_loss(self, state: WindowState) -> None:
+        state.ssthresh_pkts = max(state.cwnd_pkts // 2, 2)
+
+
+@dataclass(frozen=True)
+class WholeScalable(WholeReno):
+    """Scalable TCP of Linux 2.6.22 (tcp_scalable.c)."""
+
+    def wanted_acks(self, state: WindowState) -> float:
+        return min(state.cwnd_pkts, 50)
+
+    def on_loss(self, state: WindowState) -> None:
+        state.ssthresh_pkts = max(state.cwnd_pkts - state.cwnd_pkts // 8, 2)
 
 
 @dataclass
@@ -128,7 +164,8 @@ class Cubic:
 class FlowSpec:
     """One flow. `cc` is 'reno', 'ccid2' or a `CongestionControl` of this flow's own.
 
-    'ccid2' stands for Reno's rule, counted in packets, without retransmission (RFC 4341).
+    'ccid2' stands for Reno's rule, counted in packets, without retransmission (RFC 4341). With `stack` 'linux' only
+    ACKs outside recovery that acknowledge more in order make the window grow, and 'reno' is the kernel's.
     """
 
     rtt_s: float  # two-way propagation delay
@@ -151,12 +188,15 @@ class FlowSpec:
     halving_floor: float = 0.5  # part of ssthresh at which rate halving stops
     reliable: bool = True
     rto_min_s: float = 0.2
+    stack: str = "text"  # or 'linux'
 
     def __post_init__(self) -> None:
         if self.recovery not in ("sack", "newreno", "reno"):
             raise ValueError(f"recovery is 'sack', 'newreno' or 'reno', not {self.recovery!r}")
         if self.reduction not in ("immediate", "prr", "rate_halving"):
             raise ValueError(f"reduction is 'immediate', 'prr' or 'rate_halving', not {self.reduction!r}")
+        if self.stack not in ("text", "linux"):
+            raise ValueError(f"stack is 'text' or 'linux', not {self.stack!r}")
         if self.direction not in ("forward", "reverse"):
             raise ValueError(f"direction is 'forward' or 'reverse', not {self.direction!r}")
         if isinstance(self.cc, str) and self.cc not in ("reno", "ccid2"):
@@ -256,9 +296,10 @@ def simulate(
             delivered[i].append(sender.receiver.delivered_pkts)
     events.run(duration_s)
 
-    travelling = [*events.pending_cargo(), *itertools.chain(*(link.waiting for link in bottlenecks.values()))]
-    data_senders = [cargo.sender for cargo in travelling if isinstance(cargo, Packet)]
-    doomed_senders = [cargo.sender for cargo in travelling if isinstance(cargo, Packet) and cargo.is_doomed]
+    travelling = {*events.pending_cargo(), *itertools.chain(*(link.waiting for link in bottlenecks.values()))}
+    packets = [cargo for cargo in travelling if isinstance(cargo, Packet) and not cargo.is_counted]
+    data_senders = [packet.sender for packet in packets]
+    doomed_senders = [packet.sender for packet in packets if packet.is_doomed]
     ack_senders = [cargo.sender for cargo in travelling if isinstance(cargo, Ack)]
     synchronisers = [link.shared_losses for link in bottlenecks.values() if link.shared_losses]
     return Result(
@@ -320,6 +361,7 @@ class Packet:
     is_retransmission: bool
     is_duplicate: bool = False  # the receiver has it already
     is_doomed: bool = False  # will be lost after service
+    is_counted: bool = False  # the receiver has it
 
 
 @dataclass(eq=False, slots=True)
@@ -500,6 +542,8 @@ class Bottleneck:
             receiver = packet.sender.receiver
             arrival_s = self.events.now_s + receiver.data_delay_s + self.chance.delay_s()
             receiver.last_arrival_s = max(arrival_s, receiver.last_arrival_s)  # jitter must not reorder
+            counted_s = max(receiver.last_arrival_s - receiver.back_s, self.events.now_s)
+            self.events.at(counted_s, receiver.count, packet)
             self.events.at(receiver.last_arrival_s, receiver.arrive, packet)
         self._serve_next()
 
@@ -511,7 +555,8 @@ class Bottleneck:
 class Receiver:
     """Puts packets in order and acknowledges them, some of them late.
 
-    Without `ack_link` ACKs reach the sender at once, and data take the whole of the RTT.
+    Without `ack_link` the receiver is right behind the bottleneck, and what it does with a packet is worked out when its
+    ACK is due at the sender, the whole RTT later; it is counted when it gets it.
     """
 
     def __init__(self, events: EventQueue, sender: "Sender", ack_link: Bottleneck | None):
@@ -519,6 +564,8 @@ class Receiver:
         self.sender = sender
         self.ack_link = ack_link
         self.data_delay_s = sender.spec.rtt_s / 2 if ack_link else sender.spec.rtt_s
+        self.back_s = 0.0 if ack_link else sender.spec.rtt_s  # the part of that delay after the receiver
+        self.early: set[int] = set()  # counted beyond a hole
         self.rcv_nxt = 0  # unreliable flows: one more than the newest
         self.out_of_order: set[int] = set()
         self.unacked = 0  # arrived since the last ACK, which is delayed
@@ -550,18 +597,29 @@ class Receiver:
         elif self.unacked == 1:
             self.events.at(self.events.now_s + spec.delack_s, self._delack_timer, self.acks_sent)
 
-    def _accept(self, seq: int) -> None:
-        assert seq >= self.rcv_nxt and seq not in self.out_of_order, f"packet {seq} arrived twice"
+    def count(self, packet: Packet) -> None:
+        """The packet is there."""
+        packet.is_counted = True
+        if packet.is_duplicate:
+            return
         self.received_pkts += 1
         if not self.sender.is_reliable:
-            self.rcv_nxt = seq + 1
             self.delivered_pkts += 1
+            return
+        self.early.add(packet.seq)
+        while self.delivered_pkts in self.early:
+            self.early.remove(self.delivered_pkts)
+            self.delivered_pkts += 1
+
+    def _accept(self, seq: int) -> None:
+        assert seq >= self.rcv_nxt and seq not in self.out_of_order, f"packet {seq} arrived twice"
+        if not self.sender.is_reliable:
+            self.rcv_nxt = seq + 1
             return
         self.out_of_order.add(seq)
         while self.rcv_nxt in self.out_of_order:
             self.out_of_order.remove(self.rcv_nxt)
             self.rcv_nxt += 1
-            self.delivered_pkts += 1
 
     def _delack_timer(self, acks_sent: int) -> None:
         if acks_sent == self.acks_sent:  # no ACK since the timer was set
@@ -609,8 +667,9 @@ class Sender:
         self.access = access
         self.forced_drops = forced_drops
         self.receiver = Receiver(events, self, ack_link)
-        aimd = Aimd(slow_start_pkts=0.5) if is_ccid2 else Aimd()
-        self.cc: CongestionControl = aimd if isinstance(spec.cc, str) else spec.cc
+        texts = Aimd(slow_start_pkts=0.5) if is_ccid2 else Aimd()
+        named = WholeReno() if spec.stack == "linux" and not is_ccid2 else texts
+        self.cc: CongestionControl = named if isinstance(spec.cc, str) else spec.cc
         self.is_reliable = spec.reliable and not is_ccid2
         self.window = WindowState(
             cwnd_pkts=float(spec.iw_pkts),
@@ -678,6 +737,7 @@ class Sender:
         self.acks_coming -= 1
         self.acks_received += 1
         has_una_advanced = ack.rcv_nxt > self.una
+        may_grow = self.spec.stack == "text" or (has_una_advanced and self.phase is not Phase.RECOVERY)
         self.una = ack.rcv_nxt
         self.last_activity_s = self.events.now_s
         for packet in ack.arrived:
@@ -693,7 +753,7 @@ class Sender:
         else:
             self._update_ccid2(new_losses)
         if self.phase is not Phase.RECOVERY:
-            if self.window.cwnd_pkts <= self.spec.rwnd_pkts:
+            if may_grow and self.window.cwnd_pkts <= self.spec.rwnd_pkts:
                 self.cc.on_ack(self.window, acked=len(ack.arrived), acks=1, now=self.events.now_s)
         elif self.spec.reduction == "rate_halving":
             self._halve_rate()
@@ -758,7 +818,7 @@ class Sender:
         self.recover_fs_pkts = len(self.in_flight) + len(self.retransmit_queue)
         self.prr_delivered_pkts = 0
         self.prr_out_pkts = 0
-        self.is_second_ack = False
+        self.window.counted_acks = 0
 
     def _reduce_proportionally(self, arrived_pkts: int) -> None:
         """RFC 6937, section 3.1, with the slow-start reduction bound."""
@@ -774,9 +834,9 @@ class Sender:
 
     def _halve_rate(self) -> None:
         """Linux 2.6.22, tcp_cwnd_down: every second ACK takes a packet, and the pipe may grow by one at most."""
-        if self.is_second_ack and self.window.cwnd_pkts > self.spec.halving_floor * self.window.ssthresh_pkts:
-            self.window.cwnd_pkts -= 1
-        self.is_second_ack = not self.is_second_ack
+        decrease_pkts, self.window.counted_acks = divmod(self.window.counted_acks + 1, 2)
+        if self.window.cwnd_pkts > self.spec.halving_floor * self.window.ssthresh_pkts:
+            self.window.cwnd_pkts -= decrease_pkts
         self.window.cwnd_pkts = max(1.0, min(self.window.cwnd_pkts, self.pipe_pkts + 1.0))
 
     def _update_ccid2(self, new_losses: list[Packet]) -> None:
@@ -789,6 +849,7 @@ class Sender:
         cwnd_before_pkts = self.window.cwnd_pkts
         self.cc.on_loss(self.window)
         self.window.cwnd_pkts = self.window.ssthresh_pkts
+        self.window.counted_acks = 0
         self.reductions.append((self.events.now_s, cwnd_before_pkts, self.window.cwnd_pkts))
         self.last_reduction_order = len(self.transmissions)
 
@@ -888,6 +949,7 @@ class Sender:
         if self.phase is not Phase.LOSS:
             self.cc.on_loss(self.window)
         self.window.cwnd_pkts = 1.0
+        self.window.counted_acks = 0
         self.phase = Phase.LOSS
         self.backoff = min(2 * self.backoff, MAX_BACKOFF)
         self.recover_seq = self.snd_nxt

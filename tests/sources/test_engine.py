@@ -37,7 +37,7 @@ def test_smoke_trace_has_the_schema_and_the_grid(tmp_path):
     assert back.grid == ["protocol", "rtt_ms"] and len(back.runs) == 16
     assert set(back.flows["cc"]) == {"ccid2", "reno", "bic", "cubic", "compound"}
     assert len(back.samples) == 16 * 2 * 5
-    rate_mbps = back.samples.groupby(["run_id", "t_s"])["delivered_bytes"].sum() * 8 / 1e6
+    rate_mbps = back.samples.groupby(["run_id", "t_s"])["received_bytes"].sum() * 8 / 1e6
     assert rate_mbps.max() < 100
 
 

@@ -71,6 +71,34 @@ experiments:
     record: [samples]
     measures: [share, jfi, utilisation]
 """
+# what is added to it for random dumbbells and for runs that are compared seed by seed
+BY_CHANCE = (
+    """
+  paired_experiments: {value: [two], source: x}
+  drawn_seed: {value: 1, source: x}
+  drawn: {value: {mixes: {count: 2, fair_window_pkts: [2, 40], bar: 0.08}}, source: x}
+  drawn_level: {value: 0.05, source: x}
+  drawn_flows: {value: [2, 2], source: x}
+  drawn_rate_bps: {value: [1.0e+6, 2.0e+6], source: x}
+  drawn_rtt_ms: {value: [50, 200], source: x}
+  drawn_buffer_bdp: {value: [0.1, 2], source: x}
+  drawn_start_s: {value: [0, 5], source: x}
+  drawn_jitter_pkts: {value: [0.5, 3], source: x}
+  drawn_access_ratio: {value: [2, 20], source: x}
+  drawn_access_jitter_pkts: {value: [0, 2], source: x}
+  drawn_longest_ccid2_pkts: {value: 600, source: x}
+""",
+    """
+  mixes:
+    what: random dumbbells
+    settings: {duration_s: {value: 40, source: x}}
+    runs: {value: 3, source: x}
+    perturb: {rtt_rel: {value: 0.01, source: x}}
+    window_s: {value: [10, 40], source: x}
+    record: [cwnd]
+    measures: [share_1, share_2, share_3, window_1, window_2, window_3]
+""",
+)
 PERIOD_S = 5
 INTERRUPTED = 130  # the status of a command after Ctrl-C
 
@@ -146,7 +174,7 @@ class Simulator:
         ]
         about = scenario.model_dump(include={"capacity_bps", "wire_bytes", "payload_bytes", "sample_s", "duration_s"})
         return {
-            "runs": pd.DataFrame([{"replicate": spec.replicate, **about}]),
+            "runs": pd.DataFrame([{"replicate": spec.replicate, **spec.point, **about}]),
             "flows": pd.DataFrame(
                 {"flow_id": flows, "protocol": [flow.protocol for flow in scenario.flows], "role": "foreground"}
             ),

@@ -161,3 +161,12 @@ def test_an_unknown_measure_or_a_missing_window_is_one_line(tmp_path):
         Path(path).write_text(text.replace(old, new))
         with pytest.raises(Exception, match=words):
             load(path)
+
+
+def test_shares_and_windows_of_single_flows():
+    found = metrics(made_by_hand([4.0] * 5 + [6.0] * 5, [[60] * 10, [20] * 10]), window_s=(0, 10))
+    assert (found["share_1"], found["share_2"]) == (0.75, 0.25)
+    assert (found["window_1"], found["window_2"]) == (5.0, 0.0)
+    assert math.isnan(found["share_3"]) and math.isnan(found["window_3"])
+    # 60 packets of 1000 bytes a second
+    assert found["throughput"] == 0.48

@@ -4,7 +4,7 @@ import pytest
 
 from tcpfair import cc
 from tcpfair.contract.layout import Layout, repository_root
-from tcpfair.validation import agreement, comparison, shipped
+from tcpfair.validation import agreement, chance, comparison, drawn, shipped
 from tcpfair.validation.scenarios import ENGINE, TOOLS, load, quick, whole
 from tcpfair.workflow.cli import main
 
@@ -19,8 +19,16 @@ def test_every_algorithm_is_there():
 def test_every_run_is_a_valid_scenario():
     for name, experiment in CONFIG.experiments.items():
         specs = whole(CONFIG, ENGINE).specs(CONFIG, name)
-        assert len(specs) == len(experiment.grid["protocol"].value) * experiment.runs.value
+        drawn_ones = CONFIG.analysis_value("drawn").get(name)
+        settings = drawn_ones["count"] if drawn_ones else len(experiment.grid["protocol"].value)
+        assert len(specs) == settings * experiment.runs.value
         assert experiment.window_s.value[1] <= specs[0].scenario.duration_s
+
+
+def test_buffers_are_of_whole_packets_where_fractions_would_decide_who_wins():
+    # ns-2 rounds them
+    for name in (*chance.paired_experiments(CONFIG), *drawn.experiments(CONFIG)):
+        assert all(s.scenario.buffer_pkts % 1 == 0 for s in whole(CONFIG, ENGINE).specs(CONFIG, name))
 
 
 @pytest.mark.parametrize("tool", TOOLS)

@@ -54,11 +54,14 @@ def test_lines_are_json_with_the_promised_fields(monkeypatch, capsys):
 
 def test_a_wrong_field_is_named(tmp_path):
     path = tmp_path / "bench.yaml"
-    path.write_text("odd: {ns2_duration_s: 1, scenario: {capacity: 1}}")
+    path.write_text("{scale: {}, speed: {odd: {ns2_duration_s: 1, scenario: {capacity: 1}}}}")
     with pytest.raises(InputError, match=r"bench.yaml: odd: "):
         bench.load_tasks(path)
-    path.write_text("odd: {ns2_duration_s: 1, scenario: {}, flow: []}")
+    path.write_text("{scale: {}, speed: {odd: {ns2_duration_s: 1, scenario: {}, flow: []}}}")
     with pytest.raises(InputError, match="unknown field 'flow'"):
+        bench.load_tasks(path)
+    path.write_text("{scale: {}, sped: {}}")
+    with pytest.raises(InputError, match="bench.yaml: sped: the sections are speed and scale"):
         bench.load_tasks(path)
 
 

@@ -1,0 +1,59 @@
+"""The stack that a flow's windows are kept by."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tcpfair.cc.registry import algorithms
+from tcpfair.engine.dumbbell import DumbbellResult, run
+from tcpfair.engine.state import LOSS, RECOVERY_END, REDUCTION
+from tests.engine.scenarios import dumbbell
+
+WHOLE = [name for name, a in algorithms().items() if a.whole and a.reliable]  # CCID 2 has whole windows in ns-2 alone
+OF_THE_TEXTS = [name for name, a in algorithms().items() if not a.whole]
+
+
+def lossy(cc: str, stack: str, reduction: str = "rate_halving", **flow) -> DumbbellResult:
+    """One flow that starts with fractions of a packet, beside another, under random losses."""
+    flow |= {"cc": cc, "rtt_s": 0.05, "stack": stack, "reduction": reduction}
+    first = {"iw_pkts": 2.5, "initial_ssthresh_pkts": 40.5}
+    return run(dumbbell(first | flow, {"rtt_s": 0.07}, loss_rate=0.005, jitter_s=0.002), log_events=True)
+
+
+@pytest.mark.parametrize("reduction", REDUCTION)
+@pytest.mark.parametrize("cc", WHOLE)
+def test_whole_windows_stay_whole(cc, reduction):
+    result = lossy(cc, "linux", reduction)
+    mine = result.events[result.events["flow"] == 0]
+    windows = (result.cwnd_pkts[:, 0], result.ssthresh_pkts[:, 0], mine["cwnd_before"], mine["cwnd_after"])
+    for window in windows:
+        assert np.all(window == np.floor(window))
+    assert len(mine) > 20
+    assert result.delivered_pkts[-1, 0] > 1000
+
+
+@pytest.mark.parametrize("cc", OF_THE_TEXTS)
+def test_windows_that_linux_does_not_have_are_real_on_its_stack(cc):
+    text, linux = lossy(cc, "text"), lossy(cc, "linux")
+    assert linux.events.tobytes() == text.events.tobytes()
+    assert linux.cwnd_pkts.tobytes() == text.cwnd_pkts.tobytes()
+
+
+def test_reno_grows_a_packet_in_one_ack_more_than_its_window():
+    flow = {"rtt_s": 0.5, "iw_pkts": 2, "initial_ssthresh_pkts": 1, "stack": "linux"}
+    result = run(dumbbell(flow, duration_s=60, sample_s=0.001))
+    first = np.argmax(result.cwnd_pkts[:, 0] >= 12)
+    heard = result.received_pkts[first - 500, 0]  # of what has arrived an RTT before
+    assert heard == sum(range(3, 13))  # 3 ACKs from 2 packets to 3, ..., 12 from 11 to 12
+
+
+def test_venos_window_falls_to_ssthresh_and_no_further():
+    """Linux's tcp_cwnd_min is ssthresh for a module without min_cwnd; under random losses Veno keeps four fifths."""
+    events = run(
+        dumbbell({"cc": "veno", "rtt_s": 0.1, "reduction": "rate_halving"}, loss_rate=0.002), log_events=True
+    ).events
+    begun, ended = events[events["kind"] == LOSS], events[events["kind"] == RECOVERY_END]
+    pairs = min(len(begun), len(ended))
+    assert pairs > 10
+    assert np.median(ended["cwnd_after"][:pairs] / begun["cwnd_after"][:pairs]) > 0.95

@@ -1,0 +1,212 @@
+"""Random dumbbells and runs without jitter: what is drawn, how likely a difference is, and what is shown of it."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tcpfair.contract.layout import Layout, repository_root
+from tcpfair.errors import InputError
+from tcpfair.units import bdp_pkts
+from tcpfair.validation import chance, drawn, page
+from tcpfair.validation.scenarios import ENGINE, digests_of, load, whole
+from tcpfair.workflow.cli import main
+from tests.small_checkout import edit
+from tests.validation.fake_simulators import BY_CHANCE, Simulator, install, make_checkout
+
+REPOSITORY = load(Layout(repository_root()).validation_config)
+
+
+@pytest.fixture
+def layout(tmp_path, monkeypatch):
+    monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
+    made = make_checkout(tmp_path)
+    analysis, experiment = BY_CHANCE
+    edit(made.validation_config, "\nexperiments:\n", f"{analysis}experiments:\n")
+    made.validation_config.write_text(made.validation_config.read_text() + experiment.lstrip("\n"))
+    return made
+
+
+# --- what is drawn ----------------------------------------------------------------------------------------------------
+
+
+def test_the_seed_decides_the_dumbbells_and_more_of_them_leave_the_first_as_they_are():
+    (wide, *_) = drawn.experiments(REPOSITORY)
+    few, more, others = (drawn.table(drawn.redrawn(REPOSITORY, *a), wide) for a in ((7, 2), (7, 5), (8, 2)))
+    pd.testing.assert_frame_equal(few, more[more["label"].isin(few["label"])])
+    assert set(more["label"]) == {"d00", "d01", "d02", "d03", "d04"}
+    assert not set(few["rtt_ms"]) & set(others["rtt_ms"])
+
+
+def test_what_is_drawn_obeys_its_laws():
+    law = REPOSITORY.analysis_value
+    config = drawn.redrawn(REPOSITORY, 3, 60)
+    for experiment in drawn.experiments(config):
+        least, below = law("drawn")[experiment]["fair_window_pkts"]
+        table = drawn.table(config, experiment)
+        path_pkts = bdp_pkts(table["capacity_bps"], table["rtt_ms"] / 1000, 1500)
+        for _, own in table.assign(path_pkts=path_pkts).groupby("label"):
+            assert law("drawn_flows")[0] <= len(own) <= law("drawn_flows")[1]
+            assert least <= own["path_pkts"].min() / len(own) < below
+            ccid2 = own[own["protocol"] == "ccid2"]
+            assert (ccid2["path_pkts"] + ccid2["buffer_pkts"] <= law("drawn_longest_ccid2_pkts")).all()
+            # a buffer is of whole packets, which ns-2 counts
+            assert (own["buffer_pkts"] == own["buffer_pkts"].round()).all() and own["buffer_pkts"].min() >= 2
+        assert table["rtt_ms"].between(*law("drawn_rtt_ms")).all()
+        assert table["capacity_bps"].between(*law("drawn_rate_bps")).all()
+        assert table["start_s"].between(*law("drawn_start_s")).all()
+        assert set(table["protocol"]) == set(REPOSITORY.protocols)
+
+
+def test_a_draw_is_the_same_on_every_machine():
+    # the first flow of the shipped ones, as ns-2 has run it
+    first = drawn.table(REPOSITORY, "random_dumbbells_wide").iloc[0]
+    assert first.drop("experiment").to_dict() == {
+        **{"label": "d00", "capacity_bps": 66.3e6, "buffer_pkts": 27, "jitter_s": 0.000126, "flow": 1},
+        **{"protocol": "veno", "rtt_ms": 16.5, "start_s": 5.29, "initial_ssthresh_bdp": 0.5},
+        **{"access_bps": 145e6, "access_jitter_s": 8.02e-05},
+    }
+
+
+def test_each_replicate_of_a_drawn_dumbbell_is_perturbed_and_has_its_name(layout):
+    config = load(layout.validation_config)
+    specs = whole(config, ENGINE).specs(config, "mixes")
+    assert [(spec.point, spec.replicate) for spec in specs] == [
+        ({"dumbbell": label}, replicate) for label in ("d00", "d01") for replicate in range(3)
+    ]
+    assert len({spec.scenario.flows[0].rtt_s for spec in specs}) == 6
+    assert len({spec.seed for spec in specs}) == 6
+
+
+# --- how likely a difference is ---------------------------------------------------------------------------------------
+
+
+def test_welchs_t_of_three_and_three():
+    # t = 3 / sqrt(2/3); of four degrees of freedom the distribution has a closed form
+    t = 3 / math.sqrt(2 / 3)
+    below = 0.5 + 0.375 * t / math.sqrt(1 + t * t / 4) * (1 - t * t / (12 + 3 * t * t))
+    assert chance.welch_p(np.array([1.0, 2, 3]), np.array([4.0, 5, 6])) == pytest.approx(2 * (1 - below))
+
+
+@pytest.mark.parametrize(("b", "expected"), [([0.5, 0.5], 1.0), ([0.5, 0.6], 0.5), ([0.6, 0.6], 0.0)])
+def test_a_side_without_spread(b, expected):
+    # one degree of freedom: t = 1 leaves a half
+    assert chance.welch_p(np.array([0.5, 0.5]), np.array(b)) == pytest.approx(expected)
+
+
+def test_one_run_says_nothing():
+    assert math.isnan(chance.welch_p(np.array([0.5]), np.array([0.4, 0.6])))
+
+
+def flow_rows():
+    rows = pd.DataFrame(
+        {
+            "experiment": ["random_dumbbells_wide"] * 4,
+            "algorithm": ["bic", "bic", "lp", "lp"],
+            "p": [0.04, 0.05, 0.5, math.nan],
+            "difference": [-0.3, 0.1, 0.01, 0.0],
+            "tool_window": [9.9, 10.0, 50.0, 2.0],
+        }
+    )
+    return rows
+
+
+def test_the_tally_counts_what_is_below_the_level():
+    (row,) = chance.tally(REPOSITORY, flow_rows(), "experiment").to_dict("records")
+    assert (row["flows"], row["beyond"], row["beyond_share"], row["bar"]) == (4, 1, 0.25, 0.08)
+    assert (row["median_difference"], row["largest_difference"]) == (pytest.approx(0.055), 0.3)
+
+
+def test_flows_are_told_apart_by_their_window_in_the_other_simulator():
+    tally = chance.tally(REPOSITORY, chance.by_window(flow_rows()), "window").set_index("what")
+    assert tally["flows"].to_dict() == {"below 10 packets": 2, "10 and more": 2}
+    assert tally["bar"].isna().all()
+
+
+def test_pairs_go_together_seed_by_seed():
+    def runs(shares, order=(0, 1, 2)):
+        return pd.DataFrame({"label": "bic", "replicate": order, "share": shares})
+
+    def correlation(engine, tool):
+        (row,) = chance.pairs(REPOSITORY, "no_jitter", "ns2", engine, tool).to_dict("records")
+        return row["correlation"]
+
+    assert correlation(runs([0.1, 0.2, 0.4]), runs([0.2, 0.3, 0.5])) == pytest.approx(1)
+    assert correlation(runs([0.1, 0.2, 0.4]), runs([0.5, 0.3, 0.2], order=(2, 1, 0))) == pytest.approx(1)
+    assert correlation(runs([0.1, 0.2, 0.3]), runs([0.3, 0.2, 0.1])) == pytest.approx(-1)
+    assert math.isnan(correlation(runs([0.1, 0.2, 0.3]), runs([0.3, 0.3, 0.3])))
+
+
+# --- what the engine alone is told ------------------------------------------------------------------------------------
+
+
+def test_the_engine_alone_can_be_told_more_of_every_flow(layout):
+    config = load(layout.validation_config)
+    before = {name: digests_of(config, name, whole(config, "ns2")) for name in config.experiments}
+    edit(
+        layout.validation_config,
+        "  paired_experiments",
+        "  engine_flow: {value: {rto_min_s: 0.5}, source: x}\n  paired_experiments",
+    )
+    config = load(layout.validation_config)
+    for name in config.experiments:
+        assert {f.rto_min_s for s in whole(config, ENGINE).specs(config, name) for f in s.scenario.flows} == {0.5}
+        assert digests_of(config, name, whole(config, "ns2")) == before[name]
+
+
+def test_what_no_flow_has_is_refused(layout):
+    edit(
+        layout.validation_config,
+        "  paired_experiments",
+        "  engine_flow: {value: {stuck: 1}, source: x}\n  paired_experiments",
+    )
+    config = load(layout.validation_config)
+    with pytest.raises(InputError, match=r"^config/validation.yaml: engine_flow: flows.0.stuck: "):
+        whole(config, ENGINE).specs(config, "one")
+
+
+# --- the page, and dumbbells of one's own -----------------------------------------------------------------------------
+
+
+def test_the_page_shows_flows_and_seeds(layout, monkeypatch):
+    install(monkeypatch, Simulator("engine"), Simulator("ns2"))
+    assert main(["validate", "--run", "ns2"]) == 0
+    runs = pd.read_csv(layout.validated / "ns2" / "mixes.csv")
+    assert list(runs["label"]) == ["d00"] * 3 + ["d01"] * 3
+    assert runs["share_1"].tolist() == [0.6, 0.61, 0.62] * 2
+    assert runs["share_3"].isna().all()
+    assert main(["validate"]) == 0
+    flows = pd.read_csv(layout.validation / "flows.csv")
+    assert flows[["label", "flow"]].to_numpy().tolist() == [["d00", 1], ["d00", 2], ["d01", 1], ["d01", 2]]
+    assert flows["p"].tolist() == [1.0] * 4
+    pairs = pd.read_csv(layout.validation / "pairs.csv")
+    assert pairs[["experiment", "algorithm"]].to_numpy().tolist() == [["two", "fast"], ["two", "slow"]]
+    assert pairs["correlation"].tolist() == pytest.approx([1, 1])
+    assert "mixes" not in set(pd.read_csv(layout.validation / "agreement.csv")["experiment"])
+    summary = page.summary_file(layout).read_text()
+    assert "mixes                    0 of 4 flows beyond chance (0.0 %, bar 8 %), median difference 0.0000" in summary
+    assert "two                      correlation over seeds: median 1.00" in summary
+    html = (layout.validation / "report.html").read_text()
+    assert 'id="random"' in html and 'id="seeds"' in html
+    written = {path for path in layout.validation.glob("[!.]*.*") if path.is_file() and path.suffix != ".stamp"}
+    assert written == set(page.outputs(layout, load(layout.validation_config)))
+
+
+def test_others_are_drawn_run_in_both_and_kept_apart(layout, monkeypatch, capsys):
+    engine, ns2 = Simulator("engine"), Simulator("ns2")
+    install(monkeypatch, engine, ns2)
+    assert main(["validate", "--random", "7", "--count", "3"]) == 0
+    assert len(engine.made) == len(ns2.made) == 9
+    assert "mixes                    0 of 6 flows beyond chance" in capsys.readouterr().out
+    place = layout.validation / "random_7"
+    assert len(pd.read_csv(place / "flows.csv")) == len(pd.read_csv(place / "drawn.csv")) == 6
+    assert not (layout.validated / "ns2").exists()
+    assert main(["validate", "--random", "7", "--count", "4"]) == 0
+    assert len(engine.made) == len(ns2.made) == 12  # the fourth alone is new
+
+
+@pytest.mark.parametrize("arguments", [["--run", "ns2"], ["--count", "0"]])
+def test_a_draw_goes_alone(layout, capsys, arguments):
+    assert main(["validate", "--random", "7", *arguments]) == 1
+    assert capsys.readouterr().err.startswith("error: --random: takes a seed of 0 or more")
