@@ -84,7 +84,7 @@ def engine_speed(task: Task) -> Speed:
     packets, seconds = max(
         (_timed_run(task.scenario, seed) for seed in range(REPEATS)), key=lambda pair: pair[0] / pair[1]
     )
-    return Speed(task.name, "engine", packets, round(seconds, 4), round(packets / seconds))
+    return Speed(task.name, "engine", packets, round(seconds, 6), round(packets / seconds))
 
 
 def parallel_speed(task: Task) -> Speed:
@@ -107,7 +107,7 @@ def parallel_speed(task: Task) -> Speed:
         task.name,
         "engine",
         packets,
-        round(seconds, 4),
+        round(seconds, 6),
         round(speeds[PROCESSES]),
         processes=PROCESSES,
         ratio_to_one_process=round(speeds[PROCESSES] / speeds[1], 2),
@@ -120,7 +120,7 @@ def ns2_speed(task: Task) -> Speed:
     started = time.perf_counter()
     packets = int(ns2.run(scenario, 1).received_total_pkts)
     seconds = time.perf_counter() - started
-    return Speed(task.name, "ns2", packets, round(seconds, 4), round(packets / seconds))
+    return Speed(task.name, "ns2", packets, round(seconds, 6), round(packets / seconds))
 
 
 def measure(tasks: list[Task]) -> list[Speed]:
