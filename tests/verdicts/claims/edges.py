@@ -1,8 +1,8 @@
-"""Edges of a claim: the values of single cells at which it turns, and worlds that lie on either side of them.
+"""Edges of a clause: the values of single cells at which it turns, and worlds that lie on either side of them.
 
 A world has the metrics of one replicate of every experiment and, where a claim reads one, a trace; its claim holds in it.
-An `Edge` names cells of the world and the value at which the claim stops to hold, worked out from the claim's test. Numbers
-of a world and of a test are rounded to binary fractions, so that sums and products are exact and a tie is a tie.
+An `Edge` names cells of the world and the value at which a clause of the claim stops to hold, worked out from its bounds.
+Numbers of a world and of a clause are rounded to binary fractions, so that sums and products are exact and a tie is a tie.
 """
 
 from __future__ import annotations
@@ -20,11 +20,14 @@ import pandas as pd
 from tcpfair.contract.layout import Layout, repository_root
 from tcpfair.contract.papers import load_paper
 from tcpfair.contract.trace import Trace
-from tcpfair.verdicts.claims.evidence import Claim, Evidence, Finding
-from tcpfair.verdicts.claims.registry import claim_function, load_claims
+from tcpfair.verdicts.claims.decision import Quantities, quantities
+from tcpfair.verdicts.claims.decision import holds as clause_holds
+from tcpfair.verdicts.claims.evidence import Evidence, Means, SingleRuns
+from tcpfair.verdicts.claims.registry import claim_function
+from tcpfair.verdicts.claims.statement import Claim, Clause, load_claims
 
 LAYOUT = Layout(repository_root())
-PAPERS = ("bhatti2008", "bhatti2009", "ha2006", "kozu2014", "ogura")
+PAPERS = ("kozu2014",)
 CONFIGS = {paper: load_paper(LAYOUT.paper_config(paper)) for paper in PAPERS}
 CLAIMS = {claim.id: claim for p in PAPERS for claim in load_claims(LAYOUT.data / "claims" / f"{p}.yaml")}
 
@@ -48,9 +51,26 @@ def binary(value: Any, step: float = TEST_STEP) -> Any:
 
 
 def in_binary(claim: Claim) -> Claim:
-    """The claim with the numbers of its test in binary fractions; loss rates name cells and stay."""
-    numbers = {name: part if name == "loss_rate" else binary(part) for name, part in claim.thresholds.items()}
-    return claim.model_copy(update={"thresholds": numbers})
+    """The claim with its numbers and bounds in binary fractions; loss rates name cells and stay."""
+    numbers = {name: part if name == "loss_rate" else binary(part) for name, part in claim.numbers.items()}
+    return claim.model_copy(
+        update={"numbers": numbers, "clauses": {n: _binary_clause(c) for n, c in claim.clauses.items()}}
+    )
+
+
+def _binary_clause(clause: Clause) -> Clause:
+    margin = clause.margin and clause.margin.model_copy(update={"value": binary(clause.margin.value)})
+    bounds = {"at_least": binary(clause.at_least), "at_most": binary(clause.at_most)}
+    return clause.model_copy(update={**bounds, "margin": margin})
+
+
+class Numbers(SimpleNamespace):
+    """The numbers of a claim by name, and the least and largest values with which its clauses hold: ``t.low["ends"]``."""
+
+    def __init__(self, claim: Claim) -> None:
+        super().__init__(**claim.numbers)
+        self.low = {name: clause.low for name, clause in claim.clauses.items()}
+        self.high = {name: clause.high for name, clause in claim.clauses.items()}
 
 
 @dataclass(frozen=True)
@@ -88,14 +108,14 @@ def table(rows: list[tuple], names: list[str]) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Edge:
-    """Cells of one metric and the value at which the claim turns.
+    """Cells of one metric and the value at which a clause turns.
 
-    Each of the cells that ``where`` names by lists turns the claim by itself, or all of them ``together``. ``limit`` is a
-    number or a function of the cell's place (see `Place`) and of the numbers of the test. The claim holds above it or
-    below it; ``tie`` says whether it holds at the limit itself, None where the limit is no exact number.
+    Each of the cells that ``where`` names by lists turns the clause by itself, or all of them ``together``. ``limit`` is a
+    number or a function of the cell's place (see `Place`) and of the claim's `Numbers`. The clause holds above it or
+    below it, and at the limit itself; ``tie`` tries that, where the limit is an exact number.
     ``but`` are cells that are put aside first: (experiment, where, value). Without a
-    limit the claim holds as it is then, or fails where ``above`` is false.
-    ``alone``: the claim is not decided replicate by replicate, so each case is a world of its own, and its replicates lie
+    limit the clause holds as it is then, or fails where ``above`` is false. ``clause`` may be left out where there is one.
+    ``alone``: the clause is not decided run by run, so each case is a world of its own, and its replicates lie
     ``spread`` apart in all cells. ``put`` takes the world and a value and gives the world with it, in place of a cell.
     """
 
@@ -103,7 +123,8 @@ class Edge:
     where: dict[str, Any]
     limit: float | Callable[[Place, SimpleNamespace], float] | None
     above: bool = True
-    tie: bool | None = None
+    clause: str = ""
+    tie: bool = False
     together: bool = False
     but: tuple = ()
     alone: bool = False
@@ -128,22 +149,22 @@ class Place:
 
 
 def above(experiment: str, metric: str, limit: Any, **options: Any) -> Edge:
-    """An edge above which the claim holds; options as of `Edge`, and the grid variables of the cells."""
+    """An edge above which a clause holds; options as of `Edge`, and the grid variables of the cells."""
     return _edge(experiment, metric, limit, True, options)
 
 
 def below(experiment: str, metric: str, limit: Any, **options: Any) -> Edge:
-    """An edge below which the claim holds."""
+    """An edge below which a clause holds."""
     return _edge(experiment, metric, limit, False, options)
 
 
 def holds(*but: tuple, **options: Any) -> Edge:
-    """No edge: the claim holds with these cells put aside."""
+    """No edge: the clause holds with these cells put aside."""
     return Edge("", {}, None, but=but, **options)
 
 
 def fails(*but: tuple, **options: Any) -> Edge:
-    """No edge: the claim does not hold with these cells put aside."""
+    """No edge: the clause does not hold with these cells put aside."""
     return Edge("", {}, None, above=False, but=but, **options)
 
 
@@ -154,9 +175,10 @@ def _edge(experiment: str, metric: str, limit: Any, holds_above: bool, options: 
 
 @dataclass(frozen=True)
 class Case:
-    """One world beside an edge, on it or in it, and what the claim must be found to do there."""
+    """One world beside an edge, on it or in it, and what the clause must be found to do there."""
 
     claim_id: str
+    clause: str
     edge: Edge
     where: dict[str, Any]
     value: float
@@ -167,26 +189,33 @@ class Case:
 def cases(claim_id: str, world: World, edges: list[Edge]) -> list[Case]:
     """On either side of each edge, and on it where it is exact."""
     found = []
-    numbers = SimpleNamespace(**in_binary(CLAIMS[claim_id]).thresholds)
+    numbers = Numbers(in_binary(CLAIMS[claim_id]))
     for edge in edges:
+        clause = edge.clause or only_clause(claim_id)
         base = world
         for experiment, where, value in edge.but:
             base = base.put(experiment, where, round(value / WORLD_STEP) * WORLD_STEP if value == value else value)
         if edge.limit is None:
             put = edge.put(base, np.nan) if edge.put else base
-            found.append(Case(claim_id, edge, {}, np.nan, HOLDS if edge.above else FAILS, put))
+            found.append(Case(claim_id, clause, edge, {}, np.nan, HOLDS if edge.above else FAILS, put))
             continue
         for where in [edge.where] if edge.together else _each(edge.where):
             place = Place(base, edge.experiment, where)
             limit = edge.limit(place, numbers) if callable(edge.limit) else edge.limit
             step = ASIDE * max(1.0, abs(limit))
             values = [(limit + step, HOLDS if edge.above else FAILS), (limit - step, FAILS if edge.above else HOLDS)]
-            if edge.tie is not None:
-                values.append((limit, HOLDS if edge.tie else FAILS))
+            if edge.tie:
+                values.append((limit, HOLDS))
             for value, expected in values:
                 put = edge.put(base, value) if edge.put else base.put(edge.experiment, where, value)
-                found.append(Case(claim_id, edge, where, value, expected, put))
+                found.append(Case(claim_id, clause, edge, where, value, expected, put))
     return found
+
+
+def only_clause(claim_id: str) -> str:
+    """The clause of a claim that has just one."""
+    (clause,) = CLAIMS[claim_id].clauses
+    return clause
 
 
 def _each(where: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -201,10 +230,10 @@ class Remembered(Evidence):
 
     tables: dict[tuple, pd.DataFrame] = field(default_factory=dict)
 
-    def table(self, experiment: str, metric: str, by: Any, flow: int = 0, **where: Any) -> pd.DataFrame:
-        key = (experiment, metric, str(by), flow, self.averaged, *sorted(where.items()))
+    def _per_run(self, experiment: str, metric: str, by: Any, flow: int, where: dict) -> pd.DataFrame:
+        key = (experiment, metric, str(by), flow, *sorted(where.items()))
         if key not in self.tables:
-            self.tables[key] = super().table(experiment, metric, by, flow, **where)
+            self.tables[key] = super()._per_run(experiment, metric, by, flow, where)
         return self.tables[key]
 
 
@@ -224,22 +253,28 @@ class Trial:
         self._evidence = {}
 
     def outcomes(self, claim: Claim | None = None) -> list[int]:
-        """What the claim, or one with other numbers, does in the world of each case."""
+        """What the clause of each case, or one with other numbers, does in its world."""
         claim = claim or self.claim
         found = {}
         for worlds, cases_in_order in self._together:
-            decided = self._finding(claim, worlds, "joint").decided()
-            found |= {i: int(decided.get(FIRST + place, UNDECIDED)) for place, i in enumerate(cases_in_order)}
+            of_clauses = self._found(claim, worlds, "joint", SingleRuns())
+            for place, i in enumerate(cases_in_order):
+                found[i] = _outcome(claim, of_clauses, self.cases[i].clause, FIRST + place)
         for worlds, i in self._alone:
-            decided = self._finding(claim, worlds, i).decided()
-            found[i] = int(decided.all()) if len(decided) else UNDECIDED
+            found[i] = _outcome(claim, self._found(claim, worlds, i, Means()), self.cases[i].clause, 0)
         return [found[i] for i in range(len(self.cases))]
 
-    def _finding(self, claim: Claim, worlds: list[World], key: Any) -> Finding:
+    def _found(self, claim: Claim, worlds: list[World], key: Any, rows: SingleRuns | Means) -> Quantities:
         if key not in self._evidence:
             traces = worlds[0].traces.__getitem__
-            self._evidence[key] = Remembered(claim, CONFIGS[claim.paper], loader(worlds), traces)
-        return claim_function(claim)(replace(self._evidence[key], claim=claim))
+            self._evidence[key] = Remembered(claim, CONFIGS[claim.paper], loader(worlds), traces, rows)
+        return quantities(claim_function(claim), replace(self._evidence[key], claim=claim))
+
+
+def _outcome(claim: Claim, found: Quantities, clause: str, row: int) -> int:
+    held = clause_holds(claim.clauses[clause], found[clause])
+    value = held.get(row, held.iloc[0] if len(held) == 1 else np.nan)  # a closed form has one row
+    return UNDECIDED if np.isnan(value) else int(value)
 
 
 def spread_by(world: World, by: float) -> World:
@@ -260,7 +295,9 @@ def loader(worlds: list[World]) -> Callable[[str], pd.DataFrame]:
     return metrics
 
 
-def finding(claim: Claim, worlds: list[World], averaged: bool = False) -> Finding:
-    """What the claim's function finds in worlds that are replicates of each other."""
+def found(claim: Claim, worlds: list[World], rows: SingleRuns | Means | None = None) -> dict[str, pd.Series]:
+    """Whether each clause of a claim holds, row by row, in worlds that are replicates of each other."""
     traces = worlds[0].traces.__getitem__
-    return claim_function(claim)(Evidence(claim, CONFIGS[claim.paper], loader(worlds), traces, averaged))
+    evidence = Evidence(claim, CONFIGS[claim.paper], loader(worlds), traces, rows or SingleRuns())
+    of_clauses = quantities(claim_function(claim), evidence)
+    return {name: clause_holds(claim.clauses[name], quantity) for name, quantity in of_clauses.items()}

@@ -1,91 +1,124 @@
-"""What a claim is decided on: the metrics and traces of its experiments, the numbers of its test, and its finding.
+"""What a claim is decided on: tables of the metrics of its experiments, a row for each case.
 
-How a tolerance counts. It widens a range or a bound ("lies in", "at most", "is 1 within"), and it is the margin that an
-order must clear ("above", "falls", "is largest"): two values within it tie, and a tie is no order.
+What a row is depends on who asks, and no function of a claim knows it: a single run of every cell (a replicate), the means
+that the papers print and their resamples (`Means`), or one setting of the ensemble. A function turns tables into quantities,
+row by row; whether a quantity keeps the bounds of its clause is decided in `tcpfair.verdicts.claims.decision`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field
 
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
+from tcpfair.verdicts.claims.statement import Claim
 
 REPLICATE = "replicate"
+N_RESAMPLES = 1000
+
+Table = pd.DataFrame  # a row per case, a column per cell
+Quantity = pd.DataFrame | pd.Series | float  # of a clause: cells, one cell, or one value where nothing is random
 
 
-class Claim(BaseModel):
-    """One entry of ``data/claims/<paper>.yaml``."""
+class SingleRuns:
+    """A row for each replicate."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    def among(self, table: Table, replicates: slice) -> Table:
+        return table.loc[replicates]
 
-    id: str = Field(pattern=r"^[a-z]+\d*\.c\d\d$")
-    section: str
-    claim: str
-    test: str
-    in_print: bool | Literal["partly", "undecided"]
-    print_note: str
-    experiments: list[str] = Field(default=[], description="experiments that decide it; none for a closed form")
-    exhibits: list[str] = Field(default=[], description="exhibits that show it")
-    thresholds: dict[str, Any] = Field(default={}, description="numbers of the test, by the names its function uses")
+    def means(self, table: Table) -> Table:
+        return table
 
-    @property
-    def paper(self) -> str:
-        return self.id.split(".")[0]
-
-    @property
-    def function_name(self) -> str:
-        return self.id.replace(".", "_")
+    def sds(self, table: Table) -> Table:
+        """A single run has no spread: NaN."""
+        return table * np.nan
 
 
-@dataclass(frozen=True)
-class Finding:
-    """What a claim's function found.
+class Settings:
+    """A row for each setting of the ensemble, whose tables have the means over the replicates already."""
 
-    ``holds`` is one truth value per replicate, a Series whose index is named ``replicate``, or one bool where nothing is
-    random. ``numbers`` are the deciding numbers by their label: tables of `Evidence.table`, Series over replicates or
-    over cells, plain numbers or text. A replicate with a NaN in one of its numbers is undecided.
+    def among(self, table: Table, replicates: slice) -> Table:
+        """All: which replicate gave what is not kept."""
+        return table
+
+    def means(self, table: Table) -> Table:
+        return table
+
+    def sds(self, table: Table) -> Table:
+        """Not kept: NaN."""
+        return table * np.nan
+
+
+class Means:
+    """Row 0 has the means over the replicates, the other rows those of resamples of the replicates (bootstrap).
+
+    Replicates are drawn with replacement, all cells of a table together: what is measured in one run stays together. The
+    draw depends on the number of replicates only, so that tables of the same runs stay together too.
     """
 
-    holds: pd.Series | bool
-    numbers: dict[str, pd.DataFrame | pd.Series | float | str]
+    def among(self, table: Table, replicates: slice) -> Table:
+        return table.loc[replicates]
 
-    def decided(self) -> pd.Series:
-        """``holds`` of the replicates that are decided, as bool."""
-        holds = self.holds if isinstance(self.holds, pd.Series) else one_replicate(self.holds)
-        unknown = pd.Series(False, index=holds.index)
-        for value in self.numbers.values():
-            unknown |= _unknown(value)
-        return holds[~unknown].astype(bool)
+    def means(self, table: Table) -> Table:
+        return self._frame(_weighted(table.to_numpy(dtype=float), _weights(len(table))), table)
+
+    def sds(self, table: Table) -> Table:
+        """Standard deviations over the replicates (n - 1), and those of the resamples."""
+        values = table.to_numpy(dtype=float)
+        n = np.isfinite(values).sum(axis=0)
+        mean, square = (_weighted(part, _weights(len(table))) for part in (values, values**2))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            variance = np.where(n > 1, np.maximum(square - mean**2, 0.0) * n / (n - 1), np.nan)
+        return self._frame(np.sqrt(variance), table)
+
+    @staticmethod
+    def _frame(values: npt.NDArray, table: Table) -> Table:
+        return pd.DataFrame(values, pd.RangeIndex(len(values), name="resample"), table.columns)
+
+
+@cache
+def _weights(n: int) -> npt.NDArray[np.float64]:
+    """Share of each of ``n`` replicates in the means: all alike in row 0, as drawn in the others, (1 + resamples, n)."""
+    drawn = np.random.Generator(np.random.Philox(n)).multinomial(n, np.full(n, 1 / n), size=N_RESAMPLES)
+    return np.vstack([np.ones(n), drawn]) / n
+
+
+def _weighted(values: npt.NDArray, weights: npt.NDArray) -> npt.NDArray:
+    """Weighted means of the columns; without what is NaN, and infinite where an infinite value has weight."""
+    finite, endless = np.isfinite(values), np.isinf(values)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = weights @ np.where(finite, values, 0.0) / (weights @ (finite | endless))
+    return np.where(weights @ endless > 0, np.inf, means)
 
 
 @dataclass
 class Evidence:
     """What one claim may look at, each loaded when it is asked for.
 
-    ``load_metrics`` and ``load_trace`` take the name of an experiment; ``runs`` counts the runs of those asked for. With
-    ``averaged`` every table holds one replicate, the mean over the replicates: what the papers print.
+    ``load_metrics`` and ``load_trace`` take the name of an experiment; ``rows`` says what the rows of tables are; ``runs``
+    counts the runs of the experiments asked for.
     """
 
     claim: Claim
     config: PaperConfig
     load_metrics: Callable[[str], pd.DataFrame]
     load_trace: Callable[[str], Trace]
-    averaged: bool = False
+    rows: SingleRuns | Means | Settings = field(default_factory=SingleRuns)
     runs: dict[str, int] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
-        """A number of the claim's test, by its name in ``thresholds``."""
-        if name not in self.claim.thresholds:
-            raise InputError(f"{self._where}: thresholds.{name}: missing; the function of the claim needs it")
-        return self.claim.thresholds[name]
+        """One of the claim's ``numbers``."""
+        if name not in self.claim.numbers:
+            raise InputError(f"{self._where}: numbers.{name}: missing; the function of the claim needs it")
+        return self.claim.numbers[name]
 
     def metrics(self, experiment: str) -> pd.DataFrame:
         """Tidy metrics of all runs of one of the claim's experiments, columns as of `tcpfair.measures.measure`."""
@@ -101,12 +134,36 @@ class Evidence:
         self.runs[experiment] = len(trace.runs)
         return trace
 
-    def table(self, experiment: str, metric: str, by: str | Sequence[str], flow: int = 0, **where: Any) -> pd.DataFrame:
-        """One metric as a table: a row per replicate, a column per value of the grid variable(s) ``by``.
+    def table(
+        self,
+        experiment: str,
+        metric: str,
+        by: str | Sequence[str],
+        flow: int = 0,
+        replicates: slice = slice(None),
+        **where: Any,
+    ) -> Table:
+        """One metric as a table: a row per case, a column per value of the grid variable(s) ``by``.
 
-        ``flow`` is 1, 2, .. or 0 for the system; ``where`` fixes further grid variables to one value. Raises InputError
-        when no run has it.
+        ``flow`` is 1, 2, .. or 0 for the system; ``replicates`` takes some of the runs of each cell, and ``where`` fixes
+        further grid variables to one value. Raises InputError when no run has it.
         """
+        per_run = self._per_run(experiment, metric, by, flow, where)
+        return self.rows.means(self.rows.among(per_run, replicates))
+
+    def sd(self, experiment: str, metric: str, by: str | Sequence[str], flow: int = 0, **where: Any) -> Table:
+        """As `table`, of the standard deviation over the replicates: NaN where that is not known."""
+        return self.rows.sds(self._per_run(experiment, metric, by, flow, where))
+
+    def count(self, experiment: str, metric: str, by: str | Sequence[str], flow: int = 0, **where: Any) -> pd.Series:
+        """How many replicates have a value, by cell."""
+        return self._per_run(experiment, metric, by, flow, where).count()
+
+    def of_runs(self, values: Table | pd.Series) -> Table:
+        """What was computed for every replicate, from a trace, in the rows that tables have."""
+        return self.rows.means(values.to_frame("") if isinstance(values, pd.Series) else values)
+
+    def _per_run(self, experiment: str, metric: str, by: str | Sequence[str], flow: int, where: dict) -> Table:
         metrics = self.metrics(experiment)
         chosen = (metrics["metric"] == metric) & (metrics["flow"] == flow)
         for name, value in where.items():
@@ -115,8 +172,7 @@ class Evidence:
             fixed = ", ".join(f"{name}={value}" for name, value in where.items())
             raise InputError(f"{self._where}: {experiment} has no {metric} of flow {flow} {fixed}".rstrip())
         keys = [by] if isinstance(by, str) else list(by)
-        table = metrics[chosen].set_index([REPLICATE, *keys])["value"].unstack(keys)
-        return table.mean().to_frame(0).T.rename_axis(index=REPLICATE) if self.averaged else table
+        return metrics[chosen].set_index([REPLICATE, *keys])["value"].unstack(keys)
 
     @property
     def _where(self) -> str:
@@ -127,70 +183,33 @@ class Evidence:
             raise InputError(f"{self._where}: experiments: add {experiment!r}, which the function of the claim reads")
 
 
-def one_replicate(value: Any) -> pd.Series:
-    """A Series over replicates for what is the same in all of them."""
-    return pd.Series([value], index=pd.Index([0], name=REPLICATE))
+# --- Quantities ---------------------------------------------------------------------------------------------------
 
 
-def _unknown(value: pd.DataFrame | pd.Series | float | str) -> pd.Series | bool:
-    """Whether a NaN leaves a replicate undecided: one truth value per replicate, or one for all."""
-    if isinstance(value, pd.DataFrame):
-        return value.isna().any(axis=1)
-    missing = pd.isna(value)
-    return missing if isinstance(value, pd.Series) and value.index.name == REPLICATE else bool(np.any(missing))
-
-
-def within(x: pd.DataFrame | pd.Series, low: float, high: float, tolerance: float = 0.0):
-    """Whether ``x`` lies in [``low``, ``high``] widened by ``tolerance`` on both sides; of the shape of ``x``."""
-    return (x >= low - tolerance) & (x <= high + tolerance)
-
-
-def at_least(x: pd.DataFrame, bound: float, label: str) -> Finding:
-    """Whether every cell of ``x`` is ``bound`` or more: a bound with its tolerance off, or a margin that an order clears."""
-    return Finding((x >= bound).all(axis=1), {label: x})
-
-
-def over(x: pd.DataFrame, level: str, how: Literal["min", "max", "mean"]) -> pd.DataFrame:
+def over(x: Table, level: str, how: Literal["min", "max", "mean"]) -> Table:
     """Least, largest or mean value of all columns that share their ``level``; NaN where one of them has none."""
     by_level = x.T.groupby(level=level)
     return getattr(by_level, how)(skipna=False).T
 
 
-def never_rises(x: pd.DataFrame, tolerance: float = 0.0, tolerance_rel: float = 0.0) -> pd.Series:
-    """Whether no step from a column, in ascending order, to the next rises by more than a tolerance."""
-    ascending = x.sort_index(axis=1)
-    before = ascending.shift(axis=1).iloc[:, 1:]
-    return (ascending.iloc[:, 1:] <= before * (1 + tolerance_rel) + tolerance).all(axis=1)
-
-
-def range_over(x: pd.DataFrame) -> pd.Series:
+def range_over(x: Table) -> pd.Series:
     """Largest less least value of each row; NaN where a cell has none."""
     return x.max(axis=1, skipna=False) - x.min(axis=1, skipna=False)
 
 
-def text_of(value: pd.DataFrame | pd.Series | float | str) -> str:
-    """Deciding numbers as text, for each cell: mean ± standard deviation over replicates, or how often each letter."""
-    if isinstance(value, pd.DataFrame):
-        return ", ".join(f"{_spread(value[cell])} at {_cell_name(cell)}" for cell in value)
-    if isinstance(value, pd.Series) and value.index.name == REPLICATE:
-        return _spread(value)
-    if isinstance(value, pd.Series):
-        return ", ".join(f"{number:.3g} at {_cell_name(cell)}" for cell, number in value.items())
-    return value if isinstance(value, str) else f"{value:.3g}"
+def trend(x: Table) -> pd.Series:
+    """Kendall's rank correlation of the values with the order of the columns: 1 where every pair rises, -1 where it falls.
+
+    Ties count for neither side. NaN where a cell has no value. M. G. Kendall, A new measure of rank correlation,
+    Biometrika 30, 1938.
+    """
+    ordered = x.sort_index(axis=1).to_numpy(dtype=float)
+    first, second = np.triu_indices(ordered.shape[1], k=1)
+    with np.errstate(invalid="ignore"):
+        signs = np.sign(ordered[:, second] - ordered[:, first])
+    return pd.Series(signs.mean(axis=1), index=x.index)
 
 
-def _spread(values: pd.Series) -> str:
-    if not pd.api.types.is_numeric_dtype(values):
-        return " ".join(f"{value}×{count}" for value, count in values.value_counts().items())
-    endless = np.isinf(values.to_numpy(dtype=float))
-    if endless.any():
-        rest = f", else {_spread(values[~endless])}" if not endless.all() else ""
-        return f"inf in {endless.sum()} of {values.count()}{rest}"
-    mean = f"{values.mean():.3g}"
-    return mean if values.count() < 2 else f"{mean} ± {values.std():.2g}"
-
-
-def _cell_name(cell: Any) -> str:
-    if isinstance(cell, tuple):
-        return " ".join(_cell_name(part) for part in cell)
-    return cell if isinstance(cell, str) else f"{cell:g}"
+def steps(x: Table) -> Table:
+    """Each column, in ascending order, less the one before it, named by the later one."""
+    return x.sort_index(axis=1).diff(axis=1).iloc[:, 1:]

@@ -1,0 +1,166 @@
+"""From quantities to verdicts: which clauses hold for the means, how surely, in which share of single runs.
+
+A clause is decided on what the papers print, the mean over their number of runs. Beside it stand how often it holds when the
+replicates are drawn again (bootstrap), and in which share of the single runs it shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tcpfair.errors import InputError
+from tcpfair.verdicts.claims.evidence import Evidence, Means, Quantity, SingleRuns
+from tcpfair.verdicts.claims.statement import Claim, Clause
+
+REPRODUCED, PARTLY, NOT_REPRODUCED = "reproduced", "partly", "not reproduced"
+UNDECIDABLE, BY_CONSTRUCTION, CONTRADICTED = "undecidable", "by construction", "contradicted in print"
+DECIDED = (REPRODUCED, PARTLY, NOT_REPRODUCED, UNDECIDABLE, BY_CONSTRUCTION, CONTRADICTED)
+
+INTERVAL = (0.025, 0.975)  # of the resamples
+HOLDS, FAILS, OPEN = "holds", "does not hold", "undecided"
+
+Quantities = Mapping[str, Quantity]
+ClaimFunction = Callable[[Evidence], Quantities]
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What was found of one clause. ``value`` is the quantity at the cell that is nearest to failing, or fails by most."""
+
+    clause_id: str
+    clause: Clause
+    outcome: str  # one of HOLDS, FAILS, OPEN
+    value: float
+    low: float  # 95 % interval of ``value`` over the resamples; NaN where nothing is random
+    high: float
+    cell: str
+    confidence: float  # share of the resamples with the same outcome; NaN where nothing is random
+    single_share: float  # share of the single runs in which it holds; NaN where there are none
+    n_single: int
+
+    @property
+    def certain(self) -> bool:
+        """Whether another set of runs would hardly decide otherwise."""
+        return not self.confidence < INTERVAL[1] - INTERVAL[0]
+
+    @property
+    def in_words(self) -> str:
+        """``holds: index at 2 ms less that at 128 ms 0.21 [0.18, 0.24]; asked for at least 0, clear of a tie of 0.02``."""
+        at = f" at {self.cell}" if self.cell else ""
+        unit = f" {self.clause.unit}" if self.clause.unit else ""
+        spread = f" [{_text(self.low)}, {_text(self.high)}]" if np.isfinite([self.low, self.high]).all() else ""
+        found = f"{self.clause.quantity} {_text(self.value)}{unit}{spread}{at}"
+        runs = f"; holds in {100 * self.single_share:.0f} % of {self.n_single} single runs" if self.n_single > 1 else ""
+        sure = "" if self.certain else f" (in {100 * self.confidence:.0f} % of the resamples)"
+        return f"{self.clause.says}: {self.outcome}{sure}: {found}; asked for {self.clause.asks}{runs}"
+
+
+def slack(clause: Clause, quantity: Quantity) -> pd.DataFrame:
+    """How far inside its bounds each cell of a quantity is; negative outside, NaN where there is no value."""
+    x = frame(quantity)
+    with np.errstate(invalid="ignore"):
+        return pd.DataFrame(np.minimum(x - clause.low, clause.high - x), x.index, x.columns)
+
+
+def frame(quantity: Quantity) -> pd.DataFrame:
+    """A quantity as a table: rows are cases, columns cells."""
+    if isinstance(quantity, pd.DataFrame):
+        return quantity
+    if isinstance(quantity, pd.Series):
+        return quantity.to_frame("")
+    return pd.DataFrame({"": [float(quantity)]})
+
+
+def holds(clause: Clause, quantity: Quantity) -> pd.Series:
+    """Whether a clause holds in each row, in all of its cells: 1.0, 0.0, or NaN where a cell has no value."""
+    least = slack(clause, quantity).min(axis=1, skipna=False)
+    return (least >= -_rounding(clause)).astype(float).where(least.notna())
+
+
+def _rounding(clause: Clause) -> float:
+    """Sums of decimal numbers miss a bound that they meet: 0.9 - 0.03."""
+    bounds = [abs(bound) for bound in (clause.low, clause.high) if np.isfinite(bound)]
+    return 1e-12 * max(1.0, *bounds)
+
+
+def quantities(function: ClaimFunction, evidence: Evidence) -> Quantities:
+    """What a claim's function finds. Raises InputError when it does not give just the clauses that are stated."""
+    found = function(evidence)
+    stated = evidence.claim.clauses
+    if list(found) != list(stated):
+        raise InputError(
+            f"data/claims/{evidence.claim.paper}.yaml: {evidence.claim.id}: clauses {', '.join(stated)}, but its function "
+            f"finds {', '.join(found)}"
+        )
+    return found
+
+
+def decide_clauses(claim: Claim, function: ClaimFunction, evidence: Callable[[Any], Evidence]) -> list[Decided]:
+    """Every clause of a claim; ``evidence`` takes what the rows of tables are to be."""
+    means = quantities(function, evidence(Means()))
+    single = quantities(function, evidence(SingleRuns()))
+    return [_decided(name, clause, means[name], single[name]) for name, clause in claim.clauses.items()]
+
+
+def _decided(name: str, clause: Clause, means: Quantity, single: Quantity) -> Decided:
+    values, inside = frame(means), slack(clause, means)
+    is_random = len(values) > 1
+    held = holds(clause, means)
+    first = inside.iloc[0]
+    outcome = OPEN if np.isnan(held.iloc[0]) else HOLDS if held.iloc[0] else FAILS
+    cell = first.isna().to_numpy().argmax() if first.isna().any() else int(np.argmin(first.to_numpy()))
+    resamples = values.iloc[1:, cell].dropna()
+    low, high = resamples.quantile(INTERVAL) if is_random and len(resamples) else (np.nan, np.nan)
+    same = held.iloc[1:].dropna() == held.iloc[0]
+    of_single = holds(clause, single).dropna()
+    return Decided(
+        name,
+        clause,
+        outcome,
+        float(values.iloc[0, cell]),
+        float(low),
+        float(high),
+        _cell_name(values.columns[cell]),
+        float(same.mean()) if is_random and len(same) else np.nan,
+        float(of_single.mean()) if len(of_single) and is_random else np.nan,
+        len(of_single) if is_random else 0,
+    )
+
+
+def verdict(claim: Claim, decided: list[Decided]) -> str:
+    """The verdict on a claim from its clauses; one of `DECIDED`."""
+    if claim.contradicted:
+        return CONTRADICTED
+    if claim.undecidable or any(clause.outcome == OPEN for clause in decided):
+        return UNDECIDABLE
+    n_held = sum(clause.outcome == HOLDS for clause in decided)
+    if claim.by_construction and n_held == len(decided):
+        return BY_CONSTRUCTION
+    return REPRODUCED if n_held == len(decided) else PARTLY if n_held else NOT_REPRODUCED
+
+
+def evidence_line(claim: Claim, decided: list[Decided], made_of: str) -> str:
+    """Evidence as one line: exhibits, how many clauses hold, each clause in words, the runs."""
+    n_held = sum(clause.outcome == HOLDS for clause in decided)
+    shown = f"{', '.join(claim.exhibits)}: " if claim.exhibits else ""
+    count = f"{n_held} of {len(decided)} clauses hold" if len(decided) > 1 else decided[0].outcome
+    notes = [f"In print: {claim.clauses[name].print_note}" for name in claim.contradicted]
+    notes += [f"By construction: {claim.by_construction}"] if claim.by_construction else []
+    notes += [f"Undecidable: {claim.undecidable}"] if claim.undecidable else []
+    parts = [f"{shown}{count}", *(clause.in_words for clause in decided), *notes, f"From {made_of}"]
+    return ". ".join(part.rstrip(".") for part in parts) + "."
+
+
+def _text(value: float) -> str:
+    return "no value" if np.isnan(value) else "never" if np.isposinf(value) else f"{value:.3g}"
+
+
+def _cell_name(cell: Any) -> str:
+    if isinstance(cell, tuple):
+        return " ".join(_cell_name(part) for part in cell)
+    return cell if isinstance(cell, str) else f"{cell:g}"

@@ -1,0 +1,191 @@
+"""What a claim states: its clauses, each a quantity with the bounds that it must keep and where these bounds come from.
+
+``data/claims/<paper>.yaml`` has the claims of a paper, ``data/claims/margins.yaml`` the margins that clauses share. A bound is
+what the text says. ``give`` widens it by how far two honest repetitions lie apart: the text gives a number, or says "about".
+``clear`` tightens it by what counts as a tie: the text gives an order, and two values within a tie have none. A clause names
+at most one of the two.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from tcpfair.contract.scenario import one_line
+from tcpfair.errors import InputError, unknown
+
+MARGINS = "margins.yaml"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Margin(_Strict):
+    """How much is no difference, in ``unit`` or as a share of the bound, and why that much."""
+
+    value: float = Field(ge=0, allow_inf_nan=False)
+    unit: str = ""
+    relative: bool = False
+    reason: str = Field(min_length=1)
+
+    def width(self, bound: float) -> float:
+        """In the unit of ``bound``."""
+        return self.value * abs(bound) if self.relative else self.value
+
+
+class Clause(_Strict):
+    """One thing that the sentence asserts: a quantity lies at or above ``at_least``, at or below ``at_most``, or both."""
+
+    says: str = Field(min_length=1)
+    quantity: str = Field(min_length=1, description="what is bounded, in words")
+    unit: str = ""
+    at_least: float | None = None
+    at_most: float | None = None
+    why: str = Field(min_length=1, description="where the bounds come from: the text, or the reason")
+    give: str = ""
+    clear: str = ""
+    in_print: bool | None = Field(
+        default=None, description="whether the paper's own numbers satisfy it, where they suffice"
+    )
+    print_note: str = ""
+    margin: Margin | None = Field(default=None, exclude=True)
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Clause:
+        if self.at_least is None and self.at_most is None:
+            raise ValueError("give at_least, at_most or both")
+        if self.give and self.clear:
+            raise ValueError("give widens the bounds and clear tightens them: one of the two")
+        if self.low > self.high:
+            raise ValueError(f"no value lies at or above {self.low:g} and at or below {self.high:g}")
+        return self
+
+    @property
+    def low(self) -> float:
+        """The least value with which the clause holds."""
+        return -float("inf") if self.at_least is None else self.at_least - self._wider(self.at_least)
+
+    @property
+    def high(self) -> float:
+        """The largest value with which the clause holds."""
+        return float("inf") if self.at_most is None else self.at_most + self._wider(self.at_most)
+
+    def _wider(self, bound: float) -> float:
+        if self.margin is None:
+            return 0.0
+        return self.margin.width(bound) if self.give else -self.margin.width(bound)
+
+    @property
+    def asks(self) -> str:
+        """The bounds in words: ``at least 0.9, within 0.03``, ``at most 1, clear of a tie of 5 %``."""
+        sign = {True: "within", False: "clear of a tie of"}[bool(self.give)]
+        bounds = [f"at least {self.at_least:g}"] if self.at_least is not None else []
+        bounds += [f"at most {self.at_most:g}"] if self.at_most is not None else []
+        if self.at_least == self.at_most:
+            bounds = [f"{self.at_least:g}"]
+        text = " and ".join(bounds) + (f" {self.unit}" if self.unit else "")
+        if self.margin is None:
+            return text
+        width = (
+            f"{100 * self.margin.value:g} %" if self.margin.relative else f"{self.margin.value:g} {self.margin.unit}"
+        )
+        return f"{text}, {sign} {width.strip()}"
+
+
+class Claim(_Strict):
+    """One entry of ``data/claims/<paper>.yaml``."""
+
+    id: str = Field(pattern=r"^[a-z]+\d*\.c\d\d$")
+    section: str
+    claim: str
+    clauses: dict[str, Clause] = Field(min_length=1)
+    numbers: dict[str, Any] = Field(
+        default={}, description="cells that the clauses are about, by the names its function uses"
+    )
+    experiments: list[str] = Field(default=[], description="experiments that decide it; none for a closed form")
+    exhibits: list[str] = Field(default=[], description="exhibits that show it")
+    by_construction: str = Field(default="", description="why it cannot fail: an identity, a calibration, a theorem")
+    undecidable: str = Field(default="", description="why nobody can tell, and what would decide it")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Claim:
+        if self.by_construction and self.undecidable:
+            raise ValueError("by_construction and undecidable exclude each other")
+        return self
+
+    @property
+    def paper(self) -> str:
+        return self.id.split(".")[0]
+
+    @property
+    def function_name(self) -> str:
+        return self.id.replace(".", "_")
+
+    @property
+    def contradicted(self) -> list[str]:
+        """Ids of the clauses that the paper's own numbers contradict."""
+        return [name for name, clause in self.clauses.items() if clause.in_print is False]
+
+
+def load_margins(folder: Path) -> dict[str, Margin]:
+    """The shared margins of ``folder/margins.yaml`` by name. Raises InputError with one line naming file and field."""
+    path = folder / MARGINS
+    entries = _read(path)
+    if not isinstance(entries, dict):
+        raise InputError(f"{path}: must be a mapping of names to margins")
+    margins = {}
+    for name, entry in entries.items():
+        try:
+            margins[name] = Margin.model_validate(entry)
+        except ValidationError as error:
+            raise one_line(error, f"{path}: {name}") from None
+    return margins
+
+
+def load_claims(path: Path) -> list[Claim]:
+    """The claims of one ``data/claims/<paper>.yaml``. Raises InputError with one line naming file, claim and field."""
+    margins = load_margins(path.parent)
+    entries = _read(path)
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise InputError(f"{path}: must be a list of claims")
+    claims = []
+    for number, entry in enumerate(entries, 1):
+        where = f"{path}: {entry.get('id', f'claim {number}')}"
+        clauses = entry.get("clauses")
+        if isinstance(clauses, dict):
+            entry = entry | {
+                "clauses": {name: _with_margin(c, margins, f"{where}: {name}") for name, c in clauses.items()}
+            }
+        try:
+            claims.append(Claim.model_validate(entry))
+        except ValidationError as error:
+            raise one_line(error, where) from None
+    return claims
+
+
+def _with_margin(clause: Any, margins: dict[str, Margin], where: str) -> Any:
+    """A clause with the margin that it names."""
+    if not isinstance(clause, dict):
+        return clause
+    if "margin" in clause:
+        raise InputError(f"{where}: margin: name it in give or clear; its value stands in {MARGINS}")
+    for side in ("give", "clear"):
+        name = clause.get(side)
+        if name:
+            if name not in margins:
+                raise unknown(f"{where}: {side}: margin", str(name), margins)
+            clause = clause | {"margin": margins[name]}
+    return clause
+
+
+def _read(path: Path) -> Any:
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except yaml.YAMLError as error:
+        raise InputError(f"{path}: not valid YAML ({getattr(error, 'problem', error)})") from None
