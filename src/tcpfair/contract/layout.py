@@ -16,6 +16,7 @@ LEDGER_TABLES = (
     "supplements",
     "numbers",
     "claims",
+    "clauses",
     "equations",
     "summary",
     "ns2",

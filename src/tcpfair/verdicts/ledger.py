@@ -41,7 +41,7 @@ def write_ledger(layout: Layout, config: Config) -> dict[str, dict[str, int]]:
     exhibits = exhibit_table(layout, scope)
     reproduced = reproduced_numbers(layout, scope)
     numbers = number_table(layout, papers, reproduced)
-    verdicts = claims.evaluate(layout, held, scope.left_out)
+    verdicts, clauses = claims.evaluate(layout, held, scope.left_out)
     ns2 = ns2_table(layout, numbers, reproduced)
     changes = baseline.compare(layout, verdicts, scope.exhibits)
     supplement = exhibits["kind"] == "supplement"
@@ -50,6 +50,7 @@ def write_ledger(layout: Layout, config: Config) -> dict[str, dict[str, int]]:
         "supplements": exhibits[supplement],
         "numbers": numbers,
         "claims": verdicts,
+        "clauses": clauses,
         "equations": equation_table(layout, papers),
         "summary": summary_table(papers, exhibits[~supplement], numbers, verdicts),
         "ns2": ns2,

@@ -28,7 +28,8 @@ from tcpfair.errors import InputError
 from tcpfair.verdicts import baseline, printed
 from tcpfair.verdicts.assumptions import PLANNED_PKTS_PER_S
 from tcpfair.verdicts.baseline import CHANGES
-from tcpfair.verdicts.claims.registry import VERDICTS, load_claims
+from tcpfair.verdicts.claims.registry import VERDICTS
+from tcpfair.verdicts.claims.statement import load_claims
 from tcpfair.verdicts.ledger import STATUSES
 from tcpfair.verdicts.printed import NO_VALUE, OUTCOMES, Counted, key_text
 
@@ -236,7 +237,7 @@ def _paper_view(layout: Layout, config: PaperConfig, ledger: Ledger, records: di
         exhibits=[view for view in views if view.exhibit.kind != "supplement"],
         supplements=[view for view in views if view.exhibit.kind == "supplement"],
         text_numbers=_number_rows(numbers[~numbers["exhibit"].isin(shown)]),
-        claims=_claim_rows(layout, paper, claims),
+        claims=_claim_rows(layout, paper, claims, _of(ledger["clauses"], paper)),
         counts=counts,
     )
 
@@ -316,14 +317,37 @@ def _number_rows(numbers: pd.DataFrame) -> list[Row]:
     return rows
 
 
-def _claim_rows(layout: Layout, paper: str, verdicts: pd.DataFrame) -> list[Row]:
-    """Claims of one paper in our words, with verdict and evidence."""
+def _claim_rows(layout: Layout, paper: str, verdicts: pd.DataFrame, clauses: pd.DataFrame) -> list[dict]:
+    """Claims of one paper in our words, with verdict, evidence and what was found of each clause."""
     found = verdicts.set_index("id")
-    claims = load_claims(layout.data / "claims" / f"{paper}.yaml")
+    of_claim = {claim_id: rows.to_dict("records") for claim_id, rows in clauses.groupby("id")}
     return [
-        {"id": claim.id, "section": claim.section, "claim": claim.claim, "test": claim.test, **found.loc[claim.id]}
-        for claim in claims
+        {
+            "id": claim.id,
+            "section": claim.section,
+            "claim": claim.claim,
+            "note": claim.by_construction or claim.undecidable,
+            "stated": list(claim.clauses.values()),
+            "found": [_clause_row(row) for row in of_claim.get(claim.id, [])],
+            "print_notes": [claim.clauses[name].print_note for name in claim.contradicted],
+            **found.loc[claim.id],
+        }
+        for claim in load_claims(layout.data / "claims" / f"{paper}.yaml")
     ]
+
+
+def _clause_row(row: Row) -> Row:
+    """A row of the ledger's clauses with its numbers as people write them."""
+    value, low, high = (_three_digits(row[name]) for name in ("value", "low", "high"))
+    runs = f"{100 * float(row['single_share']):.0f} % of {row['n_single']} runs" if row["single_share"] else ""
+    spread = f"{low} to {high}" if low and high else ""
+    sure = f"{100 * float(row['confidence']):.0f} %" if row["confidence"] else ""
+    return row | {"shown": value or "no value", "spread": spread, "sure": sure, "runs": runs}
+
+
+def _three_digits(text: str) -> str:
+    number = float(text) if text else math.nan
+    return "" if math.isnan(number) else "never" if math.isinf(number) else f"{number:.3g}".replace("-", MINUS)
 
 
 # --- Tables over all papers ---------------------------------------------------------------------------------------

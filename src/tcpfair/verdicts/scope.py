@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from tcpfair.contract.layout import Layout, short_id
 from tcpfair.contract.papers import Config, PaperConfig, load_paper
 from tcpfair.errors import unknown
-from tcpfair.verdicts.claims.evidence import Claim
+from tcpfair.verdicts.claims.statement import Claim
 
 
 @dataclass(frozen=True)

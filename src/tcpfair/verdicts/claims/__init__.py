@@ -1,7 +1,8 @@
 """The papers' checkable claims: one function per claim, named by its id, and the verdicts on them.
 
-``data/claims/<paper>.yaml`` says what is claimed, how it is tested, against which numbers and on which experiments.
-``tcpfair.verdicts.claims.<paper>`` has the function, ``evidence`` what it may look at, ``registry`` what follows from it.
+``data/claims/<paper>.yaml`` says what is claimed, clause by clause, and on which experiments (`statement`).
+``tcpfair.verdicts.claims.<paper>`` turns tables (`evidence`) into the quantities that the clauses bound, `decision` says
+which clauses hold, and `registry` gathers the verdicts.
 """
 
 from tcpfair.verdicts.claims.registry import VERDICTS, evaluate

@@ -1,0 +1,133 @@
+"""From quantities to verdicts."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tcpfair.errors import InputError
+from tcpfair.verdicts.claims import decision
+from tcpfair.verdicts.claims.decision import decide_clauses, evidence_line, holds, slack, verdict
+from tcpfair.verdicts.claims.evidence import Evidence
+from tcpfair.verdicts.claims.statement import Claim, Margin
+from tests.verdicts.claims.test_evidence import CONFIG, metrics
+from tests.verdicts.claims.test_statement import clause
+
+
+def claim(clauses=("more",), **fields):
+    stated = {name: {"says": f"{name} is so", "quantity": "ratio", "why": "text", "at_least": 1.0} for name in clauses}
+    entry = {"id": "ogura.c99", "section": "1", "claim": "a", "clauses": stated, "experiments": ["sweep"]}
+    return Claim.model_validate(entry | fields)
+
+
+def ratio(evidence):
+    return evidence.table("sweep", "ratio", "rtt_ms")
+
+
+def decided(about, ratios, function=lambda evidence: {"more": ratio(evidence)}):
+    frame = ratios if isinstance(ratios, pd.DataFrame) else metrics(ratios)
+    load = {"sweep": frame}.__getitem__
+    return decide_clauses(about, function, lambda rows: Evidence(about, CONFIG, load, {}.__getitem__, rows))
+
+
+def test_a_clause_holds_at_its_bounds_and_in_all_cells():
+    x = pd.DataFrame({2: [1.0, 0.99, 1.5, np.nan], 4: [2.0, 2.0, 2.01, 2.0]})
+    about = clause(at_least=1.0, at_most=2.0)
+    assert holds(about, x).fillna(-1).tolist() == [1, 0, 0, -1]
+    assert slack(about, x).iloc[1].to_list() == pytest.approx([-0.01, 0])
+
+
+def test_a_sum_of_decimals_meets_its_bound():
+    about = clause(at_least=0.9, give="m", margin=Margin(value=0.03, reason="x"))
+    assert holds(about, pd.Series([0.87, 0.9 - 0.03, 0.8699999])).tolist() == [1, 1, 0]
+
+
+def test_the_mean_decides_and_single_runs_stand_beside_it():
+    (found,) = decided(claim(), [4.0, 0.5, 0.5])
+    assert (found.outcome, found.value) == (decision.HOLDS, pytest.approx(5 / 3))
+    assert (found.single_share, found.n_single) == (pytest.approx(1 / 3), 3)
+    assert found.low == 0.5
+    assert found.confidence == pytest.approx(19 / 27, abs=0.05)  # unless 4 is never drawn
+    assert not found.certain
+    (sure,) = decided(claim(), [1.5, 1.6, 1.7])
+    assert sure.certain
+    assert sure.confidence == 1
+
+
+def test_the_cell_that_is_nearest_to_failing_is_shown():
+    frame = pd.concat([metrics([3.0, 3.0]), metrics([1.1, 1.3], rtt_ms=80)])
+    (found,) = decided(claim(), frame)
+    assert (found.cell, found.value) == ("80", pytest.approx(1.2))
+    assert found.in_words.startswith("more is so: holds: ratio 1.2 [1.1, 1.3] at 80; asked for at least 1")
+
+
+def test_a_cell_without_a_value_leaves_the_clause_open_and_is_named():
+    frame = pd.concat([metrics([3.0, 3.0]), metrics([np.nan, np.nan], rtt_ms=80)])
+    (found,) = decided(claim(), frame)
+    assert (found.outcome, found.cell) == (decision.OPEN, "80")
+    assert verdict(claim(), [found]) == "undecidable"
+    assert "no value" in found.in_words
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [((2, 2, 2), "reproduced"), ((2, 0, 2), "partly"), ((0, 0, 2), "partly"), ((0, 0, 0), "not reproduced")],
+)
+def test_clauses_make_the_verdict(values, expected):
+    about = claim(("a", "b", "c"))
+    found = decided(about, [1.0], lambda evidence: dict(zip("abc", map(float, values), strict=True)))
+    assert verdict(about, found) == expected
+
+
+def test_by_construction_is_no_reproduction_and_may_fail():
+    about = claim(by_construction="an identity", experiments=[])
+    assert verdict(about, decided(about, [1.0], lambda _: {"more": 1.0})) == "by construction"
+    assert verdict(about, decided(about, [1.0], lambda _: {"more": 0.9})) == "not reproduced"
+
+
+def test_what_nobody_can_decide_is_shown_all_the_same():
+    about = claim(undecidable="the unit is not stated; the code would decide it")
+    found = decided(about, [2.0, 2.0])
+    assert verdict(about, found) == "undecidable"
+    line = evidence_line(about, found, "sweep (2 runs, engine)")
+    assert "holds: ratio 2" in line
+    assert "Undecidable: the unit is not stated" in line
+
+
+def test_print_that_contradicts_a_clause_decides_the_claim():
+    stated = {"says": "a", "quantity": "ratio", "why": "text", "at_least": 1.0}
+    about = Claim.model_validate(
+        claim().model_dump() | {"clauses": {"more": stated | {"in_print": False, "print_note": "table 4 has 0.5"}}}
+    )
+    found = decided(about, [2.0, 2.0])
+    assert verdict(about, found) == "contradicted in print"
+    assert evidence_line(about, found, "x").endswith("In print: table 4 has 0.5. From x.")
+
+
+def test_a_closed_form_has_one_value_and_no_interval():
+    about = claim(experiments=[])
+    (found,) = decided(about, [1.0], lambda _: {"more": 2.0})
+    assert found.in_words == "more is so: holds: ratio 2; asked for at least 1"
+    assert found.certain
+
+
+def test_a_function_gives_just_the_clauses_that_are_stated():
+    with pytest.raises(InputError, match=r"ogura\.c99: clauses more, but its function finds less"):
+        decided(claim(), [1.0], lambda _: {"less": 1.0})
+
+
+def test_evidence_names_exhibits_clauses_and_runs():
+    about = claim(exhibits=["ogura.fig8"])
+    line = evidence_line(about, decided(about, [1.5, 2.5]), "sweep (2 runs, engine)")
+    assert line == (
+        "ogura.fig8: holds. more is so: holds: ratio 2 [1.5, 2.5] at 40; asked for at least 1; holds in 100 % of 2 single "
+        "runs. From sweep (2 runs, engine)."
+    )
+
+
+def test_what_never_happens_in_one_run_never_happens_in_the_mean():
+    about = Claim.model_validate(
+        claim().model_dump() | {"clauses": {"soon": clause(at_least=None, at_most=5.0).model_dump()}}
+    )
+    (found,) = decided(about, [1.0, np.inf], lambda evidence: {"soon": ratio(evidence)})
+    assert (found.outcome, found.value) == (decision.FAILS, np.inf)
+    assert "never" in found.in_words

@@ -1,0 +1,125 @@
+"""What a claim may state, how margins move its bounds, and that a wrong entry is named."""
+
+import math
+
+import pytest
+import yaml
+
+from tcpfair.contract.layout import PAPERS, repository_root
+from tcpfair.errors import InputError
+from tcpfair.verdicts.claims.statement import Clause, Margin, load_claims, load_margins
+
+CLAIMS = repository_root() / "data" / "claims"
+JFI = Margin(value=0.25, reason="x")
+REL = Margin(value=0.5, relative=True, reason="x")
+
+
+def clause(**fields):
+    return Clause.model_validate({"says": "a", "quantity": "b", "why": "text", "at_least": 1.0} | fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "low", "high"),
+    [
+        ({}, 1, math.inf),
+        ({"give": "m", "margin": JFI}, 0.75, math.inf),
+        ({"clear": "m", "margin": JFI}, 1.25, math.inf),
+        ({"at_least": None, "at_most": 2.0, "give": "m", "margin": JFI}, -math.inf, 2.25),
+        ({"at_least": None, "at_most": 2.0, "clear": "m", "margin": JFI}, -math.inf, 1.75),
+        ({"at_least": None, "at_most": -2.0, "give": "m", "margin": REL}, -math.inf, -1),
+        ({"at_least": 2.0, "at_most": 2.0, "give": "m", "margin": REL}, 1, 3),
+        ({"at_least": 2.0, "clear": "m", "margin": REL}, 3, math.inf),
+    ],
+)
+def test_give_widens_the_bounds_and_clear_tightens_them(fields, low, high):
+    assert (clause(**fields).low, clause(**fields).high) == (low, high)
+
+
+@pytest.mark.parametrize(
+    ("fields", "asks"),
+    [
+        ({"at_least": 0.9, "give": "m", "margin": JFI}, "at least 0.9, within 0.25"),
+        ({"clear": "m", "margin": REL}, "at least 1, clear of a tie of 50 %"),
+        ({"at_most": 1.0, "unit": "Mb/s"}, "1 Mb/s"),
+        ({"at_most": 2.0}, "at least 1 and at most 2"),
+    ],
+)
+def test_bounds_in_words(fields, asks):
+    assert clause(**fields).asks == asks
+
+
+ENTRY = {
+    "id": "ogura.c01",
+    "section": "1",
+    "claim": "a",
+    "clauses": {"more": {"says": "a", "quantity": "b", "why": "text", "at_least": 0, "clear": "tie"}},
+}
+
+
+def written(tmp_path, *entries, margins="tie: {value: 0.1, reason: x}"):
+    (tmp_path / "margins.yaml").write_text(margins)
+    path = tmp_path / "ogura.yaml"
+    path.write_text(yaml.safe_dump(list(entries)))
+    return path
+
+
+def changed(**fields):
+    return ENTRY | {"clauses": {"more": ENTRY["clauses"]["more"] | fields}}
+
+
+def test_a_clause_gets_the_margin_that_it_names(tmp_path):
+    (claim,) = load_claims(written(tmp_path, ENTRY))
+    assert claim.clauses["more"].low == 0.1
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        (changed(clear="tie_jfy"), r"ogura\.c01: more: clear: margin"),
+        (changed(give="tie"), r"ogura\.c01: .*one of the two"),
+        (changed(margin=0.1), r"more: margin: name it in give or clear"),
+        (changed(at_least=None), r"give at_least, at_most or both"),
+        (changed(at_most=-1), r"no value lies at or above"),
+        (changed(in_print="maybe"), r"ogura\.c01: clauses\.more\.in_print"),
+        (changed(whi="text"), r"clauses\.more\.whi"),
+        (ENTRY | {"clauses": {}}, r"ogura\.c01: clauses"),
+        (ENTRY | {"id": "ogura.1"}, r"ogura\.1: id"),
+        (ENTRY | {"by_construction": "x", "undecidable": "y"}, r"exclude each other"),
+    ],
+)
+def test_a_wrong_entry_is_named_in_one_line(entry, message, tmp_path):
+    with pytest.raises(InputError, match=message) as error:
+        load_claims(written(tmp_path, entry))
+    assert str(tmp_path) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- 1", "mapping of names"),
+        ("tie: {value: -1, reason: x}", "tie: value"),
+        ("tie: {value: 1}", "tie: reason"),
+        ("a: [", "YAML"),
+    ],
+)
+def test_a_wrong_margin_is_named(text, message, tmp_path):
+    with pytest.raises(InputError, match=rf"margins\.yaml: .*{message}"):
+        load_claims(written(tmp_path, ENTRY, margins=text))
+
+
+def test_what_is_missing_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"margins\.yaml: no such file"):
+        load_claims(tmp_path / "ogura.yaml")
+
+
+def test_every_shared_margin_is_used_and_has_a_reason():
+    claims = [claim for paper in PAPERS for claim in load_claims(CLAIMS / f"{paper}.yaml")]
+    clauses = [clause for claim in claims for clause in claim.clauses.values()]
+    assert set(load_margins(CLAIMS)) == {clause.give or clause.clear for clause in clauses} - {""}
+
+
+def test_every_clause_that_print_contradicts_says_what_is_printed():
+    claims = [claim for paper in PAPERS for claim in load_claims(CLAIMS / f"{paper}.yaml")]
+    silent = [c.id for c in claims for name in c.contradicted if not c.clauses[name].print_note]
+    assert silent == []
