@@ -30,9 +30,8 @@ AS_PRINTED = ""  # the name of no hypothesis: the paper is taken at its word
 # from the replicates of one setting to those of the next, so that no two settings share their perturbations; the
 # base setting has the first ones, those of the paper's own exhibits
 _REPLICATES_APART = 1000
-# the code that turns a setting into scenarios, and a trace into metrics
-_EXPANDED_BY = ("contract/expand.py", "contract/scenario.py", "contract/settings.py", "units.py")
-_MEASURED_BY = ("metrics/", "measures/", "units.py")
+# the code that turns a trace into metrics, and these into means
+_MEASURED_BY, _MEASURED_IN = ("groups.py", "replicates.py"), ("metrics/", "measures/", "units.py")
 
 
 class _Strict(BaseModel):
@@ -137,9 +136,7 @@ class Member:
         for place, spec in enumerate(specs):
             acting = tuple(i for i, change in enumerate(changes) if change.applies(experiment, spec.point))
             if acting not in changed:
-                config = functools.reduce(
-                    lambda paper, i: _changed(paper, experiment, changes[i]), acting, self.config
-                )
+                config = functools.reduce(lambda paper, i: _changed(paper, experiment, changes[i]), acting, self.config)
                 changed[acting] = run_specs(config, experiment, first)
             specs[place] = changed[acting][place]
         return specs
@@ -151,6 +148,7 @@ class Member:
         row = {name: plain_values(value) for name, value in self.ensemble.table.loc[self.setting].items()}
         return {
             "configuration": self.ensemble.configuration,
+            "runs": self.ensemble.runs,
             "setting": part([self.setting, row, [change.model_dump() for change in changes]]),
             "code": self.ensemble.code,
         }
@@ -209,16 +207,33 @@ class Ensemble:
         return part({name: value for name, value in values.items() if name not in ("cite", "exhibits")})
 
     @cached_property
+    def runs(self) -> str:
+        """Digest of the runs of the base setting, as printed and under each hypothesis, and of the first drawn one.
+
+        They stand for those of all members, which would take a minute to expand: whatever changes how scenarios follow from
+        values changes some of these.
+        """
+        sample = [Member(self, name, BASE) for name in (AS_PRINTED, *self.plan.hypotheses)]
+        sample += [Member(self, AS_PRINTED, BASE + 1)] if self.plan.settings else []
+        return part([_keys(member, name) for member in sample for name in self.experiments])
+
+    @cached_property
     def code(self) -> str:
-        """Digest of the code that expands, simulates and measures."""
+        """Digest of the code that simulates and measures."""
         named = {each.cc.value for each in self.paper.protocols.values() if isinstance(each.cc, Value)}
         for each in self.assumptions:
-            if each.places[0][-1] == "cc":
+            if any(place[-1] == "cc" for place in each.places):
                 named |= set(each.choices)
-        measuring = code.reached([code.PACKAGE / "measures" / "groups.py"], _MEASURED_BY)
-        return part(
-            [code.of_algorithms(named), code.of_rooms(*_EXPANDED_BY), code.digest_of(measuring)]
-        )
+        entries = [code.PACKAGE / "measures" / name for name in _MEASURED_BY]
+        return part([code.of_algorithms(named), code.digest_of(code.reached(entries, _MEASURED_IN))])
+
+
+def _keys(member: Member, experiment: str) -> list[str]:
+    """The keys of a member's runs of an experiment; none where no run can have its values."""
+    try:
+        return [spec.key for spec in member.specs(experiment)]
+    except InputError:
+        return []
 
 
 def ensemble_of(config: EnsembleConfig, paper: PaperConfig, where: str = "config/ensemble.yaml") -> Ensemble:

@@ -12,26 +12,24 @@ Shipped are three files per paper below ``data/ensemble``:
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tcpfair.contract.ensemble import BASE, Ensemble, Member
+from tcpfair.contract.ensemble import Ensemble, Member, ensemble_of, load
 from tcpfair.contract.files import whole, write_whole
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.manifest import file_hash
-from tcpfair.contract.papers import PaperConfig
+from tcpfair.contract.papers import PaperConfig, load_paper
+from tcpfair.contract.settings import BASE, grid_points, point_text
 from tcpfair.contract.stamps import changed, stamp_path, write_stamp
 from tcpfair.errors import InputError
 
-CELL = ["experiment", "point", "flow", "flow_protocol", "metric"]  # what a value is of
 _WORDS = pa.dictionary(pa.int16(), pa.string())
 _OF_MEMBER = {
     "experiment": _WORDS,
@@ -43,7 +41,12 @@ _OF_MEMBER = {
     "n": pa.int16(),
 }
 _OF_ALL = {"hypothesis": _WORDS, "setting": pa.int16(), **_OF_MEMBER}
+_WORD_COLUMNS = [name for name, kind in _OF_MEMBER.items() if kind == _WORDS]
 _REFUSED = b"refused"
+
+
+CELL = ["experiment", "point", "flow", "flow_protocol", "metric"]  # what a value is of
+MADE_FROM = ("configuration", "runs", "code")  # what all members are made from
 
 
 class Shipped(NamedTuple):
@@ -54,20 +57,6 @@ class Shipped(NamedTuple):
 
 
 # --- One member --------------------------------------------------------------------------------------------------
-
-
-def point_text(point: Mapping[str, Any]) -> str:
-    """A point of a grid as text: ``protocol=CUBIC;rtt_ms=25``."""
-    return ";".join(f"{name}={value}" for name, value in point.items())
-
-
-def over_replicates(measured: pd.DataFrame, grid: Iterable[str], experiment: str) -> pd.DataFrame:
-    """The metrics of an experiment (`tcpfair.measures.measure`) as means over the replicates at each point of its grid."""
-    grid = list(grid)
-    points = [point_text(dict(zip(grid, values, strict=True))) for values in zip(*(measured[name] for name in grid))]
-    named = measured.assign(experiment=experiment, point=points if grid else "")
-    found = named.groupby(CELL, sort=False)["value"].agg(value="mean", n="count")
-    return found.reset_index()
 
 
 def member_file(layout: Layout, member: Member) -> Path:
@@ -118,10 +107,9 @@ def gather(layout: Layout, ensemble: Ensemble, members: list[Member]) -> Shipped
         about = {"hypothesis": member.hypothesis, "setting": member.setting}
         parts.append(metrics.assign(**about))
         rows.append({**about, "refused": refused, **ensemble.table.loc[member.setting]})
-    metrics = pd.concat(parts, ignore_index=True)[list(_OF_ALL)]
-    cells = {name: pd.Categorical(metrics[name].astype(str), metrics[name].astype(str).unique()) for name in CELL[:1]}
-    order = metrics.assign(**cells).sort_values([*CELL, "hypothesis", "setting"], kind="stable").index
-    return Shipped(metrics.loc[order].reset_index(drop=True), pd.DataFrame(rows))
+    metrics = pd.concat([table.astype(dict.fromkeys(_WORD_COLUMNS, str)) for table in parts], ignore_index=True)
+    by_cell = metrics.sort_values([*CELL, "hypothesis", "setting"], kind="stable", ignore_index=True)
+    return Shipped(by_cell[list(_OF_ALL)], pd.DataFrame(rows))
 
 
 def paths(folder: Path, paper: str) -> tuple[Path, Path, Path]:
@@ -135,13 +123,15 @@ def write(folder: Path, ensemble: Ensemble, members: list[Member], found: Shippe
     manifest.unlink(missing_ok=True)
     with whole(metrics) as scratch:
         pq.write_table(
-            _table(found.metrics, _OF_ALL).replace_schema_metadata(None), scratch, compression="zstd", compression_level=19
+            _table(found.metrics, _OF_ALL).replace_schema_metadata(None),
+            scratch,
+            compression="zstd",
+            compression_level=19,
         )
     write_whole(table, found.settings.to_csv(index=False, lineterminator="\n"))
     said = {
         "paper": ensemble.paper.paper,
-        "configuration": ensemble.configuration,
-        "code": ensemble.code,
+        **{name: getattr(ensemble, name) for name in MADE_FROM},
         "replicates": {name: each.runs.value for name, each in ensemble.paper.experiments.items()},
         "members": {member.name: member.stamp["setting"] for member in members},
         "files": {path.name: file_hash(path) for path in (metrics, table)},
@@ -151,22 +141,36 @@ def write(folder: Path, ensemble: Ensemble, members: list[Member], found: Shippe
 
 
 def stale(folder: Path, ensemble: Ensemble) -> list[str]:
-    """Why what is shipped of a paper's ensemble is not what would be made now; empty when it is. ``missing`` when it is not
-    there or is not whole."""
+    """Why what is shipped of a paper's ensemble is not what would be made now; empty when it is.
+
+    ``missing`` alone when it is not there or not whole.
+    """
     metrics, table, manifest = paths(folder, ensemble.paper.paper)
     try:
         said = json.loads(manifest.read_text())
         if said["files"] != {path.name: file_hash(path) for path in (metrics, table)}:
             return ["missing"]
-        found = [f"{name} changed" for name in ("configuration", "code") if said[name] != getattr(ensemble, name)]
+        found = [f"{name} changed" for name in MADE_FROM if said[name] != getattr(ensemble, name)]
         wanted = {member.name: member.stamp["setting"] for member in ensemble.members()}
-        lacking = Counter("other" if name in said["members"] else "missing" for name, digest in wanted.items()
-                          if said["members"].get(name) != digest)
-        for how, n in lacking.items():
-            found.append(f"{n} of {len(wanted)} settings {'are drawn otherwise now' if how == 'other' else 'are missing'}")
-        return found
+        held: dict[str, str] = said["members"]
+        lacking = sum(name not in held for name in wanted)
+        other = sum(name in held and held[name] != digest for name, digest in wanted.items())
     except (OSError, ValueError, KeyError, TypeError):
         return ["missing"]
+    found += [f"{lacking} of {len(wanted)} settings missing"] if lacking else []
+    return found + ([f"{other} of {len(wanted)} settings drawn otherwise"] if other else [])
+
+
+def stale_lines(layout: Layout, papers: Iterable[str]) -> list[str]:
+    """A line for each paper whose shipped ensemble is not what would be made now; none for those that have none."""
+    lines, config = [], None
+    for paper in papers:
+        if any(path.is_file() for path in paths(layout.ensembles, paper)):
+            config = config or load(layout.ensemble_config)
+            why = stale(layout.ensembles, ensemble_of(config, load_paper(layout.paper_config(paper))))
+            if why:
+                lines.append(f"data/ensemble/{paper}: {', '.join(why)}; ./reproduce ensemble {paper} makes it anew")
+    return lines
 
 
 def read(folder: Path, paper: str) -> Shipped:
@@ -178,18 +182,27 @@ def read(folder: Path, paper: str) -> Shipped:
         raise InputError(f"{metrics}: no ensemble of {paper}; ./reproduce ensemble {paper} makes it") from None
 
 
-def as_measured(found: Shipped, config: PaperConfig, experiment: str, hypothesis: str, setting: int = BASE) -> pd.DataFrame:
+def as_measured(
+    found: Shipped, config: PaperConfig, experiment: str, hypothesis: str, setting: int = BASE
+) -> pd.DataFrame:
     """The metrics of one member in the columns of `tcpfair.measures.measure`, its means as the one replicate 0.
 
     Grid variables have the types of the configuration.
     """
-    grid = config.experiments[experiment].grid
-    points = [dict(zip(grid, values, strict=True)) for values in itertools.product(*(axis.value for axis in grid.values()))]
-    known = {point_text(point): number for number, point in enumerate(points)}
+    grid = grid_points(config.experiments[experiment])
+    place = {point_text(point): number for number, point in enumerate(grid)}
     table = found.metrics
-    own = table[(table["hypothesis"] == hypothesis) & (table["setting"] == setting) & (table["experiment"] == experiment)]
-    numbers = own["point"].map(known).astype(int)
-    columns = {name: [points[number][name] for number in numbers] for name in grid}
-    rest = {name: own[name].astype(str) for name in ("flow_protocol", "metric")}
-    made = pd.DataFrame({"run_id": numbers, "replicate": 0, **columns, "flow": own["flow"].astype("int32"), **rest})
-    return made.assign(value=own["value"].astype(float)).sort_values("run_id", kind="stable", ignore_index=True)
+    own = table[
+        (table["hypothesis"] == hypothesis) & (table["setting"] == setting) & (table["experiment"] == experiment)
+    ]
+    run_ids = own["point"].map(place).astype(int)
+    made = pd.DataFrame({"run_id": run_ids, "replicate": 0})
+    for name in config.experiments[experiment].grid:
+        made[name] = [grid[run_id][name] for run_id in run_ids]
+    made = made.assign(
+        flow=own["flow"].astype("int32"),
+        flow_protocol=own["flow_protocol"].astype(str),
+        metric=own["metric"].astype(str),
+        value=own["value"].astype(float),
+    )
+    return made.sort_values("run_id", kind="stable", ignore_index=True)

@@ -12,6 +12,7 @@ the logarithm; ``scale: choices`` says that two numbers are all there is, with n
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -92,6 +93,19 @@ def values_in(node: Any, place: Place = ()) -> Iterator[tuple[Place, Value]]:
 def place_name(place: Place) -> str:
     """``("flows", 0, "rtt_ms")`` -> ``flows[0].rtt_ms``."""
     return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in place).removeprefix(".")
+
+
+def grid_points(experiment: Experiment) -> list[dict[str, Any]]:
+    """The points of an experiment's grid, with the values as they are configured."""
+    axes = experiment.grid
+    return [
+        dict(zip(axes, values, strict=True)) for values in itertools.product(*(axis.value for axis in axes.values()))
+    ]
+
+
+def point_text(point: Mapping[str, Any]) -> str:
+    """A point of a grid as text: ``protocol=CUBIC;rtt_ms=25``."""
+    return ";".join(f"{name}={value}" for name, value in point.items())
 
 
 def labels_of(paper: PaperConfig, experiment: Experiment) -> set[str]:
@@ -198,7 +212,9 @@ def _as_one(known: list[Assumption], names: Sequence[str], where: str) -> list[A
     together = [each for each in known if any(fits(name, place) for name in names for place in each.names)]
     ranges = {(each.kind, each.scale, repr((each.value, each.low, each.high, each.choices))) for each in together}
     if len(ranges) > 1:
-        raise InputError(f"{where}tied: {', '.join(names)}: must have the same value, range and scale to be drawn as one")
+        raise InputError(
+            f"{where}tied: {', '.join(names)}: must have the same value, range and scale to be drawn as one"
+        )
     first = together[0]
     one = Assumption(
         tuple(place for each in together for place in each.places),
@@ -219,8 +235,8 @@ def draw(assumptions: Sequence[Assumption], n: int, seed: int) -> pd.DataFrame:
     if n and assumptions:
         shares = qmc.Sobol(len(assumptions), scramble=True, rng=np.random.default_rng(seed)).random(_power_of_2(n))[:n]
         rows += [[each.at(u) for each, u in zip(assumptions, point, strict=True)] for point in shares]
-    table = {each.name: pd.Series(column, dtype=object) for each, column in zip(assumptions, zip(*rows), strict=True)}
-    return pd.DataFrame(table, index=pd.RangeIndex(len(rows), name="setting"))
+    columns = [each.name for each in assumptions]
+    return pd.DataFrame(rows, columns=columns, index=pd.RangeIndex(len(rows), name="setting"), dtype=object)
 
 
 def _power_of_2(n: int) -> int:

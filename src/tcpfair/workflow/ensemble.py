@@ -7,7 +7,7 @@ kept one by one: an interrupted run goes on where it was, and a member whose sta
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,13 @@ import pandas as pd
 
 from tcpfair import measures, sources
 from tcpfair.contract import checksums, costs, ensemble_table
-from tcpfair.contract.ensemble import EnsembleConfig, Ensemble, Member, ensemble_of, load
+from tcpfair.contract.ensemble import Ensemble, EnsembleConfig, Member, ensemble_of, load
+from tcpfair.contract.expand import RunSpec
 from tcpfair.contract.files import discard_scratch, write_whole
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import load_paper
 from tcpfair.errors import InputError, unknown
+from tcpfair.measures import replicates
 from tcpfair.workflow.state import PLANNED_PKTS_PER_S, State, duration_text
 
 LONG_S = 600  # an estimate above this wants --yes
@@ -36,32 +38,28 @@ Progress = Callable[[int, int], None]
 # --- One member --------------------------------------------------------------------------------------------------
 
 
-def simulate(member: Member) -> tuple[pd.DataFrame, int]:
-    """Simulate and measure all experiments of a member; its metrics and the packets that were delivered.
-
-    Raises InputError for values that no run can have, before anything is simulated.
-    """
-    specs = {name: member.specs(name) for name in member.ensemble.experiments}
+def simulate(member: Member, specs: Mapping[str, Sequence[RunSpec]]) -> tuple[pd.DataFrame, int]:
+    """Simulate and measure the runs of a member by experiment; its metrics and the packets that were delivered."""
     measured: dict[str, pd.DataFrame] = {}
     parts, pkts = [], 0
     for name, own in specs.items():
+        experiment = member.config.experiments[name]
         trace = sources.simulate(member.config, name, "engine", own)
         pkts += sources.delivered_pkts(trace)
-        weights = member.config.experiments[name].weights
-        measured[name] = measures.measure(trace, member.config, name, measured[weights.experiment] if weights else None)
-        parts.append(ensemble_table.over_replicates(measured[name], member.config.experiments[name].grid, name))
+        of_self = measured[experiment.weights.experiment] if experiment.weights else None
+        measured[name] = measures.measure(trace, member.config, name, of_self)
+        parts.append(replicates.means(measured[name], member.config, name))
     return pd.concat(parts, ignore_index=True), pkts
 
 
 def make(layout: Layout, member: Member) -> int:
     """Simulate a member and keep its metrics, or why no run can have its values; returns the packets delivered."""
     try:
-        for name in member.ensemble.experiments:
-            member.specs(name)
+        specs = {name: member.specs(name) for name in member.ensemble.experiments}
     except InputError as error:
         ensemble_table.keep(layout, member, pd.DataFrame(), refused=str(error))
         return 0
-    metrics, pkts = simulate(member)
+    metrics, pkts = simulate(member, specs)
     ensemble_table.keep(layout, member, metrics)
     return pkts
 
@@ -118,10 +116,14 @@ class Work:
     @property
     def line(self) -> str:
         """What is to be done, for the terminal."""
-        one = self.ensemble
-        at = f"{len(one.assumptions)} assumptions, {len(self.members)} settings of {one.n_runs} runs and {one.pkts / 1e6:.0f} M packets"
-        left = f"; {len(self.todo)} to simulate, {duration_text(self.expected_s)} of one core" if self.todo else "; all there"
-        return f"ensemble   {self.paper:<11} {at}{left}"
+        one, n = self.ensemble, len(self.members)
+        what = (
+            f"{len(one.assumptions)} assumptions, {n} settings of {one.n_runs} runs and {one.pkts / 1e6:.0f} M packets"
+        )
+        todo = (
+            f"{len(self.todo)} to simulate, {duration_text(self.expected_s)} of one core" if self.todo else "all there"
+        )
+        return f"ensemble   {self.paper:<11} {what}; {todo}"
 
 
 def chosen_papers(config: EnsembleConfig, wanted: Sequence[str]) -> list[str]:
@@ -183,7 +185,7 @@ def run(
 
 
 def _simulate_all(layout: Layout, workflow: Workflow, works: list[Work], n_settings: int | None, cores: int) -> None:
-    state, sizes = State(), {}
+    state, sizes = State(of="settings"), {}
     for work in works:
         costs.forget(layout, STEP, work.paper)
         discard_scratch(layout.ensemble_members(work.paper))
@@ -203,34 +205,21 @@ def _mark(layout: Layout, paper: str, job: str) -> Path:
 
 
 def _finish(layout: Layout, work: Work, n_settings: int | None) -> list[str]:
-    """Gather what all members gave: into ``data`` when these are all settings, else beside the members. Lines of what it is."""
+    """Gather what all members gave, as lines for the terminal: into ``data`` when these are all that the configuration asks
+    for, else beside the members."""
     whole = n_settings is None or n_settings >= work.ensemble.plan.settings
-    folder = layout.ensembles if whole else layout.results / STEP
-    before = None if whole else [""]
-    if before is None and not ensemble_table.stale(folder, work.ensemble):
-        written = list(ensemble_table.paths(folder, work.paper))
-        lines = []
-    else:
+    folder = layout.ensembles if whole else layout.ensemble_members(work.paper).parent
+    written = ensemble_table.paths(folder, work.paper)
+    lines = []
+    if not whole or ensemble_table.stale(folder, work.ensemble):
         found = ensemble_table.gather(layout, work.ensemble, work.members)
-        written = ensemble_table.write(folder, work.ensemble, work.members, found)
+        ensemble_table.write(folder, work.ensemble, work.members, found)
         if whole:
             checksums.update(layout.data, written)
         refused = found.settings[found.settings["refused"] != ""]
-        lines = [f"refused    {work.paper} {row.hypothesis} {row.setting}: {row.refused}" for row in refused.itertuples()]
+        lines += [
+            f"refused    {work.paper} {row.hypothesis} {row.setting}: {row.refused}" for row in refused.itertuples()
+        ]
         lines += [f"refused    {work.paper}: {len(refused)} of {len(found.settings)} settings"] if len(refused) else []
     size_mb = sum(path.stat().st_size for path in written) / 1e6
-    return [*lines, f"written    {written[0].relative_to(layout.root)}  {size_mb:.2f} MB, {len(work.members)} settings"]
-
-
-def stale_lines(layout: Layout, papers: Sequence[str]) -> list[str]:
-    """A line for each paper whose shipped ensemble is not what would be made now; none for those that have none."""
-    if not layout.ensemble_config.is_file():
-        return []
-    config = load(layout.ensemble_config)
-    lines = []
-    for paper in papers:
-        if paper in config.papers and any(path.is_file() for path in ensemble_table.paths(layout.ensembles, paper)):
-            why = ensemble_table.stale(layout.ensembles, ensemble_of(config, load_paper(layout.paper_config(paper))))
-            if why:
-                lines.append(f"data/ensemble/{paper}: {', '.join(why)}; ./reproduce ensemble {paper} makes it anew")
-    return lines
+    return [*lines, f"written    {written[0].relative_to(layout.root)}  {len(work.members)} settings, {size_mb:.2f} MB"]
