@@ -90,7 +90,7 @@ class Cell:
         """
         if self.runs in ("sd", "cv"):
             raise InputError(f"data/cells.yaml: {self._place}: {self.runs} over runs has no value for a single run")
-        replicates = sorted(set.intersection(*(set(load_metrics(name)["replicate"]) for name in self._read)))
+        replicates = sorted(set.intersection(*(set(load_metrics(name)["replicate"]) for name in self.read)))
 
         def load_one(number: int, experiment: str) -> pd.DataFrame:
             metrics = load_metrics(experiment)
@@ -102,7 +102,7 @@ class Cell:
         )
 
     @property
-    def _read(self) -> tuple[str, ...]:
+    def read(self) -> tuple[str, ...]:
         return (*self.experiments, *(self.base.experiments if self.base else ()))
 
     @property

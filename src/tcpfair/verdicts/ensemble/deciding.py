@@ -1,0 +1,117 @@
+"""What decides a clause: the one or two assumptions whose ranges part the settings in which it holds from the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.stats import fisher_exact
+from sklearn.tree import DecisionTreeClassifier
+
+DEPTH = 2
+LEAST_SHARE = 0.08  # of the settings on either side of a split
+CHANCE = 0.05  # of a split as sharp as the one found, over all splits that were tried
+
+
+@dataclass(frozen=True)
+class Split:
+    """Settings with an assumption above a value against the others: in which share of each a clause holds."""
+
+    assumption: str
+    threshold: float | str
+    above: float  # share in which it holds above, or with this choice
+    below: float
+    is_choice: bool = False
+
+
+def split(held: pd.Series, drawn: pd.DataFrame) -> Split | None:
+    """The split of the settings that parts best where a clause holds from where it does not; None where chance would do.
+
+    ``held`` is 1, 0 or NaN by setting; ``drawn`` has the values of the assumptions, a column each. The split is that of a
+    classification tree's root (scikit-learn, Gini impurity). It counts where Fisher's exact test, corrected for the splits
+    that were tried (Bonferroni), leaves it less than a chance of `CHANCE`.
+    """
+    held = held.dropna()
+    coded = coded_columns(drawn.loc[held.index])
+    if held.nunique() < 2 or coded.empty:
+        return None
+    least = max(2, int(np.ceil(LEAST_SHARE * len(held))))
+    tree = DecisionTreeClassifier(max_depth=1, min_samples_leaf=least, random_state=0).fit(coded.to_numpy(), held.to_numpy())
+    if tree.tree_.node_count == 1:
+        return None
+    column = coded.columns[tree.tree_.feature[0]]
+    threshold = float(tree.tree_.threshold[0])
+    is_above = coded[column] > threshold
+    table = pd.crosstab(is_above, held > 0).to_numpy()
+    tried = sum(max(coded[name].nunique() - 1, 0) for name in coded)
+    if fisher_exact(table).pvalue * tried > CHANCE:
+        return None
+    shares = held[is_above].mean(), held[~is_above].mean()
+    name, _, choice = column.partition("\t")
+    return Split(name, choice or threshold, *shares, is_choice=bool(choice))
+
+
+def coded_columns(drawn: pd.DataFrame) -> pd.DataFrame:
+    """Numbers as they are; of a choice among words a column for each, 1 where it was drawn. What never varies is left out."""
+    columns = {}
+    for name in drawn:
+        numbers = pd.to_numeric(drawn[name], errors="coerce")
+        if numbers.notna().all():
+            columns[name] = numbers.astype(float)
+        else:
+            words = drawn[name].astype(str)
+            columns |= {f"{name}\t{word}": (words == word).astype(float) for word in sorted(words.unique())}
+    return pd.DataFrame({name: column for name, column in columns.items() if column.nunique() > 1}, index=drawn.index)
+
+
+def sentence(held: pd.Series, drawn: pd.DataFrame) -> str:
+    """``holds in 71 % of 128 settings; with flow.rwnd_pkts above 2100 in 4 %, else in 88 %`` and, if so, within the larger side.
+
+    Where nothing decides it says so, and where the clause has no value in a setting, in how many.
+    """
+    known = held.dropna()
+    if known.empty:
+        return "has no value in any setting"
+    found = f"holds in {_percent(known.mean())} of {len(known)} settings"
+    if len(known) < len(held):
+        found += f" ({len(held) - len(known)} have no value)"
+    if known.nunique() < 2:
+        return found
+    first = split(known, drawn)
+    if first is None:
+        return f"{found}; no single assumption decides"
+    text = f"{found}; {_with(first)} in {_percent(first.above)}, else in {_percent(first.below)}"
+    side = _side(drawn.loc[known.index], first)
+    inside, label = max(((side, _with(first)), (~side, "else")), key=lambda pair: _mixed(known[pair[0]]))
+    second = split(known[inside], drawn)
+    if second is None:
+        return text
+    return f"{text}; {label} and {_with(second)} in {_percent(second.above)}, and else in {_percent(second.below)}"
+
+
+def _side(drawn: pd.DataFrame, of: Split) -> pd.Series:
+    column = drawn[of.assumption]
+    return column.astype(str) == of.threshold if of.is_choice else pd.to_numeric(column) > of.threshold
+
+
+def _mixed(held: pd.Series) -> float:
+    """How far from decided a part of the settings is, times its size."""
+    share = held.mean() if len(held) else 0.0
+    return len(held) * share * (1 - share)
+
+
+def _with(of: Split) -> str:
+    return f"with {of.assumption} {of.threshold}" if of.is_choice else f"with {of.assumption} above {of.threshold:.3g}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def agreement(held: npt.ArrayLike, other: npt.ArrayLike) -> float:
+    """Share of the settings in which two clauses have the same outcome; NaN without a common one."""
+    a, b = np.asarray(held, dtype=float), np.asarray(other, dtype=float)
+    both = np.isfinite(a) & np.isfinite(b)
+    return float(np.mean(a[both] == b[both])) if both.any() else np.nan

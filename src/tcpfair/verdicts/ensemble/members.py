@@ -1,0 +1,87 @@
+"""The members of an ensemble as metrics: one table for each experiment, in which every setting is a replicate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+import pandas as pd
+
+from tcpfair.contract.ensemble_table import Shipped
+from tcpfair.contract.papers import PaperConfig
+from tcpfair.contract.settings import BASE, grid_points, point_text
+from tcpfair.errors import InputError
+
+SETTING, HYPOTHESIS = "setting", "hypothesis"
+AS_PRINTED = ""
+_NOT_DRAWN = (HYPOTHESIS, SETTING, "refused")
+
+LoadMetrics = Callable[[str], pd.DataFrame]
+
+
+class NotInEnsembleError(InputError):
+    """The ensemble leaves out what was asked for."""
+
+
+@dataclass(frozen=True)
+class Members:
+    """All members of one paper under one hypothesis (empty: as printed)."""
+
+    shipped: Shipped
+    config: PaperConfig
+    hypothesis: str = AS_PRINTED
+
+    @cached_property
+    def drawn(self) -> pd.DataFrame:
+        """Values of the assumptions: a row per setting that ran, named by its number, a column per assumption."""
+        table = self.shipped.settings
+        own = table[(table[HYPOTHESIS] == self.hypothesis) & (table["refused"] == "")].set_index(SETTING)
+        return own.drop(columns=[name for name in _NOT_DRAWN if name in own])
+
+    @property
+    def settings(self) -> pd.Index:
+        return self.drawn.index
+
+    @property
+    def has_base(self) -> bool:
+        return BASE in self.settings
+
+    @cached_property
+    def experiments(self) -> frozenset[str]:
+        return frozenset(self.shipped.metrics["experiment"].astype(str).unique())
+
+    @cached_property
+    def load(self) -> LoadMetrics:
+        """Metrics of an experiment in the columns of `tcpfair.measures.measure`, the setting as ``replicate``.
+
+        Raises NotInEnsembleError for an experiment that the ensemble leaves out.
+        """
+        table = self.shipped.metrics
+        own = table[(table[HYPOTHESIS] == self.hypothesis).to_numpy()]
+        parts = dict(tuple(own.groupby(own["experiment"].astype(str), sort=False)))
+
+        @cache
+        def load(experiment: str) -> pd.DataFrame:
+            if experiment not in parts:
+                raise NotInEnsembleError(f"{self.config.paper}/{experiment}: not in the ensemble")
+            return self._measured(experiment, parts[experiment])
+
+        return load
+
+    def _measured(self, experiment: str, part: pd.DataFrame) -> pd.DataFrame:
+        grid = grid_points(self.config.experiments[experiment])
+        place = {point_text(point): number for number, point in enumerate(grid)}
+        point = part["point"].astype(str).map(place).to_numpy()
+        setting = part[SETTING].to_numpy(dtype=int)
+        made = {"run_id": setting * len(grid) + point, "replicate": setting}
+        for name in self.config.experiments[experiment].grid:
+            values = np.array([each[name] for each in grid], dtype=object)
+            made[name] = values[point]
+        return pd.DataFrame(made).assign(
+            flow=part["flow"].to_numpy(dtype=int),
+            flow_protocol=part["flow_protocol"].astype(str).to_numpy(),
+            metric=part["metric"].astype(str).to_numpy(),
+            value=part["value"].to_numpy(dtype=float),
+        )

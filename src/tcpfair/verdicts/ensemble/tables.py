@@ -1,0 +1,237 @@
+"""What the ledger shows of the ensembles: numbers, clauses, inferred testbeds, hypotheses and held-out checks, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from tcpfair.contract.ensemble import AS_PRINTED, EnsembleConfig, HeldOut
+from tcpfair.contract.ensemble_table import Shipped
+from tcpfair.contract.layout import Layout
+from tcpfair.contract.papers import PaperConfig
+from tcpfair.contract.settings import BASE
+from tcpfair.errors import InputError
+from tcpfair.verdicts import printed
+from tcpfair.verdicts.cells import cells as cells_of
+from tcpfair.verdicts.claims.decision import holds, quantities
+from tcpfair.verdicts.claims.evidence import Evidence, Settings
+from tcpfair.verdicts.claims.registry import claim_function
+from tcpfair.verdicts.claims.statement import Claim, load_claims
+from tcpfair.verdicts.ensemble import deciding, inference, placing
+from tcpfair.verdicts.ensemble.members import Members, NotInEnsembleError
+
+TABLES = ("ensemble_papers", "ensemble_numbers", "ensemble_clauses", "ensemble_testbed", "ensemble_held_out")
+COLUMNS = {
+    "ensemble_papers": [
+        "paper",
+        "hypothesis",
+        "what",
+        "settings",
+        "refused",
+        "numbers",
+        "inside",
+        "within_base",
+        "within_best",
+        "best_setting",
+        "explained",
+        "with_table",
+        "error_base",
+        "error_best",
+        "crps",
+        "effective_settings",
+    ],
+    "ensemble_numbers": ["paper", "hypothesis", "exhibit", "key", "metric", *placing.PLACED[1:], "in_best", "with_table"],
+    "ensemble_clauses": ["id", "paper", "clause", "hypothesis", "settings", "share", "base", "decides"],
+    "ensemble_testbed": ["paper", "hypothesis", *inference.MARGINALS],
+    "ensemble_held_out": ["paper", "hypothesis", "fitted", "judged", "n_fitted", "n"]
+    + [f"{kind}{name}" for kind in ("", "within_") for name in ("base", "prior", "inferred", "nearest")],
+}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The ensemble of one paper beside print: under one hypothesis."""
+
+    members: Members
+    cells: pd.DataFrame
+    width: pd.Series
+    what: str = ""
+    claims: list[Claim] = field(default_factory=list)
+
+    @property
+    def paper(self) -> str:
+        return self.members.config.paper
+
+    @cached_property
+    def values(self) -> pd.DataFrame:
+        """What each setting gives for the printed numbers of tables and text, those that only repeat a table left out."""
+        own = self.cells[self.cells["quotes"] == ""]
+        return placing.simulated(self.members, own)
+
+    @cached_property
+    def compared(self) -> list[int]:
+        """The numbers that are compared by a distance."""
+        return [number for number in self.values if np.isfinite(self.width[number])]
+
+    @cached_property
+    def distance(self) -> pd.Series:
+        return inference.distances(self.values[self.compared], self.cells, self.width)
+
+    @cached_property
+    def hit(self) -> pd.DataFrame:
+        return placing.within(self.values[self.compared], self.cells, self.width)
+
+    @cached_property
+    def best(self) -> int:
+        """The setting that has most printed numbers within tolerance, the nearest of those that tie."""
+        share = self.hit.mean(axis=1)
+        return int(self.distance[share[share == share.max()].index].idxmin())
+
+    def numbers(self) -> pd.DataFrame:
+        found = placing.place(self.values[self.compared], self.cells, self.width)
+        about = self.cells.loc[found.index, ["exhibit", "key", "metric"]]
+        with_table = placing.with_their_table(self.values[self.compared], self.cells, self.width)
+        return about.join(found).assign(
+            paper=self.paper,
+            hypothesis=self.members.hypothesis,
+            in_best=self.hit.loc[self.best].reindex(found.index),
+            with_table=with_table.reindex(found.index),
+        )
+
+    def summary(self, refused: int) -> dict:
+        found = self.numbers()
+        return {
+            "paper": self.paper,
+            "hypothesis": self.members.hypothesis,
+            "what": self.what,
+            "settings": len(self.members.settings),
+            "refused": refused,
+            "numbers": len(found),
+            "inside": int(found["inside"].sum()),
+            "within_base": int(self.hit.loc[BASE].sum()) if self.members.has_base else np.nan,
+            "within_best": int(self.hit.loc[self.best].sum()),
+            "best_setting": self.best,
+            "explained": int(found["explained"].sum()),
+            "with_table": int(found["with_table"].sum()),
+            "error_base": self.distance.get(BASE, np.nan),
+            "error_best": self.distance[self.best],
+            "crps": float((found["crps"] / found["tolerance"]).mean()),
+            "effective_settings": inference.effective_settings(inference.weights(self.distance)),
+        }
+
+    def testbed(self) -> pd.DataFrame:
+        found = inference.marginals(inference.weights(self.distance), self.members.drawn)
+        return found.assign(paper=self.paper, hypothesis=self.members.hypothesis)
+
+    def held_out(self, check: HeldOut) -> dict:
+        fitted, judged = (self._chosen(part) for part in (check.fit, check.predict))
+        found = inference.held_out(self.values, self.cells, self.width, fitted, judged)
+        return {
+            "paper": self.paper,
+            "hypothesis": self.members.hypothesis,
+            "fitted": check.fit.in_words,
+            "judged": check.predict.in_words,
+            "n_fitted": len(fitted),
+            **found,
+        }
+
+    def _chosen(self, part) -> list[int]:
+        """The compared numbers of some exhibits, and of some RTTs where those are named."""
+        chosen = []
+        for number in self.compared:
+            where = printed.parse_key(self.cells["key"][number])
+            of_exhibit = not part.exhibits or self.cells["exhibit"][number] in part.exhibits
+            if of_exhibit and (not part.rtt_ms or float(where.get("rtt_ms", "nan")) in part.rtt_ms):
+                chosen.append(number)
+        return chosen
+
+    def clauses(self) -> pd.DataFrame:
+        rows = []
+        for claim in self.claims:
+            held = clauses_held(claim, self.members)
+            for name, series in held.items():
+                rows.append(
+                    {
+                        "id": claim.id,
+                        "paper": self.paper,
+                        "clause": name,
+                        "hypothesis": self.members.hypothesis,
+                        "settings": len(series.dropna()),
+                        "share": series.mean(),
+                        "base": series.get(BASE, np.nan),
+                        "decides": deciding.sentence(series, self.members.drawn),
+                    }
+                )
+        return pd.DataFrame(rows, columns=COLUMNS["ensemble_clauses"])
+
+
+def clauses_held(claim: Claim, members: Members) -> dict[str, pd.Series]:
+    """Whether each clause of a claim holds, by setting (1, 0, NaN); none where the ensemble does not have what it reads."""
+    function = claim_function(claim)
+    if function is None or not claim.experiments or not set(claim.experiments) <= members.experiments:
+        return {}
+
+    def no_trace(experiment: str):
+        raise NotInEnsembleError(f"{claim.id}: the ensemble keeps no traces")
+
+    try:
+        found = quantities(function, Evidence(claim, members.config, members.load, no_trace, Settings()))
+    except (NotInEnsembleError, KeyError):  # a metric or a cell that is not kept
+        return {}
+    return {name: holds(claim.clauses[name], quantity).reindex(members.settings) for name, quantity in found.items()}
+
+
+def tables(
+    layout: Layout, papers: Mapping[str, PaperConfig], shipped: Mapping[str, Shipped], config: EnsembleConfig
+) -> dict[str, pd.DataFrame]:
+    """The tables of the ledger, `TABLES`, for the papers that have a shipped ensemble; the columns are `COLUMNS`."""
+    parts: dict[str, list] = {name: [] for name in TABLES}
+    for paper, found in shipped.items():
+        for judged, refused in _judged(layout, papers[paper], found, config):
+            parts["ensemble_papers"].append(pd.DataFrame([judged.summary(refused)]))
+            parts["ensemble_numbers"].append(judged.numbers())
+            parts["ensemble_clauses"].append(judged.clauses())
+            if len(judged.members.settings) > 1:
+                parts["ensemble_testbed"].append(judged.testbed())
+                checks = [judged.held_out(check) for check in config.papers[paper].held_out]
+                parts["ensemble_held_out"].append(pd.DataFrame(checks))
+    return {name: _joined(frames, COLUMNS[name]) for name, frames in parts.items()}
+
+
+def _joined(frames: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
+    filled = [frame for frame in frames if len(frame)]
+    return pd.concat(filled, ignore_index=True)[columns] if filled else pd.DataFrame(columns=columns)
+
+
+def _judged(
+    layout: Layout, paper: PaperConfig, found: Shipped, config: EnsembleConfig
+) -> Iterator[tuple[Judged, int]]:
+    """The ensemble of a paper as printed and under each hypothesis that has members, with how many were refused."""
+    numbers = cells_of(paper, layout)
+    numbers = numbers[pd.to_numeric(numbers["value"], errors="coerce").notna()]
+    width = placing.widths(numbers, printed.load_tolerances(layout.data / "tolerances.yaml"))
+    claims = load_claims(layout.data / "claims" / f"{paper.paper}.yaml")
+    hypotheses = {AS_PRINTED: "the paper at its word"}
+    hypotheses |= {name: each.what for name, each in config.papers[paper.paper].hypotheses.items()}
+    for name, what in hypotheses.items():
+        own = found.settings[found.settings["hypothesis"] == name]
+        ran = own[own["refused"] == ""]
+        if len(ran):
+            yield Judged(Members(found, paper, name), numbers, width, what, claims), len(own) - len(ran)
+
+
+def read_shipped(layout: Layout, papers: Mapping[str, PaperConfig]) -> dict[str, Shipped]:
+    """The shipped ensembles of some papers; those that have none are left out."""
+    from tcpfair.contract import ensemble_table
+
+    found = {}
+    for paper in papers:
+        try:
+            found[paper] = ensemble_table.read(layout.ensembles, paper)
+        except InputError:
+            continue
+    return found
