@@ -77,12 +77,16 @@ def _together(one: Cost, other: Cost) -> Cost:
 
 
 def _pkts(layout: Layout, cost: Cost) -> int:
-    """Packets that the simulations behind a trace delivered, as its mark says."""
+    """Packets that the simulations behind a trace or an ensemble delivered, as its mark or those of its jobs say."""
+    if cost.step == "ensemble":
+        return sum(_said_by(path) for path in layout.ensemble_members(cost.item).glob("*.done"))
     if cost.step != "simulate":
         return 0
+    return _said_by(layout.simulated(*cost.item.split("/")).with_suffix(".json"))
+
+
+def _said_by(mark: Path) -> int:
     try:
-        return int(
-            json.loads(layout.simulated(*cost.item.split("/")).with_suffix(".json").read_text())["simulated_pkts"]
-        )
+        return int(json.loads(mark.read_text())["simulated_pkts"])
     except (OSError, ValueError, KeyError):
         return 0

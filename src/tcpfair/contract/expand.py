@@ -46,12 +46,13 @@ class RunSpec:
         return {flow.cc for flow in self.scenario.every_flow}
 
 
-def run_specs(paper: PaperConfig, experiment: str) -> list[RunSpec]:
+def run_specs(paper: PaperConfig, experiment: str, first_replicate: int = 0) -> list[RunSpec]:
     """All runs of one experiment in a fixed order: grid points, and replicates within each.
 
-    Raises InputError for an unknown experiment and for a value that no run can have.
+    Replicates count from ``first_replicate``: others than those before it, with seeds of their own. Raises InputError for
+    an unknown experiment and for a value that no run can have.
     """
-    return list(_expand(paper, experiment))
+    return list(_expand(paper, experiment, first_replicate))
 
 
 def values_behind(paper: PaperConfig, experiment: str, specs: list[RunSpec]) -> dict[str, Any]:
@@ -110,7 +111,7 @@ def _resolve(settings: dict[str, Setting], point: dict[str, Any], where: str) ->
     return {name: _plain(setting, point, f"{where}.{name}") for name, setting in settings.items()}
 
 
-def _expand(paper: PaperConfig, name: str) -> Iterator[RunSpec]:
+def _expand(paper: PaperConfig, name: str, first_replicate: int) -> Iterator[RunSpec]:
     where = f"{paper.place}: experiments.{name}"
     if name not in paper.experiments:
         raise InputError(f"{where}: no such experiment; known are {', '.join(paper.experiments)}")
@@ -122,7 +123,7 @@ def _expand(paper: PaperConfig, name: str) -> Iterator[RunSpec]:
     run_id = 0
     for values in points:
         point = dict(zip(axes, values, strict=True))
-        for replicate in range(int(experiment.runs.value)):
+        for replicate in range(first_replicate, first_replicate + int(experiment.runs.value)):
             seed = seed_of(whose, name, *(f"{k}={v}" for k, v in point.items()), replicate)
             places = _places(experiment, seed_of(whose, name, "order", replicate))
             scenario = _scenario(paper, experiment, point, seed, places, where)

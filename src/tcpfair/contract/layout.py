@@ -86,6 +86,19 @@ class Layout:
         """What comparing the engine with them gave; the same for every source."""
         return self.root / "results" / "validation"
 
+    @property
+    def ensemble_config(self) -> Path:
+        return self.config / "ensemble.yaml"
+
+    @property
+    def ensembles(self) -> Path:
+        """What the ensembles of all papers gave, shipped."""
+        return self.data / "ensemble"
+
+    def ensemble_members(self, paper: str) -> Path:
+        """Folder of what the settings of a paper's ensemble gave, a file each."""
+        return self.results / "ensemble" / paper
+
     def figures(self, paper: str) -> Path:
         return self.root / "figures" / self.source / paper
 

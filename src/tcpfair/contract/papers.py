@@ -25,12 +25,17 @@ class _Strict(BaseModel):
 
 
 class Value(_Strict):
-    """A value and where it comes from: stated in the paper, or assumed with a reason and the range that is plausible."""
+    """A value and where it comes from: stated in the paper, or assumed with a reason and the range that is plausible.
+
+    ``scale`` says how the ensemble draws from the range (`tcpfair.contract.settings`): evenly (``linear``), evenly in the
+    logarithm (``log``), or one of the two ends, with nothing between them (``choices``).
+    """
 
     value: Any
     source: str | None = None
     assumed: str | None = None
     range: list[Any] | None = None
+    scale: Literal["linear", "log", "choices"] = "linear"
 
     @model_validator(mode="after")
     def _one_origin(self) -> Value:
@@ -38,7 +43,15 @@ class Value(_Strict):
             raise ValueError("give `source:` (section of the paper) or `assumed:` (the reason)")
         if self.assumed is not None and self.source is None and self.range is None:
             raise ValueError("an assumed value needs `range:`, the values that would be as plausible")
+        if self.scale == "log" and not self._has_log_range():
+            raise ValueError("`scale: log` needs a `range:` of two numbers above 0; from 0 on, only linear is possible")
+        if self.scale == "choices" and not self.range:
+            raise ValueError("`scale: choices` needs `range:`, the values to choose from")
         return self
+
+    def _has_log_range(self) -> bool:
+        bounds = self.range or []
+        return len(bounds) == 2 and all(type(bound) in (int, float) and bound > 0 for bound in bounds)
 
 
 Setting = Value | str  # a string is a reference, "=rtt_ms"

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
-from pydantic import BaseModel
 
 from tcpfair.contract.expand import expected_pkts
 from tcpfair.contract.papers import PaperConfig, Value
+from tcpfair.contract.settings import place_name, values_in
 from tcpfair.contract.store import Held
 
 # Packets that one core simulates in a second, rounded down from what the engine does with two flows; what a machine
@@ -88,20 +88,8 @@ def as_text(value: Any) -> str:
 def _entries(paper_cfgs: Mapping[str, PaperConfig]) -> Iterator[tuple[str, str, str, Value]]:
     """(paper, experiment or ``all``, name, value) of every value; references to the grid are none."""
     for paper, config in paper_cfgs.items():
-        for name, value in _values(config.model_copy(update={"experiments": {}})):
-            yield paper, ALL, name, value
+        for place, value in values_in(config.model_copy(update={"experiments": {}})):
+            yield paper, ALL, place_name(place), value
         for experiment, node in config.experiments.items():
-            for name, value in _values(node):
-                yield paper, experiment, name, value
-
-
-def _values(node: Any, name: str = "") -> Iterator[tuple[str, Value]]:
-    """(dotted name, value) of every Value below ``node``, in the order of the configuration."""
-    if isinstance(node, Value):
-        yield name, node
-    elif isinstance(node, BaseModel | dict):
-        for key, child in dict(node).items():
-            yield from _values(child, f"{name}.{key}" if name else key)
-    elif isinstance(node, list):
-        for i, child in enumerate(node):
-            yield from _values(child, f"{name}[{i}]")
+            for place, value in values_in(node):
+                yield paper, experiment, place_name(place), value

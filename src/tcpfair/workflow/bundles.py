@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from tcpfair.contract import checksums, store, trace
+from tcpfair.contract import checksums, ensemble_table, store, trace
 from tcpfair.contract.expand import run_specs
 from tcpfair.contract.files import discard_scratch, is_scratch, whole, whole_folder
 from tcpfair.contract.layout import PAPERS, Layout
@@ -120,6 +120,7 @@ def faults(root: Path) -> list[str]:
             folder = layout.bundled(paper, experiment)
             if folder.is_dir():
                 found += _trace_faults(layout, config, experiment, folder)
+    found += ensemble_table.stale_lines(layout, PAPERS)
     if layout.validated.is_dir():
         found += shipped.faults(layout, scenarios.load(layout.validation_config))
     return [line.replace(f"{root}/", "") for line in found]

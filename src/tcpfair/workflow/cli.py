@@ -75,6 +75,11 @@ def parser() -> argparse.ArgumentParser:
     )
     how = (run_tool, some, quick, random, count, yes, cores, profile)
     command("validate", _validate, "compare the engine with ns-2 and ns-3", *how)
+    drawn_papers = _option("papers", nargs="*", metavar="PAPER", help="papers of config/ensemble.yaml (default all)")
+    settings = _option("--settings", type=int, metavar="N", help="the first N drawn settings of each paper only")
+    said = _option("--dry-run", "-n", action="store_true", help="only say what it takes")
+    how = (drawn_papers, settings, said, yes, cores, profile)
+    command("ensemble", _ensemble, "simulate the papers under many settings of what they leave out", *how)
     scale = _option("--scale", action="store_true", help="cost per packet and memory, from 1 to 10,000 flows")
     command("bench", _bench, "measure the engine", scale, _option("--json", action="store_true"))
     command("clean", _clean, "remove results/ and figures/, but for the gallery", yes)
@@ -106,6 +111,7 @@ def parser() -> argparse.ArgumentParser:
     job = _option("--job", required=True, metavar="engine/EXPERIMENT")
     command("validate-part", _validate_part, "simulate for the comparison with ns-2 and ns-3", kind, job)
     command("validate-page", _validate_page, "compare with ns-2 and ns-3, and write the page")
+    command("ensemble-part", _ensemble_part, "simulate a part of an ensemble", paper, part, settings)
     among = _option("--exhibits", nargs="*", default=[])
     command("check", _check, "fail when an exhibit failed", source, among, output)
     return top
@@ -252,6 +258,26 @@ def _validate(given: argparse.Namespace) -> int:
     return 0
 
 
+def _ensemble(given: argparse.Namespace) -> None:
+    from tcpfair.workflow import ensemble
+    from tcpfair.workflow import run as runs
+
+    if given.settings is not None and given.settings < 0:
+        raise InputError(f"--settings {given.settings}: must be 0 (the base setting alone) or more")
+    layout = Layout(repository_root(), "engine")
+    if given.dry_run:
+        print("\n".join(work.line for work in ensemble.plan(layout, given.papers, given.settings)))
+        return
+    cores = given.cores or runs.free_cores()
+    folder = layout.results / "ensemble"
+
+    def workflow(values: dict, state) -> int:
+        return runs.jobs(layout, "workflow/ensemble.smk", folder, values, cores, given.profile, state)
+
+    with runs.only_run(layout.root, "results/engine/ensemble"):
+        ensemble.run(layout, workflow, given.papers, given.settings, cores, given.yes)
+
+
 def _bench(given: argparse.Namespace) -> None:
     from tcpfair.workflow import bench, scale
 
@@ -348,3 +374,12 @@ def _validate_page(given: argparse.Namespace) -> None:
     from tcpfair.validation import commands
 
     commands.write_page(Layout(repository_root()))
+
+
+def _ensemble_part(given: argparse.Namespace) -> None:
+    from tcpfair.workflow import ensemble, steps
+
+    told = steps.teller(given.paper, given.part)
+    place = steps.parse_part(given.part)
+    n = ensemble.make_part(Layout(repository_root(), "engine"), given.paper, place, given.settings, told)
+    _say("simulated", f"{given.paper} {given.part}", f"{n} settings")

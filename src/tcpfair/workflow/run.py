@@ -139,13 +139,23 @@ def build(plan: Plan, targets: Sequence[Path] = (), cores: int | None = None, pr
         return snakemake(plan.root, [*wanted, "--configfile", _write_config(plan)], State(plan), cores, profile)
 
 
+def jobs(
+    layout: Layout, snakefile: str, folder: Path, values: dict[str, Any], cores: int, profile: str, state: State
+) -> int:
+    """Run the jobs of a workflow of its own; ``values`` is the configuration of its rules, kept in ``folder``.
+
+    Returns the status of Snakemake.
+    """
+    config = folder / "config.json"
+    write_whole(config, json.dumps(values, indent=1) + "\n")
+    arguments = ["--snakefile", snakefile, "--configfile", str(config.relative_to(layout.root))]
+    arguments += ["--max-jobs-per-timespan", "100000/1s"]  # Snakemake ends when it is over; these jobs are few
+    return snakemake(layout.root, arguments, state, cores, profile)
+
+
 def validate(layout: Layout, values: dict[str, Any], cores: int, profile: str = "default") -> int:
     """Run the jobs of the validation; ``values`` is the configuration of its rules. Returns the status of Snakemake."""
-    config = layout.validation / "config.json"
-    write_whole(config, json.dumps(values, indent=1) + "\n")
-    arguments = ["--snakefile", "workflow/validate.smk", "--configfile", str(config.relative_to(layout.root))]
-    arguments += ["--max-jobs-per-timespan", "100000/1s"]  # Snakemake ends when it is over; these jobs are few
-    return snakemake(layout.root, arguments, State(), cores, profile)
+    return jobs(layout, "workflow/validate.smk", layout.validation, values, cores, profile, State())
 
 
 def snakemake(root: Path, arguments: Sequence[str], state: State, cores: int | None, profile: str) -> int:
@@ -256,6 +266,7 @@ def summary(asked: Plan, started_s: float, done: bool = True) -> str:
     if made["ledger"]:
         lines += _moved(plan)
     lines += [paint(f"altered    {line}", "red") for line in checksums.altered(plan.layout.data)]
+    lines += [paint(f"stale      {line}", "red") for line in _stale_ensembles(plan)]
     if missing:
         logs = os.path.relpath(plan.layout.results / "logs")
         lines.append(paint(f"missing    {_some(missing, ', ')}; see {logs}", "red"))
@@ -281,6 +292,15 @@ def _not_shipped(plan: Plan) -> Iterator[str]:
                 if pair[1] in exhibit.experiments and paper.paper == pair[0]
             ]
             yield f"engine     {'/'.join(pair)}: {why or 'not shipped'}; shown in {', '.join(shown) or 'nothing'}"
+
+
+def _stale_ensembles(plan: Plan) -> list[str]:
+    """A line for each paper whose shipped ensemble was made from other code or other ranges."""
+    if not plan.layout.ensembles.is_dir():
+        return []
+    from tcpfair.contract import ensemble_table
+
+    return ensemble_table.stale_lines(plan.layout, plan.papers)
 
 
 def _moved(plan: Plan) -> list[str]:

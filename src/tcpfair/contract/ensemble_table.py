@@ -1,0 +1,208 @@
+"""What an ensemble gave, as files: a small table for each member, and the table of all that the repository ships.
+
+Shipped are three files per paper below ``data/ensemble``:
+
+* ``<paper>.parquet``: hypothesis (empty = as printed), setting, experiment, point (of the grid, ``protocol=CUBIC;rtt_ms=25``),
+  flow (0 = the system), flow_protocol, metric, value (mean over the replicates that show it, float32; NaN where none does), n
+  (how many do);
+* ``<paper>_settings.csv``: a row for each member: hypothesis, setting, refused (why no run can have these values; empty for
+  those that ran), and the value of each assumption;
+* ``<paper>.json``: digests of what all this was made from, and of the two files; written last.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tcpfair.contract.ensemble import Ensemble, Member, ensemble_of, load
+from tcpfair.contract.files import whole, write_whole
+from tcpfair.contract.layout import Layout
+from tcpfair.contract.manifest import file_hash
+from tcpfair.contract.papers import PaperConfig, load_paper
+from tcpfair.contract.settings import BASE, grid_points, point_text
+from tcpfair.contract.stamps import changed, stamp_path, write_stamp
+from tcpfair.errors import InputError
+
+_WORDS = pa.dictionary(pa.int16(), pa.string())
+_OF_MEMBER = {
+    "experiment": _WORDS,
+    "point": _WORDS,
+    "flow": pa.int8(),
+    "flow_protocol": _WORDS,
+    "metric": _WORDS,
+    "value": pa.float32(),
+    "n": pa.int16(),
+}
+_OF_ALL = {"hypothesis": _WORDS, "setting": pa.int16(), **_OF_MEMBER}
+_WORD_COLUMNS = [name for name, kind in _OF_MEMBER.items() if kind == _WORDS]
+_REFUSED = b"refused"
+
+
+CELL = ["experiment", "point", "flow", "flow_protocol", "metric"]  # what a value is of
+MADE_FROM = ("configuration", "runs", "code")  # what all members are made from
+
+
+class Shipped(NamedTuple):
+    """The two tables of a paper's ensemble, as the text of this module says."""
+
+    metrics: pd.DataFrame
+    settings: pd.DataFrame
+
+
+# --- One member --------------------------------------------------------------------------------------------------
+
+
+def member_file(layout: Layout, member: Member) -> Path:
+    return layout.ensemble_members(member.ensemble.paper.paper) / f"{member.name}.parquet"
+
+
+def is_kept(layout: Layout, member: Member) -> bool:
+    """Whether what a member gives is there, made from what it would be made from now."""
+    return not changed(member_file(layout, member), member.stamp)
+
+
+def keep(layout: Layout, member: Member, metrics: pd.DataFrame, refused: str = "") -> None:
+    """Keep what a member gave: its metrics, or the reason why no run can have its values."""
+    path = member_file(layout, member)
+    table = _table(metrics.reindex(columns=list(_OF_MEMBER)), _OF_MEMBER)
+    stamp_path(path).unlink(missing_ok=True)
+    with whole(path) as scratch:
+        pq.write_table(table.replace_schema_metadata({_REFUSED: refused.encode()}), scratch, compression="zstd")
+    write_stamp(path, member.stamp)
+
+
+def kept(layout: Layout, member: Member) -> tuple[pd.DataFrame, str]:
+    """The metrics that a member gave and, where there are none, the reason."""
+    table = pq.read_table(member_file(layout, member))
+    return table.to_pandas(), (table.schema.metadata or {}).get(_REFUSED, b"").decode()
+
+
+def _table(frame: pd.DataFrame, columns: Mapping[str, pa.DataType]) -> pa.Table:
+    words = {name: frame[name].astype(str) for name, kind in columns.items() if kind == _WORDS}
+    plain = pa.schema([(name, pa.string() if kind == _WORDS else kind) for name, kind in columns.items()])
+    table = pa.Table.from_pandas(frame.assign(**words), schema=plain, preserve_index=False)
+    return table.cast(pa.schema(list(columns.items())))
+
+
+# --- All of them -------------------------------------------------------------------------------------------------
+
+
+def gather(layout: Layout, ensemble: Ensemble, members: list[Member]) -> Shipped:
+    """What all members gave. Raises InputError when one is missing or was made from something else."""
+    missing = [member for member in members if not is_kept(layout, member)]
+    if missing:
+        raise InputError(
+            f"{ensemble.paper.paper}: {len(missing)} of {len(members)} settings are missing; ./reproduce ensemble makes them"
+        )
+    parts, rows = [], []
+    for member in members:
+        metrics, refused = kept(layout, member)
+        about = {"hypothesis": member.hypothesis, "setting": member.setting}
+        parts.append(metrics.assign(**about))
+        rows.append({**about, "refused": refused, **ensemble.table.loc[member.setting]})
+    metrics = pd.concat([table.astype(dict.fromkeys(_WORD_COLUMNS, str)) for table in parts], ignore_index=True)
+    by_cell = metrics.sort_values([*CELL, "hypothesis", "setting"], kind="stable", ignore_index=True)
+    return Shipped(by_cell[list(_OF_ALL)], pd.DataFrame(rows))
+
+
+def paths(folder: Path, paper: str) -> tuple[Path, Path, Path]:
+    """The three files of a paper: metrics, settings, and what says from what they were made."""
+    return folder / f"{paper}.parquet", folder / f"{paper}_settings.csv", folder / f"{paper}.json"
+
+
+def write(folder: Path, ensemble: Ensemble, members: list[Member], found: Shipped) -> list[Path]:
+    """Write what `gather` gave, the file that vouches for the others last; returns the three files."""
+    metrics, table, manifest = paths(folder, ensemble.paper.paper)
+    manifest.unlink(missing_ok=True)
+    with whole(metrics) as scratch:
+        pq.write_table(
+            _table(found.metrics, _OF_ALL).replace_schema_metadata(None),
+            scratch,
+            compression="zstd",
+            compression_level=19,
+        )
+    write_whole(table, found.settings.to_csv(index=False, lineterminator="\n"))
+    said = {
+        "paper": ensemble.paper.paper,
+        **{name: getattr(ensemble, name) for name in MADE_FROM},
+        "replicates": {name: each.runs.value for name, each in ensemble.paper.experiments.items()},
+        "members": {member.name: member.stamp["setting"] for member in members},
+        "files": {path.name: file_hash(path) for path in (metrics, table)},
+    }
+    write_whole(manifest, json.dumps(said, indent=1) + "\n")
+    return [metrics, table, manifest]
+
+
+def stale(folder: Path, ensemble: Ensemble) -> list[str]:
+    """Why what is shipped of a paper's ensemble is not what would be made now; empty when it is.
+
+    ``missing`` alone when it is not there or not whole.
+    """
+    metrics, table, manifest = paths(folder, ensemble.paper.paper)
+    try:
+        said = json.loads(manifest.read_text())
+        if said["files"] != {path.name: file_hash(path) for path in (metrics, table)}:
+            return ["missing"]
+        found = [f"{name} changed" for name in MADE_FROM if said[name] != getattr(ensemble, name)]
+        wanted = {member.name: member.stamp["setting"] for member in ensemble.members()}
+        held: dict[str, str] = said["members"]
+        lacking = sum(name not in held for name in wanted)
+        other = sum(name in held and held[name] != digest for name, digest in wanted.items())
+    except (OSError, ValueError, KeyError, TypeError):
+        return ["missing"]
+    found += [f"{lacking} of {len(wanted)} settings missing"] if lacking else []
+    return found + ([f"{other} of {len(wanted)} settings drawn otherwise"] if other else [])
+
+
+def stale_lines(layout: Layout, papers: Iterable[str]) -> list[str]:
+    """A line for each paper whose shipped ensemble is not what would be made now; none for those that have none."""
+    lines, config = [], None
+    for paper in papers:
+        if any(path.is_file() for path in paths(layout.ensembles, paper)):
+            config = config or load(layout.ensemble_config)
+            why = stale(layout.ensembles, ensemble_of(config, load_paper(layout.paper_config(paper))))
+            if why:
+                lines.append(f"data/ensemble/{paper}: {', '.join(why)}; ./reproduce ensemble {paper} makes it anew")
+    return lines
+
+
+def read(folder: Path, paper: str) -> Shipped:
+    """What is shipped of a paper's ensemble. Raises InputError when it is not there."""
+    metrics, table, _ = paths(folder, paper)
+    try:
+        return Shipped(pd.read_parquet(metrics), pd.read_csv(table, keep_default_na=False))
+    except OSError:
+        raise InputError(f"{metrics}: no ensemble of {paper}; ./reproduce ensemble {paper} makes it") from None
+
+
+def as_measured(
+    found: Shipped, config: PaperConfig, experiment: str, hypothesis: str, setting: int = BASE
+) -> pd.DataFrame:
+    """The metrics of one member in the columns of `tcpfair.measures.measure`, its means as the one replicate 0.
+
+    Grid variables have the types of the configuration.
+    """
+    grid = grid_points(config.experiments[experiment])
+    place = {point_text(point): number for number, point in enumerate(grid)}
+    table = found.metrics
+    own = table[
+        (table["hypothesis"] == hypothesis) & (table["setting"] == setting) & (table["experiment"] == experiment)
+    ]
+    run_ids = own["point"].map(place).astype(int)
+    made = pd.DataFrame({"run_id": run_ids, "replicate": 0})
+    for name in config.experiments[experiment].grid:
+        made[name] = [grid[run_id][name] for run_id in run_ids]
+    made = made.assign(
+        flow=own["flow"].astype("int32"),
+        flow_protocol=own["flow_protocol"].astype(str),
+        metric=own["metric"].astype(str),
+        value=own["value"].astype(float),
+    )
+    return made.sort_values("run_id", kind="stable", ignore_index=True)
