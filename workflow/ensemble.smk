@@ -30,7 +30,9 @@ rule simulate_settings:
     resources:
         mem_mb=1000,
     params:
-        settings=[] if config["settings"] is None else ["--settings", config["settings"]],
+        settings=(
+            [] if config["settings"] is None else ["--settings", config["settings"]]
+        ),
     shell:
         "python -m tcpfair ensemble-part --paper {wildcards.paper} --part {wildcards.part} {params.settings}"
         " 2>&1 | tee {log:q}"

@@ -16,7 +16,7 @@ def means(measured: pd.DataFrame, paper: PaperConfig, experiment: str) -> pd.Dat
     """
     grid = list(paper.experiments[experiment].grid)
     names = {tuple(point.values()): point_text(point) for point in grid_points(paper.experiments[experiment])}
-    points = [names[values] for values in measured[grid].itertuples(index=False, name=None)]
+    points = [names[tuple(values)] for values in measured[grid].to_numpy(dtype=object).tolist()]
     keys = ["point", "flow", "flow_protocol", "metric"]
     found = measured.assign(point=points).groupby(keys, sort=False)["value"].agg(value="mean", n="count")
     return found.reset_index().assign(experiment=experiment)

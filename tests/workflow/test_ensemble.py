@@ -1,0 +1,357 @@
+"""The ensemble: members that are kept one by one, hypotheses, what is shipped and when it is stale."""
+
+import json
+import math
+
+import pandas as pd
+import pytest
+
+from tcpfair.contract import checksums, ensemble_table
+from tcpfair.contract.ensemble import ensemble_of, load
+from tcpfair.contract.layout import Layout, repository_root
+from tcpfair.contract.papers import load_paper
+from tcpfair.errors import InputError
+from tcpfair.workflow import ensemble as ensembles
+from tcpfair.workflow.cli import main
+from tests.small_checkout import edit, make_checkout
+
+PAPER = """
+paper: ogura
+cite: a paper
+protocols:
+  Reno: {cc: {value: newreno, source: sec. 1}}
+  Libra: {cc: {value: libra, source: sec. 2}, params: {rtt_ref_s: {value: 0.04, source: sec. 2}}}
+settings:
+  capacity_bps: {value: 1.0e+6, source: sec. 3}
+  wire_bytes: {value: 1500, source: sec. 3}
+  payload_bytes: {value: 1460, assumed: headers, range: [1448, 1460]}
+  buffer_pkts: {value: 10, assumed: why, range: [5, 20]}
+  duration_s: {value: 20, source: sec. 3}
+  sample_s: {value: 1, source: sec. 3}
+experiments:
+  self:
+    what: two flows of one protocol
+    grid: &grid
+      protocol: {value: [Reno, Libra], source: sec. 3}
+      rtt_ms: {value: [40], source: sec. 3}
+    flows: [{rtt_ms: "=rtt_ms"}, {rtt_ms: "=rtt_ms"}]
+    runs: {value: 1, source: sec. 3}
+    measures: [throughput]
+  pair:
+    what: two protocols
+    grid: *grid
+    flows: [{rtt_ms: "=rtt_ms"}, {protocol: {value: Reno, source: sec. 3}, rtt_ms: "=rtt_ms"}]
+    runs: {value: 5, source: sec. 3}
+    perturb: {start_s: {value: 1, source: sec. 3}}
+    window_s: {value: [10, 20], source: sec. 3}
+    measures: [throughput, nru]
+    weights: {experiment: self, rule: per_column}
+  watched:
+    what: no metrics are taken
+    grid: *grid
+    flows: [{rtt_ms: "=rtt_ms"}]
+    runs: {value: 1, source: sec. 3}
+"""
+ENSEMBLE = """
+papers:
+  ogura:
+    settings: 3
+    replicates: 2
+    seed: 1
+    left_out: {watched: nothing is measured}
+    hypotheses:
+      slow:
+        what: the pairs of Libra ran at half the rate
+        changes:
+          - {experiments: [pair], where: {protocol: [Libra]}, settings: {capacity_bps: 0.5e+6}}
+      swapped:
+        what: Libra was Reno
+        changes:
+          - {experiments: [pair], protocols: {Libra: Reno}}
+      both:
+        what: both
+        all_of: [slow, swapped]
+        settings: 2
+"""
+
+
+@pytest.fixture
+def layout(tmp_path, monkeypatch):
+    monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
+    make_checkout(tmp_path)
+    (tmp_path / "config/papers/ogura.yaml").write_text(PAPER)
+    (tmp_path / "config/ensemble.yaml").write_text(ENSEMBLE)
+    return Layout(tmp_path, "engine")
+
+
+def opened(layout):
+    return ensemble_of(load(layout.ensemble_config), load_paper(layout.paper_config("ogura")))
+
+
+class Jobs:
+    """Stands for Snakemake: makes the parts in this process, and counts the members that each of them simulates."""
+
+    def __init__(self, layout, stop_after=None):
+        self.layout, self.stop_after, self.made = layout, stop_after, []
+
+    def __call__(self, values, state):
+        for job in values["jobs"]:
+            paper, _, part = job.partition("/")
+            number, _, parts = part.partition("-of-")
+            place = (int(number) - 1, int(parts))
+            ensembles.make_part(self.layout, paper, place, values["settings"], self.count)
+        return 0
+
+    def count(self, done, of):
+        if done and done == self.stop_after:
+            raise KeyboardInterrupt
+        self.made.append((done, of))
+
+    @property
+    def simulated(self):
+        return sum(of for done, of in self.made if done == of)
+
+
+def run(layout, **how):
+    jobs, said = Jobs(layout, how.pop("stop_after", None)), []
+    ensembles.run(layout, jobs, say=said.append, **how)
+    return jobs, said
+
+
+def test_members_are_the_settings_as_printed_and_those_of_each_hypothesis(layout):
+    names = [member.name for member in opened(layout).members()]
+    assert names == ["0000", "0001", "0002", "0003", "slow/0000", "swapped/0000", "both/0000", "both/0001", "both/0002"]
+    assert [member.name for member in opened(layout).members(1)][-2:] == ["both/0000", "both/0001"]
+
+
+def test_a_hypothesis_changes_its_points_and_no_others(layout):
+    members = {member.name: member for member in opened(layout).members()}
+    printed, slow, both = (members[name].specs("pair") for name in ("0000", "slow/0000", "both/0000"))
+    rates = {spec.point["protocol"]: spec.scenario.capacity_bps for spec in slow}
+    assert rates == {"Reno": 1e6, "Libra": 0.5e6}
+    assert [spec.key for spec in slow[:2]] == [spec.key for spec in printed[:2]]
+    assert [spec.seed for spec in slow] == [spec.seed for spec in printed]
+    assert {spec.scenario.flows[0].cc for spec in both} == {"newreno"}
+    assert {spec.scenario.flows[0].protocol for spec in both if spec.point["protocol"] == "Libra"} == {"Libra"}
+    assert members["slow/0000"].specs("self")[0].key == members["0000"].specs("self")[0].key
+
+
+def test_no_two_settings_share_their_perturbations(layout):
+    members = opened(layout).members()[:4]
+    seeds = [spec.seed for member in members for spec in member.specs("pair")]
+    assert len(set(seeds)) == len(seeds)
+
+
+def test_all_members_are_simulated_measured_and_shipped(layout):
+    jobs, said = run(layout)
+    assert jobs.simulated == 9
+    found = ensemble_table.read(layout.ensembles, "ogura")
+    assert list(found.settings.columns) == [
+        "hypothesis",
+        "setting",
+        "refused",
+        "settings.payload_bytes",
+        "settings.buffer_pkts",
+    ]
+    assert len(found.settings) == 9
+    metrics = found.metrics
+    assert metrics["value"].dtype == "float32"
+    assert set(metrics["experiment"]) == {"self", "pair"}
+    assert (metrics.loc[metrics["metric"] == "throughput_mean", "n"] == 2).all()
+    assert {"U_N", "throughput_mean"} <= set(metrics["metric"])
+    assert metrics.groupby(["hypothesis", "setting"], observed=True).ngroups == 9
+    reno, libra = (
+        metrics[(metrics["point"] == f"protocol={name};rtt_ms=40") & (metrics["metric"] == "throughput_sum")]
+        .query("experiment == 'pair'")
+        .set_index(["hypothesis", "setting"])["value"]
+        for name in ("Reno", "Libra")
+    )
+    assert libra["slow", 0] < 0.6 * libra["", 0]
+    assert reno["slow", 0] == reno["", 0]
+    assert not ensemble_table.stale(layout.ensembles, opened(layout))
+    assert checksums.differing(layout.data, ["ensemble"]) == []
+    assert said[-1].startswith("written    data/ensemble/ogura.parquet  9 settings")
+
+
+def test_the_base_setting_gives_the_means_of_the_papers_own_runs(layout):
+    from tcpfair import measures, sources
+
+    run(layout)
+    paper = load_paper(layout.paper_config("ogura"))
+    own = {}
+    for name in ("self", "pair"):
+        experiment = paper.experiments[name]
+        runs = experiment.runs.model_copy(update={"value": 2})
+        paper.experiments[name] = experiment.model_copy(update={"runs": runs})
+        own[name] = measures.measure(sources.simulate(paper, name), paper, name, own.get("self"))
+    found = ensemble_table.as_measured(ensemble_table.read(layout.ensembles, "ogura"), paper, "pair", "")
+    assert list(found.columns) == list(own["pair"].columns)
+    keys = ["protocol", "flow", "flow_protocol", "metric"]
+    wanted = own["pair"].groupby(keys)["value"].mean()
+    pd.testing.assert_series_equal(found.groupby(keys)["value"].mean(), wanted, rtol=1e-6)
+
+
+def test_an_interrupted_run_goes_on_where_it_was(layout):
+    with pytest.raises(KeyboardInterrupt):
+        run(layout, stop_after=2)
+    left = sum(not ensemble_table.is_kept(layout, member) for member in opened(layout).members())
+    assert left == 7
+    assert not layout.ensembles.exists()
+    jobs, _ = run(layout)
+    assert jobs.simulated == 7
+    again, said = run(layout)
+    assert again.made == []
+    assert "all there" in said[0]
+
+
+def test_a_member_that_was_half_written_is_made_again(layout, monkeypatch):
+    member = opened(layout).members()[0]
+    ensembles.make(layout, member)
+    before = ensemble_table.member_file(layout, member).read_bytes()
+
+    def killed(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ensemble_table, "write_stamp", killed)
+        with pytest.raises(KeyboardInterrupt):
+            ensembles.make(layout, member)
+    assert not ensemble_table.is_kept(layout, member)
+    ensembles.make(layout, member)
+    assert ensemble_table.is_kept(layout, member)
+    assert ensemble_table.member_file(layout, member).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "why"),
+    [
+        ("config/papers/ogura.yaml", "range: [5, 20]", "range: [5, 30]", "of 9 settings drawn otherwise"),
+        ("config/papers/ogura.yaml", "duration_s: {value: 20", "duration_s: {value: 22", "configuration changed"),
+        ("config/papers/ogura.yaml", "[throughput, nru]", "[throughput]", "configuration changed"),
+        ("config/ensemble.yaml", "settings: 3", "settings: 4", "1 of 10 settings missing"),
+        ("config/ensemble.yaml", "replicates: 2", "replicates: 3", "configuration changed"),
+        ("config/ensemble.yaml", "0.5e+6", "0.6e+6", "of 9 settings drawn otherwise"),
+    ],
+)
+def test_what_was_made_from_something_else_is_stale_and_said_so(layout, file, old, new, why):
+    run(layout)
+    edit(layout.root / file, old, new)
+    ensemble = opened(layout)
+    assert any(why in reason for reason in ensemble_table.stale(layout.ensembles, ensemble))
+    (line,) = ensemble_table.stale_lines(layout, ["ogura"])
+    assert line.startswith("data/ensemble/ogura: ")
+    assert why in line
+    assert not all(ensemble_table.is_kept(layout, member) for member in ensemble.members())
+
+
+def test_other_code_makes_it_stale_and_a_reworded_reason_does_not(layout, monkeypatch):
+    from tcpfair.contract import code
+
+    run(layout)
+    edit(layout.root / "config/papers/ogura.yaml", "assumed: why", "assumed: for another reason")
+    assert not ensemble_table.stale_lines(layout, ["ogura"])
+    with monkeypatch.context() as patched:
+        patched.setattr(code, "of_algorithms", lambda names: {"libra": "other"})
+        assert ensemble_table.stale(layout.ensembles, opened(layout)) == ["code changed"]
+
+
+def test_a_damaged_table_counts_as_missing(layout):
+    run(layout)
+    table = layout.ensembles / "ogura_settings.csv"
+    table.write_text(table.read_text() + "\n")
+    assert ensemble_table.stale(layout.ensembles, opened(layout)) == ["missing"]
+
+
+def test_fewer_settings_do_not_take_the_place_of_what_is_shipped(layout):
+    _, said = run(layout, n_settings=1)
+    assert not layout.ensembles.exists()
+    assert (layout.results / "ensemble" / "ogura.parquet").is_file()
+    assert "6 settings" in said[-1]
+    jobs, _ = run(layout)
+    assert jobs.simulated == 3
+
+
+def test_a_setting_that_no_run_can_have_is_recorded_with_the_reason(layout):
+    paper = layout.root / "config/papers/ogura.yaml"
+    edit(paper, "assumed: headers, range: [1448, 1460]", "assumed: headers, range: [1460, 2000]")
+    _, said = run(layout)
+    found = ensemble_table.read(layout.ensembles, "ogura").settings
+    refused = found[found["refused"] != ""]
+    assert set(refused["setting"]) == set(found[found["settings.payload_bytes"] > 1500]["setting"]) != set()
+    assert refused["refused"].str.contains("payload_bytes must not exceed wire_bytes").all()
+    assert f"refused    ogura: {len(refused)} of 9 settings" in said
+    metrics = ensemble_table.read(layout.ensembles, "ogura").metrics
+    assert set(metrics["setting"]).isdisjoint(refused[refused["hypothesis"] == ""]["setting"])
+
+
+def test_a_long_run_wants_yes(layout, monkeypatch):
+    monkeypatch.setattr(ensembles, "PLANNED_PKTS_PER_S", 1.0)
+    with pytest.raises(InputError, match="add --yes"):
+        run(layout)
+    assert not layout.results.exists()
+
+
+def test_the_expected_time_is_that_of_earlier_jobs(layout):
+    run(layout, n_settings=0)
+    benchmark = layout.results / "benchmarks/ensemble/ogura.1-of-1.tsv"
+    benchmark.parent.mkdir(parents=True)
+    benchmark.write_text("s\tcpu_time\tmax_rss\n2.0\t2.0\t100\n")
+    pkts = sum(
+        json.loads(mark.read_text())["simulated_pkts"] for mark in (layout.results / "ensemble/ogura").glob("*.done")
+    )
+    (work,) = ensembles.plan(layout)
+    assert math.isclose(work.expected_s, work.pkts / (pkts / 2.0))
+
+
+def test_what_fails_is_said_and_the_rest_is_kept(layout, monkeypatch):
+    jobs = Jobs(layout)
+
+    def fails(values, state):
+        jobs({**values, "jobs": list(values["jobs"])[:1]}, state)
+        return 1
+
+    with pytest.raises(InputError, match=r"not simulated: ogura: \d of 9 settings; see results/engine/logs/ensemble"):
+        ensembles.run(layout, fails, say=lambda line: None)
+    assert jobs.simulated > 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("seed: 1", "sed: 1", "papers.ogura.s"),
+        ("  ogura:", "  ogurra:", "papers.ogurra: must be one of"),
+        ("{watched:", "{wached:", "left_out: experiment 'wached' is unknown; did you mean 'watched'?"),
+        ("left_out: {watched: nothing is measured}", "held: {flow.iw: why}", "papers.ogura.held 'flow.iw' is unknown"),
+        ("left_out: {watched:", "left_out: {self:", "left_out: self: the NRU weights of pair come from it"),
+        ("[pair], where", "[pear], where", "hypotheses.slow: experiment 'pear' is unknown; did you mean 'pair'?"),
+        ("protocol: [Libra]", "protocol: [Lybra]", "hypotheses.slow.where.protocol: value 'Lybra' is unknown"),
+        ("where: {protocol:", "where: {protcol:", "where: grid variable of pair 'protcol' is unknown"),
+        ("Libra: Reno", "Libra: Rino", "hypotheses.swapped.protocols: protocol 'Rino' is unknown"),
+        ("capacity_bps: 0.5", "capacity: 0.5", "hypotheses.slow: settings.capacity: unknown"),
+        ("[slow, swapped]", "[slow, swopped]", "hypotheses.both.all_of: hypothesis 'swopped' is unknown"),
+    ],
+)
+def test_a_wrong_name_gets_one_line(layout, capsys, old, new, complaint):
+    edit(layout.ensemble_config, old, new)
+    assert main(["ensemble", "--dry-run"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert complaint in line
+    assert "ensemble.yaml" in line
+
+
+def test_the_command_says_what_it_takes(layout, capsys):
+    assert main(["ensemble", "--dry-run", "--settings", "1"]) == 0
+    assert "2 assumptions, 6 settings of 8 runs" in capsys.readouterr().out
+    assert main(["ensemble", "nosuch", "--dry-run"]) == 1
+    assert "known are ogura" in capsys.readouterr().err
+    assert main(["ensemble", "--settings", "-1"]) == 1
+    assert "--settings -1" in capsys.readouterr().err
+
+
+def test_the_configuration_of_the_repository_is_one():
+    layout = Layout(repository_root())
+    config = load(layout.ensemble_config)
+    for paper in config.papers:
+        ensemble = ensemble_of(config, load_paper(layout.paper_config(paper)))
+        assert ensemble.assumptions
+        assert ensemble.members()[-1].specs(ensemble.experiments[-1])
