@@ -71,6 +71,27 @@ class Hypothesis(_Strict):
         return self
 
 
+class Numbers(_Strict):
+    """Some of a paper's printed numbers: of these exhibits, at these RTTs; all where none are named."""
+
+    exhibits: list[str] = Field(default_factory=list)
+    rtt_ms: list[float] = Field(default_factory=list)
+
+    @property
+    def in_words(self) -> str:
+        """``table5, table6`` or ``25, 50 ms``."""
+        named = [name.partition(".")[2] for name in self.exhibits]
+        at = f"{', '.join(f'{rtt_ms:g}' for rtt_ms in self.rtt_ms)} ms" if self.rtt_ms else ""
+        return " at ".join(part for part in (", ".join(named), at) if part) or "all"
+
+
+class HeldOut(_Strict):
+    """A check of the inferred testbed: what it says of numbers that it was not inferred from."""
+
+    fit: Numbers
+    predict: Numbers
+
+
 class PaperEnsemble(_Strict):
     """How the ensemble of one paper is drawn and simulated."""
 
@@ -82,6 +103,7 @@ class PaperEnsemble(_Strict):
     held: dict[str, str] = Field(default_factory=dict, description="assumptions that stay as configured, and why")
     tied: list[list[str]] = Field(default_factory=list, description="assumptions that are drawn as one")
     hypotheses: dict[str, Hypothesis] = Field(default_factory=dict)
+    held_out: list[HeldOut] = Field(default_factory=list, description="checks of the inferred testbed")
 
 
 class EnsembleConfig(_Strict):

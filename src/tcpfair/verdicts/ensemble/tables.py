@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract.ensemble import AS_PRINTED, EnsembleConfig, HeldOut
+from tcpfair.contract.ensemble import AS_PRINTED, EnsembleConfig, HeldOut, Numbers
+from tcpfair.contract import ensemble_table
 from tcpfair.contract.ensemble_table import Shipped
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig
@@ -139,7 +140,7 @@ class Judged:
             **found,
         }
 
-    def _chosen(self, part) -> list[int]:
+    def _chosen(self, part: Numbers) -> list[int]:
         """The compared numbers of some exhibits, and of some RTTs where those are named."""
         chosen = []
         for number in self.compared:
@@ -226,8 +227,6 @@ def _judged(
 
 def read_shipped(layout: Layout, papers: Mapping[str, PaperConfig]) -> dict[str, Shipped]:
     """The shipped ensembles of some papers; those that have none are left out."""
-    from tcpfair.contract import ensemble_table
-
     found = {}
     for paper in papers:
         try:

@@ -1,0 +1,74 @@
+"""Which assumption decides: found where one does, not where chance would do."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tcpfair.verdicts.ensemble.deciding import agreement, coded_columns, sentence, split
+
+RNG = np.random.default_rng(5)
+N = 96
+DRAWN = pd.DataFrame(
+    {
+        "settings.buffer_bdp": np.linspace(0.1, 2, N),
+        "flow.rwnd_pkts": RNG.uniform(1000, 10000, N),
+        "flow.reduction": RNG.choice(["prr", "halving"], N),
+        "flow.ack_every": 2,
+    },
+    index=pd.RangeIndex(N),
+)
+
+
+def test_a_threshold_is_found():
+    held = (DRAWN["settings.buffer_bdp"] > 1.4).astype(float)
+    found = split(held, DRAWN)
+    assert (found.assumption, found.above, found.below) == ("settings.buffer_bdp", 1.0, 0.0)
+    assert found.threshold == pytest.approx(1.4, abs=0.02)
+    assert sentence(held, DRAWN) == (
+        "holds in 32 % of 96 settings; with settings.buffer_bdp above 1.39 in 100 %, else in 0 %"
+    )
+
+
+def test_a_choice_is_named_by_its_word():
+    held = (DRAWN["flow.reduction"] == "prr").astype(float)
+    text = sentence(held, DRAWN)
+    assert "with flow.reduction" in text
+    assert ("prr in 100 %, else in 0 %" in text) or ("halving in 0 %, else in 100 %" in text)
+
+
+def test_two_assumptions_that_decide_together_are_both_named():
+    held = ((DRAWN["settings.buffer_bdp"] > 1.0) & (DRAWN["flow.rwnd_pkts"] > 4000)).astype(float)
+    text = sentence(held, DRAWN)
+    assert "settings.buffer_bdp" in text
+    assert "flow.rwnd_pkts" in text
+
+
+def test_chance_decides_nothing():
+    for seed in range(20):
+        held = pd.Series(np.random.default_rng(seed).integers(0, 2, N).astype(float), index=DRAWN.index)
+        assert split(held, DRAWN) is None
+        assert sentence(held, DRAWN).endswith("; no single assumption decides")
+
+
+def test_what_always_or_never_holds_needs_no_reason():
+    assert sentence(pd.Series(1.0, index=DRAWN.index), DRAWN) == "holds in 100 % of 96 settings"
+    assert sentence(pd.Series(0.0, index=DRAWN.index), DRAWN) == "holds in 0 % of 96 settings"
+
+
+def test_settings_without_a_value_are_counted():
+    held = pd.Series(1.0, index=DRAWN.index)
+    held.iloc[:6] = np.nan
+    assert sentence(held, DRAWN) == "holds in 100 % of 90 settings (6 have no value)"
+    assert sentence(held * np.nan, DRAWN) == "has no value in any setting"
+
+
+def test_what_never_varies_decides_nothing_and_words_get_a_column_each():
+    coded = coded_columns(DRAWN)
+    assert "flow.ack_every" not in coded
+    assert {"flow.reduction\thalving", "flow.reduction\tprr"} <= set(coded)
+    assert set(coded["flow.reduction\tprr"]) == {0.0, 1.0}
+
+
+def test_agreement_counts_common_settings():
+    assert agreement([1, 0, np.nan, 1], [1, 1, 1, 1]) == pytest.approx(2 / 3)
+    assert np.isnan(agreement([np.nan], [1]))
