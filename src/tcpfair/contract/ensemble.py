@@ -110,13 +110,23 @@ class EnsembleConfig(_Strict):
     """``config/ensemble.yaml``."""
 
     papers: dict[str, PaperEnsemble]
+    words: dict[str, str] = Field(
+        default_factory=dict, description="how sentences call an assumption, by its last name; {} is the value"
+    )
 
     @model_validator(mode="after")
     def _known_papers(self) -> EnsembleConfig:
         for name in self.papers:
             if name not in PAPERS:
                 raise ValueError(f"papers.{name}: must be one of {', '.join(PAPERS)}")
+        for name, text in self.words.items():
+            if text.count("{}") != 1:
+                raise ValueError(f"words.{name}: must have {{}} once, in the place of the value (got {text!r})")
         return self
+
+    def in_words(self, assumption: str, value: str) -> str:
+        """``flow.rwnd_pkts``, ``above 2100`` -> ``a receive window above 2100 packets``; the bare name where there are no words."""
+        return self.words.get(assumption.rpartition(".")[2], f"{assumption} {{}}").format(value)
 
 
 def load(path: Path) -> EnsembleConfig:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 DEPTH = 2
 LEAST_SHARE = 0.08  # of the settings on either side of a split
+InWords = Callable[[str, str], str]  # an assumption and its value, as a sentence calls them
 CHANCE = 0.05  # of a split as sharp as the one found, over all splits that were tried
 
 
@@ -38,7 +40,9 @@ def split(held: pd.Series, drawn: pd.DataFrame) -> Split | None:
     if held.nunique() < 2 or coded.empty:
         return None
     least = max(2, int(np.ceil(LEAST_SHARE * len(held))))
-    tree = DecisionTreeClassifier(max_depth=1, min_samples_leaf=least, random_state=0).fit(coded.to_numpy(), held.to_numpy())
+    tree = DecisionTreeClassifier(max_depth=1, min_samples_leaf=least, random_state=0).fit(
+        coded.to_numpy(), held.to_numpy()
+    )
     if tree.tree_.node_count == 1:
         return None
     column = coded.columns[tree.tree_.feature[0]]
@@ -66,8 +70,13 @@ def coded_columns(drawn: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({name: column for name, column in columns.items() if column.nunique() > 1}, index=drawn.index)
 
 
-def sentence(held: pd.Series, drawn: pd.DataFrame) -> str:
-    """``holds in 71 % of 128 settings; with flow.rwnd_pkts above 2100 in 4 %, else in 88 %`` and, if so, within the larger side.
+def plain(assumption: str, value: str) -> str:
+    """The bare name of an assumption."""
+    return f"{assumption} {value}"
+
+
+def sentence(held: pd.Series, drawn: pd.DataFrame, in_words: InWords = plain) -> str:
+    """``holds in 71 % of 128 settings; with a buffer above 1.4 BDP in 4 %, else in 88 %`` and what decides within a part.
 
     Where nothing decides it says so, and where the clause has no value in a setting, in how many.
     """
@@ -82,13 +91,13 @@ def sentence(held: pd.Series, drawn: pd.DataFrame) -> str:
     first = split(known, drawn)
     if first is None:
         return f"{found}; no single assumption decides"
-    text = f"{found}; {_with(first)} in {_percent(first.above)}, else in {_percent(first.below)}"
+    text = f"{found}; {_with(first, in_words)} in {_percent(first.above)}, else in {_percent(first.below)}"
     side = _side(drawn.loc[known.index], first)
-    inside, label = max(((side, _with(first)), (~side, "else")), key=lambda pair: _mixed(known[pair[0]]))
+    inside, label = max(((side, _with(first, in_words)), (~side, "else")), key=lambda pair: _mixed(known[pair[0]]))
     second = split(known[inside], drawn)
     if second is None:
         return text
-    return f"{text}; {label} and {_with(second)} in {_percent(second.above)}, and else in {_percent(second.below)}"
+    return f"{text}; {label} and {_with(second, in_words)} in {_percent(second.above)}, and else in {_percent(second.below)}"
 
 
 def _side(drawn: pd.DataFrame, of: Split) -> pd.Series:
@@ -102,8 +111,8 @@ def _mixed(held: pd.Series) -> float:
     return len(held) * share * (1 - share)
 
 
-def _with(of: Split) -> str:
-    return f"with {of.assumption} {of.threshold}" if of.is_choice else f"with {of.assumption} above {of.threshold:.3g}"
+def _with(of: Split, in_words: InWords) -> str:
+    return f"with {in_words(of.assumption, of.threshold if of.is_choice else f'above {of.threshold:.3g}')}"
 
 
 def _percent(share: float) -> str:

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract.ensemble import AS_PRINTED, EnsembleConfig, HeldOut, Numbers
 from tcpfair.contract import ensemble_table
+from tcpfair.contract.ensemble import AS_PRINTED, EnsembleConfig, HeldOut, Numbers
 from tcpfair.contract.ensemble_table import Shipped
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig
@@ -45,7 +45,16 @@ COLUMNS = {
         "crps",
         "effective_settings",
     ],
-    "ensemble_numbers": ["paper", "hypothesis", "exhibit", "key", "metric", *placing.PLACED[1:], "in_best", "with_table"],
+    "ensemble_numbers": [
+        "paper",
+        "hypothesis",
+        "exhibit",
+        "key",
+        "metric",
+        *placing.PLACED[1:],
+        "in_best",
+        "with_table",
+    ],
     "ensemble_clauses": ["id", "paper", "clause", "hypothesis", "settings", "share", "base", "decides"],
     "ensemble_testbed": ["paper", "hypothesis", *inference.MARGINALS],
     "ensemble_held_out": ["paper", "hypothesis", "fitted", "judged", "n_fitted", "n"]
@@ -62,6 +71,7 @@ class Judged:
     width: pd.Series
     what: str = ""
     claims: list[Claim] = field(default_factory=list)
+    in_words: deciding.InWords = deciding.plain
 
     @property
     def paper(self) -> str:
@@ -164,7 +174,7 @@ class Judged:
                         "settings": len(series.dropna()),
                         "share": series.mean(),
                         "base": series.get(BASE, np.nan),
-                        "decides": deciding.sentence(series, self.members.drawn),
+                        "decides": deciding.sentence(series, self.members.drawn, self.in_words),
                     }
                 )
         return pd.DataFrame(rows, columns=COLUMNS["ensemble_clauses"])
@@ -208,9 +218,7 @@ def _joined(frames: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
     return pd.concat(filled, ignore_index=True)[columns] if filled else pd.DataFrame(columns=columns)
 
 
-def _judged(
-    layout: Layout, paper: PaperConfig, found: Shipped, config: EnsembleConfig
-) -> Iterator[tuple[Judged, int]]:
+def _judged(layout: Layout, paper: PaperConfig, found: Shipped, config: EnsembleConfig) -> Iterator[tuple[Judged, int]]:
     """The ensemble of a paper as printed and under each hypothesis that has members, with how many were refused."""
     numbers = cells_of(paper, layout)
     numbers = numbers[pd.to_numeric(numbers["value"], errors="coerce").notna()]
@@ -222,7 +230,8 @@ def _judged(
         own = found.settings[found.settings["hypothesis"] == name]
         ran = own[own["refused"] == ""]
         if len(ran):
-            yield Judged(Members(found, paper, name), numbers, width, what, claims), len(own) - len(ran)
+            members = Members(found, paper, name)
+            yield Judged(members, numbers, width, what, claims, config.in_words), len(own) - len(ran)
 
 
 def read_shipped(layout: Layout, papers: Mapping[str, PaperConfig]) -> dict[str, Shipped]:
