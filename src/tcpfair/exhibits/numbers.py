@@ -10,6 +10,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
 from tcpfair.errors import InputError
+from tcpfair.verdicts.combine import OverCells, over_cells
 from tcpfair.verdicts.printed import make_key
 
 NUMBER_COLUMNS = ["exhibit", "key", "metric", "value", "sd", "n_runs"]
@@ -93,7 +94,7 @@ class Statement(BaseModel):
     metric: str
     key: dict[str, str | float]
     of: str  # metric of the cells
-    rule: Literal["mean", "min", "max", "place_of_min", "place_where_not_above", "place_from_which_not_below"]
+    rule: OverCells
     where: dict[str, list[Any]] = Field(default_factory=dict)
     over: str = "rtt_ms"
     leaders: list[str] = Field(default_factory=list)  # protocols that stand above the others, for the last two rules
@@ -106,7 +107,9 @@ def stated_numbers(exhibit_id: str, cells: pd.DataFrame, statements: Sequence[St
     """The statements' numbers from ``cells``: key columns, ``metric`` and ``value``."""
     found = [no_numbers()]
     for statement in statements:
-        value = statement.factor * _stated_value(_selected(cells, statement), statement)
+        chosen = _selected(cells, statement)
+        found_there = over_cells(chosen, statement.rule, statement.over, statement.leaders, statement.slack)
+        value = statement.factor * found_there
         found.append(single_number(statement.exhibit or exhibit_id, statement.metric, value, **statement.key))
     return pd.concat([frame for frame in found if len(frame)] or found, ignore_index=True)
 
@@ -116,25 +119,3 @@ def _selected(cells: pd.DataFrame, statement: Statement) -> pd.DataFrame:
     for column, values in statement.where.items():
         chosen &= cells[column].isin(values)
     return cells[chosen]
-
-
-def _stated_value(cells: pd.DataFrame, statement: Statement) -> float:
-    match statement.rule:
-        case "mean" | "min" | "max":
-            return float(cells["value"].agg(statement.rule))
-        case "place_of_min":
-            means = cells.groupby(statement.over)["value"].mean().dropna()
-            return float(means.idxmin()) if len(means) else np.nan
-        case "place_where_not_above":
-            leads = cells["protocol"].isin(statement.leaders)
-            least = cells[leads].groupby(statement.over)["value"].min()
-            others = cells[~leads].groupby(statement.over)["value"].max()
-            places = least.index[least <= others]
-            return float(places.min()) if len(places) else np.nan
-        case "place_from_which_not_below":
-            leads = cells["protocol"].isin(statement.leaders)
-            least = cells[leads].groupby(statement.over)["value"].min()
-            others = cells[~leads].groupby(statement.over)["value"].max()
-            below = (least < others - statement.slack).sort_index()
-            places = below.index[~below[::-1].cummax()[::-1]]
-            return float(places.min()) if len(places) else np.nan

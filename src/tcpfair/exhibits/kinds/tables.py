@@ -18,6 +18,7 @@ from tcpfair.exhibits.numbers import Statement, no_numbers, number_rows, over_ru
 from tcpfair.measures import SYSTEM
 from tcpfair.metrics.fairness import case_letter, nru_over_time_db
 from tcpfair.units import BITS_PER_BYTE, MS_PER_S
+from tcpfair.verdicts.combine import reached_by_share
 from tcpfair.verdicts.printed import make_key
 
 DASH = "–"
@@ -190,13 +191,6 @@ def bhatti2008_table7(context: Context, exhibit: Exhibit, options: FairShare) ->
     table = result_cells(context, exhibit, numbers, protocol_rows(experiment), columns, decimals)
     note = f"T_U in s, and the share of the runs that converge; {CELL_NOTE}"
     return Drawn(Table(table, note), numbers, int(runs["n_runs"].max()))
-
-
-def reached_by_share(times_s: pd.Series, share: float) -> float:
-    """Time by which ``share`` of the runs has converged, with NaN for a run that never does; NaN when fewer do."""
-    ordered = np.sort(times_s.fillna(np.inf).to_numpy(dtype=float))
-    lower, upper = (np.quantile(ordered, share, method=method) for method in ("lower", "higher"))
-    return float(lower + upper) / 2 if np.isfinite(upper) else np.nan
 
 
 # --- Definitions -------------------------------------------------------------------------------------------------

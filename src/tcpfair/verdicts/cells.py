@@ -1,0 +1,354 @@
+"""Which cell of the simulation's metrics each printed number is: experiment, metric, flow, values of the grid variables.
+
+``data/cells.yaml`` says it by exhibit and printed metric. With it a printed number can be placed among any runs of its
+experiments, those of another setting too, without drawing the exhibit; `printed_metrics` reads it the other way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from tcpfair.contract.layout import Layout
+from tcpfair.contract.papers import PaperConfig, load_yaml
+from tcpfair.errors import InputError, unknown
+from tcpfair.measures import SYSTEM
+from tcpfair.verdicts.combine import OverCells, OverFlows, OverRuns, over_cells, over_flows, over_runs
+from tcpfair.verdicts.printed import PRINTED_COLUMNS, load_printed, parse_key
+
+CELL_COLUMNS = [*PRINTED_COLUMNS, "cell", "experiment", "measure", "flow", "where", "scale", "derived", "reason"]
+EACH = "each"  # in place of a flow: all flows together
+_NOT_IN_GRID = {"flow", "item", "condition"}  # parts of a printed key that name no grid variable
+_BYTES_PER_MB = 1e6
+
+LoadMetrics = Callable[[str], pd.DataFrame]
+
+
+# --- A cell -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Where in the metrics of its experiments a number stands, and what is done with what stands there.
+
+    ``where`` gives each grid variable one value, or a list of values where the number is of many cells; a variable that
+    it leaves out may have any. ``flow`` is None where it is of all flows. ``share`` belongs to ``runs: reached``.
+    """
+
+    experiments: tuple[str, ...]
+    measure: str
+    flow: int | None
+    where: Mapping[str, Any]
+    runs: OverRuns = "mean"
+    flows: OverFlows | None = None
+    cells: OverCells | None = None
+    over: str = "rtt_ms"
+    leaders: tuple[str, ...] = ()
+    slack: float = 0.0
+    base: Cell | None = None
+    gain: bool = False
+    inverse: bool = False
+    scale: float = 1.0
+    share: float = 0.5
+    grid: tuple[str, ...] = field(default=(), compare=False)  # variables of the experiments
+
+    @property
+    def derived(self) -> str:
+        """How the number follows from its cells, in a few words; empty for the mean over the runs of one cell."""
+        steps = [self.runs if self.runs != "mean" else "", "inverse" if self.inverse else "", self.flows or ""]
+        steps += ["gain" if self.gain else "ratio"] if self.base else []
+        steps += [f"{self.cells} over cells"] if self.cells else []
+        return ", ".join(step for step in steps if step)
+
+    def value(self, load_metrics: LoadMetrics) -> float | str:
+        """The number that the metrics of ``load_metrics`` (by experiment, as of `tcpfair.measures.measure`) give.
+
+        In the printed unit; NaN where it was measured and has no value, a letter for a case. Raises InputError when no
+        run has the metric there, or when the cell is not one cell.
+        """
+        found = self._table(load_metrics)
+        if self.base:
+            by = self.base.value(load_metrics)
+            found = found.assign(value=found["value"] / by - (1.0 if self.gain else 0.0))
+        if self.cells:
+            return self.scale * over_cells(found, self.cells, self.over, self.leaders, self.slack)
+        if len(found) > 1:
+            raise InputError(f"data/cells.yaml: {self._place}: {len(found)} cells; say which, or how they are combined")
+        value = found["value"].iloc[0]
+        return value if isinstance(value, str) else self.scale * float(value)
+
+    def by_replicate(self, load_metrics: LoadMetrics) -> pd.Series:
+        """`value` of each replicate by itself: what the number would be with one run, indexed by ``replicate``.
+
+        Raises InputError for a number that is the scatter of runs.
+        """
+        if self.runs in ("sd", "cv"):
+            raise InputError(f"data/cells.yaml: {self._place}: {self.runs} over runs has no value for a single run")
+        replicates = sorted(set.intersection(*(set(load_metrics(name)["replicate"]) for name in self._read)))
+
+        def load_one(number: int, experiment: str) -> pd.DataFrame:
+            metrics = load_metrics(experiment)
+            return metrics[metrics["replicate"] == number]
+
+        return pd.Series(
+            [self.value(partial(load_one, number)) for number in replicates],
+            index=pd.Index(replicates, name="replicate"),
+        )
+
+    @property
+    def _read(self) -> tuple[str, ...]:
+        return (*self.experiments, *(self.base.experiments if self.base else ()))
+
+    @property
+    def _place(self) -> str:
+        fixed = ", ".join(f"{name}={value}" for name, value in self.where.items())
+        return f"{'+'.join(self.experiments)} {self.measure} {fixed}".rstrip()
+
+    def _table(self, load_metrics: LoadMetrics) -> pd.DataFrame:
+        """The chosen cells after runs and flows: grid variables and ``value``."""
+        parts = [self._chosen(load_metrics(name)) for name in self.experiments]
+        chosen = pd.concat(parts, ignore_index=True)
+        if chosen.empty:
+            raise InputError(f"data/cells.yaml: {self._place}: no run has it")
+        if self.inverse:
+            with np.errstate(divide="ignore"):
+                chosen = chosen.assign(value=1 / chosen["value"].to_numpy(dtype=float))
+        grid = [name for name in self.grid if name in chosen]
+        by = [*grid, "flow"]
+        of_runs = chosen.groupby(by, sort=False, dropna=False)["value"]
+        table = of_runs.agg(lambda values: over_runs(values, self.runs, self.share)).reset_index()
+        if self.flows:
+            of_flows = table.groupby(grid, sort=False, dropna=False)["value"]
+            table = of_flows.agg(lambda values: over_flows(values, self.flows)).reset_index()
+        return table
+
+    def _chosen(self, metrics: pd.DataFrame) -> pd.DataFrame:
+        chosen = metrics["metric"] == self.measure
+        chosen &= metrics["flow"] != SYSTEM if self.flow is None else metrics["flow"] == self.flow
+        for name, value in self.where.items():
+            if name in metrics:
+                chosen &= metrics[name].isin(value if isinstance(value, list) else [value])
+        return metrics[chosen]
+
+
+# --- The rules ----------------------------------------------------------------------------------------------------
+
+
+class _Base(BaseModel):
+    """The cell by which others are divided: what in it differs from them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    experiment: str = ""
+    where: dict[str, Any] = Field(default_factory=dict)
+
+
+class _Rule(BaseModel):
+    """Which cells the printed numbers of one metric of an exhibit are; ``data/cells.yaml`` explains the fields."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    key: dict[str, str | float] = Field(default_factory=dict)
+    experiment: str | list[str] = ""
+    measure: str = ""
+    flow: int | Literal["each"] | None = None
+    where: dict[str, Any] = Field(default_factory=dict)
+    runs: OverRuns = "mean"
+    flows: OverFlows | None = None
+    cells: OverCells | None = None
+    over: str = "rtt_ms"
+    leaders: list[str] = Field(default_factory=list)
+    slack: float = 0.0
+    base: _Base | None = None
+    gain: bool = False
+    inverse: bool = False
+    scale: Literal["percent", "MB_per_packet", "MB_per_byte"] | None = None
+    reason: str = ""
+
+    @model_validator(mode="after")
+    def _cell_or_reason(self) -> _Rule:
+        if bool(self.experiment) == bool(self.reason):
+            raise ValueError("give an experiment, or the reason why there is no cell")
+        if self.gain and not self.base:
+            raise ValueError("a gain needs a base")
+        return self
+
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        return (self.experiment,) if isinstance(self.experiment, str) else tuple(self.experiment)
+
+    def fits(self, parts: Mapping[str, str]) -> bool:
+        return all(parts.get(name) == str(value) for name, value in self.key.items())
+
+
+def _listed(given: Any) -> list[Any]:
+    return given if isinstance(given, list) else [given]
+
+
+class _Rules(BaseModel):
+    """Rules of one paper, by exhibit and printed metric."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    exhibits: dict[str, dict[str, Annotated[list[_Rule], BeforeValidator(_listed)]]]
+
+    def of(self, exhibit: str, metric: str, parts: Mapping[str, str]) -> _Rule | None:
+        found = self.exhibits.get(exhibit, {}).get(metric, [])
+        return next((rule for rule in found if rule.fits(parts)), None)
+
+
+def _load_rules(paper: PaperConfig, layout: Layout) -> _Rules:
+    path = layout.data / "cells.yaml"
+    content = load_yaml(path)
+    if paper.paper not in content:
+        raise unknown(f"{path}: paper", paper.paper, content)
+    try:
+        return _Rules.model_validate({"exhibits": content[paper.paper]})
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(part for part in first["loc"][1:] if isinstance(part, str))
+        raise InputError(f"{path}: {paper.paper}.{place}: {first['msg'].removeprefix('Value error, ')}") from None
+
+
+# --- Every printed number -----------------------------------------------------------------------------------------
+
+
+def cells(paper: PaperConfig, layout: Layout) -> pd.DataFrame:
+    """Every printed result number of a paper with its cell, in the order of print (`CELL_COLUMNS`).
+
+    Beside the printed columns: ``cell`` (a `Cell`; None where there is none), its experiment (several joined by ``+``),
+    measure, flow (0 the system, NA all flows), where (a dict of grid values) and scale (from the metric to the printed
+    unit), ``derived`` (how the number follows where it is not the mean over runs of one cell) and the ``reason`` why there
+    is no cell. Raises InputError when a number has no rule, or when a rule names what the paper's configuration does not
+    have.
+    """
+    rules = _load_rules(paper, layout)
+    printed = load_printed(paper, layout.data)
+    rows = []
+    for number in printed[printed["kind"] == "result"].to_dict("records"):
+        rule = _rule_of(rules, number)
+        cell = None if rule.reason else _cell_of(paper, rule, number)
+        rows.append({**number, **_described(cell), "cell": cell, "reason": rule.reason})
+    return pd.DataFrame(rows, columns=CELL_COLUMNS).astype({"flow": "Int64"})
+
+
+def coverage(table: pd.DataFrame) -> pd.DataFrame:
+    """How many printed numbers of a table of `cells` have a cell: columns paper, numbers, mapped, derived, closed_forms."""
+    papers = table["exhibit"].str.partition(".")[0].rename("paper")
+    mapped = table["cell"].notna()
+    counts = pd.DataFrame(
+        {
+            "numbers": 1,
+            "mapped": mapped,
+            "derived": mapped & table["derived"].ne(""),
+            "closed_forms": table["reason"].eq("closed form"),
+        }
+    )
+    return counts.groupby(papers, sort=False).sum().astype(int).reset_index()
+
+
+def values(table: pd.DataFrame, load_metrics: LoadMetrics) -> pd.Series:
+    """`Cell.value` of every row of a table of `cells`, None where there is no cell."""
+    found = [None if cell is None else cell.value(load_metrics) for cell in table["cell"]]
+    return pd.Series(found, index=table.index, dtype=object, name="value")
+
+
+def _rule_of(rules: _Rules, number: Mapping[str, str]) -> _Rule:
+    """The rule of the number's own exhibit, else of the one that it quotes."""
+    parts = parse_key(number["key"])
+    for exhibit in (number["exhibit"], number["quotes"]):
+        rule = rules.of(exhibit.partition(".")[2], number["metric"], parts) if exhibit else None
+        if rule:
+            return rule
+    where = f"{number['exhibit']} {number['key']} {number['metric']}"
+    raise InputError(f"data/cells.yaml: no rule for {where}; give its cell or the reason why there is none")
+
+
+def _described(cell: Cell | None) -> dict[str, Any]:
+    if cell is None:
+        return {"experiment": "", "measure": "", "flow": None, "where": {}, "scale": np.nan, "derived": ""}
+    named = {"experiment": "+".join(cell.experiments), "where": dict(cell.where), "derived": cell.derived}
+    return named | {name: getattr(cell, name) for name in ("measure", "flow", "scale")}
+
+
+def _cell_of(paper: PaperConfig, rule: _Rule, number: Mapping[str, str]) -> Cell:
+    place = f"data/cells.yaml: {number['exhibit']} {number['metric']}"
+    grid = _grid(paper, rule.experiments, place)
+    parts = parse_key(number["key"])
+    printed_where = {name: text for name, text in parts.items() if name not in _NOT_IN_GRID}
+    where = {name: _in_grid(grid, name, value, place) for name, value in {**printed_where, **rule.where}.items()}
+    flow = rule.flow if rule.flow is not None else int(parts.get("flow", SYSTEM))
+    cell = Cell(
+        experiments=rule.experiments,
+        measure=rule.measure or number["metric"],
+        flow=None if flow == EACH else flow,
+        where=where,
+        runs=rule.runs,
+        flows=rule.flows,
+        cells=rule.cells,
+        over=rule.over,
+        leaders=tuple(rule.leaders),
+        slack=rule.slack,
+        gain=rule.gain,
+        inverse=rule.inverse,
+        scale=_scale(paper, rule.scale),
+        share=paper.analysis_value("converged_runs_share") if rule.runs == "reached" else 0.5,
+        grid=tuple(grid),
+    )
+    return cell if rule.base is None else replace(cell, base=_base_of(paper, rule.base, cell, place))
+
+
+def _base_of(paper: PaperConfig, base: _Base, cell: Cell, place: str) -> Cell:
+    """The cell by which ``cell`` is divided: the same but for what ``base`` says, and a single one."""
+    experiments = (base.experiment,) if base.experiment else cell.experiments
+    grid = _grid(paper, experiments, place)
+    where = {**cell.where, **{name: _in_grid(grid, name, value, place) for name, value in base.where.items()}}
+    single = {"cells": None, "scale": 1.0, "gain": False, "grid": tuple(grid)}
+    return replace(cell, experiments=experiments, where=where, **single)
+
+
+def _grid(paper: PaperConfig, experiments: tuple[str, ...], place: str) -> dict[str, list[Any]]:
+    """Grid variables of the experiments with all their values."""
+    grid: dict[str, list[Any]] = {}
+    for name in experiments:
+        if name not in paper.experiments:
+            raise unknown(f"{place}: experiment", name, paper.experiments)
+        for variable, values in paper.experiments[name].grid.items():
+            grid.setdefault(variable, []).extend(values.value)
+    return grid
+
+
+def _in_grid(grid: Mapping[str, list[Any]], name: str, value: Any, place: str) -> Any:
+    """A value of a grid variable as the configuration has it; of a printed key it comes as text."""
+    if isinstance(value, list):
+        return [_in_grid(grid, name, each, place) for each in value]
+    if name not in grid:
+        raise unknown(f"{place}: grid variable", name, grid)
+    for known in grid[name]:
+        if known == value or (isinstance(known, int | float) and isinstance(value, str) and _same(known, value)):
+            return known
+    raise InputError(f"{place}: {name}={value} is not in the grid: {', '.join(dict.fromkeys(map(str, grid[name])))}")
+
+
+def _same(known: float, text: str) -> bool:
+    try:
+        return float(text) == float(known)
+    except ValueError:
+        return False
+
+
+def _scale(paper: PaperConfig, name: str | None) -> float:
+    match name:
+        case "percent":
+            return 100.0
+        case "MB_per_byte":
+            return 1 / _BYTES_PER_MB
+        case "MB_per_packet":
+            return paper.settings["payload_bytes"].value / _BYTES_PER_MB
+    return 1.0

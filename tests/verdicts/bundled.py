@@ -1,0 +1,25 @@
+"""Metrics of the shipped traces, measured here and now: what a full build would leave, for the tests that need it."""
+
+from functools import cache
+
+import pandas as pd
+
+from tcpfair import measures
+from tcpfair.contract import trace
+from tcpfair.contract.layout import Layout, repository_root
+from tcpfair.contract.papers import PaperConfig, load_paper
+
+LAYOUT = Layout(repository_root())
+
+
+@cache
+def config(paper: str) -> PaperConfig:
+    return load_paper(LAYOUT.paper_config(paper))
+
+
+@cache
+def metrics(paper: str, experiment: str) -> pd.DataFrame:
+    """As `tcpfair.measures.measure` gives them, all runs of the experiment."""
+    weights = config(paper).experiments[experiment].weights
+    of_self = metrics(paper, weights.experiment) if weights else None
+    return measures.measure(trace.read(LAYOUT.bundled(paper, experiment)), config(paper), experiment, of_self)

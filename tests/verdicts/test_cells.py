@@ -1,0 +1,141 @@
+"""Which cell of the metrics each printed number is: every number has one or a reason, and it is the right one."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from tcpfair.contract.layout import PAPERS, Layout
+from tcpfair.errors import InputError
+from tcpfair.verdicts import baseline
+from tcpfair.verdicts.cells import CELL_COLUMNS, cells, coverage, values
+from tcpfair.verdicts.printed import compare, load_printed, load_tolerances
+from tests.verdicts import bundled
+
+# what the text of bhatti2009 says of figures that no exhibit puts into a number
+NOT_DRAWN = {("bhatti2009.sec-V-D", "rtt_of_U_N_min"), ("bhatti2009.sec-V-D", "rtt_of_first_U_N+")}
+
+
+@pytest.fixture(scope="module")
+def table():
+    return {paper: cells(bundled.config(paper), bundled.LAYOUT) for paper in PAPERS}
+
+
+def row(table, exhibit, key, metric):
+    rows = table[exhibit.partition(".")[0]]
+    return rows[(rows["exhibit"] == exhibit) & (rows["key"] == key) & (rows["metric"] == metric)].iloc[0]
+
+
+def test_every_printed_result_is_there_with_a_cell_or_a_reason(table):
+    for paper, rows in table.items():
+        printed = load_printed(bundled.config(paper), bundled.LAYOUT.data)
+        assert len(rows) == (printed["kind"] == "result").sum()
+        assert list(rows.columns) == CELL_COLUMNS
+        assert (rows["cell"].notna() == rows["reason"].eq("")).all()
+    found = pd.concat([coverage(rows) for rows in table.values()]).set_index("paper")
+    assert found.loc["bhatti2008"].tolist() == [230, 226, 120, 3]
+    assert found.loc["bhatti2009"].tolist() == [247, 241, 73, 6]
+    assert found.loc["ha2006"].tolist() == [30, 28, 16, 2]
+    assert found.loc["kozu2014"].tolist() == [6, 3, 1, 3]
+    assert found.loc["ogura"].tolist() == [8, 7, 7, 1]
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_bundled_metrics_at_the_cell_are_the_reproduced_number(paper, table):
+    config, rows = bundled.config(paper), table[paper]
+    drawn = baseline.joined(sorted(bundled.LAYOUT.expected(paper).glob("*.csv")))
+    tolerances = load_tolerances(bundled.LAYOUT.data / "tolerances.yaml")
+    ledger = compare(load_printed(config, bundled.LAYOUT.data), drawn, tolerances)
+    assert ledger["key"].tolist() == rows["key"].tolist()
+    found = values(rows, partial(bundled.metrics, paper))
+    compared = 0
+    for number, value, reproduced in zip(rows.itertuples(), found, ledger["reproduced"], strict=True):
+        if number.cell is None:
+            continue
+        if (number.exhibit, number.metric) in NOT_DRAWN:
+            assert pd.isna(reproduced) and np.isfinite(value)
+            continue
+        if isinstance(value, str):
+            assert value == reproduced, number
+        else:
+            assert value == pytest.approx(
+                float("nan" if reproduced == "-" else reproduced), rel=1e-6, nan_ok=True
+            )  # 7 digits
+        compared += 1
+    assert compared >= 0.9 * rows["cell"].notna().sum() > 0
+
+
+def test_cells_as_a_reader_would_name_them(table):
+    pair = row(table, "bhatti2009.table5", "protocol=BIC;rtt_ms=100", "jfi_mean")
+    assert (pair["experiment"], pair["measure"], pair["flow"]) == ("pair_ccid2_first", "jfi_mean", 0)
+    assert pair["where"] == {"protocol": "BIC", "rtt_ms": 100}
+    assert (pair["scale"], pair["derived"]) == (1.0, "")
+    percent = row(table, "ha2006.fig5", "protocol=FAST;rtt_ms=162", "utilisation")
+    assert (percent["experiment"], percent["scale"]) == ("util_type2", 100.0)
+    upper = row(table, "bhatti2008.table6", "protocol=CUBIC;rtt_ms=100", "U_N+")
+    assert upper["measure"] == "U_n" and pd.isna(upper["flow"]) and upper["derived"] == "mean of fair"
+    megabytes = row(table, "kozu2014.sec-3.1", "protocol=CUBIC;rtt_ms=2", "cwnd_mean")
+    assert megabytes["flow"] == 1 and megabytes["where"] == {"protocol": "CUBIC", "rtt_ms": 128}
+    assert megabytes["scale"] == pytest.approx(1448e-6)
+    gain = row(table, "ha2006.sec-4.2.2", "item=RTT-fairness;protocol=STCP", "improvement_max")
+    assert gain["experiment"] == "rtt_fairness+rtt_types" and gain["derived"] == "gain, max over cells"
+
+
+def synthetic(values, **grid):
+    """Runs of one cell: a row of throughput_mean of flow 1 for each value."""
+    return pd.DataFrame(
+        [
+            {"run_id": n, "replicate": n, **grid, "flow": 1, "metric": "throughput_mean", "value": value}
+            for n, value in enumerate(values)
+        ]
+    )
+
+
+def test_a_ratio_divides_by_the_mean_of_its_base(table):
+    share = row(
+        table, "bhatti2009.sec-V-C", "item=CCID2 share of its self-pair throughput;protocol=BIC;rtt_ms=100", "ratio"
+    )
+    metrics = {
+        "pair_ccid2_first": synthetic([10.0, 20.0], protocol="BIC", rtt_ms=100),
+        "self": synthetic([40.0, 20.0], protocol="CCID2", rtt_ms=100),
+    }
+    assert share["cell"].value(metrics.__getitem__) == pytest.approx(15 / 30)
+    assert share["cell"].by_replicate(metrics.__getitem__).tolist() == pytest.approx([10 / 40, 20 / 20])
+
+
+def test_a_scatter_over_runs_has_no_value_for_one_run(table):
+    sd = row(table, "bhatti2009.table5", "protocol=BIC;rtt_ms=100", "jfi_sd")["cell"]
+    with pytest.raises(InputError, match="sd over runs"):
+        sd.by_replicate(lambda name: synthetic([1.0], protocol="BIC", rtt_ms=100))
+
+
+def test_a_cell_that_nothing_was_measured_for_is_named(table):
+    cell = row(table, "bhatti2009.table6", "flow=1;protocol=BIC;rtt_ms=100", "throughput_mean")["cell"]
+    with pytest.raises(InputError, match="pair_ccid2_first throughput_mean protocol=BIC, rtt_ms=100: no run has it"):
+        cell.value(lambda name: synthetic([1.0], protocol="CUBIC", rtt_ms=100))
+
+
+@pytest.mark.parametrize(
+    ("change", "hint"),
+    [
+        (lambda rules: rules.pop("fig8"), "no rule for ogura.sec-5.4 item=high loss;protocol=Alpha ratio"),
+        (lambda rules: rules["fig8"]["ratio"].update(experiment="los_sweep"), "did you mean 'loss_sweep'"),
+        (lambda rules: rules["fig8"]["ratio"].update(where={"loss": 0.01}), "grid variable 'loss' is unknown"),
+        (lambda rules: rules["fig8"]["ratio"].update(where={"loss_rate": 0.5}), "loss_rate=0.5 is not in the grid"),
+        (lambda rules: rules["fig8"]["ratio"].update(runs="mode"), "ogura.fig8.ratio.runs"),
+        (lambda rules: rules["fig8"]["ratio"].update(reason="none"), "give an experiment, or the reason"),
+    ],
+)
+def test_wrong_rules_are_named(tmp_path, change, hint):
+    content = yaml.safe_load((bundled.LAYOUT.data / "cells.yaml").read_text())
+    change(content["ogura"])
+    (tmp_path / "data").mkdir()
+    for name in ("published", "equations.yaml"):
+        (tmp_path / "data" / name).symlink_to(bundled.LAYOUT.data / name)
+    (tmp_path / "data" / "cells.yaml").write_text(yaml.safe_dump(content))
+    with pytest.raises(InputError, match="cells.yaml") as caught:
+        cells(bundled.config("ogura"), Layout(tmp_path))
+    assert hint in str(caught.value)
+    assert "\n" not in str(caught.value)
