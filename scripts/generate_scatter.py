@@ -7,7 +7,9 @@ From print and from the bundled traces (about a minute); `tcpfair.verdicts.scatt
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
+from io import StringIO
 
 import pandas as pd
 
@@ -39,11 +41,14 @@ def generated(layout: Layout) -> dict[str, str]:
     tolerances = load_tolerances(layout.data / "tolerances.yaml")
     numbers = scatter.numbers_with_scatter(papers, layout)
     table = scatter.scatter_table(scatter.repetitions(papers, layout, metrics), numbers, tolerances)
-    found = scatter.scatter_tolerances(table, numbers, tolerances)
-    return {
-        "scatter.csv": table.to_csv(index=False, float_format="%.4g", lineterminator="\n"),
-        "tolerances_scatter.yaml": HEADER + "".join(f"{name}: {_text(each)}\n" for name, each in found.items()),
-    }
+    as_csv = table.to_csv(index=False, float_format="%.4g", lineterminator="\n")
+    return {"scatter.csv": as_csv, "tolerances_scatter.yaml": tolerances_text(as_csv, numbers, tolerances)}
+
+
+def tolerances_text(as_csv: str, numbers: pd.DataFrame, tolerances: Mapping[str, Tolerance]) -> str:
+    """The content of tolerances_scatter.yaml from that of scatter.csv."""
+    found = scatter.scatter_tolerances(pd.read_csv(StringIO(as_csv)), numbers, tolerances)
+    return HEADER + "".join(f"{name}: {_text(each)}\n" for name, each in found.items())
 
 
 def _text(tolerance: Tolerance) -> str:

@@ -22,7 +22,18 @@ from tcpfair.measures import SYSTEM
 from tcpfair.verdicts.combine import OverCells, OverFlows, OverRuns, over_cells, over_flows, over_runs
 from tcpfair.verdicts.printed import PRINTED_COLUMNS, load_printed, parse_key
 
-CELL_COLUMNS = [*PRINTED_COLUMNS, "cell", "experiment", "measure", "flow", "where", "scale", "printed_runs", "derived", "reason"]
+CELL_COLUMNS = [
+    *PRINTED_COLUMNS,
+    "cell",
+    "experiment",
+    "measure",
+    "flow",
+    "where",
+    "scale",
+    "printed_runs",
+    "derived",
+    "reason",
+]
 EACH = "each"  # in place of a flow: all flows together
 _NOT_IN_GRID = {"flow", "item", "condition"}  # parts of a printed key that name no grid variable
 _BYTES_PER_MB = 1e6
@@ -56,7 +67,7 @@ class Cell:
     inverse: bool = False
     scale: float = 1.0
     share: float = 0.5
-    grid: tuple[str, ...] = field(default=(), compare=False)  # variables of the experiments
+    grid: Mapping[str, list[Any]] = field(default_factory=dict, compare=False)  # of the experiments: all values
 
     @property
     def derived(self) -> str:
@@ -233,9 +244,9 @@ def cells(paper: PaperConfig, layout: Layout) -> pd.DataFrame:
 
     Beside the printed columns: ``cell`` (a `Cell`; None where there is none), its experiment (several joined by ``+``),
     measure, flow (0 the system, NA all flows), where (a dict of grid values) and scale (from the metric to the printed
-    unit), ``printed_runs`` (of how many runs the print is, as far as is known), ``derived`` (how the number follows where it is not the mean over runs of one cell) and the ``reason`` why there
-    is no cell. Raises InputError when a number has no rule, or when a rule names what the paper's configuration does not
-    have.
+    unit), ``printed_runs`` (of how many runs the print is, as far as is known), ``derived`` (how the number follows where
+    it is not the mean over runs of one cell) and the ``reason`` why there is no cell. Raises InputError when a number has
+    no rule, or when a rule names what the paper's configuration does not have.
     """
     rules = _load_rules(paper, layout)
     printed = load_printed(paper, layout.data)
@@ -309,7 +320,7 @@ def _cell_of(paper: PaperConfig, rule: _Rule, number: Mapping[str, str]) -> Cell
         inverse=rule.inverse,
         scale=_scale(paper, rule.scale),
         share=paper.analysis_value("converged_runs_share") if rule.runs == "reached" else 0.5,
-        grid=tuple(grid),
+        grid=grid,
     )
     return cell if rule.base is None else replace(cell, base=_base_of(paper, rule.base, cell, place))
 
@@ -319,7 +330,7 @@ def _base_of(paper: PaperConfig, base: _Base, cell: Cell, place: str) -> Cell:
     experiments = (base.experiment,) if base.experiment else cell.experiments
     grid = _grid(paper, experiments, place)
     where = {**cell.where, **{name: _in_grid(grid, name, value, place) for name, value in base.where.items()}}
-    single = {"cells": None, "scale": 1.0, "gain": False, "grid": tuple(grid)}
+    single = {"cells": None, "scale": 1.0, "gain": False, "grid": grid}
     return replace(cell, experiments=experiments, where=where, **single)
 
 

@@ -13,8 +13,9 @@ come from the first of these sources that has any:
 ``both orders`` (bhatti2009 with either flow first) is measured beside them and never used: that the order matters is what
 the paper says of these tables. The tolerance is the distance that 95 % of the pairs do not exceed: the least one of them
 that is at least as large as 95 % of all, so with fewer than 20 pairs the largest. It is relative where that of
-``data/tolerances.yaml`` is, each value of a pair serving as the printed one in turn; and never less than half of the
-last printed digit. Closed forms and letters have no scatter and keep what they have.
+``data/tolerances.yaml`` is, each value of a pair serving as the printed one in turn. An absolute one is at least half of
+the last printed digit, and where along a sweep something happens is known to a step of the sweep at best. Closed forms and
+letters have no scatter and keep what they have.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.metrics.fairness import nru_tuple, tuple_stability
 from tcpfair.verdicts.cells import Cell, cells
-from tcpfair.verdicts.combine import over_runs
+from tcpfair.verdicts.combine import over_flows, over_runs
 from tcpfair.verdicts.printed import Tolerance
 from tcpfair.verdicts.printed_metrics import printed_metrics
 
@@ -40,7 +41,20 @@ UNUSED = ("both orders",)
 SHARE = 0.95  # of the pairs
 REPRINT_SHARE = 0.75  # of the numbers of a row that are equal to the digit: no repetition but a reprint
 TESTBED = "testbed"  # numbers of the pairs and self-pairs of both Bhatti papers
-SCATTER_COLUMNS = ["metric", "of", "exhibits", "source", "used", "cells", "pairs", "relative", "median", "p95", "share_within"]
+SCATTER_COLUMNS = [
+    "metric",
+    "of",
+    "exhibits",
+    "source",
+    "used",
+    "cells",
+    "pairs",
+    "relative",
+    "median",
+    "p95",
+    "share_within",
+    "share_within_used",
+]
 
 _LEVELS = 40
 _DRAWS = 60
@@ -108,7 +122,9 @@ def _twice_printed(papers: Papers, layout: Layout, numbers: pd.DataFrame) -> pd.
     both = twice_printed(papers, layout)
     parts = [both[~both["reprint"]], _nru_of_both(both), _shares_of_both(both), _spreads_of_both(numbers)]
     found = pd.concat(parts, ignore_index=True)
-    named = [f"{p} {r:g} ms" + (f" flow {f:g}" if f else "") for p, r, f in found[[*_PLACE, "flow"]].fillna(0).to_numpy()]
+    named = [
+        f"{p} {r:g} ms" + (f" flow {f:g}" if f else "") for p, r, f in found[[*_PLACE, "flow"]].fillna(0).to_numpy()
+    ]
     return found.assign(of=TESTBED, source=SOURCES[0], cell=named)
 
 
@@ -210,7 +226,8 @@ def _simulated(numbers: pd.DataFrame, load_metrics: LoadMetrics) -> pd.DataFrame
 def _pairs_of_sets(cell: Cell, chosen: dict[str, pd.DataFrame], n_runs: int, rng: np.random.Generator) -> Iterator:
     """The number from two sets of ``n_runs`` runs each, for many such pairs."""
     if n_runs == 1:
-        return combinations(cell.by_replicate(chosen.__getitem__).tolist(), 2)
+        single = cell.scale * _by_replicate(cell, chosen) if _is_plain(cell) else cell.by_replicate(chosen.__getitem__)
+        return combinations(single.tolist(), 2)
     replicates = sorted(set.intersection(*(set(rows["replicate"]) for rows in chosen.values())))
     if len(replicates) < 2:
         return iter(())
@@ -220,13 +237,26 @@ def _pairs_of_sets(cell: Cell, chosen: dict[str, pd.DataFrame], n_runs: int, rng
     return ((a, a + wider * (b - a)) for a, b in zip(drawn[::2], drawn[1::2], strict=True))
 
 
+def _is_plain(cell: Cell) -> bool:
+    """Whether the number is of the runs of one cell of the system or of one flow."""
+    return not (cell.flows or cell.cells or cell.base)
+
+
+def _by_replicate(cell: Cell, chosen: dict[str, pd.DataFrame]) -> pd.Series:
+    [rows] = chosen.values()
+    found = rows.set_index("replicate")["value"]
+    return 1 / found if cell.inverse else found
+
+
 def _value_of_set(cell: Cell, chosen: dict[str, pd.DataFrame]) -> Callable[[np.ndarray], float]:
     """The number from a set of replicates, in which one may stand more than once."""
-    if not (cell.flows or cell.cells or cell.base):
+    if _is_plain(cell):
+        single = _by_replicate(cell, chosen)
+        return lambda drawn: cell.scale * over_runs(single.loc[drawn], cell.runs, cell.share)
+    if cell.flows and not (cell.cells or cell.base):  # as below, but many times as fast
         [rows] = chosen.values()
-        by_replicate = rows.set_index("replicate")["value"]
-        by_replicate = 1 / by_replicate if cell.inverse else by_replicate
-        return lambda drawn: cell.scale * over_runs(by_replicate.loc[drawn], cell.runs, cell.share)
+        flows = rows.pivot(index="replicate", columns="flow", values="value")
+        return lambda drawn: cell.scale * over_flows(flows.loc[drawn].mean(), cell.flows)
     groups = {name: dict(list(rows.groupby("replicate"))) for name, rows in chosen.items()}
 
     def value(drawn: np.ndarray) -> float:
@@ -238,30 +268,43 @@ def _value_of_set(cell: Cell, chosen: dict[str, pd.DataFrame]) -> Callable[[np.n
 # --- The rule -----------------------------------------------------------------------------------------------------
 
 
-def scatter_table(
-    pairs: pd.DataFrame, numbers: pd.DataFrame, tolerances: Mapping[str, Tolerance]
-) -> pd.DataFrame:
+def scatter_table(pairs: pd.DataFrame, numbers: pd.DataFrame, tolerances: Mapping[str, Tolerance]) -> pd.DataFrame:
     """How far the pairs of `repetitions` lie apart, a row for each metric, group of numbers and source.
 
     Columns `SCATTER_COLUMNS`: exhibits that have such numbers (joined by ``;``), whether the source is used, how many cells
-    and pairs, whether distances are relative, their median, the distance that 95 % do not exceed, and the share within
-    ``tolerances``. ``numbers`` come from `numbers_with_scatter`.
+    and pairs, whether distances are relative, their median, the distance that 95 % do not exceed, the share within
+    ``tolerances``, and that within the distance of the source that is used. ``numbers`` come from `numbers_with_scatter`.
     """
     rows = []
     likes = numbers["metric"].map(lambda metric: _LIKE.get(metric, metric))
     for (metric, of), group in numbers.groupby([likes, "of"], sort=False):
-        mine = pairs[(pairs["metric"] == metric) & (pairs["of"] == of)]
-        found = [source for source in SOURCES if (mine["source"] == source).any()]
+        mine, tolerance = pairs[(pairs["metric"] == metric) & (pairs["of"] == of)], tolerances[metric]
+        relative = tolerance.relative is not None
+        found = {source: mine[mine["source"] == source] for source in SOURCES if (mine["source"] == source).any()}
+        apart = {source: distances(of_source, relative) for source, of_source in found.items()}
         used = next((source for source in found if source not in UNUSED), None)
-        for source in found:
-            of_source = mine[mine["source"] == source]
-            tolerance = tolerances[metric]
-            apart = distances(of_source, tolerance.relative is not None)
-            about = (metric, of, ";".join(dict.fromkeys(group["exhibit"])), source, source == used)
-            counts = (of_source["cell"].nunique(), len(of_source), tolerance.relative is not None)
-            width = tolerance.relative or tolerance.absolute
-            rows.append((*about, *counts, float(np.median(apart)), reach(apart), float((apart <= width + 1e-12).mean())))
+        for source, of_source in found.items():
+            rows.append(
+                {
+                    "metric": metric,
+                    "of": of,
+                    "exhibits": ";".join(dict.fromkeys(group["exhibit"])),
+                    "source": source,
+                    "used": source == used,
+                    "cells": of_source["cell"].nunique(),
+                    "pairs": len(of_source),
+                    "relative": relative,
+                    "median": float(np.median(apart[source])),
+                    "p95": reach(apart[source]),
+                    "share_within": _share_within(apart[source], tolerance.relative or tolerance.absolute),
+                    "share_within_used": _share_within(apart[source], reach(apart[used])) if used else np.nan,
+                }
+            )
     return pd.DataFrame(rows, columns=SCATTER_COLUMNS)
+
+
+def _share_within(apart: np.ndarray, width: float) -> float:
+    return float((apart <= width * (1 + 1e-9)).mean())  # 0.90 - 0.85 is a little more than 0.05 in binary
 
 
 def distances(pairs: pd.DataFrame, relative: bool) -> np.ndarray:
@@ -303,11 +346,19 @@ def scatter_tolerances(
 
 
 def _tolerance(distance: float, group: pd.DataFrame, relative: bool) -> Tolerance:
-    """Three digits, rounded up, and at least half of the last printed digit (the coarsest of the group)."""
-    printed = group["value"][group["value"] != ""]
+    """``distance`` to three digits, rounded up; an absolute one at least as large as what print can tell apart."""
     if relative:
-        return Tolerance(relative=_up(max(distance, max(_half_digit(text) / abs(float(text)) for text in printed))))
-    return Tolerance(absolute=_up(max(distance, max(map(_half_digit, printed)))))
+        return Tolerance(relative=_up(distance))
+    least = max(_half_digit(text) for text in group["value"] if text)
+    return Tolerance(absolute=_up(max(distance, least, *map(_step, group["cell"]))))
+
+
+def _step(cell: Cell) -> float:
+    """The least step of the sweep along which a number has its place, in the printed unit; 0 for any other number."""
+    if not (cell.cells or "").startswith("place_"):
+        return 0.0
+    places = np.unique(cell.grid[cell.over])
+    return float(cell.scale * np.diff(places).min())
 
 
 def _half_digit(text: str) -> float:
