@@ -43,16 +43,6 @@ def script():
     return module
 
 
-def nothing_measured(paper, experiment):
-    """An experiment of one run: print alone gives pairs then."""
-    rows = []
-    for cell in scatter.numbers_with_scatter({paper: bundled.config(paper)}, bundled.LAYOUT)["cell"]:
-        for metric, flow in ((cell.measure, flow) for flow in ((cell.flow,) if cell.flow is not None else (1, 2))):
-            values = bundled.config(paper).experiments[experiment].grid
-            rows.append({name: value.value[0] for name, value in values.items()} | {"metric": metric, "flow": flow})
-    return pd.DataFrame(rows).drop_duplicates().assign(run_id=0, replicate=0, value=1.0)
-
-
 # ---- what is printed twice
 
 
@@ -76,9 +66,8 @@ def test_the_rows_that_both_papers_print_and_which_of_them_are_reprints(papers):
 
 def test_pairs_from_print_alone(papers, tolerances, table, numbers):
     """The committed rows that need no simulation are what print gives today."""
-    pairs = scatter.repetitions(papers, bundled.LAYOUT, nothing_measured)
-    found = scatter.scatter_table(pairs, numbers, tolerances)
-    from_print = found[found["source"] != "simulated"].set_index(["metric", "of", "source"])
+    pairs = scatter.printed_repetitions(papers, bundled.LAYOUT)
+    from_print = scatter.scatter_table(pairs, numbers, tolerances).set_index(["metric", "of", "source"])
     committed = table[table["source"] != "simulated"].set_index(["metric", "of", "source"])
     columns = ["exhibits", "cells", "pairs", "relative"]
     pd.testing.assert_frame_equal(from_print[columns], committed[columns])

@@ -80,15 +80,19 @@ def repetitions(papers: Papers, layout: Layout, load_metrics: LoadMetrics) -> pd
     ``of`` is `TESTBED` or the experiment, ``cell`` names the printed number. ``load_metrics`` gives the metrics of paper
     and experiment. A pair of which one has no value is left out.
     """
+    simulated = _simulated(numbers_with_scatter(papers, layout), load_metrics)
+    return pd.concat([printed_repetitions(papers, layout), _known(simulated)], ignore_index=True)
+
+
+def printed_repetitions(papers: Papers, layout: Layout) -> pd.DataFrame:
+    """Those of the `repetitions` that need nothing but print."""
     numbers = numbers_with_scatter(papers, layout)
-    parts = [
-        _twice_printed(papers, layout, numbers),
-        _printed_sd(numbers),
-        _simulated(numbers, load_metrics),
-        _both_orders(papers, layout),
-    ]
-    pairs = pd.concat(parts, ignore_index=True)[_PAIR]
-    return pairs[np.isfinite(pairs["first"]) & np.isfinite(pairs["second"])].reset_index(drop=True)
+    parts = [_twice_printed(papers, layout, numbers), _printed_sd(numbers), _both_orders(papers, layout)]
+    return _known(pd.concat(parts, ignore_index=True))
+
+
+def _known(pairs: pd.DataFrame) -> pd.DataFrame:
+    return pairs.loc[np.isfinite(pairs["first"]) & np.isfinite(pairs["second"]), _PAIR].reset_index(drop=True)
 
 
 def numbers_with_scatter(papers: Papers, layout: Layout) -> pd.DataFrame:
