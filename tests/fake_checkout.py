@@ -23,7 +23,7 @@ def make(root: Path) -> Layout:
     (root / "data").mkdir()
     for name in ("published", "claims", "reference"):
         shutil.copytree(ROOT / "data" / name, root / "data" / name)
-    for name in ("equations.yaml", "tolerances.yaml"):
+    for name in ("equations.yaml", "tolerances.yaml", "tolerances_scatter.yaml"):
         shutil.copyfile(ROOT / "data" / name, root / "data" / name)
     sums = {name: sha for name, sha in listed(ROOT / "data").items() if (root / "data" / name).is_file()}
     (root / "data" / CHECKSUMS).write_text("".join(f"{sha}  {name}\n" for name, sha in sums.items()))

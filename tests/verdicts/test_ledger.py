@@ -129,6 +129,9 @@ def test_summary_counts_what_the_tables_hold(table, summary):
     assert counts.loc[("bhatti2009", "bhatti2009.table5", "numbers", "not computed"), "count"] == 38
     assert counts.loc[("bhatti2009", "bhatti2009.sec-VI", "numbers", "not computed"), "count"] == 1
     assert counts.loc[("bhatti2009", "", "numbers", "within"), "total"] == 247  # each number once
+    # 0.55 and 0.36 lie within the scatter of single runs of 14 flows
+    assert counts.loc[("bhatti2009", "bhatti2009.table8", "numbers by scatter", "within"), "count"] == 2
+    assert counts.loc[("bhatti2009", "", "numbers by scatter", "within"), "total"] == 247
     shares = table("summary").groupby(["paper", "what", "exhibit"], dropna=False)["share"].sum()
     assert shares.to_numpy() == pytest.approx(1)
 

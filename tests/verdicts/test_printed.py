@@ -433,6 +433,28 @@ def test_compare_sets_reproduced_beside_printed(printed, tolerances):
     assert len(done) == 4
 
 
+def test_the_scatter_of_repetitions_counts_beside_the_tolerance(printed, tolerances):
+    by_scatter = {
+        "throughput_mean": Tolerance(absolute=19),
+        "bhatti2009.table10 throughput_mean": Tolerance(absolute=1),
+    }
+    by_scatter |= {metric: tolerance for metric, tolerance in tolerances.items() if metric not in by_scatter}
+    ours = reproduced(
+        ("bhatti2009.table6", "flow=1;protocol=BIC;rtt_ms=100", "throughput_mean", 30.0),  # printed: 16
+        ("bhatti2009.table10", "flow=1;protocol=NewReno;rtt_ms=25", "throughput_mean", 19.0),  # printed: 17
+        ("bhatti2008.table7", "protocol=NewReno;rtt_ms=75", "T_U", np.nan),
+    )
+    done = compare(printed, ours, tolerances, by_scatter).dropna(subset="reproduced")
+    done = done[done["exhibit"].str.contains("table")].set_index("exhibit")
+    columns = ["within", "tolerance_scatter", "within_scatter"]
+    assert done.loc["bhatti2009.table6", columns].tolist() == [False, "19", True]
+    assert done.loc["bhatti2009.table10", columns].tolist() == [True, "1", False]  # the exhibit's own stands first
+    assert done.loc["bhatti2008.table7", columns].tolist() == [True, "20", True]
+    assert count(done.reset_index(), by="within_scatter").within == 2
+    without = compare(printed, ours, tolerances)
+    assert without["within_scatter"].isna().all() and without["tolerance_scatter"].isna().all()
+
+
 def test_self_pairs_are_not_taken_for_pairs(printed, tolerances):
     """Section V-C names flow 2 of BIC at 25 ms twice: 51 against itself (table 4), 54 against CCID2 (table 6)."""
     ours = reproduced(("bhatti2009.table4", "flow=2;protocol=BIC;rtt_ms=25", "throughput_mean", 61.0))
@@ -464,7 +486,7 @@ def test_the_ledger_survives_csv(printed, tolerances, tmp_path):
     compare(printed, ours, tolerances).to_csv(tmp_path / "numbers.csv", index=False)
     lines = (tmp_path / "numbers.csv").read_text(encoding="utf-8").splitlines()
     assert any(line.startswith("bhatti2009,bhatti2009.table8,rtt_ms=25,jfi,0.51,0.5,0.1,5,") for line in lines)
-    assert any(line.endswith("jfi,0.30,,,,,0.05,,,") for line in lines)
+    assert any(line.endswith("jfi,0.30,,,,,0.05,,,,,") for line in lines)
 
 
 # ---- counts

@@ -16,6 +16,7 @@ COMPARED = (
     "reference",
     "expected",
     "tolerances.yaml",
+    "tolerances_scatter.yaml",
     "equations.yaml",
 )
 

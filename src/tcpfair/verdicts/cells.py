@@ -22,7 +22,18 @@ from tcpfair.measures import SYSTEM
 from tcpfair.verdicts.combine import OverCells, OverFlows, OverRuns, over_cells, over_flows, over_runs
 from tcpfair.verdicts.printed import PRINTED_COLUMNS, load_printed, parse_key
 
-CELL_COLUMNS = [*PRINTED_COLUMNS, "cell", "experiment", "measure", "flow", "where", "scale", "derived", "reason"]
+CELL_COLUMNS = [
+    *PRINTED_COLUMNS,
+    "cell",
+    "experiment",
+    "measure",
+    "flow",
+    "where",
+    "scale",
+    "printed_runs",
+    "derived",
+    "reason",
+]
 EACH = "each"  # in place of a flow: all flows together
 _NOT_IN_GRID = {"flow", "item", "condition"}  # parts of a printed key that name no grid variable
 _BYTES_PER_MB = 1e6
@@ -56,7 +67,7 @@ class Cell:
     inverse: bool = False
     scale: float = 1.0
     share: float = 0.5
-    grid: tuple[str, ...] = field(default=(), compare=False)  # variables of the experiments
+    grid: Mapping[str, list[Any]] = field(default_factory=dict, compare=False)  # of the experiments: all values
 
     @property
     def derived(self) -> str:
@@ -103,6 +114,7 @@ class Cell:
 
     @property
     def read(self) -> tuple[str, ...]:
+        """Every experiment whose metrics `value` asks for."""
         return (*self.experiments, *(self.base.experiments if self.base else ()))
 
     @property
@@ -127,6 +139,13 @@ class Cell:
             of_flows = table.groupby(grid, sort=False, dropna=False)["value"]
             table = of_flows.agg(lambda values: over_flows(values, self.flows)).reset_index()
         return table
+
+    def chosen(self, load_metrics: LoadMetrics) -> dict[str, pd.DataFrame]:
+        """Of the metrics of each experiment that it reads, the rows that count for `value`: as good as all of them."""
+        of_own = {name: self._chosen(load_metrics(name)) for name in self.experiments}
+        for name, rows in (self.base.chosen(load_metrics) if self.base else {}).items():
+            of_own[name] = pd.concat([of_own[name], rows]).drop_duplicates() if name in of_own else rows
+        return of_own
 
     def _chosen(self, metrics: pd.DataFrame) -> pd.DataFrame:
         chosen = metrics["metric"] == self.measure
@@ -168,6 +187,7 @@ class _Rule(BaseModel):
     base: _Base | None = None
     gain: bool = False
     inverse: bool = False
+    printed_runs: int = Field(default=0, ge=0)
     scale: Literal["percent", "MB_per_packet", "MB_per_byte"] | None = None
     reason: str = ""
 
@@ -224,9 +244,9 @@ def cells(paper: PaperConfig, layout: Layout) -> pd.DataFrame:
 
     Beside the printed columns: ``cell`` (a `Cell`; None where there is none), its experiment (several joined by ``+``),
     measure, flow (0 the system, NA all flows), where (a dict of grid values) and scale (from the metric to the printed
-    unit), ``derived`` (how the number follows where it is not the mean over runs of one cell) and the ``reason`` why there
-    is no cell. Raises InputError when a number has no rule, or when a rule names what the paper's configuration does not
-    have.
+    unit), ``printed_runs`` (of how many runs the print is, as far as is known), ``derived`` (how the number follows where
+    it is not the mean over runs of one cell) and the ``reason`` why there is no cell. Raises InputError when a number has
+    no rule, or when a rule names what the paper's configuration does not have.
     """
     rules = _load_rules(paper, layout)
     printed = load_printed(paper, layout.data)
@@ -234,7 +254,8 @@ def cells(paper: PaperConfig, layout: Layout) -> pd.DataFrame:
     for number in printed[printed["kind"] == "result"].to_dict("records"):
         rule = _rule_of(rules, number)
         cell = None if rule.reason else _cell_of(paper, rule, number)
-        rows.append({**number, **_described(cell), "cell": cell, "reason": rule.reason})
+        runs = rule.printed_runs or (paper.experiments[cell.experiments[0]].runs.value if cell else 0)
+        rows.append({**number, **_described(cell), "cell": cell, "printed_runs": runs, "reason": rule.reason})
     return pd.DataFrame(rows, columns=CELL_COLUMNS).astype({"flow": "Int64"})
 
 
@@ -299,7 +320,7 @@ def _cell_of(paper: PaperConfig, rule: _Rule, number: Mapping[str, str]) -> Cell
         inverse=rule.inverse,
         scale=_scale(paper, rule.scale),
         share=paper.analysis_value("converged_runs_share") if rule.runs == "reached" else 0.5,
-        grid=tuple(grid),
+        grid=grid,
     )
     return cell if rule.base is None else replace(cell, base=_base_of(paper, rule.base, cell, place))
 
@@ -309,7 +330,7 @@ def _base_of(paper: PaperConfig, base: _Base, cell: Cell, place: str) -> Cell:
     experiments = (base.experiment,) if base.experiment else cell.experiments
     grid = _grid(paper, experiments, place)
     where = {**cell.where, **{name: _in_grid(grid, name, value, place) for name, value in base.where.items()}}
-    single = {"cells": None, "scale": 1.0, "gain": False, "grid": tuple(grid)}
+    single = {"cells": None, "scale": 1.0, "gain": False, "grid": grid}
     return replace(cell, experiments=experiments, where=where, **single)
 
 

@@ -24,6 +24,7 @@ from tcpfair.verdicts.scope import Scope, scope_of
 
 EXHIBIT_COLUMNS = ["exhibit", "paper", "kind", "status", "source", "files"]
 STATUSES = ("built", "pending", "failed")  # of an exhibit
+_NUMBERS = {"numbers": "within", "numbers by scatter": "within_scatter"}  # column of numbers.csv
 IDENTITY = baseline.NUMBER_IDENTITY
 
 Papers = Mapping[str, PaperConfig]
@@ -108,9 +109,12 @@ def reproduced_numbers(layout: Layout, scope: Scope) -> pd.DataFrame:
 
 def number_table(layout: Layout, papers: Papers, reproduced: pd.DataFrame) -> pd.DataFrame:
     """Every printed result of the papers beside the reproduced number (`printed.LEDGER_COLUMNS`)."""
-    tolerances = printed.load_tolerances(layout.data / "tolerances.yaml")
+    tolerances, by_scatter = (
+        printed.load_tolerances(layout.data / name) for name in ("tolerances.yaml", "tolerances_scatter.yaml")
+    )
     tables = [
-        printed.compare(printed.load_printed(paper, layout.data), reproduced, tolerances) for paper in papers.values()
+        printed.compare(printed.load_printed(paper, layout.data), reproduced, tolerances, by_scatter)
+        for paper in papers.values()
     ]
     return pd.concat(tables, ignore_index=True)
 
@@ -141,9 +145,10 @@ def summary_table(
 ) -> pd.DataFrame:
     """Counts with columns paper, exhibit, what, category, count, total, share (count / total).
 
-    what is ``exhibits`` (category: status), ``claims`` (verdict) or ``numbers`` (outcome). Numbers are counted for each
-    paper (exhibit empty), and for each exhibit or section what belongs to it (`printed.belonging`): a number in the text
-    that quotes an exhibit counts for both.
+    what is ``exhibits`` (category: status), ``claims`` (verdict), ``numbers`` (outcome by the tolerances) or ``numbers by
+    scatter`` (outcome by how far repetitions lie apart). Numbers are counted for each paper (exhibit empty), and for each
+    exhibit or section what belongs to it (`printed.belonging`): a number in the text that quotes an exhibit counts for
+    both.
     """
     rows = [
         *(
@@ -154,12 +159,20 @@ def summary_table(
             (p, "", "claims", _counts(of, claims.VERDICTS))
             for p, of in verdicts.groupby("paper", sort=False)["verdict"]
         ),
-        *((paper, "", "numbers", printed.count(of).by_outcome()) for paper, of in numbers.groupby("paper", sort=False)),
+        *(
+            (paper, "", what, printed.count(of, by=by).by_outcome())
+            for what, by in _NUMBERS.items()
+            for paper, of in numbers.groupby("paper", sort=False)
+        ),
     ]
     for paper, of_paper in numbers.groupby("paper", sort=False):
         places = dict.fromkeys([*(exhibit.id for exhibit in papers[paper].exhibits), *of_paper["exhibit"]])
-        counted = {place: printed.count_within(of_paper, place) for place in places}
-        rows += [(paper, place, "numbers", found.by_outcome()) for place, found in counted.items() if found.total]
+        counted = [
+            (what, place, printed.count_within(of_paper, place, by))
+            for what, by in _NUMBERS.items()
+            for place in places
+        ]
+        rows += [(paper, place, what, found.by_outcome()) for what, place, found in counted if found.total]
     return pd.DataFrame(
         [
             (paper, place, what, category, n, sum(counts.values()), n / sum(counts.values()))

@@ -43,6 +43,8 @@ LEDGER_COLUMNS = [
     "within",
     "source",
     "quotes",
+    "tolerance_scatter",
+    "within_scatter",
 ]
 OUTCOMES = ("within", "outside", "not computed")  # of a printed number
 # below data/, beside results
@@ -286,13 +288,19 @@ def _number(value: float | str) -> float:
     return math.nan if value in ("", NO_VALUE) else float(value)
 
 
-def compare(printed: pd.DataFrame, reproduced: pd.DataFrame, tolerances: Mapping[str, Tolerance]) -> pd.DataFrame:
+def compare(
+    printed: pd.DataFrame,
+    reproduced: pd.DataFrame,
+    tolerances: Mapping[str, Tolerance],
+    by_scatter: Mapping[str, Tolerance] | None = None,
+) -> pd.DataFrame:
     """Each printed result beside the reproduced number: the ledger's ``numbers.csv`` (`LEDGER_COLUMNS`).
 
     `printed` comes from `load_printed`; settings and definitions are left out. `reproduced` has the columns
     exhibit, key, metric, value, sd, n_runs and source, its values in the printed units, NaN or ``-`` for a number
     that was computed and does not exist. A printed number without a row there keeps its row, with `reproduced`
-    and `within` empty. A number in the text that quotes an exhibit is compared with that exhibit's number.
+    and `within` empty. A number in the text that quotes an exhibit is compared with that exhibit's number. With
+    ``by_scatter``, tolerances by metric or by ``exhibit metric``, `within_scatter` says the same by these.
     Raises ValueError when `reproduced` holds a number twice or a key that is not canonical.
     """
     computed = {_identity(row): row for row in reproduced.to_dict("records")}
@@ -304,8 +312,8 @@ def compare(printed: pd.DataFrame, reproduced: pd.DataFrame, tolerances: Mapping
     rows = []
     for number in printed[printed["kind"] == "result"].to_dict("records"):
         found = computed.get(_identity(number)) or computed.get(_quoted_identity(number))
-        rows.append(_ledger_row(number, found, tolerances))
-    types = {"sd": "float64", "n_runs": "Int64", "error": "float64", "within": "boolean"}
+        rows.append(_ledger_row(number, found, tolerances) | _by_scatter(number, found, by_scatter))
+    types = {"sd": "float64", "n_runs": "Int64", "error": "float64", "within": "boolean", "within_scatter": "boolean"}
     return pd.DataFrame(rows, columns=LEDGER_COLUMNS).astype(types)
 
 
@@ -322,9 +330,26 @@ def _quoted_identity(number: Mapping) -> tuple[str, str, str] | None:
     return number["quotes"], make_key(**parts), number["metric"]
 
 
+def _by_scatter(number: Mapping, found: Mapping | None, by_scatter: Mapping[str, Tolerance] | None) -> dict:
+    """Whether the number is within the scatter of repetitions; the exhibit's own tolerance stands before the metric's."""
+    if by_scatter is None:
+        return {"tolerance_scatter": None, "within_scatter": None}
+    of_exhibit = f"{number['exhibit']} {number['metric']}"
+    key = of_exhibit if of_exhibit in by_scatter else number["metric"]
+    deviation = within(number["value"], _value_of(found), key, by_scatter)
+    return {"tolerance_scatter": deviation.tolerance, "within_scatter": deviation.within}
+
+
+def _value_of(found: Mapping | None) -> float | str | None:
+    """A reproduced value, a dash for one that does not exist, None for one that was not computed."""
+    if found is None:
+        return None
+    return NO_VALUE if pd.isna(found["value"]) else found["value"]
+
+
 def _ledger_row(number: Mapping, found: Mapping | None, tolerances: Mapping[str, Tolerance]) -> dict:
-    computed = {"value": None, "sd": None, "n_runs": None, "source": ""} if found is None else found
-    value = NO_VALUE if found is not None and pd.isna(found["value"]) else computed["value"]
+    computed = {"sd": None, "n_runs": None, "source": ""} if found is None else found
+    value = _value_of(found)
     return {
         "paper": number["exhibit"].partition(".")[0],
         "exhibit": number["exhibit"],
@@ -378,9 +403,9 @@ class Counted(NamedTuple):
         return ", ".join(parts) + text
 
 
-def count(compared: pd.DataFrame, in_text: int = 0) -> Counted:
-    """Counts of the rows of a table of `compare`."""
-    within = compared["within"]
+def count(compared: pd.DataFrame, in_text: int = 0, by: Literal["within", "within_scatter"] = "within") -> Counted:
+    """Counts of the rows of a table of `compare`, by its own tolerances or by those of the scatter."""
+    within = compared[by]
     return Counted(int(within.eq(True).sum()), int(within.notna().sum()), int(within.isna().sum()), in_text)
 
 
@@ -393,13 +418,15 @@ def belonging(compared: pd.DataFrame, exhibit_id: str) -> pd.DataFrame:
     return pd.concat([own, compared[compared["quotes"] == exhibit_id]])
 
 
-def count_within(compared: pd.DataFrame, exhibit_id: str) -> Counted:
+def count_within(
+    compared: pd.DataFrame, exhibit_id: str, by: Literal["within", "within_scatter"] = "within"
+) -> Counted:
     """How many of the printed numbers that belong to an exhibit are within tolerance: said wherever it is shown.
 
     ``compared`` is a table of `compare` with all printed numbers of the paper.
     """
     rows = belonging(compared, exhibit_id)
-    return count(rows, int((rows["exhibit"] != exhibit_id).sum()))
+    return count(rows, int((rows["exhibit"] != exhibit_id).sum()), by)
 
 
 def drawn_marks(exhibit: Exhibit, printing: Collection[str]) -> list[str]:

@@ -1,0 +1,375 @@
+"""How far two honest repetitions of a printed table lie apart, and the tolerances that follow from it.
+
+A tolerance ought to be the papers' own scatter rather than taste. For each metric the distances of pairs of repetitions
+come from the first of these sources that has any:
+
+* ``twice printed``: bhatti2008 and bhatti2009 print the same pairs and self-pairs on the same testbed (25 and 5 runs). Rows
+  that agree to the digit nearly everywhere are one measurement printed twice and are left out (`REPRINT_SHARE`).
+* ``printed sd``: of a printed standard deviation over n runs, two means of n runs each. Their difference is taken as
+  normal with the variance 2 sd^2 / n; each cell stands for `_LEVELS` quantiles of its magnitude.
+* ``simulated``: of the runs of this repository at the base setting, two sets of as many runs as the paper has: all pairs of
+  runs where it has one, else `_DRAWS` pairs of sets drawn with replacement, their distances widened by sqrt(n / (n - 1)).
+
+``both orders`` (bhatti2009 with either flow first) is measured beside them and never used: that the order matters is what
+the paper says of these tables. The tolerance is the distance that 95 % of the pairs do not exceed: the least one of them
+that is at least as large as 95 % of all, so with fewer than 20 pairs the largest. It is relative where that of
+``data/tolerances.yaml`` is, each value of a pair serving as the printed one in turn. An absolute one is at least half of
+the last printed digit, and where along a sweep something happens is known to a step of the sweep at best. Closed forms and
+letters have no scatter and keep what they have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from scipy.stats import halfnorm
+
+from tcpfair.contract.layout import Layout
+from tcpfair.contract.papers import PaperConfig
+from tcpfair.metrics.fairness import nru_tuple, tuple_stability
+from tcpfair.verdicts.cells import Cell, cells
+from tcpfair.verdicts.combine import over_flows, over_runs
+from tcpfair.verdicts.printed import Tolerance
+from tcpfair.verdicts.printed_metrics import printed_metrics
+
+SOURCES = ("twice printed", "printed sd", "simulated", "both orders")
+UNUSED = ("both orders",)
+SHARE = 0.95  # of the pairs
+REPRINT_SHARE = 0.75  # of the numbers of a row that are equal to the digit: no repetition but a reprint
+TESTBED = "testbed"  # numbers of the pairs and self-pairs of both Bhatti papers
+SCATTER_COLUMNS = [
+    "metric",
+    "of",
+    "exhibits",
+    "source",
+    "used",
+    "cells",
+    "pairs",
+    "relative",
+    "median",
+    "p95",
+    "share_within",
+    "share_within_used",
+]
+
+_LEVELS = 40
+_DRAWS = 60
+_SEED = 20080911
+_SAME_RUNS = {"self": "self", "pair": "pair_ccid2_first"}  # experiments of bhatti2008 and of bhatti2009
+_ORDERS = ("pair_ccid2_first", "pair_tcp_first")
+_TESTBED_EXPERIMENTS = {*_SAME_RUNS, *_SAME_RUNS.values(), *_ORDERS}
+# bounds and shares that are of the same numbers as another metric
+_LIKE = {"jfi_lower_bound": "jfi_mean", "jfi_upper_bound": "jfi_mean", "ratio_upper_bound": "ratio"}
+_PLACE = ["protocol", "rtt_ms"]
+_PAIR = ["metric", "of", "source", "cell", "first", "second"]
+
+LoadMetrics = Callable[[str, str], pd.DataFrame]
+Papers = Mapping[str, PaperConfig]
+
+
+# --- Pairs of repetitions -----------------------------------------------------------------------------------------
+
+
+def repetitions(papers: Papers, layout: Layout, load_metrics: LoadMetrics) -> pd.DataFrame:
+    """Pairs of repetitions from every source: columns metric, of, source, cell, first, second, in printed units.
+
+    ``of`` is `TESTBED` or the experiment, ``cell`` names the printed number. ``load_metrics`` gives the metrics of paper
+    and experiment. A pair of which one has no value is left out.
+    """
+    simulated = _simulated(numbers_with_scatter(papers, layout), load_metrics)
+    return pd.concat([printed_repetitions(papers, layout), _known(simulated)], ignore_index=True)
+
+
+def printed_repetitions(papers: Papers, layout: Layout) -> pd.DataFrame:
+    """Those of the `repetitions` that need nothing but print."""
+    numbers = numbers_with_scatter(papers, layout)
+    parts = [_twice_printed(papers, layout, numbers), _printed_sd(numbers), _both_orders(papers, layout)]
+    return _known(pd.concat(parts, ignore_index=True))
+
+
+def _known(pairs: pd.DataFrame) -> pd.DataFrame:
+    return pairs.loc[np.isfinite(pairs["first"]) & np.isfinite(pairs["second"]), _PAIR].reset_index(drop=True)
+
+
+def numbers_with_scatter(papers: Papers, layout: Layout) -> pd.DataFrame:
+    """Every printed number that runs scatter around: the rows of `cells` that have a cell and are no letter, and ``of``."""
+    table = pd.concat([cells(paper, layout) for paper in papers.values()], ignore_index=True)
+    table = table[table["cell"].notna() & ~table["metric"].str.startswith("case")]
+    testbed = table["exhibit"].str.startswith("bhatti") & table["experiment"].isin(_TESTBED_EXPERIMENTS)
+    return table.assign(of=table["experiment"].mask(testbed, TESTBED), cell_name=table["exhibit"] + " " + table["key"])
+
+
+def twice_printed(papers: Papers, layout: Layout) -> pd.DataFrame:
+    """What bhatti2008 and bhatti2009 print of the same runs' settings: a row for each number.
+
+    Columns experiment (of bhatti2009), protocol, rtt_ms, flow, metric, first (2008), second (2009), reprint: whether the
+    rows of the protocol are one measurement printed twice.
+    """
+    tables = [printed_metrics(papers[name], layout) for name in ("bhatti2008", "bhatti2009")]
+    key, parts = [*_PLACE, "flow", "metric"], []
+    for names in _SAME_RUNS.items():
+        first, second = (
+            table[name].query("derived == ''")[[*key, "value"]] for table, name in zip(tables, names, strict=True)
+        )
+        both = first.merge(second, on=key, suffixes=("_first", "_second")).assign(experiment=names[1])
+        parts.append(both.rename(columns={"value_first": "first", "value_second": "second"}))
+    found = pd.concat(parts, ignore_index=True)
+    equal = (found["first"] == found["second"]).groupby([found["experiment"], found["protocol"]]).transform("mean")
+    return found.assign(reprint=equal >= REPRINT_SHARE)[["experiment", *key, "first", "second", "reprint"]]
+
+
+def _twice_printed(papers: Papers, layout: Layout, numbers: pd.DataFrame) -> pd.DataFrame:
+    both = twice_printed(papers, layout)
+    parts = [both[~both["reprint"]], _nru_of_both(both), _shares_of_both(both), _spreads_of_both(numbers)]
+    found = pd.concat(parts, ignore_index=True)
+    named = [
+        f"{p} {r:g} ms" + (f" flow {f:g}" if f else "") for p, r, f in found[[*_PLACE, "flow"]].fillna(0).to_numpy()
+    ]
+    return found.assign(of=TESTBED, source=SOURCES[0], cell=named)
+
+
+def _throughputs(both: pd.DataFrame, experiment: str, when: str) -> pd.DataFrame:
+    rows = both[(both["experiment"] == experiment) & (both["metric"] == "throughput_mean")]
+    return rows.set_index([*_PLACE, "flow"])[when].unstack("flow")
+
+
+def _nru_of_both(both: pd.DataFrame) -> pd.DataFrame:
+    """U_N+, U_N- and S_N of both papers from printed throughputs, by one rule for both: that of bhatti2008."""
+    found = {}
+    for when in ("first", "second"):
+        own = _throughputs(both, "self", when).mean(axis=1)
+        pairs = _throughputs(both, "pair_ccid2_first", when)
+        of_ccid2 = own.xs("CCID2", level="protocol").reindex(pairs.index.get_level_values("rtt_ms")).to_numpy()
+        own_of = np.stack([of_ccid2, own.reindex(pairs.index).to_numpy()], axis=1)
+        u_n = 10 * np.log10(pairs.to_numpy() / own_of)
+        _, plus, minus = nru_tuple(u_n)
+        values = {"U_N+": plus, "U_N-": minus, "S_N": tuple_stability(u_n)}
+        found[when] = pd.DataFrame(values, pairs.index).rename_axis(columns="metric").stack(future_stack=True)
+    return pd.DataFrame(found).reset_index()
+
+
+def _shares_of_both(both: pd.DataFrame) -> pd.DataFrame:
+    """CCID2's throughput against each protocol over that against itself."""
+    found = {}
+    for when in ("first", "second"):
+        own = _throughputs(both, "self", when).xs("CCID2", level="protocol")[1]
+        pairs = _throughputs(both, "pair_ccid2_first", when)[1]
+        found[when] = pairs / own.reindex(pairs.index.get_level_values("rtt_ms")).to_numpy()
+    return pd.DataFrame(found).reset_index().assign(metric="ratio")
+
+
+def _spreads_of_both(numbers: pd.DataFrame) -> pd.DataFrame:
+    """Standard deviation and CoV of J over runs: one paper prints the one, one the other, and both the mean."""
+    of_2008, of_2009 = _values(numbers, "bhatti2008.table5"), _values(numbers, "bhatti2009.table5")
+    shared = of_2008.index.intersection(of_2009.index)
+    mean, cv = (of_2008.loc[shared, name] for name in ("jfi_mean", "jfi_cv"))
+    mean_2009, sd = (of_2009.loc[shared, name] for name in ("jfi_mean", "jfi_sd"))
+    spreads = {"jfi_sd": (cv * mean, sd), "jfi_cv": (cv, sd / mean_2009)}
+    parts = [pd.DataFrame({"first": a, "second": b}).assign(metric=name) for name, (a, b) in spreads.items()]
+    return pd.concat(parts).reset_index()
+
+
+def _values(numbers: pd.DataFrame, exhibit: str) -> pd.DataFrame:
+    """Printed values of a table by protocol and RTT, a column for each metric."""
+    rows = numbers[numbers["exhibit"] == exhibit]
+    where = pd.DataFrame(rows["where"].tolist(), index=rows.index)
+    return pd.concat([rows["metric"], pd.to_numeric(rows["value"]), where], axis=1).pivot(
+        index=_PLACE, columns="metric", values="value"
+    )
+
+
+def _printed_sd(numbers: pd.DataFrame) -> pd.DataFrame:
+    """Two means of n runs with the printed standard deviation, for every cell of J that has one."""
+    parts = []
+    levels = halfnorm.ppf((np.arange(_LEVELS) + 0.5) / _LEVELS)
+    for exhibit, rows in numbers.groupby("exhibit", sort=False):
+        spread = next((name for name in ("jfi_sd", "jfi_cv") if (rows["metric"] == name).any()), None)
+        if spread is None:
+            continue
+        n_runs = int(rows.loc[rows["metric"] == "jfi_mean", "printed_runs"].iloc[0])
+        for (protocol, rtt_ms), cell in _values(numbers, exhibit).iterrows():
+            sd = cell[spread] * (cell["jfi_mean"] if spread == "jfi_cv" else 1.0)
+            apart = sd * math.sqrt(2 / n_runs) * levels
+            name = f"{exhibit} protocol={protocol};rtt_ms={rtt_ms:g}"
+            pairs = pd.DataFrame({"first": cell["jfi_mean"], "second": cell["jfi_mean"] + apart, "cell": name})
+            parts.append(pairs)
+    return pd.concat(parts).assign(metric="jfi_mean", of=TESTBED, source=SOURCES[1])
+
+
+def _both_orders(papers: Papers, layout: Layout) -> pd.DataFrame:
+    """The same two protocols with either of them first: J, and each protocol's throughput."""
+    tables = printed_metrics(papers["bhatti2009"], layout)
+    ccid2_first, tcp_first = (tables[name].query("derived == ''") for name in _ORDERS)
+    key = [*_PLACE, "flow_protocol", "metric"]
+    both = ccid2_first.merge(tcp_first, on=key, suffixes=("_first", "_second"))
+    both = both.rename(columns={"value_first": "first", "value_second": "second"})
+    named = [f"{protocol} {rtt_ms:g} ms {of}".rstrip() for protocol, rtt_ms, of in both[key[:3]].to_numpy()]
+    return both.assign(of=TESTBED, source=SOURCES[3], cell=named)
+
+
+# --- The simulation's own scatter ---------------------------------------------------------------------------------
+
+
+def _simulated(numbers: pd.DataFrame, load_metrics: LoadMetrics) -> pd.DataFrame:
+    rng = np.random.default_rng(_SEED)
+    parts = []
+    for number in numbers.to_dict("records"):
+        paper = number["exhibit"].partition(".")[0]
+        chosen = number["cell"].chosen(lambda name, paper=paper: load_metrics(paper, name))
+        pairs = _pairs_of_sets(number["cell"], chosen, number["printed_runs"], rng)
+        rows = pd.DataFrame(pairs, columns=["first", "second"], dtype=float)
+        metric = _LIKE.get(number["metric"], number["metric"])
+        parts.append(rows.assign(metric=metric, of=number["of"], cell=number["cell_name"]))
+    return pd.concat(parts, ignore_index=True).assign(source=SOURCES[2])
+
+
+def _pairs_of_sets(cell: Cell, chosen: dict[str, pd.DataFrame], n_runs: int, rng: np.random.Generator) -> Iterator:
+    """The number from two sets of ``n_runs`` runs each, for many such pairs."""
+    if n_runs == 1:
+        single = cell.scale * _by_replicate(cell, chosen) if _is_plain(cell) else cell.by_replicate(chosen.__getitem__)
+        return combinations(single.tolist(), 2)
+    replicates = sorted(set.intersection(*(set(rows["replicate"]) for rows in chosen.values())))
+    if len(replicates) < 2:
+        return iter(())
+    value = _value_of_set(cell, chosen)
+    drawn = [value(rng.choice(replicates, n_runs)) for _ in range(2 * _DRAWS)]
+    wider = math.sqrt(len(replicates) / (len(replicates) - 1))
+    return ((a, a + wider * (b - a)) for a, b in zip(drawn[::2], drawn[1::2], strict=True))
+
+
+def _is_plain(cell: Cell) -> bool:
+    """Whether the number is of the runs of one cell of the system or of one flow."""
+    return not (cell.flows or cell.cells or cell.base)
+
+
+def _by_replicate(cell: Cell, chosen: dict[str, pd.DataFrame]) -> pd.Series:
+    [rows] = chosen.values()
+    found = rows.set_index("replicate")["value"]
+    return 1 / found if cell.inverse else found
+
+
+def _value_of_set(cell: Cell, chosen: dict[str, pd.DataFrame]) -> Callable[[np.ndarray], float]:
+    """The number from a set of replicates, in which one may stand more than once."""
+    if _is_plain(cell):
+        single = _by_replicate(cell, chosen)
+        return lambda drawn: cell.scale * over_runs(single.loc[drawn], cell.runs, cell.share)
+    if cell.flows and not (cell.cells or cell.base):  # as below, but many times as fast
+        [rows] = chosen.values()
+        flows = rows.pivot(index="replicate", columns="flow", values="value")
+        return lambda drawn: cell.scale * over_flows(flows.loc[drawn].mean(), cell.flows)
+    groups = {name: dict(list(rows.groupby("replicate"))) for name, rows in chosen.items()}
+
+    def value(drawn: np.ndarray) -> float:
+        return cell.value(lambda name: pd.concat([groups[name][each] for each in drawn], ignore_index=True))
+
+    return value
+
+
+# --- The rule -----------------------------------------------------------------------------------------------------
+
+
+def scatter_table(pairs: pd.DataFrame, numbers: pd.DataFrame, tolerances: Mapping[str, Tolerance]) -> pd.DataFrame:
+    """How far the pairs of `repetitions` lie apart, a row for each metric, group of numbers and source.
+
+    Columns `SCATTER_COLUMNS`: exhibits that have such numbers (joined by ``;``), whether the source is used, how many cells
+    and pairs, whether distances are relative, their median, the distance that 95 % do not exceed, the share within
+    ``tolerances``, and that within the distance of the source that is used. ``numbers`` come from `numbers_with_scatter`.
+    """
+    rows = []
+    likes = numbers["metric"].map(lambda metric: _LIKE.get(metric, metric))
+    for (metric, of), group in numbers.groupby([likes, "of"], sort=False):
+        mine, tolerance = pairs[(pairs["metric"] == metric) & (pairs["of"] == of)], tolerances[metric]
+        relative = tolerance.relative is not None
+        found = {source: mine[mine["source"] == source] for source in SOURCES if (mine["source"] == source).any()}
+        apart = {source: distances(of_source, relative) for source, of_source in found.items()}
+        used = next((source for source in found if source not in UNUSED), None)
+        for source, of_source in found.items():
+            rows.append(
+                {
+                    "metric": metric,
+                    "of": of,
+                    "exhibits": ";".join(dict.fromkeys(group["exhibit"])),
+                    "source": source,
+                    "used": source == used,
+                    "cells": of_source["cell"].nunique(),
+                    "pairs": len(of_source),
+                    "relative": relative,
+                    "median": float(np.median(apart[source])),
+                    "p95": reach(apart[source]),
+                    "share_within": _share_within(apart[source], tolerance.relative or tolerance.absolute),
+                    "share_within_used": _share_within(apart[source], reach(apart[used])) if used else np.nan,
+                }
+            )
+    return pd.DataFrame(rows, columns=SCATTER_COLUMNS)
+
+
+def _share_within(apart: np.ndarray, width: float) -> float:
+    return float((apart <= width * (1 + 1e-9)).mean())  # 0.90 - 0.85 is a little more than 0.05 in binary
+
+
+def distances(pairs: pd.DataFrame, relative: bool) -> np.ndarray:
+    """Distances of ``first`` and ``second``; relative ones to each of the two in turn, twice as many."""
+    first, second = (pairs[name].to_numpy(dtype=float) for name in ("first", "second"))
+    apart = np.abs(second - first)
+    if not relative:
+        return apart
+    with np.errstate(divide="ignore", invalid="ignore"):
+        both = np.concatenate([apart / np.abs(first), apart / np.abs(second)])
+    return np.nan_to_num(both, nan=0.0, posinf=np.inf)  # two zeros are no distance apart
+
+
+def reach(apart: np.ndarray, share: float = SHARE) -> float:
+    """The least of the distances that ``share`` of them do not exceed."""
+    return float(np.quantile(apart, share, method="inverted_cdf"))
+
+
+def scatter_tolerances(
+    table: pd.DataFrame, numbers: pd.DataFrame, tolerances: Mapping[str, Tolerance]
+) -> dict[str, Tolerance]:
+    """Tolerance of each metric by its scatter; what has none keeps that of ``tolerances``.
+
+    Keys are metrics, for the group with most numbers, and ``exhibit metric`` for the numbers of other groups.
+    """
+    reaches = table[table["used"]].set_index(["metric", "of"])["p95"]
+    found = dict(tolerances)
+    for metric, of_metric in numbers.groupby("metric", sort=False):
+        groups = of_metric["of"].value_counts(sort=True).index
+        for of in groups:
+            group = of_metric[of_metric["of"] == of]
+            place = (_LIKE.get(metric, metric), of)
+            if place not in reaches.index or not np.isfinite(reaches[place]):
+                continue
+            tolerance = _tolerance(reaches[place], group, tolerances[metric].relative is not None)
+            keys = [metric] if of == groups[0] else [f"{name} {metric}" for name in dict.fromkeys(group["exhibit"])]
+            found |= dict.fromkeys(keys, tolerance)
+    return found
+
+
+def _tolerance(distance: float, group: pd.DataFrame, relative: bool) -> Tolerance:
+    """``distance`` to three digits, rounded up; an absolute one at least as large as what print can tell apart."""
+    if relative:
+        return Tolerance(relative=_up(distance))
+    least = max(_half_digit(text) for text in group["value"] if text)
+    return Tolerance(absolute=_up(max(distance, least, *map(_step, group["cell"]))))
+
+
+def _step(cell: Cell) -> float:
+    """The least step of the sweep along which a number has its place, in the printed unit; 0 for any other number."""
+    if not (cell.cells or "").startswith("place_"):
+        return 0.0
+    places = np.unique(cell.grid[cell.over])
+    return float(cell.scale * np.diff(places).min())
+
+
+def _half_digit(text: str) -> float:
+    return 0.5 * 10.0 ** -len(text.partition(".")[2])
+
+
+def _up(value: float, digits: int = 3) -> float:
+    """``value`` rounded up to ``digits``; what binary adds to a decimal does not count."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
+    return float(f"{math.ceil(value / unit - 1e-6) * unit:.{digits}g}")

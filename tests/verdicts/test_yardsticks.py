@@ -1,0 +1,102 @@
+"""What shares within tolerance are worth: models that know less or all, beside the reproduction."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tcpfair.contract.layout import PAPERS
+from tcpfair.verdicts.printed import compare, load_printed, load_tolerances
+from tcpfair.verdicts.yardsticks import crps, null_model, other_paper, perfect_model, shares, side_by_side
+from tests.verdicts import bundled
+
+DATA = bundled.LAYOUT.data
+
+
+@pytest.fixture(scope="module")
+def papers():
+    return {paper: bundled.config(paper) for paper in PAPERS}
+
+
+@pytest.fixture(scope="module")
+def printed(papers):
+    return pd.concat([load_printed(config, DATA) for config in papers.values()], ignore_index=True)
+
+
+@pytest.fixture(scope="module")
+def against(printed):
+    names = ("tolerances.yaml", "tolerances_scatter.yaml")
+    tolerances, by_scatter = (load_tolerances(DATA / name) for name in names)
+    return lambda numbers: compare(printed, numbers, tolerances, by_scatter)
+
+
+def number(table, exhibit, key, metric):
+    rows = table[(table["exhibit"] == exhibit) & (table["key"] == key) & (table["metric"] == metric)]
+    assert len(rows) == 1
+    return rows.iloc[0]
+
+
+def test_the_null_model_says_the_same_of_each_cell_of_a_table(printed, against):
+    null = null_model(printed)
+    of_table = null[(null["exhibit"] == "bhatti2008.table5") & (null["metric"] == "jfi_mean")]
+    assert len(of_table) == 16 and of_table["value"].nunique() == 1
+    cells = printed.query("exhibit == 'bhatti2008.table5' and metric == 'jfi_mean'")["value"].astype(float)
+    assert of_table["value"].iloc[0] == cells.median()
+    assert not null["exhibit"].str.contains("ogura|kozu").any()  # no tables of results
+    compared = against(null)
+    assert number(compared, "bhatti2009.sec-V-C", "protocol=BIC;rtt_ms=25", "jfi_mean")["reproduced"] == pytest.approx(
+        null.query("exhibit == 'bhatti2009.table5' and metric == 'jfi_mean'")["value"].iloc[0]
+    )
+    assert not number(compared, "bhatti2008.table7", "protocol=NewReno;rtt_ms=75", "T_U")["within"]  # a dash
+
+
+def test_the_null_model_takes_constants(printed):
+    null = null_model(printed, {"throughput_mean": 47, "jfi_mean": 0.9})
+    assert set(null.loc[null["metric"] == "throughput_mean", "value"]) == {47}
+    assert set(null.loc[null["metric"] == "jfi_mean", "value"]) == {0.9}
+
+
+def test_the_other_paper_on_shared_cells(papers, against):
+    of_2009 = other_paper(papers, bundled.LAYOUT, "bhatti2009")
+    key = "flow=2;protocol=CUBIC;rtt_ms=50"
+    assert number(of_2009, "bhatti2009.table4", key, "throughput_mean")["value"] == 43  # of bhatti2008, table III
+    assert number(of_2009, "bhatti2009.table5", "protocol=CUBIC;rtt_ms=200", "jfi_mean")["value"] == 0.78
+    assert not of_2009["key"].str.contains("CCID2").any()  # a reprint
+    of_2008 = other_paper(papers, bundled.LAYOUT, "bhatti2008")
+    assert number(of_2008, "bhatti2008.table3", key, "throughput_mean")["value"] == 62
+    assert len(of_2008) == len(of_2009) == 16 + 16 + 8
+    compared = against(of_2009).set_index(["exhibit", "key", "metric"])
+    assert compared["within"].count() == len(of_2009)  # BIC, of which the text speaks, is in one paper alone
+    both = shares(against(of_2009)).set_index("metric")
+    assert both.loc["jfi_mean", ["numbers", "within", "within_scatter"]].tolist() == [8, 0.875, 1.0]
+
+
+def test_a_perfect_model_is_not_always_within():
+    table = perfect_model(pd.read_csv(DATA / "scatter.csv")).set_index(["metric", "of", "source"])
+    assert 0.8 < table.loc[("jfi_mean", "testbed", "printed sd"), "within"] < 0.9
+    assert ("jfi_mean", "testbed", "simulated") not in table.index  # where print says it
+    assert table.loc[("throughput_mean", "testbed", "twice printed"), "within_scatter"] >= 0.95
+    assert table[["within", "within_scatter"]].stack().between(0, 1).all()
+
+
+def test_side_by_side_counts_the_same_numbers_for_all(printed, papers, against):
+    null, other = against(null_model(printed)), against(other_paper(papers, bundled.LAYOUT, "bhatti2009"))
+    [row] = side_by_side({"null": null, "other": other}).to_dict("records")
+    assert (row["paper"], row["numbers"]) == ("bhatti2009", 40)
+    same = null.merge(other.dropna(subset="within")[["exhibit", "key", "metric"]])
+    assert row["null"] == pytest.approx(same["within"].mean())
+    assert row["other by scatter"] == pytest.approx(other["within_scatter"].mean())
+
+
+def test_crps_of_small_ensembles():
+    assert crps([3.0], 5.0) == 2.0  # of one member the absolute error
+    assert crps([5.0, 5.0, 5.0], 5.0) == 0.0
+    assert crps([4.0, 6.0], 5.0) == pytest.approx(1 - 0.5)
+    assert crps([[4.0, 6.0], [1.0, 1.0]], [5.0, 4.0]) == pytest.approx([0.5, 3.0])
+    assert np.isnan(crps([1.0, np.nan], 1.0))
+
+
+def test_crps_of_a_large_normal_ensemble():
+    members = np.random.default_rng(1).normal(size=20000)
+    assert crps(members, 0.0) == pytest.approx(
+        (np.sqrt(2) - 1) / np.sqrt(np.pi), abs=0.01
+    )  # Gneiting and Raftery, eq. 5
