@@ -37,7 +37,9 @@ def ogura_c01(evidence: Evidence) -> Quantities:
     }
     return {
         "follows": pd.DataFrame([{label: ratio / in_eq1[label] for label, ratio in solved.items()}]),
-        "expels": pd.DataFrame([{label: 1 / ratio for label, ratio in in_eq1.items()}]),
+        "expels": pd.DataFrame(
+            [{label: rtt_fairness.window_ratio(long_ms, short_ms, d) for label, d in rtt_fairness.D.items()}]
+        ),
     }
 
 
