@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import exp, log, sqrt
 
 import numpy as np
 import pandas as pd
 
 from tcpfair.contract.trace import Trace
 from tcpfair.models import aimd
-from tests.verdicts.claims.edges import CONFIGS, Edge, World, above, below, holds, table
+from tests.verdicts.claims.edges import CONFIGS, Edge, World, above, below, table
 
 CONFIG = CONFIGS["ogura"]
 CAPACITY_PPS = aimd.link_capacity_pps(100e6, 1500)
 REFERENCE_S, BUFFER_PKTS = 0.04, 500
 BEFORE = 20  # samples before a window grows
+SAMPLE_S = 0.02
+RATE = "throughput_mean"
+FIRST_MBPS, FRIEND_MBPS = 64, 40  # of the flow of 40 ms in all pairs, and of Reno against the proposal
 
 LOSS = [1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6]
 RTTS = [20, 40, 60, 80, 100, 120]
@@ -45,16 +49,27 @@ ALONE = {
 }
 
 
-def _sweep(name, values, by, metric="ratio", flow=0):
-    rows = [(p, x, flow, metric, value) for p, of in values.items() for x, value in zip(by, of, strict=True)]
+def _sweep(name, ratios, by):
+    """Throughputs of two flows, by the ratio of the second to the first."""
+    rows = []
+    for protocol, of in ratios.items():
+        for x, ratio in zip(by, of, strict=True):
+            rows += [(protocol, x, 1, RATE, FIRST_MBPS), (protocol, x, 2, RATE, FIRST_MBPS * ratio)]
     return table(rows, ["protocol", name])
+
+
+def _alone():
+    rows = [(p, x, 1, RATE, value) for p, of in ALONE.items() for x, value in zip(ALONE_RTTS, of, strict=True)]
+    return table(rows, ["protocol", "rtt_ms"])
 
 
 def _friendliness():
     rows = []
     for rtt_ms, ratio in zip(FRIEND_RTTS, [2.0, 1.4, 1.0, 0.8, 0.6], strict=True):
-        rows += [("Reno", rtt_ms, 0, "ratio", ratio), ("Reno", rtt_ms, 0, "throughput_sum", 60)]
-        rows += [("Proposal", rtt_ms, 1, "throughput_mean", 40), ("Proposal", rtt_ms, 0, "throughput_sum", 80)]
+        first = 64 / (1 + ratio)
+        rows += [("Reno", rtt_ms, 1, RATE, first), ("Reno", rtt_ms, 2, RATE, first * ratio)]
+        rows += [("Reno", rtt_ms, 0, "throughput_sum", 64), ("Proposal", rtt_ms, 0, "throughput_sum", 80)]
+        rows += [("Proposal", rtt_ms, 1, RATE, FRIEND_MBPS)]
     return table(rows, ["protocol", "rtt_ms"])
 
 
@@ -93,16 +108,16 @@ def growth_trace(protocols, cwnd_pkts, stop_s, losses=False, scale=None):
     runs, samples, events = [], [], []
     for run_id, (protocol, rtt_ms) in enumerate((p, r) for p in protocols for r in (40, 80)):
         stop = stop_s(protocol, rtt_ms)
-        grown_s = np.arange(0, stop + 1, 0.02)
+        grown_s = np.arange(0, stop + 1, SAMPLE_S)
         grown = cwnd_pkts(protocol, rtt_ms, grown_s) * (scale or {}).get((protocol, rtt_ms), 1.0)
         before = np.full(BEFORE, grown[0] / 2)
-        t_s = np.concatenate([np.arange(BEFORE) * 0.02, BEFORE * 0.02 + grown_s])
-        runs.append((run_id, protocol, rtt_ms, 100e6, 1500))
+        t_s = np.concatenate([np.arange(BEFORE) * SAMPLE_S, BEFORE * SAMPLE_S + grown_s])
+        runs.append((run_id, 0, protocol, rtt_ms, 100e6, 1500))
         samples.append(pd.DataFrame({"run_id": run_id, "t_s": t_s, "cwnd_pkts": np.concatenate([before, grown])}))
         events.append((run_id, t_s[0], "recovery_end"))
         if losses:
             events.append((run_id, t_s[BEFORE] + stop, "loss"))
-    columns = ["run_id", "protocol", "rtt_ms", "capacity_bps", "wire_bytes"]
+    columns = ["run_id", "replicate", "protocol", "rtt_ms", "capacity_bps", "wire_bytes"]
     runs, events = pd.DataFrame(runs, columns=columns), pd.DataFrame(events, columns=["run_id", "t_s", "kind"])
     return Trace(runs, pd.DataFrame(), pd.concat(samples), events=events)
 
@@ -115,8 +130,8 @@ def model1_trace(scale=None, cwnd_pkts=_model1_cwnd_pkts):
     return growth_trace(MODEL1, cwnd_pkts, t1_s, scale=scale)
 
 
-def model2_trace(scale=None, cwnd_pkts=_model2_cwnd_pkts):
-    return growth_trace(MODEL2, cwnd_pkts, t2_s, losses=True, scale=scale)
+def model2_trace(scale=None, cwnd_pkts=_model2_cwnd_pkts, stop_s=t2_s):
+    return growth_trace(MODEL2, cwnd_pkts, stop_s, losses=True, scale=scale)
 
 
 def _times(protocols, metric, of):
@@ -128,7 +143,7 @@ def _world():
         "loss_sweep": _sweep("loss_rate", BY_LOSS, LOSS),
         "rtt_sweep": _sweep("rtt_ms", BY_RTT, RTTS),
         "buffer_sweep": _sweep("buffer_pkts", BY_BUFFER, BUFFERS),
-        "efficiency": _sweep("rtt_ms", ALONE, ALONE_RTTS, "throughput_mean", flow=1),
+        "efficiency": _alone(),
         "friendliness": _friendliness(),
         "model1": _times(MODEL1, "t1_s", t1_s),
         "model2": _times(MODEL2, "t2_s", t2_s),
@@ -139,38 +154,41 @@ def _world():
 WORLD = _world()
 
 
-def _scaled(experiment, make, protocol, rtt_ms, limit):
+def _scaled(experiment, make, protocol, rtt_ms, clause):
     """An edge in the factor of one window of a model."""
 
     def put(world, factor):
         return replace(world, traces={**world.traces, experiment: make({(protocol, rtt_ms): factor})})
 
-    return Edge(experiment, {"protocol": protocol, "rtt_ms": rtt_ms}, limit, above=False, alone=True, put=put)
+    where = {"protocol": protocol, "rtt_ms": rtt_ms}
+    return Edge(experiment, where, lambda at, t: t.high[clause], False, clause, alone=True, put=put)
 
 
-def _alike(experiment, make, protocol):
-    return _scaled(experiment, make, protocol, 40, lambda at, t: (3 + 2 * t.tolerance_rel) / (3 - t.tolerance_rel))
-
-
-def _bent(world, share):
-    """Libra's window at 80 ms with ``share`` of the bend that the others have: none is a straight line."""
+def _curved(world, window):
+    """Libra's window at 80 ms rises by ``window(share of the time)`` of the buffer; its last sample ends a sixth of the time."""
+    last_s = 6 * SAMPLE_S * round(t2_s("Libra", 80) / (6 * SAMPLE_S))
 
     def cwnd_pkts(protocol, rtt_ms, t_s):
-        done = t_s / t2_s(protocol, rtt_ms)
-        bend = share / 4 if (protocol.startswith("Libra"), rtt_ms) == (True, 80) else 0.25
-        return aimd.bdp_pkts(rtt_ms / 1000, CAPACITY_PPS) + BUFFER_PKTS * done * (1 + bend - bend * done)
+        if (_short(protocol), rtt_ms) != ("Libra", 80):
+            return _model2_cwnd_pkts(protocol, rtt_ms, t_s)
+        return aimd.bdp_pkts(rtt_ms / 1000, CAPACITY_PPS) + BUFFER_PKTS * window(t_s / last_s)
 
-    return replace(world, traces={**world.traces, "model2": model2_trace(cwnd_pkts=cwnd_pkts)})
+    def stop_s(protocol, rtt_ms):
+        return last_s + SAMPLE_S / 2 if (_short(protocol), rtt_ms) == ("Libra", 80) else t2_s(protocol, rtt_ms)
+
+    return replace(world, traces={**world.traces, "model2": model2_trace(cwnd_pkts=cwnd_pkts, stop_s=stop_s)})
 
 
-def _wavy(world, _):
-    """Windows that bend upwards between the quarters of the time: only the quarters are looked at."""
+def _slowing(world, last_over_first):
+    """A parabola with this growth in the last sixth of its time over that in the first."""
+    bend = 6 * (1 - last_over_first) / (5 * (1 + last_over_first))
+    return _curved(world, lambda share: share * (1 + bend - bend * share))
 
-    def cwnd_pkts(protocol, rtt_ms, t_s):
-        wave = np.sin(4 * np.pi * t_s / t2_s(protocol, rtt_ms)) ** 2
-        return _model2_cwnd_pkts(protocol, rtt_ms, t_s) - 50 * wave
 
-    return replace(world, traces={**world.traces, "model2": model2_trace(cwnd_pkts=cwnd_pkts)})
+def _by_sixths(world, first):
+    """Growth by sixths of the time: it rises from the second to the third and thereafter falls."""
+    corners = np.cumsum([0, first, 6, 8, 3, 2, 1])
+    return _curved(world, lambda share: np.interp(share, np.linspace(0, 1, 7), corners) / corners[-1])
 
 
 def _slope(world, factor):
@@ -183,432 +201,506 @@ def _slope(world, factor):
     return replace(world, traces={**world.traces, "model1": model1_trace(cwnd_pkts=cwnd_pkts)})
 
 
-def _time_ratio(experiment, metric, protocol, ratio):
-    """At either end of the ratio of the times at 80 and at 40 ms."""
-    cell = {"protocol": protocol, "rtt_ms": 80, "flow": 1}
+def _short(protocol):
+    return protocol.split()[0]
+
+
+def _bounds(experiment, metric, clause, times=lambda at: 1, sides=(above, below), **options):
+    """At either bound of a clause, whose quantity is the cell's value over ``times`` of the cell."""
+    ends = {above: lambda t: t.low[clause], below: lambda t: t.high[clause]}
     return [
-        above(experiment, metric, lambda at, test: at(rtt_ms=40) * ratio * (1 - test.tolerance_rel), **cell),
-        below(experiment, metric, lambda at, test: at(rtt_ms=40) * ratio * (1 + test.tolerance_rel), **cell),
-        above(
-            experiment, metric, lambda at, t: at(rtt_ms=80) / ratio / (1 + t.tolerance_rel), **{**cell, "rtt_ms": 40}
+        side(experiment, metric, lambda at, t, end=ends[side]: end(t) * times(at), clause=clause, **options)
+        for side in sides
+    ]
+
+
+def _time_ratio(experiment, metric, protocol, clause, sides=(above, below)):
+    """At either end of the ratio of the times at 80 and at 40 ms."""
+    cell = {"protocol": protocol, "flow": 1}
+    turned = {above: below, below: above}  # seen from the time at 40 ms
+    ends = {above: lambda t: t.low[clause], below: lambda t: t.high[clause]}
+    return [
+        *_bounds(experiment, metric, clause, lambda at: at(rtt_ms=40), sides, rtt_ms=80, **cell),
+        *(
+            turned[side](experiment, metric, lambda at, t, end=ends[side]: at(rtt_ms=80) / end(t), rtt_ms=40, **cell)
+            for side in sides
         ),
     ]
+
+
+def _over_model(experiment, metric, protocols, in_model):
+    """At either end of what simulated times may be, over those of the model."""
+    cell = {"protocol": protocols, "rtt_ms": [40, 80], "flow": 1}
+    return _bounds(experiment, metric, "time", lambda at: in_model(at["protocol"], at["rtt_ms"]), **cell)
+
+
+def _ratio(experiment, clause, sides=(above, below), tie=True, **cell):
+    """At either bound of the ratio of two flows, the first of which gets `FIRST_MBPS`."""
+    return _bounds(experiment, RATE, clause, lambda at: FIRST_MBPS, sides, tie=tie, flow=2, **cell)
+
+
+def _put(experiment, protocol, value, **where):
+    """Puts throughputs aside: of the second flow of a pair, or of the flow that ``where`` names."""
+    return (experiment, {"flow": 2, "protocol": protocol, "metric": RATE, **where}, value)
+
+
+def _typical(others, n, factor):
+    """Two values of one among ``n`` of which the rest are ``others``, for which the typical factor is this one.
+
+    In logarithms the others are 0 and the one is l: their standard deviation is |l| sqrt(n - 1)/n.
+    """
+    return [others * exp(sign * log(factor) * n / sqrt(n - 1)) for sign in (-1, 1)]
+
+
+def _steady(experiment, clause, others, n, **options):
+    """At the values of one cell at which it is too far from all others."""
+    return [
+        side(experiment, RATE, lambda at, t, i=i: _typical(others, n, t.high[clause])[i], clause=clause, **options)
+        for i, side in enumerate((above, below))
+    ]
+
+
+def _loses_its_trend(protocol, clause):
+    """Throughputs fall over nine RTTs, so that of 36 pairs nine may rise: the last eight, one more, and no other."""
+    last = _put("efficiency", protocol, 2000, flow=1, rtt_ms=200)
+    cell = {"flow": 1, "protocol": protocol, "rtt_ms": 180}
+    return below("efficiency", RATE, lambda at, t: at(rtt_ms=140), clause=clause, but=(last,), **cell)
+
+
+def _typical_of_reno():
+    """By which factor Reno typically departs from its mean over the RTTs, against Reno."""
+    cell = {"protocol": "Reno", "flow": 1, "metric": RATE}
+    return exp(np.std([log(WORLD.value("friendliness", {**cell, "rtt_ms": r})) for r in FRIEND_RTTS]))
 
 
 HIGH, LOW = [1e-2, 1e-3], [1e-5, 1e-6]
 FAIR = CONFIG.analysis_value("fair_ratio")
-
-
-def _fair(experiment, **where):
-    """At either end of what is called fair."""
-    return [
-        above(experiment, "ratio", lambda at, test: FAIR[0] - test.tolerance, tie=True, **where),
-        below(experiment, "ratio", lambda at, test: FAIR[1] + test.tolerance, tie=True, **where),
-    ]
-
-
-def _falls(experiment, metric, by, values, flow=0, **where):
-    """No step may rise beyond the tolerance, and the last value must be below the first beyond it."""
-    cell = {"flow": flow, **where}
-
-    def before(at, test):
-        return at(**{by: values[values.index(at[by]) - 1]}) * (1 + test.tolerance_rel)
-
-    flat = [(experiment, {"flow": flow, **where, by: values[-3:], "metric": metric}, 0.25)]
-    return [
-        below(experiment, metric, before, tie=True, **cell, **{by: values[1:-1]}),
-        below(experiment, metric, before, tie=True, but=tuple(flat), **cell, **{by: values[-1:]}),
-    ]
-
-
-def _one_of_five(spread):
-    """Of five values of which four are 1, the fifth for which (largest - least)/mean is ``spread``."""
-    return (5 + 4 * spread) / (5 - spread)
-
-
+BOTH = (("reno", "Reno"), ("alpha", "Alpha"))
+# numbers of closed forms, tried in test_laws
+NUMBERS_OF_LAWS = {("ogura.c01", "rtt_ms")}
 EDGES = {
-    "ogura.c02": _time_ratio("model1", "t1_s", "Libra", 1),
-    "ogura.c03": _time_ratio("model1", "t1_s", "Reno", 4),
-    "ogura.c04": _time_ratio("model1", "t1_s", "Alpha", 2),
-    # two windows and a third that is f times as large: (f - 1)/((f + 2)/3)
-    "ogura.c05": [_alike("model1", model1_trace, p) for p in MODEL1],
+    "ogura.c02": _time_ratio("model1", "t1_s", "Libra", "same"),
+    "ogura.c03": _time_ratio("model1", "t1_s", "Reno", "four"),
+    "ogura.c04": _time_ratio("model1", "t1_s", "Alpha", "twice"),
+    "ogura.c05": [_scaled("model1", model1_trace, p, 40, "same") for p in MODEL1],
     "ogura.c06": [
-        edge
-        for p in MODEL1
-        for edge in (
-            above(
-                "model1",
-                "t1_s",
-                lambda at, t: t1_s(at["protocol"], at["rtt_ms"]) * (1 - t.tolerance_rel),
-                protocol=p,
-                rtt_ms=[40, 80],
-                flow=1,
-            ),
-            below(
-                "model1",
-                "t1_s",
-                lambda at, t: t1_s(at["protocol"], at["rtt_ms"]) * (1 + t.tolerance_rel),
-                protocol=p,
-                rtt_ms=[40, 80],
-                flow=1,
-            ),
-            _scaled("model1", model1_trace, p, 80, lambda at, t: 1 + t.tolerance_rel),
-        )
+        *_over_model("model1", "t1_s", MODEL1, t1_s),
+        *(_scaled("model1", model1_trace, p, rtt_ms, "window") for p in MODEL1 for rtt_ms in (40, 80)),
     ],
     "ogura.c07": [
-        Edge("model1", {"rtt_ms": 80}, lambda at, t: 1 + t.tolerance_rel, False, alone=True, put=_slope),
-        Edge("model1", {"rtt_ms": 80}, lambda at, t: 1 - t.tolerance_rel, True, alone=True, put=_slope),
+        Edge("model1", {"rtt_ms": 80}, lambda at, t: t.high["same"], False, alone=True, put=_slope),
+        Edge("model1", {"rtt_ms": 80}, lambda at, t: t.low["same"], True, alone=True, put=_slope),
     ],
-    "ogura.c08": _time_ratio("model2", "t2_s", "Alpha (eq. 16)", 1),
-    "ogura.c09": [
-        above(
-            "model2",
-            "t2_s",
-            lambda at, t: at(rtt_ms=40) * (1 + t.tolerance_rel),
-            tie=False,
+    "ogura.c08": _time_ratio("model2", "t2_s", "Alpha (eq. 16)", "same"),
+    "ogura.c09": _time_ratio("model2", "t2_s", "Reno", "longer", (above,)),
+    "ogura.c10": _time_ratio("model2", "t2_s", "Libra (eq. 15)", "shorter", (below,)),
+    "ogura.c11": [_scaled("model2", model2_trace, p, 40, "same") for p in MODEL2],
+    "ogura.c12": [
+        Edge("model2", {}, lambda at, t: t.high["slower"], False, "slower", alone=True, put=_slowing),
+        # of 15 pairs three may rise: from the second sixth to the third, and from the first to both
+        Edge("model2", {}, 3.0, True, "ever", alone=True, put=_by_sixths),
+    ],
+    "ogura.c13": _over_model("model2", "t2_s", MODEL2, t2_s),
+    # one of nine loss rates is unfair already: a second makes it too many
+    "ogura.c14": [
+        side(
+            "loss_sweep",
+            RATE,
+            FIRST_MBPS * end,
+            tie=True,
+            but=(_put("loss_sweep", "Proposal", 192, loss_rate=LOSS[0]),),
+            protocol="Proposal",
+            loss_rate=LOSS[1:],
+            flow=2,
+        )
+        for side, end in zip((above, below), FAIR, strict=True)
+    ],
+    # Reno's factor must exceed Alpha's of 2 and, as far the other way, a Libra of 3
+    "ogura.c15": [
+        below(
+            "loss_sweep",
+            RATE,
+            lambda at, t: at(protocol="Alpha") / t.low["most"],
+            flow=2,
             protocol="Reno",
-            rtt_ms=80,
-            flow=1,
-        ),
-        below(
-            "model2", "t2_s", lambda at, t: at(rtt_ms=80) / (1 + t.tolerance_rel), protocol="Reno", rtt_ms=40, flow=1
-        ),
-    ],
-    "ogura.c10": [
-        below(
-            "model2",
-            "t2_s",
-            lambda at, t: at(rtt_ms=40) * (1 - t.tolerance_rel),
-            tie=False,
-            protocol="Libra (eq. 15)",
-            rtt_ms=80,
-            flow=1,
+            loss_rate=HIGH,
         ),
         above(
-            "model2",
-            "t2_s",
-            lambda at, t: at(rtt_ms=80) / (1 - t.tolerance_rel),
-            protocol="Libra (eq. 15)",
-            rtt_ms=40,
-            flow=1,
+            "loss_sweep",
+            RATE,
+            lambda at, t: FIRST_MBPS**2 / at(protocol="Alpha") * t.low["most"],
+            but=(_put("loss_sweep", "Reno", 256),),
+            flow=2,
+            protocol="Reno",
+            loss_rate=HIGH,
+        ),
+        below(
+            "loss_sweep",
+            RATE,
+            lambda at, t: FIRST_MBPS**2 / at(protocol="Reno") / t.low["most"],
+            flow=2,
+            protocol="Libra",
+            loss_rate=HIGH,
+        ),
+        above(
+            "loss_sweep",
+            RATE,
+            lambda at, t: at(protocol="Reno") * t.low["most"],
+            flow=2,
+            protocol=["Proposal", "Alpha"],
+            loss_rate=HIGH,
         ),
     ],
-    "ogura.c11": [_alike("model2", model2_trace, p) for p in MODEL2],
-    "ogura.c12": [Edge("model2", {}, 0.0, True, alone=True, put=_bent), holds(alone=True, put=_wavy)],
-    "ogura.c13": [
+    "ogura.c16": _ratio("loss_sweep", "fair", protocol="Libra", loss_rate=HIGH),
+    "ogura.c17": _ratio("loss_sweep", "more", (above,), protocol="Libra", loss_rate=LOW),
+    "ogura.c18": _ratio("loss_sweep", "half", protocol="Alpha", loss_rate=HIGH),
+    "ogura.c19": [
         edge
-        for p in MODEL2
+        for clause, protocol in BOTH
         for edge in (
             above(
-                "model2",
-                "t2_s",
-                lambda at, t: t2_s(at["protocol"], at["rtt_ms"]) * (1 - t.tolerance_rel),
-                protocol=p,
-                rtt_ms=[40, 80],
-                flow=1,
+                "loss_sweep",
+                RATE,
+                lambda at, t, clause=clause: at(loss_rate=1e-2) / t.high[clause],
+                clause=clause,
+                protocol=protocol,
+                loss_rate=1e-6,
+                flow=2,
             ),
             below(
-                "model2",
-                "t2_s",
-                lambda at, t: t2_s(at["protocol"], at["rtt_ms"]) * (1 + t.tolerance_rel),
-                protocol=p,
-                rtt_ms=[40, 80],
-                flow=1,
+                "loss_sweep",
+                RATE,
+                lambda at, t, clause=clause: FIRST_MBPS**2 / at(loss_rate=1e-2) * t.high[clause],
+                clause=clause,
+                protocol=protocol,
+                loss_rate=1e-6,
+                flow=2,
+            ),
+            below(
+                "loss_sweep",
+                RATE,
+                lambda at, t, clause=clause: at(loss_rate=1e-6) * t.high[clause],
+                clause=clause,
+                protocol=protocol,
+                loss_rate=1e-2,
+                flow=2,
             ),
         )
     ],
-    # four of nine loss rates are unfair already: a fifth makes it most
-    "ogura.c14": [
-        replace(edge, but=(("loss_sweep", {"protocol": "Proposal", "loss_rate": LOSS[:4]}, 3.0),))
-        for edge in _fair("loss_sweep", protocol="Proposal", loss_rate=LOSS[4:])
-    ],
-    # Reno's |log| must exceed Alpha's 0.5 and, as far the other way, a Libra of 3
-    "ogura.c15": [
-        below("loss_sweep", "ratio", lambda at, t: at(protocol="Alpha"), tie=False, protocol="Reno", loss_rate=HIGH),
-        above(
-            "loss_sweep",
-            "ratio",
-            lambda at, t: 1 / at(protocol="Alpha"),
-            protocol="Reno",
-            loss_rate=HIGH,
-            but=(("loss_sweep", {"protocol": "Reno"}, 4.0),),
-        ),
-        below("loss_sweep", "ratio", lambda at, t: 1 / at(protocol="Reno"), protocol="Libra", loss_rate=HIGH),
-        above("loss_sweep", "ratio", lambda at, t: at(protocol="Reno"), protocol=["Proposal", "Alpha"], loss_rate=HIGH),
-    ],
-    "ogura.c16": _fair("loss_sweep", protocol="Libra", loss_rate=HIGH),
-    "ogura.c17": [
-        above("loss_sweep", "ratio", lambda at, t: 1 + t.tolerance_rel, tie=False, protocol="Libra", loss_rate=LOW)
-    ],
-    "ogura.c18": [
-        above(
-            "loss_sweep", "ratio", lambda at, t: t.ratio[0] - t.tolerance, tie=True, protocol="Alpha", loss_rate=HIGH
-        ),
-        below(
-            "loss_sweep", "ratio", lambda at, t: t.ratio[1] + t.tolerance, tie=True, protocol="Alpha", loss_rate=HIGH
-        ),
-    ],
-    "ogura.c19": [
-        above(
-            "loss_sweep",
-            "ratio",
-            lambda at, t: at(loss_rate=1e-2) ** (1 - t.tolerance_rel),
-            protocol=["Alpha", "Reno"],
-            loss_rate=1e-6,
-        ),
-        below(
-            "loss_sweep",
-            "ratio",
-            lambda at, t: at(loss_rate=1e-2) ** -(1 - t.tolerance_rel),
-            protocol=["Alpha", "Reno"],
-            loss_rate=1e-6,
-        ),
-        below(
-            "loss_sweep",
-            "ratio",
-            lambda at, t: at(loss_rate=1e-6) ** (1 / (1 - t.tolerance_rel)),
-            protocol=["Alpha", "Reno"],
-            loss_rate=1e-2,
-        ),
-    ],
     "ogura.c20": [
-        *_falls("rtt_sweep", "ratio", "rtt_ms", RTTS, protocol=["Reno", "Alpha"]),
-        above(
-            "rtt_sweep",
-            "ratio",
-            lambda at, t: 1 + t.tolerance_rel,
-            tie=False,
-            protocol=["Reno", "Alpha"],
-            rtt_ms=20,
-            but=(("rtt_sweep", {"protocol": ["Reno", "Alpha"], "rtt_ms": [40, 60, 80, 100, 120]}, 0.25),),
-        ),
         below(
             "rtt_sweep",
-            "ratio",
-            lambda at, t: 1 - t.tolerance_rel,
-            tie=False,
+            RATE,
+            lambda at, t: at(rtt_ms=20) / t.low["ends"],
+            clause="ends",
             protocol=["Reno", "Alpha"],
             rtt_ms=120,
-            but=(("rtt_sweep", {"protocol": ["Reno", "Alpha"], "rtt_ms": RTTS[:-1]}, 1.5),),
+            flow=2,
+        ),
+        # of 15 pairs three may rise, and a fourth does where the value at 120 ms is above that at 40
+        *(
+            below(
+                "rtt_sweep",
+                RATE,
+                lambda at, t: at(rtt_ms=40),
+                tie=True,
+                clause=clause,
+                protocol=protocol,
+                rtt_ms=120,
+                flow=2,
+            )
+            for clause, protocol in BOTH
         ),
     ],
-    # the reciprocal must fall
     "ogura.c21": [
+        *_bounds("rtt_sweep", RATE, "ends", lambda at: at(rtt_ms=20), (above,), protocol="Libra", rtt_ms=120, flow=2),
         above(
             "rtt_sweep",
-            "ratio",
-            lambda at, t: at(rtt_ms=RTTS[RTTS.index(at["rtt_ms"]) - 1]) / (1 + t.tolerance_rel),
-            protocol="Libra",
-            rtt_ms=RTTS[1:],
-        ),
-        above(
-            "rtt_sweep",
-            "ratio",
-            lambda at, t: at(rtt_ms=20) / (1 - t.tolerance_rel),
+            RATE,
+            lambda at, t: at(rtt_ms=40),
+            tie=True,
+            clause="trend",
             protocol="Libra",
             rtt_ms=120,
-            but=(("rtt_sweep", {"protocol": "Libra"}, 0.5),),
+            flow=2,
         ),
     ],
-    "ogura.c22": _fair("rtt_sweep", protocol="Proposal", rtt_ms=RTTS[1:]),
+    "ogura.c22": _ratio("rtt_sweep", "fair", protocol="Proposal", rtt_ms=RTTS[2:]),
     "ogura.c23": [
         above(
             "rtt_sweep",
-            "ratio",
-            lambda at, t: (at(protocol="Alpha") + at(protocol="Libra")) / 2,
-            tie=False,
+            RATE,
+            lambda at, t: sqrt(t.low["nearer"] * at(protocol="Alpha") * at(protocol="Libra")),
             protocol="Proposal",
             rtt_ms=20,
+            flow=2,
         ),
         # nearer to Alpha from above as well
         below(
             "rtt_sweep",
-            "ratio",
-            lambda at, t: 2 * at(protocol="Proposal") - at(protocol="Libra"),
-            tie=False,
+            RATE,
+            lambda at, t: at(protocol="Proposal") ** 2 / at(protocol="Libra") / t.low["nearer"],
             protocol="Alpha",
             rtt_ms=20,
+            flow=2,
         ),
     ],
     "ogura.c24": [
-        below(
-            "buffer_sweep",
-            "ratio",
-            lambda at, t: 1.0,
-            tie=False,
-            protocol=["Reno", "Alpha"],
-            buffer_pkts=BUFFERS,
-            but=(("buffer_sweep", {"protocol": ["Reno", "Alpha"]}, 0.9),),
-        ),
-        below(
-            "buffer_sweep",
-            "ratio",
-            lambda at, t: at(buffer_pkts=100) + t.spread + t.tolerance,
-            tie=True,
-            protocol=["Reno", "Alpha"],
-            buffer_pkts=BUFFERS[1:],
-        ),
-        above(
-            "buffer_sweep",
-            "ratio",
-            lambda at, t: at(buffer_pkts=100) - t.spread - t.tolerance,
-            tie=True,
-            protocol=["Reno", "Alpha"],
-            buffer_pkts=BUFFERS[1:],
-        ),
+        edge
+        for clause, protocol in BOTH
+        for edge in (
+            *_ratio("buffer_sweep", f"{clause}_below", (below,), protocol=protocol, buffer_pkts=BUFFERS),
+            *_steady(
+                "buffer_sweep",
+                f"{clause}_constant",
+                32,
+                len(BUFFERS),
+                but=(_put("buffer_sweep", protocol, 32),),
+                protocol=protocol,
+                buffer_pkts=BUFFERS,
+                flow=2,
+            ),
+        )
     ],
+    # the others' ratios are 1, so that the mean of the logarithms is a seventh of one
     "ogura.c25": [
         above(
-            "buffer_sweep", "ratio", lambda at, t: 1 + t.tolerance_rel, tie=False, protocol="Libra", buffer_pkts=BUFFERS
-        )
+            "buffer_sweep",
+            RATE,
+            lambda at, t: FIRST_MBPS * t.low["more"] ** 7,
+            clause="more",
+            but=(_put("buffer_sweep", "Libra", FIRST_MBPS),),
+            protocol="Libra",
+            buffer_pkts=BUFFERS,
+            flow=2,
+        ),
+        *_ratio("buffer_sweep", "nowhere_less", (above,), protocol="Libra", buffer_pkts=BUFFERS),
     ],
     "ogura.c26": [
         above(
             "buffer_sweep",
-            "ratio",
-            lambda at, t: at(protocol="Alpha") * (1 - t.tolerance_rel),
-            tie=True,
+            RATE,
+            lambda at, t: at(protocol="Alpha") * t.low["above_alpha"] ** 7,
+            clause="above_alpha",
+            but=(_put("buffer_sweep", ["Proposal", "Alpha"], 32),),
             protocol="Proposal",
             buffer_pkts=BUFFERS,
+            flow=2,
         ),
         below(
             "buffer_sweep",
-            "ratio",
-            lambda at, t: at(protocol="Libra") * (1 + t.tolerance_rel),
-            tie=True,
+            RATE,
+            lambda at, t: at(protocol="Libra") * t.high["below_libra"] ** 7,
+            clause="below_libra",
+            but=(_put("buffer_sweep", ["Proposal", "Libra"], 128),),
             protocol="Proposal",
             buffer_pkts=BUFFERS,
+            flow=2,
         ),
-        # the other way round: Libra below Alpha
-        above(
-            "buffer_sweep",
-            "ratio",
-            lambda at, t: at(protocol="Libra") * (1 - t.tolerance_rel),
-            tie=True,
-            protocol="Proposal",
-            buffer_pkts=BUFFERS,
-            but=(("buffer_sweep", {"protocol": "Libra"}, 0.25), ("buffer_sweep", {"protocol": "Proposal"}, 0.4)),
+        # at one of seven sizes it is below both already: a second is too many
+        *(
+            side(
+                "buffer_sweep",
+                RATE,
+                lambda at, t, other=other: at(protocol=other),
+                tie=True,
+                clause="keeps",
+                but=(_put("buffer_sweep", "Proposal", 16, buffer_pkts=BUFFERS[0]), *aside),
+                protocol="Proposal",
+                buffer_pkts=BUFFERS[1:],
+                flow=2,
+            )
+            for side, other, aside in (
+                (above, "Alpha", ()),
+                (below, "Libra", ()),
+                # the other way round: Libra below Alpha
+                (
+                    above,
+                    "Libra",
+                    (
+                        _put("buffer_sweep", "Libra", 20),
+                        _put("buffer_sweep", "Proposal", 24, buffer_pkts=BUFFERS[1:]),
+                    ),
+                ),
+            )
         ),
     ],
     "ogura.c27": [
-        below(
+        *_bounds(
             "buffer_sweep",
-            "ratio",
-            lambda at, t: 1 + (at(buffer_pkts=300) - 1) * (1 - t.tolerance_rel),
-            tie=False,
+            RATE,
+            "ends",
+            lambda at: at(buffer_pkts=500),
+            (below,),
             protocol="Libra",
             buffer_pkts=1500,
+            flow=2,
         ),
         above(
             "buffer_sweep",
-            "ratio",
-            lambda at, t: 1 - (at(buffer_pkts=300) - 1) * (1 - t.tolerance_rel),
-            tie=False,
+            RATE,
+            lambda at, t: FIRST_MBPS**2 / at(buffer_pkts=500) / t.high["ends"],
+            clause="ends",
             protocol="Libra",
             buffer_pkts=1500,
+            flow=2,
+        ),
+        # six pairs: five fall where the largest size is less fair than one other, four, too few, where than two
+        below(
+            "buffer_sweep",
+            RATE,
+            lambda at, t: at(buffer_pkts=700),
+            tie=True,
+            clause="trend",
+            protocol="Libra",
+            buffer_pkts=1500,
+            flow=2,
         ),
     ],
     "ogura.c28": [
-        above(
-            "efficiency",
-            "throughput_mean",
-            lambda at, t: at(protocol="Alpha") * (1 + t.tolerance_rel),
-            tie=False,
-            protocol=["Proposal", "Westwood"],
-            rtt_ms=40,
-            flow=1,
-        ),
-        below(
-            "efficiency",
-            "throughput_mean",
-            lambda at, t: at(protocol="Proposal") / (1 + t.tolerance_rel),
-            protocol=["Reno", "Libra", "Alpha"],
-            rtt_ms=40,
-            flow=1,
-        ),
+        edge
+        for clause, protocol in (("proposal", "Proposal"), ("westwood", "Westwood"))
+        for edge in (
+            *_bounds(
+                "efficiency",
+                RATE,
+                clause,
+                lambda at: at(protocol="Alpha"),
+                (above,),
+                protocol=protocol,
+                rtt_ms=40,
+                flow=1,
+            ),
+            below(
+                "efficiency",
+                RATE,
+                lambda at, t, clause=clause, protocol=protocol: at(protocol=protocol) / t.low[clause],
+                clause=clause,
+                protocol=["Reno", "Libra", "Alpha"],
+                rtt_ms=40,
+                flow=1,
+            ),
+        )
     ],
     "ogura.c29": [
-        below(
+        *_bounds(
+            "efficiency", RATE, "half", lambda at: at(rtt_ms=40), (below,), protocol="Westwood", rtt_ms=200, flow=1
+        ),
+        _loses_its_trend("Westwood", "trend"),
+    ],
+    "ogura.c30": [
+        *_bounds(
             "efficiency",
-            "throughput_mean",
-            lambda at, t: at(rtt_ms=40) * t.share * (1 - t.tolerance_rel),
-            tie=False,
-            protocol="Westwood",
+            RATE,
+            "ends",
+            lambda at: at(rtt_ms=40),
+            (below,),
+            protocol=["Reno", "Alpha"],
             rtt_ms=200,
             flow=1,
         ),
+        *(_loses_its_trend(protocol, clause) for clause, protocol in BOTH),
     ],
-    "ogura.c30": _falls("efficiency", "throughput_mean", "rtt_ms", ALONE_RTTS, flow=1, protocol=["Reno", "Alpha"]),
     "ogura.c31": [
-        above(
-            "efficiency",
-            "throughput_mean",
-            lambda at, t: t.throughput_mbps[0] * (1 - t.tolerance_rel),
-            tie=True,
-            protocol="Libra",
-            rtt_ms=ALONE_RTTS,
-            flow=1,
+        # the mean of nine, the others of which are 400
+        *(
+            side(
+                "efficiency",
+                RATE,
+                lambda at, t, end=end: 9 * end(t) - 8 * 400,
+                clause="around",
+                protocol="Libra",
+                rtt_ms=ALONE_RTTS,
+                flow=1,
+            )
+            for side, end in ((above, lambda t: t.low["around"]), (below, lambda t: t.high["around"]))
         ),
-        below(
-            "efficiency",
-            "throughput_mean",
-            lambda at, t: t.throughput_mbps[1] * (1 + t.tolerance_rel),
-            tie=True,
-            protocol="Libra",
-            rtt_ms=ALONE_RTTS,
-            flow=1,
-        ),
+        *_steady("efficiency", "stays", 400, len(ALONE_RTTS), protocol="Libra", rtt_ms=ALONE_RTTS, flow=1),
     ],
     "ogura.c32": [
-        above(
+        *_bounds(
             "efficiency",
-            "throughput_mean",
-            lambda at, t: at(protocol="Libra") * (1 - t.tolerance_rel),
-            tie=True,
+            RATE,
+            "highest",
+            lambda at: at(protocol="Libra"),
+            (above,),
             protocol="Proposal",
             rtt_ms=200,
             flow=1,
         ),
         below(
             "efficiency",
-            "throughput_mean",
-            lambda at, t: at(protocol="Proposal") / (1 - t.tolerance_rel),
+            RATE,
+            lambda at, t: at(protocol="Proposal") / t.low["highest"],
+            clause="highest",
             protocol=["Reno", "Libra", "Alpha", "Westwood"],
             rtt_ms=200,
             flow=1,
         ),
-    ],
-    "ogura.c33": [
-        above("friendliness", "ratio", lambda at, t: 1 + t.tolerance_rel, tie=False, protocol="Reno", rtt_ms=20)
-    ],
-    "ogura.c34": [
-        below("friendliness", "ratio", lambda at, t: 1 - t.tolerance_rel, tie=False, protocol="Reno", rtt_ms=60)
-    ],
-    # four at 40 and one at x: |x - 40|/((160 + x)/5)
-    "ogura.c35": [
-        below(
-            "friendliness",
-            "throughput_mean",
-            lambda at, t: 40 * _one_of_five(t.spread_rel + t.tolerance),
+        *_bounds(
+            "efficiency",
+            RATE,
+            "robust",
+            lambda at: (
+                at(rtt_ms=40) * at(protocol="Alpha") / at(protocol="Alpha", rtt_ms=40)  # of the three it keeps most
+            ),
+            (above,),
             protocol="Proposal",
-            rtt_ms=FRIEND_RTTS,
+            rtt_ms=200,
             flow=1,
         ),
-        above(
-            "friendliness",
-            "throughput_mean",
-            lambda at, t: 40 * _one_of_five(-t.spread_rel - t.tolerance),
-            protocol="Proposal",
-            rtt_ms=FRIEND_RTTS,
+        below(
+            "efficiency",
+            RATE,
+            lambda at, t: (
+                at(rtt_ms=40) * at(protocol="Proposal") / at(protocol="Proposal", rtt_ms=40) / t.low["robust"]
+            ),
+            clause="robust",
+            protocol=["Reno", "Alpha", "Westwood"],
+            rtt_ms=200,
             flow=1,
+        ),
+    ],
+    "ogura.c33": _bounds(
+        "friendliness", RATE, "expels", lambda at: at(flow=1), (above,), protocol="Reno", rtt_ms=20, flow=2
+    ),
+    "ogura.c34": _bounds(
+        "friendliness", RATE, "less", lambda at: at(flow=1), (below,), protocol="Reno", rtt_ms=60, flow=2
+    ),
+    "ogura.c35": [
+        *_steady(
+            "friendliness", "constant", FRIEND_MBPS, len(FRIEND_RTTS), protocol="Proposal", rtt_ms=FRIEND_RTTS, flow=1
+        ),
+        *(
+            side(
+                "friendliness",
+                RATE,
+                lambda at, t, i=i: _typical(FRIEND_MBPS, len(FRIEND_RTTS), _typical_of_reno() * t.high["steadier"])[i],
+                clause="steadier",
+                protocol="Proposal",
+                rtt_ms=FRIEND_RTTS,
+                flow=1,
+            )
+            for i, side in enumerate((above, below))
         ),
     ],
     "ogura.c36": [
+        # the others' sums are alike, so that the mean of the logarithms is a fifth of one
         above(
             "friendliness",
             "throughput_sum",
-            lambda at, t: at(protocol="Reno") * (1 + t.tolerance_rel),
-            tie=False,
+            lambda at, t: at(protocol="Reno") * t.low["larger"] ** 5,
+            clause="larger",
+            but=(_put("friendliness", "Proposal", 64, flow=0, metric="throughput_sum"),),
+            protocol="Proposal",
+            rtt_ms=FRIEND_RTTS,
+        ),
+        above(
+            "friendliness",
+            "throughput_sum",
+            lambda at, t: at(protocol="Reno"),
+            tie=True,
+            clause="nowhere_less",
             protocol="Proposal",
             rtt_ms=FRIEND_RTTS,
         ),

@@ -8,9 +8,7 @@ import pytest
 from tcpfair.metrics import fairness
 from tcpfair.models import cubic, rtt_fairness
 from tcpfair.verdicts.claims import bhatti2008, bhatti2009, kozu2014, ogura, pair_tests
-from tcpfair.verdicts.claims.evidence import Evidence
-from tests.verdicts.claims import edges_ogura as ogura_edges
-from tests.verdicts.claims.edges import CLAIMS, CONFIGS, World, finding
+from tests.verdicts.claims.edges import CLAIMS, World, found
 
 # thresholds that say where a law is tried: it holds anywhere, so that other laws must show that it is tried there
 NUMBERS_OF_LAWS = {
@@ -27,8 +25,10 @@ NUMBERS_OF_LAWS = {
 }
 
 
-def holds(claim_id: str) -> bool:
-    return bool(finding(CLAIMS[claim_id], [World({})]).decided().all())
+def holds(claim_id: str, clause: str | None = None) -> bool:
+    """Whether all clauses of a claim hold, or one of them."""
+    held = found(CLAIMS[claim_id], [World({})])
+    return all(bool((of == 1).all()) for name, of in held.items() if clause in (None, name))
 
 
 @pytest.mark.parametrize("claim_id", ["bhatti2008.c01", "bhatti2009.c01"])
@@ -132,11 +132,35 @@ def test_equal_k_of_equal_rates_is_tried_at_each_rtt(rtt_s, unit_s, rate_pps, of
     assert holds("kozu2014.c15") == expected
 
 
-def test_model_1_is_followed_from_the_configured_residual_capacity():
-    config = CONFIGS["ogura"].model_copy(deep=True)
-    config.analysis["residual_share"].value = 0.2
-    evidence = Evidence(CLAIMS["ogura.c06"], config, {}.__getitem__, ogura_edges.WORLD.traces.__getitem__)
-    bdp = {40: 1e8 / 12000 * 0.04, 80: 1e8 / 12000 * 0.08}
-    for growth in ogura._model1_growth(evidence):
-        assert growth.cwnd_pkts[0] / bdp[growth.rtt_ms] == pytest.approx(0.8, abs=0.01)
-        assert growth.t_s[0] == 0
+@pytest.mark.parametrize(
+    ("law", "follows", "expels"),
+    [
+        (lambda rtt1, rtt2, d: rtt_fairness.throughput_ratio(rtt1, rtt2, d), False, True),
+        (lambda rtt1, rtt2, d: np.divide(rtt1, rtt2) ** rtt_fairness.window_exponent(d), False, False),
+        (lambda rtt1, rtt2, d: 1.0, False, False),
+    ],
+    ids=["throughputs", "RTTs swapped", "no preference"],
+)
+def test_window_ratios_of_another_law_are_not_those_of_common_losses(law, follows, expels, monkeypatch):
+    monkeypatch.setattr(ogura.rtt_fairness, "window_ratio", law)
+    assert (holds("ogura.c01", "follows"), holds("ogura.c01", "expels")) == (follows, expels)
+
+
+@pytest.mark.parametrize(
+    ("rtts_ms", "d", "off", "expected"),
+    [
+        ((40, 80), 0.5, 2e-9, False),
+        ((40, 80), 0.82, -2e-9, False),
+        ((40, 80), 0.82, 0.5e-9, True),
+        ((40, 120), 0.5, 2e-9, True),
+        ((20, 80), 0.5, 2e-9, True),
+    ],
+)
+def test_eq_1_is_tried_at_40_and_80_ms(rtts_ms, d, off, expected, monkeypatch):
+    right = rtt_fairness.window_ratio
+
+    def odd(rtt1, rtt2, at_d):
+        return right(rtt1, rtt2, at_d) * (1 + off * ((rtt1, rtt2, at_d) == (*rtts_ms, d)))
+
+    monkeypatch.setattr(ogura.rtt_fairness, "window_ratio", odd)
+    assert holds("ogura.c01", "follows") == expected

@@ -1,6 +1,8 @@
 """Verdicts answer to the simulation: change what a claim is about, and its verdict must change with it.
 
-Each test simulates an experiment at reduced size twice, as configured and with one deliberate fault.
+Each test simulates an experiment at reduced size twice, as configured and with one deliberate fault. It names claims
+(``ogura.c02``), all clauses of which must hold without the fault and fail with it, or single clauses (``ogura.c28.proposal``)
+where the others are about something else.
 """
 
 from collections.abc import Callable
@@ -12,7 +14,9 @@ from tcpfair.contract.layout import Layout, repository_root
 from tcpfair.contract.papers import PaperConfig, Value, load_paper
 from tcpfair.measures import measure
 from tcpfair.sources import simulate
-from tcpfair.verdicts.claims.registry import decide, load_claims
+from tcpfair.verdicts.claims.decision import FAILS, HOLDS, NOT_REPRODUCED, REPRODUCED
+from tcpfair.verdicts.claims.registry import Judged, decide
+from tcpfair.verdicts.claims.statement import load_claims
 
 ROOT = repository_root()
 
@@ -22,8 +26,8 @@ def paper(name):
     return load_paper(Layout(ROOT).paper_config(name))
 
 
-def verdicts(config: PaperConfig, *ids: str, relabel: Callable = lambda metrics: metrics) -> dict[str, str]:
-    """Simulate and measure what these claims read, and judge them."""
+def judged(config: PaperConfig, *names: str, relabel: Callable = lambda metrics: metrics) -> dict[str, Judged]:
+    """Simulate and measure what these claims, or the claims of these clauses, read, and judge them."""
 
     @cache
     def trace(experiment):
@@ -35,10 +39,25 @@ def verdicts(config: PaperConfig, *ids: str, relabel: Callable = lambda metrics:
 
     claims = {claim.id: claim for claim in load_claims(ROOT / "data" / "claims" / f"{config.paper}.yaml")}
     found = {}
-    for claim_id in ids:
-        found[claim_id], evidence = decide(claims[claim_id], config, metrics, trace)
-        print(claim_id, found[claim_id], evidence)  # shown when a test fails
+    for claim_id in dict.fromkeys(map(claim_of, names)):
+        found[claim_id] = decide(claims[claim_id], config, metrics, trace)
+        print(claim_id, found[claim_id].verdict, found[claim_id].evidence)  # shown when a test fails
     return found
+
+
+def claim_of(name):
+    return ".".join(name.split(".")[:2])
+
+
+def of(found: dict[str, Judged], name: str) -> str:
+    """Verdict on a claim, or what was found of the clause that ``name`` ends with."""
+    one = found[claim_of(name)]
+    outcomes = {f"{claim_of(name)}.{clause.clause_id}": clause.outcome for clause in one.clauses}
+    return one.verdict if name == claim_of(name) else outcomes[name]
+
+
+def expected(names, of_claims, of_clauses):
+    return {name: of_claims if name == claim_of(name) else of_clauses for name in names}
 
 
 def reduced(config, experiment, runs, *, duration_s=None, window_s=None, **grid):
@@ -55,18 +74,19 @@ def reduced(config, experiment, runs, *, duration_s=None, window_s=None, **grid)
 
 
 @cache
-def as_configured(make, ids):
-    """Verdicts without a fault, once for all the faults that are tried on one set-up."""
-    return verdicts(make(), *ids)
+def as_configured(make, names):
+    """Without a fault, once for all the faults that are tried on one set-up."""
+    return judged(make(), *names)
 
 
-def assert_the_fault_shows(make, fault, ids, family=()):
-    """The claims ``ids`` are reproduced as configured (judged with the rest of ``family``) and not with the fault."""
-    before = as_configured(make, tuple(family or ids))
-    assert {claim_id: before[claim_id] for claim_id in ids} == dict.fromkeys(ids, "reproduced")
+def assert_the_fault_shows(make, fault, names, family=()):
+    """Claims or clauses hold as configured (judged with the rest of ``family``) and do not with the fault."""
+    before = as_configured(make, tuple(family or names))
+    assert {name: of(before, name) for name in names} == expected(names, REPRODUCED, HOLDS)
     faulty = make()
     fault(faulty)
-    assert verdicts(faulty, *ids) == dict.fromkeys(ids, "not reproduced")
+    after = judged(faulty, *names)
+    assert {name: of(after, name) for name in names} == expected(names, NOT_REPRODUCED, FAILS)
 
 
 def name_of(part):
@@ -138,9 +158,9 @@ def growth():
     return paper("ogura")
 
 
-@pytest.mark.parametrize(("fault", "ids"), GROWTH, ids=name_of)
-def test_growth(fault, ids):
-    assert_the_fault_shows(growth, fault, ids, [f"ogura.c{n:02d}" for n in range(2, 14)])
+@pytest.mark.parametrize(("fault", "names"), GROWTH, ids=name_of)
+def test_growth(fault, names):
+    assert_the_fault_shows(growth, fault, names, [f"ogura.c{n:02d}" for n in range(2, 14)])
 
 
 # --- ogura, random losses ----------------------------------------------------------------------------------------
@@ -169,7 +189,7 @@ def high_loss():
 
 
 @pytest.mark.parametrize(
-    ("fault", "ids"),
+    ("fault", "names"),
     [
         (reno_as_libra, ["ogura.c15"]),
         (libra_as_reno, ["ogura.c16"]),
@@ -178,8 +198,8 @@ def high_loss():
     ],
     ids=name_of,
 )
-def test_fairness_at_high_loss(fault, ids):
-    assert_the_fault_shows(high_loss, fault, ids, ["ogura.c15", "ogura.c16", "ogura.c18"])
+def test_fairness_at_high_loss(fault, names):
+    assert_the_fault_shows(high_loss, fault, names, ["ogura.c15", "ogura.c16", "ogura.c18"])
 
 
 def friendliness():
@@ -187,7 +207,7 @@ def friendliness():
 
 
 @pytest.mark.parametrize(
-    ("fault", "ids"),
+    ("fault", "names"),
     [
         (flows_swapped, ["ogura.c33", "ogura.c34"]),
         (reference_at_120_ms, ["ogura.c34"]),
@@ -195,8 +215,8 @@ def friendliness():
     ],
     ids=name_of,
 )
-def test_friendliness(fault, ids):
-    assert_the_fault_shows(friendliness, fault, ids, ["ogura.c33", "ogura.c34", "ogura.c36"])
+def test_friendliness(fault, names):
+    assert_the_fault_shows(friendliness, fault, names, ["ogura.c33", "ogura.c34", "ogura.c36"])
 
 
 def efficiency():
@@ -205,12 +225,12 @@ def efficiency():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("fault", "ids"),
-    [(proposal_as_reno, ["ogura.c28", "ogura.c32"]), (westwood_as_proposal, ["ogura.c29"])],
+    ("fault", "names"),
+    [(proposal_as_reno, ["ogura.c28.proposal", "ogura.c32"]), (westwood_as_proposal, ["ogura.c29"])],
     ids=name_of,
 )
-def test_efficiency(fault, ids):
-    assert_the_fault_shows(efficiency, fault, ids, ["ogura.c28", "ogura.c29", "ogura.c32"])
+def test_efficiency(fault, names):
+    assert_the_fault_shows(efficiency, fault, names, ["ogura.c28", "ogura.c29", "ogura.c32"])
 
 
 # --- bhatti2008 and bhatti2009 -----------------------------------------------------------------------------------
@@ -226,7 +246,8 @@ def ccid2_against_cubic():
 
 
 def test_ccid2_and_cubic_swapped():
-    assert_the_fault_shows(ccid2_against_cubic, flows_swapped, ["bhatti2008.c05", "bhatti2008.c09"])
+    # the index of a pair is the same either way round
+    assert_the_fault_shows(ccid2_against_cubic, flows_swapped, ["bhatti2008.c05.more", "bhatti2008.c09"])
 
 
 def fast_variants_against_ccid2():
@@ -234,9 +255,13 @@ def fast_variants_against_ccid2():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", [cubic_that_halves_its_window, flows_swapped], ids=name_of)
-def test_lead_over_ccid2(fault):
-    assert_the_fault_shows(fast_variants_against_ccid2, fault, ["bhatti2009.c21"])
+@pytest.mark.parametrize(
+    ("fault", "names"),
+    [(cubic_that_halves_its_window, ["bhatti2009.c21.cubic"]), (flows_swapped, ["bhatti2009.c21"])],
+    ids=name_of,
+)
+def test_lead_over_ccid2(fault, names):
+    assert_the_fault_shows(fast_variants_against_ccid2, fault, names, ["bhatti2009.c21"])
 
 
 def newreno_alone():
@@ -244,11 +269,12 @@ def newreno_alone():
 
 
 def test_start_of_newreno_at_half_the_rtt():
-    assert verdicts(newreno_alone(), "bhatti2009.c05") == {"bhatti2009.c05": "reproduced"}
+    name = "bhatti2009.c05.seen"
+    assert of(judged(newreno_alone(), name), name) == HOLDS
     faulty = newreno_alone()
     faulty.experiments["single"].grid["rtt_ms"].value = [12.5, 25, 50, 100]
 
     def as_whole(metrics):
         return metrics.assign(rtt_ms=2 * metrics["rtt_ms"])
 
-    assert verdicts(faulty, "bhatti2009.c05", relabel=as_whole) == {"bhatti2009.c05": "not reproduced"}
+    assert of(judged(faulty, name, relabel=as_whole), name) == FAILS
