@@ -204,7 +204,7 @@ def ha2006_c19(evidence: Evidence) -> Quantities:
         sum(evidence.table("fast_type1", "throughput_mean", "traffic", flow=flow)[little] for flow in evidence[name])
         for name in ("late", "early")
     )
-    by_type = other[evidence["other"]] - used[usual]
+    by_type = other["Type II"] - used[usual]
     return {
         "little": used[little] - used[usual],
         "amount": (used[little] - used[usual]).abs() - by_type.abs(),
