@@ -192,13 +192,13 @@ def mean_edge(side, experiment, target, rtts_ms, **where):
     return side(experiment, R, lambda at, t: cell(at, target(at, t), rtts_ms), rtt_ms=rtts_ms, **where)
 
 
-def alone(metric_low, **where):
+def alone(at_least, **where):
     """Utilisation without background, at the lower end of a clause."""
-    return above("util_alone", U, metric_low, **where)
+    return above("util_alone", U, at_least, **where)
 
 
-def either_side(experiment, metric, low, high, **where):
-    return [above(experiment, metric, low, **where), below(experiment, metric, high, **where)]
+def either_side(experiment, metric, at_least, at_most, **where):
+    return [above(experiment, metric, at_least, **where), below(experiment, metric, at_most, **where)]
 
 
 def of_captions(experiment, **where):
@@ -951,7 +951,7 @@ EDGES = {
             mean_edge(
                 below,
                 "rtt_fairness",
-                high(clause) * mean(at, UP_TO_82, protocol="SACK"),
+                lambda at, t, clause=clause: t.high[clause] * mean(at, UP_TO_82, protocol="SACK"),
                 UP_TO_82,
                 clause=clause,
                 protocol=name,
@@ -990,7 +990,7 @@ EDGES = {
             mean_edge(
                 below,
                 "friendliness",
-                high(clause) * mean(at, INTRA_RTTS, protocol="CUBIC"),
+                lambda at, t, clause=clause: t.high[clause] * mean(at, INTRA_RTTS, protocol="CUBIC"),
                 INTRA_RTTS,
                 clause=clause,
                 protocol=name,
@@ -1266,16 +1266,16 @@ EDGES = {
         side(
             experiment,
             "ratio_at_end",
-            lambda at, t, bound=bound: bound(t),
+            bound,
             tie=True,
             clause=clause,
             protocol="HSTCP",
             **where,
         )
         for clause, side, kinds, bound in (
-            ("none", below, ["none"], lambda t: t.high["none"]),
-            ("types", below, KINDS, lambda t: t.high["types"]),
-            ("type5", above, ["Type V"], lambda t: t.low["type5"]),
+            ("none", below, ["none"], high("none")),
+            ("types", below, KINDS, high("types")),
+            ("type5", above, ["Type V"], low("type5")),
         )
         for experiment, where in [by_type("intra", kind) for kind in kinds]
     ],
