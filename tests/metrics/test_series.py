@@ -91,6 +91,12 @@ def test_two_values_have_an_interval():
     assert (mean, half) == pytest.approx((10, 12.706), rel=1e-4)
 
 
+def test_intervals_of_several_means_are_each_their_own():
+    # t at 97.5 %: 3.182 of 3 degrees of freedom, 12.706 of 1
+    half = series.interval_half_width(np.array([2.0, 2.0]), np.array([4, 2]), level=0.95)
+    np.testing.assert_allclose(half, [3.182, 12.706 * 2**0.5], rtol=1e-3)
+
+
 def test_one_value_has_no_interval():
     mean, half = series.mean_interval([7.0], level=0.95)
     assert mean == 7

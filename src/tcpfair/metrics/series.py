@@ -64,8 +64,16 @@ def mean_interval(x: npt.ArrayLike, level: float) -> tuple[float, float]:
     x = x[~np.isnan(x)]
     if len(x) < 2:
         return float(x.mean()) if len(x) else np.nan, np.nan
-    half = stdtrit(len(x) - 1, (1 + level) / 2) * x.std(ddof=1) / np.sqrt(len(x))
-    return float(x.mean()), float(half)
+    return float(x.mean()), float(interval_half_width(x.std(ddof=1), len(x), level))
+
+
+def interval_half_width(sd: npt.ArrayLike, n: npt.ArrayLike, level: float) -> Floats:
+    """Half the width of the confidence interval of a mean of ``n`` independent values with standard deviation ``sd``.
+
+    By Student's t, as the values' own deviation is an estimate. Arrays are taken element by element.
+    """
+    n = np.asarray(n, dtype=float)
+    return stdtrit(n - 1, (1 + level) / 2) * sd / np.sqrt(n)
 
 
 def moving_mean(x: npt.ArrayLike, samples: int) -> Floats:

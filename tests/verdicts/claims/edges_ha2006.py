@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 from scipy import stats
@@ -11,19 +11,23 @@ from scipy import stats
 from tests.verdicts.claims.edges import CLAIMS, CONFIGS, Edge, World, above, below, fails, holds, table
 
 CONFIG = CONFIGS["ha2006"]
+# ratios of RTTs say where the laws of two flows are tried (test_laws)
+NUMBERS_OF_LAWS = {("ha2006.c26", "rtt_ratio")}
 
-ALONE = {"CUBIC": 0.95, "BIC": 0.95, "FAST": 0.95, "HSTCP": 0.93, "H-TCP": 0.95, "STCP": 0.84, "SACK": 0.9}
-ALONE_324 = {"CUBIC": 0.9, "BIC": 0.9, "FAST": 0.8, "HSTCP": 0.88, "H-TCP": 0.9, "STCP": 0.7, "SACK": 0.4}
+ALONE = {"CUBIC": 0.95, "BIC": 0.95, "FAST": 0.95, "HSTCP": 0.93, "H-TCP": 0.95, "STCP": 0.84}
+ALONE_324 = {"CUBIC": 0.91, "BIC": 0.91, "FAST": 0.8, "HSTCP": 0.89, "H-TCP": 0.92, "STCP": 0.7}
+SACK_ALONE = {16: 0.94, 22: 0.92, 42: 0.9, 82: 0.85, 162: 0.6, 324: 0.4}
 FIG4 = {"CUBIC": 0.95, "BIC": 0.95, "H-TCP": 0.94, "HSTCP": 0.92, "STCP": 0.84, "FAST": 0.95}
 FIG5 = {"CUBIC": 0.92, "BIC": 0.94, "H-TCP": 0.82, "HSTCP": 0.87, "STCP": 0.92, "FAST": 0.82, "SACK": 0.5}
 BUFFER = {1e6: 0.6, 2e6: 0.7, 4e6: 0.78, 6e6: 0.84, 8e6: 0.9}
-FOUR = ("Type I", "Type II", "Type III", "Type IV")
+COV_TYPE2 = {"H-TCP": 0.3, "FAST": 0.3, "SACK": 0.5, "HSTCP": 0.15}
+KINDS = ["Type I", "Type II", "Type III", "Type IV"]
 
 # ratios without background, with Types I to IV, with Type V
 INTRA = {
     "CUBIC": (0.8, 0.85, 0.95),
-    "BIC": (0.9, 0.95, 0.99),
-    "H-TCP": (0.95, 0.97, 0.99),
+    "BIC": (0.85, 0.9, 0.97),
+    "H-TCP": (0.9, 0.95, 0.99),
     "HSTCP": (0.3, 0.35, 0.8),
     "STCP": (0.75, 0.8, 0.95),
     "FAST": (0.6, 0.6, 0.4),
@@ -31,20 +35,20 @@ INTRA = {
 }
 RTT = {
     "CUBIC": (0.26, 0.3, 0.4),
-    "BIC": (0.2, 0.34, 0.4),
-    "H-TCP": (0.97, 0.97, 0.97),
+    "BIC": (0.2, 0.36, 0.42),
+    "H-TCP": (0.91, 0.95, 0.97),
     "HSTCP": (0.15, 0.3, 0.45),
     "STCP": (0.1, 0.6, 0.7),
     "FAST": (0.97, 0.97, 0.97),
     "SACK": (0.35, 0.4, 0.45),
 }
 FRIENDLY = {
-    "CUBIC": (0.45, 0.5, 0.9),
+    "CUBIC": (0.48, 0.5, 0.96),
     "BIC": (0.15, 0.4, 0.6),
     "H-TCP": (0.5, 0.55, 0.6),
-    "HSTCP": (0.3, 0.35, 0.4),
+    "HSTCP": (0.3, 0.31, 0.4),
     "STCP": (0.1, 0.35, 0.5),
-    "FAST": (0.45, 0.45, 0.45),
+    "FAST": (0.48, 0.48, 0.55),
 }
 FRIENDLY_16 = {"CUBIC": (0.4, 0.8), "H-TCP": (0.6, 0.95), "BIC": (0.15, 0.3), "STCP": (0.1, 0.2)}
 
@@ -71,7 +75,9 @@ def utilisation(experiment, protocol, rtt_ms, traffic, buffer_bytes):
     if experiment == "example_alone":
         return FIG4[protocol]
     if experiment == "util_alone":
-        return ALONE_324[protocol] if rtt_ms == 324 else 0.6 if (protocol, rtt_ms) == ("SACK", 162) else ALONE[protocol]
+        if protocol == "SACK":
+            return SACK_ALONE[rtt_ms]
+        return (ALONE_324 if rtt_ms == 324 else ALONE)[protocol]
     if experiment == "util_type2":
         return 0.3 if (protocol, rtt_ms) == ("SACK", 324) else FIG5[protocol]
     if experiment == "buffer":
@@ -90,7 +96,7 @@ def load_cov(experiment, protocol, traffic):
         return {"STCP": 0.4, "HSTCP": 0.2}.get(protocol, 0.1)
     if experiment == "htcp_types":
         return 0.1 if "fixed" in traffic else 0.2
-    return 0.3 if protocol in ("H-TCP", "FAST", "SACK") else 0.1
+    return COV_TYPE2.get(protocol, 0.1)
 
 
 def values_at(experiment, protocol, rtt_ms, traffic, buffer_bytes):
@@ -133,188 +139,333 @@ WORLD = World({name: _metrics(name) for name in sorted(READ)})
 HIGH_SPEED = ["CUBIC", "BIC", "FAST", "HSTCP", "H-TCP", "STCP"]
 UP_TO_162 = [16, 22, 42, 82, 162]
 EVERY_RTT = [*UP_TO_162, 324]
-LONG = [162, 324]
 UP_TO_82 = [16, 22, 42, 82]
 INTRA_RTTS = [16, 42, 82, 162, 324]
 OF_TYPES = ["CUBIC", "BIC", "HSTCP", "H-TCP", "STCP"]
-KINDS = list(FOUR)
+FIXED_KINDS = [f"{kind}, fixed RTT" for kind in KINDS]
 BUFFERS = list(BUFFER)
 U, R, COV = "utilisation", "fair_ratio", "load_cov"
-# how far the replicates of a case that stands alone are apart
-SPREAD = 2.0**-8
+# the experiments over RTTs and over types, and the RTT of the latter
+TESTS = {
+    "intra": ("intra", "intra_types", 82),
+    "rtt": ("rtt_fairness", "rtt_types", 42),
+    "friendliness": ("friendliness", "friendliness_types", 42),
+}
+
+# --- What edges share --------------------------------------------------------------------------------------------
+
+
+def clause_of(protocol):
+    return protocol.replace("-", "").lower()
+
+
+def low(clause):
+    """The lower end of a clause, whatever the cell."""
+    return lambda at, t: t.low[clause]
+
+
+def high(clause):
+    return lambda at, t: t.high[clause]
 
 
 def without(names, *left_out):
     return [name for name in names if name not in left_out]
 
 
-def mean_is(at, target, rtts_ms):
-    """What one cell must be for the mean over the RTTs to be ``target``."""
-    return len(rtts_ms) * target - sum(at(rtt_ms=rtt_ms) for rtt_ms in rtts_ms if rtt_ms != at["rtt_ms"])
+def good(at, **where):
+    """Mean utilisation of BIC and CUBIC beside a cell."""
+    return (at(protocol="BIC", **where) + at(protocol="CUBIC", **where)) / 2
 
 
-def mean_over(at, rtts_ms, **where):
-    return sum(at(rtt_ms=rtt_ms, **where) for rtt_ms in rtts_ms) / len(rtts_ms)
+def mean(at, rtts_ms, **where):
+    """Geometric mean over RTTs."""
+    return float(np.prod([at(rtt_ms=rtt_ms, **where) for rtt_ms in rtts_ms])) ** (1 / len(rtts_ms))
 
 
-def _as_printed(experiment, **where):
-    printed = CLAIMS["ha2006.c06"].thresholds["utilisation"]
+def cell(at, target, rtts_ms):
+    """What one cell must be for the geometric mean over the RTTs to be ``target``."""
+    return target ** len(rtts_ms) / np.prod([at(rtt_ms=rtt_ms) for rtt_ms in rtts_ms if rtt_ms != at["rtt_ms"]])
+
+
+def mean_edge(side, experiment, target, rtts_ms, **where):
+    """The geometric mean over the RTTs turns a clause at ``target(at, t)``, by each of its cells."""
+    return side(experiment, R, lambda at, t: cell(at, target(at, t), rtts_ms), rtt_ms=rtts_ms, **where)
+
+
+def alone(at_least, **where):
+    """Utilisation without background, at the lower end of a clause."""
+    return above("util_alone", U, at_least, **where)
+
+
+def either_side(experiment, metric, at_least, at_most, **where):
+    return [above(experiment, metric, at_least, **where), below(experiment, metric, at_most, **where)]
+
+
+def of_captions(experiment, **where):
+    """Each utilisation on either side of its caption."""
     return [
-        above(
+        edge
+        for name in FIG4
+        for edge in either_side(
             experiment,
             U,
-            lambda at, t: t.utilisation[at["protocol"]] - t.tolerance,
+            low(clause_of(name)),
+            high(clause_of(name)),
             tie=True,
-            protocol=list(printed),
+            clause=clause_of(name),
+            protocol=name,
             **where,
-        ),
-        below(
-            experiment,
-            U,
-            lambda at, t: t.utilisation[at["protocol"]] + t.tolerance,
-            tie=True,
-            protocol=list(printed),
-            **where,
-        ),
+        )
     ]
 
 
-def _correlated(world, r):
-    """Utilisation and CoV over protocols and RTTs with this correlation coefficient."""
+def put_pairs(world, of_pairs):
+    """Utilisation and CoV over protocols and RTTs, from arrays of protocols (down) and RTTs (across)."""
     frame = world.metrics["util_type2"]
-    of = {name: frame.index[frame["metric"] == name] for name in (U, COV)}
-    x = np.linspace(-1, 1, len(of[U]))
-    y = x**2 - np.mean(x**2)  # even, so at a right angle to x
-    x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
     values = frame["value"].copy()
-    values[of[U]], values[of[COV]] = x, r * x + np.sqrt(1 - r**2) * y
+    for name, pairs in zip((U, COV), of_pairs, strict=True):
+        values[frame.index[frame["metric"] == name]] = pairs.ravel()
     return replace(world, metrics={**world.metrics, "util_type2": frame.assign(value=values)})
 
 
-def _half_interval():
+PROTOCOLS = np.linspace(-1, 1, len(FIG5))[:, None] + np.zeros(len(EVERY_RTT))
+RTTS = np.zeros((len(FIG5), 1)) + np.linspace(-1, 1, len(EVERY_RTT))
+
+
+def correlated(world, r):
+    """Utilisation and CoV that differ among protocols alone, with this correlation coefficient."""
+    x, y = PROTOCOLS, PROTOCOLS**2 - np.mean(PROTOCOLS**2)  # even, so at a right angle to x
+    x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
+    return put_pairs(world, (x, r * x + np.sqrt(1 - r**2) * y))
+
+
+def correlated_by_rtt(world, _):
+    """The RTT lowers the one and raises the other; among protocols both rise together."""
+    return put_pairs(world, (PROTOCOLS / 100 - RTTS, PROTOCOLS / 100 + RTTS))
+
+
+def half_interval():
     """Of three replicates that lie 1 apart."""
     return stats.t.ppf(0.975, 2) / np.sqrt(3)
 
 
-def near(experiment, low, high, **where):
-    """Both ends of a range of the throughput ratio, of which the ends belong to it."""
-    return [above(experiment, R, low, tie=True, **where), below(experiment, R, high, tie=True, **where)]
+def largest_fall(at):
+    falls = [at(protocol=p, rtt_ms=162) - at(protocol=p, rtt_ms=324) for p in ("CUBIC", "BIC", "HSTCP", "H-TCP")]
+    return max(falls)
 
 
-def _of_test(test, traffic, rtt_ms):
-    """Looks up the ratio of a protocol in the test over RTTs, at the RTT of the test of types."""
-    return lambda at, protocol=None: at(test, traffic=traffic, rtt_ms=rtt_ms, protocol=protocol or at["protocol"])
+def ratios(experiment, value, **where):
+    """Ratios put aside."""
+    return (experiment, {"metric": R, **where}, value)
 
 
-TYPE5, NONE = _of_test("rtt_fairness", "Type V", 42), _of_test("rtt_fairness", "none", 42)
-TESTS = {"intra": ("intra_types", 82), "rtt_fairness": ("rtt_types", 42), "friendliness": ("friendliness_types", 42)}
+def by_type(name, kind):
+    """Experiment and cell of a test under one kind of background, or under none."""
+    over_rtt, types, rtt_ms = TESTS[name]
+    return (types, {"traffic": kind}) if kind in KINDS else (over_rtt, {"traffic": kind, "rtt_ms": rtt_ms})
 
 
-def _amount_against_kind(test, types, rtt_ms):
-    """All ratios at q with Types I to IV and at v with Type V; one of n protocols aside moves a mean by an nth."""
-    n, type5 = len(OF_TYPES), _of_test(test, "Type V", rtt_ms)
-    even = ((types, {"metric": R}, 0.4), (test, {"metric": R, "traffic": "Type V"}, 0.8))
-    cell = {"but": even, "tie": False, "protocol": OF_TYPES}
-    kinds = {"traffic": without(KINDS, "Type II")}
+def of_type(at, name, kind, protocol=None):
+    experiment, where = by_type(name, kind)
+    return at(experiment, protocol=protocol or at["protocol"], **{"rtt_ms": TESTS[name][2], **where})
 
-    def bearable(at, t):  # v - q less the tolerance
-        return n * (type5(at) - at(types, traffic="Type II", rtt_ms=rtt_ms) - t.tolerance)
 
+def product_of_gains(at, name, protocol, left_out=None):
+    """Of the ratios with each kind of background but one over that without."""
+    kinds = without([*KINDS, "Type V"], left_out)
+    gains = [of_type(at, name, kind, protocol) / of_type(at, name, "none", protocol) for kind in kinds]
+    return float(np.prod(gains))
+
+
+def spared(at, kind):
+    return 1 - at(traffic=kind)
+
+
+# --- Edges ----------------------------------------------------------------------------------------------------------
+
+
+def _amount_against_kind(name):
+    """All ratios at 3/8 with Types I to IV, at 3/4 or 3/16 with Type V; one of five protocols moves a mean by a fifth."""
+    over_rtt, types, rtt_ms = TESTS[name]
+    n = len(OF_TYPES)
+    even = (ratios(types, 0.375), ratios(over_rtt, 0.75, traffic="Type V"))
+    under = (ratios(types, 0.375), ratios(over_rtt, 0.1875, traffic="Type V"))
+    common = {"protocol": OF_TYPES, "clause": name}
+    type5 = {"traffic": "Type V", "rtt_ms": rtt_ms}
+    others = without(KINDS, "Type II")
     return [
-        below(types, R, lambda at, t: at(traffic="Type II") + bearable(at, t), **cell, **kinds),
-        above(types, R, lambda at, t: at(traffic="Type II") - bearable(at, t), **cell, **kinds),
-        below(types, R, lambda at, t: at() + bearable(at, t) / 2, traffic="Type II", **cell),
-        above(test, R, lambda at, t: at() - bearable(at, t), traffic="Type V", rtt_ms=rtt_ms, **cell),
-        # Type V as far below
+        below(types, R, lambda at, t: at() * (2 / t.low[name]) ** n, traffic=others, but=even, **common),
+        above(types, R, lambda at, t: at() * (t.low[name] / 2) ** n, traffic=others, but=even, **common),
+        # which moves both changes
+        below(types, R, lambda at, t: at() * (2 / t.low[name]) ** (n / 2), traffic="Type II", but=even, **common),
+        above(over_rtt, R, lambda at, t: at() * (t.low[name] / 2) ** n, but=even, **type5, **common),
+        below(over_rtt, R, lambda at, t: at() * (2 / t.low[name]) ** n, but=under, **type5, **common),
+    ]
+
+
+def _median_gain(name):
+    """Two protocols gain, two do not, and the fifth decides."""
+    found = []
+    for i, protocol in enumerate(OF_TYPES):
+        gaining = [OF_TYPES[i - 1], OF_TYPES[i - 2]]
+        over_rtt, types, _ = TESTS[name]
+        but = (
+            ratios(over_rtt, 0.5),
+            ratios(types, 0.5),
+            ratios(over_rtt, 0.875, traffic="Type V", protocol=gaining),
+            ratios(types, 0.875, protocol=gaining),
+        )
+        for kind in (*KINDS, "Type V"):
+            experiment, where = by_type(name, kind)
+            found.append(
+                above(
+                    experiment,
+                    R,
+                    lambda at, t: at() * t.low[name] ** 5,
+                    clause=name,
+                    but=but,
+                    protocol=protocol,
+                    **where,
+                )
+            )
+    return found
+
+
+def _friendliest_gain(clause, own, others):
+    """The mean gain of ``own`` against the largest of the others, CUBIC's."""
+    return [
+        above(
+            experiment,
+            R,
+            lambda at, t, kind=kind: (
+                of_type(at, "friendliness", "none")
+                * t.low[clause] ** 5
+                * product_of_gains(at, "friendliness", "CUBIC")
+                / product_of_gains(at, "friendliness", own, kind)
+            ),
+            clause=clause,
+            protocol=own,
+            **where,
+        )
+        for kind in (*KINDS, "Type V")
+        for experiment, where in [by_type("friendliness", kind)]
+    ] + [
         below(
-            test, R, lambda at, t: at() - bearable(at, t) - 2 * n * t.tolerance, traffic="Type V", rtt_ms=rtt_ms, **cell
+            experiment,
+            R,
+            lambda at, t, kind=kind: (
+                of_type(at, "friendliness", "none")
+                / t.low[clause] ** 5
+                * product_of_gains(at, "friendliness", own)
+                / product_of_gains(at, "friendliness", at["protocol"], kind)
+            ),
+            clause=clause,
+            protocol=others,
+            **where,
+        )
+        for kind in (*KINDS, "Type V")
+        for experiment, where in [by_type("friendliness", kind)]
+    ]
+
+
+def _gains_by_type5(experiment, protocols, rtts_ms, clause=None):
+    """The mean over RTTs with Type V is above that without background, by each of the cells of both."""
+    found = []
+    for protocol in protocols:
+        name = clause or clause_of(protocol)
+        where = {"clause": name, "protocol": protocol}
+        found += [
+            mean_edge(
+                above,
+                experiment,
+                lambda at, t, name=name: t.low[name] * mean(at, rtts_ms, traffic="none"),
+                rtts_ms,
+                traffic="Type V",
+                **where,
+            ),
+            mean_edge(
+                below,
+                experiment,
+                lambda at, t, name=name: mean(at, rtts_ms, traffic="Type V") / t.low[name],
+                rtts_ms,
+                traffic="none",
+                **where,
+            ),
+        ]
+    return found
+
+
+def _comparable(experiment, protocol, other, rtts_ms, traffic):
+    """The mean over RTTs on either side of about that of another protocol."""
+    clause = clause_of(protocol)
+    where = {"clause": clause, "protocol": protocol, "traffic": traffic}
+    return [
+        mean_edge(above, experiment, lambda at, t: t.low[clause] * mean(at, rtts_ms, protocol=other), rtts_ms, **where),
+        mean_edge(
+            below, experiment, lambda at, t: t.high[clause] * mean(at, rtts_ms, protocol=other), rtts_ms, **where
         ),
     ]
 
 
-def _four_gain(test, types, rtt_ms):
-    """Four protocols gain and one does not: none of the four may fall back."""
-    but = (
-        (test, {"metric": R}, 0.5),
-        (types, {"metric": R}, 0.5),
-        (test, {"metric": R, "traffic": "Type V", "protocol": OF_TYPES[:4]}, 0.9),
-        (types, {"metric": R, "protocol": OF_TYPES[:4]}, 0.9),
-    )
-    cell = {"but": but, "tie": False, "protocol": OF_TYPES[:4]}
-
-    def limit(at, t):
-        return 5 * (at(test, traffic="none", rtt_ms=rtt_ms) + t.tolerance) - 4 * at()
-
-    return [
-        above(types, R, limit, traffic=KINDS, **cell),
-        above(test, R, limit, traffic="Type V", rtt_ms=rtt_ms, **cell),
-    ]
-
-
-def _gains(experiment, protocols, rtts_ms, but=(), at_ms=None):
-    """The mean over the RTTs with Type V is no lower than without background; one RTT aside, or one of ``at_ms``."""
-
-    def limit(at, t):
-        return mean_is(at, mean_over(at, rtts_ms, traffic="none") - t.tolerance, rtts_ms)
-
-    return above(experiment, R, limit, but=but, traffic="Type V", protocol=protocols, rtt_ms=at_ms or rtts_ms)
-
-
-def _fifth(at, other):
-    """The ratio with one type for which the gains by all five sum up to those of ``other``."""
-
-    def gain(protocol, kind):
-        with_type5, without = (
-            at("friendliness", protocol=protocol, traffic=traffic, rtt_ms=42) for traffic in ("Type V", "none")
-        )
-        ratio = with_type5 if kind == "Type V" else at(protocol=protocol, traffic=kind, rtt_ms=42)
-        return ratio / without - 1
-
-    kinds = [*KINDS, "Type V"]
-    rest = sum(gain(at["protocol"], kind) for kind in kinds if kind != at["traffic"])
-    return at("friendliness", traffic="none", rtt_ms=42) * (1 + sum(gain(other, kind) for kind in kinds) - rest)
-
-
-FLAT_FRIENDLINESS = tuple(
-    ("friendliness", {"metric": R, "traffic": "none", "protocol": name}, FRIENDLY[name][0]) for name in FRIENDLY
-)
-FRIENDLY_RTTS = INTRA_RTTS
-
 EDGES = {
     "ha2006.c01": [
-        above(
+        *(
+            alone(
+                low(clause_of(name)),
+                tie=True,
+                clause=clause_of(name),
+                protocol=name,
+                rtt_ms=UP_TO_162,
+            )
+            for name in ("CUBIC", "BIC", "FAST", "HSTCP", "H-TCP")
+        ),
+        # short at no other RTT
+        below(
             "util_alone",
             U,
-            lambda at, t: t.least - t.tolerance,
+            high("stcp"),
             tie=True,
-            protocol=["CUBIC", "BIC", "FAST", "HSTCP", "H-TCP"],
+            clause="stcp",
+            protocol="STCP",
             rtt_ms=UP_TO_162,
+            but=(("util_alone", {"metric": U, "protocol": "STCP"}, 1.0),),
         ),
     ],
     "ha2006.c02": [
         below(
             "util_alone",
             U,
-            lambda at, t: at(protocol="STCP") - (t.more_than - t.tolerance),
-            tie=False,
+            lambda at, t: at(protocol="STCP") - t.low["less"],
+            tie=True,
+            clause="less",
             protocol="SACK",
-            rtt_ms=LONG,
+            rtt_ms=[162, 324],
         ),
-        above(
-            "util_alone",
-            U,
-            lambda at, t: at(protocol="SACK") + (t.more_than - t.tolerance),
-            tie=False,
+        alone(
+            lambda at, t: at(protocol="SACK") + t.low["less"],
+            tie=True,
+            clause="less",
             protocol=HIGH_SPEED,
-            rtt_ms=LONG,
+            rtt_ms=[162, 324],
         ),
+        # 15 pairs: three may rise and one be a tie, and four do where the value at 324 ms is above that at 22 ms
+        below("util_alone", U, lambda at, t: at(rtt_ms=22), tie=True, clause="falls", protocol="SACK", rtt_ms=324),
     ],
     "ha2006.c03": [
-        above(
-            "util_alone",
-            U,
-            lambda at, t: t.least - t.tolerance,
+        *(
+            alone(
+                low(clause_of(name)),
+                tie=True,
+                clause=clause_of(name),
+                protocol=name,
+                rtt_ms=324,
+            )
+            for name in ("CUBIC", "BIC", "HSTCP", "H-TCP")
+        ),
+        alone(
+            lambda at, t: at(rtt_ms=162) - t.high["slight"],
             tie=True,
+            clause="slight",
             protocol=["CUBIC", "BIC", "HSTCP", "H-TCP"],
             rtt_ms=324,
         ),
@@ -323,371 +474,556 @@ EDGES = {
         below(
             "util_alone",
             U,
-            lambda at, t: at(rtt_ms=162) - (t.more_than - t.tolerance),
-            tie=False,
+            lambda at, t: at(rtt_ms=162) - t.low["falls"],
+            tie=True,
+            clause="falls",
             protocol="STCP",
             rtt_ms=324,
         ),
-        above(
+        below(
             "util_alone",
             U,
-            lambda at, t: at(rtt_ms=324) + (t.more_than - t.tolerance),
-            tie=False,
+            lambda at, t: at(rtt_ms=162) - largest_fall(at) - t.low["more"],
+            tie=True,
+            clause="more",
             protocol="STCP",
-            rtt_ms=162,
+            rtt_ms=324,
+        ),
+        alone(
+            lambda at, t: (
+                at(rtt_ms=162) - (at(protocol="STCP", rtt_ms=162) - at(protocol="STCP", rtt_ms=324) - t.low["more"])
+            ),
+            tie=True,
+            clause="more",
+            protocol=["CUBIC", "BIC", "HSTCP", "H-TCP"],
+            rtt_ms=324,
         ),
     ],
     "ha2006.c05": [
         below(
             "util_alone",
             "rate_largest",
-            lambda at, t: t.most_mbps * (1 + t.tolerance_rel),
-            tie=True,
+            high("bounded"),
             protocol="FAST",
             rtt_ms=324,
             flow=[1, 2],
         ),
     ],
-    "ha2006.c06": _as_printed("example_alone"),
-    "ha2006.c07": _as_printed("util_type2", rtt_ms=162),
+    "ha2006.c06": of_captions("example_alone"),
+    "ha2006.c07": of_captions("util_type2", rtt_ms=162),
     "ha2006.c08": [
-        below("util_type2", U, lambda at, t: at("util_alone") - t.tolerance, tie=False, protocol="SACK", rtt_ms=LONG),
-        above("util_alone", U, lambda at, t: at("util_type2") + t.tolerance, tie=False, protocol="SACK", rtt_ms=LONG),
+        edge
+        for clause, rtt_ms in (("at_162", 162), ("at_324", 324))
+        for edge in (
+            below(
+                "util_type2",
+                U,
+                lambda at, t, clause=clause: at("util_alone") + t.high[clause],
+                tie=True,
+                clause=clause,
+                protocol="SACK",
+                rtt_ms=rtt_ms,
+            ),
+            alone(
+                lambda at, t, clause=clause: at("util_type2") - t.high[clause],
+                tie=True,
+                clause=clause,
+                protocol="SACK",
+                rtt_ms=rtt_ms,
+            ),
+        )
     ],
     "ha2006.c09": [
         above(
             "util_type2",
             U,
-            lambda at, t: at("util_alone") + (t.more_than - t.tolerance),
-            tie=False,
+            lambda at, t, clause=clause: at("util_alone") + t.low[clause],
+            tie=True,
+            clause=clause,
             protocol="STCP",
-            rtt_ms=LONG,
-        ),
+            rtt_ms=rtt_ms,
+        )
+        for clause, rtt_ms in (("at_162", 162), ("at_324", 324))
     ],
     "ha2006.c10": [
-        above(
-            "util_type2", U, lambda at, t: t.least - t.tolerance, tie=True, protocol=["BIC", "CUBIC"], rtt_ms=EVERY_RTT
-        ),
-        above(
-            "intra_types", U, lambda at, t: t.least - t.tolerance, tie=True, protocol=["BIC", "CUBIC"], traffic=KINDS
-        ),
-        holds(("intra_types", {"traffic": ["Type II, fixed RTT", "Type IV, fixed RTT"]}, 0.1)),
+        edge
+        for name in ("BIC", "CUBIC")
+        for type2, types in [(f"{name.lower()}_type2", f"{name.lower()}_types")]
+        for edge in (
+            above(
+                "util_type2",
+                U,
+                low(type2),
+                tie=True,
+                clause=type2,
+                protocol=name,
+                rtt_ms=EVERY_RTT,
+            ),
+            above(
+                "intra_types",
+                U,
+                low(types),
+                tie=True,
+                clause=types,
+                protocol=name,
+                traffic=KINDS,
+            ),
+            holds(("intra_types", {"traffic": ["Type II, fixed RTT", "Type IV, fixed RTT"]}, 0.1), clause=types),
+        )
     ],
     "ha2006.c11": [
+        *(
+            edge
+            for name in ("H-TCP", "FAST")
+            for clause in [clause_of(name)]
+            for edge in (
+                below(
+                    "util_type2",
+                    U,
+                    lambda at, t, clause=clause: good(at) - t.low[clause],
+                    tie=True,
+                    clause=clause,
+                    protocol=name,
+                    rtt_ms=EVERY_RTT,
+                ),
+                above(
+                    "util_type2",
+                    U,
+                    lambda at, t, clause=clause, name=name: at() + 2 * (at(protocol=name) + t.low[clause] - good(at)),
+                    tie=True,
+                    clause=clause,
+                    protocol=["BIC", "CUBIC"],
+                    rtt_ms=EVERY_RTT,
+                ),
+            )
+        ),
+        # the mean over six RTTs
         below(
             "util_type2",
             U,
-            lambda at, t: at(protocol="CUBIC") - (t.more_than - t.tolerance),
-            tie=False,
-            protocol=["H-TCP", "FAST"],
+            lambda at, t: (
+                at() + sum(good(at, rtt_ms=r) - at(rtt_ms=r) for r in EVERY_RTT) - len(EVERY_RTT) * t.low["hstcp"]
+            ),
+            clause="hstcp",
+            protocol="HSTCP",
             rtt_ms=EVERY_RTT,
         ),
-        holds(("util_type2", {"protocol": "HSTCP"}, 1.0)),
     ],
     "ha2006.c12": [
-        # each step may fall by the tolerance
-        *(
+        edge
+        for name in ("H-TCP", "HSTCP")
+        for rises, lower in [(f"{clause_of(name)}_rises", f"{clause_of(name)}_lower")]
+        for edge in (
+            # 10 pairs: two may fall and one be a tie, and three do where the value at 8 MB is below that at 2 MB
             above(
                 "buffer",
                 U,
-                lambda at, t, before=before: at(buffer_bytes=before) - t.tolerance,
+                lambda at, t: at(buffer_bytes=2e6),
                 tie=True,
-                protocol=["H-TCP", "HSTCP"],
-                buffer_bytes=after,
-            )
-            for before, after in pairwise(BUFFERS)
-        ),
-        *(
-            above(
-                "buffer",
-                U,
-                lambda at, t: at(buffer_bytes=BUFFERS[0]) + t.tolerance,
-                tie=False,
-                protocol=own,
-                buffer_bytes=BUFFERS[-1],
-                but=(("buffer", {"metric": U, "protocol": own}, 0.7),),
-            )
-            for own in ("H-TCP", "HSTCP")
-        ),
-        # not at the largest
-        *(
+                clause=rises,
+                protocol=name,
+                buffer_bytes=8e6,
+            ),
             below(
                 "buffer",
                 U,
-                lambda at, t: at(protocol="CUBIC") - t.tolerance,
-                tie=False,
-                protocol=own,
+                lambda at, t, clause=lower: good(at) - t.low[clause],
+                tie=True,
+                clause=lower,
+                protocol=name,
                 buffer_bytes=BUFFERS[:-1],
-                but=(
-                    ("buffer", {"metric": U, "protocol": own}, 0.85),
-                    ("buffer", {"metric": U, "protocol": own, "buffer_bytes": BUFFERS[-1]}, 1.0),
-                ),
-            )
-            for own in ("H-TCP", "HSTCP")
-        ),
+            ),
+            holds(("buffer", {"metric": U, "protocol": name, "buffer_bytes": 8e6}, 1.0), clause=lower),
+        )
     ],
     "ha2006.c13": [
-        above(
-            "util_type2",
-            COV,
-            lambda at, t: at(protocol="CUBIC") * t.times * (1 - t.tolerance_rel),
-            protocol="H-TCP",
-            rtt_ms=EVERY_RTT,
-        ),
-        below(
-            "util_type2",
-            COV,
-            lambda at, t: at(protocol="H-TCP") / (t.times * (1 - t.tolerance_rel)),
-            protocol=["CUBIC", "BIC", "HSTCP", "STCP"],
-            rtt_ms=EVERY_RTT,
-        ),
+        edge
+        for name in ("CUBIC", "BIC", "HSTCP", "STCP")
+        for clause in [clause_of(name)]
+        for edge in (
+            above(
+                "util_type2",
+                COV,
+                lambda at, t, name=name, clause=clause: at(protocol=name) * t.low[clause],
+                clause=clause,
+                protocol="H-TCP",
+                rtt_ms=EVERY_RTT,
+            ),
+            below(
+                "util_type2",
+                COV,
+                lambda at, t, clause=clause: at(protocol="H-TCP") / t.low[clause],
+                clause=clause,
+                protocol=name,
+                rtt_ms=EVERY_RTT,
+            ),
+        )
     ],
-    "ha2006.c14": [Edge("util_type2", {}, lambda at, t: t.less_than + t.tolerance, above=False, put=_correlated)],
-    # the standard deviation of three replicates that lie as far apart
+    "ha2006.c14": [
+        *(
+            Edge("util_type2", {}, high(clause), above=False, clause=clause, put=correlated)
+            for clause in ("overall", "among_protocols")
+        ),
+        holds(clause="overall", put=correlated_by_rtt),
+        fails(clause="among_protocols", put=correlated_by_rtt),
+    ],
     "ha2006.c15": [
         below(
             "htcp_types",
             U,
-            lambda at, t: at(traffic="none") - SPREAD,
-            alone=True,
-            spread=SPREAD,
-            traffic=["Type I", "Type III", "Type IV", *(f"{kind}, fixed RTT" for kind in KINDS)],
+            lambda at, t: at(traffic="none") - t.low["lowers"],
+            tie=True,
+            clause="lowers",
+            traffic=[*KINDS, *FIXED_KINDS],
         ),
         above(
             "htcp_types",
             U,
-            lambda at, t: at(traffic="Type II") + SPREAD,
-            alone=True,
-            spread=SPREAD,
-            traffic=["Type I", "Type III", "Type IV", *(f"{kind}, fixed RTT" for kind in KINDS)],
+            lambda at, t: at(traffic="Type II") + t.low["most"],
+            tie=True,
+            clause="most",
+            traffic=without([*KINDS, *FIXED_KINDS], "Type II"),
         ),
     ],
     "ha2006.c16": [
-        *(
+        edge
+        for kind in KINDS
+        for other in [KINDS[KINDS.index(kind) - 1]]
+        for edge in (
+            # the product of four factors
             above(
                 "htcp_types",
                 COV,
-                lambda at, t, kind=kind: at(traffic=f"{kind}, fixed RTT") + SPREAD,
-                alone=True,
-                spread=SPREAD,
+                lambda at, t, kind=kind: (
+                    t.low["varies"] ** 4
+                    * at(traffic=f"{kind}, fixed RTT")
+                    / np.prod([at(traffic=k) / at(traffic=f"{k}, fixed RTT") for k in without(KINDS, kind)])
+                ),
+                clause="varies",
                 traffic=kind,
-            )
-            for kind in KINDS
-        ),
-        *(
+            ),
+            # three of four, as another does not vary more
+            above(
+                "htcp_types",
+                COV,
+                lambda at, t, kind=kind: at(traffic=f"{kind}, fixed RTT"),
+                clause="varies_mostly",
+                traffic=kind,
+                but=(("htcp_types", {"metric": COV, "traffic": other}, 0.0625),),
+            ),
             below(
                 "htcp_types",
                 U,
-                lambda at, t, kind=kind: at(traffic=f"{kind}, fixed RTT") - SPREAD,
-                alone=True,
-                spread=SPREAD,
+                lambda at, t, kind=kind: (
+                    at(traffic=f"{kind}, fixed RTT")
+                    + sum(at(traffic=f"{k}, fixed RTT") - at(traffic=k) for k in without(KINDS, kind))
+                    - 4 * t.low["uses_less"]
+                ),
+                tie=True,
+                clause="uses_less",
                 traffic=kind,
-            )
-            for kind in KINDS
-        ),
+            ),
+            below(
+                "htcp_types",
+                U,
+                lambda at, t, kind=kind: at(traffic=f"{kind}, fixed RTT"),
+                clause="uses_less_mostly",
+                traffic=kind,
+                but=(("htcp_types", {"metric": U, "traffic": other}, 1.0),),
+            ),
+        )
     ],
     "ha2006.c17": [
+        above(
+            "background",
+            "load_sd",
+            lambda at, t: at(traffic="Type III") * np.sqrt(t.low["type2"]),
+            clause="type2",
+            traffic="Type II",
+        ),
         below(
             "background",
             "load_sd",
-            lambda at, t, before=before: np.sqrt(at(traffic=before) ** 2 / (1 + t.tolerance_rel)),
-            traffic=after,
-        )
-        for before, after in (("Type II", "Type III"), ("Type III", "Type I"), ("Type I", "Type IV"))
+            lambda at, t: at(traffic="Type II") / np.sqrt(t.low["type2"]),
+            clause="type2",
+            traffic=without(KINDS, "Type II"),
+        ),
+        above(
+            "background",
+            "load_sd",
+            lambda at, t: at(traffic="Type I") * np.sqrt(t.low["type3"]),
+            clause="type3",
+            traffic="Type III",
+        ),
+        below(
+            "background",
+            "load_sd",
+            lambda at, t: at(traffic="Type I") * np.sqrt(t.high["type4"]),
+            clause="type4",
+            traffic="Type IV",
+        ),
+        above(
+            "background",
+            "load_sd",
+            lambda at, t: at(traffic="Type IV") / np.sqrt(t.high["type4"]),
+            clause="type4",
+            traffic=without(KINDS, "Type IV"),
+        ),
     ],
-    # the mean over the replicates, which lie far outside
-    "ha2006.c18": [
-        above("load", "load_both_ways", lambda at, t: t.load_mbps[0], tie=True, traffic=KINDS, alone=True, spread=32.0),
-        below("load", "load_both_ways", lambda at, t: t.load_mbps[1], tie=True, traffic=KINDS, alone=True, spread=32.0),
-    ],
+    "ha2006.c18": either_side(
+        "load",
+        "load_both_ways",
+        low("load"),
+        high("load"),
+        tie=True,
+        traffic=KINDS,
+    ),
     "ha2006.c19": [
-        above("fast_type1", U, lambda at, t: at(traffic="Type I") + t.tolerance, tie=False, traffic="Type I, 10 Mb/s"),
+        above(
+            "fast_type1",
+            U,
+            lambda at, t: at(traffic="Type I") + t.low["little"],
+            tie=True,
+            clause="little",
+            traffic="Type I, 10 Mb/s",
+        ),
+        above(
+            "fast_type1",
+            U,
+            lambda at, t: (
+                at(traffic="Type I")
+                + abs(at("util_type2", traffic="Type II", protocol="FAST", rtt_ms=162) - at(traffic="Type I"))
+                + t.low["amount"]
+            ),
+            tie=True,
+            clause="amount",
+            traffic="Type I, 10 Mb/s",
+        ),
+        # as far below or above what Type I gives
+        *(
+            side(
+                "util_type2",
+                U,
+                lambda at, t, sign=sign: (
+                    at("fast_type1", traffic="Type I")
+                    + sign
+                    * (
+                        at("fast_type1", traffic="Type I, 10 Mb/s")
+                        - at("fast_type1", traffic="Type I")
+                        - t.low["amount"]
+                    )
+                ),
+                tie=True,
+                clause="amount",
+                protocol="FAST",
+                rtt_ms=162,
+                traffic="Type II",
+            )
+            for side, sign in ((above, -1), (below, 1))
+        ),
         above(
             "fast_type1",
             "throughput_mean",
-            lambda at, t: (at(flow=2) + at(flow=4)) * (1 + t.tolerance) - at(flow=4 - at["flow"]),
-            tie=False,
+            lambda at, t: (at(flow=2) + at(flow=4)) * t.low["late"] - at(flow=4 - at["flow"]),
+            clause="late",
             traffic="Type I, 10 Mb/s",
             flow=[1, 3],
         ),
         below(
             "fast_type1",
             "throughput_mean",
-            lambda at, t: (at(flow=1) + at(flow=3)) / (1 + t.tolerance) - at(flow=6 - at["flow"]),
+            lambda at, t: (at(flow=1) + at(flow=3)) / t.low["late"] - at(flow=6 - at["flow"]),
+            clause="late",
             traffic="Type I, 10 Mb/s",
             flow=[2, 4],
         ),
     ],
-    # the worst at three of five RTTs, and no more at two
     "ha2006.c20": [
-        below(
+        mean_edge(
+            below,
             "intra",
-            R,
-            lambda at, t: at(protocol="FAST") - t.tolerance,
-            tie=False,
+            lambda at, t: t.high["lowest"] * mean(at, INTRA_RTTS, protocol="FAST"),
+            INTRA_RTTS,
+            clause="lowest",
             protocol="HSTCP",
             traffic="none",
-            rtt_ms=INTRA_RTTS[2:],
-            but=(("intra", {"metric": R, "protocol": "HSTCP", "rtt_ms": INTRA_RTTS[:2]}, 0.9),),
         ),
-        above(
+        mean_edge(
+            above,
             "intra",
-            R,
-            lambda at, t: at(protocol="HSTCP") + t.tolerance,
-            tie=False,
+            lambda at, t: mean(at, INTRA_RTTS, protocol="HSTCP") / t.high["lowest"],
+            INTRA_RTTS,
+            clause="lowest",
             protocol=without(HIGH_SPEED, "HSTCP"),
             traffic="none",
-            rtt_ms=INTRA_RTTS[2:],
-            but=(("intra", {"metric": R, "protocol": "HSTCP", "rtt_ms": INTRA_RTTS[:2]}, 0.9),),
         ),
-        holds(("intra", {"metric": R, "protocol": "SACK"}, 0.0)),
+        # the lowest at three of five RTTs, and no more at two
+        *(
+            side(
+                "intra",
+                R,
+                lambda at, t, other=other: at(protocol=other),
+                clause="mostly",
+                protocol=protocols,
+                traffic="none",
+                rtt_ms=INTRA_RTTS[2:],
+                but=(ratios("intra", 0.95, protocol="HSTCP", rtt_ms=INTRA_RTTS[:2]),),
+            )
+            for side, protocols, other in ((below, "HSTCP", "FAST"), (above, without(HIGH_SPEED, "HSTCP"), "HSTCP"))
+        ),
+        *(holds(ratios("intra", 0.0, protocol="SACK"), clause=clause) for clause in ("lowest", "mostly")),
     ],
     "ha2006.c21": [
-        below(
+        mean_edge(
+            above,
             "intra",
-            R,
-            lambda at, t: mean_is(at, at(protocol="H-TCP") - t.tolerance, INTRA_RTTS),
-            tie=False,
+            lambda at, t: t.low["best"] * mean(at, INTRA_RTTS, protocol="CUBIC"),
+            INTRA_RTTS,
+            clause="best",
+            protocol="H-TCP",
+            traffic="none",
+        ),
+        mean_edge(
+            below,
+            "intra",
+            lambda at, t: mean(at, INTRA_RTTS, protocol="H-TCP") / t.low["best"],
+            INTRA_RTTS,
+            clause="best",
             protocol=["CUBIC", "HSTCP", "STCP", "FAST"],
             traffic="none",
-            rtt_ms=INTRA_RTTS,
         ),
-        *near(
-            "intra",
-            lambda at, t: mean_is(at, at(protocol="H-TCP") - t.near, INTRA_RTTS),
-            lambda at, t: mean_is(at, at(protocol="H-TCP") + t.near, INTRA_RTTS),
-            protocol="BIC",
-            traffic="none",
-            rtt_ms=INTRA_RTTS,
-        ),
-        holds(("intra", {"metric": R, "protocol": "SACK"}, 1.0)),
+        *_comparable("intra", "BIC", "H-TCP", INTRA_RTTS, "none"),
+        holds(ratios("intra", 1.0, protocol=["SACK", "BIC"]), clause="best"),
     ],
     "ha2006.c22": [
-        above(
+        mean_edge(
+            above,
             "intra",
-            R,
-            lambda at, t: mean_is(at, at(protocol="HSTCP") + t.tolerance, INTRA_RTTS),
-            tie=False,
+            lambda at, t: t.low["better"] * mean(at, INTRA_RTTS, protocol="HSTCP"),
+            INTRA_RTTS,
+            clause="better",
             protocol="STCP",
             traffic="none",
-            rtt_ms=INTRA_RTTS,
+        ),
+        # each of the others may be the one
+        mean_edge(
+            above,
+            "intra",
+            lambda at, t: t.low["below"] * mean(at, INTRA_RTTS, protocol="STCP"),
+            INTRA_RTTS,
+            clause="below",
+            protocol=["CUBIC", "BIC", "FAST", "H-TCP"],
+            traffic="none",
+            but=(ratios("intra", 0.5, protocol=["CUBIC", "BIC", "FAST", "H-TCP"]),),
+        ),
+        fails(
+            ratios("intra", 0.5, protocol=["CUBIC", "BIC", "FAST", "H-TCP"]),
+            ratios("intra", 1.0, protocol="SACK"),
+            clause="below",
         ),
     ],
     "ha2006.c23": [
         above(
             "rtt_fairness",
             R,
-            lambda at, t: t.least - t.tolerance,
-            tie=True,
-            protocol=["H-TCP", "FAST"],
+            low(clause_of(name)),
+            clause=clause_of(name),
+            protocol=name,
             traffic="none",
             rtt_ms=UP_TO_162,
-        ),
+        )
+        for name in ("H-TCP", "FAST")
     ],
-    "ha2006.c24": [
-        above(
-            "rtt_fairness",
-            R,
-            lambda at, t: at["rtt_ms"] / t.rtt_ms / t.factor,
-            protocol="CUBIC",
-            traffic="none",
-            rtt_ms=UP_TO_162,
-        ),
-        below(
-            "rtt_fairness",
-            R,
-            lambda at, t: at["rtt_ms"] / t.rtt_ms * t.factor,
-            protocol="CUBIC",
-            traffic="none",
-            rtt_ms=UP_TO_162,
-        ),
-    ],
+    "ha2006.c24": either_side(
+        "rtt_fairness",
+        R,
+        lambda at, t: at["rtt_ms"] / t.rtt_ms * t.low["inverse"],
+        lambda at, t: at["rtt_ms"] / t.rtt_ms * t.high["inverse"],
+        protocol="CUBIC",
+        traffic="none",
+        rtt_ms=UP_TO_162,
+    ),
     "ha2006.c25": [
-        below(
-            "rtt_fairness",
-            R,
-            lambda at, t: mean_is(at, at(protocol="SACK") - t.tolerance, UP_TO_82),
-            tie=False,
-            protocol=["BIC", "STCP"],
-            traffic="none",
-            rtt_ms=UP_TO_82,
-        ),
-        holds(("rtt_fairness", {"metric": R, "protocol": ["BIC", "STCP"], "rtt_ms": 162}, 9.0)),
+        edge
+        for name in ("BIC", "STCP")
+        for clause in [clause_of(name)]
+        for edge in (
+            mean_edge(
+                below,
+                "rtt_fairness",
+                lambda at, t, clause=clause: t.high[clause] * mean(at, UP_TO_82, protocol="SACK"),
+                UP_TO_82,
+                clause=clause,
+                protocol=name,
+                traffic="none",
+            ),
+            holds(ratios("rtt_fairness", 9.0, protocol=name, rtt_ms=162), clause=clause),
+        )
     ],
     "ha2006.c27": [
-        *near(
+        *_comparable("friendliness", "CUBIC", "H-TCP", INTRA_RTTS[1:], "none"),
+        *_comparable("friendliness", "FAST", "H-TCP", INTRA_RTTS[1:], "none"),
+        above(
             "friendliness",
-            lambda at, t: at(protocol="H-TCP") - t.near,
-            lambda at, t: at(protocol="H-TCP") + t.near,
-            protocol=["CUBIC", "FAST"],
+            R,
+            lambda at, t: t.low["best"] * at(protocol="FAST"),
+            clause="best",
+            protocol="H-TCP",
             traffic="none",
-            rtt_ms=INTRA_RTTS[1:],
+            rtt_ms=16,
         ),
         below(
             "friendliness",
             R,
-            lambda at, t: at(protocol="H-TCP") - t.tolerance,
-            tie=False,
+            lambda at, t: at(protocol="H-TCP") / t.low["best"],
+            clause="best",
             protocol=without(HIGH_SPEED, "H-TCP"),
             traffic="none",
             rtt_ms=16,
         ),
     ],
     "ha2006.c28": [
-        below(
-            "friendliness",
-            R,
-            lambda at, t: mean_is(at, at(protocol="CUBIC") - t.tolerance, FRIENDLY_RTTS),
-            tie=False,
-            protocol=["BIC", "STCP", "HSTCP"],
-            traffic="none",
-            rtt_ms=FRIENDLY_RTTS,
-            but=FLAT_FRIENDLINESS,
-        ),
-        above(
-            "friendliness",
-            R,
-            lambda at, t: mean_is(at, at(protocol="HSTCP") + t.tolerance, FRIENDLY_RTTS),
-            tie=False,
-            protocol=["CUBIC", "H-TCP"],
-            traffic="none",
-            rtt_ms=FRIENDLY_RTTS,
-            but=FLAT_FRIENDLINESS,
-        ),
-        holds(("friendliness", {"metric": R, "protocol": "FAST"}, 0.0)),
-        holds(("friendliness", {"metric": R, "protocol": "FAST"}, 1.0)),
+        edge
+        for name in ("BIC", "STCP", "HSTCP")
+        for clause in [clause_of(name)]
+        for edge in (
+            mean_edge(
+                below,
+                "friendliness",
+                lambda at, t, clause=clause: t.high[clause] * mean(at, INTRA_RTTS, protocol="CUBIC"),
+                INTRA_RTTS,
+                clause=clause,
+                protocol=name,
+                traffic="none",
+            ),
+            mean_edge(
+                above,
+                "friendliness",
+                lambda at, t, clause=clause, name=name: mean(at, INTRA_RTTS, protocol=name) / t.high[clause],
+                INTRA_RTTS,
+                clause=clause,
+                protocol=["CUBIC", "H-TCP"],
+                traffic="none",
+            ),
+        )
     ],
-    "ha2006.c29": [
-        _gains("intra", without([*HIGH_SPEED, "SACK"], "FAST"), INTRA_RTTS),
-        holds(("intra", {"metric": R, "protocol": "FAST", "traffic": "Type V"}, 0.0)),
-    ],
+    "ha2006.c29": _gains_by_type5("intra", ["CUBIC", "BIC", "HSTCP", "H-TCP", "STCP", "SACK"], INTRA_RTTS),
     "ha2006.c30": [
-        _gains("rtt_fairness", ["CUBIC", "H-TCP", "STCP", "FAST", "SACK"], UP_TO_82),
-        _gains(
-            "rtt_fairness",
-            ["HSTCP", "BIC"],
-            UP_TO_82,
-            but=(("rtt_fairness", {"metric": R, "protocol": ["HSTCP", "BIC"], "traffic": "none"}, 0.4),),
-        ),
-        *near(
-            "rtt_fairness",
-            lambda at, t: mean_is(at, at(protocol="SACK") - t.near - t.tolerance, UP_TO_82),
-            lambda at, t: mean_is(at, at(protocol="SACK") + t.near + t.tolerance, UP_TO_82),
-            protocol=["HSTCP", "BIC"],
-            traffic="Type V",
-            rtt_ms=UP_TO_82,
-        ),
+        *_gains_by_type5("rtt_fairness", without([*HIGH_SPEED, "SACK"], "FAST"), UP_TO_82, "improved"),
+        *_comparable("rtt_fairness", "HSTCP", "SACK", UP_TO_82, "Type V"),
+        *_comparable("rtt_fairness", "BIC", "SACK", UP_TO_82, "Type V"),
+        holds(ratios("rtt_fairness", 0.0, protocol="FAST", traffic="Type V"), clause="improved"),
     ],
     "ha2006.c31": [
-        _gains("friendliness", ["CUBIC", "H-TCP"], FRIENDLY_RTTS, at_ms=FRIENDLY_RTTS[1:]),
-        _gains("friendliness", without(HIGH_SPEED, "CUBIC", "H-TCP"), FRIENDLY_RTTS),
+        *_gains_by_type5("friendliness", HIGH_SPEED, INTRA_RTTS),
         below(
             "friendliness",
             R,
             lambda at, t: (
-                at(traffic="none") + at(protocol="H-TCP") - at(protocol="H-TCP", traffic="none") - t.tolerance
+                at(traffic="none") + at(protocol="H-TCP") - at(protocol="H-TCP", traffic="none") - t.low["most"]
             ),
-            tie=False,
+            tie=True,
+            clause="most",
             protocol=without(HIGH_SPEED, "CUBIC", "H-TCP"),
             traffic="Type V",
             rtt_ms=16,
@@ -695,8 +1031,9 @@ EDGES = {
         above(
             "friendliness",
             R,
-            lambda at, t: at(traffic="none") + at(protocol="BIC") - at(protocol="BIC", traffic="none") + t.tolerance,
-            tie=False,
+            lambda at, t: at(traffic="none") + at(protocol="BIC") - at(protocol="BIC", traffic="none") + t.low["most"],
+            tie=True,
+            clause="most",
             protocol=["CUBIC", "H-TCP"],
             traffic="Type V",
             rtt_ms=16,
@@ -704,227 +1041,291 @@ EDGES = {
     ],
     "ha2006.c32": [
         edge
-        for experiment, where in (
-            ("rtt_types", {"traffic": KINDS}),
-            ("rtt_fairness", {"traffic": "Type V", "rtt_ms": 42}),
-        )
-        for edge in (
-            above(
-                experiment,
-                R,
-                lambda at, t: NONE(at) * (1 + t.gain[at["protocol"]][0] * (1 - t.tolerance_rel)),
-                protocol=["BIC", "STCP"],
-                **where,
-            ),
-            below(
-                experiment,
-                R,
-                lambda at, t: NONE(at) * (1 + t.gain[at["protocol"]][1] * (1 + t.tolerance_rel)),
-                protocol=["BIC", "STCP"],
-                **where,
-            ),
+        for name in ("BIC", "STCP")
+        for clause in [clause_of(name)]
+        for kind in (*KINDS, "Type V")
+        for experiment, where in [by_type("rtt", kind)]
+        for edge in either_side(
+            experiment,
+            R,
+            lambda at, t, clause=clause: of_type(at, "rtt", "none") * t.low[clause],
+            lambda at, t, clause=clause: of_type(at, "rtt", "none") * t.high[clause],
+            clause=clause,
+            protocol=name,
+            **where,
         )
     ],
     "ha2006.c33": [
-        below(
-            "rtt_types",
-            R,
-            lambda at, t: TYPE5(at) - t.tolerance,
-            tie=False,
-            protocol=["BIC", "HSTCP", "STCP", "CUBIC"],
-            traffic=KINDS,
+        *(
+            edge
+            for name in ("BIC", "HSTCP", "STCP", "CUBIC")
+            for clause in [clause_of(name)]
+            for edge in (
+                below(
+                    "rtt_types",
+                    R,
+                    lambda at, t, clause=clause: of_type(at, "rtt", "Type V") / t.low[clause],
+                    clause=clause,
+                    protocol=name,
+                    traffic=KINDS,
+                ),
+                above(
+                    "rtt_fairness",
+                    R,
+                    lambda at, t, clause=clause: of_type(at, "rtt", "Type I") * t.low[clause],
+                    clause=clause,
+                    protocol=name,
+                    traffic="Type V",
+                    rtt_ms=42,
+                ),
+            )
         ),
         below(
             "rtt_fairness",
             R,
-            lambda at, t: NONE(at) * TYPE5(at, "BIC") / NONE(at, "BIC"),
-            tie=False,
+            lambda at, t: (
+                of_type(at, "rtt", "none")
+                * of_type(at, "rtt", "Type V", "BIC")
+                / of_type(at, "rtt", "none", "BIC")
+                * t.high["lesser"]
+            ),
+            clause="lesser",
             protocol="CUBIC",
             traffic="Type V",
             rtt_ms=42,
-            but=(
-                ("rtt_fairness", {"metric": R, "protocol": ["CUBIC", "BIC"], "traffic": "none"}, 0.25),
-                ("rtt_fairness", {"metric": R, "protocol": "BIC", "traffic": "Type V"}, 0.5),
-            ),
         ),
         above(
             "rtt_fairness",
             R,
-            lambda at, t: NONE(at) * TYPE5(at, "CUBIC") / NONE(at, "CUBIC"),
+            lambda at, t: (
+                of_type(at, "rtt", "none")
+                * of_type(at, "rtt", "Type V", "CUBIC")
+                / of_type(at, "rtt", "none", "CUBIC")
+                / t.high["lesser"]
+            ),
+            clause="lesser",
             protocol=["BIC", "HSTCP", "STCP"],
             traffic="Type V",
             rtt_ms=42,
-            but=(("rtt_types", {"metric": R, "protocol": ["BIC", "HSTCP", "STCP"]}, 0.05),),
         ),
-        holds(("rtt_types", {"metric": R, "protocol": "H-TCP"}, 1.0)),
+        holds(ratios("rtt_fairness", 0.01, protocol="H-TCP", traffic="Type V"), clause="lesser"),
     ],
     "ha2006.c34": [
-        above(
-            "intra",
-            R,
-            lambda at, t: t.least - t.tolerance,
-            tie=False,
-            protocol=["CUBIC", "BIC", "H-TCP", "STCP"],
-            traffic="none",
-            rtt_ms=82,
-        ),
-        below(
-            "intra_types",
-            R,
-            lambda at, t: at("intra", traffic="Type V", rtt_ms=82) - (t.more_than - t.tolerance),
-            tie=False,
-            protocol="HSTCP",
-            traffic=KINDS,
+        *(
+            above(
+                "intra",
+                R,
+                low(clause_of(name)),
+                tie=True,
+                clause=clause_of(name),
+                protocol=name,
+                traffic="none",
+                rtt_ms=82,
+            )
+            for name in ("CUBIC", "BIC", "H-TCP", "STCP")
         ),
         below(
             "intra",
             R,
-            lambda at, t: at(traffic="Type V") - (t.more_than - t.tolerance),
-            tie=False,
+            high("hstcp"),
+            tie=True,
+            clause="hstcp",
             protocol="HSTCP",
             traffic="none",
             rtt_ms=82,
+        ),
+        *(
+            below(
+                experiment,
+                R,
+                lambda at, t: of_type(at, "intra", "Type V") / t.low["greatly"],
+                clause="greatly",
+                protocol="HSTCP",
+                **where,
+            )
+            for kind in ("none", *KINDS)
+            for experiment, where in [by_type("intra", kind)]
         ),
     ],
+    # five of the ten ratios are equal, so that the median lies halfway between 1 and what the other five have
     "ha2006.c35": [
-        edge
-        for types, _ in TESTS.values()
-        for kind in ("Type II", "Type IV")
-        for edge in near(
+        side(
             types,
-            lambda at, t, kind=kind: at(traffic=kind) - t.most - t.tolerance,
-            lambda at, t, kind=kind: at(traffic=kind) + t.most + t.tolerance,
+            R,
+            lambda at, t, name=name, power=power: 0.5 * (2 * t.high[name] - 1) ** power,
+            together=True,
+            clause=name,
             protocol=OF_TYPES,
-            traffic=f"{kind}, fixed RTT",
+            traffic=moved,
+            but=(ratios(types, 0.5),),
         )
+        for name, (_, types, _) in TESTS.items()
+        for moved in ("Type II", "Type II, fixed RTT", "Type IV", "Type IV, fixed RTT")
+        for side, power in ((below, 1), (above, -1))
     ],
     "ha2006.c36": [
-        above(
+        *_friendliest_gain("bic", "BIC", ["CUBIC", "H-TCP", "HSTCP"]),
+        *_friendliest_gain("stcp", "STCP", ["CUBIC", "H-TCP", "HSTCP"]),
+        *either_side(
             "friendliness",
             R,
-            lambda at, t: at(traffic="none") * (1 + t.gain - t.gain * t.tolerance_rel),
+            lambda at, t: at(traffic="none") * t.low["cubic"],
+            lambda at, t: at(traffic="none") * t.high["cubic"],
+            clause="cubic",
             protocol="CUBIC",
             traffic="Type V",
             rtt_ms=42,
-        ),
-        below(
-            "friendliness",
-            R,
-            lambda at, t: at(traffic="none") * (1 + t.gain + t.gain * t.tolerance_rel),
-            protocol="CUBIC",
-            traffic="Type V",
-            rtt_ms=42,
-        ),
-        # the sum of five gains of one protocol must exceed that of CUBIC, 4 (0.5/0.45 - 1) + 1, or fall short of BIC's
-        above("friendliness_types", R, lambda at, t: _fifth(at, "CUBIC"), protocol=["BIC", "STCP"], traffic=KINDS),
-        below(
-            "friendliness_types",
-            R,
-            lambda at, t: _fifth(at, "BIC"),
-            protocol=["HSTCP", "H-TCP", "CUBIC"],
-            traffic=KINDS,
         ),
     ],
     # three replicates 1 apart: the intervals of two means are as wide, and touch where the means are that far apart
     "ha2006.c37": [
-        edge
-        for web in ("web_2", "web_8")
-        for edge in (
-            below(
-                web,
-                "web_mean",
-                lambda at, t: 60 + 2 * _half_interval(),
-                alone=True,
-                spread=1.0,
-                protocol=[*HIGH_SPEED, "SACK"],
-            ),
-            above(
-                web,
-                "web_mean",
-                lambda at, t: 60 - 2 * _half_interval(),
-                alone=True,
-                spread=1.0,
-                protocol=[*HIGH_SPEED, "SACK"],
-            ),
+        side(
+            web,
+            "web_mean",
+            lambda at, t, sign=sign: 60 + sign * 2 * half_interval(),
+            alone=True,
+            spread=1.0,
+            clause=web,
+            protocol=[*HIGH_SPEED, "SACK"],
         )
+        for web in ("web_2", "web_8")
+        for side, sign in ((below, 1), (above, -1))
     ],
     "ha2006.c38": [
-        *(edge for test, (types, rtt_ms) in TESTS.items() for edge in _amount_against_kind(test, types, rtt_ms)),
-        holds(("intra", {"metric": R, "protocol": ["FAST", "SACK"], "traffic": "Type V"}, 0.0)),
+        *(edge for name in TESTS for edge in _amount_against_kind(name)),
+        holds(ratios("intra", 0.0, protocol=["FAST", "SACK"], traffic="Type V"), clause="intra"),
     ],
-    "ha2006.c39": [
-        *(edge for test, (types, rtt_ms) in TESTS.items() for edge in _four_gain(test, types, rtt_ms)),
-    ],
+    "ha2006.c39": [edge for name in TESTS for edge in _median_gain(name)],
     "ha2006.c40": [
+        edge
+        for clause, more, less in (("stcp", "STCP", "HSTCP"), ("hstcp", "HSTCP", "CUBIC"))
+        for edge in (
+            above(
+                "example_alone",
+                COV,
+                lambda at, t, clause=clause, less=less: at(protocol=less) * t.low[clause],
+                clause=clause,
+                protocol=more,
+            ),
+            below(
+                "example_alone",
+                COV,
+                lambda at, t, clause=clause, more=more: at(protocol=more) / t.low[clause],
+                clause=clause,
+                protocol=less,
+            ),
+        )
+    ],
+    "ha2006.c41": [
+        above(
+            "example_alone",
+            "lead_changes",
+            low(clause),
+            tie=True,
+            clause=clause,
+            protocol="STCP",
+        )
+        for clause in ("seen", "usual")
+    ],
+    "ha2006.c42": [
         below(
             "example_alone",
-            COV,
-            lambda at, t, before=before: at(protocol=before) / (1 + t.tolerance_rel),
-            tie=False,
-            protocol=after,
-        )
-        for before, after in (("STCP", "HSTCP"), ("HSTCP", "CUBIC"))
-    ],
-    "ha2006.c41": [above("example_alone", "lead_changes", lambda at, t: t.least, tie=True, protocol="STCP")],
-    "ha2006.c42": [
+            "fair_at_s",
+            high("converges"),
+            clause="converges",
+            protocol="HSTCP",
+        ),
         above(
             "example_alone",
             "fair_at_s",
-            lambda at, t: at(protocol="CUBIC") * (1 + t.tolerance_rel),
-            tie=False,
+            lambda at, t: at(protocol="CUBIC") / t.high["slowly"],
+            clause="slowly",
             protocol="HSTCP",
         ),
         below(
             "example_alone",
             "fair_at_s",
-            lambda at, t: at(protocol="HSTCP") / (1 + t.tolerance_rel),
+            lambda at, t: at(protocol="HSTCP") * t.high["slowly"],
+            clause="slowly",
             protocol=["H-TCP", "CUBIC", "BIC"],
         ),
-        fails(("example_alone", {"metric": "fair_at_s", "protocol": "HSTCP"}, np.nan)),
-        fails(("example_alone", {"metric": "fair_at_s", "protocol": "BIC"}, np.nan)),
-        holds(("example_alone", {"metric": "fair_at_s", "protocol": ["STCP", "FAST"]}, np.nan)),
+        # who never becomes fair is the slowest, and of two of them neither is slower
+        *(
+            outcome(("example_alone", {"metric": "fair_at_s", "protocol": names}, np.nan), clause=clause)
+            for outcome, names, clause in (
+                (fails, "HSTCP", "converges"),
+                (holds, "HSTCP", "slowly"),
+                (fails, "BIC", "slowly"),
+                (fails, ["HSTCP", "BIC"], "slowly"),
+                (holds, ["BIC", "STCP", "FAST"], "converges"),
+                (holds, ["STCP", "FAST"], "slowly"),
+            )
+        ),
     ],
     "ha2006.c43": [
-        below(
-            "intra_types",
+        side(
+            experiment,
             "ratio_at_end",
-            lambda at, t: t.fair + t.tolerance,
-            tie=False,
-            protocol="HSTCP",
-            traffic=KINDS,
-        ),
-        below(
-            "intra",
-            "ratio_at_end",
-            lambda at, t: t.fair + t.tolerance,
-            tie=False,
-            protocol="HSTCP",
-            traffic="none",
-            rtt_ms=82,
-        ),
-        above(
-            "intra",
-            "ratio_at_end",
-            lambda at, t: t.fair - t.tolerance,
+            bound,
             tie=True,
+            clause=clause,
             protocol="HSTCP",
-            traffic="Type V",
-            rtt_ms=82,
-        ),
+            **where,
+        )
+        for clause, side, kinds, bound in (
+            ("none", below, ["none"], high("none")),
+            ("types", below, KINDS, high("types")),
+            ("type5", above, ["Type V"], low("type5")),
+        )
+        for experiment, where in [by_type("intra", kind) for kind in kinds]
     ],
     "ha2006.c44": [
         above(
             "htcp_types",
             "shared_losses",
-            lambda at, t: at(traffic="Type IV, fixed RTT") * (1 + t.tolerance_rel),
-            tie=False,
+            lambda at, t: 1 - t.high["most"] * spared(at, "Type IV, fixed RTT"),
+            clause="most",
             traffic="Type II",
         ),
         below(
             "htcp_types",
             "shared_losses",
-            lambda at, t: at(traffic="Type II") / (1 + t.tolerance_rel),
+            lambda at, t: 1 - spared(at, "Type II") / t.high["most"],
+            clause="most",
             traffic="Type IV, fixed RTT",
+        ),
+        # the product of two quotients
+        *(
+            above(
+                "htcp_types",
+                "shared_losses",
+                lambda at, t, a=a, b=b: (
+                    1
+                    - t.high["sizes"] ** 2
+                    * spared(at, f"Type IV{a}")
+                    * spared(at, f"Type IV{b}")
+                    / spared(at, f"Type II{b}")
+                ),
+                clause="sizes",
+                traffic=f"Type II{a}",
+            )
+            for a, b in (("", ", fixed RTT"), (", fixed RTT", ""))
+        ),
+        # of four
+        *(
+            above(
+                "htcp_types",
+                "shared_losses",
+                lambda at, t, kind=kind: (
+                    1
+                    - t.high["rtts"] ** 4
+                    * spared(at, f"{kind}, fixed RTT")
+                    / np.prod([spared(at, k) / spared(at, f"{k}, fixed RTT") for k in without(KINDS, kind)])
+                ),
+                clause="rtts",
+                traffic=kind,
+            )
+            for kind in KINDS
         ),
     ],
 }
