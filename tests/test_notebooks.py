@@ -11,7 +11,7 @@ from tcpfair.contract.papers import load_paper
 
 ROOT = repository_root()
 PAPERS = ("ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006")
-NOTEBOOKS = (*PAPERS, "00_start_here", "explore_models", "explore_cubic_map")
+NOTEBOOKS = (*PAPERS, "what_reproduces", "00_start_here", "explore_models", "explore_cubic_map")
 
 
 def read(name):

@@ -88,3 +88,26 @@ rule check:
     shell:
         "python -m tcpfair check --source {params.source} --exhibits {params.exhibits:q} --output {output:q}"
         " 2>&1 | tee {log:q}"
+
+
+# What reproduces: it shows the ledger, so that it comes last.
+if plan.write_up:
+
+    rule write_up:
+        input:
+            source=ancient(plan.notebook_source("what_reproduces")),
+            ledger=[ancient(table) for table in plan.ledger_tables],
+        output:
+            pages=plan.pages("what_reproduces"),
+        log:
+            plan.layout.results / "logs/notebook/what_reproduces.log",
+        benchmark:
+            plan.layout.results / "benchmarks/notebook/what_reproduces.tsv"
+        conda:
+            "../../envs/environment.yaml"
+        params:
+            source=plan.config.source,
+            planned=plan.planned,
+        shell:
+            "python -m tcpfair notebook --source {params.source} --notebook {input.source:q} --trace= --only --draw"
+            " --planned {params.planned:q} --output {output.pages:q} 2>&1 | tee {log:q}"

@@ -20,6 +20,7 @@ from tcpfair.contract.record import Record
 from tcpfair.contract.store import Held
 from tcpfair.errors import InputError
 from tcpfair.verdicts import assumptions, baseline, claims, printed
+from tcpfair.verdicts.ensemble import tables as ensemble
 from tcpfair.verdicts.scope import Scope, scope_of
 
 EXHIBIT_COLUMNS = ["exhibit", "paper", "kind", "status", "source", "files"]
@@ -52,6 +53,7 @@ def write_ledger(layout: Layout, config: Config) -> dict[str, dict[str, int]]:
         "numbers": numbers,
         "claims": verdicts,
         "clauses": clauses,
+        **ensemble.of_shipped(layout, papers),
         "equations": equation_table(layout, papers),
         "summary": summary_table(papers, exhibits[~supplement], numbers, verdicts),
         "ns2": ns2,

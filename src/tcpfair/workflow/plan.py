@@ -20,6 +20,7 @@ from tcpfair.contract.stamps import Stamp, files_part, part
 from tcpfair.contract.store import Asked
 from tcpfair.errors import InputError, unknown
 
+WRITE_UP = "what_reproduces"  # the notebook that shows the ledger
 BUILT_SOURCES = ("bundled", "engine", "raw")  # those that this version can run; config.yaml knows the names of all
 
 # the code that each step runs, by rooms and modules; tests/workflow/test_plan.py holds that none is left out
@@ -221,6 +222,12 @@ class Plan:
         """The record that stands for the files of an exhibit."""
         return record.place(self.layout, "exhibits", exhibit.id, ".json")
 
+    @property
+    def write_up(self) -> Path | None:
+        """The executed notebook that says what reproduces; none where only a part is asked for."""
+        whole = not (self.is_raw or self.config.smoke or self.config.only)
+        return self.notebook(WRITE_UP) if whole and self.notebook_source(WRITE_UP).is_file() else None
+
     def drawn_of(self, paper: str) -> list[Exhibit]:
         """The exhibits that the notebook of a paper draws in this run; it shows the others as they are."""
         return [exhibit for config, exhibit in self.stale_exhibits if config.paper == paper]
@@ -239,6 +246,7 @@ class Plan:
         metrics = [self.layout.metrics(*pair) for pair in self.measured]
         pages = [path for paper in self.notebooks for path in self.pages(paper)]
         judged = [] if self.is_raw else [*self.ledger_tables, self.report]
+        judged += self.pages(WRITE_UP) if self.write_up else []
         return [*marks, *metrics, *pages, *judged, self.checked]
 
     def pages(self, paper: str) -> list[Path]:
@@ -252,7 +260,7 @@ class Plan:
     @property
     def compared(self) -> list[Path]:
         """What results are compared with: printed numbers, claims, tolerances, other simulators, the baseline."""
-        folders = ("published", "claims", "reference", "expected")
+        folders = ("published", "claims", "reference", "expected", "ensemble")
         tables = (path for folder in folders for path in (self.layout.data / folder).rglob("*.*"))
         return sorted([*self.layout.data.glob("*.yaml"), *tables])
 
@@ -319,10 +327,19 @@ class Plan:
         return {
             "exhibits": part({exhibit.id: self.exhibit_stamp(paper, exhibit) for paper, exhibit in self.exhibits}),
             "metrics": part([self.measure_stamp(*pair) for pair in self.measured]),
-            "configuration": files_part(self.root, [self.layout.paper_config(paper) for paper in self.papers]),
+            "configuration": files_part(
+                self.root, [self.layout.ensemble_config, *(self.layout.paper_config(paper) for paper in self.papers)]
+            ),
             "scope": part([self.config.papers, sorted(self.config.only)]),
             "print": files_part(self.root, self.compared),
             "code": code.of_rooms(*CODE["ledger"]),
+        }
+
+    def write_up_stamp(self) -> Stamp:
+        return {
+            "cells": part(cells(self.notebook_source(WRITE_UP))),
+            "ledger": part(self.ledger_stamp()),
+            "code": code.of_rooms(*CODE["exhibit"]),
         }
 
     def report_stamp(self) -> Stamp:
@@ -340,6 +357,8 @@ class Plan:
         if not self.is_raw:
             found.append(Step("ledger", "", self.ledger_tables[0], self.ledger_stamp()))
             found.append(Step("report", "", self.report, self.report_stamp()))
+        if self.write_up:
+            found.append(Step("notebook", WRITE_UP, self.write_up, self.write_up_stamp()))
         return found
 
     def _rehearsal_stamp(self, paper: str) -> Stamp:

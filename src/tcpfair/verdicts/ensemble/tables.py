@@ -10,12 +10,11 @@ import numpy as np
 import pandas as pd
 
 from tcpfair.contract import ensemble_table
-from tcpfair.contract.ensemble import AS_PRINTED, EnsembleConfig, HeldOut, Numbers
+from tcpfair.contract.ensemble import AS_PRINTED, EnsembleConfig, HeldOut, Numbers, ensemble_of, load
 from tcpfair.contract.ensemble_table import Shipped
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.settings import BASE
-from tcpfair.errors import InputError
 from tcpfair.verdicts import printed
 from tcpfair.verdicts.cells import cells as cells_of
 from tcpfair.verdicts.claims.decision import holds, quantities
@@ -234,12 +233,15 @@ def _judged(layout: Layout, paper: PaperConfig, found: Shipped, config: Ensemble
             yield Judged(members, numbers, width, what, claims, config.in_words), len(own) - len(ran)
 
 
-def read_shipped(layout: Layout, papers: Mapping[str, PaperConfig]) -> dict[str, Shipped]:
-    """The shipped ensembles of some papers; those that have none are left out."""
+def of_shipped(layout: Layout, papers: Mapping[str, PaperConfig]) -> dict[str, pd.DataFrame]:
+    """As `tables`, of what the repository ships.
+
+    An ensemble that was made from other code or other ranges than those of today is left out: `ensemble_table.stale_lines`
+    says why.
+    """
+    config = load(layout.ensemble_config)
     found = {}
-    for paper in papers:
-        try:
-            found[paper] = ensemble_table.read(layout.ensembles, paper)
-        except InputError:
-            continue
-    return found
+    for name, paper in papers.items():
+        if name in config.papers and not ensemble_table.stale(layout.ensembles, ensemble_of(config, paper)):
+            found[name] = ensemble_table.read(layout.ensembles, name)
+    return tables(layout, papers, found, config)

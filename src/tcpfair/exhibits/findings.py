@@ -1,0 +1,207 @@
+"""What reproduces, for people to read: the ledger's verdicts, circumstances and inferred testbeds as tables and figures.
+
+Everything is read from ``results/<source>/ledger``; nothing is computed anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tcpfair.contract.ensemble import EnsembleConfig
+from tcpfair.contract.ensemble import load as load_ensembles
+from tcpfair.contract.layout import Layout, repository_root
+from tcpfair.errors import InputError, unknown
+from tcpfair.exhibits import style
+from tcpfair.verdicts.claims.statement import Claim, load_claims
+
+AS_PRINTED = ""
+_HOLDS, _FAILS = "holds", "does not hold"
+_LEAST, _MOST = 0.05, 0.95  # share of the settings: outside, a clause holds in nearly none or nearly all
+_SHOWN = 12  # assumptions in a figure
+_ROW_IN, _HEAD_IN = 0.34, 1.1
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The ledger of one source."""
+
+    layout: Layout
+
+    @classmethod
+    def open(cls, source: str = "bundled") -> Findings:
+        """Raises InputError, with the command that writes it, when there is no ledger."""
+        found = cls(Layout(repository_root(), source))
+        if not (found.layout.ledger / "claims.csv").is_file():
+            option = "" if source == "bundled" else f" --config source={source}"
+            raise InputError(f"{found.layout.ledger}: no ledger; ./reproduce{option} writes it")
+        return found
+
+    def table(self, name: str) -> pd.DataFrame:
+        """One table of the ledger as it is written."""
+        return pd.read_csv(self.layout.ledger / f"{name}.csv", keep_default_na=True)
+
+    @cached_property
+    def claims(self) -> pd.DataFrame:
+        return self.table("claims").set_index("id")
+
+    @cached_property
+    def clauses(self) -> pd.DataFrame:
+        return self.table("clauses")
+
+    @cached_property
+    def ensemble(self) -> pd.DataFrame:
+        """Clauses among the settings of the ensemble, the papers at their word."""
+        table = self.table("ensemble_clauses")
+        return table[table["hypothesis"].fillna(AS_PRINTED) == AS_PRINTED]
+
+    @cached_property
+    def _stated(self) -> dict[str, Claim]:
+        folder = self.layout.data / "claims"
+        return {c.id: c for paper in self.claims["paper"].unique() for c in load_claims(folder / f"{paper}.yaml")}
+
+    @cached_property
+    def _words(self) -> EnsembleConfig:
+        return load_ensembles(self.layout.ensemble_config)
+
+    # --- Tables --------------------------------------------------------------------------------------------------
+
+    def verdicts(self) -> pd.DataFrame:
+        """How many claims of each paper got which verdict, and in all."""
+        counts = pd.crosstab(self.claims["paper"], self.claims["verdict"])
+        counts.loc["all"] = counts.sum()
+        return counts
+
+    def numbers(self) -> pd.DataFrame:
+        """Printed numbers of each paper: how many were compared, and which share is within which tolerance.
+
+        Columns: compared, within (the tolerance set by hand), within the scatter (what two honest repetitions differ by).
+        """
+        table = self.table("numbers")
+        table = table[table["within"].notna()]
+        shares = table.groupby("paper", sort=False)[["within", "within_scatter"]].agg(lambda x: x.astype(float).mean())
+        shares.insert(0, "compared", table.groupby("paper", sort=False).size())
+        return shares.rename(columns={"within_scatter": "within the scatter"})
+
+    def settings(self) -> pd.DataFrame:
+        """The ensembles: printed numbers within the range of the settings, those that one setting explains at best, and those
+        that none explains; a row per paper and hypothesis."""
+        table = self.table("ensemble_papers").fillna({"hypothesis": "as printed"})
+        table["residue"] = table["numbers"] - table["explained"]
+        columns = ["settings", "numbers", "within_base", "within_best", "inside", "explained", "residue"]
+        return table.set_index(["paper", "hypothesis"])[columns].rename(
+            columns={
+                "within_base": "within, as configured",
+                "within_best": "within, best setting",
+                "inside": "inside 95 % of the settings",
+                "explained": "explained by some setting",
+                "residue": "by none",
+            }
+        )
+
+    def of(self, paper: str, *verdicts: str) -> pd.DataFrame:
+        """The claims of a paper with these verdicts (none = all): what is claimed, and what was found of each clause."""
+        chosen = self.claims[self.claims["paper"] == paper]
+        if chosen.empty:
+            raise unknown("paper", paper, self.claims["paper"].unique())
+        if verdicts:
+            chosen = chosen[chosen["verdict"].isin(verdicts)]
+        rows = [(name, self._stated[name].claim, row["verdict"], self._found(name)) for name, row in chosen.iterrows()]
+        return pd.DataFrame(rows, columns=["claim", "the paper says", "verdict", "found"]).set_index("claim")
+
+    def _found(self, claim_id: str) -> str:
+        own = self.clauses[self.clauses["id"] == claim_id]
+        return "; ".join(f"{row['says']}: {row['outcome']}" for _, row in own.iterrows())
+
+    def circumstances(self, paper: str) -> pd.DataFrame:
+        """Under which circumstances the clauses of a paper hold: those that hold neither in nearly all nor nearly no setting."""
+        own = self.ensemble[(self.ensemble["paper"] == paper) & self.ensemble["share"].between(_LEAST, _MOST)]
+        says = [self._stated[row["id"]].clauses[row["clause"]].says for _, row in own.iterrows()]
+        return pd.DataFrame({"claim": own["id"], "clause": says, "circumstances": own["decides"]}).set_index("claim")
+
+    def sentence(self, claim_id: str, clause: str) -> str:
+        """One clause in one sentence: what is said, whether it holds, by how much, and in which circumstances."""
+        own = self.clauses[(self.clauses["id"] == claim_id) & (self.clauses["clause"] == clause)]
+        if own.empty:
+            raise unknown(f"clause of {claim_id}", clause, list(self._stated[claim_id].clauses))
+        row = own.iloc[0]
+        unit = f" {row['unit']}" if isinstance(row["unit"], str) else ""
+        text = f"{row['says']}: {row['outcome']} ({row['quantity']} {row['value']:.3g}{unit}, asked for {row['asks']})"
+        share = self.ensemble[(self.ensemble["id"] == claim_id) & (self.ensemble["clause"] == clause)]
+        return f"{text}; {share['decides'].iloc[0]}" if len(share) else text
+
+    # --- Inferred testbeds ---------------------------------------------------------------------------------------
+
+    def testbed(self, paper: str, hypothesis: str = AS_PRINTED) -> Figure:
+        """The inferred testbed of a paper: for each assumption what print speaks for within what was thought plausible.
+
+        A grey bar is the range from which settings were drawn (5 to 95 %), the blue one that of the settings weighted by
+        their distance from all printed numbers, with its median; the cross is what is used. Raises InputError when the paper
+        has no ensemble.
+        """
+        table = self.table("ensemble_testbed")
+        own = table[(table["paper"] == paper) & (table["hypothesis"].fillna(AS_PRINTED) == hypothesis)]
+        if own.empty:
+            raise InputError(f"{self.layout.ledger}/ensemble_testbed.csv: no ensemble of {paper}")
+        own = own.sort_values("shift", ascending=False).head(_SHOWN)
+        ranges = own[own["low"].notna()]
+        figure, axes = style.new_figure(
+            1, 1, width_in=style.PAGE_IN, height_in=_HEAD_IN + _ROW_IN * len(ranges), squeeze=False
+        )
+        ax = axes[0][0]
+        for place, (_, row) in enumerate(ranges[::-1].iterrows()):
+            _marginal(ax, place, row)
+        ax.set_yticks(range(len(ranges)), [self._label(name) for name in ranges["assumption"][::-1]])
+        ax.set(xlim=(-0.04, 1.04), xlabel="place within the plausible range (0: least, 1: largest drawn value)")
+        ax.legend(*_legend(ax), loc="upper center", bbox_to_anchor=(0.4, 1.0), ncols=3)
+        ax.set_ylim(top=len(ranges) + 0.6)
+        of = self.table("ensemble_papers")
+        n = of[(of["paper"] == paper) & (of["hypothesis"].fillna(AS_PRINTED) == hypothesis)].iloc[0]
+        style.corner_note(
+            figure,
+            f"engine, {int(n['settings'])} settings, {n['effective_settings']:.0f} of weight; {int(n['numbers'])} numbers",
+        )
+        return figure
+
+    def _label(self, assumption: str) -> str:
+        name = self._words.in_words(assumption, "").strip()
+        return " ".join(name.split())
+
+
+def _marginal(ax: Axes, place: int, row: pd.Series) -> None:
+    """One assumption as bars from 0, the least drawn value, to 1, the largest; by the logarithm where it spans decades."""
+    ends = row[["prior_low", "prior_high"]].to_numpy(dtype=float)
+    logs = ends[0] > 0 and ends[1] / ends[0] > 8
+
+    def at(value: float) -> float:
+        x, low, high = (np.log(v) if logs else v for v in (max(value, ends[0] / 2) if logs else value, *ends))
+        return float(np.clip((x - low) / (high - low), 0, 1)) if high > low else 0.5
+
+    ax.barh(place, 1, height=0.62, color="#E3E6EA", label="drawn (5 to 95 %)" if place == 0 else None)
+    left, right = at(row["low"]), at(row["high"])
+    ax.barh(
+        place,
+        right - left,
+        left=left,
+        height=0.3,
+        color=style.SKY,
+        label="inferred (5 to 95 %)" if place == 0 else None,
+    )
+    ax.plot(at(row["median"]), place, "|", color=style.BLUE, ms=12, mew=2)
+    used = pd.to_numeric(row["used"], errors="coerce")
+    if np.isfinite(used):
+        ax.plot(at(float(used)), place, "x", color=style.VERMILION, label="as used" if place == 0 else None)
+    for x, value, side in ((0, ends[0], "left"), (1, ends[1], "right")):
+        ax.annotate(f"{value:.3g}", (x, place), xytext=(2 if side == "left" else -2, 0), textcoords="offset points",
+                    ha=side, va="center", fontsize="x-small", color=style.GREY)  # fmt: skip
+
+
+def _legend(ax: Axes) -> tuple[Sequence, Sequence]:
+    handles, labels = ax.get_legend_handles_labels()
+    return handles, labels

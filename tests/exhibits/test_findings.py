@@ -1,0 +1,115 @@
+"""What the ledger says, as tables, sentences and figures."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tcpfair.contract.layout import repository_root
+from tcpfair.errors import InputError
+from tcpfair.exhibits.findings import Findings
+
+CLAIM, OTHER = "kozu2014.c01", "kozu2014.c02"
+
+
+@pytest.fixture
+def findings(tmp_path, monkeypatch):
+    for name in ("data", "config", "Snakefile"):
+        (tmp_path / name).symlink_to(repository_root() / name)
+    monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
+    ledger = tmp_path / "results" / "bundled" / "ledger"
+    ledger.mkdir(parents=True)
+    tables = {
+        "claims": [
+            {"id": CLAIM, "paper": "kozu2014", "verdict": "partly"},
+            {"id": OTHER, "paper": "kozu2014", "verdict": "reproduced"},
+        ],
+        "clauses": [
+            {"id": CLAIM, "clause": name, "says": says, "outcome": outcome, "quantity": "ratio", "value": 1.5, "unit": unit,
+             "asks": "at least 1"}
+            for name, says, outcome, unit in (
+                ("more", "the short flow gets more", "holds", "Mb/s"),
+                ("most", "at most RTTs", "does not hold", ""),
+            )
+        ],
+        "numbers": [
+            {"paper": "kozu2014", "within": True, "within_scatter": True},
+            {"paper": "kozu2014", "within": False, "within_scatter": True},
+            {"paper": "kozu2014", "within": None, "within_scatter": None},
+        ],
+        "ensemble_papers": [
+            {"paper": "kozu2014", "hypothesis": hypothesis, "settings": 9, "numbers": 6, "within_base": 2, "within_best": 3,
+             "inside": 4, "explained": 5, "effective_settings": 2.0}
+            for hypothesis in ("", "H1")
+        ],
+        "ensemble_clauses": [
+            {"id": CLAIM, "paper": "kozu2014", "clause": clause, "hypothesis": hypothesis, "share": share, "decides": text}
+            for clause, hypothesis, share, text in (
+                ("more", "", 0.5, "holds in 50 % of 9 settings"),
+                ("most", "", 1.0, "holds in 100 % of 9 settings"),
+                ("more", "H1", 0.0, "holds in 0 % of 9 settings"),
+            )
+        ],
+        "ensemble_testbed": [
+            {"paper": "kozu2014", "hypothesis": "", "assumption": name, "used": used, "low": low, "median": median,
+             "high": high, "prior_low": 100, "prior_high": 4000, "shift": shift}
+            for name, used, low, median, high, shift in (
+                ("settings.buffer_pkts", 600, 500, 700, 900, 0.5),
+                ("flow.iw_pkts", "x", 200, 1000, 3900, 0.1),
+                ("flow.stack = text", 0.0, np.nan, 0.4, np.nan, 0.2),
+            )
+        ],
+    }  # fmt: skip
+    for name, rows in tables.items():
+        pd.DataFrame(rows).to_csv(ledger / f"{name}.csv", index=False)
+    return Findings.open()
+
+
+def test_verdicts_are_counted_per_paper_and_in_all(findings):
+    assert findings.verdicts().loc["all"].to_dict() == {"partly": 1, "reproduced": 1}
+
+
+def test_numbers_that_were_not_compared_count_nowhere(findings):
+    assert findings.numbers().loc["kozu2014"].to_list() == [2, 0.5, 1.0]
+
+
+def test_settings_show_each_hypothesis_and_what_none_explains(findings):
+    table = findings.settings()
+    assert table.index.tolist() == [("kozu2014", "as printed"), ("kozu2014", "H1")]
+    assert table["by none"].tolist() == [1, 1]
+
+
+def test_claims_of_a_paper_by_verdict(findings):
+    table = findings.of("kozu2014", "partly")
+    assert table.index.tolist() == [CLAIM]
+    assert table.loc[CLAIM, "found"] == "the short flow gets more: holds; at most RTTs: does not hold"
+    with pytest.raises(InputError, match="kozu2014"):
+        findings.of("kozu2015")
+
+
+def test_circumstances_are_of_clauses_that_hold_in_some_settings(findings):
+    table = findings.circumstances("kozu2014")
+    assert table["circumstances"].tolist() == ["holds in 50 % of 9 settings"]
+
+
+def test_a_sentence_has_outcome_value_and_circumstances(findings):
+    assert findings.sentence(CLAIM, "more") == (
+        "the short flow gets more: holds (ratio 1.5 Mb/s, asked for at least 1); holds in 50 % of 9 settings"
+    )
+    with pytest.raises(InputError, match="more"):
+        findings.sentence(CLAIM, "mor")
+
+
+def test_the_testbed_is_drawn_with_words_and_what_is_used(findings):
+    figure = findings.testbed("kozu2014")
+    (ax,) = figure.axes
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["an initial window packets", "a buffer packets"]
+    crosses = [line for line in ax.lines if line.get_marker() == "x"]
+    assert [line.get_xdata()[0] for line in crosses] == [pytest.approx(np.log(6) / np.log(40))]
+    with pytest.raises(InputError, match="no ensemble of ogura"):
+        findings.testbed("ogura")
+
+
+def test_without_a_ledger_the_command_is_named(findings):
+    (findings.layout.ledger / "claims.csv").unlink()
+    with pytest.raises(InputError, match=r"no ledger; \./reproduce writes it"):
+        Findings.open()
