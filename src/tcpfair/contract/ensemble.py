@@ -131,7 +131,7 @@ class EnsembleConfig(_Strict):
         return self
 
     def in_words(self, assumption: str, value: str) -> str:
-        """``flow.rwnd_pkts``, ``above 2100`` -> ``a receive window above 2100 packets``; the bare name where there are no words."""
+        """``a receive window above 2100 packets`` of ``flow.rwnd_pkts`` and ``above 2100``; without words the bare name."""
         return self.words.get(assumption.rpartition(".")[2], f"{assumption} {{}}").format(value)
 
 

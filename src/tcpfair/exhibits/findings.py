@@ -5,7 +5,6 @@ Everything is read from ``results/<source>/ledger``; nothing is computed anew.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -45,7 +44,10 @@ class Findings:
 
     def table(self, name: str) -> pd.DataFrame:
         """One table of the ledger as it is written."""
-        return pd.read_csv(self.layout.ledger / f"{name}.csv", keep_default_na=True)
+        table = pd.read_csv(self.layout.ledger / f"{name}.csv")
+        if "hypothesis" in table:
+            table["hypothesis"] = table["hypothesis"].astype(object).fillna(AS_PRINTED)
+        return table
 
     @cached_property
     def claims(self) -> pd.DataFrame:
@@ -59,7 +61,7 @@ class Findings:
     def ensemble(self) -> pd.DataFrame:
         """Clauses among the settings of the ensemble, the papers at their word."""
         table = self.table("ensemble_clauses")
-        return table[table["hypothesis"].fillna(AS_PRINTED) == AS_PRINTED]
+        return table[table["hypothesis"] == AS_PRINTED]
 
     @cached_property
     def _stated(self) -> dict[str, Claim]:
@@ -92,7 +94,7 @@ class Findings:
     def settings(self) -> pd.DataFrame:
         """The ensembles: printed numbers within the range of the settings, those that one setting explains at best, and those
         that none explains; a row per paper and hypothesis."""
-        table = self.table("ensemble_papers").fillna({"hypothesis": "as printed"})
+        table = self.table("ensemble_papers").replace({"hypothesis": {AS_PRINTED: "as printed"}})
         table["residue"] = table["numbers"] - table["explained"]
         columns = ["settings", "numbers", "within_base", "within_best", "inside", "explained", "residue"]
         return table.set_index(["paper", "hypothesis"])[columns].rename(
@@ -146,23 +148,21 @@ class Findings:
         has no ensemble.
         """
         table = self.table("ensemble_testbed")
-        own = table[(table["paper"] == paper) & (table["hypothesis"].fillna(AS_PRINTED) == hypothesis)]
+        own = table[(table["paper"] == paper) & (table["hypothesis"] == hypothesis)]
         if own.empty:
             raise InputError(f"{self.layout.ledger}/ensemble_testbed.csv: no ensemble of {paper}")
         own = own.sort_values("shift", ascending=False).head(_SHOWN)
         ranges = own[own["low"].notna()]
-        figure, axes = style.new_figure(
-            1, 1, width_in=style.PAGE_IN, height_in=_HEAD_IN + _ROW_IN * len(ranges), squeeze=False
-        )
+        figure, axes = style.new_figure(1, 1, width_in=style.PAGE_IN, height_in=_HEAD_IN + _ROW_IN * len(ranges))
         ax = axes[0][0]
         for place, (_, row) in enumerate(ranges[::-1].iterrows()):
             _marginal(ax, place, row)
         ax.set_yticks(range(len(ranges)), [self._label(name) for name in ranges["assumption"][::-1]])
         ax.set(xlim=(-0.04, 1.04), xlabel="place within the plausible range (0: least, 1: largest drawn value)")
-        ax.legend(*_legend(ax), loc="upper center", bbox_to_anchor=(0.4, 1.0), ncols=3)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.4, 1.0), ncols=3)
         ax.set_ylim(top=len(ranges) + 0.6)
         of = self.table("ensemble_papers")
-        n = of[(of["paper"] == paper) & (of["hypothesis"].fillna(AS_PRINTED) == hypothesis)].iloc[0]
+        n = of[(of["paper"] == paper) & (of["hypothesis"] == hypothesis)].iloc[0]
         style.corner_note(
             figure,
             f"engine, {int(n['settings'])} settings, {n['effective_settings']:.0f} of weight; {int(n['numbers'])} numbers",
@@ -200,8 +200,3 @@ def _marginal(ax: Axes, place: int, row: pd.Series) -> None:
     for x, value, side in ((0, ends[0], "left"), (1, ends[1], "right")):
         ax.annotate(f"{value:.3g}", (x, place), xytext=(2 if side == "left" else -2, 0), textcoords="offset points",
                     ha=side, va="center", fontsize="x-small", color=style.GREY)  # fmt: skip
-
-
-def _legend(ax: Axes) -> tuple[Sequence, Sequence]:
-    handles, labels = ax.get_legend_handles_labels()
-    return handles, labels

@@ -115,7 +115,9 @@ def _decided(name: str, clause: Clause, means: Quantity, single: Quantity) -> De
     outcome = OPEN if np.isnan(held.iloc[0]) else HOLDS if held.iloc[0] else FAILS
     cell = first.isna().to_numpy().argmax() if first.isna().any() else int(np.argmin(first.to_numpy()))
     resamples = values.iloc[1:, cell].dropna()
-    low, high = resamples.quantile(INTERVAL, interpolation="nearest") if is_random and len(resamples) else (np.nan, np.nan)
+    low, high = (
+        resamples.quantile(INTERVAL, interpolation="nearest") if is_random and len(resamples) else (np.nan, np.nan)
+    )
     same = held.iloc[1:].dropna() == held.iloc[0]
     of_single = holds(clause, single).dropna()
     return Decided(
