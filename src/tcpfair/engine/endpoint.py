@@ -27,7 +27,7 @@ from tcpfair.engine.state import (
     STUCK,
     TIMER,
 )
-from tcpfair.jit import jit, jit_inline
+from tcpfair.jit import jit, jit_inline, likely, unlikely
 
 MAX_BACKOFF = 64.0
 OWN_DUPACKS = 3  # numdupacks_ of ns-2's own agents
@@ -64,19 +64,18 @@ def receive(links, e, ring, got):
     slot = ring[place(e.ring_first, e.rx_head, e.ring_mask)]
     e.rx_head += 1
     e.newest_sent_s = slot.sent_s
-    e.losses_unshown += losses_shown_by(slot)
-    slot.losses_shown = 0
-    if slot.again != NEW:
+    take_marks(e, slot)
+    if unlikely(slot.again != NEW):
         if slot.again == DUPLICATE:
             return True
         e.repaired += 1
     e.received += 1
     e.unacked += 1
-    if e.reliable == 0:
+    if unlikely(e.reliable == 0):
         e.rx_nxt = slot.seq + 1
         return e.unacked >= e.ack_every
     holes = e.out_of_order > 0
-    if slot.seq == e.rx_nxt:
+    if likely(slot.seq == e.rx_nxt):
         e.rx_nxt += 1
         while e.out_of_order > 0 and got[place(e.got_first, e.rx_nxt, e.got_mask)] != 0:
             got[place(e.got_first, e.rx_nxt, e.got_mask)] = 0
@@ -103,17 +102,24 @@ def take_first(e, ring):
     e.waits_for_second = 0
     slot = ring[place(e.ring_first, e.rx_head, e.ring_mask)]
     e.rx_head += 1
-    e.losses_unshown += losses_shown_by(slot)
-    slot.losses_shown = 0
+    take_marks(e, slot)
     e.received += 1
     e.unacked += 1
     e.rx_nxt += 1
 
 
 @jit_inline
+def take_marks(e, slot):
+    """The next ACK will tell which losses this arrival shows."""
+    if unlikely(slot.losses_shown != 0):
+        e.losses_unshown += losses_shown_by(slot)
+        slot.losses_shown = 0
+
+
+@jit_inline
 def expect(e, ring):
     """When the receiver has to act next: at the first packet under way, or at the second if it says nothing to the first."""
-    if e.rx_head >= e.tail:
+    if unlikely(e.rx_head >= e.tail):
         e.next_arrival_s = NEVER
         return
     first = ring[place(e.ring_first, e.rx_head, e.ring_mask)]
@@ -176,7 +182,7 @@ def take_rtt_sample(e, f, now, sent_s):
     """RFC 6298, section 2, gains 1/8 and 1/4; what follows from it for the timer: loop.next_event_s."""
     rtt = now - sent_s
     f.rtt = rtt
-    if f.srtt == 0.0:
+    if unlikely(f.srtt == 0.0):
         f.srtt = rtt
         f.rttvar = rtt / 2.0
         f.rtt_min = rtt
@@ -407,7 +413,7 @@ def acknowledge(links, e, f, p, lost, log, flow, now, arrived, losses_shown, new
     f.acked = arrived
     f.growth = f.acked if e.byte_counting == 1 else 1.0
     take_rtt_sample(e, f, now, newest_sent_s)
-    if e.stack == OWN_AGENT:
+    if unlikely(e.stack == OWN_AGENT):
         restart_timer_as_own_agent(e, now)
     else:
         e.rto_base_s = now
@@ -419,6 +425,24 @@ def acknowledge(links, e, f, p, lost, log, flow, now, arrived, losses_shown, new
     # Linux's window grows with what is acknowledged in order, after a recovery (tcp_ack); the texts' with every ACK
     in_order = e.in_recovery == 0 and e.rcv_nxt > e.una
     grows = f.whole == TEXT or in_order
+    trouble = losses_shown | e.lost_out | e.in_recovery | e.after_timeout | (1 - e.reliable)
+    if likely(trouble == 0 and e.stack < NS2):
+        e.una = e.rcv_nxt
+        if grows and f.cwnd <= e.rwnd:
+            call_on_ack(e.algorithm, f, p)
+    else:
+        acknowledge_in_trouble(links, e, f, p, lost, log, flow, now, losses_shown, in_order, grows)
+    if unlikely(newest_sent_s >= e.round_start_s):
+        if e.in_recovery == 0 and e.round_start_s >= 0.0:
+            f.round_rtt_min = e.round_rtt_min
+            call_on_round(e.algorithm, f, p)
+        e.round_start_s = now
+        e.round_rtt_min = NEVER
+
+
+@jit
+def acknowledge_in_trouble(links, e, f, p, lost, log, flow, now, losses_shown, in_order, grows):
+    """The window and what is known to be lost, where something is, in ns-2's stack and without retransmissions."""
     if e.stack == NS2 and in_order:
         # before losses are looked at (tcp-linux.cc, recv)
         call_on_ack(e.algorithm, f, p)
@@ -449,12 +473,6 @@ def acknowledge(links, e, f, p, lost, log, flow, now, arrived, losses_shown, new
             halve_rate(e, f)
     elif grows and f.cwnd <= e.rwnd:
         call_on_ack(e.algorithm, f, p)
-    if newest_sent_s >= e.round_start_s:
-        if e.in_recovery == 0 and e.round_start_s >= 0.0:
-            f.round_rtt_min = e.round_rtt_min
-            call_on_round(e.algorithm, f, p)
-        e.round_start_s = now
-        e.round_rtt_min = NEVER
 
 
 @jit_inline
@@ -562,6 +580,25 @@ def collect_losses(e, lost):
 @jit_inline
 def send(links, e, f, p, ring, lost, access, log, flow, now):
     """Send what the window allows: retransmissions first, then new data."""
+    if unlikely((e.holds | e.halving_limit | (e.shown - e.resend)) != 0 or e.stack == OWN_AGENT):
+        send_in_trouble(links, e, f, p, ring, lost, access, log, flow, now)
+        return
+    allowed = np.int64(min(f.cwnd, e.rwnd)) - packets_out(e)
+    while allowed > 0 and likely(e.snd_nxt < e.size and e.snd_nxt - e.una < e.span) and now < e.stop_s:
+        if unlikely(e.access_tail - e.access_head >= e.access_queue):
+            local_congestion(links, e, f, p, log, flow, now)
+            break
+        seq = e.snd_nxt
+        e.snd_nxt += 1
+        e.prr_out += 1
+        e.pipe += 1
+        allowed -= 1
+        hand_over(links, e, ring, lost, access, seq, np.int64(NEW), now)
+
+
+@jit
+def send_in_trouble(links, e, f, p, ring, lost, access, log, flow, now):
+    """What there is to be sent again goes first; ns-2's stack has rules of its own for what the window allows."""
     allowed = np.int64(min(f.cwnd, e.rwnd)) - packets_out(e)
     if e.halving_limit > 0:
         allowed = allow_while_halving(e, allowed)
@@ -605,7 +642,7 @@ def send(links, e, f, p, ring, lost, access, log, flow, now):
 def hand_over(links, e, ring, lost, access, seq, again, now):
     """Give a packet to the access link, which spaces packets by its own service time and may add jitter."""
     e.sent += 1
-    if e.stack != OWN_AGENT or e.snd_nxt - e.una == 1:
+    if likely(e.stack != OWN_AGENT) or e.snd_nxt - e.una == 1:
         e.rto_base_s = now
     if e.access_service_s == 0.0:
         enter_bottleneck(links, e, ring, lost, now, seq, now, again)

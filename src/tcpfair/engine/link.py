@@ -5,7 +5,7 @@ from __future__ import annotations
 from tcpfair.engine.blocks import place, widen_acks, widen_lost, widen_ring
 from tcpfair.engine.rng import packets_to_loss, uniform
 from tcpfair.engine.state import DUPLICATE, NEW, NS2
-from tcpfair.jit import jit, jit_inline
+from tcpfair.jit import jit, jit_inline, unlikely
 
 SHOWN_WITHIN = 5  # the arrivals after a loss that may be marked as showing it
 LOST_AGAIN = 1 << 16  # what a mark counts for in ns-2's stack if it is of a retransmission
@@ -15,11 +15,11 @@ LOST_AGAIN = 1 << 16  # what a mark counts for in ns-2's stack if it is of a ret
 def enter_bottleneck(links, e, ring, lost, now, seq, sent_s, again):
     """A packet reaches the queue at ``now``: it is dropped, lost on the link, or gets the time at which it arrives."""
     link = links[e.direction]
-    if link.synchronised == 1 and owes_a_loss(link, e, again):
+    if unlikely(link.synchronised == 1) and owes_a_loss(link, e, again):
         drop(links, e, ring, lost, seq, sent_s, again)
         return
     wait = link.free_s - now
-    if wait > link.longest_wait_s:
+    if unlikely(wait > link.longest_wait_s):
         if link.synchronised == 1:
             note_overflow(link, e, now)
         drop(links, e, ring, lost, seq, sent_s, again)
@@ -28,7 +28,7 @@ def enter_bottleneck(links, e, ring, lost, now, seq, sent_s, again):
     link.free_s = (link.free_s if wait > 0.0 else now) + link.service_s
     link.forwarded += 1
     if link.loss_rate > 0.0:
-        if link.to_next_loss == 0:
+        if unlikely(link.to_next_loss == 0):
             link.to_next_loss = packets_to_loss(link)
             e.dropped += 1
             lose(links, e, ring, lost, seq, sent_s, again)
@@ -37,16 +37,16 @@ def enter_bottleneck(links, e, ring, lost, now, seq, sent_s, again):
     arrival_s = link.free_s + e.path_s
     if link.jitter_s > 0.0:
         arrival_s = e.last_arrival_s = jittered(link, e, arrival_s, link.jitter_s, e.last_arrival_s)
-    if e.tail - e.rx_head + SHOWN_WITHIN > e.ring_mask:
+    if unlikely(e.tail - e.rx_head + SHOWN_WITHIN > e.ring_mask):
         widen_ring(links[0], e, ring)
     slot = ring[place(e.ring_first, e.tail, e.ring_mask)]
-    if e.rx_head == e.tail:
+    if unlikely(e.rx_head == e.tail):
         e.next_arrival_s = arrival_s
     slot.arrival_s = arrival_s
     slot.sent_s = sent_s
     slot.seq = seq
     slot.again = again
-    if again != NEW and e.stack == NS2:
+    if unlikely(again != NEW and e.stack == NS2):
         pass_marks_on(e, ring)
     e.tail += 1
 
@@ -58,7 +58,7 @@ def jittered(link, e, at_s, jitter_s, before_s):
     ns-2's Delayer (queue/delayer.cc) draws only for a packet that finds nobody waiting; those that come meanwhile leave
     together with it.
     """
-    if e.stack >= NS2 and at_s < before_s:
+    if unlikely(e.stack >= NS2 and at_s < before_s):
         return before_s
     return max(at_s + jitter_s * uniform(link), before_s)
 
@@ -149,14 +149,14 @@ def enter_bottleneck_with_ack(links, e, acks, now):
     """An ACK reaches the queue that it shares with data of the other direction; dropped, its news goes with the next."""
     link = links[1 - e.direction]
     wait = link.free_s - now
-    if wait > link.longest_wait_s:
+    if unlikely(wait > link.longest_wait_s):
         link.acks_dropped += 1
         e.carried += e.unacked
         e.unacked = 0
         return
     link.free_s = (link.free_s if wait > 0.0 else now) + link.ack_service_s
     link.acks_forwarded += 1
-    if e.acks_tail - e.acks_head > e.acks_mask:
+    if unlikely(e.acks_tail - e.acks_head > e.acks_mask):
         widen_acks(links[0], e, acks)
     slot = acks[place(e.acks_first, e.acks_tail, e.acks_mask)]
     slot.arrival_s = link.free_s + e.path_s

@@ -21,7 +21,7 @@ from tcpfair.engine.rng import packets_to_loss, seed_state
 from tcpfair.engine.state import NEVER, OWN_AGENT
 from tcpfair.engine.traffic import admit, dismiss, next_arrival_s, sample_short_flows
 from tcpfair.engine.tree import grow_tree, play, runner_up_s
-from tcpfair.jit import jit, jit_cached, jit_inline
+from tcpfair.jit import jit, jit_cached, jit_inline, likely, unlikely
 
 INITIAL_RTO_S = 1.0
 
@@ -37,7 +37,7 @@ def next_event_s(e, f, now):
     t = min(min(e.next_arrival_s, e.next_ack_s), min(e.next_emission_s, e.delack_at_s))
     # ns-2's own agents do not look whether anything is in flight
     timed = e.stack == OWN_AGENT and e.una < e.snd_nxt
-    if timed or (t == NEVER and (packets_out(e) > 0 or e.shown > e.resend)):
+    if unlikely(timed or t == NEVER) and (timed or packets_out(e) > 0 or e.shown > e.resend):
         rto_s = max(e.rto_min_s, f.srtt + 4.0 * f.rttvar) if f.srtt > 0.0 else INITIAL_RTO_S  # RFC 6298, section 2
         t = min(t, max(e.rto_base_s + rto_s * e.backoff, now))  # the last ACK may be dropped after the time has come
     return t
@@ -59,15 +59,15 @@ def answer(links, e, f, p, ring, acks, lost, log, flow, now):
 @jit_inline
 def handle(links, e, f, p, ring, acks, lost, got, access, log, flow, now):
     """What is due for this flow at ``now``; of several things at one time the first of these."""
-    if now == e.next_arrival_s:
-        if not receive(links, e, ring, got):
+    if likely(now == e.next_arrival_s):
+        if unlikely(not receive(links, e, ring, got)):
             expect(e, ring)
             if e.unacked == 1:
                 e.delack_at_s = now + e.delack_s
             return
         if not answer(links, e, f, p, ring, acks, lost, log, flow, now):
             return
-    elif now == e.next_ack_s:
+    elif likely(now == e.next_ack_s):
         hear_ack(links, e, f, p, acks, lost, log, flow, now)
     elif now == e.next_emission_s:
         emit(links, e, ring, lost, access, now)
@@ -167,14 +167,14 @@ def simulate(
     i, now = np.int64(winners[1]), keys[1]
     sample_due_s = (run.samples + 1) * run.sample_s if run.samples < samples else NEVER
     while True:
-        while min(now, until_s) >= sample_due_s:
+        while unlikely(min(now, until_s) >= sample_due_s):
             take_samples(links, ends, flows, ring, got, pool, out, link_out, web_out)
             sample_due_s = (run.samples + 1) * run.sample_s if run.samples < samples else NEVER
-        if now >= until_s:
+        if unlikely(now >= until_s):
             break
-        if run.wants_room == 1:
+        if unlikely(run.wants_room == 1):
             return WANTS_ROOM
-        if i == n:
+        if unlikely(i == n):
             i = admit(pool, ends, flows, params)
             if i < 0:
                 return WANTS_SLOTS
@@ -198,7 +198,7 @@ def simulate(
             now = next_event_s(e, f, now)
             if now >= limit or run.wants_room == 1:
                 break
-        if i > n and e.una >= e.size:
+        if unlikely(i > n and e.una >= e.size):
             dismiss(pool, e, i)
             now = NEVER
         i, now = play(keys, winners, leaves, i, now)
