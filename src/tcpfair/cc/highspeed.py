@@ -8,6 +8,17 @@ congestion avoidance only: the loss that ends the first slow start halves. Its w
 counter, to which every ACK adds the increase, reaches the window; what is above stays. Its stack halves the packets in
 flight in recovery whatever the threshold, and slow start brings the window up again: the engine's part. ns-3's
 TcpHighSpeed reads the table as the kernel does.
+
+``linux_2_6_13 = 1`` is the module as that kernel has it (ha2006), read at tag v2.6.13 of Linux's history. What differs
+was mended later, by the commits
+
+* 6150c22e of July 2006, "Fix AI updates": the row rises with the window and never falls, so that a flow once large keeps
+  the increase and the small decrease of a large window;
+* fb80a6e1 of June 2006: the increase is that of the row before, the RFC's; in row 1 there is none, and a window of up to
+  38 packets stays;
+* 5528e568 of May 2006: the window, already a packet larger, is taken from the counter.
+
+Limited slow start (RFC 3742) came with 738980ff in June 2006: 2.6.13 has none. In 2.6.22 it is off by default.
 """
 
 from __future__ import annotations
@@ -16,7 +27,7 @@ import math
 
 import numpy as np
 
-from tcpfair.cc.api import TEXT, additive_increase, decrease_by, slow_start
+from tcpfair.cc.api import TEXT, Param, additive_increase, decrease_by, slow_start
 from tcpfair.jit import jit
 
 LOW_WINDOW, HIGH_WINDOW, HIGH_DECREASE = 38, 83000, 0.1  # RFC 3649, section 5 (window in packets)
@@ -41,7 +52,7 @@ def aimd_table() -> tuple[np.ndarray, np.ndarray]:
 
 ROW_WINDOW, ROW_DECREASE = aimd_table()
 
-PARAMS = ()
+PARAMS = (Param("linux_2_6_13", 0.0, "0 or 1", "Linux 2.6.13 net/ipv4/tcp_highspeed.c: rows that never fall"),)
 STATE = ("table_row",)  # from zero: row 1 of the RFC
 WHOLE = True
 
@@ -53,16 +64,18 @@ def on_ack(f, p):
     row = int(f.table_row)
     while row < ROWS - 1 and f.cwnd > ROW_WINDOW[row]:
         row += 1
-    while row > 0 and f.cwnd <= ROW_WINDOW[row - 1]:
-        row -= 1
+    if p.linux_2_6_13 == 0.0:
+        while row > 0 and f.cwnd <= ROW_WINDOW[row - 1]:
+            row -= 1
     f.table_row = row
+    increase = row + 1.0 if p.linux_2_6_13 == 0.0 else float(row)
     if f.whole == TEXT:
-        additive_increase(f, row + 1.0)
+        additive_increase(f, increase)
         return
-    f.cwnd_cnt += row + 1.0
+    f.cwnd_cnt += increase
     if f.cwnd_cnt >= f.cwnd:
-        f.cwnd_cnt -= f.cwnd
         f.cwnd += 1.0
+        f.cwnd_cnt -= f.cwnd if p.linux_2_6_13 != 0.0 else f.cwnd - 1.0
 
 
 @jit

@@ -15,6 +15,19 @@ steps from Linux 2.6.22 (net/ipv4/tcp_htcp.c), where
 
 The paper rounds nothing and takes the RTTs as they come. beta is in 1/128 with whole windows only. Not modelled: the
 kernel's undo of a mistaken reduction. ns-3's TcpHtcp has no RTT scaling and forgets the RTTs at each loss.
+
+``linux_2_6_13 = 1`` is the module as that kernel has it (ha2006), read at tag v2.6.13 of Linux's history, whatever the
+arithmetic of windows. What differs was mended later, by the commits
+
+* 50bf3e22 of March 2006, "Better time accounting": time is a number of RTTs since the loss times RTT_min. An RTT is
+  counted when the ACKs since the last one exceed the window by one, which delayed ACKs make two round trips; the number
+  is of eight bits and starts again after 255 (4 s at 16 ms). At that count the increase is worked out anew, and at a loss;
+* 2c74088e of January 2006, "Fix accounting": each packet more counts as an RTT too, so that a fast increase makes itself
+  faster;
+* 0bc6d90b of March 2006, "Account for delayed-ACKs": an ACK counts as one packet, however many it acknowledges;
+* 2a272f98 of October 2006, "fix integer overflow": the increase, in 1/128, has 16 bits and starts again at 512 packets.
+
+Its clock has the kernel's ticks: 1 ms here, 4 ms with HZ = 250, the default that 2.6.13 brought (kernel/Kconfig.hz).
 """
 
 from __future__ import annotations
@@ -31,6 +44,7 @@ PARAMS = (
     Param("rtt_scaling", 1.0, "0 or 1", "Linux 2.6.22: use_rtt_scaling"),
     Param("adaptive_backoff", 1.0, "0 or 1", "Leith 2004 (0: beta_min always)"),
     Param("bandwidth_switch", 1.0, "0 or 1", "Linux 2.6.22: use_bandwidth_switch; Leith 2004"),
+    Param("linux_2_6_13", 0.0, "0 or 1", "Linux 2.6.13 net/ipv4/tcp_htcp.c: time in RTTs, ACKs for packets"),
 )
 STATE = (
     "increase",  # packets per RTT: alpha
@@ -45,9 +59,23 @@ STATE = (
     "B",  # throughput, packets/s
     "B_max",  # and its maximum in this epoch
     "B_last",  # and at the loss before
+    "rtts",  # round trips since the last loss as Linux 2.6.13 counts them, modulo 256
+    "rtt_acks",  # ACKs since the last of them
 )
 HALVING_FLOOR = 1.0
 WHOLE = True
+
+# Linux 2.6.13: eight bits for the round trips (ccount), sixteen for the increase in 1/128 (alpha)
+COUNTED_RTTS = 256.0
+COUNTED_INCREASE_PKTS = 512.0
+
+
+@jit
+def early(f, p):
+    """Not yet four round trips since the last loss."""
+    if p.linux_2_6_13 != 0.0:
+        return f.rtts <= 3.0
+    return f.now - f.epoch_start < 4.0 * f.srtt_min_ms / 1000.0
 
 
 @jit
@@ -66,7 +94,7 @@ def on_every_ack(f, p):
     if f.counted < f.cwnd - max(f.increase, 1.0) or elapsed_s < rtt_s or rtt_s == 0.0:
         return
     measured = f.counted / elapsed_s
-    if f.now - f.epoch_start < 4.0 * rtt_s:
+    if early(f, p):
         f.B = measured
         f.B_max = measured
     else:
@@ -77,11 +105,11 @@ def on_every_ack(f, p):
 
 
 @jit
-def measure_rtt(f):
+def measure_rtt(f, p):
     srtt_ms = math.floor(1000.0 * f.srtt)
     if srtt_ms < f.srtt_min_ms or f.srtt_min_ms == 0.0:
         f.srtt_min_ms = srtt_ms
-    if f.now - f.epoch_start >= 4.0 * f.srtt_min_ms / 1000.0:
+    if not early(f, p):
         f.srtt_max_ms = max(f.srtt_max_ms, f.srtt_min_ms)
         if srtt_ms <= f.srtt_max_ms + 20.0:
             f.srtt_max_ms = max(f.srtt_max_ms, srtt_ms)
@@ -91,7 +119,7 @@ def measure_rtt(f):
 def pkts_per_rtt(f, p):
     """alpha = 2 (1 - beta) (1 + 10 (t - Delta_L) + ((t - Delta_L) / 2)^2), scaled by the RTT."""
     factor = 1.0
-    t = f.now - f.epoch_start - p.delta_L_s
+    t = (f.rtts * f.srtt_min_ms / 1000.0 if p.linux_2_6_13 != 0.0 else f.now - f.epoch_start) - p.delta_L_s
     if t > 0.0:
         factor += math.floor(10.0 * t + t * t / 4.0)
     if p.rtt_scaling != 0.0 and f.srtt_min_ms > 0.0:
@@ -99,7 +127,28 @@ def pkts_per_rtt(f, p):
         eighths = min(max(math.floor(800.0 / f.srtt_min_ms), 4.0), 80.0)
         factor = max(math.floor(8.0 * factor / eighths), 1.0)
     # for this beta the mean rate of AIMD(1, 1/2)
-    return 2.0 * (1.0 - max(f.beta, p.beta_min)) * factor
+    increase = 2.0 * (1.0 - max(f.beta, p.beta_min)) * factor
+    if p.linux_2_6_13 != 0.0:
+        increase %= COUNTED_INCREASE_PKTS
+        return increase if increase > 0.0 else 1.0
+    return increase
+
+
+@jit
+def grow_by_acks(f, p):
+    """The window of Linux 2.6.13: ACKs are counted, for the packets more and for the round trips."""
+    if f.rtt_acks > f.cwnd:
+        f.rtts = (f.rtts + 1.0) % COUNTED_RTTS
+        f.rtt_acks = 0.0
+        f.increase = pkts_per_rtt(f, p)
+    else:
+        f.rtt_acks += 1.0
+    if f.cwnd_cnt * (f.increase if f.increase > 0.0 else 1.0) >= f.cwnd:
+        f.cwnd += 1.0
+        f.cwnd_cnt = 0.0
+        f.rtts = (f.rtts + 1.0) % COUNTED_RTTS
+    else:
+        f.cwnd_cnt += 1.0
 
 
 @jit
@@ -109,7 +158,10 @@ def on_ack(f, p):
         f.epoch_start = f.now
     if slow_start(f):
         return
-    measure_rtt(f)
+    measure_rtt(f, p)
+    if p.linux_2_6_13 != 0.0:
+        grow_by_acks(f, p)
+        return
     if f.whole != TEXT:
         if f.cwnd_cnt * (f.increase if f.increase > 0.0 else 1.0) < f.cwnd:
             f.cwnd_cnt += f.acked
@@ -134,9 +186,11 @@ def on_loss(f, p):
         f.adapting = 1.0
     elif p.adaptive_backoff != 0.0:
         f.beta = min(max(rounded_down(f, f.srtt_min_ms / f.srtt_max_ms, 128.0), p.beta_min), p.beta_max)
-    if f.whole != TEXT:
+    if f.whole != TEXT or p.linux_2_6_13 != 0.0:
         f.increase = pkts_per_rtt(f, p)
     f.epoch_start = f.now
+    f.rtts = 0.0
+    f.rtt_acks = 0.0
     if f.srtt_max_ms > f.srtt_min_ms:
         f.srtt_max_ms = f.srtt_min_ms + 0.95 * (f.srtt_max_ms - f.srtt_min_ms)
     decrease_to(f, f.beta)

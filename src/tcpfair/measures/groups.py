@@ -20,7 +20,7 @@ from tcpfair.errors import InputError
 from tcpfair.measures import weights
 from tcpfair.measures.runs import Floats, Runs, blocks
 from tcpfair.metrics import epochs, fairness, series
-from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, bdp_pkts
+from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, bdp_pkts, mbps
 
 Named = list[tuple[str, Floats]]  # measures with their values, (runs,) of the system or (runs, flows)
 
@@ -44,6 +44,11 @@ class ExperimentRuns(Runs):
             raise InputError(f"config/papers/{self.config.paper}.yaml: an experiment measures nru but has no weights")
         grid = [name for name in self.config.experiments[source.experiment].grid if name != "protocol"]
         return weights.of_self_pairs_mbps(self, self.of_self, grid, f"{self.config.paper}/{source.experiment}")
+
+    @cached_property
+    def rates_mbps(self) -> Floats:
+        """What ``rates_count`` says over the whole run: first arrivals (received) or in-order goodput (delivered)."""
+        return mbps(self.array(f"{self.config.analysis_value('rates_count')}_bytes"), self.sample_s)
 
     @cached_property
     def weights(self) -> Floats:
@@ -223,21 +228,22 @@ def bottleneck(x: ExperimentRuns) -> Named:
     ]
 
 
-def rates(x: Runs) -> Named:
-    """Mean and largest sample of each flow's goodput in Mb/s."""
-    return [("throughput_mean", x.means_mbps), ("rate_largest", x.r.max(axis=-1))]
+def rates(x: ExperimentRuns) -> Named:
+    """Mean and largest sample of each flow's rate in Mb/s, counted as ``rates_count`` says (ha2006)."""
+    r = x.in_window(x.rates_mbps)
+    return [("throughput_mean", r.mean(axis=-1)), ("rate_largest", r.max(axis=-1))]
 
 
 def sharing(x: ExperimentRuns) -> Named:
     """How two or more flows share from ``sharing_from_s`` on (ha2006): means, smaller over larger, time to become fair.
 
-    ratio_at_end is of the last ``sharing_end_s``. fair_at_s counts from ``sharing_from_s`` to where the ratio of moving
+    Rates are counted as ``rates_count`` says. ratio_at_end is of the last ``sharing_end_s``. fair_at_s counts from ``sharing_from_s`` to where the ratio of moving
     means first is fair; lead_changes counts how often the larger of the first two moving means changes.
     """
     value = x.config.analysis_value
     stop_s = x.window_s[1]
-    r = x.during(x.goodput_mbps, value("sharing_from_s"), stop_s)
-    at_end = x.during(x.goodput_mbps, stop_s - value("sharing_end_s"), stop_s)
+    r = x.during(x.rates_mbps, value("sharing_from_s"), stop_s)
+    at_end = x.during(x.rates_mbps, stop_s - value("sharing_end_s"), stop_s)
     samples = round(value("fair_mean_s") / x.sample_s)
     smooth = series.moving_mean(r, samples)
     t_s = x.sample_s * (samples + np.arange(smooth.shape[-1]))

@@ -206,7 +206,7 @@ def _utilisation_text(context: Context, exhibit_id: str, numbers: pd.DataFrame, 
 def example_rates(context: Context, experiment: str, where: Mapping[str, Any]) -> pd.DataFrame:
     """Mb/s of each flow of the example run and, as flow 0, of all that the bottleneck carries forward.
 
-    Columns flow, t_s, mbps; the total counts what ``utilisation_counts`` says.
+    Columns flow, t_s, mbps; the flows count what ``rates_count`` says, the total what ``utilisation_counts`` says.
     """
     trace = context.trace(experiment)
     runs = selected(trace.runs, {"replicate": context.paper.analysis_value("example_replicate"), **where})
@@ -216,7 +216,8 @@ def example_rates(context: Context, experiment: str, where: Mapping[str, Any]) -
     link = trace.link.query("run_id == @run.run_id and direction == 'forward'")
     of_payload = context.paper.analysis_value("utilisation_counts") == "payload"
     counted = run["payload_bytes"] / run["wire_bytes"] if of_payload else 1.0
-    flows = samples.assign(flow=samples["flow_id"], mbps=mbps(samples["delivered_bytes"], run["sample_s"]))
+    rates = context.paper.analysis_value("rates_count")
+    flows = samples.assign(flow=samples["flow_id"], mbps=mbps(samples[f"{rates}_bytes"], run["sample_s"]))
     total = link.assign(flow=SYSTEM, mbps=counted * mbps(link["forwarded_bytes"], run["sample_s"]))
     return joined([flows[["flow", "t_s", "mbps"]], total[["flow", "t_s", "mbps"]]])
 
