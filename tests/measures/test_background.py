@@ -15,6 +15,7 @@ def said(value):
 
 
 ANALYSIS = {
+    "rates_count": "received",
     "utilisation_counts": "payload",
     "sharing_from_s": 4,
     "sharing_end_s": 2,
@@ -51,7 +52,8 @@ def trace(flow1, flow2, others=(), forward=None, reverse=None, events=(), rtts_s
         rtt_s = {"rtt_s": rtts_s[flow_id - 1]} if flow_id <= len(rtts_s) else {}
         flows.append({**host, **rtt_s, "flow_id": flow_id, "role": role, "direction": direction})
         samples += [
-            {"run_id": 0, "flow_id": flow_id, "t_s": float(t_s), "delivered_bytes": rate * 1e6 / 8}
+            {"run_id": 0, "flow_id": flow_id, "t_s": float(t_s)}
+            | dict.fromkeys(("delivered_bytes", "received_bytes"), rate * 1e6 / 8)
             for t_s, rate in enumerate(rates, 1)
         ]
     for direction, rates in (("forward", forward), ("reverse", reverse)):
@@ -113,6 +115,23 @@ def test_rates_are_of_each_flow_in_the_window():
     metrics = measure(trace([90, 90, 10, 20, 30, 20, 10, 30], IDLE), config(["rates"]), "pair")
     assert value(metrics, "throughput_mean", 1) == 20
     assert value(metrics, "rate_largest", 1) == 30
+
+
+@pytest.mark.parametrize("measures, metric", [("rates", "rate_largest"), ("sharing", "throughput_mean")])
+def test_rates_are_first_arrivals_or_what_is_in_order_as_the_configuration_says(measures, metric):
+    made = trace([40] * 8, [20] * 8)
+    made.samples["delivered_bytes"] /= 4
+    for count, mbps in (("received", 40), ("delivered", 10)):
+        metrics = measure(made, config([measures], rates_count=count), "pair")
+        assert value(metrics, metric, 1) == mbps
+
+
+def test_the_ratio_is_of_rates_as_they_are_counted():
+    made = trace([40] * 8, [20] * 8)
+    made.samples.loc[made.samples["flow_id"] == 1, "delivered_bytes"] /= 2
+    for count, ratio in (("received", 0.5), ("delivered", 1.0)):
+        metrics = measure(made, config(["sharing"], rates_count=count), "pair")
+        assert value(metrics, "fair_ratio") == value(metrics, "ratio_at_end") == ratio
 
 
 def test_ratios_count_from_where_both_flows_run():

@@ -40,6 +40,7 @@ def config(measures, window_s=(2, 4), rule="per_column"):
         "residual_share": 0.25,  # not its own complement
         "target_rate_bps": 40e6,
         "common_within_s": 0.3,
+        "rates_count": "received",
         "utilisation_counts": "payload",
         "sharing_from_s": 2,
         "sharing_end_s": 1,

@@ -6,7 +6,7 @@ ACKs, without looking whether there are any. It has neither Kelly's legacy windo
 Reno, nor its halving there: below 50 packets the window grows as Reno's, and an eighth is cut off everywhere. The
 kernel's counter must exceed 50, so that one packet takes 51 ACKs (below, the window plus one). Its stack halves the
 packets in flight in recovery whatever the threshold, and slow start brings the window up again: the engine's part.
-ns-3's TcpScalable takes 50 ACKs.
+ns-3's TcpScalable takes 50 ACKs. Linux 2.6.13 (ha2006) has the same rules.
 """
 
 from __future__ import annotations

@@ -237,8 +237,9 @@ def rates(x: ExperimentRuns) -> Named:
 def sharing(x: ExperimentRuns) -> Named:
     """How two or more flows share from ``sharing_from_s`` on (ha2006): means, smaller over larger, time to become fair.
 
-    Rates are counted as ``rates_count`` says. ratio_at_end is of the last ``sharing_end_s``. fair_at_s counts from ``sharing_from_s`` to where the ratio of moving
-    means first is fair; lead_changes counts how often the larger of the first two moving means changes.
+    Rates are counted as ``rates_count`` says. ratio_at_end is of the last ``sharing_end_s``. fair_at_s counts from
+    ``sharing_from_s`` to where the ratio of moving means first is fair; lead_changes counts how often the larger of the
+    first two moving means changes.
     """
     value = x.config.analysis_value
     stop_s = x.window_s[1]

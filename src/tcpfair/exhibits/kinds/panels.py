@@ -32,9 +32,9 @@ class _Part(BaseModel):
 
 
 def selected(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
-    """Rows whose columns have the values of ``where``."""
+    """Rows whose columns have the values of ``where``, or one of them where it lists several."""
     for column, value in where.items():
-        table = table[table[column] == value]
+        table = table[table[column].isin(value if isinstance(value, list) else [value])]
     return table
 
 
