@@ -7,6 +7,7 @@ what is simulated again is held against a store that has the runs of before.
 from __future__ import annotations
 
 import copy
+import math
 import random
 from functools import cache
 from pathlib import Path
@@ -58,6 +59,8 @@ def other(value):
     """Another value of the same kind; None where only names would do."""
     if isinstance(value, bool):
         return not value
+    if value == math.inf:
+        return 1000.0
     if isinstance(value, int | float):
         return value + 1 if isinstance(value, int) else value * 1.01 + 1e-9
     if isinstance(value, list) and value:

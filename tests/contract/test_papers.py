@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import copy
+import json
+import math
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tcpfair.contract.expand import check, run_specs, shorten
+from tcpfair.contract.expand import check, plain_values, run_specs, shorten
 from tcpfair.contract.layout import PAPERS, repository_root
-from tcpfair.contract.papers import check_config, load_paper
+from tcpfair.contract.papers import Value, check_config, load_paper
 from tcpfair.errors import InputError
 from tcpfair.units import bdp_pkts
 
@@ -302,3 +304,8 @@ def test_reverse_flows_need_a_reverse_bottleneck(tmp_path):
     del values["experiments"]["one"]["settings"]
     with pytest.raises(InputError, match="reverse_bps must be above 0"):
         run_specs(load(tmp_path, values), "one")
+
+
+def test_a_value_without_limit_is_plain_json():
+    plain = plain_values({"rwnd_pkts": Value(value=math.inf, source="sec. 1")})
+    assert json.loads(json.dumps(plain, allow_nan=False)) == {"rwnd_pkts": "inf"}

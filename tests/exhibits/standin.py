@@ -78,11 +78,8 @@ def put_trace(into: Context, experiment: str, delivered_bytes: Callable, samples
             host = {"protocol": point["protocol"], "cc": "reno", "rtt_s": 0.05, "access_bps": 0.0}
             flows.append({"run_id": run_id, "flow_id": flow, **host, "start_s": 0.0, "stop_s": np.inf})
             t_s = np.arange(1.0, samples + 1)
-            rows.append(
-                pd.DataFrame(
-                    {"run_id": run_id, "flow_id": flow, "t_s": t_s, "delivered_bytes": delivered_bytes(point, flow)}
-                )
-            )
+            of_flow = {"run_id": run_id, "flow_id": flow, "t_s": t_s, "delivered_bytes": delivered_bytes(point, flow)}
+            rows.append(pd.DataFrame(of_flow | {"received_bytes": of_flow["delivered_bytes"]}))
     made = trace.Trace(
         runs=pd.DataFrame(runs).astype({"run_id": "int32", "replicate": "int32"}),
         flows=pd.DataFrame(flows).assign(role="foreground"),

@@ -81,6 +81,8 @@ def plain_values(node: Any) -> Any:
         return {str(name): plain_values(value) for name, value in node.items()}
     if isinstance(node, list | tuple):
         return [plain_values(value) for value in node]
+    if isinstance(node, float) and math.isinf(node):
+        return str(node)  # JSON has no word for it
     return node
 
 

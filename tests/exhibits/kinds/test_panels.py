@@ -135,6 +135,20 @@ def test_titles_have_the_utilisation_over_runs_and_the_printed_one(ha):
     assert compared.set_index("key").loc["protocol=STCP;rtt_ms=162", "within"] == False  # noqa: E712
 
 
+def test_rates_of_flows_are_first_arrivals_behind_the_router(ha):
+    put_link_trace(ha, "example_alone", lambda run: 300.0)
+    made = ha.trace("example_alone")
+    made.samples["delivered_bytes"] = 0
+    rates = panels.example_rates(ha, "example_alone", {"protocol": "BIC"}).query("flow > 0")["mbps"]
+    assert rates.tolist() == pytest.approx([0.08] * 12)  # 1 MB in 100 s
+
+
+def test_one_of_several_values_may_be_selected():
+    table = pd.DataFrame({"rtt_ms": [16, 162, 324], "traffic": ["none"] * 3})
+    assert panels.selected(table, {"rtt_ms": [162, 324], "traffic": "none"})["rtt_ms"].tolist() == [162, 324]
+    assert panels.selected(table, {"rtt_ms": 16})["rtt_ms"].tolist() == [16]
+
+
 # --- Bars in groups ----------------------------------------------------------------------------------------------
 
 
