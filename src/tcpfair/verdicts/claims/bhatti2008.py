@@ -1,265 +1,212 @@
 """Claims of bhatti2008: S. Bhatti, M. Bateman, D. Rehunathan, T. Henderson, G. Bigwood, D. Miras, Revisiting inter-flow
 fairness, 2008.
+
+Flow 1 of a pair is CCID2, flow 2 NewReno or CUBIC.
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from tcpfair.metrics.fairness import flow_nru_db_of_mean
-from tcpfair.verdicts.claims.evidence import Evidence, Finding, at_least, never_rises
+from tcpfair.verdicts.claims.decision import Quantities
+from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, Table, over, range_over
 from tcpfair.verdicts.claims.pair_tests import (
+    CCID2,
     PROTOCOL_AND_RTT,
-    SHARE_OF_SELF_PAIR,
     case_letters,
-    cells,
-    fair_at_least,
-    fall_over_rtt,
+    falls_with_rtt,
     flow_nru_db,
     jfi_range,
-    largest_nru_turns_positive,
+    largest_nru_db,
     mean_jfi,
     share_of_self_pair,
-    share_of_self_pair_within,
+    sum_mbps,
     tcp_lead_mbps,
     throughput_mbps,
-    with_other_weights,
+    turns_positive,
 )
 
-TCP_VARIANTS = ["NewReno", "CUBIC"]
+NEWRENO, CUBIC = "NewReno", "CUBIC"
+TCP_VARIANTS = {"newreno": NEWRENO, "cubic": CUBIC}  # by the clause that is about them
 
 
 # --- The index itself, and the threshold of convergence (sec. II, III) -------------------------------------------
 
 
-def bhatti2008_c01(evidence: Evidence) -> Finding:
+def bhatti2008_c01(evidence: Evidence) -> Quantities:
     """The index of two values stays in [0.51, 1] while their ratio spans four orders of magnitude."""
     return jfi_range(evidence)
 
 
-def bhatti2008_c18(evidence: Evidence) -> Finding:
-    """The convergence threshold U_c is the NRU of a flow that has 90% of its expected throughput."""
-    u_db = float(flow_nru_db_of_mean([[evidence["share"]]], weights=[1.0])[0])
-    u_c_db = evidence.config.analysis_value("U_c_db")
-    return Finding(abs(u_db - u_c_db) <= evidence["tolerance_db"], {"NRU of the share, dB": u_db, "U_c, dB": u_c_db})
+def bhatti2008_c18(evidence: Evidence) -> Quantities:
+    """The threshold of convergence is the NRU of a flow that has 90 % of its expected throughput."""
+    return {"threshold": float(flow_nru_db_of_mean([[evidence["share"]]], weights=[1.0])[0])}
 
 
 # --- Index and throughputs (sec. VI-A) ---------------------------------------------------------------------------
 
 
-def bhatti2008_c02(evidence: Evidence) -> Finding:
+def bhatti2008_c02(evidence: Evidence) -> Quantities:
     """CCID2 and NewReno are fair to each other at every RTT."""
-    return fair_at_least(evidence, mean_jfi(evidence, "pair")["NewReno"][evidence["rtt_ms"]])
+    return {"fair": mean_jfi(evidence, "pair")[NEWRENO]}
 
 
-def bhatti2008_c03(evidence: Evidence) -> Finding:
+def bhatti2008_c03(evidence: Evidence) -> Quantities:
     """CUBIC is unfair to CCID2 beyond 25 ms, and takes more."""
-    j = mean_jfi(evidence, "pair")["CUBIC"][evidence["rtt_ms"]]
-    lead_mbps = tcp_lead_mbps(evidence, "pair")["CUBIC"][evidence["rtt_ms"]]
-    unfair = (j <= evidence["jfi_max"] + evidence["tolerance_jfi"]).all(axis=1)
-    takes_more = (lead_mbps >= evidence["tie_mbps"]).all(axis=1)
-    return Finding(unfair & takes_more, {"JFI": j, "lead over CCID2, Mb/s": lead_mbps})
+    least = evidence["least_rtt_ms"]
+    j, lead_mbps = mean_jfi(evidence, "pair")[CUBIC], tcp_lead_mbps(evidence, "pair")[CUBIC]
+    return {"unfair": j.loc[:, least:], "more": lead_mbps.loc[:, least:]}
 
 
-def bhatti2008_c04(evidence: Evidence) -> Finding:
+def bhatti2008_c04(evidence: Evidence) -> Quantities:
     """CUBIC takes more than CCID2 at every RTT."""
-    lead_mbps = tcp_lead_mbps(evidence, "pair")["CUBIC"][evidence["rtt_ms"]]
-    return at_least(lead_mbps, evidence["tie_mbps"], "lead over CCID2, Mb/s")
+    return {"more": tcp_lead_mbps(evidence, "pair")[CUBIC]}
 
 
-def bhatti2008_c05(evidence: Evidence) -> Finding:
+def bhatti2008_c05(evidence: Evidence) -> Quantities:
     """Beyond 125 ms the index of CUBIC and CCID2 and the throughput of CCID2 are higher than there, in the mean."""
-    j_gain = _gain_beyond(evidence, mean_jfi(evidence, "pair")["CUBIC"])
-    ccid2_gain_mbps = _gain_beyond(evidence, throughput_mbps(evidence, "pair", flow=1)["CUBIC"])
-    holds = (j_gain >= evidence["tie_jfi"]) & (ccid2_gain_mbps >= evidence["tie_mbps"])
-    return Finding(holds, {"gain of JFI": j_gain, "gain of CCID2, Mb/s": ccid2_gain_mbps})
+    j, ccid2_mbps = mean_jfi(evidence, "pair")[CUBIC], throughput_mbps(evidence, "pair", flow=1)[CUBIC]
+    return {"fairer": _gain_beyond(evidence, j), "more": _gain_beyond(evidence, ccid2_mbps)}
 
 
-def bhatti2008_c06(evidence: Evidence) -> Finding:
+def bhatti2008_c06(evidence: Evidence) -> Quantities:
     """Two NewReno or two CUBIC flows deliver more than two of CCID2 at the larger RTTs."""
-    sum_mbps = evidence.table("self", "throughput_sum", PROTOCOL_AND_RTT)
-    leads = {name: (sum_mbps[name] - sum_mbps["CCID2"])[evidence["rtt_ms"]] for name in TCP_VARIANTS}
-    return at_least(pd.concat(leads, axis=1), evidence["tolerance_mbps"], "lead over CCID2, Mb/s")
+    carried_mbps, least = sum_mbps(evidence), evidence["least_rtt_ms"]
+    return {
+        clause: (carried_mbps[name] - carried_mbps[CCID2]).loc[:, least:] for clause, name in TCP_VARIANTS.items()
+    }
 
 
-def bhatti2008_c07(evidence: Evidence) -> Finding:
+def bhatti2008_c07(evidence: Evidence) -> Quantities:
     """Two flows of one protocol deliver less at 200 than at 25 ms."""
-    sum_mbps = evidence.table("self", "throughput_sum", PROTOCOL_AND_RTT)
-    low, high = evidence["rtt_ms"]
-    falls = {name: sum_mbps[name, low] - sum_mbps[name, high] for name in (*TCP_VARIANTS, "CCID2")}
-    return at_least(pd.concat(falls, axis=1), evidence["tolerance_mbps"], "fall of the sum, Mb/s")
+    carried_mbps, rtt_ms = sum_mbps(evidence), evidence["rtt_ms"]
+    return {
+        clause: carried_mbps[name, rtt_ms["least"]] - carried_mbps[name, rtt_ms["largest"]]
+        for clause, name in (*TCP_VARIANTS.items(), ("ccid2", CCID2))
+    }
 
 
 # --- Against the self-pair (sec. VI-B) ---------------------------------------------------------------------------
 
 
-def bhatti2008_c08(evidence: Evidence) -> Finding:
+def bhatti2008_c08(evidence: Evidence) -> Quantities:
     """At 25 ms CCID2 gets about as much against CUBIC as against itself."""
-    return share_of_self_pair_within(evidence, "pair", "CUBIC")
+    return {"similar": share_of_self_pair(evidence, "pair", CUBIC)}
 
 
-def bhatti2008_c09(evidence: Evidence) -> Finding:
+def bhatti2008_c09(evidence: Evidence) -> Quantities:
     """At 100 ms CCID2 gets much less than half against CUBIC of what it gets against itself."""
-    share = share_of_self_pair(evidence, "pair", "CUBIC")
-    return Finding(share < evidence["share_max"] + evidence["tolerance"], {SHARE_OF_SELF_PAIR: share})
+    return {"less": share_of_self_pair(evidence, "pair", CUBIC)}
 
 
-def bhatti2008_c19(evidence: Evidence) -> Finding:
+def bhatti2008_c19(evidence: Evidence) -> Quantities:
     """CCID2 is fair to itself at every RTT."""
-    return fair_at_least(evidence, mean_jfi(evidence, "self")["CCID2"][evidence["rtt_ms"]])
+    return {"fair": mean_jfi(evidence, "self")[CCID2]}
 
 
 # --- NRU (sec. VI-C) ---------------------------------------------------------------------------------------------
 
 
-def bhatti2008_c10(evidence: Evidence) -> Finding:
-    """Case letters of the NRU tuples: A for NewReno at 125 ms, B elsewhere; C to one decimal for CUBIC at 25 ms."""
-    letters = case_letters(evidence, "pair", PROTOCOL_AND_RTT, evidence["decimals"])
-    rounded = case_letters(evidence, "pair", PROTOCOL_AND_RTT, evidence["rounded_decimals"])
-    claimed = [letter for name in TCP_VARIANTS for letter in evidence["letters"][name]]
-    agree = letters[cells(TCP_VARIANTS, evidence["rtt_ms"])] == claimed
-    rounded_cell = evidence["rounded_protocol"], evidence["rounded_rtt_ms"]
-    rounded_agrees = rounded[rounded_cell] == evidence["rounded_letter"]
-    known = letters.notna().all(axis=1)
-    return Finding(
-        agree.all(axis=1) & rounded_agrees,
-        {
-            f"letters as claimed, of {len(claimed)}": agree.sum(axis=1).where(known),
-            "share with the claimed letter": agree.mean(),
-            "share with the claimed rounded letter": float(rounded_agrees.mean()),
-        },
-    )
+def bhatti2008_c10(evidence: Evidence) -> Quantities:
+    """Case letters of the NRU tuples: mostly B, A for NewReno at 125 ms, and C to one decimal for CUBIC at 25 ms."""
+    letters = case_letters(evidence, "pair")
+    as_claimed = (letters == evidence["case"]).astype(float).where(letters.notna())
+    higher_db = over(flow_nru_db(evidence, "pair", PROTOCOL_AND_RTT), PROTOCOL_AND_RTT, "max")
+    return {
+        "most": as_claimed.mean(axis=1, skipna=False),
+        "neither": higher_db[tuple(evidence["neither"])],
+        "rounded": higher_db[tuple(evidence["rounded"])],
+    }
 
 
-def bhatti2008_c11(evidence: Evidence) -> Finding:
+def bhatti2008_c11(evidence: Evidence) -> Quantities:
     """Against CUBIC at 100 ms one flow has less than half its expectation and one well above it."""
-    u_n_db = flow_nru_db(evidence, "pair", PROTOCOL_AND_RTT).xs(("CUBIC", evidence["rtt_ms"]), axis=1, level=[1, 2])
-    lower_db, upper_db = u_n_db.min(axis=1, skipna=False), u_n_db.max(axis=1, skipna=False)
-    below = lower_db < evidence["u_minus_db"] + evidence["tolerance_db"]
-    above = upper_db > evidence["u_plus_db"] - evidence["tolerance_db"]
-    return Finding(below & above, {"lower U_n dB": lower_db, "upper U_n dB": upper_db})
+    u_db = flow_nru_db(evidence, "pair", PROTOCOL_AND_RTT).xs((CUBIC, evidence["rtt_ms"]), axis=1, level=PROTOCOL_AND_RTT)
+    return {"less": u_db.min(axis=1, skipna=False), "more": u_db.max(axis=1, skipna=False)}
 
 
-def bhatti2008_c12(evidence: Evidence) -> Finding:
+def bhatti2008_c12(evidence: Evidence) -> Quantities:
     """Over RTT the mean NRU varies less than the index, relative to the largest value.
 
     A relative range needs a scale with a zero, which dB lack: U_N counts as the share 10^(U_N/10), which is 1, as JFI is,
     where all flows get what is fair.
     """
-    share = 10 ** (evidence.table("pair", "U_N", PROTOCOL_AND_RTT) / 10)
-    j = mean_jfi(evidence, "pair")
-    ranges = {
-        label: pd.concat({name: _relative_range(x[name][evidence["rtt_ms"]]) for name in TCP_VARIANTS}, axis=1)
-        for label, x in (("relative range of NRU", share), ("of JFI", j))
-    }
-    flatter = ranges["relative range of NRU"] < ranges["of JFI"]
-    return Finding(flatter.all(axis=1), ranges)
+    j, share = mean_jfi(evidence, "pair"), 10 ** (evidence.table("pair", "U_N", PROTOCOL_AND_RTT) / 10)
+    return {clause: _relative_range(j[name]) - _relative_range(share[name]) for clause, name in TCP_VARIANTS.items()}
 
 
 # --- Convergence (sec. VI-D) -------------------------------------------------------------------------------------
 
 
-def bhatti2008_c13(evidence: Evidence) -> Finding:
-    """NewReno converges to fairness with CCID2 at more RTTs than CUBIC."""
-    time_s = _convergence_time_s(evidence)[cells(TCP_VARIANTS, evidence["rtt_ms"])]
-    count = _rtts_where(np.isfinite(time_s), time_s.notna())
-    holds = count["NewReno"] - count["CUBIC"] >= evidence["tolerance_count"]
-    return Finding(holds, {"RTTs with convergence": count})
+def bhatti2008_c13(evidence: Evidence) -> Quantities:
+    """NewReno converges to fairness with CCID2 more often than CUBIC."""
+    share = over(_converged(evidence), "protocol", "mean")
+    return {"likelier": share[NEWRENO] - share[CUBIC]}
 
 
-def bhatti2008_c14(evidence: Evidence) -> Finding:
-    """CUBIC converges sooner than NewReno at every RTT where both do."""
-    time_s = _convergence_time_s(evidence)
-    time_s = time_s.where(np.isfinite(time_s))
-    lead_s = (time_s["NewReno"] - time_s["CUBIC"])[evidence["rtt_ms"]]
-    holds = ((lead_s >= evidence["tolerance_s"]) | lead_s.isna()).all(axis=1)
-    return Finding(holds, {"mean lead of CUBIC, s": lead_s.mean(axis=1), "least lead, s": lead_s.min(axis=1)})
+def bhatti2008_c14(evidence: Evidence) -> Quantities:
+    """CUBIC converges sooner than NewReno where both do."""
+    time_s = evidence.table("pair", "T_U", PROTOCOL_AND_RTT)
+    return {"sooner": np.exp(np.log(time_s[NEWRENO] / time_s[CUBIC]).mean(axis=1))}
 
 
-def bhatti2008_c20(evidence: Evidence) -> Finding:
-    """Where CUBIC and CCID2 converge, both stay fair for less than half of the time that follows."""
-    share = evidence.table("pair", "converged_share", "rtt_ms", protocol="CUBIC")[evidence["rtt_ms"]]
-    largest = share.max(axis=1)
-    holds = largest < evidence["share_max"] + evidence["tolerance"]
-    numbers = {"RTTs with convergence": share.notna().sum(axis=1), "largest share of time": largest}
-    return Finding(holds, numbers)
+def bhatti2008_c20(evidence: Evidence) -> Quantities:
+    """Where CUBIC and CCID2 converge, both stay fair for little of the time that follows, and less than with NewReno."""
+    share = evidence.table("pair", "converged_share", PROTOCOL_AND_RTT)
+    cubic, newreno = (share[name].loc[:, evidence["least_rtt_ms"] :].mean(axis=1) for name in (CUBIC, NEWRENO))
+    return {"short": cubic, "shorter": cubic - newreno}
 
 
-def bhatti2008_c21(evidence: Evidence) -> Finding:
-    """As many RTTs without convergence as claimed: the pattern itself is noise, so the counts decide."""
-    time_s = _convergence_time_s(evidence)[cells(TCP_VARIANTS, evidence["rtt_ms"])]
-    never = np.isinf(time_s)
-    count = _rtts_where(never, time_s.notna())
-    claimed = pd.Series({name: len(rtts_ms) for name, rtts_ms in evidence["never_rtt_ms"].items()})
-    named = [(name, rtt) for name in TCP_VARIANTS for rtt in evidence["never_rtt_ms"][name]]
-    pattern = never[named].all(axis=1) & (never.sum(axis=1) == len(named))
-    holds = (count == claimed[count.columns]).all(axis=1)
-    return Finding(holds, {"RTTs without convergence": count, "share with the claimed pattern": float(pattern.mean())})
+def bhatti2008_c21(evidence: Evidence) -> Quantities:
+    """At which RTTs most of the runs never converge."""
+    share, never = _converged(evidence), evidence["never_rtt_ms"]
+    reached = share >= evidence.config.analysis_value("converged_runs_share")
+    as_printed = reached == [rtt_ms not in never[name] for name, rtt_ms in share.columns]
+    return {"pattern": as_printed.astype(float).where(share.notna()).mean(axis=1, skipna=False)}
 
 
 # --- Fourteen flows (sec. VI-E) ----------------------------------------------------------------------------------
 
 
-def bhatti2008_c15(evidence: Evidence) -> Finding:
+def bhatti2008_c15(evidence: Evidence) -> Quantities:
     """The index of 14 flows falls as RTT rises."""
-    j = evidence.table("ns2_14", "jfi_mean", "rtt_ms")[evidence["rtt_ms"]]
-    return Finding(never_rises(j, evidence["tolerance_jfi"]), {"JFI": j, "fall in all": fall_over_rtt(j)})
+    return falls_with_rtt(evidence)
 
 
-def bhatti2008_c16(evidence: Evidence) -> Finding:
+def bhatti2008_c16(evidence: Evidence) -> Quantities:
     """Some of 14 flows do better than expected from 125 ms on, and none before."""
-    return largest_nru_turns_positive(evidence, "ns2_14")
+    return turns_positive(evidence)
 
 
-def bhatti2008_c17(evidence: Evidence) -> Finding:
-    """Case letters of the NRU tuples of 14 flows, to one decimal."""
-
-    def letters(metric: str) -> pd.DataFrame:
-        return case_letters(evidence, "ns2_14", "rtt_ms", evidence["decimals"], metric)[evidence["rtt_ms"]]
-
-    def agree(metric: str) -> pd.Series:
-        return (letters(metric) == list(evidence["letters"])).all(axis=1)
-
-    found = letters("U_n")
-    matching = (found == list(evidence["letters"])).sum(axis=1).where(found.notna().all(axis=1))
-    numbers = {f"letters as claimed, of {found.shape[1]}": matching}
-    return Finding(agree("U_n"), numbers | with_other_weights(evidence, "ns2_14", "U_n", agree))
+def bhatti2008_c17(evidence: Evidence) -> Quantities:
+    """Largest NRU of 14 flows, which makes the tuples of Case A, C to one decimal, and B."""
+    u_db = largest_nru_db(evidence, "ns2_14")
+    return {
+        "case_a": u_db.loc[:, : evidence["last_a_rtt_ms"]],
+        "case_c": u_db[evidence["c_rtt_ms"]],
+        "case_b": u_db.loc[:, evidence["first_b_rtt_ms"] :],
+    }
 
 
-# --- Shared predicates -------------------------------------------------------------------------------------------
+# --- What the claims share ---------------------------------------------------------------------------------------
 
 
-def _gain_beyond(evidence: Evidence, table: pd.DataFrame) -> pd.Series:
+def _gain_beyond(evidence: Evidence, table: Table) -> pd.Series:
     """Mean over the larger RTTs less the value at the claim's reference RTT."""
-    return table[evidence["rtt_ms"]].mean(axis=1, skipna=False) - table[evidence["from_rtt_ms"]]
+    beyond = table.loc[:, evidence["beyond_rtt_ms"] :]
+    return beyond.mean(axis=1, skipna=False) - table[evidence["from_rtt_ms"]]
 
 
-def _relative_range(table: pd.DataFrame) -> pd.Series:
+def _relative_range(table: Table) -> pd.Series:
     """(largest - least)/largest of each row."""
-    largest = table.max(axis=1, skipna=False)
-    return (largest - table.min(axis=1)) / largest
+    return range_over(table) / table.max(axis=1, skipna=False)
 
 
-def _convergence_time_s(evidence: Evidence) -> pd.DataFrame:
-    """T_U of the system in s, a column per (protocol, rtt_ms); infinite where the flows never converge, NaN unmeasured.
-
-    In place of a mean over the runs that converge, which would hide those that do not, averaged evidence has the time by
-    which the configured share of the runs has converged.
-    """
-    every_run = replace(evidence, averaged=False)
-    time_s = every_run.table("pair", "T_U", PROTOCOL_AND_RTT)
-    measured = every_run.table("pair", "U_N", PROTOCOL_AND_RTT).notna()
-    time_s = time_s.mask(time_s.isna() & measured, np.inf)
-    if not evidence.averaged:
-        return time_s
-    share = evidence.config.analysis_value("converged_runs_share")
-    return time_s.quantile([share], interpolation="higher").set_axis([0]).rename_axis(index=time_s.index.name)
-
-
-def _rtts_where(condition: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
-    """Number of RTTs at which ``condition`` holds, a column per protocol; NaN unless all were measured."""
-    by_protocol = condition.astype(float).where(measured).T.groupby(level="protocol")
-    return by_protocol.sum(skipna=False).T[TCP_VARIANTS]
+def _converged(evidence: Evidence) -> Table:
+    """Share of the runs in which both flows come near their share; NaN where nothing was measured."""
+    metrics = evidence.metrics("pair")
+    of_pair = metrics[(metrics["flow"] == 0) & metrics["metric"].isin(["T_U", "U_N"])]
+    per_run = of_pair.set_index([REPLICATE, "metric", *PROTOCOL_AND_RTT])["value"].unstack(["metric", *PROTOCOL_AND_RTT])
+    return evidence.of_runs(per_run["T_U"].notna().astype(float).where(per_run["U_N"].notna()))
