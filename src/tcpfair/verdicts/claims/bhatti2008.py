@@ -21,6 +21,7 @@ from tcpfair.verdicts.claims.pair_tests import (
     jfi_range,
     largest_nru_db,
     mean_jfi,
+    of_pairs,
     share_of_self_pair,
     sum_mbps,
     tcp_lead_mbps,
@@ -74,9 +75,7 @@ def bhatti2008_c05(evidence: Evidence) -> Quantities:
 def bhatti2008_c06(evidence: Evidence) -> Quantities:
     """Two NewReno or two CUBIC flows deliver more than two of CCID2 at the larger RTTs."""
     carried_mbps, least = sum_mbps(evidence), evidence["least_rtt_ms"]
-    return {
-        clause: (carried_mbps[name] - carried_mbps[CCID2]).loc[:, least:] for clause, name in TCP_VARIANTS.items()
-    }
+    return {clause: (carried_mbps[name] - carried_mbps[CCID2]).loc[:, least:] for clause, name in TCP_VARIANTS.items()}
 
 
 def bhatti2008_c07(evidence: Evidence) -> Quantities:
@@ -123,7 +122,9 @@ def bhatti2008_c10(evidence: Evidence) -> Quantities:
 
 def bhatti2008_c11(evidence: Evidence) -> Quantities:
     """Against CUBIC at 100 ms one flow has less than half its expectation and one well above it."""
-    u_db = flow_nru_db(evidence, "pair", PROTOCOL_AND_RTT).xs((CUBIC, evidence["rtt_ms"]), axis=1, level=PROTOCOL_AND_RTT)
+    u_db = flow_nru_db(evidence, "pair", PROTOCOL_AND_RTT).xs(
+        (CUBIC, evidence["rtt_ms"]), axis=1, level=PROTOCOL_AND_RTT
+    )
     return {"less": u_db.min(axis=1, skipna=False), "more": u_db.max(axis=1, skipna=False)}
 
 
@@ -133,7 +134,7 @@ def bhatti2008_c12(evidence: Evidence) -> Quantities:
     A relative range needs a scale with a zero, which dB lack: U_N counts as the share 10^(U_N/10), which is 1, as JFI is,
     where all flows get what is fair.
     """
-    j, share = mean_jfi(evidence, "pair"), 10 ** (evidence.table("pair", "U_N", PROTOCOL_AND_RTT) / 10)
+    j, share = mean_jfi(evidence, "pair"), 10 ** (of_pairs(evidence, "pair", "U_N") / 10)
     return {clause: _relative_range(j[name]) - _relative_range(share[name]) for clause, name in TCP_VARIANTS.items()}
 
 
@@ -148,13 +149,13 @@ def bhatti2008_c13(evidence: Evidence) -> Quantities:
 
 def bhatti2008_c14(evidence: Evidence) -> Quantities:
     """CUBIC converges sooner than NewReno where both do."""
-    time_s = evidence.table("pair", "T_U", PROTOCOL_AND_RTT)
+    time_s = of_pairs(evidence, "pair", "T_U")
     return {"sooner": np.exp(np.log(time_s[NEWRENO] / time_s[CUBIC]).mean(axis=1))}
 
 
 def bhatti2008_c20(evidence: Evidence) -> Quantities:
     """Where CUBIC and CCID2 converge, both stay fair for little of the time that follows, and less than with NewReno."""
-    share = evidence.table("pair", "converged_share", PROTOCOL_AND_RTT)
+    share = of_pairs(evidence, "pair", "converged_share")
     cubic, newreno = (share[name].loc[:, evidence["least_rtt_ms"] :].mean(axis=1) for name in (CUBIC, NEWRENO))
     return {"short": cubic, "shorter": cubic - newreno}
 
@@ -208,5 +209,7 @@ def _converged(evidence: Evidence) -> Table:
     """Share of the runs in which both flows come near their share; NaN where nothing was measured."""
     metrics = evidence.metrics("pair")
     of_pair = metrics[(metrics["flow"] == 0) & metrics["metric"].isin(["T_U", "U_N"])]
-    per_run = of_pair.set_index([REPLICATE, "metric", *PROTOCOL_AND_RTT])["value"].unstack(["metric", *PROTOCOL_AND_RTT])
+    per_run = of_pair.set_index([REPLICATE, "metric", *PROTOCOL_AND_RTT])["value"].unstack(
+        ["metric", *PROTOCOL_AND_RTT]
+    )
     return evidence.of_runs(per_run["T_U"].notna().astype(float).where(per_run["U_N"].notna()))

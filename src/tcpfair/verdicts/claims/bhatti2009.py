@@ -17,6 +17,7 @@ from tcpfair.verdicts.claims.pair_tests import (
     jfi_range,
     mean_jfi,
     nru_gap_db,
+    of_pairs,
     share_of_self_pair,
     sum_mbps,
     tcp_lead_mbps,
@@ -60,7 +61,7 @@ def bhatti2009_c03(evidence: Evidence) -> Quantities:
 
 def bhatti2009_c04(evidence: Evidence) -> Quantities:
     """Every protocol alone comes near the rate of the link at the lower RTTs."""
-    peak_mbps = evidence.table("single", "throughput_peak", PROTOCOL_AND_RTT, flow=1)
+    peak_mbps = of_pairs(evidence, "single", "throughput_peak", flow=1)
     return {"peak": peak_mbps.loc[:, (slice(None), slice(evidence["largest_rtt_ms"]))]}
 
 
@@ -73,7 +74,7 @@ def bhatti2009_c05(evidence: Evidence) -> Quantities:
 
 def bhatti2009_c06(evidence: Evidence) -> Quantities:
     """BIC, CUBIC and Compound alone deliver more in the whole run than NewReno at the larger RTTs."""
-    mean_mbps = evidence.table("single", "throughput_full_mean", PROTOCOL_AND_RTT, flow=1)
+    mean_mbps = of_pairs(evidence, "single", "throughput_full_mean", flow=1)
     least = evidence["least_rtt_ms"]
     return {clause: (mean_mbps[name] - mean_mbps[NEWRENO]).loc[:, least:] for clause, name in FAST_VARIANTS.items()}
 
@@ -103,7 +104,9 @@ def bhatti2009_c09(evidence: Evidence) -> Quantities:
         "second": throughput_mbps(evidence, "self", flow=2),
         "both": sum_mbps(evidence),
     }
-    return {clause: _lead_of_compound(of.xs(evidence["rtt_ms"], axis=1, level=1)) for clause, of in carried_mbps.items()}
+    return {
+        clause: _lead_of_compound(of.xs(evidence["rtt_ms"], axis=1, level=1)) for clause, of in carried_mbps.items()
+    }
 
 
 def _lead_of_compound(of_protocols: Table) -> pd.Series:
@@ -112,7 +115,7 @@ def _lead_of_compound(of_protocols: Table) -> pd.Series:
 
 def bhatti2009_c10(evidence: Evidence) -> Quantities:
     """CCID2 uses the link less well as RTT rises, and less well than the faster variants at the largest RTT."""
-    alone, pair = (evidence.table(name, "utilisation", PROTOCOL_AND_RTT) for name in ("single", "self"))
+    alone, pair = (of_pairs(evidence, name, "utilisation") for name in ("single", "self"))
     low, high = evidence["rtt_ms"]["least"], evidence["rtt_ms"]["largest"]
     fast = list(FAST_VARIANTS.values())
     found = {"trend": pd.DataFrame({"alone": trend(alone[CCID2]), "against itself": trend(pair[CCID2])})}
@@ -303,6 +306,4 @@ def bhatti2009_c34(evidence: Evidence) -> Quantities:
 def _change_over_rtt(evidence: Evidence, table: Table) -> Quantities:
     """Value at the second of two RTTs less that at the first, of BIC, CUBIC and Compound."""
     rtt_ms = evidence["rtt_ms"]
-    return {
-        clause: table[name, rtt_ms["to"]] - table[name, rtt_ms["from"]] for clause, name in FAST_VARIANTS.items()
-    }
+    return {clause: table[name, rtt_ms["to"]] - table[name, rtt_ms["from"]] for clause, name in FAST_VARIANTS.items()}

@@ -18,19 +18,24 @@ PROTOCOL_AND_RTT = ["protocol", "rtt_ms"]
 CCID2 = "CCID2"
 
 
+def of_pairs(evidence: Evidence, experiment: str, metric: str, flow: int = 0) -> Table:
+    """A metric of the system, or of one flow, with the columns in ascending order."""
+    return evidence.table(experiment, metric, PROTOCOL_AND_RTT, flow=flow).sort_index(axis=1)
+
+
 def mean_jfi(evidence: Evidence, experiment: str) -> Table:
     """Time mean of J(t), the index that the papers print."""
-    return evidence.table(experiment, "jfi_mean", PROTOCOL_AND_RTT)
+    return of_pairs(evidence, experiment, "jfi_mean")
 
 
 def throughput_mbps(evidence: Evidence, experiment: str, flow: int) -> Table:
     """Mean throughput of one flow in Mb/s."""
-    return evidence.table(experiment, "throughput_mean", PROTOCOL_AND_RTT, flow=flow)
+    return of_pairs(evidence, experiment, "throughput_mean", flow)
 
 
 def sum_mbps(evidence: Evidence) -> Table:
     """Mean throughput of two flows of the same protocol together, in Mb/s."""
-    return evidence.table("self", "throughput_sum", PROTOCOL_AND_RTT)
+    return of_pairs(evidence, "self", "throughput_sum")
 
 
 def tcp_lead_mbps(evidence: Evidence, experiment: str) -> Table:
