@@ -27,7 +27,7 @@ from tcpfair.verdicts.claims.registry import claim_function
 from tcpfair.verdicts.claims.statement import Claim, Clause, load_claims
 
 LAYOUT = Layout(repository_root())
-PAPERS = ("kozu2014",)
+PAPERS = ("kozu2014", "bhatti2008", "bhatti2009")
 CONFIGS = {paper: load_paper(LAYOUT.paper_config(paper)) for paper in PAPERS}
 CLAIMS = {claim.id: claim for p in PAPERS for claim in load_claims(LAYOUT.data / "claims" / f"{p}.yaml")}
 

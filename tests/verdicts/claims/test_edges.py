@@ -14,6 +14,7 @@ from tcpfair.metrics.fairness import jfi
 from tcpfair.verdicts.claims import kozu2014 as kozu2014_claims
 from tcpfair.verdicts.claims.evidence import Evidence, Means, SingleRuns
 from tcpfair.verdicts.claims.statement import Claim
+from tests.verdicts.claims import edges_bhatti as bhatti
 from tests.verdicts.claims import edges_kozu2014 as kozu2014
 from tests.verdicts.claims.edges import (
     ASIDE,
@@ -33,10 +34,12 @@ from tests.verdicts.claims.edges import (
 CLOSED_FORMS = [claim.id for claim in CLAIMS.values() if not claim.experiments]
 OF_PAPERS = (
     (kozu2014.WORLD, kozu2014.EDGES),
+    (bhatti.WORLD_2008, bhatti.EDGES_2008),
+    (bhatti.WORLD_2009, bhatti.EDGES_2009),
     (World({}), {id_: [holds(clause=name, alone=True) for name in CLAIMS[id_].clauses] for id_ in CLOSED_FORMS}),
 )
 # numbers that say where a law is tried: it holds anywhere, so that other laws show that it is tried there (test_laws)
-NUMBERS_OF_LAWS = kozu2014.NUMBERS_OF_LAWS
+NUMBERS_OF_LAWS = kozu2014.NUMBERS_OF_LAWS | bhatti.NUMBERS_OF_LAWS
 EDGES = {claim_id: of for _, edges in OF_PAPERS for claim_id, of in edges.items()}
 WORLDS = {claim_id: world for world, edges in OF_PAPERS for claim_id in edges}
 

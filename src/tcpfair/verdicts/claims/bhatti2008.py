@@ -31,6 +31,7 @@ from tcpfair.verdicts.claims.pair_tests import (
 
 NEWRENO, CUBIC = "NewReno", "CUBIC"
 TCP_VARIANTS = {"newreno": NEWRENO, "cubic": CUBIC}  # by the clause that is about them
+SOME_FAIR = "B"  # table II: one flow has its share or more, the other less
 
 
 # --- The index itself, and the threshold of convergence (sec. II, III) -------------------------------------------
@@ -111,7 +112,7 @@ def bhatti2008_c19(evidence: Evidence) -> Quantities:
 def bhatti2008_c10(evidence: Evidence) -> Quantities:
     """Case letters of the NRU tuples: mostly B, A for NewReno at 125 ms, and C to one decimal for CUBIC at 25 ms."""
     letters = case_letters(evidence, "pair")
-    as_claimed = (letters == evidence["case"]).astype(float).where(letters.notna())
+    as_claimed = (letters == SOME_FAIR).astype(float).where(letters.notna())
     higher_db = over(flow_nru_db(evidence, "pair", PROTOCOL_AND_RTT), PROTOCOL_AND_RTT, "max")
     return {
         "most": as_claimed.mean(axis=1, skipna=False),
@@ -142,9 +143,10 @@ def bhatti2008_c12(evidence: Evidence) -> Quantities:
 
 
 def bhatti2008_c13(evidence: Evidence) -> Quantities:
-    """NewReno converges to fairness with CCID2 more often than CUBIC."""
-    share = over(_converged(evidence), "protocol", "mean")
-    return {"likelier": share[NEWRENO] - share[CUBIC]}
+    """NewReno converges to fairness with CCID2 at more RTTs than CUBIC."""
+    converged = _converged(evidence)
+    n_rtts = {name: converged[name].sum(axis=1, skipna=False) for name in TCP_VARIANTS.values()}
+    return {"likelier": n_rtts[NEWRENO] - n_rtts[CUBIC]}
 
 
 def bhatti2008_c14(evidence: Evidence) -> Quantities:
