@@ -226,7 +226,7 @@ def efficiency():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "names"),
-    [(proposal_as_reno, ["ogura.c28.proposal", "ogura.c32"]), (westwood_as_proposal, ["ogura.c29"])],
+    [(proposal_as_reno, ["ogura.c28.proposal", "ogura.c32"]), (westwood_as_proposal, ["ogura.c29.half"])],
     ids=name_of,
 )
 def test_efficiency(fault, names):
