@@ -36,6 +36,12 @@ def test_a_clause_holds_at_its_bounds_and_in_all_cells():
     assert slack(about, x).iloc[1].to_list() == pytest.approx([-0.01, 0])
 
 
+def test_what_is_endless_is_above_any_bound_and_below_none():
+    x = pd.Series([np.inf, -np.inf, np.nan])
+    assert holds(clause(at_least=1.0), x).fillna(-1).tolist() == [1, 0, -1]
+    assert holds(clause(at_least=None, at_most=1.0), x).fillna(-1).tolist() == [0, 1, -1]
+
+
 def test_a_sum_of_decimals_meets_its_bound():
     about = clause(at_least=0.9, give="m", margin=Margin(value=0.03, reason="x"))
     assert holds(about, pd.Series([0.87, 0.9 - 0.03, 0.8699999])).tolist() == [1, 1, 0]

@@ -63,8 +63,11 @@ class Decided:
 def slack(clause: Clause, quantity: Quantity) -> pd.DataFrame:
     """How far inside its bounds each cell of a quantity is; negative outside, NaN where there is no value."""
     x = frame(quantity)
-    with np.errstate(invalid="ignore"):
-        return pd.DataFrame(np.minimum(x - clause.low, clause.high - x), x.index, x.columns)
+    # a side without a bound has infinite room, for an infinite quantity too, and none is known without a value
+    endless = x.notna().astype(float).where(x.notna()) * np.inf
+    above = x - clause.low if np.isfinite(clause.low) else endless
+    below = clause.high - x if np.isfinite(clause.high) else endless
+    return pd.DataFrame(np.minimum(above, below), x.index, x.columns)
 
 
 def frame(quantity: Quantity) -> pd.DataFrame:
