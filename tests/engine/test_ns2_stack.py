@@ -262,6 +262,27 @@ def test_the_window_does_not_grow_beyond_the_receive_window():
     assert result.cwnd_pkts.max() == 3
 
 
+# ---------------------------------------------------------------- TCP-LP
+
+
+def test_lp_takes_no_delay_from_answers_to_retransmissions():
+    """tcp-linux.cc, recv: pkts_acked is for ACKs in order (FLAG_NOT_DUP), and after a retransmission has no time stamp.
+
+    ns-2: share .338 of 60 seeds, standard error .016; with a delay from
+    every ACK the engine had .21.
+    """
+    lp = flow("lp", "ns2", 0.05, initial_ssthresh_pkts=5, start_s=0.3)
+    reno = flow("reno", "ns2", 0.05, initial_ssthresh_pkts=5)
+    settings = {"capacity_bps": 2e6, "buffer_pkts": 10, "duration_s": 120, "jitter_s": 0.01, "sample_s": 0.5}
+
+    def share(seed: int) -> float:
+        delivered = run(dumbbell(lp, reno, **settings), seed).delivered_pkts
+        late = delivered[-1] - delivered[39]
+        return late[0] / late.sum()
+
+    assert np.mean([share(seed) for seed in range(1, 25)]) == pytest.approx(0.338, abs=0.06)
+
+
 # ---------------------------------------------------------------- DCCP/TCPlike, Hybla
 
 

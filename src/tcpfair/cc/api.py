@@ -65,6 +65,7 @@ COMMON_STATE = (
     "round_rtt_min",  # least RTT sample of the round that ends, s (in on_round)
     "acked",  # packets newly acknowledged by this ACK
     "advanced",  # 1: this ACK acknowledges in order, 0: a duplicate (in on_every_ack)
+    "repaired",  # 1: this ACK answers a packet that was sent again, so that no RTT is taken from it (in on_every_ack)
     "answered",  # when the receiver sent this ACK if it did not wait on its way, half the path's RTT ago, s (in on_every_ack)
     "growth",  # what this ACK counts for in the growth of the window: 1, or `acked` with byte counting
     "whole",  # TEXT: windows are real numbers; LINUX, NS2: whole packets

@@ -2,7 +2,8 @@
 
 Sources: Kuzmanovic and Knightly, INFOCOM 2003, section III; Linux 2.6.22 (net/ipv4/tcp_lp.c), the steps here: an early
 indication of congestion halves the window and starts an inference phase of three RTTs without growth; a second one
-during it sets the window to one packet. The delay comes from timestamps of 1 ms, smoothed by 1/8.
+during it sets the window to one packet. The delay comes from timestamps of 1 ms, smoothed by 1/8. Duplicate ACKs change nothing,
+and an answer to a packet that was sent again brings no delay (pkts_acked without a time stamp), as in ns-2.
 
 The paper keeps the least and largest delay; Linux replaces them at every indication by once and twice the smoothed
 delay, and leaves ssthresh alone, so that slow start follows. That makes the *absolute* delay count: here the clocks of
@@ -45,11 +46,17 @@ def guess_clock(f, hz, received, echoed):
 
 
 @jit
+def echoed_tick(f, p):
+    """The time stamp that this ACK brings back."""
+    return math.floor((f.now - f.rtt) / p.clock_s + 0.5)
+
+
+@jit
 def one_way_delay(f, p):
     """From the stamp of the packet to that of its ACK, ticks; 0 when it is not known (tcp_lp_owd_calculator)."""
     hz = math.floor(1.0 / p.clock_s + 0.5)
     received = math.floor(f.answered / p.clock_s + 0.5)
-    echoed = math.floor((f.now - f.rtt) / p.clock_s + 0.5)
+    echoed = echoed_tick(f, p)
     guess_clock(f, hz, received, echoed)
     if f.clock_hz <= 0.0:
         return 0.0
@@ -76,15 +83,17 @@ def take_delay(f, delay):
 
 @jit
 def on_every_ack(f, p):
-    delay = one_way_delay(f, p)
-    if delay > 0.0:
-        take_delay(f, delay)
+    # tcp_lp_pkts_acked: of ACKs in order, in recovery too
     if f.advanced == 0.0:
         return
-    # tcp_lp_pkts_acked: in recovery too
+    if f.repaired == 0.0:
+        delay = one_way_delay(f, p)
+        if delay > 0.0:
+            take_delay(f, delay)
     now = math.floor(f.now / p.clock_s)
-    if now > f.echoed:
-        f.inference = p.inference_rtts * (now - f.echoed)
+    echoed = echoed_tick(f, p)
+    if now > echoed:
+        f.inference = p.inference_rtts * (now - echoed)
     f.inferring = 1.0 if f.early > 0.0 and now - f.early < f.inference else 0.0
     smoothed = math.floor(f.owd8 / 8.0)
     threshold = f.owd_min + math.floor(p.delta_percent * (f.owd_max - f.owd_min) / 100.0)

@@ -50,7 +50,7 @@ class Flow(_Strict):
     stack: Literal["text", "linux", "ns2"] = Field(
         default="text",
         description="text = windows are real numbers, as the texts have them; linux = the whole windows of Linux 2.6.22's"
-        " modules; ns2 = these modules as ns-2's TCP/Linux runs them",
+        " modules; ns2 = these modules as ns-2's TCP/Linux runs them, libra and alpha as its own agents TCP/Sack1",
     )
     role: Literal["foreground", "background"] = "foreground"
 

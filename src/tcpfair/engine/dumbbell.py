@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from tcpfair.engine.traffic import ACTIVE, DELIVERED, RECEIVED, arrivals_of, mak
 from tcpfair.errors import InputError
 from tcpfair.units import bdp_pkts
 
+_MEMINFO = Path("/proc/meminfo")
 _LOG_ROWS = 4096
 _POOL_SLOTS = 256
 _BLOCK_TYPES = {"ring": SLOT, "acks": ACK_SLOT, "access": PACKET, "lost": PACKET, "got": np.dtype(np.uint8)}
@@ -177,7 +179,7 @@ class Simulation:
         if (first + slots) * _BYTES_A_FLOW > there_bytes:
             raise InputError(
                 f"scenario: {first} flows at once after {self.sampled_s:g} s need room for more, and this machine has "
-                f"{there_bytes / GB:.1f} GB of memory; take a lower arrivals_per_s, smaller sizes or a higher capacity_bps"
+                f"{there_bytes / GB:.1f} GB of memory left; take a lower arrivals_per_s, smaller sizes or a higher capacity_bps"
             )
         rows = (self._ends, self._states, self._params)
         self._ends, self._states, self._params = (_longer(array, len(array), first + slots) for array in rows)
@@ -217,12 +219,17 @@ def _longer(rows: np.ndarray, used: int, size: int) -> np.ndarray:
 
 
 def memory_bytes() -> int:
-    """The memory of this machine."""
+    """The memory that a run can have: what Linux calls available, elsewhere all that the machine has."""
+    if _MEMINFO.is_file():
+        for line in _MEMINFO.read_text().splitlines():
+            name, _, amount = line.partition(":")
+            if name == "MemAvailable":
+                return int(amount.split()[0]) * 1024  # "12345 kB", which are KiB
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def refuse_what_does_not_fit(scenario) -> None:
-    """InputError when samples, flows, arrivals and packets in flight need more memory than this machine has.
+    """InputError when samples, flows, arrivals and packets in flight need more memory than this machine has left.
 
     Says which of them needs most. Infinite values are refused with it: nothing of a run may be infinite but limits.
     """
@@ -248,10 +255,11 @@ def refuse_what_does_not_fit(scenario) -> None:
         ),
     ]
     needed_bytes = sum(part[0] for part in parts)
-    if not needed_bytes <= memory_bytes():
+    there_bytes = memory_bytes()
+    if not needed_bytes <= there_bytes:
         most_bytes, what, instead = max(parts)
         raise InputError(
-            f"scenario: {what} need {most_bytes / GB:.4g} GB, and this machine has {memory_bytes() / GB:.1f} GB of memory; "
+            f"scenario: {what} need {most_bytes / GB:.4g} GB, and this machine has {there_bytes / GB:.1f} GB of memory left; "
             f"take {instead}"
         )
 

@@ -407,8 +407,12 @@ def update_recovery(links, e, f, p, log, flow, now):
 
 
 @jit_inline
-def acknowledge(links, e, f, p, lost, log, flow, now, arrived, losses_shown, newest_sent_s):
-    """The sender takes in an ACK for ``arrived`` packets, of which the newest was sent at ``newest_sent_s``."""
+def acknowledge(links, e, f, p, lost, log, flow, now, arrived, repaired, losses_shown, newest_sent_s):
+    """The sender takes in an ACK for ``arrived`` packets, of which the newest was sent at ``newest_sent_s``.
+
+    ``repaired`` of them had been lost and were sent again.
+    """
+    e.lost_out -= repaired
     f.now = now
     f.acked = arrived
     f.growth = f.acked if e.byte_counting == 1 else 1.0
@@ -420,6 +424,7 @@ def acknowledge(links, e, f, p, lost, log, flow, now, arrived, losses_shown, new
         e.backoff = 1.0
     if e.watches_acks == 1:
         f.advanced = np.float64(e.rcv_nxt > e.una)
+        f.repaired = np.float64(repaired > 0)
         f.answered = now - 0.5 * e.rtt_s
         call_on_every_ack(e.algorithm, f, p)
     # Linux's window grows with what is acknowledged in order, after a recovery (tcp_ack); the texts' with every ACK
@@ -478,12 +483,11 @@ def acknowledge_in_trouble(links, e, f, p, lost, log, flow, now, losses_shown, i
 @jit_inline
 def hear_receiver(links, e, f, p, lost, log, flow, now):
     """An ACK without a way of its own: what the receiver knows now, the sender knows."""
-    arrived, losses_shown = e.unacked, e.losses_unshown
+    arrived, repaired, losses_shown = e.unacked, e.repaired, e.losses_unshown
     e.head = e.rx_head
     e.rcv_nxt = e.rx_nxt
-    e.lost_out -= e.repaired
     e.unacked = e.repaired = e.losses_unshown = 0
-    acknowledge(links, e, f, p, lost, log, flow, now, arrived, losses_shown, e.newest_sent_s)
+    acknowledge(links, e, f, p, lost, log, flow, now, arrived, repaired, losses_shown, e.newest_sent_s)
 
 
 @jit_inline
@@ -495,9 +499,8 @@ def hear_ack(links, e, f, p, acks, lost, log, flow, now):
     e.next_ack_s = following.arrival_s if e.acks_head < e.acks_tail else NEVER
     e.head = slot.head
     e.rcv_nxt = slot.rcv_nxt
-    e.lost_out -= slot.repaired
-    arrived, losses_shown = np.int64(slot.arrived), np.int64(slot.losses_shown)
-    acknowledge(links, e, f, p, lost, log, flow, now, arrived, losses_shown, slot.newest_sent_s)
+    arrived, repaired, losses_shown = np.int64(slot.arrived), np.int64(slot.repaired), np.int64(slot.losses_shown)
+    acknowledge(links, e, f, p, lost, log, flow, now, arrived, repaired, losses_shown, slot.newest_sent_s)
 
 
 # ---------------------------------------------------------------- sender: timeout

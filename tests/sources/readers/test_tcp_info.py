@@ -111,20 +111,33 @@ def test_no_losses_give_an_empty_table(tmp_path):
     [
         ("cwnd,", "window,", "cwnd: missing"),
         ("100.1,", "100.0,", "t: must increase"),
-        ("5000,reno,0,20", "5000,cubic,0,20", "cc: changes during the run"),
+        ("5000,reno,0,20", "5000,cubic,0,20", "cc: changes after data were sent"),
         ("reno,0,20", "reno,9,20", "ca_state: 9 in line 3 is not between 0 and 4"),
         ("reno,0,20", "reno,0,many", "give a CSV with numbers"),
         ("50000,50000,5,1000", "50000,50000,4,1000", "total_retrans: decreases"),
     ],
 )
 def test_bad_polls_name_file_and_column(tmp_path, old, new, says):
-    path = polls_file(tmp_path, [(0, 10, 50, 5), (0, 20, 50, 5)])
+    path = polls_file(tmp_path, [(0, 10, 50, 5), (0, 20, 50, 5), (0, 30, 50, 5)])
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
     with pytest.raises(InputError, match=rf"polls\.csv: .*{says}") as caught:
         tcp_info.read(path)
     assert "\n" not in str(caught.value)
+
+
+def test_polls_before_iperf3_chooses_the_algorithm_are_left_out(tmp_path):
+    path = polls_file(tmp_path, [(0, 10, 50, 0), (0, 10, 50, 0), (0, 20, 50, 0), (0, 30, 50, 0)])
+    text = path.read_text().replace(",1000\n", ",38\n")  # by the second poll the cookie alone has been sent
+    early = text.replace("100.0,5000,reno", "100.0,5000,cubic").replace("100.1,5000,reno", "100.1,5000,cubic")
+    path.write_text(early)
+    run = tcp_info.read(path)
+    assert run.flows["cc"].tolist() == ["reno"]
+    assert run.samples["delivered_bytes"].tolist() == [1000]
+    path.write_text(early.replace(",38\n", ",39\n"))
+    with pytest.raises(InputError, match="cc: changes after data were sent"):
+        tcp_info.read(path)
 
 
 def test_single_poll_is_refused(tmp_path):

@@ -2,7 +2,8 @@
 
 Columns used: t (wall clock, s), sport, cc, ca_state, cwnd, ssthresh (packets), rtt_us, min_rtt_us, total_retrans,
 bytes_acked; others may stand beside them. Of several sockets the one that got most bytes acknowledged is the data
-connection, the others are iperf3's control connections.
+connection, the others are iperf3's control connections. Its first polls may show the system's algorithm, which iperf3
+replaces before it sends data: they are left out.
 
 A poll sees a loss only afterwards, so a loss is dated by the first poll that shows it. The window at the loss is
 worked out from ssthresh, by Linux's own rule, for Reno and CUBIC; for others it is the largest polled one, which can
@@ -28,6 +29,7 @@ ACCEPTS = "TCP_INFO polls (a .csv or .csv.gz file with columns t,sport,cc,ca_sta
 BACKEND = "tcp_info"
 MICROSECONDS_PER_S = 1e6
 U32_MAX = 2**32 - 1
+COOKIE_BYTES = 38  # iperf3's first 37 on each connection, and the SYN, which the kernel counts
 COUNT_MAX = 2**62  # far above any test, and differences stay within int64
 COLUMNS = {  # type, least and largest value
     "t": ("float64", 0, 1e11),
@@ -91,11 +93,17 @@ def read_polls(path: Path) -> pd.DataFrame:
     """
     table = read_csv(path, COLUMNS)
     acked_bytes = table.groupby("sport")["bytes_acked"].last()
-    polls = table[table["sport"] == acked_bytes.idxmax()].reset_index(drop=True)
+    polls = from_choice_of_algorithm(table[table["sport"] == acked_bytes.idxmax()])
     check_increasing(polls, "t", ("total_retrans", "bytes_acked"), path)
     if polls["cc"].nunique() > 1:
-        raise InputError(f"{path}: cc: changes during the run; give the polls of one run")
+        raise InputError(f"{path}: cc: changes after data were sent; give the polls of one run with one algorithm")
     return polls
+
+
+def from_choice_of_algorithm(polls: pd.DataFrame) -> pd.DataFrame:
+    """The polls of one socket without those of another algorithm before it sent any data."""
+    is_early = (polls["cc"] != polls["cc"].iloc[-1]) & (polls["bytes_acked"] <= COOKIE_BYTES)
+    return polls[~is_early.cummin()].reset_index(drop=True)
 
 
 def windows(polls: pd.DataFrame) -> dict[str, np.ndarray]:
