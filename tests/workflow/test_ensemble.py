@@ -136,6 +136,17 @@ def test_a_hypothesis_changes_its_points_and_no_others(layout):
     assert members["slow/0000"].specs("self")[0].key == members["0000"].specs("self")[0].key
 
 
+def test_a_hypothesis_can_take_the_perturbation_away(layout):
+    edit(layout.ensemble_config, "settings: {capacity_bps: 0.5e+6}", "perturb: {start_s: 0}")
+    members = {member.name: member for member in opened(layout).members()}
+    starts_s = {
+        name: {flow.start_s for spec in members[name].specs("pair")[2:] for flow in spec.scenario.flows}
+        for name in ("0000", "slow/0000")
+    }
+    assert starts_s["slow/0000"] == {0}
+    assert len(starts_s["0000"]) > 2
+
+
 def test_no_two_settings_share_their_perturbations(layout):
     members = opened(layout).members()[:4]
     seeds = [spec.seed for member in members for spec in member.specs("pair")]

@@ -41,8 +41,8 @@ class _Strict(BaseModel):
 class Change(_Strict):
     """What a hypothesis changes in some experiments, at some points of their grids (``where``; none = at all).
 
-    ``protocols`` lets a label stand for what another label means; ``settings`` and ``flow`` take the place of the values of
-    those names.
+    ``protocols`` lets a label stand for what another label means; ``settings``, ``flow`` and ``perturb`` take the place of the
+    values of those names.
     """
 
     experiments: list[str] = Field(min_length=1)
@@ -50,6 +50,12 @@ class Change(_Strict):
     protocols: dict[str, str] = Field(default_factory=dict)
     settings: dict[str, Any] = Field(default_factory=dict)
     flow: dict[str, Any] = Field(default_factory=dict)
+    perturb: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """What identifies it."""
+        return self.model_dump(exclude=set() if self.perturb else {"perturb"})
 
     def applies(self, experiment: str, point: Mapping[str, Any]) -> bool:
         """Whether it changes an experiment at one point of its grid."""
@@ -149,7 +155,7 @@ class Member:
         return {
             "configuration": self.ensemble.configuration,
             "runs": self.ensemble.runs,
-            "setting": part([self.setting, row, [change.model_dump() for change in changes]]),
+            "setting": part([self.setting, row, [change.plain for change in changes]]),
             "code": self.ensemble.code,
         }
 
@@ -290,7 +296,7 @@ def _check(ensemble: Ensemble, name: str, where: str) -> None:
 def _changed(paper: PaperConfig, experiment: str, change: Change) -> PaperConfig:
     """A paper's configuration with one change of a hypothesis, for one experiment."""
     own = dict(paper.experiments[experiment])
-    for field in ("settings", "flow"):
+    for field in ("settings", "flow", "perturb"):
         values = {name: Value(value=value, source="hypothesis") for name, value in getattr(change, field).items()}
         own[field] = {**own[field], **values}
     protocols = {**paper.protocols, **{label: paper.protocols[other] for label, other in change.protocols.items()}}
