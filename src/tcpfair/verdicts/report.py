@@ -43,6 +43,8 @@ SOURCE_TEXT = {
 }
 MINUS = "−"
 CHANGES_SHOWN = 200
+# how far the settings that print speaks for lie from all settings (Kolmogorov-Smirnov) to be worth a word, and how many words
+_TELLING, _TELLING_SHOWN = 0.25, 4
 _LABELS = {"table": "Table", "fig": "Figure"}
 
 Row = dict[str, str]
@@ -132,6 +134,8 @@ def write_report(layout: Layout) -> Path:
         "agreement": _agreement(ledger),
         "ns2_only": _ns2_only(ledger),
         "altered": checksums.altered(layout.data),
+        "ensembles": _ensembles(ledger),
+        "held_out": _held_out(ledger),
         "changes": _change_rows(layout, configs, ledger),
         "changed": _bar(ledger["changes"]["change"], CHANGES),
         "changes_shown": CHANGES_SHOWN,
@@ -237,7 +241,7 @@ def _paper_view(layout: Layout, config: PaperConfig, ledger: Ledger, records: di
         exhibits=[view for view in views if view.exhibit.kind != "supplement"],
         supplements=[view for view in views if view.exhibit.kind == "supplement"],
         text_numbers=_number_rows(numbers[~numbers["exhibit"].isin(shown)]),
-        claims=_claim_rows(layout, paper, claims, _of(ledger["clauses"], paper)),
+        claims=_claim_rows(layout, paper, claims, _of(ledger["clauses"], paper), _circumstances(ledger, paper)),
         counts=counts,
     )
 
@@ -317,7 +321,20 @@ def _number_rows(numbers: pd.DataFrame) -> list[Row]:
     return rows
 
 
-def _claim_rows(layout: Layout, paper: str, verdicts: pd.DataFrame, clauses: pd.DataFrame) -> list[dict]:
+def _circumstances(ledger: Ledger, paper: str) -> dict[tuple[str, str], str]:
+    """In which settings of the ensemble each clause of a paper holds, as a sentence, by claim and clause."""
+    table = _of(ledger["ensemble_clauses"], paper)
+    own = table[table["hypothesis"] == ""]
+    return dict(zip(zip(own["id"], own["clause"], strict=True), own["decides"], strict=True))
+
+
+def _claim_rows(
+    layout: Layout,
+    paper: str,
+    verdicts: pd.DataFrame,
+    clauses: pd.DataFrame,
+    circumstances: dict[tuple[str, str], str],
+) -> list[dict]:
     """Claims of one paper in our words, with verdict, evidence and what was found of each clause."""
     found = verdicts.set_index("id")
     of_claim = {claim_id: rows.to_dict("records") for claim_id, rows in clauses.groupby("id")}
@@ -328,7 +345,10 @@ def _claim_rows(layout: Layout, paper: str, verdicts: pd.DataFrame, clauses: pd.
             "claim": claim.claim,
             "note": claim.by_construction or claim.undecidable,
             "stated": list(claim.clauses.values()),
-            "found": [_clause_row(row) for row in of_claim.get(claim.id, [])],
+            "found": [
+                _clause_row(row) | {"decides": circumstances.get((claim.id, row["clause"]), "")}
+                for row in of_claim.get(claim.id, [])
+            ],
             "print_notes": [claim.clauses[name].print_note for name in claim.contradicted],
             **found.loc[claim.id],
         }
@@ -372,6 +392,32 @@ def _printed_shares(ledger: Ledger) -> list[dict]:
         counts = dict(zip(counted["category"], counted["count"].astype(int), strict=True))
         shares.append({"exhibit": exhibit, "label": label(exhibit), "bar": Bar(counts)})
     return shares
+
+
+def _ensembles(ledger: Ledger) -> list[Row]:
+    """Each paper among its settings, as printed and under each hypothesis, with what its print speaks for."""
+    rows = ledger["ensemble_papers"].to_dict("records")
+    testbeds = ledger["ensemble_testbed"]
+    for row in rows:
+        own = testbeds[(testbeds["paper"] == row["paper"]) & (testbeds["hypothesis"] == row["hypothesis"])]
+        told = own[pd.to_numeric(own["shift"]) >= _TELLING].head(_TELLING_SHOWN)
+        row["residue"] = int(row["numbers"]) - int(row["explained"])
+        row["testbed"] = "; ".join(
+            f"{name} {_three_digits(median)} ({_three_digits(low)} to {_three_digits(high)})"
+            if low
+            else f"{name}: {_three_digits(median)}"
+            for name, low, median, high in told[["assumption", "low", "median", "high"]].to_numpy()
+        )
+    return rows
+
+
+def _held_out(ledger: Ledger) -> list[Row]:
+    """Whether what is inferred from some printed numbers predicts others: errors in tolerances, shares in per cent."""
+    rows = ledger["ensemble_held_out"].to_dict("records")
+    for row in rows:
+        for name in ("base", "prior", "inferred", "nearest"):
+            row[name] = f"{float(row[name]):.2f} ({100 * float(row[f'within_{name}']):.0f} %)"
+    return rows
 
 
 def _agreement(ledger: Ledger) -> list[Row]:
