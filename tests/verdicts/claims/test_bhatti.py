@@ -145,7 +145,7 @@ def test_ccid2_in_the_place_of_a_variant_turns_the_clauses_on_their_own_pairs():
 
 def test_swapped_rtts_turn_the_clauses_on_the_trend():
     assert swap("bhatti2009", FIRST, "rtt_ms", 100, 200) == (
-        of("c17 c18 c24 c25", "bic cubic compound") | {"c23.third", "c31.dip", "c34.ccid2_first"}
+        of("c17 c18 c24 c25", "bic cubic compound") | {"c23.third", "c30.cubic", "c31.dip", "c34.ccid2_first"}
     )
     assert swap("bhatti2009", "single", "rtt_ms", 25, 200) == (
         of("c05", "seen trend") | of("c06", "bic cubic compound") | of("c10", "alone_behind alone_falls trend")

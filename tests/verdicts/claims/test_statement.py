@@ -2,6 +2,7 @@
 
 import math
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -123,3 +124,10 @@ def test_every_clause_that_print_contradicts_says_what_is_printed():
     claims = [claim for paper in PAPERS for claim in load_claims(CLAIMS / f"{paper}.yaml")]
     silent = [c.id for c in claims for name in c.contradicted if not c.clauses[name].print_note]
     assert silent == []
+
+
+def test_margins_from_the_papers_own_scatter_are_those_of_the_table():
+    scatter = pd.read_csv(CLAIMS.parent / "scatter.csv")
+    used = scatter[scatter["used"] & (scatter["source"] == "twice printed")].set_index("metric")["p95"]
+    from_scatter = {m.of: m.value for m in load_margins(CLAIMS).values() if m.of}
+    assert from_scatter == {"jfi_mean": pytest.approx(used["jfi_mean"], abs=0.005)}

@@ -31,6 +31,7 @@ class Margin(_Strict):
     unit: str = ""
     relative: bool = False
     reason: str = Field(min_length=1)
+    of: str = Field(default="", description="metric of data/scatter.csv whose scatter it is")
 
     def width(self, bound: float) -> float:
         """In the unit of ``bound``."""
