@@ -311,7 +311,7 @@ def compare(
         parse_key(key)
     rows = []
     for number in printed[printed["kind"] == "result"].to_dict("records"):
-        found = computed.get(_identity(number)) or computed.get(_quoted_identity(number))
+        found = computed.get(_identity(number)) or computed.get(quoted_identity(number))
         rows.append(_ledger_row(number, found, tolerances) | _by_scatter(number, found, by_scatter))
     types = {"sd": "float64", "n_runs": "Int64", "error": "float64", "within": "boolean", "within_scatter": "boolean"}
     return pd.DataFrame(rows, columns=LEDGER_COLUMNS).astype(types)
@@ -321,8 +321,8 @@ def _identity(row: Mapping) -> tuple[str, str, str]:
     return tuple(row[column] for column in _IDENTITY)
 
 
-def _quoted_identity(number: Mapping) -> tuple[str, str, str] | None:
-    """Identity of the exhibit's number that a number in the text quotes; it has no `condition` there."""
+def quoted_identity(number: Mapping) -> tuple[str, str, str] | None:
+    """Identity (exhibit, key, metric) of the exhibit's number that a number in the text quotes; it has no `condition` there."""
     if not number["quotes"]:
         return None
     parts = parse_key(number["key"])

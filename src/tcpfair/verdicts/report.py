@@ -401,7 +401,9 @@ def _ensembles(ledger: Ledger) -> list[Row]:
     for row in rows:
         own = testbeds[(testbeds["paper"] == row["paper"]) & (testbeds["hypothesis"] == row["hypothesis"])]
         told = own[pd.to_numeric(own["shift"]) >= _TELLING].head(_TELLING_SHOWN)
-        row["residue"] = int(row["numbers"]) - int(row["explained"])
+        row["residue"] = int(row["numbers"]) - int(float(row["explained"])) if row["explained"] else ""
+        for name in ("within_base", "within_best", "inside"):
+            row[name] = str(int(float(row[name]))) if row[name] else ""
         row["testbed"] = "; ".join(
             f"{name} {_three_digits(median)} ({_three_digits(low)} to {_three_digits(high)})"
             if low

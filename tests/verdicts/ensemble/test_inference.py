@@ -54,9 +54,17 @@ def test_a_number_far_off_counts_no_more_than_a_limit_and_a_missing_one_as_much(
     assert inference.distances(values, CELLS, WIDTH).to_list() == [inference.FAR, inference.FAR, 0.0]
 
 
-def test_a_number_that_only_repeats_a_table_does_not_count_twice():
-    cells = CELLS.assign(quotes=["p.table9", "", ""])
-    assert inference.distances(VALUES, cells, WIDTH).equals(inference.distances(VALUES[[1, 2]], CELLS, WIDTH))
+def test_a_number_in_the_text_that_repeats_a_table_is_told_from_one_that_stands_alone():
+    cells = pd.DataFrame(
+        {
+            "exhibit": ["p.table1", "p.sec-2", "p.sec-2"],
+            "key": ["rtt_ms=50", "condition=best;rtt_ms=50", "rtt_ms=50"],
+            "metric": "m",
+            "value": "1",
+            "quotes": ["", "p.table1", "p.fig1"],
+        }
+    )
+    assert placing.repeats(cells).tolist() == [False, True, False]
 
 
 def test_what_is_inferred_from_some_numbers_predicts_others():

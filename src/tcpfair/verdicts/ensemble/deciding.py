@@ -90,7 +90,7 @@ def sentence(held: pd.Series, drawn: pd.DataFrame, in_words: InWords = plain) ->
         return found
     first = split(known, drawn)
     if first is None:
-        return f"{found}; no single assumption decides"
+        return f"{found}; that one assumption decides it, so many cannot tell"
     text = f"{found}; {_with(first, in_words)} in {_percent(first.above)}, else in {_percent(first.below)}"
     side = _side(drawn.loc[known.index], first)
     inside, label = max(((side, _with(first, in_words)), (~side, "else")), key=lambda pair: _mixed(known[pair[0]]))

@@ -23,9 +23,9 @@ FAR = 4.0  # tolerances: how much further off a number is counts no more
 def distances(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series) -> pd.Series:
     """Mean distance of each setting from the printed numbers in tolerances, each at most `FAR`; by setting.
 
-    A number that a setting does not have is `FAR` off. A number in the text that quotes a table counts in its table alone.
+    A number that a setting does not have is `FAR` off.
     """
-    own = [number for number in values if not cells["quotes"][number] and np.isfinite(width[number])]
+    own = [number for number in values if np.isfinite(width[number])]
     off = (placing.errors(values[own], cells) / width[own]).abs()
     return off.clip(upper=FAR).fillna(FAR).mean(axis=1)
 

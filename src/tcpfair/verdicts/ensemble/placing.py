@@ -11,10 +11,16 @@ import pandas as pd
 from tcpfair.contract.settings import BASE
 from tcpfair.errors import InputError
 from tcpfair.verdicts.ensemble.members import Members
-from tcpfair.verdicts.printed import Tolerance
+from tcpfair.verdicts.printed import Tolerance, quoted_identity
 from tcpfair.verdicts.yardsticks import crps
 
 RANGE = (0.025, 0.975)  # the central 95 % of the settings
+
+
+def repeats(cells: pd.DataFrame) -> pd.Series:
+    """Whether a number in the text only repeats one that a table prints: it would count twice."""
+    tables = set(zip(cells["exhibit"], cells["key"], cells["metric"], strict=True))
+    return pd.Series([quoted_identity(number) in tables for number in cells.to_dict("records")], index=cells.index)
 
 
 def simulated(members: Members, cells: pd.DataFrame) -> pd.DataFrame:

@@ -15,6 +15,7 @@ from tcpfair.contract.ensemble_table import Shipped
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.settings import BASE
+from tcpfair.errors import InputError
 from tcpfair.verdicts import printed
 from tcpfair.verdicts.cells import cells as cells_of
 from tcpfair.verdicts.claims.decision import holds, quantities
@@ -79,8 +80,7 @@ class Judged:
     @cached_property
     def values(self) -> pd.DataFrame:
         """What each setting gives for the printed numbers of tables and text, those that only repeat a table left out."""
-        own = self.cells[self.cells["quotes"] == ""]
-        return placing.simulated(self.members, own)
+        return placing.simulated(self.members, self.cells[~placing.repeats(self.cells)])
 
     @cached_property
     def compared(self) -> list[int]:
@@ -113,14 +113,18 @@ class Judged:
         )
 
     def summary(self, refused: int) -> dict:
-        found = self.numbers()
-        return {
+        about = {
             "paper": self.paper,
             "hypothesis": self.members.hypothesis,
             "what": self.what,
             "settings": len(self.members.settings),
             "refused": refused,
-            "numbers": len(found),
+            "numbers": len(self.compared),
+        }
+        if not self.compared:
+            return about
+        found = self.numbers()
+        return about | {
             "inside": int(found["inside"].sum()),
             "within_base": int(self.hit.loc[BASE].sum()) if self.members.has_base else np.nan,
             "within_best": int(self.hit.loc[self.best].sum()),
@@ -190,7 +194,7 @@ def clauses_held(claim: Claim, members: Members) -> dict[str, pd.Series]:
 
     try:
         found = quantities(function, Evidence(claim, members.config, members.load, no_trace, Settings()))
-    except (NotInEnsembleError, KeyError):  # a metric or a cell that is not kept
+    except (InputError, KeyError):  # a trace, a metric or a cell that is not kept
         return {}
     return {name: holds(claim.clauses[name], quantity).reindex(members.settings) for name, quantity in found.items()}
 
@@ -203,8 +207,10 @@ def tables(
     for paper, found in shipped.items():
         for judged, refused in _judged(layout, papers[paper], found, config):
             parts["ensemble_papers"].append(pd.DataFrame([judged.summary(refused)]))
-            parts["ensemble_numbers"].append(judged.numbers())
             parts["ensemble_clauses"].append(judged.clauses())
+            if not judged.compared:  # the paper prints nothing that these experiments give
+                continue
+            parts["ensemble_numbers"].append(judged.numbers())
             if len(judged.members.settings) > 1:
                 parts["ensemble_testbed"].append(judged.testbed())
                 checks = [judged.held_out(check) for check in config.papers[paper].held_out]
@@ -214,7 +220,7 @@ def tables(
 
 def _joined(frames: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
     filled = [frame for frame in frames if len(frame)]
-    return pd.concat(filled, ignore_index=True)[columns] if filled else pd.DataFrame(columns=columns)
+    return pd.concat(filled, ignore_index=True).reindex(columns=columns) if filled else pd.DataFrame(columns=columns)
 
 
 def _judged(layout: Layout, paper: PaperConfig, found: Shipped, config: EnsembleConfig) -> Iterator[tuple[Judged, int]]:

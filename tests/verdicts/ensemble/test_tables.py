@@ -1,0 +1,86 @@
+"""From a shipped ensemble to the ledger's tables, on a small ensemble of kozu2014 made here."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tcpfair.contract.ensemble import load
+from tcpfair.contract.ensemble_table import Shipped
+from tcpfair.contract.layout import Layout, repository_root
+from tcpfair.contract.papers import load_paper
+from tcpfair.contract.settings import grid_points, point_text
+from tcpfair.verdicts.claims.statement import load_claims
+from tcpfair.verdicts.ensemble import tables
+from tcpfair.verdicts.ensemble.members import Members, NotInEnsembleError
+
+LAYOUT = Layout(repository_root())
+PAPER = load_paper(LAYOUT.paper_config("kozu2014"))
+N = 24
+BUFFERS = np.r_[600, np.linspace(100, 4000, N - 1).round()]
+
+
+def shipped():
+    """Transitions whose 2 ms window is 0.6 MB and more with the buffer: 0.82 MB, as printed, with 1420 packets."""
+    rows = []
+    for setting, buffer_pkts in enumerate(BUFFERS):
+        for point in grid_points(PAPER.experiments["transitions"]):
+            for flow, cwnd_mb in ((1, 0.4 + 0.3 * buffer_pkts / 1000), (2, 2.83)):
+                rows.append(("", setting, point_text(point), flow, "cwnd_mean", cwnd_mb * 1e6 / 1448))
+            rows += [("", setting, point_text(point), flow, "k_mean", 3.0 - flow) for flow in (1, 2)]
+    columns = ["hypothesis", "setting", "point", "flow", "metric", "value"]
+    metrics = pd.DataFrame(rows, columns=columns).assign(experiment="transitions", flow_protocol="CUBIC", n=2)
+    settings = pd.DataFrame({"hypothesis": "", "setting": range(N), "refused": "", "settings.buffer_pkts": BUFFERS})
+    settings.loc[N] = ["", N, "flow.rwnd_pkts: must be 1 or more", 1e9]
+    return Shipped(metrics, settings)
+
+
+@pytest.fixture(scope="module")
+def made():
+    return tables.tables(LAYOUT, {"kozu2014": PAPER}, {"kozu2014": shipped()}, load(LAYOUT.ensemble_config))
+
+
+def test_every_table_has_its_columns(made):
+    assert list(made) == list(tables.TABLES)
+    assert {name: list(table.columns) for name, table in made.items()} == tables.COLUMNS
+    empty = tables.tables(LAYOUT, {"kozu2014": PAPER}, {}, load(LAYOUT.ensemble_config))
+    assert {name: list(table.columns) for name, table in empty.items()} == tables.COLUMNS
+
+
+def test_printed_numbers_are_placed_and_refused_settings_counted(made):
+    (paper,) = made["ensemble_papers"].to_dict("records")
+    assert (paper["settings"], paper["refused"], paper["numbers"]) == (N, 1, 2)
+    numbers = made["ensemble_numbers"]
+    assert numbers["metric"].tolist() == ["cwnd_mean", "cwnd_mean"]
+    assert numbers["printed"].tolist() == [0.82, 2.83]
+    assert numbers["nearest"].to_numpy() == pytest.approx([0.82, 2.83], abs=0.03)
+    assert numbers["explained"].all()
+
+
+def test_a_clause_is_decided_in_each_setting_and_by_its_assumption(made):
+    clauses = made["ensemble_clauses"].set_index(["id", "clause"])
+    short = clauses.loc[("kozu2014.c04", "short")]
+    assert 0.3 < short["share"] < 0.7
+    assert "a buffer above" in short["decides"]
+    assert clauses.loc[("kozu2014.c13", "smaller"), "share"] == 1.0
+    assert not {"kozu2014.c01", "kozu2014.c20"} & set(made["ensemble_clauses"]["id"])  # not in this ensemble
+
+
+def test_the_testbed_is_inferred_from_print(made):
+    (buffer,) = made["ensemble_testbed"].to_dict("records")
+    assert buffer["assumption"] == "settings.buffer_pkts"
+    assert buffer["low"] < 1420 < buffer["high"]
+    assert buffer["used"] == 600
+    assert buffer["high"] - buffer["low"] < 0.5 * (buffer["prior_high"] - buffer["prior_low"])
+
+
+def test_an_experiment_that_is_left_out_is_named():
+    members = Members(shipped(), PAPER)
+    with pytest.raises(NotInEnsembleError, match="kozu2014/rtt_sweep: not in the ensemble"):
+        members.load("rtt_sweep")
+
+
+def test_claims_that_read_traces_are_left_out():
+    members = Members(shipped(), PAPER)
+    claims = {claim.id: claim for claim in load_claims(LAYOUT.data / "claims" / "kozu2014.yaml")}
+    assert tables.clauses_held(claims["kozu2014.c05"], members) == {}
+    assert list(tables.clauses_held(claims["kozu2014.c04"], members)) == ["short", "long"]
