@@ -101,6 +101,8 @@ class Cell:
         """
         if self.runs in ("sd", "cv"):
             raise InputError(f"data/cells.yaml: {self._place}: {self.runs} over runs has no value for a single run")
+        if not (self.base or self.cells):
+            return self._of_one_cell(load_metrics)
         replicates = sorted(set.intersection(*(set(load_metrics(name)["replicate"]) for name in self.read)))
 
         def load_one(number: int, experiment: str) -> pd.DataFrame:
@@ -111,6 +113,18 @@ class Cell:
             [self.value(partial(load_one, number)) for number in replicates],
             index=pd.Index(replicates, name="replicate"),
         )
+
+    def _of_one_cell(self, load_metrics: LoadMetrics) -> pd.Series:
+        """`by_replicate` where no cells are combined: all replicates at once."""
+        chosen = self._all_chosen(load_metrics)
+        grid = [name for name in self.grid if name in chosen]
+        if len(chosen[grid].drop_duplicates()) > 1:
+            raise InputError(f"data/cells.yaml: {self._place}: many cells; say which, or how they are combined")
+        if self.flows:
+            values = chosen.groupby("replicate")["value"].agg(lambda of_flows: over_flows(of_flows, self.flows))
+        else:
+            values = chosen.set_index("replicate")["value"].sort_index()
+        return values * self.scale if pd.api.types.is_numeric_dtype(values) else values
 
     @property
     def read(self) -> tuple[str, ...]:
@@ -124,13 +138,7 @@ class Cell:
 
     def _table(self, load_metrics: LoadMetrics) -> pd.DataFrame:
         """The chosen cells after runs and flows: grid variables and ``value``."""
-        parts = [self._chosen(load_metrics(name)) for name in self.experiments]
-        chosen = pd.concat(parts, ignore_index=True)
-        if chosen.empty:
-            raise InputError(f"data/cells.yaml: {self._place}: no run has it")
-        if self.inverse:
-            with np.errstate(divide="ignore"):
-                chosen = chosen.assign(value=1 / chosen["value"].to_numpy(dtype=float))
+        chosen = self._all_chosen(load_metrics)
         grid = [name for name in self.grid if name in chosen]
         by = [*grid, "flow"]
         of_runs = chosen.groupby(by, sort=False, dropna=False)["value"]
@@ -146,6 +154,17 @@ class Cell:
         for name, rows in (self.base.chosen(load_metrics) if self.base else {}).items():
             of_own[name] = pd.concat([of_own[name], rows]).drop_duplicates() if name in of_own else rows
         return of_own
+
+    def _all_chosen(self, load_metrics: LoadMetrics) -> pd.DataFrame:
+        """The rows of the cells in all experiments; InputError when there are none."""
+        parts = [self._chosen(load_metrics(name)) for name in self.experiments]
+        chosen = pd.concat(parts, ignore_index=True)
+        if chosen.empty:
+            raise InputError(f"data/cells.yaml: {self._place}: no run has it")
+        if self.inverse:
+            with np.errstate(divide="ignore"):
+                chosen = chosen.assign(value=1 / chosen["value"].to_numpy(dtype=float))
+        return chosen
 
     def _chosen(self, metrics: pd.DataFrame) -> pd.DataFrame:
         chosen = metrics["metric"] == self.measure

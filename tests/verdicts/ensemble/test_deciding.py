@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.verdicts.ensemble.deciding import agreement, coded_columns, sentence, split
+from tcpfair.verdicts.ensemble.deciding import coded_columns, sentence, split
 
 RNG = np.random.default_rng(5)
 N = 96
@@ -69,6 +69,10 @@ def test_what_never_varies_decides_nothing_and_words_get_a_column_each():
     assert set(coded["flow.reduction\tprr"]) == {0.0, 1.0}
 
 
-def test_agreement_counts_common_settings():
-    assert agreement([1, 0, np.nan, 1], [1, 1, 1, 1]) == pytest.approx(2 / 3)
-    assert np.isnan(agreement([np.nan], [1]))
+def test_a_value_without_limit_is_a_choice():
+    drawn = pd.DataFrame({"flow.rwnd_pkts": [5524, np.inf] * 20})
+    held = pd.Series([1.0, 0.0] * 20)
+    found = split(held, drawn)
+    assert found.is_choice
+    assert "flow.rwnd_pkts" in sentence(held, drawn)
+    assert {"flow.rwnd_pkts\t5524.0", "flow.rwnd_pkts\tinf"} == set(coded_columns(drawn))

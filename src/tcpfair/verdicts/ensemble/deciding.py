@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.stats import fisher_exact
 from sklearn.tree import DecisionTreeClassifier
@@ -58,11 +57,14 @@ def split(held: pd.Series, drawn: pd.DataFrame) -> Split | None:
 
 
 def coded_columns(drawn: pd.DataFrame) -> pd.DataFrame:
-    """Numbers as they are; of a choice among words a column for each, 1 where it was drawn. What never varies is left out."""
+    """Numbers as they are; of a choice among words, or with a value without limit, a column for each, 1 where it was drawn.
+
+    What never varies is left out.
+    """
     columns = {}
     for name in drawn:
         numbers = pd.to_numeric(drawn[name], errors="coerce")
-        if numbers.notna().all():
+        if np.isfinite(numbers).all():
             columns[name] = numbers.astype(float)
         else:
             words = drawn[name].astype(str)
@@ -117,10 +119,3 @@ def _with(of: Split, in_words: InWords) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
-
-
-def agreement(held: npt.ArrayLike, other: npt.ArrayLike) -> float:
-    """Share of the settings in which two clauses have the same outcome; NaN without a common one."""
-    a, b = np.asarray(held, dtype=float), np.asarray(other, dtype=float)
-    both = np.isfinite(a) & np.isfinite(b)
-    return float(np.mean(a[both] == b[both])) if both.any() else np.nan

@@ -98,7 +98,7 @@ def held_out(
     weight = weights(of_fit)
     kept = values[[number for number in judged if np.isfinite(width[number])]]
     guesses = {
-        "base": kept.loc[BASE],
+        "base": kept.reindex([BASE]).iloc[0],
         "prior": kept.mean(),
         "inferred": kept.mul(weight, axis=0).sum(min_count=1),
         "nearest": kept.loc[of_fit.idxmin()],

@@ -31,7 +31,9 @@ def simulated(members: Members, cells: pd.DataFrame) -> pd.DataFrame:
     """
     columns = {}
     for number, cell in cells["cell"].items():
-        if cell is None or cell.runs in ("sd", "cv", "reached") or not set(cell.read) <= members.experiments:
+        of_runs = cell is not None and cell.runs in ("sd", "cv", "reached")
+        letter = cell is not None and (cell.flows or "").startswith("case")
+        if cell is None or of_runs or letter or not set(cell.read) <= members.experiments:
             continue
         try:
             values = cell.by_replicate(members.load)
