@@ -99,14 +99,22 @@ def test_a_sentence_has_outcome_value_and_circumstances(findings):
         findings.sentence(CLAIM, "mor")
 
 
+def test_clauses_are_told_by_name(findings):
+    table = findings.told(f"{CLAIM}.more", f"{CLAIM}.most")
+    assert table.index.tolist() == [f"{CLAIM}.more", f"{CLAIM}.most"]
+    assert table.loc[f"{CLAIM}.most", "found"].startswith(
+        "at most RTTs: does not hold (ratio 1.5, asked for at least 1)"
+    )
+
+
 def test_the_testbed_is_drawn_with_words_and_what_is_used(findings):
     figure = findings.testbed("kozu2014")
     (ax,) = figure.axes
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["an initial window packets", "a buffer packets"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["initial window (packets)", "buffer (packets)"]
     crosses = [line for line in ax.lines if line.get_marker() == "x"]
     assert [line.get_xdata()[0] for line in crosses] == [pytest.approx(np.log(6) / np.log(40))]
-    with pytest.raises(InputError, match="no ensemble of ogura"):
-        findings.testbed("ogura")
+    assert findings.testbed("ogura").startswith("No ensemble of ogura is shipped; ./reproduce ensemble ogura")
+    assert "prints no number" in findings.testbed("kozu2014", "H1")
 
 
 def test_without_a_ledger_the_command_is_named(findings):

@@ -121,3 +121,9 @@ def test_a_statement_may_belong_to_a_section(cells):
 
 def test_without_statements_there_are_no_numbers(cells):
     assert stated_numbers("x.table1", cells, []).equals(no_numbers())
+
+
+def test_what_a_column_says_of_a_cell_goes_before_what_is_fixed_for_all():
+    cells = pd.DataFrame({"rtt_ms": [162, 324], "value": [1.0, 2.0]})
+    rows = number_rows("ha2006.sens_flows", "utilisation", cells, ["rtt_ms"], rtt_ms=[162, 324], traffic="Type II")
+    assert rows["key"].tolist() == ["rtt_ms=162;traffic=Type II", "rtt_ms=324;traffic=Type II"]

@@ -138,19 +138,28 @@ class Findings:
         share = self.ensemble[(self.ensemble["id"] == claim_id) & (self.ensemble["clause"] == clause)]
         return f"{text}; {share['decides'].iloc[0]}" if len(share) else text
 
+    def told(self, *names: str) -> pd.DataFrame:
+        """`sentence` of some clauses, named ``ogura.c16.fair``, with what the paper says."""
+        rows = []
+        for name in names:
+            claim_id, _, clause = name.rpartition(".")
+            rows.append((name, self._stated[claim_id].claim, self.sentence(claim_id, clause)))
+        return pd.DataFrame(rows, columns=["clause", "the paper says", "found"]).set_index("clause")
+
     # --- Inferred testbeds ---------------------------------------------------------------------------------------
 
-    def testbed(self, paper: str, hypothesis: str = AS_PRINTED) -> Figure:
+    def testbed(self, paper: str, hypothesis: str = AS_PRINTED) -> Figure | str:
         """The inferred testbed of a paper: for each assumption what print speaks for within what was thought plausible.
 
         A grey bar is the range from which settings were drawn (5 to 95 %), the blue one that of the settings weighted by
-        their distance from all printed numbers, with its median; the cross is what is used. Raises InputError when the paper
-        has no ensemble.
+        their distance from all printed numbers, with its median; the cross is what is used. Where there is none, it says why.
         """
         table = self.table("ensemble_testbed")
         own = table[(table["paper"] == paper) & (table["hypothesis"] == hypothesis)]
         if own.empty:
-            raise InputError(f"{self.layout.ledger}/ensemble_testbed.csv: no ensemble of {paper}")
+            if not (self.table("ensemble_papers")["paper"] == paper).any():
+                return f"No ensemble of {paper} is shipped; ./reproduce ensemble {paper} makes one."
+            return f"{paper} prints no number that the experiments of its ensemble give: nothing can be inferred."
         own = own.sort_values("shift", ascending=False).head(_SHOWN)
         ranges = own[own["low"].notna()]
         figure, axes = style.new_figure(1, 1, width_in=style.PAGE_IN, height_in=_HEAD_IN + _ROW_IN * len(ranges))
@@ -158,9 +167,9 @@ class Findings:
         for place, (_, row) in enumerate(ranges[::-1].iterrows()):
             _marginal(ax, place, row)
         ax.set_yticks(range(len(ranges)), [self._label(name) for name in ranges["assumption"][::-1]])
-        ax.set(xlim=(-0.04, 1.04), xlabel="place within the plausible range (0: least, 1: largest drawn value)")
-        ax.legend(loc="upper center", bbox_to_anchor=(0.4, 1.0), ncols=3)
-        ax.set_ylim(top=len(ranges) + 0.6)
+        ax.set(xlim=(-0.17, 1.17), xticks=[], xlabel="within the plausible range")
+        ax.legend(loc="upper center", ncols=3, frameon=False)
+        ax.set_ylim(-0.6, len(ranges) + 0.4)
         of = self.table("ensemble_papers")
         n = of[(of["paper"] == paper) & (of["hypothesis"] == hypothesis)].iloc[0]
         style.corner_note(
@@ -170,8 +179,11 @@ class Findings:
         return figure
 
     def _label(self, assumption: str) -> str:
-        name = self._words.in_words(assumption, "").strip()
-        return " ".join(name.split())
+        """``a receive window {} packets`` -> ``receive window (packets)``."""
+        mark = "\t"
+        name, _, unit = self._words.in_words(assumption, mark).partition(mark)
+        name = name.strip().removeprefix("a ").removeprefix("an ")
+        return f"{name} ({unit.strip()})" if unit.strip() else name
 
 
 def _marginal(ax: Axes, place: int, row: pd.Series) -> None:
@@ -197,6 +209,6 @@ def _marginal(ax: Axes, place: int, row: pd.Series) -> None:
     used = pd.to_numeric(row["used"], errors="coerce")
     if np.isfinite(used):
         ax.plot(at(float(used)), place, "x", color=style.VERMILION, label="as used" if place == 0 else None)
-    for x, value, side in ((0, ends[0], "left"), (1, ends[1], "right")):
-        ax.annotate(f"{value:.3g}", (x, place), xytext=(2 if side == "left" else -2, 0), textcoords="offset points",
-                    ha=side, va="center", fontsize="x-small", color=style.GREY)  # fmt: skip
+    for x, value, side, move in ((0, ends[0], "right", -3), (1, ends[1], "left", 3)):
+        at_end = {"xytext": (move, 0), "textcoords": "offset points", "ha": side, "va": "center", "fontsize": "small"}
+        ax.annotate(f"{value:.3g}", (x, place), color=style.GREY, **at_end)

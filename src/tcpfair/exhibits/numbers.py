@@ -48,8 +48,10 @@ def number_rows(
 ) -> pd.DataFrame:
     """Cells with ``value`` (and ``sd``, ``n_runs``) as numbers; ``key`` are the columns that make up their keys.
 
-    ``names`` translates labels of the configuration into those of the printed keys, ``fixed`` adds parts to every key.
+    ``names`` translates labels of the configuration into those of the printed keys, ``fixed`` adds parts to every key; where
+    it names a column of ``key``, the column says which of several values a cell has.
     """
+    fixed = {name: value for name, value in fixed.items() if name not in key}
     parts = cells[list(key)].replace({"protocol": dict(names or {})}) if "protocol" in key else cells[list(key)]
     frame = pd.DataFrame(
         {

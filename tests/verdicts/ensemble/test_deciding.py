@@ -47,7 +47,7 @@ def test_chance_decides_nothing():
     for seed in range(20):
         held = pd.Series(np.random.default_rng(seed).integers(0, 2, N).astype(float), index=DRAWN.index)
         assert split(held, DRAWN) is None
-        assert sentence(held, DRAWN).endswith("; that one assumption decides it, so many cannot tell")
+        assert sentence(held, DRAWN).endswith("; whether one assumption decides it they cannot tell")
 
 
 def test_what_always_or_never_holds_needs_no_reason():

@@ -92,7 +92,7 @@ def sentence(held: pd.Series, drawn: pd.DataFrame, in_words: InWords = plain) ->
         return found
     first = split(known, drawn)
     if first is None:
-        return f"{found}; that one assumption decides it, so many cannot tell"
+        return f"{found}; whether one assumption decides it they cannot tell"
     text = f"{found}; {_with(first, in_words)} in {_percent(first.above)}, else in {_percent(first.below)}"
     side = _side(drawn.loc[known.index], first)
     inside, label = max(((side, _with(first, in_words)), (~side, "else")), key=lambda pair: _mixed(known[pair[0]]))
@@ -114,7 +114,12 @@ def _mixed(held: pd.Series) -> float:
 
 
 def _with(of: Split, in_words: InWords) -> str:
-    return f"with {in_words(of.assumption, of.threshold if of.is_choice else f'above {of.threshold:.3g}')}"
+    return f"with {in_words(of.assumption, of.threshold if of.is_choice else f'above {_digits(of.threshold)}')}"
+
+
+def _digits(x: float) -> str:
+    """Three digits, without an exponent where a reader needs none."""
+    return f"{x:.0f}" if 1000 <= abs(x) < 1e6 else f"{x:.3g}"
 
 
 def _percent(share: float) -> str:
