@@ -47,6 +47,9 @@ class Panel(_Part):
     title: str = ""
     experiment: int = 0
     where: dict[str, Any] = Field(default_factory=dict)
+    key: dict[str, str] = Field(
+        default_factory=dict, description="parts of the keys of its numbers, where panels need them"
+    )
 
 
 class BdpShare(_Part):
@@ -90,7 +93,7 @@ def metric_panels(context: Context, exhibit: Exhibit, options: MetricPanels) -> 
             found = over_runs(of_metric, metric, by).assign(panel=letter, metric=metric)
             if metric.startswith(options.metric):
                 found = _in_percent(metric, found)
-            frames.append(number_rows(exhibit.id, metric, found, by, **panel.where))
+            frames.append(number_rows(exhibit.id, metric, found, by, **panel.where, **panel.key))
             cells.append(found)
         for protocol in protocols_of(experiment):
             line = drawn.query("protocol == @protocol").assign(x=lambda rows: rows[options.x] * to_axis)
