@@ -115,7 +115,11 @@ def test_without_results_a_claim_is_not_run_and_closed_forms_hold(checkout):
     assert claims.loc["ogura.c05", "verdict"] == "not run"
     assert claims.loc["ogura.c05", "evidence"].startswith("ogura/model1: ")
     assert claims.loc["kozu2014.c05", "verdict"] == "by construction"
-    assert clauses.set_index("id").loc["kozu2014.c05", "outcome"] == "holds"
+    assert clauses.set_index("id").loc["kozu2014.c05", ["clause", "outcome", "value"]].tolist() == [
+        "windows",
+        "holds",
+        1.0,
+    ]
 
 
 def test_a_claim_that_was_not_asked_for_is_not_run_whatever_there_is(checkout):

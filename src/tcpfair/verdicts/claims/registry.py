@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -89,7 +89,8 @@ def evaluate(
 
 def _row(claim: Claim, found: Decided, source: str) -> dict:
     stated = {name: getattr(found.clause, name) for name in ("says", "quantity", "unit", "asks", "why", "in_print")}
-    numbers = {name: value for name, value in asdict(found).items() if name in CLAUSE_COLUMNS}
+    measured = ("outcome", "value", "low", "high", "cell", "confidence", "single_share", "n_single")
+    numbers = {name: getattr(found, name) for name in measured}
     return {"id": claim.id, "paper": claim.paper, "clause": found.clause_id, "source": source, **stated, **numbers}
 
 
