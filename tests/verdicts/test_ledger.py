@@ -7,7 +7,7 @@ from tcpfair.contract.layout import PAPERS, Layout
 from tcpfair.contract.papers import Config, load_paper
 from tcpfair.errors import InputError
 from tcpfair.verdicts import claims, ledger
-from tcpfair.verdicts.claims.registry import load_claims
+from tcpfair.verdicts.claims.registry import CLAIM_COLUMNS, load_claims
 from tcpfair.verdicts.printed import parse_key
 from tests import fake_checkout
 from tests.fake_checkout import ROOT, put_exhibit
@@ -95,7 +95,7 @@ def test_numbers_of_an_exhibit_that_failed_do_not_count(table):
 
 def test_every_claim_has_one_verdict(table):
     verdicts = table("claims")
-    assert list(verdicts.columns) == ["id", "paper", "verdict", "evidence", "source"]
+    assert list(verdicts.columns) == CLAIM_COLUMNS
     assert len(verdicts) == 158
     assert verdicts["id"].is_unique
     assert set(verdicts["verdict"]) <= set(claims.VERDICTS)

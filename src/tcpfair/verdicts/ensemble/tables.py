@@ -245,9 +245,11 @@ def of_shipped(layout: Layout, papers: Mapping[str, PaperConfig]) -> dict[str, p
     An ensemble that was made from other code or other ranges than those of today is left out: `ensemble_table.stale_lines`
     says why.
     """
-    config = load(layout.ensemble_config)
+    present = [name for name in papers if any(path.is_file() for path in ensemble_table.paths(layout.ensembles, name))]
+    config = load(layout.ensemble_config) if present else EnsembleConfig(papers={})
     found = {}
-    for name, paper in papers.items():
+    for name in present:
+        paper = papers[name]
         if name in config.papers and not ensemble_table.stale(layout.ensembles, ensemble_of(config, paper)):
             found[name] = ensemble_table.read(layout.ensembles, name)
     return tables(layout, papers, found, config)
