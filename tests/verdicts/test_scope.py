@@ -5,7 +5,7 @@ import pytest
 from tcpfair.contract.layout import PAPERS, Layout, repository_root
 from tcpfair.contract.papers import Config
 from tcpfair.errors import InputError
-from tcpfair.verdicts.claims.evidence import Claim
+from tcpfair.verdicts.claims.statement import Claim
 from tcpfair.verdicts.scope import scope_of
 
 LAYOUT = Layout(repository_root())
@@ -16,7 +16,8 @@ def scope(**asked):
 
 
 def claim(*experiments, paper="ogura", exhibits=()):
-    stated = {"id": f"{paper}.c99", "section": "1", "claim": "a", "test": "b", "in_print": True, "print_note": "c"}
+    clause = {"says": "a", "quantity": "b", "why": "text", "at_least": 1}
+    stated = {"id": f"{paper}.c99", "section": "1", "claim": "a", "clauses": {"more": clause}}
     return Claim(**stated, experiments=list(experiments), exhibits=list(exhibits))
 
 

@@ -33,6 +33,7 @@ CODE = {
         "measures",
         "verdicts/printed.py",
         "verdicts/baseline.py",
+        "verdicts/combine.py",
         "exhibits",
         "sources",
     ),

@@ -276,13 +276,11 @@ def newreno_alone():
     return reduced(paper("bhatti2009"), "single", 2, protocol=["NewReno"])
 
 
-def test_start_of_newreno_at_half_the_rtt():
-    name = "bhatti2009.c05.seen"
+def test_start_of_newreno_with_the_rtts_swapped():
+    name, other = "bhatti2009.c05.trend", {25: 200, 50: 100, 100: 50, 200: 25}
+
+    def swapped(metrics):
+        return metrics.assign(rtt_ms=metrics["rtt_ms"].map(other))
+
     assert of(judged(newreno_alone(), name), name) == HOLDS
-    faulty = newreno_alone()
-    faulty.experiments["single"].grid["rtt_ms"].value = [12.5, 25, 50, 100]
-
-    def as_whole(metrics):
-        return metrics.assign(rtt_ms=2 * metrics["rtt_ms"])
-
-    assert of(judged(faulty, name, relabel=as_whole), name) == FAILS
+    assert of(judged(newreno_alone(), name, relabel=swapped), name) == FAILS
