@@ -2,16 +2,18 @@
 
 import json
 import math
+import shutil
 
 import pandas as pd
 import pytest
 
-from tcpfair.contract import checksums, ensemble_table
+from tcpfair.contract import checksums, code, ensemble_table
 from tcpfair.contract.ensemble import ensemble_of, load
 from tcpfair.contract.layout import Layout, repository_root
 from tcpfair.contract.papers import load_paper
 from tcpfair.errors import InputError
 from tcpfair.workflow import ensemble as ensembles
+from tcpfair.workflow import same_bits
 from tcpfair.workflow.cli import main
 from tests.small_checkout import edit, make_checkout
 
@@ -215,6 +217,59 @@ def test_an_interrupted_run_goes_on_where_it_was(layout):
     assert "all there" in said[0]
 
 
+def test_a_fresh_checkout_goes_on_from_what_is_shipped(layout):
+    run(layout)
+    shutil.rmtree(layout.results)
+    again, said = run(layout)
+    assert again.made == []
+    assert said[0] == "taken      ogura: 9 settings from data/ensemble"
+    shutil.rmtree(layout.results)
+    edit(layout.ensemble_config, "settings: 3", "settings: 5")
+    more, _ = run(layout)
+    assert more.simulated == 2
+    extended = [path.read_bytes() for path in ensemble_table.paths(layout.ensembles, "ogura")]
+    shutil.rmtree(layout.results)
+    shutil.rmtree(layout.ensembles)
+    whole, _ = run(layout)
+    assert whole.simulated == 11
+    assert [path.read_bytes() for path in ensemble_table.paths(layout.ensembles, "ogura")] == extended
+
+
+@pytest.mark.parametrize("change", ["code", "damage", "drawn otherwise"])
+def test_what_is_shipped_of_something_else_is_not_taken(layout, monkeypatch, change):
+    run(layout)
+    shutil.rmtree(layout.results)
+    if change == "code":
+        monkeypatch.setattr(code, "of_algorithms", lambda names: {"libra": "other"})
+    elif change == "damage":
+        table = layout.ensembles / "ogura_settings.csv"
+        table.write_text(table.read_text() + "\n")
+    else:
+        edit(layout.root / "config/papers/ogura.yaml", "range: [5, 20]", "range: [5, 30]")
+    kept = ensemble_table.restore(layout, opened(layout))
+    assert kept == (1 + 3 if change == "drawn otherwise" else 0)  # the base settings are as they were
+
+
+def test_other_code_with_the_same_bits_is_marked(layout, monkeypatch):
+    run(layout)
+    monkeypatch.setattr(code, "of_algorithms", lambda names: {"libra": "other"})
+    assert ensemble_table.stale(layout.ensembles, opened(layout)) == ["code changed"]
+    assert same_bits.compare_ensemble(layout, "ogura") == []
+    assert same_bits.mark_ensemble(layout, "ogura")
+    assert ensemble_table.stale(layout.ensembles, opened(layout)) == []
+    assert not same_bits.mark_ensemble(layout, "ogura")
+
+
+def test_other_code_with_other_bits_is_found(layout, monkeypatch):
+    run(layout)
+    ensemble, found = opened(layout), ensemble_table.read(layout.ensembles, "ogura")
+    first = found.metrics["setting"].eq(1) & found.metrics["hypothesis"].eq("")
+    found.metrics.loc[first.idxmax(), "value"] *= 1.0001
+    ensemble_table.write(layout.ensembles, ensemble, ensemble.members(), found)
+    monkeypatch.setattr(code, "of_algorithms", lambda names: {"libra": "other"})
+    assert same_bits.compare_ensemble(layout, "ogura") == ["ogura, ensemble, setting 0001"]
+
+
 def test_a_member_that_was_half_written_is_made_again(layout, monkeypatch):
     member = opened(layout).members()[0]
     ensembles.make(layout, member)
@@ -256,8 +311,6 @@ def test_what_was_made_from_something_else_is_stale_and_said_so(layout, file, ol
 
 
 def test_other_code_makes_it_stale_and_a_reworded_reason_does_not(layout, monkeypatch):
-    from tcpfair.contract import code
-
     run(layout)
     edit(layout.root / "config/papers/ogura.yaml", "assumed: why", "assumed: for another reason")
     assert not ensemble_table.stale_lines(layout, ["ogura"])

@@ -112,6 +112,29 @@ def gather(layout: Layout, ensemble: Ensemble, members: list[Member]) -> Shipped
     return Shipped(by_cell[list(_OF_ALL)], pd.DataFrame(rows))
 
 
+def restore(layout: Layout, ensemble: Ensemble) -> int:
+    """Keep again the shipped members that are what would be made now and are not kept here; returns how many.
+
+    So a fresh checkout goes on from what the repository ships, and more settings cost no more than the new ones.
+    """
+    if set(stale(layout.ensembles, ensemble)) & {"missing", *(f"{name} changed" for name in MADE_FROM)}:
+        return 0
+    drawn = json.loads(paths(layout.ensembles, ensemble.paper.paper)[2].read_text())["members"]
+    wanted = {
+        (member.hypothesis, member.setting): member
+        for member in ensemble.members()
+        if drawn.get(member.name) == member.stamp["setting"] and not is_kept(layout, member)
+    }
+    if not wanted:
+        return 0
+    found = read(layout.ensembles, ensemble.paper.paper)
+    why = found.settings.set_index(["hypothesis", "setting"])["refused"]
+    tables = dict(list(found.metrics.groupby(["hypothesis", "setting"], observed=True)))
+    for name, member in wanted.items():
+        keep(layout, member, tables.get(name, found.metrics.iloc[:0]), why[name])
+    return len(wanted)
+
+
 def paths(folder: Path, paper: str) -> tuple[Path, Path, Path]:
     """The three files of a paper: metrics, settings, and what says from what they were made."""
     return folder / f"{paper}.parquet", folder / f"{paper}_settings.csv", folder / f"{paper}.json"
@@ -136,8 +159,22 @@ def write(folder: Path, ensemble: Ensemble, members: list[Member], found: Shippe
         "members": {member.name: member.stamp["setting"] for member in members},
         "files": {path.name: file_hash(path) for path in (metrics, table)},
     }
-    write_whole(manifest, json.dumps(said, indent=1) + "\n")
+    _write_manifest(manifest, said)
     return [metrics, table, manifest]
+
+
+def mark(folder: Path, ensemble: Ensemble) -> bool:
+    """Write down that today's code made what is shipped, whose bits the caller has compared; False where it says so already."""
+    manifest = paths(folder, ensemble.paper.paper)[2]
+    said = json.loads(manifest.read_text())
+    if said["code"] == ensemble.code:
+        return False
+    _write_manifest(manifest, said | {"code": ensemble.code})
+    return True
+
+
+def _write_manifest(path: Path, said: Mapping[str, object]) -> None:
+    write_whole(path, json.dumps(said, indent=1) + "\n")
 
 
 def stale(folder: Path, ensemble: Ensemble) -> list[str]:

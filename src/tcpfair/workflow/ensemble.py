@@ -52,15 +52,20 @@ def simulate(member: Member, specs: Mapping[str, Sequence[RunSpec]]) -> tuple[pd
     return pd.concat(parts, ignore_index=True), pkts
 
 
-def make(layout: Layout, member: Member) -> int:
-    """Simulate a member and keep its metrics, or why no run can have its values; returns the packets delivered."""
+def made(member: Member) -> tuple[pd.DataFrame, str, int]:
+    """What a member gives: its metrics, why no run can have its values (empty for most), the packets delivered."""
     try:
         specs = {name: member.specs(name) for name in member.ensemble.experiments}
     except InputError as error:
-        ensemble_table.keep(layout, member, pd.DataFrame(), refused=str(error))
-        return 0
+        return pd.DataFrame(columns=[*ensemble_table.CELL, "value", "n"]), str(error), 0
     metrics, pkts = simulate(member, specs)
-    ensemble_table.keep(layout, member, metrics)
+    return metrics, "", pkts
+
+
+def make(layout: Layout, member: Member) -> int:
+    """Keep what a member gives; returns the packets delivered."""
+    metrics, refused, pkts = made(member)
+    ensemble_table.keep(layout, member, metrics, refused)
     return pkts
 
 
@@ -136,15 +141,18 @@ def chosen_papers(config: EnsembleConfig, wanted: Sequence[str]) -> list[str]:
 
 def plan(layout: Layout, wanted: Sequence[str] = (), n_settings: int | None = None) -> list[Work]:
     """What there is to do for some papers. Raises InputError for names that the configuration does not have."""
-    config = load(layout.ensemble_config)
     rates = {cost.item: cost.pkts_per_s for cost in costs.read(layout) if cost.step == STEP and cost.pkts}
     found = []
-    for paper in chosen_papers(config, wanted):
-        ensemble = ensemble_of(config, load_paper(layout.paper_config(paper)))
+    for ensemble in _ensembles(layout, wanted):
         members = ensemble.members(n_settings)
         todo = [member for member in members if not ensemble_table.is_kept(layout, member)]
-        found.append(Work(ensemble, members, todo, rates.get(paper, PLANNED_PKTS_PER_S)))
+        found.append(Work(ensemble, members, todo, rates.get(ensemble.paper.paper, PLANNED_PKTS_PER_S)))
     return found
+
+
+def _ensembles(layout: Layout, wanted: Sequence[str]) -> list[Ensemble]:
+    config = load(layout.ensemble_config)
+    return [ensemble_of(config, load_paper(layout.paper_config(paper))) for paper in chosen_papers(config, wanted)]
 
 
 def run(
@@ -160,6 +168,9 @@ def run(
 
     Raises InputError when it takes long and nobody said yes, and when jobs failed; what succeeded is kept.
     """
+    for ensemble in _ensembles(layout, wanted):
+        if n_restored := ensemble_table.restore(layout, ensemble):
+            say(f"taken      {ensemble.paper.paper}: {n_restored} settings from data/ensemble")
     works = plan(layout, wanted, n_settings)
     for work in works:
         say(work.line)

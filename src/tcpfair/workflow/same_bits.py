@@ -3,7 +3,8 @@
 For a change of the simulator that is meant to keep every bit. Two things are simulated: all runs of the smoke plan (each grid
 point of every experiment, cut short), held against the hashes in ``data/expected/bits.csv``; and of the shipped traces one
 run for each set of algorithms in each experiment, the shortest, held against the rows that are shipped. A run whose scenario
-is written otherwise than before (its key is another) is not taken on trust: all such runs are simulated.
+is written otherwise than before (its key is another) is not taken on trust: all such runs are simulated. Of each shipped
+ensemble whose code is another, the setting as configured and one that was drawn are made again.
 """
 
 from __future__ import annotations
@@ -16,13 +17,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from tcpfair.contract import checksums, store, trace
+from tcpfair.contract import checksums, ensemble_table, store, trace
+from tcpfair.contract.ensemble import Ensemble, Member, ensemble_of, load
+from tcpfair.contract.ensemble_table import CELL, Shipped
 from tcpfair.contract.expand import RunSpec, expected_pkts, run_specs, shorten, values_behind
 from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import PAPERS, Layout
 from tcpfair.contract.manifest import CODE, CONFIG, RUNS, read_manifest, write_manifest
 from tcpfair.contract.papers import PaperConfig, load_paper, load_yaml
+from tcpfair.contract.settings import BASE
 from tcpfair.contract.trace import TABLES, Trace
+from tcpfair.workflow import ensemble as ensembles
 
 SHOWN = 20  # lines on the terminal
 BITS = "bits.csv"  # paper, experiment, run_id, sha256: what the runs of the smoke plan gave
@@ -34,9 +39,10 @@ def main(layout: Layout, mark: bool = False) -> int:
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         bits = pd.concat(pool.map(smoke_bits, *zip(*((layout, paper, smoke_s) for paper in PAPERS), strict=True)))
         checked = dict(zip(PAPERS, pool.map(compare_shipped, [layout] * len(PAPERS), PAPERS), strict=True))
+        drawn = [line for lines in pool.map(compare_ensemble, [layout] * len(PAPERS), PAPERS) for line in lines]
     expected = _expected_bits(layout)
     moved = _moved_bits(bits, expected)
-    differ = [*moved, *(line for lines, _ in checked.values() for line in lines)]
+    differ = [*moved, *(line for lines, _ in checked.values() for line in lines), *drawn]
     n_runs = sum(n for _, n in checked.values())
     for line in differ[:SHOWN]:
         print(f"differs    {line}")
@@ -50,8 +56,9 @@ def main(layout: Layout, mark: bool = False) -> int:
     if mark:
         write_whole(layout.data / "expected" / BITS, bits.to_csv(index=False, lineterminator="\n"))
         marked = [name for paper in PAPERS for name in mark_shipped(layout, paper)]
-        checksums.update(layout.data, [layout.bundled_root, layout.data / "expected" / BITS])
-        print(f"marked     {len(marked)} traces as made by this code")
+        others = [paper for paper in PAPERS if mark_ensemble(layout, paper)]
+        checksums.update(layout.data, [layout.bundled_root, layout.ensembles, layout.data / "expected" / BITS])
+        print(f"marked     {len(marked)} traces and {len(others)} ensembles as made by this code")
     return 0
 
 
@@ -156,3 +163,43 @@ def mark_shipped(layout: Layout, paper: str) -> list[str]:
             write_manifest({**manifest, **now}, folder)
             marked.append(f"{paper}/{experiment}")
     return marked
+
+
+def compare_ensemble(layout: Layout, paper: str) -> list[str]:
+    """Make two members of a paper's shipped ensemble again, where its code is another; a line for each that differs."""
+    ensemble = _made_by_other_code(layout, paper)
+    if ensemble is None:
+        return []
+    found = ensemble_table.read(layout.ensembles, paper)
+    members = [member for member in ensemble.members() if not member.hypothesis and member.setting <= BASE + 1]
+    return [f"{paper}, ensemble, setting {each.name}" for each in members if not _is_same_member(found, each)]
+
+
+def mark_ensemble(layout: Layout, paper: str) -> bool:
+    """Write today's code into what vouches for a paper's shipped ensemble; False where there is nothing to write."""
+    ensemble = _made_by_other_code(layout, paper)
+    return ensemble is not None and ensemble_table.mark(layout.ensembles, ensemble)
+
+
+def _made_by_other_code(layout: Layout, paper: str) -> Ensemble | None:
+    """A paper's shipped ensemble where its code alone is not today's; others have to be made anew or are fresh."""
+    if not layout.ensemble_config.is_file() or paper not in (config := load(layout.ensemble_config)).papers:
+        return None
+    ensemble = ensemble_of(config, load_paper(layout.paper_config(paper)))
+    return ensemble if ensemble_table.stale(layout.ensembles, ensemble) == ["code changed"] else None
+
+
+def _is_same_member(found: Shipped, member: Member) -> bool:
+    """Whether a member gives, made today, the rows or the refusal that are shipped of it."""
+    metrics, refused, _ = ensembles.made(member)
+    held, row = (
+        table[(table["hypothesis"] == member.hypothesis) & (table["setting"] == member.setting)]
+        for table in (found.metrics, found.settings)
+    )
+    made, held = (
+        table[[*CELL, "value", "n"]]
+        .astype({**dict.fromkeys(CELL, str), "value": "float32", "n": int})
+        .sort_values(CELL, ignore_index=True)
+        for table in (metrics, held)
+    )
+    return made.equals(held) and row["refused"].tolist() == [refused]
