@@ -121,3 +121,13 @@ def test_without_a_ledger_the_command_is_named(findings):
     (findings.layout.ledger / "claims.csv").unlink()
     with pytest.raises(InputError, match=r"no ledger; \./reproduce writes it"):
         Findings.open()
+
+
+def test_figures_are_shown_as_they_were_drawn_and_a_missing_one_is_named(findings):
+    folder = findings.layout.figures("kozu2014")
+    folder.mkdir(parents=True)
+    (folder / "fig06.png").write_bytes(b"a picture")
+    shown = findings.figures("kozu2014.fig6").data
+    assert 'src="data:image/png;base64,YSBwaWN0dXJl"' in shown
+    with pytest.raises(InputError, match=r"fig07\.png: no such figure; \./reproduce figure kozu2014\.fig7 draws it"):
+        findings.figures("kozu2014.fig6", "kozu2014.fig7")

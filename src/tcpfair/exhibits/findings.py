@@ -5,17 +5,19 @@ Everything is read from ``results/<source>/ledger``; nothing is computed anew.
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from IPython.display import HTML
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tcpfair.contract.ensemble import EnsembleConfig
 from tcpfair.contract.ensemble import load as load_ensembles
-from tcpfair.contract.layout import Layout, repository_root
+from tcpfair.contract.layout import Layout, repository_root, short_id
 from tcpfair.errors import InputError, unknown
 from tcpfair.exhibits import style
 from tcpfair.verdicts.claims.statement import Claim, load_claims
@@ -145,6 +147,25 @@ class Findings:
             claim_id, _, clause = name.rpartition(".")
             rows.append((name, self._stated[claim_id].claim, self.sentence(claim_id, clause)))
         return pd.DataFrame(rows, columns=["clause", "the paper says", "found"]).set_index("clause")
+
+    def figures(self, *exhibits: str) -> HTML:
+        """The drawn figures of some exhibits (``ogura.fig8``), side by side, as the run has left them.
+
+        Raises InputError, with the command that draws it, for one that is not there.
+        """
+        shown = []
+        for exhibit in exhibits:
+            paper, short = exhibit.partition(".")[0], short_id(exhibit)
+            path = self.layout.figures(paper) / f"{short}.png"
+            if not path.is_file():
+                raise InputError(f"{path}: no such figure; ./reproduce figure {exhibit} draws it")
+            data = base64.b64encode(path.read_bytes()).decode()
+            shown.append(
+                f'<figure style="flex: 1 1 22em; max-width: 36em; margin: 0">'
+                f'<img src="data:image/png;base64,{data}" alt="{paper}, {short}" style="width: 100%">'
+                f"<figcaption>{paper}, {short}</figcaption></figure>"
+            )
+        return HTML(f'<div style="display: flex; flex-wrap: wrap; gap: 1em">{"".join(shown)}</div>')
 
     # --- Inferred testbeds ---------------------------------------------------------------------------------------
 
