@@ -65,6 +65,13 @@ def test_everything_is_asked_for_unless_only_names_exhibits(root):
     assert make_plan(root, papers=["ha2006"]).experiments == []
 
 
+def test_the_write_up_speaks_of_all_papers_or_is_not_made(root):
+    (root / "notebooks/what_reproduces.ipynb").write_text((root / "notebooks/ogura.ipynb").read_text())
+    assert make_plan(root).write_up.name == "what_reproduces.ipynb"
+    for part in ({"papers": ["ogura"]}, {"only": ["ogura.fig8"]}, {"smoke": True}, {"source": "raw"}):
+        assert make_plan(root, **part).write_up is None
+
+
 @pytest.mark.parametrize("spelling", ["ogura.fig8", "ogura.fig08", "ogura.figure8", "Ogura.Fig8"])
 def test_an_exhibit_is_found_however_its_number_is_written(root, spelling):
     assert find_exhibit(make_plan(root).papers, spelling)[1].id == "ogura.fig8"

@@ -14,7 +14,7 @@ from tcpfair import cc
 from tcpfair.contract import code, costs, record, recordings, stamps, store
 from tcpfair.contract.expand import check, plain_values, run_specs, shorten
 from tcpfair.contract.files import discard_scratch, write_whole
-from tcpfair.contract.layout import LEDGER_TABLES, Layout, short_id
+from tcpfair.contract.layout import LEDGER_TABLES, PAPERS, Layout, short_id
 from tcpfair.contract.papers import Config, Exhibit, PaperConfig, Value, check_config, load_paper, load_yaml
 from tcpfair.contract.stamps import Stamp, files_part, part
 from tcpfair.contract.store import Asked
@@ -225,8 +225,8 @@ class Plan:
 
     @property
     def write_up(self) -> Path | None:
-        """The executed notebook that says what reproduces; none where only a part is asked for."""
-        whole = not (self.is_raw or self.config.smoke or self.config.only)
+        """The executed notebook that says what reproduces; none where only a part is asked for: it speaks of all papers."""
+        whole = set(self.papers) == set(PAPERS) and not (self.config.smoke or self.config.only)
         return self.notebook(WRITE_UP) if whole and self.notebook_source(WRITE_UP).is_file() else None
 
     def drawn_of(self, paper: str) -> list[Exhibit]:
