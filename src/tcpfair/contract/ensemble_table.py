@@ -25,8 +25,8 @@ from tcpfair.contract.ensemble import Ensemble, Member, ensemble_of, load
 from tcpfair.contract.files import whole, write_whole
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.manifest import file_hash
-from tcpfair.contract.papers import PaperConfig, load_paper
-from tcpfair.contract.settings import BASE, grid_points, point_text
+from tcpfair.contract.papers import Experiment, load_paper
+from tcpfair.contract.settings import grid_points, point_text
 from tcpfair.contract.stamps import changed, stamp_path, write_stamp
 from tcpfair.errors import InputError
 
@@ -219,27 +219,19 @@ def read(folder: Path, paper: str) -> Shipped:
         raise InputError(f"{metrics}: no ensemble of {paper}; ./reproduce ensemble {paper} makes it") from None
 
 
-def as_measured(
-    found: Shipped, config: PaperConfig, experiment: str, hypothesis: str, setting: int = BASE
-) -> pd.DataFrame:
-    """The metrics of one member in the columns of `tcpfair.measures.measure`, its means as the one replicate 0.
+def as_measured(members: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
+    """Rows of `Shipped.metrics` in the columns of `tcpfair.measures.measure`, each setting as one ``replicate``.
 
-    Grid variables have the types of the configuration.
+    ``members`` are of one experiment, under one hypothesis. Grid variables have the types of the configuration.
     """
-    grid = grid_points(config.experiments[experiment])
-    place = {point_text(point): number for number, point in enumerate(grid)}
-    table = found.metrics
-    own = table[
-        (table["hypothesis"] == hypothesis) & (table["setting"] == setting) & (table["experiment"] == experiment)
-    ]
-    run_ids = own["point"].map(place).astype(int)
-    made = pd.DataFrame({"run_id": run_ids, "replicate": 0})
-    for name in config.experiments[experiment].grid:
-        made[name] = [grid[run_id][name] for run_id in run_ids]
-    made = made.assign(
-        flow=own["flow"].astype("int32"),
-        flow_protocol=own["flow_protocol"].astype(str),
-        metric=own["metric"].astype(str),
-        value=own["value"].astype(float),
+    points = grid_points(experiment)
+    place = {point_text(point): number for number, point in enumerate(points)}
+    point = members["point"].astype(str).map(place).to_numpy()
+    setting = members["setting"].to_numpy(dtype=int)
+    made = pd.DataFrame({"run_id": setting * len(points) + point, "replicate": setting})
+    return made.join(pd.DataFrame(points).iloc[point].reset_index(drop=True)).assign(
+        flow=members["flow"].to_numpy(dtype="int32"),
+        flow_protocol=members["flow_protocol"].astype(str).to_numpy(),
+        metric=members["metric"].astype(str).to_numpy(),
+        value=members["value"].to_numpy(dtype=float),
     )
-    return made.sort_values("run_id", kind="stable", ignore_index=True)

@@ -6,16 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-import numpy as np
 import pandas as pd
 
-from tcpfair.contract.ensemble_table import Shipped
+from tcpfair.contract.ensemble import AS_PRINTED
+from tcpfair.contract.ensemble_table import Shipped, as_measured
 from tcpfair.contract.papers import PaperConfig
-from tcpfair.contract.settings import BASE, grid_points, point_text
+from tcpfair.contract.settings import BASE
 from tcpfair.errors import InputError
 
 SETTING, HYPOTHESIS = "setting", "hypothesis"
-AS_PRINTED = ""
 _NOT_DRAWN = (HYPOTHESIS, SETTING, "refused")
 
 LoadMetrics = Callable[[str], pd.DataFrame]
@@ -66,22 +65,6 @@ class Members:
         def load(experiment: str) -> pd.DataFrame:
             if experiment not in parts:
                 raise NotInEnsembleError(f"{self.config.paper}/{experiment}: not in the ensemble")
-            return self._measured(experiment, parts[experiment])
+            return as_measured(parts[experiment], self.config.experiments[experiment])
 
         return load
-
-    def _measured(self, experiment: str, part: pd.DataFrame) -> pd.DataFrame:
-        grid = grid_points(self.config.experiments[experiment])
-        place = {point_text(point): number for number, point in enumerate(grid)}
-        point = part["point"].astype(str).map(place).to_numpy()
-        setting = part[SETTING].to_numpy(dtype=int)
-        made = {"run_id": setting * len(grid) + point, "replicate": setting}
-        for name in self.config.experiments[experiment].grid:
-            values = np.array([each[name] for each in grid], dtype=object)
-            made[name] = values[point]
-        return pd.DataFrame(made).assign(
-            flow=part["flow"].to_numpy(dtype=int),
-            flow_protocol=part["flow_protocol"].astype(str).to_numpy(),
-            metric=part["metric"].astype(str).to_numpy(),
-            value=part["value"].to_numpy(dtype=float),
-        )
