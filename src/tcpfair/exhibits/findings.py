@@ -15,15 +15,13 @@ from IPython.display import HTML
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tcpfair.contract.ensemble import EnsembleConfig
+from tcpfair.contract.ensemble import AS_PRINTED, EnsembleConfig
 from tcpfair.contract.ensemble import load as load_ensembles
 from tcpfair.contract.layout import Layout, repository_root, short_id
 from tcpfair.errors import InputError, unknown
 from tcpfair.exhibits import style
 from tcpfair.verdicts.claims.statement import Claim, load_claims
 
-AS_PRINTED = ""
-_HOLDS, _FAILS = "holds", "does not hold"
 _LEAST, _MOST = 0.05, 0.95  # share of the settings: outside, a clause holds in nearly none or nearly all
 _SHOWN = 12  # assumptions in a figure
 _ROW_IN, _HEAD_IN = 0.34, 1.1

@@ -6,7 +6,7 @@ Exhibits draw their numbers with it, and `tcpfair.verdicts.cells` names by it wh
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,6 @@ OverCells = Literal[
     "place_where_not_above",
     "place_from_which_not_below",
 ]
-OVER_FLOWS, OVER_CELLS = get_args(OverFlows), get_args(OverCells)
 _CASE_DECIMALS = {"case": 2, "case_1dp": 1}
 _SOME = 0.5  # share of the runs that must have a value for their median to stand for the cell
 

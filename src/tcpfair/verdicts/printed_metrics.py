@@ -29,7 +29,6 @@ OF_CLOCK = "from the time on the clock"
 _PRINTED = ""
 _OVER_RUNS = ("mean", "median", "reached")
 _TUPLE = {"mean of fair": "U_N+", "mean of unfair": "U_N-", "variation": "S_N"}
-_ROW = ["flow", "metric", "value", "derived"]
 
 Rows = Iterator[pd.DataFrame]
 

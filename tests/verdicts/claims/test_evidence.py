@@ -10,7 +10,7 @@ from scipy import stats
 
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.errors import InputError
-from tcpfair.verdicts.claims.evidence import Evidence, Means, Settings, SingleRuns, over, range_over, steps, trend
+from tcpfair.verdicts.claims.evidence import Evidence, Means, Settings, SingleRuns, over, range_over, trend
 from tcpfair.verdicts.claims.statement import Claim
 
 CONFIG = PaperConfig.model_validate(
@@ -128,11 +128,10 @@ def test_trend_follows_the_order_of_the_columns_and_needs_every_cell():
     assert trend(pd.DataFrame([[3.0, np.nan, 2.0]], columns=[128, 2, 16])).isna().all()
 
 
-def test_over_levels_ranges_and_steps():
+def test_over_levels_and_ranges():
     x = pd.DataFrame(
         [[1.0, 2.0, 5.0]], columns=pd.MultiIndex.from_tuples([("A", 1), ("A", 2), ("B", 1)], names=["p", "r"])
     )
     assert over(x, "p", "max").iloc[0].to_dict() == {"A": 2.0, "B": 5.0}
     assert range_over(x).tolist() == [4.0]
-    assert steps(pd.DataFrame([[5.0, 1.0]], columns=[8, 2])).iloc[0].to_dict() == {8: 4.0}
     assert over(x.where(x != 2), "p", "mean").isna().iloc[0].to_dict() == {"A": True, "B": False}

@@ -208,8 +208,3 @@ def trend(x: Table) -> pd.Series:
     with np.errstate(invalid="ignore"):
         signs = np.sign(ordered[:, second] - ordered[:, first])
     return pd.Series(signs.mean(axis=1), index=x.index)
-
-
-def steps(x: Table) -> Table:
-    """Each column, in ascending order, less the one before it, named by the later one."""
-    return x.sort_index(axis=1).diff(axis=1).iloc[:, 1:]
