@@ -4,7 +4,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from tcpfair.errors import InputError
-from tcpfair.workflow.plan import Plan
+from tcpfair.workflow.plan import WRITE_UP, Plan
 
 
 configfile: "config/config.yaml"

@@ -95,14 +95,14 @@ if plan.write_up:
 
     rule write_up:
         input:
-            source=ancient(plan.notebook_source("what_reproduces")),
+            source=ancient(plan.notebook_source(WRITE_UP)),
             ledger=[ancient(table) for table in plan.ledger_tables],
         output:
-            pages=plan.pages("what_reproduces"),
+            pages=plan.pages(WRITE_UP),
         log:
-            plan.layout.results / "logs/notebook/what_reproduces.log",
+            plan.layout.results / f"logs/notebook/{WRITE_UP}.log",
         benchmark:
-            plan.layout.results / "benchmarks/notebook/what_reproduces.tsv"
+            plan.layout.results / f"benchmarks/notebook/{WRITE_UP}.tsv"
         conda:
             "../../envs/environment.yaml"
         params:
