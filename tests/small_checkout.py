@@ -9,7 +9,7 @@ from tcpfair.contract import trace
 from tcpfair.contract.layout import PAPERS
 from tcpfair.workflow.plan import Plan
 
-OGURA = """
+HEAD = """
 paper: ogura
 cite: a paper
 protocols:
@@ -22,7 +22,10 @@ settings:
   buffer_pkts: {value: 10, source: sec. 3}
   duration_s: {value: 20, source: sec. 3}
   sample_s: {value: 1, source: sec. 3}
-analysis:
+"""
+OGURA = (
+    HEAD
+    + """analysis:
   floor_db: {value: -10, source: sec. 4}
 experiments:
   self:
@@ -49,6 +52,7 @@ exhibits:
   - {id: ogura.fig8, kind: figure, title: shares, draw: bars, experiments: [pair]}
   - {id: ogura.table1, kind: table, title: parameters}
 """
+)
 
 
 NOTEBOOK = '{"cells": [{"cell_type": "code", "source": ["1 + 1"], "outputs": [], "execution_count": null}]}'

@@ -15,21 +15,9 @@ from tcpfair.errors import InputError
 from tcpfair.workflow import ensemble as ensembles
 from tcpfair.workflow import same_bits
 from tcpfair.workflow.cli import main
-from tests.small_checkout import edit, make_checkout
+from tests.small_checkout import HEAD, edit, make_checkout
 
-PAPER = """
-paper: ogura
-cite: a paper
-protocols:
-  Reno: {cc: {value: newreno, source: sec. 1}}
-  Libra: {cc: {value: libra, source: sec. 2}, params: {rtt_ref_s: {value: 0.04, source: sec. 2}}}
-settings:
-  capacity_bps: {value: 1.0e+6, source: sec. 3}
-  wire_bytes: {value: 1500, source: sec. 3}
-  payload_bytes: {value: 1460, assumed: headers, range: [1448, 1460]}
-  buffer_pkts: {value: 10, assumed: why, range: [5, 20]}
-  duration_s: {value: 20, source: sec. 3}
-  sample_s: {value: 1, source: sec. 3}
+EXPERIMENTS = """
 experiments:
   self:
     what: two flows of one protocol
@@ -55,6 +43,7 @@ experiments:
     runs: {value: 1, source: sec. 3}
 """
 ENSEMBLE = """
+judging: {inside: [0.025, 0.975], with_table: 0.5, far: 4, accepted: 0.2, least_share: 0.08, chance: 0.05}
 papers:
   ogura:
     settings: 3
@@ -81,7 +70,9 @@ papers:
 def layout(tmp_path, monkeypatch):
     monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
     make_checkout(tmp_path)
-    (tmp_path / "config/papers/ogura.yaml").write_text(PAPER)
+    paper = tmp_path / "config/papers/ogura.yaml"
+    paper.write_text(HEAD + EXPERIMENTS)
+    edit(paper, "buffer_pkts: {value: 10, source: sec. 3}", "buffer_pkts: {value: 10, assumed: why, range: [5, 20]}")
     (tmp_path / "config/ensemble.yaml").write_text(ENSEMBLE)
     return Layout(tmp_path, "engine")
 
@@ -197,7 +188,8 @@ def test_the_base_setting_gives_the_means_of_the_papers_own_runs(layout):
         runs = experiment.runs.model_copy(update={"value": 2})
         paper.experiments[name] = experiment.model_copy(update={"runs": runs})
         own[name] = measures.measure(sources.simulate(paper, name), paper, name, own.get("self"))
-    found = ensemble_table.as_measured(ensemble_table.read(layout.ensembles, "ogura"), paper, "pair", "")
+    metrics = ensemble_table.read(layout.ensembles, "ogura").metrics.query("experiment == 'pair' and hypothesis == ''")
+    found = ensemble_table.as_measured(metrics, paper.experiments["pair"]).query("replicate == 0")
     assert list(found.columns) == list(own["pair"].columns)
     keys = ["protocol", "flow", "flow_protocol", "metric"]
     wanted = own["pair"].groupby(keys)["value"].mean()
@@ -392,6 +384,10 @@ def test_what_fails_is_said_and_the_rest_is_kept(layout, monkeypatch):
         ("where: {protocol:", "where: {protcol:", "where: grid variable of pair 'protcol' is unknown"),
         ("Libra: Reno", "Libra: Rino", "hypotheses.swapped.protocols: protocol 'Rino' is unknown"),
         ("capacity_bps: 0.5", "capacity: 0.5", "hypotheses.slow: settings.capacity: unknown"),
+        ("far: 4", "far: 0", "judging.far: Input should be greater than 0"),
+        ("far: 4, ", "", "judging.far: Field required"),
+        ("inside: [0.025, 0.975]", "inside: [0.975, 0.025]", "inside: must be two shares, the smaller first"),
+        ("accepted: 0.2", "accepted: 20", "judging.accepted: Input should be less than or equal to 1"),
         ("[slow, swapped]", "[slow, swopped]", "hypotheses.both.all_of: hypothesis 'swopped' is unknown"),
     ],
 )

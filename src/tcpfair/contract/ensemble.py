@@ -112,9 +112,28 @@ class PaperEnsemble(_Strict):
     held_out: list[HeldOut] = Field(default_factory=list, description="checks of the inferred testbed")
 
 
+class Judging(_Strict):
+    """How what the settings give is set beside print; shares are of the settings, unless it is said otherwise."""
+
+    inside: tuple[float, float] = Field(description="quantiles between which a printed number lies among the settings")
+    with_table: float = Field(gt=0, le=1, description="share of an exhibit that one setting must have with a number")
+    far: float = Field(gt=0, allow_inf_nan=False, description="tolerances; what is further off counts as this far")
+    accepted: float = Field(gt=0, le=1, description="share, the nearest, from which a testbed is inferred")
+    least_share: float = Field(gt=0, le=0.5, description="share on either side of a split")
+    chance: float = Field(gt=0, lt=1, description="of as sharp a split, above which an assumption decides nothing")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Judging:
+        low, high = self.inside
+        if not 0 <= low < high <= 1:
+            raise ValueError(f"inside: must be two shares, the smaller first (got [{low:g}, {high:g}])")
+        return self
+
+
 class EnsembleConfig(_Strict):
     """``config/ensemble.yaml``."""
 
+    judging: Judging
     papers: dict[str, PaperEnsemble]
     words: dict[str, str] = Field(
         default_factory=dict, description="how sentences call an assumption, by its last name; {} is the value"

@@ -4,7 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.verdicts.ensemble.deciding import coded_columns, sentence, split
+from tcpfair.contract.ensemble import load
+from tcpfair.contract.layout import Layout, repository_root
+from tcpfair.verdicts.ensemble import deciding
+from tcpfair.verdicts.ensemble.deciding import coded_columns
+
+JUDGING = load(Layout(repository_root()).ensemble_config).judging
 
 RNG = np.random.default_rng(5)
 N = 96
@@ -17,6 +22,14 @@ DRAWN = pd.DataFrame(
     },
     index=pd.RangeIndex(N),
 )
+
+
+def split(held, drawn, **other):
+    return deciding.split(held, drawn, JUDGING.model_copy(update=other))
+
+
+def sentence(held, drawn):
+    return deciding.sentence(held, drawn, JUDGING)
 
 
 def test_a_threshold_is_found():
@@ -48,6 +61,15 @@ def test_chance_decides_nothing():
         held = pd.Series(np.random.default_rng(seed).integers(0, 2, N).astype(float), index=DRAWN.index)
         assert split(held, DRAWN) is None
         assert sentence(held, DRAWN).endswith("; whether one assumption decides it they cannot tell")
+
+
+def test_what_chance_is_and_how_many_settings_a_side_has_are_configured():
+    few = (DRAWN["settings.buffer_bdp"] > 1.9).astype(float)
+    assert split(few, DRAWN, least_share=0.04).threshold == pytest.approx(1.9, abs=0.02)
+    assert split(few, DRAWN, least_share=0.2).threshold < 1.7
+    weak = few.mask(DRAWN["flow.rwnd_pkts"] > 5000, 0.0)
+    assert split(weak, DRAWN, chance=1e-9) is None
+    assert split(weak, DRAWN, chance=0.5) is not None
 
 
 def test_what_always_or_never_holds_needs_no_reason():

@@ -4,9 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tcpfair.contract.ensemble import load
+from tcpfair.contract.layout import Layout, repository_root
 from tcpfair.verdicts.ensemble import inference, placing
 from tcpfair.verdicts.printed import Tolerance
 
+JUDGING = load(Layout(repository_root()).ensemble_config).judging
 N = 200
 RNG = np.random.default_rng(3)
 DRAWN = pd.DataFrame(
@@ -27,7 +30,7 @@ WIDTH = placing.widths(CELLS, {"m": Tolerance(absolute=0.5)})
 
 
 def weight():
-    return inference.weights(inference.distances(VALUES, CELLS, WIDTH))
+    return inference.weights(inference.distances(VALUES, CELLS, WIDTH, JUDGING.far), JUDGING.accepted)
 
 
 def test_the_weights_gather_where_print_was_made():
@@ -43,15 +46,15 @@ def test_the_weights_gather_where_print_was_made():
 def test_weights_add_up_and_are_those_of_the_nearest_fifth():
     w = weight()
     assert w.sum() == pytest.approx(1)
-    assert (w > 0).mean() == pytest.approx(inference.ACCEPTED, abs=0.02)
-    assert 1 < inference.effective_settings(w) < N * inference.ACCEPTED + 1
-    same = inference.weights(pd.Series(2.0, index=range(5)))
+    assert (w > 0).mean() == pytest.approx(JUDGING.accepted, abs=0.02)
+    assert 1 < inference.effective_settings(w) < N * JUDGING.accepted + 1
+    same = inference.weights(pd.Series(2.0, index=range(5)), JUDGING.accepted)
     assert same.to_list() == pytest.approx([0.2] * 5)
 
 
 def test_a_number_far_off_counts_no_more_than_a_limit_and_a_missing_one_as_much():
     values = pd.DataFrame({0: [1e9, np.nan, 4.0]})
-    assert inference.distances(values, CELLS, WIDTH).to_list() == [inference.FAR, inference.FAR, 0.0]
+    assert inference.distances(values, CELLS, WIDTH, 3.0).to_list() == [3.0, 3.0, 0.0]
 
 
 def test_a_number_in_the_text_that_repeats_a_table_is_told_from_one_that_stands_alone():
@@ -68,7 +71,7 @@ def test_a_number_in_the_text_that_repeats_a_table_is_told_from_one_that_stands_
 
 
 def test_what_is_inferred_from_some_numbers_predicts_others():
-    found = inference.held_out(VALUES, CELLS, WIDTH, fitted=[0], judged=[1])
+    found = inference.held_out(VALUES, CELLS, WIDTH, fitted=[0], judged=[1], judging=JUDGING)
     assert found["inferred"] < 0.3 * found["base"]
     assert found["inferred"] < found["prior"]
     assert (found["n"], found["within_nearest"]) == (1, 1.0)
@@ -83,13 +86,13 @@ def test_a_choice_has_a_share_for_each_word():
 
 
 def test_each_number_is_placed_among_the_settings():
-    found = placing.place(VALUES, CELLS, WIDTH)
+    found = placing.place(VALUES, CELLS, WIDTH, JUDGING.inside)
     assert found.loc[0, "percentile"] == pytest.approx(100 * TRUE_BUFFER / 2, abs=6)
     assert found.loc[0, "base"] == 10.0
     assert found.loc[0, "inside"] and found.loc[0, "explained"]
     assert found.loc[0, "nearest"] == pytest.approx(4.0, abs=0.2)
     assert found.loc[2, "percentile"] == 50  # all settings have it
-    assert not placing.place(VALUES + 100, CELLS, WIDTH)["explained"].any()
+    assert not placing.place(VALUES + 100, CELLS, WIDTH, JUDGING.inside)["explained"].any()
 
 
 def test_a_bound_is_missed_on_one_side_only():
@@ -102,4 +105,4 @@ def test_a_number_is_explained_with_its_table_by_one_setting():
     values = pd.DataFrame({0: [1.0, 9.0], 1: [9.0, 2.0], 2: [9.0, 3.0]})
     cells = pd.DataFrame({"exhibit": "p.t", "metric": "m", "value": ["1", "2", "3"], "quotes": ""})
     width = placing.widths(cells, {"m": Tolerance(absolute=0.1)})
-    assert placing.with_their_table(values, cells, width).to_list() == [False, True, True]
+    assert placing.with_their_table(values, cells, width, 0.5).to_list() == [False, True, True]

@@ -10,10 +10,9 @@ import pandas as pd
 from scipy.stats import fisher_exact
 from sklearn.tree import DecisionTreeClassifier
 
-DEPTH = 2
-LEAST_SHARE = 0.08  # of the settings on either side of a split
+from tcpfair.contract.ensemble import Judging
+
 InWords = Callable[[str, str], str]  # an assumption and its value, as a sentence calls them
-CHANCE = 0.05  # of a split as sharp as the one found, over all splits that were tried
 
 
 @dataclass(frozen=True)
@@ -27,18 +26,18 @@ class Split:
     is_choice: bool = False
 
 
-def split(held: pd.Series, drawn: pd.DataFrame) -> Split | None:
+def split(held: pd.Series, drawn: pd.DataFrame, judging: Judging) -> Split | None:
     """The split of the settings that parts best where a clause holds from where it does not; None where chance would do.
 
     ``held`` is 1, 0 or NaN by setting; ``drawn`` has the values of the assumptions, a column each. The split is that of a
-    classification tree's root (scikit-learn, Gini impurity). It counts where Fisher's exact test, corrected for the splits
-    that were tried (Bonferroni), leaves it less than a chance of `CHANCE`.
+    classification tree's root (scikit-learn, Gini impurity) with at least ``least_share`` of the settings on either side. It
+    counts where Fisher's exact test, corrected for the splits that were tried (Bonferroni), leaves it no more than ``chance``.
     """
     held = held.dropna()
     coded = coded_columns(drawn.loc[held.index])
     if held.nunique() < 2 or coded.empty:
         return None
-    least = max(2, int(np.ceil(LEAST_SHARE * len(held))))
+    least = max(2, int(np.ceil(judging.least_share * len(held))))
     tree = DecisionTreeClassifier(max_depth=1, min_samples_leaf=least, random_state=0).fit(
         coded.to_numpy(), held.to_numpy()
     )
@@ -49,7 +48,7 @@ def split(held: pd.Series, drawn: pd.DataFrame) -> Split | None:
     is_above = coded[column] > threshold
     table = pd.crosstab(is_above, held > 0).to_numpy()
     tried = sum(max(coded[name].nunique() - 1, 0) for name in coded)
-    if fisher_exact(table).pvalue * tried > CHANCE:
+    if fisher_exact(table).pvalue * tried > judging.chance:
         return None
     shares = held[is_above].mean(), held[~is_above].mean()
     name, _, choice = column.partition("\t")
@@ -77,7 +76,7 @@ def plain(assumption: str, value: str) -> str:
     return f"{assumption} {value}"
 
 
-def sentence(held: pd.Series, drawn: pd.DataFrame, in_words: InWords = plain) -> str:
+def sentence(held: pd.Series, drawn: pd.DataFrame, judging: Judging, in_words: InWords = plain) -> str:
     """``holds in 71 % of 128 settings; with a buffer above 1.4 BDP in 4 %, else in 88 %`` and what decides within a part.
 
     Where nothing decides it says so, and where the clause has no value in a setting, in how many.
@@ -90,13 +89,13 @@ def sentence(held: pd.Series, drawn: pd.DataFrame, in_words: InWords = plain) ->
         found += f" ({len(held) - len(known)} have no value)"
     if known.nunique() < 2:
         return found
-    first = split(known, drawn)
+    first = split(known, drawn, judging)
     if first is None:
         return f"{found}; whether one assumption decides it they cannot tell"
     text = f"{found}; {_with(first, in_words)} in {_percent(first.above)}, else in {_percent(first.below)}"
     side = _side(drawn.loc[known.index], first)
     inside, label = max(((side, _with(first, in_words)), (~side, "else")), key=lambda pair: _mixed(known[pair[0]]))
-    second = split(known[inside], drawn)
+    second = split(known[inside], drawn, judging)
     if second is None:
         return text
     return f"{text}; {label} and {_with(second, in_words)} in {_percent(second.above)}, and else in {_percent(second.below)}"

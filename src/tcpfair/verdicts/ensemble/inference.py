@@ -12,25 +12,23 @@ from collections.abc import Collection
 import numpy as np
 import pandas as pd
 
+from tcpfair.contract.ensemble import Judging
 from tcpfair.contract.settings import BASE
 from tcpfair.verdicts.ensemble import placing
 from tcpfair.verdicts.ensemble.deciding import coded_columns
 
-ACCEPTED = 0.2  # share of the settings that get a weight
-FAR = 4.0  # tolerances: how much further off a number is counts no more
 
+def distances(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series, far: float) -> pd.Series:
+    """Mean distance of each setting from the printed numbers in tolerances, each at most ``far``; by setting.
 
-def distances(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series) -> pd.Series:
-    """Mean distance of each setting from the printed numbers in tolerances, each at most `FAR`; by setting.
-
-    A number that a setting does not have is `FAR` off.
+    A number that a setting does not have is ``far`` off.
     """
     own = [number for number in values if np.isfinite(width[number])]
     off = (placing.errors(values[own], cells) / width[own]).abs()
-    return off.clip(upper=FAR).fillna(FAR).mean(axis=1)
+    return off.clip(upper=far).fillna(far).mean(axis=1)
 
 
-def weights(distance: pd.Series, accepted: float = ACCEPTED) -> pd.Series:
+def weights(distance: pd.Series, accepted: float) -> pd.Series:
     """Weight of each setting, in all 1: 1 - (d/h)^2 below the distance h that the share ``accepted`` of them reaches."""
     reach = distance.quantile(accepted)
     weight = (1 - (distance / reach) ** 2).clip(lower=0) if reach > 0 else (distance == 0).astype(float)
@@ -86,16 +84,21 @@ def _distance(values: pd.Series, weight: pd.Series, prior: pd.Series) -> float:
 
 
 def held_out(
-    values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series, fitted: Collection[int], judged: Collection[int]
+    values: pd.DataFrame,
+    cells: pd.DataFrame,
+    width: pd.Series,
+    fitted: Collection[int],
+    judged: Collection[int],
+    judging: Judging,
 ) -> dict[str, float]:
-    """Does a testbed that is inferred from some numbers predict others: mean errors in tolerances, each at most `FAR`.
+    """Does a testbed that is inferred from some numbers predict others: mean errors in tolerances, each at most ``far``.
 
     ``base`` is that of the configured setting, ``prior`` of the mean over all settings, ``inferred`` of the weighted mean,
     ``nearest`` of the one setting that is nearest to the ``fitted`` numbers; ``n`` counts the ``judged`` numbers, and
     ``within_*`` their shares within tolerance.
     """
-    of_fit = distances(values[list(fitted)], cells, width)
-    weight = weights(of_fit)
+    of_fit = distances(values[list(fitted)], cells, width, judging.far)
+    weight = weights(of_fit, judging.accepted)
     kept = values[[number for number in judged if np.isfinite(width[number])]]
     guesses = {
         "base": kept.reindex([BASE]).iloc[0],
@@ -106,6 +109,6 @@ def held_out(
     found: dict[str, float] = {"n": len(kept.columns)}
     for name, guess in guesses.items():
         off = placing.errors(guess.to_frame().T, cells).iloc[0].abs() / width[kept.columns]
-        found[name] = float(off.clip(upper=FAR).fillna(FAR).mean())
+        found[name] = float(off.clip(upper=judging.far).fillna(judging.far).mean())
         found[f"within_{name}"] = float((off <= 1 + 1e-9).mean())
     return found

@@ -14,8 +14,6 @@ from tcpfair.verdicts.ensemble.members import Members
 from tcpfair.verdicts.printed import Tolerance, quoted_identity
 from tcpfair.verdicts.yardsticks import crps
 
-RANGE = (0.025, 0.975)  # the central 95 % of the settings
-
 
 def repeats(cells: pd.DataFrame) -> pd.Series:
     """Whether a number in the text only repeats one that a table prints: it would count twice."""
@@ -68,12 +66,13 @@ def within(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series) -> pd.Da
     return errors(values, cells).abs() <= width[values.columns] * (1 + 1e-9)
 
 
-def place(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series) -> pd.DataFrame:
+def place(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series, inside: tuple[float, float]) -> pd.DataFrame:
     """Each printed number among the settings: one row per column of ``values``.
 
-    Columns: printed, base (what the configured setting gives), low, median, high (of the settings, `RANGE`), percentile (share
-    of the settings below the printed number, in per cent), inside (whether print lies in that range), nearest_setting and
-    nearest (its value), explained (whether any setting has it within ``tolerance``), settings_share (how many do), crps.
+    Columns: printed, base (what the configured setting gives), low, median, high (of the settings; low and high are the
+    quantiles ``inside``), percentile (share of the settings below the printed number, in per cent), inside (whether print
+    lies in that range), nearest_setting and nearest (its value), explained (whether any setting has it within ``tolerance``),
+    settings_share (how many do), crps.
     """
     printed = pd.to_numeric(cells["value"], errors="coerce")
     hit = within(values, cells, width)
@@ -82,7 +81,7 @@ def place(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series) -> pd.Dat
         known = values[number].dropna()
         if known.empty or np.isnan(printed[number]):
             continue
-        low, median, high = known.quantile([RANGE[0], 0.5, RANGE[1]])
+        low, median, high = known.quantile([inside[0], 0.5, inside[1]])
         nearest = (known - printed[number]).abs().idxmin()
         rows.append(
             {
@@ -128,7 +127,7 @@ def _percentile(values: npt.NDArray[np.float64], x: float) -> float:
     return float(np.mean(values < x) + np.mean(values == x) / 2)
 
 
-def with_their_table(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series, share: float = 0.5) -> pd.Series:
+def with_their_table(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series, share: float) -> pd.Series:
     """Whether a single setting has a number together with its table, that is with at least ``share`` of its exhibit."""
     hit = within(values, cells, width)
     exhibit = cells["exhibit"][values.columns]

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from tcpfair.contract import ensemble_table
-from tcpfair.contract.ensemble import AS_PRINTED, EnsembleConfig, HeldOut, Numbers, ensemble_of, load
+from tcpfair.contract.ensemble import AS_PRINTED, EnsembleConfig, HeldOut, Judging, Numbers, ensemble_of, load
 from tcpfair.contract.ensemble_table import Shipped
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig
@@ -69,6 +69,7 @@ class Judged:
     members: Members
     cells: pd.DataFrame
     width: pd.Series
+    judging: Judging
     what: str = ""
     claims: list[Claim] = field(default_factory=list)
     in_words: deciding.InWords = deciding.plain
@@ -89,7 +90,7 @@ class Judged:
 
     @cached_property
     def distance(self) -> pd.Series:
-        return inference.distances(self.values[self.compared], self.cells, self.width)
+        return inference.distances(self.values[self.compared], self.cells, self.width, self.judging.far)
 
     @cached_property
     def hit(self) -> pd.DataFrame:
@@ -101,10 +102,15 @@ class Judged:
         share = self.hit.mean(axis=1)
         return int(self.distance[share[share == share.max()].index].idxmin())
 
+    @cached_property
+    def weight(self) -> pd.Series:
+        return inference.weights(self.distance, self.judging.accepted)
+
     def numbers(self) -> pd.DataFrame:
-        found = placing.place(self.values[self.compared], self.cells, self.width)
+        compared = (self.values[self.compared], self.cells, self.width)
+        found = placing.place(*compared, self.judging.inside)
         about = self.cells.loc[found.index, ["exhibit", "key", "metric"]]
-        with_table = placing.with_their_table(self.values[self.compared], self.cells, self.width)
+        with_table = placing.with_their_table(*compared, self.judging.with_table)
         return about.join(found).assign(
             paper=self.paper,
             hypothesis=self.members.hypothesis,
@@ -134,16 +140,16 @@ class Judged:
             "error_base": self.distance.get(BASE, np.nan),
             "error_best": self.distance[self.best],
             "crps": float((found["crps"] / found["tolerance"]).mean()),
-            "effective_settings": inference.effective_settings(inference.weights(self.distance)),
+            "effective_settings": inference.effective_settings(self.weight),
         }
 
     def testbed(self) -> pd.DataFrame:
-        found = inference.marginals(inference.weights(self.distance), self.members.drawn)
+        found = inference.marginals(self.weight, self.members.drawn)
         return found.assign(paper=self.paper, hypothesis=self.members.hypothesis)
 
     def held_out(self, check: HeldOut) -> dict:
         fitted, judged = (self._chosen(part) for part in (check.fit, check.predict))
-        found = inference.held_out(self.values, self.cells, self.width, fitted, judged)
+        found = inference.held_out(self.values, self.cells, self.width, fitted, judged, self.judging)
         return {
             "paper": self.paper,
             "hypothesis": self.members.hypothesis,
@@ -177,7 +183,7 @@ class Judged:
                         "settings": len(series.dropna()),
                         "share": series.mean(),
                         "base": series.get(BASE, np.nan),
-                        "decides": deciding.sentence(series, self.members.drawn, self.in_words),
+                        "decides": deciding.sentence(series, self.members.drawn, self.judging, self.in_words),
                     }
                 )
         return pd.DataFrame(rows, columns=COLUMNS["ensemble_clauses"])
@@ -236,7 +242,7 @@ def _judged(layout: Layout, paper: PaperConfig, found: Shipped, config: Ensemble
         ran = own[own["refused"] == ""]
         if len(ran):
             members = Members(found, paper, name)
-            yield Judged(members, numbers, width, what, claims, config.in_words), len(own) - len(ran)
+            yield Judged(members, numbers, width, config.judging, what, claims, config.in_words), len(own) - len(ran)
 
 
 def of_shipped(layout: Layout, papers: Mapping[str, PaperConfig]) -> dict[str, pd.DataFrame]:
@@ -246,7 +252,9 @@ def of_shipped(layout: Layout, papers: Mapping[str, PaperConfig]) -> dict[str, p
     says why.
     """
     present = [name for name in papers if any(path.is_file() for path in ensemble_table.paths(layout.ensembles, name))]
-    config = load(layout.ensemble_config) if present else EnsembleConfig(papers={})
+    if not present:
+        return {name: _joined([], COLUMNS[name]) for name in TABLES}
+    config = load(layout.ensemble_config)
     found = {}
     for name in present:
         paper = papers[name]
