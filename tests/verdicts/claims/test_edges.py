@@ -198,7 +198,7 @@ def test_no_convergence_in_a_run_that_was_measured_is_an_outcome_and_none_withou
     for claim_id, of_run, time in (
         ("bhatti2008.c13", ("pair", {"metric": "U_N", "protocol": "NewReno", "rtt_ms": 25}), "T_U"),
         ("bhatti2008.c21", ("pair", {"metric": "U_N", "protocol": "NewReno", "rtt_ms": 25}), "T_U"),
-        ("ha2006.c42", ("example_alone", {"metric": "fair_ratio", "protocol": "HSTCP"}), "fair_at_s"),
+        ("ha2006.c42", ("intra_long", {"metric": "fair_ratio", "rtt_ms": 162}), "fair_at_s"),
     ):
         experiment, where = of_run
         never = WORLDS[claim_id].put(experiment, {**where, "metric": time}, np.nan)
