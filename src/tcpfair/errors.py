@@ -13,6 +13,10 @@ class InputError(ValueError):
     Entry points print it and exit with a non-zero status instead of showing a traceback.
     """
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython asks an exception for: in a notebook, too, it is one line."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 def unknown(what: str, name: str, known: Iterable[str]) -> InputError:
     """The error of a name that does not exist: with the one that was probably meant, and all that there are."""

@@ -6,6 +6,7 @@ import hashlib
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from io import BytesIO
 
 import pandas as pd
 from IPython import get_ipython
@@ -18,7 +19,7 @@ from tcpfair.contract.papers import Exhibit
 from tcpfair.errors import InputError
 from tcpfair.exhibits import pages, style
 from tcpfair.exhibits.context import Drawn
-from tcpfair.exhibits.numbers import rounded
+from tcpfair.exhibits.numbers import no_numbers, rounded
 from tcpfair.verdicts.baseline import read_numbers
 
 SHOWN_WIDTH_PX = 96  # per inch of the figure
@@ -36,8 +37,13 @@ class Board:
         self.layout = layout
         self.keep = keep
 
-    def present(self, exhibit: Exhibit, title: str, source: str, draw: Callable[[], Drawn], of: str = "") -> None:
-        """Draw an exhibit from traces of this ``source``, keep and display it; ``of`` ends its corner note."""
+    def present(
+        self, exhibit: Exhibit, title: str, source: str, draw: Callable[[], Drawn], of: str = ""
+    ) -> pd.DataFrame:
+        """Draw an exhibit from traces of this ``source``, keep and display it; ``of`` ends its corner note.
+
+        Returns what is drawn, as its CSV has it: without rows when it cannot be drawn.
+        """
         try:
             with style.applied():
                 drawn = draw()
@@ -48,6 +54,7 @@ class Board:
         except self.absence as reason:
             self._keep(exhibit, "left out", source, error=str(reason))
             _say(title, f"Left out: {reason}.")
+            return no_numbers()
         except Exception as error:  # whatever it is, the other exhibits are drawn
             if not isinstance(error, InputError):
                 traceback.print_exc(file=sys.stderr)
@@ -57,15 +64,21 @@ class Board:
                 told = pages.failure(exhibit, reason)
                 self._keep(exhibit, "failed", source, pages.rendered(exhibit, told, ""), told.numbers, error=reason)
             _say(title, f"Failed: {reason}")
+            return no_numbers()
         else:
             self._keep(exhibit, "built", source, files, numbers, drawn.n_runs)
             self._display(exhibit, title, files, verdict)
+            return _rows(files)
 
-    def show_kept(self, exhibit: Exhibit, title: str) -> None:
-        """Display an exhibit from the files that an earlier run left. Raises InputError when they are not there."""
+    def show_kept(self, exhibit: Exhibit, title: str) -> pd.DataFrame:
+        """Display an exhibit from the files that an earlier run left, and return what is drawn.
+
+        Raises InputError when they are not there.
+        """
         numbers = read_numbers(record.place(self.layout, "numbers", exhibit.id, ".csv"))
         files = {path.suffix: path.read_bytes() for path in record.figure_files(self.layout, exhibit)}
         self._display(exhibit, title, files, self.verdict(exhibit, numbers))
+        return _rows(files)
 
     def verdict(self, exhibit: Exhibit, numbers: pd.DataFrame) -> str:
         """A sentence on how the numbers compare with print; empty when nothing is printed."""
@@ -110,6 +123,11 @@ class Board:
         else:
             display(Image(files[".png"], width=round(SHOWN_WIDTH_PX / style.PNG_DPI * _png_width_px(files[".png"]))))
         display(HTML(pages.caption_html(title, " ".join(filter(None, [exhibit.caption, verdict])))))
+
+
+def _rows(files: Mapping[str, bytes]) -> pd.DataFrame:
+    """What an exhibit's CSV holds: the same whether it was drawn just now or by an earlier run."""
+    return pd.read_csv(BytesIO(files[".csv"])) if files[".csv"].strip() else no_numbers()
 
 
 def _png_width_px(content: bytes) -> int:

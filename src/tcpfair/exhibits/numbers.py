@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tcpfair.errors import InputError
 from tcpfair.verdicts.combine import OverCells, over_cells
-from tcpfair.verdicts.printed import make_key
+from tcpfair.verdicts.printed import make_key, parse_key
 
 NUMBER_COLUMNS = ["exhibit", "key", "metric", "value", "sd", "n_runs"]
 SIGNIFICANT_DIGITS = 7  # more would differ between processors
@@ -74,6 +74,26 @@ def single_number(exhibit_id: str, metric: str, value: float | str, **key: str |
 def no_numbers() -> pd.DataFrame:
     """What an exhibit without numbers gives."""
     return pd.DataFrame(columns=NUMBER_COLUMNS)
+
+
+def cells(numbers: pd.DataFrame, *metrics: str) -> pd.DataFrame:
+    """Numbers as a table: a row for each key, whose parts are the levels of the index, and a column for each metric.
+
+    ``metrics`` names those that are wanted, all when none are named. Parts and values that are numbers become numbers.
+    """
+    chosen = numbers[numbers["metric"].isin(metrics)] if metrics else numbers
+    if chosen.empty:
+        return pd.DataFrame(columns=list(metrics))
+    parts = pd.DataFrame([parse_key(key) for key in chosen["key"]]).apply(_as_numbers)
+    wide = parts.assign(metric=chosen["metric"].to_numpy(), value=chosen["value"].to_numpy())
+    wide = wide.set_index([*parts.columns, "metric"])["value"].unstack("metric")
+    return wide[list(metrics) or sorted(set(chosen["metric"]))].apply(_as_numbers).rename_axis(columns=None)
+
+
+def _as_numbers(column: pd.Series) -> pd.Series:
+    """The column as numbers where it has nothing else."""
+    numeric = pd.to_numeric(column, errors="coerce")
+    return numeric if numeric.notna().equals(column.notna()) else column
 
 
 def rounded(numbers: pd.DataFrame) -> pd.DataFrame:

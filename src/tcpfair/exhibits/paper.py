@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from IPython.display import HTML, display
 
 from tcpfair.contract import record
 from tcpfair.contract.layout import PAPERS, Layout, repository_root, short_id
-from tcpfair.contract.papers import Exhibit, load_paper
-from tcpfair.errors import InputError
+from tcpfair.contract.papers import Exhibit, Experiment, load_paper
+from tcpfair.contract.trace import Trace
+from tcpfair.errors import InputError, unknown
 from tcpfair.exhibits import kinds, pages  # noqa: F401  (importing the kinds registers them)
 from tcpfair.exhibits.board import Board
 from tcpfair.exhibits.context import Context, Table, draw, joined
@@ -45,19 +47,20 @@ class Paper(Board):
 
     # --- show ----------------------------------------------------------------------------------------------------
 
-    def show(self, name: str) -> None:
+    def show(self, name: str) -> pd.DataFrame:
         """Draw the exhibit (``fig08`` or ``ogura.fig8``) and display it; with `keep` write its files and its record.
 
-        Of an exhibit that cannot be drawn the reason is displayed and recorded; nothing is raised. Raises InputError
-        when there is no such exhibit.
+        Returns what is drawn: the curves of a figure, or its numbers, which `cells` of `tcpfair.exhibits.numbers` puts into
+        columns; nothing of what is not asked for. Of an exhibit that cannot be drawn the reason is displayed and recorded;
+        nothing is raised. Raises InputError when there is no such exhibit.
         """
         exhibit = self._find(name)
-        if self.draws_all or short_id(exhibit.id) in self.only:
-            title = f"{pages.heading(exhibit)}: {exhibit.title}"
-            if self.kept is not None and short_id(exhibit.id) not in self.kept:
-                self.show_kept(exhibit, title)
-                return
-            self.present(exhibit, title, self.context.made_by(exhibit), lambda: draw(self.context, exhibit))
+        if not (self.draws_all or short_id(exhibit.id) in self.only):
+            return no_numbers()
+        title = f"{pages.heading(exhibit)}: {exhibit.title}"
+        if self.kept is not None and short_id(exhibit.id) not in self.kept:
+            return self.show_kept(exhibit, title)
+        return self.present(exhibit, title, self.context.made_by(exhibit), lambda: draw(self.context, exhibit))
 
     def _find(self, name: str) -> Exhibit:
         for exhibit in self.context.paper.exhibits:
@@ -69,6 +72,43 @@ class Paper(Board):
     def verdict(self, exhibit: Exhibit, numbers: pd.DataFrame) -> str:
         counted = printed.count_within(self.context.compared(numbers), exhibit.id)
         return f"{counted}." if counted.total else ""
+
+    # --- what exhibits are made from -----------------------------------------------------------------------------
+
+    def trace(self, experiment: str) -> Trace:
+        """The trace of an experiment: its runs, flows, samples, link and events as tables.
+
+        Raises InputError when there is no such experiment, or with the command that makes it when it is not there.
+        """
+        self._experiment(experiment)
+        return self.context.trace(experiment)
+
+    def metrics(self, experiment: str) -> pd.DataFrame:
+        """What the library measures of an experiment: a row for each run, flow (0: all together) and metric.
+
+        Raises InputError as `trace` does.
+        """
+        self._experiment(experiment)
+        return self.context.metrics(experiment)
+
+    def window_s(self, experiment: str) -> tuple[float, float]:
+        """From when to when on the clock of a run, in s, the samples of an experiment count."""
+        window_s = self._experiment(experiment).window_s
+        if window_s is None:
+            raise InputError(f"experiment {experiment!r}: it has no window_s, all samples count")
+        start_s, stop_s = window_s.value
+        return start_s, stop_s
+
+    def value(self, name: str) -> Any:
+        """A value of the paper's analysis or settings, such as a threshold or the capacity, as configured."""
+        config = self.context.paper
+        return config.settings[name].value if name in config.settings else config.analysis_value(name)
+
+    def _experiment(self, name: str) -> Experiment:
+        experiments = self.context.paper.experiments
+        if name not in experiments:
+            raise unknown("experiment", name, experiments)
+        return experiments[name]
 
     # --- ledger --------------------------------------------------------------------------------------------------
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from tcpfair.contract import record, stamps
 from tcpfair.contract.expand import run_specs, shorten
@@ -30,6 +31,7 @@ _ANY_SCENARIO = {
     "flows": [{"protocol": "any", "cc": "newreno", "rtt_s": 0.1}],
 }
 _PROGRESS_EVERY_S = 1.0
+DERIVATION = "derivation"  # tag of the cells that work a result out from traces, in the open
 PROGRESS = "progress"  # begins the lines that `tcpfair.workflow.run` turns into a line of state
 
 Planned = Path  # the file with the stamps of this run's outputs (`tcpfair.contract.stamps`)
@@ -162,16 +164,20 @@ def notebook(
 ) -> str:
     """Run a paper's notebook and make its HTML; ``pages`` are the two outputs, ``draw`` the exhibits to draw anew.
 
-    Raises InputError with the traceback of the cell that failed. Exhibits that fail do not stop a notebook: ``show``
-    records them and `check` reports them.
+    A notebook is given those parameters that it declares. Raises InputError with the traceback of the cell that failed.
+    Exhibits that fail do not stop a notebook: ``show`` records them and `check` reports them. Nor do cells tagged
+    ``derivation``, which work a result out by hand: one that fails is told of, and where only some exhibits are wanted, whose
+    traces alone are there, they are left out.
     """
     started_s = time.perf_counter()
     import nbformat
     import papermill
-    from nbconvert import HTMLExporter
+
+    from tcpfair.exhibits.notebook_html import page as html_page
 
     output, page = pages
-    parameters = {
+    declared = papermill.inspect_notebook(source)
+    known = {
         "source": layout.source,
         "only": only,
         "trace": own_trace,
@@ -182,22 +188,41 @@ def notebook(
             papermill.execute_notebook(
                 source,
                 scratch,
-                parameters=parameters,
+                parameters={name: value for name, value in known.items() if name in declared},
                 kernel_name="python3",
                 cwd=source.parent,
                 progress_bar=False,
+                **({"skip_cells_with_tag": DERIVATION} if only else {}),
             )
         except papermill.PapermillExecutionError as error:
-            told = str(error).strip("-\n ")
-            raise InputError(f"notebooks/{source.name}: {told}") from None
-        executed = nbformat.read(scratch, as_version=4)
+            if not _all_in_derivations(executed := nbformat.read(scratch, as_version=4)):
+                told = str(error).strip("-\n ")
+                raise InputError(f"notebooks/{source.name}: {told}") from None
+        else:
+            executed = nbformat.read(scratch, as_version=4)
         forget_run(executed)
         nbformat.write(executed, scratch)
     with whole(page) as scratch:
-        scratch.write_text(HTMLExporter().from_notebook_node(executed)[0], encoding="utf-8")
+        scratch.write_text(html_page(executed, source.stem), encoding="utf-8")
     stamp_exhibits(layout, draw, planned)
     stamp(layout, planned, output)
-    return f"{time.perf_counter() - started_s:.1f} s"
+    failed = [f"{error.ename}: {error.evalue}".rstrip(": ") for _, error in _errors(executed)]
+    amiss = f"; {len(failed)} cells that derive a result failed, the first with {failed[0]}" if failed else ""
+    return f"{time.perf_counter() - started_s:.1f} s{amiss}"
+
+
+def _errors(executed) -> Iterator[tuple[list[str], Any]]:
+    """The errors among the outputs of an executed notebook, with the tags of their cells."""
+    for cell in executed.cells:
+        for output in cell.get("outputs", []):
+            if output.output_type == "error":
+                yield cell.metadata.get("tags", []), output
+
+
+def _all_in_derivations(executed) -> bool:
+    """Whether every error is one of a cell that derives a result; such a cell lets the next ones run."""
+    found = [tags for tags, _ in _errors(executed)]
+    return bool(found) and all(DERIVATION in tags for tags in found)
 
 
 def stamp_exhibits(layout: Layout, drawn: Iterable[str], planned: Planned) -> None:

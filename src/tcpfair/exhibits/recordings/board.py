@@ -16,12 +16,15 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import pandas as pd
+
 from tcpfair.contract.layout import Layout, repository_root
 from tcpfair.contract.papers import Exhibit
 from tcpfair.contract.recordings import load_raw
 from tcpfair.errors import InputError
 from tcpfair.exhibits.board import Board
 from tcpfair.exhibits.context import Drawn
+from tcpfair.exhibits.numbers import no_numbers
 from tcpfair.exhibits.recordings.drawings import about, cwnd, goodput, jfi, nru
 from tcpfair.exhibits.recordings.recording import NotInTraceError, Recording, absolute
 from tcpfair.exhibits.recordings.recovery import recovery, recovery_table
@@ -69,19 +72,23 @@ class Raw(Board):
         self.recordings = recordings
         self.only = frozenset(only)
 
-    def show(self, name: str) -> None:
+    def show(self, name: str) -> pd.DataFrame:
         """Draw one exhibit of every recording and display it; with `keep` write its files and its record.
 
+        Returns what is drawn, with the recording's name as first level of the index.
         What cannot be drawn is told, and recorded as failed, or as left out when the recording is sound but does not
         have what the exhibit shows. Nothing is raised but InputError when there is no such exhibit.
         """
         if name not in EXHIBITS:
             raise InputError(f"exhibit {name!r}: unknown; known are {', '.join(EXHIBITS)}")
+        drawn = {}
         for recording in self.recordings:
             exhibit = EXHIBITS[name].of(recording, name)
             if not self.only or self.only & {name, exhibit.id}:
                 draw = partial(_draw, recording, name, exhibit.id)
-                self.present(exhibit, exhibit.title, self.layout.source, draw, of=f", {recording.label}")
+                where = (exhibit, exhibit.title, self.layout.source)
+                drawn[recording.name] = self.present(*where, draw, of=f", {recording.label}")
+        return pd.concat(drawn, names=["recording"]) if drawn else no_numbers()
 
 
 def _draw(recording: Recording, name: str, exhibit_id: str) -> Drawn:

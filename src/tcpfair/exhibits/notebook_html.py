@@ -1,0 +1,63 @@
+"""An executed notebook as one HTML page that asks no network for anything: its equations are MathML, which browsers draw.
+
+nbconvert's own page loads MathJax, require.js and mermaid from elsewhere. The last two serve widgets and diagrams, which the
+notebooks that become pages do not have; what MathJax would do in the browser is done here, once, while the page is made.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+from jinja2 import DictLoader, pass_context
+from jinja2.runtime import Context
+from latex2mathml.converter import convert
+from nbconvert import HTMLExporter
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbformat import NotebookNode
+
+_TEMPLATE = "offline.html.j2"
+_EMPTIED = ("html_head_js", "jupyter_widgets", "html_head_js_mathjax", "html_head_js_mermaidjs")
+_BLOCKS = "".join(f"{{% block {name} %}}{{% endblock %}}" for name in _EMPTIED)
+_ICON = re.compile(r"^\s*--jp-icon-.*\n", re.MULTILINE)  # of JupyterLab's buttons, a tenth of a page that has none
+
+
+def page(executed: NotebookNode, title: str) -> str:
+    """The page of an executed notebook."""
+    html, _ = _Offline().from_notebook_node(executed, {"metadata": {"name": title}})
+    return _ICON.sub("", html)
+
+
+def mathml(latex: str, display: str = "inline") -> str:
+    """LaTeX as MathML; ``display`` is ``inline`` or ``block``. What cannot be converted stays as it is written."""
+    try:
+        return convert(latex, display=display)
+    except Exception:  # the converter's errors have no base of their own; a slip in a formula costs no page
+        return f"<code>{escape(latex)}</code>"
+
+
+class _Renderer(IPythonRenderer):
+    """Markdown as nbconvert renders it, but for equations."""
+
+    def inline_math(self, body: str) -> str:
+        return mathml(body)
+
+    def block_math(self, body: str) -> str:
+        return mathml(body, "block")
+
+    def latex_environment(self, name: str, body: str) -> str:
+        return mathml(f"\\begin{{{name}}}{body}\\end{{{name}}}", "block")
+
+
+class _Offline(HTMLExporter):
+    """nbconvert's page without its scripts."""
+
+    def __init__(self) -> None:
+        loader = DictLoader({_TEMPLATE: f"{{% extends 'index.html.j2' %}}{_BLOCKS}"})
+        super().__init__(extra_loaders=[loader], template_file=_TEMPLATE)
+
+    @pass_context
+    def markdown2html(self, context: Context, source: str) -> str:
+        """The filter that turns a cell of text into HTML."""
+        attachments = context.get("cell", {}).get("attachments", {})
+        return MarkdownWithMath(renderer=_Renderer(escape=False, attachments=attachments)).render(source)
