@@ -1,0 +1,208 @@
+"""Checks of the exercises at the end of the explore and lab notebooks: they ask, and here is worked out what is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tcpfair.errors import unknown
+from tcpfair.exhibits.explore import open_config
+from tcpfair.exhibits.kinds.cubic_curves import link_of
+from tcpfair.exhibits.kinds.windows import Link
+from tcpfair.exhibits.workbench import Bench
+from tcpfair.metrics import fairness
+from tcpfair.models import cubic, cubic_map, rtt_fairness
+from tcpfair.units import MS_PER_S
+
+OPEN = "Still open: put your answer in the place of None, and run the cell again."
+RIGHT = "Right."
+
+
+@dataclass(frozen=True)
+class Number:
+    """An exercise whose answer is a number."""
+
+    truth: Callable[..., float]  # of what the check is given besides the answer
+    within: float  # relative, of the truth
+    slips: tuple[tuple[Callable[..., float], str], ...] = ()  # answers that a usual slip gives, and which slip it is
+    hint: str = ""
+
+    def judge(self, answer: Any, *given: Any) -> str:
+        """What to say of an answer."""
+        if not isinstance(answer, int | float | np.number) or isinstance(answer, bool):
+            return f"Not a number: {answer!r}."
+        if self._near(answer, self.truth(*given)):
+            return RIGHT
+        slips = (text for slip, text in self.slips if self._near(answer, slip(*given)))
+        return f"Not yet. {next(slips, self.hint)}".rstrip()
+
+    def _near(self, answer: float, value: float) -> bool:
+        return bool(np.isclose(answer, value, rtol=self.within, atol=0))
+
+
+@dataclass(frozen=True)
+class Found:
+    """An exercise that asks for a run of the bench: ``lacks`` says what is still wrong with one, or nothing."""
+
+    lacks: Callable[[Bench], str]
+
+    def judge(self, answer: Any) -> str:
+        """What to say of an answer."""
+        if not isinstance(answer, Bench):
+            return f"Not a run of bench(...): {answer!r}."
+        return self.lacks(answer) or RIGHT
+
+
+def check(name: str, answer: Any, *given: Any) -> None:
+    """Say in one line whether an answer is right, and where not what to look at; None is an exercise not tried yet.
+
+    ``given`` is what an answer is about, such as a run. Raises InputError for an exercise that does not exist.
+    """
+    if name not in EXERCISES:
+        raise unknown("exercise", name, EXERCISES)
+    print(OPEN if answer is None else EXERCISES[name].judge(answer, *given))
+
+
+# --- What is right -----------------------------------------------------------------------------------------------
+
+
+def _t1_ratio() -> float:
+    link = Link.of(open_config("ogura"))
+    short_s, long_s = link.rtts_s
+    return link.time_s("Reno", long_s, 1) / link.time_s("Reno", short_s, 1)
+
+
+def _alpha_t1_ratio() -> float:
+    link = Link.of(open_config("ogura"))
+    short_s, long_s = link.rtts_s
+    return link.time_s("Alpha", long_s, 1) / link.time_s("Alpha", short_s, 1)
+
+
+def _fixed_share() -> float:
+    """Where the map of standard CUBIC at 2 and 128 ms rests, by the physical reading."""
+    paper = open_config("kozu2014")
+    link = link_of(paper, tuple(paper.analysis_value("model_rtt_ms")))
+    model = cubic_map.CubicMap(link, cubic_map.STANDARD, cubic_map.physical(paper.flow["ack_every"].value))
+    return float(model.fixed_shares()[0])
+
+
+def _share_without_queue() -> float:
+    short_ms, long_ms = open_config("kozu2014").analysis_value("model_rtt_ms")
+    return long_ms / (short_ms + long_ms)
+
+
+def _k_ratio() -> float:
+    return float(cubic.proposed_k_s(1.0, 128 / MS_PER_S) / cubic.cubic_k_s(1.0))
+
+
+def _jfi_in_window(run: Bench) -> float:
+    t_s, (start_s, _) = run.t_s, run.window_s
+    return float(fairness.mean_jfi(run.goodput_mbps[:, t_s > start_s]))
+
+
+def _jfi_of_means(run: Bench) -> float:
+    return float(fairness.jfi(run.means_mbps))
+
+
+def _nru_of_first(run: Bench) -> float:
+    start_s, _ = run.window_s
+    return float(run.u_db[0, run.t_s > start_s].mean())
+
+
+def _nru_of_mean(run: Bench) -> float:
+    return float(10 * np.log10(run.weights[0] * run.means_mbps[0]))
+
+
+def _lacks_fairness(run: Bench) -> str:
+    rtts_s = [flow.rtt_s for flow in run.scenario.flows]
+    if len(rtts_s) < 2 or max(rtts_s) < 4 * min(rtts_s):
+        return "Not yet. The longest RTT must be four times the shortest, or more."
+    index, used = _jfi_of_means(run), run.means_mbps.sum()
+    ceiling_mbps = run.given["rate_mbps"] * run.scenario.payload_bytes / run.scenario.wire_bytes
+    if index < 0.95:
+        return (
+            f"Not yet. J of means is {index:.2f}; it must be 0.95 or more. Whose increment does not depend on the RTT?"
+        )
+    if used < 0.5 * ceiling_mbps:
+        return f"Not yet. Fair, but the flows use {used / ceiling_mbps:.0%} of the link; half of it is asked for."
+    return ""
+
+
+def _lacks_a_victim(run: Bench) -> str:
+    u_n = fairness.flow_nru_db(run.u_db[:, run.t_s > run.window_s[0]])
+    if len({flow.rtt_s for flow in run.scenario.flows}) > 1:
+        return "Not yet. All flows must have one RTT, so that the protocols alone make the difference."
+    if u_n.min() > -3:
+        return f"Not yet. The lowest U_n is {u_n.min():.1f} dB; half of what a flow has against its own kind is -3 dB."
+    return ""
+
+
+EXERCISES: dict[str, Number | Found] = {
+    "t1_ratio": Number(
+        _t1_ratio,
+        0.01,
+        (
+            (
+                _alpha_t1_ratio,
+                "That is Alpha's: it adds more per round trip where round trips are long. Reno adds one packet.",
+            ),
+        ),
+        "t1 is the residual capacity times RTT squared, over the increment per round trip (equation 8).",
+    ),
+    "jfi_of_two": Number(
+        lambda: float(fairness.jfi([20.0, 70.0])),
+        0.005,
+        ((lambda: 20 / 70, "That is their ratio."),),
+        "The square of the sum over N times the sum of squares.",
+    ),
+    "u_of_victim": Number(
+        lambda: 10 * float(np.log10(20 / 45)),
+        0.01,
+        (
+            (lambda: float(np.log(20 / 45)), "That is the natural logarithm; dB are ten times the one to base 10."),
+            (lambda: 20 * float(np.log10(20 / 45)), "dB of powers and rates have a factor of 10, not 20."),
+        ),
+        "10 log10 of the throughput over what the flow gets against its own kind.",
+    ),
+    "k_of_1000": Number(
+        lambda: float(cubic.cubic_k_s(1000.0)),
+        0.01,
+        ((lambda: float(np.sqrt(1000 * cubic.BETA / cubic.C)), "A square root; K has a cube root."),),
+        "The curve has to climb beta times W_max = 200 packets, and C t^3 does so at t = K (equation 2).",
+    ),
+    "k_ratio": Number(
+        _k_ratio,
+        0.02,
+        ((lambda: float(np.cbrt(128)), "The other way round: the proposal divides K."),),
+        "Equation 6 divides K by the cube root of the RTT in milliseconds.",
+    ),
+    "fixed_share": Number(
+        _fixed_share,
+        0.02,
+        ((_share_without_queue, "The queue is part of both round trips: 600 packets at 1 Gb/s take 7.4 ms."),),
+        "Equal windows: rates go as one over RTT plus queueing delay.",
+    ),
+    "law": Number(
+        lambda: float(rtt_fairness.random_loss_ratio("reno", 4.0)),
+        0.01,
+        ((lambda: 1 / 16, "That is for common losses; here each packet is lost by chance."),),
+        "A window that loses by chance has a mean that does not depend on the RTT, and is sent once per RTT.",
+    ),
+    "jfi_of_run": Number(
+        _jfi_in_window,
+        0.002,
+        ((_jfi_of_means, "That is J of the mean goodputs; take J of each second first, then the mean."),),
+        "J of each second: run.goodput_mbps has a row for each flow; take the seconds after run.window_s[0].",
+    ),
+    "nru_of_run": Number(
+        _nru_of_first,
+        0.005,
+        ((_nru_of_mean, "That is the dB of the mean; take the dB of each second first, then the mean."),),
+        "10 log10(weight times goodput) of each second after run.window_s[0], then the mean; run.weights has the weights.",
+    ),
+    "fair_pair": Found(_lacks_fairness),
+    "victim": Found(_lacks_a_victim),
+}

@@ -1,0 +1,60 @@
+"""Single runs of the simulator for those who look at them; the first one on a machine says that it compiles, and for how long."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tcpfair.contract.scenario import Scenario, make_scenario
+from tcpfair.engine import dumbbell, loop
+from tcpfair.engine.loop import simulate
+from tcpfair.engine.result import Result
+
+COMPILING_S = 60  # on a core that has other work too
+
+# nothing of it is looked at
+_SMALLEST = {
+    **{
+        "capacity_bps": 1e6,
+        "wire_bytes": 1500,
+        "payload_bytes": 1448,
+        "buffer_pkts": 10,
+        "duration_s": 1,
+        "sample_s": 1,
+    },
+    "flows": [{"protocol": "any", "cc": "reno", "rtt_s": 0.1}],
+}
+
+
+def is_compiled() -> bool:
+    """Whether an earlier process left the compiled simulator in the cache, made from the sources as they are."""
+    compiled = Path(simulate.stats.cache_path).glob("loop.simulate-*.nbc")
+    newest_s = max((path.stat().st_mtime for path in compiled), default=0.0)
+    return newest_s >= Path(loop.__file__).stat().st_mtime
+
+
+def prepare(say: Callable[[str], None] = print) -> float:
+    """Load the simulator, or compile it when that is still to be done; the time in s that it took.
+
+    ``say`` is told before a compilation how long it will take, and afterwards how long it did.
+    """
+    if not is_compiled():
+        say(f"The simulator is compiled now, once for this checkout and machine. That takes about {COMPILING_S} s ...")
+    started_s, before = time.perf_counter(), _compilations()
+    dumbbell.run(make_scenario(_SMALLEST))
+    took_s = time.perf_counter() - started_s
+    say(f"Simulator {'compiled' if _compilations() > before else 'loaded'} in {took_s:.1f} s.")
+    return took_s
+
+
+def _compilations() -> int:
+    """How often this process compiled the simulator's loop."""
+    return sum(simulate.stats.cache_misses.values())
+
+
+def run(scenario: Scenario, seed: int = 1) -> Result:
+    """Simulate one scenario with one seed, see `tcpfair.engine.dumbbell.run`; as `prepare` when nothing is compiled yet."""
+    if not is_compiled():
+        prepare()
+    return dumbbell.run(scenario, seed)
