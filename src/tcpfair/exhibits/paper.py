@@ -11,7 +11,7 @@ from IPython.display import HTML, display
 
 from tcpfair.contract import record
 from tcpfair.contract.layout import PAPERS, Layout, repository_root, short_id
-from tcpfair.contract.papers import Exhibit, Experiment, load_paper
+from tcpfair.contract.papers import Exhibit, Experiment, PaperConfig, load_paper
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError, unknown
 from tcpfair.exhibits import kinds, pages  # noqa: F401  (importing the kinds registers them)
@@ -99,10 +99,20 @@ class Paper(Board):
         start_s, stop_s = window_s.value
         return start_s, stop_s
 
+    @property
+    def config(self) -> PaperConfig:
+        """What the paper ran, as config/papers/ has it."""
+        return self.context.paper
+
     def value(self, name: str) -> Any:
-        """A value of the paper's analysis or settings, such as a threshold or the capacity, as configured."""
-        config = self.context.paper
-        return config.settings[name].value if name in config.settings else config.analysis_value(name)
+        """A value of the paper's settings or analysis, such as the capacity or a threshold, as configured.
+
+        Raises InputError when there is no such value.
+        """
+        known = self.config.settings | self.config.analysis
+        if name not in known:
+            raise unknown("value", name, known)
+        return known[name].value
 
     def _experiment(self, name: str) -> Experiment:
         experiments = self.context.paper.experiments
