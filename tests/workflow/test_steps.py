@@ -91,6 +91,8 @@ def test_an_executed_notebook_forgets_when_and_where_it_ran():
         return nbformat.writes(book)
 
     assert executed("now", ["ogura.fig8", "ogura.fig9"]) == executed("later", [])
+    over_lines = "[\n    'ogura.fig8',\n    'ogura.fig9',\n]\nother = 1"
+    assert executed("now", over_lines) == executed("later", "[]\nother = 1")
 
 
 def test_check_fails_when_an_exhibit_that_was_asked_for_failed_and_names_it(root):

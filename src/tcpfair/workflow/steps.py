@@ -242,7 +242,7 @@ def forget_run(executed) -> None:
         cell.metadata.pop("execution", None)
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell.id = "injected-parameters"
-            cell.source = re.sub(r"^keep = .*$", "keep = True", cell.source, flags=re.MULTILINE)
+            cell.source = re.sub(r"^keep = .*?(?=^\w|\Z)", "keep = True\n", cell.source, flags=re.M | re.S).rstrip("\n")
 
 
 def ledger(layout: Layout, papers: list[str], only: list[str], planned: Planned) -> str:
