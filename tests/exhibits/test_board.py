@@ -3,6 +3,7 @@
 import hashlib
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -12,6 +13,7 @@ from tcpfair.errors import InputError
 from tcpfair.exhibits import board, open_paper
 from tcpfair.exhibits import paper as papers
 from tcpfair.exhibits.context import KINDS, Kind
+from tcpfair.exhibits.numbers import cells
 from tcpfair.exhibits.paper import Paper
 from tests.exhibits import standin
 
@@ -57,6 +59,40 @@ def test_keeping_writes_files_numbers_and_record(paper, layout):
     assert list(numbers.columns) == ["exhibit", "key", "metric", "value", "sd", "n_runs", "source"]
     bic = numbers[(numbers["key"] == "protocol=BIC;rtt_ms=25") & (numbers["metric"] == "jfi_mean")].iloc[0]
     assert (bic["value"], bic["sd"], bic["n_runs"], bic["source"]) == (0.91, 0.01, 3, "engine")
+
+
+def test_show_returns_what_it_drew(paper, layout):
+    drawn = paper.show("fig08")
+    pd.testing.assert_frame_equal(drawn, pd.read_csv(layout.figures("bhatti2009") / "fig08.csv"))
+    bic = cells(drawn, "jfi_mean").loc[("BIC", 25)]
+    assert bic["jfi_mean"] == 0.91
+    kept = Paper(paper.context, keep=["bhatti2009.fig6"]).show("fig08")  # as an earlier run left it
+    pd.testing.assert_frame_equal(kept, drawn)
+
+
+def test_show_returns_no_rows_of_what_is_not_drawn(paper):
+    assert paper.show("fig14").empty  # fails
+    assert Paper(paper.context, ["fig08"]).show("table2").empty  # is not asked for
+
+
+def test_a_notebook_has_the_traces_metrics_and_values_behind_its_exhibits(context, paper):
+    standin.put_trace(context, "self", lambda point, flow: np.full(5, 1000 * flow))
+    assert paper.trace("self") is context.trace("self")
+    assert paper.metrics("pair_ccid2_first") is context.metrics("pair_ccid2_first")
+    assert paper.window_s("self") == (60, 300)
+    assert (paper.value("capacity_bps"), paper.config) == (100e6, context.paper)
+    with pytest.raises(InputError, match="experiment 'selves' is unknown; did you mean 'self'"):
+        paper.trace("selves")
+    with pytest.raises(InputError, match="value 'capacity' is unknown; did you mean 'capacity_bps'"):
+        paper.value("capacity")
+
+
+def test_a_missing_trace_is_one_line_with_the_command_that_makes_it(paper):
+    with pytest.raises(InputError) as raised:
+        paper.trace("pair_tcp_first")
+    (line,) = raised.value._render_traceback_()  # all that IPython shows of it
+    assert line.endswith("./reproduce --config source=engine makes what is missing")
+    assert "\n" not in line
 
 
 def test_looking_writes_nothing(context, capsys):

@@ -132,3 +132,53 @@ def test_a_rehearsal_runs_every_experiment_of_a_paper_and_counts_what_was_too_sh
     assert table["runs"].to_dict() == {"self": 1, "pair": 2, "watched": 1}  # one for each point of the grid
     assert table.loc["pair", "values"] > table.loc["pair", "too_short_to_tell"] >= 0
     assert make_plan(root, smoke=True).is_up_to_date()
+
+
+DECLARED = 'source = "x"\nonly = ""  # parameters'
+
+
+def run_notebook(root, *cells, parameters=DECLARED, only=()):
+    """Run a notebook of some (source, tags) with the step; what the step says, and the executed cells."""
+    layout = Layout(root, "engine")
+    source, output = root / "notebooks" / "small.ipynb", root / "out.ipynb"
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    book = nbformat.v4.new_notebook(metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
+    every = [(parameters, ["parameters"])] if parameters else []
+    for text, tags in [*every, *cells]:
+        book.cells.append(nbformat.v4.new_code_cell(text, metadata={"tags": tags}))
+    source.parent.mkdir(exist_ok=True)
+    nbformat.write(book, source)
+    planned = root / "planned.json"
+    planned.write_text(json.dumps({"out.ipynb": {"cells": "1"}}))
+    said = steps.notebook(layout, source, list(only), [], "", [output, root / "out.html"], planned)
+    return said, nbformat.read(output, as_version=4).cells
+
+
+@pytest.mark.slow
+def test_a_notebook_is_given_what_it_declares_and_nothing_else(root, caplog):
+    _, cells = run_notebook(root, ("print(source, only)", []), only=["ogura.fig8"])
+    assert cells[-1].outputs[0].text == "engine ['ogura.fig8']\n"
+    assert not {"trace", "keep"} & set(cells[1].source.replace("=", " ").split())
+    assert "unknown parameter" not in caplog.text
+    _, cells = run_notebook(root, ("1", []), parameters="")
+    assert [cell.source for cell in cells] == ["1"]  # no cell of parameters that nobody reads
+    assert "<script" not in (root / "out.html").read_text()
+
+
+DERIVES = [steps.DERIVATION, "raises-exception"]
+
+
+@pytest.mark.slow
+def test_a_derivation_that_fails_is_told_of_and_stops_nothing(root):
+    said, cells = run_notebook(root, ("assert 1 == 2, 'not so'", DERIVES), ("print('on')", []))
+    assert said.endswith("; 1 cells that derive a result failed, the first with AssertionError: not so")
+    assert cells[-1].outputs[0].text == "on\n"
+    with pytest.raises(InputError, match=r"notebooks/small.ipynb: [^$]*ZeroDivisionError"):
+        run_notebook(root, ("assert False", DERIVES), ("1 / 0", []), ("print('on')", []))
+
+
+@pytest.mark.slow
+def test_derivations_are_left_out_where_only_some_exhibits_are_wanted(root):
+    said, cells = run_notebook(root, ("1 / 0", DERIVES), ("print('on')", []), only=["ogura.fig8"])
+    assert "failed" not in said
+    assert [len(cell.outputs) for cell in cells[-2:]] == [0, 1]
