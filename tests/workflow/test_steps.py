@@ -171,7 +171,7 @@ DERIVES = [steps.DERIVATION, "raises-exception"]
 @pytest.mark.slow
 def test_a_derivation_that_fails_is_told_of_and_stops_nothing(root):
     said, cells = run_notebook(root, ("assert 1 == 2, 'not so'", DERIVES), ("print('on')", []))
-    assert said.endswith("; 1 cells that derive a result failed, the first with AssertionError: not so")
+    assert said.endswith("; cells that derive a result failed: 1, the first with AssertionError: not so")
     assert cells[-1].outputs[0].text == "on\n"
     with pytest.raises(InputError, match=r"notebooks/small.ipynb: [^$]*ZeroDivisionError"):
         run_notebook(root, ("assert False", DERIVES), ("1 / 0", []), ("print('on')", []))

@@ -207,7 +207,7 @@ def notebook(
     stamp_exhibits(layout, draw, planned)
     stamp(layout, planned, output)
     failed = [f"{error.ename}: {error.evalue}".rstrip(": ") for _, error in _errors(executed)]
-    amiss = f"; {len(failed)} cells that derive a result failed, the first with {failed[0]}" if failed else ""
+    amiss = f"; cells that derive a result failed: {len(failed)}, the first with {failed[0]}" if failed else ""
     return f"{time.perf_counter() - started_s:.1f} s{amiss}"
 
 

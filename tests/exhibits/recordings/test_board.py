@@ -45,7 +45,7 @@ def test_parameters_are_tagged_and_have_defaults(code):
 
 
 def test_every_exhibit_is_shown_once_after_some_text(cells):
-    shows = [f'raw.show("{name}")' for name in EXHIBITS]
+    shows = [f'raw.show("{name}");' for name in EXHIBITS]
     assert [cell["source"] for cell in cells if cell["source"].startswith("raw.show")] == shows
     for before, cell in pairwise(cells):
         if cell["source"] in shows:
@@ -64,5 +64,8 @@ def test_it_shows_a_trace_that_is_given(code, tmp_path, monkeypatch):
         exec(cell["source"], values)
         if "parameters" in cell["metadata"].get("tags", []):
             exec(given, values)
+    drawn = values["raw"].show("jfi")
+    assert set(drawn.index.get_level_values("recording")) == {"rr_wire"} and len(drawn) > 1
+    assert values["raw"].show("goodput").columns.to_list() != []
     records = [json.loads(path.read_text()) for path in tmp_path.glob("results/raw/exhibits/rr_wire/*.json")]
     assert {record["status"] for record in records} == {"built"} and len(records) == len(EXHIBITS)
