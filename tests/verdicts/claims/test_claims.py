@@ -3,16 +3,20 @@
 import ast
 import inspect
 from importlib import import_module
+from types import SimpleNamespace
 
 import pytest
 
 from tcpfair.contract.layout import PAPERS, Layout, repository_root
 from tcpfair.contract.papers import load_paper
-from tcpfair.contract.store import Held
-from tcpfair.verdicts.claims import VERDICTS
+from tcpfair.contract.store import Held, MissingRunsError
+from tcpfair.errors import InputError
+from tcpfair.verdicts.claims import VERDICTS, registry
 from tcpfair.verdicts.claims import evaluate as evaluate_held
 from tcpfair.verdicts.claims.registry import CLAIM_COLUMNS, CLAUSE_COLUMNS, Judged, claim_function, decide
 from tcpfair.verdicts.claims.statement import load_claims
+from tests.verdicts.claims import edges_ogura
+from tests.verdicts.claims.edges import loader
 from tests.verdicts.claims.test_decision import claim, ratio
 from tests.verdicts.claims.test_evidence import CONFIG, metrics
 
@@ -37,11 +41,12 @@ def test_a_verdict_comes_with_its_evidence_and_clauses():
 
 
 def test_a_claim_waits_for_its_experiment_and_its_paper():
-    found = judged([2.0], claim(experiments=["sweep", "ns2_14"]))
-    assert found.verdict == "pending"
-    assert "config/papers/ogura.yaml: experiment ns2_14" in found.evidence
+    found = judged([2.0], claim(experiments=["sweep", "ns2_14", "self_14"]))
+    assert found == Judged("pending", "not in config/papers/ogura.yaml: experiment ns2_14, self_14")
     unbuilt = CONFIG.model_copy(update={"experiments": {}})
-    assert [judged([2.0], claim(experiments=[]), config=c).verdict for c in (None, unbuilt)] == ["pending", "pending"]
+    for config in (None, unbuilt):
+        found = judged([2.0], claim(experiments=[]), config=config)
+        assert found == Judged("pending", "config/papers/ogura.yaml has no experiments")
 
 
 def test_an_exception_fails_its_claim_in_one_line():
@@ -125,6 +130,92 @@ def test_without_results_a_claim_is_not_run_and_closed_forms_hold(checkout):
 def test_a_claim_that_was_not_asked_for_is_not_run_whatever_there_is(checkout):
     claims, _ = evaluate(Layout(checkout, "engine"), lambda claim: "later" if claim.id == "kozu2014.c05" else "")
     assert claims.set_index("id").loc["kozu2014.c05", ["verdict", "evidence"]].tolist() == ["not run", "later"]
+
+
+@pytest.fixture
+def of_ogura(checkout, monkeypatch):
+    """The claims of ogura on the results of one world; what was read of each experiment is in ``read``."""
+    in_world = loader([edges_ogura.WORLD] * 2)
+    layout, read = Layout(checkout, "engine"), []
+
+    def metrics(experiment):
+        if experiment == "friendliness":
+            return None
+        read.append(experiment)
+        path = checkout / f"{experiment}.parquet"
+        in_world(experiment).to_parquet(path)
+        return path
+
+    def folder(experiment):
+        read.append(experiment)
+        if experiment == "model2":
+            raise MissingRunsError("model2: 2 of 6 runs are not there")
+        return checkout / experiment
+
+    monkeypatch.setattr(registry.trace, "read", lambda folder: edges_ogura.WORLD.traces[folder.name])
+    held = SimpleNamespace(paper=CONFIGS["ogura"], metrics=metrics, trace=folder)
+    claims, clauses = evaluate_held(layout, {"ogura": held}, lambda claim: "")
+    return SimpleNamespace(claims=claims.set_index("id"), clauses=clauses.set_index(["id", "clause"]), read=read)
+
+
+def test_results_decide_what_they_suffice_for(of_ogura):
+    verdicts = of_ogura.claims["verdict"]
+    assert verdicts["ogura.c16"] == "reproduced"
+    assert verdicts["ogura.c01"] == "by construction"
+    missing = of_ogura.claims[verdicts == "not run"]["evidence"]
+    assert set(missing) == {"ogura/friendliness has not been measured", "model2: 2 of 6 runs are not there"}
+    assert missing.index.tolist() == ["ogura.c11", "ogura.c12", "ogura.c33", "ogura.c34", "ogura.c35", "ogura.c36"]
+
+
+def test_what_a_claim_needs_is_read_once(of_ogura):
+    of_model1 = [name for name in of_ogura.read if name == "model1"]
+    assert len(of_model1) == 2  # metrics and trace
+    others = [name for name in of_ogura.read if name not in ("model1", "model2")]
+    assert sorted(others) == ["buffer_sweep", "efficiency", "loss_sweep", "rtt_sweep"]
+
+
+def test_a_row_of_a_claim_counts_its_clauses_and_theirs_have_what_was_found(of_ogura):
+    row = of_ogura.claims.loc["ogura.c26"]
+    assert row.drop("evidence").to_dict() == {
+        "paper": "ogura",
+        "verdict": "reproduced",
+        "held": 3,
+        "clauses": 3,
+        "source": "engine",
+    }
+    assert row["evidence"].endswith("From buffer_sweep (2 runs, engine).")
+    clause = of_ogura.clauses.loc[("ogura.c26", "keeps")]
+    stated = load_claims(ROOT / "data" / "claims" / "ogura.yaml")[25].clauses["keeps"]
+    assert (clause["says"], clause["quantity"], clause["unit"], clause["asks"], clause["why"], clause["in_print"]) == (
+        stated.says,
+        stated.quantity,
+        stated.unit,
+        stated.asks,
+        stated.why,
+        stated.in_print,
+    )
+    assert (clause["paper"], clause["source"], clause["outcome"], clause["cell"]) == ("ogura", "engine", "holds", "")
+    assert clause[["value", "low", "high", "confidence", "single_share", "n_single"]].tolist() == [1, 1, 1, 1, 1, 2]
+
+
+def test_where_the_checkout_stands_is_no_evidence(checkout):
+    layout = Layout(checkout, "engine")
+
+    def broken(experiment):
+        raise InputError(f"{layout.root}/results/{experiment}.parquet: not whole")
+
+    held = SimpleNamespace(paper=CONFIGS["ogura"], metrics=broken, trace=broken)
+    claims, _ = evaluate_held(layout, {"ogura": held}, lambda claim: "")
+    found = claims.set_index("id").loc["ogura.c16", ["verdict", "evidence"]].tolist()
+    assert found == ["failed", "InputError: results/loss_sweep.parquet: not whole"]
+
+
+def test_a_claim_without_a_function_fails_and_names_it():
+    about = claim(id="ogura.c98", experiments=[])
+    assert decide(about, CONFIG, {}.__getitem__, {}.__getitem__) == Judged(
+        "failed", "InputError: tcpfair.verdicts.claims.ogura has no function ogura_c98"
+    )
+    assert claim_function(claim(id="nobody.c01")) is None
 
 
 @pytest.mark.parametrize("paper", BUILT)

@@ -114,6 +114,35 @@ def test_a_closed_form_has_one_value_and_no_interval():
     (found,) = decided(about, [1.0], lambda _: {"more": 2.0})
     assert found.in_words == "more is so: holds: ratio 2; asked for at least 1"
     assert found.certain
+    assert (found.n_single, found.cell) == (0, "")
+    assert np.isnan([found.low, found.high, found.confidence, found.single_share]).all()
+
+
+def test_of_several_clauses_it_is_said_how_many_hold():
+    about = claim(("a", "b", "c"), experiments=[])
+    found = decided(about, [1.0], lambda _: {"a": 2.0, "b": 0.5, "c": 1.0})
+    assert evidence_line(about, found, "a closed form") == (
+        "2 of 3 clauses hold. a is so: holds: ratio 2; asked for at least 1. b is so: does not hold: ratio 0.5; asked for at "
+        "least 1. c is so: holds: ratio 1; asked for at least 1. From a closed form."
+    )
+
+
+def test_what_stands_by_construction_says_why():
+    about = claim(by_construction="an identity.", experiments=[])
+    found = decided(about, [1.0], lambda _: {"more": 1.0})
+    assert evidence_line(about, found, "a closed form").endswith(". By construction: an identity. From a closed form.")
+
+
+def test_cells_are_named_by_their_place_and_a_bound_on_either_side_may_be_the_nearest():
+    columns = pd.MultiIndex.from_tuples([("Reno", 40), ("Reno", 80.5)])
+    table = pd.DataFrame([[1.75, 1.5]], columns=columns)
+    about = Claim.model_validate(
+        claim(experiments=[]).model_dump() | {"clauses": {"some": clause(at_least=1.0, at_most=2.0).model_dump()}}
+    )
+    (found,) = decided(about, [1.0], lambda _: {"some": table})
+    assert (found.cell, found.value) == ("Reno 40", 1.75)
+    (found,) = decided(about, [1.0], lambda _: {"some": table - 0.4})
+    assert (found.cell, found.value) == ("Reno 80.5", 1.1)
 
 
 def test_a_function_gives_just_the_clauses_that_are_stated():

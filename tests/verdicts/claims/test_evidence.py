@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import stats
@@ -84,6 +84,9 @@ def test_spread_over_runs_is_of_means_and_unknown_of_single_runs():
     sd = evidence_of(frame, Means()).sd("sweep", "ratio", "rtt_ms")
     assert sd.iloc[0, 0] == pytest.approx(np.std([1, 2, 4], ddof=1))
     assert sd.iloc[1:, 0].min() == 0  # one run drawn three times
+    of_two = evidence_of(metrics([1.0, 2.0, np.nan]), Means()).sd("sweep", "ratio", "rtt_ms")
+    assert of_two.iloc[0, 0] == pytest.approx(np.sqrt(0.5))
+    assert evidence_of(metrics([1.0]), Means()).sd("sweep", "ratio", "rtt_ms").isna().all(axis=None)
     for rows in (SingleRuns(), Settings()):
         assert evidence_of(frame, rows).sd("sweep", "ratio", "rtt_ms").isna().all(axis=None)
     assert evidence_of(frame).count("sweep", "ratio", "rtt_ms").to_dict() == {40: 3}
@@ -113,6 +116,7 @@ def test_what_is_not_declared_or_not_there_is_refused():
         _ = evidence["limit"]
 
 
+@settings(deadline=None)
 @given(arrays.arrays(float, (3, 5), elements=st.floats(-10, 10)))
 def test_trend_is_kendalls_rank_correlation(values):
     found = trend(pd.DataFrame(values, columns=[1, 2, 3, 4, 5]))

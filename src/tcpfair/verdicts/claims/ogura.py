@@ -473,4 +473,4 @@ def _apart(evidence: Evidence, growths: list[_Growth]) -> pd.DataFrame:
             found[replicate] = (windows.max(axis=0) / windows.min(axis=0)).max()
         else:
             found[replicate] = np.nan
-    return evidence.of_runs(pd.Series(found).rename_axis(REPLICATE).sort_index())
+    return evidence.of_runs(pd.Series(found).sort_index())
