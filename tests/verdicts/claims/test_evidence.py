@@ -128,7 +128,7 @@ def test_trend_is_kendalls_rank_correlation(values):
 
 
 def test_trend_follows_the_order_of_the_columns_and_needs_every_cell():
-    assert trend(pd.DataFrame([[3.0, 1.0, 2.0]], columns=[128, 2, 16])).tolist() == [1.0]
+    assert trend(pd.DataFrame([[3.0, 1.0, 2.0]], index=[7], columns=[128, 2, 16])).to_dict() == {7: 1.0}
     assert trend(pd.DataFrame([[3.0, np.nan, 2.0]], columns=[128, 2, 16])).isna().all()
 
 

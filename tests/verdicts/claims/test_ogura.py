@@ -86,6 +86,17 @@ def test_model_1_is_followed_from_the_configured_residual_capacity():
         assert growth.t_s[0] == 0
 
 
+def test_model_1_is_followed_until_the_window_is_the_bdp_or_a_loss():
+    trace = edges.model1_trace()
+    last_s = trace.samples.groupby("run_id")["t_s"].transform("max")
+    beyond = trace.samples.assign(t_s=trace.samples["t_s"] + last_s + 1, cwnd_pkts=2000.0)
+    longer = replace(trace, samples=pd.concat([trace.samples, beyond], ignore_index=True), events=trace.events.iloc[:0])
+    growths = ogura._model1_growth(evidence_of("ogura.c06", traces={"model1": longer}))
+    assert growths
+    for growth in growths:
+        assert 0.95 * 1e8 / 12000 * growth.rtt_s < growth.cwnd_pkts[-1] <= 1e8 / 12000 * growth.rtt_s
+
+
 # --- Ratios -------------------------------------------------------------------------------------------------------
 
 

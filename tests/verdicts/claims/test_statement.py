@@ -101,12 +101,41 @@ def test_a_wrong_entry_is_named_in_one_line(entry, message, tmp_path):
         ("- 1", "mapping of names"),
         ("tie: {value: -1, reason: x}", "tie: value"),
         ("tie: {value: 1}", "tie: reason"),
-        ("a: [", "YAML"),
+        ("a: [", r"not valid YAML \(expected the node content, but found '<stream end>'\)"),
+        ("a: \x07", r"not valid YAML \(unacceptable character #x0007"),
     ],
 )
 def test_a_wrong_margin_is_named(text, message, tmp_path):
     with pytest.raises(InputError, match=rf"margins\.yaml: .*{message}"):
         load_claims(written(tmp_path, ENTRY, margins=text))
+
+
+@pytest.mark.parametrize("text", ["id: ogura.c01", "- ogura.c01", "- {id: ogura.c01}\n- 2"])
+def test_claims_are_a_list_of_mappings(text, tmp_path):
+    path = written(tmp_path)
+    path.write_text(text)
+    with pytest.raises(InputError) as error:
+        load_claims(path)
+    assert str(error.value) == f"{path}: must be a list of claims"
+
+
+def test_a_claim_without_an_id_is_named_by_its_place(tmp_path):
+    nameless = {name: value for name, value in ENTRY.items() if name != "id"}
+    with pytest.raises(InputError, match=r"ogura\.yaml: claim 2: id: Field required"):
+        load_claims(written(tmp_path, ENTRY, nameless))
+
+
+def test_margins_are_shared_by_name(tmp_path):
+    other = ENTRY | {
+        "clauses": {**changed()["clauses"], "less": ENTRY["clauses"]["more"] | {"clear": "", "give": "wide"}}
+    }
+    claims = load_claims(
+        written(tmp_path, ENTRY, other, margins="{tie: {value: 0.1, reason: x}, wide: {value: 2, reason: y}}")
+    )
+    assert [{n: c.margin.value for n, c in claim.clauses.items()} for claim in claims] == [
+        {"more": 0.1},
+        {"more": 0.1, "less": 2.0},
+    ]
 
 
 def test_what_is_missing_is_named(tmp_path):

@@ -81,7 +81,7 @@ class Means:
 
     @staticmethod
     def _frame(values: npt.NDArray, table: Table) -> Table:
-        return pd.DataFrame(values, pd.RangeIndex(len(values), name="resample"), table.columns)
+        return pd.DataFrame(values, columns=table.columns)
 
 
 @cache
