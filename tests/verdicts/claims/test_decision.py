@@ -146,8 +146,11 @@ def test_cells_are_named_by_their_place_and_a_bound_on_either_side_may_be_the_ne
 
 
 def test_a_function_gives_just_the_clauses_that_are_stated():
-    with pytest.raises(InputError, match=r"ogura\.c99: clauses more, but its function finds less"):
-        decided(claim(), [1.0], lambda _: {"less": 1.0})
+    message = r"^data/claims/ogura\.yaml: ogura\.c99: clauses more, but its function finds less, more$"
+    with pytest.raises(InputError, match=message):
+        decided(claim(), [1.0], lambda _: {"less": 1.0, "more": 1.0})
+    with pytest.raises(InputError, match="clauses a, b, but its function finds b, a"):
+        decided(claim(("a", "b")), [1.0], lambda _: {"b": 1.0, "a": 1.0})
 
 
 def test_evidence_names_exhibits_clauses_and_runs():
