@@ -2,13 +2,22 @@
 
 import ast
 import importlib
+import re
+from collections import Counter
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
 EQUATIONS = yaml.safe_load((ROOT / "data" / "equations.yaml").read_text())
+TYPESET = yaml.safe_load((ROOT / "data" / "equations_mathml.yaml").read_text())
+# commands of TeX that leave no letter behind
+SILENT = {
+    *("mathit", "mathrm", "mathrel", "text", "frac", "left", "right", "sum", "overline", "cdot", "times", "quad"),
+    *("leftarrow", "sqrt", "ge", "propto", "langle", "rangle", "begin", "end", "cases"),
+}
 
 # numbered equations of each paper, then the unnumbered ones
 EXPECTED = {
@@ -26,7 +35,7 @@ def test_all_60_equations_are_listed_once():
 
 
 def test_entries_have_only_known_fields():
-    assert {field for e in EQUATIONS for field in e} == {"id", "function", "test", "correction"}
+    assert {field for e in EQUATIONS for field in e} == {"id", "tex", "function", "test", "correction"}
 
 
 @pytest.mark.parametrize("equation", EQUATIONS, ids=lambda e: e["id"])
@@ -38,3 +47,25 @@ def test_function_exists_and_its_test_calls_it(equation):
     tests = {n.name: n for n in ast.parse((ROOT / path).read_text()).body if isinstance(n, ast.FunctionDef)}
     assert test in tests
     assert function in {n.attr for n in ast.walk(tests[test]) if isinstance(n, ast.Attribute)}
+
+
+def letters_of_tex(tex):
+    """Letters and digits that a reader sees: names of commands are none, those of functions are."""
+    plain = re.sub(r"(begin|end)\{cases\}", r"\1", tex)
+    words = re.findall(r"\\[a-z]+|[A-Za-z0-9]", plain)
+    silent = {f"\\{name}" for name in SILENT}
+    greek = {
+        name: letter for name, letter in zip(("alpha", "beta", "gamma", "eta", "sigma", "hat"), "αβγησ^", strict=True)
+    }
+    shown = (greek.get(word[1:], word[1:]) if word.startswith("\\") else word for word in words if word not in silent)
+    return Counter("".join(shown).replace("^", ""))
+
+
+def test_every_equation_is_typeset_and_nothing_else():
+    assert list(TYPESET) == [e["id"] for e in EQUATIONS]
+
+
+@pytest.mark.parametrize("equation", EQUATIONS, ids=lambda e: e["id"])
+def test_the_typeset_equation_has_the_letters_of_its_tex(equation):
+    text = "".join(ElementTree.fromstring(TYPESET[equation["id"]]).itertext())
+    assert Counter(re.findall(r"[A-Za-z0-9αβγησ]", text)) == letters_of_tex(equation["tex"])

@@ -16,13 +16,13 @@ from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.store import Held, MissingRunsError
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
-from tcpfair.verdicts.claims import decision
+from tcpfair.verdicts.claims import decision, why
 from tcpfair.verdicts.claims.decision import ClaimFunction, Decided
 from tcpfair.verdicts.claims.evidence import Evidence
 from tcpfair.verdicts.claims.statement import Claim, load_claims
 
 VERDICTS = (*decision.DECIDED, "pending", "not run", "failed")
-CLAIM_COLUMNS = ["id", "paper", "verdict", "held", "clauses", "evidence", "source"]
+CLAIM_COLUMNS = ["id", "paper", "verdict", "held", "clauses", "cause", "why", "evidence", "source"]
 CLAUSE_COLUMNS = [
     "id",
     "paper",
@@ -69,11 +69,12 @@ def evaluate(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Every claim of some papers, with the results of ``layout.source``: (claims, clauses).
 
-    Columns `CLAIM_COLUMNS` (``held`` of ``clauses`` hold) and `CLAUSE_COLUMNS`. A claim for which ``left_out`` has a reason,
-    or whose experiments have no results, is ``not run``. One whose function raises is ``failed`` with the message as its
-    evidence, and the others go on.
+    Columns `CLAIM_COLUMNS` (``held`` of ``clauses`` hold; ``cause`` and ``why`` as of `why.explain`) and `CLAUSE_COLUMNS`. A
+    claim for which ``left_out`` has a reason, or whose experiments have no results, is ``not run``. One whose function raises
+    is ``failed`` with the message as its evidence, and the others go on.
     """
     claims, clauses = [], []
+    causes = why.load_causes(layout.data / "claims")
     for paper, held in papers.items():
         loaders = (_metrics_loader(held), _trace_loader(held))
         for claim in load_claims(layout.data / "claims" / f"{paper}.yaml"):
@@ -82,7 +83,9 @@ def evaluate(
             n_held = sum(clause.outcome == decision.HOLDS for clause in judged.clauses)
             # messages name files; where the checkout stands is nobody's evidence
             line = judged.evidence.replace(f"{layout.root}/", "")
-            claims.append((claim.id, paper, judged.verdict, n_held, len(claim.clauses), line, layout.source))
+            found = {clause.clause_id: clause for clause in judged.clauses}
+            reason = why.explain(claim.cause, claim.why, judged.verdict, found, causes)
+            claims.append((claim.id, paper, judged.verdict, n_held, len(claim.clauses), *reason, line, layout.source))
             clauses += [_row(claim, clause, layout.source) for clause in judged.clauses]
     return pd.DataFrame(claims, columns=CLAIM_COLUMNS), pd.DataFrame(clauses, columns=CLAUSE_COLUMNS)
 

@@ -4,10 +4,13 @@
 what the text says. ``give`` widens it by how far two honest repetitions lie apart: the text gives a number, or says "about".
 ``clear`` tightens it by what counts as a tie: the text gives an order, and two values within a tie have none. A clause names
 at most one of the two.
+
+What a claim's verdict comes from is said in ``cause`` and ``why``, see `tcpfair.verdicts.claims.why`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from tcpfair.contract.scenario import one_line
 from tcpfair.errors import InputError, unknown
+from tcpfair.verdicts.claims import why
 
 MARGINS = "margins.yaml"
 
@@ -103,6 +107,10 @@ class Claim(_Strict):
     id: str = Field(pattern=r"^[a-z]+\d*\.c\d\d$")
     section: str
     claim: str
+    cause: str = Field(default="", description="why it is not reproduced: a name of causes.yaml; none when it is")
+    why: str = Field(
+        default="", description="the same in one plain sentence, or what supports it, with values by clause"
+    )
     clauses: dict[str, Clause] = Field(min_length=1)
     numbers: dict[str, Any] = Field(
         default={}, description="cells that the clauses are about, by the names its function uses"
@@ -149,7 +157,7 @@ def load_margins(folder: Path) -> dict[str, Margin]:
 
 def load_claims(path: Path) -> list[Claim]:
     """The claims of one ``data/claims/<paper>.yaml``. Raises InputError with one line naming file, claim and field."""
-    margins = load_margins(path.parent)
+    margins, causes = load_margins(path.parent), why.load_causes(path.parent)
     entries = _read(path)
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise InputError(f"{path}: must be a list of claims")
@@ -165,7 +173,25 @@ def load_claims(path: Path) -> list[Claim]:
             claims.append(Claim.model_validate(entry))
         except ValidationError as error:
             raise one_line(error, where) from None
+        _check_why(claims[-1], causes, where)
     return claims
+
+
+def _check_why(claim: Claim, causes: Mapping[str, why.Cause], where: str) -> None:
+    why.check(claim.why, claim.clauses, where)
+    if claim.cause and claim.cause not in causes:
+        raise unknown(f"{where}: cause", claim.cause, causes)
+    fixed = (
+        "contradicted in print"
+        if claim.contradicted
+        else "undecidable"
+        if claim.undecidable
+        else "by construction"
+        if claim.by_construction
+        else ""
+    )
+    if fixed and claim.cause and fixed not in causes[claim.cause].verdicts:
+        raise InputError(f"{where}: cause: {claim.cause!r} does not fit what is {fixed}")
 
 
 def _with_margin(clause: Any, margins: dict[str, Margin], where: str) -> Any:

@@ -1,0 +1,113 @@
+"""Why a claim has its verdict: a cause and one plain sentence, both data, with the measured values filled in.
+
+A sentence stands in ``data/claims/<paper>.yaml`` and names values by the clause that has them: ``{fair:.2f}``. After the
+colon stands how a value is said: a format of Python's, ``%`` or ``.1%`` for a share, ``points`` for percentage points; before it
+may stand ``abs``, ``more`` (than 1) or ``less`` (than 1). Parts are ``{fair.low}`` and ``{fair.high}`` (95 % interval),
+``{fair.sure}`` (share of the resamples that decide alike) and ``{fair.runs}`` (share of the single runs in which it holds).
+
+The sentence was written for one verdict. Where a run gives another one, which the cause does not fit, it is not shown.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tcpfair.contract.scenario import one_line
+from tcpfair.errors import InputError
+
+CAUSES = "causes.yaml"
+PARTS = {"": "value", "low": "low", "high": "high", "sure": "confidence", "runs": "single_share"}
+_SHARES = ("sure", "runs")
+
+_PLACE = re.compile(r"\{(\w+)(?:\.(\w+))?(?::([^{}]*))?\}")
+_CHANGES = {"abs": abs, "more": lambda x: x - 1, "less": lambda x: 1 - x}
+_HOW = re.compile(rf"({'|'.join(_CHANGES)})?(points|(\.\d)?[%fg])?")
+
+
+class Cause(BaseModel):
+    """One entry of ``data/claims/causes.yaml``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    says: str = Field(min_length=1)
+    verdicts: list[str] = Field(min_length=1, description="that it can stand behind")
+
+
+def load_causes(folder: Path) -> dict[str, Cause]:
+    """The causes of ``folder/causes.yaml`` by name; none without the file. Raises InputError naming file and field."""
+    path = folder / CAUSES
+    if not path.is_file():
+        return {}
+    causes = {}
+    for name, entry in yaml.safe_load(path.read_text(encoding="utf-8")).items():
+        try:
+            causes[name] = Cause.model_validate(entry)
+        except ValidationError as error:
+            raise one_line(error, f"{path}: {name}") from None
+    return causes
+
+
+def check(sentence: str, clauses: Iterable[str], where: str) -> None:
+    """Raise InputError when a sentence names a value that no clause has, or in a way that nobody can say."""
+    known = set(clauses)
+    for found in _PLACE.finditer(sentence):
+        name, part, how = found[1], found[2] or "", found[3] or ""
+        if name not in known:
+            raise InputError(f"{where}: why: {found[0]}: no clause {name!r}, only {', '.join(sorted(known))}")
+        if part not in PARTS:
+            raise InputError(f"{where}: why: {found[0]}: no part {part!r}, only {', '.join(filter(None, PARTS))}")
+        if not _HOW.fullmatch(how):
+            raise InputError(f"{where}: why: {found[0]}: {how!r} is no way to say a number")
+    rest = _PLACE.sub("", sentence)
+    if "{" in rest or "}" in rest:
+        raise InputError(f"{where}: why: a brace without its partner")
+
+
+def fill(sentence: str, found: Mapping[str, Any]) -> str:
+    """A sentence with its values; ``found`` has what was decided of each clause. Empty when a value is missing."""
+    missing = False
+
+    def value(place: re.Match) -> str:
+        nonlocal missing
+        number = float(getattr(found[place[1]], PARTS[place[2] or ""])) if place[1] in found else math.nan
+        missing |= math.isnan(number)
+        return said(number, place[3] or ("%" if place[2] in _SHARES else ""))
+
+    text = _PLACE.sub(value, sentence)
+    return "" if missing else text
+
+
+def said(number: float, how: str = "") -> str:
+    """A number as a sentence has it: ``0.58``, ``42``, ``31 %``, ``9.6 points``."""
+    change, form, _ = _HOW.fullmatch(how).groups()
+    number = _CHANGES[change](number) if change else number
+    if not math.isfinite(number):
+        return "never"
+    if form == "points":
+        text = f"{said(abs(100 * number))} points"
+    elif form and form.endswith("%"):
+        text = f"{format(number, form if form != '%' else '.0%')[:-1]} %"
+    elif form:
+        text = format(number, form)
+    else:
+        text = f"{number:.0f}" if abs(number) >= 10 else f"{number:#.2g}"
+    return re.sub(r"^-(?=0(\.0*)?( |$))", "", text).replace("-", "−")
+
+
+def explain(
+    cause: str, sentence: str, verdict: str, found: Mapping[str, Any], causes: Mapping[str, Cause]
+) -> tuple[str, str]:
+    """Cause and sentence for the verdict that a run gave; both empty where they were written for another verdict.
+
+    What is reproduced has a sentence and no cause.
+    """
+    fits = verdict in causes[cause].verdicts if cause else verdict == "reproduced"
+    text = fill(sentence, found) if fits else ""
+    return (cause, text) if text else ("", "")
