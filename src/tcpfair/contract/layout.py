@@ -24,6 +24,7 @@ LEDGER_TABLES = (
     "ensemble_held_out",
     "equations",
     "summary",
+    "yardsticks",
     "ns2",
     "agreement",
     "changes",

@@ -22,6 +22,7 @@ from tcpfair.errors import InputError
 from tcpfair.verdicts import assumptions, baseline, claims, printed
 from tcpfair.verdicts.ensemble import tables as ensemble
 from tcpfair.verdicts.scope import Scope, scope_of
+from tcpfair.verdicts.yardsticks import yardstick_table
 
 EXHIBIT_COLUMNS = ["exhibit", "paper", "kind", "status", "source", "files"]
 STATUSES = ("built", "pending", "failed")  # of an exhibit
@@ -47,15 +48,17 @@ def write_ledger(layout: Layout, config: Config) -> dict[str, dict[str, int]]:
     ns2 = ns2_table(layout, numbers, reproduced)
     changes = baseline.compare(layout, verdicts, scope.exhibits)
     supplement = exhibits["kind"] == "supplement"
+    ensembles = ensemble.of_shipped(layout, papers)
     tables = {
         "exhibits": exhibits[~supplement],
         "supplements": exhibits[supplement],
         "numbers": numbers,
         "claims": verdicts,
         "clauses": clauses,
-        **ensemble.of_shipped(layout, papers),
+        **ensembles,
         "equations": equation_table(layout, papers),
         "summary": summary_table(papers, exhibits[~supplement], numbers, verdicts),
+        "yardsticks": yardstick_table(layout, papers, numbers, ensembles["ensemble_numbers"]),
         "ns2": ns2,
         "agreement": agreement_table(ns2),
         "changes": changes,

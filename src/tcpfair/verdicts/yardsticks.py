@@ -3,7 +3,8 @@
 Each yardstick is a set of numbers in the place of the reproduced ones, so that `tcpfair.verdicts.printed.compare` counts
 them as it counts those: a null model that knows one value for each table (`null_model`), the other Bhatti paper on the
 cells that both print (`other_paper`). A perfect model would still be as far off as repetitions of the experiment are
-(`perfect_model`). `crps` says how well an ensemble foretold a printed number.
+(`perfect_model`). `crps` says how well an ensemble foretold a printed number. `yardstick_table` sets them all beside what is
+reproduced, for the ledger.
 """
 
 from __future__ import annotations
@@ -17,10 +18,14 @@ import pandas as pd
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.verdicts.cells import cells
+from tcpfair.verdicts.printed import compare, load_printed, load_tolerances
 from tcpfair.verdicts.scatter import twice_printed
 
 SMALLEST_TABLE = 4  # numbers of one metric that make a table; of fewer the median is nearly the print itself
 NUMBER_COLUMNS = ["exhibit", "key", "metric", "value", "sd", "n_runs", "source"]
+YARDSTICK_COLUMNS = ["paper", "yardstick", "measure", "numbers", "reproduced", "value", "reproduced_by_scatter", "by_scatter"]
+NULL, OTHER, PERFECT, SETTINGS = "null model", "other paper", "perfect model", "all settings"
+SHARE, ERROR = "share within tolerance", "error in tolerances"
 _LETTERS = ("case", "case_1dp")
 
 
@@ -115,6 +120,65 @@ def crps(ensemble: npt.ArrayLike, observed: npt.ArrayLike) -> npt.NDArray[np.flo
     off = np.abs(x - np.asarray(observed, dtype=float)[..., np.newaxis]).mean(axis=-1)
     rank = 2 * np.arange(1, n + 1) - n - 1  # sum of |x_i - x_j| over i < j of sorted values
     return off - (rank * x).sum(axis=-1) / n**2
+
+
+def yardstick_table(
+    layout: Layout, papers: Mapping[str, PaperConfig], numbers: pd.DataFrame, ensemble: pd.DataFrame
+) -> pd.DataFrame:
+    """What is reproduced beside each yardstick, over the numbers that both have: a row for each paper and yardstick.
+
+    Columns `YARDSTICK_COLUMNS`: ``reproduced`` and ``value`` (the yardstick's) by the tolerances, and both by the scatter.
+    ``numbers`` is the ledger's table of numbers, ``ensemble`` that of the ensemble's. Where measure is `ERROR`, the values are
+    mean distances from print in tolerances: of a single value the distance, of all settings the `crps`.
+    """
+    paths = (layout.data / name for name in ("tolerances.yaml", "tolerances_scatter.yaml"))
+    tolerances, by_scatter = (load_tolerances(path) for path in paths)
+    results = pd.concat([load_printed(paper, layout.data) for paper in papers.values()], ignore_index=True)
+    null = null_model(results)
+    others = {NULL: null}
+    if {"bhatti2008", "bhatti2009"} <= papers.keys():
+        parts = [other_paper(papers, layout, of) for of in ("bhatti2008", "bhatti2009")]
+        others[OTHER] = pd.concat(parts, ignore_index=True)
+    rows = []
+    for name, table in others.items():
+        both = side_by_side({"reproduced": numbers, name: compare(results, table, tolerances, by_scatter)})
+        both = both.rename(columns={name: "value", f"{name} by scatter": "by_scatter"})
+        rows.append(both.rename(columns={"reproduced by scatter": "reproduced_by_scatter"}).assign(yardstick=name))
+    scatter = layout.data / "scatter.csv"
+    if scatter.is_file():
+        rows.append(_beside_a_perfect_model(numbers, pd.read_csv(scatter)))
+    shares_of = pd.concat(rows).assign(measure=SHARE)
+    table = pd.concat([shares_of, _errors(ensemble, null)]).reindex(columns=YARDSTICK_COLUMNS)
+    return table.sort_values(["measure", "paper"], ascending=[False, True], kind="stable", ignore_index=True)
+
+
+def _beside_a_perfect_model(numbers: pd.DataFrame, scatter: pd.DataFrame) -> pd.DataFrame:
+    """The share that sampling noise alone would leave within, over the numbers whose noise is known."""
+    noise = scatter[scatter["source"].isin(["printed sd", "simulated"])].drop_duplicates(["metric", "of"])
+    noise = noise.assign(exhibit=noise["exhibits"].str.split(";")).explode("exhibit")
+    done = numbers[numbers["within"].notna()].merge(noise, on=["exhibit", "metric"])
+    columns = {"within": "reproduced", "share_within": "value"}
+    columns |= {"within_scatter": "reproduced_by_scatter", "share_within_used": "by_scatter"}
+    values = done[["paper", *columns]].rename(columns=columns).astype(dict.fromkeys(columns.values(), float))
+    groups = values.groupby("paper", sort=False)
+    return groups.mean().assign(numbers=groups.size(), yardstick=PERFECT).reset_index()
+
+
+def _errors(ensemble: pd.DataFrame, null: pd.DataFrame) -> pd.DataFrame:
+    """Distances from print in tolerances, of the configured setting, of all settings together, and of the null model."""
+    own = ensemble[(ensemble["hypothesis"].fillna("") == "") & (ensemble["tolerance"] > 0)]
+    identity = ["exhibit", "key", "metric"]
+    own = own.merge(null[[*identity, "value"]].rename(columns={"value": "null"}), on=identity, how="left")
+    scaled = pd.DataFrame({"paper": own["paper"], "settings": own["crps"] / own["tolerance"]})
+    for name in ("base", "null"):
+        scaled[name] = (own[name] - own["printed"]).abs() / own["tolerance"]
+    rows = []
+    for yardstick, column in ((SETTINGS, "settings"), (NULL, "null")):
+        known = scaled.dropna(subset=["base", column])
+        groups = known.groupby("paper", sort=False)
+        found = groups.agg(numbers=(column, "size"), reproduced=("base", "mean"), value=(column, "mean")).reset_index()
+        rows.append(found.assign(yardstick=yardstick, measure=ERROR))
+    return pd.concat(rows)
 
 
 def _as_numbers(table: pd.DataFrame, source: str) -> pd.DataFrame:

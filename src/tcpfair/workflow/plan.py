@@ -263,7 +263,7 @@ class Plan:
         """What results are compared with: printed numbers, claims, tolerances, their scatter, other simulators, the baseline."""
         folders = ("published", "claims", "reference", "expected", "ensemble")
         tables = (path for folder in folders for path in (self.layout.data / folder).rglob("*.*"))
-        return sorted([*self.layout.data.glob("*.yaml"), self.layout.data / "scatter.csv", *tables])
+        return sorted([*self.layout.data.glob("*.yaml"), *self.layout.data.glob("scatter.csv"), *tables])
 
     def weights_table(self, paper: str, experiment: str) -> list[Path]:
         """The metrics that the weights of an experiment are taken from, if any."""
