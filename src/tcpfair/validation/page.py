@@ -20,7 +20,9 @@ from tcpfair.validation.comparison import Comparison
 from tcpfair.validation.measures import MEASURES
 from tcpfair.validation.scenarios import ENGINE, TITLES, TOOLS, whole
 from tcpfair.verdicts.assumptions import assumptions
-from tcpfair.verdicts.report import MINUS, Bar, data_uri, write_page
+from tcpfair.verdicts.report.marks import Bar
+from tcpfair.verdicts.report.pages import data_uri, write_page
+from tcpfair.verdicts.report.words import MINUS
 
 EXPLAINED = "explained"
 OUTCOMES = (WITHIN, EXPLAINED, UNDECIDED, UNEXPLAINED, NEITHER)

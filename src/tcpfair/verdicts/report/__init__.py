@@ -1,0 +1,151 @@
+"""The report: the ledger, every figure and table and the assumptions as one HTML file that opens from disk.
+
+Figures are embedded, so the file can be moved; nothing in it comes from the network and nothing differs from run to run.
+What does, time and memory, is on a page of its own beside it. What hangs together is linked both ways (`chain`); the page's
+own scripts, in ``templates/report``, sort and filter tables and enlarge figures, and nothing is lost without them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from tcpfair.contract import checksums, costs, record
+from tcpfair.contract.layout import LEDGER_TABLES, Layout
+from tcpfair.contract.papers import PaperConfig, load_paper
+from tcpfair.errors import InputError
+from tcpfair.verdicts import printed
+from tcpfair.verdicts.assumptions import PLANNED_PKTS_PER_S
+from tcpfair.verdicts.baseline import CHANGES
+from tcpfair.verdicts.claims.registry import VERDICTS
+from tcpfair.verdicts.claims.why import load_causes
+from tcpfair.verdicts.ledger import STATUSES
+from tcpfair.verdicts.printed import OUTCOMES
+from tcpfair.verdicts.report import chain as chains
+from tcpfair.verdicts.report import claim_views, exhibit_views, moved, overall
+from tcpfair.verdicts.report.claim_views import ClaimView
+from tcpfair.verdicts.report.exhibit_views import ExhibitView, exhibit_table, lab_page, number_table
+from tcpfair.verdicts.report.front import Facts
+from tcpfair.verdicts.report.marks import Bar, Table, bar_of, summed
+from tcpfair.verdicts.report.pages import write_page
+
+SOURCE_TEXT = {
+    "bundled": "the traces that the repository ships, which its own packet-level engine made",
+    "engine": "traces simulated on this machine by the packet-level engine of this repository",
+    "ns2": "traces simulated by ns-2",
+    "ns3": "traces simulated by ns-3",
+    "testbed": "traces measured on a testbed of Linux hosts",
+    "raw": "the user's own traces",
+}
+
+Ledger = dict[str, pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class PaperView:
+    """One paper as the template shows it."""
+
+    name: str
+    cite: str
+    exhibits: list[ExhibitView]
+    supplements: list[ExhibitView]
+    text_numbers: Table
+    claims: list[ClaimView]
+    experiments: list[overall.ExperimentView]
+    sections: Table
+    assumptions: Table
+    stated: Table
+    notebook: chains.Link | None
+    counts: dict[str, Bar]  # of exhibits, claims, numbers
+
+
+def write_report(layout: Layout) -> Path:
+    """Write ``results/<source>/report.html``, and ``costs.html`` beside it; returns the path of the report.
+
+    Raises InputError when the ledger is missing.
+    """
+    ledger = read_ledger(layout)
+    configs = {name: load_paper(layout.paper_config(name)) for name in ledger["exhibits"]["paper"].unique()}
+    chain = chains.build(layout, configs, ledger["run_plan"])
+    papers = [_paper_view(layout, config, ledger, chain) for config in configs.values()]
+    claims = [view for paper in papers for view in paper.claims]
+    causes = load_causes(layout.data / "claims")
+    changes = moved.changed(layout, configs, ledger["changes"])
+    context = {
+        "source": layout.source,
+        "source_text": SOURCE_TEXT[layout.source],
+        "papers": papers,
+        "facts": Facts(ledger),
+        "totals": {what: summed(paper.counts[what] for paper in papers) for what in ("exhibits", "claims", "numbers")},
+        "claim_table": claim_views.claim_table(claims),
+        "cause_table": claim_views.cause_table(claims, causes),
+        "exhibit_table": exhibit_table([view for paper in papers for view in paper.exhibits]),
+        "printed_shares": overall.printed_shares(ledger),
+        "yardsticks": overall.yardsticks(ledger),
+        "agreement": overall.ns2_agreement(ledger),
+        "ns2_only": overall.ns2_only(ledger),
+        "altered": checksums.altered(layout.data),
+        "ensembles": overall.ensembles(ledger),
+        "held_out": overall.held_out(ledger),
+        "changes": len(changes),
+        "change_table": moved.change_table(changes),
+        "changed": bar_of(ledger["changes"]["change"], CHANGES),
+        "changes_shown": moved.SHOWN,
+        "plan": overall.run_plan(ledger),
+        "validated": (layout.validation / "report.html").is_file(),
+        "lab": lab_page(layout),
+        "pkts_per_s": PLANNED_PKTS_PER_S,
+        "equations": overall.equations(layout, ledger, chain),
+        "tables": LEDGER_TABLES,
+        "statuses": STATUSES,
+        "outcomes": OUTCOMES,
+    }
+    costs_context = {"source": layout.source, "rows": costs.read(layout)}
+    write_page(layout.results / "costs.html", "report/costs.html.j2", costs_context)
+    return write_page(layout.results / "report.html", "report/page.html.j2", context)
+
+
+def read_ledger(layout: Layout) -> Ledger:
+    """Every table of the ledger, all columns as text but for ``within``. Raises InputError when one is missing."""
+    ledger = {}
+    for name in LEDGER_TABLES:
+        path = layout.ledger / f"{name}.csv"
+        if not path.is_file():
+            raise InputError(f"{path.relative_to(layout.root)}: missing; run `tcpfair ledger --source {layout.source}`")
+        ledger[name] = pd.read_csv(path, dtype=str, keep_default_na=False)
+    ledger["numbers"]["within"] = ledger["numbers"]["within"].map({"True": True, "False": False})
+    return ledger
+
+
+def _paper_view(layout: Layout, config: PaperConfig, ledger: Ledger, chain: chains.Chain) -> PaperView:
+    paper = config.paper
+    numbers = _of(ledger["numbers"], paper)
+    records = record.read_all(layout)
+    views = exhibit_views.exhibit_views(layout, config, ledger, records, chain, lab_page(layout))
+    shown = {exhibit.id for exhibit in config.exhibits}
+    in_text = numbers[~numbers["exhibit"].isin(shown)]
+    counts = {
+        "exhibits": bar_of(_of(ledger["exhibits"], paper)["status"], STATUSES),
+        "claims": bar_of(_of(ledger["claims"], paper)["verdict"], VERDICTS),
+        "numbers": Bar(printed.count(numbers).by_outcome()),
+    }
+    return PaperView(
+        name=paper,
+        cite=config.cite,
+        exhibits=[view for view in views if view.exhibit.kind != "supplement"],
+        supplements=[view for view in views if view.exhibit.kind == "supplement"],
+        text_numbers=number_table(in_text, f"Numbers in the text of {paper}", where=True),
+        claims=claim_views.claim_views(paper, ledger, chain, load_causes(layout.data / "claims")),
+        experiments=overall.experiments(layout, config, ledger, chain),
+        sections=overall.section_table(paper, chain),
+        assumptions=overall.assumptions(paper, ledger, chain),
+        stated=overall.stated(paper, ledger, chain),
+        notebook=chain.notebook(paper),
+        counts=counts,
+    )
+
+
+def _of(table: pd.DataFrame, paper: str) -> pd.DataFrame:
+    return table[table["paper"] == paper]

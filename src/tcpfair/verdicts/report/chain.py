@@ -1,0 +1,275 @@
+"""One chain, both ways: claim, exhibit, section, equation, assumption, notebook, lines of configuration, trace, command.
+
+`Chain` knows for each of them the others that it hangs together with. Claims and exhibits meet in the exhibits that a claim
+names, both meet their experiments, and experiments lead to assumptions, configuration and traces. What is a link to a
+file is relative to the folder of the report.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from tcpfair.contract.layout import Layout, short_id
+from tcpfair.contract.papers import Exhibit, PaperConfig
+from tcpfair.verdicts.assumptions import ALL
+from tcpfair.verdicts.claims.statement import Claim, load_claims
+from tcpfair.verdicts.report.words import anchor, equation_label, label
+
+Link = tuple[str, str]  # address, text
+
+_SHOWN = re.compile(r"show\(\s*\"([^\"]+)\"")
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of a paper and what belongs to it: ids of exhibits, equations and claims."""
+
+    paper: str
+    id: str
+    title: str
+    exhibits: list[str] = field(default_factory=list)
+    equations: list[str] = field(default_factory=list)
+    claims: list[str] = field(default_factory=list)
+
+    @property
+    def anchor(self) -> str:
+        return anchor(f"{self.paper}-s-{self.id}")
+
+    @property
+    def label(self) -> str:
+        return self.id.replace("appendix-", "appendix ")
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A part of a configuration file: its first and last line, counted from 1, and its text with the numbers."""
+
+    file: str
+    first: int
+    last: int
+    text: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}, lines {self.first} to {self.last}"
+
+
+@dataclass(frozen=True)
+class Chain:
+    """All that hangs together, by paper and name."""
+
+    layout: Layout
+    configs: Mapping[str, PaperConfig]
+    claims: Mapping[str, list[Claim]]
+    sections: Mapping[str, list[Section]]
+    lines: Mapping[tuple[str, str], Lines]  # by paper and experiment, or `ALL`
+    cells: Mapping[str, str]  # id of the notebook's cell by exhibit
+    notebooks: Mapping[str, str]  # address by paper
+    traces: Mapping[tuple[str, str], str]  # address of the manifest by paper and experiment
+
+    # --- Addresses ------------------------------------------------------------------------------------------------
+
+    def exhibit(self, exhibit_id: str) -> Link:
+        return f"#{anchor(exhibit_id)}", label(exhibit_id)
+
+    def claim(self, claim_id: str) -> Link:
+        return f"#{anchor(claim_id)}", claim_id.split(".")[1]
+
+    def equation(self, equation_id: str) -> Link:
+        return f"#{anchor(equation_id)}", equation_label(equation_id)
+
+    def section(self, section: Section) -> Link:
+        return f"#{section.anchor}", section.label
+
+    def experiment(self, paper: str, name: str) -> Link:
+        return f"#{experiment_anchor(paper, name)}", name
+
+    def notebook(self, paper: str, exhibit_id: str = "") -> Link | None:
+        """The executed notebook at the cell that shows an exhibit; the notebook itself where none was executed."""
+        place = self.notebooks.get(paper)
+        if not place:
+            return None
+        cell = self.cells.get(exhibit_id, "")
+        return f"{place}#cell-id={cell}" if cell and place.endswith(".html") else place, Path(place).name
+
+    # --- From a claim ---------------------------------------------------------------------------------------------
+
+    def sections_of_claim(self, claim: Claim) -> list[Section]:
+        return [section for section in self.sections[claim.paper] if claim.id in section.claims]
+
+    def equations_of_claim(self, claim: Claim) -> list[str]:
+        """Those of the exhibits that show it, else of its sections."""
+        exhibits = {each.id: each for each in self.configs[claim.paper].exhibits}
+        shown = [equation for name in claim.exhibits if name in exhibits for equation in exhibits[name].uses]
+        own = [equation for section in self.sections_of_claim(claim) for equation in section.equations]
+        return list(dict.fromkeys(shown or own))
+
+    def command_of_claim(self, claim: Claim) -> str:
+        """What decides a claim anew: the exhibits that show it and those whose experiments it needs besides."""
+        config = self.configs[claim.paper]
+        chosen = [each for each in config.exhibits if each.id in claim.exhibits]
+        open_ = set(claim.experiments) - experiments_behind(config, chosen)
+        for exhibit in config.exhibits:
+            if open_ & experiments_behind(config, [exhibit]):
+                chosen.append(exhibit)
+                open_ -= experiments_behind(config, [exhibit])
+        if open_ or not chosen:
+            return f"./reproduce --config papers={claim.paper}"
+        names = ",".join(exhibit.id for exhibit in chosen)
+        return f"./reproduce --config 'only=[{names}]'" if len(chosen) > 1 else f"./reproduce --config only={names}"
+
+    # --- From an exhibit ------------------------------------------------------------------------------------------
+
+    def claims_of_exhibit(self, exhibit: Exhibit) -> list[str]:
+        """Claims that name it."""
+        paper = exhibit.id.partition(".")[0]
+        return [claim.id for claim in self.claims[paper] if exhibit.id in claim.exhibits]
+
+    def sections_of_exhibit(self, exhibit: Exhibit) -> list[Section]:
+        paper = exhibit.id.partition(".")[0]
+        return [section for section in self.sections[paper] if exhibit.id in section.exhibits]
+
+    def command_of_exhibit(self, exhibit: Exhibit) -> str:
+        return f"./reproduce figure {exhibit.id}"
+
+    # --- From an equation, from an experiment ---------------------------------------------------------------------
+
+    def sections_of_equation(self, equation_id: str) -> list[Section]:
+        paper = equation_id.partition(".")[0]
+        return [section for section in self.sections.get(paper, []) if equation_id in section.equations]
+
+    def claims_of_equation(self, equation_id: str) -> list[str]:
+        claims = self.claims.get(equation_id.partition(".")[0], [])
+        return [claim.id for claim in claims if equation_id in self.equations_of_claim(claim)]
+
+    def claims_of_experiment(self, paper: str, name: str) -> list[str]:
+        return [claim.id for claim in self.claims[paper] if name in claim.experiments]
+
+    def exhibits_of_experiment(self, paper: str, name: str) -> list[str]:
+        config = self.configs[paper]
+        return [each.id for each in config.exhibits if name in experiments_behind(config, [each])]
+
+
+def experiment_anchor(paper: str, name: str) -> str:
+    return anchor(f"{paper}-x-{name}")
+
+
+def experiments_behind(config: PaperConfig, exhibits: Iterable[Exhibit]) -> set[str]:
+    """Experiments that some exhibits draw from, and those that give their weights."""
+    drawn = {name for exhibit in exhibits for name in exhibit.experiments}
+    rules = (config.experiments[name].weights for name in drawn)
+    return drawn | {rule.experiment for rule in rules if rule}
+
+
+def build(layout: Layout, configs: Mapping[str, PaperConfig], run_plan: pd.DataFrame) -> Chain:
+    """The chain of some papers; ``run_plan`` is the ledger's, which says where the traces are."""
+    claims = {paper: load_claims(layout.data / "claims" / f"{paper}.yaml") for paper in configs}
+    lines = {}
+    cells: dict[str, str] = {}
+    notebooks = {}
+    for paper, config in configs.items():
+        lines |= {(paper, name): part for name, part in config_lines(layout, paper).items()}
+        source = layout.root / "notebooks" / f"{paper}.ipynb"
+        executed = layout.results / "notebooks" / f"{paper}.html"
+        if source.is_file():
+            cells |= notebook_cells(source, config)
+        place = executed if executed.is_file() else source
+        if place.is_file():
+            notebooks[paper] = relative(layout, place)
+    traces = {}
+    for paper, experiment, trace in run_plan[["paper", "experiment", "trace"]].itertuples(index=False):
+        manifest = layout.root / trace / "manifest.json"
+        if trace and manifest.is_file():
+            traces[paper, experiment] = relative(layout, manifest)
+    return Chain(layout, configs, claims, sections_of(layout, claims), lines, cells, notebooks, traces)
+
+
+def relative(layout: Layout, path: Path) -> str:
+    """The address of a file, from the folder of the report."""
+    return Path(os.path.relpath(path, layout.results)).as_posix()
+
+
+# --- Sections -----------------------------------------------------------------------------------------------------
+
+
+def sections_of(layout: Layout, claims: Mapping[str, list[Claim]]) -> dict[str, list[Section]]:
+    """The sections of each paper by ``data/sections.yaml``, with the claims that name them."""
+    listed = yaml.safe_load((layout.data / "sections.yaml").read_text(encoding="utf-8"))
+    found = {}
+    for paper, of_paper in claims.items():
+        exhibit_section = {name: each["id"] for each in listed[paper] for name in each.get("exhibits", ())}
+        of_section: dict[str, list[str]] = defaultdict(list)
+        for claim in of_paper:
+            for name in section_ids(claim, exhibit_section):
+                of_section[name].append(claim.id)
+        found[paper] = [
+            Section(
+                paper,
+                each["id"],
+                each["title"],
+                [f"{paper}.{name}" for name in each.get("exhibits", ())],
+                [f"{paper}.{name}" for name in each.get("equations", ())],
+                of_section[each["id"]],
+            )
+            for each in listed[paper]
+        ]
+    return found
+
+
+def section_ids(claim: Claim, exhibit_section: Mapping[str, str]) -> list[str]:
+    """The sections that a claim names: ``5.4, Fig 8`` -> 5.4; one that names a figure only stands where the figure does."""
+    named = [part.strip() for part in claim.section.split(",")]
+    sections = [part.replace("appendix ", "appendix-") for part in named if not part.startswith("Fig")]
+    # kozu2014 names its appendices by their letters alone
+    sections = [f"appendix-{part}" if len(part) == 1 and part.isupper() and part not in "IVX" else part for part in sections]
+    figures = [re.sub(r"Fig (\d+)\w*", r"fig\1", part) for part in named if part.startswith("Fig")]
+    return sections or [exhibit_section[name] for name in figures if name in exhibit_section]
+
+
+# --- Configuration and notebooks ----------------------------------------------------------------------------------
+
+
+def config_lines(layout: Layout, paper: str) -> dict[str, Lines]:
+    """The lines of ``config/papers/<paper>.yaml`` by experiment, and under `ALL` what all experiments share."""
+    path = layout.paper_config(paper)
+    text = path.read_text(encoding="utf-8")
+    root = yaml.compose(text, Loader=_LOADER)
+    entries = {key.value: (key, value) for key, value in root.value}
+    name, all_lines = path.relative_to(layout.root).as_posix(), text.splitlines()
+    found = {}
+    if "experiments" in entries:
+        key, experiments = entries["experiments"]
+        found[ALL] = _lines(name, all_lines, 0, key.start_mark.line)
+        for own, value in experiments.value:
+            found[own.value] = _lines(name, all_lines, own.start_mark.line, value.end_mark.line)
+    return found
+
+
+def _lines(file: str, lines: list[str], start: int, end: int) -> Lines:
+    """Lines from ``start`` (from 0) up to ``end``, without blank lines and comments at the end."""
+    while end > start + 1 and re.match(r"\s*(#|$)", lines[end - 1]):
+        end -= 1
+    width = len(str(end))
+    text = "\n".join(f"{number:>{width}}  {lines[number - 1]}" for number in range(start + 1, end + 1))
+    return Lines(file, start + 1, end, text)
+
+
+def notebook_cells(path: Path, config: PaperConfig) -> dict[str, str]:
+    """The id of the cell that shows each exhibit of a paper."""
+    ids = {short_id(exhibit.id): exhibit.id for exhibit in config.exhibits}
+    found = {}
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        for name in _SHOWN.findall("".join(cell["source"])):
+            if short_id(name) in ids:
+                found.setdefault(ids[short_id(name)], cell.get("id", ""))
+    return found

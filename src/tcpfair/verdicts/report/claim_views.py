@@ -1,0 +1,190 @@
+"""Claims as the report shows them: verdict, cause, one sentence, the clauses in words and units, and their links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+from markupsafe import Markup
+
+from tcpfair.verdicts.claims.statement import Claim
+from tcpfair.verdicts.claims.why import Cause
+from tcpfair.verdicts.report.chain import Chain, Lines, Link
+from tcpfair.verdicts.report.marks import Row, Table, badge, link, links, table
+from tcpfair.verdicts.report.words import anchor, listed, percent, plural, three_digits
+
+Ledger = dict[str, pd.DataFrame]
+
+# what stands where no sentence fits the verdict of this run
+_NO_SENTENCE = {
+    "not run": "It was not asked for in this run, or its experiments have no results.",
+    "pending": "Its experiment is not built.",
+    "failed": "Its test failed.",
+}
+_SURE = 0.95  # share of the repetitions above which the outcome needs no further word
+_OTHER_VERDICT = "The recorded reason is for another verdict than the one of this run."
+
+
+@dataclass(frozen=True)
+class ClauseView:
+    """One clause in words and units."""
+
+    outcome: str
+    says: str
+    told: str  # what was measured and asked for, and in which runs and settings it holds
+
+
+@dataclass(frozen=True)
+class ClaimView:
+    """One claim with all that hangs together with it."""
+
+    claim: Claim
+    verdict: str
+    held: str  # ``2 of 3 clauses hold``
+    cause: str
+    cause_says: str
+    why: str
+    note: str
+    print_notes: list[str]
+    clauses: list[ClauseView]
+    evidence: str  # of what was not decided
+    sections: list[Link]
+    exhibits: list[Link]
+    equations: list[Link]
+    experiments: list[Link]
+    assumptions: int
+    lines: list[tuple[str, Lines]]  # address of the experiment, lines of the configuration
+    traces: list[Link]
+    notebook: Link | None
+    command: str
+
+    @property
+    def anchor(self) -> str:
+        return anchor(self.claim.id)
+
+
+def claim_views(paper: str, ledger: Ledger, chain: Chain, causes: dict[str, Cause]) -> list[ClaimView]:
+    """The claims of one paper, in its order."""
+    verdicts = ledger["claims"].set_index("id")
+    clauses = {claim_id: rows.to_dict("records") for claim_id, rows in _of(ledger["clauses"], paper).groupby("id")}
+    settings = _settings(ledger, paper)
+    assumed = _of(ledger["assumptions"], paper)["experiment"].value_counts()
+    return [
+        _view(claim, verdicts.loc[claim.id], clauses.get(claim.id, []), settings, assumed, chain, causes)
+        for claim in chain.claims[paper]
+    ]
+
+
+def _view(
+    claim: Claim,
+    verdict: pd.Series,
+    clauses: list[dict],
+    settings: dict[tuple[str, str], str],
+    assumed: pd.Series,
+    chain: Chain,
+    causes: dict[str, Cause],
+) -> ClaimView:
+    paper = claim.paper
+    found = [_clause(row, settings.get((claim.id, row["clause"]), "")) for row in clauses]
+    stated = [ClauseView("", each.says, f"Asked for: {each.quantity}: {each.asks}.") for each in claim.clauses.values()]
+    why = verdict["why"] or _NO_SENTENCE.get(verdict["verdict"], _OTHER_VERDICT)
+    first = next(iter(claim.exhibits), "")
+    return ClaimView(
+        claim=claim,
+        verdict=verdict["verdict"],
+        held=f"{verdict['held']} of {plural(int(verdict['clauses']), 'clause')} hold" if found else "not decided",
+        cause=verdict["cause"],
+        cause_says=causes[verdict["cause"]].says if verdict["cause"] else "",
+        why=why,
+        note=claim.by_construction or claim.undecidable,
+        print_notes=[claim.clauses[name].print_note for name in claim.contradicted],
+        clauses=found or stated,
+        evidence="" if found else verdict["evidence"],
+        sections=[chain.section(section) for section in chain.sections_of_claim(claim)],
+        exhibits=[chain.exhibit(name) for name in claim.exhibits],
+        equations=[chain.equation(name) for name in chain.equations_of_claim(claim)],
+        experiments=[chain.experiment(paper, name) for name in claim.experiments],
+        assumptions=sum(int(assumed.get(name, 0)) for name in claim.experiments),
+        lines=[
+            (chain.experiment(paper, name)[0], chain.lines[paper, name])
+            for name in claim.experiments
+            if (paper, name) in chain.lines
+        ],
+        traces=[(chain.traces[paper, name], name) for name in claim.experiments if (paper, name) in chain.traces],
+        notebook=chain.notebook(paper, first),
+        command=chain.command_of_claim(claim),
+    )
+
+
+def _clause(row: dict[str, str], settings: str) -> ClauseView:
+    """A row of the ledger's clauses as sentences with units."""
+    value, low, high = (three_digits(row[name]) for name in ("value", "low", "high"))
+    unit = f" {row['unit']}" if row["unit"] else ""
+    at = f" at {row['cell']}" if row["cell"] else ""
+    spread = f", 95 % interval {low} to {high}{unit}" if low and high and low != high else ""
+    parts = [f"Measured: {row['quantity']}{at}: {value or 'no value'}{unit if value else ''}{spread}."]
+    parts.append(f"Asked for: {row['asks']}.")
+    if row["confidence"] and float(row["confidence"]) < _SURE:
+        parts.append(f"Of all repetitions {percent(row['confidence'])} would say the same.")
+    if row["single_share"] and int(row["n_single"]) > 1:
+        parts.append(f"It shows in {_part_of(float(row['single_share']), int(row['n_single']))} single runs.")
+    if settings:
+        parts.append(f"Among the settings of what the paper leaves open it {settings}.")
+    return ClauseView(row["outcome"], row["says"], " ".join(parts))
+
+
+def _part_of(share: float, count: int) -> str:
+    """``none of 20``, ``all 20``, ``75 % of 20``."""
+    return f"none of {count}" if share == 0 else f"all {count}" if share == 1 else f"{percent(share)} of {count}"
+
+
+def _settings(ledger: Ledger, paper: str) -> dict[tuple[str, str], str]:
+    """In which settings of the ensemble each clause of a paper holds, as a sentence, by claim and clause."""
+    found = _of(ledger["ensemble_clauses"], paper)
+    own = found[found["hypothesis"] == ""]
+    return dict(zip(zip(own["id"], own["clause"], strict=True), own["decides"], strict=True))
+
+
+def _of(rows: pd.DataFrame, paper: str) -> pd.DataFrame:
+    return rows[rows["paper"] == paper]
+
+
+# --- Tables over all claims ---------------------------------------------------------------------------------------
+
+
+def claim_table(views: list[ClaimView]) -> Table:
+    """All claims: what each says, its verdict, and why."""
+    rows = [
+        Row(
+            [
+                link(f"#{view.anchor}", view.claim.id),
+                view.claim.claim,
+                badge(view.verdict),
+                _because(view),
+                links(view.exhibits),
+            ],
+            paper=view.claim.paper,
+            verdict=view.verdict,
+        )
+        for view in views
+    ]
+    titles = ["claim", "what the paper says:wide", "verdict", "why:wide", "shown in:names"]
+    return table(f"All {len(rows)} claims, with verdict and reason", titles, rows, tools=True, id="all-claims")
+
+
+def _because(view: ClaimView) -> Markup:
+    cause = Markup("<b>{}.</b> ").format(view.cause.capitalize()) if view.cause else Markup("")
+    return cause + view.why
+
+
+def cause_table(views: list[ClaimView], causes: dict[str, Cause]) -> Table:
+    """How many claims have which cause, and which."""
+    rows = []
+    for name, cause in causes.items():
+        behind = [view for view in views if view.cause == name]
+        verdicts = dict.fromkeys(view.verdict for view in behind)
+        counts = listed([f"{sum(v.verdict == verdict for v in behind)} {verdict}" for verdict in verdicts])
+        named = links((f"#{view.anchor}", view.claim.id) for view in behind)
+        rows.append([name.capitalize(), cause.says, len(behind), counts, named])
+    titles = ["cause", "what it means:wide", "claims:n", "verdicts", "which:names"]
+    return table("Causes, by number of claims", titles, rows, id="by-cause")

@@ -1,0 +1,194 @@
+"""Exhibits as the report shows them: the figure or table, its printed numbers, and what it hangs together with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from markupsafe import Markup
+
+from tcpfair.contract.layout import Layout
+from tcpfair.contract.papers import Exhibit, PaperConfig
+from tcpfair.contract.record import Record
+from tcpfair.verdicts import printed
+from tcpfair.verdicts.printed import NO_VALUE, Counted, key_text
+from tcpfair.verdicts.report.chain import Chain, Lines, Link, relative
+from tcpfair.verdicts.report.marks import Row, Table, badge, link, links, table
+from tcpfair.verdicts.report.pages import data_uri, fragment, size_px
+from tcpfair.verdicts.report.words import MINUS, anchor, label, number_text
+
+Ledger = dict[str, pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class ExhibitView:
+    """One exhibit as the template shows it."""
+
+    exhibit: Exhibit
+    label: str
+    status: str
+    source: str
+    reason: str  # why there is nothing to show; empty when it is built
+    n_runs: int
+    image: str  # data URI
+    size: tuple[int, int] | None  # of the image, in px
+    table: Markup
+    files: list[Link]
+    numbers: Table | None
+    counted: Counted  # of them
+    marks: list[Link]  # exhibits whose printed numbers it draws as marks
+    claims: list[Link]
+    sections: list[Link]
+    equations: list[Link]
+    experiments: list[Link]
+    lines: list[tuple[str, Lines]]
+    traces: list[Link]
+    notebook: Link | None
+    command: str
+    lab: list[Link]
+
+    @property
+    def anchor(self) -> str:
+        return anchor(self.exhibit.id)
+
+    @property
+    def paper(self) -> str:
+        return self.exhibit.id.partition(".")[0]
+
+    @property
+    def picture(self) -> str:
+        """Address of the drawing, for those who open it by itself."""
+        return next((href for href, name in self.files if name.endswith(".svg")), "")
+
+
+def exhibit_views(
+    layout: Layout, config: PaperConfig, ledger: Ledger, records: dict[str, Record], chain: Chain, lab: str
+) -> list[ExhibitView]:
+    """The exhibits of one paper, in the order of its configuration; ``lab`` as of `lab_page`."""
+    return [_view(layout, config, exhibit, ledger, records.get(exhibit.id), chain, lab) for exhibit in config.exhibits]
+
+
+def lab_page(layout: Layout) -> str:
+    """Address of the packet lab, in which a person runs the experiments of an exhibit; empty in a build without it.
+
+    Every link to the lab hangs on this function.
+    """
+    page = layout.results / "lab.html"
+    return relative(layout, page) if page.is_file() else ""
+
+
+def _view(
+    layout: Layout,
+    config: PaperConfig,
+    exhibit: Exhibit,
+    ledger: Ledger,
+    found: Record | None,
+    chain: Chain,
+    lab: str,
+) -> ExhibitView:
+    paper = config.paper
+    listed = pd.concat([ledger["exhibits"], ledger["supplements"]])
+    row = listed[listed["exhibit"] == exhibit.id].iloc[0]
+    files = [Path(name) for name in row["files"].split(";") if name]
+    numbers = ledger["numbers"][ledger["numbers"]["paper"] == paper]
+    own = printed.belonging(numbers, exhibit.id)
+    counted = printed.count_within(numbers, exhibit.id)
+    is_built = row["status"] == "built"
+    name = f"{label(exhibit.id)} of {paper}"
+    caption = f"Printed and reproduced numbers of {name}"
+    drawn, image = (
+        next((layout.root / file for file in files if file.suffix == suffix), None) for suffix in (".html", ".svg")
+    )
+    return ExhibitView(
+        exhibit=exhibit,
+        label=label(exhibit.id),
+        status=row["status"],
+        source=row["source"],
+        reason="" if is_built else _reason(exhibit, found if row["status"] == "failed" else None, ledger["run_plan"]),
+        n_runs=found.n_runs if is_built and found else 0,
+        image=data_uri(image) if image else "",
+        size=size_px(image) if image else None,
+        table=fragment(drawn, f"{name}: {exhibit.title}") if drawn else Markup(""),
+        files=[(relative(layout, layout.root / file), file.name) for file in files],
+        numbers=number_table(own, caption, where=counted.in_text > 0) if len(own) else None,
+        counted=counted,
+        marks=[
+            chain.exhibit(other)
+            for other in printed.drawn_marks(exhibit, {each.id for each in config.exhibits} & set(numbers["exhibit"]))
+        ],
+        claims=[chain.claim(claim) for claim in chain.claims_of_exhibit(exhibit)],
+        sections=[chain.section(section) for section in chain.sections_of_exhibit(exhibit)],
+        equations=[chain.equation(equation) for equation in exhibit.uses],
+        experiments=[chain.experiment(paper, experiment) for experiment in exhibit.experiments],
+        lines=[
+            (chain.experiment(paper, experiment)[0], chain.lines[paper, experiment])
+            for experiment in exhibit.experiments
+            if (paper, experiment) in chain.lines
+        ],
+        traces=[
+            (chain.traces[paper, experiment], experiment)
+            for experiment in exhibit.experiments
+            if (paper, experiment) in chain.traces
+        ],
+        notebook=chain.notebook(paper, exhibit.id),
+        command=chain.command_of_exhibit(exhibit),
+        lab=[(f"{lab}#preset={paper}/{experiment}", experiment) for experiment in exhibit.experiments] if lab else [],
+    )
+
+
+def _reason(exhibit: Exhibit, failed: Record | None, plan: pd.DataFrame) -> str:
+    """Why an exhibit is not built."""
+    if failed:
+        return failed.error or "drawing failed"
+    of_paper = plan[plan["paper"] == exhibit.id.partition(".")[0]]
+    there = set(of_paper.loc[of_paper["trace"] != "", "experiment"])
+    missing = [name for name in exhibit.experiments if name not in there]
+    return f"no trace of {', '.join(missing)}" if missing else "not drawn in this run"
+
+
+# --- Tables -------------------------------------------------------------------------------------------------------
+
+
+def number_table(numbers: pd.DataFrame, caption: str, where: bool = False) -> Table:
+    """Printed numbers beside the reproduced ones; with ``where`` the exhibit or section that prints each."""
+    rows = []
+    for row in numbers.to_dict("records"):
+        outcome = {True: "within", False: "outside"}.get(row["within"], "not computed")
+        cells = [
+            key_text(row["key"]),
+            row["metric"],
+            row["printed"].replace("-", MINUS) if row["printed"] != NO_VALUE else "–",
+            number_text(row["reproduced"], row["printed"]),
+            number_text(row["sd"], row["printed"]) if row["sd"] else "",
+            row["n_runs"] if row["n_runs"] != "0" else "",
+            number_text(row["error"], row["printed"]) if row["error"] else "",
+            row["tolerance"],
+            outcome,
+        ]
+        first = [label(row["exhibit"])] if where else []
+        rows.append(Row(first + cells, kind=outcome, verdict=outcome))
+    titles = ["of", "metric", "printed:n", "reproduced:n", "sd:n", "runs:n", "difference:n", "tolerance:n", "outcome:n"]
+    return table(caption, (["where"] if where else []) + titles, rows, tools=len(rows) > 20, verdict_title="outcome")
+
+
+def exhibit_table(views: list[ExhibitView]) -> Table:
+    """All exhibits: where each stands, whether it is built, and how many of its numbers and claims agree."""
+    rows = [
+        Row(
+            [
+                link(f"#{view.anchor}", f"{view.paper}, {view.label}"),
+                view.exhibit.title,
+                links(view.sections),
+                badge(view.status),
+                f"{view.counted.within} of {view.counted.total}" if view.counted.total else "none printed",
+                links(view.claims),
+            ],
+            paper=view.paper,
+            verdict=view.status,
+        )
+        for view in views
+    ]
+    titles = ["exhibit:nowrap", "what it shows:wide", "section", "status", "numbers within:n", "claims:names"]
+    caption = f"All {len(rows)} tables, figures and diagrams"
+    return table(caption, titles, rows, tools=True, verdict_title="status", id="all-exhibits")

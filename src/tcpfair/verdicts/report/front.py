@@ -1,0 +1,51 @@
+"""What the front page says with: verdicts, measured values and counts of the ledger.
+
+A sentence of the front page stands in its template and is shown only where the ledger has the verdicts that it speaks of.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from tcpfair.verdicts.claims.why import said
+from tcpfair.verdicts.report.marks import bar_of
+from tcpfair.verdicts.report.words import percent
+from tcpfair.verdicts.yardsticks import SHARE
+
+Ledger = dict[str, pd.DataFrame]
+
+
+class Facts:
+    """The ledger, asked in words."""
+
+    def __init__(self, ledger: Ledger):
+        self._verdicts = dict(ledger["claims"][["id", "verdict"]].itertuples(index=False))
+        clauses = ledger["clauses"]
+        self._values = dict(zip(clauses["id"] + "." + clauses["clause"], clauses["value"], strict=True))
+        self._causes = bar_of(ledger["claims"]["cause"], sorted(set(ledger["claims"]["cause"])))
+        self._yardsticks = ledger["yardsticks"][ledger["yardsticks"]["measure"] == SHARE]
+
+    def are(self, verdict: str, *claims: str) -> bool:
+        """Whether some claims all have one verdict."""
+        return all(self._verdicts.get(claim) == verdict for claim in claims)
+
+    def value(self, clause: str, how: str = "") -> str:
+        """The measured value of ``ogura.c16.fair``, said as `tcpfair.verdicts.claims.why` has it."""
+        return said(float(self._values[clause]), how)
+
+    def caused(self, *causes: str) -> int:
+        """How many claims have one of some causes."""
+        return sum(self._causes.counts.get(cause, 0) for cause in causes)
+
+    def measured_against(self, yardstick: str, *papers: str) -> tuple[str, str] | None:
+        """Share within tolerance here and by a yardstick, over the numbers of some papers that both have."""
+        rows = self._yardsticks
+        rows = rows[(rows["yardstick"] == yardstick) & rows["paper"].isin(papers)]
+        numbers = pd.to_numeric(rows["numbers"])
+        if not numbers.sum():
+            return None
+        here, there = (
+            (pd.to_numeric(rows[name]) * numbers).sum() / numbers.sum() for name in ("reproduced", "value")
+        )
+        return percent(here), percent(there)
+

@@ -1,0 +1,143 @@
+"""Badges, bars, links and tables: what every part of the report is put together from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import pandas as pd
+from markupsafe import Markup, escape
+
+COLOURS = {
+    "built": "good",
+    "pending": "none",
+    "failed": "bad",
+    "within": "good",
+    "outside": "bad",
+    "not computed": "none",
+    "reproduced": "good",
+    "partly": "part",
+    "not reproduced": "bad",
+    "contradicted in print": "print",
+    "undecidable": "none",
+    "by construction": "given",
+    "holds": "good",
+    "does not hold": "bad",
+    "undecided": "none",
+    "not run": "none",
+}
+
+Cell = str | int | float | Markup
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Counts of one quantity, as text and as a bar of shares."""
+
+    counts: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    def share(self, category: str) -> float:
+        """Share of one category in per cent."""
+        return 100 * self.counts.get(category, 0) / max(self.total, 1)
+
+    @property
+    def words(self) -> str:
+        """``3 built, 1 failed``."""
+        return ", ".join(f"{n} {name}" for name, n in self.counts.items() if n) or "none"
+
+
+def bar_of(values: Iterable[str], categories: Iterable[str]) -> Bar:
+    """How many of some values fall into each category."""
+    found = pd.Series(list(values), dtype=object).value_counts()
+    return Bar({name: int(found.get(name, 0)) for name in categories})
+
+
+def summed(bars: Iterable[Bar]) -> Bar:
+    """All counts together."""
+    counts: dict[str, int] = {}
+    for bar in bars:
+        counts = {name: counts.get(name, 0) + number for name, number in bar.counts.items()}
+    return Bar(counts)
+
+
+def draw_bar(bar: Bar) -> Markup:
+    """A bar as HTML, with its counts as its name."""
+    parts = Markup("").join(
+        Markup('<span class="{}" style="width:{:.2f}%"></span>').format(COLOURS[name], bar.share(name))
+        for name, n in bar.counts.items()
+        if n
+    )
+    return Markup('<div class="bar" role="img" aria-label="{}">{}</div>').format(bar.words, parts)
+
+
+def badge(text: str) -> Markup:
+    """A verdict, an outcome or a status in its colour."""
+    return Markup('<span class="badge {}">{}</span>').format(COLOURS[text], text)
+
+
+def link(href: str, text: str) -> Markup:
+    return Markup('<a href="{}">{}</a>').format(href, text)
+
+
+def links(pairs: Iterable[tuple[str, str]]) -> Markup:
+    """Links from (href, text), separated by commas."""
+    return Markup(", ").join(link(*pair) for pair in pairs)
+
+
+def code(text: str) -> Markup:
+    return Markup("<code>{}</code>").format(text) if text else Markup("")
+
+
+def lines(*parts: str | Markup) -> Markup:
+    """What is there of some parts, each on a line of its own."""
+    return Markup("<br>").join(escape(part) for part in parts if part)
+
+
+# --- Tables -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its title, and its kind as a class: ``n`` numbers, ``wide`` sentences, ``names`` lists of names."""
+
+    title: str
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row: its cells, its id, and what the page's script filters it by."""
+
+    cells: list[Cell]
+    id: str = ""
+    paper: str = ""
+    verdict: str = ""
+    kind: str = ""  # a class
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: the caption says what it shows. Those with ``tools`` can be searched and filtered, all can be sorted."""
+
+    caption: str
+    columns: list[Column]
+    rows: list[Row]
+    tools: bool = False
+    verdict_title: str = "verdict"
+    id: str = ""
+    shown_caption: bool = False
+    papers: list[str] = field(default_factory=list)
+
+    @property
+    def verdicts(self) -> list[str]:
+        return list(dict.fromkeys(row.verdict for row in self.rows if row.verdict))
+
+
+def table(caption: str, titles: Iterable[str], rows: Iterable[Row | list[Cell]], **options) -> Table:
+    """A table from titles such as ``runs:n``, in which the kind of a column stands after a colon."""
+    columns = [Column(title, kind) for title, _, kind in (each.partition(":") for each in titles)]
+    return Table(caption, columns, [row if isinstance(row, Row) else Row(row) for row in rows], **options)

@@ -1,0 +1,84 @@
+"""How the report says names and numbers."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from tcpfair.verdicts.printed import NO_VALUE
+
+MINUS = "−"
+_LABELS = {"table": "Table", "fig": "Figure"}
+
+
+def label(exhibit_id: str) -> str:
+    """``ogura.fig8`` -> ``Figure 8``; the name itself for a supplement or a section."""
+    name = exhibit_id.split(".", 1)[1]
+    found = re.fullmatch(r"(table|fig)(\w+)", name)
+    return f"{_LABELS[found[1]]} {found[2]}" if found else name.replace("sec-", "section ")
+
+
+def short_label(exhibit_id: str) -> str:
+    """``ogura.fig8`` -> ``F8``."""
+    return label(exhibit_id).replace("Figure ", "F").replace("Table ", "T")
+
+
+def equation_label(equation_id: str) -> str:
+    """``ogura.eq3`` -> ``eq. 3``, ``ogura.eq_B`` -> ``eq. B``."""
+    return f"eq. {equation_id.split('.eq')[-1].lstrip('_')}"
+
+
+def anchor(name: str) -> str:
+    """A name as the id of an element."""
+    return re.sub(r"[^\w-]+", "-", name)
+
+
+def number_text(value: str, printed: str) -> str:
+    """A computed value with one decimal more than the printed one; letters and dashes as they are."""
+    try:
+        number = float(value)
+    except ValueError:
+        return "–" if value in ("", NO_VALUE) else value
+    decimals = len(printed.partition(".")[2]) + 1
+    return f"{number:.{decimals}f}".replace("-", MINUS)
+
+
+def three_digits(text: str) -> str:
+    """``0.57735`` -> ``0.577``; empty for no value, ``never`` for an infinite one."""
+    number = float(text) if text else math.nan
+    if math.isnan(number):
+        return ""
+    whole = 1000 <= abs(number) < 1e6
+    return "never" if math.isinf(number) else format(number, ".0f" if whole else ".3g").replace("-", MINUS)
+
+
+def percent(text: str | float) -> str:
+    """A share as a whole percentage; empty for none."""
+    number = float(text) if text != "" else math.nan
+    return "" if math.isnan(number) else f"{100 * number:.0f} %"
+
+
+def count_text(number: float) -> str:
+    """A count as people write it: ``1 234``, ``56.7 million``, ``8.9 billion``."""
+    for name, size in (("billion", 1e9), ("million", 1e6)):
+        if number >= size:
+            return f"{number / size:.1f} {name}"
+    return f"{number:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def duration_text(seconds: float) -> str:
+    """A duration in the largest unit that leaves it at 1 or more: ``45 s``, ``3.2 min``, ``1.5 h``."""
+    for name, size in (("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {name}"
+    return f"{seconds:.0f} s" if seconds >= 1 else "below 1 s"
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """``1 claim``, ``3 claims``."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def listed(parts: list[str]) -> str:
+    """``a, b and c``."""
+    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
