@@ -14,6 +14,15 @@ from tcpfair.contract.record import Record
 from tcpfair.verdicts.baseline import NUMBER_IDENTITY
 
 ROOT = Path(__file__).parents[1]
+DATA_FILES = (
+    "equations.yaml",
+    "equations_mathml.yaml",
+    "sections.yaml",
+    "cells.yaml",
+    "scatter.csv",
+    "tolerances.yaml",
+    "tolerances_scatter.yaml",
+)
 KEPT = {"ogura": ["model1"]}  # experiments; the others would only take time to plan
 
 
@@ -23,7 +32,8 @@ def make(root: Path) -> Layout:
     (root / "data").mkdir()
     for name in ("published", "claims", "reference"):
         shutil.copytree(ROOT / "data" / name, root / "data" / name)
-    for name in ("equations.yaml", "tolerances.yaml", "tolerances_scatter.yaml"):
+    shutil.copytree(ROOT / "notebooks", root / "notebooks", ignore=shutil.ignore_patterns(".*"))
+    for name in DATA_FILES:
         shutil.copyfile(ROOT / "data" / name, root / "data" / name)
     sums = {name: sha for name, sha in listed(ROOT / "data").items() if (root / "data" / name).is_file()}
     (root / "data" / CHECKSUMS).write_text("".join(f"{sha}  {name}\n" for name, sha in sums.items()))

@@ -6,10 +6,26 @@ import pytest
 
 from tcpfair.contract.layout import PAPERS
 from tcpfair.verdicts.printed import compare, load_printed, load_tolerances
-from tcpfair.verdicts.yardsticks import crps, null_model, other_paper, perfect_model, shares, side_by_side
+from tcpfair.verdicts.yardsticks import (
+    ERROR,
+    NULL,
+    OTHER,
+    PERFECT,
+    SETTINGS,
+    SHARE,
+    YARDSTICK_COLUMNS,
+    crps,
+    null_model,
+    other_paper,
+    perfect_model,
+    shares,
+    side_by_side,
+    yardstick_table,
+)
 from tests.verdicts import bundled
 
 DATA = bundled.LAYOUT.data
+TOLERANCES = ("tolerances", "tolerances_scatter")
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +116,38 @@ def test_crps_of_a_large_normal_ensemble():
     assert crps(members, 0.0) == pytest.approx(
         (np.sqrt(2) - 1) / np.sqrt(np.pi), abs=0.01
     )  # Gneiting and Raftery, eq. 5
+
+
+def test_the_ledger_has_each_yardstick_beside_what_is_reproduced(papers, printed):
+    numbers = compare(printed, null_model(printed), *(load_tolerances(DATA / f"{name}.yaml") for name in TOLERANCES))
+    key = ["exhibit", "key", "metric"]
+    first = numbers[(numbers["exhibit"] == "bhatti2008.table5") & (numbers["metric"] == "jfi_mean")].head(2)
+    ensemble = first[key].assign(paper="bhatti2008", hypothesis="", printed=["0.9", "0.5"], base=[1.0, 0.5])
+    ensemble = ensemble.assign(crps=[0.05, 0.01], tolerance=0.05).astype({"printed": str})
+    table = (
+        yardstick_table(bundled.LAYOUT, papers, numbers, ensemble)
+        .set_index(["measure", "yardstick", "paper"])
+        .sort_index()
+    )
+    assert list(table.reset_index().columns.sort_values()) == sorted(YARDSTICK_COLUMNS)
+
+    # the null model beside itself
+    of_null = table.loc[(SHARE, NULL)]
+    assert (of_null["reproduced"] == of_null["value"]).all()
+    assert (of_null["reproduced_by_scatter"] == of_null["by_scatter"]).all()
+    assert set(table.loc[(SHARE, OTHER)].index) == {"bhatti2008", "bhatti2009"}
+    perfect = table.loc[(SHARE, PERFECT)]
+    assert perfect["value"].between(0.5, 1).all()
+    # distances of 0.1 and 0 in tolerances of 0.05; CRPS of 0.05 and 0.01
+    errors = table.loc[(ERROR, SETTINGS, "bhatti2008")]
+    assert (errors["numbers"], errors["reproduced"], errors["value"]) == (2, pytest.approx(1), pytest.approx(0.6))
+
+
+def test_without_an_ensemble_there_are_shares_only(papers, printed):
+    numbers = compare(printed, null_model(printed), *(load_tolerances(DATA / f"{name}.yaml") for name in TOLERANCES))
+    empty = pd.DataFrame(
+        columns=["paper", "hypothesis", "exhibit", "key", "metric", "printed", "base", "crps", "tolerance"]
+    )
+    table = yardstick_table(bundled.LAYOUT, {"ogura": papers["ogura"]}, numbers, empty)
+    assert set(table["measure"]) <= {SHARE}
+    assert OTHER not in set(table["yardstick"])

@@ -19,7 +19,7 @@ DIGEST_LENGTH = 16  # of hexadecimal digits
 _SIMULATOR_ENTRIES = ("sources/engine.py", "sources/tables.py")
 _SIMULATOR_ROOMS = ("engine/", "sources/engine.py", "sources/tables.py", "cc/", "jit.py", "units.py")
 SIMULATOR = "simulator"  # its name beside those of the algorithms
-_SUFFIXES = (".py", ".j2", ".tcl")
+_SUFFIXES = (".py", ".j2", ".js", ".tcl")
 
 
 def digest_of(paths: Iterable[Path]) -> str:

@@ -23,9 +23,19 @@ from tcpfair.verdicts.scatter import twice_printed
 
 SMALLEST_TABLE = 4  # numbers of one metric that make a table; of fewer the median is nearly the print itself
 NUMBER_COLUMNS = ["exhibit", "key", "metric", "value", "sd", "n_runs", "source"]
-YARDSTICK_COLUMNS = ["paper", "yardstick", "measure", "numbers", "reproduced", "value", "reproduced_by_scatter", "by_scatter"]
+YARDSTICK_COLUMNS = [
+    "paper",
+    "yardstick",
+    "measure",
+    "numbers",
+    "reproduced",
+    "value",
+    "reproduced_by_scatter",
+    "by_scatter",
+]
 NULL, OTHER, PERFECT, SETTINGS = "null model", "other paper", "perfect model", "all settings"
 SHARE, ERROR = "share within tolerance", "error in tolerances"
+_TWINS = ("bhatti2008", "bhatti2009")  # which measured on the same testbed
 _LETTERS = ("case", "case_1dp")
 
 
@@ -136,8 +146,8 @@ def yardstick_table(
     results = pd.concat([load_printed(paper, layout.data) for paper in papers.values()], ignore_index=True)
     null = null_model(results)
     others = {NULL: null}
-    if {"bhatti2008", "bhatti2009"} <= papers.keys():
-        parts = [other_paper(papers, layout, of) for of in ("bhatti2008", "bhatti2009")]
+    if all(name in papers and papers[name].experiments for name in _TWINS):
+        parts = [other_paper(papers, layout, of) for of in _TWINS]
         others[OTHER] = pd.concat(parts, ignore_index=True)
     rows = []
     for name, table in others.items():
@@ -166,9 +176,12 @@ def _beside_a_perfect_model(numbers: pd.DataFrame, scatter: pd.DataFrame) -> pd.
 
 def _errors(ensemble: pd.DataFrame, null: pd.DataFrame) -> pd.DataFrame:
     """Distances from print in tolerances, of the configured setting, of all settings together, and of the null model."""
-    own = ensemble[(ensemble["hypothesis"].fillna("") == "") & (ensemble["tolerance"] > 0)]
     identity = ["exhibit", "key", "metric"]
+    own = ensemble[ensemble["hypothesis"].fillna("") == ""]
     own = own.merge(null[[*identity, "value"]].rename(columns={"value": "null"}), on=identity, how="left")
+    for name in ("printed", "base", "crps", "tolerance", "null"):
+        own[name] = pd.to_numeric(own[name])
+    own = own[own["tolerance"] > 0]
     scaled = pd.DataFrame({"paper": own["paper"], "settings": own["crps"] / own["tolerance"]})
     for name in ("base", "null"):
         scaled[name] = (own[name] - own["printed"]).abs() / own["tolerance"]

@@ -231,7 +231,9 @@ def section_ids(claim: Claim, exhibit_section: Mapping[str, str]) -> list[str]:
     named = [part.strip() for part in claim.section.split(",")]
     sections = [part.replace("appendix ", "appendix-") for part in named if not part.startswith("Fig")]
     # kozu2014 names its appendices by their letters alone
-    sections = [f"appendix-{part}" if len(part) == 1 and part.isupper() and part not in "IVX" else part for part in sections]
+    sections = [
+        f"appendix-{part}" if len(part) == 1 and part.isupper() and part not in "IVX" else part for part in sections
+    ]
     figures = [re.sub(r"Fig (\d+)\w*", r"fig\1", part) for part in named if part.startswith("Fig")]
     return sections or [exhibit_section[name] for name in figures if name in exhibit_section]
 

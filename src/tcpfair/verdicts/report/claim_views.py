@@ -103,7 +103,9 @@ def _view(
         sections=[chain.section(section) for section in chain.sections_of_claim(claim)],
         exhibits=[chain.exhibit(name) for name in claim.exhibits],
         equations=[chain.equation(name) for name in chain.equations_of_claim(claim)],
-        experiments=[chain.experiment(paper, name) for name in claim.experiments],
+        experiments=[
+            chain.experiment(paper, name) for name in claim.experiments if name in chain.configs[paper].experiments
+        ],
         assumptions=sum(int(assumed.get(name, 0)) for name in claim.experiments),
         lines=[
             (chain.experiment(paper, name)[0], chain.lines[paper, name])

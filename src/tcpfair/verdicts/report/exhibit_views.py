@@ -13,7 +13,7 @@ from tcpfair.contract.papers import Exhibit, PaperConfig
 from tcpfair.contract.record import Record
 from tcpfair.verdicts import printed
 from tcpfair.verdicts.printed import NO_VALUE, Counted, key_text
-from tcpfair.verdicts.report.chain import Chain, Lines, Link, relative
+from tcpfair.verdicts.report.chain import Chain, Lines, Link, experiments_behind, relative
 from tcpfair.verdicts.report.marks import Row, Table, badge, link, links, table
 from tcpfair.verdicts.report.pages import data_uri, fragment, size_px
 from tcpfair.verdicts.report.words import MINUS, anchor, label, number_text
@@ -41,7 +41,7 @@ class ExhibitView:
     claims: list[Link]
     sections: list[Link]
     equations: list[Link]
-    experiments: list[Link]
+    experiments: list[Link]  # those that it draws from and those of their weights
     lines: list[tuple[str, Lines]]
     traces: list[Link]
     notebook: Link | None
@@ -95,6 +95,7 @@ def _view(
     own = printed.belonging(numbers, exhibit.id)
     counted = printed.count_within(numbers, exhibit.id)
     is_built = row["status"] == "built"
+    behind = [name for name in config.experiments if name in experiments_behind(config, [exhibit])]
     name = f"{label(exhibit.id)} of {paper}"
     caption = f"Printed and reproduced numbers of {name}"
     drawn, image = (
@@ -120,15 +121,15 @@ def _view(
         claims=[chain.claim(claim) for claim in chain.claims_of_exhibit(exhibit)],
         sections=[chain.section(section) for section in chain.sections_of_exhibit(exhibit)],
         equations=[chain.equation(equation) for equation in exhibit.uses],
-        experiments=[chain.experiment(paper, experiment) for experiment in exhibit.experiments],
+        experiments=[chain.experiment(paper, experiment) for experiment in behind],
         lines=[
             (chain.experiment(paper, experiment)[0], chain.lines[paper, experiment])
-            for experiment in exhibit.experiments
+            for experiment in behind
             if (paper, experiment) in chain.lines
         ],
         traces=[
             (chain.traces[paper, experiment], experiment)
-            for experiment in exhibit.experiments
+            for experiment in behind
             if (paper, experiment) in chain.traces
         ],
         notebook=chain.notebook(paper, exhibit.id),

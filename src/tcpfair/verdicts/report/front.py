@@ -44,8 +44,5 @@ class Facts:
         numbers = pd.to_numeric(rows["numbers"])
         if not numbers.sum():
             return None
-        here, there = (
-            (pd.to_numeric(rows[name]) * numbers).sum() / numbers.sum() for name in ("reproduced", "value")
-        )
+        here, there = ((pd.to_numeric(rows[name]) * numbers).sum() / numbers.sum() for name in ("reproduced", "value"))
         return percent(here), percent(there)
-

@@ -62,14 +62,23 @@ def yardsticks(ledger: Ledger) -> tuple[Table, Table]:
         for row in found[of_share].to_dict("records")
     ]
     errors = [
-        [row["paper"], _YARDSTICKS[row["yardstick"]], row["numbers"], *(_fixed(row[n]) for n in ("reproduced", "value"))]
+        [
+            row["paper"],
+            _YARDSTICKS[row["yardstick"]],
+            row["numbers"],
+            *(_fixed(row[n]) for n in ("reproduced", "value")),
+        ]
         for row in found[~of_share].to_dict("records")
     ]
     titles = ["paper", "yardstick:wide", "numbers:n"]
     share_titles = [*titles, "here:n", "yardstick's:n", "here, by scatter:n", "yardstick's, by scatter:n"]
     return (
         table("Shares within tolerance beside those of yardsticks, over the same numbers", share_titles, shares),
-        table("Mean distance from print in tolerances, over the same numbers", [*titles, "here:n", "yardstick's:n"], errors),
+        table(
+            "Mean distance from print in tolerances, over the same numbers",
+            [*titles, "here:n", "yardstick's:n"],
+            errors,
+        ),
     )
 
 
@@ -303,7 +312,13 @@ def run_plan(ledger: Ledger) -> Table:
     """What simulating everything takes."""
     found = ledger["run_plan"].astype(dict.fromkeys(["runs", "simulated_s", "packets", "expected_s"], float))
     rows = [
-        Row([row["paper"], link(f"#{experiment_anchor(row['paper'], row['experiment'])}", row["experiment"]), *_costs(row)])
+        Row(
+            [
+                row["paper"],
+                link(f"#{experiment_anchor(row['paper'], row['experiment'])}", row["experiment"]),
+                *_costs(row),
+            ]
+        )
         for row in found.to_dict("records")
     ]
     rows.append(Row([Markup("<b>all</b>"), "", *_costs(found.sum(numeric_only=True))], kind="total"))

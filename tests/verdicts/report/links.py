@@ -1,0 +1,171 @@
+"""A page of the report as a graph: what stands under each id, which links lead on from there, and how many clicks it takes.
+
+    python -m tests.verdicts.report.links results/bundled/report.html
+
+follows every link of every claim and exhibit of a report that was built, and says what is missing.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+
+VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
+START = "top"  # the header with the front page; the contents beside it count as a part of it
+
+
+@dataclass
+class Place:
+    """What stands under one id: its element, the links in it, its words."""
+
+    tag: str
+    links: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+class Page(HTMLParser):
+    """What a page contains: elements, ids, links, the text of all but style and scripts, and `Place` by id."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.elements: Counter[str] = Counter()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.words: list[str] = []
+        self.places: dict[str, Place] = {}
+        self._open: list[tuple[str, list[Place]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.elements[tag] += 1
+        inside = list(self._open[-1][1]) if self._open else []
+        if tag == "nav":
+            inside.append(self.places.setdefault(START, Place("header")))
+        if "id" in given:
+            self.ids.append(given["id"])
+            inside.append(self.places.setdefault(given["id"], Place(tag)))
+        for name in ("href", "src"):
+            if name in given:
+                self.links.append(given[name])
+                if tag == "a":
+                    for place in inside:
+                        place.links.append(given[name])
+        if tag not in VOID:
+            self._open.append((tag, inside))
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag):
+        while self._open and self._open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data):
+        if self._open and self._open[-1][0] in ("style", "script"):
+            return
+        self.words.append(data)
+        for place in self._open[-1][1] if self._open else ():
+            place.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+    def clicks(self) -> dict[str, int]:
+        """Clicks from the front page to each address that can be reached, ids as ``#id``."""
+        found = {f"#{START}": 0}
+        front = [f"#{START}"]
+        while front:
+            reached = []
+            for address in front:
+                for link in self.places[address[1:]].links if address.startswith("#") else ():
+                    if link not in found and (not link.startswith("#") or link[1:] in self.places):
+                        found[link] = found[address] + 1
+                        reached.append(link)
+            front = reached
+        return found
+
+
+def broken(page: Page, folder: Path) -> list[str]:
+    """Links that lead nowhere: to an id that the page has not, or to a file that is not there."""
+    lost = []
+    for link in dict.fromkeys(page.links):
+        if link.startswith("data:"):
+            continue
+        file, _, part = link.partition("#")
+        if (not file and part not in page.places) or (file and not (folder / file).is_file()):
+            lost.append(link)
+    return lost
+
+
+def one_way(page: Page) -> list[str]:
+    """Links between claims, exhibits, equations, sections and experiments that do not lead back."""
+    kinds = {id_: kind for id_ in page.places if (kind := kind_of(id_))}
+    chained = {id_: {link[1:] for link in page.places[id_].links if link[1:] in kinds} for id_ in kinds}
+    lost = []
+    for id_, others in chained.items():
+        for other in others - {id_}:
+            # an exhibit may name another one whose printed numbers it draws
+            if kinds[id_] != kinds[other] and id_ not in chained[other]:
+                lost.append(f"{id_} -> {other}")
+    return lost
+
+
+def kind_of(id_: str) -> str:
+    """What an id is of; empty for all that is no member of the chain."""
+    patterns = {
+        "claim": r"\w+-c\d\d",
+        "exhibit": r"\w+?-(fig|table)\d+",
+        "equation": r"\w+-eq\w+",
+        "section": r"\w+-s-[\w-]+",
+        "experiment": r"\w+-x-(?!all$)[\w-]+",
+    }
+    return next((kind for kind, pattern in patterns.items() if re.fullmatch(pattern, id_)), "")
+
+
+def gaps(page: Page, claims: list[str], exhibits: list[str], clicks: int = 3) -> list[str]:
+    """What cannot be had of some claims and exhibits (anchors) within a number of clicks from the front page."""
+    far = page.clicks()
+    found = []
+    for name in [*claims, *exhibits]:
+        if far.get(f"#{name}", clicks) >= clicks:
+            found.append(
+                f"{name}: {far.get(f'#{name}', 'never')} clicks away, so that nothing of it is within {clicks}"
+            )
+            continue
+        place = page.places[name]
+        here = far[f"#{name}"]
+        if not re.search(r"\./reproduce (figure|--config) \S", place.text):
+            found.append(f"{name}: no command")
+        if not any("notebooks/" in link and min(far[link], here + 1) <= clicks for link in place.links):
+            found.append(f"{name}: no notebook")
+    for name in claims:
+        if "Evidence" not in page.places[name].text:
+            found.append(f"{name}: no evidence")
+    return found
+
+
+def main() -> int:
+    path = Path(sys.argv[1])
+    page = Page(path.read_text(encoding="utf-8"))
+    claims, exhibits = ([id_ for id_ in page.places if kind_of(id_) == kind] for kind in ("claim", "exhibit"))
+    lost = [*broken(page, path.parent), *one_way(page), *gaps(page, claims, exhibits)]
+    print(
+        *lost, f"{len(claims)} claims, {len(exhibits)} exhibits, {len(page.links)} links, {len(lost)} faults", sep="\n"
+    )
+    return min(len(lost), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
