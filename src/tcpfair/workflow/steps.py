@@ -16,7 +16,7 @@ from typing import Any
 from tcpfair.contract import record, stamps
 from tcpfair.contract.expand import run_specs, shorten
 from tcpfair.contract.files import whole, write_whole
-from tcpfair.contract.layout import LEDGER_TABLES, Layout
+from tcpfair.contract.layout import LEDGER_TABLES, PAPERS, Layout
 from tcpfair.contract.papers import Config, PaperConfig, load_paper
 from tcpfair.errors import InputError
 
@@ -203,7 +203,8 @@ def notebook(
         forget_run(executed)
         nbformat.write(executed, scratch)
     with whole(page) as scratch:
-        scratch.write_text(html_page(executed, source.stem), encoding="utf-8")
+        text = html_page(executed, source.stem)
+        scratch.write_text(_leading_back(layout, source, text), encoding="utf-8")
     stamp_exhibits(layout, draw, planned)
     stamp(layout, planned, output)
     failed = [f"{error.ename}: {error.evalue}".rstrip(": ") for _, error in _errors(executed)]
@@ -223,6 +224,16 @@ def _all_in_derivations(executed) -> bool:
     """Whether every error is one of a cell that derives a result; such a cell lets the next ones run."""
     found = [tags for tags, _ in _errors(executed)]
     return bool(found) and all(DERIVATION in tags for tags in found)
+
+
+def _leading_back(layout: Layout, source: Path, page: str) -> str:
+    """A paper's executed notebook with links from each exhibit to its place in the report."""
+    from tcpfair.verdicts.report import chain
+
+    if source.stem not in PAPERS:
+        return page
+    cells = chain.notebook_cells(source, load_paper(layout.paper_config(source.stem)))
+    return chain.linked_back(page, cells)
 
 
 def stamp_exhibits(layout: Layout, drawn: Iterable[str], planned: Planned) -> None:

@@ -119,3 +119,11 @@ def test_experiments_lead_to_what_needs_them_for_weights_too(chain):
 def test_addresses_are_those_of_anchors(chain):
     assert chain.claim("ogura.c17") == (f"#{anchor('ogura.c17')}", "c17")
     assert chain.experiment("ogura", "loss_sweep") == ("#ogura-x-loss_sweep", "loss_sweep")
+
+
+def test_an_executed_notebook_leads_back_to_the_report():
+    page = '<div class="jp-Cell jp-CodeCell jp-Notebook-cell" id="cell-id=ogura-21">x</div><div id="cell-id=ogura-22"></div>'
+    back = chains.linked_back(page, {"ogura.fig8": "ogura-21"})
+    assert '<a href="../report.html#ogura-fig8">Figure 8 in the report, with its claims</a></p>x' in back
+    assert back.endswith('<div id="cell-id=ogura-22"></div>')
+    assert chains.linked_back(page, {}) == page

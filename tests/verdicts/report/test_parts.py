@@ -95,8 +95,8 @@ def test_the_front_page_asks_the_ledger(facts):
     assert not facts.are("reproduced", "ogura.c01", "ogura.c02")
     assert not facts.are("reproduced", "kozu2014.c01")
     assert facts.value("ogura.c01.a", "%") == "31 %"
-    assert facts.caused("chance") == 2
-    assert facts.caused("identity") == 0
+    assert facts.caused("chance", "partly", "not reproduced") == 2
+    assert facts.caused("chance", "undecidable") == 0
     # (0.2 * 30 + 0.6 * 10) / 40 and (0.5 * 30 + 0.1 * 10) / 40
     assert facts.measured_against("null model", "bhatti2008", "bhatti2009") == ("30 %", "40 %")
     assert facts.measured_against("other paper", "bhatti2008") is None

@@ -275,3 +275,17 @@ def notebook_cells(path: Path, config: PaperConfig) -> dict[str, str]:
             if short_id(name) in ids:
                 found.setdefault(ids[short_id(name)], cell.get("id", ""))
     return found
+
+
+def linked_back(page: str, cells: Mapping[str, str]) -> str:
+    """An executed notebook as HTML, with a link to the report at the head of each cell that shows an exhibit."""
+    exhibits = {cell: exhibit for exhibit, cell in cells.items()}
+
+    def with_link(found: re.Match[str]) -> str:
+        exhibit = exhibits.get(found[2])
+        if exhibit is None:
+            return found[0]
+        href, text = f"../report.html#{anchor(exhibit)}", f"{label(exhibit)} in the report, with its claims"
+        return f'{found[0]}<p style="margin: 0; text-align: right; font-size: 80%"><a href="{href}">{text}</a></p>'
+
+    return re.sub(r'(<div class="[^"]*jp-Cell[^"]*" id="cell-id=([\w-]+)">)', with_link, page)

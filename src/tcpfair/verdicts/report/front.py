@@ -5,10 +5,11 @@ A sentence of the front page stands in its template and is shown only where the 
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pandas as pd
 
 from tcpfair.verdicts.claims.why import said
-from tcpfair.verdicts.report.marks import bar_of
 from tcpfair.verdicts.report.words import percent
 from tcpfair.verdicts.yardsticks import SHARE
 
@@ -22,7 +23,7 @@ class Facts:
         self._verdicts = dict(ledger["claims"][["id", "verdict"]].itertuples(index=False))
         clauses = ledger["clauses"]
         self._values = dict(zip(clauses["id"] + "." + clauses["clause"], clauses["value"], strict=True))
-        self._causes = bar_of(ledger["claims"]["cause"], sorted(set(ledger["claims"]["cause"])))
+        self._reasons = Counter(ledger["claims"][["verdict", "cause"]].itertuples(index=False, name=None))
         self._yardsticks = ledger["yardsticks"][ledger["yardsticks"]["measure"] == SHARE]
 
     def are(self, verdict: str, *claims: str) -> bool:
@@ -33,9 +34,9 @@ class Facts:
         """The measured value of ``ogura.c16.fair``, said as `tcpfair.verdicts.claims.why` has it."""
         return said(float(self._values[clause]), how)
 
-    def caused(self, *causes: str) -> int:
-        """How many claims have one of some causes."""
-        return sum(self._causes.counts.get(cause, 0) for cause in causes)
+    def caused(self, cause: str, *verdicts: str) -> int:
+        """How many claims have a cause, of those with some verdicts."""
+        return sum(self._reasons.get((verdict, cause), 0) for verdict in verdicts)
 
     def measured_against(self, yardstick: str, *papers: str) -> tuple[str, str] | None:
         """Share within tolerance here and by a yardstick, over the numbers of some papers that both have."""

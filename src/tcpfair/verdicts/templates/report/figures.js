@@ -33,8 +33,8 @@
     const scrolling = boxes.map((box) => box.scrollWidth > box.clientWidth + 1);
     boxes.forEach((box, index) => {
       if (scrolling[index] === box.hasAttribute("tabindex")) return;
-      const caption = box.querySelector("caption");
-      const marks = { tabindex: "0", role: "region", "aria-label": caption ? caption.textContent : "Equation" };
+      const name = box.querySelector("caption") || box.parentElement.querySelector("h4");
+      const marks = { tabindex: "0", role: "region", "aria-label": name ? name.textContent.trim() : "Table" };
       for (const [key, text] of Object.entries(marks)) {
         if (scrolling[index]) box.setAttribute(key, text);
         else box.removeAttribute(key);

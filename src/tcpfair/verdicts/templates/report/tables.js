@@ -18,10 +18,8 @@
     const unit = text.match(/\d\s(s|min|h|million|billion)$/);
     return { text, number: number(text) * (unit ? units[unit[1]] : 1) };
   };
-  const order = (a, b) => {
-    if (!Number.isNaN(a.number) && !Number.isNaN(b.number) && a.number !== b.number) return a.number - b.number;
-    return a.text.localeCompare(b.text, "en", { numeric: true });
-  };
+  const order = (a, b, numeric) =>
+    numeric ? a.number - b.number : a.text.localeCompare(b.text, "en", { numeric: true });
 
   const sort = (table, head, index) => {
     const descending = head.getAttribute("aria-sort") === "ascending";
@@ -29,7 +27,14 @@
     head.setAttribute("aria-sort", descending ? "descending" : "ascending");
     const body = table.tBodies[0];
     const rows = [...body.rows].map((row) => ({ row, total: row.classList.contains("total"), key: value(row, index) }));
-    rows.sort((a, b) => a.total - b.total || (descending ? -1 : 1) * order(a.key, b.key));
+    const without = (each) => Number.isNaN(each.key.number);
+    const numeric = rows.filter(without).length < rows.length / 2;
+    const sign = descending ? -1 : 1;
+    // the row of totals stays last, and so does what has no number among numbers
+    rows.sort(
+      (a, b) =>
+        a.total - b.total || (numeric && without(a) - without(b)) || (sign * order(a.key, b.key, numeric) || 0)
+    );
     body.append(...rows.map((each) => each.row));
   };
 
