@@ -7,7 +7,7 @@ from tcpfair.validation import comparison, page
 from tcpfair.validation.scenarios import load
 from tcpfair.workflow.cli import main
 from tests.validation.fake_simulators import Simulator, install, make_checkout
-from tests.verdicts.test_report import Page
+from tests.verdicts.report.links import Page
 
 
 @pytest.fixture(scope="module")
