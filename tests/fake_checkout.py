@@ -16,7 +16,6 @@ from tcpfair.verdicts.baseline import NUMBER_IDENTITY
 ROOT = Path(__file__).parents[1]
 DATA_FILES = (
     "equations.yaml",
-    "equations_mathml.yaml",
     "sections.yaml",
     "cells.yaml",
     "scatter.csv",

@@ -17,6 +17,7 @@ from tcpfair.verdicts.printed import OUTCOMES, key_text
 from tcpfair.verdicts.report.chain import Chain, Lines, Link, experiment_anchor
 from tcpfair.verdicts.report.marks import Bar, Row, Table, draw_bar, lines, link, links, table
 from tcpfair.verdicts.report.marks import code as code_mark
+from tcpfair.verdicts.report.typeset import typeset
 from tcpfair.verdicts.report.words import anchor, count_text, duration_text, label, number_text, percent, three_digits
 from tcpfair.verdicts.yardsticks import NULL, OTHER, PERFECT, SETTINGS, SHARE
 
@@ -203,11 +204,13 @@ class EquationView:
 
 def equations(layout: Layout, ledger: Ledger, chain: Chain) -> list[EquationView]:
     """All equations of the papers that the chain has."""
-    typeset = yaml.safe_load((layout.data / "equations_mathml.yaml").read_text(encoding="utf-8"))
+    tex = {
+        each["id"]: each["tex"] for each in yaml.safe_load((layout.data / "equations.yaml").read_text(encoding="utf-8"))
+    }
     return [
         EquationView(
             id=row["id"],
-            mathml=Markup(typeset[row["id"]]),
+            mathml=Markup(typeset(tex[row["id"]])),
             function=row["function"].removeprefix("tcpfair."),
             test=row["test"].split("::")[-1],
             correction=row["correction"],

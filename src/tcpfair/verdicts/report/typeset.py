@@ -1,21 +1,11 @@
-"""Typeset the equations of ``data/equations.yaml`` as MathML, for the report: ``data/equations_mathml.yaml``.
-
-Run after a ``tex`` was edited, with latex2mathml in an environment of its own, which nothing else needs:
-``python3 -m venv ~/tex && ~/tex/bin/pip install latex2mathml pyyaml && ~/tex/bin/python scripts/typeset_equations.py``.
-`tests/verdicts/test_equations.py` tells when the two files differ.
-"""
+"""Equations as MathML, which browsers draw without a script: those of ``data/equations.yaml``, from their TeX."""
 
 from __future__ import annotations
 
 import re
 from html import unescape
-from pathlib import Path
 
-import yaml
 from latex2mathml.converter import convert
-
-DATA = Path(__file__).parents[1] / "data"
-HEAD = "# Written by scripts/typeset_equations.py from data/equations.yaml; not to be edited.\n"
 
 
 def typeset(tex: str) -> str:
@@ -32,13 +22,3 @@ def typeset(tex: str) -> str:
     while before != text:
         before, text = text, re.sub(r"<mrow>(<(m[ion]|mtext)\b[^>]*>[^<]*</\2>)</mrow>", r"\1", text)
     return text
-
-
-def main() -> None:
-    equations = yaml.safe_load((DATA / "equations.yaml").read_text(encoding="utf-8"))
-    lines = [f"{each['id']}: '{typeset(each['tex'])}'" for each in equations]
-    (DATA / "equations_mathml.yaml").write_text(HEAD + "\n".join(lines) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
