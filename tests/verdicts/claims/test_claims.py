@@ -181,6 +181,9 @@ def test_a_row_of_a_claim_counts_its_clauses_and_theirs_have_what_was_found(of_o
         "verdict": "reproduced",
         "held": 3,
         "clauses": 3,
+        # what is recorded of it is for another verdict than that of this made-up world
+        "cause": "",
+        "why": "",
         "source": "engine",
     }
     assert row["evidence"].endswith("From buffer_sweep (2 runs, engine).")
