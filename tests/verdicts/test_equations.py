@@ -66,3 +66,11 @@ def letters_of_tex(tex):
 def test_the_typeset_equation_has_the_letters_of_its_tex(equation):
     text = "".join(ElementTree.fromstring(typeset(equation["tex"])).itertext())
     assert Counter(re.findall(r"[A-Za-z0-9αβγησ]", text)) == letters_of_tex(equation["tex"])
+
+
+def test_names_stay_in_one_piece_and_means_have_a_bar():
+    text = typeset(r"\mathit{cwnd} \mathrel{+}= \overline{\mathit{RTT}} < k")
+    assert '<mi mathvariant="normal">cwnd</mi><mo>+=</mo>' in text
+    assert '<mrow class="barred"><mi mathvariant="normal">RTT</mi></mrow>' in text
+    assert "<mover" not in text
+    ElementTree.fromstring(text)  # with `<` still escaped

@@ -17,7 +17,10 @@ def typeset(tex: str) -> str:
     # `+=` comes apart in the converter
     text = re.sub(r"<mo>(?:<mrow>)?<mo>&#x0002B;</mo>(?:</mrow>)?</mo><mo>&#x0003D;</mo>", "<mo>+=</mo>", text)
     text = re.sub(r"&#x(?!0*(?:26|3C|3E);)[0-9A-Fa-f]+;", lambda found: unescape(found[0]), text)
-    text = text.replace("―", "‾")  # which stretches over what it bars
+    # drawn as a border: the bar over several letters only stretches with a mathematical font
+    text = re.sub(
+        r'<mover>((?:(?!<mover>).)*?)<mo accent="true">―</mo></mover>', r'<mrow class="barred">\1</mrow>', text
+    )
     before = ""
     while before != text:
         before, text = text, re.sub(r"<mrow>(<(m[ion]|mtext)\b[^>]*>[^<]*</\2>)</mrow>", r"\1", text)
