@@ -29,7 +29,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "verdicts": ANALYSIS,
     "exhibits": ANALYSIS | {"sources", "verdicts"},
     "validation": ANALYSIS | {"sources", "verdicts", "exhibits"},
-    "workflow": ANALYSIS | {"jit", "cc", "engine", "sources", "verdicts", "exhibits", "validation"},
+    "web": {*BASE, "jit", "cc", "engine", "contract", "verdicts"},
+    "workflow": ANALYSIS | {"jit", "cc", "engine", "sources", "verdicts", "exhibits", "validation", "web"},
     "__main__": {"workflow"},
     "__init__": set(),
 }
@@ -42,6 +43,7 @@ THIRD_PARTY = {
     "engine": {"numpy", "numba"},
     "metrics": {"numpy", "scipy", "pandas"},
     "models": {"numpy", "scipy", "pandas"},
+    "web": {"numpy", "numba", "llvmlite"},
 }
 DRAWING = {"matplotlib", "seaborn", "IPython"}
 WRITES_OR_READS = {

@@ -90,6 +90,28 @@ rule check:
         " 2>&1 | tee {log:q}"
 
 
+# The packet lab: the engine itself, compiled for browsers, with every run of the papers as a preset.
+if plan.lab:
+
+    rule lab:
+        input:
+            [ancient(path) for path in plan.lab_inputs],
+        output:
+            plan.lab,
+        log:
+            plan.layout.results / "logs/lab.log",
+        benchmark:
+            plan.layout.results / "benchmarks/lab.tsv"
+        conda:
+            "../../envs/environment.yaml"
+        params:
+            source=plan.config.source,
+            planned=plan.planned,
+        shell:
+            "python -m tcpfair packet-lab --source {params.source} --planned {params.planned:q} --output {output:q}"
+            " 2>&1 | tee {log:q}"
+
+
 # What reproduces: it shows the ledger, so that it comes last.
 if plan.write_up:
 

@@ -82,6 +82,10 @@ def parser() -> argparse.ArgumentParser:
     command("ensemble", _ensemble, "simulate the papers under many settings of what they leave out", *how)
     scale = _option("--scale", action="store_true", help="cost per packet and memory, from 1 to 10,000 flows")
     command("bench", _bench, "measure the engine", scale, _option("--json", action="store_true"))
+    asked = _option(
+        "file", type=Path, metavar="FILE", help="YAML or JSON with scenario and seed, as the packet lab gives"
+    )
+    command("digest", _digest, "what a scenario gives, as one SHA-256; the packet lab shows the same", asked)
     command("clean", _clean, "remove results/ and figures/, but for the gallery", yes)
     command("check-config", _check_config, "validate the configuration", config, configfile)
 
@@ -107,6 +111,7 @@ def parser() -> argparse.ArgumentParser:
     papers = _option("--papers", nargs="*", default=list(PAPERS), choices=PAPERS)
     command("ledger", _ledger, "write the ledger", source, papers, only, planned)
     command("report", _report, "write the report", source, planned)
+    command("packet-lab", _packet_lab, "write the packet lab", source, output, planned)
     kind = _option("--kind", choices=("whole", "quick"), required=True)
     job = _option("--job", required=True, metavar="engine/EXPERIMENT")
     command("validate-part", _validate_part, "simulate for the comparison with ns-2 and ns-3", kind, job)
@@ -288,6 +293,12 @@ def _bench(given: argparse.Namespace) -> None:
         bench.main(root / "config" / "bench.yaml", as_json=given.json)
 
 
+def _digest(given: argparse.Namespace) -> None:
+    from tcpfair.web import digest
+
+    print(digest.digest_of_file(given.file))
+
+
 def _clean(given: argparse.Namespace) -> int:
     from tcpfair.workflow import clean
 
@@ -354,6 +365,12 @@ def _report(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
     _say("report", "", steps.report(_layout(given), given.planned))
+
+
+def _packet_lab(given: argparse.Namespace) -> None:
+    from tcpfair.workflow import steps
+
+    _say("lab", "", steps.packet_lab(_layout(given), given.output, given.planned.absolute()))
 
 
 def _check(given: argparse.Namespace) -> None:

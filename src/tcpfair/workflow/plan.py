@@ -19,6 +19,7 @@ from tcpfair.contract.papers import Config, Exhibit, PaperConfig, Value, check_c
 from tcpfair.contract.stamps import Stamp, files_part, part
 from tcpfair.contract.store import Asked
 from tcpfair.errors import InputError, unknown
+from tcpfair.web import wasm
 
 WRITE_UP = "what_reproduces"  # the notebook that shows the ledger
 BUILT_SOURCES = ("bundled", "engine", "raw")  # those that this version can run; config.yaml knows the names of all
@@ -38,6 +39,16 @@ CODE = {
         "sources",
     ),
     "ledger": ("units.py", "contract", "metrics", "models", "measures", "verdicts"),
+    "lab": (
+        "units.py",
+        "contract",
+        "metrics",
+        "measures",
+        "verdicts/printed.py",
+        "verdicts/printed_metrics.py",
+        "verdicts/cells.py",
+        "web",
+    ),
 }
 
 
@@ -226,8 +237,16 @@ class Plan:
     @property
     def write_up(self) -> Path | None:
         """The executed notebook that says what reproduces; none where only a part is asked for: it speaks of all papers."""
-        whole = set(self.papers) == set(PAPERS) and not (self.config.smoke or self.config.only)
-        return self.notebook(WRITE_UP) if whole and self.notebook_source(WRITE_UP).is_file() else None
+        return self.notebook(WRITE_UP) if self._is_whole and self.notebook_source(WRITE_UP).is_file() else None
+
+    @property
+    def lab(self) -> Path | None:
+        """The packet lab, a page with the engine in it and presets of all papers; none where only a part is asked for."""
+        return self.layout.results / "lab.html" if self._is_whole else None
+
+    @property
+    def _is_whole(self) -> bool:
+        return set(self.papers) == set(PAPERS) and not (self.config.smoke or self.config.only)
 
     def drawn_of(self, paper: str) -> list[Exhibit]:
         """The exhibits that the notebook of a paper draws in this run; it shows the others as they are."""
@@ -248,6 +267,7 @@ class Plan:
         pages = [path for paper in self.notebooks for path in self.pages(paper)]
         judged = [] if self.is_raw else [*self.ledger_tables, self.report]
         judged += self.pages(WRITE_UP) if self.write_up else []
+        judged += [self.lab] if self.lab else []
         return [*marks, *metrics, *pages, *judged, self.checked]
 
     def pages(self, paper: str) -> list[Path]:
@@ -347,6 +367,20 @@ class Plan:
         validated = self.layout.validation / "report.html"  # which it links to
         return {"ledger": part(self.ledger_stamp()), "validation": part(validated.is_file())}
 
+    @property
+    def lab_inputs(self) -> list[Path]:
+        """Configuration and print of all papers, whichever are asked for: the lab has the presets of each."""
+        papers = [self.layout.paper_config(name) for name in PAPERS]
+        return [*papers, *(self._printed(name) for name in PAPERS), self.layout.data / "cells.yaml"]
+
+    def lab_stamp(self) -> Stamp:
+        return {
+            "engine": wasm.digest()[: code.DIGEST_LENGTH],
+            "page": code.digest_of(path for path in wasm.PACKAGE.rglob("*") if path.suffix in wasm.PAGE_SUFFIXES),
+            "configuration": files_part(self.root, self.lab_inputs),
+            "code": code.of_rooms(*CODE["lab"]),
+        }
+
     @cached_property
     def steps(self) -> list[Step]:
         """Every step whose output stays, in the order in which data passes through them."""
@@ -360,6 +394,8 @@ class Plan:
             found.append(Step("report", "", self.report, self.report_stamp()))
         if self.write_up:
             found.append(Step("notebook", WRITE_UP, self.write_up, self.write_up_stamp()))
+        if self.lab:
+            found.append(Step("lab", "", self.lab, self.lab_stamp()))
         return found
 
     def _rehearsal_stamp(self, paper: str) -> Stamp:

@@ -37,6 +37,7 @@ MADE = {
     "notebook": "notebooks",
     "ledger": "ledger",
     "report": "report",
+    "lab": "packet lab",
 }
 # Snakemake's lines about itself and about the command line of a failed step; the steps' own lines, errors among them, are
 # shown, and the count of steps where nothing else says how far a run is
@@ -317,7 +318,7 @@ def _some(names: Sequence[str], between: str) -> str:
 
 
 def _one(kind: str) -> str:
-    return MADE[kind] if kind in ("ledger", "report") else f"1 {MADE[kind].removesuffix('s')}"
+    return MADE[kind] if kind in ("ledger", "report", "lab") else f"1 {MADE[kind].removesuffix('s')}"
 
 
 def count(table: Path, column: str) -> Counter[str]:

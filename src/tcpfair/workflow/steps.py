@@ -275,6 +275,15 @@ def report(layout: Layout, planned: Planned) -> str:
     return output.relative_to(layout.root).as_posix()
 
 
+def packet_lab(layout: Layout, output: Path, planned: Planned) -> str:
+    """Compile the engine to wasm and write the page that has it: one HTML file that opens from disk."""
+    from tcpfair.web import page
+
+    write_whole(output, page.build(layout))
+    stamp(layout, planned, output)
+    return f"{output.stat().st_size / 1e6:.2f} MB"
+
+
 def failed_exhibits(layout: Layout, among: Iterable[str] = ()) -> list[str]:
     """``ogura.fig8, ogura.fig9: reason`` of the exhibits whose drawing failed, one line for each reason.
 

@@ -1,0 +1,85 @@
+"""What a run gave, as one number: SHA-256 of each of its arrays, and of the list of these.
+
+``static/engine.js`` works out the same in the page. The arrays are those of `tcpfair.engine.result.Result` as the engine keeps
+them (float64, little-endian), the events and the arrivals of short flows; events are always logged for it. What depends on
+where a run was stopped on its way, such as the number of trains, is left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tcpfair.contract.papers import load_yaml
+from tcpfair.contract.scenario import Scenario, make_scenario
+from tcpfair.engine.dumbbell import DumbbellResult, run
+from tcpfair.engine.state import DIRECTIONS
+from tcpfair.errors import InputError
+
+_OF_FLOWS = ("delivered_pkts", "received_pkts", "cwnd_pkts", "ssthresh_pkts", "srtt_s")
+_OF_LINK = ("forwarded_pkts", "dropped_pkts", "queue_pkts", "acks", "acks_dropped")
+_OF_WEB = ("delivered_pkts", "received_pkts", "active")
+_FIELDS = ("scenario", "seed")
+
+
+def arrays(result: DumbbellResult) -> list[tuple[str, bytes]]:
+    """Name and bytes of each array, in the order of the digest."""
+    found = [(name, _bytes(getattr(result, name))) for name in _OF_FLOWS]
+    for d in range(len(result.links)):
+        found += [(f"link_{DIRECTIONS[d]}.{name}", _bytes(getattr(result, f"link_{name}")[d])) for name in _OF_LINK]
+    for d, direction in enumerate(DIRECTIONS):
+        found += [(f"web_{direction}.{name}", _bytes(getattr(result, f"web_{name}")[d])) for name in _OF_WEB]
+    return [*found, ("events", result.events.tobytes()), ("arrivals", result.arrivals.tobytes())]
+
+
+def _bytes(array: np.ndarray) -> bytes:
+    return np.ascontiguousarray(array, dtype="<f8").tobytes()
+
+
+def lines(result: DumbbellResult) -> list[str]:
+    """Name and SHA-256 of each array."""
+    return [f"{name} {hashlib.sha256(data).hexdigest()}\n" for name, data in arrays(result)]
+
+
+def digest(scenario: Scenario, seed: int) -> str:
+    """Digest of what a scenario gives with a seed. Raises InputError as the engine does."""
+    return hashlib.sha256("".join(lines(run(scenario, seed, log_events=True))).encode()).hexdigest()
+
+
+def digest_of_file(path: Path) -> str:
+    """Digest of what is asked for in a file. Raises InputError with one line that names file and field."""
+    return digest(*read(path))
+
+
+def read(path: Path) -> tuple[Scenario, int]:
+    """Scenario and seed of a file in YAML or JSON: ``{scenario: {...}, seed: 7}``; the seed is 1 where there is none."""
+    values = _mapping(path)
+    if "scenario" not in values:
+        raise InputError(f"{path}: scenario: is missing; write {{scenario: {{capacity_bps: ...}}, seed: 1}}")
+    unknown = [name for name in values if name not in _FIELDS]
+    if unknown:
+        raise InputError(f"{path}: {unknown[0]}: unknown; known are {', '.join(_FIELDS)}")
+    return make_scenario(values["scenario"], f"{path}: scenario"), _seed(values.get("seed", 1), path)
+
+
+def _mapping(path: Path) -> dict[str, Any]:
+    """JSON is YAML but for its tabs, and both are read alike."""
+    try:
+        return load_yaml(path)
+    except (UnicodeDecodeError, OSError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
+        raise InputError(f"{path}: {reason}") from None
+
+
+def _seed(value: Any, path: Path) -> int:
+    """A seed may be text, as JSON's readers round large numbers."""
+    try:
+        seed = int(value) if isinstance(value, int | str) and not isinstance(value, bool) else -1
+    except ValueError:
+        seed = -1
+    if not 0 <= seed < 1 << 64:
+        raise InputError(f"{path}: seed: must be a whole number from 0 to 2^64 - 1 (got {value!r})")
+    return seed

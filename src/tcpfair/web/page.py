@@ -1,0 +1,80 @@
+"""Puts the page together: one HTML file that needs nothing else, from ``static/lab.html`` and what it refers to.
+
+``static/lab.html`` is an ordinary page. Its ``<link rel="stylesheet" href="NAME">`` and ``<script src="NAME"></script>`` are
+replaced by the files' content, in their order; ``<script type="application/json" id="ID" src="NAME.yaml"></script>`` by YAML
+as JSON. Module and schema stand before the first script, packed, as text that nothing runs.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+import json
+import re
+from pathlib import Path
+
+from tcpfair.contract.layout import Layout
+from tcpfair.contract.papers import load_yaml
+from tcpfair.errors import InputError
+from tcpfair.web import wasm
+from tcpfair.web.schema import schema
+
+STATIC = Path(__file__).parent / "static"
+_LINK = re.compile(r"""<link\b[^>]*\brel="stylesheet"[^>]*\bhref="(?P<name>[^":]+)"[^>]*>""")
+_SCRIPT = re.compile(r"""<script\b(?P<before>[^>]*?)\s+src="(?P<name>[^":]+)"(?P<after>[^>]*)>\s*</script>""")
+_OUTSIDE = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)="(?!data:|#)[^"]+"[^>]*>""")
+
+
+def build(layout: Layout, static: Path = STATIC) -> str:
+    """The page as text: the same for the same sources. Raises InputError when it refers to a file that is not there."""
+    data = json.dumps(schema(layout), separators=(",", ":"), allow_nan=False).encode()
+    return assemble({"tcpfair-wasm": wasm.module(), "tcpfair-schema": data}, static)
+
+
+def assemble(blocks: dict[str, bytes], static: Path = STATIC) -> str:
+    """``static/lab.html`` with all that it refers to, and ``blocks`` by their ids."""
+    page = _read(static / "lab.html")
+    page = _LINK.sub(lambda found: f"<style>\n{_closed(_read(static / found['name']), 'style')}</style>", page)
+    packed = "".join(
+        f'<script type="text/plain" id="{name}">{_packed(data)}</script>\n' for name, data in blocks.items()
+    )
+    first = page.find("<script")
+    if first < 0:
+        raise InputError(f"{static / 'lab.html'}: has no <script> before which the engine could stand")
+    head, rest = page[:first], page[first:]
+    whole = head + packed + _SCRIPT.sub(lambda found: _script(found, static), rest)
+    outside = _OUTSIDE.search(re.sub(r"(?s)(<script\b[^>]*>).*?</script>", r"\1</script>", whole))
+    if outside:
+        raise InputError(f"{static / 'lab.html'}: {outside[0]} refers to something outside the page")
+    return whole
+
+
+def _script(found: re.Match, static: Path) -> str:
+    name, attributes = found["name"], f"{found['before']}{found['after']}".rstrip()
+    path = _place(static, name)
+    if path.suffix == ".yaml":
+        text = json.dumps(load_yaml(path), ensure_ascii=False, separators=(",", ":"), sort_keys=False)
+        return f"<script{attributes}>{text.replace('<', chr(92) + 'u003c')}</script>"
+    return f'<script{attributes} data-name="{html.escape(name)}">\n{_closed(_read(path), "script")}</script>'
+
+
+def _place(static: Path, name: str) -> Path:
+    """A file of ``static``, or of the folder above it, where YAML stands."""
+    return next((folder / name for folder in (static, static.parent) if (folder / name).is_file()), static / name)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file, and lab.html refers to it") from None
+
+
+def _closed(text: str, tag: str) -> str:
+    """Code that cannot end the element it stands in."""
+    return text.replace(f"</{tag}", f"<\\/{tag}").removesuffix("\n") + "\n"
+
+
+def _packed(data: bytes) -> str:
+    return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()

@@ -1,0 +1,118 @@
+"""Every run of a paper's experiments, so compact that a page can hold them all.
+
+Of each grid point stands the scenario without what differs from run to run; a run's seed follows from names, and what
+differs from the seed, as in `tcpfair.contract.expand`. ``static/expand.js`` makes scenarios of it; tests hold every run of
+every experiment against `run_specs`. Beside them stand the numbers that the paper prints.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tcpfair.contract.expand import run_specs
+from tcpfair.contract.layout import Layout
+from tcpfair.contract.papers import NO_TRAFFIC, Experiment, PaperConfig, Value
+from tcpfair.contract.scenario import Scenario
+from tcpfair.verdicts.printed_metrics import printed_metrics
+
+_NO_RANDOM_PART = {"rtt_s", "start_s"}  # of flows of background traffic: drawn for every run
+
+
+def presets_of(paper: PaperConfig, layout: Layout) -> dict[str, dict]:
+    """The experiments of a paper by name."""
+    printed = printed_metrics(paper, layout)
+    shown: dict[str, list[str]] = {}
+    for exhibit in paper.exhibits:
+        for name in exhibit.experiments:
+            shown.setdefault(name, []).append(exhibit.id)
+    found = {}
+    for name, experiment in paper.experiments.items():
+        found[name] = {
+            "title": experiment.what,
+            "supplement": experiment.supplement,
+            "exhibits": shown.get(name, []),
+            "replicates": int(experiment.runs.value),
+            "window_s": experiment.window_s.value if experiment.window_s else None,
+            "weights": experiment.weights.model_dump() if experiment.weights else None,
+            "measures": experiment.measures,
+            "grid": {axis: values.value for axis, values in experiment.grid.items()},
+            **_runs(paper, name),
+            "printed": _printed(printed[name], list(experiment.grid)) if name in printed else [],
+        }
+    return found
+
+
+def _runs(paper: PaperConfig, name: str) -> dict[str, Any]:
+    """Seeds and scenarios of an experiment: ``shared`` fields, and of each point in ``points`` its own."""
+    experiment = paper.experiments[name]
+    jolt = {what: setting.value for what, setting in experiment.perturb.items()}
+    still = experiment.model_copy(update={"perturb": {}, "runs": experiment.runs.model_copy(update={"value": 1})})
+    specs = run_specs(paper.model_copy(update={"experiments": {**paper.experiments, name: still}}), name)
+    points = [_point(paper, experiment, spec.point, spec.scenario) for spec in specs]
+    shared = {key: value for key, value in points[0].items() if all(point.get(key) == value for point in points)}
+    return {
+        "seeds_of": jolt.get("seeds", paper.paper),
+        "texts": {axis: [str(value) for value in values.value] for axis, values in experiment.grid.items()},
+        "perturb": {what: jolt[what] for what in ("rtt_rel", "start_s", "access_rel") if what in jolt},
+        "orders": _orders(paper, name) if jolt.get("order") == "shuffle" else None,
+        "shared": shared,
+        "points": [{key: value for key, value in point.items() if key not in shared} for point in points],
+    }
+
+
+def _point(paper: PaperConfig, experiment: Experiment, point: dict, scenario: Scenario) -> dict[str, Any]:
+    """A scenario without defaults and without what is drawn, and in ``drawn`` how: for each of the last flows the source of
+    short flows that its RTT is drawn like, and the time in s within which it starts."""
+    values = scenario.model_dump(exclude_defaults=True, mode="json")
+    n_own = len(experiment.flows)
+    values["drawn"] = _long_lived(paper, experiment, point)
+    for flow in values["flows"][n_own:]:
+        for drawn in _NO_RANDOM_PART:
+            flow.pop(drawn, None)
+    return values
+
+
+def _long_lived(paper: PaperConfig, experiment: Experiment, point: dict) -> list[list]:
+    rows, number = [], 0
+    for background in experiment.background:
+        chosen = background.traffic
+        label = chosen.value if isinstance(chosen, Value) else point[chosen.removeprefix("=")]
+        if label == NO_TRAFFIC:
+            continue
+        traffic = paper.traffic[label]
+        if traffic.long_lived:
+            rows += [[number, traffic.long_lived.start_s.value]] * int(traffic.long_lived.flows.value)
+        number += 1
+    return rows
+
+
+def _orders(paper: PaperConfig, name: str) -> list[list[int]]:
+    """Place of each flow in the order of starts, for each replicate: read off the starts that flows have, which differ."""
+    experiment = paper.experiments[name]
+    first = {axis: values.model_copy(update={"value": values.value[:1]}) for axis, values in experiment.grid.items()}
+    order_alone = {what: setting for what, setting in experiment.perturb.items() if what in ("order", "seeds")}
+    once = experiment.model_copy(update={"grid": first, "perturb": order_alone})
+    listed = experiment.model_copy(update={"grid": first, "perturb": {}})
+    starts = {}
+    for kind, chosen in (("once", once), ("listed", listed)):
+        config = paper.model_copy(update={"experiments": {**paper.experiments, name: chosen}})
+        starts[kind] = [[flow.start_s for flow in spec.scenario.flows] for spec in run_specs(config, name)]
+    plain = starts["listed"][0]
+    if len(set(plain)) != len(plain):
+        raise ValueError(f"{name}: flows that change places must start at different times")
+    return [[plain.index(start_s) for start_s in of_run] for of_run in starts["once"]]
+
+
+def _printed(rows: Any, grid: list[str]) -> list[dict[str, Any]]:
+    """What is printed of an experiment, in the units of `tcpfair.measures.measure`; a value of None is a printed dash."""
+    return [
+        {
+            "point": {axis: row[axis] for axis in grid},
+            "flow": int(row["flow"]),
+            "metric": row["metric"],
+            "value": None if math.isnan(row["value"]) else row["value"],
+            "derived": row["derived"],
+        }
+        for row in rows.to_dict("records")
+    ]

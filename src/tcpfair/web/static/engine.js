@@ -1,0 +1,696 @@
+// The engine in a page, in a worker and in node. It writes a scenario into the module's memory as the records that the engine
+// is set up from, runs it, and reads what it leaves. Names, places and numbers come from the schema that Python writes; a
+// scenario is what contract/scenario.Scenario dumps, with Infinity as a number or as text.
+"use strict";
+
+var tcpfair = globalThis.tcpfair || {};
+globalThis.tcpfair = tcpfair;
+
+(() => {
+  const IN_PAGE = typeof document !== "undefined";
+  const SOURCE = IN_PAGE && document.currentScript ? document.currentScript.textContent : "";
+  const PAGE_BYTES = 65536;
+  const LINE_BYTES = 64;
+  const KEPT_BYTES = 32 << 20; // memory that is cleared and used again rather than made anew
+  const SLICE_MS = 20; // of work between two looks at what the page wants
+  const HANG_MS = 20000; // a worker that says nothing for so long is replaced
+  const NEVER = 1e300;
+  const DONE = 0, WANTS_MEMORY = 1, WANTS_ROWS = 2;
+
+  const up = (n) => Math.ceil(n / LINE_BYTES) * LINE_BYTES;
+  const pause = () => new Promise((resolve) => {
+    const channel = new MessageChannel();
+    channel.port1.onmessage = () => { channel.port1.close(); resolve(); };
+    channel.port2.postMessage(0);
+  });
+
+  // ---------------------------------------------------------------- records
+
+  const GET = {
+    f8: (view, at) => view.getFloat64(at, true),
+    i8: (view, at) => Number(view.getBigInt64(at, true)),
+    u8: (view, at) => view.getBigUint64(at, true),
+    i4: (view, at) => view.getInt32(at, true),
+  };
+  const PUT = {
+    f8: (view, at, value) => view.setFloat64(at, Number(value), true),
+    i8: (view, at, value) => view.setBigInt64(at, BigInt(value), true),
+    u8: (view, at, value) => view.setBigUint64(at, BigInt.asUintN(64, BigInt(value)), true),
+  };
+
+  function put(view, at, record, values) {
+    for (const [name, value] of Object.entries(values)) {
+      const field = record.fields[name];
+      if (field) PUT[field[1]](view, at + field[0], typeof value === "boolean" ? Number(value) : value);
+    }
+  }
+
+  function get(view, at, record) {
+    const row = {};
+    for (const [name, [offset, kind]] of Object.entries(record.fields)) row[name] = GET[kind](view, at + offset);
+    return row;
+  }
+
+  // ---------------------------------------------------------------- scenarios: defaults, and one line for what is wrong
+
+  class Refusal extends Error {}
+
+  function number(value) {
+    if (typeof value === "string") return value.trim() === "" ? NaN : Number(value.trim().replace(/^([+-]?)(\.?inf|infinity)$/i, "$1Infinity"));
+    return typeof value === "number" ? value : NaN;
+  }
+
+  function checkedField(value, field, where) {
+    const shown = typeof value === "object" ? JSON.stringify(value) : String(value);
+    if (value === null || value === undefined) {
+      if (field.none) return null;
+      throw new Refusal(`${where}: is missing`);
+    }
+    if (field.choices) {
+      const found = field.choices.find((choice) => choice === value || (typeof choice === "number" && choice === number(value)));
+      if (found === undefined) throw new Refusal(`${where}: must be ${field.choices.join(" or ")} (got ${shown})`);
+      return found;
+    }
+    if (field.kind === "text") return String(value);
+    if (field.kind === "truth") {
+      if (typeof value !== "boolean" && value !== 0 && value !== 1) throw new Refusal(`${where}: must be true or false (got ${shown})`);
+      return Boolean(value);
+    }
+    const x = number(value);
+    if (Number.isNaN(x)) throw new Refusal(`${where}: must be a number (got ${shown})`);
+    if (field.gt !== undefined && !(x > field.gt)) throw new Refusal(`${where}: must be greater than ${field.gt} (got ${shown})`);
+    if (field.ge !== undefined && !(x >= field.ge)) throw new Refusal(`${where}: must be at least ${field.ge} (got ${shown})`);
+    if (field.lt !== undefined && !(x < field.lt)) throw new Refusal(`${where}: must be less than ${field.lt} (got ${shown})`);
+    if (!Number.isFinite(x) && number(field.default) !== x) throw new Refusal(`${where}: must be finite (got ${shown})`);
+    return x;
+  }
+
+  function checkedFields(values, fields, others, where) {
+    if (typeof values !== "object" || values === null || Array.isArray(values)) throw new Refusal(`${where}: must be a mapping of names to values`);
+    for (const name of Object.keys(values)) {
+      if (!fields[name] && !others.includes(name)) {
+        throw new Refusal(`${where}.${name}: unknown; known are ${[...Object.keys(fields), ...others].join(", ")}`);
+      }
+    }
+    const whole = {};
+    for (const [name, field] of Object.entries(fields)) {
+      const value = name in values ? values[name] : field.default;
+      if (value === undefined) throw new Refusal(`${where}.${name}: is missing`);
+      whole[name] = checkedField(value, field, `${where}.${name}`);
+    }
+    return whole;
+  }
+
+  function checkedFlow(values, schema, where) {
+    const flow = checkedFields(values, schema.defaults.flow, ["params"], where);
+    const algorithm = schema.algorithms.find((each) => each.name === flow.cc);
+    if (!algorithm) throw new Refusal(`${where}.cc: unknown protocol ${flow.cc}; known are ${schema.algorithms.map((each) => each.name).join(", ")}`);
+    flow.params = {};
+    for (const [name, value] of Object.entries(values.params || {})) {
+      const param = algorithm.params.find((each) => each.name === name);
+      if (!param) throw new Refusal(`${where}.params: ${flow.cc} has no ${name}; it has ${algorithm.params.map((each) => each.name).join(", ") || "none"}`);
+      const x = number(value);
+      if (!Number.isFinite(x)) throw new Refusal(`${where}.params.${name}: must be a number (got ${value})`);
+      if (!(x >= number(param.least) && x <= number(param.most))) throw new Refusal(`${where}.params.${name}: must be from ${param.least} to ${param.most} (got ${value})`);
+      flow.params[name] = x;
+    }
+    const recovery = flow.recovery || algorithm.recovery;
+    if (flow.stack === "ns2" && algorithm.reliable && recovery !== "sack") throw new Refusal(`${where}.recovery: stack ns2 has sack only`);
+    return flow;
+  }
+
+  // The scenario with every default filled in. Throws an Error with one line that names the field.
+  function check(scenario, schema = tcpfair.schema) {
+    const fields = schema.defaults;
+    const whole = checkedFields(scenario, fields.scenario, ["flows", "web", "record"], "scenario");
+    if (!Array.isArray(scenario.flows) || !scenario.flows.length) throw new Refusal("scenario.flows: must have one flow at least");
+    whole.flows = scenario.flows.map((flow, i) => checkedFlow(flow, schema, `flows.${i}`));
+    whole.web = (scenario.web || []).map((source, i) => {
+      const where = `web.${i}`;
+      const web = checkedFields(source, fields.web, ["flow", "sizes"], where);
+      web.flow = checkedFlow(source.flow || {}, schema, `${where}.flow`);
+      if (!Array.isArray(source.sizes) || !source.sizes.length) throw new Refusal(`${where}.sizes: must have one law at least`);
+      web.sizes = source.sizes.map((law, k) => {
+        if (!fields.laws[law.law]) throw new Refusal(`${where}.sizes.${k}.law: must be ${Object.keys(fields.laws).join(" or ")} (got ${law.law})`);
+        return checkedFields(law, fields.laws[law.law], [], `${where}.sizes.${k}`);
+      });
+      if (web.rtt_extra_mean_s > 0 && !Number.isFinite(web.rtt_cap_s)) throw new Refusal(`${where}: rtt_cap_s must be given where rtt_extra_mean_s is`);
+      return web;
+    });
+    whole.record = scenario.record || ["samples"];
+    const every = [...whole.flows, ...whole.web.map((web) => web.flow)];
+    if (whole.payload_bytes > whole.wire_bytes) throw new Refusal("scenario: payload_bytes must not exceed wire_bytes");
+    if (every.some((flow) => flow.direction === "reverse") && !whole.reverse_bps) throw new Refusal("scenario: reverse_bps must be above 0 where flows go in the reverse direction");
+    if (whole.reverse_bps && !(whole.reverse_buffer_pkts > 0)) throw new Refusal("scenario: reverse_buffer_pkts must be above 0 where reverse_bps is");
+    checkLimits(whole, every, schema.limits);
+    return whole;
+  }
+
+  // What a page can carry: see limits in tcpfair/web/schema.py.
+  function checkLimits(scenario, every, limits) {
+    const short = (x) => x.toPrecision(3).replace(/\.?0+(e|$)/, "$1");
+    for (const [name, most, unit] of limits.fields) {
+      for (const [where, values] of [["scenario", scenario], ...every.map((flow) => ["flows", flow])]) {
+        if (Number.isFinite(values[name]) && values[name] > most) throw new Refusal(`${where}.${name}: this page takes ${short(most)} ${unit} at most (got ${short(values[name])})`);
+      }
+    }
+    const n = scenario.flows.length;
+    if (n > limits.flows) throw new Refusal(`scenario.flows: this page runs ${limits.flows} flows at most (got ${n})`);
+    const samples = scenario.duration_s / scenario.sample_s;
+    if (samples < 1 - 1e-9) throw new Refusal("scenario: sample_s is longer than duration_s");
+    if (samples * n > limits.samples) throw new Refusal(`scenario: ${short(samples)} samples of ${n} flows; this page keeps ${short(limits.samples)} at most: take a longer sample_s or a shorter duration_s`);
+    const pkts = (Math.max(scenario.capacity_bps, scenario.reverse_bps) * scenario.duration_s) / (8 * scenario.wire_bytes);
+    if (pkts > limits.packets) throw new Refusal(`scenario: a full link carries ${short(pkts)} packets; this page simulates ${short(limits.packets)} at most: take a lower capacity_bps or a shorter duration_s`);
+    const arrivals = scenario.web.reduce((sum, web) => sum + web.arrivals_per_s * Math.max(Math.min(web.flow.stop_s, scenario.duration_s) - web.flow.start_s, 0), 0);
+    if (arrivals > limits.arrivals) throw new Refusal(`scenario: ${short(arrivals)} short flows; this page runs ${short(limits.arrivals)} at most: take a lower arrivals_per_s or a shorter duration_s`);
+  }
+
+  // ---------------------------------------------------------------- one run in one instance of the module
+
+  class Engine {
+    constructor(module, schema) {
+      this.module = module;
+      this.schema = schema;
+      this.records = schema.records;
+      this.numbers = schema.numbers;
+      this.byName = Object.fromEntries(schema.algorithms.map((each) => [each.name, each]));
+      this.instance = null;
+    }
+
+    get memory() { return this.instance.exports.memory; }
+    get base() { return this.instance.exports.heap.value; }
+    places() { return get(new DataView(this.memory.buffer), this.base, this.records.places); }
+
+    // Set a checked scenario up: nothing has happened yet.
+    async open(scenario, seed) {
+      const used = this.instance ? this.places().used : 0;
+      if (!this.instance || this.memory.buffer.byteLength > KEPT_BYTES) {
+        this.instance = null; // before the new one: both may not fit
+        this.instance = await WebAssembly.instantiate(this.module, {});
+      } else {
+        new Uint8Array(this.memory.buffer, this.base, used).fill(0);
+      }
+      this.scenario = scenario;
+      const inputs = this.inputs(scenario, seed);
+      this.grow(inputs.length);
+      new Uint8Array(this.memory.buffer, this.base).set(inputs);
+      this.advance(0);
+      return this;
+    }
+
+    grow(heapBytes) {
+      const missing = this.base + heapBytes - this.memory.buffer.byteLength;
+      if (missing <= 0) return;
+      const { heap_bytes: most } = this.schema.limits;
+      const refusal = new Refusal(
+        `scenario: flows, samples and packets in flight may need ${(heapBytes / 1e9).toFixed(1)} GB, and a page has ${(most / 1e9).toFixed(1)} GB; ` +
+          "take fewer flows, a lower capacity_bps times rtt_s, a smaller rwnd_pkts or a longer sample_s",
+      );
+      if (heapBytes > most) throw refusal;
+      try {
+        this.memory.grow(Math.ceil(missing / PAGE_BYTES));
+      } catch {
+        throw refusal;
+      }
+    }
+
+    // Simulate on to a time, at most to the end.
+    advance(untilS) {
+      for (;;) {
+        const status = this.instance.exports.run(this.base, this.memory.buffer.byteLength - this.base, untilS);
+        if (status === DONE) return;
+        const places = this.places();
+        if (status === WANTS_MEMORY) this.grow(places.needed_bytes);
+        else if (status === WANTS_ROWS) new Uint8Array(this.memory.buffer, this.base + places.inputs_end, places.used - places.inputs_end).fill(0);
+        else throw new Error(`the engine returned ${status}`);
+      }
+    }
+
+    // PLACES, GIVEN, GIVEN_FLOW and parameters of flows and sources, SOURCE, LAW, ends of the laws; each from a new line on.
+    inputs(scenario, seed) {
+      const { records, numbers } = this;
+      const given = [...scenario.flows, ...scenario.web.map((web) => web.flow)];
+      const laws = scenario.web.flatMap((web) => web.sizes);
+      const n = scenario.web.length;
+      const sizes = [records.places.bytes, records.given.bytes, given.length * records.given_flow.bytes, given.length * records.params.bytes, n * records.source.bytes, laws.length * records.law.bytes, n * 8];
+      const places = [0];
+      for (const bytes of sizes) places.push(up(places.at(-1) + bytes));
+      const [, given_at, given_flows_at, given_params_at, sources_at, laws_at, law_ends_at, inputs_end] = places;
+      const stopS = (web) => Math.min(web.flow.stop_s, scenario.duration_s);
+      const expected = scenario.web.map((web) => Math.floor(1.2 * web.arrivals_per_s * Math.max(stopS(web) - web.flow.start_s, 0)) + 64);
+      const bytes = new Uint8Array(inputs_end);
+      const view = new DataView(bytes.buffer);
+      put(view, 0, records.places, {
+        flows: scenario.flows.length,
+        sources: n,
+        laws: laws.length,
+        logs: 1,
+        samples: Math.floor(scenario.duration_s / scenario.sample_s + numbers.rounding),
+        links: scenario.reverse_bps ? 2 : 1,
+        arrival_rows: expected.reduce((sum, rows) => sum + rows, 0),
+        inputs_end, given_at, given_flows_at, given_params_at, sources_at, laws_at, law_ends_at,
+      });
+      put(view, given_at, records.given, { ...scenario, seed });
+      given.forEach((flow, i) => {
+        const algorithm = this.byName[flow.cc];
+        const asOwnAgent = algorithm.own_agent && numbers.stacks[flow.stack] === numbers.stacks.ns2;
+        put(view, given_flows_at + i * records.given_flow.bytes, records.given_flow, {
+          ...flow,
+          algorithm: algorithm.number,
+          recovery: numbers.recovery[flow.recovery || algorithm.recovery],
+          reduction: numbers.reduction[flow.reduction],
+          direction: numbers.directions.indexOf(flow.direction),
+          halving_floor: algorithm.halving_floor,
+          reliable: algorithm.reliable,
+          whole: algorithm.whole || asOwnAgent ? numbers.whole[flow.stack] : numbers.whole.text,
+          stack: asOwnAgent ? numbers.own_agent : numbers.stacks[flow.stack],
+          own_clamp: algorithm.own_clamp,
+          watches_acks: algorithm.watches_acks,
+        });
+        const defaults = Object.fromEntries(algorithm.params.map((param) => [param.name, param.default]));
+        put(view, given_params_at + i * records.params.bytes, records.params, { ...defaults, ...flow.params });
+      });
+      let end = 0;
+      scenario.web.forEach((web, i) => {
+        put(view, sources_at + i * records.source.bytes, records.source, {
+          random: BigInt(seed) ^ BigInt.asUintN(64, BigInt(numbers.stream) * BigInt(i + 1)),
+          rate_per_s: web.arrivals_per_s,
+          payload_bytes: scenario.payload_bytes,
+          start_s: web.flow.start_s,
+          stop_s: stopS(web),
+          rtt_s: web.flow.rtt_s,
+          rtt_extra_s: web.rtt_extra_mean_s,
+          rtt_cap_s: web.rtt_cap_s,
+        });
+        let upTo = 0;
+        const shares = web.sizes.map((law) => (upTo += law.share));
+        web.sizes.forEach((law, k) => {
+          const [a, b] = law.law === "lognormal" ? [law.mu, law.sigma] : [law.shape, law.min_bytes];
+          put(view, laws_at + (end + k) * records.law.bytes, records.law, { up_to: shares[k] / upTo, kind: numbers.laws[law.law], a, b, cap: law.cap_bytes });
+        });
+        end += web.sizes.length;
+        PUT.i8(view, law_ends_at + i * 8, end);
+      });
+      return bytes;
+    }
+
+    // ---------------------------------------------------------------- what a run leaves
+
+    floats(at, n) { return new Float64Array(this.memory.buffer, this.base + at, n); }
+    rows(at, n, name) {
+      const view = new DataView(this.memory.buffer), record = this.records[name];
+      return Array.from({ length: n }, (_, i) => get(view, this.base + at + i * record.bytes, record));
+    }
+
+    // Every array of a finished run by name, as bytes of the module's memory: what the digest is made of.
+    arrays() {
+      const places = this.places();
+      const { flows: n, samples: s } = places;
+      const [link] = this.rows(places.links_at, 1, "link");
+      const found = [];
+      const add = (name, at, bytes) => found.push([name, new Uint8Array(this.memory.buffer, this.base + at, bytes)]);
+      ["delivered_pkts", "received_pkts", "cwnd_pkts", "ssthresh_pkts", "srtt_s"].forEach((name, k) => add(name, places.out_at + k * s * n * 8, s * n * 8));
+      this.numbers.directions.slice(0, places.links).forEach((direction, d) => {
+        ["forwarded_pkts", "dropped_pkts", "queue_pkts", "acks", "acks_dropped"].forEach((name, k) => add(`link_${direction}.${name}`, places.link_out_at + (d * 5 + k) * s * 8, s * 8));
+      });
+      this.numbers.directions.forEach((direction, d) => {
+        ["delivered_pkts", "received_pkts", "active"].forEach((name, k) => add(`web_${direction}.${name}`, places.web_out_at + (d * 3 + k) * s * 8, s * 8));
+      });
+      add("events", places.log_at, link.logged * this.records.event.bytes);
+      add("arrivals", places.arrivals_at, places.arrivals * this.records.arrival.bytes);
+      return found;
+    }
+
+    // The result in arrays of its own.
+    result() {
+      const { scenario } = this;
+      const places = this.places();
+      const { flows: n, samples: s } = places;
+      const out = this.floats(places.out_at, 5 * s * n);
+      const column = (k, i) => {
+        const values = new Float64Array(s);
+        for (let row = 0; row < s; row++) values[row] = out[(k * s + row) * n + i];
+        return values;
+      };
+      const ends = this.rows(places.ends_at, n, "endpoint");
+      const links = this.rows(places.links_at, places.links, "link");
+      const ofLink = (d) => {
+        const part = (k) => this.floats(places.link_out_at + (d * 5 + k) * s * 8, s).slice();
+        const { service_s } = links[d];
+        return { forwarded_pkts: part(0), dropped_pkts: part(1), queue_pkts: part(2), acks: part(3), acks_dropped: part(4), service_s };
+      };
+      const ofWeb = (d) => {
+        const part = (k) => this.floats(places.web_out_at + (d * 3 + k) * s * 8, s).slice();
+        return { delivered_pkts: part(0), received_pkts: part(1), active: part(2) };
+      };
+      const web = places.arrivals ? { arrivals: places.arrivals, forward: ofWeb(0), reverse: ofWeb(1) } : null;
+      const flows = scenario.flows.map((flow, i) => ({
+        protocol: flow.protocol, cc: flow.cc, rtt_s: flow.rtt_s, direction: flow.direction, role: flow.role,
+        delivered_pkts: column(0, i), received_pkts: column(1, i), cwnd_pkts: column(2, i), ssthresh_pkts: column(3, i), srtt_s: column(4, i),
+        sent: ends[i].sent, resent: ends[i].resent, dropped: ends[i].dropped, reductions: ends[i].reductions, timeouts: ends[i].timeouts,
+      }));
+      const last = (values) => values[s - 1];
+      return {
+        t_s: Float64Array.from({ length: s }, (_, k) => scenario.sample_s * (k + 1)),
+        flows,
+        link: ofLink(0),
+        reverse_link: places.links === 2 ? ofLink(1) : null,
+        web,
+        events: this.events(),
+        packets: flows.reduce((sum, flow) => sum + last(flow.received_pkts), 0) + (web ? last(web.forward.received_pkts) + last(web.reverse.received_pkts) : 0),
+      };
+    }
+
+    events(first = 0) {
+      const places = this.places();
+      const [link] = this.rows(places.links_at, 1, "link");
+      const bytes = this.records.event.bytes;
+      const rows = this.rows(places.log_at + first * bytes, link.logged - first, "event");
+      return rows.map((row) => ({ ...row, kind: this.numbers.events[row.kind] }));
+    }
+
+    // ---------------------------------------------------------------- a look at a run under way
+
+    flowStates() {
+      const places = this.places();
+      const ends = this.rows(places.ends_at, places.flows, "endpoint");
+      const states = this.rows(places.states_at, places.flows, "state");
+      return ends.map((e, i) => {
+        const f = states[i];
+        const slow = f.whole ? f.cwnd <= f.ssthresh : f.cwnd < f.ssthresh;
+        let state = slow ? "slow start" : "avoidance";
+        if (e.in_recovery) state = "recovery";
+        if (e.after_timeout) state = "after timeout";
+        if (!e.started) state = "not started";
+        return {
+          state,
+          cwnd_pkts: Math.max(f.cwnd, e.halving_limit),
+          ssthresh_pkts: f.ssthresh,
+          in_flight_pkts: e.tail - e.head + (e.access_tail - e.access_head) + (e.lost_tail - e.shown),
+          una: e.una,
+          snd_nxt: e.snd_nxt,
+          rx_nxt: e.rx_nxt,
+          srtt_s: f.srtt,
+          rtt_s: f.rtt,
+          w_max: f.W_max,
+          k_s: f.K,
+          sent: e.sent,
+          resent: e.resent,
+          lost: e.dropped,
+          reductions: e.reductions,
+          timeouts: e.timeouts,
+          stopped: this.now_s >= e.stop_s || e.una >= e.size,
+        };
+      });
+    }
+
+    linkState(d, nowS) {
+      const places = this.places();
+      if (d >= places.links) return null;
+      const link = this.rows(places.links_at, places.links, "link")[d];
+      const buffer = d ? this.scenario.reverse_buffer_pkts : this.scenario.buffer_pkts;
+      return {
+        queue_pkts: Math.max(link.free_s - nowS, 0) / link.service_s, free_s: link.free_s, service_s: link.service_s,
+        buffer_pkts: buffer, forwarded_pkts: link.forwarded, dropped_pkts: link.dropped, acks: link.acks_forwarded, acks_dropped: link.acks_dropped,
+      };
+    }
+
+    block(places, e, name, first, end) {
+      const record = this.records[{ ring: "slot", acks: "ack_slot", access: "packet", lost: "packet" }[name]];
+      const view = new DataView(this.memory.buffer);
+      const rows = [];
+      for (let k = first; k < end; k++) {
+        const row = e[`${name}_first`] + (k % (e[`${name}_mask`] + 1));
+        rows.push(get(view, this.base + places[`${name}_at`] + row * record.bytes, record));
+      }
+      return rows;
+    }
+
+    // Every packet and ACK on the way at `nowS`, where it is, and from when to when it is there. What the engine does not
+    // keep is worked out: a packet leaves the bottleneck a path's delay before it arrives, and one service time before the
+    // packet that left after it at the latest; jitter is taken to be spent there.
+    packetStates(nowS) {
+      const places = this.places();
+      const ends = this.rows(places.ends_at, places.flows, "endpoint");
+      const links = this.rows(places.links_at, places.links, "link");
+      const found = [];
+      const onLink = links.map(() => []);
+      ends.forEach((e, flow) => {
+        if (!e.started) return;
+        const link = links[e.direction];
+        const add = (packet) => found.push({ flow, direction: e.direction, lost: false, ...packet });
+        for (const packet of this.block(places, e, "access", e.access_head, e.access_tail)) {
+          add({ seq: packet.seq, again: packet.again, sent_s: packet.sent_s, place: "access", from_s: packet.sent_s, to_s: packet.enter_s });
+        }
+        for (const slot of this.block(places, e, "ring", e.rx_head, e.tail)) {
+          onLink[e.direction].push({ flow, direction: e.direction, seq: slot.seq, again: slot.again, sent_s: slot.sent_s, arrival_s: slot.arrival_s, leave_s: slot.arrival_s - e.path_s, back_s: e.back_s });
+        }
+        for (const packet of this.block(places, e, "lost", e.resend, e.lost_tail)) {
+          add({ seq: packet.seq, again: packet.again, sent_s: packet.sent_s, place: "queue", from_s: packet.sent_s, to_s: packet.sent_s, lost: true });
+        }
+        if (e.two_way) {
+          const way = links[1 - e.direction];
+          for (const slot of this.block(places, e, "acks", e.acks_head, e.acks_tail)) {
+            const leave_s = slot.arrival_s - e.path_s;
+            const waits = nowS < leave_s - way.ack_service_s;
+            add({ seq: slot.rcv_nxt, again: 0, sent_s: slot.newest_sent_s, place: waits ? "ack_queue" : "ack", from_s: waits ? nowS : leave_s - way.ack_service_s, to_s: waits ? leave_s - way.ack_service_s : slot.arrival_s });
+          }
+        }
+      });
+      onLink.forEach((packets, d) => {
+        const { free_s, service_s } = links[d];
+        packets.sort((one, other) => one.leave_s - other.leave_s);
+        let latest_s = free_s;
+        for (const packet of [...packets].reverse()) {
+          packet.leave_s = Math.min(packet.leave_s, latest_s);
+          latest_s = packet.leave_s - service_s;
+        }
+        for (const { leave_s, arrival_s, back_s, ...packet } of packets) {
+          const begin_s = Math.max(leave_s - service_s, packet.sent_s);
+          let [place, from_s, to_s] = ["queue", packet.sent_s, begin_s];
+          if (nowS >= begin_s) [place, from_s, to_s] = ["link", begin_s, leave_s];
+          if (nowS >= leave_s) [place, from_s, to_s] = [back_s > 0 ? "ack" : "forward", leave_s, arrival_s];
+          found.push({ lost: false, ...packet, place, from_s, to_s });
+        }
+      });
+      return found;
+    }
+  }
+
+  // ---------------------------------------------------------------- digest
+
+  const hex = (buffer) => Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const sha256 = async (bytes) => hex(await crypto.subtle.digest("SHA-256", bytes));
+
+  // SHA-256 of each array, and of all these lines: what `./reproduce digest` prints.
+  async function digestOf(arrays) {
+    const lines = [];
+    for (const [name, bytes] of arrays) lines.push(`${name} ${await sha256(bytes.slice())}\n`);
+    return { digest: await sha256(new TextEncoder().encode(lines.join(""))), lines };
+  }
+
+  // ---------------------------------------------------------------- a run from beginning to end, wherever this is
+
+  // In slices, so that the thread hears what is wanted of it; `isWanted` says whether to go on.
+  async function runHere(engine, scenario, seed, onProgress = () => {}, isWanted = () => true) {
+    const startedMs = performance.now();
+    await engine.open(scenario, seed);
+    const endS = scenario.duration_s;
+    let nowS = 0, stepS = endS / 64;
+    while (nowS < endS) {
+      const sliceMs = performance.now();
+      nowS = Math.min(nowS + stepS, endS);
+      engine.advance(nowS);
+      const tookMs = performance.now() - sliceMs;
+      if (tookMs < SLICE_MS / 2) stepS *= 2;
+      if (tookMs > SLICE_MS) stepS = Math.max(stepS / 2, endS / 65536);
+      if (nowS < endS) {
+        onProgress(nowS / endS);
+        await pause();
+        if (!isWanted()) throw new DOMException("the run was cancelled", "AbortError");
+      }
+    }
+    const result = engine.result();
+    result.digest = (await digestOf(engine.arrays())).digest;
+    result.seconds = (performance.now() - startedMs) / 1e3;
+    return result;
+  }
+
+  const told = (error) => (error instanceof Refusal || error.name === "AbortError" ? error.message : `the engine stopped: ${error.message}`);
+
+  // ---------------------------------------------------------------- in a worker
+
+  function serve() {
+    let engine = null;
+    const unwanted = new Set();
+    let turn = Promise.resolve();
+    globalThis.onmessage = ({ data }) => {
+      if (data.kind === "load") {
+        turn = turn.then(async () => {
+          const module = data.module instanceof WebAssembly.Module ? data.module : await WebAssembly.compile(data.module);
+          engine = new Engine(module, data.schema);
+        });
+      } else if (data.kind === "cancel") {
+        unwanted.add(data.id);
+      } else {
+        turn = turn.then(() => serveRun(data));
+      }
+    };
+
+    async function serveRun({ id, scenario, seed }) {
+      let lastMs = performance.now();
+      const tell = (share) => {
+        if (performance.now() - lastMs < 50) return;
+        lastMs = performance.now();
+        postMessage({ kind: "progress", id, share });
+      };
+      try {
+        const result = await runHere(engine, scenario, seed, tell, () => !unwanted.has(id));
+        postMessage({ kind: "done", id, result }, buffersOf(result));
+      } catch (error) {
+        if (!(error instanceof Refusal) && error.name !== "AbortError") engine.instance = null; // what trapped is not used again
+        postMessage({ kind: "failed", id, message: told(error), name: error.name });
+      }
+      unwanted.delete(id);
+    }
+  }
+
+  function buffersOf(node, found = new Set()) {
+    if (ArrayBuffer.isView(node)) found.add(node.buffer);
+    else if (node && typeof node === "object") for (const child of Object.values(node)) buffersOf(child, found);
+    return [...found];
+  }
+
+  // ---------------------------------------------------------------- the pool of workers, in the page
+
+  class Pool {
+    constructor(module, schema, size) {
+      Object.assign(this, { module, schema, size, workers: [], queue: [], next: 1 });
+    }
+
+    make() {
+      const url = URL.createObjectURL(new Blob([`${SOURCE}\ntcpfair.serve();`], { type: "text/javascript" }));
+      const worker = new Worker(url);
+      const seat = { worker, task: null, timer: 0 };
+      worker.onmessage = ({ data }) => this.hear(seat, data);
+      worker.onerror = (event) => { event.preventDefault(); this.replace(seat, `the engine's worker stopped: ${event.message || "no reason given"}`); };
+      worker.postMessage({ kind: "load", module: this.module, schema: this.schema });
+      return seat;
+    }
+
+    ask(scenario, seed, { on_progress, signal }) {
+      return new Promise((resolve, reject) => {
+        const task = { id: this.next++, scenario, seed, on_progress, resolve, reject };
+        const cancel = () => this.cancel(task);
+        task.settle = () => signal?.removeEventListener("abort", cancel);
+        if (signal?.aborted) return reject(new DOMException("the run was cancelled", "AbortError"));
+        signal?.addEventListener("abort", cancel);
+        this.queue.push(task);
+        this.serveQueue();
+      });
+    }
+
+    cancel(task) {
+      task.settle();
+      task.reject(new DOMException("the run was cancelled", "AbortError"));
+      this.queue = this.queue.filter((each) => each !== task);
+      const seat = this.workers.find((each) => each.task === task);
+      if (seat) seat.worker.postMessage({ kind: "cancel", id: task.id });
+    }
+
+    serveQueue() {
+      while (this.queue.length) {
+        let seat = this.workers.find((each) => !each.task);
+        if (!seat && this.workers.length < this.size) this.workers.push((seat = this.make()));
+        if (!seat) return;
+        seat.task = this.queue.shift();
+        this.watch(seat);
+        const { id, scenario, seed } = seat.task;
+        seat.worker.postMessage({ kind: "run", id, scenario, seed });
+      }
+    }
+
+    watch(seat) {
+      clearTimeout(seat.timer);
+      seat.timer = setTimeout(() => this.replace(seat, "the run hung and was stopped; nothing of it is kept"), HANG_MS);
+    }
+
+    hear(seat, data) {
+      const { task } = seat;
+      if (!task || data.id !== task.id) return;
+      if (data.kind === "progress") {
+        this.watch(seat);
+        task.on_progress?.(data.share);
+        return;
+      }
+      clearTimeout(seat.timer);
+      seat.task = null;
+      task.settle();
+      if (data.kind === "done") task.resolve(data.result);
+      else task.reject(data.name === "AbortError" ? new DOMException(data.message, "AbortError") : new Error(data.message));
+      this.serveQueue();
+    }
+
+    replace(seat, message) {
+      clearTimeout(seat.timer);
+      seat.worker.terminate();
+      this.workers = this.workers.filter((each) => each !== seat);
+      seat.task?.settle();
+      seat.task?.reject(new Error(message));
+      this.serveQueue();
+    }
+  }
+
+  // ---------------------------------------------------------------- what the others call
+
+  let pool = null, compiled = null;
+
+  async function loadEngine(bytes, schema) {
+    compiled = await WebAssembly.compile(bytes);
+    tcpfair.schema = schema;
+    return new Engine(compiled, schema);
+  }
+
+  // Result of a scenario. In a page many may be asked for at once; each runs in a worker. Rejects with one clear line.
+  async function run(scenario, seed = 1, options = {}) {
+    const asked = check(options.sample_s ? { ...scenario, sample_s: options.sample_s } : scenario);
+    if (!IN_PAGE) return runHere(new Engine(compiled, tcpfair.schema), asked, seed, options.on_progress, () => !options.signal?.aborted);
+    pool ||= new Pool(compiled, tcpfair.schema, Math.max(1, Math.min(navigator.hardwareConcurrency || 2, 8)));
+    return pool.ask(asked, String(seed), options);
+  }
+
+  // A run that stands at a time and can be looked at. `runTo` goes forward only.
+  async function open(scenario, seed = 1) {
+    const engine = await new Engine(compiled, tcpfair.schema).open(check(scenario), seed);
+    engine.now_s = 0;
+    return {
+      get now_s() { return engine.now_s; },
+      runTo(untilS) {
+        engine.now_s = Math.max(engine.now_s, Math.min(untilS, engine.scenario.duration_s));
+        engine.advance(engine.now_s);
+      },
+      flows: () => engine.flowStates(),
+      link: () => engine.linkState(0, engine.now_s),
+      reverse_link: () => engine.linkState(1, engine.now_s),
+      packets: () => engine.packetStates(engine.now_s),
+      events: (first = 0) => engine.events(first),
+      close() { engine.instance = null; },
+    };
+  }
+
+  // What a page holds in elements of its own: the module and the schema, packed by gzip.
+  async function unpacked(id) {
+    const text = document.getElementById(id).textContent.trim();
+    const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+  }
+
+  async function start() {
+    const schema = JSON.parse(new TextDecoder().decode(await unpacked("tcpfair-schema")));
+    return loadEngine(await unpacked("tcpfair-wasm"), schema);
+  }
+
+  Object.assign(tcpfair, { loadEngine, run, open, check, digestOf, runHere, serve, Engine, Refusal });
+  if (IN_PAGE && document.getElementById("tcpfair-wasm")) tcpfair.ready = start();
+  if (typeof module !== "undefined") module.exports = tcpfair;
+})();

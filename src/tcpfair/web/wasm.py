@@ -1,0 +1,221 @@
+"""The engine as a wasm module, from its Python sources: numba's LLVM IR, an object by llvmlite's LLVM, linked here.
+
+numba is asked for its IR before optimisation (NUMBA_OPT=0), because what it optimises is laid out for pointers of 64 bits.
+The IR's integers stay 64 bits wide; only pointers are narrower. Floating point has no licence to differ: no fused
+multiply-add, no reassociation, no vector instructions, and of libm only what wasm has as one instruction with one right
+answer. That takes a process of its own (`python -m tcpfair.web.wasm OUTPUT`) with a compile cache of its own, since numba
+would take its unoptimised code for the native one's. What was built is kept in the native compile cache's folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+from tcpfair.contract import code
+from tcpfair.contract.files import write_whole
+from tcpfair.errors import InputError
+
+PACKAGE = Path(__file__).parent
+PAGE_SUFFIXES = (".html", ".css", ".js", ".yaml")  # what the page is put together from, beside Python
+TRIPLE = "wasm32-unknown-unknown"
+ENTRY = "run"
+# libm functions that wasm has as an instruction
+_INSTRUCTIONS = ("sqrt", "floor", "ceil", "fabs")
+_REMAINDER = "tcpfair_remainder"
+_OPTIMISATION = 3
+_BUILT_BY = ("entry.py", "link.py", "wasm.py")
+
+
+def digest() -> str:
+    """What a module is built from: the engine's sources, what stands here, and the compilers."""
+    sources = code.reached([PACKAGE / "entry.py"], ("engine/", "cc/", "jit.py", "units.py"))
+    own = code.digest_of({*sources, *code.PACKAGE.glob("cc/*.py"), *(PACKAGE / name for name in _BUILT_BY)})
+    return hashlib.sha256(f"{own} {version('numba')} {version('llvmlite')}".encode()).hexdigest()
+
+
+def module() -> bytes:
+    """The module; built when it is not the one that was built last from the same sources."""
+    import tcpfair.jit  # noqa: F401  (names the folder)
+
+    kept = Path(os.environ["NUMBA_CACHE_DIR"]) / f"engine-{digest()[:16]}.wasm"
+    if not kept.is_file():
+        write_whole(kept, build())
+    return kept.read_bytes()
+
+
+def build() -> bytes:
+    """Compile and link, in a process of its own (a quarter of a minute)."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "engine.wasm"
+        environment = {**os.environ, "NUMBA_OPT": "0", "TCPFAIR_CACHE": folder}
+        command = [sys.executable, "-m", "tcpfair.web.wasm", str(output)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        if done.returncode:
+            last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+            raise InputError(f"the engine cannot be compiled to wasm: {last}")
+        return output.read_bytes()
+
+
+def _lowered(function, signature) -> tuple[list[str], str]:
+    """IR of a function and of each that it calls, a module each, and its name there. Nothing is made into machine code.
+
+    numba would link what is called into each caller, compile it and do so again for the next: minutes instead of one.
+    """
+    from numba.core import caching, cpu, registry
+    from numba.core.codegen import JITCodeLibrary
+
+    made = []
+
+    class Kept(JITCodeLibrary):
+        def __init__(self, *arguments) -> None:
+            super().__init__(*arguments)
+            made.append(self)
+
+        def add_linking_library(self, library) -> None:
+            """All are linked together once, by the caller."""
+
+        def finalize(self) -> None:
+            self._finalized = True
+
+    registry.cpu_target.target_context.codegen()._library_class = Kept
+    # an object that stands for the executable function: a new one for each, of the only type that the dispatcher takes
+    cpu.CPUContext.get_executable = lambda *_: [].append
+    caching.CompileResultCacheImpl.check_cachable = lambda *_: False
+    function.compile(signature)
+    [compiled] = function.overloads.values()
+    return [str(library._final_module) for library in made], compiled.fndesc.llvm_func_name
+
+
+def _named_instructions() -> str:
+    """libm's functions as LLVM's intrinsics; and the remainder, for which there is no instruction, exactly: every step is."""
+    intrinsics = "".join(
+        f"""declare double @llvm.{name}.f64(double)
+define double @{name}(double %x) alwaysinline {{
+  %y = call double @llvm.{name}.f64(double %x)
+  ret double %y
+}}
+"""
+        for name in _INSTRUCTIONS
+    )
+    return (
+        intrinsics
+        + f"""
+declare double @llvm.copysign.f64(double, double)
+define double @{_REMAINDER}(double %x, double %y) {{
+start:
+  %a = call double @llvm.fabs.f64(double %x)
+  %b = call double @llvm.fabs.f64(double %y)
+  %finite = fcmp olt double %a, 0x7FF0000000000000
+  %divides = fcmp ogt double %b, 0.0
+  %sane = and i1 %finite, %divides
+  br i1 %sane, label %next, label %nothing
+nothing:
+  ret double 0x7FF8000000000000
+next:
+  %left = phi double [ %a, %start ], [ %less, %subtract ]
+  %more = fcmp oge double %left, %b
+  br i1 %more, label %double, label %done
+double:
+  %part = phi double [ %b, %next ], [ %twice, %double ]
+  %twice = fadd double %part, %part
+  %fits = fcmp ole double %twice, %left
+  br i1 %fits, label %double, label %subtract
+subtract:
+  %less = fsub double %left, %part
+  br label %next
+done:
+  %signed = call double @llvm.copysign.f64(double %left, double %x)
+  ret double %signed
+}}
+"""
+    )
+
+
+def _entry(name: str) -> str:
+    """The exported function. numba's returns its result through a pointer, and a status that is not 0 when an exception was
+    raised, which the engine never does: it becomes a trap."""
+    return f"""
+declare i32 @"{name}"(ptr, ptr, ptr, i64, double)
+declare void @llvm.trap()
+define i32 @{ENTRY}(ptr %heap, i32 %bytes, double %until_s) {{
+  %result = alloca i64
+  %exception = alloca ptr
+  store i64 0, ptr %result
+  %room = zext i32 %bytes to i64
+  %status = call i32 @"{name}"(ptr %result, ptr %exception, ptr %heap, i64 %room, double %until_s)
+  %raised = icmp ne i32 %status, 0
+  br i1 %raised, label %failed, label %done
+failed:
+  call void @llvm.trap()
+  unreachable
+done:
+  %value = load i64, ptr %result
+  %short = trunc i64 %value to i32
+  ret i32 %short
+}}
+"""
+
+
+def _retargeted(ir: str, layout: str) -> str:
+    """The same for the other machine; remainders by name."""
+    ir = re.sub(r"^target datalayout = .*$", f'target datalayout = "{layout}"', ir, flags=re.MULTILINE)
+    ir = re.sub(r"^target triple = .*$", f'target triple = "{TRIPLE}"', ir, flags=re.MULTILINE)
+    found = re.sub(r"= frem double (\S+), (\S+)", rf"= call double @{_REMAINDER}(double \1, double \2)", ir)
+    return found if found == ir else f"{found}\ndeclare double @{_REMAINDER}(double, double)\n"
+
+
+def _object(modules: list[str]) -> bytes:
+    """One wasm object of modules in IR. All but the entry is inlined or internal, and what is not needed is left out."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    target = llvm.Target.from_triple(TRIPLE)
+    machine = target.create_target_machine(cpu="generic", opt=_OPTIMISATION, reloc="static", codemodel="default")
+    whole = llvm.parse_assembly("")
+    for ir in modules:
+        part = llvm.parse_assembly(_retargeted(ir, str(machine.target_data)))
+        for symbol in part.functions:
+            if not symbol.is_declaration and symbol.name != ENTRY:
+                symbol.linkage = "weak_odr"  # several modules have the same helpers of numba
+        whole.link_in(part)
+    for symbol in (*whole.functions, *whole.global_variables):
+        if not symbol.is_declaration and symbol.name != ENTRY:
+            symbol.linkage = "internal"
+    whole.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=_OPTIMISATION)
+    options.loop_vectorization = options.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, options)
+    first = llvm.create_new_module_pass_manager()
+    first.add_global_dead_code_eliminate_pass()  # numba's wrappers for Python go before they cost time
+    # each function by itself, before it is inlined in many places: a third of the time in all
+    first.add_sroa_pass()
+    first.add_simplify_cfg_pass()
+    first.add_instruction_combine_pass()
+    first.add_new_gvn_pass()
+    first.add_simplify_cfg_pass()
+    first.add_dead_code_elimination_pass()
+    first.run(whole, builder)
+    builder.getModulePassManager().run(whole, builder)
+    return machine.emit_object(whole)
+
+
+def _compile(output: Path) -> None:
+    from tcpfair.web import entry
+    from tcpfair.web.link import link
+
+    modules, name = _lowered(entry.run, entry.SIGNATURE)
+    header = 'target datalayout = ""\ntarget triple = ""\n'
+    own = [header + _named_instructions(), header + _entry(name)]
+    output.write_bytes(link(_object([*modules, *own]), [ENTRY]))
+
+
+if __name__ == "__main__":
+    _compile(Path(sys.argv[1]))
