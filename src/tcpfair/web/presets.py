@@ -14,14 +14,17 @@ from tcpfair.contract.expand import run_specs
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import NO_TRAFFIC, Experiment, PaperConfig, Value
 from tcpfair.contract.scenario import Scenario
-from tcpfair.verdicts.printed_metrics import printed_metrics
+from tcpfair.verdicts import printed_metrics
+from tcpfair.verdicts.cells import cells
+from tcpfair.verdicts.printed import load_tolerances
 
 _NO_RANDOM_PART = {"rtt_s", "start_s"}  # of flows of background traffic: drawn for every run
 
 
 def presets_of(paper: PaperConfig, layout: Layout) -> dict[str, dict]:
     """The experiments of a paper by name."""
-    printed = printed_metrics(paper, layout)
+    printed = printed_metrics.printed_metrics(paper, layout)
+    places = _places_in_print(paper, layout)
     shown: dict[str, list[str]] = {}
     for exhibit in paper.exhibits:
         for name in exhibit.experiments:
@@ -38,7 +41,7 @@ def presets_of(paper: PaperConfig, layout: Layout) -> dict[str, dict]:
             "measures": experiment.measures,
             "grid": {axis: values.value for axis, values in experiment.grid.items()},
             **_runs(paper, name),
-            "printed": _printed(printed[name], list(experiment.grid)) if name in printed else [],
+            "printed": _printed(paper, name, printed[name], places) if name in printed else [],
         }
     return found
 
@@ -104,8 +107,12 @@ def _orders(paper: PaperConfig, name: str) -> list[list[int]]:
     return [[plain.index(start_s) for start_s in of_run] for of_run in starts["once"]]
 
 
-def _printed(rows: Any, grid: list[str]) -> list[dict[str, Any]]:
-    """What is printed of an experiment, in the units of `tcpfair.measures.measure`; a value of None is a printed dash."""
+def _printed(paper: PaperConfig, name: str, rows: Any, places: dict[tuple, dict]) -> list[dict[str, Any]]:
+    """What is printed of an experiment, in the units of `tcpfair.measures.measure`; a value of None is a printed dash.
+
+    With it, where it is printed as it stands: the exhibits, over which runs it is taken, and the tolerance of its metric.
+    """
+    grid = list(paper.experiments[name].grid)
     return [
         {
             "point": {axis: row[axis] for axis in grid},
@@ -113,6 +120,28 @@ def _printed(rows: Any, grid: list[str]) -> list[dict[str, Any]]:
             "metric": row["metric"],
             "value": None if math.isnan(row["value"]) else row["value"],
             "derived": row["derived"],
+            **places.get(_identity(name, row, grid), {}),
         }
         for row in rows.to_dict("records")
     ]
+
+
+def _identity(experiment: str, row: dict, grid: list[str]) -> tuple:
+    return (experiment, *(row[axis] for axis in grid), row["flow"], row["metric"])
+
+
+def _places_in_print(paper: PaperConfig, layout: Layout) -> dict[tuple, dict[str, Any]]:
+    """Exhibits, kind of mean and tolerance of the printed numbers, by experiment, grid point, flow and metric."""
+    tolerances = load_tolerances(layout.data / "tolerances.yaml")
+    found: dict[tuple, dict[str, Any]] = {}
+    for number in cells(paper, layout).query("cell.notna()").sort_values("how", kind="stable").to_dict("records"):
+        for experiment, row in printed_metrics._stated(paper, number):
+            identity = _identity(experiment, row, list(paper.experiments[experiment].grid))
+            place = found.setdefault(identity, {"exhibits": [], "runs": number["cell"].runs})
+            place["exhibits"].append(number["exhibit"])
+            tolerance = tolerances.get(number["metric"])
+            if tolerance and "tolerance" not in place:
+                scale = {"absolute": number["cell"].scale}  # of the printed unit
+                asked = tolerance.model_dump(exclude_none=True).items()
+                place["tolerance"] = {kind: value / scale.get(kind, 1) for kind, value in asked if kind != "exact"}
+    return found

@@ -13,7 +13,7 @@ import numpy as np
 from tcpfair.cc.api import STACK
 from tcpfair.cc.registry import Algorithm, algorithms
 from tcpfair.contract.layout import PAPERS, Layout
-from tcpfair.contract.papers import load_paper
+from tcpfair.contract.papers import PaperConfig, load_paper
 from tcpfair.contract.scenario import Flow, LogNormal, Pareto, Scenario, Web
 from tcpfair.engine import dumbbell, setup, state, traffic
 from tcpfair.jit import source_hash
@@ -66,10 +66,15 @@ def schema(layout: Layout, papers: tuple[str, ...] = PAPERS) -> dict[str, Any]:
             "laws": {"lognormal": fields_of(LogNormal), "pareto": fields_of(Pareto)},
         },
         "limits": LIMITS,
-        "papers": {name: {"cite": config.cite} for name, config in configs.items()},
+        "papers": {name: _paper(config) for name, config in configs.items()},
         "presets": {name: presets_of(config, layout) for name, config in configs.items()},
     }
     return plain(found)
+
+
+def _paper(config: PaperConfig) -> dict[str, Any]:
+    """What belongs to a paper as a whole: parameters of measures and models."""
+    return {"cite": config.cite, "analysis": {name: value.value for name, value in config.analysis.items()}}
 
 
 RECORDS = {

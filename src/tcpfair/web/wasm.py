@@ -164,9 +164,10 @@ done:
 
 
 def _retargeted(ir: str, layout: str) -> str:
-    """The same for the other machine; remainders by name."""
+    """The same for the other machine; remainders by name; what numba wants inlined LLVM may inline, or it takes minutes."""
     ir = re.sub(r"^target datalayout = .*$", f'target datalayout = "{layout}"', ir, flags=re.MULTILINE)
     ir = re.sub(r"^target triple = .*$", f'target triple = "{TRIPLE}"', ir, flags=re.MULTILINE)
+    ir = ir.replace(" alwaysinline", " inlinehint")
     found = re.sub(r"= frem double (\S+), (\S+)", rf"= call double @{_REMAINDER}(double \1, double \2)", ir)
     return found if found == ir else f"{found}\ndeclare double @{_REMAINDER}(double, double)\n"
 
@@ -195,7 +196,7 @@ def _object(modules: list[str]) -> bytes:
     builder = llvm.create_pass_builder(machine, options)
     first = llvm.create_new_module_pass_manager()
     first.add_global_dead_code_eliminate_pass()  # numba's wrappers for Python go before they cost time
-    # each function by itself, before it is inlined in many places: a third of the time in all
+    # each function by itself, before it is inlined in many places
     first.add_sroa_pass()
     first.add_simplify_cfg_pass()
     first.add_instruction_combine_pass()

@@ -118,11 +118,11 @@
 
   // ln of a fixed-point number near 1: 2 artanh((x - 1) / (x + 1))
   function lnNear(x) {
-    const z = ((x - ONE) << POINT) / (x + ONE), z2 = (z * z) >> POINT;
+    const z = ((x - ONE) << POINT) / (x + ONE), z2 = (z * z) / ONE;
     let sum = 0n, power = z;
     for (let k = 1n; power; k += 2n) {
       sum += power / k;
-      power = (power * z2) >> POINT;
+      power = (power * z2) / ONE; // towards zero, so that it ends
     }
     return 2n * sum;
   }

@@ -1,0 +1,28 @@
+// node identity.cjs engine.wasm schema.json scenarios.jsonl: of every scenario, name and SHA-256 of each array it leaves.
+const { readFileSync } = require("node:fs");
+const { createHash } = require("node:crypto");
+const tcpfair = require("../../src/tcpfair/web/static/engine.js");
+
+const [wasm, schema, lines] = process.argv.slice(2).map((file) => readFileSync(file));
+const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
+
+(async () => {
+  const engine = await tcpfair.loadEngine(wasm, JSON.parse(schema));
+  for (const line of lines.toString().trim().split("\n")) {
+    const { name, seed, scenario } = JSON.parse(line);
+    const found = { name };
+    try {
+      const whole = tcpfair.check(scenario);
+      await engine.open(whole, seed);
+      engine.advance(whole.duration_s);
+      found.hashes = Object.fromEntries(engine.arrays().map(([array, bytes]) => [array, sha256(bytes)]));
+      const places = engine.places();
+      const ends = engine.rows(places.ends_at, places.flows, "endpoint");
+      found.ends = sha256(ends.map((end) => Object.values(end).join(" ")).join("\n"));
+      found.packets = engine.result().packets;
+    } catch (error) {
+      found.error = error.message;
+    }
+    console.log(JSON.stringify(found));
+  }
+})();

@@ -1,0 +1,143 @@
+"""The engine of the page gives every bit that the native engine gives."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+
+import numpy as np
+import pytest
+
+from tcpfair.cc.exactmath import LN2_HIGH
+from tcpfair.contract.layout import Layout
+from tcpfair.engine.dumbbell import run
+from tcpfair.web import digest, wasm
+from tests.web import node
+from tests.web.node import needs_node
+from tests.web.scenarios import Case, every, of_algorithms
+
+EVERY = 8  # of the ordinary test
+
+
+def natively(case: Case) -> dict[str, str]:
+    """Hash of every array and of the flows' records at the end."""
+    result = run(case.scenario, case.seed, log_events=True)
+    found = dict(line.split() for line in digest.lines(result))
+    ends = "\n".join(" ".join(map(as_javascript, row.tolist())) for row in result.ends)
+    return found | {"ends": hashlib.sha256(ends.encode()).hexdigest()}
+
+
+def as_javascript(value: float) -> str:
+    """A number as JavaScript writes it: both write the shortest digits, but not alike."""
+    return json_number(float(value))
+
+
+def json_number(value: float) -> str:
+    if value == int(value) and abs(value) < 1e21:
+        return str(int(value))
+    mantissa, _, exponent = repr(value).partition("e")
+    if not exponent:
+        return mantissa
+    digits = mantissa.removesuffix(".0")
+    power = int(exponent)
+    if -7 < power < 0:
+        return np.format_float_positional(value, trim="-")
+    return f"{digits}e{power:+d}"
+
+
+def in_node(parts, cases: list[Case], folder) -> list[dict]:
+    lines = [
+        json.dumps({"name": name, "seed": str(seed), "scenario": node.plain(scenario.model_dump(mode="json"))})
+        for name, seed, scenario in cases
+    ]
+    (folder / "scenarios.jsonl").write_text("\n".join(lines))
+    return node.run(node.HERE / "identity.cjs", *parts, folder / "scenarios.jsonl")
+
+
+def differing(parts, cases: list[Case], folder) -> list[str]:
+    """Name of each case with the arrays in which page and native engine differ."""
+    found = []
+    for case, there in zip(cases, in_node(parts, cases, folder), strict=True):
+        assert there["name"] == case.name
+        here = natively(case)
+        got = there.get("hashes", {}) | {"ends": there.get("ends")}
+        arrays = [name for name in here if here[name] != got.get(name)]
+        if arrays or len(got) != len(here):
+            found.append(f"{case.name}: {there.get('error') or ', '.join(arrays)}")
+    return found
+
+
+@needs_node
+def test_every_bit_of_every_eighth_scenario(parts, tmp_path):
+    assert differing(parts, every(Layout(node.ROOT))[::EVERY], tmp_path) == []
+
+
+@needs_node
+@pytest.mark.slow
+def test_every_bit_of_all_scenarios(parts, tmp_path):
+    cases = every(Layout(node.ROOT))
+    assert len(cases) >= 1500
+    assert differing(parts, cases, tmp_path) == []
+
+
+@needs_node
+def test_one_rounding_more_or_less_is_noticed(parts, tmp_path):
+    """The last bit of one constant of the logarithm, which Compound's power is made of."""
+    module = parts[0].read_bytes()
+    constant, other = (struct.pack("<d", value) for value in (LN2_HIGH, np.nextafter(LN2_HIGH, 1.0)))
+    assert constant in module
+    (tmp_path / "engine.wasm").write_bytes(module.replace(constant, other))
+    cases = [case for case in of_algorithms() if case.name.endswith("sack immediate")]
+    named = {line.partition(" ")[0] for line in differing((tmp_path / "engine.wasm", parts[1]), cases, tmp_path)}
+    assert "compound" in named
+
+
+@needs_node
+def test_where_it_stops_changes_nothing(parts):
+    """A run in slices, as in a worker, and looked at packet by packet on its way."""
+    asked = json.dumps(node.plain(every_kind().model_dump(mode="json")))
+    script = f"""
+const tcpfair = require("./src/tcpfair/web/static/engine.js");
+const [wasm, schema] = process.argv.slice(1).map((file) => require("node:fs").readFileSync(file));
+(async () => {{
+  await tcpfair.loadEngine(wasm, JSON.parse(schema));
+  const result = await tcpfair.run({asked}, 5);
+  const session = await tcpfair.open({asked}, 5);
+  let seen = 0;
+  for (let t = 0; t < 2; t += 0.0037) {{
+    session.runTo(t);
+    const packets = session.packets();
+    if (packets.some((packet) => !(packet.to_s >= packet.from_s) && !packet.lost)) throw new Error("out of order");
+    seen += packets.length;
+  }}
+  session.runTo(Infinity);
+  const {{ digest, packets, events }} = result;
+  console.log(JSON.stringify({{ digest, packets, seen, events: session.events().length, logged: events.length }}));
+}})();
+"""
+    [found] = node.run(script, *parts)
+    assert found["digest"] == digest.digest(every_kind(), 5)
+    assert found["packets"] == run(every_kind(), 5).received_total_pkts
+    assert found["seen"] > 1000
+    assert found["events"] == found["logged"] > 0
+
+
+def every_kind():
+    """Both directions, short flows, own links, random losses, two algorithms."""
+    [case] = [case for case in every(Layout(node.ROOT)) if case.name == "ha2006/util_type2 " + FIRST_POINT]
+    return case.scenario
+
+
+FIRST_POINT = "{'protocol': 'CUBIC', 'rtt_ms': 16} 0"
+
+
+def test_a_build_has_another_digest_when_its_sources_change(monkeypatch):
+    before = wasm.digest()
+    monkeypatch.setattr(wasm, "_BUILT_BY", ("entry.py", "link.py"))
+    assert wasm.digest() != before
+
+
+@pytest.mark.slow
+def test_two_builds_are_the_same_bytes():
+    assert wasm.build() == wasm.build()
