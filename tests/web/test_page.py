@@ -1,0 +1,78 @@
+"""The page is one file that needs nothing else, and the same for the same parts."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+
+import pytest
+
+from tcpfair.errors import InputError
+from tcpfair.web import page
+
+PAGE = """<!doctype html>
+<link rel="stylesheet" href="look.css">
+<p>text</p>
+<script src="one.js"></script>
+<script type="application/json" id="words" src="words.yaml"></script>
+<script src="two.js" defer></script>
+"""
+
+
+@pytest.fixture
+def static(tmp_path):
+    folder = tmp_path / "static"
+    folder.mkdir()
+    files = {
+        "lab.html": PAGE,
+        "look.css": "p { color: red }\n",
+        "one.js": 'const text = "</script>";\n',
+        "two.js": "two();\n",
+    }
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    (tmp_path / "words.yaml").write_text("title: a < b\nsteps: [1, 2]\n")
+    return folder
+
+
+def test_everything_is_in_it_in_order(static):
+    made = page.assemble({"tcpfair-wasm": b"\0asm"}, static)
+    order = ["color: red", "tcpfair-wasm", 'const text = "<\\/script>"', 'id="words"', "two();"]
+    assert sorted(order, key=made.index) == order
+    assert not re.search(r"<script[^>]*\bsrc=|<link", made)
+    assert made.count("</script>") == made.count("<script")
+
+
+def test_blocks_and_words_come_out_as_they_went_in(static):
+    made = page.assemble({"tcpfair-wasm": b"\0asm\xff"}, static)
+    packed = re.search(r'id="tcpfair-wasm">([^<]*)<', made)[1]
+    assert gzip.decompress(base64.b64decode(packed)) == b"\0asm\xff"
+    assert json.loads(re.search(r'id="words">([^<]*)<', made)[1]) == {"title": "a < b", "steps": [1, 2]}
+
+
+def test_the_same_parts_give_the_same_bytes(static):
+    blocks = {"tcpfair-wasm": bytes(1000)}
+    assert page.assemble(blocks, static) == page.assemble(blocks, static)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("one.js", "none.js", "none.js: no such file, and lab.html refers to it"),
+        ("<p>text</p>", '<img src="https://example.org/x.png">', "refers to something outside the page"),
+        ("<p>text</p>", '<script src="https://example.org/x.js"></script>', "refers to something outside the page"),
+        ("<script", "<scrap", "has no <script>"),
+    ],
+)
+def test_a_page_that_is_not_whole_is_refused_in_one_line(static, old, new, said):
+    (static / "lab.html").write_text(PAGE.replace(old, new))
+    with pytest.raises(InputError) as error:
+        page.assemble({"tcpfair-wasm": b""}, static)
+    assert said in str(error.value) and "\n" not in str(error.value)
+
+
+def test_the_page_itself_is_whole():
+    made = page.assemble({"tcpfair-wasm": b"", "tcpfair-schema": b""})
+    assert "tcpfair.loadEngine" in made or "loadEngine" in made
