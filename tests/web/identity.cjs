@@ -17,8 +17,8 @@ const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
       engine.advance(whole.duration_s);
       found.hashes = Object.fromEntries(engine.arrays().map(([array, bytes]) => [array, sha256(bytes)]));
       const places = engine.places();
-      const ends = engine.rows(places.ends_at, places.flows, "endpoint");
-      found.ends = sha256(ends.map((end) => Object.values(end).join(" ")).join("\n"));
+      const bytes = places.flows * engine.records.endpoint.bytes;
+      found.ends = sha256(new Uint8Array(engine.memory.buffer, engine.base + places.ends_at, bytes));
       found.packets = engine.result().packets;
     } catch (error) {
       found.error = error.message;

@@ -107,7 +107,8 @@ def _random(draw: np.random.Generator) -> Scenario:
 
 def _flow(draw: np.random.Generator, two_way: bool) -> dict:
     chosen = algorithms()[str(draw.choice(list(algorithms())))]
-    stack = str(draw.choice(STACKS))
+    has_ns2 = chosen.recovery == "sack" or not chosen.reliable
+    stack = str(draw.choice(STACKS if has_ns2 else STACKS[:2]))
     flow = {
         **{"protocol": chosen.name, "cc": chosen.name, "stack": stack},
         "rtt_s": float(10 ** draw.uniform(-3, -0.5)),

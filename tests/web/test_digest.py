@@ -48,7 +48,7 @@ def test_every_array_counts():
     [
         ("seed: 1", "scenario: is missing"),
         ("- 1", "must be a mapping"),
-        ("scenario: [1", "line 1"),
+        ("scenario: [1", "not valid YAML"),
         ("{scenario: {}, sead: 1}", "sead: unknown; known are scenario, seed"),
         ("{scenario: {flows: 3}, seed: 1}", "scenario: capacity_bps: Field required"),
         ("{scenario: SCENARIO, seed: -1}", "seed: must be a whole number"),

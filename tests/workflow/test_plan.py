@@ -178,22 +178,27 @@ def test_nothing_is_to_do_when_nothing_changed(root):
     assert make_plan(root).is_up_to_date()
 
 
-ALL = {"measure", "draw", "notebook", "ledger", "report"}
+ALL = {"measure", "draw", "notebook", "ledger", "report", "lab"}
 
 
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
         pytest.param(
-            "source: sec. 3}\n  sample", "source: section 3}\n  sample", {"ledger", "report"}, id="another section"
+            "source: sec. 3}\n  sample",
+            "source: section 3}\n  sample",
+            {"ledger", "report", "lab"},
+            id="another section",
         ),
-        pytest.param("assumed: headers", "assumed: why", {"ledger", "report"}, id="another reason"),
+        pytest.param("assumed: headers", "assumed: why", {"ledger", "report", "lab"}, id="another reason"),
         pytest.param(
             "runs: {value: 2,", "runs: {value: 3,", {"simulate ogura/pair", *ALL}, id="runs of one experiment"
         ),
         pytest.param("[10, 20]", "[5, 20]", ALL, id="window"),
         pytest.param("title: shares", "title: parts", ALL - {"measure"}, id="a title"),
-        pytest.param("what: no metrics are taken", "what: nothing", {"ledger", "report"}, id="another description"),
+        pytest.param(
+            "what: no metrics are taken", "what: nothing", {"ledger", "report", "lab"}, id="another description"
+        ),
     ],
 )
 def test_an_edit_reaches_the_steps_that_use_it(root, old, new, expected):
@@ -238,6 +243,7 @@ def test_the_weights_of_an_experiment_are_among_its_inputs(root):
         ("models", {"draw", "notebook", "ledger", "report"}),
         ("exhibits", {"draw", "notebook", "ledger", "report"}),
         ("verdicts", {"ledger", "report"}),
+        ("web", {"lab"}),
         ("workflow", set()),
         ("validation", set()),
     ],
@@ -264,6 +270,7 @@ def test_each_step_names_all_the_rooms_whose_code_it_runs():
         "engine",
     }  # messages; the simulator counts with the runs
     lists = {**plans.CODE, "measure": plans.store.MEASURED_BY}
+    entries["lab"] = "web/page.py"
     entries["measure"] = "measures/__init__.py"
     for step, entry in entries.items():
         found = code.reached([code.PACKAGE / entry], ("",))

@@ -47,6 +47,7 @@ CODE = {
         "verdicts/printed.py",
         "verdicts/printed_metrics.py",
         "verdicts/cells.py",
+        "verdicts/combine.py",
         "web",
     ),
 }
