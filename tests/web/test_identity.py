@@ -9,7 +9,6 @@ import struct
 import numpy as np
 import pytest
 
-from tcpfair.cc.exactmath import LN2_HIGH
 from tcpfair.contract.layout import Layout
 from tcpfair.engine.dumbbell import run
 from tcpfair.web import digest, wasm
@@ -64,14 +63,15 @@ def test_every_bit_of_all_scenarios(parts, tmp_path):
 
 @needs_node
 def test_one_rounding_more_or_less_is_noticed(parts, tmp_path):
-    """The last bit of one constant of the logarithm, which Compound's power is made of."""
+    """The last bit of 0.8, which Veno keeps of its window at a random loss: ssthresh is rounded otherwise."""
     module = parts[0].read_bytes()
-    constant, other = (struct.pack("<d", value) for value in (LN2_HIGH, np.nextafter(LN2_HIGH, 1.0)))
+    constant, other = (struct.pack("<d", value) for value in (0.8, np.nextafter(0.8, 1.0)))
     assert constant in module
     (tmp_path / "engine.wasm").write_bytes(module.replace(constant, other))
-    cases = [case for case in of_algorithms() if case.name.endswith("sack immediate")]
-    named = {line.partition(" ")[0] for line in differing((tmp_path / "engine.wasm", parts[1]), cases, tmp_path)}
-    assert "compound" in named
+    cases = [case for case in of_algorithms() if case.name in ("veno sack immediate", "reno sack immediate")]
+    found = differing((tmp_path / "engine.wasm", parts[1]), cases, tmp_path)
+    assert [line.partition(" ")[0] for line in found] == ["veno"]
+    assert "ssthresh_pkts" in found[0]
 
 
 @needs_node
