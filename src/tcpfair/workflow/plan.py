@@ -372,7 +372,8 @@ class Plan:
     def lab_inputs(self) -> list[Path]:
         """Configuration and print of all papers, whichever are asked for: the lab has the presets of each."""
         papers = [self.layout.paper_config(name) for name in PAPERS]
-        return [*papers, *(self._printed(name) for name in PAPERS), self.layout.data / "cells.yaml"]
+        tables = (self.layout.data / f"{name}.yaml" for name in ("cells", "tolerances", "equations"))
+        return [*papers, *(self._printed(name) for name in PAPERS), *tables]
 
     def lab_stamp(self) -> Stamp:
         return {

@@ -565,7 +565,8 @@ globalThis.tcpfair = tcpfair;
 
   class Pool {
     constructor(module, schema, size) {
-      Object.assign(this, { module, schema, size, workers: [], queue: [], next: 1 });
+      const { presets, ...needed } = schema; // two megabytes that no worker looks at
+      Object.assign(this, { module, schema: needed, size, workers: [], queue: [], next: 1 });
     }
 
     make() {
