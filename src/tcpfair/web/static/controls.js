@@ -1,0 +1,362 @@
+/**
+ * The settings of a scenario: the link, the run, what is measured, the flows and the sources of short flows.
+ *
+ * Every field of `tcpfair.contract.scenario` has an input here, with the unit that is easiest to read; explanations and
+ * defaults are those of the schema. Parts that are rarely opened are built when they are.
+ */
+"use strict";
+var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
+
+tcpfair.controls = (() => {
+  const { make, short } = tcpfair.dom;
+  const { quantity, choice, toggle, line } = tcpfair.inputs;
+  const { fieldOf, valueOf, setValue, bdp, bufferUnits, copy } = tcpfair.scenarios;
+  const FLOWS_SHOWN = 20; // further ones are built when they are asked for
+  const MBPS = 1e-6; // of b/s
+  const MS = 1e3; // of s
+  const US = 1e6; // of s
+
+  /** Fields of a flow beside algorithm, RTT and start: label, unit, factor and bounds as `inputs` has them. */
+  const FLOW_FIELDS = [
+    ["stop_s", { label: "Stops at", unit: "s", infinite: true, above: 0 }],
+    ["size_pkts", { label: "Sends", unit: "packets", infinite: true, least: 1 }],
+    ["rwnd_pkts", { label: "Receiver window", unit: "packets", infinite: true, least: 1 }],
+    ["iw_pkts", { label: "First window", unit: "packets", least: 1 }],
+    ["initial_ssthresh_pkts", { label: "First ssthresh", unit: "packets", infinite: true, above: 0 }],
+    ["access_bps", { label: "Sender's own link", unit: "Mb/s, 0: no limit", factor: MBPS, least: 0 }],
+    ["access_queue_pkts", { label: "Queue of that link", unit: "packets", least: 1 }],
+    ["access_jitter_s", { label: "Jitter of the host", unit: "µs", factor: US, least: 0 }],
+    ["delack_s", { label: "ACK waits at most", unit: "ms", factor: MS, least: 0 }],
+    ["rto_min_s", { label: "Least timeout", unit: "ms", factor: MS, above: 0 }],
+  ];
+  const FLOW_CHOICES = [
+    ["ack_every", "ACK for every", [[1, "packet"], [2, "second packet"]]],
+    ["direction", "Direction", [["forward", "forward"], ["reverse", "reverse"]]],
+    ["role", "Counted as", [["foreground", "foreground"], ["background", "background"]]],
+    ["recovery", "Loss recovery", [[null, "as the algorithm is meant for"], ["sack", "SACK"], ["newreno", "NewReno"], ["reno", "Reno"]]],
+    ["reduction", "Window goes down", [["immediate", "at once"], ["prr", "by PRR"], ["rate_halving", "by rate halving"]]],
+    ["stack", "Arithmetic", [["text", "of the texts"], ["linux", "Linux: whole packets"], ["ns2", "Linux in ns-2"]]],
+  ];
+
+  /**
+   * Fills `form`. `lab` gives {schema, side(): what is edited, edited(): to be called after a change,
+   * reshaped(): after one that asks for other inputs}.
+   */
+  function create(form, lab) {
+    const open = new Set(["link", "run", "flows"]);
+    let rows = [];
+    let flowsShown = FLOWS_SHOWN;
+
+    const what = (model, name) => fieldOf(lab.schema, model, name).what || "";
+    const keep = (row) => (rows.push(row), row);
+    const changed = () => {
+      rows.forEach((row) => row.refresh?.());
+      lab.edited();
+    };
+
+    /** A part that can be folded away and stays so; `build` gives its content when it is first opened. */
+    function part(key, title, build, className = "part") {
+      const node = make("details", { className, open: open.has(key) }, make("summary", {}, title));
+      const fill = () => node.childElementCount > 1 || node.append(...build().filter(Boolean));
+      if (node.open) fill();
+      node.addEventListener("toggle", () => {
+        open[node.open ? "add" : "delete"](key);
+        if (node.open) fill();
+      });
+      return node;
+    }
+
+    /** A quantity that is a field of `record`. */
+    const field = (model, record, name, options, key = name) =>
+      keep(
+        quantity({
+          ...{ what: what(model, name), key },
+          get: () => valueOf(lab.schema, model, record, name),
+          set: (value) => (setValue(lab.schema, model, record, name, value), options.then?.(), changed()),
+          ...options,
+        }),
+      );
+
+    const chosen = (model, record, name, label, options, key = name) =>
+      keep(
+        choice({
+          ...{ label, options, what: what(model, name), key },
+          get: () => valueOf(lab.schema, model, record, name),
+          set: (value) => (setValue(lab.schema, model, record, name, value), changed()),
+        }),
+      );
+
+    const switched = (model, record, name, label, key = name) =>
+      keep(
+        toggle({
+          ...{ label, what: what(model, name), key },
+          get: () => valueOf(lab.schema, model, record, name),
+          set: (value) => (setValue(lab.schema, model, record, name, value), changed()),
+        }),
+      );
+
+    // --- The link -------------------------------------------------------------------------------------------------
+
+    function linkPart(side) {
+      const s = side.scenario;
+      const perUnit = () => bufferUnits[side.bufferUnit](s);
+      // a buffer in bytes or BDP stays what it is when the rate, the RTT or the packets change
+      const keepBuffer = () => side.bufferUnit !== "packets" && (s.buffer_pkts = Math.max(side.bufferSize * perUnit(), 1));
+      side.bufferSize = s.buffer_pkts / perUnit();
+      const buffer = keep(
+        quantity({
+          ...{ label: "Buffer", what: what("scenario", "buffer_pkts"), key: "buffer", above: 0 },
+          get: () => s.buffer_pkts,
+          set: (value) => ((s.buffer_pkts = value), (side.bufferSize = value / perUnit()), changed()),
+          slider: { min: 1, max: 1e5, log: true },
+          unit: "packets",
+          hint: () => `${short(s.buffer_pkts / bdp(s))} BDP · ${short((s.buffer_pkts * s.wire_bytes) / 1e3)} kB`,
+        }),
+      );
+      const inUnit = keep(
+        quantity({
+          ...{ label: "the same in its unit", key: "buffer in unit", above: 0 },
+          get: () => s.buffer_pkts / perUnit(),
+          set: (value) => ((side.bufferSize = value), (s.buffer_pkts = Math.max(value * perUnit(), 1)), changed()),
+          hint: () => side.bufferUnit,
+        }),
+      );
+      const unit = keep(
+        choice({
+          ...{ label: "Buffer is given in", key: "buffer unit", options: Object.keys(bufferUnits) },
+          what: "What stays the same when rate, RTT or packet size change; BDP at the longest RTT",
+          get: () => side.bufferUnit,
+          set: (value) => ((side.bufferUnit = value), (side.bufferSize = s.buffer_pkts / perUnit()), lab.reshaped()),
+        }),
+      );
+      side.keepBuffer = keepBuffer;
+      return [
+        field("scenario", s, "capacity_bps", { label: "Rate", unit: "Mb/s", factor: MBPS, above: 0, slider: { min: 1e6, max: 1e10, log: true }, then: keepBuffer }),
+        buffer,
+        unit,
+        side.bufferUnit === "packets" ? null : inUnit,
+        field("scenario", s, "loss_rate", { label: "Random loss", unit: "of the packets", least: 0, most: 0.999, slider: { min: 1e-7, max: 0.1, log: true, zero: true } }),
+        field("scenario", s, "jitter_s", { label: "Jitter up to", unit: "µs", factor: US, least: 0, slider: { min: 1e-6, max: 1e-2, log: true, zero: true }, hint: () => `${short((s.jitter_s || 0) * s.capacity_bps / 8 / s.wire_bytes, 2)} packet times` }),
+        part("link more", "packet sizes, reverse link, synchronised losses", () => [
+          field("scenario", s, "wire_bytes", { label: "Packet on the link", unit: "bytes", above: 0, then: keepBuffer }),
+          field("scenario", s, "payload_bytes", { label: "of it payload", unit: "bytes", above: 0 }),
+          field("scenario", s, "reverse_bps", { label: "Reverse rate", unit: "Mb/s, 0: ACKs pass freely", factor: MBPS, least: 0, then: () => s.reverse_bps && !s.reverse_buffer_pkts && (s.reverse_buffer_pkts = s.buffer_pkts) }),
+          field("scenario", s, "reverse_buffer_pkts", { label: "Reverse buffer", unit: "packets", least: 0 }),
+          field("scenario", s, "ack_bytes", { label: "ACK on that link", unit: "bytes", above: 0 }),
+          switched("scenario", s, "synchronised_losses", "Synchronised losses: at an overflow every flow loses a packet"),
+        ], "more"),
+      ];
+    }
+
+    // --- The run and its measures ---------------------------------------------------------------------------------
+
+    function runPart(side) {
+      const s = side.scenario;
+      const m = side.measuring;
+      const measure = (name, options) =>
+        keep(quantity({ key: `measure ${name}`, get: () => m[name], set: (value) => ((m[name] = value), changed()), ...options }));
+      const ofAnalysis = (name, options) =>
+        keep(quantity({ key: name, get: () => m.analysis[name], set: (value) => ((m.analysis[name] = value), changed()), ...options }));
+      return [
+        field("scenario", s, "duration_s", { label: "Duration", unit: "s", above: 0, slider: { min: 1, max: 1000, log: true }, then: () => m.toS > s.duration_s && (m.toS = s.duration_s) }),
+        field("scenario", s, "sample_s", { label: "A sample every", unit: "s", above: 0 }),
+        make("div", { className: "beside" },
+          keep(line({ label: "Seed", key: "seed", get: () => side.seed, set: (value) => ((side.seed = value), changed()), check: (text) => (/^\d{1,19}$/.test(text) && BigInt(text) < 2n ** 63n ? "" : "a whole number below 2^63") })),
+          make("button", { type: "button", data: { key: "another seed" }, on: { click: () => ((side.seed = String(Math.floor(Math.random() * 2 ** 48))), changed()) } }, "another"),
+        ),
+        part("measuring", "what is measured, and how", () => [
+          measure("fromS", { label: "Measured from", unit: "s", least: 0 }),
+          measure("toS", { label: "to", unit: "s", above: 0 }),
+          measure("everyS", { label: "in intervals of", unit: "s", above: 0, what: "Throughput, J(t) and U_n(t) are of intervals of this length; a multiple of the sampling" }),
+          keep(choice({
+            ...{ label: "NRU weights", key: "rule", wide: true },
+            what: "One over what a flow gets in its self-run, in which every flow has its protocol",
+            options: [
+              ["per_column", "its own place in the self-run (bhatti2009)"],
+              ["mean_of_columns", "mean of the self-run (bhatti2008)"],
+              ["half_of_sum", "half of the self-run's sum"],
+              ["sum_of_columns", "all of the self-run's sum"],
+            ],
+            get: () => m.rule,
+            set: (value) => ((m.rule = value), changed()),
+          })),
+          measure("selfRuns", { label: "Self-runs per kind", unit: "seeds", least: 1, most: 25 }),
+          ofAnalysis("U_c_db", { label: "Fair above U_c", unit: "dB" }),
+          ofAnalysis("t_e_s", { label: "Convergence since t_e", unit: "s", least: 0 }),
+          ofAnalysis("convergence_from_s", { label: "looked for from", unit: "s", least: 0 }),
+          ofAnalysis("convergence_window_s", { label: "in means over", unit: "s", above: 0 }),
+        ], "more"),
+      ];
+    }
+
+    // --- Flows ----------------------------------------------------------------------------------------------------
+
+    /** Algorithm, parameters and the settings of hosts that a flow and a source of short flows share. */
+    function protocolRows(flow, key) {
+      const algorithms = lab.schema.algorithms;
+      const algorithm = algorithms.find((each) => each.name === flow.cc);
+      return [
+        part(`${key} params`, `parameters of ${flow.cc}`, () => [
+          make("p", { className: "source" }, algorithm.source || algorithm.title || ""),
+          ...(algorithm.params.length ? algorithm.params.map((param) => paramRow(flow, param, key)) : [make("p", { className: "source" }, "It has none.")]),
+        ], "more"),
+        part(`${key} hosts`, "end hosts", () => [
+          keep(line({ label: "Label", key: `${key} protocol`, get: () => flow.protocol, set: (value) => ((flow.protocol = value || flow.cc), changed()), what: what("flow", "protocol") })),
+          ...FLOW_FIELDS.map(([name, options]) => field("flow", flow, name, options, `${key} ${name}`)),
+          ...FLOW_CHOICES.map(([name, label, options]) => chosen("flow", flow, name, label, options, `${key} ${name}`)),
+          switched("flow", flow, "byte_counting", "Grows per packet acknowledged, not per ACK", `${key} byte_counting`),
+        ], "more"),
+      ];
+    }
+
+    function paramRow(flow, param, key) {
+      const get = () => flow.params?.[param.name] ?? param.default;
+      const set = (value) => {
+        flow.params = { ...flow.params, [param.name]: value };
+        if (value === param.default) delete flow.params[param.name];
+        changed();
+      };
+      const about = `${param.source || ""}; default ${param.default}`;
+      const common = { what: about, key: `${key} ${param.name}` };
+      const row = param.unit === "0 or 1"
+        ? toggle({ ...common, label: param.name, get, set: (value) => set(value ? 1 : 0) })
+        : quantity({ ...common, label: param.name, unit: param.unit === "1" ? "" : param.unit, get, set, least: param.least ?? -Infinity, most: param.most ?? Infinity });
+      return make("div", { className: "param" }, keep(row), make("span", { className: "source" }, about));
+    }
+
+    function algorithmChoice(flow, key, label) {
+      return keep(choice({
+        ...{ label, key: `${key} cc`, wide: true },
+        options: lab.schema.algorithms.map((each) => [each.name, each.title && each.title !== each.name ? `${each.name}: ${each.title}` : each.name]),
+        get: () => flow.cc,
+        set: (name) => {
+          flow.cc = flow.protocol = name;
+          delete flow.params;
+          lab.reshaped();
+          lab.edited();
+        },
+      }));
+    }
+
+    function flowCard(side, n) {
+      const flow = side.scenario.flows[n];
+      const flows = side.scenario.flows;
+      const key = `flow ${n + 1}`;
+      const act = (text, title, then, disabled = false) =>
+        make("button", { type: "button", title, "aria-label": `${title} ${n + 1}`, disabled, data: { key: `${key} ${title}` }, on: { click: () => (then(), lab.reshaped(), lab.edited()) } }, text);
+      return make("section", { className: "flow", data: { flow: n }, "aria-label": `Flow ${n + 1}` },
+        make("div", { className: "flow-head" },
+          tcpfair.plots.swatch(n),
+          make("strong", {}, `Flow ${n + 1}`),
+          make("span", { className: "source" }, flow.protocol === flow.cc ? "" : flow.protocol),
+          act("⧉", "copy flow", () => flows.splice(n + 1, 0, copy(flow))),
+          act("×", "remove flow", () => flows.splice(n, 1), flows.length === 1),
+        ),
+        algorithmChoice(flow, key, "Algorithm"),
+        field("flow", flow, "rtt_s", { label: "RTT", unit: "ms", factor: MS, above: 0, slider: { min: 1e-3, max: 1, log: true }, then: () => side.keepBuffer?.() }, `${key} rtt_s`),
+        field("flow", flow, "start_s", { label: "Starts at", unit: "s", least: 0, slider: { min: 0, max: side.scenario.duration_s } }, `${key} start_s`),
+        ...protocolRows(flow, key),
+      );
+    }
+
+    function flowsPart(side) {
+      const flows = side.scenario.flows;
+      const more = (count) => () => {
+        const last = flows[flows.length - 1];
+        for (let k = 0; k < count; k += 1) flows.push(copy(last));
+        lab.reshaped();
+        lab.edited();
+      };
+      const hidden = flows.length - flowsShown;
+      return [
+        ...flows.slice(0, flowsShown).map((_, n) => flowCard(side, n)),
+        hidden > 0 && make("button", { type: "button", on: { click: () => ((flowsShown += FLOWS_SHOWN), lab.reshaped()) } }, `show ${Math.min(hidden, FLOWS_SHOWN)} of ${hidden} more`),
+        make("div", { className: "buttons" },
+          make("button", { type: "button", data: { key: "add flow" }, on: { click: more(1) } }, "Add a flow"),
+          make("button", { type: "button", data: { key: "add ten" }, on: { click: more(10) } }, "Add ten"),
+        ),
+      ];
+    }
+
+    // --- Short flows ----------------------------------------------------------------------------------------------
+
+    /** Fields of the laws of sizes: [name, label, unit, options]. */
+    const LAWS = {
+      lognormal: [["share", "Share of the transfers", "", { above: 0 }], ["mu", "mean of ln(bytes)", ""], ["sigma", "standard deviation of ln(bytes)", "", { above: 0 }], ["cap_bytes", "at most", "bytes", { above: 0, infinite: true }]],
+      pareto: [["share", "Share of the transfers", "", { above: 0 }], ["shape", "shape", "", { above: 0 }], ["min_bytes", "at least", "bytes", { above: 0 }], ["cap_bytes", "at most", "bytes", { above: 0, infinite: true }]],
+    };
+
+    function lawRows(law, key) {
+      return make("div", { className: "law" }, make("span", { className: "source" }, law.law === "pareto" ? "Pareto" : "log-normal"),
+        LAWS[law.law].map(([name, label, unit, options = {}]) =>
+          keep(quantity({ label, unit, key: `${key} ${name}`, get: () => law[name] ?? Infinity, set: (value) => (value === Infinity ? delete law[name] : (law[name] = value), changed()), ...options })),
+        ));
+    }
+
+    function webCard(side, n) {
+      const web = side.scenario.web[n];
+      const key = `web ${n + 1}`;
+      return make("section", { className: "flow web", "aria-label": `Short flows ${n + 1}` },
+        make("div", { className: "flow-head" }, make("strong", {}, `Short flows ${n + 1}`),
+          make("span", { className: "source" }, web.flow.direction === "reverse" ? "reverse" : "forward"),
+          make("button", { type: "button", title: "remove", "aria-label": `remove short flows ${n + 1}`, on: { click: () => (side.scenario.web.splice(n, 1), lab.reshaped(), lab.edited()) } }, "×")),
+        algorithmChoice(web.flow, key, "Algorithm"),
+        field("web", web, "arrivals_per_s", { label: "Arrivals", unit: "per s", above: 0, slider: { min: 0.1, max: 1000, log: true } }, `${key} arrivals`),
+        field("flow", web.flow, "rtt_s", { label: "Least RTT", unit: "ms", factor: MS, above: 0 }, `${key} rtt_s`),
+        field("web", web, "rtt_extra_mean_s", { label: "further RTT, mean", unit: "ms", factor: MS, least: 0, then: () => web.rtt_extra_mean_s && !web.rtt_cap_s && (web.rtt_cap_s = 10 * (web.flow.rtt_s + web.rtt_extra_mean_s)) }, `${key} extra`),
+        field("web", web, "rtt_cap_s", { label: "RTT at most", unit: "ms", factor: MS, above: 0, infinite: true }, `${key} cap`),
+        part(`${key} sizes`, "sizes", () => web.sizes.map((law, k) => lawRows(law, `${key} size ${k + 1}`)), "more"),
+        ...protocolRows(web.flow, key),
+      );
+    }
+
+    /** A source of short flows of a few packets, with some long ones: sizes as in ha2006's Type II. */
+    const NEW_WEB = {
+      flow: { protocol: "web", cc: "reno", rtt_s: 0.01, rwnd_pkts: 44 },
+      arrivals_per_s: 5,
+      sizes: [{ law: "lognormal", share: 0.7, mu: 9.357, sigma: 1.318 }, { law: "pareto", share: 0.3, shape: 1.1, min_bytes: 1e6, cap_bytes: 2147483647 }],
+      rtt_extra_mean_s: 0.098,
+      rtt_cap_s: 0.6,
+    };
+
+    function webPart(side) {
+      const add = (direction) => () => {
+        const web = copy(NEW_WEB);
+        if (direction === "reverse") web.flow.direction = direction;
+        const s = side.scenario;
+        s.web = [...(s.web || []), web];
+        if (direction === "reverse" && !s.reverse_bps) Object.assign(s, { reverse_bps: s.capacity_bps, reverse_buffer_pkts: s.buffer_pkts });
+        lab.reshaped();
+        lab.edited();
+      };
+      return [
+        make("p", { className: "source" }, "Transfers that arrive at random and end: recorded together, one line per direction."),
+        ...(side.scenario.web || []).map((_, n) => webCard(side, n)),
+        make("div", { className: "buttons" },
+          make("button", { type: "button", data: { key: "add web" }, on: { click: add("forward") } }, "Add short flows"),
+          make("button", { type: "button", data: { key: "add web reverse" }, on: { click: add("reverse") } }, "Add them in reverse"),
+        ),
+      ];
+    }
+
+    // --- All of it --------------------------------------------------------------------------------------------------
+
+    /** Builds all inputs anew, keeping the focus and what was open. */
+    function build() {
+      const focused = document.activeElement?.dataset?.key;
+      const side = lab.side();
+      rows = [];
+      form.replaceChildren(
+        part("link", "Bottleneck link", () => linkPart(side)),
+        part("run", "Run and measures", () => runPart(side)),
+        part("flows", `Flows (${side.scenario.flows.length})`, () => flowsPart(side)),
+        part("web", `Short flows${side.scenario.web?.length ? ` (${side.scenario.web.length})` : ""}`, () => webPart(side)),
+      );
+      if (focused) form.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+    }
+
+    return { build, refresh: () => rows.forEach((row) => row.refresh?.()) };
+  }
+
+  return { create };
+})();

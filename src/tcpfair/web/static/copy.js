@@ -1,0 +1,149 @@
+/** The same run elsewhere: as a link, as Python, as YAML that `./reproduce digest` takes, and what is needed to get it back. */
+"use strict";
+var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
+
+tcpfair.copying = (() => {
+  const { compact } = tcpfair.scenarios;
+  const { make } = tcpfair.dom;
+  const VERSION = "1"; // of what stands in a link
+
+  // --- Links ----------------------------------------------------------------------------------------------------------
+
+  const toText = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  const toBytes = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
+
+  async function through(stream, bytes) {
+    return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+  }
+
+  /** What is kept of a side. */
+  const kept = (schema, side) => ({
+    ...{ scenario: compact(schema, side.scenario), seed: side.seed, measuring: side.measuring },
+    ...(side.preset ? { preset: side.preset } : {}),
+    ...(side.bufferUnit === "packets" ? {} : { bufferUnit: side.bufferUnit }),
+  });
+
+  /** The fragment of a link that brings all settings of the sides back. */
+  async function fragmentOf(schema, sides) {
+    const json = JSON.stringify(sides.map((side) => kept(schema, side)));
+    return `${VERSION}.${toText(await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(json)))}`;
+  }
+
+  /** The sides that a fragment holds; null where it holds none. Throws a line where it is damaged. */
+  async function sidesOf(fragment) {
+    const [version, text] = fragment.replace(/^#/, "").split(".");
+    if (!text) return null;
+    if (version !== VERSION) throw new Error(`this link is of version ${version}, the page reads ${VERSION}`);
+    try {
+      const sides = JSON.parse(new TextDecoder().decode(await through(new DecompressionStream("deflate-raw"), toBytes(text))));
+      if (!Array.isArray(sides) || !sides[0]?.scenario?.flows) throw new Error("no scenario");
+      return sides;
+    } catch {
+      throw new Error("the link's settings cannot be read: it is cut off or changed");
+    }
+  }
+
+  // --- Python and YAML ------------------------------------------------------------------------------------------------
+
+  /** A value as Python writes it. */
+  function python(value, indent = "") {
+    if (value === true) return "True";
+    if (value === false) return "False";
+    if (value === null) return "None";
+    if (typeof value === "number") return numberText(value);
+    if (typeof value === "string") return JSON.stringify(value);
+    const inner = `${indent}    `;
+    const list = Array.isArray(value);
+    const parts = list ? value.map((each) => python(each, inner)) : Object.entries(value).map(([name, each]) => `${JSON.stringify(name)}: ${python(each, inner)}`);
+    const [open, close] = list ? "[]" : "{}";
+    const flat = open + parts.join(", ") + close;
+    if (flat.length + indent.length < 100 && !flat.includes("\n")) return flat;
+    return `${open}\n${parts.map((part) => `${inner}${part},\n`).join("")}${indent}${close}`;
+  }
+
+  /** A number so that Python and YAML read the same double: YAML 1.1 takes 1e-6 for a text, but not 1.0e-6. */
+  function numberText(x) {
+    const text = String(x);
+    if (!text.includes("e")) return text;
+    const [digits, power] = text.split("e");
+    return `${digits.includes(".") ? digits : `${digits}.0`}e${power.startsWith("-") ? power : `+${power.replace("+", "")}`}`;
+  }
+
+  function yamlScalar(value) {
+    if (value === null) return "null";
+    if (typeof value === "number") return numberText(value);
+    if (typeof value === "boolean") return String(value);
+    return JSON.stringify(value);
+  }
+
+  /** A value as block YAML, its lines indented. */
+  function yaml(value, indent = "") {
+    const isNode = (each) => each !== null && typeof each === "object" && Object.keys(each).length > 0;
+    if (Array.isArray(value)) return value.map((each) => (isNode(each) ? `${indent}- ${yaml(each, `${indent}  `).slice(indent.length + 2)}` : `${indent}- ${yamlScalar(each)}\n`)).join("");
+    return Object.entries(value)
+      .map(([name, each]) => {
+        const key = /^[A-Za-z_]\w*$/.test(name) ? name : JSON.stringify(name);
+        if (isNode(each)) return `${indent}${key}:\n${yaml(each, `${indent}  `)}`;
+        const empty = Array.isArray(each) ? "[]" : "{}";
+        return `${indent}${key}: ${each !== null && typeof each === "object" ? empty : yamlScalar(each)}\n`;
+      })
+      .join("");
+  }
+
+  /** Python that gives the run of a side, from a checkout's environment. */
+  function pythonOf(schema, side) {
+    const { scenario, seed } = side.of;
+    return [
+      "from tcpfair.contract.scenario import make_scenario",
+      "from tcpfair.engine.dumbbell import run",
+      "",
+      `scenario = make_scenario(${python(compact(schema, scenario))})`,
+      `result = run(scenario, seed=${seed}, log_events=True)`,
+      "print(result.delivered_pkts[-1], result.dropped_pkts[-1])",
+      "",
+    ].join("\n");
+  }
+
+  /** A file for `./reproduce digest`. */
+  function yamlOf(schema, side) {
+    const { scenario, seed } = side.of;
+    return `# ./reproduce digest FILE prints ${side.result.digest}\n${yaml({ seed: "\0", scenario: compact(schema, scenario) }).replace('"\\u0000"', seed)}`;
+  }
+
+  // --- On the page ----------------------------------------------------------------------------------------------------
+
+  async function toClipboard(text, button, field) {
+    const said = button.textContent;
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "copied";
+    } catch {
+      // a page from file:// may not use the clipboard: the text is there to be copied by hand
+      field?.select();
+      button.textContent = document.execCommand("copy") ? "copied" : "selected: copy it";
+    }
+    setTimeout(() => (button.textContent = said), 1500);
+  }
+
+  /** A text to be copied, with its button. */
+  function copyable(title, text, note = "") {
+    const id = tcpfair.dom.newId("copy");
+    const field = make("textarea", { id, readOnly: true, rows: Math.min(14, text.split("\n").length), value: text, spellcheck: false });
+    const button = make("button", { type: "button", on: { click: () => toClipboard(text, button, field) } }, "Copy");
+    return make("div", { className: "copyable" }, make("div", { className: "copy-head" }, make("label", { htmlFor: id }, title), button), note ? make("p", { className: "source" }, note) : null, field);
+  }
+
+  /** All of it for one side; `link` is the address with all settings. */
+  function panel(schema, side, link) {
+    const { digest } = side.result;
+    return make("div", {},
+      make("p", {}, "SHA-256 of all that this run leaves: ", make("code", { className: "digest" }, digest)),
+      make("p", { className: "source" }, "Save the YAML as run.yaml in a checkout; ", make("code", {}, "./reproduce digest run.yaml"), " prints the same digest from the native engine."),
+      copyable("Link", link, "The settings are in the part after #, for this file wherever it lies."),
+      copyable("YAML", yamlOf(schema, side)),
+      copyable("Python", pythonOf(schema, side), "In the environment of a checkout: .venv/bin/python."),
+    );
+  }
+
+  return { fragmentOf, sidesOf, pythonOf, yamlOf, panel };
+})();

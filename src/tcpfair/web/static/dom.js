@@ -1,0 +1,85 @@
+/** Elements and numbers as text: what every part of the page needs to put something on it. */
+"use strict";
+var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
+
+tcpfair.dom = (() => {
+  let made = 0;
+
+  /** An id that nothing else on the page has. */
+  const newId = (stem = "e") => `${stem}-${(made += 1)}`;
+
+  /**
+   * An element. Properties and attributes by name; `on` holds listeners, `data` data attributes; children are nodes or
+   * texts, null is left out.
+   */
+  function make(tag, { on = {}, data = {}, ...given } = {}, ...children) {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(given)) {
+      if (value === null || value === undefined || value === false) continue;
+      if (name in node && !name.startsWith("aria") && !["list", "role"].includes(name)) node[name] = value;
+      else node.setAttribute(name, value === true ? "" : value);
+    }
+    for (const [name, listener] of Object.entries(on)) node.addEventListener(name, listener);
+    for (const [name, value] of Object.entries(data)) node.dataset[name] = value;
+    node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+    return node;
+  }
+
+  const SVG = "http://www.w3.org/2000/svg";
+
+  /** An SVG element with these attributes and children. */
+  function svg(tag, attributes = {}, ...children) {
+    const node = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    node.append(...children.flat());
+    return node;
+  }
+
+  const MISSING = "–";
+
+  /** A number with so many significant digits, without an exponent where it can be read without; a dash for NaN. */
+  function short(x, digits = 3) {
+    if (x === null || x === undefined || Number.isNaN(x)) return MISSING;
+    if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
+    if (x === 0) return "0";
+    const size = Math.abs(x);
+    if (size < 1e-4 || size >= 1e9) return x.toExponential(Math.max(0, digits - 1)).replace("e+", "e").replace("-", "−");
+    const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
+    return grouped(x, Math.min(decimals, 12));
+  }
+
+  /** A number with so many decimals; a dash for NaN. */
+  function fixed(x, decimals) {
+    if (x === null || x === undefined || Number.isNaN(x)) return MISSING;
+    return Number.isFinite(x) ? grouped(x, decimals) : x > 0 ? "∞" : "−∞";
+  }
+
+  /** With thin spaces between thousands from 10,000 on, and a true minus sign. */
+  function grouped(x, decimals) {
+    const [whole, part] = Math.abs(x).toFixed(decimals).split(".");
+    const spaced = whole.length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") : whole;
+    const negative = x < 0 && Number(x.toFixed(decimals)) !== 0;
+    return (negative ? "−" : "") + spaced + (part ? `.${part}` : "");
+  }
+
+  /** A table: `head` texts, `rows` arrays of texts or nodes; the first column is the name of the row. */
+  function table(caption, head, rows, { className = "", align = [] } = {}) {
+    const cell = (content, k) =>
+      k === 0
+        ? make("th", { scope: "row" }, content)
+        : make("td", { className: align[k] === "left" ? "text" : "" }, content);
+    return make(
+      "div",
+      { className: "scroll", tabIndex: 0, role: "region", "aria-label": caption },
+      make(
+        "table",
+        { className },
+        make("caption", {}, caption),
+        make("thead", {}, make("tr", {}, head.map((text, k) => make("th", { scope: "col", className: align[k] === "left" ? "text" : "" }, text)))),
+        make("tbody", {}, rows.map((row) => make("tr", {}, row.map(cell)))),
+      ),
+    );
+  }
+
+  return { newId, make, svg, short, fixed, table, MISSING };
+})();

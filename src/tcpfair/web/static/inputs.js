@@ -1,0 +1,159 @@
+/**
+ * Single inputs with their label, unit and explanation: a quantity with or without a slider, a choice, a switch.
+ *
+ * A quantity is kept in the unit of the scenario (s, b/s, packets) and shown in one that is easy to read (ms, Mb/s):
+ * shown = kept * factor. "none" stands for a limit that is not there (infinity).
+ */
+"use strict";
+var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
+
+tcpfair.inputs = (() => {
+  const { make, newId, short } = tcpfair.dom;
+  const STEPS = 240; // of a slider: one is 2 to 4 % of a value on a logarithmic one
+  const DIGITS = 3; // that a slider gives
+  const NONE = "none";
+
+  /** Up to 12 significant digits, without those that a conversion of units adds. */
+  const plainText = (x) => (x === Infinity ? NONE : String(Number(x.toPrecision(12))));
+
+  /** The number that a reader has typed; NaN for what is none. */
+  function parsed(text) {
+    const plain = text.trim().replace(/[\u202f ,]/g, "").replace("−", "-").toLowerCase();
+    if (["", NONE, "inf", "infinity", "∞"].includes(plain)) return Infinity;
+    return Number(plain);
+  }
+
+  /** Place 0..STEPS of a value on a slider, and back. A slider with `zero` has 0 at its first place. */
+  function scaleOf({ min, max, log = false, zero = false }) {
+    const [low, high] = log ? [Math.log(min), Math.log(max)] : [min, max];
+    const first = zero && log ? 1 : 0;
+    return {
+      placeOf(x) {
+        if (x <= 0 && log) return 0;
+        const place = first + ((log ? Math.log(x) : x) - low) / ((high - low) / (STEPS - first));
+        return Math.min(Math.max(Math.round(place), first), STEPS);
+      },
+      valueAt(place) {
+        if (place < first) return 0;
+        const value = low + (place - first) * ((high - low) / (STEPS - first));
+        return Number((log ? Math.exp(value) : value).toPrecision(DIGITS));
+      },
+    };
+  }
+
+  /**
+   * A number with its unit.
+   *
+   * `get` and `set` read and write the kept value; `least`, `most` (kept units) and `above` bound it, `infinite` allows
+   * "none"; `slider` is {min, max, log, zero} in kept units; `hint` gives a text beside the unit. Returns the row, with a
+   * method `refresh` that shows the kept value anew.
+   */
+  function quantity({ label, unit = "", factor = 1, get, set, least = -Infinity, most = Infinity, above = null, infinite = false, slider, hint, what = "", key = label }) {
+    const id = newId("q");
+    const complaint = make("span", { className: "complaint", id: `${id}-complaint` });
+    const box = make("input", { type: "text", inputMode: "decimal", id, autocomplete: "off", title: what, data: { key } });
+    box.setAttribute("aria-describedby", `${id}-unit ${id}-complaint`);
+    const note = make("span", { className: "unit", id: `${id}-unit` });
+    const scale = slider && scaleOf(slider);
+    const range = slider && make("input", { type: "range", min: 0, max: STEPS, step: 1, title: what, data: { key: `${key} slider` } });
+    if (range) range.setAttribute("aria-label", `${label}, slider`);
+
+    function refuse(text) {
+      complaint.textContent = text;
+      box.setAttribute("aria-invalid", text ? "true" : "false");
+    }
+    function showUnit() {
+      note.textContent = [unit, hint?.()].filter(Boolean).join(" · ");
+      range?.setAttribute("aria-valuetext", `${box.value} ${unit}`);
+    }
+    function refresh() {
+      const value = get();
+      if (document.activeElement !== box) box.value = value === undefined ? "" : plainText(value * factor);
+      if (range && document.activeElement !== range) range.value = scale.placeOf(value);
+      showUnit();
+    }
+    /** What is wrong with a value, empty when nothing is. */
+    function wrong(value) {
+      if (Number.isNaN(value)) return "a number is needed here";
+      if (value === Infinity && !infinite) return "a finite number is needed here";
+      if (above !== null && !(value > above)) return `must be above ${short(above * factor)}`;
+      if (value < least) return `must be at least ${short(least * factor)}`;
+      if (value > most) return `must be at most ${short(most * factor)}`;
+      return "";
+    }
+    function take(value) {
+      const complaints = wrong(value);
+      refuse(complaints);
+      if (!complaints && value !== get()) set(value);
+      return !complaints;
+    }
+    box.addEventListener("change", () => {
+      const shown = parsed(box.value);
+      // through 12 digits, so that 10 ms is 0.01 s and not the nearest product
+      const kept = Number.isFinite(shown) ? Number((shown / factor).toPrecision(15)) : shown;
+      if (take(kept)) {
+        if (range) range.value = scale.placeOf(get());
+        box.value = plainText(get() * factor);
+        showUnit();
+      }
+    });
+    range?.addEventListener("input", () => {
+      if (take(scale.valueAt(Number(range.value)))) {
+        box.value = plainText(get() * factor);
+        showUnit();
+      }
+    });
+    const row = make("div", { className: range ? "row with-slider" : "row" }, make("label", { htmlFor: id, title: what }, label), range, make("span", { className: "value" }, box, note), complaint);
+    row.refresh = refresh;
+    refresh();
+    return row;
+  }
+
+  /** A choice among values: `options` are [value, text] or texts. */
+  function choice({ label, options, get, set, what = "", key = label, wide = false }) {
+    const id = newId("c");
+    const select = make("select", { id, title: what, data: { key } });
+    for (const option of options) {
+      const [value, text] = Array.isArray(option) ? option : [option, String(option)];
+      select.append(make("option", { value: String(value) }, text));
+    }
+    const values = options.map((option) => (Array.isArray(option) ? option[0] : option));
+    const refresh = () => (select.value = String(get()));
+    select.addEventListener("change", () => set(values[select.selectedIndex]));
+    const row = make("div", { className: wide ? "row wide" : "row" }, make("label", { htmlFor: id, title: what }, label), select);
+    row.refresh = refresh;
+    refresh();
+    return row;
+  }
+
+  /** Yes or no. */
+  function toggle({ label, get, set, what = "", key = label }) {
+    const id = newId("t");
+    const box = make("input", { type: "checkbox", id, title: what, data: { key } });
+    const refresh = () => (box.checked = Boolean(get()));
+    box.addEventListener("change", () => set(box.checked));
+    const row = make("div", { className: "row check" }, box, make("label", { htmlFor: id, title: what }, label));
+    row.refresh = refresh;
+    refresh();
+    return row;
+  }
+
+  /** A line of text, such as a label or a seed. `check` gives a complaint or nothing. */
+  function line({ label, get, set, check = () => "", what = "", key = label }) {
+    const id = newId("l");
+    const complaint = make("span", { className: "complaint", id: `${id}-complaint` });
+    const box = make("input", { type: "text", id, title: what, autocomplete: "off", "aria-describedby": `${id}-complaint`, data: { key } });
+    const refresh = () => document.activeElement !== box && (box.value = get());
+    box.addEventListener("change", () => {
+      complaint.textContent = check(box.value.trim());
+      box.setAttribute("aria-invalid", complaint.textContent ? "true" : "false");
+      if (!complaint.textContent) set(box.value.trim());
+    });
+    const row = make("div", { className: "row" }, make("label", { htmlFor: id, title: what }, label), box, complaint);
+    row.refresh = refresh;
+    refresh();
+    return row;
+  }
+
+  return { quantity, choice, toggle, line, parsed, scaleOf };
+})();

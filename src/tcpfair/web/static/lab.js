@@ -1,0 +1,375 @@
+/**
+ * The page: holds the sides that are compared, and brings settings, runs, plots and tables together.
+ *
+ * For the other parts of the page, guided tours and the packet view, it offers `tcpfair.lab`:
+ *   apply(scenario | preset, {seed, compare, measuring})   shows and runs it; `compare` is a second one beside it
+ *   scenario(side), seed(side), result(side)               of side "A" (without a name: of the edited one) or "B"
+ *   on(what, fn)                    "result", "weights", "seeds", "edited", "cursor": fn({side, scenario, seed, result, ...})
+ *   select(panel)                   brings a tab to the front: "plots", "numbers", "epochs", "seeds", "packets", "copy"
+ *   element(name)                   the element of a tab, or "tours", "controls", "status"
+ *   zoom([fromS, toS] | null), show(plot, on)
+ */
+"use strict";
+var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
+
+(() => {
+  const { make, short } = tcpfair.dom;
+  const { copy } = tcpfair.scenarios;
+  const EDIT_MS = 0; // settings are run at once: what is younger than runs.PATIENCE_MS is waited for
+  const LINK_MS = 600; // after the last change the address follows
+  const byId = (id) => document.getElementById(id);
+
+  const listeners = new Map();
+  const sides = []; // one, or two that are compared: {name, scenario, seed, preset, measuring, bufferUnit, ...see runs.js}
+  let edited = 0; // place of the side whose settings are open
+  let schema, runs, controls, picker, plots;
+  let linkTimer, editTimer;
+  let cursorS = null;
+
+  const side = () => sides[edited];
+  const ready = () => sides.filter((each) => each.result);
+  const sideNamed = (name) => (name ? sides.find((each) => each.name === name) : side());
+
+  function emit(what, details) {
+    for (const fn of listeners.get(what) || []) fn(details);
+  }
+
+  // --- Sides ------------------------------------------------------------------------------------------------------------
+
+  /** What the page begins with: two flows that everybody knows. */
+  const FIRST = {
+    ...{ capacity_bps: 100e6, wire_bytes: 1500, payload_bytes: 1448, buffer_pkts: 417, duration_s: 120, sample_s: 0.1, jitter_s: 360e-6 },
+    flows: [
+      { protocol: "NewReno", cc: "reno", rtt_s: 0.05 },
+      { protocol: "CUBIC", cc: "cubic", rtt_s: 0.05, start_s: 10 },
+    ],
+  };
+
+  function sideOf(scenario, { seed = "1", measuring, preset = null, bufferUnit = "packets" } = {}) {
+    const own = copy(scenario);
+    const how = tcpfair.presets.measuringOf(schema, own, preset);
+    if (!preset) how.everyS = Math.max(own.sample_s, Math.min(1, own.duration_s / 20));
+    return { scenario: own, seed: String(seed), preset, measuring: { ...how, ...measuring, analysis: { ...how.analysis, ...measuring?.analysis } }, bufferUnit };
+  }
+
+  const isPreset = (given) => given && "paper" in given;
+  const toSide = (given, options) => (isPreset(given) ? loadPreset(given, options) : sideOf(given, options));
+
+  function loadPreset(preset, { seed, measuring } = {}) {
+    const experiment = schema.presets[preset.paper]?.[preset.experiment];
+    if (!experiment) throw new Error(`there is no experiment ${preset.paper}/${preset.experiment}`);
+    const point = { ...tcpfair.presets.firstPoint(experiment), ...preset.point };
+    const own = tcpfair.presets.load(schema, { ...preset, point, replicate: preset.replicate ?? 0 });
+    if (seed !== undefined) own.seed = String(seed);
+    Object.assign(own.measuring, measuring);
+    return own;
+  }
+
+  /** These settings in the place of a side; its old result stays in sight until the new one is there. */
+  function settle(place, next) {
+    const { result, run, of, measures, weights, groups, job } = sides[place] || {};
+    const name = place ? "B" : "A";
+    if (sides[place]) {
+      Object.assign(sides[place], { seeds: null, error: "", keepBuffer: null }, next, { name });
+    } else sides[place] = { weights: { state: "none" }, seeds: null, error: "", ...{ result, run, of, measures, groups, job }, ...next, name };
+    if (weights) sides[place].weights = weights;
+  }
+
+  function dropSecond() {
+    if (sides.length < 2) return;
+    runs.cancel(sides[1]);
+    sides.pop();
+    edited = 0;
+  }
+
+  /** All that hangs on which sides there are and which is edited. */
+  function reshape() {
+    picker.build();
+    controls.build();
+    drawSides();
+  }
+
+  function drawSides() {
+    const two = sides.length > 1;
+    const choose = (place) => make("button", { type: "button", "aria-pressed": String(edited === place), data: { key: `side ${place}` }, on: { click: () => ((edited = place), reshape()) } }, `Settings of ${sides[place].name}`);
+    byId("sides").replaceChildren(
+      ...(two ? sides.map((_, place) => choose(place)) : []),
+      make("button", { type: "button", data: { key: "compare" }, title: two ? "Only A again" : "Hold these settings as A and change a copy of them, B", on: { click: () => compare(!two) } }, two ? "End comparison" : "Compare with a second scenario"),
+    );
+  }
+
+  function compare(on) {
+    if (on) {
+      const { scenario, seed, preset, measuring, bufferUnit } = side();
+      settle(1, copy({ scenario, seed, preset, measuring, bufferUnit }));
+      edited = 1;
+      runs.ask(sides[1]);
+    } else dropSecond();
+    reshape();
+    draw();
+    keepLink();
+    byId("sides").querySelector("[data-key=compare]").focus();
+  }
+
+  // --- Settings change ----------------------------------------------------------------------------------------------------
+
+  function onEdit() {
+    const one = side();
+    keepLink();
+    emit("edited", { side: one.name, scenario: one.scenario, seed: one.seed });
+    clearTimeout(editTimer);
+    editTimer = setTimeout(() => (runs.measuredAnew(one) ? runs.measureAnew(one) : runs.ask(one)), EDIT_MS);
+  }
+
+  function take(place, next) {
+    settle(place, next);
+    reshape();
+    keepLink();
+    runs.ask(sides[place]);
+  }
+
+  /** Settings and preset into the address, when nothing has changed for a moment. */
+  function keepLink() {
+    clearTimeout(linkTimer);
+    linkTimer = setTimeout(async () => {
+      const fragment = await tcpfair.copying.fragmentOf(schema, sides);
+      try {
+        history.replaceState(null, "", `#${fragment}`);
+      } catch {
+        // a browser that lets a file keep no address of its own: the link can still be copied
+      }
+      drawCopy(fragment);
+    }, LINK_MS);
+  }
+
+  // --- What is drawn --------------------------------------------------------------------------------------------------------
+
+  /** A column for each side, named where there are two. */
+  function perSide(box, content) {
+    const found = ready().map((one) => [one, content(one)]).filter(([, node]) => node);
+    box.classList.toggle("two", found.length > 1);
+    box.replaceChildren(...found.map(([one, node]) => make("section", { "aria-label": `Scenario ${one.name}` }, sides.length > 1 ? make("h3", {}, `Scenario ${one.name}`) : null, node)));
+  }
+
+  function draw() {
+    plots.show(ready());
+    perSide(byId("tiles"), (one) => tcpfair.results.tiles(one));
+    drawFlows();
+    perSide(byId("print"), (one) => tcpfair.results.printTable(schema, one));
+    drawOpenTab();
+    drawAsk();
+  }
+
+  function drawFlows() {
+    perSide(byId("flows-now"), (one) => tcpfair.results.flowTable(one, plots, cursorS));
+  }
+
+  let flowsFrame = 0;
+  function onCursor(tS) {
+    cursorS = tS;
+    emit("cursor", { t_s: tS });
+    if (flowsFrame) return;
+    flowsFrame = requestAnimationFrame(() => {
+      flowsFrame = 0;
+      if (ready().length) drawFlows();
+    });
+  }
+
+  const TABS = {
+    plots: () => {},
+    numbers: () => perSide(byId("numbers"), (one) => tcpfair.results.numbers(one)),
+    epochs: () => perSide(byId("epochs"), (one) => tcpfair.results.epochs(one)),
+    seeds: () => perSide(byId("seeds-found"), (one) => (one.seeds ? tcpfair.results.seeds(one) : null)),
+    packets: () => {},
+    copy: () => keepLink(),
+  };
+  let tab = "plots";
+
+  const drawOpenTab = () => ready().length && TABS[tab]();
+
+  function drawCopy(fragment) {
+    if (tab !== "copy") return;
+    const link = `${location.href.split("#")[0]}#${fragment}`;
+    perSide(byId("copies"), (one) => tcpfair.copying.panel(schema, one, link));
+  }
+
+  function select(name, focus = false) {
+    if (!(name in TABS)) throw new Error(`there is no panel ${name}; there are ${Object.keys(TABS).join(", ")}`);
+    tab = name;
+    for (const button of document.querySelectorAll("#tabs [role=tab]")) {
+      const on = button.dataset.tab === name;
+      button.setAttribute("aria-selected", String(on));
+      button.tabIndex = on ? 0 : -1;
+      byId(`tab-${button.dataset.tab}`).hidden = !on;
+      if (on && focus) button.focus();
+    }
+    if (name === "plots") plots.redraw();
+    drawOpenTab();
+    emit("selected", { panel: name });
+  }
+
+  function onTabKey(event) {
+    const names = Object.keys(TABS);
+    const at = names.indexOf(tab);
+    const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: names.length - 1 }[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    select(names[(next + names.length) % names.length], true);
+  }
+
+  // --- Progress ---------------------------------------------------------------------------------------------------------------
+
+  let progressFrame = 0;
+  function drawProgress() {
+    if (progressFrame) return;
+    progressFrame = requestAnimationFrame(() => {
+      progressFrame = 0;
+      const working = sides.filter((one) => one.job);
+      const old = working.filter((one) => performance.now() - one.job.startedMs > 250);
+      byId("progress").hidden = !old.length;
+      if (working.length && !old.length) setTimeout(drawProgress, 260);
+      if (!old.length) return;
+      const share = Math.min(...old.map((one) => one.job.share));
+      byId("bar").value = share;
+      byId("doing").textContent = old.map((one) => `${sides.length > 1 ? `${one.name}: ` : ""}${one.job.what}, ${Math.round(100 * one.job.share)} %`).join("; ");
+    });
+  }
+
+  /** One line on each side's last run, or what went wrong with it. */
+  function drawStatus() {
+    byId("status").replaceChildren(
+      ...sides.filter((one) => one.result || one.error).map((one) => {
+        const name = sides.length > 1 ? `${one.name}: ` : "";
+        if (one.error) return make("p", { className: "error" }, `${name}${one.error}`);
+        const { packets, seconds, digest } = one.result;
+        const speed = seconds > 0.02 ? ` (${short(packets / seconds / 1e6, 2)} million a second)` : "";
+        return make("p", {}, `${name}${packets.toLocaleString("en").replaceAll(",", "\u202f")} packets in ${short(seconds, 2)} s${speed}; digest `, make("code", { title: digest }, digest.slice(0, 16)), one.weights.state === "ready" ? `; weights ${one.weights.note}` : "");
+      }),
+    );
+  }
+
+  /** The offer to run what was too long to be run unasked. */
+  function drawAsk() {
+    const waiting = ready().filter((one) => one.weights.state === "waiting");
+    byId("ask").replaceChildren(...waiting.map((one) => make("p", {}, `NRU needs ${one.weights.note}${sides.length > 1 ? ` for ${one.name}` : ""}. `, make("button", { type: "button", on: { click: () => runs.askSelfRuns(one) } }, "Run them"))));
+  }
+
+  function onRuns(one, what) {
+    if (!sides.includes(one)) return;
+    if (what === "progress") return drawProgress();
+    if (what === "cancelled") byId("said").textContent = "Cancelled.";
+    if (["result", "weights", "seeds"].includes(what)) {
+      byId("said").textContent = "";
+      draw();
+      document.body.dataset[`digest${one.name}`] = one.result.digest;
+      const { scenario, seed } = one.of;
+      emit(what, { side: one.name, scenario, seed, result: one.result, measures: one.measures, weights: one.weights, seeds: one.seeds, ms: one.elapsedMs });
+    }
+    drawStatus();
+    drawAsk();
+    return undefined;
+  }
+
+  // --- The bar above the plots ----------------------------------------------------------------------------------------------
+
+  function setUpPlots() {
+    const range = byId("sight");
+    plots = tcpfair.plots.create(byId("plots"), {
+      onCursor,
+      onZoom: ([fromS, toS], zoomed) => (range.textContent = zoomed ? `${short(fromS, 5)} to ${short(toS, 5)} s` : "all of the run"),
+    });
+    const acts = { "zoom-in": () => plots.zoomBy(0.5), "zoom-out": () => plots.zoomBy(2), "move-left": () => plots.moveBy(-0.5), "move-right": () => plots.moveBy(0.5), "zoom-all": () => plots.setZoom(null) };
+    for (const [id, act] of Object.entries(acts)) byId(id).addEventListener("click", act);
+    byId("which").append(
+      ...tcpfair.panels.PANELS.map((panel) => {
+        const id = `show-${panel.key}`;
+        const box = make("input", { type: "checkbox", id, checked: plots.isShown(panel.key), on: { change: () => plots.setShown(panel.key, box.checked) } });
+        return make("span", { className: "check" }, box, make("label", { htmlFor: id }, panel.title));
+      }),
+    );
+  }
+
+  function setUpSeeds() {
+    const box = byId("seed-count");
+    byId("run-seeds").addEventListener("click", async () => {
+      const count = Math.min(Math.max(Math.round(Number(box.value)) || 10, 2), 100);
+      box.value = count;
+      for (const one of ready()) await runs.askSeeds(one, count);
+    });
+  }
+
+  // --- For the other parts of the page ----------------------------------------------------------------------------------------
+
+  tcpfair.lab = {
+    apply(given, { compare: second = null, ...options } = {}) {
+      if (sides.length > 1 && !second) dropSecond();
+      edited = 0;
+      settle(0, toSide(given, options));
+      if (second) settle(1, toSide(second, options));
+      reshape();
+      keepLink();
+      sides.forEach((one) => runs.ask(one));
+    },
+    scenario: (name) => copy(sideNamed(name)?.scenario ?? null),
+    seed: (name) => sideNamed(name)?.seed,
+    result: (name) => sideNamed(name)?.result ?? null,
+    measures: (name) => sideNamed(name)?.measures ?? null,
+    on(what, fn) {
+      listeners.set(what, [...(listeners.get(what) || []), fn]);
+      return () => listeners.set(what, listeners.get(what).filter((each) => each !== fn));
+    },
+    select,
+    element: (name) => byId(name in TABS ? `tab-${name}` : name),
+    zoom: (spanS) => plots.setZoom(spanS),
+    show(key, on = true) {
+      plots.setShown(key, on);
+      byId(`show-${key}`).checked = on;
+    },
+  };
+
+  // --- The beginning ------------------------------------------------------------------------------------------------------------
+
+  async function begin() {
+    await tcpfair.ready;
+    schema = tcpfair.schema;
+    const lab = { schema, side, edited: onEdit, reshaped: () => reshape() };
+    runs = tcpfair.runs.create({ schema, changed: onRuns });
+    controls = tcpfair.controls.create(byId("controls"), lab);
+    picker = tcpfair.picker.create(byId("presets"), {
+      ...lab,
+      load: (preset) => take(edited, tcpfair.presets.load(schema, preset)),
+      free: () => take(edited, { ...sideOf(side().scenario, { seed: side().seed }), preset: null }),
+    });
+    setUpPlots();
+    setUpSeeds();
+    byId("tabs").addEventListener("keydown", onTabKey);
+    for (const button of document.querySelectorAll("#tabs [role=tab]")) button.addEventListener("click", () => select(button.dataset.tab));
+    byId("cancel").addEventListener("click", () => sides.forEach((one) => runs.cancel(one)));
+    if (matchMedia("(max-width: 60rem)").matches) byId("settings").open = false;
+    await fromAddress();
+    addEventListener("hashchange", fromAddress);
+    document.body.dataset.ready = "true";
+    emit("ready", {});
+  }
+
+  /** The settings that the address holds, else those that the page begins with. */
+  async function fromAddress() {
+    let found = null;
+    try {
+      found = await tcpfair.copying.sidesOf(location.hash);
+    } catch (error) {
+      byId("said").textContent = error.message;
+    }
+    if (!found && sides.length) return;
+    const next = (found || [{ scenario: FIRST }]).slice(0, 2).map((kept) => ({ ...sideOf(kept.scenario, kept), ...(kept.preset ? { preset: kept.preset } : {}) }));
+    dropSecond();
+    next.forEach((one, place) => settle(place, one));
+    reshape();
+    sides.forEach((one) => runs.ask(one));
+  }
+
+  begin().catch((error) => {
+    byId("said").textContent = `The page cannot start: ${error.message}`;
+    byId("said").className = "error";
+  });
+})();

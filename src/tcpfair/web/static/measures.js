@@ -1,0 +1,291 @@
+/**
+ * Measures of time series, as `tcpfair.metrics` has them: a test holds the two against each other over random arrays.
+ *
+ * Everything here is a pure function of arrays and knows no run. Throughputs `r` are arrays of flows, each an array over the
+ * samples, in any one unit; times are in s, windows in packets, NRU in dB. What does not exist is NaN.
+ */
+"use strict";
+var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
+
+tcpfair.measures = (() => {
+  /** Unfairness of at most 10 %: 10 log10(0.9), as printed (bhatti2008, sec. III-D), dB. */
+  const U_C_DB = -0.46;
+  /** Sample times are multiples of the interval in floating point; no two of them are this close, s. */
+  const TIME_TOLERANCE_S = 1e-6;
+  const LOSS_KINDS = ["loss", "rto"];
+
+  // --- Series ---------------------------------------------------------------------------------------------------
+
+  const sum = (x) => x.reduce((total, value) => total + value, 0);
+  const mean = (x) => (x.length ? sum(x) / x.length : NaN);
+  const known = (x) => Array.from(x).filter((value) => !Number.isNaN(value));
+  const meanOfKnown = (x) => mean(known(x));
+  const leastOf = (x) => x.reduce((least, value) => (value < least ? value : least), Infinity);
+  const largestOf = (x) => x.reduce((largest, value) => (value > largest ? value : largest), -Infinity);
+
+  /** Sample standard deviation; NaN for fewer than two values. */
+  function deviation(x) {
+    if (x.length < 2) return NaN;
+    const middle = mean(x);
+    return Math.sqrt(sum(x.map((value) => (value - middle) ** 2)) / (x.length - 1));
+  }
+
+  /** Sample standard deviation over the magnitude of the mean. */
+  const coefficientOfVariation = (x) => deviation(x) / Math.abs(mean(x));
+
+  /** The middle value, or the mean of the middle two; NaN do not count. */
+  function median(x) {
+    const ordered = known(x).sort((a, b) => a - b);
+    const half = ordered.length >> 1;
+    if (!ordered.length) return NaN;
+    return ordered.length % 2 ? ordered[half] : (ordered[half - 1] + ordered[half]) / 2;
+  }
+
+  /** First and last + 1 of the samples whose interval lies in [startS, stopS]; `tS` holds the ends of the intervals. */
+  function windowOf(tS, startS, stopS) {
+    let first = 0;
+    while (first < tS.length && tS[first] <= startS + TIME_TOLERANCE_S) first += 1;
+    let last = first;
+    while (last < tS.length && tS[last] <= stopS + TIME_TOLERANCE_S) last += 1;
+    return [first, last];
+  }
+
+  /** Earliest of `tS` at which `holds(k)` is true. */
+  function firstTimeS(holds, tS) {
+    for (let k = 0; k < tS.length; k += 1) if (holds(k)) return tS[k];
+    return NaN;
+  }
+
+  /** Earliest time at which `x` reaches `fraction` of its own maximum. */
+  function timeToFractionS(x, tS, fraction) {
+    const level = fraction * largestOf(x);
+    return firstTimeS((k) => x[k] >= level, tS);
+  }
+
+  /** Mean of each sample and the `samples` - 1 before it: `samples` - 1 fewer values than `x`. */
+  function movingMean(x, samples) {
+    const means = [];
+    let total = 0;
+    for (let k = 0; k < x.length; k += 1) {
+      total += x[k] - (k >= samples ? x[k - samples] : 0);
+      if (k >= samples - 1) means.push(total / samples);
+    }
+    return means;
+  }
+
+  /** Mean share of `capacity` that all flows of `r` use together; both in one unit. */
+  const utilisation = (r, capacity) => sum(r.map(mean)) / capacity;
+
+  /** Smallest over largest of the values: 1 is equal, 0 is starved. */
+  const smallerToLargerRatio = (x) => leastOf(x) / largestOf(x);
+
+  // --- Jain's fairness index ------------------------------------------------------------------------------------
+
+  /** Jain's fairness index of the values, in [1/n, 1]; NaN when all are zero (bhatti2008 and bhatti2009, eq. 1). */
+  function jfi(x) {
+    const total = sum(x);
+    return (total * total) / (x.length * sum(x.map((value) => value * value)));
+  }
+
+  /** J(t): the index of the flows' throughputs in each sample (eq. 2). */
+  function jfiOverTime(r) {
+    const n = r.length;
+    return Array.from(r[0], (_, k) => {
+      let total = 0;
+      let squares = 0;
+      for (let i = 0; i < n; i += 1) {
+        total += r[i][k];
+        squares += r[i][k] * r[i][k];
+      }
+      return (total * total) / (n * squares);
+    });
+  }
+
+  /** Time mean of J(t), the papers' printed index; samples in which no flow delivers anything do not count. */
+  const meanJfi = (r) => meanOfKnown(jfiOverTime(r));
+
+  /** Index of the flows' mean throughputs. */
+  const jfiOfMeans = (r) => jfi(r.map(mean));
+
+  // --- Normalised resource usage --------------------------------------------------------------------------------
+
+  /**
+   * Weights of the flows by rule, from `ofSelf`: `ofSelf[n][m]` is what flow m gets on average when every flow runs the
+   * protocol of flow n. In one over the unit of `ofSelf`.
+   */
+  const WEIGHT_RULES = {
+    /** Each flow's own place in its calibration run (bhatti2009 eq. 9-10 and sec. II-G, III-B). */
+    per_column: (ofSelf) => ofSelf.map((flows, n) => 1 / flows[n]),
+    /** The mean over all flows of the calibration run (bhatti2008 eq. 13-14 and sec. V-A). */
+    mean_of_columns: (ofSelf) => ofSelf.map((flows) => 1 / mean(flows)),
+    /** Half of what all flows of the calibration run carry together; with more than two flows no paper's wording. */
+    half_of_sum: (ofSelf) => ofSelf.map((flows) => 2 / sum(flows)),
+    /** All that the flows of the calibration run carry together; no paper's wording. */
+    sum_of_columns: (ofSelf) => ofSelf.map((flows) => 1 / sum(flows)),
+  };
+
+  /**
+   * `ofSelf` in such an order that flow n starts in the place of column n. Before, the last axis is in order of the starts
+   * in the self-run; `startS` are the flows' own starts, s.
+   */
+  function inOwnPlace(ofSelf, startS) {
+    const order = startS.map((_, n) => n).sort((a, b) => startS[a] - startS[b] || a - b);
+    const place = [];
+    order.forEach((n, rank) => (place[n] = rank));
+    return ofSelf.map((flows) => place.map((rank) => flows[rank]));
+  }
+
+  /** U_n(t) in dB (eq. 3-4); a sample below `floor` counts as `floor`, the rate of one segment per sample. */
+  const nruOverTimeDb = (r, weights, floor) =>
+    r.map((flow, n) => Array.from(flow, (x) => 10 * Math.log10(weights[n] * Math.max(x, floor))));
+
+  /** Flow NRU U_n: the mean over samples of U_n(t) in dB (eq. 5). */
+  const flowNruDb = (uDb) => uDb.map(mean);
+
+  /** NRU in dB of each flow's mean throughput; -Infinity for a flow that delivers nothing. */
+  const flowNruDbOfMean = (r, weights) => r.map((flow, n) => 10 * Math.log10(weights[n] * mean(flow)));
+
+  /** Share of each flow's samples in which it delivers nothing. */
+  const zeroShare = (r) => r.map((flow) => flow.filter((x) => x === 0).length / flow.length);
+
+  /** System NRU in dB: mean over all flows, over those at or above 0, over those below (bhatti2009 eq. 6-8). */
+  const nruTuple = (uNDb) => ({
+    uMean: mean(uNDb),
+    uPlus: mean(uNDb.filter((u) => u >= 0)),
+    uMinus: mean(uNDb.filter((u) => u < 0)),
+  });
+
+  /** To `decimals` places, halves to the even neighbour, as numpy rounds. */
+  function rounded(x, decimals) {
+    const scaled = x * 10 ** decimals;
+    const down = Math.floor(scaled);
+    const part = scaled - down;
+    const whole = part < 0.5 || (part === 0.5 && down % 2 === 0) ? down : down + 1;
+    return whole / 10 ** decimals;
+  }
+
+  /** Case A (all flows unfair) to E (all flows fair) of a system NRU; "-" without any flow (table II of both papers). */
+  function caseLetter(uPlusDb, uMinusDb, decimals = 2) {
+    const uPlus = rounded(uPlusDb, decimals);
+    const uMinus = rounded(uMinusDb, decimals);
+    const unfair = uMinus < 0;
+    if (Number.isNaN(uPlus) && uMinus !== 0) return unfair ? "A" : "-";
+    if (unfair) return uPlus > 0 ? "B" : "C";
+    return uPlus > 0 ? "D" : "E";
+  }
+
+  // --- Stability and convergence --------------------------------------------------------------------------------
+
+  /** S_n: coefficient of variation of U_n(t) over the samples; lower is steadier (bhatti2008 eq. 9). */
+  const flowStability = (uDb) => uDb.map(coefficientOfVariation);
+
+  /** S_N: mean of the flow stabilities (eq. 10). */
+  const systemStability = (uDb) => mean(flowStability(uDb));
+
+  /** Coefficient of variation over the flow NRUs: what table VI of bhatti2008 prints as S_N. */
+  const tupleStability = (uNDb) => coefficientOfVariation(uNDb);
+
+  /** Means of U over the windows of `windowS` after `fromS`, and the ends of the windows. */
+  function windowMeans(uDb, tS, fromS, windowS) {
+    const samples = Math.max(1, Math.round(windowS / (tS[1] - tS[0])));
+    let first = 0;
+    while (first < tS.length && tS[first] <= fromS) first += 1;
+    if (tS.length - first < samples) return [uDb.map(() => []), []];
+    const means = uDb.map((u) => movingMean(u.slice(first), samples));
+    return [means, Array.from(tS).slice(first + samples - 1)];
+  }
+
+  /** T_Un: time from the epoch `fromS` until each flow's NRU reaches `levelDb`, s (bhatti2008 eq. 11-12). */
+  function convergenceTimeS(uDb, tS, fromS, levelDb = U_C_DB, windowS = 1) {
+    const [means, endsS] = windowMeans(uDb, tS, fromS, windowS);
+    return means.map((u) => firstTimeS((k) => u[k] >= levelDb, endsS) - fromS);
+  }
+
+  /** T_U: time from `fromS` until all flows have reached `levelDb` at once, s. */
+  function systemConvergenceTimeS(uDb, tS, fromS, levelDb = U_C_DB, windowS = 1) {
+    const [means, endsS] = windowMeans(uDb, tS, fromS, windowS);
+    return firstTimeS((k) => means.every((u) => u[k] >= levelDb), endsS) - fromS;
+  }
+
+  // --- Windows between losses -----------------------------------------------------------------------------------
+
+  /** Those of the loss times that lie in [startS, stopS]. */
+  const lossesBetweenS = (lossTS, startS, stopS) => lossTS.filter((t) => t >= startS && t <= stopS);
+
+  /** Lengths of the loss epochs, from each loss to the next, s. */
+  const epochLengthsS = (lossTS) => lossTS.slice(1).map((t, k) => t - lossTS[k]);
+
+  /** Mean length of the loss epochs, s; NaN for fewer than two losses. */
+  const meanEpochS = (lossTS) => mean(epochLengthsS(lossTS));
+
+  /**
+   * CUBIC's K as seen: time from the end of each recovery until the window is back at that epoch's W_max, s; NaN for an
+   * epoch whose next recovery ends first.
+   */
+  function measuredKS(tS, cwndPkts, recoveryEndS, wMaxPkts) {
+    return recoveryEndS.map((startS, epoch) => {
+      const stopS = epoch + 1 < recoveryEndS.length ? recoveryEndS[epoch + 1] : Infinity;
+      return firstTimeS((k) => tS[k] >= startS && tS[k] < stopS && cwndPkts[k] >= wMaxPkts[epoch], tS) - startS;
+    });
+  }
+
+  /** CUBIC's K in force at each of `tS`, s: a loss ends the epoch whose K it is logged with; NaN after the last. */
+  function kOverTimeS(tS, lossTS, lossKS) {
+    let next = 0;
+    return Array.from(tS, (t) => {
+      while (next < lossTS.length && lossTS[next] < t) next += 1;
+      return next < lossTS.length ? lossKS[next] : NaN;
+    });
+  }
+
+  /** Place in `times` of the value nearest to `t`, the first of equally near ones. */
+  function nearest(times, t) {
+    let best = 0;
+    for (let k = 1; k < times.length; k += 1) if (Math.abs(times[k] - t) < Math.abs(times[best] - t)) best = k;
+    return best;
+  }
+
+  /** Losses of two flows that belong together: pairs of places, each the other's nearest and at most `withinS` away. */
+  function commonLosses(firstTS, secondTS, withinS) {
+    if (!firstTS.length || !secondTS.length) return [];
+    const pairs = firstTS.map((t, k) => [k, nearest(secondTS, t)]);
+    return pairs.filter(
+      ([k, other]) => nearest(firstTS, secondTS[other]) === k && Math.abs(firstTS[k] - secondTS[other]) <= withinS,
+    );
+  }
+
+  /** Mean share of the other flows that also lose within `windowS` of a loss, over all losses; NaN without any. */
+  function synchronisedLossShare(lossTS, windowS) {
+    let losses = 0;
+    let shared = 0;
+    lossTS.forEach((own, n) => {
+      lossTS.forEach((other, m) => {
+        if (n === m) return;
+        losses += own.length;
+        shared += own.filter((t) => other.some((s) => s >= t - windowS && s <= t + windowS)).length;
+      });
+    });
+    return shared / losses;
+  }
+
+  // --- Over runs ------------------------------------------------------------------------------------------------
+
+  /** Time by which `share` of the runs has converged, NaN standing for a run that never does; NaN when fewer do. */
+  function reachedByShare(timesS, share) {
+    const ordered = timesS.map((t) => (Number.isNaN(t) ? Infinity : t)).sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+    const place = share * (ordered.length - 1);
+    const upper = ordered[Math.ceil(place)];
+    return Number.isFinite(upper) ? (ordered[Math.floor(place)] + upper) / 2 : NaN;
+  }
+
+  return {
+    ...{ U_C_DB, LOSS_KINDS, WEIGHT_RULES },
+    ...{ sum, mean, known, meanOfKnown, leastOf, largestOf, deviation, median, rounded },
+    ...{ coefficientOfVariation, windowOf, firstTimeS, timeToFractionS, movingMean, utilisation, smallerToLargerRatio },
+    ...{ jfi, jfiOverTime, meanJfi, jfiOfMeans },
+    ...{ inOwnPlace, nruOverTimeDb, flowNruDb, flowNruDbOfMean, zeroShare, nruTuple, caseLetter },
+    ...{ flowStability, systemStability, tupleStability, convergenceTimeS, systemConvergenceTimeS },
+    ...{ lossesBetweenS, epochLengthsS, meanEpochS, measuredKS, kOverTimeS, commonLosses, synchronisedLossShare },
+    reachedByShare,
+  };
+})();

@@ -1,0 +1,96 @@
+/**
+ * What each plot shows of a run: its lines, its unit, its range, and what is drawn beside the lines.
+ *
+ * A panel's `lines(side)` gives [{flow, label, tS, y}], flow null for what is of all flows; y has null where nothing is.
+ * `tS` are times in s: of the samples for windows and queue, of the measured intervals for rates, J and U.
+ */
+"use strict";
+var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
+
+tcpfair.panels = (() => {
+  const m = tcpfair.measures;
+  const MS_PER_S = 1e3;
+
+  const gaps = (y) => Array.from(y, (value) => (Number.isFinite(value) ? value : null));
+  const flowName = (side, n) => `${n + 1} ${side.of.scenario.flows[n].protocol}`;
+
+  /** One line for each long flow from a column of its samples. */
+  const ofSamples = (column, factor = 1) => (side) =>
+    side.result.flows.map((flow, n) => ({
+      ...{ flow: n, label: flowName(side, n), tS: side.result.t_s },
+      y: gaps(factor === 1 ? flow[column] : flow[column].map((value) => value * factor)),
+    }));
+
+  /** One line for each foreground flow from rates over the measured intervals. */
+  const ofIntervals = (values) => (side) => {
+    const found = values(side);
+    return (found || []).map((y, k) => ({ flow: side.run.foreground[k], label: flowName(side, side.run.foreground[k]), tS: side.run.tS, y: gaps(y) }));
+  };
+
+  const fromZero = (low, high) => [0, high > 0 ? high * 1.06 : 1];
+
+  const PANELS = [
+    {
+      ...{ key: "throughput", title: "Throughput", unit: "Mb/s", height: 170, shown: true, decimals: 2 },
+      what: "payload in order at the receiver, of each measured interval",
+      lines: ofIntervals((side) => side.run.goodput),
+      spread: (each) => each.run.goodput,
+      range: fromZero,
+    },
+    {
+      ...{ key: "cwnd", title: "Congestion window", unit: "packets", height: 190, shown: true, decimals: 1 },
+      what: "ticks below: losses, long ones: timeouts; dotted: W_max of CUBIC",
+      lines: ofSamples("cwnd_pkts"),
+      marks: true,
+      range: fromZero,
+    },
+    { ...{ key: "ssthresh", title: "ssthresh", unit: "packets", height: 130, decimals: 1 }, what: "slow-start threshold; nothing while it is infinite", lines: ofSamples("ssthresh_pkts"), range: fromZero },
+    {
+      ...{ key: "queue", title: "Queue", unit: "packets", height: 120, shown: true, decimals: 0 },
+      what: "at the bottleneck, at the time of the sample",
+      lines: (side) =>
+        [
+          ["forward", side.result.link],
+          ["reverse", side.result.reverse_link],
+        ]
+          .filter(([, link]) => link)
+          .map(([label, link], k) => ({ flow: null, label, tS: side.result.t_s, y: gaps(link.queue_pkts), dash: k })),
+      range: fromZero,
+    },
+    { ...{ key: "rtt", title: "Smoothed RTT", unit: "ms", height: 130, decimals: 1 }, what: "as the sender estimates it", lines: ofSamples("srtt_s", MS_PER_S), range: (low, high) => [Math.max(0, low - 0.1 * (high - low)), high + 0.06 * (high - low || 1)] },
+    {
+      ...{ key: "jfi", title: "Jain's index J(t)", unit: "", height: 120, shown: true, decimals: 3 },
+      what: "1: equal shares; 1/n: one of n flows has all",
+      lines: (side) => (side.run.goodput.length > 1 ? [{ flow: null, label: "J", tS: side.run.tS, y: gaps(m.jfiOverTime(side.run.goodput)) }] : []),
+      spread: (each) => (each.run.goodput.length > 1 ? [m.jfiOverTime(each.run.goodput)] : []),
+      range: () => [0, 1.03],
+    },
+    {
+      ...{ key: "nru", title: "Normalised resource usage U_n(t)", unit: "dB", height: 150, shown: true, decimals: 2 },
+      what: "0 dB: what the flow gets among its own kind; dashed: U_c, below which it is unfair",
+      lines: ofIntervals((side) => (side.weights.state === "ready" ? m.nruOverTimeDb(side.run.goodput, side.weights.values, side.run.floorMbps) : null)),
+      level: (side) => side.of.measuring.analysis.U_c_db,
+      range: (low, high) => [Math.max(Math.min(low, -1) * 1.06, -25), Math.max(high, 1) * 1.1],
+    },
+    {
+      ...{ key: "k", title: "CUBIC's K in force", unit: "s", height: 120, decimals: 2 },
+      what: "time that the curve takes back to W_max; known for epochs that a loss has ended",
+      lines: (side) =>
+        side.of.scenario.flows
+          .map((flow, n) => ({ flow, n }))
+          .filter(({ flow }) => flow.cc.startsWith("cubic"))
+          .map(({ n }) => {
+            const losses = side.result.events.filter((event) => event.flow === n && m.LOSS_KINDS.includes(event.kind));
+            const kS = m.kOverTimeS(
+              side.result.t_s,
+              losses.map((loss) => loss.t_s),
+              losses.map((loss) => loss.k_s),
+            );
+            return { flow: n, label: flowName(side, n), tS: side.result.t_s, y: gaps(kS) };
+          }),
+      range: fromZero,
+    },
+  ];
+
+  return { PANELS };
+})();

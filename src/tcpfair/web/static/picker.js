@@ -1,0 +1,72 @@
+/** The choice of a preset: paper, experiment, place in the grid, replicate. */
+"use strict";
+var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
+
+tcpfair.picker = (() => {
+  const { make } = tcpfair.dom;
+  const { choice } = tcpfair.inputs;
+
+  /** How the axes of grids are read: name and unit. */
+  const AXES = {
+    ...{ protocol: "Protocol", rtt_ms: "RTT, ms", loss_rate: "Loss rate", buffer_pkts: "Buffer, packets", buffer_bytes: "Buffer, bytes" },
+    ...{ buffer_bdp: "Buffer, BDP", traffic: "Background", jitter_s: "Jitter, s", ack_every: "Packets per ACK", access_bps: "Own link, b/s" },
+    ...{ access_jitter_s: "Host jitter, s", wire_bytes: "Packet, bytes", rwnd_pkts: "Receiver window, packets", recovery: "Recovery", reduction: "Reduction" },
+    ...{ root: "Root", x: "x(RTT)", synchronised: "Synchronised", beta: "beta", hystart: "HyStart", rtt_unit_s: "Unit of the RTT, s" },
+  };
+
+  /**
+   * Fills `box`. `lab` gives {schema, side(), load(preset), free()}: the first is what is edited, the others are
+   * called with what a reader picks.
+   */
+  function create(box, lab) {
+    const { presets, papers: about } = lab.schema;
+
+    function pick(label, options, value, then, wide = false) {
+      return choice({ label, options, get: () => value, set: then, key: `preset ${label}`, wide });
+    }
+
+    function build() {
+      const focused = document.activeElement?.dataset?.key;
+      const { preset } = lab.side();
+      const papers = [["", "own settings"], ...Object.keys(presets).map((paper) => [paper, paper])];
+      const parts = [
+        pick("Paper", papers, preset?.paper ?? "", (paper) => {
+          if (!paper) return lab.free();
+          const experiments = presets[paper];
+          const [name, experiment] = Object.entries(experiments).find(([, each]) => (each.printed || []).length) || Object.entries(experiments)[0];
+          return lab.load({ paper, experiment: name, point: tcpfair.presets.firstPoint(experiment), replicate: 0 });
+        }),
+      ];
+      if (preset) parts.push(...ofPaper(preset));
+      box.replaceChildren(...parts);
+      if (focused) box.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+    }
+
+    function ofPaper(preset) {
+      const experiments = presets[preset.paper];
+      const experiment = experiments[preset.experiment];
+      const names = Object.entries(experiments).map(([name, each]) => [name, `${name}: ${each.title}`]);
+      const load = (change) => lab.load({ ...preset, ...change });
+      const axes = Object.entries(experiment.grid).map(([axis, values]) =>
+        pick(AXES[axis] || axis, values.map((value) => [value, String(value)]), preset.point[axis], (value) => load({ point: { ...preset.point, [axis]: value } })),
+      );
+      const replicates = Array.from({ length: experiment.replicates }, (_, k) => [k, String(k)]);
+      return [
+        pick("Experiment", names, preset.experiment, (name) => load({ experiment: name, point: nearPoint(experiments[name], preset.point), replicate: 0 }), true),
+        ...axes,
+        experiment.replicates > 1 ? pick(`Replicate of ${experiment.replicates}`, replicates, preset.replicate, (replicate) => load({ replicate })) : null,
+        make("p", { className: "source" }, about[preset.paper].cite),
+      ].filter(Boolean);
+    }
+
+    /** The point of another grid that has as much as it can of this one. */
+    function nearPoint(experiment, point) {
+      const first = tcpfair.presets.firstPoint(experiment);
+      return Object.fromEntries(Object.entries(first).map(([axis, value]) => [axis, experiment.grid[axis].includes(point[axis]) ? point[axis] : value]));
+    }
+
+    return { build };
+  }
+
+  return { create };
+})();

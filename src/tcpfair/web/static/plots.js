@@ -1,0 +1,365 @@
+/**
+ * The plots: one row for each panel, one column for each side, with a shared cursor, zoom and scale of y.
+ *
+ * Colours go by flow, six of them that readers with any colour vision can tell apart; then the line is dashed, then dotted.
+ */
+"use strict";
+var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
+
+tcpfair.plots = (() => {
+  const { make, svg } = tcpfair.dom;
+  const COLOURS = 6;
+  const DASHES = [[], [7, 4], [2, 3]];
+  const FLOWS_DRAWN = 28; // lines beyond are not told apart
+  const MARKS_MOST = 1500; // ticks of losses in sight; with more they are thinned out
+  const SPREAD_FLOWS = 4; // with more the bands would cover each other
+  const ZOOM = 0.7;
+
+  const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const colourOf = (n) => (n === null ? style("--ink") : style(`--flow-${n % COLOURS}`));
+  const dashOf = (n) => DASHES[Math.floor((n ?? 0) / COLOURS) % DASHES.length];
+
+  /** A short line as flow n is drawn. */
+  const swatch = (n) =>
+    svg("svg", { class: "swatch", viewBox: "0 0 26 8", "aria-hidden": "true" },
+      svg("line", { x1: 1, x2: 25, y1: 4, y2: 4, "stroke-width": 3, stroke: `var(--flow-${n % COLOURS})`, "stroke-dasharray": dashOf(n).join(" ") }));
+
+  /** Place of the last of sorted `times` that is at most `t`, at least 0. */
+  function placeAt(times, t) {
+    let low = 0;
+    let high = times.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (times[middle] <= t) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  /**
+   * Fills `container`. `onCursor(tS)` is told where the cursor stands (null: nowhere), `onZoom([fromS, toS])` what is in sight.
+   */
+  function create(container, { onCursor, onZoom }) {
+    const shown = new Set(tcpfair.panels.PANELS.filter((panel) => panel.shown).map((panel) => panel.key));
+    const cells = new Map(); // "panel side" -> {plot, node, shape}
+    let sides = [];
+    let spanS = [0, 1];
+    let zoom = null; // null: all of the run
+    let cursorS = null;
+    let moving = false;
+
+    const inSight = () => zoom || spanS;
+
+    function setZoom(next) {
+      const [low, high] = spanS;
+      let [fromS, toS] = next || spanS;
+      fromS = Math.max(low, fromS);
+      toS = Math.min(high, toS);
+      zoom = next && toS > fromS && (fromS > low || toS < high) ? [fromS, toS] : null;
+      moving = true;
+      for (const { plot } of cells.values()) plot?.setScale("x", { min: inSight()[0], max: inSight()[1] });
+      moving = false;
+      onZoom(inSight(), zoom !== null);
+    }
+
+    /** Around its middle, or around the cursor where there is one: `factor` < 1 goes nearer. */
+    function zoomBy(factor) {
+      const [low, high] = inSight();
+      const middle = cursorS !== null && cursorS > low && cursorS < high ? cursorS : (low + high) / 2;
+      setZoom([middle - (middle - low) * factor, middle + (high - middle) * factor]);
+    }
+
+    /** By a share of what is in sight: -1 is one width to the left. */
+    function moveBy(share) {
+      const [low, high] = inSight();
+      const width = high - low;
+      const fromS = Math.min(Math.max(low + share * width, spanS[0]), spanS[1] - width);
+      setZoom([fromS, fromS + width]);
+    }
+
+    function setCursor(tS) {
+      cursorS = tS;
+      for (const { plot } of cells.values()) {
+        if (!plot) continue;
+        const left = tS === null ? -10 : plot.valToPos(tS, "x");
+        plot.setCursor({ left, top: tS === null ? -10 : 10 }, false, false);
+      }
+      onCursor(tS);
+    }
+
+    function onKey(event) {
+      const [low, high] = inSight();
+      const step = ((high - low) / 100) * (event.shiftKey ? 10 : 1);
+      const at = cursorS === null || cursorS < low || cursorS > high ? (low + high) / 2 : cursorS;
+      const acts = {
+        ArrowLeft: () => setCursor(Math.max(low, at - step)),
+        ArrowRight: () => setCursor(Math.min(high, at + step)),
+        "+": () => zoomBy(ZOOM),
+        "=": () => zoomBy(ZOOM),
+        "-": () => zoomBy(1 / ZOOM),
+        0: () => setZoom(null),
+        PageUp: () => moveBy(-0.5),
+        PageDown: () => moveBy(0.5),
+        Escape: () => setCursor(null),
+      };
+      if (!acts[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      acts[event.key]();
+    }
+
+    // --- What is drawn beside the lines -----------------------------------------------------------------------------
+
+    /** Losses as ticks along the axis, and CUBIC's W_max from a loss to the flow's next. */
+    function drawMarks(plot, side) {
+      const { ctx, bbox } = plot;
+      const ratio = devicePixelRatio;
+      const [low, high] = [plot.scales.x.min, plot.scales.x.max];
+      const events = side.result.events.filter((event) => event.kind !== "recovery_end" && event.t_s >= low && event.t_s <= high);
+      const every = Math.max(1, Math.ceil(events.length / MARKS_MOST));
+      ctx.save();
+      events.forEach((event, k) => {
+        if (k % every) return;
+        const tall = (event.kind === "rto" ? 13 : 7) * ratio;
+        ctx.fillStyle = colourOf(event.flow);
+        ctx.fillRect(plot.valToPos(event.t_s, "x", true), bbox.top + bbox.height - tall, 1.4 * ratio, tall);
+      });
+      if (side.result.flows.length <= SPREAD_FLOWS) drawWMax(plot, side, ratio);
+      ctx.restore();
+    }
+
+    function drawWMax(plot, side, ratio) {
+      const { ctx, bbox } = plot;
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+      ctx.clip();
+      ctx.setLineDash([1.5 * ratio, 3 * ratio]);
+      ctx.lineWidth = 1.2 * ratio;
+      side.of.scenario.flows.forEach((flow, n) => {
+        if (!flow.cc.startsWith("cubic")) return;
+        const losses = side.result.events.filter((event) => event.flow === n && event.kind !== "recovery_end");
+        if (losses.length > 400) return;
+        ctx.strokeStyle = colourOf(n);
+        ctx.beginPath();
+        losses.forEach((loss, k) => {
+          const y = plot.valToPos(loss.w_max, "y", true);
+          ctx.moveTo(plot.valToPos(loss.t_s, "x", true), y);
+          ctx.lineTo(plot.valToPos(losses[k + 1]?.t_s ?? side.of.scenario.duration_s, "x", true), y);
+        });
+        ctx.stroke();
+      });
+    }
+
+    /** From the least to the largest over several seeds, behind the lines. */
+    function drawSpread(plot, side, bands) {
+      const { ctx, bbox } = plot;
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+      ctx.clip();
+      bands.forEach(({ flow, low, high, tS }) => {
+        ctx.beginPath();
+        tS.forEach((t, k) => ctx.lineTo(plot.valToPos(t, "x", true), plot.valToPos(high[k], "y", true)));
+        for (let k = tS.length - 1; k >= 0; k -= 1) ctx.lineTo(plot.valToPos(tS[k], "x", true), plot.valToPos(low[k], "y", true));
+        ctx.closePath();
+        ctx.globalAlpha = 0.22;
+        ctx.fillStyle = colourOf(flow);
+        ctx.fill();
+      });
+      ctx.restore();
+    }
+
+    function drawLevel(plot, levelY) {
+      const { ctx, bbox } = plot;
+      const y = plot.valToPos(levelY, "y", true);
+      if (y < bbox.top || y > bbox.top + bbox.height) return;
+      ctx.save();
+      ctx.setLineDash([5, 5]);
+      ctx.strokeStyle = style("--soft");
+      ctx.beginPath();
+      ctx.moveTo(bbox.left, y);
+      ctx.lineTo(bbox.left + bbox.width, y);
+      ctx.stroke();
+      ctx.restore();
+    }
+
+    /** Least and largest of each interval over the seeds of a side. */
+    function bandsOf(panel, side) {
+      const runs = side.seeds?.runs;
+      if (!runs || !panel.spread || side.run.flows.length > SPREAD_FLOWS) return [];
+      const all = runs.map(panel.spread);
+      return all[0].map((_, k) => {
+        const tS = Array.from(runs[0].run.tS);
+        const of = (pick) => tS.map((__, i) => pick(all.map((lines) => lines[k][i]).filter((value) => !Number.isNaN(value))));
+        const low = of((values) => Math.min(...values));
+        const high = of((values) => Math.max(...values));
+        return { flow: all[0].length > 1 || panel.key === "throughput" ? side.run.foreground[k] : null, tS, low, high };
+      });
+    }
+
+    // --- The plots --------------------------------------------------------------------------------------------------
+
+    function optionsOf(panel, cell, width) {
+      const ink = style("--ink");
+      const axis = { stroke: ink, font: "11px system-ui, sans-serif", grid: { stroke: style("--grid"), width: 1 }, ticks: { stroke: style("--grid"), width: 1 } };
+      return {
+        ...{ width, height: panel.height, legend: { show: false }, padding: [8, 8, 0, 0] },
+        cursor: { sync: { key: "tcpfair", scales: ["x", null] }, drag: { x: true, y: false }, points: { show: false }, y: false },
+        scales: {
+          x: { time: false, auto: false, range: () => inSight() },
+          y: { range: (_, low, high) => cell.range ?? panel.range(low ?? 0, high ?? 1) },
+        },
+        axes: [{ ...axis, size: 30 }, { ...axis, size: 52, space: 26, values: (_, marks) => marks.map((mark) => tcpfair.dom.short(mark, 4)) }],
+        series: [{}, ...cell.lines.map((line) => ({ label: line.label, stroke: colourOf(line.flow), width: 1.4, dash: dashOf(line.flow ?? (line.dash || 0) * COLOURS), points: { show: false }, spanGaps: false }))],
+        hooks: {
+          drawAxes: [(plot) => (drawSpread(plot, cell.side, cell.bands), panel.level && cell.lines.length && drawLevel(plot, panel.level(cell.side)))],
+          draw: panel.marks ? [(plot) => drawMarks(plot, cell.side)] : [],
+          setCursor: [(plot) => plot === cell.plot && cell.node.matches(":hover") && hovered(plot)],
+          setSelect: [(plot) => plot.select.width > 3 && setZoom([plot.posToVal(plot.select.left, "x"), plot.posToVal(plot.select.left + plot.select.width, "x")])],
+          ready: [(plot) => plot.over.addEventListener("dblclick", () => setZoom(null))],
+        },
+      };
+    }
+
+    function hovered(plot) {
+      const { left } = plot.cursor;
+      const tS = left < 0 ? null : plot.posToVal(left, "x");
+      if (tS === cursorS || moving) return;
+      cursorS = tS;
+      onCursor(tS);
+    }
+
+    /** Lines and range of a panel on all sides: compared sides have one scale. */
+    function contents(panel) {
+      const found = sides.map((side) => ({ side, lines: panel.lines(side).slice(0, FLOWS_DRAWN), bands: bandsOf(panel, side) }));
+      if (sides.length > 1) {
+        let [low, high] = [Infinity, -Infinity];
+        const see = (value) => {
+          if (value === null) return;
+          if (value < low) low = value;
+          if (value > high) high = value;
+        };
+        for (const { lines, bands } of found) {
+          for (const { y } of lines) y.forEach(see);
+          for (const band of bands) band.high.forEach(see);
+        }
+        const range = low <= high ? panel.range(low, high) : null;
+        for (const cell of found) cell.range = range;
+      }
+      return found;
+    }
+
+    function drawCell(panel, place, next) {
+      const key = `${panel.key} ${place}`;
+      const cell = cells.get(key);
+      Object.assign(cell, next, { range: next.range ?? null });
+      const tS = next.lines[0]?.tS;
+      cell.node.classList.toggle("empty", !tS);
+      if (!tS) {
+        cell.plot?.destroy();
+        cell.plot = cell.shape = null;
+        return;
+      }
+      const data = [tS, ...next.lines.map((line) => line.y)];
+      const shape = next.lines.map((line) => line.flow).join();
+      const width = Math.max(cell.node.clientWidth, 120);
+      if (cell.plot && cell.shape === shape) {
+        moving = true;
+        if (cell.plot.width !== width) cell.plot.setSize({ width, height: panel.height });
+        cell.plot.setData(data, false);
+        cell.plot.setScale("x", { min: inSight()[0], max: inSight()[1] });
+        moving = false;
+        return;
+      }
+      cell.plot?.destroy();
+      cell.shape = shape;
+      cell.plot = new uPlot(optionsOf(panel, cell, width), data, cell.node.querySelector(".canvas"));
+    }
+
+    /** Rows and cells for what is to be shown; those that are there stay. */
+    function layOut() {
+      const wanted = tcpfair.panels.PANELS.filter((panel) => shown.has(panel.key));
+      const shape = wanted.map((panel) => panel.key).join() + sides.length;
+      if (container.dataset.shape === shape) return wanted;
+      container.dataset.shape = shape;
+      container.classList.toggle("two", sides.length > 1);
+      for (const { plot } of cells.values()) plot?.destroy();
+      cells.clear();
+      container.replaceChildren(
+        ...wanted.map((panel) => {
+          const title = panel.unit ? `${panel.title}, ${panel.unit}` : panel.title;
+          const nodes = sides.map((side, place) => {
+            const of = sides.length > 1 ? `, ${side.name}` : "";
+            const node = make("div", { className: "plot", tabIndex: 0, role: "group", "aria-label": `Plot of ${title}${of}. Left and right move the cursor, plus and minus zoom, 0 shows all.`, on: { keydown: onKey, mouseleave: () => setCursor(null) }, data: { panel: panel.key, side: place } },
+              make("div", { className: "canvas" }), make("p", { className: "nothing" }, ""));
+            cells.set(`${panel.key} ${place}`, { node, plot: null, shape: null, lines: [], bands: [] });
+            return node;
+          });
+          return make("figure", { className: "panel" }, make("figcaption", {}, make("strong", {}, title), " ", make("span", { className: "source" }, panel.what)), make("div", { className: "cells" }, nodes));
+        }),
+      );
+      return wanted;
+    }
+
+    function redraw() {
+      for (const panel of layOut()) contents(panel).forEach((content, place) => drawCell(panel, place, content));
+      for (const [key, { node, side }] of cells) {
+        if (side) node.querySelector(".nothing").textContent = nothingText(key.split(" ")[0], side);
+      }
+    }
+
+    /** Why a panel has no lines. */
+    function nothingText(key, side) {
+      if (key === "nru" && side.run.flows.length > 1) return { waiting: "wait for the self-runs to be asked for", running: "the self-runs are under way", failed: side.weights.note }[side.weights.state] || "";
+      if (key === "k") return "no flow runs CUBIC";
+      return "takes two flows";
+    }
+
+    /** Draws these sides: those that have a result. Zoom and cursor stay as far as they can. */
+    function show(next) {
+      sides = next;
+      if (!sides.length) return;
+      spanS = [0, Math.max(...sides.map((side) => side.of.scenario.duration_s))];
+      if (zoom && zoom[0] >= spanS[1]) zoom = null;
+      if (zoom) zoom = [zoom[0], Math.min(zoom[1], spanS[1])];
+      redraw();
+      onZoom(inSight(), zoom !== null);
+    }
+
+    function setShown(key, on) {
+      shown[on ? "add" : "delete"](key);
+      if (sides.length) redraw();
+    }
+
+    /** Everything anew: other colours or another width. */
+    function rebuild() {
+      container.dataset.shape = "";
+      if (sides.length) redraw();
+    }
+
+    function resize() {
+      for (const { plot, node } of cells.values()) {
+        const width = node.clientWidth;
+        if (plot && width && plot.width !== width) plot.setSize({ width, height: plot.height });
+      }
+    }
+
+    new ResizeObserver(resize).observe(container);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", rebuild);
+
+    /** The value of a side's lines of a panel at `tS`: [{flow, value}]. */
+    const valuesAt = (key, side, tS) => {
+      const panel = tcpfair.panels.PANELS.find((each) => each.key === key);
+      const place = sides.indexOf(side);
+      const lines = cells.get(`${key} ${place}`)?.lines || panel.lines(side);
+      const interval = ["throughput", "jfi", "nru"].includes(key);
+      return lines.map((line) => {
+        const k = placeAt(line.tS, tS);
+        return { flow: line.flow, label: line.label, value: line.y[interval && line.tS[k] < tS ? Math.min(k + 1, line.y.length - 1) : k] };
+      });
+    };
+
+    return { show, redraw, setShown, isShown: (key) => shown.has(key), setZoom, zoomBy, moveBy, inSight, setCursor, valuesAt, rebuild };
+  }
+
+  return { create, swatch, colourOf };
+})();

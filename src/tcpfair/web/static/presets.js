@@ -1,0 +1,104 @@
+/**
+ * The papers' experiments: any grid point and replicate as a scenario, and the numbers that a paper prints of it.
+ *
+ * A preset is {paper, experiment, point: {axis: value}, replicate}. `tcpfair.preset` (expand.js) makes a scenario of it.
+ */
+"use strict";
+var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
+
+tcpfair.presets = (() => {
+  const m = tcpfair.measures;
+  const SAMPLES_DRAWN = 1200; // at least about so many, where the paper's own sampling is coarser
+  const LEAST_SAMPLE_S = 0.01;
+
+  const experimentOf = (schema, preset) => schema.presets[preset.paper][preset.experiment];
+  const runOf = ({ paper, experiment, point, replicate }) => tcpfair.preset(paper, experiment, point, replicate);
+
+  /** The first point of an experiment's grid. */
+  const firstPoint = (experiment) => Object.fromEntries(Object.entries(experiment.grid).map(([axis, values]) => [axis, values[0]]));
+
+  /** A sampling that the paper's is a whole multiple of, fine enough to see windows, s. */
+  function drawnSampleS(scenario) {
+    const wantedS = Math.max(scenario.duration_s / SAMPLES_DRAWN, LEAST_SAMPLE_S);
+    const parts = [1, 2, 4, 5, 10, 20, 25, 50, 100].filter((part) => scenario.sample_s / part >= wantedS * 0.999);
+    return Number((scenario.sample_s / (parts.pop() || 1)).toPrecision(12));
+  }
+
+  /** What the page takes for measured when no paper says it: parameters of `analysis` under the papers' names. */
+  function freeAnalysis(scenario) {
+    const lastStartS = Math.max(0, ...scenario.flows.map((flow) => flow.start_s || 0));
+    const fromS = Math.min(lastStartS, scenario.duration_s / 2);
+    return {
+      ...{ U_c_db: m.U_C_DB, t_e_s: fromS, convergence_from_s: fromS, convergence_window_s: 1, peak_share: 0.9 },
+      ...{ common_within_s: 0.1, residual_share: 0.1, rates_count: "delivered", utilisation_counts: "payload" },
+      ...{ sharing_from_s: fromS, sharing_end_s: 60, fair_ratio: 0.8, fair_mean_s: 60, together_rtts: 1.5 },
+      target_rate_bps: scenario.capacity_bps / scenario.flows.length,
+    };
+  }
+
+  /** How a scenario is measured: `window` and `rule` as the paper has them, or all of it after the last start. */
+  function measuringOf(schema, scenario, preset = null) {
+    const experiment = preset && experimentOf(schema, preset);
+    const analysis = { ...freeAnalysis(scenario), ...(preset ? schema.papers[preset.paper].analysis : {}) };
+    const [fromS, toS] = experiment?.window_s || [preset ? 0 : analysis.t_e_s, scenario.duration_s];
+    return {
+      ...{ fromS, toS: Math.min(toS, scenario.duration_s), everyS: scenario.sample_s, selfRuns: 1 },
+      rule: experiment?.weights?.rule || "per_column",
+      analysis,
+    };
+  }
+
+  /** A side of the page (see lab.js) with the run of a preset. */
+  function load(schema, preset) {
+    const { scenario, seed } = runOf(preset);
+    const own = tcpfair.scenarios.copy(scenario);
+    const measuring = measuringOf(schema, own, preset);
+    own.sample_s = drawnSampleS(own);
+    return { scenario: own, seed: String(seed), preset: tcpfair.scenarios.copy(preset), measuring, bufferUnit: "packets" };
+  }
+
+  /** Whether the side's scenario still is that of its preset, whatever is recorded of it. */
+  function isUnchanged(schema, side) {
+    if (!side.preset) return false;
+    const own = runOf(side.preset);
+    const key = (scenario) => tcpfair.scenarios.packetsKey(schema, scenario);
+    return String(own.seed) === side.seed && key(own.scenario) === key(side.scenario);
+  }
+
+  // --- Printed numbers ----------------------------------------------------------------------------------------------
+
+  /** The printed numbers of this point of the grid: {metric, flow, value, derived, ...}, value NaN for a printed dash. */
+  function printedAt(schema, preset) {
+    if (!preset) return [];
+    const here = (number) => Object.entries(number.point).every(([axis, value]) => preset.point[axis] === value);
+    const rows = (experimentOf(schema, preset).printed || []).filter(here);
+    return rows.map((number) => ({ ...number, value: number.value === null ? NaN : number.value }));
+  }
+
+  const OVER_RUNS = {
+    mean: m.meanOfKnown,
+    median: (x) => (m.known(x).length >= x.length / 2 ? m.median(x) : NaN),
+    reached: m.reachedByShare,
+  };
+
+  /**
+   * What `measured`, the measures of one or more runs, gives for a printed number, combined over the runs as print is; and
+   * `sd`, the deviation of single runs. Null where the runs do not have it.
+   */
+  function liveValue(number, measured, analysis) {
+    const values = measured.map((rows) => rows.find((row) => row.metric === number.metric && row.flow === number.flow)?.value);
+    if (values.includes(undefined)) return null;
+    const value = OVER_RUNS[number.runs || "mean"](values, analysis.converged_runs_share ?? 0.5);
+    return { value, sd: m.deviation(m.known(values)) };
+  }
+
+  /** Whether a live value is within the tolerance of a printed one; null where there is no tolerance. */
+  function isWithin(number, value) {
+    if (!number.tolerance) return null;
+    if (Number.isNaN(number.value) || Number.isNaN(value)) return Number.isNaN(number.value) && Number.isNaN(value);
+    const width = number.tolerance.absolute ?? number.tolerance.relative * Math.abs(number.value);
+    return Math.abs(value - number.value) <= width * (1 + 1e-9);
+  }
+
+  return { experimentOf, runOf, firstPoint, load, isUnchanged, measuringOf, printedAt, liveValue, isWithin };
+})();

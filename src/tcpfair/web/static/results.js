@@ -1,0 +1,222 @@
+/**
+ * What has come out, in words and tables: the main numbers, the values at the cursor, print beside the live run, all
+ * measures, the epochs, several seeds.
+ */
+"use strict";
+var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
+
+tcpfair.results = (() => {
+  const { make, svg, short, fixed, table, MISSING } = tcpfair.dom;
+  const m = tcpfair.measures;
+  const MS_PER_S = 1e3;
+  const EPOCHS_SHOWN = 200; // of one flow
+
+  /** Unit and decimals of a measure, by its name without the rule of the weights. */
+  const UNITS = {
+    ...{ throughput_mean: "Mb/s", received_mean: "Mb/s", throughput_sum: "Mb/s", throughput_peak: "Mb/s", throughput_full_mean: "Mb/s" },
+    ...{ rate_largest: "Mb/s", load_mean: "Mb/s", load_both_ways: "Mb/s", load_sd: "Mb/s", web_mean: "Mb/s", long_lived_mean: "Mb/s" },
+    ...{ U_n: "dB", U_N: "dB", "U_N+": "dB", "U_N-": "dB", U_n_of_means: "dB", T_U: "s", converged_at_s: "s", time_to_90_s: "s" },
+    ...{ cwnd_mean: "packets", k_mean: "s", t1_s: "s", t2_s: "s", fair_at_s: "s" },
+  };
+  const WORDS = {
+    ...{ throughput_mean: "mean throughput", received_mean: "mean of first arrivals", throughput_sum: "throughput of all", utilisation: "utilisation" },
+    ...{ jfi_mean: "mean of J(t)", jfi_of_means: "J of the mean throughputs", jfi_mean_received: "mean of J(t), first arrivals", ratio: "flow 2 over flow 1" },
+    ...{ U_n: "U_n, flow NRU (eq. 5)", U_N: "U_N, mean over flows", "U_N+": "U_N+, of the fair flows", "U_N-": "U_N−, of the unfair flows" },
+    ...{ U_n_of_means: "NRU of the mean throughput", zero_share: "share of silent intervals", S_n: "S_n, variation of U_n(t)", S_N: "S_N as printed", S_N_eq10: "S_N by eq. 10", S_N_sum: "sum of S_n" },
+    ...{ T_U: "T_U, convergence time", converged_at_s: "converged at", converged_share: "fair from then on, share of time" },
+    ...{ throughput_peak: "largest interval", time_to_90_s: "time to 90 % of it", throughput_full_mean: "mean over the whole run" },
+    ...{ cwnd_mean: "mean window", window_enough_share: "window large enough, share of time", k_mean: "mean K", k_larger_share: "K of flow 2 larger, share of time" },
+    ...{ losses: "losses", common_loss_share: "shared with the other flow", t1_s: "t1, filling the residual capacity", t2_s: "t2, filling the buffer" },
+    ...{ utilisation_wire: "utilisation, bytes on the wire", utilisation_payload: "utilisation, payload", load_mean: "load", load_both_ways: "load, mean of both ways", load_sd: "deviation of the load", load_cov: "CoV of the load" },
+    ...{ rate_largest: "largest interval", fair_ratio: "smaller over larger", ratio_at_end: "smaller over larger at the end", fair_at_s: "fair at", lead_changes: "changes of the lead" },
+    ...{ web_mean: "short flows", long_lived_mean: "long-lived background", shared_losses: "losses that others share", losses_per_flow: "losses per flow" },
+  };
+  const baseName = (metric) => metric.split("@")[0];
+  const wordsOf = (metric) => (WORDS[baseName(metric)] || metric) + (metric.includes("@") ? ` (weights ${metric.split("@")[1]})` : "");
+  const unitOf = (metric) => UNITS[baseName(metric)] || "";
+
+  const valueOf = (side, metric, flow = 0) => side.measures.find((row) => row.metric === metric && row.flow === flow)?.value ?? NaN;
+
+  const flowText = (side, n) => `${n + 1} ${side.of.scenario.flows[n].protocol}`;
+  const caseOf = (side) => m.caseLetter(valueOf(side, "U_N+"), valueOf(side, "U_N-"));
+
+  // --- The main numbers ---------------------------------------------------------------------------------------------
+
+  const CASES = { A: "all flows unfair", B: "some fair, some unfair", C: "some exactly fair, some unfair", D: "all at or above fair", E: "all exactly fair" };
+
+  /** A row of the numbers that matter most. */
+  function tiles(side) {
+    const several = side.run.flows.length > 1;
+    const drops = side.result.link.dropped_pkts;
+    const found = [
+      ["of the link used", `${fixed(100 * valueOf(side, "utilisation"), 1)} %`, "payload of all flows over what the full link carries"],
+      several && ["mean of J(t)", fixed(valueOf(side, "jfi_mean"), 3), "Jain's index of each interval, averaged"],
+      several && ["J of the means", fixed(valueOf(side, "jfi_of_means"), 3), "Jain's index of the mean throughputs"],
+      side.run.flows.length === 2 && ["flow 2 over flow 1", short(ratioOf(side)), "ratio of the mean throughputs"],
+      several && side.weights.state === "ready" && ["NRU case", caseOf(side), CASES[caseOf(side)] || "no flow"],
+      several && side.weights.state === "ready" && ["converged after", `${fixed(valueOf(side, "T_U"), 1)} s`, "T_U: from t_e until all flows are fair at once"],
+      ["overflows", short(drops[drops.length - 1], 4), "packets that found the buffer full"],
+    ].filter(Boolean);
+    return make("dl", { className: "tiles" }, found.map(([name, value, what]) => make("div", { title: what }, make("dt", {}, name), make("dd", {}, value))));
+  }
+
+  const ratioOf = (side) => valueOf(side, "throughput_mean", 2) / valueOf(side, "throughput_mean", 1);
+
+  // --- Values at the cursor -------------------------------------------------------------------------------------------
+
+  /** A table of the flows: at the cursor, or means over what is measured. */
+  function flowTable(side, plots, tS) {
+    const at = (key) => {
+      const found = new Map();
+      if (tS !== null) for (const { flow, value } of plots.valuesAt(key, side, tS)) found.set(flow, value);
+      return found;
+    };
+    const [throughput, cwnd, ssthresh, rtt, u] = ["throughput", "cwnd", "ssthresh", "rtt", "nru"].map(at);
+    const { fromS, toS } = side.of.measuring;
+    const place = new Map(side.run.foreground.map((n, k) => [n, k]));
+    const [first, last] = m.windowOf(side.result.t_s, fromS, toS);
+    const mean = (values) => m.meanOfKnown(values.subarray(first, last));
+    const rows = side.result.flows.map((flow, n) => {
+      const k = place.get(n);
+      const counted = k !== undefined;
+      const background = !counted && flow.delivered_pkts;
+      const seconds = Math.max((last - first) * side.of.scenario.sample_s, 1e-12);
+      const packets = background && last > first ? flow.delivered_pkts[last - 1] - (first ? flow.delivered_pkts[first - 1] : 0) : 0;
+      const meanMbps = counted ? valueOf(side, "throughput_mean", k + 1) : (packets * side.of.scenario.payload_bytes * 8) / seconds / 1e6;
+      const name = make("span", { className: "flow-name" }, tcpfair.plots.swatch(n), flowText(side, n), make("span", { className: "source" }, ` ${short(side.of.scenario.flows[n].rtt_s * MS_PER_S)} ms`));
+      if (tS !== null) return [name, fixed(throughput.get(n), 2), "", fixed(u.get(n), 2), fixed(cwnd.get(n), 1), fixed(ssthresh.get(n), 1), fixed(rtt.get(n), 1)];
+      const uN = counted && side.weights.state === "ready" ? fixed(valueOf(side, "U_n", k + 1), 2) : "";
+      const total = valueOf(side, "throughput_sum");
+      return [name, fixed(meanMbps, 2), counted ? `${fixed((100 * meanMbps) / total, 1)} %` : "", uN, fixed(mean(flow.cwnd_pkts), 1), String(flow.reductions), fixed(mean(flow.srtt_s) * MS_PER_S, 1)];
+    });
+    const time = tS === null ? `Means from ${short(fromS, 6)} to ${short(toS, 6)} s` : `At ${fixed(tS, tS < 10 ? 3 : 2)} s`;
+    const head = ["flow", "Mb/s", tS === null ? "share" : "", "NRU, dB", tS === null ? "mean cwnd" : "cwnd", tS === null ? "reductions" : "ssthresh", tS === null ? "mean RTT, ms" : "RTT, ms"];
+    const line = (key, name, unit, decimals) => plots.valuesAt(key, side, tS).map(({ label, value }) => `${name}${label === "reverse" ? " (reverse)" : ""} ${fixed(value, decimals)}${unit}`);
+    const more = tS === null ? "" : [...line("queue", "queue", " packets", 0), ...(side.run.flows.length > 1 ? line("jfi", "J", "", 3) : [])].join(" · ");
+    return make("div", { className: "flows-now" }, table(more ? `${time} · ${more}` : time, head, rows, { className: "numbers" }));
+  }
+
+  // --- Print beside the live run --------------------------------------------------------------------------------------
+
+  const exhibitText = (id) => id.replace(/^[a-z]+[0-9]*\./, "").replace(/^fig(?=\d)/, "figure ").replace(/^table(?=\d)/, "table ").replace(/^sec-/, "section ");
+
+  /** The printed numbers of the preset, with what this run and, where there are some, several seeds give. */
+  function printTable(schema, side) {
+    const numbers = tcpfair.presets.printedAt(schema, side.of.preset);
+    if (!numbers.length) return null;
+    const analysis = side.of.measuring.analysis;
+    const seeds = (side.seeds?.runs || []).map((each) => each.measures);
+    const changed = !tcpfair.presets.isUnchanged(schema, { ...side, ...side.of });
+    const rows = numbers.map((number) => {
+      const live = tcpfair.presets.liveValue(number, [side.measures], analysis);
+      const many = seeds.length ? tcpfair.presets.liveValue(number, seeds, analysis) : null;
+      const judged = many || live;
+      const within = judged ? tcpfair.presets.isWithin(number, judged.value) : null;
+      const verdict = within === null ? "" : within ? "within" : "outside";
+      const unit = unitOf(number.metric);
+      const spread = many && !Number.isNaN(many.sd) ? ` ± ${short(many.sd, 2)}` : "";
+      return [
+        make("span", {}, wordsOf(number.metric), number.flow ? `, flow ${number.flow}` : "", unit ? `, ${unit}` : ""),
+        make("span", { className: "source" }, [...(number.exhibits || []).map(exhibitText), number.derived].filter(Boolean).join("; ")),
+        short(number.value, 4),
+        live ? short(live.value, 3) : make("span", { className: "source" }, needsWeights(number) ? "after the self-runs" : MISSING),
+        ...(seeds.length ? [many ? `${short(many.value, 3)}${spread}` : ""] : []),
+        make("span", { className: `verdict ${verdict}` }, verdict),
+      ];
+    });
+    const { fromS, toS } = side.of.measuring;
+    const caption = `Printed and live, ${short(fromS, 6)} to ${short(toS, 6)} s${changed ? "; the settings are no longer the paper's" : ""}`;
+    const head = ["number", "where", "printed", "this run", ...(seeds.length ? [`${seeds.length} runs`] : []), "tolerance"];
+    return table(caption, head, rows, { className: "numbers print", align: ["", "left", "", "", ...(seeds.length ? [""] : []), "left"] });
+  }
+
+  const needsWeights = (number) => /^(U_|S_|T_U|converged)/.test(number.metric);
+
+  // --- All measures -----------------------------------------------------------------------------------------------------
+
+  /** Every measure of the run: a row for each, a column for all flows together and for each flow. */
+  function numbers(side) {
+    const names = [...new Set(side.measures.map((row) => row.metric))];
+    const n = side.run.flows.length;
+    const perFlow = n <= 14;
+    const head = ["measure", "unit", "all", ...(perFlow ? side.run.foreground.map((place) => flowText(side, place)) : [])];
+    const number = (value) => (Number.isNaN(value) ? MISSING : short(value, 4));
+    const rows = names.map((name) => [wordsOf(name), unitOf(name), side.measures.some((row) => row.metric === name && row.flow === 0) ? number(valueOf(side, name)) : "", ...(perFlow ? side.run.foreground.map((_, k) => (side.measures.some((row) => row.metric === name && row.flow === k + 1) ? number(valueOf(side, name, k + 1)) : "")) : [])]);
+    const { fromS, toS, everyS } = side.of.measuring;
+    const parts = [table(`Measures, ${short(fromS, 6)} to ${short(toS, 6)} s, in intervals of ${short(everyS, 4)} s`, head, rows, { className: "numbers", align: ["", "left"] })];
+    if (side.weights.state === "ready") parts.push(weightsTable(side));
+    return make("div", {}, parts);
+  }
+
+  /** What the flows get in the self-runs, and the weights that each rule makes of it. */
+  function weightsTable(side) {
+    const { ofSelf } = side.weights;
+    const rules = Object.keys(m.WEIGHT_RULES);
+    const weights = rules.map((rule) => m.WEIGHT_RULES[rule](ofSelf));
+    const rows = side.run.foreground.map((n, k) => [flowText(side, n), ofSelf[k].map((value) => fixed(value, 2)).join("  "), ...weights.map((of) => short(1 / of[k], 4))]);
+    const head = ["flow", "its self-run: each place, Mb/s", ...rules.map((rule) => `Rr by ${rule.replaceAll("_", " ")}, Mb/s`)];
+    return table(`What the weights are made of: w = 1/Rr, ${side.weights.note}`, head, rows, { className: "numbers" });
+  }
+
+  // --- Epochs -------------------------------------------------------------------------------------------------------------
+
+  /** Every flow's loss epochs; of CUBIC with K and W_max. */
+  function epochs(side) {
+    const flows = side.result.flows.map((_, n) => n).filter((n) => n < 14);
+    return make("div", {}, flows.map((n) => {
+      const found = tcpfair.analysis.epochsOf(side.of.scenario, side.result, n);
+      const cubic = side.of.scenario.flows[n].cc.startsWith("cubic");
+      const head = ["from, s", "to, s", "length, s", "ended by", "peak, packets", ...(cubic ? ["W_max, packets", "K, s", "K seen, s"] : [])];
+      const rows = found.slice(0, EPOCHS_SHOWN).map((epoch) => [
+        ...[fixed(epoch.startS, 2), fixed(epoch.stopS, 2), fixed(epoch.stopS - epoch.startS, 2), epoch.kind === "rto" ? "timeout" : "loss", fixed(epoch.peakPkts, 1)],
+        ...(cubic ? [fixed(epoch.wMaxPkts, 1), fixed(epoch.kS, 3), fixed(epoch.seenKS, 3)] : []),
+      ]);
+      const mean = m.mean(found.map((epoch) => epoch.stopS - epoch.startS));
+      const text = found.length ? `${flowText(side, n)}: ${found.length} epochs, ${fixed(mean, 2)} s on average` : `${flowText(side, n)}: fewer than two losses`;
+      const more = found.length > EPOCHS_SHOWN ? make("p", { className: "source" }, `The first ${EPOCHS_SHOWN} of ${found.length}.`) : null;
+      return make("details", { className: "part", open: n < 2 }, make("summary", {}, text), found.length ? table(`Epochs of flow ${n + 1}, from a loss to the next`, head, rows, { className: "numbers" }) : null, more);
+    }));
+  }
+
+  // --- Several seeds --------------------------------------------------------------------------------------------------------
+
+  /** Values on a line, a short stroke for their mean. */
+  function strip(values, low, high, colour) {
+    const x = (value) => 6 + (188 * (value - low)) / (high - low || 1);
+    const finite = values.filter(Number.isFinite);
+    const middle = m.mean(finite);
+    return svg("svg", { class: "strip", viewBox: "0 0 200 18", role: "img", "aria-label": `from ${short(Math.min(...finite))} to ${short(Math.max(...finite))}` },
+      svg("line", { x1: 6, x2: 194, y1: 9, y2: 9, stroke: "var(--grid)" }),
+      finite.map((value) => svg("circle", { cx: x(value).toFixed(1), cy: 9, r: 3.4, fill: colour, "fill-opacity": 0.55 })),
+      finite.length ? svg("line", { x1: x(middle).toFixed(1), x2: x(middle).toFixed(1), y1: 1, y2: 17, stroke: "var(--ink)", "stroke-width": 2 }) : []);
+  }
+
+  /** Which measures are shown over several runs: [name, common scale from zero]. */
+  const OVER_SEEDS = ["throughput_mean", "utilisation", "jfi_mean", "jfi_of_means", "ratio", "U_n", "U_N+", "U_N-", "T_U", "fair_ratio", "load_mean", "load_cov", "cwnd_mean", "k_mean"];
+
+  /** Mean, deviation and extremes of the main measures over the runs, each run a dot. */
+  function seeds(side) {
+    const { runs } = side.seeds;
+    const rows = [];
+    for (const metric of OVER_SEEDS) {
+      const flows = [...new Set(side.measures.filter((row) => row.metric === metric).map((row) => row.flow))];
+      const ofFlow = flows.map((flow) => runs.map((each) => each.measures.find((row) => row.metric === metric && row.flow === flow)?.value ?? NaN));
+      const finite = ofFlow.flat().filter(Number.isFinite);
+      if (!finite.length) continue;
+      const [low, high] = [Math.min(...finite), Math.max(...finite)];
+      flows.forEach((flow, k) => {
+        if (k >= 14) return;
+        const values = m.known(ofFlow[k]).filter(Number.isFinite);
+        const unit = unitOf(metric);
+        const name = `${wordsOf(metric)}${flow ? `, flow ${flow}` : ""}${unit ? `, ${unit}` : ""}`;
+        const colour = flow ? `var(--flow-${(side.run.foreground[flow - 1] ?? 0) % 6})` : "var(--soft)";
+        rows.push([name, short(m.mean(values), 4), values.length > 1 ? short(m.deviation(values), 2) : "", short(Math.min(...values), 4), short(Math.max(...values), 4), String(values.length), strip(values, low, high, colour)]);
+      });
+    }
+    const head = ["measure", "mean", "standard deviation", "least", "largest", "runs", `each run; of one measure on one scale`];
+    const names = `${runs[0].name} to ${runs[runs.length - 1].name}`;
+    return table(`${runs.length} runs, ${names}`, head, rows, { className: "numbers seeds" });
+  }
+
+  return { tiles, flowTable, printTable, numbers, epochs, seeds, wordsOf, unitOf, valueOf };
+})();

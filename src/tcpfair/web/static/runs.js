@@ -1,0 +1,270 @@
+/**
+ * Which runs are simulated when: the latest settings of each side, its self-runs for the NRU weights, several seeds.
+ *
+ * A side is {name, scenario, seed, preset, measuring}; results are kept beside it:
+ *   side.result, side.run (arrays of `analysis`), side.measures, and what they are of: side.of = {scenario, seed, measuring}
+ *   side.weights = {state: "none" | "waiting" | "running" | "ready" | "failed", values: 1/(Mb/s), ofSelf: Mb/s, note}
+ *   side.seeds = {state, runs: [{seed, run, measures}], note}
+ */
+"use strict";
+var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
+
+tcpfair.runs = (() => {
+  const { copy, selfRun, expectedPkts } = tcpfair.scenarios;
+  const { arraysOf, measure, inWindow } = tcpfair.analysis;
+  const m = tcpfair.measures;
+  const PATIENCE_MS = 400; // a run that is younger is not broken off for new settings: it is as good as done
+  const SELF_RUNS_AT_ONCE_PKTS = 8e7; // longer self-runs wait to be asked for
+  const SELF_RUNS_KEPT = 400;
+
+  /** Every group of measures that says something about a scenario that no paper asks about. */
+  function groupsOf(schema, side) {
+    if (side.preset) {
+      const asked = tcpfair.presets.experimentOf(schema, side.preset).measures || [];
+      return [...new Set([...asked, "throughput", "jfi", ...(side.run.flows.length > 1 ? ["nru", "stability", "convergence"] : [])])];
+    }
+    const two = side.run.flows.length === 2;
+    const cubic = side.scenario.flows.some((flow) => flow.cc.startsWith("cubic"));
+    return [
+      ...["throughput", "jfi", "nru", "stability", "convergence", "peak", "cwnd", "bottleneck"],
+      ...(two ? ["ratio", "common_losses"] : []),
+      ...(cubic && side.run.flows.length < 3 ? ["cubic_k"] : []),
+      ...(side.scenario.web?.length ? ["background"] : []),
+    ];
+  }
+
+  /**
+   * `lab` gives {schema, changed(side, what)}: called with what is new of a side: "progress", "result", "weights", "seeds",
+   * "failed", "cancelled".
+   */
+  function create(lab) {
+    const selfMeans = new Map(); // by scenario and seed: mean goodput of each foreground flow, Mb/s
+    const { schema } = lab;
+
+    const windowOf = (side) => [side.of.measuring.fromS, side.of.measuring.toS];
+
+    /** Measures of a run with the side's weights, if there are any. */
+    function measuresOf(side, run) {
+      const { measuring } = side.of;
+      const ready = side.weights.state === "ready";
+      const rules = ready ? Object.keys(m.WEIGHT_RULES) : [];
+      const also = Object.fromEntries(rules.filter((rule) => rule !== measuring.rule).map((rule) => [rule, m.WEIGHT_RULES[rule](side.weights.ofSelf)]));
+      const how = { windowS: windowOf(side), analysis: measuring.analysis, weights: ready ? side.weights.values : null, also };
+      const wanted = side.groups.filter((name) => name in tcpfair.analysis.GROUPS);
+      return measure(run, wanted, how);
+    }
+
+    function remeasure(side) {
+      side.measures = measuresOf(side, side.run);
+      for (const each of side.seeds?.runs || []) each.measures = measuresOf(side, each.run);
+    }
+
+    /** The next run of a side, unless one is under way that will be done in a moment. */
+    function ask(side) {
+      side.wanted = true;
+      if (!side.job) return void go(side);
+      if (performance.now() - side.job.startedMs > PATIENCE_MS) side.job.controller.abort();
+    }
+
+    async function go(side) {
+      while (side.wanted) {
+        side.wanted = false;
+        const of = copy({ scenario: side.scenario, seed: side.seed, measuring: side.measuring, preset: side.preset });
+        const job = { controller: new AbortController(), startedMs: performance.now(), share: 0, what: "simulating" };
+        side.job = job;
+        lab.changed(side, "progress");
+        try {
+          const result = await tcpfair.run(of.scenario, of.seed, {
+            signal: job.controller.signal,
+            on_progress: (share) => ((job.share = share), lab.changed(side, "progress")),
+          });
+          Object.assign(side, { result, of, seeds: null, error: "", elapsedMs: performance.now() - job.startedMs });
+          side.run = arraysOf(of.scenario, result, of.measuring.everyS);
+          side.groups = groupsOf(schema, side);
+          side.weights = { state: "none", values: null, ofSelf: null, note: "" };
+          const planned = plannedSelfRuns(side);
+          const cached = planned.length > 0 && planned.every(({ runs }) => runs.every((run) => selfMeans.has(run.key)));
+          if (cached) combine(side, planned);
+          remeasure(side);
+          lab.changed(side, "result");
+          if (!cached && !side.wanted) await selfRuns(side, planned, job, false);
+        } catch (error) {
+          if (!job.controller.signal.aborted) {
+            side.error = error.message || String(error);
+            lab.changed(side, "failed");
+          } else if (!side.wanted) lab.changed(side, "cancelled");
+        }
+        side.job = null;
+        lab.changed(side, "progress");
+      }
+    }
+
+    // --- Self-runs ------------------------------------------------------------------------------------------------
+
+    /** For each foreground flow its self-runs: [{kind, runs: [{key, scenario, seed, windowS, own}]}]. */
+    function plannedSelfRuns(side) {
+      const { scenario, preset, measuring, seed } = side.of;
+      if (side.run.flows.length < 2) return [];
+      const source = preset && tcpfair.presets.experimentOf(schema, preset).weights;
+      const inPrint = source && tcpfair.presets.isUnchanged(schema, { ...side, ...side.of });
+      const count = Math.round(measuring.selfRuns);
+      return side.run.flows.map((flow) => {
+        const runs = Array.from({ length: count }, (_, k) => (inPrint ? ofPaper(preset, source.experiment, flow, k) : derived(scenario, measuring, flow, seed, k)));
+        return { kind: flow.protocol, runs };
+      });
+    }
+
+    /** The paper's own self-run at the same point of the grid. Its flows are in order of their starts. */
+    function ofPaper(preset, experiment, flow, replicate) {
+      const { grid, window_s: windowS } = schema.presets[preset.paper][experiment];
+      const point = Object.fromEntries(Object.keys(grid).map((axis) => [axis, axis === "protocol" ? flow.protocol : preset.point[axis]]));
+      const { scenario, seed } = tcpfair.presets.runOf({ paper: preset.paper, experiment, point, replicate });
+      const span = windowS || [0, scenario.duration_s];
+      return { key: JSON.stringify([preset.paper, experiment, point, replicate]), scenario, seed: String(seed), windowS: span, inOrder: true };
+    }
+
+    /** This scenario with the flow's protocol in every place. */
+    function derived(scenario, measuring, flow, seed, k) {
+      const own = selfRun({ ...scenario, sample_s: measuring.everyS }, flow);
+      const windowS = [measuring.fromS, measuring.toS];
+      const ownSeed = String(BigInt(seed) + BigInt(k));
+      const plain = own.flows.map((each) => ({ ...each, protocol: "" }));
+      return { key: JSON.stringify([{ ...own, flows: plain }, ownSeed, windowS]), scenario: own, seed: ownSeed, windowS, inOrder: false };
+    }
+
+    /** From the self-runs to the weights by the rule that is chosen. */
+    function combine(side, planned) {
+      const starts = side.run.flows.map((flow) => flow.start_s || 0);
+      const inOrder = planned[0].runs[0].inOrder;
+      const ofSelf = planned.map(({ runs }) => {
+        const means = runs.map((run) => selfMeans.get(run.key));
+        return means[0].map((_, place) => m.mean(means.map((of) => of[place])));
+      });
+      const placed = inOrder ? m.inOwnPlace(ofSelf, starts) : ofSelf;
+      const values = m.WEIGHT_RULES[side.of.measuring.rule](placed);
+      const note = inOrder ? "from the paper's own self-runs, run here" : "from self-runs of this scenario";
+      side.weights = { state: "ready", values, ofSelf: placed, note };
+    }
+
+    /** Runs what is missing of the self-runs; `asked` when a reader wants them however long they take. */
+    async function selfRuns(side, planned, job, asked) {
+      if (!planned.length) return;
+      const missing = new Map(planned.flatMap(({ runs }) => runs).filter((run) => !selfMeans.has(run.key)).map((run) => [run.key, run]));
+      const pkts = m.sum([...missing.values()].map((run) => expectedPkts(run.scenario)));
+      if (pkts > SELF_RUNS_AT_ONCE_PKTS && !asked) {
+        side.weights = { ...side.weights, state: "waiting", note: `${missing.size} self-runs of about ${tcpfair.dom.short(pkts / 1e6, 2)} million packets` };
+        return void lab.changed(side, "weights");
+      }
+      job.what = "self-runs for the weights";
+      side.weights.state = "running";
+      const shares = new Map();
+      const progress = () => {
+        job.share = m.sum([...shares.values()]) / missing.size;
+        lab.changed(side, "progress");
+      };
+      await Promise.all(
+        [...missing.values()].map(async (run) => {
+          const result = await tcpfair.run(run.scenario, run.seed, {
+            signal: job.controller.signal,
+            on_progress: (share) => (shares.set(run.key, share), progress()),
+          });
+          shares.set(run.key, 1);
+          progress();
+          const arrays = arraysOf(run.scenario, result);
+          if (selfMeans.size > SELF_RUNS_KEPT) selfMeans.delete(selfMeans.keys().next().value);
+          selfMeans.set(run.key, inWindow(arrays, arrays.goodput, run.windowS).map(m.mean));
+        }),
+      );
+      combine(side, planned);
+      remeasure(side);
+      lab.changed(side, "weights");
+    }
+
+    /** The self-runs that were too long to be started by themselves. */
+    async function askSelfRuns(side) {
+      await inJob(side, "self-runs for the weights", (job) => selfRuns(side, plannedSelfRuns(side), job, true));
+    }
+
+    // --- Several seeds ------------------------------------------------------------------------------------------------
+
+    /** The scenario and seed of further runs: the paper's replicates, or the same scenario with the next seeds. */
+    function repeated(side, k) {
+      const { scenario, seed, preset } = side.of;
+      if (preset && tcpfair.presets.isUnchanged(schema, { ...side, ...side.of })) {
+        const own = tcpfair.presets.runOf({ ...preset, replicate: k });
+        return { scenario: { ...own.scenario, sample_s: scenario.sample_s }, seed: String(own.seed), name: `replicate ${k}` };
+      }
+      const next = String(BigInt(seed) + BigInt(k));
+      return { scenario, seed: next, name: `seed ${next}` };
+    }
+
+    async function askSeeds(side, count) {
+      await inJob(side, `${count} runs`, async (job) => {
+        const shares = new Array(count).fill(0);
+        const runs = await Promise.all(
+          Array.from({ length: count }, async (_, k) => {
+            const one = repeated(side, k);
+            const coarse = { ...one.scenario, sample_s: side.of.measuring.everyS };
+            const result = await tcpfair.run(coarse, one.seed, {
+              signal: job.controller.signal,
+              on_progress: (share) => ((shares[k] = share), (job.share = m.mean(shares)), lab.changed(side, "progress")),
+            });
+            return { ...one, scenario: coarse, digest: result.digest, run: arraysOf(coarse, result) };
+          }),
+        );
+        side.seeds = { runs };
+        remeasure(side);
+        lab.changed(side, "seeds");
+      });
+    }
+
+    /** A job of a side that is not its main run; what is under way is waited for or broken off. */
+    async function inJob(side, what, work) {
+      if (side.job || !side.result) return;
+      const job = { controller: new AbortController(), startedMs: performance.now(), share: 0, what };
+      side.job = job;
+      lab.changed(side, "progress");
+      try {
+        await work(job);
+      } catch (error) {
+        if (!job.controller.signal.aborted) {
+          side.error = error.message || String(error);
+          lab.changed(side, "failed");
+        } else lab.changed(side, "cancelled");
+      }
+      side.job = null;
+      lab.changed(side, "progress");
+      if (side.wanted) go(side);
+    }
+
+    /** Only what is measured has changed, not the packets: no new run. True when that was so. */
+    function measuredAnew(side) {
+      if (!side.result || side.job) return false;
+      const same = JSON.stringify([side.of.scenario, side.of.seed]) === JSON.stringify([side.scenario, side.seed]);
+      if (!same) return false;
+      side.of.measuring = copy(side.measuring);
+      side.run = arraysOf(side.of.scenario, side.result, side.of.measuring.everyS);
+      for (const each of side.seeds?.runs || []) if (each.scenario.sample_s !== side.of.measuring.everyS) side.seeds = null;
+      return true;
+    }
+
+    /** After a change of what is measured: the weights are found again, from self-runs that are there where they are. */
+    async function measureAnew(side) {
+      const planned = plannedSelfRuns(side);
+      side.weights = { state: "none", values: null, ofSelf: null, note: "" };
+      if (planned.length && planned.every(({ runs }) => runs.every((run) => selfMeans.has(run.key)))) combine(side, planned);
+      remeasure(side);
+      lab.changed(side, "result");
+      if (side.weights.state === "none") await inJob(side, "self-runs for the weights", (job) => selfRuns(side, planned, job, false));
+    }
+
+    function cancel(side) {
+      side.wanted = false;
+      side.job?.controller.abort();
+    }
+
+    return { ask, askSelfRuns, askSeeds, cancel, measuredAnew, measureAnew };
+  }
+
+  return { create };
+})();

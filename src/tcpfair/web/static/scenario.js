@@ -1,0 +1,104 @@
+/**
+ * Scenarios as `tcpfair.contract.scenario` has them: defaults, differences, units of the buffer, self-runs.
+ *
+ * A scenario is plain JSON. What is infinite is left out of it: every field that can be infinite is so by default.
+ */
+"use strict";
+var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
+
+tcpfair.scenarios = (() => {
+  const { bdpPkts } = tcpfair.analysis;
+
+  /** Fields of a flow that belong to the protocol, and so go with it into a self-run; all others belong to the place. */
+  const OF_PROTOCOL = [
+    ...["protocol", "cc", "params", "iw_pkts", "initial_ssthresh_pkts", "ack_every", "delack_s", "byte_counting"],
+    ...["recovery", "reduction", "rto_min_s", "stack"],
+  ];
+
+  const copy = (value) => JSON.parse(JSON.stringify(value));
+  const isInfinite = (value) => value === null || value === Infinity || value === "Infinity" || value === "inf";
+
+  /** What the schema says of a field of "scenario", "flow" or "web". */
+  const fieldOf = (schema, model, name) => schema.defaults[model][name] || {};
+
+  /** The default of a field; JSON has infinity as text. */
+  function defaultOf(schema, model, name) {
+    const value = fieldOf(schema, model, name).default;
+    return value !== null && isInfinite(value) ? Infinity : value;
+  }
+
+  /** The value of a field of `record`, its default where it is left out. */
+  function valueOf(schema, model, record, name) {
+    const value = record[name];
+    if (value === undefined || (value === null && name !== "recovery")) return defaultOf(schema, model, name);
+    return isInfinite(value) && name !== "recovery" ? Infinity : value;
+  }
+
+  /** Sets a field; its default and what is infinite are left out. */
+  function setValue(schema, model, record, name, value) {
+    if (value === Infinity || value === defaultOf(schema, model, name)) delete record[name];
+    else record[name] = value;
+  }
+
+  /** The scenario without fields that are at their defaults: what links, YAML and Python hold. */
+  function compact(schema, scenario) {
+    const of = (model, record) => {
+      const kept = {};
+      for (const [name, value] of Object.entries(record)) {
+        if (value === undefined || isInfinite(value)) continue;
+        if (JSON.stringify(value) === JSON.stringify(defaultOf(schema, model, name))) continue;
+        kept[name] = value;
+      }
+      if (kept.params && !Object.keys(kept.params).length) delete kept.params;
+      return kept;
+    };
+    const plain = of("scenario", scenario);
+    plain.flows = scenario.flows.map((flow) => of("flow", flow));
+    if (scenario.web?.length) plain.web = scenario.web.map((web) => ({ ...of("web", web), flow: of("flow", web.flow) }));
+    else delete plain.web;
+    return plain;
+  }
+
+  /** BDP in packets at the longest RTT of the long flows in the foreground. */
+  function bdp(scenario) {
+    const own = scenario.flows.filter((flow) => flow.role !== "background");
+    const rttS = Math.max(...(own.length ? own : scenario.flows).map((flow) => flow.rtt_s));
+    return bdpPkts(scenario.capacity_bps, rttS, scenario.wire_bytes);
+  }
+
+  /** Packets per unit of the buffer. */
+  const bufferUnits = {
+    packets: () => 1,
+    bytes: (scenario) => 1 / scenario.wire_bytes,
+    BDP: (scenario) => bdp(scenario),
+  };
+
+  /** What decides the packets of a run: the scenario without what is recorded of it, as text. */
+  function packetsKey(schema, scenario) {
+    const { sample_s: _, record: __, ...rest } = compact(schema, scenario);
+    return JSON.stringify(sorted(rest));
+  }
+
+  function sorted(value) {
+    if (Array.isArray(value)) return value.map(sorted);
+    if (value === null || typeof value !== "object") return value;
+    return Object.fromEntries(Object.keys(value).sort().map((name) => [name, sorted(value[name])]));
+  }
+
+  /** The run in which every foreground flow has the protocol of `flow`, each in its own place. */
+  function selfRun(scenario, flow) {
+    const own = Object.fromEntries(OF_PROTOCOL.filter((name) => flow[name] !== undefined).map((name) => [name, flow[name]]));
+    const flows = scenario.flows.map((other) => {
+      if (other.role === "background") return other;
+      const place = Object.fromEntries(Object.entries(other).filter(([name]) => !OF_PROTOCOL.includes(name)));
+      return { ...place, ...own };
+    });
+    return copy({ ...scenario, flows });
+  }
+
+  /** Packets that fully used links would carry in the run, in both directions: the unit of what it costs. */
+  const expectedPkts = (scenario) =>
+    ((scenario.capacity_bps + (scenario.reverse_bps || 0)) * scenario.duration_s) / (8 * scenario.wire_bytes);
+
+  return { copy, fieldOf, defaultOf, valueOf, setValue, compact, bdp, bufferUnits, packetsKey, selfRun, expectedPkts };
+})();
