@@ -321,6 +321,11 @@ tcpfair.analysis = (() => {
     return found;
   }
 
+  /** `measure` of a result as the engine leaves it, in intervals of `sampleS`. */
+  const measureResult = (scenario, result, sampleS, groups, how) => measure(arraysOf(scenario, result, sampleS), groups, how);
+
+  const groupNames = () => Object.keys(GROUPS);
+
   /**
    * The loss epochs of one flow: {startS, stopS, kind, peakPkts (window just before the loss that ends it), kind, and for
    * CUBIC wMaxPkts and kS, as the algorithm has them, and seenKS, from the end of recovery until the window is back at
@@ -343,5 +348,5 @@ tcpfair.analysis = (() => {
     });
   }
 
-  return { GROUPS, bdpPkts, ceilingMbps, arraysOf, measure, during, inWindow, uDbDuring, lossTimesS, epochsOf };
+  return { GROUPS, groupNames, bdpPkts, ceilingMbps, arraysOf, measure, measureResult, during, inWindow, uDbDuring, lossTimesS, epochsOf };
 })();

@@ -8,7 +8,7 @@
 var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
 tcpfair.controls = (() => {
-  const { make, short } = tcpfair.dom;
+  const { make, plain } = tcpfair.dom;
   const { quantity, choice, toggle, line } = tcpfair.inputs;
   const { fieldOf, valueOf, setValue, bdp, bufferUnits, copy } = tcpfair.scenarios;
   const FLOWS_SHOWN = 20; // further ones are built when they are asked for
@@ -110,7 +110,7 @@ tcpfair.controls = (() => {
           set: (value) => ((s.buffer_pkts = value), (side.bufferSize = value / perUnit()), changed()),
           slider: { min: 1, max: 1e5, log: true },
           unit: "packets",
-          hint: () => `${short(s.buffer_pkts / bdp(s))} BDP · ${short((s.buffer_pkts * s.wire_bytes) / 1e3)} kB`,
+          hint: () => `${plain(s.buffer_pkts / bdp(s), 3)} BDP · ${plain((s.buffer_pkts * s.wire_bytes) / 1e3, 3)} kB`,
         }),
       );
       const inUnit = keep(
@@ -118,7 +118,7 @@ tcpfair.controls = (() => {
           ...{ label: "the same in its unit", key: "buffer in unit", above: 0 },
           get: () => s.buffer_pkts / perUnit(),
           set: (value) => ((side.bufferSize = value), (s.buffer_pkts = Math.max(value * perUnit(), 1)), changed()),
-          hint: () => side.bufferUnit,
+          unit: side.bufferUnit,
         }),
       );
       const unit = keep(
@@ -136,7 +136,7 @@ tcpfair.controls = (() => {
         unit,
         side.bufferUnit === "packets" ? null : inUnit,
         field("scenario", s, "loss_rate", { label: "Random loss", unit: "of the packets", least: 0, most: 0.999, slider: { min: 1e-7, max: 0.1, log: true, zero: true } }),
-        field("scenario", s, "jitter_s", { label: "Jitter up to", unit: "µs", factor: US, least: 0, slider: { min: 1e-6, max: 1e-2, log: true, zero: true }, hint: () => `${short((s.jitter_s || 0) * s.capacity_bps / 8 / s.wire_bytes, 2)} packet times` }),
+        field("scenario", s, "jitter_s", { label: "Jitter up to", unit: "µs", factor: US, least: 0, slider: { min: 1e-6, max: 1e-2, log: true, zero: true }, hint: () => `${plain((s.jitter_s || 0) * s.capacity_bps / 8 / s.wire_bytes, 2)} packet times` }),
         part("link more", "packet sizes, reverse link, synchronised losses", () => [
           field("scenario", s, "wire_bytes", { label: "Packet on the link", unit: "bytes", above: 0, then: keepBuffer }),
           field("scenario", s, "payload_bytes", { label: "of it payload", unit: "bytes", above: 0 }),
@@ -249,7 +249,7 @@ tcpfair.controls = (() => {
           tcpfair.plots.swatch(n),
           make("strong", {}, `Flow ${n + 1}`),
           make("span", { className: "source" }, flow.protocol === flow.cc ? "" : flow.protocol),
-          act("⧉", "copy flow", () => flows.splice(n + 1, 0, copy(flow))),
+          act("copy", "copy flow", () => flows.splice(n + 1, 0, copy(flow))),
           act("×", "remove flow", () => flows.splice(n, 1), flows.length === 1),
         ),
         algorithmChoice(flow, key, "Algorithm"),

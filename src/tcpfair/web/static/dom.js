@@ -37,6 +37,12 @@ tcpfair.dom = (() => {
 
   const MISSING = "–";
 
+  /** Without zeros at the end of its decimals: for settings and marks, not for results. */
+  const trimmed = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
+
+  /** `short`, trimmed. */
+  const plain = (x, digits = 6) => trimmed(short(x, digits));
+
   /** A number with so many significant digits, without an exponent where it can be read without; a dash for NaN. */
   function short(x, digits = 3) {
     if (x === null || x === undefined || Number.isNaN(x)) return MISSING;
@@ -81,5 +87,5 @@ tcpfair.dom = (() => {
     );
   }
 
-  return { newId, make, svg, short, fixed, table, MISSING };
+  return { newId, make, svg, short, plain, fixed, table, MISSING };
 })();

@@ -45,7 +45,7 @@ tcpfair.inputs = (() => {
    * A number with its unit.
    *
    * `get` and `set` read and write the kept value; `least`, `most` (kept units) and `above` bound it, `infinite` allows
-   * "none"; `slider` is {min, max, log, zero} in kept units; `hint` gives a text beside the unit. Returns the row, with a
+   * "none"; `slider` is {min, max, log, zero} in kept units; `hint` gives a text below. Returns the row, with a
    * method `refresh` that shows the kept value anew.
    */
   function quantity({ label, unit = "", factor = 1, get, set, least = -Infinity, most = Infinity, above = null, infinite = false, slider, hint, what = "", key = label }) {
@@ -53,7 +53,8 @@ tcpfair.inputs = (() => {
     const complaint = make("span", { className: "complaint", id: `${id}-complaint` });
     const box = make("input", { type: "text", inputMode: "decimal", id, autocomplete: "off", title: what, data: { key } });
     box.setAttribute("aria-describedby", `${id}-unit ${id}-complaint`);
-    const note = make("span", { className: "unit", id: `${id}-unit` });
+    const note = make("span", { className: "unit", id: `${id}-unit` }, unit);
+    const aside = hint && make("span", { className: "hint" });
     const scale = slider && scaleOf(slider);
     const range = slider && make("input", { type: "range", min: 0, max: STEPS, step: 1, title: what, data: { key: `${key} slider` } });
     if (range) range.setAttribute("aria-label", `${label}, slider`);
@@ -63,7 +64,7 @@ tcpfair.inputs = (() => {
       box.setAttribute("aria-invalid", text ? "true" : "false");
     }
     function showUnit() {
-      note.textContent = [unit, hint?.()].filter(Boolean).join(" · ");
+      if (hint) aside.textContent = hint();
       range?.setAttribute("aria-valuetext", `${box.value} ${unit}`);
     }
     function refresh() {
@@ -103,7 +104,7 @@ tcpfair.inputs = (() => {
         showUnit();
       }
     });
-    const row = make("div", { className: range ? "row with-slider" : "row" }, make("label", { htmlFor: id, title: what }, label), range, make("span", { className: "value" }, box, note), complaint);
+    const row = make("div", { className: range ? "row with-slider" : "row" }, make("label", { htmlFor: id, title: what }, label), range, make("span", { className: "value" }, box, note), aside, complaint);
     row.refresh = refresh;
     refresh();
     return row;

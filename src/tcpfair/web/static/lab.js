@@ -13,7 +13,7 @@
 var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
 (() => {
-  const { make, short } = tcpfair.dom;
+  const { make, short, plain, fixed } = tcpfair.dom;
   const { copy } = tcpfair.scenarios;
   const EDIT_MS = 0; // settings are run at once: what is younger than runs.PATIENCE_MS is waited for
   const LINK_MS = 600; // after the last change the address follows
@@ -243,7 +243,7 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
         if (one.error) return make("p", { className: "error" }, `${name}${one.error}`);
         const { packets, seconds, digest } = one.result;
         const speed = seconds > 0.02 ? ` (${short(packets / seconds / 1e6, 2)} million a second)` : "";
-        return make("p", {}, `${name}${packets.toLocaleString("en").replaceAll(",", "\u202f")} packets in ${short(seconds, 2)} s${speed}; digest `, make("code", { title: digest }, digest.slice(0, 16)), one.weights.state === "ready" ? `; weights ${one.weights.note}` : "");
+        return make("p", {}, `${name}${fixed(packets, 0)} packets in ${short(seconds, 2)} s${speed}; digest `, make("code", { title: digest }, digest.slice(0, 16)), one.weights.state === "ready" ? `; weights ${one.weights.note}` : "");
       }),
     );
   }
@@ -276,7 +276,7 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
     const range = byId("sight");
     plots = tcpfair.plots.create(byId("plots"), {
       onCursor,
-      onZoom: ([fromS, toS], zoomed) => (range.textContent = zoomed ? `${short(fromS, 5)} to ${short(toS, 5)} s` : "all of the run"),
+      onZoom: ([fromS, toS], zoomed) => (range.textContent = zoomed ? `${plain(fromS, 5)} to ${plain(toS, 5)} s` : "all of the run"),
     });
     const acts = { "zoom-in": () => plots.zoomBy(0.5), "zoom-out": () => plots.zoomBy(2), "move-left": () => plots.moveBy(-0.5), "move-right": () => plots.moveBy(0.5), "zoom-all": () => plots.setZoom(null) };
     for (const [id, act] of Object.entries(acts)) byId(id).addEventListener("click", act);

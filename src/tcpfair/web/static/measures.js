@@ -191,8 +191,10 @@ tcpfair.measures = (() => {
     let first = 0;
     while (first < tS.length && tS[first] <= fromS) first += 1;
     if (tS.length - first < samples) return [uDb.map(() => []), []];
-    const means = uDb.map((u) => movingMean(u.slice(first), samples));
-    return [means, Array.from(tS).slice(first + samples - 1)];
+    const endsS = Array.from(tS).slice(first + samples - 1);
+    // each window by itself: a running sum would miss a level that a mean just reaches
+    const means = uDb.map((u) => endsS.map((_, k) => mean(u.slice(first + k, first + k + samples))));
+    return [means, endsS];
   }
 
   /** T_Un: time from the epoch `fromS` until each flow's NRU reaches `levelDb`, s (bhatti2008 eq. 11-12). */

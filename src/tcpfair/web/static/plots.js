@@ -202,13 +202,13 @@ tcpfair.plots = (() => {
       const ink = style("--ink");
       const axis = { stroke: ink, font: "11px system-ui, sans-serif", grid: { stroke: style("--grid"), width: 1 }, ticks: { stroke: style("--grid"), width: 1 } };
       return {
-        ...{ width, height: panel.height, legend: { show: false }, padding: [8, 8, 0, 0] },
+        ...{ width, height: panel.height, legend: { show: false }, padding: [8, 16, 0, 0] },
         cursor: { sync: { key: "tcpfair", scales: ["x", null] }, drag: { x: true, y: false }, points: { show: false }, y: false },
         scales: {
           x: { time: false, auto: false, range: () => inSight() },
           y: { range: (_, low, high) => cell.range ?? panel.range(low ?? 0, high ?? 1) },
         },
-        axes: [{ ...axis, size: 30 }, { ...axis, size: 52, space: 26, values: (_, marks) => marks.map((mark) => tcpfair.dom.short(mark, 4)) }],
+        axes: [{ ...axis, size: 30 }, { ...axis, size: 52, space: 26, values: (_, marks) => marks.map((mark) => tcpfair.dom.plain(mark, 4)) }],
         series: [{}, ...cell.lines.map((line) => ({ label: line.label, stroke: colourOf(line.flow), width: 1.4, dash: dashOf(line.flow ?? (line.dash || 0) * COLOURS), points: { show: false }, spanGaps: false }))],
         hooks: {
           drawAxes: [(plot) => (drawSpread(plot, cell.side, cell.bands), panel.level && cell.lines.length && drawLevel(plot, panel.level(cell.side)))],

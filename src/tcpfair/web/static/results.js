@@ -6,7 +6,7 @@
 var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
 tcpfair.results = (() => {
-  const { make, svg, short, fixed, table, MISSING } = tcpfair.dom;
+  const { make, svg, short, plain, fixed, table, MISSING } = tcpfair.dom;
   const m = tcpfair.measures;
   const MS_PER_S = 1e3;
   const EPOCHS_SHOWN = 200; // of one flow
@@ -55,7 +55,7 @@ tcpfair.results = (() => {
       side.run.flows.length === 2 && ["flow 2 over flow 1", short(ratioOf(side)), "ratio of the mean throughputs"],
       several && side.weights.state === "ready" && ["NRU case", caseOf(side), CASES[caseOf(side)] || "no flow"],
       several && side.weights.state === "ready" && ["converged after", `${fixed(valueOf(side, "T_U"), 1)} s`, "T_U: from t_e until all flows are fair at once"],
-      ["overflows", short(drops[drops.length - 1], 4), "packets that found the buffer full"],
+      ["overflows", fixed(drops[drops.length - 1], 0), "packets that found the buffer full"],
     ].filter(Boolean);
     return make("dl", { className: "tiles" }, found.map(([name, value, what]) => make("div", { title: what }, make("dt", {}, name), make("dd", {}, value))));
   }
@@ -83,13 +83,13 @@ tcpfair.results = (() => {
       const seconds = Math.max((last - first) * side.of.scenario.sample_s, 1e-12);
       const packets = background && last > first ? flow.delivered_pkts[last - 1] - (first ? flow.delivered_pkts[first - 1] : 0) : 0;
       const meanMbps = counted ? valueOf(side, "throughput_mean", k + 1) : (packets * side.of.scenario.payload_bytes * 8) / seconds / 1e6;
-      const name = make("span", { className: "flow-name" }, tcpfair.plots.swatch(n), flowText(side, n), make("span", { className: "source" }, ` ${short(side.of.scenario.flows[n].rtt_s * MS_PER_S)} ms`));
+      const name = make("span", { className: "flow-name" }, tcpfair.plots.swatch(n), flowText(side, n), make("span", { className: "source" }, ` ${plain(side.of.scenario.flows[n].rtt_s * MS_PER_S, 4)} ms`));
       if (tS !== null) return [name, fixed(throughput.get(n), 2), "", fixed(u.get(n), 2), fixed(cwnd.get(n), 1), fixed(ssthresh.get(n), 1), fixed(rtt.get(n), 1)];
       const uN = counted && side.weights.state === "ready" ? fixed(valueOf(side, "U_n", k + 1), 2) : "";
       const total = valueOf(side, "throughput_sum");
       return [name, fixed(meanMbps, 2), counted ? `${fixed((100 * meanMbps) / total, 1)} %` : "", uN, fixed(mean(flow.cwnd_pkts), 1), String(flow.reductions), fixed(mean(flow.srtt_s) * MS_PER_S, 1)];
     });
-    const time = tS === null ? `Means from ${short(fromS, 6)} to ${short(toS, 6)} s` : `At ${fixed(tS, tS < 10 ? 3 : 2)} s`;
+    const time = tS === null ? `Means from ${plain(fromS)} to ${plain(toS)} s` : `At ${fixed(tS, tS < 10 ? 3 : 2)} s`;
     const head = ["flow", "Mb/s", tS === null ? "share" : "", "NRU, dB", tS === null ? "mean cwnd" : "cwnd", tS === null ? "reductions" : "ssthresh", tS === null ? "mean RTT, ms" : "RTT, ms"];
     const line = (key, name, unit, decimals) => plots.valuesAt(key, side, tS).map(({ label, value }) => `${name}${label === "reverse" ? " (reverse)" : ""} ${fixed(value, decimals)}${unit}`);
     const more = tS === null ? "" : [...line("queue", "queue", " packets", 0), ...(side.run.flows.length > 1 ? line("jfi", "J", "", 3) : [])].join(" · ");
@@ -118,14 +118,14 @@ tcpfair.results = (() => {
       return [
         make("span", {}, wordsOf(number.metric), number.flow ? `, flow ${number.flow}` : "", unit ? `, ${unit}` : ""),
         make("span", { className: "source" }, [...(number.exhibits || []).map(exhibitText), number.derived].filter(Boolean).join("; ")),
-        short(number.value, 4),
+        plain(number.value, 4),
         live ? short(live.value, 3) : make("span", { className: "source" }, needsWeights(number) ? "after the self-runs" : MISSING),
         ...(seeds.length ? [many ? `${short(many.value, 3)}${spread}` : ""] : []),
         make("span", { className: `verdict ${verdict}` }, verdict),
       ];
     });
     const { fromS, toS } = side.of.measuring;
-    const caption = `Printed and live, ${short(fromS, 6)} to ${short(toS, 6)} s${changed ? "; the settings are no longer the paper's" : ""}`;
+    const caption = `Printed and live, ${plain(fromS)} to ${plain(toS)} s${changed ? "; the settings are no longer the paper's" : ""}`;
     const head = ["number", "where", "printed", "this run", ...(seeds.length ? [`${seeds.length} runs`] : []), "tolerance"];
     return table(caption, head, rows, { className: "numbers print", align: ["", "left", "", "", ...(seeds.length ? [""] : []), "left"] });
   }
@@ -143,7 +143,7 @@ tcpfair.results = (() => {
     const number = (value) => (Number.isNaN(value) ? MISSING : short(value, 4));
     const rows = names.map((name) => [wordsOf(name), unitOf(name), side.measures.some((row) => row.metric === name && row.flow === 0) ? number(valueOf(side, name)) : "", ...(perFlow ? side.run.foreground.map((_, k) => (side.measures.some((row) => row.metric === name && row.flow === k + 1) ? number(valueOf(side, name, k + 1)) : "")) : [])]);
     const { fromS, toS, everyS } = side.of.measuring;
-    const parts = [table(`Measures, ${short(fromS, 6)} to ${short(toS, 6)} s, in intervals of ${short(everyS, 4)} s`, head, rows, { className: "numbers", align: ["", "left"] })];
+    const parts = [table(`Measures, ${plain(fromS)} to ${plain(toS)} s, in intervals of ${plain(everyS)} s`, head, rows, { className: "numbers", align: ["", "left"] })];
     if (side.weights.state === "ready") parts.push(weightsTable(side));
     return make("div", {}, parts);
   }
