@@ -12,9 +12,14 @@ const write = (_, value) => {
   return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
 };
 
-const { calls } = JSON.parse(require("node:fs").readFileSync(0, "utf8"), read);
-const answers = calls.map(([name, ...given]) => {
-  const found = name.split(".").reduce((node, part) => node[part], globalThis.tcpfair);
-  return found(...given);
-});
-process.stdout.write(JSON.stringify(answers, write));
+async function main() {
+  const { calls } = JSON.parse(require("node:fs").readFileSync(0, "utf8"), read);
+  const answers = [];
+  for (const [name, ...given] of calls) {
+    const found = name.split(".").reduce((node, part) => node[part], globalThis.tcpfair);
+    answers.push(await found(...given));
+  }
+  process.stdout.write(JSON.stringify(answers, write));
+}
+
+main();

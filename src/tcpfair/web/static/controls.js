@@ -135,7 +135,7 @@ tcpfair.controls = (() => {
         buffer,
         unit,
         side.bufferUnit === "packets" ? null : inUnit,
-        field("scenario", s, "loss_rate", { label: "Random loss", unit: "of the packets", least: 0, most: 0.999, slider: { min: 1e-7, max: 0.1, log: true, zero: true } }),
+        field("scenario", s, "loss_rate", { label: "Random loss", unit: "share", least: 0, most: 0.999, slider: { min: 1e-7, max: 0.1, log: true, zero: true } }),
         field("scenario", s, "jitter_s", { label: "Jitter up to", unit: "µs", factor: US, least: 0, slider: { min: 1e-6, max: 1e-2, log: true, zero: true }, hint: () => `${plain((s.jitter_s || 0) * s.capacity_bps / 8 / s.wire_bytes, 2)} packet times` }),
         part("link more", "packet sizes, reverse link, synchronised losses", () => [
           field("scenario", s, "wire_bytes", { label: "Packet on the link", unit: "bytes", above: 0, then: keepBuffer }),

@@ -145,5 +145,5 @@ tcpfair.copying = (() => {
     );
   }
 
-  return { fragmentOf, sidesOf, pythonOf, yamlOf, panel };
+  return { fragmentOf, sidesOf, pythonOf, yamlOf, yamlText: yaml, panel };
 })();

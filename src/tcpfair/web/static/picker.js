@@ -33,7 +33,8 @@ tcpfair.picker = (() => {
         pick("Paper", papers, preset?.paper ?? "", (paper) => {
           if (!paper) return lab.free();
           const experiments = presets[paper];
-          const [name, experiment] = Object.entries(experiments).find(([, each]) => (each.printed || []).length) || Object.entries(experiments)[0];
+          const printed = ([, each]) => (each.supplement ? -1 : each.printed.length);
+          const [name, experiment] = Object.entries(experiments).sort((one, other) => printed(other) - printed(one))[0];
           return lab.load({ paper, experiment: name, point: tcpfair.presets.firstPoint(experiment), replicate: 0 });
         }),
       ];

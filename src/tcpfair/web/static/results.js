@@ -100,6 +100,8 @@ tcpfair.results = (() => {
 
   const exhibitText = (id) => id.replace(/^[a-z]+[0-9]*\./, "").replace(/^fig(?=\d)/, "figure ").replace(/^table(?=\d)/, "table ").replace(/^sec-/, "section ");
 
+  const open = new Set(); // parts that a reader has unfolded
+
   /** The printed numbers of the preset, with what this run and, where there are some, several seeds give. */
   function printTable(schema, side) {
     const numbers = tcpfair.presets.printedAt(schema, side.of.preset);
@@ -107,7 +109,7 @@ tcpfair.results = (() => {
     const analysis = side.of.measuring.analysis;
     const seeds = (side.seeds?.runs || []).map((each) => each.measures);
     const changed = !tcpfair.presets.isUnchanged(schema, { ...side, ...side.of });
-    const rows = numbers.map((number) => {
+    const row = (number) => {
       const live = tcpfair.presets.liveValue(number, [side.measures], analysis);
       const many = seeds.length ? tcpfair.presets.liveValue(number, seeds, analysis) : null;
       const judged = many || live;
@@ -115,19 +117,28 @@ tcpfair.results = (() => {
       const verdict = within === null ? "" : within ? "within" : "outside";
       const unit = unitOf(number.metric);
       const spread = many && !Number.isNaN(many.sd) ? ` ± ${short(many.sd, 2)}` : "";
+      const where = [...(number.exhibits || []).map(exhibitText), number.derived].filter(Boolean).join("; ");
       return [
         make("span", {}, wordsOf(number.metric), number.flow ? `, flow ${number.flow}` : "", unit ? `, ${unit}` : ""),
-        make("span", { className: "source" }, [...(number.exhibits || []).map(exhibitText), number.derived].filter(Boolean).join("; ")),
         plain(number.value, 4),
         live ? short(live.value, 3) : make("span", { className: "source" }, needsWeights(number) ? "after the self-runs" : MISSING),
         ...(seeds.length ? [many ? `${short(many.value, 3)}${spread}` : ""] : []),
         make("span", { className: `verdict ${verdict}` }, verdict),
+        make("span", { className: "source" }, where),
       ];
-    });
+    };
     const { fromS, toS } = side.of.measuring;
-    const caption = `Printed and live, ${plain(fromS)} to ${plain(toS)} s${changed ? "; the settings are no longer the paper's" : ""}`;
-    const head = ["number", "where", "printed", "this run", ...(seeds.length ? [`${seeds.length} runs`] : []), "tolerance"];
-    return table(caption, head, rows, { className: "numbers print", align: ["", "left", "", "", ...(seeds.length ? [""] : []), "left"] });
+    const head = ["number", "printed", "this run", ...(seeds.length ? [`${seeds.length} runs`] : []), "", ""];
+    const align = ["", "", "", ...(seeds.length ? [""] : []), "left", "left"];
+    const show = (caption, rows) => table(caption, head, rows.map(row), { className: "numbers print", align });
+    const stated = numbers.filter((number) => !number.derived);
+    const derived = numbers.filter((number) => number.derived);
+    const where = `${plain(fromS)} to ${plain(toS)} s${changed ? "; the settings are no longer the paper's" : ""}`;
+    return make("div", {},
+      stated.length ? show(`Printed and live, ${where}`, stated) : null,
+      derived.length ? make("details", { className: "more", open: open.has("derived"), on: { toggle: ({ target }) => open[target.open ? "add" : "delete"]("derived") } },
+        make("summary", {}, `${derived.length} numbers that follow from print`), show(`What print implies, ${where}`, derived)) : null,
+    );
   }
 
   const needsWeights = (number) => /^(U_|S_|T_U|converged)/.test(number.metric);

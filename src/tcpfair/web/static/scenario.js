@@ -54,7 +54,9 @@ tcpfair.scenarios = (() => {
     };
     const plain = of("scenario", scenario);
     plain.flows = scenario.flows.map((flow) => of("flow", flow));
-    if (scenario.web?.length) plain.web = scenario.web.map((web) => ({ ...of("web", web), flow: of("flow", web.flow) }));
+    const finite = (law) => Object.fromEntries(Object.entries(law).filter(([, value]) => !isInfinite(value)));
+    const ofWeb = (web) => ({ ...of("web", web), flow: of("flow", web.flow), sizes: web.sizes.map(finite) });
+    if (scenario.web?.length) plain.web = scenario.web.map(ofWeb);
     else delete plain.web;
     return plain;
   }
