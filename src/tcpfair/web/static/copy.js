@@ -128,7 +128,7 @@ tcpfair.copying = (() => {
   /** A text to be copied, with its button. */
   function copyable(title, text, note = "") {
     const id = tcpfair.dom.newId("copy");
-    const field = make("textarea", { id, readOnly: true, rows: Math.min(14, text.split("\n").length), value: text, spellcheck: false });
+    const field = make("textarea", { id, readOnly: true, rows: Math.min(14, Math.max(3, text.split("\n").length)), value: text, spellcheck: false });
     const button = make("button", { type: "button", on: { click: () => toClipboard(text, button, field) } }, "Copy");
     return make("div", { className: "copyable" }, make("div", { className: "copy-head" }, make("label", { htmlFor: id }, title), button), note ? make("p", { className: "source" }, note) : null, field);
   }

@@ -148,7 +148,7 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
   function perSide(box, content) {
     const found = ready().map((one) => [one, content(one)]).filter(([, node]) => node);
     box.classList.toggle("two", found.length > 1);
-    box.replaceChildren(...found.map(([one, node]) => make("section", { "aria-label": `Scenario ${one.name}` }, sides.length > 1 ? make("h3", {}, `Scenario ${one.name}`) : null, node)));
+    box.replaceChildren(...found.map(([one, node]) => (sides.length > 1 ? make("div", {}, make("h3", {}, `Scenario ${one.name}`), node) : node)));
   }
 
   function draw() {

@@ -27,7 +27,7 @@ tcpfair.presets = (() => {
   /** What the page takes for measured when no paper says it: parameters of `analysis` under the papers' names. */
   function freeAnalysis(scenario) {
     const lastStartS = Math.max(0, ...scenario.flows.map((flow) => flow.start_s || 0));
-    const fromS = Math.min(lastStartS, scenario.duration_s / 2);
+    const fromS = Math.min(Math.ceil(lastStartS), scenario.duration_s / 2);
     return {
       ...{ U_c_db: m.U_C_DB, t_e_s: fromS, convergence_from_s: fromS, convergence_window_s: 1, peak_share: 0.9 },
       ...{ common_within_s: 0.1, residual_share: 0.1, rates_count: "delivered", utilisation_counts: "payload" },

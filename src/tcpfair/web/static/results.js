@@ -151,7 +151,7 @@ tcpfair.results = (() => {
     const n = side.run.flows.length;
     const perFlow = n <= 14;
     const head = ["measure", "unit", "all", ...(perFlow ? side.run.foreground.map((place) => flowText(side, place)) : [])];
-    const number = (value) => (Number.isNaN(value) ? MISSING : short(value, 4));
+    const number = (value) => (Number.isNaN(value) ? MISSING : plain(value, 4));
     const rows = names.map((name) => [wordsOf(name), unitOf(name), side.measures.some((row) => row.metric === name && row.flow === 0) ? number(valueOf(side, name)) : "", ...(perFlow ? side.run.foreground.map((_, k) => (side.measures.some((row) => row.metric === name && row.flow === k + 1) ? number(valueOf(side, name, k + 1)) : "")) : [])]);
     const { fromS, toS, everyS } = side.of.measuring;
     const parts = [table(`Measures, ${plain(fromS)} to ${plain(toS)} s, in intervals of ${plain(everyS)} s`, head, rows, { className: "numbers", align: ["", "left"] })];
@@ -221,7 +221,7 @@ tcpfair.results = (() => {
         const unit = unitOf(metric);
         const name = `${wordsOf(metric)}${flow ? `, flow ${flow}` : ""}${unit ? `, ${unit}` : ""}`;
         const colour = flow ? `var(--flow-${(side.run.foreground[flow - 1] ?? 0) % 6})` : "var(--soft)";
-        rows.push([name, short(m.mean(values), 4), values.length > 1 ? short(m.deviation(values), 2) : "", short(Math.min(...values), 4), short(Math.max(...values), 4), String(values.length), strip(values, low, high, colour)]);
+        rows.push([name, plain(m.mean(values), 4), values.length > 1 ? short(m.deviation(values), 2) : "", plain(Math.min(...values), 4), plain(Math.max(...values), 4), String(values.length), strip(values, low, high, colour)]);
       });
     }
     const head = ["measure", "mean", "standard deviation", "least", "largest", "runs", `each run; of one measure on one scale`];
