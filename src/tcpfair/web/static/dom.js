@@ -68,6 +68,9 @@ tcpfair.dom = (() => {
     return (negative ? "−" : "") + spaced + (part ? `.${part}` : "");
   }
 
+  /** A column's name; what stands in parentheses is for readers who hear the page. */
+  const heading = (text) => (/^\(.*\)$/.test(text) ? make("span", { className: "unseen" }, text.slice(1, -1)) : text);
+
   /** A table: `head` texts, `rows` arrays of texts or nodes; the first column is the name of the row. */
   function table(caption, head, rows, { className = "", align = [] } = {}) {
     const cell = (content, k) =>
@@ -76,12 +79,12 @@ tcpfair.dom = (() => {
         : make("td", { className: align[k] === "left" ? "text" : "" }, content);
     return make(
       "div",
-      { className: "scroll", tabIndex: 0, role: "region", "aria-label": caption },
+      { className: "scroll", tabIndex: 0, role: "group", "aria-label": caption },
       make(
         "table",
         { className },
         make("caption", {}, caption),
-        make("thead", {}, make("tr", {}, head.map((text, k) => make("th", { scope: "col", className: align[k] === "left" ? "text" : "" }, text)))),
+        make("thead", {}, make("tr", {}, head.map((text, k) => make("th", { scope: "col", className: align[k] === "left" ? "text" : "" }, heading(text))))),
         make("tbody", {}, rows.map((row) => make("tr", {}, row.map(cell)))),
       ),
     );

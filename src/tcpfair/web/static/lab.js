@@ -148,7 +148,7 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
   function perSide(box, content) {
     const found = ready().map((one) => [one, content(one)]).filter(([, node]) => node);
     box.classList.toggle("two", found.length > 1);
-    box.replaceChildren(...found.map(([one, node]) => (sides.length > 1 ? make("div", {}, make("h3", {}, `Scenario ${one.name}`), node) : node)));
+    box.replaceChildren(...found.map(([one, node]) => (sides.length > 1 ? make("div", {}, make("h2", {}, `Scenario ${one.name}`), node) : node)));
   }
 
   function draw() {
@@ -177,7 +177,7 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
   const TABS = {
     plots: () => {},
-    numbers: () => perSide(byId("numbers"), (one) => tcpfair.results.numbers(one)),
+    numbers: () => byId("numbers").replaceChildren(tcpfair.results.numbers(ready())),
     epochs: () => perSide(byId("epochs"), (one) => tcpfair.results.epochs(one)),
     seeds: () => perSide(byId("seeds-found"), (one) => (one.seeds ? tcpfair.results.seeds(one) : null)),
     packets: () => {},

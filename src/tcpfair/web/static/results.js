@@ -32,7 +32,7 @@ tcpfair.results = (() => {
     ...{ web_mean: "short flows", long_lived_mean: "long-lived background", shared_losses: "losses that others share", losses_per_flow: "losses per flow" },
   };
   const baseName = (metric) => metric.split("@")[0];
-  const wordsOf = (metric) => (WORDS[baseName(metric)] || metric) + (metric.includes("@") ? ` (weights ${metric.split("@")[1]})` : "");
+  const wordsOf = (metric) => (WORDS[baseName(metric)] || metric) + (metric.includes("@") ? `, by ${metric.split("@")[1].replaceAll("_", " ")}` : "");
   const unitOf = (metric) => UNITS[baseName(metric)] || "";
 
   const valueOf = (side, metric, flow = 0) => side.measures.find((row) => row.metric === metric && row.flow === flow)?.value ?? NaN;
@@ -128,7 +128,7 @@ tcpfair.results = (() => {
       ];
     };
     const { fromS, toS } = side.of.measuring;
-    const head = ["number", "printed", "this run", ...(seeds.length ? [`${seeds.length} runs`] : []), "", ""];
+    const head = ["number", "printed", "this run", ...(seeds.length ? [`${seeds.length} runs`] : []), "(tolerance)", "(where it is printed)"];
     const align = ["", "", "", ...(seeds.length ? [""] : []), "left", "left"];
     const show = (caption, rows) => table(caption, head, rows.map(row), { className: "numbers print", align });
     const stated = numbers.filter((number) => !number.derived);
@@ -145,28 +145,40 @@ tcpfair.results = (() => {
 
   // --- All measures -----------------------------------------------------------------------------------------------------
 
-  /** Every measure of the run: a row for each, a column for all flows together and for each flow. */
-  function numbers(side) {
-    const names = [...new Set(side.measures.map((row) => row.metric))];
-    const n = side.run.flows.length;
-    const perFlow = n <= 14;
-    const head = ["measure", "unit", "all", ...(perFlow ? side.run.foreground.map((place) => flowText(side, place)) : [])];
-    const number = (value) => (Number.isNaN(value) ? MISSING : plain(value, 4));
-    const rows = names.map((name) => [wordsOf(name), unitOf(name), side.measures.some((row) => row.metric === name && row.flow === 0) ? number(valueOf(side, name)) : "", ...(perFlow ? side.run.foreground.map((_, k) => (side.measures.some((row) => row.metric === name && row.flow === k + 1) ? number(valueOf(side, name, k + 1)) : "")) : [])]);
-    const { fromS, toS, everyS } = side.of.measuring;
-    const parts = [table(`Measures, ${plain(fromS)} to ${plain(toS)} s, in intervals of ${plain(everyS)} s`, head, rows, { className: "numbers", align: ["", "left"] })];
-    if (side.weights.state === "ready") parts.push(weightsTable(side));
-    return make("div", {}, parts);
+  const FLOWS_LISTED = 14; // with more only what is of all flows together
+
+  /** Every measure of these sides: a row for each, columns for all flows together and for each flow. */
+  function numbers(sides) {
+    const names = [...new Set(sides.flatMap((side) => side.measures.map((row) => row.metric)))];
+    const columns = sides.flatMap((side) => {
+      const of = sides.length > 1 ? `${side.name}: ` : "";
+      const flows = side.run.foreground.length > FLOWS_LISTED ? [] : side.run.foreground;
+      return [{ side, flow: 0, name: `${of}all` }, ...flows.map((place, k) => ({ side, flow: k + 1, name: `${of}${flowText(side, place)}` }))];
+    });
+    const cell = ({ side, flow }, metric) => {
+      const row = side.measures.find((each) => each.metric === metric && each.flow === flow);
+      return row ? plain(row.value, 4) : "";
+    };
+    const head = ["measure", "unit", ...columns.map((column) => column.name)];
+    const rows = (chosen) => chosen.map((metric) => [wordsOf(metric), unitOf(metric), ...columns.map((column) => cell(column, metric))]);
+    const spans = sides.map(({ of, name }) => `${sides.length > 1 ? `${name}: ` : ""}${plain(of.measuring.fromS)} to ${plain(of.measuring.toS)} s in intervals of ${plain(of.measuring.everyS)} s`);
+    const show = (what, chosen) => table(`${what}, ${spans.join("; ")}`, head, rows(chosen), { className: "numbers", align: ["", "left"] });
+    const others = names.filter((name) => name.includes("@"));
+    return make("div", {},
+      show("Measures", names.filter((name) => !others.includes(name))),
+      others.length ? make("details", { className: "more" }, make("summary", {}, "the same by the other rules of the weights"), show("By other rules", others)) : null,
+      sides.filter((side) => side.weights.state === "ready").map((side) => weightsTable(side, sides.length > 1 ? ` (${side.name})` : "")),
+    );
   }
 
   /** What the flows get in the self-runs, and the weights that each rule makes of it. */
-  function weightsTable(side) {
+  function weightsTable(side, of) {
     const { ofSelf } = side.weights;
     const rules = Object.keys(m.WEIGHT_RULES);
     const weights = rules.map((rule) => m.WEIGHT_RULES[rule](ofSelf));
-    const rows = side.run.foreground.map((n, k) => [flowText(side, n), ofSelf[k].map((value) => fixed(value, 2)).join("  "), ...weights.map((of) => short(1 / of[k], 4))]);
+    const rows = side.run.foreground.map((n, k) => [flowText(side, n), ofSelf[k].map((value) => fixed(value, 2)).join(", "), ...weights.map((of) => short(1 / of[k], 4))]);
     const head = ["flow", "its self-run: each place, Mb/s", ...rules.map((rule) => `Rr by ${rule.replaceAll("_", " ")}, Mb/s`)];
-    return table(`What the weights are made of: w = 1/Rr, ${side.weights.note}`, head, rows, { className: "numbers" });
+    return table(`What the weights are made of${of}: w = 1/Rr, ${side.weights.note}`, head, rows, { className: "numbers" });
   }
 
   // --- Epochs -------------------------------------------------------------------------------------------------------------
