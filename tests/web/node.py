@@ -1,4 +1,4 @@
-"""The page's scripts in node: functions called with plain data."""
+"""Running the page's engine in node."""
 
 from __future__ import annotations
 
@@ -9,38 +9,35 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
-_CALL = Path(__file__).with_name("call.cjs")
+from tcpfair.contract.layout import Layout
+from tcpfair.web import schema
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+STATIC = ROOT / "src" / "tcpfair" / "web" / "static"
+NODE = shutil.which("node")
+needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed: the engine of the page is tried in it")
 
 
-def call(files: list[str], calls: list[tuple]) -> list[Any]:
-    """What functions of the page give: each call is its name below the global ``tcpfair`` and its arguments."""
-    text = json.dumps({"calls": [_plain(each) for each in calls]})
-    done = subprocess.run(["node", str(_CALL), *files], input=text, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return _read(json.loads(done.stdout))
+def without_presets() -> dict[str, Any]:
+    """The schema, but for what it says of papers."""
+    return schema.schema(Layout(ROOT), papers=())
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return value
+def run(script: Path | str, *arguments: Path) -> list[Any]:
+    """What a script prints, one JSON a line; a script may be text."""
+    command = [NODE, *(["-e", script, "--"] if isinstance(script, str) else [str(script)]), *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def _read(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _read(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [_read(each) for each in value]
-    return float(value.replace("Infinity", "inf")) if value in ("NaN", "Infinity", "-Infinity") else value
+def plain(node: Any) -> Any:
+    """Plain data without infinities, which JSON has no word for."""
+    if isinstance(node, dict):
+        return {name: plain(value) for name, value in node.items()}
+    if isinstance(node, list | tuple):
+        return [plain(value) for value in node]
+    return "Infinity" if isinstance(node, float) and math.isinf(node) else node

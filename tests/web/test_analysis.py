@@ -14,7 +14,8 @@ from tcpfair.engine.state import EVENT_NAMES
 from tcpfair.measures import measure, weights
 from tcpfair.measures.groups import GROUPS
 from tcpfair.sources import tables
-from tests.web.node import call, needs_node
+from tests.web.calls import call
+from tests.web.node import needs_node
 
 pytestmark = needs_node
 

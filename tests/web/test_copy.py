@@ -12,7 +12,8 @@ from tcpfair.contract.papers import load_paper
 from tcpfair.contract.scenario import Flow, Scenario, Web, make_scenario
 from tcpfair.web.digest import read
 from tcpfair.web.schema import fields_of, plain
-from tests.web.node import call, needs_node
+from tests.web.calls import call
+from tests.web.node import needs_node
 
 pytestmark = needs_node
 

@@ -7,7 +7,8 @@ import pytest
 from tcpfair.measures.weights import RULES, in_own_place
 from tcpfair.metrics import epochs, fairness, series
 from tcpfair.verdicts.combine import over_runs, reached_by_share
-from tests.web.node import call, needs_node
+from tests.web.calls import call
+from tests.web.node import needs_node
 
 pytestmark = needs_node
 
