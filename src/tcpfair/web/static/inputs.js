@@ -11,10 +11,15 @@ tcpfair.inputs = (() => {
   const { make, newId, short } = tcpfair.dom;
   const STEPS = 240; // of a slider: one is 2 to 4 % of a value on a logarithmic one
   const DIGITS = 3; // that a slider gives
+  const SHOWN_DIGITS = 6;
   const NONE = "none";
 
-  /** Up to 12 significant digits, without those that a conversion of units adds. */
-  const plainText = (x) => (x === Infinity ? NONE : String(Number(x.toPrecision(12))));
+  /** What a box shows: six significant digits, all of a larger whole number. */
+  function plainText(x) {
+    if (x === Infinity) return NONE;
+    const whole = Math.abs(x) >= 1 ? Math.floor(Math.log10(Math.abs(x))) + 1 : 0;
+    return String(Number(x.toPrecision(Math.min(Math.max(SHOWN_DIGITS, whole), 15))));
+  }
 
   /** The number that a reader has typed; NaN for what is none. */
   function parsed(text) {
@@ -156,5 +161,9 @@ tcpfair.inputs = (() => {
     return row;
   }
 
-  return { quantity, choice, toggle, line, parsed, scaleOf };
+  /** For tests: the values at these places of a slider, and the places that they have. */
+  const there = (options, places) => places.map((place) => scaleOf(options).valueAt(place));
+  const back = (options, values) => values.map((value) => scaleOf(options).placeOf(value));
+
+  return { quantity, choice, toggle, line, parsed, plainText, there, back };
 })();

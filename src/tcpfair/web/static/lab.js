@@ -123,6 +123,7 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
   function take(place, next) {
     settle(place, next);
+    plots.setZoom(null);
     reshape();
     keepLink();
     runs.ask(sides[place]);
@@ -306,6 +307,7 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
       edited = 0;
       settle(0, toSide(given, options));
       if (second) settle(1, toSide(second, options));
+      plots.setZoom(null);
       reshape();
       keepLink();
       sides.forEach((one) => runs.ask(one));

@@ -100,5 +100,5 @@ tcpfair.presets = (() => {
     return Math.abs(value - number.value) <= width * (1 + 1e-9);
   }
 
-  return { experimentOf, runOf, firstPoint, load, isUnchanged, measuringOf, printedAt, liveValue, isWithin };
+  return { experimentOf, runOf, firstPoint, drawnSampleS, load, isUnchanged, measuringOf, printedAt, liveValue, isWithin };
 })();

@@ -1,0 +1,121 @@
+"""The page's inputs and what it makes of a scenario: sliders, typed numbers, samplings, self-runs, comparisons with a preset."""
+
+import pytest
+
+from tcpfair.contract.scenario import Flow, Scenario, Web
+from tcpfair.web.schema import fields_of, plain
+from tests.web.calls import call
+from tests.web.node import needs_node
+
+pytestmark = needs_node
+
+FILES = ["dom.js", "measures.js", "analysis.js", "scenario.js", "presets.js", "inputs.js"]
+SCHEMA = plain({"defaults": {"scenario": fields_of(Scenario), "flow": fields_of(Flow), "web": fields_of(Web)}})
+STEPS = 240
+
+CCID2 = {"protocol": "CCID2", "cc": "ccid2", "rtt_s": 0.05, "ack_every": 2, "rwnd_pkts": 2000}
+CUBIC = {"protocol": "CUBIC", "cc": "cubic", "params": {"C": 0.5}, "rtt_s": 0.1, "start_s": 30, "stack": "linux"}
+WEB = {**CCID2, "role": "background"}
+PAIR = {
+    **{
+        "capacity_bps": 1e8,
+        "wire_bytes": 1500,
+        "payload_bytes": 1448,
+        "buffer_pkts": 400,
+        "duration_s": 300,
+        "sample_s": 1,
+    },
+    "flows": [CCID2, CUBIC, WEB],
+}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"min": 1e6, "max": 1e10, "log": True},
+        {"min": 1e-7, "max": 0.1, "log": True, "zero": True},
+        {"min": 0, "max": 300},
+    ],
+)
+def test_every_place_of_a_slider_has_a_value_of_its_own(options):
+    places = list(range(STEPS + 1))
+    [values] = call(FILES, [("inputs.there", options, places)])
+    assert call(FILES, [("inputs.back", options, values)]) == [places]
+    assert values == sorted(set(values))
+    assert (values[0], values[-1]) == (0 if options.get("zero") else options["min"], options["max"])
+
+
+def test_numbers_are_read_as_they_are_typed():
+    typed = {
+        "100": 100,
+        " 1e-4 ": 1e-4,
+        "1 000": 1000,
+        "−0.46": -0.46,
+        "none": float("inf"),
+        "": float("inf"),
+        "∞": float("inf"),
+    }
+    assert call(FILES, [("inputs.parsed", text) for text in typed]) == list(typed.values())
+    shown = {0.1 + 0.2: "0.3", 24.97066: "24.9707", 2147483647: "2147483647", 1e-9: "1e-9", float("inf"): "none"}
+    assert call(FILES, [("inputs.plainText", x) for x in shown]) == list(shown.values())
+
+
+@pytest.mark.parametrize(
+    ("duration_s", "sample_s", "drawn_s"),
+    [(300, 1, 0.25), (900, 60, 1.2), (600, 5, 0.5), (120, 0.1, 0.1), (12, 0.01, 0.01)],
+)
+def test_what_is_drawn_is_sampled_so_that_the_papers_samples_are_multiples(duration_s, sample_s, drawn_s):
+    [found] = call(FILES, [("presets.drawnSampleS", {"duration_s": duration_s, "sample_s": sample_s})])
+    assert found == drawn_s
+    assert sample_s / found == pytest.approx(round(sample_s / found), rel=1e-12)
+
+
+def test_in_a_self_run_each_foreground_flow_keeps_its_place_and_has_the_protocol():
+    [own] = call(FILES, [("scenarios.selfRun", PAIR, CUBIC)])
+    protocol = {"protocol": "CUBIC", "cc": "cubic", "params": {"C": 0.5}, "stack": "linux"}
+    assert own["flows"] == [{**protocol, "rtt_s": 0.05, "rwnd_pkts": 2000}, CUBIC, WEB]
+    assert {name: own[name] for name in own if name != "flows"} == {
+        name: PAIR[name] for name in PAIR if name != "flows"
+    }
+
+
+def test_what_is_recorded_does_not_make_another_run_but_every_packet_does():
+    first = call(FILES, [("scenarios.packetsKey", SCHEMA, PAIR)])
+    stated = {
+        **PAIR,
+        "sample_s": 0.25,
+        "record": ["samples"],
+        "loss_rate": 0,
+        "flows": [{**CCID2, "start_s": 0}, CUBIC, WEB],
+    }
+    assert call(FILES, [("scenarios.packetsKey", SCHEMA, stated)]) == first
+    for change in ({"loss_rate": 1e-6}, {"duration_s": 301}, {"flows": [CCID2, {**CUBIC, "params": {"C": 0.4}}, WEB]}):
+        assert call(FILES, [("scenarios.packetsKey", SCHEMA, {**PAIR, **change})]) != first
+
+
+def test_print_is_compared_as_the_ledger_does():
+    nan = float("nan")
+    number = {"metric": "jfi_mean", "flow": 0, "value": 0.9, "tolerance": {"absolute": 0.05}}
+    cases = [(number, 0.85, True), (number, 0.8499, False), (number, nan, False), ({**number, "value": nan}, nan, True)]
+    cases += [
+        ({**number, "value": 50.0, "tolerance": {"relative": 0.1}}, 55.0, True),
+        ({**number, "tolerance": None}, 1.0, None),
+    ]
+    found = call(FILES, [("presets.isWithin", of, value) for of, value, _ in cases])
+    assert found == [expected for *_, expected in cases]
+
+
+def test_a_number_over_runs_is_their_mean_median_or_the_time_that_half_reach():
+    runs = [[{"metric": "T_U", "flow": 0, "value": value}] for value in (10.0, 40.0, 22.0, float("nan"))]
+    number = {"metric": "T_U", "flow": 0}
+    [mean, median, reached, absent] = call(
+        FILES,
+        [
+            ("presets.liveValue", number, runs, {}),
+            ("presets.liveValue", {**number, "runs": "median"}, runs, {}),
+            ("presets.liveValue", {**number, "runs": "reached"}, runs, {"converged_runs_share": 0.5}),
+            ("presets.liveValue", {**number, "flow": 1}, runs, {}),
+        ],
+    )
+    assert (mean["value"], median["value"], reached["value"], absent) == (24.0, 22.0, 31.0, None)
+    assert mean["sd"] == pytest.approx(228**0.5)
