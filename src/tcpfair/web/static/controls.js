@@ -11,6 +11,7 @@ tcpfair.controls = (() => {
   const { make, plain } = tcpfair.dom;
   const { quantity, choice, toggle, line } = tcpfair.inputs;
   const { fieldOf, valueOf, setValue, bdp, bufferUnits, copy } = tcpfair.scenarios;
+  const FLOWS_OPEN = 4; // cards of more flows are folded at first
   const FLOWS_SHOWN = 20; // further ones are built when they are asked for
   const MBPS = 1e-6; // of b/s
   const MS = 1e3; // of s
@@ -43,7 +44,7 @@ tcpfair.controls = (() => {
    * reshaped(): after one that asks for other inputs}.
    */
   function create(form, lab) {
-    const open = new Set(["link", "run", "flows"]);
+    const folded = new Map(); // by key of a part that a reader has opened or folded away
     let rows = [];
     let flowsShown = FLOWS_SHOWN;
 
@@ -55,14 +56,12 @@ tcpfair.controls = (() => {
     };
 
     /** A part that can be folded away and stays so; `build` gives its content when it is first opened. */
-    function part(key, title, build, className = "part") {
-      const node = make("details", { className, open: open.has(key) }, make("summary", {}, title));
+    function part(key, title, build, className = "part", openAtFirst = false) {
+      const node = make("details", { className, open: folded.has(key) ? !folded.get(key) : openAtFirst }, make("summary", {}, title));
       const fill = () => node.childElementCount > 1 || node.append(...build().filter(Boolean));
       if (node.open) fill();
-      node.addEventListener("toggle", () => {
-        open[node.open ? "add" : "delete"](key);
-        if (node.open) fill();
-      });
+      node.firstChild.addEventListener("click", () => folded.set(key, node.open)); // before it changes
+      node.addEventListener("toggle", () => node.open && fill());
       return node;
     }
 
@@ -244,19 +243,16 @@ tcpfair.controls = (() => {
       const key = `flow ${n + 1}`;
       const act = (text, title, then, disabled = false) =>
         make("button", { type: "button", title, "aria-label": `${title} ${n + 1}`, disabled, data: { key: `${key} ${title}` }, on: { click: () => (then(), lab.reshaped(), lab.edited()) } }, text);
-      return make("section", { className: "flow", data: { flow: n }, "aria-label": `Flow ${n + 1}` },
-        make("div", { className: "flow-head" },
-          tcpfair.plots.swatch(n),
-          make("strong", {}, `Flow ${n + 1}`),
-          make("span", { className: "source" }, flow.protocol === flow.cc ? "" : flow.protocol),
-          act("copy", "copy flow", () => flows.splice(n + 1, 0, copy(flow))),
-          act("×", "remove flow", () => flows.splice(n, 1), flows.length === 1),
-        ),
+      const about = flow.protocol.toLowerCase() === flow.cc ? flow.protocol : `${flow.protocol} (${flow.cc})`;
+      const title = make("span", { className: "flow-head" }, tcpfair.plots.swatch(n), make("strong", {}, `Flow ${n + 1}`), make("span", { className: "source" }, about));
+      const build = () => [
         algorithmChoice(flow, key, "Algorithm"),
         field("flow", flow, "rtt_s", { label: "RTT", unit: "ms", factor: MS, above: 0, slider: { min: 1e-3, max: 1, log: true }, then: () => side.keepBuffer?.() }, `${key} rtt_s`),
         field("flow", flow, "start_s", { label: "Starts at", unit: "s", least: 0, slider: { min: 0, max: side.scenario.duration_s } }, `${key} start_s`),
         ...protocolRows(flow, key),
-      );
+        make("div", { className: "buttons" }, act("Copy", "Copy flow", () => flows.splice(n + 1, 0, copy(flow))), act("Remove", "Remove flow", () => flows.splice(n, 1), flows.length === 1)),
+      ];
+      return part(key, title, build, "flow", flows.length <= FLOWS_OPEN);
     }
 
     function flowsPart(side) {
@@ -347,9 +343,9 @@ tcpfair.controls = (() => {
       const side = lab.side();
       rows = [];
       form.replaceChildren(
-        part("link", "Bottleneck link", () => linkPart(side)),
-        part("run", "Run and measures", () => runPart(side)),
-        part("flows", `Flows (${side.scenario.flows.length})`, () => flowsPart(side)),
+        part("link", "Bottleneck link", () => linkPart(side), "part", true),
+        part("run", "Run and measures", () => runPart(side), "part", true),
+        part("flows", `Flows (${side.scenario.flows.length})`, () => flowsPart(side), "part", true),
         part("web", `Short flows${side.scenario.web?.length ? ` (${side.scenario.web.length})` : ""}`, () => webPart(side)),
       );
       if (focused) form.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();

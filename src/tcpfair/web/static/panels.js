@@ -29,13 +29,16 @@ tcpfair.panels = (() => {
 
   const fromZero = (low, high) => [0, high > 0 ? high * 1.06 : 1];
 
+  /** What waited behind a hole arrives in order at once, at many times the link's rate: that may leave the plot. */
+  const aboutTheLink = (low, high, side) => fromZero(low, Math.min(high, 1.2 * tcpfair.analysis.ceilingMbps(side.of.scenario)));
+
   const PANELS = [
     {
       ...{ key: "throughput", title: "Throughput", unit: "Mb/s", height: 170, shown: true, decimals: 2 },
       what: "payload in order at the receiver, of each measured interval",
       lines: ofIntervals((side) => side.run.goodput),
       spread: (each) => each.run.goodput,
-      range: fromZero,
+      range: aboutTheLink,
     },
     {
       ...{ key: "cwnd", title: "Congestion window", unit: "packets", height: 190, shown: true, decimals: 1 },

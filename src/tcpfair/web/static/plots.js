@@ -114,7 +114,9 @@ tcpfair.plots = (() => {
       const { ctx, bbox } = plot;
       const ratio = devicePixelRatio;
       const [low, high] = [plot.scales.x.min, plot.scales.x.max];
-      const events = side.result.events.filter((event) => event.kind !== "recovery_end" && event.t_s >= low && event.t_s <= high);
+      const flows = side.result.flows.length; // events of short flows have higher numbers
+      const seen = (event) => event.kind !== "recovery_end" && event.flow < flows && event.t_s >= low && event.t_s <= high;
+      const events = side.result.events.filter(seen);
       const every = Math.max(1, Math.ceil(events.length / MARKS_MOST));
       ctx.save();
       events.forEach((event, k) => {
@@ -206,7 +208,7 @@ tcpfair.plots = (() => {
         cursor: { sync: { key: "tcpfair", scales: ["x", null] }, drag: { x: true, y: false }, points: { show: false }, y: false },
         scales: {
           x: { time: false, auto: false, range: () => inSight() },
-          y: { range: (_, low, high) => cell.range ?? panel.range(low ?? 0, high ?? 1) },
+          y: { range: (_, low, high) => cell.range ?? panel.range(low ?? 0, high ?? 1, cell.side) },
         },
         axes: [{ ...axis, size: 30 }, { ...axis, size: 52, space: 26, values: (_, marks) => marks.map((mark) => tcpfair.dom.plain(mark, 4)) }],
         series: [{}, ...cell.lines.map((line) => ({ label: line.label, stroke: colourOf(line.flow), width: 1.4, dash: dashOf(line.flow ?? (line.dash || 0) * COLOURS), points: { show: false }, spanGaps: false }))],
@@ -242,7 +244,7 @@ tcpfair.plots = (() => {
           for (const { y } of lines) y.forEach(see);
           for (const band of bands) band.high.forEach(see);
         }
-        const range = low <= high ? panel.range(low, high) : null;
+        const range = low <= high ? panel.range(low, high, sides[0]) : null;
         for (const cell of found) cell.range = range;
       }
       return found;

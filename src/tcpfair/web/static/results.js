@@ -54,7 +54,7 @@ tcpfair.results = (() => {
       several && ["J of the means", fixed(valueOf(side, "jfi_of_means"), 3), "Jain's index of the mean throughputs"],
       side.run.flows.length === 2 && ["flow 2 over flow 1", short(ratioOf(side)), "ratio of the mean throughputs"],
       several && side.weights.state === "ready" && ["NRU case", caseOf(side), CASES[caseOf(side)] || "no flow"],
-      several && side.weights.state === "ready" && ["converged after", `${fixed(valueOf(side, "T_U"), 1)} s`, "T_U: from t_e until all flows are fair at once"],
+      several && side.weights.state === "ready" && ["converged after", Number.isNaN(valueOf(side, "T_U")) ? "never" : `${fixed(valueOf(side, "T_U"), 1)} s`, "T_U: from t_e until all flows are fair at once"],
       ["overflows", fixed(drops[drops.length - 1], 0), "packets that found the buffer full"],
     ].filter(Boolean);
     return make("dl", { className: "tiles" }, found.map(([name, value, what]) => make("div", { title: what }, make("dt", {}, name), make("dd", {}, value))));
@@ -137,7 +137,7 @@ tcpfair.results = (() => {
     return make("div", {},
       stated.length ? show(`Printed and live, ${where}`, stated) : null,
       derived.length ? make("details", { className: "more", open: open.has("derived"), on: { toggle: ({ target }) => open[target.open ? "add" : "delete"]("derived") } },
-        make("summary", {}, `${derived.length} numbers that follow from print`), show(`What print implies, ${where}`, derived)) : null,
+        make("summary", {}, derived.length === 1 ? "one number that follows from print" : `${derived.length} numbers that follow from print`), show(`What print implies, ${where}`, derived)) : null,
     );
   }
 
