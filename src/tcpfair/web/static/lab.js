@@ -16,6 +16,7 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
   const { make, short, plain, fixed } = tcpfair.dom;
   const { copy } = tcpfair.scenarios;
   const EDIT_MS = 0; // settings are run at once: what is younger than runs.PATIENCE_MS is waited for
+  const CANCELLED = "Cancelled.";
   const LINK_MS = 600; // after the last change the address follows
   const byId = (id) => document.getElementById(id);
 
@@ -258,9 +259,9 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
   function onRuns(one, what) {
     if (!sides.includes(one)) return;
     if (what === "progress") return drawProgress();
-    if (what === "cancelled") byId("said").textContent = "Cancelled.";
+    if (what === "cancelled") byId("said").textContent = CANCELLED;
     if (["result", "weights", "seeds"].includes(what)) {
-      byId("said").textContent = "";
+      if (byId("said").textContent === CANCELLED) byId("said").textContent = "";
       draw();
       document.body.dataset[`digest${one.name}`] = one.result.digest;
       const { scenario, seed } = one.of;
@@ -359,11 +360,14 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
     let found = null;
     try {
       found = await tcpfair.copying.sidesOf(location.hash);
+      found?.forEach((kept) => tcpfair.check(kept.scenario));
     } catch (error) {
-      byId("said").textContent = error.message;
+      found = null;
+      byId("said").textContent = `The link cannot be used: ${error.message}`;
     }
     if (!found && sides.length) return;
-    const next = (found || [{ scenario: FIRST }]).slice(0, 2).map((kept) => ({ ...sideOf(kept.scenario, kept), ...(kept.preset ? { preset: kept.preset } : {}) }));
+    const known = ({ preset }) => (preset && schema.presets[preset.paper]?.[preset.experiment] ? preset : null);
+    const next = (found || [{ scenario: FIRST }]).slice(0, 2).map((kept) => sideOf(kept.scenario, { ...kept, preset: known(kept) }));
     dropSecond();
     next.forEach((one, place) => settle(place, one));
     reshape();
