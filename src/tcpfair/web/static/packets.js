@@ -1,0 +1,892 @@
+/**
+ * The packet view: a short stretch of a run, every packet on its way through the sender's link, the queue, the bottleneck and
+ * back as an ACK. What is drawn is also said in words and in a table, so that nothing needs eyes or a mouse.
+ */
+"use strict";
+var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
+
+tcpfair.packets = (() => {
+  const make = (...of) => tcpfair.dom.make(...of);
+  const { newId, short } = tcpfair.dom;
+  const COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]; // exhibits/style.py: FLOW_COLORS
+  const MOST_EVENTS = 40000;
+  const MOST_FLOWS = 40; // lanes that can be told apart
+  const MOST_LISTED = 9; // events in the list
+  const HEAVY_PKTS = 3e7; // before the stretch: more than this takes many seconds
+
+  // ---------------------------------------------------------------- what can be looked at
+
+  const small = {
+    wire_bytes: 1500, payload_bytes: 1460, duration_s: 60, sample_s: 0.1, jitter_s: 0, record: ["samples", "cwnd", "events", "link"],
+  };
+  const reno = { protocol: "Reno", cc: "sack", access_bps: 10e6, iw_pkts: 2 };
+  /** Links slow enough to see single packets: 2 Mb/s, one packet every 6 ms. Each stretch shows one thing. */
+  const EXAMPLES = [
+    {
+      name: "ACK clocking",
+      says: "The window is 11 packets, just what path and link hold. Each ACK lets one packet out; the bottleneck has spaced the ACKs, and they space the packets.",
+      scenario: {
+        ...small, capacity_bps: 2e6, buffer_pkts: 10,
+        flows: [{ ...reno, rtt_s: 0.06, iw_pkts: 11, rwnd_pkts: 11 }],
+      },
+      from_s: 0, length_s: 1,
+    },
+    {
+      name: "Slow-start overshoot",
+      says: "The window doubles every round trip. The queue fills in the last one, and what no longer fits is dropped, about as much as fits.",
+      scenario: { ...small, capacity_bps: 2e6, buffer_pkts: 10, flows: [{ ...reno, rtt_s: 0.06 }] },
+      from_s: 0, length_s: 0.75,
+    },
+    {
+      name: "A loss and its recovery",
+      says: "Reno adds one packet per round trip until the queue overflows by one, and by another a round trip later, before the sender can know. Three later arrivals show the loss; the window is halved, the holes are filled.",
+      scenario: {
+        ...small, capacity_bps: 2e6, buffer_pkts: 10, flows: [{ ...reno, rtt_s: 0.06, initial_ssthresh_pkts: 16 }],
+      },
+      from_s: 0.3, length_s: 1.2,
+    },
+    {
+      name: "Recovery without SACK",
+      says: "The same overshoot, but the sender learns of one hole per round trip (NewReno): as many round trips as packets were lost.",
+      scenario: {
+        ...small, capacity_bps: 2e6, buffer_pkts: 10, flows: [{ ...reno, rtt_s: 0.06, recovery: "newreno" }],
+      },
+      from_s: 0.2, length_s: 3,
+    },
+    {
+      name: "Delayed ACKs",
+      says: "The receiver answers every second packet, so that packets go out in pairs and slow start is slower.",
+      scenario: {
+        ...small, capacity_bps: 2e6, buffer_pkts: 10,
+        flows: [{ ...reno, rtt_s: 0.06, ack_every: 2, initial_ssthresh_pkts: 12 }],
+      },
+      from_s: 0, length_s: 1,
+    },
+    {
+      name: "Two flows in one queue",
+      says: "Paths of 20 ms and 80 ms and the same queue for both: round trips of about 110 and 170 ms when it is full. The near flow climbs faster and has the larger share.",
+      scenario: {
+        ...small, capacity_bps: 2e6, buffer_pkts: 15,
+        flows: [{ ...reno, rtt_s: 0.02, initial_ssthresh_pkts: 4 }, { ...reno, rtt_s: 0.08, initial_ssthresh_pkts: 4 }],
+      },
+      from_s: 1, length_s: 2,
+    },
+    {
+      name: "ACKs that share a link with data",
+      says: "Data of a second flow travel the other way. ACKs wait behind them and come in bunches: ACK compression.",
+      scenario: {
+        ...small, capacity_bps: 2e6, buffer_pkts: 15, reverse_bps: 2e6, reverse_buffer_pkts: 15,
+        flows: [
+          { ...reno, rtt_s: 0.06, initial_ssthresh_pkts: 12 },
+          { ...reno, rtt_s: 0.06, start_s: 0.2, direction: "reverse", initial_ssthresh_pkts: 12 },
+        ],
+      },
+      from_s: 0, length_s: 1.5,
+    },
+  ];
+
+  // ---------------------------------------------------------------- words
+
+  const plain = (x) => String(Number(x.toPrecision(4)));
+  const time = (t_s) => `${t_s.toFixed(4)} s`;
+  const plural = (n, one) => `${n} ${one}${n === 1 ? "" : "s"}`;
+
+  /** Packet numbers in few words: 3, 5 to 8. */
+  function ranges(numbers) {
+    const sorted = [...numbers].sort((a, b) => a - b);
+    const parts = [];
+    for (let k = 0; k < sorted.length; k++) {
+      let last = k;
+      while (last + 1 < sorted.length && sorted[last + 1] <= sorted[last] + 1) last++;
+      parts.push(last > k ? `${sorted[k]} to ${sorted[last]}` : `${sorted[k]}`);
+      k = last;
+    }
+    return parts.length > 6 ? `${parts.slice(0, 5).join(", ")} and others` : parts.join(", ");
+  }
+
+  const window_ = (x) => (x >= 1e9 ? "unlimited" : short(x, 3));
+
+  /** One event in a sentence or a few. */
+  function describe(event) {
+    if (event.flow < 0) return `${time(event.t_s)}, a short flow: ${event.sent.length ? `sends ${plural(event.sent.length, "packet")}.` : "goes on."}`;
+    const said = [];
+    if (event.began) said.push(`starts with a window of ${window_(event.cwnd)}`);
+    if (event.heard) {
+      if (event.duplicate) said.push(`hears that a packet arrived, but ${event.una} is still missing`);
+      else said.push(`hears an ACK for ${plural(event.heard, "packet")}: all before ${event.una} have arrived`);
+    } else if (event.landed) said.push(`${plural(event.landed, "packet")} at the receiver`);
+    if (event.timeout) said.push("the timer runs out: what is missing will be sent again, from a window of 1");
+    if (event.noticed && !event.timeout) said.push(`notices ${plural(event.noticed, "loss").replace("losss", "losses")}`);
+    if (event.reduced) said.push(`takes its window down: ssthresh ${window_(event.ssthresh)}`);
+    if (event.ended) said.push("the recovery ends");
+    if (event.heard && event.cwnd !== event.cwnd_before) said.push(`window ${window_(event.cwnd_before)} to ${window_(event.cwnd)}`);
+    if (event.again.length) said.push(`sends again ${ranges(event.again)}`);
+    if (event.sent.length) said.push(`sends ${ranges(event.sent)}`);
+    for (const [lost, how] of [["queue", "the queue full and"], ["link", "its way through the queue and"]]) {
+      const found = event.dropped.filter((packet) => packet.lost === lost).map((packet) => packet.seq);
+      if (found.length) said.push(`${ranges(found)} ${found.length === 1 ? "finds" : "find"} ${how} ${found.length === 1 ? "is" : "are"} lost`);
+    }
+    if (!said.length) said.push("a packet goes from the sender's link into the queue");
+    return `${time(event.t_s)}, flow ${event.flow + 1}: ${said.join("; ")}.`;
+  }
+
+  // ---------------------------------------------------------------- the view
+
+  class View {
+    constructor(root) {
+      this.root = root;
+      this.playing = false;
+      this.t_s = 0;
+      this.recording = null;
+      this.asked = 0;
+      this.build();
+      this.choose(0);
+    }
+
+    build() {
+      const field = (label, control, unit) => {
+        control.id ||= newId("packets");
+        return make("label", { className: "pv-field", htmlFor: control.id }, `${label} `, control, unit ? ` ${unit}` : null);
+      };
+      const number = (aria, least) =>
+        make("input", { type: "number", step: "any", min: least, "aria-label": aria, on: { change: () => this.read() } });
+      this.which = make(
+        "select",
+        { on: { change: () => this.choose(Number(this.which.value)) } },
+        EXAMPLES.map((example, k) => make("option", { value: String(k) }, example.name)),
+        make("option", { value: String(EXAMPLES.length) }, "the run of this page"),
+      );
+      this.from = number("start of the stretch, s", 0);
+      this.length = number("length of the stretch, s", 0.000001);
+      this.says = make("p", { className: "pv-says" });
+      const button = (text, title, act) => make("button", { type: "button", title, "aria-label": text === title ? title : `${text}, ${title}`, on: { click: act } }, text);
+      this.playButton = button("Play", "Play", () => this.play(!this.playing));
+      this.speed = make(
+        "select",
+        {},
+        [["1", "1 s"], ["3", "3 s"], ["8", "8 s"], ["20", "20 s"]].map(([value, text]) =>
+          make("option", { value, selected: value === "3" }, text),
+        ),
+      );
+      this.range = make("input", {
+        type: "range", min: 0, max: 1, step: "any", value: 0, "aria-label": "time within the stretch",
+        on: { input: () => this.go(Number(this.range.value)) },
+      });
+      this.clock = make("output", { className: "pv-clock" });
+      this.net = make("canvas", { className: "pv-net", role: "img", "aria-label": "the network; the table below says the same" });
+      this.strip = make("canvas", {
+        className: "pv-strip", role: "img",
+        "aria-label": "windows, queue and packet numbers over the stretch; the words below say the same at the time that is set",
+        on: {
+          pointerdown: (event) => {
+            this.strip.setPointerCapture(event.pointerId);
+            this.point(event);
+          },
+          pointermove: (event) => event.buttons && this.point(event),
+        },
+      });
+      this.status = make("p", { className: "pv-status", role: "status" });
+      this.places = make("div", { className: "pv-places" });
+      this.list = make("ol", { className: "pv-events" });
+      this.root.replaceChildren(
+        make("div", { className: "pv-controls" }, field("Show", this.which), field("from", this.from, "s"), field("for", this.length, "s")),
+        this.says,
+        this.net,
+        make(
+          "div",
+          { className: "pv-steps", role: "group", "aria-label": "steps" },
+          button("|◀", "to the start", () => this.stop(() => this.go(this.recording.from_s))),
+          button("◀ RTT", "back by one round trip", () => this.stop(() => this.go(this.t_s - this.rtt()))),
+          button("◀ packet", "back by one event", () => this.stop(() => this.toEvent(-1))),
+          this.playButton,
+          button("packet ▶", "on by one event", () => this.stop(() => this.toEvent(1))),
+          button("RTT ▶", "on by one round trip", () => this.stop(() => this.go(this.t_s + this.rtt()))),
+          button("next loss ▶", "to the next loss", () => this.stop(() => this.toNext((event) => event.dropped.length))),
+          button("next change ▶", "to the next loss noticed, timeout or end of a recovery", () =>
+            this.stop(() => this.toNext((event) => event.reduced || event.timeout || event.ended)),
+          ),
+          field("a round trip takes", this.speed),
+        ),
+        make("div", { className: "pv-time" }, this.range, this.clock),
+        this.strip,
+        this.status,
+        this.places,
+        make("details", { className: "pv-log" }, make("summary", {}, "Event by event"), this.list),
+      );
+      const redraw = () => this.recording && (this.measure(), this.draw());
+      new ResizeObserver(redraw).observe(this.root);
+      matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+    }
+
+    /** Example `k`, or what the page shows. */
+    choose(k) {
+      this.which.value = String(k);
+      const example = EXAMPLES[k];
+      if (example) this.show(example);
+      else {
+        const scenario = tcpfair.lab?.scenario?.();
+        if (!scenario) return this.refuse("The page has no run yet.");
+        const seed = tcpfair.lab.seed?.() ?? 1;
+        const rtt_s = Math.max(...scenario.flows.map((flow) => flow.rtt_s));
+        const service_s = (8 * scenario.wire_bytes) / scenario.capacity_bps;
+        const length_s = Math.min(Math.max(4 * (rtt_s + scenario.buffer_pkts * service_s), 50 * service_s), 5000 * service_s, scenario.duration_s);
+        this.show({ scenario, seed, from_s: 0, length_s, says: "The run of this page, from its beginning. Set a later start to see another part of it." });
+      }
+    }
+
+    read() {
+      const [from_s, length_s] = [this.from, this.length].map((input) => Number(input.value));
+      if (!(from_s >= 0) || !(length_s > 0)) return this.refuse("Start and length are seconds: 0 or more, and more than 0.");
+      this.show({ ...this.shown, from_s, length_s });
+    }
+
+    /** Record and show a stretch: {scenario, seed, from_s, length_s, says}. */
+    async show(what) {
+      this.play(false);
+      this.shown = what;
+      const asked = (this.asked += 1);
+      this.from.value = String(Number(what.from_s.toPrecision(9)));
+      this.length.value = String(Number(what.length_s.toPrecision(6)));
+      this.says.textContent = what.says || "";
+      const scenario = structuredClone(what.scenario);
+      const { flows } = scenario;
+      try {
+        if (flows.length > MOST_FLOWS) throw new Error(`flows: the packet view shows at most ${MOST_FLOWS} flows (got ${flows.length})`);
+        const until_s = what.from_s + what.length_s;
+        // the stretch may lie beyond the end of the run; samples are of no use here
+        scenario.duration_s = Math.max(scenario.duration_s, until_s);
+        scenario.sample_s = scenario.duration_s;
+        const ahead = (scenario.capacity_bps * what.from_s) / (8 * scenario.wire_bytes);
+        if (ahead > HEAVY_PKTS) throw new Error(`from: ${short(ahead, 2)} packets come before this stretch; take an earlier start`);
+        const session = await tcpfair.openRaw(scenario, what.seed ?? 1);
+        try {
+          // one path and queue earlier, so that all packets on the way at the start are known
+          const wait_s = (scenario.buffer_pkts * 8 * scenario.wire_bytes) / scenario.capacity_bps;
+          const back_s = scenario.reverse_bps ? (scenario.reverse_buffer_pkts * 8 * scenario.wire_bytes) / scenario.reverse_bps : 0;
+          const lead_s = Math.max(...flows.map((flow) => flow.rtt_s)) + wait_s + back_s + 2 * (scenario.jitter_s || 0);
+          const begin_s = Math.max(what.from_s - lead_s, 0);
+          const parts = Math.ceil(((scenario.capacity_bps / 8 / scenario.wire_bytes) * begin_s) / 1e6);
+          for (let k = 1; k <= parts; k++) {
+            this.status.textContent = `Running to ${time(begin_s)}: ${Math.round((100 * k) / parts)} %`;
+            await new Promise((then) => setTimeout(then));
+            if (asked !== this.asked) return;
+            session.runTo((begin_s * k) / parts);
+          }
+          if (begin_s > 0) session.runTo(begin_s);
+          const recording = tcpfair.record(session, flows.length, { until_s, most: MOST_EVENTS });
+          if (asked !== this.asked) return;
+          this.take(recording, what, scenario);
+        } finally {
+          session.close();
+        }
+      } catch (error) {
+        if (asked === this.asked) this.refuse(error.message);
+      }
+    }
+
+    refuse(text) {
+      this.play(false);
+      this.status.textContent = text;
+    }
+
+    take(recording, what, scenario) {
+      this.scenario = scenario;
+      this.recording = recording;
+      recording.from_s = Math.min(what.from_s, recording.until_s);
+      const { events, packets } = recording;
+      this.perFlow = scenario.flows.map((_, i) => events.filter((event) => event.flow === i));
+      // the packets that can be on the way at a time t: those sent before it, from the first that is still under way
+      this.ends = packets.map((packet) => this.endOf(packet));
+      this.longest_s = packets.reduce((most, packet, k) => Math.max(most, this.ends[k] - packet.sent_s), 0);
+      this.range.min = String(recording.from_s);
+      this.range.max = String(recording.until_s);
+      this.queueOver = this.queueSeries();
+      this.measure();
+      this.go(recording.from_s);
+      if (recording.cut) {
+        this.status.textContent = `Cut to ${short(recording.until_s - recording.from_s, 3)} s: ${MOST_EVENTS} events are enough for once. ${this.status.textContent}`;
+      }
+    }
+
+    /** When nothing of a packet is to be seen any more. */
+    endOf(packet) {
+      if (packet.lost === "queue") return packet.enter_s + this.fade(packet);
+      if (packet.lost) return packet.leave_s + this.fade(packet);
+      if (packet.two_way) return packet.land_s;
+      return Number.isFinite(packet.acked_s) ? packet.acked_s : Math.max(packet.heard_s, this.recording.until_s);
+    }
+
+    /** How long a lost packet falls, s. */
+    fade(packet) {
+      return 0.3 * (packet.flow >= 0 ? this.scenario.flows[packet.flow].rtt_s : this.scenario.flows[0].rtt_s);
+    }
+
+    rtt() {
+      return Math.min(...this.scenario.flows.map((flow) => flow.rtt_s));
+    }
+
+    stop(then) {
+      this.play(false);
+      if (this.recording) then();
+    }
+
+    // -------------------------------------------------------------- time
+
+    go(t_s) {
+      const { from_s, until_s } = this.recording;
+      this.t_s = Math.min(Math.max(t_s, from_s), until_s);
+      this.draw();
+      if (!this.playing) this.tell();
+    }
+
+    /** The number of the last event at or before t_s. */
+    eventAt(t_s) {
+      const { events } = this.recording;
+      let [low, high] = [0, events.length];
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (events[middle].t_s <= t_s) low = middle + 1;
+        else high = middle;
+      }
+      return low - 1;
+    }
+
+    toEvent(step) {
+      const { events } = this.recording;
+      let k = this.eventAt(this.t_s);
+      if (step > 0) k += 1;
+      else while (k >= 0 && events[k].t_s >= this.t_s) k -= 1;
+      if (k >= 0 && k < events.length) this.go(events[k].t_s);
+      else this.go(step > 0 ? this.recording.until_s : this.recording.from_s);
+    }
+
+    toNext(wanted) {
+      const found = this.recording.events.find((event) => event.t_s > this.t_s && wanted(event));
+      if (found) this.go(found.t_s);
+      else this.status.textContent = "None before the end of this stretch: take a longer one or a later start.";
+    }
+
+    play(on) {
+      if (on && !this.recording) return;
+      this.playing = on;
+      this.playButton.textContent = on ? "Pause" : "Play";
+      this.playButton.setAttribute("aria-label", on ? "Pause" : "Play");
+      if (!on) {
+        if (this.recording) this.tell();
+        return;
+      }
+      if (this.t_s >= this.recording.until_s) this.t_s = this.recording.from_s;
+      const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      let before;
+      const tick = (at_ms) => {
+        if (!this.playing) return;
+        const elapsed_s = before === undefined ? 0 : Math.min((at_ms - before) / 1000, 0.1);
+        if (!calm || before === undefined || at_ms - before > 400) {
+          if (calm && before !== undefined) this.toEvent(1);
+          else this.go(this.t_s + (elapsed_s * this.rtt()) / Number(this.speed.value));
+          before = at_ms;
+        }
+        if (this.t_s >= this.recording.until_s) this.play(false);
+        else requestAnimationFrame(tick);
+      };
+      requestAnimationFrame(tick);
+    }
+
+    point(event) {
+      if (!this.recording) return;
+      this.play(false);
+      const box = this.strip.getBoundingClientRect();
+      const { left, right } = this.plot;
+      const share = (event.clientX - box.left - left) / (right - left);
+      this.go(this.recording.from_s + share * (this.recording.until_s - this.recording.from_s));
+    }
+
+    // -------------------------------------------------------------- words and table
+
+    /** Packets on the way at t_s with their places. */
+    *under(t_s) {
+      const { packets, links } = this.recording;
+      let [low, high] = [0, packets.length];
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (packets[middle].sent_s < t_s - this.longest_s) low = middle + 1;
+        else high = middle;
+      }
+      for (let k = low; k < packets.length && packets[k].sent_s <= t_s; k++) {
+        const packet = packets[k];
+        if (this.ends[k] < t_s) continue;
+        const link = links[packet.two_way ? packet.direction : 0];
+        const place = tcpfair.placeOf(packet, t_s, link.service_s);
+        if (place) yield [packet, ...place];
+      }
+    }
+
+    tell() {
+      const { events } = this.recording;
+      const k = this.eventAt(this.t_s);
+      const near = (event) => event && event.t_s === this.t_s;
+      this.status.textContent = near(events[k])
+        ? describe(events[k])
+        : `${time(this.t_s)}. ${k >= 0 ? `Before: ${describe(events[k])}` : "Nothing has happened yet."}`;
+      const first = Math.max(0, k - MOST_LISTED + 3);
+      this.list.start = first + 1;
+      this.list.replaceChildren(
+        ...events.slice(first, first + MOST_LISTED).map((event, m) =>
+          make(
+            "li",
+            { className: first + m === k ? "now" : "", "aria-current": first + m === k ? "step" : null },
+            describe(event),
+          ),
+        ),
+      );
+      this.tabulate();
+    }
+
+    tabulate() {
+      const names = ["access", "queue", "link", "forward", "back", "dropped"];
+      const flows = this.scenario.flows.map(() => Object.fromEntries(names.map((name) => [name, []])));
+      let others = 0;
+      for (const [packet, place] of this.under(this.t_s)) {
+        if (packet.flow < 0) others += place === "queue" ? 1 : 0;
+        else if (place !== "dropped") flows[packet.flow][place].push(packet.seq);
+      }
+      for (const packet of this.recording.packets) {
+        if (packet.lost && packet.flow >= 0 && (packet.enter_s <= this.t_s && packet.shown_s > this.t_s)) flows[packet.flow].dropped.push(packet.seq);
+      }
+      for (const ack of this.recording.acks) {
+        if (ack.flow >= 0 && ack.enter_s <= this.t_s && ack.heard_s > this.t_s) flows[ack.flow].back.push(ack.next);
+      }
+      const cell = (numbers) => (numbers.length ? `${numbers.length} (${ranges(numbers)})` : "0");
+      const two_way = this.recording.two_way;
+      const head = [
+        "Flow", "window", "ssthresh", "in flight", "state", "on the sender's link", "in the queue", "on the bottleneck",
+        ...(two_way ? ["to the receiver", "ACKs on the way (next expected)"] : ["ACKs on the way (of packets)"]),
+        "lost, not noticed yet",
+      ];
+      const rows = this.scenario.flows.map((flow, i) => {
+        const state = this.stateAt(i, this.t_s);
+        const places = flows[i];
+        return [
+          `${i + 1}: ${flow.protocol || flow.cc}, ${plain(flow.rtt_s * 1000)} ms`,
+          state ? window_(state.cwnd) : "–",
+          state ? window_(state.ssthresh) : "–",
+          state ? String(state.in_flight) : "–",
+          state ? state.mode : "not started",
+          cell(places.access), cell(places.queue), cell(places.link),
+          ...(two_way ? [cell(places.forward)] : []),
+          cell(places.back), cell(places.dropped),
+        ];
+      });
+      const note = others ? `; ${plural(others, "packet")} of short flows in the queue` : "";
+      this.places.replaceChildren(
+        tcpfair.dom.table(`Where the packets are at ${time(this.t_s)} (number of packets, and which)${note}`, head, rows, { align: head.map((_, k) => (k === 4 ? "left" : "")) }),
+      );
+    }
+
+    /** The last event of flow i at or before t_s. */
+    stateAt(i, t_s) {
+      const events = this.perFlow[i];
+      let [low, high] = [0, events.length];
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (events[middle].t_s <= t_s) low = middle + 1;
+        else high = middle;
+      }
+      return events[low - 1] || null;
+    }
+
+    // -------------------------------------------------------------- drawing
+
+    theme() {
+      const style = getComputedStyle(document.documentElement);
+      const of = (name, otherwise) => style.getPropertyValue(name).trim() || otherwise;
+      const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+      this.ink = of("--ink", dark ? "#ddd" : "#222");
+      this.soft = of("--soft", dark ? "#aaa" : "#666");
+      this.line = of("--line", dark ? "#444" : "#ccc");
+      this.back = of("--back", dark ? "#1b1b1b" : "#fff");
+      this.colors = COLORS.map((color, k) => of(`--flow-${k}`, color));
+      this.other = of("--soft", "#888");
+    }
+
+    color(flow) {
+      return flow < 0 ? this.other : this.colors[flow % this.colors.length];
+    }
+
+    /** Sizes of everything for the width there is. */
+    measure() {
+      this.theme();
+      const width = Math.max(this.root.clientWidth, 300);
+      const flows = this.scenario.flows.length + (this.scenario.web?.length ? 1 : 0);
+      const lane = Math.max(5, Math.min(24, 200 / flows));
+      const half = Math.max(flows * lane, 46);
+      const gap = 40;
+      const top = 24;
+      const height = top + half + gap + half + 22;
+      const x = { sender: 30, queue: width * 0.2, link: width * 0.66, linkEnd: width * 0.78, receiver: width - 26 };
+      if (!this.recording.two_way) {
+        x.link = width * 0.72;
+        x.linkEnd = width * 0.86;
+      }
+      this.net_ = { width, height, flows, lane, half, top, low: top + half + gap, x };
+      this.fit(this.net, width, height);
+      const bands = [120, 70, 130];
+      this.plot = { width, left: 46, right: width - 8, bands, top: 16, gap: 24, height: 16 + bands.reduce((a, b) => a + b, 0) + 24 * 2 + 30 };
+      this.fit(this.strip, width, this.plot.height);
+      this.paper = document.createElement("canvas");
+      this.fit(this.paper, width, this.plot.height);
+      this.drawStrip(this.paper.getContext("2d"));
+    }
+
+    fit(canvas, width, height) {
+      const ratio = window.devicePixelRatio || 1;
+      canvas.width = Math.round(width * ratio);
+      canvas.height = Math.round(height * ratio);
+      canvas.style.width = `${width}px`;
+      canvas.style.height = `${height}px`;
+      canvas.getContext("2d").setTransform(ratio, 0, 0, ratio, 0, 0);
+    }
+
+    draw() {
+      this.range.value = String(this.t_s);
+      this.clock.textContent = time(this.t_s);
+      this.drawNet(this.net.getContext("2d"));
+      const context = this.strip.getContext("2d");
+      context.clearRect(0, 0, this.plot.width, this.plot.height);
+      context.drawImage(this.paper, 0, 0, this.plot.width, this.plot.height);
+      const x = this.atTime(this.t_s);
+      context.strokeStyle = this.ink;
+      context.beginPath();
+      context.moveTo(x, this.plot.top - 6);
+      context.lineTo(x, this.plot.height - 24);
+      context.stroke();
+    }
+
+    laneY(flow, lower) {
+      const { top, low, lane, half, flows } = this.net_;
+      const k = flow < 0 ? flows - 1 : flow;
+      return (lower ? low : top) + half / 2 + (k - (flows - 1) / 2) * lane;
+    }
+
+    drawNet(context) {
+      const { width, height, x, top, low, half, flows, lane } = this.net_;
+      const { two_way, links } = this.recording;
+      context.clearRect(0, 0, width, height);
+      context.font = "12px system-ui, sans-serif";
+      context.textBaseline = "middle";
+      this.frame(context, false);
+      if (two_way) this.frame(context, true);
+      const text = (words, at, y, align = "center") => {
+        context.fillStyle = this.soft;
+        context.textAlign = align;
+        context.fillText(words, at, y);
+      };
+      text("senders", 4, 10, "left");
+      text(`queue, room for ${plain(this.scenario.buffer_pkts)}`, (x.queue + x.link) / 2, 10);
+      text("link", (x.link + x.linkEnd) / 2, 10);
+      text("receivers", width - 4, 10, "right");
+      text(two_way ? "the other direction: ACKs, and data of reverse flows" : "ACKs on their way back: the whole RTT of the path", width / 2, low - 12);
+      const named = this.scenario.flows.length;
+      for (let i = 0; i < flows; i++) {
+        const flow = i < named ? i : -1;
+        context.strokeStyle = this.line;
+        if (!two_way) {
+          context.beginPath();
+          context.moveTo(x.sender, this.laneY(flow, true));
+          context.lineTo(x.receiver, this.laneY(flow, true));
+          context.stroke();
+        }
+        const reverse = flow >= 0 && this.scenario.flows[flow].direction === "reverse";
+        this.wires(context, flow, reverse);
+        if (lane >= 10) {
+          this.badge(context, reverse ? x.receiver + 10 : 12, this.laneY(flow, reverse), flow);
+        }
+      }
+      // packets
+      const slot = (x.link - x.queue) / Math.max(this.scenario.buffer_pkts + 1, 1);
+      this.size = Math.max(2.5, Math.min(16, slot * 0.8, lane * 1.1));
+      for (const [packet, place, part] of this.under(this.t_s)) this.drawPacket(context, packet, place, part);
+      if (two_way) {
+        for (const ack of this.recording.acks) {
+          if (ack.enter_s > this.t_s || ack.heard_s <= this.t_s) continue;
+          const { service_s, ack_service_s } = links[ack.direction];
+          const moving = { ...ack, sent_s: ack.enter_s, land_s: ack.heard_s, two_way: 1, lost: null };
+          const place = tcpfair.placeOf(moving, this.t_s, ack_service_s);
+          if (!place) continue;
+          if (place[0] === "queue") place[1] *= ack_service_s / service_s;
+          const [px, py] = this.spot(ack.flow, place[0], place[1], ack.direction === 1);
+          this.dot(context, px, py, this.color(ack.flow));
+        }
+      }
+    }
+
+    /** The queue and the link of one direction. */
+    frame(context, lower) {
+      const { x, half, width } = this.net_;
+      const y = this.laneY(0, lower) + (this.laneY(this.scenario.flows.length - 1, lower) - this.laneY(0, lower)) / 2;
+      const [a, b, c] = lower ? [width - x.queue, width - x.link, width - x.linkEnd] : [x.queue, x.link, x.linkEnd];
+      const h = Math.min(half, 30);
+      context.strokeStyle = this.soft;
+      context.lineWidth = 1;
+      context.strokeRect(Math.min(a, b), y - h / 2, Math.abs(b - a), h);
+      context.beginPath();
+      for (const side of [-1, 1]) {
+        context.moveTo(b, y + (side * h) / 4);
+        context.lineTo(c, y + (side * h) / 4);
+      }
+      context.stroke();
+    }
+
+    /** A flow's own links: from its sender to the queue, from the bottleneck to its receiver. */
+    wires(context, flow, lower) {
+      const { x, width } = this.net_;
+      const at = (px) => (lower ? width - px : px);
+      const own = this.laneY(flow, lower);
+      const middle = (this.laneY(0, lower) + this.laneY(this.scenario.flows.length - 1, lower)) / 2;
+      context.strokeStyle = this.line;
+      for (const points of [[[x.sender, own], [x.queue - 12, own], [x.queue, middle]], [[x.linkEnd, middle], [x.linkEnd + 12, own], [x.receiver, own]]]) {
+        context.beginPath();
+        points.forEach(([px, py], k) => (k ? context.lineTo(at(px), py) : context.moveTo(at(px), py)));
+        context.stroke();
+      }
+    }
+
+    badge(context, x, y, flow) {
+      context.fillStyle = this.color(flow);
+      context.beginPath();
+      context.arc(x, y, 8, 0, 2 * Math.PI);
+      context.fill();
+      context.fillStyle = this.back;
+      context.textAlign = "center";
+      context.font = "bold 10px system-ui, sans-serif";
+      context.fillText(flow < 0 ? "s" : String(flow + 1), x, y + 0.5);
+      context.font = "12px system-ui, sans-serif";
+    }
+
+    /** Where on the canvas: the lower half is the upper one in a mirror. */
+    spot(flow, place, part, lower) {
+      const { x, width } = this.net_;
+      const own = this.laneY(flow, lower);
+      const n = this.scenario.flows.length;
+      const middle = (this.laneY(0, lower) + this.laneY(n - 1, lower)) / 2;
+      const bend = (from, to, share) => from + (to - from) * share;
+      let at;
+      if (place === "access") at = [bend(x.sender, x.queue - 4, part), bend(own, middle, part ** 3)];
+      else if (place === "queue") {
+        const slot = (x.link - x.queue) / Math.max(this.scenario.buffer_pkts + 1, 1);
+        at = [x.link - slot * (part + 0.5), middle];
+      } else if (place === "link") at = [bend(x.link, x.linkEnd, part), middle];
+      else if (place === "forward") at = [bend(x.linkEnd, x.receiver, part), bend(middle, own, Math.min(3 * part, 1))];
+      else at = [x.link, middle];
+      return lower ? [width - at[0], at[1]] : at;
+    }
+
+    drawPacket(context, packet, place, part) {
+      const { x, width } = this.net_;
+      const lower = packet.two_way && packet.direction === 1;
+      const color = this.color(packet.flow);
+      if (place === "back") {
+        // without a reverse bottleneck: receivers stand at the end of the link, the whole way is the ACK's
+        const y = this.laneY(packet.flow, true);
+        this.dot(context, x.receiver + (x.sender - x.receiver) * part, y, color);
+        return;
+      }
+      if (place === "dropped") {
+        const share = part / this.fade(packet);
+        const at = packet.lost === "queue" ? x.queue - 2 : x.linkEnd;
+        const y = this.spot(packet.flow, "queue", 0, lower)[1] + 8 + share * 26;
+        this.cross(context, lower ? width - at : at, y, this.ink, 1 - share);
+        return;
+      }
+      const [px, py] = this.spot(packet.flow, place, part, lower);
+      const s = this.size;
+      context.fillStyle = color;
+      context.fillRect(px - s / 2, py - s / 2, s, s);
+      if (packet.again) {
+        context.strokeStyle = this.ink;
+        context.lineWidth = Math.max(1, s / 8);
+        context.strokeRect(px - s / 2 - 1, py - s / 2 - 1, s + 2, s + 2);
+        context.lineWidth = 1;
+      }
+      if (s >= 14) {
+        context.fillStyle = this.back;
+        context.font = "9px system-ui, sans-serif";
+        context.textAlign = "center";
+        context.fillText(String(packet.seq % 1000), px, py + 0.5);
+        context.font = "12px system-ui, sans-serif";
+      }
+    }
+
+    dot(context, px, py, color) {
+      context.fillStyle = color;
+      context.beginPath();
+      context.arc(px, py, Math.max(1.5, Math.min(3, this.net_.lane / 4)), 0, 2 * Math.PI);
+      context.fill();
+    }
+
+    cross(context, px, py, color, alpha = 1) {
+      context.globalAlpha = Math.max(alpha, 0);
+      context.strokeStyle = color;
+      context.lineWidth = 2;
+      context.beginPath();
+      for (const side of [-1, 1]) {
+        context.moveTo(px - 4, py - 4 * side);
+        context.lineTo(px + 4, py + 4 * side);
+      }
+      context.stroke();
+      context.lineWidth = 1;
+      context.globalAlpha = 1;
+    }
+
+    // -------------------------------------------------------------- strips over time
+
+    atTime(t_s) {
+      const { left, right } = this.plot;
+      const { from_s, until_s } = this.recording;
+      return left + ((t_s - from_s) / Math.max(until_s - from_s, 1e-12)) * (right - left);
+    }
+
+    /** The queue of the forward bottleneck at every change, from the packets themselves. */
+    queueSeries() {
+      const { packets, acks, links, from_s, until_s } = this.recording;
+      const steps = [];
+      for (const packet of packets) {
+        if ((packet.two_way && packet.direction === 1) || packet.lost === "queue" || !(packet.leave_s >= 0)) continue;
+        const out_s = packet.leave_s - links[0].service_s;
+        if (out_s > packet.enter_s) steps.push([packet.enter_s, 1], [out_s, -1]);
+      }
+      steps.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+      let queue = 0;
+      const series = [[from_s, 0]];
+      for (const [t_s, change] of steps) {
+        queue += change;
+        if (t_s < from_s) series[0][1] = queue;
+        else if (t_s <= until_s) series.push([t_s, queue]);
+      }
+      return series;
+    }
+
+    drawStrip(context) {
+      const { width, height, left, right, bands, gap } = this.plot;
+      const { from_s, until_s, packets } = this.recording;
+      context.clearRect(0, 0, width, height);
+      context.font = "11px system-ui, sans-serif";
+      context.textBaseline = "middle";
+      let top = this.plot.top;
+      const wide = width > 560;
+      const band = (title, bandHeight, most, paint, least = 0) => {
+        context.fillStyle = this.soft;
+        context.textAlign = "left";
+        context.fillText(title, left, top - 8);
+        context.strokeStyle = this.line;
+        context.strokeRect(left, top, right - left, bandHeight);
+        const y = (value) => top + bandHeight - ((value - least) / Math.max(most - least, 1e-12)) * bandHeight;
+        context.textAlign = "right";
+        context.fillText(short(most, 3), left - 4, top + 6);
+        context.fillText(short(least, 3), left - 4, top + bandHeight - 5);
+        context.save();
+        context.beginPath();
+        context.rect(left, top - 1, right - left, bandHeight + 2);
+        context.clip();
+        paint(y);
+        context.restore();
+        top += bandHeight + gap;
+      };
+      const stairs = (points, y, dash = []) => {
+        context.setLineDash(dash);
+        context.beginPath();
+        let last = null;
+        for (const [t_s, value] of points) {
+          const px = this.atTime(t_s);
+          if (last === null) context.moveTo(px, y(value));
+          else {
+            context.lineTo(px, last);
+            context.lineTo(px, y(value));
+          }
+          last = y(value);
+        }
+        if (last !== null) context.lineTo(this.atTime(until_s), last);
+        context.stroke();
+        context.setLineDash([]);
+      };
+      const visible = this.perFlow.map((events) => {
+        const first = events.findLastIndex((event) => event.t_s <= from_s);
+        return events.slice(Math.max(first, 0));
+      });
+      const mostWindow = Math.max(2, ...visible.flat().map((event) => Math.max(Math.min(event.cwnd, 1e9), event.in_flight)));
+      band(wide ? "window (line) and packets in flight (dashes), packets" : "window, and in flight (dashes)", bands[0], mostWindow * 1.05, (y) => {
+        visible.forEach((events, i) => {
+          context.strokeStyle = this.color(i);
+          context.lineWidth = 1.6;
+          stairs(events.map((event) => [event.t_s, event.cwnd]), y);
+          context.lineWidth = 1;
+          stairs(events.map((event) => [event.t_s, event.in_flight]), y, [3, 2]);
+          for (const event of events) {
+            if (event.reduced || event.timeout) this.cross(context, this.atTime(event.t_s), y(event.cwnd_before), this.color(i));
+          }
+        });
+      });
+      const mostQueue = Math.max(this.scenario.buffer_pkts, ...this.queueOver.map((step) => step[1])) * 1.1;
+      band("packets in the queue; crosses: lost", bands[1], mostQueue, (y) => {
+        context.strokeStyle = this.soft;
+        stairs([[from_s, this.scenario.buffer_pkts]], y, [5, 3]);
+        context.strokeStyle = this.ink;
+        stairs(this.queueOver, y);
+        for (const packet of packets) {
+          if (packet.lost && packet.enter_s >= from_s) this.cross(context, this.atTime(packet.enter_s), y(this.scenario.buffer_pkts), this.color(packet.flow));
+        }
+      });
+      const base = visible.map((events) => (events.length ? events[0].una : 0));
+      const upTo = visible.map((events, i) => (events.length ? events[events.length - 1].next - base[i] : 0));
+      band(wide ? "packet numbers: sent (dots), sent again (rings), lost (crosses), acknowledged (line)" : "packet numbers: sent, again (rings), lost, ACKed (line)", bands[2], Math.max(4, ...upTo) * 1.05, (y) => {
+        visible.forEach((events, i) => {
+          context.strokeStyle = this.color(i);
+          stairs(events.map((event) => [event.t_s, event.una - base[i]]), y);
+        });
+        for (const packet of packets) {
+          if (packet.flow < 0 || packet.sent_s < from_s) continue;
+          const [px, py] = [this.atTime(packet.sent_s), y(packet.seq - base[packet.flow])];
+          context.strokeStyle = context.fillStyle = this.color(packet.flow);
+          if (packet.lost) this.cross(context, px, py, this.color(packet.flow));
+          else if (packet.again) {
+            context.beginPath();
+            context.arc(px, py, 3.5, 0, 2 * Math.PI);
+            context.stroke();
+          } else context.fillRect(px - 1, py - 1, 2, 2);
+        }
+      });
+      context.fillStyle = this.soft;
+      const parts = right - left > 500 ? 6 : 3;
+      for (let k = 0; k <= parts; k++) {
+        const t_s = from_s + (k / parts) * (until_s - from_s);
+        context.textAlign = k === 0 ? "left" : k === parts ? "right" : "center";
+        context.fillText(`${short(t_s, 4)}${k === parts ? " s" : ""}`, this.atTime(t_s), height - 10);
+      }
+    }
+  }
+
+  let view = null;
+  return {
+    EXAMPLES,
+    describe,
+    ranges,
+    /** Put the view into `element`. */
+    mount(element) {
+      view = new View(element);
+      return view;
+    },
+    /** Show a stretch: the name of an example, or {scenario, seed, from_s, length_s, says}. */
+    show(what) {
+      if (!view) return;
+      const k = EXAMPLES.findIndex((example) => example.name === what);
+      if (k >= 0) view.choose(k);
+      else {
+        view.which.value = String(EXAMPLES.length);
+        view.show(what);
+      }
+    },
+    get view() {
+      return view;
+    },
+  };
+})();

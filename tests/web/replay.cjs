@@ -1,0 +1,32 @@
+// Plays the frames of replay.py to the recorder of the packet view: [{name, flows, until_s, frames}] on stdin, recordings out.
+const { readFileSync } = require("node:fs");
+require(process.argv[2]);
+
+function session(frames) {
+  let k = 0;
+  return {
+    now_s: 0,
+    rows: frames[0].ends.length,
+    get next_s() {
+      return frames[k].next_s;
+    },
+    get turn() {
+      return frames[k].turn;
+    },
+    runTo(t_s) {
+      while (k + 1 < frames.length && frames[k].next_s < t_s) k += 1;
+    },
+    raw: {
+      end: (i, name) => frames[k].ends[i][name],
+      state: (i, name) => frames[k].states[i][name],
+      link: (d, name) => frames[k].links[d][name],
+      slot: (block, i, number, name) => frames[k].slots[i][block][number][name],
+    },
+  };
+}
+
+const cases = JSON.parse(readFileSync(0, "utf8"));
+const recorded = cases.map(({ flows, until_s, frames }) => globalThis.tcpfair.record(session(frames), flows, { until_s }));
+// JSON has no word for what is infinite or not a number
+const plain = (_, value) => (typeof value === "number" && !Number.isFinite(value) ? null : value);
+process.stdout.write(JSON.stringify(recorded, plain));

@@ -1,0 +1,54 @@
+"""A run of the native engine, stopped after every event, as JSON that `replay.cjs` plays to the packet view's recorder."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tcpfair.contract.scenario import make_scenario
+from tcpfair.engine.dumbbell import Simulation
+from tcpfair.engine.state import NEVER
+
+BLOCKS = {"ring": ("rx_head", "tail"), "acks": ("acks_head", "acks_tail"), "access": ("access_head", "access_tail")}
+BLOCKS["lost"] = ("resend", "lost_tail")
+ROOT = 1  # of the winner tree
+
+
+def frames(values: dict, seed: int, until_s: float) -> list[dict]:
+    """What the engine's records say before the first event and after each one."""
+    simulation = Simulation(make_scenario(values), seed)
+    simulation.advance(0.0)
+    taken = [_frame(simulation)]
+    while taken[-1]["next_s"] < until_s:
+        simulation.advance(math.nextafter(taken[-1]["next_s"], math.inf))
+        taken.append(_frame(simulation))
+    return taken
+
+
+def _frame(simulation: Simulation) -> dict:
+    flows = len(simulation.scenario.flows)
+    return {
+        "next_s": float(simulation._keys[ROOT]),
+        "turn": int(simulation._winners[ROOT]),
+        "ends": [_plain(row) for row in simulation._ends[:flows]],
+        "states": [_plain(row) for row in simulation._states[:flows]],
+        "links": [_plain(row) for row in simulation.links],
+        "slots": [_slots(simulation, row) for row in simulation._ends[:flows]],
+    }
+
+
+def _slots(simulation: Simulation, end: np.void) -> dict[str, dict[int, dict]]:
+    """The elements of one flow's blocks that are in use, by their numbers."""
+    return {
+        block: {
+            number: _plain(simulation._blocks[block][end[f"{block}_first"] + (number & int(end[f"{block}_mask"]))])
+            for number in range(int(end[head]), int(end[tail]))
+        }
+        for block, (head, tail) in BLOCKS.items()
+    }
+
+
+def _plain(record: np.void) -> dict:
+    # JSON has no word for what is infinite
+    return {name: NEVER if record[name] == math.inf else record[name].item() for name in record.dtype.names}

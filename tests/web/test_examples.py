@@ -1,0 +1,119 @@
+"""The stretches that the packet view offers show what their captions and the tour of packets say."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.web.replay import frames
+
+STATIC = Path(__file__).resolve().parents[2] / "src/tcpfair/web/static"
+HERE = Path(__file__).parent
+NODE = shutil.which("node")
+pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")
+PACKET_S = 0.006
+
+
+def node(*arguments, stdin=""):
+    done = subprocess.run([NODE, *arguments], input=stdin, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+@cache
+def recorded():
+    """Each example by its name, from the beginning of its run to the end of its stretch."""
+    examples = node(HERE / "examples.cjs", STATIC / "packets.js")
+    cases = []
+    for example in examples:
+        until_s = example["from_s"] + example["length_s"]
+        flows = len(example["scenario"]["flows"])
+        cases.append({"flows": flows, "until_s": until_s, "frames": frames(example["scenario"], 1, until_s)})
+    found = node(HERE / "replay.cjs", STATIC / "recording.js", stdin=json.dumps(cases))
+    return {example["name"]: (example, recording) for example, recording in zip(examples, found, strict=True)}
+
+
+def losses(recording, flow=0):
+    return [packet for packet in recording["packets"] if packet["lost"] and packet["flow"] == flow]
+
+
+def events(recording, what, flow=0):
+    return [event for event in recording["events"] if event[what] and event["flow"] == flow]
+
+
+def longest_queue(recording, from_s):
+    steps = [(p["enter_s"], 1) for p in recording["packets"] if p["leave_s"] is not None]
+    steps += [(p["leave_s"] - PACKET_S, -1) for p in recording["packets"] if p["leave_s"] is not None]
+    queue, longest = 0, 0
+    for at_s, change in sorted(steps):
+        queue += change
+        longest = max(longest, queue if at_s > from_s else 0)
+    return longest
+
+
+def test_acks_are_the_clock():
+    _, recording = recorded()["ACK clocking"]
+    sent_s = [p["sent_s"] for p in recording["packets"] if p["sent_s"] > 0.1]
+    assert all(b - a == pytest.approx(PACKET_S) for a, b in pairwise(sent_s))
+    assert longest_queue(recording, 0.2) <= 1
+    assert not losses(recording)
+
+
+def test_slow_start_loses_about_what_fits():
+    _, recording = recorded()["Slow-start overshoot"]
+    noticed = events(recording, "reduced")[0]
+    assert sum(p["enter_s"] < noticed["t_s"] for p in losses(recording)) == 24
+    assert longest_queue(recording, 0) <= 11
+
+
+def test_a_loss_is_noticed_a_round_trip_later_and_repaired_in_another():
+    example, recording = recorded()["A loss and its recovery"]
+    first, second = losses(recording)
+    [noticed], [ended] = events(recording, "reduced"), events(recording, "ended")
+    assert example["from_s"] < first["enter_s"] < second["enter_s"] < noticed["t_s"] < ended["t_s"] < 1.5
+    assert 0.12 < noticed["t_s"] - first["enter_s"] < 0.15
+    assert noticed["cwnd"] == pytest.approx(noticed["cwnd_before"] / 2)
+    assert round(ended["t_s"] - noticed["t_s"], 2) == 0.21
+    silent = [e for e in events(recording, "sent") if noticed["t_s"] < e["t_s"] < noticed["t_s"] + 0.06]
+    assert not silent
+
+
+def test_without_sack_a_hole_takes_a_round_trip():
+    example, recording = recorded()["Recovery without SACK"]
+    ended = events(recording, "ended")[0]
+    again = [p for p in recording["packets"] if p["again"] and p["sent_s"] < ended["t_s"]]
+    assert len(again) == 24
+    assert all(b["sent_s"] - a["sent_s"] > 0.06 for a, b in pairwise(again))
+    assert ended["t_s"] < example["from_s"] + example["length_s"]
+
+
+def test_delayed_acks_send_in_pairs():
+    _, recording = recorded()["Delayed ACKs"]
+    heard = [event for event in events(recording, "heard") if event["t_s"] > 0.3]
+    assert all(event["heard"] == 2 and len(event["sent"]) >= 2 for event in heard)
+
+
+def test_the_near_flow_grows_faster():
+    example, recording = recorded()["Two flows in one queue"]
+    assert losses(recording, 0) and losses(recording, 1)
+
+    def grown(flow):
+        """Packets per second that its window gains outside recovery."""
+        own = [event for event in recording["events"] if event["flow"] == flow and event["t_s"] > example["from_s"]]
+        gains = [b["cwnd"] - a["cwnd"] for a, b in pairwise(own) if b["mode"] == a["mode"] == "congestion avoidance"]
+        return sum(gain for gain in gains if gain > 0)
+
+    assert grown(0) > 1.2 * grown(1)
+
+
+def test_acks_come_in_bunches_behind_data():
+    _, recording = recorded()["ACKs that share a link with data"]
+    heard_s = [ack["heard_s"] for ack in recording["acks"] if ack["flow"] == 0 and ack["enter_s"] > 0.5]
+    gaps_s = [b - a for a, b in pairwise(heard_s)]
+    assert min(gaps_s) < PACKET_S / 4
+    assert max(gaps_s) > 2 * PACKET_S
