@@ -43,7 +43,7 @@ THIRD_PARTY = {
     "engine": {"numpy", "numba"},
     "metrics": {"numpy", "scipy", "pandas"},
     "models": {"numpy", "scipy", "pandas"},
-    "web": {"numpy", "numba", "llvmlite"},
+    "web": {"numpy", "numba", "llvmlite", "pydantic"},
 }
 DRAWING = {"matplotlib", "seaborn", "IPython"}
 WRITES_OR_READS = {

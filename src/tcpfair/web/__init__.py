@@ -5,6 +5,7 @@
 `wasm`        that, compiled: numba's IR -> llvmlite's wasm32 object; `link`: object -> module
 `schema`      what the page has to know; `presets`: every run of the papers' experiments, and what they print
 `digest`      SHA-256 over all that a run gives: ``./reproduce digest FILE`` and the page show the same
+`tours`       the guided tours, checked: `tours.yaml`; `mathml`: their equations
 `page`        puts the file together, from ``static/lab.html`` and all it refers to
 ============  =====================================================================================================
 
@@ -46,6 +47,12 @@ A session goes forward only::
 Without a reverse bottleneck receivers stand right behind the bottleneck: nothing is ever in "forward", and what has left the
 link is an "ack" on its way back, with the number of its packet; with one, an ACK has the number that it asks for. ``lost``
 packets (place "queue", ``to_s`` = ``from_s`` = when they were sent) stay in the list until they are sent again.
+
+``static/recording.js`` and ``static/packets.js``, the packet view::
+
+    session = await tcpfair.openRaw(scenario, seed, engine)     // with next_s, turn, rows, raw.{end, state, link, slot}
+    recording = tcpfair.record(session, flows, {until_s, most}) // every packet's way and every event
+    tcpfair.packets.show(name | {scenario, seed, from_s, length_s, says})       // after lab.select("packets")
 
 ``static/expand.js``::
 

@@ -2,7 +2,7 @@
 
 ``static/lab.html`` is an ordinary page. Its ``<link rel="stylesheet" href="NAME">`` and ``<script src="NAME"></script>`` are
 replaced by the files' content, in their order; ``<script type="application/json" id="ID" src="NAME.yaml"></script>`` by YAML
-as JSON. Module and schema stand before the first script, packed, as text that nothing runs.
+as JSON. Module, schema and tours stand before the first script, packed, as text that nothing runs.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ import html
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import load_yaml
 from tcpfair.errors import InputError
 from tcpfair.web import wasm
 from tcpfair.web.schema import schema
+from tcpfair.web.tours import tours
 
 STATIC = Path(__file__).parent / "static"
 _LINK = re.compile(r"""<link\b[^>]*\brel="stylesheet"[^>]*\bhref="(?P<name>[^":]+)"[^>]*>""")
@@ -28,8 +30,12 @@ _OUTSIDE = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)="(?!d
 
 def build(layout: Layout, static: Path = STATIC) -> str:
     """The page as text: the same for the same sources. Raises InputError when it refers to a file that is not there."""
-    data = json.dumps(schema(layout), separators=(",", ":"), allow_nan=False).encode()
-    return assemble({"tcpfair-wasm": wasm.module(), "tcpfair-schema": data}, static)
+    blocks = {f"tcpfair-{name}": _json(data) for name, data in (("schema", schema(layout)), ("tours", tours(layout)))}
+    return assemble({"tcpfair-wasm": wasm.module(), **blocks}, static)
+
+
+def _json(data: Any) -> bytes:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
 def assemble(blocks: dict[str, bytes], static: Path = STATIC) -> str:

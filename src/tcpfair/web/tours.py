@@ -19,7 +19,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from tcpfair.contract.expand import RunSpec, run_specs
-from tcpfair.contract.layout import Layout
+from tcpfair.contract.layout import PAPERS, Layout
 from tcpfair.contract.papers import PaperConfig, load_paper, load_yaml
 from tcpfair.contract.scenario import Scenario, make_scenario, one_line
 from tcpfair.errors import InputError
@@ -124,7 +124,7 @@ def tours(layout: Layout, path: Path = FILE) -> dict[str, Any]:
     Raises InputError when a run, an equation, a number or a placeholder is not there.
     """
     found = load(path)
-    known = set(_ID.findall(_equations(layout).read_text()))
+    known = set(_ID.findall((layout.data / "equations.yaml").read_text()))
     for name in found.equations:
         if name not in known:
             raise InputError(f"{path.name}: equations.{name}: data/equations.yaml has no such equation")
@@ -151,21 +151,13 @@ def tours(layout: Layout, path: Path = FILE) -> dict[str, Any]:
     }
 
 
-def _equations(layout: Layout) -> Path:
-    return layout.data / "equations.yaml"
+def baseline(layout: Layout) -> list[Path]:
+    """The files whose numbers the tours may quote, as far as they are there."""
+    return sorted(path for paper in PAPERS for path in _baseline(layout, paper))
 
 
-def inputs(layout: Layout, path: Path = FILE) -> list[Path]:
-    """The files of ``data/`` that the tours are made from: the equations, and the numbers of the baseline that they name."""
-    numbers = [number for tour in load(path).tours for step in tour.steps for number in step.numbers.values()]
-    return [_equations(layout), *sorted({_cell(layout, number, path.name)[0] for number in numbers if not number.of})]
-
-
-def label(equation: str) -> str:
-    """``kozu2014.eq6`` as a reader knows it."""
-    paper, _, number = equation.partition(".")
-    number = number.removeprefix("eq")
-    return f"{paper}, equation {number}" if number.isdigit() else f"{paper}, not numbered"
+def _baseline(layout: Layout, paper: str) -> list[Path]:
+    return sorted((layout.data / "expected" / paper).glob("*.csv"))
 
 
 def _step(layout: Layout, step: Step, where: str) -> dict[str, Any]:
@@ -248,14 +240,8 @@ def _table(path: Path) -> dict[tuple[str, str, str], dict[str, str]]:
 
 def cell(layout: Layout, number: Number, where: str = "tours") -> float:
     """A number of the committed baseline, or its standard deviation. Raises InputError when it is not there."""
-    return _cell(layout, number, where)[1]
-
-
-def _cell(layout: Layout, number: Number, where: str) -> tuple[Path, float]:
-    """The file that has it, and the number."""
-    paper = str(number.exhibit).partition(".")[0]
-    for path in sorted((layout.data / "expected" / paper).glob("*.csv")):
+    for path in _baseline(layout, str(number.exhibit).partition(".")[0]):
         row = _table(path).get((number.exhibit, number.key, number.metric), {})
         if row.get(number.part):
-            return path, float(row[number.part])
+            return float(row[number.part])
     raise InputError(f"{where}: data/expected has no {number.metric} of {number.exhibit} at {number.key}")

@@ -19,7 +19,7 @@ from tcpfair.contract.papers import Config, Exhibit, PaperConfig, Value, check_c
 from tcpfair.contract.stamps import Stamp, files_part, part
 from tcpfair.contract.store import Asked
 from tcpfair.errors import InputError, unknown
-from tcpfair.web import wasm
+from tcpfair.web import tours, wasm
 
 WRITE_UP = "what_reproduces"  # the notebook that shows the ledger
 BUILT_SOURCES = ("bundled", "engine", "raw")  # those that this version can run; config.yaml knows the names of all
@@ -370,10 +370,10 @@ class Plan:
 
     @property
     def lab_inputs(self) -> list[Path]:
-        """Configuration and print of all papers, whichever are asked for: the lab has the presets of each."""
+        """Configuration and print of all papers, whichever are asked for: the lab has presets and tours of each."""
         papers = [self.layout.paper_config(name) for name in PAPERS]
         tables = (self.layout.data / f"{name}.yaml" for name in ("cells", "tolerances", "equations"))
-        return [*papers, *(self._printed(name) for name in PAPERS), *tables]
+        return [*papers, *(self._printed(name) for name in PAPERS), *tables, *tours.baseline(self.layout)]
 
     def lab_stamp(self) -> Stamp:
         return {
