@@ -1,0 +1,158 @@
+"""A headless Chromium, driven by its own chromedriver over WebDriver's HTTP. Nothing but the standard library."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+CHROMEDRIVER = shutil.which("chromedriver")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+MISSING = None if CHROMEDRIVER and CHROMIUM else "chromium and chromedriver are not installed"
+_ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # WebDriver's name for a reference to an element
+_STARTS_WITHIN_S = 30.0
+_LOOKS_EVERY_S = 0.05
+
+
+class Element:
+    """An element of the page."""
+
+    def __init__(self, browser: Browser, reference: str) -> None:
+        self._browser, self.reference = browser, reference
+
+    def _ask(self, what: str, values: dict | None = None) -> Any:
+        return self._browser.ask(f"/element/{self.reference}/{what}", values)
+
+    def click(self) -> None:
+        self._ask("click", {})
+
+    def type(self, text: str) -> None:
+        """Keys as a person presses them; arrows are ``ARROW_RIGHT`` and its like."""
+        self._ask("value", {"text": text})
+
+    @property
+    def text(self) -> str:
+        return self._ask("text")
+
+
+ARROW_RIGHT, ARROW_LEFT, ENTER, TAB = "\ue014", "\ue012", "\ue007", "\ue004"
+
+
+class Browser:
+    """A session of one window."""
+
+    def __init__(self, address: str, width_px: int, height_px: int) -> None:
+        self._address = address
+        flags = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--window-size={width_px},{height_px}"]
+        flags += ["--disable-background-networking", "--disable-component-update", "--no-first-run"]
+        asked = {
+            "browserName": "chrome",
+            "goog:chromeOptions": {"binary": CHROMIUM, "args": flags},
+            "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+        }
+        answer = self._send("/session", {"capabilities": {"alwaysMatch": asked}})
+        self._session = f"/session/{answer['sessionId']}"
+
+    def _send(self, path: str, values: dict | None) -> Any:
+        data = None if values is None else json.dumps(values).encode()
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(f"{self._address}{path}", data, headers)
+        try:
+            with urllib.request.urlopen(request, timeout=300) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            complaint = json.load(error)["value"]
+            raise AssertionError(f"{path}: {complaint['error']}: {complaint['message'].splitlines()[0]}") from None
+
+    def ask(self, path: str, values: dict | None = None) -> Any:
+        """What WebDriver answers; with ``values`` a POST, else a GET."""
+        return self._send(f"{self._session}{path}", values)
+
+    def open(self, page: Path) -> None:
+        self.ask("/url", {"url": page.resolve().as_uri()})
+
+    def find(self, css: str) -> Element:
+        """The first element that fits; AssertionError when there is none."""
+        return Element(self, self.ask("/element", {"using": "css selector", "value": css})[_ELEMENT])
+
+    def run(self, script: str, *arguments: Any) -> Any:
+        """The value that ``script`` returns."""
+        return self.ask("/execute/sync", {"script": script, "args": list(arguments)})
+
+    def wait(self, script: str, *arguments: Any, within_s: float = 60.0) -> Any:
+        """What ``script`` returns as soon as that is true."""
+        ends_s = time.monotonic() + within_s
+        while not (value := self.run(script, *arguments)):
+            if time.monotonic() > ends_s:
+                raise AssertionError(f"not true within {within_s:g} s: {script}")
+            time.sleep(_LOOKS_EVERY_S)
+        return value
+
+    def resize(self, width_px: int, height_px: int) -> None:
+        """The size of the page itself, which a window may not go down to."""
+        size = {"width": width_px, "height": height_px, "deviceScaleFactor": 1, "mobile": False}
+        self.ask("/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": size})
+
+    def log(self, kind: str) -> list[dict]:
+        """Entries since the last call: ``browser`` (the console) or ``performance`` (what Chromium's network did)."""
+        return self.ask("/se/log", {"type": kind})
+
+    def requested(self) -> list[str]:
+        """Addresses that were asked for since the last call, but for data and blobs of the page's own."""
+        messages = [json.loads(entry["message"])["message"] for entry in self.log("performance")]
+        sent = [each["params"]["request"]["url"] for each in messages if each["method"] == "Network.requestWillBeSent"]
+        return [address for address in sent if not address.startswith(("data:", "blob:"))]
+
+    def complaints(self) -> list[str]:
+        """Errors and warnings of the console since the last call."""
+        return [entry["message"] for entry in self.log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+
+    def screenshot(self, path: Path) -> None:
+        path.write_bytes(base64.b64decode(self.ask("/screenshot")))
+
+    def close(self) -> None:
+        request = urllib.request.Request(f"{self._address}{self._session}", method="DELETE")
+        urllib.request.urlopen(request, timeout=60).close()
+
+
+@contextmanager
+def driven(width_px: int = 1440, height_px: int = 1000) -> Iterator[Browser]:
+    """A browser with a driver of its own, both gone afterwards."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    assert CHROMEDRIVER
+    with subprocess.Popen([CHROMEDRIVER, f"--port={port}", "--log-level=OFF"], stdout=subprocess.DEVNULL) as driver:
+        try:
+            address = f"http://127.0.0.1:{port}"
+            _until(lambda: _listens(address))
+            browser = Browser(address, width_px, height_px)
+            try:
+                yield browser
+            finally:
+                browser.close()
+        finally:
+            driver.terminate()
+
+
+def _listens(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{address}/status", timeout=5) as answer:
+            return json.load(answer)["value"]["ready"]
+    except (urllib.error.URLError, ConnectionError):
+        return False
+
+
+def _until(there: Callable[[], bool]) -> None:
+    ends_s = time.monotonic() + _STARTS_WITHIN_S
+    while not there():
+        assert time.monotonic() < ends_s, "chromedriver does not listen"
+        time.sleep(_LOOKS_EVERY_S)

@@ -1,0 +1,155 @@
+"""The page in a browser, from a file, as a person uses it: a preset, two sliders, a tour, the packet view, the digest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tcpfair.contract.layout import Layout
+from tcpfair.contract.scenario import make_scenario
+from tcpfair.web import page
+from tcpfair.web.digest import digest
+from tests.web.browser import ARROW_RIGHT, ENTER, MISSING, driven
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
+# the preset that the bars of the page speak of, and what its selects are called
+PRESET = {"Paper": "bhatti2009", "Experiment": "pair_ccid2_first", "Protocol": "CUBIC", "RTT, ms": "50"}
+SHOWN = "return document.body.dataset.digestA"
+CHANGED = "const now = document.body.dataset.digestA; return now && now !== arguments[0] && now"
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """The page, built from today's sources."""
+    path = tmp_path_factory.mktemp("page") / "lab.html"
+    path.write_text(page.build(Layout(ROOT)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def browser(lab):
+    with driven() as browser:
+        browser.open(lab)
+        browser.wait("return document.body.dataset.ready === 'true' && document.body.dataset.digestA")
+        yield browser
+        # whatever was done: nothing was asked of anybody, and nobody complained
+        assert set(browser.requested()) <= {lab.resolve().as_uri()}
+        assert browser.complaints() == []
+
+
+def natively(browser):
+    """The digest of what the page is set to, from the native engine."""
+    scenario = browser.run("return tcpfair.check(tcpfair.lab.scenario())")
+    # JSON has no word for what is infinite; it is the default wherever it is allowed
+    values = {name: value for name, value in scenario.items() if value is not None}
+    values["flows"] = [{name: value for name, value in flow.items() if value is not None} for flow in values["flows"]]
+    return digest(make_scenario(values), int(browser.run("return String(tcpfair.lab.seed())")))
+
+
+def choose(browser, label, value):
+    """Pick an option of one of the preset's selects, and wait for the run."""
+    before = browser.run(SHOWN)
+    changed = browser.run(
+        """const select = document.querySelector(`#presets [data-key="preset ${arguments[0]}"]`);
+        const fits = ({ text }) => text === arguments[1] || text.startsWith(arguments[1] + ":");
+        const place = [...select.options].findIndex(fits);
+        if (place < 0) throw new Error(`no ${arguments[1]} in ${select.textContent}`);
+        if (select.selectedIndex === place) return false;
+        select.selectedIndex = place;
+        select.dispatchEvent(new Event("change", { bubbles: true }));
+        return true;""",
+        label,
+        value,
+    )
+    return browser.wait(CHANGED, before) if changed else before
+
+
+def test_a_preset_and_two_sliders_give_the_native_digest(browser):
+    for label, value in PRESET.items():
+        choose(browser, label, value)
+    shown = browser.run(SHOWN)
+    assert browser.run("return tcpfair.lab.scenario().flows.map((flow) => flow.protocol)") == ["CCID2", "CUBIC"]
+    assert shown == natively(browser)
+    for key in ("capacity_bps slider", "flow 2 rtt_s slider"):
+        slider = browser.find(f'#controls [data-key="{key}"]')
+        slider.type(ARROW_RIGHT * 3)
+        shown = browser.wait(CHANGED, shown)
+        # the last of several quick changes is what the page comes to rest at
+        browser.wait("return document.getElementById('progress').hidden")
+    shown = browser.wait(
+        "return tcpfair.lab.result()?.digest === document.body.dataset.digestA && document.body.dataset.digestA"
+    )
+    assert shown == natively(browser)
+
+
+def test_a_tour_sets_the_page_and_answers(browser):
+    before = browser.run(SHOWN)
+    browser.find('[data-tour="cubic"]').click()
+    assert "K, the time to come back" in browser.find("#tours h2").text
+    browser.wait(CHANGED, before)
+    assert browser.run("return tcpfair.lab.scenario().flows.map((flow) => flow.rtt_s < 0.01)") == [True, False]
+    assert browser.run("return document.querySelectorAll('#tours math').length") == 2
+    answer = browser.find("#tours .tour-answer summary")
+    assert not browser.run("return document.querySelector('.tour-answer').open")
+    answer.type(ENTER)
+    assert browser.run("return document.querySelector('.tour-answer').open")
+    titles = {browser.find("#tours h2").text}
+    for _ in range(4):
+        browser.find('#tours [data-key="next"]').click()
+        titles.add(browser.find("#tours h2").text)
+    assert len(titles) == 5
+    browser.find('#tours [data-key="next"]').click()
+    assert browser.run("return document.activeElement.dataset.tour") == "cubic"
+
+
+def test_every_step_of_every_tour_can_be_set(browser):
+    """Each run exists, has its flows and comes to an end or is under way; nothing is refused."""
+    for tour in browser.run("return [...document.querySelectorAll('[data-tour]')].map((card) => card.dataset.tour)"):
+        browser.find(f'[data-tour="{tour}"]').click()
+        while True:
+            browser.wait("return document.querySelector('#tours h2')")
+            assert browser.run("return document.querySelector('#status .error')?.textContent ?? ''") == ""
+            last = browser.find('#tours [data-key="next"]').text == "Done"
+            browser.find('#tours [data-key="next"]').click()
+            if last:
+                break
+
+
+def test_single_packets_step_by_step(browser):
+    browser.find('[data-tour="packets"]').click()
+    browser.wait("return tcpfair.packets.view?.recording")
+    status = "return document.querySelector('.pv-status').textContent"
+    assert "flow 1" in browser.wait(status)
+    browser.find('#tours [data-key="next"]').click()
+    browser.wait(
+        "return document.querySelector('.tour-set').textContent.includes('overshoot') && tcpfair.packets.view.recording"
+    )
+    browser.find('[title="to the next loss"]').type(ENTER)
+    said = browser.wait(f"{status}.includes('lost') && document.querySelector('.pv-status').textContent")
+    assert said == "0.2952 s, flow 1: 41 finds the queue full and is lost."
+    browser.find('[title="to the next loss noticed, timeout or end of a recovery"]').type(ENTER)
+    another = "const said = document.querySelector('.pv-status').textContent; return said !== arguments[0] && said"
+    assert "takes its window down: ssthresh 22.5" in browser.wait(another, said)
+    [row] = browser.run("return [...document.querySelectorAll('.pv-places tbody tr')].map((row) => row.innerText)")
+    assert "recovery" in row
+    painted = browser.run(
+        """const canvas = document.querySelector(".pv-net");
+        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        const colors = new Set();
+        for (let k = 0; k < data.length; k += 4) if (data[k + 3] > 250) colors.add(`${data[k]},${data[k + 1]},${data[k + 2]}`);
+        return colors.has("0,114,178") && colors.size > 3;"""
+    )
+    assert painted
+
+
+@pytest.mark.parametrize("width_px", [390, 1440])
+def test_nothing_is_wider_than_the_window(browser, width_px):
+    browser.resize(width_px, 900)
+    for tour in ("nru", "packets"):
+        browser.run("document.querySelector('.tour-list').open = true")
+        browser.find(f'[data-tour="{tour}"]').click()
+        browser.wait("return document.querySelector('#tours h2')")
+        assert browser.run("return document.scrollingElement.scrollWidth") <= width_px
+        browser.find(".tour-head button").click()
