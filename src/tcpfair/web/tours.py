@@ -160,6 +160,13 @@ def _baseline(layout: Layout, paper: str) -> list[Path]:
     return sorted((layout.data / "expected" / paper).glob("*.csv"))
 
 
+def label(equation: str) -> str:
+    """``kozu2014.eq6`` as a reader knows it."""
+    paper, _, number = equation.partition(".")
+    number = number.removeprefix("eq")
+    return f"{paper}, equation {number}" if number.isdigit() else f"{paper}, not numbered"
+
+
 def _step(layout: Layout, step: Step, where: str) -> dict[str, Any]:
     for run in (step.run, step.beside, *(number.run for number in step.numbers.values())):
         if run is not None:
