@@ -15,7 +15,7 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
     "halving_limit", "start_s",
   ];
   // one of these changes with every event: enough to see whether a flow had one at the same time as another
-  const TOLD_BY = ["head", "rx_head", "acks_head", "access_head", "sent", "timeouts", "started"];
+  const TOLD_BY = ["head", "rx_head", "acks_head", "acks_tail", "access_head", "sent", "timeouts", "started"];
   const OF_STATE = ["cwnd", "ssthresh", "srtt", "W_max", "K"];
   const NOTHING = Object.fromEntries([...OF_END, ...OF_STATE].map((name) => [name, 0]));
   const SACK = 0; // state.py
