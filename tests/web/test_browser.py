@@ -84,6 +84,18 @@ def test_a_preset_and_two_sliders_give_the_native_digest(browser):
     assert shown == natively(browser)
 
 
+def test_a_link_of_the_report_opens_an_experiment(browser):
+    before = browser.run(SHOWN)
+    browser.run("location.hash = '#preset=kozu2014/rtt_sweep'")
+    shown = browser.wait(CHANGED, before)
+    assert browser.run("return tcpfair.lab.scenario().flows.length") == 2
+    assert browser.run("""return document.querySelector('#presets [data-key="preset Paper"]').value""") == "kozu2014"
+    assert shown == natively(browser)
+    browser.run("location.hash = '#preset=kozu2014/nothing'")
+    browser.wait("return document.getElementById('said').textContent.includes('there is no experiment kozu2014/nothing')")
+    assert browser.run(SHOWN) == shown
+
+
 def test_a_tour_sets_the_page_and_answers(browser):
     before = browser.run(SHOWN)
     browser.find('[data-tour="cubic"]').click()

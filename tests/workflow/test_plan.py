@@ -72,6 +72,18 @@ def test_the_write_up_speaks_of_all_papers_or_is_not_made(root):
         assert make_plan(root, **part).write_up is None
 
 
+def test_the_report_waits_for_the_pages_that_it_links_to_and_is_made_again_when_they_appear(root):
+    (root / "notebooks/what_reproduces.ipynb").write_text((root / "notebooks/ogura.ipynb").read_text())
+    plan = make_plan(root)
+    assert plan.beside_made == [plan.layout.lab, plan.layout.write_up]
+    part_of_it = make_plan(root, only=["ogura.fig8"])
+    assert part_of_it.beside_made == []
+    without = part_of_it.report_stamp()
+    plan.layout.lab.parent.mkdir(parents=True, exist_ok=True)
+    plan.layout.lab.write_text("the lab")
+    assert part_of_it.report_stamp() != without
+
+
 @pytest.mark.parametrize("spelling", ["ogura.fig8", "ogura.fig08", "ogura.figure8", "Ogura.Fig8"])
 def test_an_exhibit_is_found_however_its_number_is_written(root, spelling):
     assert find_exhibit(make_plan(root).papers, spelling)[1].id == "ogura.fig8"

@@ -58,6 +58,7 @@ rule ledger:
 rule report:
     input:
         [ancient(table) for table in plan.ledger_tables],
+        [ancient(page) for page in plan.beside_made],
     output:
         plan.report,
     log:

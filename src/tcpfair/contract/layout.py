@@ -11,6 +11,7 @@ from tcpfair.errors import InputError
 
 SOURCES = ("bundled", "engine", "ns2", "ns3", "testbed", "raw")
 PAPERS = ("ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006")
+WRITE_UP = "what_reproduces"  # the notebook that shows the ledger
 LEDGER_TABLES = (
     "exhibits",
     "supplements",
@@ -108,6 +109,16 @@ class Layout:
 
     def figures(self, paper: str) -> Path:
         return self.root / "figures" / self.source / paper
+
+    @property
+    def lab(self) -> Path:
+        """The packet lab, a page."""
+        return self.results / "lab.html"
+
+    @property
+    def write_up(self) -> Path:
+        """The page that says what reproduces."""
+        return self.results / "notebooks" / f"{WRITE_UP}.html"
 
     @property
     def bundled_root(self) -> Path:

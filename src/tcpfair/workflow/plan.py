@@ -14,14 +14,13 @@ from tcpfair import cc
 from tcpfair.contract import code, costs, record, recordings, stamps, store
 from tcpfair.contract.expand import check, plain_values, run_specs, shorten
 from tcpfair.contract.files import discard_scratch, write_whole
-from tcpfair.contract.layout import LEDGER_TABLES, PAPERS, Layout, short_id
+from tcpfair.contract.layout import LEDGER_TABLES, PAPERS, WRITE_UP, Layout, short_id
 from tcpfair.contract.papers import Config, Exhibit, PaperConfig, Value, check_config, load_paper, load_yaml
 from tcpfair.contract.stamps import Stamp, files_part, part
 from tcpfair.contract.store import Asked
 from tcpfair.errors import InputError, unknown
 from tcpfair.web import tours, wasm
 
-WRITE_UP = "what_reproduces"  # the notebook that shows the ledger
 BUILT_SOURCES = ("bundled", "engine", "raw")  # those that this version can run; config.yaml knows the names of all
 
 # the code that each step runs, by rooms and modules; tests/workflow/test_plan.py holds that none is left out
@@ -243,7 +242,7 @@ class Plan:
     @property
     def lab(self) -> Path | None:
         """The packet lab, a page with the engine in it and presets of all papers; none where only a part is asked for."""
-        return self.layout.results / "lab.html" if self._is_whole else None
+        return self.layout.lab if self._is_whole else None
 
     @property
     def _is_whole(self) -> bool:
@@ -365,8 +364,19 @@ class Plan:
         }
 
     def report_stamp(self) -> Stamp:
-        validated = self.layout.validation / "report.html"  # which it links to
-        return {"ledger": part(self.ledger_stamp()), "validation": part(validated.is_file())}
+        linked = [self.layout.validation / "report.html", *self.beside]
+        there = [page.is_file() or page in self.beside_made for page in linked]
+        return {"ledger": part(self.ledger_stamp()), "linked": part(there)}
+
+    @property
+    def beside(self) -> list[Path]:
+        """Pages that the report links to where they are there: the packet lab and the write-up."""
+        return [self.layout.lab, self.layout.write_up]
+
+    @property
+    def beside_made(self) -> list[Path]:
+        """Those of them that this run has as outputs, and the report therefore waits for."""
+        return [page for page, made in zip(self.beside, (self.lab, self.write_up), strict=True) if made]
 
     @property
     def lab_inputs(self) -> list[Path]:

@@ -96,6 +96,7 @@ def write_report(layout: Layout) -> Path:
         "plan": overall.run_plan(ledger),
         "validated": (layout.validation / "report.html").is_file(),
         "lab": lab_page(layout),
+        "write_up": chains.relative(layout, layout.write_up) if layout.write_up.is_file() else "",
         "pkts_per_s": PLANNED_PKTS_PER_S,
         "equations": overall.equations(layout, ledger, chain),
         "tables": LEDGER_TABLES,

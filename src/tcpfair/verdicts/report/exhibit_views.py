@@ -74,8 +74,7 @@ def lab_page(layout: Layout) -> str:
 
     Every link to the lab hangs on this function.
     """
-    page = layout.results / "lab.html"
-    return relative(layout, page) if page.is_file() else ""
+    return relative(layout, layout.lab) if layout.lab.is_file() else ""
 
 
 def _view(

@@ -359,7 +359,8 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
   async function fromAddress() {
     let found = null;
     try {
-      found = await tcpfair.copying.sidesOf(location.hash);
+      const named = tcpfair.presets.named(schema, location.hash);
+      found = named ? [named] : await tcpfair.copying.sidesOf(location.hash);
       found?.forEach((kept) => tcpfair.check(kept.scenario));
     } catch (error) {
       found = null;

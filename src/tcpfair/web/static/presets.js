@@ -57,6 +57,19 @@ tcpfair.presets = (() => {
     return { scenario: own, seed: String(seed), preset: tcpfair.scenarios.copy(preset), measuring, bufferUnit: "packets" };
   }
 
+  /**
+   * The side that a fragment `#preset=paper/experiment` names, at the first point of its grid; null where it names none.
+   * Throws a line where there is no such experiment.
+   */
+  function named(schema, fragment) {
+    const [, path] = decodeURIComponent(fragment).match(/^#preset=(.+)$/) || [];
+    if (!path) return null;
+    const [paper, experiment] = path.split("/");
+    const own = schema.presets[paper]?.[experiment];
+    if (!own) throw new Error(`there is no experiment ${path}`);
+    return load(schema, { paper, experiment, point: firstPoint(own), replicate: 0 });
+  }
+
   /** Whether the side's scenario still is that of its preset, whatever is recorded of it. */
   function isUnchanged(schema, side) {
     if (!side.preset) return false;
@@ -100,5 +113,5 @@ tcpfair.presets = (() => {
     return Math.abs(value - number.value) <= width * (1 + 1e-9);
   }
 
-  return { experimentOf, runOf, firstPoint, drawnSampleS, load, isUnchanged, measuringOf, printedAt, liveValue, isWithin };
+  return { experimentOf, runOf, firstPoint, drawnSampleS, load, named, isUnchanged, measuringOf, printedAt, liveValue, isWithin };
 })();
