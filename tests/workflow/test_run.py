@@ -91,7 +91,7 @@ def test_with_several_simulations_their_sum_is_announced(root):
 def test_the_summary_says_what_was_made_what_is_missing_and_what_to_open(root):
     plan = make_plan(root)
     assert sum(len(runs) for runs in plan.lacking.values()) == 6
-    assert len(plan.stale) == 7
+    assert len(plan.stale) == 8
     started_s = time.time() - 60
     finish(make_plan(root))
     (plan.layout.ledger / "exhibits.csv").write_text("id,status\na,built\nb,built\nc,pending\n")
@@ -99,7 +99,7 @@ def test_the_summary_says_what_was_made_what_is_missing_and_what_to_open(root):
     (plan.layout.ledger / "changes.csv").write_text(",".join(CHANGE_COLUMNS) + "\n")
     plan.layout.metrics("ogura", "self").unlink()
     text = run.summary(plan, started_s)
-    assert "computed   6 runs simulated, 1 metric, 2 exhibits, 1 notebook, ledger, report" in text
+    assert "computed   6 runs simulated, 1 metric, 2 exhibits, 1 notebook, ledger, report, packet lab" in text
     assert "exhibits   2 built, 1 pending" in text
     assert "claims     1 reproduced, 1 partly" in text
     assert "missing    measure ogura/self" in text
