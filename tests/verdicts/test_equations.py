@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from tcpfair.verdicts.report.typeset import typeset
+from tcpfair.verdicts.typeset import typeset
 
 ROOT = Path(__file__).parents[2]
 EQUATIONS = yaml.safe_load((ROOT / "data" / "equations.yaml").read_text())

@@ -92,7 +92,9 @@ def test_a_link_of_the_report_opens_an_experiment(browser):
     assert browser.run("""return document.querySelector('#presets [data-key="preset Paper"]').value""") == "kozu2014"
     assert shown == natively(browser)
     browser.run("location.hash = '#preset=kozu2014/nothing'")
-    browser.wait("return document.getElementById('said').textContent.includes('there is no experiment kozu2014/nothing')")
+    browser.wait(
+        "return document.getElementById('said').textContent.includes('there is no experiment kozu2014/nothing')"
+    )
     assert browser.run(SHOWN) == shown
 
 

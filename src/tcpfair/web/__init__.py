@@ -5,7 +5,7 @@
 `wasm`        that, compiled: numba's IR -> llvmlite's wasm32 object; `link`: object -> module
 `schema`      what the page has to know; `presets`: every run of the papers' experiments, and what they print
 `digest`      SHA-256 over all that a run gives: ``./reproduce digest FILE`` and the page show the same
-`tours`       the guided tours, checked: `tours.yaml`; `mathml`: their equations
+`tours`       the guided tours, checked: `tours.yaml`
 `page`        puts the file together, from ``static/lab.html`` and all it refers to
 ============  =====================================================================================================
 

@@ -23,12 +23,11 @@ from tcpfair.contract.layout import PAPERS, Layout
 from tcpfair.contract.papers import PaperConfig, load_paper, load_yaml
 from tcpfair.contract.scenario import Scenario, make_scenario, one_line
 from tcpfair.errors import InputError
-from tcpfair.web.mathml import mathml
+from tcpfair.verdicts.typeset import tex_of, typeset
 
 FILE = Path(__file__).with_name("tours.yaml")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _EMPHASIS = re.compile(r"\*([^*\n]+)\*|`([^`\n]+)`|(?<![A-Za-z])([A-Za-z])_(\w+|\{[^}]*\})")
-_ID = re.compile(r"^- id: (\S+)$", re.MULTILINE)
 PaperName = Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006"]
 # what a number of one run can be, see tests/web/tour_numbers.py
 Quantity = Literal["mbps", "ratio", "jfi", "losses", "cwnd_mean", "window_ratio", "k_mean"]
@@ -98,15 +97,8 @@ class Tour(_Strict):
     steps: tuple[Step, ...] = Field(min_length=2)
 
 
-class Equation(_Strict):
-    """An equation of a paper, in the notation of `mathml`; ``note`` says what its letters are."""
-
-    tex: str
-    note: str = ""
-
-
 class Tours(_Strict):
-    equations: dict[str, Equation]
+    equations: dict[str, str] = Field(description="what is said beside each equation, such as what its letters are")
     tours: tuple[Tour, ...] = Field(min_length=1)
 
 
@@ -124,9 +116,9 @@ def tours(layout: Layout, path: Path = FILE) -> dict[str, Any]:
     Raises InputError when a run, an equation, a number or a placeholder is not there.
     """
     found = load(path)
-    known = set(_ID.findall((layout.data / "equations.yaml").read_text()))
+    tex = tex_of(layout)
     for name in found.equations:
-        if name not in known:
+        if name not in tex:
             raise InputError(f"{path.name}: equations.{name}: data/equations.yaml has no such equation")
     used = {name for tour in found.tours for step in tour.steps for name in step.equations}
     if used ^ found.equations.keys():
@@ -134,8 +126,8 @@ def tours(layout: Layout, path: Path = FILE) -> dict[str, Any]:
             f"{path.name}: equations: {', '.join(sorted(used ^ found.equations.keys()))}: not here or not used"
         )
     equations = {
-        name: {"mathml": mathml(equation.tex), "note": _html(equation.note, {}), "label": label(name)}
-        for name, equation in found.equations.items()
+        name: {"mathml": typeset(tex[name]), "note": _html(note, {}), "label": label(name)}
+        for name, note in found.equations.items()
     }
     return {
         "equations": equations,

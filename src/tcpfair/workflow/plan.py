@@ -47,6 +47,7 @@ CODE = {
         "verdicts/printed_metrics.py",
         "verdicts/cells.py",
         "verdicts/combine.py",
+        "verdicts/typeset.py",
         "web",
     ),
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pandas as pd
-import yaml
 from markupsafe import Markup
 
 from tcpfair.contract import code
@@ -17,8 +16,8 @@ from tcpfair.verdicts.printed import OUTCOMES, key_text
 from tcpfair.verdicts.report.chain import Chain, Lines, Link, experiment_anchor
 from tcpfair.verdicts.report.marks import Bar, Row, Table, draw_bar, lines, link, links, table
 from tcpfair.verdicts.report.marks import code as code_mark
-from tcpfair.verdicts.report.typeset import typeset
 from tcpfair.verdicts.report.words import anchor, count_text, duration_text, label, number_text, percent, three_digits
+from tcpfair.verdicts.typeset import tex_of, typeset
 from tcpfair.verdicts.yardsticks import NULL, OTHER, PERFECT, SETTINGS, SHARE
 
 # how far the settings that print speaks for lie from all settings (Kolmogorov-Smirnov) to be worth a word, and how many words
@@ -204,9 +203,7 @@ class EquationView:
 
 def equations(layout: Layout, ledger: Ledger, chain: Chain) -> list[EquationView]:
     """All equations of the papers that the chain has."""
-    tex = {
-        each["id"]: each["tex"] for each in yaml.safe_load((layout.data / "equations.yaml").read_text(encoding="utf-8"))
-    }
+    tex = tex_of(layout)
     return [
         EquationView(
             id=row["id"],

@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from html import unescape
 
+import yaml
 from latex2mathml.converter import convert
+
+from tcpfair.contract.layout import Layout
+
+
+def tex_of(layout: Layout) -> dict[str, str]:
+    """The TeX of every equation of the papers, by its id."""
+    rows = yaml.safe_load((layout.data / "equations.yaml").read_text(encoding="utf-8"))
+    return {row["id"]: row["tex"] for row in rows}
 
 
 def typeset(tex: str) -> str:
