@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from tcpfair.contract.layout import Layout
 from tcpfair.contract.scenario import make_scenario
 from tcpfair.web import page
 from tcpfair.web.digest import digest
+from tcpfair.workflow.bench import load_tasks
 from tests.web.browser import ARROW_RIGHT, ENTER, MISSING, driven
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,6 +84,14 @@ def test_a_preset_and_two_sliders_give_the_native_digest(browser):
         "return tcpfair.lab.result()?.digest === document.body.dataset.digestA && document.body.dataset.digestA"
     )
     assert shown == natively(browser)
+
+
+@pytest.mark.parametrize("task", load_tasks(ROOT / "config/bench.yaml"), ids=lambda task: task.name)
+def test_scenarios_of_the_benchmark_give_the_native_digest(browser, task):
+    scenario = task.scenario.model_copy(update={"duration_s": 30.0})
+    values = json.loads(scenario.model_dump_json(exclude_defaults=True))
+    result = browser.run("return tcpfair.run(arguments[0], 1, {}).then((result) => result.digest)", values)
+    assert result == digest(scenario, 1)
 
 
 def test_a_link_of_the_report_opens_an_experiment(browser):
