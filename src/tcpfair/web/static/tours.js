@@ -123,7 +123,7 @@ tcpfair.tours = (() => {
         const { mathml, note, label } = known.equations[name];
         const box = make("figure", {});
         box.innerHTML = mathml;
-        box.append(make("figcaption", {}, `${label}${note ? ". " : ""}`));
+        box.append(make("figcaption", {}, `${label}${note ? ": " : ""}`));
         if (note) box.lastChild.append(...html(note).querySelector("p").childNodes);
         return box;
       }),
