@@ -22,8 +22,6 @@ from tcpfair.exhibits.context import Drawn
 from tcpfair.exhibits.numbers import no_numbers, rounded
 from tcpfair.verdicts.baseline import read_numbers
 
-SHOWN_WIDTH_PX = 96  # per inch of the figure
-
 
 class Board:
     """Shows exhibits one by one; one that cannot be drawn tells why and stops no other.
@@ -121,7 +119,9 @@ class Board:
         if exhibit.is_table:
             display(HTML(pages.body_of(exhibit, files[".html"].decode())))
         else:
-            display(Image(files[".png"], width=round(SHOWN_WIDTH_PX / style.PNG_DPI * _png_width_px(files[".png"]))))
+            display(
+                Image(files[".png"], width=round(style.SHOWN_WIDTH_PX / style.PNG_DPI * _png_width_px(files[".png"])))
+            )
         display(HTML(pages.caption_html(title, " ".join(filter(None, [exhibit.caption, verdict])))))
 
 

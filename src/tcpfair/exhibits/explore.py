@@ -13,7 +13,6 @@ import numpy as np
 from IPython.display import Image
 from ipywidgets import Dropdown, FloatSlider, SelectionSlider
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from tcpfair.contract.expand import run_specs
 from tcpfair.contract.layout import Layout, repository_root
@@ -38,7 +37,6 @@ from tcpfair.models.rtt_fairness import (
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S, mbps
 
 _LIVE_SAMPLES = 400  # over the width of a figure
-_SHOWN_WIDTH_PX = 96  # per inch
 
 
 def open_config(paper: str) -> PaperConfig:
@@ -85,7 +83,7 @@ def windows(paper: PaperConfig, rtt_ms: float, buffer_pkts: float) -> Image:
         ax.axhline(link.bdp_pkts(rtt_s), color=style.GREY, lw=0.8, ls="--", label="BDP")
         ax.set(xlabel="time (s)", ylabel="cwnd (packets)", xlim=(0, None))
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        return image(figure)
+        return style.as_image(figure)
 
 
 def fairness(flow1_mbps: float, flow2_mbps: float, own1_mbps: float, own2_mbps: float) -> Image:
@@ -102,7 +100,7 @@ def fairness(flow1_mbps: float, flow2_mbps: float, own1_mbps: float, own2_mbps: 
         right.axhline(0, color=style.GREY, lw=0.8)
         right.bar(["flow 1", "flow 2"], u_db, width=0.5, color=[style.BLUE, style.ORANGE])
         right.set(ylabel="NRU (dB)", title=f"$U_N$ = {mean_db:.2f} dB")
-        return image(figure)
+        return style.as_image(figure)
 
 
 def scenario(paper: PaperConfig, experiment: str, point: dict[str, Any], **changes: Any) -> Scenario:
@@ -157,7 +155,7 @@ def run_image(scenario: Scenario, result: Any) -> Image:
         cwnd.set(ylabel="cwnd (pkts)", ylim=(0, None))
         queue.set(ylabel="queue (pkts)", xlabel="time (s)", ylim=(0, 1.05 * scenario.buffer_pkts), xlim=(0, None))
         figure.legend(*rates.get_legend_handles_labels(), loc="outside upper center", ncols=2)
-        return image(figure)
+        return style.as_image(figure)
 
 
 # --- Two CUBIC flows with common losses (kozu2014 sec. 3.2) -------------------------------------------------------
@@ -212,7 +210,7 @@ def common_losses(
         axes[2].axhline(0.5, color=style.BLACK, lw=0.6)
         axes[2].set(xlabel="common loss", ylabel="share of the 2 ms flow", ylim=(0, 1))
         axes[2].legend(loc="best")
-        return image(figure)
+        return style.as_image(figure)
 
 
 def _draw_epoch(ax: Axes, maps: Sequence[cubic_map.CubicMap], start_share: float) -> None:
@@ -268,7 +266,7 @@ def common_losses_live(
         ax.axhline(0.5, color=style.BLACK, lw=0.6)
         ax.set(xlabel="common loss", ylabel="share of the 2 ms flow", ylim=(0, 1))
         ax.legend(loc="upper left", bbox_to_anchor=(0, 1.3))
-        return image(figure)
+        return style.as_image(figure)
 
 
 def rtt_laws(paper: PaperConfig, method: str, buffer_pkts: float, start_share: float, losses: int) -> Image:
@@ -299,9 +297,4 @@ def rtt_laws(paper: PaperConfig, method: str, buffer_pkts: float, start_share: f
         ax.set(xscale="log", yscale="log", ylim=(1e-3, 10), xlabel="ratio k of the RTTs")
         ax.set_ylabel("longer / shorter RTT, throughput")
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        return image(figure)
-
-
-def image(figure: Figure) -> Image:
-    """A figure as it stands in a notebook."""
-    return Image(style.as_png(figure), width=round(_SHOWN_WIDTH_PX * figure.get_figwidth()))
+        return style.as_image(figure)

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from IPython.display import HTML
+from IPython.display import HTML, Image
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -167,7 +167,13 @@ class Findings:
 
     # --- Inferred testbeds ---------------------------------------------------------------------------------------
 
-    def testbed(self, paper: str, hypothesis: str = AS_PRINTED) -> Figure | str:
+    def testbed(self, paper: str, hypothesis: str = AS_PRINTED) -> Image | str:
+        """What `testbed_figure` draws or says, as it stands in a notebook."""
+        with style.applied():
+            drawn = self.testbed_figure(paper, hypothesis)
+            return style.as_image(drawn) if isinstance(drawn, Figure) else drawn
+
+    def testbed_figure(self, paper: str, hypothesis: str = AS_PRINTED) -> Figure | str:
         """The inferred testbed of a paper: for each assumption what print speaks for within what was thought plausible.
 
         A grey bar is the range from which settings were drawn (5 to 95 %), the blue one that of the settings weighted by

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import matplotlib as mpl
+from IPython.display import Image
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -23,6 +24,7 @@ GREY = "#767676"
 FAIR_BAND = "#E8EFE8"
 
 COLUMN_IN, PAGE_IN = 4.6, 7.2
+SHOWN_WIDTH_PX = 96  # per inch of a figure, in notebooks
 PNG_DPI = 150
 _PLACE_DECIMALS = 12  # of the places of panels, in shares of the figure
 
@@ -152,6 +154,11 @@ def as_svg(figure: Figure) -> bytes:
 def as_png(figure: Figure) -> bytes:
     """The figure as PNG at 150 dpi."""
     return _saved(figure, "png", metadata={"Software": None}, dpi=PNG_DPI)
+
+
+def as_image(figure: Figure) -> Image:
+    """A figure as it stands in a notebook: made without pyplot, IPython would show its name alone."""
+    return Image(as_png(figure), width=round(SHOWN_WIDTH_PX * figure.get_figwidth()))
 
 
 def _saved(figure: Figure, file_format: str, **settings) -> bytes:

@@ -29,7 +29,6 @@ from matplotlib.axes import Axes
 from tcpfair.contract.scenario import Scenario, make_scenario
 from tcpfair.errors import InputError
 from tcpfair.exhibits import style
-from tcpfair.exhibits.explore import image
 from tcpfair.measures.weights import RULES
 from tcpfair.metrics import fairness, series
 from tcpfair.sources import live
@@ -243,7 +242,7 @@ def compare(runs: Mapping[str, Bench]) -> Image:
             axes[0][column].legend(loc="upper right", fontsize=6.5)
         for row, label in zip(axes, PANELS, strict=True):
             row[0].set_ylabel(label)
-        return image(figure)
+        return style.as_image(figure)
 
 
 def table(runs: Mapping[str, Bench]) -> pd.DataFrame:
