@@ -11,12 +11,12 @@ from tcpfair.contract.layout import repository_root
 from tcpfair.exhibits import open_paper
 
 ROOT = repository_root()
-GALLERY = sorted((ROOT / "figures" / "gallery").glob("*.svg"))
+GALLERY = sorted((ROOT / "data" / "expected" / "gallery").glob("*.svg"))
 LINKED = ("Snakefile", "config", "data", "notebooks")
 
 
 def test_readme_shows_the_gallery():
-    shown = re.findall(r"\(figures/gallery/(\S+\.svg)\)", (ROOT / "README.md").read_text())
+    shown = re.findall(r"\(data/expected/gallery/(\S+\.svg)\)", (ROOT / "README.md").read_text())
     assert sorted(set(shown)) == [path.name for path in GALLERY]
 
 

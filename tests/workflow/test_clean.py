@@ -9,7 +9,7 @@ from tcpfair.workflow import clean
 from tcpfair.workflow.run import only_run
 from tests.small_checkout import make_checkout
 
-KEPT = ("figures/gallery/a.svg", "data/bundled/ogura/self/manifest.json", ".venv/python")
+KEPT = ("figures/README.md", "data/bundled/ogura/self/manifest.json", ".venv/python")
 REMOVED = ("figures/bundled/ogura/fig08.svg", "results/engine/report.html", ".snakemake/log")
 
 

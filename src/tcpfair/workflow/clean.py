@@ -14,7 +14,7 @@ from tcpfair.workflow.state import duration_text
 
 
 def main(root: Path, yes: bool = False) -> int:
-    """Remove ``results/``, ``figures/`` but for the gallery, and Snakemake's records; 1 when the user says no.
+    """Remove ``results/``, what is drawn in ``figures/``, and Snakemake's records; 1 when the user says no.
 
     Raises InputError without ``yes`` where nobody can be asked, and while another run is under way.
     """

@@ -86,7 +86,7 @@ def parser() -> argparse.ArgumentParser:
         "file", type=Path, metavar="FILE", help="YAML or JSON with scenario and seed, as the packet lab gives"
     )
     command("digest", _digest, "what a scenario gives, as one SHA-256; the packet lab shows the same", asked)
-    command("clean", _clean, "remove results/ and figures/, but for the gallery", yes)
+    command("clean", _clean, "remove results/ and what is drawn in figures/", yes)
     command("check-config", _check_config, "validate the configuration", config, configfile)
 
     # steps of the workflow

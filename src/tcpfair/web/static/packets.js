@@ -17,7 +17,7 @@ tcpfair.packets = (() => {
   // ---------------------------------------------------------------- what can be looked at
 
   const small = {
-    wire_bytes: 1500, payload_bytes: 1460, duration_s: 60, sample_s: 0.1, jitter_s: 0, record: ["samples", "cwnd", "events", "link"],
+    capacity_bps: 2e6, buffer_pkts: 10, wire_bytes: 1500, payload_bytes: 1460, duration_s: 60, sample_s: 0.1, jitter_s: 0, record: ["samples", "cwnd", "events", "link"],
   };
   const reno = { protocol: "Reno", cc: "sack", access_bps: 10e6, iw_pkts: 2 };
   /** Links slow enough to see single packets: 2 Mb/s, one packet every 6 ms. Each stretch shows one thing. */
@@ -26,7 +26,7 @@ tcpfair.packets = (() => {
       name: "ACK clocking",
       says: "The window is 11 packets, just what path and link hold. Each ACK lets one packet out; the bottleneck has spaced the ACKs, and they space the packets.",
       scenario: {
-        ...small, capacity_bps: 2e6, buffer_pkts: 10,
+        ...small,
         flows: [{ ...reno, rtt_s: 0.06, iw_pkts: 11, rwnd_pkts: 11 }],
       },
       from_s: 0, length_s: 1,
@@ -34,14 +34,14 @@ tcpfair.packets = (() => {
     {
       name: "Slow-start overshoot",
       says: "The window doubles every round trip. The queue fills in the last one, and what no longer fits is dropped, about as much as fits.",
-      scenario: { ...small, capacity_bps: 2e6, buffer_pkts: 10, flows: [{ ...reno, rtt_s: 0.06 }] },
+      scenario: { ...small, flows: [{ ...reno, rtt_s: 0.06 }] },
       from_s: 0, length_s: 0.75,
     },
     {
       name: "A loss and its recovery",
       says: "Reno adds one packet per round trip until the queue overflows by one, and by another a round trip later, before the sender can know. Three later arrivals show the loss; the window is halved, the holes are filled.",
       scenario: {
-        ...small, capacity_bps: 2e6, buffer_pkts: 10, flows: [{ ...reno, rtt_s: 0.06, initial_ssthresh_pkts: 16 }],
+        ...small, flows: [{ ...reno, rtt_s: 0.06, initial_ssthresh_pkts: 16 }],
       },
       from_s: 0.3, length_s: 1.2,
     },
@@ -49,7 +49,7 @@ tcpfair.packets = (() => {
       name: "Recovery without SACK",
       says: "The same overshoot, but the sender learns of one hole per round trip (NewReno): as many round trips as packets were lost.",
       scenario: {
-        ...small, capacity_bps: 2e6, buffer_pkts: 10, flows: [{ ...reno, rtt_s: 0.06, recovery: "newreno" }],
+        ...small, flows: [{ ...reno, rtt_s: 0.06, recovery: "newreno" }],
       },
       from_s: 0.2, length_s: 3,
     },
@@ -57,7 +57,7 @@ tcpfair.packets = (() => {
       name: "Delayed ACKs",
       says: "The receiver answers every second packet, so that packets go out in pairs and slow start is slower.",
       scenario: {
-        ...small, capacity_bps: 2e6, buffer_pkts: 10,
+        ...small,
         flows: [{ ...reno, rtt_s: 0.06, ack_every: 2, initial_ssthresh_pkts: 12 }],
       },
       from_s: 0, length_s: 1,
@@ -66,7 +66,7 @@ tcpfair.packets = (() => {
       name: "Two flows in one queue",
       says: "Paths of 20 ms and 80 ms and the same queue for both: round trips of about 110 and 170 ms when it is full. The near flow climbs faster and has the larger share.",
       scenario: {
-        ...small, capacity_bps: 2e6, buffer_pkts: 15,
+        ...small, buffer_pkts: 15,
         flows: [{ ...reno, rtt_s: 0.02, initial_ssthresh_pkts: 4 }, { ...reno, rtt_s: 0.08, initial_ssthresh_pkts: 4 }],
       },
       from_s: 1, length_s: 2,
@@ -75,7 +75,7 @@ tcpfair.packets = (() => {
       name: "ACKs that share a link with data",
       says: "Data of a second flow travel the other way. ACKs wait behind them and come in bunches: ACK compression.",
       scenario: {
-        ...small, capacity_bps: 2e6, buffer_pkts: 15, reverse_bps: 2e6, reverse_buffer_pkts: 15,
+        ...small, buffer_pkts: 15, reverse_bps: 2e6, reverse_buffer_pkts: 15,
         flows: [
           { ...reno, rtt_s: 0.06, initial_ssthresh_pkts: 12 },
           { ...reno, rtt_s: 0.06, start_s: 0.2, direction: "reverse", initial_ssthresh_pkts: 12 },
