@@ -69,16 +69,10 @@ def check(name: str, answer: Any, *given: Any) -> None:
 # --- What is right -----------------------------------------------------------------------------------------------
 
 
-def _t1_ratio() -> float:
+def _t1_ratio(protocol: str = "Reno") -> float:
     link = Link.of(open_config("ogura"))
     short_s, long_s = link.rtts_s
-    return link.time_s("Reno", long_s, 1) / link.time_s("Reno", short_s, 1)
-
-
-def _alpha_t1_ratio() -> float:
-    link = Link.of(open_config("ogura"))
-    short_s, long_s = link.rtts_s
-    return link.time_s("Alpha", long_s, 1) / link.time_s("Alpha", short_s, 1)
+    return link.time_s(protocol, long_s, 1) / link.time_s(protocol, short_s, 1)
 
 
 def _fixed_share() -> float:
@@ -113,7 +107,7 @@ def _nru_of_first(run: Bench) -> float:
 
 
 def _nru_of_mean(run: Bench) -> float:
-    return float(10 * np.log10(run.weights[0] * run.means_mbps[0]))
+    return float(fairness.flow_nru_db_of_mean(run.means_mbps[:, None], run.weights)[0])
 
 
 def _lacks_fairness(run: Bench) -> str:
@@ -146,7 +140,7 @@ EXERCISES: dict[str, Number | Found] = {
         0.01,
         (
             (
-                _alpha_t1_ratio,
+                lambda: _t1_ratio("Alpha"),
                 "That is Alpha's: it adds more per round trip where round trips are long. Reno adds one packet.",
             ),
         ),

@@ -44,7 +44,7 @@ def printed_metrics(paper: PaperConfig, layout: Layout) -> dict[str, pd.DataFram
     table = table[table["cell"].notna()].sort_values("how", kind="stable")  # "table" before "text"
     stated: dict[str, list[dict]] = {}
     for number in table.to_dict("records"):
-        for experiment, row in _stated(paper, number):
+        for experiment, row in rows_of(paper, number):
             stated.setdefault(experiment, []).append(row)
     found = {name: pd.DataFrame(rows) for name, rows in stated.items()}
     found = {name: rows.drop_duplicates(_identity(paper, name), ignore_index=True) for name, rows in found.items()}
@@ -79,7 +79,7 @@ def _protocol_of(experiment: Experiment, flow: int, label: str) -> str:
 # --- What is printed ----------------------------------------------------------------------------------------------
 
 
-def _stated(paper: PaperConfig, number: dict) -> Iterator[tuple[str, dict]]:
+def rows_of(paper: PaperConfig, number: dict) -> Iterator[tuple[str, dict]]:
     """Experiment and row of each cell that a printed number is the value of."""
     cell: Cell = number["cell"]
     bound = number["metric"].endswith("_bound")

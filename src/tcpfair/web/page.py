@@ -1,8 +1,8 @@
 """Puts the page together: one HTML file that needs nothing else, from ``static/lab.html`` and what it refers to.
 
 ``static/lab.html`` is an ordinary page. Its ``<link rel="stylesheet" href="NAME">`` and ``<script src="NAME"></script>`` are
-replaced by the files' content, in their order; ``<script type="application/json" id="ID" src="NAME.yaml"></script>`` by YAML
-as JSON. Module, schema and tours stand before the first script, packed, as text that nothing runs.
+replaced by the files' content, in their order. Module, schema and tours stand before the first script, packed, as text that
+nothing runs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import load_yaml
 from tcpfair.errors import InputError
 from tcpfair.web import wasm
 from tcpfair.web.schema import schema
@@ -58,16 +57,7 @@ def assemble(blocks: dict[str, bytes], static: Path = STATIC) -> str:
 
 def _script(found: re.Match, static: Path) -> str:
     name, attributes = found["name"], f"{found['before']}{found['after']}".rstrip()
-    path = _place(static, name)
-    if path.suffix == ".yaml":
-        text = json.dumps(load_yaml(path), ensure_ascii=False, separators=(",", ":"), sort_keys=False)
-        return f"<script{attributes}>{text.replace('<', chr(92) + 'u003c')}</script>"
-    return f'<script{attributes} data-name="{html.escape(name)}">\n{_closed(_read(path), "script")}</script>'
-
-
-def _place(static: Path, name: str) -> Path:
-    """A file of ``static``, or of the folder above it, where YAML stands."""
-    return next((folder / name for folder in (static, static.parent) if (folder / name).is_file()), static / name)
+    return f'<script{attributes} data-name="{html.escape(name)}">\n{_closed(_read(static / name), "script")}</script>'
 
 
 def _read(path: Path) -> str:

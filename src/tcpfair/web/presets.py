@@ -135,7 +135,7 @@ def _places_in_print(paper: PaperConfig, layout: Layout) -> dict[tuple, dict[str
     tolerances = load_tolerances(layout.data / "tolerances.yaml")
     found: dict[tuple, dict[str, Any]] = {}
     for number in cells(paper, layout).query("cell.notna()").sort_values("how", kind="stable").to_dict("records"):
-        for experiment, row in printed_metrics._stated(paper, number):
+        for experiment, row in printed_metrics.rows_of(paper, number):
             identity = _identity(experiment, row, list(paper.experiments[experiment].grid))
             place = found.setdefault(identity, {"exhibits": [], "runs": number["cell"].runs})
             place["exhibits"].append(number["exhibit"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import types
-from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
@@ -168,8 +167,3 @@ def plain(node: Any) -> Any:
     if isinstance(node, float) and not math.isfinite(node):
         return str(node).replace("inf", "Infinity")
     return node
-
-
-def code_files() -> list[Path]:
-    """The modules of this package."""
-    return sorted(Path(__file__).parent.glob("*.py"))

@@ -20,16 +20,6 @@ from tcpfair.contract.layout import LEDGER_TABLES, PAPERS, Layout
 from tcpfair.contract.papers import Config, PaperConfig, load_paper
 from tcpfair.errors import InputError
 
-# the smallest run there is: it serves to compile, nobody sees its result
-_ANY_SCENARIO = {
-    "capacity_bps": 1e6,
-    "wire_bytes": 1500,
-    "payload_bytes": 1460,
-    "buffer_pkts": 10,
-    "duration_s": 1,
-    "sample_s": 1,
-    "flows": [{"protocol": "any", "cc": "newreno", "rtt_s": 0.1}],
-}
 _PROGRESS_EVERY_S = 1.0
 DERIVATION = "derivation"  # tag of the cells that work a result out from traces, in the open
 PROGRESS = "progress"  # begins the lines that `tcpfair.workflow.run` turns into a line of state
@@ -53,11 +43,10 @@ def parse_part(part: str) -> tuple[int, int]:
 def warm_engine(layout: Layout, marker: Path) -> str:
     """Compile the engine into numba's cache, once, before simulations run side by side."""
     started_s = time.perf_counter()
-    from tcpfair.contract.scenario import make_scenario
-    from tcpfair.engine.dumbbell import run
     from tcpfair.jit import source_hash
+    from tcpfair.sources import live
 
-    run(make_scenario(_ANY_SCENARIO))
+    live.prepare(say=lambda line: None)
     write_whole(marker, source_hash() + "\n")
     return f"{time.perf_counter() - started_s:.1f} s"
 
