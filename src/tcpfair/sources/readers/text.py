@@ -1,55 +1,155 @@
-"""Text files, plain or gzipped, as the tools on a test host leave them."""
+"""Files of any tool, plain or packed with gzip, xz, bzip2 or zstd, told by their first bytes and never by their names."""
 
 from __future__ import annotations
 
+import bz2
+import contextlib
 import gzip
 import io
 import json
+import lzma
 import warnings
 import zlib
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from pandas.errors import ParserWarning
 
 from tcpfair.errors import InputError
 
-GZIP_MAGIC = b"\x1f\x8b"
 HEAD_BYTES = 65_536
+# what is read whole, as JSON must be: an iperf3 report of a day has 100 MB; packed bombs end here
+MAX_WHOLE_BYTES = 256_000_000
+MAX_LINE_BYTES = 1_000_000
+_CHUNK_BYTES = 1 << 20
+
+
+class Packing(NamedTuple):
+    """One way to pack a file."""
+
+    name: str
+    unpacked: Callable[[BinaryIO], BinaryIO]  # its content as a stream
+    begin: Callable[[bytes], bytes]  # what the first bytes of it hold
+
+
+def _zstd(stream: BinaryIO) -> BinaryIO:
+    return pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")
+
+
+def _zstd_begin(start: bytes) -> bytes:
+    stream, found = _zstd(io.BytesIO(start)), b""
+    with contextlib.suppress(pa.ArrowInvalid, OSError):  # cut: what came before it is wanted
+        while len(found) < HEAD_BYTES and (piece := stream.read(256)):
+            found += piece
+    return found
+
+
+PACKED = {
+    b"\x1f\x8b": Packing(
+        "gzip",
+        lambda stream: gzip.GzipFile(fileobj=stream),
+        lambda start: zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(start, HEAD_BYTES),
+    ),
+    b"\xfd7zXZ\x00": Packing(
+        "xz", lzma.LZMAFile, lambda start: lzma.LZMADecompressor().decompress(start, max_length=HEAD_BYTES)
+    ),
+    b"BZh": Packing("bzip2", bz2.BZ2File, lambda start: bz2.BZ2Decompressor().decompress(start, max_length=HEAD_BYTES)),
+    b"\x28\xb5\x2f\xfd": Packing("zstd", _zstd, _zstd_begin),
+}
+_DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, pa.ArrowInvalid)
+
+
+def _packing(start: bytes) -> Packing | None:
+    return next((packing for magic, packing in PACKED.items() if start.startswith(magic)), None)
+
+
+def chunks(path: Path, size_bytes: int = _CHUNK_BYTES) -> Iterator[bytes]:
+    """The content of a file, unpacked, in pieces of ``size_bytes`` (the last may be shorter): for files larger than memory.
+
+    Raises InputError when the file cannot be opened, or is cut or damaged in its packing.
+    """
+    name = ""
+    try:
+        with path.open("rb") as raw:
+            packing = _packing(raw.read(8))
+            raw.seek(0)
+            name = packing.name if packing else ""
+            stream = packing.unpacked(raw) if packing else raw
+            while piece := stream.read(size_bytes):
+                yield piece
+    except _DAMAGED as error:
+        raise InputError(f"{path}: damaged {name} ({error}); copy the file again from the host that wrote it") from None
+    except OSError as error:
+        if name and not error.errno:  # what a packing's own reader says of damage
+            raise InputError(
+                f"{path}: damaged {name} ({error}); copy the file again from the host that wrote it"
+            ) from None
+        raise InputError(f"{path}: cannot be read ({error.strerror}); give a readable file") from None
+
+
+def read_bytes(path: Path, most_bytes: int = MAX_WHOLE_BYTES) -> bytes:
+    """The whole content, unpacked. Raises InputError as `chunks` does, and for more than ``most_bytes``."""
+    parts, total_bytes = [], 0
+    for piece in chunks(path):
+        total_bytes += len(piece)
+        if total_bytes > most_bytes:
+            raise InputError(f"{path}: more than {most_bytes / 1e6:.0f} MB; give the recording in parts")
+        parts.append(piece)
+    return b"".join(parts)
 
 
 def read_text(path: Path) -> str:
-    """The whole file as UTF-8 text, decompressed if it is gzip (told by its first bytes, not by its name).
-
-    Raises InputError when the file cannot be opened, is cut or damaged gzip, or is not text.
-    """
+    """The whole file as UTF-8 text, unpacked. Raises InputError as `read_bytes` does, and when it is not text."""
     try:
-        data = path.read_bytes()
-        if data.startswith(GZIP_MAGIC):
-            data = gzip.decompress(data)
-        return data.decode("utf-8")
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"{path}: damaged gzip ({error}); copy the file again from the host that wrote it") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); give a readable file") from None
+        return read_bytes(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not text (byte {error.start} is not UTF-8); give the tool's own output") from None
 
 
-def head(path: Path) -> str:
-    """The beginning of a file as text, '' when there is none; never raises, so that any file can be sniffed."""
+def lines(path: Path) -> Iterator[str]:
+    """The lines of a text file without their ends, unpacked, one after the other: for files larger than memory.
+
+    Raises InputError as `chunks` does, when it is not text, and for a line that no tool writes.
+    """
+    rest, number = b"", 0
+    for piece in chunks(path):
+        *whole, rest = (rest + piece).split(b"\n")
+        if len(rest) > MAX_LINE_BYTES:
+            raise InputError(
+                f"{path}: line {number + len(whole) + 1}: longer than {MAX_LINE_BYTES} bytes; give a tool's own output"
+            )
+        for line in whole:
+            number += 1
+            yield _decoded(line, path, number)
+    if rest:
+        yield _decoded(rest, path, number + 1)
+
+
+def _decoded(line: bytes, path: Path, number: int) -> str:
+    try:
+        return line.removesuffix(b"\r").decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: line {number}: not text (UTF-8); give the tool's own output") from None
+
+
+def head_bytes(path: Path) -> bytes:
+    """The first bytes of a file, unpacked, of a cut one what it still holds; never raises, so that any file can be sniffed."""
     try:
         with path.open("rb") as stream:
-            data = stream.read(HEAD_BYTES)
-        if data.startswith(GZIP_MAGIC):
-            # a decompressor object gives what a cut file still holds
-            data = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(data, HEAD_BYTES)
-    except (OSError, zlib.error):
-        return ""
-    return data.decode("utf-8", errors="replace")
+            start = stream.read(_CHUNK_BYTES)  # bzip2 gives nothing before the end of a block of 900 kB
+        packing = _packing(start)
+        return (packing.begin(start) if packing else start)[:HEAD_BYTES]
+    except (*_DAMAGED, OSError):
+        return b""
+
+
+def head(path: Path) -> str:
+    """The beginning of a file as text, '' when there is none; never raises, so that any file can be sniffed."""
+    return head_bytes(path).decode("utf-8", errors="replace")
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -1,0 +1,91 @@
+"""What a reader hands over: flows as their tool saw them, each on its own clock, before they become one trace.
+
+A reader is a module of this package with
+
+- ``NAME``: what ``format:`` of a trace.yaml calls it;
+- ``ACCEPTS``: its formats in a few words, for messages;
+- ``sniff(path) -> bool``: whether a file (for ``testbed``: a folder) is one of them, told by its beginning; never raises;
+- ``read(path, said) -> Observed``: all flows in it. ``said`` is the `Sidecar`; what it states, a reader need not infer.
+
+A reader refuses (InputError, one line) what is damaged, cut or contradicts itself. What holds for all formats it leaves to
+`compose`: flows that are there twice, starts against clocks, goodput against the link, RTT against its minimum, gaps, lengths.
+Where nothing was observed it says so (``gaps_s``) and never puts zeros, which would read as starvation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+UNKNOWN_CC = "unknown"  # the tool does not tell
+WINDOWS = ["t_s", "cwnd_pkts", "ssthresh_pkts", "srtt_s"]
+EVENTS = ["t_s", "kind", "cwnd_before", "cwnd_after", "w_max", "k_s"]
+LINK = ["t_s", "direction", "forwarded_bytes", "dropped_pkts", "queue_pkts"]
+
+
+def _none(columns: list[str]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {name: pd.Series(dtype="object" if name in ("kind", "direction") else "float64") for name in columns}
+    )
+
+
+@dataclass(frozen=True)
+class ObservedFlow:
+    """One flow of one file. All times count from its own zero, which ``clock_s`` places on the wall clock."""
+
+    name: str  # what file or tool call it, unique in the file; trace.yaml names it so
+    file: Path
+    times_s: Floats  # (readings,) increasing: when its running total was read
+    total_bytes: Floats  # (readings,) never falling: bytes delivered until then, 0 at its start
+    interval_s: float  # between readings, as a rule
+    origin: str  # which of the tool's numbers these are, "receiver: ..." or "sender: ..."
+    cc: str = UNKNOWN_CC
+    rtt_s: float = np.nan  # the smallest that was seen
+    clock_s: float | None = None  # seconds since 1970 at its zero
+    clock_error_s: float = 0.0  # how far off that may be: 1 for whole seconds
+    offset_s: float | None = None  # start in the run as the person who recorded it stated, in a title
+    identity: frozenset[str] = frozenset()  # cookie, addresses with ports and start: no two flows share one
+    total_received_bytes: Floats | None = None  # (readings,) the same for first arrivals, in order or not
+    windows: pd.DataFrame = field(default_factory=lambda: _none(WINDOWS))  # at every poll
+    events: pd.DataFrame = field(default_factory=lambda: _none(EVENTS))
+    gaps_s: tuple[tuple[float, float], ...] = ()  # from, to: nothing was observed
+    clock_steps_s: tuple[float, ...] = ()  # where the tool's clock jumped; times after it are put right
+
+    @property
+    def start_s(self) -> float:
+        """When its first byte could come, on its own clock."""
+        return float(self.times_s[0])
+
+    @property
+    def stop_s(self) -> float:
+        """When it was last read, on its own clock."""
+        return float(self.times_s[-1])
+
+
+@dataclass(frozen=True)
+class ObservedLink:
+    """The bottleneck in the columns `LINK` of a trace's table, on its own clock."""
+
+    table: pd.DataFrame
+    clock_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What one file, or one folder, holds."""
+
+    backend: str  # the tool; becomes ``runs.backend``
+    flows: tuple[ObservedFlow, ...]
+    files: tuple[Path, ...]  # what was used
+    parameters: dict[str, float] = field(
+        default_factory=dict
+    )  # of the scenario, as columns of ``runs``: capacity_bps, ...
+    link: ObservedLink | None = None
+    provenance: dict[str, str] = field(default_factory=dict)  # further lines of the manifest, such as the kernel
+    remarks: tuple[str, ...] = ()  # what was inferred, or left out and why: one sentence each, shown to the person
