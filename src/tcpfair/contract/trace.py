@@ -52,6 +52,7 @@ SCHEMA: dict[str, tuple[tuple[str, str, bool], ...]] = {
         ("t_s", "float64", False),
         ("delivered_bytes", "int64", False),
         ("received_bytes", "int64", True),
+        ("observed", "float32", True),  # share of the interval in which somebody looked; missing: 1
         ("cwnd_pkts", "float32", True),
         ("ssthresh_pkts", "float32", True),
         ("srtt_s", "float32", True),

@@ -10,7 +10,7 @@ import pytest
 
 from tcpfair.contract import trace
 from tcpfair.errors import InputError
-from tcpfair.sources.readers import testbed
+from tcpfair.sources.readers import read_any, testbed
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "testbed" / "reno_14s"
 
@@ -33,7 +33,7 @@ def edit_meta(folder):
 def run(tmp_path_factory):
     """The sample, written and read again, so that it obeys the schema."""
     path = tmp_path_factory.mktemp("trace") / "trace"
-    trace.write(testbed.read(SAMPLE), path)
+    trace.write(read_any(SAMPLE), path)
     return trace.read(path)
 
 
@@ -87,13 +87,13 @@ def test_samples_that_the_queue_does_not_cover_have_no_link_row(folder):
     start_s = json.loads((folder / "meta.json").read_text())["t0"]
     late = [row for row in rows if float(row.split(",")[0]) > start_s + 9.95]
     path.write_bytes(gzip.compress("\n".join([header, *late]).encode()))
-    assert testbed.read(folder).link["t_s"].tolist() == [11, 12, 13, 14]
+    assert read_any(folder).link["t_s"].tolist() == [11, 12, 13, 14]
 
 
 def test_recordings_beside_the_reports_are_optional(folder, tmp_path):
     for file in [*folder.glob("s*.csv.gz"), folder / "queue.csv.gz"]:
         file.unlink()
-    run = testbed.read(folder)
+    run = read_any(folder)
     trace.write(run, tmp_path / "trace")
     assert run.link.empty
     assert run.events.empty
@@ -102,7 +102,7 @@ def test_recordings_beside_the_reports_are_optional(folder, tmp_path):
 
 def test_flow_without_windows_has_nan(folder):
     (folder / "s1.tcp.csv.gz").unlink()
-    samples = testbed.read(folder).samples
+    samples = read_any(folder).samples
     assert samples[samples["flow_id"] == 1]["cwnd_pkts"].isna().all()
     assert np.isfinite(samples[samples["flow_id"] == 2]["cwnd_pkts"].iloc[-1])
 
@@ -110,7 +110,7 @@ def test_flow_without_windows_has_nan(folder):
 def test_flow_without_its_report_is_refused(folder):
     (folder / "flow2.iperf.json.gz").unlink()
     with pytest.raises(InputError, match=r"flow2\.iperf\.json\[\.gz\]: missing; meta\.json lists 2 flows"):
-        testbed.read(folder)
+        read_any(folder)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_flow_without_its_report_is_refused(folder):
 def test_contradiction_with_meta_is_refused(folder, edit_meta, changes, says):
     edit_meta(**changes)
     with pytest.raises(InputError, match=says) as caught:
-        testbed.read(folder)
+        read_any(folder)
     assert "\n" not in str(caught.value)
 
 

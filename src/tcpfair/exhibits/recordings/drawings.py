@@ -63,16 +63,16 @@ def goodput(recording: Recording) -> Drawn:
         running = series.window_mask(t_s, flow.start_s, flow.stop_s)
         color, label = recording.colors[flow.flow_id], recording.labels[flow.flow_id]
         ax.plot(t_s[running], row[running], color=color, label=label)
-        means.append(row[running].mean())
+        means.append(np.nanmean(row[running]))
     if len(r) > 1:
         ax.plot(t_s, r.sum(axis=0), color=style.BLACK, lw=1, label="sum")
     if known:
         ax.axhline(ceiling_mbps, color=style.GREY, lw=1, ls="--", label=f"ceiling of the link, {ceiling_mbps:.1f} Mb/s")
-    ax.set(ylabel="goodput (Mb/s)", ylim=(0, 1.1 * max(r.sum(axis=0).max(), ceiling_mbps if known else 0)))
+    ax.set(ylabel="goodput (Mb/s)", ylim=(0, 1.1 * max(np.nanmax(r.sum(axis=0)), ceiling_mbps if known else 0)))
     finish_time_axis(ax, recording)
-    values = {"throughput_mean": means, "throughput_sum": r.sum(axis=0).mean()}
+    values = {"throughput_mean": means, "throughput_sum": np.nanmean(r.sum(axis=0))}
     if known:
-        values["utilisation"] = runs.utilisation(runs.r).item()
+        values["utilisation"] = runs.utilisation(r[:, ~np.isnan(r).any(axis=0)][None]).item()
     return Drawn(figure, metric_numbers(recording, values), 1, flow_rows(recording, "goodput_mbps", r))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from tcpfair.contract import trace as traces
 from tcpfair.contract.layout import repository_root
 from tcpfair.contract.recordings import RawConfig
+from tcpfair.contract.strange_trace import read_strange
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
 from tcpfair.exhibits import style
@@ -23,10 +24,14 @@ from tcpfair.exhibits.numbers import single_number
 from tcpfair.measures.growth import POLLS, Recoveries
 from tcpfair.measures.runs import Floats, Runs, blocks
 from tcpfair.metrics import series
-from tcpfair.sources.readers import read_any, tables, tcp_info, testbed
+from tcpfair.sources.readers import observe, tables
+from tcpfair.sources.readers.compose import compose
+from tcpfair.sources.readers.observed import Observed
+from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
 from tcpfair.units import BITS_PER_BYTE
 
 NOT_COUNTED = "#EFEFEF"
+_SEEN = 0.9  # of an interval: when less of it was observed, its bytes are not known
 _COUNTERS = ("delivered_bytes", "received_bytes")
 
 
@@ -53,13 +58,23 @@ class Recording:
         return f"{self.name}, run {self.run_id}" if self.run_id else self.name
 
     @cached_property
+    def said(self) -> Sidecar:
+        """What trace.yaml says of it."""
+        return load_sidecar(self.path)
+
+    @cached_property
+    def observed(self) -> Observed | None:
+        """What its reader gives; None for a trace of this project."""
+        return None if (self.path / traces.MANIFEST).is_file() else observe(self.path, self.said)
+
+    @cached_property
     def trace(self) -> Trace:
         """The run alone; what it does not say of the link, config/raw.yaml does (NaN: nobody knows).
 
         Raises InputError for what no reader takes, and for a run that the trace does not have.
         """
-        stored = (self.path / traces.MANIFEST).is_file()
-        whole = traces.read(self.path) if stored else read_any(self.path)
+        stored = self.observed is None
+        whole = read_strange(self.path) if stored else compose(self.observed, self.said, self.path)
         if self.run_id not in whole.runs["run_id"].to_numpy():
             raise InputError(f"{self.path}: run {self.run_id}: not among the {len(whole.runs)} runs of this trace")
         parts = {name: getattr(whole, name) for name in traces.TABLES}
@@ -93,9 +108,10 @@ class Recording:
 
     @cached_property
     def runs(self) -> Runs:
-        """The run with its bytes added up to intervals of interval_s in config/raw.yaml, measured all along."""
+        """The run, its bytes added up to interval_s of config/raw.yaml (NaN: not observed), measured all along."""
         run = self.trace.runs.iloc[0]
-        interval_s = max(self.settings.analysis.interval_s.value, float(run["sample_s"]))
+        # an interval that was recorded longer is parted evenly, and so counts by its overlap with what is measured
+        interval_s = self.settings.analysis.interval_s.value
         edges_s = tables.edges(run["duration_s"], interval_s)
         samples = [
             pd.DataFrame({"run_id": self.run_id, "flow_id": flow_id, "t_s": edges_s[1:], **_counted(rows, edges_s)})
@@ -107,16 +123,22 @@ class Recording:
 
     @cached_property
     def counted(self) -> Runs:
-        """The run, measured in the time that counts for J and NRU. Raises NotInTraceError when nothing is left."""
+        """The run, measured in the time that counts for J and NRU and was observed of all flows.
+
+        Raises NotInTraceError when nothing is left.
+        """
         (start_s, stop_s), skip_s = self.runs.together_s, self.settings.analysis.skip_s.value
-        if series.window_mask(self.runs.t_s, start_s + skip_s, stop_s).any():
-            return replace(self.runs, window_s=(start_s + skip_s, stop_s))
+        unseen_s = self.runs.t_s[np.isnan(self.runs.goodput_mbps[0]).any(axis=0)]
+        seen = self.runs.samples[~self.runs.samples["t_s"].isin(unseen_s)]
+        runs = replace(self.runs, window_s=(start_s + skip_s, stop_s), samples=seen)
+        if series.window_mask(runs.t_s, *runs.window_s).any():
+            return runs
         raise NotInTraceError(f"all flows run for {stop_s - start_s:g} s, of which skip_s leaves out {skip_s:g} s")
 
     @cached_property
     def recoveries(self) -> Recoveries:
         """Its windows while each flow runs, as finely as they were recorded, and what happened to them."""
-        samples = joined(_polls(self.path)) if testbed.sniff(self.path) else self.trace.samples
+        samples = self.trace.samples if self.observed is None else self._polls()
         if "cwnd_pkts" not in samples or samples["cwnd_pkts"].isna().all():
             raise NotInTraceError("no windows in this trace; data/raw/README.md says how TCP_INFO is recorded")
         spans = self.flows[["flow_id", "start_s", "stop_s"]]
@@ -132,22 +154,29 @@ class Recording:
             min_polls=analysis.min_polls.value,
         )
 
+    def _polls(self) -> pd.DataFrame:
+        """Windows at every poll; the samples of the trace keep only one in each interval."""
+        starts_s = self.trace.flows.set_index("flow_id")["start_s"]
+        by_name = {flow.name: flow for flow in self.observed.flows}
+        parts = []
+        for flow_id, name in enumerate(self.trace.provenance["names"], start=1):
+            flow = by_name[name]
+            parts.append(
+                flow.windows.assign(flow_id=flow_id, t_s=flow.windows["t_s"] - flow.start_s + starts_s[flow_id])
+            )
+        return joined([part for part in parts if len(part)] or parts)
+
 
 def _counted(samples: pd.DataFrame, edges_s: Floats) -> dict[str, Floats]:
     """The counters of one flow, in order of time, added up between the edges."""
     times_s = np.append(0, samples["t_s"])
     totals = {name: np.append(0, samples[name].cumsum()) for name in _COUNTERS if name in samples}
-    return {name: tables.counted_between(edges_s, times_s, total) for name, total in totals.items()}
-
-
-def _polls(folder: Path) -> Iterator[pd.DataFrame]:
-    """Windows of a testbed run at every poll; the samples of its trace keep only one in each interval."""
-    meta = testbed.read_meta(folder / testbed.META)
-    yield pd.DataFrame()
-    for flow_id in meta.flow_ids:
-        for file in folder.glob(f"s{flow_id}.tcp.csv*"):
-            polls = tcp_info.read_polls(file)
-            yield pd.DataFrame({"flow_id": flow_id, "t_s": polls["t"] - meta.t0, **tcp_info.windows(polls)})
+    counted = {name: tables.counted_between(edges_s, times_s, total) for name, total in totals.items()}
+    if "observed" not in samples or samples["observed"].isna().all():
+        return counted
+    seen_s = np.append(0, (samples["observed"].fillna(1) * np.diff(times_s)).cumsum())
+    seen = np.diff(np.interp(edges_s, times_s, seen_s)) >= _SEEN * np.diff(edges_s)
+    return {name: np.where(seen, values, np.nan) for name, values in counted.items()}
 
 
 # --- Axes and numbers --------------------------------------------------------------------------------------------

@@ -1,29 +1,122 @@
-"""Readers of other tools' recordings: each module has ``sniff(path) -> bool`` and ``read(path) -> Trace``.
+"""Readers of other tools' recordings; `tcpfair.sources.readers.observed` says what each is and hands over.
 
-`read_any` picks the module. What a reader cannot know it leaves NaN or empty; what it finds damaged, missing or
-contradictory it refuses with an InputError of one line.
+`observe` picks the reader of each file, `read_any` makes one trace of what they give. What a reader cannot know it leaves NaN or
+empty; what it finds damaged, missing or contradictory it refuses with an InputError of one line.
 """
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 from tcpfair.contract.trace import Trace
-from tcpfair.errors import InputError
+from tcpfair.errors import InputError, unknown
 from tcpfair.sources.readers import iperf3, tcp_info, testbed
+from tcpfair.sources.readers.compose import compose
+from tcpfair.sources.readers.observed import Observed
+from tcpfair.sources.readers.sidecar import FILE, Sidecar, load_sidecar, sidecar_path
 
-# a testbed run is a folder of iperf3 reports too, so it is asked first
-READERS = (testbed, iperf3, tcp_info)
+# a testbed run is a folder of other tools' files too, so it is asked first
+FOLDERS = (testbed,)
+FILES = (iperf3, tcp_info)
+READERS = (*FOLDERS, *FILES)
+MAX_FILES = 10_000
+# what people put beside recordings; named as unused
+_ASIDE = re.compile(r"readme.*|licen[cs]e.*|.*sums|notes?(\..*)?|\..*", re.IGNORECASE)
 
 
 def read_any(path: Path) -> Trace:
-    """The recording at ``path``, a file or a folder, by the first reader that knows it.
+    """The recording at ``path``, a file or a folder, with its trace.yaml, as one trace. Raises InputError as `observe` does."""
+    said = load_sidecar(path)
+    return compose(observe(path, said), said, path)
 
-    Raises InputError when there is nothing at ``path``, when no reader knows it, and whatever its reader raises.
+
+def observe(path: Path, said: Sidecar) -> Observed:
+    """What the readers give of a file or of all files of a folder.
+
+    Raises InputError when there is nothing at ``path``; when a file is none that a reader knows, or is of another format than the
+    others while ``format`` of trace.yaml does not choose one; and whatever a reader raises.
     """
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
-    for reader in READERS:
-        if reader.sniff(path):
-            return reader.read(path)
-    raise InputError(f"{path}: no reader knows it; accepted are {'; '.join(reader.ACCEPTS for reader in READERS)}")
+    chosen = _chosen(said, path)
+    whole = next((reader for reader in FOLDERS if chosen in (None, reader) and reader.sniff(path)), None)
+    if whole:
+        return whole.read(path, said)
+    files, aside = _files(path)
+    found = {file: _reader_of(file, chosen) for file in files}
+    of_others = [file for file, reader in found.items() if reader is None]
+    if of_others and (chosen is None or len(of_others) == len(files)):
+        accepted = "; ".join(reader.ACCEPTS for reader in READERS if chosen in (None, reader))
+        raise InputError(f"{of_others[0]}: no reader knows it; accepted are {accepted}")
+    names = sorted({reader.NAME for reader in found.values() if reader})
+    if len(names) > 1:
+        raise InputError(
+            f"{path}: files of several formats; choose one of {', '.join(names)} as format in {sidecar_path(path)}"
+        )
+    if not names:
+        raise InputError(f"{path}: an empty folder; put the files of one recording there")
+    parts = [reader.read(file, said) for file, reader in found.items() if reader]
+    unused = [file.name for file in (*aside, *of_others)]
+    return _together(parts, path, f"not used: {', '.join(unused)}" if unused else "")
+
+
+def _chosen(said: Sidecar, path: Path) -> ModuleType | None:
+    """The reader that trace.yaml names."""
+    if said.format is None:
+        return None
+    by_name = {reader.NAME: reader for reader in READERS}
+    if said.format not in by_name:
+        raise unknown(f"{sidecar_path(path)}: format", said.format, by_name)
+    return by_name[said.format]
+
+
+def _files(path: Path) -> tuple[list[Path], list[Path]]:
+    """The files of a recording in order of their names, and those beside them."""
+    if not path.is_dir():
+        return [path], []
+    entries = sorted(entry for entry in path.iterdir() if not entry.name.endswith(FILE))
+    if len(entries) > MAX_FILES:
+        raise InputError(f"{path}: {len(entries)} files; give a folder of at most {MAX_FILES}")
+    folder = next((entry for entry in entries if entry.is_dir() and not _ASIDE.fullmatch(entry.name)), None)
+    if folder:
+        raise InputError(f"{folder}: a folder in a recording; give the files of one recording in one folder")
+    aside = [entry for entry in entries if _ASIDE.fullmatch(entry.name)]
+    return [entry for entry in entries if entry not in aside], aside
+
+
+def _reader_of(file: Path, chosen: ModuleType | None) -> ModuleType | None:
+    if chosen:
+        return chosen if chosen in FILES and chosen.sniff(file) else None
+    return next((reader for reader in FILES if reader.sniff(file)), None)
+
+
+def _together(parts: list[Observed], path: Path, remark: str) -> Observed:
+    """The files of a folder as one recording, each flow's name beginning with its file's where there are several."""
+    if len(parts) == 1:
+        return replace(parts[0], remarks=(*parts[0].remarks, *([remark] if remark else [])))
+    parameters: dict[str, float] = {}
+    for part in parts:
+        for name, value in part.parameters.items():
+            if parameters.setdefault(name, value) != value:
+                raise InputError(
+                    f"{part.files[0]}: {name}: {value:g}, but {parameters[name]:g} in another file of {path}"
+                )
+    linked = [part for part in parts if part.link is not None]
+    if len(linked) > 1:
+        raise InputError(f"{linked[1].files[0]}: a second description of the link in {path}; give one")
+    return Observed(
+        backend=parts[0].backend,
+        flows=tuple(replace(flow, name=_in_file(flow.name, flow.file)) for part in parts for flow in part.flows),
+        files=tuple(file for part in parts for file in part.files),
+        parameters=parameters,
+        link=linked[0].link if linked else None,
+        provenance={name: text for part in parts for name, text in part.provenance.items()},
+        remarks=(*dict.fromkeys(text for part in parts for text in part.remarks), *([remark] if remark else [])),
+    )
+
+
+def _in_file(name: str, file: Path) -> str:
+    return name if name.startswith(file.name) else f"{file.name}#{name}"

@@ -23,20 +23,19 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-import pandas as pd
 from pydantic import BaseModel, Field, ValidationError
 
 from tcpfair.contract.scenario import one_line
-from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
-from tcpfair.sources.readers import tables
+from tcpfair.sources.readers.observed import UNKNOWN_CC, Observed, ObservedFlow
+from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, read_json
 from tcpfair.units import BITS_PER_BYTE
 
+NAME = "iperf3"
 ACCEPTS = "iperf3 --json reports (a .json or .json.gz file, or a folder of them)"
 
 BACKEND = "iperf3"
-UNKNOWN_CC = "unknown"  # iperf3 on a system that does not tell
 MICROSECONDS_PER_S = 1e6
 MIN_INTERVAL_S = 0.1  # of iperf3 itself
 BPS_OF_PREFIX = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -122,46 +121,29 @@ class Goodput:
     delivered_bytes: np.ndarray  # (intervals,)
     origin: str  # which of the report's numbers these are
 
-    def samples(self, flow_id: int, edges_s: np.ndarray, start_s: float) -> pd.DataFrame:
-        """``samples`` of this flow in a run with intervals between ``edges_s``, in which it starts at ``start_s``."""
-        times_s = start_s + np.concatenate([[0.0], self.ends_s])
-        total_bytes = np.concatenate([[0.0], np.cumsum(self.delivered_bytes)])
-        return pd.DataFrame(
-            {
-                "run_id": 0,
-                "flow_id": flow_id,
-                "t_s": edges_s[1:],
-                "delivered_bytes": tables.counted_between(edges_s, times_s, total_bytes),
-            }
-        )
-
 
 def sniff(path: Path) -> bool:
-    """Whether ``path`` is a report of iperf3 or a folder with at least one."""
-    return any(_is_report(file) for file in _files(path))
+    """Whether ``path`` is a report of iperf3."""
+    return path.is_file() and _is_report(path)
 
 
-def read(path: Path) -> Trace:
-    """One run of the flows in ``path``, a report or a folder of reports. Raises InputError, see `read_report`."""
-    files = [file for file in _files(path) if _is_report(file)] if path.is_dir() else [path]
-    if not files:
-        raise InputError(f"{path}: no iperf3 report in this folder; put one .json or .json.gz per flow there")
-    flows = [read_report(file) for file in files]
-    sample_s = same_interval_s(flows, path)
-    starts_s = _starts_s(flows)
-    stops_s = [start_s + flow.ends_s[-1] for start_s, flow in zip(starts_s, flows, strict=True)]
-    edges_s = tables.edges(max(stops_s), sample_s)
-    samples = [
-        flow.samples(flow_id, edges_s, start_s)
-        for flow_id, (flow, start_s) in enumerate(zip(flows, starts_s, strict=True), start=1)
-    ]
-    name = tables.run_name(path)
-    return Trace(
-        runs=tables.run_table(name, BACKEND, edges_s[-1], sample_s),
-        flows=tables.flow_table([flow.cc for flow in flows], [flow.rtt_s for flow in flows], starts_s, stops_s),
-        samples=pd.concat(samples, ignore_index=True),
-        provenance=tables.provenance(name, BACKEND, {flow.origin for flow in flows}),
+def read(path: Path, said: Sidecar) -> Observed:
+    """The flow of one report. Raises InputError, see `read_report`."""
+    report = read_report(path)
+    flow = ObservedFlow(
+        name=path.name,
+        file=path,
+        times_s=np.append(0.0, report.ends_s),
+        total_bytes=np.append(0.0, np.cumsum(report.delivered_bytes)),
+        interval_s=report.interval_s,
+        origin=report.origin,
+        cc=report.cc,
+        rtt_s=report.rtt_s,
+        clock_s=float(report.clock_s),
+        clock_error_s=1.0,
+        offset_s=report.offset_s,
     )
+    return Observed(BACKEND, (flow,), (path,))
 
 
 def read_report(path: Path) -> Goodput:
@@ -195,22 +177,10 @@ def same_interval_s(flows: Sequence[Goodput], path: Path) -> float:
     return flows[0].interval_s
 
 
-def _files(path: Path) -> list[Path]:
-    return sorted(file for file in path.iterdir() if file.is_file()) if path.is_dir() else [path]
-
-
 def _is_report(path: Path) -> bool:
     """By its beginning: a damaged report is one too, to be refused by name instead of passed over."""
     start = head(path)
     return start.lstrip().startswith("{") and '"iperf 3' in start
-
-
-def _starts_s(flows: Sequence[Goodput]) -> list[float]:
-    """Start of each flow in s: by the titles if all have one, else by the wall clock."""
-    if all(flow.offset_s is not None for flow in flows):
-        return [flow.offset_s for flow in flows]
-    earliest_s = min(flow.clock_s for flow in flows)
-    return [float(flow.clock_s - earliest_s) for flow in flows]
 
 
 def _parse(path: Path) -> _Report:

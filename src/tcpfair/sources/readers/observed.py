@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 UNKNOWN_CC = "unknown"  # the tool does not tell
 WINDOWS = ["t_s", "cwnd_pkts", "ssthresh_pkts", "srtt_s"]
 EVENTS = ["t_s", "kind", "cwnd_before", "cwnd_after", "w_max", "k_s"]
-LINK = ["t_s", "direction", "forwarded_bytes", "dropped_pkts", "queue_pkts"]
+LINK = ["t_s", "direction", "forwarded_bytes", "dropped_pkts", "queue_pkts"]  # totals until t_s, but for the queue
 
 
 def _none(columns: list[str]) -> pd.DataFrame:
@@ -70,7 +70,7 @@ class ObservedFlow:
 
 @dataclass(frozen=True)
 class ObservedLink:
-    """The bottleneck in the columns `LINK` of a trace's table, on its own clock."""
+    """Polls of the bottleneck in the columns `LINK`, on a clock of its own."""
 
     table: pd.DataFrame
     clock_s: float | None = None
@@ -87,5 +87,6 @@ class Observed:
         default_factory=dict
     )  # of the scenario, as columns of ``runs``: capacity_bps, ...
     link: ObservedLink | None = None
+    duration_s: float | None = None  # of the run, where the recording states it; else until its last reading
     provenance: dict[str, str] = field(default_factory=dict)  # further lines of the manifest, such as the kernel
     remarks: tuple[str, ...] = ()  # what was inferred, or left out and why: one sentence each, shown to the person

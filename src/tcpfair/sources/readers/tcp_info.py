@@ -18,12 +18,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract.trace import Trace, empty
+from tcpfair.contract.trace import empty
 from tcpfair.errors import InputError
 from tcpfair.models import kernel
-from tcpfair.sources.readers import tables
+from tcpfair.sources.readers.observed import Observed, ObservedFlow
+from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import check_increasing, head, read_csv
 
+NAME = "tcp_info"
 ACCEPTS = "TCP_INFO polls (a .csv or .csv.gz file with columns t,sport,cc,ca_state,cwnd,ssthresh,...)"
 
 BACKEND = "tcp_info"
@@ -56,33 +58,30 @@ def sniff(path: Path) -> bool:
     return path.is_file() and set(COLUMNS) <= set(head(path).split("\n")[0].strip().split(","))
 
 
-def read(path: Path) -> Trace:
-    """A run of one flow with a sample per poll, goodput being the bytes acknowledged since the poll before.
+def read(path: Path, said: Sidecar) -> Observed:
+    """The data connection of the file, goodput being the bytes acknowledged from poll to poll.
 
     Raises InputError as `read_polls` does.
     """
     polls = read_polls(path)
     if len(polls) < 2:
         raise InputError(f"{path}: one poll of the data connection; at least two are needed")
-    t_s = polls["t"].to_numpy() - polls["t"].iloc[0]
-    rtt_s = polls["min_rtt_us"].iloc[-1] / MICROSECONDS_PER_S
-    samples = pd.DataFrame(
-        {
-            "run_id": 0,
-            "flow_id": 1,
-            "t_s": t_s[1:],
-            "delivered_bytes": np.diff(polls["bytes_acked"]),
-            **{column: values[1:] for column, values in windows(polls).items()},
-        }
+    t_s = (polls["t"] - polls["t"].iloc[0]).to_numpy()
+    acked_bytes = polls["bytes_acked"].to_numpy(dtype=float)
+    flow = ObservedFlow(
+        name=path.name,
+        file=path,
+        times_s=t_s,
+        total_bytes=acked_bytes - acked_bytes[0],
+        interval_s=round(float(np.median(np.diff(t_s))), 3),
+        origin="sender: bytes_acked",
+        cc=polls["cc"].iloc[0],
+        rtt_s=polls["min_rtt_us"].iloc[-1] / MICROSECONDS_PER_S,
+        clock_s=float(polls["t"].iloc[0]),
+        windows=pd.DataFrame({"t_s": t_s, **windows(polls)}),
+        events=events(polls, t_s, flow_id=1).drop(columns=["run_id", "flow_id"]),
     )
-    name = tables.run_name(path)
-    return Trace(
-        runs=tables.run_table(name, BACKEND, t_s[-1], round(float(np.median(np.diff(t_s))), 3)),
-        flows=tables.flow_table([polls["cc"].iloc[0]], [rtt_s], [0.0], [t_s[-1]]),
-        samples=samples,
-        events=events(polls, t_s, flow_id=1),
-        provenance=tables.provenance(name, BACKEND, {"sender: bytes_acked"}),
-    )
+    return Observed(BACKEND, (flow,), (path,))
 
 
 def read_polls(path: Path) -> pd.DataFrame:

@@ -15,6 +15,7 @@ is therefore up to 0.4 s late against windows and link. The printed intervals ar
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -23,12 +24,14 @@ import pandas as pd
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from tcpfair.contract.scenario import one_line
-from tcpfair.contract.trace import Trace, empty
 from tcpfair.errors import InputError
-from tcpfair.sources.readers import iperf3, tables, tcp_info
+from tcpfair.sources.readers import iperf3, tcp_info
+from tcpfair.sources.readers.observed import Observed, ObservedFlow, ObservedLink
+from tcpfair.sources.readers.sidecar import FILE, Sidecar
 from tcpfair.sources.readers.text import check_increasing, read_csv, read_json
 from tcpfair.units import MS_PER_S
 
+NAME = "testbed"
 ACCEPTS = "testbed runs (a folder with meta.json and flowN.iperf.json[.gz])"
 
 BACKEND = "testbed"
@@ -101,45 +104,56 @@ def sniff(path: Path) -> bool:
     return (path / META).is_file()
 
 
-def read(path: Path) -> Trace:
+def read(path: Path, said: Sidecar) -> Observed:
     """The run in folder ``path``: goodput per iperf3 interval, and windows, events and link where they were recorded.
 
     Raises InputError, naming file and field, for a file that is missing, damaged or contradicts ``meta.json``.
     """
     meta = read_meta(path / META)
-    goodput = [_goodput(path, flow_id, meta) for flow_id in meta.flow_ids]
-    sample_s = iperf3.same_interval_s(goodput, path)
-    edges_s = tables.edges(meta.dur, sample_s)
-    samples, events = [], []
-    for flow_id, flow, start_s in zip(meta.flow_ids, goodput, meta.start, strict=False):
-        table = flow.samples(flow_id, edges_s, start_s)
+    reports = [_report(path, flow_id, meta) for flow_id in meta.flow_ids]
+    iperf3.same_interval_s([report for _, report in reports], path)
+    files = [path / META, *(file for file, _ in reports)]
+    flows = []
+    for flow_id, (file, report) in zip(meta.flow_ids, reports, strict=True):
         polls_file = _find(path, f"s{flow_id}.tcp.csv")
-        if polls_file is not None:
-            polls = tcp_info.read_polls(polls_file)
-            t_s = _run_time_s(polls, meta, polls_file)
-            for column, values in tcp_info.windows(polls).items():
-                table[column] = tables.last_value(edges_s[1:], t_s, values)
-            events.append(tcp_info.events(polls, t_s, flow_id))
-        samples.append(table)
+        flows.append(_flow(flow_id, file, report, polls_file, meta))
+        files += [polls_file] if polls_file else []
     queue_file = _find(path, "queue.csv")
-    name = tables.run_name(path)
-    return Trace(
-        runs=tables.run_table(name, BACKEND, meta.dur, sample_s, **meta.parameters),
-        flows=tables.flow_table(
-            meta.cc,
-            np.array(meta.rtt[: len(meta.cc)]) / MS_PER_S,
-            meta.start[: len(meta.cc)],
-            [meta.dur] * len(meta.cc),
-        ),
-        samples=pd.concat(samples, ignore_index=True),
-        link=_link(queue_file, meta, edges_s) if queue_file is not None else empty("link"),
-        events=pd.concat(events, ignore_index=True) if events else empty("events"),
-        provenance={
-            **tables.provenance(name, BACKEND, {flow.origin for flow in goodput}),
-            "kernel": meta.kernel,
-            "bottleneck": meta.bottleneck,
-        },
+    files += [queue_file] if queue_file else []
+    unused = sorted(file.name for file in path.iterdir() if file not in files and not file.name.endswith(FILE))
+    return Observed(
+        backend=BACKEND,
+        flows=tuple(flows),
+        files=tuple(files),
+        parameters=meta.parameters,
+        link=ObservedLink(_link(queue_file, meta), meta.t0) if queue_file else None,
+        duration_s=meta.dur,
+        provenance={"kernel": meta.kernel, "bottleneck": meta.bottleneck},
+        remarks=(f"not used: {', '.join(unused)}",) if unused else (),
     )
+
+
+def _flow(flow_id: int, file: Path, report: iperf3.Goodput, polls_file: Path | None, meta: Meta) -> ObservedFlow:
+    """Flow N from its report, with windows and events where it was polled; its own zero is its planned start."""
+    start_s = meta.start[flow_id - 1]
+    flow = ObservedFlow(
+        name=f"flow{flow_id}",
+        file=file,
+        times_s=np.append(0.0, report.ends_s),
+        total_bytes=np.append(0.0, np.cumsum(report.delivered_bytes)),
+        interval_s=report.interval_s,
+        origin=report.origin,
+        cc=meta.cc[flow_id - 1],
+        rtt_s=meta.rtt[flow_id - 1] / MS_PER_S,
+        clock_s=meta.t0 + start_s,
+        offset_s=start_s,
+    )
+    if polls_file is None:
+        return flow
+    polls = tcp_info.read_polls(polls_file)
+    t_s = _run_time_s(polls, meta, polls_file) - start_s
+    events = tcp_info.events(polls, t_s, flow_id).drop(columns=["run_id", "flow_id"])
+    return replace(flow, windows=pd.DataFrame({"t_s": t_s, **tcp_info.windows(polls)}), events=events)
 
 
 def read_meta(path: Path) -> Meta:
@@ -155,7 +169,8 @@ def _find(folder: Path, name: str) -> Path | None:
     return next((file for file in (folder / name, folder / f"{name}.gz") if file.is_file()), None)
 
 
-def _goodput(folder: Path, flow_id: int, meta: Meta) -> iperf3.Goodput:
+def _report(folder: Path, flow_id: int, meta: Meta) -> tuple[Path, iperf3.Goodput]:
+    """iperf3's report of flow N, and the file that it stands in."""
     name = f"flow{flow_id}.iperf.json"
     file = _find(folder, name)
     if file is None:
@@ -168,7 +183,7 @@ def _goodput(folder: Path, flow_id: int, meta: Meta) -> iperf3.Goodput:
         raise InputError(
             f"{file}: intervals: {len(flow.ends_s)} end at {start_s + flow.ends_s[-1]:g} s; {META} says {meta.dur:g} s"
         )
-    return flow
+    return file, flow
 
 
 def _run_time_s(table: pd.DataFrame, meta: Meta, path: Path) -> np.ndarray:
@@ -179,23 +194,16 @@ def _run_time_s(table: pd.DataFrame, meta: Meta, path: Path) -> np.ndarray:
     return t_s
 
 
-def _link(path: Path, meta: Meta, edges_s: np.ndarray) -> pd.DataFrame:
-    """Counters of the forward bottleneck per sample; samples that the recording does not cover are left out.
-
-    forwarded_bytes are frames as the queue counts them, without preamble, checksum and gap.
-    """
+def _link(path: Path, meta: Meta) -> pd.DataFrame:
+    """Counters of the forward bottleneck; bytes are frames as the queue counts them, without preamble, checksum and gap."""
     queue = read_csv(path, QUEUE_COLUMNS)
     check_increasing(queue, "t", ("drops", "bytes"), path)
-    t_s = _run_time_s(queue, meta, path)
-    tolerance_s = 0.1 * (edges_s[1] - edges_s[0])
-    edges_s = edges_s[(edges_s >= t_s[0] - tolerance_s) & (edges_s <= t_s[-1] + tolerance_s)]
     return pd.DataFrame(
         {
-            "run_id": 0,
-            "t_s": edges_s[1:],
+            "t_s": _run_time_s(queue, meta, path),
             "direction": "forward",
-            "forwarded_bytes": tables.counted_between(edges_s, t_s, queue["bytes"].to_numpy()),
-            "dropped_pkts": tables.counted_between(edges_s, t_s, queue["drops"].to_numpy()),
-            "queue_pkts": tables.last_value(edges_s[1:], t_s, queue["backlog"].to_numpy()) / meta.queued_bytes,
+            "forwarded_bytes": queue["bytes"],
+            "dropped_pkts": queue["drops"],
+            "queue_pkts": queue["backlog"] / meta.queued_bytes,
         }
     )

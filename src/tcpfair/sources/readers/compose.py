@@ -1,0 +1,362 @@
+"""Flows as their tools saw them, put together as one trace: a common clock, equal intervals, and nothing silently wrong.
+
+What is checked here holds for every format. A flow that is there twice, starts that clocks deny, flows that never run
+together, more goodput than the link carries, an RTT below the smallest that was seen, windows too small for the goodput: each is
+refused with one line, because each would give a wrong number. Time in which nobody looked is marked (``samples.observed``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from tcpfair.contract.trace import Trace, empty
+from tcpfair.errors import InputError, unknown
+from tcpfair.sources.readers import tables
+from tcpfair.sources.readers.observed import UNKNOWN_CC, Floats, Observed, ObservedFlow
+from tcpfair.sources.readers.sidecar import Sidecar, sidecar_path
+from tcpfair.units import BITS_PER_BYTE
+
+MAX_RUN_S = 86_400.0
+MAX_SAMPLES = 20_000_000  # of all flows together: 2 GB
+MAX_BPS = 1e13  # above any link: a unit was mistaken
+START_ERROR_S = 2.0  # a stated start and the clock may differ by what a shell needs to begin
+SLACK = 1.02  # of the link's rate: what rounding explains
+SENT_AHEAD_BYTES = 8e6  # a sender's numbers run ahead of the link by its socket buffer
+SOCKET_S = 1.0  # and a receiver's in-order numbers by what waits behind a hole, at most about a second in any recording
+RTT_ERROR = 0.98  # of the stated RTT: what a clock's resolution explains
+RTT_UNITS = 100.0  # a smallest RTT so many times the stated one is another unit, not a queue
+LARGEST_PAYLOAD_BYTES = 65_535.0  # segments of a host without hardware's limits
+LINK_PARAMETERS = ("capacity_bps", "wire_bytes", "payload_bytes", "buffer_pkts", "buffer_bytes")
+
+
+def compose(observed: Observed, said: Sidecar, path: Path) -> Trace:
+    """The trace of one run, its flows in order of their starts.
+
+    ``path`` is the recording, named in errors beside its `sidecar_path`. Raises InputError, see the top of this module.
+    """
+    flows = _wanted(observed.flows, said, path)
+    _refuse_twins(flows)
+    parameters = _parameters(observed.parameters, said, path)
+    starts_s, how = _starts_s(flows, said, path)
+    order = sorted(range(len(flows)), key=lambda i: starts_s[i])
+    flows, starts_s = [flows[i] for i in order], [starts_s[i] for i in order]
+    shifts_s = [start_s - flow.start_s for flow, start_s in zip(flows, starts_s, strict=True)]
+    stops_s = [flow.stop_s + shift_s for flow, shift_s in zip(flows, shifts_s, strict=True)]
+    _refuse_apart(flows, starts_s, stops_s, path)
+
+    sample_s = said.interval_s or round(max(flow.interval_s for flow in flows), 3)
+    duration_s = observed.duration_s or max(stops_s)
+    _refuse_endless(duration_s, sample_s, len(flows), path)
+    edges_s = tables.edges(duration_s, sample_s)
+    samples = [_samples(flow, shift_s, edges_s) for flow, shift_s in zip(flows, shifts_s, strict=True)]
+    for flow, rows, start_s, stop_s in zip(flows, samples, starts_s, stops_s, strict=True):
+        _refuse_rates(flow, rows, sample_s)
+        _refuse_small_windows(flow, stop_s - start_s)
+        _refuse_blind(flow)
+    _refuse_beyond_link(flows, samples, sample_s, parameters, path)
+
+    labels, ccs, rtts_s = _said_of_flows(flows, said, path)
+    name = tables.run_name(path)
+    remarks = [*observed.remarks, how, *_looked_away(flows, shifts_s)]
+    if UNKNOWN_CC in ccs:
+        remarks.append(
+            f"the congestion control is not recorded; say it as flows: protocol in {sidecar_path(path).name}"
+        )
+    return Trace(
+        runs=tables.run_table(name, observed.backend, duration_s, sample_s, **parameters),
+        flows=tables.flow_table(ccs, rtts_s, starts_s, _stops_s(stops_s, observed)).assign(protocol=labels),
+        samples=pd.concat([rows.assign(flow_id=i) for i, rows in enumerate(samples, start=1)], ignore_index=True),
+        link=_link(observed, flows, shifts_s, edges_s),
+        events=_events(flows, shifts_s),
+        provenance={
+            **tables.provenance(name, observed.backend, {flow.origin for flow in flows}),
+            **observed.provenance,
+            "names": [flow.name for flow in flows],
+            "remarks": [remark for remark in remarks if remark],
+        },
+    )
+
+
+# --- Which flows, and when ------------------------------------------------------------------------------------------
+
+
+def _wanted(flows: Sequence[ObservedFlow], said: Sidecar, path: Path) -> list[ObservedFlow]:
+    names = [flow.name for flow in flows]
+    for each in said.flows:
+        if each.flow not in names:
+            raise unknown(f"{sidecar_path(path)}: flows: flow", each.flow, names)
+    wanted = [flow for flow in flows if not said.of(flow.name).leave_out]
+    if not wanted:
+        raise InputError(f"{path}: no flow in it; give a recording of at least one TCP transfer")
+    return wanted
+
+
+def _refuse_twins(flows: Sequence[ObservedFlow]) -> None:
+    """A flow that counts twice makes everything fair."""
+    for one, other in combinations(flows, 2):
+        shared = sorted(one.identity & other.identity)
+        if shared:
+            raise InputError(
+                f"{other.file}: {other.name}: the same flow as {one.name} ({shared[0]}); give each flow once"
+            )
+    seen: dict[bytes, ObservedFlow] = {}
+    for flow in flows:
+        steps = np.diff(flow.total_bytes)
+        if np.unique(steps).size < 4:  # a steady or a very short flow may well look like another
+            continue
+        one = seen.setdefault(np.diff(flow.times_s).round(6).tobytes() + steps.tobytes(), flow)
+        if one is not flow:
+            raise InputError(
+                f"{flow.file}: {flow.name}: the same bytes in the same times as {one.name}; give each flow once"
+            )
+
+
+def _starts_s(flows: Sequence[ObservedFlow], said: Sidecar, path: Path) -> tuple[list[float], str]:
+    """Start of each flow in the run, in s, and how it is known."""
+    where = sidecar_path(path).name
+    stated = [said.of(flow.name).start_s for flow in flows]
+    if any(start_s is not None for start_s in stated):
+        for flow, start_s in zip(flows, stated, strict=True):
+            if start_s is None:
+                raise InputError(
+                    f"{sidecar_path(path)}: flows: {flow.name}: start_s is missing; give it for all flows or none"
+                )
+        _refuse_lying_starts(flows, stated, sidecar_path(path))
+        return stated, f"starts are those of {where}"
+    if all(flow.offset_s is not None for flow in flows):
+        _refuse_lying_starts(flows, [flow.offset_s for flow in flows], path)
+        return [flow.offset_s for flow in flows], "starts are those that the recording states"
+    if len(flows) == 1:
+        return [0.0], ""
+    if all(flow.clock_s is not None for flow in flows):
+        clocks_s = [flow.clock_s + flow.start_s for flow in flows]
+        error_s = max(flow.clock_error_s for flow in flows)
+        rough = f", which are good to {error_s:g} s; exact ones are start_s in {where}" if error_s >= 0.1 else ""
+        return [clock_s - min(clocks_s) for clock_s in clocks_s], f"starts are by the recordings' clocks{rough}"
+    lost = next(flow for flow in flows if flow.clock_s is None)
+    raise InputError(
+        f"{lost.file}: {lost.name}: when it started is not recorded; give flows: start_s in {sidecar_path(path)}"
+    )
+
+
+def _refuse_lying_starts(flows: Sequence[ObservedFlow], starts_s: Sequence[float], where: Path) -> None:
+    """Stated starts against the clocks of the recordings."""
+    timed = [(flow, start_s) for flow, start_s in zip(flows, starts_s, strict=True) if flow.clock_s is not None]
+    for (one, one_s), (other, other_s) in combinations(timed, 2):
+        clocks_s = (other.clock_s + other.start_s) - (one.clock_s + one.start_s)
+        may_s = START_ERROR_S + max(one.clock_error_s, other.clock_error_s)
+        if abs(clocks_s - (other_s - one_s)) > may_s:
+            raise InputError(
+                f"{where}: start of {other.name}: {other_s - one_s:g} s after {one.name} as stated, but {clocks_s:g} s by "
+                "their clocks; correct the one that is wrong"
+            )
+
+
+def _refuse_apart(flows: Sequence[ObservedFlow], starts_s: list[float], stops_s: list[float], path: Path) -> None:
+    """Flows of one run meet: each, in order of starts, begins before all earlier ones have ended."""
+    until_s = stops_s[0]
+    for flow, start_s, stop_s in zip(flows[1:], starts_s[1:], stops_s[1:], strict=True):
+        if start_s >= until_s:
+            raise InputError(
+                f"{path}: {flow.name}: begins at {start_s:g} s, after all others have ended ({until_s:g} s); "
+                "import runs that are not one experiment one by one"
+            )
+        until_s = max(until_s, stop_s)
+
+
+def _refuse_endless(duration_s: float, sample_s: float, n_flows: int, path: Path) -> None:
+    if not 0 < duration_s <= MAX_RUN_S:
+        raise InputError(f"{path}: lasts {duration_s:g} s; give a run of more than 0 and at most {MAX_RUN_S:g} s")
+    if sample_s > duration_s * 1.1:
+        raise InputError(f"{path}: intervals of {sample_s:g} s in a run of {duration_s:g} s; give a longer run")
+    if n_flows * duration_s / sample_s > MAX_SAMPLES:
+        raise InputError(
+            f"{path}: {n_flows} flows over {duration_s:g} s in intervals of {sample_s:g} s are too many samples; "
+            f"give a longer interval_s in {sidecar_path(path)}"
+        )
+
+
+# --- Tables ---------------------------------------------------------------------------------------------------------
+
+
+def _samples(flow: ObservedFlow, shift_s: float, edges_s: Floats) -> pd.DataFrame:
+    times_s = flow.times_s + shift_s
+    columns = {"run_id": 0, "flow_id": 0, "t_s": edges_s[1:]}
+    columns["delivered_bytes"] = tables.counted_between(edges_s, times_s, flow.total_bytes)
+    if flow.total_received_bytes is not None:
+        columns["received_bytes"] = tables.counted_between(edges_s, times_s, flow.total_received_bytes)
+    if flow.gaps_s:
+        columns["observed"] = (1 - _overlap_s(edges_s, flow.gaps_s, shift_s) / np.diff(edges_s)).astype(np.float32)
+    if len(flow.windows):
+        at_s = flow.windows["t_s"].to_numpy() + shift_s
+        for name in ("cwnd_pkts", "ssthresh_pkts", "srtt_s"):
+            columns[name] = tables.last_value(edges_s[1:], at_s, flow.windows[name].to_numpy())
+    return pd.DataFrame(columns)
+
+
+def _overlap_s(edges_s: Floats, spans_s: Iterable[tuple[float, float]], shift_s: float) -> Floats:
+    """How much of each interval lies in ``spans_s``, (intervals,)."""
+    shared_s = np.zeros(len(edges_s) - 1)
+    for from_s, to_s in spans_s:
+        shared_s += np.diff(np.clip(edges_s, from_s + shift_s, to_s + shift_s))
+    return np.minimum(shared_s, np.diff(edges_s))
+
+
+def _stops_s(stops_s: list[float], observed: Observed) -> list[float]:
+    """In a run of stated length flows stop with it."""
+    return [observed.duration_s] * len(stops_s) if observed.duration_s else stops_s
+
+
+def _link(observed: Observed, flows: Sequence[ObservedFlow], shifts_s: list[float], edges_s: Floats) -> pd.DataFrame:
+    """The bottleneck in the intervals of the run; its clock is that of the flows."""
+    link = observed.link
+    if link is None or not len(link.table):
+        return empty("link")
+    shift_s = 0.0
+    clocks = [(flow.clock_s, shift) for flow, shift in zip(flows, shifts_s, strict=True) if flow.clock_s is not None]
+    if link.clock_s is not None and clocks:
+        clock_s, of_flow_s = clocks[0]
+        shift_s = link.clock_s - clock_s + of_flow_s
+    parts = []
+    for direction, rows in link.table.groupby("direction", sort=True):
+        at_s = rows["t_s"].to_numpy() + shift_s
+        tolerance_s = 0.1 * (edges_s[1] - edges_s[0])  # samples that the polls do not cover are left out
+        covered_s = edges_s[(edges_s >= at_s[0] - tolerance_s) & (edges_s <= at_s[-1] + tolerance_s)]
+        counted = {
+            name: tables.counted_between(covered_s, at_s, rows[name].to_numpy(dtype=float))
+            for name in ("forwarded_bytes", "dropped_pkts")
+        }
+        queue_pkts = tables.last_value(covered_s[1:], at_s, rows["queue_pkts"].to_numpy())
+        parts.append(
+            pd.DataFrame(
+                {"run_id": 0, "t_s": covered_s[1:], "direction": direction, **counted, "queue_pkts": queue_pkts}
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def _events(flows: Sequence[ObservedFlow], shifts_s: list[float]) -> pd.DataFrame:
+    parts = [
+        flow.events.assign(run_id=0, flow_id=number, t_s=flow.events["t_s"] + shift_s)
+        for number, (flow, shift_s) in enumerate(zip(flows, shifts_s, strict=True), start=1)
+        if len(flow.events)
+    ]
+    return pd.concat(parts, ignore_index=True)[list(empty("events"))] if parts else empty("events")
+
+
+# --- What the person says, against what was recorded ------------------------------------------------------------------
+
+
+def _parameters(recorded: dict[str, float], said: Sidecar, path: Path) -> dict[str, float]:
+    """Parameters of the run; a value that trace.yaml states must be the recorded one where there is one."""
+    stated = {name: value for name in LINK_PARAMETERS if (value := getattr(said.link, name)) is not None}
+    for name, value in stated.items():
+        if name in recorded and not np.isclose(value, recorded[name], rtol=0.01):
+            raise InputError(f"{sidecar_path(path)}: link.{name}: {value:g}, but the recording says {recorded[name]:g}")
+    parameters = {**stated, **recorded}
+    if parameters.get("payload_bytes", 0) >= parameters.get("wire_bytes", np.inf):
+        raise InputError(
+            f"{sidecar_path(path)}: link.payload_bytes: must be less than wire_bytes, {parameters['wire_bytes']:g}"
+        )
+    return parameters
+
+
+def _said_of_flows(
+    flows: Sequence[ObservedFlow], said: Sidecar, path: Path
+) -> tuple[list[str], list[str], list[float]]:
+    """Label, congestion control and RTT of each flow."""
+    labels, ccs, rtts_s = [], [], []
+    for flow in flows:
+        of_flow, where = said.of(flow.name), f"{sidecar_path(path)}: flows: {flow.name}"
+        cc = of_flow.protocol or flow.cc
+        if UNKNOWN_CC not in (flow.cc, cc) and cc != flow.cc:
+            raise InputError(f"{where}: protocol: {cc!r}, but it was recorded as {flow.cc!r}")
+        if of_flow.rtt_s and np.isfinite(flow.rtt_s):
+            if flow.rtt_s < RTT_ERROR * of_flow.rtt_s:
+                raise InputError(
+                    f"{where}: rtt_s: {of_flow.rtt_s:g} s, but RTTs down to {flow.rtt_s:g} s were recorded"
+                )
+            if flow.rtt_s > RTT_UNITS * of_flow.rtt_s:
+                raise InputError(
+                    f"{where}: rtt_s: {of_flow.rtt_s:g} s, but none below {flow.rtt_s:g} s was recorded; give seconds"
+                )
+        labels.append(of_flow.label or cc)
+        ccs.append(cc)
+        rtts_s.append(of_flow.rtt_s or flow.rtt_s)
+    return labels, ccs, rtts_s
+
+
+# --- Numbers that contradict each other -------------------------------------------------------------------------------
+
+
+def _refuse_rates(flow: ObservedFlow, samples: pd.DataFrame, sample_s: float) -> None:
+    bps = samples["delivered_bytes"].max() * BITS_PER_BYTE / sample_s
+    if bps > MAX_BPS:
+        raise InputError(
+            f"{flow.file}: {flow.name}: {bps:.3g} bit/s is faster than any link; check the units of bytes and times"
+        )
+
+
+def _refuse_small_windows(flow: ObservedFlow, lasted_s: float) -> None:
+    """No flow delivers more than a window per RTT."""
+    windows = flow.windows.dropna(subset=["cwnd_pkts", "srtt_s"])
+    if len(windows) < 10 or lasted_s <= 0 or not (windows["srtt_s"] > 0).all():
+        return
+    rate = (flow.total_bytes[-1] - flow.total_bytes[0]) / lasted_s
+    window_rate = (windows["cwnd_pkts"] / windows["srtt_s"]).max() * LARGEST_PAYLOAD_BYTES
+    if rate > 2 * window_rate:
+        raise InputError(
+            f"{flow.file}: {flow.name}: delivers more than its window per RTT allows; check the units of cwnd and srtt"
+        )
+
+
+def _refuse_blind(flow: ObservedFlow) -> None:
+    blind_s = sum(to_s - from_s for from_s, to_s in flow.gaps_s)
+    lasted_s = flow.stop_s - flow.start_s
+    if blind_s > 0.5 * lasted_s:
+        raise InputError(
+            f"{flow.file}: {flow.name}: nothing was recorded in {blind_s:g} s of {lasted_s:g} s; record it again"
+        )
+
+
+def _refuse_beyond_link(
+    flows: Sequence[ObservedFlow],
+    samples: Sequence[pd.DataFrame],
+    sample_s: float,
+    parameters: dict[str, float],
+    path: Path,
+) -> None:
+    """All flows together against the payload that the link carries, over the worst stretch of time there is."""
+    if "capacity_bps" not in parameters:
+        return
+    share = parameters.get("payload_bytes", 1.0) / parameters.get("wire_bytes", 1.0)
+    carried_bytes = SLACK * parameters["capacity_bps"] * share / BITS_PER_BYTE * sample_s
+    total_bytes = sum(rows["delivered_bytes"].to_numpy(dtype=float) for rows in samples)
+    sums = np.concatenate([[0.0], np.cumsum(total_bytes - carried_bytes)])
+    beyond_bytes = (sums - np.minimum.accumulate(sums)).max()
+    ahead_bytes = SENT_AHEAD_BYTES * sum(flow.origin.startswith("sender: intervals") for flow in flows)
+    if beyond_bytes > carried_bytes / sample_s * max(SOCKET_S, sample_s) + ahead_bytes:
+        mean_bps = total_bytes.mean() * BITS_PER_BYTE / sample_s
+        raise InputError(
+            f"{path}: goodput (mean {mean_bps:.4g} bit/s) above what a link of {parameters['capacity_bps']:.4g} bit/s carries; "
+            "check capacity_bps, and that each flow is there once"
+        )
+
+
+def _looked_away(flows: Sequence[ObservedFlow], shifts_s: Sequence[float]) -> list[str]:
+    """Gaps and jumps of clocks, a sentence for each flow."""
+    found = []
+    for flow, shift_s in zip(flows, shifts_s, strict=True):
+        if flow.gaps_s:
+            blind_s = sum(to_s - from_s for from_s, to_s in flow.gaps_s)
+            first_s = flow.gaps_s[0][0] + shift_s
+            found.append(f"{flow.name}: {len(flow.gaps_s)} gaps, {blind_s:.3g} s in all, the first at {first_s:.4g} s")
+        if flow.clock_steps_s:
+            at = ", ".join(f"{step_s + shift_s:.4g} s" for step_s in flow.clock_steps_s[:5])
+            found.append(f"{flow.name}: its clock jumped {len(flow.clock_steps_s)} times (at {at})")
+    return found
