@@ -161,7 +161,7 @@ def test_source_raw_runs_the_notebook_of_recordings_alone(root):
     plan = make_plan(root, source="raw", trace="data/raw/mine")
     (step,) = plan.steps
     assert (step.kind, step.item, plan.experiments, plan.papers) == ("notebook", "raw", [], {})
-    assert plan.opened == root / "results/raw/notebooks/raw.html"
+    assert plan.opened == root / "results/raw/mine/notebooks/raw.html"
     recording.write_text('{"end": 60}')
     other = make_plan(root, source="raw", trace="data/raw/mine").steps[0].stamp
     assert {name for name in other if other[name] != step.stamp[name]} == {"recordings"}

@@ -86,8 +86,9 @@ rule check:
     params:
         source=plan.config.source,
         exhibits=[exhibit.id for _, exhibit in plan.exhibits],
+        trace=lambda w: plan.config.trace,
     shell:
-        "python -m tcpfair check --source {params.source} --exhibits {params.exhibits:q} --output {output:q}"
+        "python -m tcpfair check --source {params.source} --trace={params.trace:q} --exhibits {params.exhibits:q} --output {output:q}"
         " 2>&1 | tee {log:q}"
 
 

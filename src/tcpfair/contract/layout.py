@@ -56,6 +56,7 @@ class Layout:
 
     root: Path
     source: str = "bundled"
+    recording: str = ""  # with source raw: which recording, by its folder's name; each has results of its own
 
     def __post_init__(self) -> None:
         if self.source not in SOURCES:
@@ -71,7 +72,7 @@ class Layout:
 
     @property
     def results(self) -> Path:
-        return self.root / "results" / self.source
+        return self.root / "results" / self.source / self.recording
 
     @property
     def ledger(self) -> Path:

@@ -236,7 +236,7 @@ class Config(_Strict):
     source: Literal["bundled", "engine", "ns2", "ns3", "testbed", "raw"] = "bundled"
     papers: list[Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006"]] = list(PAPERS)
     only: list[str] = Field(default_factory=list, description="exhibit ids; empty = all")
-    trace: str = Field(default="", description="folder or file of the user's own trace (source raw)")
+    trace: str = Field(default="", description="your own recordings (source raw): files or folders, commas between")
     missing: Literal["simulate", "refuse"] = Field(
         default="simulate", description="what becomes of runs that are not held"
     )

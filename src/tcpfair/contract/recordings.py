@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,31 @@ from tcpfair.contract.scenario import one_line
 
 # what every recording is shown as; tcpfair.exhibits.recordings.board draws them
 EXHIBITS = ("trace", "goodput", "cwnd", "jfi", "nru", "recovery", "recovery_table")
+
+
+_ENDINGS = re.compile(
+    r"(\.(gz|xz|bz2|zst|json|jsonl|csv|tsv|log|txt|tr|xml|parquet|pcap|pcapng|cap|flent|ss))+$", re.IGNORECASE
+)
+_SEPARATOR = ","
+
+
+def name_of(path: Path) -> str:
+    """What a recording is called, from its folder, or its file without the endings of the format.
+
+    It names folders of results too, so whatever a shell, a page or Snakemake reads as anything else becomes ``_``.
+    """
+    name = _ENDINGS.sub("", path.resolve().name) or "recording"
+    return re.sub(r"[^\w.+-]", "_", name).lstrip(".-") or "recording"
+
+
+def recordings_in(trace: str) -> list[str]:
+    """The recordings that ``trace`` names: files and folders, several with commas between them."""
+    return [each for each in trace.split(_SEPARATOR) if each]
+
+
+def folder_of(trace: str) -> str:
+    """Folder of the results of what ``trace`` names, below ``results/raw``; nothing for the shipped examples."""
+    return "+".join(name_of(Path(each)) for each in recordings_in(trace))
 
 
 class _Strict(BaseModel):

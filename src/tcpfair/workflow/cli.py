@@ -75,6 +75,13 @@ def parser() -> argparse.ArgumentParser:
     )
     how = (run_tool, some, quick, random, count, yes, cores, profile)
     command("validate", _validate, "compare the engine with ns-2 and ns-3", *how)
+    brought = _option("paths", nargs="*", type=Path, metavar="PATH", help="files or folders; none: all in data/raw")
+    called = _option("--name", default="", help="what to call it (default: as the file or folder)")
+    anonymise = _option("--anonymise", action="store_true", help="rewrite everything that tells whose recording it is")
+    replaced = _option("--replace", action="store_true", help="in the place of a recording of this name")
+    looked_at = _option("--no-figures", action="store_true", help="only read, check and copy")
+    how = (brought, called, anonymise, replaced, looked_at, cores)
+    command("import", _import, "bring recordings into data/raw and show them", *how)
     drawn_papers = _option("papers", nargs="*", metavar="PAPER", help="papers of config/ensemble.yaml (default all)")
     settings = _option("--settings", type=int, metavar="N", help="the first N drawn settings of each paper only")
     said = _option("--dry-run", "-n", action="store_true", help="only say what it takes")
@@ -118,7 +125,7 @@ def parser() -> argparse.ArgumentParser:
     command("validate-page", _validate_page, "compare with ns-2 and ns-3, and write the page")
     command("ensemble-part", _ensemble_part, "simulate a part of an ensemble", paper, part, settings)
     among = _option("--exhibits", nargs="*", default=[])
-    command("check", _check, "fail when an exhibit failed", source, among, output)
+    command("check", _check, "fail when an exhibit failed", source, own_trace, among, output)
     return top
 
 
@@ -137,7 +144,9 @@ def _plan(given: argparse.Namespace):
 
 
 def _layout(given: argparse.Namespace) -> Layout:
-    return Layout(repository_root(), given.source)
+    from tcpfair.contract.recordings import folder_of
+
+    return Layout(repository_root(), given.source, folder_of(getattr(given, "trace", "")))
 
 
 def _build(given: argparse.Namespace) -> int:
@@ -227,6 +236,24 @@ def _verify(given: argparse.Namespace) -> int:
     faults = bundles.faults(repository_root())
     print("\n".join(faults) if faults else "shipped data is whole and belongs to this configuration")
     return 1 if faults else 0
+
+
+def _import(given: argparse.Namespace) -> int:
+    from tcpfair.workflow import importing
+    from tcpfair.workflow import run as runs
+
+    layout, status = Layout(repository_root()), 0
+    for path in importing.chosen(layout, given.paths, given.name):
+        folder, found = importing.bring(layout, path, given.name, given.anonymise, given.replace)
+        print("\n".join(importing.told(found)), flush=True)
+        print(
+            f"kept       {os.path.relpath(folder)}; correct its trace.yaml, then ./reproduce import again", flush=True
+        )
+        if not given.no_figures:
+            plan = runs.load_plan(layout.root, pairs=["source=raw", f"trace={importing.from_root(layout, folder)}"])
+            status = runs.build(plan, cores=given.cores) or status
+            print(f"open       {os.path.relpath(plan.opened)}")
+    return 1 if status else 0
 
 
 def _validate(given: argparse.Namespace) -> int:

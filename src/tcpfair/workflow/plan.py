@@ -19,6 +19,7 @@ from tcpfair.contract.papers import Config, Exhibit, PaperConfig, Value, check_c
 from tcpfair.contract.stamps import Stamp, files_part, part
 from tcpfair.contract.store import Asked
 from tcpfair.errors import InputError, unknown
+from tcpfair.sources.readers.sidecar import sidecar_path
 from tcpfair.web import tours, wasm
 
 BUILT_SOURCES = ("bundled", "engine", "raw")  # those that this version can run; config.yaml knows the names of all
@@ -79,12 +80,13 @@ class Plan:
             )
         if self.config.smoke and self.config.source != "engine":
             raise InputError(f"{where}: smoke: goes with source engine; {self.config.source!r} simulates nothing")
-        self.layout = Layout(root, self.config.source)
+        self.layout = Layout(root, self.config.source, recordings.folder_of(self.config.trace))
         self.is_raw = self.config.source == "raw"
         if self.config.trace and not self.is_raw:
             raise InputError(f"{where}: trace: {self.config.trace!r} is looked at with source=raw only")
-        if not (root / self.config.trace).exists():
-            raise InputError(f"{where}: trace: {self.config.trace}: no such file or folder")
+        for each in recordings.recordings_in(self.config.trace):
+            if not (root / each).exists():
+                raise InputError(f"{where}: trace: {each}: no such file or folder")
         wanted = {exhibit_id.split(".", 1)[0] for exhibit_id in self.config.only}
         names = [paper for paper in self.config.papers if paper in wanted] or self.config.papers
         self.papers = {name: load_paper(self.layout.paper_config(name)) for name in names if not self.is_raw}
@@ -298,9 +300,10 @@ class Plan:
 
     @property
     def recordings(self) -> list[Path]:
-        """Files of the user's own trace, or of the shipped examples when none is named."""
-        trace = self.root / (self.config.trace or "data/raw/examples")
-        return sorted(path for path in trace.rglob("*") if path.is_file()) if trace.is_dir() else [trace]
+        """Files of the user's own recordings, or of the shipped examples when none is named."""
+        traces = [self.root / each for each in recordings.recordings_in(self.config.trace or "data/raw/examples")]
+        found = {path for trace in traces for path in (trace, sidecar_path(trace), *trace.rglob("*")) if path.is_file()}
+        return sorted(found)
 
     # --- Stamps ----------------------------------------------------------------------------------------------------
 

@@ -67,5 +67,5 @@ def test_it_shows_a_trace_that_is_given(code, tmp_path, monkeypatch):
     drawn = values["raw"].show("jfi")
     assert set(drawn.index.get_level_values("recording")) == {"rr_wire"} and len(drawn) > 1
     assert values["raw"].show("goodput").columns.to_list() != []
-    records = [json.loads(path.read_text()) for path in tmp_path.glob("results/raw/exhibits/rr_wire/*.json")]
+    records = [json.loads(path.read_text()) for path in tmp_path.glob("results/raw/rr_wire/exhibits/rr_wire/*.json")]
     assert {record["status"] for record in records} == {"built"} and len(records) == len(EXHIBITS)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tcpfair.contract.recordings import name_of
 from tcpfair.sources.readers import tables
 
 
@@ -42,4 +43,4 @@ def test_last_value_is_the_latest_known():
 
 @pytest.mark.parametrize("name", ["lab.json", "lab.json.gz", "lab.csv.gz", "lab"])
 def test_run_takes_the_name_of_its_file(name):
-    assert tables.run_name(Path("somewhere") / name) == "lab"
+    assert name_of(Path("somewhere") / name) == "lab"

@@ -20,7 +20,7 @@ import pandas as pd
 
 from tcpfair.contract.layout import Layout, repository_root
 from tcpfair.contract.papers import Exhibit
-from tcpfair.contract.recordings import load_raw
+from tcpfair.contract.recordings import folder_of, load_raw, recordings_in
 from tcpfair.errors import InputError
 from tcpfair.exhibits.board import Board
 from tcpfair.exhibits.context import Drawn
@@ -104,15 +104,16 @@ def open_raw(
     """The exhibits of a recording, or of the shipped examples when ``trace`` is empty.
 
     ``trace`` is a file or folder that `tcpfair.sources.readers.read_any` takes, or the folder of a trace of this project, of
-    which ``run`` is shown; a relative path counts from the repository. ``only`` names the exhibits to draw, ``"jfi"``
+    which ``run`` is shown; several stand one below the other, with commas between them. A relative path counts from the
+    repository. ``only`` names the exhibits to draw, ``"jfi"``
     or ``"rr_wire.jfi"`` or a list. Looking writes nothing; with ``keep`` every exhibit leaves its
     files below figures/raw and its record. Raises InputError when config/raw.yaml is wrong or ``source`` is another than raw;
     what is wrong with a recording, `Raw.show` says.
     """
     if source != "raw":
         raise InputError(f'source {source!r}: recordings are shown with source = "raw"')
-    layout = Layout(repository_root(), source)
+    layout = Layout(repository_root(), source, folder_of(trace))
     settings = load_raw(layout.config / "raw.yaml")
-    paths = [Path(trace)] if trace else settings.examples
+    paths = [Path(each) for each in recordings_in(trace)] or settings.examples
     recordings = [Recording(absolute(path), settings, run) for path in paths]
     return Raw(layout, recordings, [only] if isinstance(only, str) and only else list(only), keep)

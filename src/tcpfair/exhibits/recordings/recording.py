@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from tcpfair.contract import trace as traces
 from tcpfair.contract.layout import repository_root
-from tcpfair.contract.recordings import RawConfig
+from tcpfair.contract.recordings import RawConfig, name_of
 from tcpfair.contract.strange_trace import read_strange
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
@@ -50,7 +50,7 @@ class Recording:
     @cached_property
     def name(self) -> str:
         """Names the folder of its exhibits."""
-        return tables.run_name(self.path)
+        return name_of(self.path)
 
     @property
     def label(self) -> str:

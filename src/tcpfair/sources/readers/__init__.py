@@ -11,9 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
+from tcpfair.contract.checksums import CHECKSUMS
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError, unknown
 from tcpfair.sources.readers import iperf3, tcp_info, testbed
+from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.observed import Observed
 from tcpfair.sources.readers.sidecar import FILE, Sidecar, load_sidecar, sidecar_path
@@ -23,6 +25,7 @@ FOLDERS = (testbed,)
 FILES = (iperf3, tcp_info)
 READERS = (*FOLDERS, *FILES)
 MAX_FILES = 10_000
+_KEPT_ENDINGS = (".json", ".csv", ".tsv", ".log", ".txt", ".tr", ".xml", ".parquet", ".pcap", ".pcapng", ".flent")
 # what people put beside recordings; named as unused
 _ASIDE = re.compile(r"readme.*|licen[cs]e.*|.*sums|notes?(\..*)?|\..*", re.IGNORECASE)
 
@@ -59,8 +62,24 @@ def observe(path: Path, said: Sidecar) -> Observed:
     if not names:
         raise InputError(f"{path}: an empty folder; put the files of one recording there")
     parts = [reader.read(file, said) for file, reader in found.items() if reader]
-    unused = [file.name for file in (*aside, *of_others)]
+    unused = [file.name for file in (*aside, *of_others) if file.name not in (CHECKSUMS, "LICENSE")]
     return _together(parts, path, f"not used: {', '.join(unused)}" if unused else "")
+
+
+def anonymised(path: Path, observed: Observed, said: Sidecar, keep: Anonymous) -> dict[str, bytes]:
+    """Names and contents of an anonymous copy of what `observe` read, in the order of ``observed.files``; old names say too much.
+
+    Raises InputError as `observe` does.
+    """
+    chosen = _chosen(said, path)
+    whole = next((reader for reader in FOLDERS if chosen in (None, reader) and reader.sniff(path)), None)
+    if whole:
+        return whole.anonymised(observed.files, keep)
+    copies: dict[str, bytes] = {}
+    for number, file in enumerate(observed.files, start=1):
+        endings = [ending for ending in file.suffixes if ending.lower() in _KEPT_ENDINGS]
+        copies[f"{observed.backend}{number:03d}{''.join(endings)}"] = _reader_of(file, chosen).anonymised(file, keep)
+    return copies
 
 
 def _chosen(said: Sidecar, path: Path) -> ModuleType | None:

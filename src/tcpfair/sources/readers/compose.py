@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from tcpfair.contract.recordings import name_of
 from tcpfair.contract.trace import Trace, empty
 from tcpfair.errors import InputError, unknown
 from tcpfair.sources.readers import tables
@@ -61,7 +62,7 @@ def compose(observed: Observed, said: Sidecar, path: Path) -> Trace:
     _refuse_beyond_link(flows, samples, sample_s, parameters, path)
 
     labels, ccs, rtts_s = _said_of_flows(flows, said, path)
-    name = tables.run_name(path)
+    name = name_of(path)
     remarks = [*observed.remarks, how, *_looked_away(flows, shifts_s)]
     if UNKNOWN_CC in ccs:
         remarks.append(

@@ -112,10 +112,15 @@ def sidecar_path(recording: Path) -> Path:
     return recording / FILE if recording.is_dir() else recording.with_name(f"{recording.name}.{FILE}")
 
 
+def _says_nothing(path: Path) -> bool:
+    """Whether all lines are empty or comments, as in what an import writes."""
+    return all(line.strip() == b"" or line.lstrip().startswith(b"#") for line in path.read_bytes().splitlines())
+
+
 def load_sidecar(recording: Path) -> Sidecar:
     """The sidecar of a recording; an empty one where there is none. Raises InputError with one line, file and field."""
     path = sidecar_path(recording)
-    if not path.is_file():
+    if not path.is_file() or _says_nothing(path):
         return Sidecar()
     try:
         return Sidecar.model_validate(load_yaml(path))

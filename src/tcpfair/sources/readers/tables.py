@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 PAPER = "raw"
-
-
-def run_name(path: Path) -> str:
-    """Name of an imported run: that of its folder, or of its file without the endings of the format."""
-    return path.resolve().name.removesuffix(".gz").removesuffix(".json").removesuffix(".csv")
 
 
 def run_table(name: str, backend: str, duration_s: float, sample_s: float, **parameters: float) -> pd.DataFrame:

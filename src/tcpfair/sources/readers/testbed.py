@@ -15,6 +15,9 @@ is therefore up to 0.4 s late against windows and link. The printed intervals ar
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -23,9 +26,11 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
+from tcpfair.contract.checksums import CHECKSUMS
 from tcpfair.contract.scenario import one_line
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import iperf3, tcp_info
+from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.observed import Observed, ObservedFlow, ObservedLink
 from tcpfair.sources.readers.sidecar import FILE, Sidecar
 from tcpfair.sources.readers.text import check_increasing, read_csv, read_json
@@ -120,7 +125,8 @@ def read(path: Path, said: Sidecar) -> Observed:
         files += [polls_file] if polls_file else []
     queue_file = _find(path, "queue.csv")
     files += [queue_file] if queue_file else []
-    unused = sorted(file.name for file in path.iterdir() if file not in files and not file.name.endswith(FILE))
+    beside = (*files, path / FILE, path / CHECKSUMS)
+    unused = sorted(file.name for file in path.iterdir() if file not in beside)
     return Observed(
         backend=BACKEND,
         flows=tuple(flows),
@@ -131,6 +137,25 @@ def read(path: Path, said: Sidecar) -> Observed:
         provenance={"kernel": meta.kernel, "bottleneck": meta.bottleneck},
         remarks=(f"not used: {', '.join(unused)}",) if unused else (),
     )
+
+
+def anonymised(files: Sequence[Path], keep: Anonymous) -> dict[str, bytes]:
+    """The files of a run without what tells whose it is: name, and content unpacked."""
+    return {file.name.removesuffix(".gz"): _anonymous(file, keep) for file in files}
+
+
+def _anonymous(file: Path, keep: Anonymous) -> bytes:
+    if file.name == META:
+        meta = read_meta(file)
+        kernel = re.match(r"\w* ?\d+(\.\d+)*", meta.kernel)
+        fields = meta.model_dump() | {"t0": keep.clock_s(meta.t0), "kernel": kernel[0] if kernel else ""}
+        return (json.dumps(fields, indent=1) + "\n").encode()
+    if ".iperf.json" in file.name:
+        return iperf3.anonymised(file, keep)
+    if ".tcp.csv" in file.name:
+        return tcp_info.anonymised(file, keep)
+    queue = read_csv(file, QUEUE_COLUMNS)
+    return queue.assign(t=keep.clock_s(queue["t"])).to_csv(index=False, float_format="%.17g").encode()
 
 
 def _flow(flow_id: int, file: Path, report: iperf3.Goodput, polls_file: Path | None, meta: Meta) -> ObservedFlow:
