@@ -65,11 +65,11 @@ def with_weights(**weights):
 
 
 def record_of(root, name, exhibit):
-    return json.loads((root / "results" / "raw" / name / "exhibits" / name / f"{exhibit}.json").read_text())
+    return json.loads(next(root.glob(f"results/raw/**/exhibits/{name}/{exhibit}.json")).read_text())
 
 
 def numbers_of(root, name, exhibit):
-    table = pd.read_csv(root / "results" / "raw" / name / "numbers" / name / f"{exhibit}.csv")
+    table = pd.read_csv(next(root.glob(f"results/raw/**/numbers/{name}/{exhibit}.csv")))
     return {(row.metric, row.key): row.value for row in table.itertuples()}
 
 
