@@ -12,7 +12,7 @@ from tcpfair.contract.papers import Value, WeightRule, load_yaml
 from tcpfair.contract.scenario import one_line
 
 # what every recording is shown as; tcpfair.exhibits.recordings.board draws them
-EXHIBITS = ("trace", "goodput", "cwnd", "jfi", "nru", "recovery", "recovery_table")
+EXHIBITS = ("trace", "goodput", "cwnd", "rtt", "jfi", "nru", "steadiness", "recovery", "recovery_table", "beside")
 
 
 _ENDINGS = re.compile(
@@ -79,6 +79,7 @@ class Analysis(_Strict):
 
     interval_s: Positive = Field(description="goodput is added up to intervals of this length, or stays if longer")
     skip_s: NonNegative = Field(description="time after the last flow's start from which J and NRU count")
+    convergence_window_s: Positive = Field(description="time over which a flow's mean NRU must reach the threshold")
     min_epoch_s: Positive = Field(description="shortest time between losses that counts as recovery")
     min_polls: Count = Field(description="least number of windows in an epoch that a curve is fitted to")
 

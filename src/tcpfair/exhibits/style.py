@@ -98,6 +98,11 @@ def look(protocol: str) -> Look:
     return PROTOCOLS[protocol]
 
 
+def plain(text: str) -> str:
+    """Text of a user's that is drawn as it stands: matplotlib reads what stands between dollars as formulas."""
+    return text.replace("$", r"\$")
+
+
 def shades(n: int) -> list[str]:
     """``n`` colours from dark to light for the values of an ordered variable, distinct in print and to any eye."""
     colormap = mpl.colormaps["viridis"]

@@ -76,6 +76,19 @@ def interval_half_width(sd: npt.ArrayLike, n: npt.ArrayLike, level: float) -> Fl
     return stdtrit(n - 1, (1 + level) / 2) * sd / np.sqrt(n)
 
 
+def error_of_mean(x: npt.ArrayLike, batches: int = 10) -> Floats:
+    """Standard error of the mean over time of a series (..., samples), whose samples lean on each other: shape (...).
+
+    By batch means (Law and Kelton, Simulation Modeling and Analysis): the scatter of the means of ``batches`` successive parts.
+    NaN for fewer samples than batches.
+    """
+    x = np.asarray(x, dtype=float)
+    if x.shape[-1] < batches:
+        return np.full(x.shape[:-1], np.nan)
+    means = np.stack([part.mean(axis=-1) for part in np.array_split(x, batches, axis=-1)], axis=-1)
+    return means.std(axis=-1, ddof=1) / np.sqrt(batches)
+
+
 def moving_mean(x: npt.ArrayLike, samples: int) -> Floats:
     """Mean of each sample of ``x`` (..., n) and the ``samples`` - 1 before it: shape (..., n - samples + 1)."""
     total = np.cumsum(np.asarray(x, dtype=float), axis=-1)

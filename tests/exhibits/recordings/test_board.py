@@ -56,6 +56,8 @@ def test_it_shows_a_trace_that_is_given(code, tmp_path, monkeypatch):
     (tmp_path / "config").mkdir()
     for name in ("config.yaml", "raw.yaml"):
         shutil.copy(REPOSITORY / "config" / name, tmp_path / "config")
+    (tmp_path / "config" / "papers").symlink_to(REPOSITORY / "config" / "papers")
+    (tmp_path / "data").symlink_to(REPOSITORY / "data")
     (tmp_path / "Snakefile").touch()
     monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
     given = f'trace, keep = "{REPOSITORY}/data/raw/examples/rr_wire", True'

@@ -106,7 +106,9 @@ def test_folder_gives_one_flow_per_report(report, write, tmp_path):
     run = read_any(tmp_path)
     assert run.flows["start_s"].tolist() == [0.0, 2.0]
     rates_mbps = run.per_second()[0] * 8 / 1e6
-    assert rates_mbps == pytest.approx(np.array([[*PRINTED_BY_SERVER_MBPS, 0, 0], [0, 0, *PRINTED_BY_SERVER_MBPS[:3], 45.4]]))
+    assert rates_mbps == pytest.approx(
+        np.array([[*PRINTED_BY_SERVER_MBPS, 0, 0], [0, 0, *PRINTED_BY_SERVER_MBPS[:3], 45.4]])
+    )
 
 
 def test_system_that_tells_neither_algorithm_nor_rtt(report, write):

@@ -25,7 +25,8 @@ from tcpfair.errors import InputError
 from tcpfair.exhibits.board import Board
 from tcpfair.exhibits.context import Drawn
 from tcpfair.exhibits.numbers import no_numbers
-from tcpfair.exhibits.recordings.drawings import about, cwnd, goodput, jfi, nru
+from tcpfair.exhibits.recordings.beside import beside
+from tcpfair.exhibits.recordings.drawings import about, cwnd, goodput, jfi, nru, rtt, steadiness
 from tcpfair.exhibits.recordings.recording import NotInTraceError, Recording, absolute
 from tcpfair.exhibits.recordings.recovery import recovery, recovery_table
 
@@ -49,14 +50,27 @@ _RECOVERY_CAPTION = (
     "Above each epoch: growth time of the flows' sum for Reno, K for CUBIC; measured, and in brackets by formula. "
     "Reno's curve needs the link's rate and a link that only Reno flows of one RTT share."
 )
+_STEADINESS_CAPTION = (
+    "S_n: coefficient of variation of U_n(t) (bhatti2008 eq. 9), S_N its mean (eq. 10); T_U: time from the last flow's start "
+    "until the NRU reaches -0.46 dB (eq. 11, 12), of each flow and of all together."
+)
+_BESIDE_CAPTION = (
+    "Lines: the paper's experiment in the engine, mean and range of its runs. Star: this recording. Link, buffer, kernel and "
+    "duration are not the paper's, so levels may differ; what can be compared is where it lies among the protocols."
+)
 EXHIBITS = {
     "trace": Kind("what was recorded", "", about, "table"),
     "goodput": Kind("goodput", "Bytes in order at the receiver, or as near to that as the recording has.", goodput),
     "cwnd": Kind("congestion windows", "The window at a loss is worked out from ssthresh for Reno and CUBIC.", cwnd),
+    "rtt": Kind(
+        "round-trip times", "Smoothed by the sender; dashed: the RTT without queues, as recorded or stated.", rtt
+    ),
     "jfi": Kind("Jain's fairness index", "J of each interval, its mean, and J of the mean goodputs.", jfi),
     "nru": Kind("normalised resource usage", "Goodput in dB against what a flow has in its self-pair.", nru),
+    "steadiness": Kind("stability and convergence", _STEADINESS_CAPTION, steadiness, "table"),
     "recovery": Kind("recovery and the formulas", _RECOVERY_CAPTION, recovery),
     "recovery_table": Kind("recovery in numbers", "By formula: Linux's rules and constants.", recovery_table, "table"),
+    "beside": Kind("beside the paper", _BESIDE_CAPTION, beside),
 }
 
 

@@ -101,6 +101,29 @@ def cwnd(recording: Recording) -> Drawn:
     return Drawn(figure, metric_numbers(recording, values), 1, data)
 
 
+def rtt(recording: Recording) -> Drawn:
+    """The RTT that each sender measured, beside the one without queues."""
+    recorded = recording.recoveries
+    known = recorded.polls.dropna(subset="srtt_s")
+    if known.empty:
+        raise NotInTraceError("the senders' RTTs are not recorded; data/raw/README.md says how TCP_INFO is")
+    figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=2.6)
+    for flow in recording.flows.itertuples():
+        rows, color = known[known["flow_id"] == flow.flow_id], recording.colors[flow.flow_id]
+        ax.plot(rows["t_s"], rows["srtt_s"] * MS_PER_S, color=color, lw=1, label=recording.labels[flow.flow_id])
+        if np.isfinite(flow.rtt_s):
+            ax.hlines(flow.rtt_s * MS_PER_S, flow.start_s, flow.stop_s, color=color, lw=0.9, ls="--")
+    ax.set(ylabel="RTT (ms)", ylim=(0, 1.1 * known["srtt_s"].max() * MS_PER_S))
+    finish_time_axis(ax, recording)
+    by_flow = known.groupby("flow_id")["srtt_s"]
+    ids = list(recording.labels)
+    values = {
+        "rtt_mean_ms": by_flow.mean().reindex(ids) * MS_PER_S,
+        "rtt_max_ms": by_flow.max().reindex(ids) * MS_PER_S,
+    }
+    return Drawn(figure, metric_numbers(recording, values), 1, known[["flow_id", "t_s", "srtt_s"]])
+
+
 # --- Fairness ----------------------------------------------------------------------------------------------------
 
 
@@ -134,7 +157,9 @@ def nru(recording: Recording) -> Drawn:
     u_db = weights.u_db(runs, runs.r, own_weights)[0]
     values = of_the_run(groups.nru_tuple(weights.u_db(counted, counted.r, own_weights)))
     u_n, (u_mean, u_plus, u_minus) = values["U_n"], (values[name] for name in ("U_N", "U_N+", "U_N-"))
-    letter = str(fairness.case_letter(u_plus, u_minus))
+    band_db = 2 * series.error_of_mean(weights.u_db(counted, counted.r, own_weights)[0])
+    decided = np.where(np.abs(u_n) <= band_db, 0.0, u_n)  # within its own error of fair counts as fair
+    letter = str(fairness.case_letter(*fairness.nru_tuple(decided)[1:]))
 
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=2.8)
     together = series.window_mask(runs.t_s, *runs.together_s)
@@ -145,14 +170,48 @@ def nru(recording: Recording) -> Drawn:
     ax.axhline(0, color=style.GREY, lw=0.8)
     ax.axhline(fairness.U_C_DB, color=style.GREY, lw=0.8, ls=":", label=f"10% unfair, {fairness.U_C_DB:g} dB")
     texts = ", ".join("–" if np.isnan(value) else f"{value:+.2f}" for value in (u_mean, u_plus, u_minus))
-    ax.set_title(rf"$\langle U_N, U_{{N+}}, U_{{N-}}\rangle$ = ⟨{texts}⟩ dB, case {letter}", loc="left")
+    ax.set_title(
+        rf"$\langle U_N, U_{{N+}}, U_{{N-}}\rangle$ = ⟨{texts}⟩ dB, case {letter}"
+        + (f" (fair: ±{band_db.max():.2g})" if np.isfinite(band_db).all() else ""),
+        loc="left",
+    )
     ax.set_ylabel("NRU (dB)")
     finish_time_axis(ax, recording)
 
-    values = {"U_n": u_n, "zero_share": fairness.zero_share(counted.r[0]), "self_pair_mbps": 1 / own_weights}
+    values = {
+        "U_n": u_n,
+        "zero_share": fairness.zero_share(counted.r[0]),
+        "self_pair_mbps": 1 / own_weights,
+        "U_n_error": band_db / 2,
+    }
     values |= {"U_N": u_mean, "U_N+": u_plus, "U_N-": u_minus, "case": letter}
     data = flow_rows(recording, "u_db", u_db)
     return Drawn(figure, metric_numbers(recording, values), 1, data[np.tile(together, len(u_db))])
+
+
+def steadiness(recording: Recording) -> Drawn:
+    """Stability and time to convergence of each flow and of all together (bhatti2008 eq. 9-12)."""
+    _need_several_flows(recording, "it would be measured against itself")
+    runs, counted, own_weights = recording.runs, recording.counted, nru_weights(recording)
+    u_db = weights.u_db(counted, counted.r, own_weights)[0]
+    since_s, window_s = runs.together_s[0], recording.settings.analysis.convergence_window_s.value
+    seen = ~np.isnan(runs.r[0]).any(axis=0)
+    when = {"t_e_s": since_s, "u_c_db": fairness.U_C_DB, "window_s": window_s}
+    all_u_db, t_s = weights.u_db(runs, runs.r, own_weights)[0][:, seen], runs.t_s[seen]
+    values = {
+        "S_n": fairness.flow_stability(u_db),
+        "S_N_eq10": fairness.system_stability(u_db).item(),
+        "T_U": fairness.convergence_time_s(all_u_db, t_s, **when),
+        "T_U_all": fairness.system_convergence_time_s(all_u_db, t_s, **when).item(),
+    }
+    names = [*(escape(label.replace(r"\$", "$")) for label in recording.labels.values()), "all flows"]
+    shown = {
+        "stability S": [*values["S_n"], values["S_N_eq10"]],
+        "time to convergence (s)": [*values["T_U"], values["T_U_all"]],
+    }
+    data = pd.DataFrame(shown, index=names)
+    cells = data.map(lambda value: "never" if np.isnan(value) else f"{value:.3g}")
+    return Drawn(Table(cells), metric_numbers(recording, values), 1, data.rename_axis("flow").reset_index())
 
 
 def nru_weights(recording: Recording) -> Floats:

@@ -90,8 +90,8 @@ class Recording:
 
     @cached_property
     def labels(self) -> dict[int, str]:
-        """``flow 1 (reno)`` of each flow."""
-        return {flow.flow_id: f"flow {flow.flow_id} ({flow.protocol})" for flow in self.flows.itertuples()}
+        """``flow 1 (reno)`` of each flow, for figures."""
+        return {flow.flow_id: f"flow {flow.flow_id} ({style.plain(flow.protocol)})" for flow in self.flows.itertuples()}
 
     @cached_property
     def colors(self) -> dict[int, str]:
