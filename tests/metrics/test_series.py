@@ -106,3 +106,12 @@ def test_one_value_has_no_interval():
 def test_moving_mean_holds_the_samples_before():
     assert series.moving_mean([[1, 3, 5, 7]], samples=2).tolist() == [[2, 4, 6]]
     assert series.moving_mean([1.0, 2.0], samples=3).size == 0
+
+
+def test_error_of_a_mean_by_batches():
+    """Ten parts of two with means 0 to 9: their deviation over the root of ten."""
+    x = np.repeat(np.arange(10.0), 2)
+    assert series.error_of_mean(x) == pytest.approx(np.std(np.arange(10), ddof=1) / np.sqrt(10))
+    assert series.error_of_mean([x, x * 2])[1] == pytest.approx(2 * series.error_of_mean(x))
+    assert np.isnan(series.error_of_mean(np.ones(9)))
+    assert series.error_of_mean(np.ones(40)) == 0

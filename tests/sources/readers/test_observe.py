@@ -1,0 +1,73 @@
+"""Each file of a recording to its reader; none is dropped without a word."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tcpfair.errors import InputError
+from tcpfair.sources.readers import READERS, observe
+from tcpfair.sources.readers.sidecar import Sidecar
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+REPORT = SAMPLES / "iperf3" / "reno_4s.json"
+POLLS = SAMPLES / "tcp_info" / "cubic_8s.csv.gz"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    shutil.copy(REPORT, tmp_path / "a.json")
+    return tmp_path
+
+
+def test_readers_have_what_the_contract_asks_for():
+    for reader in READERS:
+        assert reader.NAME and reader.ACCEPTS and callable(reader.sniff) and callable(reader.read)
+        assert callable(reader.anonymised)
+    assert len({reader.NAME for reader in READERS}) == len(READERS)
+
+
+def test_what_is_beside_a_recording_is_named(folder):
+    for name in ("README.md", "LICENSE.txt", ".DS_Store"):
+        (folder / name).write_text("about it")
+    (folder / "trace.yaml").write_text("# nothing")
+    found = observe(folder, Sidecar())
+    assert [file.name for file in found.files] == ["a.json"]
+    assert found.remarks[-1] == "not used: .DS_Store, LICENSE.txt, README.md"
+
+
+def test_a_file_that_no_reader_knows_is_refused(folder):
+    (folder / "b.doc").write_bytes(b"\xd0\xcf\x11\xe0 a letter")
+    with pytest.raises(InputError, match=r"b\.doc: no reader knows it; accepted are "):
+        observe(folder, Sidecar())
+
+
+def test_several_formats_want_a_choice_and_the_rest_is_named(folder):
+    shutil.copy(POLLS, folder / "polls.csv.gz")
+    with pytest.raises(InputError, match="files of several formats; choose one of iperf3, tcp_info as format in"):
+        observe(folder, Sidecar())
+    found = observe(folder, Sidecar(format="tcp_info"))
+    assert found.backend == "tcp_info" and "not used: a.json" in found.remarks
+
+
+@pytest.mark.parametrize(
+    ("prepare", "said", "says"),
+    [
+        (lambda folder: (folder / "more").mkdir(), {}, "more: a folder in a recording"),
+        (lambda folder: (folder / "a.json").unlink(), {}, "an empty folder"),
+        (lambda folder: None, {"format": "iperf"}, "format 'iperf' is unknown; did you mean 'iperf3'"),
+        (lambda folder: None, {"format": "tcp_info"}, "no reader knows it; accepted are TCP_INFO"),
+    ],
+)
+def test_what_is_no_recording_is_refused(folder, prepare, said, says):
+    prepare(folder)
+    with pytest.raises(InputError, match=says):
+        observe(folder, Sidecar(**said))
+
+
+def test_flows_are_named_by_their_files(folder):
+    shutil.copy(REPORT, folder / "b.json")
+    names = [flow.name for flow in observe(folder, Sidecar()).flows]
+    assert len(set(names)) == 2 and names[0].startswith("a.json") and names[1].startswith("b.json")

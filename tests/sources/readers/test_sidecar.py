@@ -1,0 +1,54 @@
+"""trace.yaml: what a person says of a recording, and one line for what cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tcpfair.errors import InputError
+from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar, sidecar_path
+
+
+def test_beside_a_file_and_in_a_folder(tmp_path):
+    assert sidecar_path(tmp_path) == tmp_path / "trace.yaml"
+    assert sidecar_path(tmp_path / "run.json.gz") == tmp_path / "run.json.gz.trace.yaml"
+
+
+@pytest.mark.parametrize("text", [None, "", "# all of it\n#   is a comment\n\n"])
+def test_saying_nothing_is_fine(tmp_path, text):
+    if text is not None:
+        (tmp_path / "trace.yaml").write_text(text)
+    assert load_sidecar(tmp_path) == Sidecar()
+
+
+def test_what_is_said_of_a_flow_and_of_one_that_is_not_listed():
+    said = Sidecar.model_validate({"flows": [{"flow": "a", "rtt_s": 0.1}]})
+    assert said.of("a").rtt_s == 0.1 and said.of("b").rtt_s is None
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("link: {capacity: 1}", r"link\.capacity: .*(extra|unknown|not permitted)"),
+        ("link: {capacity_bps: -1}", r"link\.capacity_bps: .*greater than 0"),
+        ("link: {capacity_bps: .nan}", r"link\.capacity_bps"),
+        ("link: {buffer_pkts: 1, buffer_bytes: 2}", "buffer_pkts or buffer_bytes, not both"),
+        ("flows: [{flow: a}, {flow: a}]", "'a' is there twice"),
+        ("flows: [{flow: a, start_s: -1}]", r"flows\.0\.start_s"),
+        ("flows: [{rtt_s: 1}]", r"flows\.0\.flow: Field required"),
+        ("flows: [{flow: a, rtt_s: 50ms}]", r"flows\.0\.rtt_s"),
+        ("kind: pair", "kind: "),
+        ("units: {time: minutes}", r"units\.time"),
+        ("interval_s: 0", "interval_s"),
+        ("- a\n- b", "must be a mapping"),
+        ("link: [", "line 1|line 2"),
+        ("flows: !!python/object/apply:os.system [ls]", "not valid YAML"),
+        ("weight_rule: mean", "weight_rule"),
+    ],
+)
+def test_what_cannot_be_is_one_line(tmp_path, text, says):
+    (tmp_path / "trace.yaml").write_text(text)
+    with pytest.raises(InputError, match=says) as caught:
+        load_sidecar(Path(tmp_path))
+    assert "\n" not in str(caught.value) and "trace.yaml" in str(caught.value)
