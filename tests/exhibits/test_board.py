@@ -238,8 +238,7 @@ def test_open_paper_finds_the_checkout(tmp_path, monkeypatch):
     assert open_paper("ogura", only=[]).draws_all
     with pytest.raises(InputError, match="paper 'ogra': unknown; known are ogura"):
         open_paper("ogra")
-    with pytest.raises(InputError, match='needs source = "raw"'):
-        open_paper("ogura", trace="somewhere")
+    assert open_paper("bhatti2009", trace="data/raw/mine").recording == "data/raw/mine"
 
 
 def shown(monkeypatch):

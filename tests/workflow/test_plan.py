@@ -173,6 +173,11 @@ def test_only_is_checked_for_recordings_too(root, only, right):
         make_plan(root, source="raw", only=[only])
 
 
+def test_a_trace_beside_a_paper_that_has_no_such_figure_is_refused(root):
+    with pytest.raises(InputError, match="beside the figures of a paper: papers=bhatti2009 or papers=kozu2014"):
+        make_plan(root, trace="data/raw/mine")
+
+
 def test_a_trace_that_is_not_there_is_refused(root):
     with pytest.raises(InputError, match="trace: data/raw/mine: no such file or folder"):
         make_plan(root, source="raw", trace="data/raw/mine")

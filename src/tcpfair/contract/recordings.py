@@ -15,6 +15,7 @@ from tcpfair.contract.scenario import one_line
 EXHIBITS = ("trace", "goodput", "cwnd", "rtt", "jfi", "nru", "steadiness", "recovery", "recovery_table", "beside")
 
 
+BESIDE = ("bhatti2009", "kozu2014")  # papers in whose figures a recording can stand
 _ENDINGS = re.compile(
     r"(\.(gz|xz|bz2|zst|json|jsonl|csv|tsv|log|txt|tr|xml|parquet|pcap|pcapng|cap|flent|ss))+$", re.IGNORECASE
 )

@@ -27,8 +27,9 @@ def open_paper(
 ) -> Paper:
     """A paper's exhibits from one source of traces.
 
-    ``only`` names the exhibits to draw (``"ogura.fig8"`` or a list; empty = all). ``trace`` is the folder of the
-    user's own trace, which stands in for the experiment that its manifest names; it needs source ``raw``. Looking
+    ``only`` names the exhibits to draw (``"ogura.fig8"`` or a list; empty = all). ``trace`` is a recording of the user's own,
+    which `Paper.beside` draws into the paper's figure; with source ``raw`` it is the folder of a trace of this project, which
+    stands in for the experiment that its manifest names. Looking
     writes nothing; with ``keep`` every exhibit that is shown leaves its files below figures/ and its record, or, where
     it names exhibits, those do, and the others are shown as they were left.
     Raises InputError for an unknown paper or source.

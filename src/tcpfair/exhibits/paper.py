@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from IPython.display import HTML, display
 from tcpfair.contract import record
 from tcpfair.contract.layout import PAPERS, Layout, repository_root, short_id
 from tcpfair.contract.papers import Exhibit, Experiment, PaperConfig, load_paper
+from tcpfair.contract.recordings import folder_of
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError, unknown
 from tcpfair.exhibits import kinds, pages  # noqa: F401  (importing the kinds registers them)
@@ -33,17 +35,22 @@ class Paper(Board):
         of_this_paper = (name for name in only if "." not in name or name.startswith(f"{context.paper.paper}."))
         self.only = {short_id(name) for name in of_this_paper}
         self.draws_all = not only
+        self.recording = ""  # the user's own, for `beside`
 
     @classmethod
     def open(cls, paper: str, source: str, only: str | Sequence[str], trace: str, keep: bool | Sequence[str]) -> Paper:
         """See `tcpfair.exhibits.open_paper`."""
         if paper not in PAPERS:
             raise InputError(f"paper {paper!r}: unknown; known are {', '.join(PAPERS)}")
-        if trace and source != "raw":
-            raise InputError(f'trace {trace!r}: your own trace needs source = "raw" (got {source!r})')
-        layout = Layout(repository_root(), source)
-        context = Context(load_paper(layout.paper_config(paper)), layout, Path(trace) if trace else None)
-        return cls(context, [only] if isinstance(only, str) and only else list(only), keep)
+        layout = Layout(repository_root(), source, folder_of(trace) if source != "raw" else "")
+        own = Path(trace) if trace and source == "raw" else None
+        opened = cls(
+            Context(load_paper(layout.paper_config(paper)), layout, own),
+            [only] if isinstance(only, str) and only else list(only),
+            keep,
+        )
+        opened.recording = trace if source != "raw" else ""
+        return opened
 
     # --- show ----------------------------------------------------------------------------------------------------
 
@@ -61,6 +68,27 @@ class Paper(Board):
         if self.kept is not None and short_id(exhibit.id) not in self.kept:
             return self.show_kept(exhibit, title)
         return self.present(exhibit, title, self.context.made_by(exhibit), lambda: draw(self.context, exhibit))
+
+    def beside(self) -> pd.DataFrame:
+        """Draw the recording that ``trace`` names into the paper's figure of the same kind; without one say how.
+
+        Returns the numbers drawn. Raises InputError when the recording is like another paper's experiment, or refused.
+        """
+        from tcpfair.exhibits.recordings.beside import likeness
+        from tcpfair.exhibits.recordings.board import open_raw
+        from tcpfair.exhibits.recordings.recording import NotInTraceError
+
+        if not self.recording:
+            print(
+                'a recording of your own stands here with trace = "data/raw/NAME"; ./reproduce import brings it there'
+            )
+            return no_numbers()
+        raw = open_raw(self.recording)
+        for recording in raw.recordings:
+            with suppress(NotInTraceError):  # the board says why
+                if (like := likeness(recording)).paper != self.context.paper.paper:
+                    raise InputError(f"{recording.path}: is like {like.paper}'s experiment; open that paper's notebook")
+        return raw.show("beside")
 
     def _find(self, name: str) -> Exhibit:
         for exhibit in self.context.paper.exhibits:

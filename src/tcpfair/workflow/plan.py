@@ -82,8 +82,11 @@ class Plan:
             raise InputError(f"{where}: smoke: goes with source engine; {self.config.source!r} simulates nothing")
         self.layout = Layout(root, self.config.source, recordings.folder_of(self.config.trace))
         self.is_raw = self.config.source == "raw"
-        if self.config.trace and not self.is_raw:
-            raise InputError(f"{where}: trace: {self.config.trace!r} is looked at with source=raw only")
+        if self.config.trace and not self.is_raw and not set(self.config.papers) <= set(recordings.BESIDE):
+            raise InputError(
+                f"{where}: trace: {self.config.trace!r} is shown with source=raw, or beside the figures of a paper: "
+                f"papers={' or papers='.join(recordings.BESIDE)}"
+            )
         for each in recordings.recordings_in(self.config.trace):
             if not (root / each).exists():
                 raise InputError(f"{where}: trace: {each}: no such file or folder")
@@ -249,7 +252,7 @@ class Plan:
 
     @property
     def _is_whole(self) -> bool:
-        return set(self.papers) == set(PAPERS) and not (self.config.smoke or self.config.only)
+        return set(self.papers) == set(PAPERS) and not (self.config.smoke or self.config.only or self.config.trace)
 
     def drawn_of(self, paper: str) -> list[Exhibit]:
         """The exhibits that the notebook of a paper draws in this run; it shows the others as they are."""
@@ -345,6 +348,8 @@ class Plan:
                 "configuration": part([files_part(self.root, [settings]), self.config.only, self.config.trace]),
                 "recordings": files_part(self.root, self.recordings),
             }
+        if self.config.trace:
+            common["recordings"] = files_part(self.root, self.recordings)
         mine = {e.id: self.exhibit_stamp(config, e) for config, e in self.exhibits if config.paper == paper}
         return {**common, "exhibits": part(mine)}
 

@@ -13,6 +13,7 @@ from tcpfair.contract import trace as traces
 from tcpfair.contract.recordings import load_raw
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
+from tcpfair.exhibits import open_paper
 from tcpfair.exhibits.recordings.beside import PAIRS, RTTS, likeness
 from tcpfair.exhibits.recordings.board import EXHIBITS, open_raw
 from tcpfair.exhibits.recordings.drawings import nru_weights
@@ -228,6 +229,16 @@ def test_two_flows_of_one_rtt_stand_beside_bhatti2009_and_unlike_ones_beside_koz
     (tmp_path / "pair" / "trace.yaml").write_text("kind: rtts\n")
     with pytest.raises(InputError, match="kind: rtts, but the RTTs are 100 and 100 ms"):
         likeness(Recording(pair.path, SETTINGS))
+
+
+def test_a_paper_shows_a_recording_beside_its_figure_and_sends_others_away(tmp_path, capsys):
+    unlike = recording_of(made_up([[50] * 30, [25] * 30], rtt_s=(0.01, 0.1), cc=("cubic", "cubic")), tmp_path, "unlike")
+    drawn = open_paper("kozu2014", trace=str(unlike.path)).beside()
+    assert set(drawn.columns) >= {"protocol", "rtt_ms", "mean"}
+    with pytest.raises(InputError, match="is like kozu2014's experiment; open that paper's notebook"):
+        open_paper("bhatti2009", trace=str(unlike.path)).beside()
+    assert open_paper("bhatti2009").beside().empty
+    assert "./reproduce import brings it there" in capsys.readouterr().out
 
 
 def test_a_dollar_in_a_label_is_no_formula(tmp_path):
