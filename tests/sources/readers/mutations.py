@@ -1,0 +1,380 @@
+"""Damaged inputs for any reader: a seed damages a real file, and what the reader makes of it is judged.
+
+`attack` is all that a test needs:
+
+    def test_mutated(tmp_path):
+        outcomes = attack(my_reader, SAMPLES, count=200, folder=tmp_path)
+        assert outcomes["read"] and outcomes["refused"]
+
+A reader may refuse (InputError of one line) or hand over an `Observed` that is sound: finite, increasing, bounded. Unless it
+then says more than of the whole file (a further remark, gap or clock step), bytes and duration must be those of the whole
+file but for what the damage explains, see `attack`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import math
+import random
+import re
+import shutil
+import signal
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from tcpfair.errors import InputError
+from tcpfair.sources.readers.observed import EVENTS, LINK, WINDOWS, Observed, ObservedFlow
+from tcpfair.sources.readers.sidecar import Sidecar
+
+MAX_READINGS = 864_000 + 100  # a day at 0.1 s
+MAX_SPAN_S = 86_400 + 60
+MAX_TOTAL_BYTES = 864_000 * 1e13
+MEMORY_BYTES = 1_000_000_000
+HANG_S = 60  # a file of a few kB takes milliseconds
+PACKED_SHARE, DAMAGED_PACKING_SHARE = 0.05, 0.03
+LOSES = frozenset({"cut", "cut at line", "delete", "delete line", "delete lines", "empty"})
+
+NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+TOKEN = re.compile(rb"[^\s,;:={}\[\]<>\"']+")
+EXTREMES = (
+    *(b"0", b"-1", b"1", b"-0.0", b"NaN", b"nan", b"inf", b"Infinity", b"-Infinity", b"1e308", b"-1e308", b"1e-320"),
+    *(b"2147483648", b"4294967295", b"9223372036854775808", b"18446744073709551615", b"9" * 40, b"9" * 5000),
+    *(b"", b"null", b"true", b'""', b"[]", b"{}", b"0x10", b"1_000", b"1,5", "１２".encode(), b"\x00"),
+)
+WORDS = (0, 1, 0x7F, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
+
+
+class Mutation(NamedTuple):
+    """Damaged content, and what was done to it."""
+
+    kind: str
+    data: bytes
+    numbers: tuple[float, ...] = ()  # that stood at the place before, or stand there now
+
+
+def mutated(data: bytes, seed: int) -> Mutation:
+    """One kind of damage, at a random place; the same for the same content and seed."""
+    chance = random.Random(seed)
+    is_text = b"\x00" not in data[:4096]
+    kind = chance.choice(TEXT_KINDS if is_text else BINARY_KINDS)
+    changed, start, stop = _damage(kind, data, chance)
+    numbers = _numbers(data, start, stop) + _numbers(changed, start, stop + len(changed) - len(data)) if is_text else ()
+    return Mutation(kind, changed, numbers)
+
+
+TEXT_KINDS = (
+    *("number",) * 8,
+    *("scale",) * 4,
+    *("flip", "flip", "insert", "delete", "delete token", "repeat token", "swap tokens", "swap tokens"),
+    *("cut", "cut at line", "delete line", "repeat line", "swap lines", "delete lines", "repeat lines"),
+    *("twice", "empty", "mark of order", "windows ends", "old ends"),
+)
+BINARY_KINDS = (
+    *("flip",) * 4,
+    *("word",) * 6,
+    *("insert", "delete", "cut", "zeros", "repeat span", "swap spans", "twice", "empty"),
+)
+
+
+def _damage(kind: str, data: bytes, chance: random.Random) -> tuple[bytes, int, int]:
+    """Content with damage of a kind, and from where to where of the old content it was done."""
+    if not data:
+        return data, 0, 0
+    at = chance.randrange(len(data))
+    size = chance.choice((1, 1, 2, 4, 16, 64))
+    match kind:
+        case "flip":
+            changed = bytearray(data)
+            changed[at] ^= 1 << chance.randrange(8)
+            return bytes(changed), at, at + 1
+        case "insert":
+            return data[:at] + chance.randbytes(size) + data[at:], at, at
+        case "delete":
+            return data[:at] + data[at + size :], at, min(at + size, len(data))
+        case "cut":
+            return data[:at], at, len(data)
+        case "empty":
+            return b"", 0, len(data)
+        case "twice":
+            return data + data, len(data), len(data)
+        case "mark of order":
+            return b"\xef\xbb\xbf" + data, 0, 0
+        case "windows ends":
+            return data.replace(b"\n", b"\r\n"), 0, 0
+        case "old ends":
+            return data.replace(b"\n", b"\r"), 0, 0
+        case "word":
+            width = chance.choice((2, 4, 8))
+            order = chance.choice(("little", "big"))
+            new = (chance.choice(WORDS) % (1 << 8 * width)).to_bytes(width, order)
+            return data[:at] + new + data[at + width :], at, min(at + width, len(data))
+        case "zeros":
+            return data[:at] + bytes(size) + data[at + size :], at, min(at + size, len(data))
+        case "repeat span":
+            return data[:at] + data[max(0, at - size) : at] + data[at:], at, at
+        case "swap spans":
+            return _swapped(data, (at, at + size), _span(chance, len(data), size))
+        case "number" | "scale":
+            return _other_number(kind, data, chance)
+        case "delete token" | "repeat token" | "swap tokens":
+            return _other_tokens(kind, data, chance)
+        case _:
+            return _other_lines(kind, data, chance)
+
+
+def _span(chance: random.Random, length: int, size: int) -> tuple[int, int]:
+    start = chance.randrange(length)
+    return start, start + size
+
+
+def _swapped(data: bytes, one: tuple[int, int], other: tuple[int, int]) -> tuple[bytes, int, int]:
+    (a, b), (c, d) = sorted((one, other))
+    if b > c:  # they overlap
+        return data, a, b
+    return data[:a] + data[c:d] + data[b:c] + data[a:b] + data[d:], a, d
+
+
+def _other_number(kind: str, data: bytes, chance: random.Random) -> tuple[bytes, int, int]:
+    found = list(NUMBER.finditer(data))
+    if not found:
+        return data, 0, 0
+    place = chance.choice(found)
+    start, stop = place.span()
+    if kind == "number":
+        new = chance.choice(EXTREMES)
+    else:  # another unit, a digit more, a counter that runs backwards
+        value = float(place[0]) * chance.choice((10, 1000, 1e6, 8, 0.1, 1e-3, 1 / 8, -1, 1.1, 0.9, 2, 0.5))
+        is_whole = b"." not in place[0] and math.isfinite(value)
+        new = (str(round(value)) if is_whole else repr(value)).encode()
+    return data[:start] + new + data[stop:], start, stop
+
+
+def _other_tokens(kind: str, data: bytes, chance: random.Random) -> tuple[bytes, int, int]:
+    found = list(TOKEN.finditer(data))
+    if not found:
+        return data, 0, 0
+    start, stop = chance.choice(found).span()
+    if kind == "delete token":
+        return data[:start] + data[stop:], start, stop
+    if kind == "repeat token":
+        return data[:stop] + b" " + data[start:stop] + data[stop:], start, stop
+    return _swapped(data, (start, stop), chance.choice(found).span())
+
+
+def _other_lines(kind: str, data: bytes, chance: random.Random) -> tuple[bytes, int, int]:
+    lines = data.splitlines(keepends=True)
+    a, b = sorted((chance.randrange(len(lines)), chance.randrange(len(lines))))
+    if not kind.endswith("lines") or kind == "swap lines":
+        one, other = (a, a + 1), (b, b + 1)
+    else:
+        one, other = (a, b + 1), (b, b + 1)
+    place = {index: sum(map(len, lines[:index])) for index in (*one, *other)}
+    start, stop = place[one[0]], place[one[1]]
+    match kind:
+        case "cut at line":
+            return data[:start], start, len(data)
+        case "delete line" | "delete lines":
+            return data[:start] + data[stop:], start, stop
+        case "repeat line" | "repeat lines":
+            return data[:stop] + data[start:stop] + data[stop:], start, stop
+        case "swap lines":
+            return _swapped(data, (start, stop), (place[other[0]], place[other[1]]))
+    raise ValueError(kind)
+
+
+def _numbers(data: bytes, start: int, stop: int) -> tuple[float, ...]:
+    """The numbers of which some part stands between two places, at most a few hundred of them."""
+    nearby = data[max(0, start - 40) : stop + 40][:20_000]
+    offset = max(0, start - 40)
+    return tuple(
+        float(found[0])
+        for found in NUMBER.finditer(nearby)
+        if found.end() + offset >= start and found.start() + offset <= stop
+    )
+
+
+def attack(
+    reader: ModuleType,
+    samples: Sequence[Path],
+    count: int,
+    folder: Path,
+    *,
+    first_seed: int = 0,
+    said: Sidecar | None = None,
+    share: float = 0.05,
+    bytes_per_number: float = 1.0,
+    s_per_number: float = 1.0,
+) -> Counter[str]:
+    """Let ``reader`` read ``count`` damaged copies of the samples (files; of a folder, one file is damaged).
+
+    Silently, the bytes of all flows together may differ from the whole file's by ``share`` of them, and by
+    ``bytes_per_number`` times the largest number that was changed (1 for a counter of bytes, 0 where the format says
+    its numbers twice, so that the reader can see a lie); their longest duration likewise. Where the damage only took
+    content away, any less is explained.
+
+    Returns how many were read, marked and refused. Raises AssertionError that names sample, seed and damage.
+    """
+    said = said or Sidecar()
+    outcomes: Counter[str] = Counter()
+    whole = {sample: reader.read(sample, said) for sample in samples}
+    for sample, observed in whole.items():
+        assert_sound(observed, sample.name)
+    for seed in range(first_seed, first_seed + count):
+        chance = random.Random(-seed - 1)
+        sample = chance.choice(samples)
+        path, target = _copy(sample, folder, chance)
+        original = target.read_bytes()
+        mutation = _damaged(original, seed, chance)
+        target.write_bytes(mutation.data)
+        where = f"{sample.name}: seed {seed}: {mutation.kind}"
+        with _watched(where):
+            reader.sniff(path)
+            try:
+                observed = reader.read(path, said)
+            except InputError as error:
+                assert "\n" not in str(error) and len(str(error)) < 2000, f"{where}: not one line: {error}"
+                outcomes["refused"] += 1
+                continue
+            except Exception as error:
+                raise AssertionError(f"{where}: {type(error).__name__}: {error}") from error
+        assert_sound(observed, where)
+        if _says_more(observed, whole[sample]):
+            outcomes["marked"] += 1
+            continue
+        outcomes["read"] += 1
+        largest = max((abs(number) for number in mutation.numbers if math.isfinite(number)), default=0.0)
+        loses = mutation.kind in LOSES
+        for what, quantity, per_number in (("bytes", _bytes, bytes_per_number), ("s", _span_s, s_per_number)):
+            before, after = quantity(whole[sample]), quantity(observed)
+            allowed = share * before + per_number * largest
+            assert after - before <= allowed and (loses or before - after <= allowed), (
+                f"{where}: silently {after:g} {what} instead of {before:g}; numbers changed: {mutation.numbers[:8]}"
+            )
+        assert len(observed.flows) <= len(whole[sample].flows) + 2, f"{where}: {len(observed.flows)} flows"
+    return outcomes
+
+
+def _copy(sample: Path, folder: Path, chance: random.Random) -> tuple[Path, Path]:
+    """A copy of a sample, and the file in it that is to be damaged."""
+    path = folder / "damaged" / sample.name
+    if not sample.is_dir():
+        path.parent.mkdir(exist_ok=True)
+        shutil.copy(sample, path)
+        return path, path
+    shutil.rmtree(path, ignore_errors=True)
+    shutil.copytree(sample, path)
+    return path, chance.choice(sorted(file for file in path.rglob("*") if file.is_file()))
+
+
+def _damaged(original: bytes, seed: int, chance: random.Random) -> Mutation:
+    packed = original.startswith(b"\x1f\x8b")
+    content = gzip.decompress(original) if packed else original
+    if chance.random() < DAMAGED_PACKING_SHARE:  # the packing instead of what it holds
+        damaged = mutated(gzip.compress(content, mtime=0), seed)
+        # one packed file after the other is one file
+        return damaged._replace(kind=f"{'cut' if damaged.kind == 'empty' else damaged.kind}, packed")
+    mutation = mutated(content, seed)
+    if packed or chance.random() < PACKED_SHARE:
+        return mutation._replace(data=gzip.compress(mutation.data, compresslevel=1, mtime=0))
+    return mutation
+
+
+def _bytes(observed: Observed) -> float:
+    return float(sum(flow.total_bytes[-1] for flow in observed.flows))
+
+
+def _span_s(observed: Observed) -> float:
+    return max((flow.stop_s - flow.start_s for flow in observed.flows), default=0.0)
+
+
+def _says_more(observed: Observed, whole: Observed) -> bool:
+    marks = [
+        (len(some.remarks), sum(len(flow.gaps_s) for flow in some.flows), sum(len(f.clock_steps_s) for f in some.flows))
+        for some in (observed, whole)
+    ]
+    return bool(set(observed.remarks) - set(whole.remarks)) or any(
+        now > before for now, before in zip(*marks, strict=True)
+    )
+
+
+@contextlib.contextmanager
+def _watched(where: str) -> Iterator[None]:
+    """A hang or the memory of a large number is an error and not the end of all tests."""
+
+    def hangs(*_):
+        raise AssertionError(f"{where}: not done after {HANG_S} s")
+
+    import resource  # not on every system, as the signal is not
+
+    limits = resource.getrlimit(resource.RLIMIT_DATA)
+    before = signal.signal(signal.SIGALRM, hangs)
+    signal.alarm(HANG_S)
+    with contextlib.suppress(OSError, ValueError):
+        held = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_DATA, (held + MEMORY_BYTES, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, limits)
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def assert_sound(observed: Observed, where: str) -> None:
+    """What holds for every `Observed`, whatever it was read from."""
+    names = [flow.name for flow in observed.flows]
+    assert names and len(set(names)) == len(names), f"{where}: flows {names[:5]}"
+    assert observed.backend and observed.files, where
+    for flow in observed.flows:
+        _assert_sound_flow(flow, f"{where}: {flow.name}")
+    assert all(math.isfinite(value) for value in observed.parameters.values()), f"{where}: {observed.parameters}"
+    for remark in observed.remarks:
+        assert remark and "\n" not in remark, f"{where}: remark {remark!r}"
+    if observed.link is not None:
+        table = observed.link.table
+        assert list(table.columns) == LINK, f"{where}: link: {list(table.columns)}"
+        _assert_sound_table(table, f"{where}: link")
+        assert set(table["direction"]) <= {"forward", "reverse"}, f"{where}: link: direction"
+
+
+def _assert_sound_flow(flow: ObservedFlow, where: str) -> None:
+    times_s, total_bytes = flow.times_s, flow.total_bytes
+    assert times_s.dtype == total_bytes.dtype == np.float64, where
+    assert times_s.ndim == 1 and times_s.shape == total_bytes.shape, where
+    assert 2 <= len(times_s) <= MAX_READINGS, f"{where}: {len(times_s)} readings"
+    assert np.isfinite(times_s).all() and (np.diff(times_s) > 0).all(), f"{where}: times_s"
+    assert flow.stop_s - flow.start_s <= MAX_SPAN_S, f"{where}: lasts {flow.stop_s - flow.start_s:g} s"
+    for counted in (total_bytes, flow.total_received_bytes):
+        if counted is not None:
+            assert counted.shape == times_s.shape and np.isfinite(counted).all(), f"{where}: bytes"
+            assert counted[0] >= 0 and (np.diff(counted) >= 0).all(), f"{where}: bytes"
+            assert counted[-1] <= MAX_TOTAL_BYTES, f"{where}: {counted[-1]:g} bytes"
+    assert total_bytes[0] == 0, f"{where}: starts with {total_bytes[0]:g} bytes"
+    assert 0 < flow.interval_s <= MAX_SPAN_S, f"{where}: interval_s {flow.interval_s}"
+    assert math.isnan(flow.rtt_s) or 0 < flow.rtt_s < 1e4, f"{where}: rtt_s {flow.rtt_s}"
+    assert flow.clock_s is None or 0 <= flow.clock_s < 1e11, f"{where}: clock_s {flow.clock_s}"
+    assert 0 <= flow.clock_error_s < 1e5, f"{where}: clock_error_s {flow.clock_error_s}"
+    assert flow.offset_s is None or 0 <= flow.offset_s <= MAX_SPAN_S, f"{where}: offset_s {flow.offset_s}"
+    assert flow.cc and "\n" not in flow.cc and flow.origin and flow.name, where
+    assert list(flow.windows.columns) == WINDOWS and list(flow.events.columns) == EVENTS, f"{where}: columns"
+    for name, table in (("windows", flow.windows), ("events", flow.events)):
+        _assert_sound_table(table, f"{where}: {name}")
+    for start_s, stop_s in flow.gaps_s:
+        assert math.isfinite(start_s) and math.isfinite(stop_s) and start_s < stop_s, f"{where}: gap {start_s} {stop_s}"
+    assert all(math.isfinite(step_s) for step_s in flow.clock_steps_s), f"{where}: clock_steps_s"
+
+
+def _assert_sound_table(table: pd.DataFrame, where: str) -> None:
+    times_s = table["t_s"].to_numpy(float)
+    assert np.isfinite(times_s).all() and (np.diff(times_s) >= 0).all(), f"{where}: t_s"
+    for name in table.columns.drop(["t_s", "kind", "direction"], errors="ignore"):
+        values = table[name].to_numpy(float)
+        known = values[~np.isnan(values)]
+        assert np.isfinite(known).all() and (known >= 0).all(), f"{where}: {name}"

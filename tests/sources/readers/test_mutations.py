@@ -1,0 +1,119 @@
+"""The judge of damaged inputs finds what it is there for, shown on readers that sin in one way each."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tcpfair.errors import InputError
+from tcpfair.sources.readers.observed import Observed, ObservedFlow
+from tests.sources.readers.mutations import BINARY_KINDS, TEXT_KINDS, attack, mutated
+
+TABLE = "".join(f"{second} {second * 1000}\n" for second in range(1, 41))
+
+
+@pytest.fixture
+def sample(tmp_path):
+    path = tmp_path / "table.txt"
+    path.write_text(TABLE)
+    return path
+
+
+def observed(path: Path, times_s, total_bytes) -> Observed:
+    flow = ObservedFlow("a", path, np.array(times_s, float), np.array(total_bytes, float), 1.0, "receiver: toy")
+    return Observed("toy", (flow,), (path,))
+
+
+def careful(path: Path, said) -> Observed:
+    """Reads lines of time and running total, and refuses all that is not one after the other."""
+    try:
+        rows = [tuple(map(int, line.split())) for line in path.read_text().splitlines()]
+        times_s, total_bytes = zip((0, 0), *rows, strict=True)
+    except ValueError:
+        raise InputError(f"{path}: not a table") from None
+    if any(len(row) != 2 or not 0 < row[0] < 100 or not 0 <= row[1] < 1e6 for row in rows) or not rows:
+        raise InputError(f"{path}: out of range")
+    if not all((np.diff(times_s) > 0) & (np.diff(total_bytes) >= 0)):
+        raise InputError(f"{path}: backwards")
+    return observed(path, times_s, total_bytes)
+
+
+def reader(read) -> SimpleNamespace:
+    return SimpleNamespace(read=read, sniff=lambda path: True)
+
+
+def test_damage_is_the_same_for_a_seed_and_of_every_kind():
+    content = TABLE.encode()
+    damaged = [mutated(content, seed) for seed in range(1000)]
+    assert damaged == [mutated(content, seed) for seed in range(1000)]
+    assert {mutation.kind for mutation in damaged} == set(TEXT_KINDS)
+    assert {mutated(b"\x00" * 100, seed).kind for seed in range(1000)} == set(BINARY_KINDS)
+    assert np.mean([mutation.data != content for mutation in damaged]) > 0.9
+    assert all(isinstance(mutated(b"", seed).data, bytes) for seed in range(100))
+
+
+def test_a_careful_reader_passes(sample, tmp_path):
+    outcomes = attack(reader(careful), [sample], 300, tmp_path, share=0.2)
+    assert outcomes["read"] > 20 and outcomes["refused"] > 100
+    assert outcomes.total() == 300
+
+
+def crashes(path, said):
+    return observed(
+        path, *zip((0, 0), *(map(int, line.split()) for line in path.read_text().splitlines()), strict=True)
+    )
+
+
+def says_much(path, said):
+    try:
+        return careful(path, said)
+    except InputError as error:
+        raise InputError(f"{error}\nand more") from None
+
+
+def infinite(path, said):
+    try:
+        return careful(path, said)
+    except InputError:
+        return observed(path, [0, 1], [0, np.inf])
+
+
+def backwards(path, said):
+    try:
+        return careful(path, said)
+    except InputError:
+        return observed(path, [0, 2, 1], [0, 1, 2])
+
+
+def invents(path, said):
+    try:
+        return careful(path, said)
+    except InputError:
+        return observed(path, [0, 40], [0, 50_000])
+
+
+@pytest.mark.parametrize(
+    ("sin", "says"),
+    [
+        (crashes, "KeyError: 'bytes'"),
+        (says_much, "not one line"),
+        (infinite, "bytes"),
+        (backwards, "times_s"),
+        (invents, "silently 50000 bytes instead of 40000"),
+    ],
+)
+def test_a_sin_is_found(sample, tmp_path, sin, says):
+    with pytest.raises(AssertionError, match=says):
+        attack(reader(sin), [sample], 300, tmp_path, share=0.2)
+
+
+def test_a_greedy_reader_is_stopped(sample, tmp_path):
+    def greedy(path, said):
+        try:
+            return careful(path, said)
+        except InputError:
+            return observed(path, np.ones(1 << 28), np.ones(1 << 28))
+
+    with pytest.raises(AssertionError, match="MemoryError|Unable to allocate"):
+        attack(reader(greedy), [sample], 300, tmp_path, share=0.2)
