@@ -1,119 +1,72 @@
-"""Reports of ``iperf3 --json``, plain or gzipped: goodput per interval of one TCP flow each.
+"""Recordings of iperf3: reports of ``--json`` and ``--json-stream``, logs in text; of clients and servers, 3.1 to 3.21.
 
-A file gives a run of one flow; a folder gives one run with a flow per report, in order of the file names. Goodput is
-the receiver's wherever the report has it. Best first:
+A file holds one test or, as the log of a server does, several; each stream (``-P``, both directions of ``--bidir``) is a flow.
+A file of one flow gives it the file's name, else flows are FILE#1, FILE#2, ... in the order of tests and streams. Goodput is the
+receiver's wherever the report has it. Best first:
 
 1. ``server_output_json``: the intervals of a server that ran with ``--json`` (client: ``--get-server-output``), exact;
 2. ``server_output_text``: the same of a server without ``--json``, printed rates of three digits;
-3. ``intervals`` of a client that received (``--reverse``), exact;
-4. ``intervals`` of a client that sent: bytes handed to the socket, in blocks of 128 KB. Single seconds differ from
-   the receiver's by several per cent.
+3. ``intervals`` of the host that received (``--reverse``, or a server's own report), exact;
+4. ``intervals`` of the host that sent: bytes handed to the socket, in blocks of 128 KB. Single seconds differ from
+   the receiver's by several per cent. Of UDP they are not goodput, and refused.
 
-A flow starts at ``start=SECONDS`` when its report has that ``--title``, else at the report's timestamp (whole seconds)
-after the earliest one. Before its start and after its end a flow has zero bytes; a report that ends early is refused,
-for zeros in its place would read as starvation.
+The sender's intervals give window and smoothed RTT, where it is Linux. ``retransmits`` are packets, which tell no loss of a
+window from another: no events. The smallest RTT is the smallest of the smoothed ones that iperf3 noted, a standing queue
+included. A flow starts at ``start=SECONDS`` when its report has that ``--title`` (``--json-stream`` does not write titles),
+else by the wall clock. Intervals that ``--omit`` omits are left out: the flow starts after them. A test that was
+interrupted is refused, unless trace.yaml says ``stops_early`` of its flows: then it counts until its last whole interval.
+
+Not known: the congestion control in a server's report of data that it received (its own is no evidence of the client's), and in
+text; whether a path was shared; the wall clock of text, unless it was printed with ``--verbose``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, Field, ValidationError
+import pandas as pd
 
-from tcpfair.contract.scenario import one_line
 from tcpfair.errors import InputError
-from tcpfair.sources.readers.observed import UNKNOWN_CC, Observed, ObservedFlow
+from tcpfair.sources.readers import iperf3_text
+from tcpfair.sources.readers.iperf3_anonymous import TITLE, anonymised
+from tcpfair.sources.readers.iperf3_report import UDP, Report, Stream, objects, parse, uncounted_bytes
+from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Floats, Observed, ObservedFlow
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import head, read_json
-from tcpfair.units import BITS_PER_BYTE
+from tcpfair.sources.readers.text import head, lines
 
 NAME = "iperf3"
-ACCEPTS = "iperf3 --json reports (a .json or .json.gz file, or a folder of them)"
+ACCEPTS = "iperf3 reports (--json, --json-stream or text, of a client or a server)"
 
-BACKEND = "iperf3"
-MICROSECONDS_PER_S = 1e6
-MIN_INTERVAL_S = 0.1  # of iperf3 itself
-BPS_OF_PREFIX = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-TITLE = re.compile(r"start=(\d{1,5}(?:\.\d+)?)")
-# [  5]   0.00-1.00   sec  8.10 MBytes  67.9 Mbits/sec; the line of the totals ends with "receiver"
-SERVER_LINE = re.compile(
-    r"^\[ *(SUM|\d+)\] +(\d+\.\d+)-(\d+\.\d+) +sec +\S+ +[KMGT]?Bytes +(\d+(?:\.\d+)?) ([KMGT]?)bits/sec *$",
-    re.MULTILINE | re.ASCII,
-)
-
-# wide enough for any test; a day of 0.1 s intervals, each with all these bytes, still adds up within int64
-Seconds = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)]
-Bytes = Annotated[float, Field(ge=0, le=1e13, allow_inf_nan=False)]
+MAX_FLOWS = 10_000
+STALLED = 1.5  # intervals so many times as long as the others are worth a word
+EVENTS = ("start", "interval", "error", "server_output_json", "server_output_text", "end")
+__all__ = ["ACCEPTS", "NAME", "Goodput", "anonymised", "read", "read_report", "same_interval_s", "sniff"]
+_LOG = re.compile(r"^\[ *\d{1,9}\] local \S{1,255} port \d+ connected to ", re.MULTILINE)
 
 
-class _Span(BaseModel):
-    """Bytes between two moments of a test."""
+@dataclass(frozen=True)
+class _Test:
+    """A test as its file has it: this host's report, and the server's in it."""
 
-    start: Seconds
-    end: Seconds
-    bytes: Bytes
-
-
-class _Interval(BaseModel):
-    sum: _Span
-
-
-class _ServerOutput(BaseModel):
-    intervals: list[_Interval] = Field(min_length=1)
-
-
-class _TestStart(BaseModel):
-    protocol: Literal["TCP"]
-    omit: Literal[0] = 0
-    bidir: Literal[0] = 0
-    reverse: Literal[0, 1] = 0
-    duration: Seconds = 0.0
-
-
-class _Timestamp(BaseModel):
-    timesecs: Annotated[int, Field(ge=0, le=2**40)]
-
-
-class _Start(BaseModel):
-    timestamp: _Timestamp
-    test_start: _TestStart
-
-
-class _Sender(BaseModel):
-    min_rtt: Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)] | None = None
-
-
-class _Stream(BaseModel):
-    sender: _Sender = _Sender()
-
-
-class _End(BaseModel):
-    streams: list[_Stream] = Field(min_length=1)
-    sender_tcp_congestion: str = UNKNOWN_CC
-
-
-class _Report(BaseModel):
-    """The part of iperf3's report that is used."""
-
-    start: _Start
-    intervals: list[_Interval] = Field(min_length=1)
-    end: _End
-    title: str = ""
-    server_output_json: _ServerOutput | None = None
-    server_output_text: str = ""
+    near: Report
+    far: Report | None = None
+    far_name: str = ""
+    error: str = ""
+    offset_s: float | None = None
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Goodput:
-    """One flow as iperf3 saw it. Times count from the start of the flow."""
+    """The one flow of a report. Times count from the start of the flow."""
 
     cc: str
-    clock_s: int  # wall clock at the start, whole seconds
+    clock_s: float | None  # wall clock at the start
     offset_s: float | None  # start of the flow by its title
     rtt_s: float  # the smallest that the sender noted, a standing queue included; NaN when it noted none
     interval_s: float
@@ -123,50 +76,52 @@ class Goodput:
 
 
 def sniff(path: Path) -> bool:
-    """Whether ``path`` is a report of iperf3."""
-    return path.is_file() and _is_report(path)
+    """Whether ``path`` is of iperf3, by its beginning: a damaged report is one too, to be refused by name."""
+    start = head(path).lstrip("\ufeff \t\r\n")
+    return ('"iperf 3' in start) if start.startswith("{") else ("[ ID]" in start and bool(_LOG.search(start)))
 
 
 def read(path: Path, said: Sidecar) -> Observed:
-    """The flow of one report. Raises InputError, see `read_report`."""
-    report = read_report(path)
-    flow = ObservedFlow(
-        name=path.name,
-        file=path,
-        times_s=np.append(0.0, report.ends_s),
-        total_bytes=np.append(0.0, np.cumsum(report.delivered_bytes)),
-        interval_s=report.interval_s,
-        origin=report.origin,
-        cc=report.cc,
-        rtt_s=report.rtt_s,
-        clock_s=float(report.clock_s),
-        clock_error_s=1.0,
-        offset_s=report.offset_s,
-    )
-    return Observed(BACKEND, (flow,), (path,))
+    """All flows in ``path``.
+
+    Raises InputError, naming file and field, when the file is damaged, cut or no report; when a test was interrupted or reports
+    an error (see the top of this file); and when its fields contradict each other.
+    """
+    tests, remarks = _tests(path)
+    flows: list[ObservedFlow] = []
+    n_flows = sum(len(test.near.streams) for test in tests)
+    if n_flows > MAX_FLOWS:
+        raise InputError(f"{path}: {n_flows} flows; give a log of at most {MAX_FLOWS}")
+    for test in tests:
+        names = [
+            path.name if n_flows == 1 else f"{path.name}#{len(flows) + number}"
+            for number in range(1, len(test.near.streams) + 1)
+        ]
+        remarks += _interrupted(test, names, said)
+        of_test = _flows(test, names, path)
+        remarks += [*test.remarks, *_remarks(test, of_test)]
+        flows += of_test
+    _refuse_twins(flows, tests, path)
+    return Observed(backend=NAME, flows=tuple(flows), files=(path,), remarks=tuple(dict.fromkeys(remarks)))
 
 
 def read_report(path: Path) -> Goodput:
-    """Goodput of the one flow in a report.
-
-    Raises InputError, naming file and field, when the file is damaged or not a report, when iperf3 itself reports an
-    error, when the test is not one-way TCP without ``--omit``, and when intervals are missing or lack their bytes.
-    """
-    report = _parse(path)
-    spans, origin = _spans(report, path)
-    spans = [span for span in spans if span.end != span.start]  # iperf3 may end with an empty one
-    interval_s = _check_spans(spans, report.start.test_start.duration, f"{path}: {origin}")
-    title = TITLE.fullmatch(report.title)
-    rtt_us = [stream.sender.min_rtt for stream in report.end.streams if stream.sender.min_rtt is not None]
+    """The flow of a report of one TCP flow. Raises InputError as `read` does, and for any other number of flows."""
+    flows = read(path, Sidecar()).flows
+    if len(flows) != 1:
+        raise InputError(f"{path}: {len(flows)} flows; a report of one is needed here")
+    flow = flows[0]
+    if flow.cc == UDP:
+        raise InputError(f"{path}: start.test_start.protocol: 'UDP'; a TCP test is needed here")
     return Goodput(
-        cc=report.end.sender_tcp_congestion,
-        clock_s=report.start.timestamp.timesecs,
-        offset_s=float(title[1]) if title else None,
-        rtt_s=min(rtt_us, default=np.nan) / MICROSECONDS_PER_S,
-        interval_s=interval_s,
-        ends_s=np.array([span.end for span in spans]),
-        delivered_bytes=np.array([span.bytes for span in spans]),
-        origin=origin,
+        cc=flow.cc,
+        clock_s=flow.clock_s,
+        offset_s=flow.offset_s,
+        rtt_s=flow.rtt_s,
+        interval_s=flow.interval_s,
+        ends_s=flow.times_s[1:],
+        delivered_bytes=np.diff(flow.total_bytes),
+        origin=flow.origin,
     )
 
 
@@ -177,80 +132,312 @@ def same_interval_s(flows: Sequence[Goodput], path: Path) -> float:
     return flows[0].interval_s
 
 
-def _is_report(path: Path) -> bool:
-    """By its beginning: a damaged report is one too, to be refused by name instead of passed over."""
-    start = head(path)
-    return start.lstrip().startswith("{") and '"iperf 3' in start
+# --- The tests of a file ----------------------------------------------------------------------------------------------
 
 
-def _parse(path: Path) -> _Report:
-    values = read_json(path)
-    if "error" in values:
-        raise InputError(f"{path}: error: iperf3 reports {values['error']!r}; repeat the test until it has no error")
-    try:
-        version = values["start"]["version"]
-    except (KeyError, TypeError):
-        version = None
-    if not str(version).startswith("iperf 3"):
-        raise InputError(f"{path}: start.version: must begin with 'iperf 3'; give a report of iperf3 --json")
-    try:
-        return _Report.model_validate(values)
-    except ValidationError as error:
-        raise one_line(error, str(path)) from None
-
-
-def _spans(report: _Report, path: Path) -> tuple[list[_Span], str]:
-    """The best intervals of a report and what they are (see the top of this file)."""
-    client = [interval.sum for interval in report.intervals]
-    if report.start.test_start.reverse:
-        return client, "receiver: intervals"
-    if report.server_output_json is not None:
-        return [interval.sum for interval in report.server_output_json.intervals], "receiver: server_output_json"
-    server = _server_lines(report.server_output_text, path)
-    if server:
-        return server, "receiver: server_output_text"
-    return client, "sender: intervals"
-
-
-def _server_lines(text: str, path: Path) -> list[_Span]:
-    """The intervals that a server without ``--json`` printed; of parallel streams their sum."""
-    lines = SERVER_LINE.findall(text)
-    if any(stream == "SUM" for stream, *_ in lines):
-        lines = [line for line in lines if line[0] == "SUM"]
-    try:
-        return [
-            _server_span(float(start), float(end), float(rate) * BPS_OF_PREFIX[p]) for _, start, end, rate, p in lines
-        ]
-    except ValidationError as error:
-        raise one_line(error, f"{path}: server_output_text") from None
-
-
-def _server_span(start_s: float, end_s: float, rate_bps: float) -> _Span:
-    return _Span(start=start_s, end=end_s, bytes=rate_bps * (end_s - start_s) / BITS_PER_BYTE)
-
-
-def _check_spans(spans: Sequence[_Span], duration_s: float, where: str) -> float:
-    """Intervals must follow each other, be equally long up to the last and cover the test; returns their length in s."""
-    if not spans:
-        raise InputError(f"{where}: no interval of any length; repeat the test with iperf3 --interval 1")
-    starts_s, ends_s = np.array([(span.start, span.end) for span in spans]).T
-    lengths_s = ends_s - starts_s
-    interval_s = round(float(np.median(lengths_s)), 2)
-    if interval_s < MIN_INTERVAL_S:
-        raise InputError(f"{where}: intervals last {interval_s} s; iperf3 --interval must be at least {MIN_INTERVAL_S}")
-    previous_ends_s = np.concatenate([[0.0], ends_s[:-1]])
-    odd = (np.abs(starts_s - previous_ends_s) > 0.1 * interval_s) | (ends_s <= previous_ends_s)
-    odd[:-1] |= np.abs(lengths_s[:-1] - interval_s) > 0.5 * interval_s
-    odd[-1] |= lengths_s[-1] > 1.5 * interval_s
-    if odd.any():
-        index = int(np.argmax(odd))
-        span = spans[index]
+def _tests(path: Path) -> tuple[list[_Test], list[str]]:
+    """All tests of a file that have intervals, and what is to be said of the others."""
+    if not head(path).lstrip("\ufeff \t\r\n").startswith("{"):
+        return _tests_of_log(path)
+    reports, remarks = _reports(path)
+    tests = []
+    for number, values in enumerate(reports, start=1):
+        where = str(path) if len(reports) == 1 else f"{path}: test {number}"
+        error = values.get("error", "")
+        if not isinstance(error, str):
+            raise InputError(f"{where}: error: must be a text; give a report as iperf3 wrote it")
+        if error and not values.get("intervals"):  # a server that was stopped while it waited, a client that met nobody
+            remarks.append(f"a test without intervals is left out: iperf3 reports {error!r:.200}")
+            last_error, last_where = error, where
+            continue
+        tests.append(_test(values, where, error))
+    if not tests:
         raise InputError(
-            f"{where}[{index}]: lasts from {span.start:g} to {span.end:g} s; intervals of {interval_s:g} s must follow "
-            "each other without gap or overlap"
+            f"{last_where}: error: iperf3 reports {last_error!r:.200}; repeat the test until it has no error"
         )
-    if spans[-1].end < duration_s - 0.5 * interval_s:
+    return tests, remarks
+
+
+def _tests_of_log(path: Path) -> tuple[list[_Test], list[str]]:
+    found = iperf3_text.tests(lines(path), str(path))
+    tests = [_Test(near=report, error=error) for report, error in found if report]
+    if not tests:
+        error = next((error for _, error in found if error), "no test")
+        raise InputError(f"{path}: no interval in this log ({error:.200}); repeat the test with iperf3 --interval 1")
+    left_out = [f"a test without intervals is left out: {error:.200}" for report, error in found if not report]
+    return tests, [*left_out, f"{path.name} is text: its rates have three digits"]
+
+
+def _reports(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
+    """The JSON objects of a file, one for each test; those of ``--json-stream`` put together."""
+    reports: list[dict[str, Any]] = []
+    remarks: list[str] = []
+    streamed: dict[str, Any] | None = None
+    for line, values in objects(path):
+        where = f"{path}: line {line}"
+        if isinstance(values, str):
+            remarks.append(f"a message between the reports is not used: {values!r:.120}")
+            continue
+        if "event" not in values:
+            if reports and values.get("start") == reports[-1].get("start"):
+                remarks.append("the report of --json-stream-full-output repeats its events and is not used")
+                continue
+            if "start" not in values:
+                raise InputError(f"{where}: start: missing; give a report of iperf3 --json as it was written")
+            reports.append(values)
+            continue
+        event, data = values["event"], values.get("data")
+        if event not in EVENTS:
+            raise InputError(f"{where}: event: {event!r:.40}; must be one of {', '.join(EVENTS)}")
+        if event == "start" or (streamed is None and event == "error"):
+            reports.append({"start": {}, "intervals": [], "error": "no end of this test in the stream"})
+            streamed = reports[-1]
+        if streamed is None:
+            raise InputError(f"{where}: event: {event!r} before any start; give the whole stream")
+        if event == "interval":
+            streamed["intervals"].append(data)
+        elif event in streamed and event not in ("start", "error"):
+            raise InputError(f"{where}: event: {event!r} is there twice in one test; give the stream as it was written")
+        else:
+            streamed[event] = data
+        if event == "end":
+            if streamed["error"] == "no end of this test in the stream":
+                streamed["error"] = ""
+            streamed = None
+    if not reports:
+        raise InputError(f"{path}: no report in it; give a report of iperf3 --json")
+    return reports, remarks
+
+
+def _test(values: dict[str, Any], where: str, error: str) -> _Test:
+    """One report, with the server's in it where it is of use."""
+    near = parse(values, where, was_interrupted=bool(error))
+    title = values.get("title", "")
+    if not isinstance(title, str):
+        raise InputError(f"{where}: title: must be a text; give a report as iperf3 wrote it")
+    start = TITLE.fullmatch(title)
+    remarks = list(near.remarks)
+    if not start and "start" in title.lower():
+        remarks.append(f"the title {title!r:.80} does not read start=SECONDS and is not used")
+    far, far_name = None, ""
+    if "server_output_json" in values:
+        far_name = "server_output_json"
+        output = values[far_name]
+        if not isinstance(output, dict):
+            raise InputError(f"{where}: {far_name}: must be an object; give a report as iperf3 wrote it")
+        far = parse(output, f"{where}: {far_name}", was_interrupted=bool(error))
+        remarks += far.remarks
+    elif any(stream.sends for stream in near.streams) and "server_output_text" in values:
+        far_name = "server_output_text"
+        output = values[far_name]
+        if not isinstance(output, str):
+            raise InputError(f"{where}: {far_name}: must be a text; give a report as iperf3 wrote it")
+        far = _far_text(output, f"{where}: {far_name}", near)
+        if far is None and output.strip():
+            remarks.append(f"{far_name} has no interval that can be read: the client's are used")
+    return _Test(near, far, far_name, error, float(start[1]) if start else None, tuple(remarks))
+
+
+def _far_text(text: str, where: str, near: Report) -> Report | None:
+    """The test that a server printed. It ends before its totals in some versions: the client's report has them."""
+    found = [report for report, _ in iperf3_text.tests(text.splitlines(), where) if report]
+    if len(found) > 1:
+        raise InputError(f"{where}: {len(found)} tests; give the report of one")
+    return replace(found[0], is_client=False, is_udp=near.is_udp) if found else None
+
+
+# --- Flows ------------------------------------------------------------------------------------------------------------
+
+
+def _interrupted(test: _Test, names: list[str], said: Sidecar) -> list[str]:
+    if not test.error:
+        return []
+    if all(said.of(name).stops_early or said.of(name).leave_out for name in names):
+        return [f"{', '.join(names)}: interrupted ({test.error:.200}); counts until its last interval"]
+    raise InputError(
+        f"{test.near.where}: error: iperf3 reports {test.error!r:.200}; repeat the test, or say stops_early: true of "
+        f"{', '.join(names[:3])} as flows in trace.yaml"
+    )
+
+
+def _flows(test: _Test, names: list[str], path: Path) -> list[ObservedFlow]:
+    of_far = _matched(test)
+    return [
+        _flow(test, name, number, stream, far, path)
+        for number, (name, stream, far) in enumerate(zip(names, test.near.streams, of_far, strict=True))
+    ]
+
+
+def _matched(test: _Test) -> list[Stream | None]:
+    """For each stream of this host the one of the server's output: between the same ports, seen from there."""
+    near, far = test.near, test.far
+    if far is None:
+        return [None] * len(near.streams)
+    where = f"{near.where}: {test.far_name}"
+    if len(far.streams) != len(near.streams):
+        raise InputError(f"{where}: {len(far.streams)} streams, but the client has {len(near.streams)}")
+    if near.cookie and far.cookie and near.cookie != far.cookie:
+        raise InputError(f"{where}: start.cookie: of another test")
+    if near.is_udp != far.is_udp:
+        raise InputError(f"{where}: start.test_start.protocol: not the client's")
+    by_ports = {(stream.remote[1], stream.local[1]): stream for stream in far.streams}
+    matched = [by_ports.get((stream.local[1], stream.remote[1])) for stream in near.streams]
+    if None in matched:
+        if (near.cookie and far.cookie) or set(by_ports) == {(0, 0)}:  # behind NAT; stripped
+            matched = list(far.streams)
+        else:
+            raise InputError(f"{where}: ports: not those of start.connected; give the report of one test")
+    for number, (stream, other) in enumerate(zip(near.streams, matched, strict=True), start=1):
+        if stream.sends == other.sends:
+            raise InputError(f"{where}: stream {number}: both hosts {'send' if stream.sends else 'receive'}")
+    return matched
+
+
+def _flow(test: _Test, name: str, number: int, near: Stream, far: Stream | None, path: Path) -> ObservedFlow:
+    """One stream, by the best of its intervals (see the top of this file)."""
+    report = test.near
+    where = f"{report.where}: stream {number + 1}"
+    best, origin, interval_s = near, f"{'sender' if near.sends else 'receiver'}: intervals", report.interval_s
+    if near.sends and far is not None:
+        best, origin, interval_s = far, f"receiver: {test.far_name}", test.far.interval_s
+        _check_received(near, far, test, where)
+    if report.is_udp and best.sends:
         raise InputError(
-            f"{where}: {len(spans)} intervals end at {spans[-1].end:g} s of {duration_s:g} s; give a test that ran to its end"
+            f"{where}: only what was sent, which of UDP is not goodput; give the server's report, or use --get-server-output"
         )
-    return interval_s
+    sender, receiver = (near, far) if near.sends else (far, near)
+    if sender is not None and receiver is not None and not test.error:
+        _check_carried(sender, receiver, where)
+    cc = _cc(test, near, far, where)
+    times_s, total_bytes = _readings(best, interval_s)
+    clock_s = None if report.clock_s is None else report.clock_s + near.omitted_s
+    return ObservedFlow(
+        name=name,
+        file=path,
+        times_s=times_s,
+        total_bytes=total_bytes,
+        interval_s=interval_s,
+        origin=origin,
+        cc=cc,
+        rtt_s=sender.min_rtt_s if sender is not None else np.nan,
+        clock_s=clock_s,
+        clock_error_s=report.clock_error_s,
+        offset_s=test.offset_s,
+        identity=_identity(report, near, number),
+        windows=_windows(sender, test),
+    )
+
+
+def _check_received(near: Stream, far: Stream, test: _Test, where: str) -> None:
+    """What the server tells the client in the end is what its intervals add up to."""
+    total_bytes = float(far.bytes.sum())
+    digits = 0.006 if test.far_name == "server_output_text" else 0.0
+    slack = uncounted_bytes(total_bytes) + digits * total_bytes
+    if not test.error and abs(near.received_bytes - total_bytes) > slack:  # NaN where it does not tell
+        raise InputError(
+            f"{where}: {test.far_name} has {total_bytes:.0f} bytes in all, but end.streams {near.received_bytes:.0f}"
+        )
+
+
+def _check_carried(sender: Stream, receiver: Stream, where: str) -> None:
+    """Nobody receives more than was sent."""
+    sent_bytes, received_bytes = float(sender.bytes.sum()), float(receiver.bytes.sum())
+    if sender.omitted_s == 0 and received_bytes > 1.01 * sent_bytes + uncounted_bytes(sent_bytes):
+        raise InputError(f"{where}: {received_bytes:.0f} bytes received, but {sent_bytes:.0f} sent")
+
+
+def _cc(test: _Test, near: Stream, far: Stream | None, where: str) -> str:
+    cc = test.near.cc(near)
+    other = test.far.cc(far) if far is not None else UNKNOWN_CC
+    if UNKNOWN_CC not in (cc, other) and cc != other:
+        raise InputError(f"{where}: end.sender_tcp_congestion: {cc!r}, but {other!r} in {test.far_name}")
+    return other if cc == UNKNOWN_CC else cc
+
+
+def _readings(stream: Stream, interval_s: float) -> tuple[Floats, Floats]:
+    """Times and running totals; an interval that iperf3 left out, short and without bytes, has readings at both ends."""
+    times_s, totals = [float(stream.starts_s[0])], [0.0]
+    left_out = np.append(False, stream.starts_s[1:] - stream.ends_s[:-1] > 1e-3 * interval_s)
+    if not left_out.any():
+        return (
+            np.concatenate([times_s, stream.ends_s]).astype(float),
+            np.concatenate([totals, np.cumsum(stream.bytes)]).astype(float),
+        )
+    for start_s, end_s, n_bytes, after_gap in zip(stream.starts_s, stream.ends_s, stream.bytes, left_out, strict=True):
+        if after_gap:
+            times_s.append(float(start_s))
+            totals.append(totals[-1])
+        times_s.append(float(end_s))
+        totals.append(totals[-1] + float(n_bytes))
+    return np.array(times_s), np.array(totals)
+
+
+def _windows(sender: Stream | None, test: _Test) -> pd.DataFrame:
+    """Windows in packets of the MSS, at the end of each interval; none where a system does not tell them."""
+    mss_bytes = test.near.mss_bytes
+    if not mss_bytes > 0 and test.far is not None:
+        mss_bytes = test.far.mss_bytes
+    if sender is None or sender.cwnd_bytes is None or not mss_bytes > 0 or np.isnan(sender.cwnd_bytes).all():
+        return pd.DataFrame({name: pd.Series(dtype="float64") for name in WINDOWS})
+    return pd.DataFrame(
+        {
+            "t_s": sender.ends_s,
+            "cwnd_pkts": sender.cwnd_bytes / mss_bytes,
+            "ssthresh_pkts": np.nan,
+            "srtt_s": sender.srtt_s,
+        }
+    )
+
+
+def _identity(report: Report, stream: Stream, number: int) -> frozenset[str]:
+    """The cookie, and from which address and port of the client to which of the server."""
+    client, server = (stream.local, stream.remote) if report.is_client else (stream.remote, stream.local)
+    found = {f"cookie {report.cookie}, stream {number + 1}"} if report.cookie else set()
+    if client[1]:
+        ends = " to ".join(f"{host.removeprefix('::ffff:')} port {port}" for host, port in (client, server))
+        found.add(ends if report.clock_s is None else f"{ends} at {report.clock_s:.0f}")
+    return frozenset(found)
+
+
+def _refuse_twins(flows: Sequence[ObservedFlow], tests: Sequence[_Test], path: Path) -> None:
+    """A test that is in the file twice."""
+    cookies = [test.near.cookie for test in tests if test.near.cookie]
+    if len(set(cookies)) < len(cookies):
+        raise InputError(f"{path}: start.cookie: one is there twice; give each test once")
+    seen: set[str] = set()
+    for flow in flows:
+        if seen & flow.identity:
+            raise InputError(
+                f"{path}: {flow.name}: the same flow as one before ({min(seen & flow.identity)}); give it once"
+            )
+        seen |= flow.identity
+
+
+def _remarks(test: _Test, flows: Sequence[ObservedFlow]) -> list[str]:
+    names = [flow.name for flow in flows]
+    found = []
+    if test.near.is_bidir:
+        to_server = [n for n, s in zip(names, test.near.streams, strict=True) if s.sends == test.near.is_client]
+        found.append(
+            f"--bidir: {', '.join(to_server)} from client to server, the other flows back; they share a bottleneck only where "
+            "both directions do"
+        )
+    if any(stream.omitted_s for stream in test.near.streams):
+        longest_s = max(stream.omitted_s for stream in test.near.streams)
+        found.append(f"{names[0]}: the first {longest_s:.3g} s, which --omit omitted, are left out")
+    if test.near.is_udp:
+        found.append(f"{', '.join(names[:8])}: UDP, without congestion control")
+    if any(stream.cwnd_bytes is not None and np.isfinite(stream.cwnd_bytes).any() for stream in test.near.streams):
+        windowless = [flow.name for flow in flows if flow.windows.empty]
+        if len(windowless) == len(flows):
+            found.append(f"{', '.join(windowless[:8])}: no MSS in start.tcp_mss_default, so no windows in packets")
+    for flow in flows:
+        lengths_s = np.diff(flow.times_s)
+        long = lengths_s > STALLED * flow.interval_s
+        if long.any():
+            at_s = flow.times_s[int(np.argmax(long))]
+            found.append(
+                f"{flow.name}: {int(long.sum())} intervals longer than {flow.interval_s:g} s, up to {lengths_s.max():.3g} s, "
+                f"the first from {at_s:.3g} s: the host was late"
+            )
+    return found

@@ -43,6 +43,9 @@ class SaidFlow(_Strict):
     protocol: Label | None = Field(None, description="its congestion control: reno, cubic, ...")
     rtt_s: Positive | None = Field(None, description="its RTT without queues, in s")
     start_s: NonNegative | None = Field(None, description="its start in the run, in s")
+    stops_early: bool = Field(
+        False, description="true: its tool was interrupted, and what it recorded until then is the flow"
+    )
     leave_out: bool = Field(False, description="true: not a flow of the experiment, such as a control connection")
 
 

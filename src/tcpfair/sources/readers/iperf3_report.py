@@ -1,0 +1,597 @@
+"""One report of ``iperf3 --json``, of client or server: its fields validated and held against each other.
+
+Fields are those of iperf 3.1 to 3.21 (its ``iperf_api.c``; reports of 3.1.3, 3.12 and 3.21 are in the tests). What changed:
+3.7 added ``sender`` to every entry, and ``--bidir`` with sums named ``..._bidir_reverse``; 3.14 ``test_start.bidir``; 3.17
+``test_start.interval`` and ``--json-stream``; 3.21 ``timestamp.timemillisecs``. Before 3.7 who sends follows from ``reverse``.
+With ``--bidir``, ``sender_tcp_congestion`` is what the server uses and ``receiver_tcp_congestion`` what the client uses, at
+both ends; else they are what they are called. A report that was interrupted may repeat its last interval.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from tcpfair.contract.scenario import one_line
+from tcpfair.errors import InputError
+from tcpfair.sources.readers.observed import UNKNOWN_CC
+from tcpfair.sources.readers.text import read_bytes
+from tcpfair.units import BITS_PER_BYTE
+
+MICROSECONDS_PER_S = 1e6
+MIN_INTERVAL_S = 0.1  # of iperf3 itself
+MAX_TEST_S = 86_400.0
+MAX_BYTES = 1e13  # of an interval or, times a day's intervals, of a test: still adds up exactly
+LATE_S = 20.0  # a receiver empties the path after the end; the server gives up 10 s later
+SAME_S = 0.01  # two ways to count one interval
+# what iperf3 counts at the end and in no interval: the last partial one
+BLOCKS_UNCOUNTED = 4
+DEFAULT_BLOCK_BYTES = 131_072
+MAX_JSON_BYTES = 120_000_000  # as objects it takes five times as much; a day of one stream in seconds has 80 MB
+_SPACE = re.compile(r"\s*")
+_BESIDE = ("iperf3: ", "warning: ", "WARNING: ")  # what a shell adds when it keeps errors in the same file
+UDP = "udp"  # in place of a congestion control, which UDP has not
+
+Seconds = Annotated[float, Field(ge=0, le=MAX_TEST_S)]
+Count = Annotated[int, Field(ge=0, le=10**18)]
+Port = Annotated[int, Field(ge=0, le=65_535)]
+Host = Annotated[str, StringConstraints(max_length=255)]
+Algorithm = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,40}$")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+
+class _Connection(_Strict):
+    socket: Annotated[int, Field(ge=0, le=10**9)]
+    local_host: Host = ""
+    local_port: Port = 0
+    remote_host: Host = ""
+    remote_port: Port = 0
+
+
+class _Timestamp(_Strict):
+    timesecs: Annotated[int, Field(ge=0, le=10**11)]
+    timemillisecs: Annotated[int, Field(ge=0, le=10**14)] | None = None
+    time: Annotated[str, StringConstraints(max_length=100)] = ""
+
+
+class _Peer(_Strict):
+    host: Host
+    port: Port
+
+
+class _TestStart(_Strict):
+    protocol: Literal["TCP", "UDP"]
+    num_streams: Annotated[int, Field(ge=1, le=128)] = 1
+    blksize: Annotated[int, Field(ge=0, le=10**9)] = DEFAULT_BLOCK_BYTES
+    omit: Annotated[int, Field(ge=0, le=3600)] = 0
+    duration: Seconds = 0.0
+    bytes: Count = 0
+    blocks: Count = 0
+    reverse: Literal[0, 1] = 0
+    bidir: Literal[0, 1] | None = None
+    interval: Seconds | None = None
+
+
+class _Start(_Strict):
+    version: Annotated[str, StringConstraints(pattern=r"^iperf 3\.\d")]
+    timestamp: _Timestamp
+    connected: Annotated[list[_Connection], Field(min_length=1, max_length=256)]
+    test_start: _TestStart
+    connecting_to: _Peer | None = None
+    accepted_connection: _Peer | None = None
+    cookie: Annotated[str, StringConstraints(max_length=100)] = ""
+    tcp_mss: Annotated[int, Field(ge=0, le=65_535)] = 0
+    tcp_mss_default: Annotated[int, Field(ge=0, le=65_535)] = 0
+
+
+class _Span(_Strict):
+    """A sum at the end, or the part of one stream in it."""
+
+    bytes: Annotated[int, Field(ge=0, le=10**18)] | None = None
+    start: Seconds | None = None
+    end: Seconds | None = None
+    seconds: Seconds | None = None
+    bits_per_second: Annotated[float, Field(ge=0, le=1e15)] | None = None
+    socket: int | None = None
+    min_rtt: Annotated[int, Field(ge=-1, le=10**9)] | None = None
+    mean_rtt: Annotated[int, Field(ge=-1, le=10**9)] | None = None
+    max_rtt: Annotated[int, Field(ge=-1, le=10**9)] | None = None
+    max_snd_cwnd: Annotated[int, Field(ge=-1, le=10**12)] | None = None
+
+
+class _EndStream(_Strict):
+    sender: _Span = _Span()
+    receiver: _Span = _Span()
+    udp: _Span = _Span()
+
+
+class _End(_Strict):
+    streams: Annotated[list[_EndStream], Field(max_length=256)] = []
+    sum_sent: _Span = _Span()
+    sum_received: _Span = _Span()
+    sum_sent_bidir_reverse: _Span = _Span()
+    sum_received_bidir_reverse: _Span = _Span()
+    sender_tcp_congestion: Algorithm = UNKNOWN_CC
+    receiver_tcp_congestion: Algorithm = UNKNOWN_CC
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One connection as one of its hosts saw it; times in s since the start of the test, after what was omitted."""
+
+    local: tuple[str, int]
+    remote: tuple[str, int]
+    sends: bool  # this host sends
+    starts_s: np.ndarray  # (intervals,)
+    ends_s: np.ndarray
+    bytes: np.ndarray  # sent or received by this host
+    omitted_s: float = 0.0  # how long the omitted beginning was
+    cwnd_bytes: np.ndarray | None = None  # at the end of each interval, NaN where it is not told
+    srtt_s: np.ndarray | None = None
+    min_rtt_s: float = np.nan
+    received_bytes: float = np.nan  # by the other host, in all, as it told this one
+
+
+@dataclass(frozen=True)
+class Report:
+    """One test as one of its hosts saw it."""
+
+    where: str
+    is_client: bool
+    is_udp: bool
+    is_bidir: bool
+    streams: tuple[Stream, ...]
+    interval_s: float
+    clock_s: float | None = None  # when the hosts connected
+    clock_error_s: float = 0.0
+    cookie: str = ""
+    mss_bytes: float = np.nan
+    sender_cc: str = UNKNOWN_CC
+    receiver_cc: str = UNKNOWN_CC
+    remarks: tuple[str, ...] = ()
+
+    def cc(self, stream: Stream) -> str:
+        """The congestion control of the host that sends on ``stream``."""
+        if self.is_udp:
+            return UDP
+        from_client = stream.sends == self.is_client
+        return self.receiver_cc if self.is_bidir and from_client else self.sender_cc
+
+
+def objects(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    """The JSON objects of a file that holds one after the other, and iperf3's messages between them, each with its line.
+
+    Raises InputError when the file cannot be read whole, or holds anything else.
+    """
+    try:
+        text = read_bytes(path, MAX_JSON_BYTES).decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not text (byte {error.start} is not UTF-8); give the tool's own output") from None
+    decoder = json.JSONDecoder()
+    place, line, counted = 0, 1, 0
+    while (begin := _SPACE.match(text, place).end()) < len(text):
+        line, counted = line + text.count("\n", counted, begin), begin
+        if text.startswith(_BESIDE, begin):
+            place = text.find("\n", begin) + 1 or len(text)
+            yield line, text[begin:place].strip()
+            continue
+        try:
+            values, place = decoder.raw_decode(text, begin)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{path}: not JSON at line {error.lineno} ({error.msg}); give the whole file") from None
+        except (ValueError, RecursionError):  # a number of thousands of digits, thousands of brackets
+            raise InputError(f"{path}: not JSON that any tool writes; give the whole file") from None
+        if not isinstance(values, dict):
+            raise InputError(f"{path}: line {line}: must be a JSON object; give a report of iperf3 --json")
+        yield line, values
+
+
+def parse(values: dict[str, Any], where: str, *, was_interrupted: bool) -> Report:
+    """A report, validated; ``was_interrupted`` allows it to end early.
+
+    Raises InputError in one line that begins with ``where`` and names the field.
+    """
+    try:
+        start = _Start.model_validate(_of(values, "start", dict, where))
+    except ValidationError as error:
+        raise one_line(error, f"{where}: start") from None
+    try:
+        end = _End.model_validate(values.get("end") or {})
+    except ValidationError as error:
+        raise one_line(error, f"{where}: end") from None
+    remarks = _check_clock(start.timestamp, where)
+    is_client = _is_client(start, where)
+    sockets = [connection.socket for connection in start.connected]
+    if len(set(sockets)) < len(sockets):
+        raise InputError(f"{where}: start.connected: a socket is there twice; give a report as iperf3 wrote it")
+    intervals = _of(values, "intervals", list, where)
+    if not intervals:
+        raise InputError(f"{where}: intervals: none; repeat the test with iperf3 --interval 1")
+    tables = _tables(intervals, sockets, where)
+    test = start.test_start
+    told = {socket: _sends(table, where) for socket, table in tables.items()}
+    senders = {socket: is_client != bool(test.reverse) if sends is None else sends for socket, sends in told.items()}
+    is_bidir = len(set(senders.values())) == 2
+    _check_roles(test, senders, is_bidir, is_client, start, where)
+    _check_sums(intervals, tables, senders, is_bidir, is_client, where)
+    streams = []
+    interval_s = _interval_s(test, tables, where)
+    ends = _ends(end, sockets, where)
+    for connection in start.connected:
+        name = f"{where}: intervals of socket {connection.socket}"
+        table, repeated = _once(tables[connection.socket], was_interrupted)
+        if repeated:
+            remarks += ("the last interval of the interrupted test is there twice and counts once",)
+        _check_rates(table, name)
+        kept = _without_omitted(table, test.omit, name)
+        check_chain(kept["start"], kept["end"], interval_s, name)
+        if not was_interrupted:
+            _check_length(kept["end"].iloc[-1], test, interval_s, name)
+        sends = senders[connection.socket]
+        last = ends[connection.socket]
+        if not was_interrupted:
+            _check_totals(kept["bytes"].sum(), last, sends, test, interval_s, name)
+        _check_rtts(kept, last.sender, name)
+        streams.append(_stream(connection, sends, table, kept, last))
+    if not was_interrupted:
+        _check_end_sums(end, ends.values(), senders.values(), is_bidir, is_client, where)
+    known = start.timestamp.timemillisecs
+    return Report(
+        where=where,
+        is_client=is_client,
+        is_udp=test.protocol == "UDP",
+        is_bidir=is_bidir,
+        streams=tuple(streams),
+        interval_s=interval_s,
+        clock_s=start.timestamp.timesecs if known is None else known / 1e3,
+        clock_error_s=1.0 if known is None else 0.5,  # the data connections come some round trips later
+        cookie=start.cookie,
+        mss_bytes=float(start.tcp_mss or start.tcp_mss_default or np.nan),
+        sender_cc=end.sender_tcp_congestion,
+        receiver_cc=end.receiver_tcp_congestion,
+        remarks=tuple(dict.fromkeys(remarks)),
+    )
+
+
+def check_chain(starts_s: Sequence[float], ends_s: Sequence[float], interval_s: float, where: str) -> None:
+    """Intervals must follow each other; one of less than a tenth without bytes iperf3 itself leaves out.
+
+    Raises InputError.
+    """
+    starts_s, ends_s = np.asarray(starts_s, float), np.asarray(ends_s, float)
+    before_s = np.concatenate([[0.0], ends_s[:-1]])
+    apart_s = starts_s - before_s
+    odd = (apart_s > 0.1 * interval_s + SAME_S) | (apart_s < -SAME_S) | (ends_s <= np.maximum(starts_s, before_s))
+    if odd.any():
+        index = int(np.argmax(odd))
+        raise InputError(
+            f"{where}: number {index + 1} lasts from {starts_s[index]:g} to {ends_s[index]:g} s; intervals of {interval_s:g} s "
+            "must follow each other without gap or overlap"
+        )
+
+
+def _of(values: dict[str, Any], name: str, kind: type, where: str) -> Any:
+    value = values.get(name)
+    if not isinstance(value, kind):
+        raise InputError(f"{where}: {name}: missing; give a report of iperf3 --json as it was written")
+    return value
+
+
+# --- Start ------------------------------------------------------------------------------------------------------------
+
+
+def _check_clock(stamp: _Timestamp, where: str) -> tuple[str, ...]:
+    """The wall clock stands there up to three times."""
+    if stamp.timemillisecs is not None and stamp.timemillisecs // 1000 != stamp.timesecs:
+        raise InputError(
+            f"{where}: start.timestamp: timemillisecs {stamp.timemillisecs} and timesecs {stamp.timesecs} are two moments"
+        )
+    if not stamp.time:
+        return ()
+    try:
+        said_s = parsedate_to_datetime(stamp.time).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return (f"start.timestamp.time {stamp.time!r} is no time that can be read; timesecs is used",)
+    if abs(said_s - stamp.timesecs) > 1:
+        raise InputError(f"{where}: start.timestamp: {stamp.time!r} is not {stamp.timesecs} s after 1970")
+    return ()
+
+
+def _is_client(start: _Start, where: str) -> bool:
+    if (start.connecting_to is None) == (start.accepted_connection is None):
+        raise InputError(
+            f"{where}: start: must have either connecting_to (a client's report) or accepted_connection (a server's)"
+        )
+    return start.connecting_to is not None
+
+
+def _check_roles(
+    test: _TestStart, senders: dict[int, bool], is_bidir: bool, is_client: bool, start: _Start, where: str
+) -> None:
+    """Who sends, how many streams there are and over which ports, each of which stands in several places."""
+    if test.bidir is not None and bool(test.bidir) != is_bidir:
+        raise InputError(f"{where}: start.test_start.bidir: {test.bidir}, but the intervals say otherwise")
+    if is_bidir and test.reverse:
+        raise InputError(f"{where}: start.test_start.reverse: 1, but both hosts send")
+    if not is_bidir:
+        sends, should = next(iter(senders.values())), is_client != bool(test.reverse)
+        does = "sends" if sends else "receives"
+        if sends != should:
+            raise InputError(
+                f"{where}: start.test_start.reverse: {test.reverse}, but in the intervals this host {does}"
+            )
+    expected = test.num_streams * (2 if is_bidir else 1)
+    if len(senders) != expected:
+        raise InputError(
+            f"{where}: start.test_start.num_streams: {test.num_streams}, but {len(senders)} streams are connected"
+        )
+    if is_bidir and sum(senders.values()) != test.num_streams:
+        raise InputError(f"{where}: intervals: {sum(senders.values())} of {expected} streams send; half of them must")
+    ports = [(connection.local_port, connection.remote_port) for connection in start.connected]
+    known = [pair for pair in ports if pair != (0, 0)]
+    if len(set(known)) < len(known):
+        raise InputError(f"{where}: start.connected: two streams between the same ports")
+    server = {pair[1] if is_client else pair[0] for pair in known}
+    if start.connecting_to:
+        server |= {start.connecting_to.port} if known else set()
+    if len(server) > 1:
+        raise InputError(f"{where}: start.connected: the server has several ports ({min(server)}, {max(server)})")
+
+
+# --- Intervals --------------------------------------------------------------------------------------------------------
+
+_MOST = {
+    "start": MAX_TEST_S,
+    "end": MAX_TEST_S,
+    "seconds": MAX_TEST_S,
+    "bytes": MAX_BYTES,
+    "bits_per_second": 1e15,
+    "snd_cwnd": 1e12,
+    "rtt": 1e9,
+}
+_NEEDED = ("start", "end", "bytes")
+_OPTIONAL = ("seconds", "bits_per_second", "snd_cwnd", "rtt")
+_MAY_BE_UNKNOWN = ("snd_cwnd", "rtt")  # -1 on systems that do not tell
+
+
+def _tables(intervals: list[Any], sockets: list[int], where: str) -> dict[int, pd.DataFrame]:
+    """The intervals of each stream, in the columns of `_MOST` and ``omitted``, ``sender`` (NaN before iperf 3.7)."""
+    rows: dict[int, list[tuple[float, ...]]] = {socket: [] for socket in sockets}
+    for number, interval in enumerate(intervals):
+        at = f"{where}: intervals[{number}]"
+        entries = interval.get("streams") if isinstance(interval, dict) else None
+        if not isinstance(entries, list) or len(entries) != len(sockets):
+            raise InputError(f"{at}: streams: must have one entry for each of the {len(sockets)} that are connected")
+        for entry in entries:
+            socket = entry.get("socket") if isinstance(entry, dict) else None
+            if type(socket) is not int or socket not in rows or len(rows[socket]) != number:
+                raise InputError(
+                    f"{at}: streams: socket: {socket!r:.40}; each socket of start.connected must be there once"
+                )
+            rows[socket].append(_row(entry, f"{at}: socket {socket}"))
+    names = [*_NEEDED, *_OPTIONAL, "omitted", "sender"]
+    return {socket: pd.DataFrame(of_socket, columns=names, dtype=float) for socket, of_socket in rows.items()}
+
+
+def _row(entry: dict[str, Any], where: str) -> tuple[float, ...]:
+    numbers = [_number(entry, name, where) for name in (*_NEEDED, *_OPTIONAL)]
+    flags = [entry.get(name) for name in ("omitted", "sender")]
+    for name, flag in zip(("omitted", "sender"), flags, strict=True):
+        if flag not in (None, True, False):
+            raise InputError(f"{where}: {name}: {flag!r:.40} is neither true nor false")
+    omitted, sender = flags
+    return (*numbers, float(bool(omitted)), np.nan if sender is None else float(sender))
+
+
+def _number(entry: dict[str, Any], name: str, where: str) -> float:
+    value = entry.get(name)
+    if value is None and name in _OPTIONAL:
+        return np.nan
+    least = -1 if name in _MAY_BE_UNKNOWN else 0
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= _MOST[name]:
+        shown = "missing" if value is None else f"{value!r:.40}"
+        raise InputError(f"{where}: {name}: {shown}; must be a number between {least} and {_MOST[name]:g}")
+    return float(value)
+
+
+def _sends(table: pd.DataFrame, where: str) -> bool | None:
+    found = set(table["sender"].dropna())
+    if len(found) > 1 or (found and table["sender"].isna().any()):
+        raise InputError(f"{where}: intervals: sender: changes during the test")
+    return bool(found.pop()) if found else None
+
+
+def _check_sums(
+    intervals: list[Any],
+    tables: dict[int, pd.DataFrame],
+    senders: dict[int, bool],
+    is_bidir: bool,
+    is_client: bool,
+    where: str,
+) -> None:
+    """Sums of the intervals are those of the streams; ``..._bidir_reverse`` is what the server sends."""
+    for name, forward in (("sum", True), ("sum_bidir_reverse", False)):
+        if not forward and not is_bidir:
+            continue
+        of_this = [socket for socket, sends in senders.items() if not is_bidir or (sends == is_client) == forward]
+        should = sum(tables[socket]["bytes"].to_numpy() for socket in of_this)
+        for number, interval in enumerate(intervals):
+            total = interval.get(name)
+            at = f"{where}: intervals[{number}]: {name}"
+            if total is None:
+                continue
+            if not isinstance(total, dict):
+                raise InputError(f"{at}: must be an object; give a report as iperf3 wrote it")
+            if _number(total, "bytes", at) != should[number]:
+                raise InputError(f"{at}: bytes: {total['bytes']}, but its streams have {should[number]:.0f}")
+
+
+def _interval_s(test: _TestStart, tables: dict[int, pd.DataFrame], where: str) -> float:
+    lengths_s = pd.concat([table["end"] - table["start"] for table in tables.values()])
+    usual_s = round(float(lengths_s.median()), 2)
+    longest_s = float(lengths_s.max())
+    if test.interval and MIN_INTERVAL_S <= test.interval <= longest_s + SAME_S:
+        return float(test.interval)
+    if usual_s < MIN_INTERVAL_S and longest_s < MIN_INTERVAL_S:
+        raise InputError(f"{where}: intervals: last {usual_s} s; iperf3 --interval must be at least {MIN_INTERVAL_S}")
+    return max(usual_s, MIN_INTERVAL_S)
+
+
+def _once(table: pd.DataFrame, was_interrupted: bool) -> tuple[pd.DataFrame, bool]:
+    """Without a last interval that repeats the one before, which iperf3 writes when it is interrupted."""
+    if was_interrupted and len(table) > 1:
+        last, before = (table.iloc[place][["start", "end", "bytes"]] for place in (-1, -2))
+        if last.equals(before.rename(last.name)):
+            return table.iloc[:-1], True
+    return table, False
+
+
+def _check_rates(table: pd.DataFrame, where: str) -> None:
+    """Seconds and rate say the same as start, end and bytes."""
+    lengths_s = (table["end"] - table["start"]).to_numpy()
+    seconds_s = table["seconds"].fillna(table["end"] - table["start"]).to_numpy()
+    _refuse_any(np.abs(seconds_s - lengths_s) > SAME_S, "seconds: not what lies between start and end", where)
+    by_rate = table["bits_per_second"].to_numpy() * seconds_s / BITS_PER_BYTE
+    off = np.abs(by_rate - table["bytes"].to_numpy()) > 1 + 1e-4 * table["bytes"].to_numpy()
+    _refuse_any(
+        off & ~np.isnan(by_rate) & (seconds_s > 0), "bits_per_second: not what bytes in these seconds are", where
+    )
+
+
+def _refuse_any(odd: np.ndarray, says: str, where: str) -> None:
+    if odd.any():
+        raise InputError(f"{where}: number {int(np.argmax(odd)) + 1}: {says}")
+
+
+def _without_omitted(table: pd.DataFrame, omit_s: int, where: str) -> pd.DataFrame:
+    omitted = table["omitted"].to_numpy(bool)
+    if omitted.any() and not omit_s:
+        raise InputError(f"{where}: omitted: true, but start.test_start.omit is 0")
+    if (np.diff(omitted.astype(int)) > 0).any():
+        raise InputError(f"{where}: omitted: true after intervals that are not; iperf3 omits the beginning only")
+    kept = table[~omitted]
+    # iperf3 may end with an empty one
+    if len(kept) and kept["end"].iloc[-1] == kept["start"].iloc[-1] and kept["bytes"].iloc[-1] == 0:
+        kept = kept.iloc[:-1]
+    if not len(kept):
+        raise InputError(f"{where}: no interval of any length; repeat the test with iperf3 --interval 1")
+    return kept
+
+
+def _check_length(end_s: float, test: _TestStart, interval_s: float, where: str) -> None:
+    if not test.duration or test.bytes or test.blocks:
+        return
+    if end_s < test.duration - max(0.5 * min(interval_s, 1.0), 0.02 * test.duration):
+        raise InputError(
+            f"{where}: end at {end_s:g} s of {test.duration:g} s (start.test_start.duration); give a test that ran to its end"
+        )
+    if end_s > test.duration + interval_s + LATE_S:
+        raise InputError(f"{where}: end at {end_s:g} s, but start.test_start.duration is {test.duration:g} s")
+
+
+# --- End --------------------------------------------------------------------------------------------------------------
+
+
+def _ends(end: _End, sockets: list[int], where: str) -> dict[int, _EndStream]:
+    if not end.streams:
+        return {socket: _EndStream() for socket in sockets}
+    if len(end.streams) != len(sockets):
+        raise InputError(f"{where}: end.streams: {len(end.streams)}, but {len(sockets)} are connected")
+    found: dict[int, _EndStream] = {}
+    for socket, stream in zip(sockets, end.streams, strict=True):
+        named = {span.socket for span in (stream.sender, stream.receiver, stream.udp) if span.socket is not None}
+        if len(named) > 1 or not named <= set(sockets):
+            raise InputError(f"{where}: end.streams: socket: {sorted(named)} is no socket of start.connected")
+        found[named.pop() if named else socket] = stream
+    if len(found) < len(sockets):
+        raise InputError(f"{where}: end.streams: socket: one is there twice")
+    return found
+
+
+def _check_totals(
+    total_bytes: float, last: _EndStream, sends: bool, test: _TestStart, interval_s: float, where: str
+) -> None:
+    """Intervals add up to what the end says of this host, but for what came after the last one."""
+    if test.protocol == "UDP":
+        said = last.udp.bytes if sends else None
+    else:
+        said = (last.sender if sends else last.receiver).bytes
+    for name, span in (("sender", last.sender), ("receiver", last.receiver), ("udp", last.udp)):
+        lasted_s = span.end if name == "receiver" else span.seconds
+        if None in (span.bytes, span.bits_per_second, lasted_s) or not lasted_s or (name == "udp" and not span.bytes):
+            continue
+        if abs(span.bits_per_second * lasted_s / BITS_PER_BYTE - span.bytes) > 1 + 1e-4 * span.bytes:
+            raise InputError(f"{where}: end.streams: {name}: bits_per_second: not what its bytes in its seconds are")
+    if said is None:
+        return
+    slack = uncounted_bytes(total_bytes, test.blksize)
+    if not -0.01 * total_bytes - 1 <= said - total_bytes <= slack:
+        raise InputError(f"{where}: have {total_bytes:.0f} bytes in all, but end.streams says {said}")
+
+
+def uncounted_bytes(total_bytes: float, block_bytes: float = DEFAULT_BLOCK_BYTES) -> float:
+    """How many bytes of a test may stand in its end and in no interval."""
+    return 0.01 * total_bytes + BLOCKS_UNCOUNTED * min(max(block_bytes, 1.0), 2 * DEFAULT_BLOCK_BYTES)
+
+
+def _check_end_sums(end: _End, ends: Any, senders: Any, is_bidir: bool, is_client: bool, where: str) -> None:
+    for suffix, forward in (("", True), ("_bidir_reverse", False)):
+        of_this = [
+            last for last, sends in zip(ends, senders, strict=True) if not is_bidir or (sends == is_client) == forward
+        ]
+        for name, part in (("sum_sent", "sender"), ("sum_received", "receiver")):
+            said = getattr(end, name + suffix).bytes
+            parts = [getattr(last, part).bytes for last in of_this]
+            if said is not None and parts and None not in parts and sum(parts) != said:
+                raise InputError(f"{where}: end.{name + suffix}: bytes: {said}, but its streams have {sum(parts)}")
+
+
+def _check_rtts(kept: pd.DataFrame, sender: _Span, where: str) -> None:
+    """The smallest RTT is the smallest, in the end and over the intervals; the largest window likewise."""
+    known = [rtt for rtt in (sender.min_rtt, sender.mean_rtt, sender.max_rtt) if rtt and rtt > 0]
+    if known != sorted(known):
+        raise InputError(f"{where}: end.streams: sender: min_rtt, mean_rtt and max_rtt must not decrease in this order")
+    rtts = kept["rtt"].to_numpy()
+    rtts = rtts[rtts > 0]
+    if not rtts.size:
+        return
+    if sender.min_rtt and 0 < sender.min_rtt > rtts.min():
+        raise InputError(f"{where}: rtt: {rtts.min():.0f} us is below min_rtt {sender.min_rtt} us of end.streams")
+    if sender.max_rtt and 0 < sender.max_rtt < rtts.max():
+        raise InputError(f"{where}: rtt: {rtts.max():.0f} us is above max_rtt {sender.max_rtt} us of end.streams")
+    largest = kept["snd_cwnd"].max()
+    if sender.max_snd_cwnd and 0 < sender.max_snd_cwnd < largest:
+        raise InputError(f"{where}: snd_cwnd: {largest:.0f} is above max_snd_cwnd {sender.max_snd_cwnd} of end.streams")
+
+
+def _stream(connection: _Connection, sends: bool, table: pd.DataFrame, kept: pd.DataFrame, last: _EndStream) -> Stream:
+    min_rtt = last.sender.min_rtt
+    rtts = kept["rtt"].to_numpy()
+    smallest = min_rtt if min_rtt and min_rtt > 0 else min(rtts[rtts > 0], default=np.nan)
+    received = last.receiver.bytes
+    omitted = table[table["omitted"] > 0]
+    return Stream(
+        local=(connection.local_host, connection.local_port),
+        remote=(connection.remote_host, connection.remote_port),
+        sends=sends,
+        starts_s=kept["start"].to_numpy(),
+        ends_s=kept["end"].to_numpy(),
+        bytes=kept["bytes"].to_numpy(),
+        omitted_s=float(omitted["end"].iloc[-1]) if len(omitted) else 0.0,
+        cwnd_bytes=kept["snd_cwnd"].where(kept["snd_cwnd"] > 0).to_numpy(),
+        srtt_s=kept["rtt"].where(kept["rtt"] > 0).to_numpy() / MICROSECONDS_PER_S,
+        min_rtt_s=smallest / MICROSECONDS_PER_S,
+        received_bytes=np.nan if received is None or not sends else float(received),
+    )

@@ -1,0 +1,245 @@
+"""What iperf3 prints without ``--json``: the log of a client, of a server, or ``server_output_text`` of a report.
+
+Rates have three digits (four from 1000 to 1023) and times two decimals. Lines are those of iperf 3.1 to 3.21:
+
+    [  5]   0.00-1.00   sec  3.14 MBytes  26.3 Mbits/sec
+    [  5][TX-C]   0.00-1.00   sec  8.10 MBytes  67.9 Mbits/sec   22   43.8 KBytes
+
+Retransmissions after the rate say that this host sends, jitter that it receives, ``[TX-C]`` and the like who does with
+``--bidir``. Neither wall clock (but with ``--verbose``) nor RTT nor congestion control is printed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+
+import numpy as np
+
+from tcpfair.errors import InputError
+from tcpfair.sources.readers.iperf3_report import (
+    MAX_BYTES,
+    MAX_TEST_S,
+    MIN_INTERVAL_S,
+    Report,
+    Stream,
+    check_chain,
+    uncounted_bytes,
+)
+from tcpfair.units import BITS_PER_BYTE
+
+PER_BIT_PREFIX = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+PER_BYTE_PREFIX = {"": 1.0, "K": 2.0**10, "M": 2.0**20, "G": 2.0**30, "T": 2.0**40}
+MAX_ROWS = 5_000_000
+_TIME_S = 0.011  # two decimals, at both ends
+
+_CONNECTED = re.compile(r"\[ *(\d{1,9})\] local (\S{1,255}) port (\d{1,5}) connected to (\S{1,255}) port (\d{1,5})\b")
+_ROW = re.compile(
+    r"\[ *(\d{1,9}|SUM)\](?:\[([RT]X-[CS])\])? +(\d{1,5}\.\d{2})-(\d{1,5}\.\d{2}) +sec +(\d{1,9}(?:\.\d{1,3})?) ([KMGT]?)Bytes"
+    r" +(\d{1,15}(?:\.\d{1,3})?) ([KMGT]?)(bits|Bytes)/sec(.*)$",
+    re.ASCII,
+)
+_SENDS = re.compile(r" +\d+(?: +\d+(?:\.\d+)? [KMGT]?Bytes)? *(?:\(omitted\))? *$", re.ASCII)
+_STOPPED = re.compile(r"iperf3: (?:error - )?(.*(?:terminated|closed|interrupt|unable|refused|reset|timed out).*)")
+
+
+@dataclass
+class _Rows:
+    """What is printed of one stream."""
+
+    starts_s: list[float] = field(default_factory=list)
+    ends_s: list[float] = field(default_factory=list)
+    bytes: list[float] = field(default_factory=list)
+    omitted_s: float = 0.0
+
+
+@dataclass
+class _Test:
+    """One test of a log, line by line."""
+
+    where: str
+    is_client: bool | None = None  # None: not told
+    is_reverse: bool = False
+    is_udp: bool = False
+    retransmits: bool = False
+    error: str = ""
+    ended: bool = False
+    clock_s: float | None = None
+    connections: dict[str, tuple[tuple[str, int], tuple[str, int]]] = field(default_factory=dict)
+    rows: dict[str, _Rows] = field(default_factory=dict)
+    roles: dict[str, str] = field(default_factory=dict)
+    totals: dict[tuple[str, str], float] = field(default_factory=dict)  # of stream and "sender" or "receiver", bytes
+    cookie: str = ""
+
+
+def tests(lines: Iterable[str], where: str) -> list[tuple[Report | None, str]]:
+    """The tests of a log, each with what iperf3 says of its interruption ('' when it ended well).
+
+    A test without any interval is None. Raises InputError naming the line.
+    """
+    found: list[_Test] = []
+    stamp_s = None
+    n_rows = 0
+    for number, line in enumerate(lines, start=1):
+        at = f"{where}: line {number}"
+        if "Connecting to host " in line or "Accepted connection from " in line:
+            found.append(
+                _Test(f"{where}: test {len(found) + 1}", is_client="Connecting to host " in line, clock_s=stamp_s)
+            )
+            stamp_s = None
+            continue
+        if line.startswith("Time: "):
+            stamp_s = _clock_s(line.removeprefix("Time: "))
+            if found and found[-1].clock_s is None and not found[-1].rows:
+                found[-1].clock_s, stamp_s = stamp_s, None
+            continue
+        if not found:
+            if not _CONNECTED.search(line) and not _ROW.search(line):
+                continue
+            found.append(_Test(where))
+        _take(found[-1], line, at)
+        n_rows += line.startswith("[")
+        if n_rows > MAX_ROWS:
+            raise InputError(f"{at}: more than {MAX_ROWS} lines of intervals; give the log in parts")
+    return [(_report(test) if test.rows else None, _error(test)) for test in found]
+
+
+def _clock_s(text: str) -> float | None:
+    try:
+        return parsedate_to_datetime(text.strip()).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _error(test: _Test) -> str:
+    if test.error:
+        return test.error
+    return "" if test.ended else "the log ends without the totals"
+
+
+def _take(test: _Test, line: str, at: str) -> None:
+    """One line of a test."""
+    if line.startswith("Reverse mode"):
+        test.is_reverse = True
+    elif stopped := _STOPPED.search(line):
+        test.error = test.error or stopped[1].strip()
+    elif connected := _CONNECTED.search(line):
+        name, local, local_port, remote, remote_port = connected.groups()
+        if name in test.connections:
+            raise InputError(f"{at}: [{name}] is connected twice in one test")
+        if max(int(local_port), int(remote_port)) > 65_535:
+            raise InputError(f"{at}: port: must be at most 65535")
+        test.connections[name] = ((local, int(local_port)), (remote, int(remote_port)))
+    elif row := _ROW.search(line):
+        _take_row(test, row, at)
+    elif "Datagrams" in line:
+        test.is_udp = True
+    elif "Cookie: " in line:
+        test.cookie = line.split("Cookie: ", 1)[1].strip()[:100]
+
+
+def _take_row(test: _Test, row: re.Match[str], at: str) -> None:
+    name, role, start, end, transfer, of_transfer, rate, of_rate, unit, rest = row.groups()
+    rest = rest.rstrip()
+    test.is_udp = test.is_udp or " ms " in rest
+    if rest.endswith(("sender", "receiver")):
+        test.ended = True
+        whose = rest.split()[-1].lstrip(")")
+        if (name, whose) in test.totals:
+            raise InputError(f"{at}: the total of [{name}] as {whose} is there twice")
+        test.totals[name, whose] = float(transfer) * PER_BYTE_PREFIX[of_transfer]
+        return
+    start_s, end_s = float(start), float(end)
+    if not start_s <= end_s <= MAX_TEST_S:
+        raise InputError(f"{at}: lasts from {start} to {end} s; must be in order and at most {MAX_TEST_S:g} s")
+    per_unit = PER_BIT_PREFIX[of_rate] / BITS_PER_BYTE if unit == "bits" else PER_BYTE_PREFIX[of_rate]
+    by_rate = float(rate) * per_unit * (end_s - start_s)
+    by_transfer = float(transfer) * PER_BYTE_PREFIX[of_transfer]
+    if max(by_rate, by_transfer) > MAX_BYTES:
+        raise InputError(f"{at}: {max(by_rate, by_transfer):g} bytes in one interval are more than any link carries")
+    slack = (
+        _digit(rate) * per_unit * (end_s - start_s + _TIME_S)
+        + _digit(transfer) * PER_BYTE_PREFIX[of_transfer]
+        + float(rate) * per_unit * _TIME_S
+    )
+    if abs(by_rate - by_transfer) > slack:
+        raise InputError(f"{at}: the transfer is not what this rate gives in {end_s - start_s:.2f} s")
+    if name == "SUM":
+        return
+    rows = test.rows.setdefault(name, _Rows())
+    if role and test.roles.setdefault(name, role) != role:
+        raise InputError(f"{at}: [{name}] is {role}, but {test.roles[name]} before")
+    if "(omitted)" in rest:
+        if rows.starts_s:
+            raise InputError(f"{at}: omitted after intervals that are not; iperf3 omits the beginning only")
+        rows.omitted_s = end_s
+        return
+    test.retransmits = test.retransmits or (" ms " not in rest and bool(_SENDS.fullmatch(rest)))
+    if end_s > start_s:  # the tail of a server may be shorter than what is printed
+        rows.starts_s.append(start_s)
+        rows.ends_s.append(end_s)
+        rows.bytes.append(by_rate)
+
+
+def _digit(number: str) -> float:
+    """Half of the last digit of a printed number, and a little."""
+    return 0.51 * 10.0 ** -len(number.partition(".")[2])
+
+
+def _report(test: _Test) -> Report:
+    kept = {name: rows for name, rows in test.rows.items() if rows.starts_s}
+    if not kept:
+        raise InputError(f"{test.where}: no interval of any length; repeat the test with iperf3 --interval 1")
+    unknown = next((name for name in kept if test.connections and name not in test.connections), None)
+    if unknown:
+        raise InputError(f"{test.where}: [{unknown}] has intervals, but no line says to whom it is connected")
+    silent = next((name for name in test.connections if name not in kept), None)
+    if silent:
+        raise InputError(f"{test.where}: [{silent}] is connected, but has no interval")
+    lengths_s = np.concatenate([np.subtract(rows.ends_s, rows.starts_s) for rows in kept.values()])
+    interval_s = max(round(float(np.median(lengths_s)), 2), MIN_INTERVAL_S)
+    if lengths_s.max() < MIN_INTERVAL_S - _TIME_S:
+        raise InputError(f"{test.where}: intervals last {lengths_s.max():g} s; iperf3 --interval must be at least 0.1")
+    streams = []
+    for name, rows in kept.items():
+        check_chain(rows.starts_s, rows.ends_s, interval_s, f"{test.where}: intervals of [{name}]")
+        sends, counted = _sends(test, name), sum(rows.bytes)
+        total = test.totals.get((name, "sender" if sends else "receiver"), counted)
+        if not test.error and abs(total - counted) > 0.01 * max(total, counted) + uncounted_bytes(counted):
+            raise InputError(f"{test.where}: [{name}]: {counted:.4g} bytes in its intervals, but {total:.4g} in all")
+        local, remote = test.connections.get(name, (("", 0), ("", 0)))
+        streams.append(
+            Stream(
+                local=local,
+                remote=remote,
+                sends=sends,
+                starts_s=np.array(rows.starts_s),
+                ends_s=np.array(rows.ends_s),
+                bytes=np.array(rows.bytes),
+                omitted_s=rows.omitted_s,
+            )
+        )
+    ends_s = [rows.ends_s[-1] for rows in kept.values()]
+    if max(ends_s) - min(ends_s) > interval_s + _TIME_S:
+        raise InputError(f"{test.where}: its streams end at {min(ends_s):g} and {max(ends_s):g} s; give the whole log")
+    return Report(
+        where=test.where,
+        is_client=bool(test.is_client),
+        is_udp=test.is_udp,
+        is_bidir=len({stream.sends for stream in streams}) == 2,
+        streams=tuple(streams),
+        interval_s=interval_s,
+        clock_s=test.clock_s,
+        clock_error_s=1.0,
+        cookie=test.cookie,
+    )
+
+
+def _sends(test: _Test, name: str) -> bool:
+    if name in test.roles:
+        return test.roles[name].startswith("TX")
+    if test.is_client:
+        return not test.is_reverse
+    return test.retransmits or {whose for _, whose in test.totals} == {"sender"}
