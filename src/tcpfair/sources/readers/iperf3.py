@@ -173,18 +173,21 @@ def _reports(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
     reports: list[dict[str, Any]] = []
     remarks: list[str] = []
     streamed: dict[str, Any] | None = None
+    was_streamed = False  # the last one
     for line, values in objects(path):
         where = f"{path}: line {line}"
         if isinstance(values, str):
             remarks.append(f"a message between the reports is not used: {values!r:.120}")
             continue
         if "event" not in values:
-            if reports and values.get("start") == reports[-1].get("start"):
+            if was_streamed and values.get("start") == reports[-1].get("start"):
                 remarks.append("the report of --json-stream-full-output repeats its events and is not used")
+                was_streamed = False
                 continue
             if "start" not in values:
                 raise InputError(f"{where}: start: missing; give a report of iperf3 --json as it was written")
             reports.append(values)
+            streamed, was_streamed = None, False
             continue
         event, data = values["event"], values.get("data")
         if event not in EVENTS:
@@ -203,7 +206,7 @@ def _reports(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
         if event == "end":
             if streamed["error"] == "no end of this test in the stream":
                 streamed["error"] = ""
-            streamed = None
+            streamed, was_streamed = None, True
     if not reports:
         raise InputError(f"{path}: no report in it; give a report of iperf3 --json")
     return reports, remarks
@@ -329,11 +332,18 @@ def _flow(test: _Test, name: str, number: int, near: Stream, far: Stream | None,
 
 
 def _check_received(near: Stream, far: Stream, test: _Test, where: str) -> None:
-    """What the server tells the client in the end is what its intervals add up to."""
+    """What the server tells the client in the end is what its intervals add up to, and they last as long as the client's."""
+    if test.error:
+        return
+    early_s = float(near.ends_s[-1] - far.ends_s[-1])
+    if early_s > max(0.5 * min(test.far.interval_s, 1.0), 0.02 * near.ends_s[-1]):
+        raise InputError(
+            f"{where}: {test.far_name} ends {early_s:.3g} s before the client's intervals; give the whole report"
+        )
     total_bytes = float(far.bytes.sum())
     digits = 0.006 if test.far_name == "server_output_text" else 0.0
     slack = uncounted_bytes(total_bytes) + digits * total_bytes
-    if not test.error and abs(near.received_bytes - total_bytes) > slack:  # NaN where it does not tell
+    if abs(near.received_bytes - total_bytes) > slack:  # NaN where it does not tell
         raise InputError(
             f"{where}: {test.far_name} has {total_bytes:.0f} bytes in all, but end.streams {near.received_bytes:.0f}"
         )

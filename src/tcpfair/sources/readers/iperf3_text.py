@@ -6,7 +6,7 @@ Rates have three digits (four from 1000 to 1023) and times two decimals. Lines a
     [  5][TX-C]   0.00-1.00   sec  8.10 MBytes  67.9 Mbits/sec   22   43.8 KBytes
 
 Retransmissions after the rate say that this host sends, jitter that it receives, ``[TX-C]`` and the like who does with
-``--bidir``. Neither wall clock (but with ``--verbose``) nor RTT nor congestion control is printed.
+``--bidir``. RTT is never printed, wall clock, cookie and congestion control only with ``--verbose``.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from tcpfair.sources.readers.iperf3_report import (
     check_chain,
     uncounted_bytes,
 )
+from tcpfair.sources.readers.observed import UNKNOWN_CC
 from tcpfair.units import BITS_PER_BYTE
 
 PER_BIT_PREFIX = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -41,7 +42,10 @@ _ROW = re.compile(
     r" +(\d{1,15}(?:\.\d{1,3})?) ([KMGT]?)(bits|Bytes)/sec(.*)$",
     re.ASCII,
 )
+_NAMED = re.compile(r"\[ *(?:\d|SUM)", re.ASCII)
+_OTHER = re.compile(r"statistics not available|out-of-order|reads|percent|Sent ")
 _SENDS = re.compile(r" +\d+(?: +\d+(?:\.\d+)? [KMGT]?Bytes)? *(?:\(omitted\))? *$", re.ASCII)
+_ALGORITHM = re.compile(r"(snd|rcv)_tcp_congestion ([A-Za-z0-9_.-]{1,40})", re.ASCII)
 _STOPPED = re.compile(r"iperf3: (?:error - )?(.*(?:terminated|closed|interrupt|unable|refused|reset|timed out).*)")
 
 
@@ -71,7 +75,10 @@ class _Test:
     rows: dict[str, _Rows] = field(default_factory=dict)
     roles: dict[str, str] = field(default_factory=dict)
     totals: dict[tuple[str, str], float] = field(default_factory=dict)  # of stream and "sender" or "receiver", bytes
+    until_s: float = 0.0  # by its totals
     cookie: str = ""
+    sender_cc: str = UNKNOWN_CC
+    receiver_cc: str = UNKNOWN_CC
 
 
 def tests(lines: Iterable[str], where: str) -> list[tuple[Report | None, str]]:
@@ -80,7 +87,7 @@ def tests(lines: Iterable[str], where: str) -> list[tuple[Report | None, str]]:
     A test without any interval is None. Raises InputError naming the line.
     """
     found: list[_Test] = []
-    stamp_s = None
+    stamp_s, stopped = None, None
     n_rows = 0
     for number, line in enumerate(lines, start=1):
         at = f"{where}: line {number}"
@@ -96,6 +103,7 @@ def tests(lines: Iterable[str], where: str) -> list[tuple[Report | None, str]]:
                 found[-1].clock_s, stamp_s = stamp_s, None
             continue
         if not found:
+            stopped = stopped or _STOPPED.search(line)
             if not _CONNECTED.search(line) and not _ROW.search(line):
                 continue
             found.append(_Test(where))
@@ -103,6 +111,8 @@ def tests(lines: Iterable[str], where: str) -> list[tuple[Report | None, str]]:
         n_rows += line.startswith("[")
         if n_rows > MAX_ROWS:
             raise InputError(f"{at}: more than {MAX_ROWS} lines of intervals; give the log in parts")
+    if found and stopped:  # errors are written at once, what is printed to a file in blocks: it comes later
+        found[-1].error = found[-1].error or stopped[1].strip()
     return [(_report(test) if test.rows else None, _error(test)) for test in found]
 
 
@@ -134,6 +144,13 @@ def _take(test: _Test, line: str, at: str) -> None:
         test.connections[name] = ((local, int(local_port)), (remote, int(remote_port)))
     elif row := _ROW.search(line):
         _take_row(test, row, at)
+    elif _NAMED.match(line) and not _OTHER.search(line):
+        raise InputError(f"{at}: {line!r:.80} is no line of iperf3; give the log as it was written")
+    elif used := _ALGORITHM.fullmatch(line):
+        if used[1] == "snd":
+            test.sender_cc = used[2]
+        else:
+            test.receiver_cc = used[2]
     elif "Datagrams" in line:
         test.is_udp = True
     elif "Cookie: " in line:
@@ -150,6 +167,7 @@ def _take_row(test: _Test, row: re.Match[str], at: str) -> None:
         if (name, whose) in test.totals:
             raise InputError(f"{at}: the total of [{name}] as {whose} is there twice")
         test.totals[name, whose] = float(transfer) * PER_BYTE_PREFIX[of_transfer]
+        test.until_s = max(test.until_s, float(end))
         return
     start_s, end_s = float(start), float(end)
     if not start_s <= end_s <= MAX_TEST_S:
@@ -224,16 +242,25 @@ def _report(test: _Test) -> Report:
     ends_s = [rows.ends_s[-1] for rows in kept.values()]
     if max(ends_s) - min(ends_s) > interval_s + _TIME_S:
         raise InputError(f"{test.where}: its streams end at {min(ends_s):g} and {max(ends_s):g} s; give the whole log")
+    if (
+        test.until_s
+        and not test.error
+        and abs(test.until_s - max(ends_s)) > max(0.1 * interval_s, 0.02 * test.until_s) + _TIME_S
+    ):
+        raise InputError(f"{test.where}: its intervals end at {max(ends_s):g} s, its totals at {test.until_s:g} s")
+    is_bidir = len({stream.sends for stream in streams}) == 2
     return Report(
         where=test.where,
         is_client=bool(test.is_client),
         is_udp=test.is_udp,
-        is_bidir=len({stream.sends for stream in streams}) == 2,
+        is_bidir=is_bidir,
         streams=tuple(streams),
         interval_s=interval_s,
         clock_s=test.clock_s,
         clock_error_s=1.0,
         cookie=test.cookie,
+        sender_cc=UNKNOWN_CC if is_bidir else test.sender_cc,  # printed once for each direction, but not for which
+        receiver_cc=UNKNOWN_CC if is_bidir else test.receiver_cc,
     )
 
 
