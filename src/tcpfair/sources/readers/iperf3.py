@@ -35,7 +35,7 @@ from tcpfair.errors import InputError
 from tcpfair.sources.readers import iperf3_text
 from tcpfair.sources.readers.iperf3_anonymous import TITLE, anonymised
 from tcpfair.sources.readers.iperf3_report import UDP, Report, Stream, objects, parse, uncounted_bytes
-from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Floats, Observed, ObservedFlow
+from tcpfair.sources.readers.observed import EVENTS, UNKNOWN_CC, WINDOWS, Floats, Observed, ObservedFlow
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, lines
 
@@ -43,8 +43,11 @@ NAME = "iperf3"
 ACCEPTS = "iperf3 reports (--json, --json-stream or text, of a client or a server)"
 
 MAX_FLOWS = 10_000
+# made once: a log may have thousands of flows
+NO_WINDOWS = pd.DataFrame({name: pd.Series(dtype="float64") for name in WINDOWS})
+NO_EVENTS = pd.DataFrame({name: pd.Series(dtype="object" if name == "kind" else "float64") for name in EVENTS})
 STALLED = 1.5  # intervals so many times as long as the others are worth a word
-EVENTS = ("start", "interval", "error", "server_output_json", "server_output_text", "end")
+STREAMED = ("start", "interval", "error", "server_output_json", "server_output_text", "end")
 __all__ = ["ACCEPTS", "NAME", "Goodput", "anonymised", "read", "read_report", "same_interval_s", "sniff"]
 _LOG = re.compile(r"^\[ *\d{1,9}\] local \S{1,255} port \d+ connected to ", re.MULTILINE)
 
@@ -190,8 +193,8 @@ def _reports(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
             streamed, was_streamed = None, False
             continue
         event, data = values["event"], values.get("data")
-        if event not in EVENTS:
-            raise InputError(f"{where}: event: {event!r:.40}; must be one of {', '.join(EVENTS)}")
+        if event not in STREAMED:
+            raise InputError(f"{where}: event: {event!r:.40}; must be one of {', '.join(STREAMED)}")
         if event == "start" or (streamed is None and event == "error"):
             reports.append({"start": {}, "intervals": [], "error": "no end of this test in the stream"})
             streamed = reports[-1]
@@ -328,6 +331,7 @@ def _flow(test: _Test, name: str, number: int, near: Stream, far: Stream | None,
         offset_s=test.offset_s,
         identity=_identity(report, near, number),
         windows=_windows(sender, test),
+        events=NO_EVENTS,
     )
 
 
@@ -388,7 +392,7 @@ def _windows(sender: Stream | None, test: _Test) -> pd.DataFrame:
     if not mss_bytes > 0 and test.far is not None:
         mss_bytes = test.far.mss_bytes
     if sender is None or sender.cwnd_bytes is None or not mss_bytes > 0 or np.isnan(sender.cwnd_bytes).all():
-        return pd.DataFrame({name: pd.Series(dtype="float64") for name in WINDOWS})
+        return NO_WINDOWS
     return pd.DataFrame(
         {
             "t_s": sender.ends_s,

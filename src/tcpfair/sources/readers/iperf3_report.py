@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import pandas as pd
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from tcpfair.contract.scenario import one_line
@@ -46,6 +46,9 @@ Count = Annotated[int, Field(ge=0, le=10**18)]
 Port = Annotated[int, Field(ge=0, le=65_535)]
 Host = Annotated[str, StringConstraints(max_length=255)]
 Algorithm = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,40}$")]
+
+
+Table = NDArray[np.void]  # (intervals,), with the fields of `_ROW`
 
 
 class _Strict(BaseModel):
@@ -238,7 +241,7 @@ def parse(values: dict[str, Any], where: str, *, was_interrupted: bool) -> Repor
         kept = _without_omitted(table, test.omit, name)
         check_chain(kept["start"], kept["end"], interval_s, name)
         if not was_interrupted:
-            _check_length(kept["end"].iloc[-1], test, interval_s, name)
+            _check_length(float(kept["end"][-1]), test, interval_s, name)
         sends = senders[connection.socket]
         last = ends[connection.socket]
         if not was_interrupted:
@@ -363,11 +366,12 @@ _MOST = {
 }
 _NEEDED = ("start", "end", "bytes")
 _OPTIONAL = ("seconds", "bits_per_second", "snd_cwnd", "rtt")
+_ROW = [(name, np.float64) for name in (*_NEEDED, *_OPTIONAL, "omitted", "sender")]
 _MAY_BE_UNKNOWN = ("snd_cwnd", "rtt")  # -1 on systems that do not tell
 
 
-def _tables(intervals: list[Any], sockets: list[int], where: str) -> dict[int, pd.DataFrame]:
-    """The intervals of each stream, in the columns of `_MOST` and ``omitted``, ``sender`` (NaN before iperf 3.7)."""
+def _tables(intervals: list[Any], sockets: list[int], where: str) -> dict[int, Table]:
+    """The intervals of each stream, with the fields of `_ROW`."""
     rows: dict[int, list[tuple[float, ...]]] = {socket: [] for socket in sockets}
     for number, interval in enumerate(intervals):
         at = f"{where}: intervals[{number}]"
@@ -381,8 +385,7 @@ def _tables(intervals: list[Any], sockets: list[int], where: str) -> dict[int, p
                     f"{at}: streams: socket: {socket!r:.40}; each socket of start.connected must be there once"
                 )
             rows[socket].append(_row(entry, f"{at}: socket {socket}"))
-    names = [*_NEEDED, *_OPTIONAL, "omitted", "sender"]
-    return {socket: pd.DataFrame(of_socket, columns=names, dtype=float) for socket, of_socket in rows.items()}
+    return {socket: np.array(of_socket, dtype=_ROW) for socket, of_socket in rows.items()}
 
 
 def _row(entry: dict[str, Any], where: str) -> tuple[float, ...]:
@@ -406,16 +409,16 @@ def _number(entry: dict[str, Any], name: str, where: str) -> float:
     return float(value)
 
 
-def _sends(table: pd.DataFrame, where: str) -> bool | None:
-    found = set(table["sender"].dropna())
-    if len(found) > 1 or (found and table["sender"].isna().any()):
+def _sends(table: Table, where: str) -> bool | None:
+    told = table["sender"]  # NaN before iperf 3.7
+    if not ((told == told[0]).all() or np.isnan(told).all()):
         raise InputError(f"{where}: intervals: sender: changes during the test")
-    return bool(found.pop()) if found else None
+    return None if np.isnan(told[0]) else bool(told[0])
 
 
 def _check_sums(
     intervals: list[Any],
-    tables: dict[int, pd.DataFrame],
+    tables: dict[int, Table],
     senders: dict[int, bool],
     is_bidir: bool,
     is_client: bool,
@@ -426,7 +429,7 @@ def _check_sums(
         if not forward and not is_bidir:
             continue
         of_this = [socket for socket, sends in senders.items() if not is_bidir or (sends == is_client) == forward]
-        should = sum(tables[socket]["bytes"].to_numpy() for socket in of_this)
+        should = sum(tables[socket]["bytes"] for socket in of_this)
         for number, interval in enumerate(intervals):
             total = interval.get(name)
             at = f"{where}: intervals[{number}]: {name}"
@@ -438,9 +441,9 @@ def _check_sums(
                 raise InputError(f"{at}: bytes: {total['bytes']}, but its streams have {should[number]:.0f}")
 
 
-def _interval_s(test: _TestStart, tables: dict[int, pd.DataFrame], where: str) -> float:
-    lengths_s = pd.concat([table["end"] - table["start"] for table in tables.values()])
-    usual_s = round(float(lengths_s.median()), 2)
+def _interval_s(test: _TestStart, tables: dict[int, Table], where: str) -> float:
+    lengths_s = np.concatenate([table["end"] - table["start"] for table in tables.values()])
+    usual_s = round(float(np.median(lengths_s)), 2)
     longest_s = float(lengths_s.max())
     if test.interval and MIN_INTERVAL_S <= test.interval <= longest_s + SAME_S:
         return float(test.interval)
@@ -449,22 +452,22 @@ def _interval_s(test: _TestStart, tables: dict[int, pd.DataFrame], where: str) -
     return max(usual_s, MIN_INTERVAL_S)
 
 
-def _once(table: pd.DataFrame, was_interrupted: bool) -> tuple[pd.DataFrame, bool]:
+def _once(table: Table, was_interrupted: bool) -> tuple[Table, bool]:
     """Without a last interval that repeats the one before, which iperf3 writes when it is interrupted."""
     if was_interrupted and len(table) > 1:
-        last, before = (table.iloc[place][["start", "end", "bytes"]] for place in (-1, -2))
-        if last.equals(before.rename(last.name)):
-            return table.iloc[:-1], True
+        last, before = ([table[name][place] for name in _NEEDED] for place in (-1, -2))
+        if last == before:
+            return table[:-1], True
     return table, False
 
 
-def _check_rates(table: pd.DataFrame, where: str) -> None:
+def _check_rates(table: Table, where: str) -> None:
     """Seconds and rate say the same as start, end and bytes."""
-    lengths_s = (table["end"] - table["start"]).to_numpy()
-    seconds_s = table["seconds"].fillna(table["end"] - table["start"]).to_numpy()
+    lengths_s = table["end"] - table["start"]
+    seconds_s = np.where(np.isnan(table["seconds"]), lengths_s, table["seconds"])
     _refuse_any(np.abs(seconds_s - lengths_s) > SAME_S, "seconds: not what lies between start and end", where)
-    by_rate = table["bits_per_second"].to_numpy() * seconds_s / BITS_PER_BYTE
-    off = np.abs(by_rate - table["bytes"].to_numpy()) > 1 + 1e-4 * table["bytes"].to_numpy()
+    by_rate = table["bits_per_second"] * seconds_s / BITS_PER_BYTE
+    off = np.abs(by_rate - table["bytes"]) > 1 + 1e-4 * table["bytes"]
     _refuse_any(
         off & ~np.isnan(by_rate) & (seconds_s > 0), "bits_per_second: not what bytes in these seconds are", where
     )
@@ -475,16 +478,16 @@ def _refuse_any(odd: np.ndarray, says: str, where: str) -> None:
         raise InputError(f"{where}: number {int(np.argmax(odd)) + 1}: {says}")
 
 
-def _without_omitted(table: pd.DataFrame, omit_s: int, where: str) -> pd.DataFrame:
-    omitted = table["omitted"].to_numpy(bool)
+def _without_omitted(table: Table, omit_s: int, where: str) -> Table:
+    omitted = table["omitted"] > 0
     if omitted.any() and not omit_s:
         raise InputError(f"{where}: omitted: true, but start.test_start.omit is 0")
     if (np.diff(omitted.astype(int)) > 0).any():
         raise InputError(f"{where}: omitted: true after intervals that are not; iperf3 omits the beginning only")
     kept = table[~omitted]
     # iperf3 may end with an empty one
-    if len(kept) and kept["end"].iloc[-1] == kept["start"].iloc[-1] and kept["bytes"].iloc[-1] == 0:
-        kept = kept.iloc[:-1]
+    if len(kept) and kept["end"][-1] == kept["start"][-1] and kept["bytes"][-1] == 0:
+        kept = kept[:-1]
     if not len(kept):
         raise InputError(f"{where}: no interval of any length; repeat the test with iperf3 --interval 1")
     return kept
@@ -558,27 +561,26 @@ def _check_end_sums(end: _End, ends: Any, senders: Any, is_bidir: bool, is_clien
                 raise InputError(f"{where}: end.{name + suffix}: bytes: {said}, but its streams have {sum(parts)}")
 
 
-def _check_rtts(kept: pd.DataFrame, sender: _Span, where: str) -> None:
+def _check_rtts(kept: Table, sender: _Span, where: str) -> None:
     """The smallest RTT is the smallest, in the end and over the intervals; the largest window likewise."""
     known = [rtt for rtt in (sender.min_rtt, sender.mean_rtt, sender.max_rtt) if rtt and rtt > 0]
     if known != sorted(known):
         raise InputError(f"{where}: end.streams: sender: min_rtt, mean_rtt and max_rtt must not decrease in this order")
-    rtts = kept["rtt"].to_numpy()
-    rtts = rtts[rtts > 0]
+    rtts = kept["rtt"][kept["rtt"] > 0]
     if not rtts.size:
         return
     if sender.min_rtt and 0 < sender.min_rtt > rtts.min():
         raise InputError(f"{where}: rtt: {rtts.min():.0f} us is below min_rtt {sender.min_rtt} us of end.streams")
     if sender.max_rtt and 0 < sender.max_rtt < rtts.max():
         raise InputError(f"{where}: rtt: {rtts.max():.0f} us is above max_rtt {sender.max_rtt} us of end.streams")
-    largest = kept["snd_cwnd"].max()
+    largest = np.nan_to_num(kept["snd_cwnd"]).max()
     if sender.max_snd_cwnd and 0 < sender.max_snd_cwnd < largest:
         raise InputError(f"{where}: snd_cwnd: {largest:.0f} is above max_snd_cwnd {sender.max_snd_cwnd} of end.streams")
 
 
-def _stream(connection: _Connection, sends: bool, table: pd.DataFrame, kept: pd.DataFrame, last: _EndStream) -> Stream:
+def _stream(connection: _Connection, sends: bool, table: Table, kept: Table, last: _EndStream) -> Stream:
     min_rtt = last.sender.min_rtt
-    rtts = kept["rtt"].to_numpy()
+    rtts = kept["rtt"]
     smallest = min_rtt if min_rtt and min_rtt > 0 else min(rtts[rtts > 0], default=np.nan)
     received = last.receiver.bytes
     omitted = table[table["omitted"] > 0]
@@ -586,12 +588,12 @@ def _stream(connection: _Connection, sends: bool, table: pd.DataFrame, kept: pd.
         local=(connection.local_host, connection.local_port),
         remote=(connection.remote_host, connection.remote_port),
         sends=sends,
-        starts_s=kept["start"].to_numpy(),
-        ends_s=kept["end"].to_numpy(),
-        bytes=kept["bytes"].to_numpy(),
-        omitted_s=float(omitted["end"].iloc[-1]) if len(omitted) else 0.0,
-        cwnd_bytes=kept["snd_cwnd"].where(kept["snd_cwnd"] > 0).to_numpy(),
-        srtt_s=kept["rtt"].where(kept["rtt"] > 0).to_numpy() / MICROSECONDS_PER_S,
+        starts_s=kept["start"],
+        ends_s=kept["end"],
+        bytes=kept["bytes"],
+        omitted_s=float(omitted["end"][-1]) if len(omitted) else 0.0,
+        cwnd_bytes=np.where(kept["snd_cwnd"] > 0, kept["snd_cwnd"], np.nan),
+        srtt_s=np.where(rtts > 0, rtts, np.nan) / MICROSECONDS_PER_S,
         min_rtt_s=smallest / MICROSECONDS_PER_S,
         received_bytes=np.nan if received is None or not sends else float(received),
     )
