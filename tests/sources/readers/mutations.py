@@ -7,7 +7,7 @@
         assert outcomes["read"] and outcomes["refused"]
 
 A reader may refuse (InputError of one line) or hand over an `Observed` that is sound: finite, increasing, bounded. Unless it
-then says more than of the whole file (a further remark, gap or clock step), bytes and duration must be those of the whole
+then says more than of the whole file (a further remark, gap or clock step, another origin), bytes and duration must be those of the whole
 file but for what the damage explains, see `attack`.
 """
 
@@ -299,7 +299,8 @@ def _says_more(observed: Observed, whole: Observed) -> bool:
         (len(some.remarks), sum(len(flow.gaps_s) for flow in some.flows), sum(len(f.clock_steps_s) for f in some.flows))
         for some in (observed, whole)
     ]
-    return bool(set(observed.remarks) - set(whole.remarks)) or any(
+    origins = [{flow.origin for flow in some.flows} for some in (observed, whole)]
+    return bool(set(observed.remarks) - set(whole.remarks) or origins[0] - origins[1]) or any(
         now > before for now, before in zip(*marks, strict=True)
     )
 

@@ -671,6 +671,18 @@ def test_an_anonymous_recording_reads_as_its_original(path, tmp_path):
         assert one.windows.equals(same.windows)
 
 
+def test_titles_and_times_before_lines_are_read_over_and_left_out(write):
+    text = (RECORDED / "client.txt").read_text()
+    path = write("".join(f"Sun Nov 22 15:54:37 2026 secret:  {line}\n" for line in text.splitlines()), "client.txt")
+    assert iperf3.sniff(path)
+    data = iperf3.anonymised(path, Anonymous(0))
+    assert b"secret" not in data and b"2026" not in data
+    for flow, same, plain in zip(
+        read(path).flows, read(write(data.decode(), "client.txt")).flows, recorded("client.txt").flows, strict=True
+    ):
+        assert flow.total_bytes.tolist() == same.total_bytes.tolist() == plain.total_bytes.tolist()
+
+
 # --- Damage -------------------------------------------------------------------------------------------------------------
 
 EXACT = tuple(

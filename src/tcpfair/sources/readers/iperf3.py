@@ -49,7 +49,7 @@ NO_EVENTS = pd.DataFrame({name: pd.Series(dtype="object" if name == "kind" else 
 STALLED = 1.5  # intervals so many times as long as the others are worth a word
 STREAMED = ("start", "interval", "error", "server_output_json", "server_output_text", "end")
 __all__ = ["ACCEPTS", "NAME", "Goodput", "anonymised", "read", "read_report", "same_interval_s", "sniff"]
-_LOG = re.compile(r"^\[ *\d{1,9}\] local \S{1,255} port \d+ connected to ", re.MULTILINE)
+_LOG = re.compile(r"\[ *\d{1,9}\] local \S{1,255} port \d{1,5} connected to ")
 
 
 @dataclass(frozen=True)
@@ -179,6 +179,8 @@ def _reports(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
     was_streamed = False  # the last one
     for line, values in objects(path):
         where = f"{path}: line {line}"
+        if len(reports) > MAX_FLOWS or len(remarks) > MAX_FLOWS:
+            raise InputError(f"{where}: more than {MAX_FLOWS} tests or messages; give the log in parts")
         if isinstance(values, str):
             remarks.append(f"a message between the reports is not used: {values!r:.120}")
             continue

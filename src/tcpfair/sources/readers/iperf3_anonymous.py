@@ -57,6 +57,9 @@ _KEPT_ROW = re.compile(
     r"(?: +(?:\d+(?:\.\d+)?(?: ms| [KMGT]?Bytes)?|-?\d+/\d+|\(-?[\de.+-]+%\)|\(omitted\)|sender|receiver))* *",
     re.ASCII,
 )
+_PREFIX = re.compile(
+    r"[^\[]{1,200}?(?=\[ *(?:\d{1,9}|SUM|ID)\]|Connecting to host |Accepted connection from |Reverse mode, )"
+)
 _ENDS = re.compile(
     r"(\[ *\d{1,9}\]) local (\S{1,255}) port (\d{1,5}) connected to (\S{1,255}) port (\d{1,5}) *", re.ASCII
 )
@@ -197,7 +200,9 @@ def _text(text: str, keep: Anonymous) -> str:
 
 
 def _line(line: str, keep: Anonymous) -> str | None:
-    """One line of text, rewritten; None when it is none that is known."""
+    """One line of text, rewritten; None when it is none that is known. Titles and times before it are left out."""
+    if prefixed := _PREFIX.match(line):
+        line = line[prefixed.end() :]
     if _KEPT_ROW.fullmatch(line) or _KEPT_LINES.fullmatch(line):
         return line
     if ends := _ENDS.fullmatch(line):

@@ -33,7 +33,7 @@ from tcpfair.units import BITS_PER_BYTE
 
 PER_BIT_PREFIX = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 PER_BYTE_PREFIX = {"": 1.0, "K": 2.0**10, "M": 2.0**20, "G": 2.0**30, "T": 2.0**40}
-MAX_ROWS = 5_000_000
+MAX_ROWS, MAX_TESTS, MAX_STREAMS = 2_000_000, 10_000, 256
 _TIME_S = 0.011  # two decimals, at both ends
 
 _CONNECTED = re.compile(r"\[ *(\d{1,9})\] local (\S{1,255}) port (\d{1,5}) connected to (\S{1,255}) port (\d{1,5})\b")
@@ -96,6 +96,8 @@ def tests(lines: Iterable[str], where: str) -> list[tuple[Report | None, str]]:
                 _Test(f"{where}: test {len(found) + 1}", is_client="Connecting to host " in line, clock_s=stamp_s)
             )
             stamp_s = None
+            if len(found) > MAX_TESTS:
+                raise InputError(f"{at}: more than {MAX_TESTS} tests; give the log in parts")
             continue
         if line.startswith("Time: "):
             stamp_s = _clock_s(line.removeprefix("Time: "))
@@ -137,8 +139,8 @@ def _take(test: _Test, line: str, at: str) -> None:
         test.error = test.error or stopped[1].strip()
     elif connected := _CONNECTED.search(line):
         name, local, local_port, remote, remote_port = connected.groups()
-        if name in test.connections:
-            raise InputError(f"{at}: [{name}] is connected twice in one test")
+        if name in test.connections or len(test.connections) >= MAX_STREAMS:
+            raise InputError(f"{at}: [{name}] is connected twice in one test, or is one too many")
         if max(int(local_port), int(remote_port)) > 65_535:
             raise InputError(f"{at}: port: must be at most 65535")
         test.connections[name] = ((local, int(local_port)), (remote, int(remote_port)))
@@ -187,6 +189,8 @@ def _take_row(test: _Test, row: re.Match[str], at: str) -> None:
     if name == "SUM":
         return
     rows = test.rows.setdefault(name, _Rows())
+    if len(test.rows) > MAX_STREAMS:
+        raise InputError(f"{at}: more than {MAX_STREAMS} streams in one test; iperf3 has fewer")
     if role and test.roles.setdefault(name, role) != role:
         raise InputError(f"{at}: [{name}] is {role}, but {test.roles[name]} before")
     if "(omitted)" in rest:
