@@ -7,8 +7,8 @@
         assert outcomes["read"] and outcomes["refused"]
 
 A reader may refuse (InputError of one line) or hand over an `Observed` that is sound: finite, increasing, bounded. Unless it
-then says more than of the whole file (a further remark, gap or clock step, another origin), bytes and duration must be those of the whole
-file but for what the damage explains, see `attack`.
+then says more than of the whole file (a further remark, gap or clock step, another origin), bytes and duration must be those
+of the whole file but for what the damage explains, see `attack`.
 """
 
 from __future__ import annotations

@@ -592,6 +592,26 @@ def test_other_files_are_not_taken_for_reports(tmp_path, text):
         read(other)
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "[  5] local 10.0.0.1 port 1 connected to 10.0.0.2 port 5201\n" + " " * 500_000 + "X",
+            "line 2: longer than 1000",
+        ),
+        ("Connecting to host a, port 1\n" * 10_002, "more than 10000 tests"),
+        ("iperf3: " * 100_000, "longer than 1000"),
+        ('{"start": {}}' * 10_010, "more than 10000 tests"),
+        ("[" * 100_000, "no interval|longer"),
+        ('{"start": ' * 100_000, "not JSON"),
+        ('{"start": ' + "9" * 100_000 + "}", "not JSON that any tool writes"),
+    ],
+)
+def test_what_no_tool_writes_is_refused_at_once(write, text, says):
+    with pytest.raises(InputError, match=says):
+        read(write(text, "log"))
+
+
 # --- Without what identifies ----------------------------------------------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from tcpfair.errors import InputError
 from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.iperf3_report import objects
+from tcpfair.sources.readers.iperf3_text import MAX_LINE
 from tcpfair.sources.readers.text import head, read_text
 
 TITLE = re.compile(r"start=(\d{1,5}(?:\.\d{1,9})?)", re.ASCII)
@@ -201,6 +202,9 @@ def _text(text: str, keep: Anonymous) -> str:
 
 def _line(line: str, keep: Anonymous) -> str | None:
     """One line of text, rewritten; None when it is none that is known. Titles and times before it are left out."""
+    line = line.rstrip()
+    if len(line) > MAX_LINE:
+        return None
     if prefixed := _PREFIX.match(line):
         line = line[prefixed.end() :]
     if _KEPT_ROW.fullmatch(line) or _KEPT_LINES.fullmatch(line):

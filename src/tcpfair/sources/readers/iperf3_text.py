@@ -34,6 +34,7 @@ from tcpfair.units import BITS_PER_BYTE
 PER_BIT_PREFIX = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 PER_BYTE_PREFIX = {"": 1.0, "K": 2.0**10, "M": 2.0**20, "G": 2.0**30, "T": 2.0**40}
 MAX_ROWS, MAX_TESTS, MAX_STREAMS = 2_000_000, 10_000, 256
+MAX_LINE = 1000
 _TIME_S = 0.011  # two decimals, at both ends
 
 _CONNECTED = re.compile(r"\[ *(\d{1,9})\] local (\S{1,255}) port (\d{1,5}) connected to (\S{1,255}) port (\d{1,5})\b")
@@ -44,7 +45,7 @@ _ROW = re.compile(
 )
 _NAMED = re.compile(r"\[ *(?:\d|SUM)", re.ASCII)
 _OTHER = re.compile(r"statistics not available|out-of-order|reads|percent|Sent ")
-_SENDS = re.compile(r" +\d+(?: +\d+(?:\.\d+)? [KMGT]?Bytes)? *(?:\(omitted\))? *$", re.ASCII)
+_SENDS = re.compile(r" +\d+(?: +\d+(?:\.\d+)? [KMGT]?Bytes)?(?: +\(omitted\))?", re.ASCII)
 _ALGORITHM = re.compile(r"(snd|rcv)_tcp_congestion ([A-Za-z0-9_.-]{1,40})", re.ASCII)
 _STOPPED = re.compile(r"iperf3: (?:error - )?(.*(?:terminated|closed|interrupt|unable|refused|reset|timed out).*)")
 
@@ -91,6 +92,8 @@ def tests(lines: Iterable[str], where: str) -> list[tuple[Report | None, str]]:
     n_rows = 0
     for number, line in enumerate(lines, start=1):
         at = f"{where}: line {number}"
+        if len(line) > MAX_LINE:  # and no expression below has to search more
+            raise InputError(f"{at}: longer than {MAX_LINE} characters; give the log as iperf3 wrote it")
         if "Connecting to host " in line or "Accepted connection from " in line:
             found.append(
                 _Test(f"{where}: test {len(found) + 1}", is_client="Connecting to host " in line, clock_s=stamp_s)
