@@ -153,7 +153,7 @@ def one_line(error: ValidationError, where: str) -> InputError:
     field = ".".join(str(part) for part in first["loc"])
     where = f"{where}: {field}" if field else where  # a rule between fields names them itself
     given = first.get("input")
-    shown = f" (got {given!r})" if isinstance(given, (str, int, float, bool)) else ""
+    shown = f" (got {given!r:.80})" if isinstance(given, (str, int, float, bool)) else ""
     message = first["msg"].removeprefix("Value error, ")
     more = f"; and {error.error_count() - 1} more" if error.error_count() > 1 else ""
     return InputError(f"{where}: {message}{shown}{more}")
