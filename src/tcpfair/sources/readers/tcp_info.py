@@ -1,37 +1,53 @@
-"""Polls of the Linux kernel's TCP_INFO as CSV: what ``ss -ti`` shows, one line per socket and poll, plain or gzipped.
+"""Polls of the Linux kernel's TCP_INFO as CSV: what ``ss -ti`` shows, one line per socket and poll, in any packing.
 
 Columns used: t (wall clock, s), sport, cc, ca_state, cwnd, ssthresh (packets), rtt_us, min_rtt_us, total_retrans,
-bytes_acked; others may stand beside them. Of several sockets the one that got most bytes acknowledged is the data
-connection, the others are iperf3's control connections. Its first polls may show the system's algorithm, which iperf3
-replaces before it sends data: they are left out.
+bytes_acked; and where they are there bytes_received (the receiver's own count), saddr, daddr, dport, cookie, which tell
+connections apart. Others may stand beside them. The names are those of ``struct tcp_info`` (include/uapi/linux/tcp.h)
+without their prefix. Lines are in the order of the polls.
 
-A poll sees a loss only afterwards, so a loss is dated by the first poll that shows it. The window at the loss is
-worked out from ssthresh, by Linux's own rule, for Reno and CUBIC; for others it is the largest polled one, which can
-miss the peak of slow start by half. An ssthresh that changes without retransmission is no loss: HyStart leaving slow start.
+Every connection with data is a flow, by bytes_acked, or where the receiver was polled by its bytes_received. iperf3's
+control connections are left out. The first polls of a connection may show the system's algorithm, which iperf3 replaces
+before it sends data: they are left out too. When a loss was, and what is made of ssthresh, `polls` says.
+
+What cannot be known: what was acknowledged after the last poll, and in a file without saddr and daddr who the hosts were.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gzip
+import io
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract.trace import empty
 from tcpfair.errors import InputError
-from tcpfair.models import kernel
+from tcpfair.sources.readers import polls as polled
+from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.observed import Observed, ObservedFlow
+from tcpfair.sources.readers.polls import (
+    CA_LOSS,
+    CA_RECOVERY,
+    COOKIE_BYTES,
+    INFINITE_SSTHRESH,
+    Candidate,
+    Clock,
+    PollStore,
+    Socket,
+    from_choice_of_algorithm,
+    losses,
+    windows,
+)
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import check_increasing, head, read_csv
+from tcpfair.sources.readers.text import PACKED, check_increasing, head, read_csv, read_csv_blocks
+
+__all__ = ["CA_LOSS", "CA_RECOVERY", "COOKIE_BYTES", "INFINITE_SSTHRESH", "from_choice_of_algorithm", "windows"]
 
 NAME = "tcp_info"
 ACCEPTS = "TCP_INFO polls (a .csv or .csv.gz file with columns t,sport,cc,ca_state,cwnd,ssthresh,...)"
 
 BACKEND = "tcp_info"
-MICROSECONDS_PER_S = 1e6
 U32_MAX = 2**32 - 1
-COOKIE_BYTES = 38  # iperf3's first 37 on each connection, and the SYN, which the kernel counts
 COUNT_MAX = 2**62  # far above any test, and differences stay within int64
 COLUMNS = {  # type, least and largest value
     "t": ("float64", 0, 1e11),
@@ -45,43 +61,172 @@ COLUMNS = {  # type, least and largest value
     "total_retrans": ("int64", 0, U32_MAX),
     "bytes_acked": ("int64", 0, COUNT_MAX),
 }
-CA_RECOVERY, CA_LOSS = 3, 4  # enum tcp_ca_state: Open, Disorder, CWR, Recovery (fast), Loss (timeout)
-INFINITE_SSTHRESH = 0x7FFFFFFF
-CWND_AT_LOSS: dict[str, Callable[[int], int]] = {
-    "reno": kernel.reno_cwnd_at_loss_pkts,
-    "cubic": kernel.cubic_cwnd_at_loss_pkts,
+OPTIONAL = {
+    "saddr": ("str", 0, 0),
+    "daddr": ("str", 0, 0),
+    "dport": ("int64", 0, 65535),
+    "cookie": ("str", 0, 0),
+    "bytes_received": ("int64", 0, COUNT_MAX),
 }
+# further numbers of struct tcp_info that tell nobody: kept when a recording is made anonymous
+HARMLESS = frozenset(
+    [
+        "rttvar_us",
+        "mss",
+        "rcv_mss",
+        "unacked",
+        "sacked",
+        "lost",
+        "retrans",
+        "fackets",
+        "reordering",
+        "delivered",
+        "delivered_ce",
+        "delivery_rate",
+        "pacing_rate",
+        "max_pacing_rate",
+        "busy_us",
+        "rwnd_limited_us",
+        "sndbuf_limited_us",
+        "segs_out",
+        "segs_in",
+        "data_segs_out",
+        "data_segs_in",
+        "bytes_sent",
+        "bytes_retrans",
+        "notsent",
+        "advmss",
+        "pmtu",
+        "rto_us",
+        "ato_us",
+        "backoff",
+        "snd_wnd",
+        "rcv_wnd",
+        "rcv_rtt_us",
+        "rcv_space",
+        "rcv_ssthresh",
+        "dsack_dups",
+        "reord_seen",
+        "app_limited",
+    ]
+)
 
 
 def sniff(path: Path) -> bool:
     """Whether ``path`` is a CSV whose first line names the columns of TCP_INFO."""
-    return path.is_file() and set(COLUMNS) <= set(head(path).split("\n")[0].strip().split(","))
+    return path.is_file() and set(COLUMNS) <= set(_header(path))
+
+
+def _header(path: Path) -> list[str]:
+    return head(path).split("\n")[0].strip().split(",")
 
 
 def read(path: Path, said: Sidecar) -> Observed:
-    """The data connection of the file, goodput being the bytes acknowledged from poll to poll.
+    """All flows of one CSV. Raises InputError as `flows` does."""
+    found, remarks = _flows(path, said)
+    return Observed(BACKEND, found, (path,), remarks=tuple(remarks))
 
-    Raises InputError as `read_polls` does.
+
+def flows(path: Path, said: Sidecar) -> tuple[ObservedFlow, ...]:
+    """Every connection with data of one CSV, in the order in which they are there first; ``said`` may name and keep some.
+
+    Raises InputError, naming file and column, for a damaged file, a missing column, a value that is no number or that
+    no kernel writes, and for a clock or counter that runs backwards.
     """
-    polls = read_polls(path)
-    if len(polls) < 2:
-        raise InputError(f"{path}: one poll of the data connection; at least two are needed")
-    t_s = (polls["t"] - polls["t"].iloc[0]).to_numpy()
-    acked_bytes = polls["bytes_acked"].to_numpy(dtype=float)
-    flow = ObservedFlow(
-        name=path.name,
-        file=path,
-        times_s=t_s,
-        total_bytes=acked_bytes - acked_bytes[0],
-        interval_s=round(float(np.median(np.diff(t_s))), 3),
-        origin="sender: bytes_acked",
-        cc=polls["cc"].iloc[0],
-        rtt_s=polls["min_rtt_us"].iloc[-1] / MICROSECONDS_PER_S,
-        clock_s=float(polls["t"].iloc[0]),
-        windows=pd.DataFrame({"t_s": t_s, **windows(polls)}),
-        events=events(polls, t_s, flow_id=1).drop(columns=["run_id", "flow_id"]),
+    return _flows(path, said)[0]
+
+
+def _flows(path: Path, said: Sidecar) -> tuple[tuple[ObservedFlow, ...], list[str]]:
+    store = _stored(path)
+    times_s = np.array(store.times_s)
+    found: list[Candidate] = polled.candidates(store, times_s, Clock(is_wall=True), said)
+    kept, remarks = polled.without_control_connections(found, said, path)
+    if not kept:
+        raise InputError(f"{path}: bytes_acked: no connection carried data; poll while the flows run")
+    if store.thinned:
+        remarks.append(f"too many polls for memory: one in {store.bin_s:g} s is kept, and all around losses")
+    return tuple(one.flow for one in kept), remarks
+
+
+def _stored(path: Path) -> PollStore:
+    """The whole file as polls. Consecutive lines with one t are one poll."""
+    header = _header(path)
+    twice = next((name for name in header if header.count(name) > 1), None)
+    if twice:
+        raise InputError(f"{path}: {twice}: is there twice; each column has one place")
+    columns = COLUMNS | {name: kind for name, kind in OPTIONAL.items() if name in header}
+    store = PollStore(path)
+    for table in read_csv_blocks(path, columns):
+        t_s = table["t"].to_numpy()
+        last_s = store.times_s[-1] if store.times_s else -np.inf
+        steps_s = np.diff(t_s, prepend=last_s)
+        if (steps_s < 0).any():
+            line = table.index[np.flatnonzero(steps_s < 0)[0]]
+            raise InputError(
+                f"{path}: t: must increase from row to row (line {line}); give one recording, in order of time"
+            )
+        is_new = steps_s > 0
+        poll = len(store.times_s) - 1 + np.cumsum(is_new)
+        for moment_s in t_s[is_new]:
+            store.poll(float(moment_s))
+        names = [name for name in ("saddr", "sport", "daddr", "dport", "cookie") if name in table]
+        number, keys = pd.factorize(pd.MultiIndex.from_frame(table[names]))
+        sockets = np.array([store.socket(_socket(dict(zip(names, key, strict=True)))) for key in keys])
+        cc_number, cc_names = pd.factorize(table["cc"])
+        store.add(
+            {
+                **{name: table[name].to_numpy() for name in COLUMNS if name not in ("t", "sport", "cc")},
+                "socket": sockets[number],
+                "poll": poll,
+                "cc": np.array([store.cc(name) for name in cc_names])[cc_number],
+                "bytes_received": table["bytes_received"] if "bytes_received" in table else np.zeros(len(table)),
+            }
+        )
+    return store
+
+
+def _socket(row: dict[str, str | int]) -> Socket:
+    local, peer = (
+        f"{_bracketed(str(row[address]))}:{row[port]}" if row.get(address) and port in row else str(row.get(port, ""))
+        for address, port in (("saddr", "sport"), ("daddr", "dport"))
     )
-    return Observed(BACKEND, (flow,), (path,))
+    hosts = frozenset(str(row[name]) for name in ("saddr", "daddr") if row.get(name))
+    # a port alone is no end of a connection that another recording could have too
+    return Socket(local, peer if hosts else "", str(row.get("cookie", "")) or peer * (not hosts), hosts)
+
+
+def _bracketed(address: str) -> str:
+    return f"[{address}]" if ":" in address else address
+
+
+def anonymised(path: Path, keep: Anonymous) -> bytes:
+    """The same CSV with other clocks, addresses, ports and cookies; columns that nobody knows are left out."""
+    header = _header(path)
+    columns = COLUMNS | {name: kind for name, kind in OPTIONAL.items() if name in header}
+    columns |= {name: ("float64", -np.inf, np.inf) for name in header if name in HARMLESS}
+    out = io.StringIO()
+    for i, table in enumerate(read_csv_blocks(path, columns)):
+        table["t"] = [f"{keep.clock_s(t_s):.6f}" for t_s in table["t"]]
+        for name, pseudonym in (
+            ("sport", keep.port),
+            ("dport", keep.port),
+            ("saddr", keep.address),
+            ("daddr", keep.address),
+            ("cookie", keep.cookie),
+        ):
+            if name in table:
+                table[name] = table[name].map({value: pseudonym(value) for value in table[name].unique()})
+        for name in table:
+            if name in HARMLESS:
+                table[name] = [f"{value:.15g}" for value in table[name]]
+        table[[name for name in header if name in columns]].to_csv(out, index=False, header=i == 0, lineterminator="\n")
+    data = out.getvalue().encode()
+    with path.open("rb") as stream:
+        is_packed = stream.read(8).startswith(tuple(PACKED))
+    return gzip.compress(data, mtime=0) if is_packed else data
+
+
+# --- of the one data connection of a run of the testbed ------------------------------------------------------------
 
 
 def read_polls(path: Path) -> pd.DataFrame:
@@ -99,66 +244,9 @@ def read_polls(path: Path) -> pd.DataFrame:
     return polls
 
 
-def from_choice_of_algorithm(polls: pd.DataFrame) -> pd.DataFrame:
-    """The polls of one socket without those of another algorithm before it sent any data."""
-    is_early = (polls["cc"] != polls["cc"].iloc[-1]) & (polls["bytes_acked"] <= COOKIE_BYTES)
-    return polls[~is_early.cummin()].reset_index(drop=True)
-
-
-def windows(polls: pd.DataFrame) -> dict[str, np.ndarray]:
-    """cwnd_pkts, ssthresh_pkts (infinite before the first exit from slow start) and srtt_s, each of shape (polls,)."""
-    ssthresh_pkts = polls["ssthresh"].to_numpy(dtype=np.float64)
-    return {
-        "cwnd_pkts": polls["cwnd"].to_numpy(dtype=np.float64),
-        "ssthresh_pkts": np.where(ssthresh_pkts >= INFINITE_SSTHRESH, np.inf, ssthresh_pkts),
-        "srtt_s": polls["rtt_us"].to_numpy() / MICROSECONDS_PER_S,
-    }
-
-
 def events(polls: pd.DataFrame, t_s: np.ndarray, flow_id: int) -> pd.DataFrame:
-    """Losses, timeouts and ends of recovery of one flow, with polls at ``t_s`` (polls,): the table of the trace.
-
-    Of a loss, cwnd_after is ssthresh, at which Linux's recovery ends; w_max and k_s are CUBIC's by the kernel's rule
-    and constants (`tcpfair.models.kernel`), NaN for other algorithms and after a timeout, which makes CUBIC forget.
-    """
-    cc = polls["cc"].iloc[0]
-    cwnd_pkts, ssthresh_pkts = polls["cwnd"].to_numpy(), polls["ssthresh"].to_numpy()
-    lost, timed_out, recovered = _transitions(polls)
-    rows = []
-    last_w_max_pkts = 0
-    epoch_start = 0
-    for i in np.flatnonzero(lost | timed_out | recovered):
-        if lost[i] or timed_out[i]:
-            peak_pkts = int(cwnd_pkts[epoch_start:i].max())
-            epoch_start = i
-        if timed_out[i]:
-            rows.append((t_s[i], "rto", peak_pkts, cwnd_pkts[i], np.nan, np.nan))
-            last_w_max_pkts = 0
-        elif lost[i]:
-            before_pkts = CWND_AT_LOSS[cc](int(ssthresh_pkts[i])) if cc in CWND_AT_LOSS else peak_pkts
-            w_max_pkts = k_s = np.nan
-            if cc == "cubic":
-                w_max_pkts = last_w_max_pkts = kernel.cubic_w_max_pkts(before_pkts, last_w_max_pkts)
-                k_s = kernel.cubic_k_s(w_max_pkts, ssthresh_pkts[i])
-            rows.append((t_s[i], "loss", before_pkts, ssthresh_pkts[i], w_max_pkts, k_s))
-        if recovered[i]:
-            rows.append((t_s[i], "recovery_end", cwnd_pkts[i - 1], cwnd_pkts[i], np.nan, np.nan))
-    if not rows:
-        return empty("events")
-    table = pd.DataFrame(rows, columns=["t_s", "kind", "cwnd_before", "cwnd_after", "w_max", "k_s"])
+    """`losses` of one flow as rows of a trace's table, with polls at ``t_s`` (polls,)."""
+    table = losses(polls, t_s)
     table.insert(0, "flow_id", flow_id)
     table.insert(0, "run_id", 0)
-    return table.astype({"cwnd_before": "float64", "cwnd_after": "float64"})
-
-
-def _transitions(polls: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Which polls are the first to show a loss, a timeout, the end of a recovery: three masks of shape (polls,)."""
-    state = polls["ca_state"].to_numpy()
-    before = np.concatenate([state[:1], state[:-1]])
-    cut = polls["ssthresh"].diff().fillna(0).to_numpy() != 0
-    resent = polls["total_retrans"].diff().fillna(0).to_numpy() > 0
-    timed_out = (state == CA_LOSS) & (before != CA_LOSS)
-    lost = (((state == CA_RECOVERY) & (before < CA_RECOVERY)) | (cut & resent)) & ~timed_out
-    # a recovery between two polls begins and ends in the later one
-    recovered = (state < CA_RECOVERY) & ((before >= CA_RECOVERY) | lost)
-    return lost, timed_out, recovered
+    return table

@@ -6,6 +6,7 @@ import bz2
 import contextlib
 import gzip
 import io
+import itertools
 import json
 import lzma
 import warnings
@@ -172,12 +173,46 @@ def read_csv(path: Path, columns: dict[str, tuple[str, float, float]]) -> pd.Dat
     Raises InputError naming file and column for a damaged file, a missing column, a value of another type or out of
     bounds, and no rows at all.
     """
+    table = _parsed(read_text(path), path, columns, first_line=2)
+    if table.empty:
+        raise InputError(f"{path}: no rows; lines with {', '.join(columns)} must follow the header")
+    return table.reset_index(drop=True)
+
+
+def read_csv_blocks(
+    path: Path, columns: dict[str, tuple[str, float, float]], size_bytes: int = 8 * _CHUNK_BYTES
+) -> Iterator[pd.DataFrame]:
+    """The same in blocks of lines, for files larger than memory; the index is the number of the line in the file.
+
+    Raises InputError as `read_csv` does, for all but a file without rows, of which there is no block.
+    """
+    header, rest, line = b"", b"", 1
+    for piece in itertools.chain(chunks(path, size_bytes), [b"\n"]):
+        whole, _, rest = (rest + piece).rpartition(b"\n")
+        if len(rest) > MAX_LINE_BYTES:
+            raise InputError(f"{path}: line {line}: longer than {MAX_LINE_BYTES} bytes; give a tool's own output")
+        if not header and whole:
+            header, _, whole = whole.partition(b"\n")
+            line = 2
+        if not whole.strip():
+            continue
+        try:
+            text = (header + b"\n" + whole).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{path}: not text (byte {error.start} after line {line} is not UTF-8); give the tool's own output"
+            ) from None
+        yield _parsed(text, path, columns, line)
+        line += whole.count(b"\n") + 1
+
+
+def _parsed(text: str, path: Path, columns: dict[str, tuple[str, float, float]], first_line: int) -> pd.DataFrame:
+    """CSV text with header as a table of ``columns``, checked; its index is the number of the line."""
     kinds = {name: kind for name, (kind, _, _) in columns.items()}
-    text = io.StringIO(read_text(path))
     try:
         # an infinite integer becomes the smallest one, out of bounds below; rows longer than the header are an error
         with np.errstate(invalid="ignore"), warnings.catch_warnings(action="error", category=ParserWarning):
-            table = pd.read_csv(text, dtype=kinds, keep_default_na=False, index_col=False)
+            table = pd.read_csv(io.StringIO(text), dtype=kinds, keep_default_na=False, index_col=False)
     except (ValueError, OverflowError, ParserWarning) as error:
         reason = (str(error).splitlines() or ["no CSV"])[0]
         raise InputError(f"{path}: {reason}; give a CSV with numbers in the columns {', '.join(kinds)}") from None
@@ -185,15 +220,14 @@ def read_csv(path: Path, columns: dict[str, tuple[str, float, float]]) -> pd.Dat
     if missing:
         raise InputError(f"{path}: {missing[0]}: missing; give a CSV with the columns {', '.join(kinds)}")
     table = table[list(kinds)]
-    if table.empty:
-        raise InputError(f"{path}: no rows; lines with {', '.join(kinds)} must follow the header")
+    table.index = pd.RangeIndex(first_line, first_line + len(table))
     for name, (kind, least, largest) in columns.items():
         if kind == "str":
             continue
         wrong = table.index[~table[name].between(least, largest)]  # NaN is not between either
         if len(wrong):
             raise InputError(
-                f"{path}: {name}: {table[name][wrong[0]]} in line {wrong[0] + 2} is not between {least:g} and {largest:g}"
+                f"{path}: {name}: {table[name][wrong[0]]} in line {wrong[0]} is not between {least:g} and {largest:g}"
             )
     return table
 

@@ -1,0 +1,588 @@
+"""Sockets as a kernel showed them poll by poll: what the readers of TCP_INFO, ``ss`` and tcp_probe share.
+
+A reader puts its polls into a `PollStore`, which bounds memory, and makes an `ObservedFlow` of each socket with data.
+
+A poll sees a loss only afterwards, so a loss is dated by the first poll that shows it. The window at the loss is worked
+out from ssthresh, by Linux's own rule, for Reno and CUBIC; for others it is the largest polled one, which can miss the
+peak of slow start by half. An ssthresh that changes without retransmission is no loss: HyStart leaving slow start.
+
+ssthresh is a whole number, so that two windows can have the same. Where that leaves open whether CUBIC's fast convergence
+acted (a loss at its last W_max or one packet below), the windows of the next epoch decide it; where they cannot, W_max and
+K are NaN: undecided.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from tcpfair.errors import InputError
+from tcpfair.models import cubic, kernel
+from tcpfair.sources.readers.observed import EVENTS, WINDOWS, Floats, ObservedFlow
+from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
+
+MICROSECONDS_PER_S = 1e6
+COOKIE_BYTES = 38  # iperf3's first 37 on each connection, and the SYN, which the kernel counts
+CA_OPEN, CA_RECOVERY, CA_LOSS = 0, 3, 4  # enum tcp_ca_state: Open, Disorder, CWR, Recovery (fast), Loss (timeout)
+INFINITE_SSTHRESH = 0x7FFFFFFF
+CWND_AT_LOSS: dict[str, Callable[[int], int]] = {
+    "reno": kernel.reno_cwnd_at_loss_pkts,
+    "cubic": kernel.cubic_cwnd_at_loss_pkts,
+}
+
+MAX_ROWS = 4_000_000  # of polls in memory, 50 bytes each and as much again in the flows; beyond it they are thinned
+MAX_POLLS = 10_000_000
+MAX_SOCKETS = 100_000
+MAX_DURATION_S = 86_400.0
+MAX_BYTES_PER_S = 1.25e12  # 10 Tb/s: no link is faster
+FEWEST_DECIDING_POLLS = 6
+
+# of a connection beside larger ones: iperf3's control connection and the like
+CONTROL_SHARE = 0.01
+CONTROL_BYTES, FEW_BYTES = 1_000_000, 16_384
+NAMED_AT_MOST = 4
+
+
+# --- windows and events of one socket ------------------------------------------------------------------------------
+
+
+def from_choice_of_algorithm(polls: pd.DataFrame) -> pd.DataFrame:
+    """The polls of one socket without those of another algorithm before it sent any data."""
+    is_early = (polls["cc"] != polls["cc"].iloc[-1]) & (polls["bytes_acked"] <= COOKIE_BYTES)
+    return polls[~is_early.cummin()].reset_index(drop=True)
+
+
+def windows(polls: pd.DataFrame) -> dict[str, np.ndarray]:
+    """cwnd_pkts, ssthresh_pkts (infinite before the first exit from slow start) and srtt_s, each of shape (polls,)."""
+    ssthresh_pkts = polls["ssthresh"].to_numpy(dtype=np.float64)
+    return {
+        "cwnd_pkts": polls["cwnd"].to_numpy(dtype=np.float64),
+        "ssthresh_pkts": np.where(ssthresh_pkts >= INFINITE_SSTHRESH, np.inf, ssthresh_pkts),
+        "srtt_s": polls["rtt_us"].to_numpy() / MICROSECONDS_PER_S,
+    }
+
+
+def losses(polls: pd.DataFrame, t_s: Floats) -> pd.DataFrame:
+    """Losses, timeouts and ends of recovery of one socket, with polls at ``t_s`` (polls,): the columns `EVENTS`.
+
+    Of a loss, cwnd_after is ssthresh, at which Linux's recovery ends; w_max and k_s are CUBIC's by the kernel's rule
+    and constants (`tcpfair.models.kernel`), NaN for other algorithms, after a timeout, which makes CUBIC forget, and
+    where a tie of integer windows stays undecided.
+    """
+    cc = polls["cc"].iloc[0]
+    cwnd_pkts, ssthresh_pkts = polls["cwnd"].to_numpy(), polls["ssthresh"].to_numpy()
+    lost, timed_out, recovered = _transitions(polls)
+    rows: list[tuple] = []
+    cut: list[int] = []  # of each row the poll of a loss or timeout, -1 for other events
+    epoch_start = 0
+    for i in np.flatnonzero(lost | timed_out | recovered):
+        if lost[i] or timed_out[i]:
+            # of two cuts in consecutive polls the second's epoch has the first's poll
+            peak_pkts = int(cwnd_pkts[epoch_start:i].max()) if i > epoch_start else int(cwnd_pkts[i])
+            epoch_start = i
+        if timed_out[i]:
+            rows.append((t_s[i], "rto", peak_pkts, cwnd_pkts[i], np.nan, np.nan))
+            cut.append(i)
+        elif lost[i]:
+            before_pkts = CWND_AT_LOSS[cc](int(ssthresh_pkts[i])) if cc in CWND_AT_LOSS else peak_pkts
+            rows.append((t_s[i], "loss", before_pkts, ssthresh_pkts[i], np.nan, np.nan))
+            cut.append(i)
+        if recovered[i]:
+            rows.append((t_s[i], "recovery_end", cwnd_pkts[max(i - 1, 0)], cwnd_pkts[i], np.nan, np.nan))
+            cut.append(-1)
+    table = pd.DataFrame(rows, columns=EVENTS).astype(
+        {name: "float64" for name in EVENTS if name != "kind"} | {"kind": "object"}
+    )
+    if cc == "cubic" and len(table):
+        w_max_pkts = _cubic_w_max(polls, t_s, table, np.array(cut))
+        table["w_max"] = w_max_pkts
+        table["k_s"] = np.cbrt(np.maximum(w_max_pkts - table["cwnd_after"], 0.0) / kernel.CUBIC_C)
+    return table
+
+
+def _transitions(polls: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Which polls are the first to show a loss, a timeout, the end of a recovery: three masks of shape (polls,)."""
+    state = polls["ca_state"].to_numpy()
+    before = np.concatenate([state[:1], state[:-1]])
+    cut = polls["ssthresh"].diff().fillna(0).to_numpy() != 0
+    resent = polls["total_retrans"].diff().fillna(0).to_numpy() > 0
+    timed_out = (state == CA_LOSS) & (before != CA_LOSS)
+    lost = (((state == CA_RECOVERY) & (before < CA_RECOVERY)) | (cut & resent)) & ~timed_out
+    # a recovery between two polls begins and ends in the later one
+    recovered = (state < CA_RECOVERY) & ((before >= CA_RECOVERY) | lost)
+    return lost, timed_out, recovered
+
+
+class _WMax(NamedTuple):
+    """One W_max that the kernel can have, and whether fast convergence made it."""
+
+    pkts: int
+    converged: bool
+
+
+def _cubic_w_max(polls: pd.DataFrame, t_s: Floats, table: pd.DataFrame, cut: np.ndarray) -> Floats:
+    """W_max in packets after each event (events,); NaN for what is no loss, and where nothing decides.
+
+    Each loss has the windows that its ssthresh allows, each W_max before it the values that are still possible. While
+    both answers to "below the last W_max?" are, the growth after it is asked.
+    """
+    found = np.full(len(table), np.nan)
+    last: set[int] = {0}  # before the first loss and after a timeout there is none
+    for row, (kind, before_pkts, after_pkts) in enumerate(
+        zip(table["kind"], table["cwnd_before"], table["cwnd_after"], strict=True)
+    ):
+        if kind == "rto":
+            last = {0}
+        if kind != "loss":
+            continue
+        shown_pkts = int(before_pkts)
+        larger = shown_pkts + 1
+        at_loss = [shown_pkts] + [larger] * (kernel.cubic_ssthresh_pkts(larger) == int(after_pkts))
+        possible = {
+            _WMax(kernel.cubic_w_max_pkts(pkts, last_pkts), pkts < last_pkts) for pkts in at_loss for last_pkts in last
+        }
+        if len({one.converged for one in possible}) > 1:
+            possible = _by_growth(polls, t_s, table, cut, row, possible)
+        ways = {one.converged for one in possible}
+        if len(ways) == 1:
+            # of the two windows with one ssthresh the smaller is told, as in cwnd_before
+            full_pkts = shown_pkts + 1 if ways == {True} else 0
+            found[row] = kernel.cubic_w_max_pkts(shown_pkts, full_pkts)
+        last = {one.pkts for one in possible}
+    return found
+
+
+def _by_growth(
+    polls: pd.DataFrame, t_s: Floats, table: pd.DataFrame, cut: np.ndarray, row: int, possible: set[_WMax]
+) -> set[_WMax]:
+    """Those of ``possible`` whose curve the windows between this loss and the next follow; all when that is not clear."""
+    state, cwnd_pkts = polls["ca_state"].to_numpy(), polls["cwnd"].to_numpy(dtype=np.float64)
+    later = cut[row + 1 :][cut[row + 1 :] >= 0]
+    stop = int(later[0]) if len(later) else len(t_s)
+    start = int(cut[row])
+    while start < stop and state[start] >= CA_RECOVERY:
+        start += 1
+    if stop - start < FEWEST_DECIDING_POLLS:
+        return possible
+    min_rtt_us = polls["min_rtt_us"].to_numpy()
+    ahead_s = float(min_rtt_us[start]) / MICROSECONDS_PER_S  # Linux aims at the window one smallest RTT ahead
+    after_pkts = float(table["cwnd_after"].iloc[row])
+    off_pkts = {}
+    for converged in (False, True):
+        w_max_pkts = np.mean([one.pkts for one in possible if one.converged is converged])
+        k_s = kernel.cubic_k_s(w_max_pkts, after_pkts)
+        curve = cubic.window_pkts(t_s[start:stop] - t_s[start] + ahead_s, k_s, w_max_pkts, kernel.CUBIC_C)
+        off_pkts[converged] = float(np.sqrt(np.mean((cwnd_pkts[start:stop] - curve) ** 2)))
+    better = min(off_pkts, key=off_pkts.__getitem__)
+    clear = off_pkts[better] < 0.5 * off_pkts[not better] and off_pkts[better] < 0.05 * after_pkts
+    return {one for one in possible if one.converged is better} if clear else possible
+
+
+# --- many sockets --------------------------------------------------------------------------------------------------
+
+
+class Socket(NamedTuple):
+    """One end of a connection, as it is told apart from others; what a tool does not say is ''."""
+
+    local: str  # address with port, or the port alone
+    peer: str
+    cookie: str = ""
+    hosts: frozenset[str] = frozenset()  # the two addresses
+
+
+STORED = {
+    "socket": np.int32,
+    "poll": np.int32,
+    "cc": np.int16,
+    "ca_state": np.int8,
+    "cwnd": np.uint32,  # 0 where it is not shown
+    "ssthresh": np.uint32,
+    "rtt_us": np.uint32,
+    "min_rtt_us": np.uint32,
+    "total_retrans": np.uint32,
+    "bytes_acked": np.int64,
+    "bytes_received": np.int64,
+}
+_KEPT_ON_CHANGE = ("cc", "ca_state", "ssthresh", "total_retrans")
+
+
+class PollStore:
+    """Polls of all sockets of one recording, in columns; memory is bounded by thinning them in time.
+
+    While there are more than ``MAX_ROWS``, of each socket the last poll in ever longer intervals is kept, and all polls
+    around a change of state, ssthresh or retransmissions, so that no loss is missed.
+    """
+
+    def __init__(self, path: Path, bin_s: float = 0.0) -> None:
+        self.path = path
+        self.bin_s = bin_s
+        self.thinned = False
+        self.sockets: dict[Socket, int] = {}
+        self.ccs: dict[str, int] = {}
+        self.times_s = array("d")  # of each poll
+        self._parts: list[dict[str, np.ndarray]] = []
+        self._rows = 0
+
+    def poll(self, t_s: float) -> int:
+        """Begin a poll at ``t_s``; its number."""
+        if len(self.times_s) >= MAX_POLLS:
+            raise InputError(f"{self.path}: more than {MAX_POLLS} polls; give the recording in parts")
+        self.times_s.append(t_s)
+        return len(self.times_s) - 1
+
+    def socket(self, key: Socket) -> int:
+        """Number of a socket. Raises InputError for more than any test has."""
+        if key not in self.sockets and len(self.sockets) >= MAX_SOCKETS:
+            raise InputError(f"{self.path}: more than {MAX_SOCKETS} sockets; poll the ports of the flows only")
+        return self.sockets.setdefault(key, len(self.sockets))
+
+    def cc(self, name: str) -> int:
+        """Number of an algorithm."""
+        if name not in self.ccs and len(self.ccs) > 1000:
+            raise InputError(f"{self.path}: more than 1000 names of congestion control; give the tool's own output")
+        return self.ccs.setdefault(name, len(self.ccs))
+
+    def add(self, columns: dict[str, np.ndarray]) -> None:
+        """Append polls, all columns of `STORED` in arrays of one length."""
+        self._parts.append({name: np.asarray(columns[name]).astype(kind) for name, kind in STORED.items()})
+        self._rows += len(columns["socket"])
+        if self._rows > MAX_ROWS:
+            self._thin()
+
+    def _sorted(self) -> dict[str, np.ndarray]:
+        """All rows, socket by socket, in the order in which they came."""
+        if not self._parts:
+            return {name: np.zeros(0, kind) for name, kind in STORED.items()}
+        together = {}
+        for name in STORED:  # column by column: never twice everything
+            together[name] = np.concatenate([part.pop(name) for part in self._parts])
+        order = np.argsort(together["socket"], kind="stable")
+        for name in STORED:
+            together[name] = together[name][order]
+        self._parts, self._rows = [together], len(order)
+        return together
+
+    def _thin(self) -> None:
+        rows = self._sorted()
+        times_s = np.array(self.times_s)
+        while self._rows > MAX_ROWS // 2:
+            self.bin_s = max(2 * self.bin_s, 0.2)
+            self.thinned = True
+            if self.bin_s > MAX_DURATION_S:
+                raise InputError(f"{self.path}: {self._rows} changes of state; give the recording in parts")
+            rows = {name: values[self._telling(rows, times_s)] for name, values in rows.items()}
+            self._parts, self._rows = [rows], len(rows["socket"])
+
+    def _telling(self, rows: dict[str, np.ndarray], times_s: Floats) -> np.ndarray:
+        """Rows that are the last of their interval, or beside a change."""
+        place = np.floor(times_s[rows["poll"]] / self.bin_s)
+        socket = rows["socket"]
+        if not len(socket):
+            return np.zeros(0, dtype=bool)
+        other = np.r_[True, socket[1:] != socket[:-1]]  # first of its socket
+        changed = other.copy()
+        for name in _KEPT_ON_CHANGE:
+            changed[1:] |= rows[name][1:] != rows[name][:-1]
+        last = np.r_[other[1:] | (place[1:] != place[:-1]), True]
+        return last | changed | np.r_[changed[1:], True]
+
+    def each(self) -> Iterator[tuple[Socket, dict[str, np.ndarray]]]:
+        """Every socket with its rows, in the order of their polls."""
+        rows = self._sorted()
+        counts = np.bincount(rows["socket"], minlength=len(self.sockets)) if len(rows["socket"]) else []
+        if self.bin_s and not self.thinned:  # thinned as the reader asked, once for all
+            rows = {name: values[self._telling(rows, np.array(self.times_s))] for name, values in rows.items()}
+            counts = np.bincount(rows["socket"], minlength=len(self.sockets)) if len(rows["socket"]) else []
+        stop = 0
+        for (key, _), count in zip(self.sockets.items(), counts, strict=False):
+            start, stop = stop, stop + int(count)
+            if count:
+                yield key, {name: values[start:stop] for name, values in rows.items()}
+
+
+def frame(rows: dict[str, np.ndarray], store: PollStore) -> pd.DataFrame:
+    """The polls of one socket as `losses` and `windows` want them."""
+    names = np.array([*store.ccs, ""], dtype=object)
+    return pd.DataFrame(
+        {
+            "cc": names[rows["cc"]],
+            **{name: rows[name].astype(np.int64) for name in STORED if name not in ("socket", "poll", "cc")},
+        }
+    )
+
+
+class Candidate(NamedTuple):
+    """What may be a flow: one direction of one connection."""
+
+    flow: ObservedFlow
+    source: str  # the sender's address with port, as far as it is known
+    target: str
+    hosts: frozenset[str]
+    first_s: float  # when it was first seen, on the clock of the file
+
+    @property
+    def total_bytes(self) -> float:
+        return float(self.flow.total_bytes[-1])
+
+
+def without_control_connections(
+    candidates: Sequence[Candidate], said: Sidecar, path: Path
+) -> tuple[list[Candidate], list[str]]:
+    """Candidates that are flows, and remarks on those that are not.
+
+    Left out are connections without data, and those with less than a hundredth of the bytes of the largest that carry a
+    few kB or run beside it between the same hosts, as iperf3's control connections do; not those that trace.yaml names.
+    """
+    largest_bytes = max((one.total_bytes for one in candidates), default=0.0)
+    flows, left = [], []
+    for one in candidates:
+        few = one.total_bytes < CONTROL_SHARE * largest_bytes
+        beside = any(
+            one.hosts == other.hosts and one.first_s <= other.first_s and other.total_bytes > CONTROL_BYTES
+            for other in candidates
+            if other is not one
+        )
+        is_control = few and (one.total_bytes < FEW_BYTES or (one.total_bytes < CONTROL_BYTES and beside))
+        is_empty = one.total_bytes <= COOKIE_BYTES < largest_bytes
+        is_named = said_of(said, path, one.flow.name) in said.flows
+        (left if (is_control or is_empty) and not is_named else flows).append(one)
+    if not left:
+        return flows, []
+    shown = ", ".join(f"{one.flow.name} ({one.total_bytes:.0f} bytes)" for one in left[:NAMED_AT_MOST])
+    more = f" and {len(left) - NAMED_AT_MOST} more" if len(left) > NAMED_AT_MOST else ""
+    what = "connection" if len(left) == 1 else "connections"
+    remark = (
+        f"left out as control {what}, with few bytes beside the others: {shown}{more}; "
+        "name it under flows: in trace.yaml if it is one"
+    )
+    return flows, [remark]
+
+
+def gaps(times_s: Floats) -> tuple[tuple[float, float], ...]:
+    """From and to of what lies between two polls that are much farther apart than the others."""
+    steps_s = np.diff(times_s)
+    limit_s = max(3 * float(np.median(steps_s)), 1.0)
+    return tuple((float(times_s[i]), float(times_s[i + 1])) for i in np.flatnonzero(steps_s > limit_s))
+
+
+def identity(source: str, target: str, cookie: str, clock_s: float | None) -> frozenset[str]:
+    """What makes a connection itself: both addresses with ports, and its start as far as polls tell it.
+
+    Of two recordings of one connection one may see it some polls later: the starts fall into overlapping intervals of
+    4 s, of which two that are less than 2 s apart share one.
+    """
+    if not (source and target):
+        return frozenset()
+    ends = "tcp " + " ".join(sorted((source, target)))
+    if clock_s is None:
+        return frozenset({f"{ends} cookie {cookie}"} if cookie else ())
+    return frozenset({f"{ends} from {4 * int(clock_s // 4)} s", f"{ends} from {4 * int((clock_s + 2) // 4) - 2} s"})
+
+
+def check_counter(values: np.ndarray, times_s: Floats, what: str, where: str) -> None:
+    """Raise InputError when a counter of bytes runs backwards or faster than any link."""
+    rises = np.diff(values)
+    if (rises < 0).any():
+        i = int(np.flatnonzero(rises < 0)[0])
+        raise InputError(
+            f"{where}: {what}: decreases from {values[i]} to {values[i + 1]}, but it counts; "
+            "give one recording, in order of time"
+        )
+    too_fast = rises > MAX_BYTES_PER_S * np.maximum(np.diff(times_s), 1e-3) + 1e7
+    if too_fast.any():
+        i = int(np.flatnonzero(too_fast)[0])
+        raise InputError(
+            f"{where}: {what}: rises by {rises[i]} in {times_s[i + 1] - times_s[i]:g} s, faster than any link; "
+            "give the tool's own output"
+        )
+
+
+def unique_names(ends: Sequence[tuple[str, str]]) -> list[str]:
+    """A name for each (source, target): the source where it is unique, else the target, else both."""
+    sources, targets = [source for source, _ in ends], [target for _, target in ends]
+    names = []
+    for source, target in ends:
+        if sources.count(source) == 1:
+            names.append(source)
+        elif targets.count(target) == 1 and target not in sources:
+            names.append(target)
+        else:
+            names.append(f"{source}>{target}")
+    return [
+        name if names.count(name) == 1 and len(name) <= 80 else f"{name[:70]}#{i}" for i, name in enumerate(names, 1)
+    ]
+
+
+def said_of(said: Sidecar, path: Path, name: str) -> SaidFlow:
+    """What trace.yaml says of a flow, which it names with its file where there are several."""
+    in_folder = said.of(f"{path.name}#{name}")
+    return in_folder if in_folder in said.flows else said.of(name)
+
+
+class Clock(NamedTuple):
+    """What is known of the clock of a recording."""
+
+    is_wall: bool  # seconds since 1970; else only differences mean something
+    error_s: float = 0.0
+    steps_s: tuple[float, ...] = ()  # on this clock, put right
+
+
+def candidates(
+    store: PollStore,
+    times_s: Floats,
+    clock: Clock,
+    said: Sidecar,
+    state: Callable[[dict[str, np.ndarray]], np.ndarray] | None = None,
+) -> list[Candidate]:
+    """All directions of all sockets that carried data, goodput by the receiver's counter where it was polled.
+
+    ``times_s`` are those of the store's polls; ``state`` gives the kernel's ca_state from what the tool shows of it. Raises InputError for counters that run backwards, an
+    algorithm that changes, one poll alone.
+    """
+    sent: dict[tuple[str, str, str], dict] = {}
+    got: dict[tuple[str, str, str], dict] = {}
+    single = None
+    for key, rows in store.each():
+        acked, received = rows["bytes_acked"], rows["bytes_received"]
+        if len(acked) < 2:
+            if max(acked.max(), received.max()) > COOKIE_BYTES:
+                single = key
+            continue
+        if acked[-1] >= received[-1] or acked[-1] - acked[0] > FEW_BYTES:
+            sent[key.local, key.peer, key.cookie] = {"key": key, "rows": rows}
+        if received[-1] > acked[-1] or received[-1] - received[0] > FEW_BYTES:
+            got[key.peer, key.local, key.cookie] = {"key": key, "rows": rows}
+    pairs = _both_ends(sent, got)
+    if not pairs and single is not None:
+        raise InputError(f"{store.path}: one poll of {single.local or 'the connection'}; at least two are needed")
+    names = unique_names([(source, target) for source, target, _, _ in pairs])
+    origin_s = min((times_s[(a or b)["rows"]["poll"][0]] for _, _, a, b in pairs), default=0.0)
+    return [
+        _candidate(name, source, target, sender, receiver, store, times_s, clock, said, state, float(origin_s))
+        for name, (source, target, sender, receiver) in zip(names, pairs, strict=True)
+    ]
+
+
+def _both_ends(sent: dict, got: dict) -> list[tuple[str, str, dict | None, dict | None]]:
+    """(source, target, sender, receiver) of each direction; its two ends have different cookies but meet in time."""
+    pairs = []
+    waiting: dict[tuple[str, str], list[dict]] = {}
+    for (source, target, _), end in got.items():
+        waiting.setdefault((source, target), []).append(end)
+    for (source, target, _), end in sent.items():
+        others = waiting.get((source, target), []) if source and target else []
+        other = next((one for one in others if _meet(one["rows"]["poll"], end["rows"]["poll"])), None)
+        if other is not None:
+            others.remove(other)
+        pairs.append((source, target, end, other))
+    pairs += [(source, target, None, end) for (source, target), ends in waiting.items() for end in ends]
+    return pairs
+
+
+def _meet(one: np.ndarray, other: np.ndarray) -> bool:
+    return bool(one[0] <= other[-1] and other[0] <= one[-1])
+
+
+def _candidate(
+    name: str,
+    source: str,
+    target: str,
+    sender: dict | None,
+    receiver: dict | None,
+    store: PollStore,
+    times_s: Floats,
+    clock: Clock,
+    said: Sidecar,
+    state: Callable[[dict[str, np.ndarray]], np.ndarray] | None,
+    origin_s: float,
+) -> Candidate:
+    where = f"{store.path}: {name}" if name else str(store.path)
+    counter = "bytes_received" if receiver else "bytes_acked"
+    counted = receiver or sender
+    rows = counted["rows"]
+    polls = None
+    if sender:
+        shown = sender["rows"]
+        sender_t_s = times_s[shown["poll"]]
+        polls = frame(shown, store)
+        if not polls["cc"].any():  # the tool does not tell
+            polls["cc"] = said_of(said, store.path, name).protocol or ""
+        if state is not None:
+            polls["ca_state"] = state(shown)
+        early = len(polls)
+        polls = from_choice_of_algorithm(polls)
+        early -= len(polls)
+        sender_t_s = sender_t_s[early:]
+        if polls["cc"].nunique() > 1:
+            raise InputError(f"{where}: cc: changes after data were sent; give the polls of one run with one algorithm")
+        check_counter(polls["bytes_acked"].to_numpy(), sender_t_s, "bytes_acked", where)
+        if (polls["total_retrans"].diff() < 0).any():
+            raise InputError(f"{where}: total_retrans: decreases, but it counts; give one recording, in order of time")
+        if not receiver:
+            rows = {column: values[early:] for column, values in rows.items()}
+    t_s = times_s[rows["poll"]]
+    values = rows[counter]
+    if len(values) < 2:
+        raise InputError(f"{where}: one poll of the data connection; at least two are needed")
+    if (np.diff(t_s) <= 0).any():
+        raise InputError(f"{where}: t: must increase from poll to poll; give one recording, in order of time")
+    check_counter(values, t_s, counter, where)
+    first_poll = int(rows["poll"][0])
+    total_bytes = (values - values[0]).astype(np.float64)
+    if first_poll > 0 and values[0] > COOKIE_BYTES and not store.thinned:
+        before_s = float(times_s[first_poll - 1])
+        # an earlier poll did not show it yet: what it carried until its first poll belongs between the two
+        if 0 < t_s[0] - before_s <= 3 * float(np.median(np.diff(t_s))):
+            t_s = np.concatenate([[before_s], t_s])
+            total_bytes = np.concatenate([[0.0], total_bytes + values[0]])
+    if t_s[-1] - t_s[0] > MAX_DURATION_S:
+        raise InputError(f"{where}: lasts {t_s[-1] - t_s[0]:.0f} s; a day is the most, give the recording in parts")
+    if len(t_s) > MAX_DURATION_S / 0.1:
+        raise InputError(f"{where}: {len(t_s)} polls; a day at 0.1 s is the most, give the recording in parts")
+    zero_s = float(t_s[0])
+    clock_s = zero_s if clock.is_wall else None
+    interval_s = float(np.median(np.diff(t_s)))
+    seen = polls if polls is not None else frame(rows, store)
+    flow = ObservedFlow(
+        name=name,
+        file=store.path,
+        times_s=t_s - zero_s,
+        total_bytes=total_bytes,
+        interval_s=round(interval_s, 3) or interval_s,
+        origin="receiver: bytes_received" if receiver else "sender: bytes_acked",
+        **({"cc": polls["cc"].iloc[0]} if polls is not None and polls["cc"].iloc[0] else {}),
+        rtt_s=smallest_rtt_s(seen),
+        clock_s=clock_s,
+        clock_error_s=clock.error_s,
+        offset_s=None if clock.is_wall else zero_s - origin_s,
+        identity=identity(source, target, counted["key"].cookie, clock_s),
+        gaps_s=gaps(t_s - zero_s),
+        clock_steps_s=tuple(step_s - zero_s for step_s in clock.steps_s if t_s[0] <= step_s <= t_s[-1]),
+        **({} if polls is None else _state(polls, sender_t_s - zero_s)),
+    )
+    return Candidate(flow, source, target, counted["key"].hosts, zero_s)
+
+
+def smallest_rtt_s(polls: pd.DataFrame) -> float:
+    """The kernel's smallest RTT; where the tool does not show it, the smallest smoothed one; NaN without either."""
+    for column in ("min_rtt_us", "rtt_us"):
+        known_us = polls[column].to_numpy()
+        if (known_us > 0).any():
+            return float(known_us[known_us > 0].min()) / MICROSECONDS_PER_S
+    return float("nan")
+
+
+def _state(polls: pd.DataFrame, t_s: Floats) -> dict[str, pd.DataFrame]:
+    """Windows and events of the sender, times from the flow's zero."""
+    shown = windows(polls)
+    shown["cwnd_pkts"] = np.where(shown["cwnd_pkts"] > 0, shown["cwnd_pkts"], np.nan)
+    shown["srtt_s"] = np.where(shown["srtt_s"] > 0, shown["srtt_s"], np.nan)
+    return {
+        "windows": pd.DataFrame({"t_s": t_s, **shown})[WINDOWS],
+        "events": losses(polls, t_s),
+    }
