@@ -441,8 +441,8 @@ def candidates(
 ) -> list[Candidate]:
     """All directions of all sockets that carried data, goodput by the receiver's counter where it was polled.
 
-    ``times_s`` are those of the store's polls; ``state`` gives the kernel's ca_state from what the tool shows of it. Raises InputError for counters that run backwards, an
-    algorithm that changes, one poll alone.
+    ``times_s`` are those of the store's polls; ``state`` gives the kernel's ca_state from what the tool shows of it. Raises
+    InputError for counters that run backwards, an algorithm that changes, one poll alone.
     """
     sent: dict[tuple[str, str, str], dict] = {}
     got: dict[tuple[str, str, str], dict] = {}
@@ -534,7 +534,7 @@ def _candidate(
     check_counter(values, t_s, counter, where)
     first_poll = int(rows["poll"][0])
     total_bytes = (values - values[0]).astype(np.float64)
-    if first_poll > 0 and values[0] > COOKIE_BYTES and not store.thinned:
+    if first_poll > 0 and first_poll == counted["rows"]["poll"][0] and values[0] > COOKIE_BYTES and not store.thinned:
         before_s = float(times_s[first_poll - 1])
         # an earlier poll did not show it yet: what it carried until its first poll belongs between the two
         if 0 < t_s[0] - before_s <= 3 * float(np.median(np.diff(t_s))):

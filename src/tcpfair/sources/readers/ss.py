@@ -82,21 +82,21 @@ class Stamp(NamedTuple):
     wraps: bool = False  # a time of day, which begins again at midnight
 
 
+_HALF = rb"(?: (?P<half>[AP]M))?"
+_EDGE = rb"(?![\w:])"
 _FORMATS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rb"(?P<epoch>\d{9,10})(?:[.,](?P<frac>\d{1,9}))?(?![\d.,:/-])",
-        rb"(?P<ticks>\d{13}|\d{16}|\d{19})(?![\d.,:/-])",
-        rb"(?P<year>\d{4})-(?P<mon>\d\d)-(?P<day>\d\d)[T ]" + _TIME + _ZONE + rb"(?![\w:])",
-        _DAY + rb" " + _MONTH + rb" {1,2}(?P<day>\d{1,2}) " + _TIME + rb"(?: (?P<half>[AP]M))?" + _ZONE
-        + rb" (?P<year>\d{4})(?!\d)",
-        _DAY + rb" {1,2}(?P<day>\d{1,2}) " + _MONTH + rb" (?P<year>\d{4}) " + _TIME + rb"(?: (?P<half>[AP]M))?" + _ZONE
-        + rb"(?![\w:])",
-        _DAY + rb" {1,2}(?P<day>\d{1,2}) " + _MONTH + rb" " + _TIME + _ZONE + rb" (?P<year>\d{4})(?!\d)",
-        _MONTH + rb" {1,2}(?P<day>\d{1,2}) " + _TIME + rb"(?![\w:])",
-        _TIME + rb"(?![\w:])",
+    re.compile(b"".join(parts))
+    for parts in (
+        (rb"(?P<epoch>\d{9,10})(?:[.,](?P<frac>\d{1,9}))?(?![\d.,:/-])",),
+        (rb"(?P<ticks>\d{13}|\d{16}|\d{19})(?![\d.,:/-])",),
+        (rb"(?P<year>\d{4})-(?P<mon>\d\d)-(?P<day>\d\d)[T ]", _TIME, _ZONE, _EDGE),
+        (_DAY, b" ", _MONTH, rb" {1,2}(?P<day>\d{1,2}) ", _TIME, _HALF, _ZONE, rb" (?P<year>\d{4})(?!\d)"),
+        (_DAY, rb" {1,2}(?P<day>\d{1,2}) ", _MONTH, rb" (?P<year>\d{4}) ", _TIME, _HALF, _ZONE, _EDGE),
+        (_DAY, rb" {1,2}(?P<day>\d{1,2}) ", _MONTH, b" ", _TIME, _ZONE, rb" (?P<year>\d{4})(?!\d)"),
+        (_MONTH, rb" {1,2}(?P<day>\d{1,2}) ", _TIME, _EDGE),
+        (_TIME, _EDGE),
     )
-)  # fmt: skip
+)
 _LEAD = re.compile(rb"[#*=\-\[ ]{0,20}")
 _TAIL = re.compile(rb"[\]#*=\- \t\r]{0,20}")
 
