@@ -36,7 +36,7 @@ CWND_AT_LOSS: dict[str, Callable[[int], int]] = {
 }
 
 MAX_ROWS = 4_000_000  # of polls in memory, 50 bytes each and as much again in the flows; beyond it they are thinned
-MAX_POLLS = 10_000_000
+MAX_POLLS = 30_000_000
 MAX_SOCKETS = 100_000
 MAX_DURATION_S = 86_400.0
 MAX_BYTES_PER_S = 1.25e12  # 10 Tb/s: no link is faster
@@ -169,8 +169,7 @@ def _by_growth(
         start += 1
     if stop - start < FEWEST_DECIDING_POLLS:
         return possible
-    min_rtt_us = polls["min_rtt_us"].to_numpy()
-    ahead_s = float(min_rtt_us[start]) / MICROSECONDS_PER_S  # Linux aims at the window one smallest RTT ahead
+    ahead_s = np.nan_to_num(smallest_rtt_s(polls))  # Linux aims at the window one smallest RTT ahead
     after_pkts = float(table["cwnd_after"].iloc[row])
     off_pkts = {}
     for converged in (False, True):
@@ -218,7 +217,8 @@ class PollStore:
     around a change of state, ssthresh or retransmissions, so that no loss is missed.
     """
 
-    def __init__(self, path: Path, bin_s: float = 0.0) -> None:
+    def __init__(self, path: Path, bin_s: float = 0.0, own: dict[str, type] | None = None) -> None:
+        self.kinds = STORED | (own or {})  # columns of all readers, and of one
         self.path = path
         self.bin_s = bin_s
         self.thinned = False
@@ -230,10 +230,14 @@ class PollStore:
 
     def poll(self, t_s: float) -> int:
         """Begin a poll at ``t_s``; its number."""
-        if len(self.times_s) >= MAX_POLLS:
-            raise InputError(f"{self.path}: more than {MAX_POLLS} polls; give the recording in parts")
-        self.times_s.append(t_s)
+        self.polls(np.array([t_s]))
         return len(self.times_s) - 1
+
+    def polls(self, times_s: Floats) -> None:
+        """Begin polls at these times. Raises InputError for more than any test has."""
+        if len(self.times_s) + len(times_s) > MAX_POLLS:
+            raise InputError(f"{self.path}: more than {MAX_POLLS} polls; give the recording in parts")
+        self.times_s.frombytes(np.asarray(times_s, dtype=np.float64).tobytes())
 
     def socket(self, key: Socket) -> int:
         """Number of a socket. Raises InputError for more than any test has."""
@@ -248,35 +252,42 @@ class PollStore:
         return self.ccs.setdefault(name, len(self.ccs))
 
     def add(self, columns: dict[str, np.ndarray]) -> None:
-        """Append polls, all columns of `STORED` in arrays of one length."""
-        self._parts.append({name: np.asarray(columns[name]).astype(kind) for name, kind in STORED.items()})
+        """Append polls, all columns of ``kinds`` in arrays of one length."""
+        self._parts.append({name: np.asarray(columns[name]).astype(kind) for name, kind in self.kinds.items()})
         self._rows += len(columns["socket"])
         if self._rows > MAX_ROWS:
             self._thin()
 
-    def _sorted(self) -> dict[str, np.ndarray]:
+    def sorted_rows(self) -> dict[str, np.ndarray]:
         """All rows, socket by socket, in the order in which they came."""
         if not self._parts:
-            return {name: np.zeros(0, kind) for name, kind in STORED.items()}
+            return {name: np.zeros(0, kind) for name, kind in self.kinds.items()}
         together = {}
-        for name in STORED:  # column by column: never twice everything
+        for name in self.kinds:  # column by column: never twice everything
             together[name] = np.concatenate([part.pop(name) for part in self._parts])
         order = np.argsort(together["socket"], kind="stable")
-        for name in STORED:
+        for name in self.kinds:
             together[name] = together[name][order]
         self._parts, self._rows = [together], len(order)
         return together
 
-    def _thin(self) -> None:
-        rows = self._sorted()
+    def _thin(self, most_rows: int = MAX_ROWS // 2) -> None:
+        rows = self.sorted_rows()
         times_s = np.array(self.times_s)
-        while self._rows > MAX_ROWS // 2:
-            self.bin_s = max(2 * self.bin_s, 0.2)
+        while self._rows > most_rows:
+            if self.thinned or not self.bin_s:
+                self.bin_s = 2 * self.bin_s or 0.2
             self.thinned = True
             if self.bin_s > MAX_DURATION_S:
                 raise InputError(f"{self.path}: {self._rows} changes of state; give the recording in parts")
-            rows = {name: values[self._telling(rows, times_s)] for name, values in rows.items()}
+            telling = self._telling(rows, times_s)
+            rows = {name: values[telling] for name, values in rows.items()}
             self._parts, self._rows = [rows], len(rows["socket"])
+
+    def keep(self, wanted: np.ndarray) -> None:
+        """Keep the rows of `sorted_rows` that a mask names."""
+        rows = {name: values[wanted] for name, values in self.sorted_rows().items()}
+        self._parts, self._rows = [rows], len(rows["socket"])
 
     def _telling(self, rows: dict[str, np.ndarray], times_s: Floats) -> np.ndarray:
         """Rows that are the last of their interval, or beside a change."""
@@ -292,12 +303,11 @@ class PollStore:
         return last | changed | np.r_[changed[1:], True]
 
     def each(self) -> Iterator[tuple[Socket, dict[str, np.ndarray]]]:
-        """Every socket with its rows, in the order of their polls."""
-        rows = self._sorted()
-        counts = np.bincount(rows["socket"], minlength=len(self.sockets)) if len(rows["socket"]) else []
-        if self.bin_s and not self.thinned:  # thinned as the reader asked, once for all
-            rows = {name: values[self._telling(rows, np.array(self.times_s))] for name, values in rows.items()}
-            counts = np.bincount(rows["socket"], minlength=len(self.sockets)) if len(rows["socket"]) else []
+        """Every socket with its rows, in the order of their polls; thinned where the reader asked for it."""
+        if self.bin_s and not self.thinned:
+            self._thin(most_rows=0 if self._rows == 0 else self._rows - 1)
+        rows = self.sorted_rows()
+        counts = np.bincount(rows["socket"], minlength=len(self.sockets))
         stop = 0
         for (key, _), count in zip(self.sockets.items(), counts, strict=False):
             start, stop = stop, stop + int(count)
@@ -450,8 +460,7 @@ def candidates(
     for key, rows in store.each():
         acked, received = rows["bytes_acked"], rows["bytes_received"]
         if len(acked) < 2:
-            if max(acked.max(), received.max()) > COOKIE_BYTES:
-                single = key
+            single = key
             continue
         if acked[-1] >= received[-1] or acked[-1] - acked[0] > FEW_BYTES:
             sent[key.local, key.peer, key.cookie] = {"key": key, "rows": rows}
@@ -459,7 +468,7 @@ def candidates(
             got[key.peer, key.local, key.cookie] = {"key": key, "rows": rows}
     pairs = _both_ends(sent, got)
     if not pairs and single is not None:
-        raise InputError(f"{store.path}: one poll of {single.local or 'the connection'}; at least two are needed")
+        raise InputError(f"{store.path}: one poll of the data connection {single.local}; at least two are needed")
     names = unique_names([(source, target) for source, target, _, _ in pairs])
     origin_s = min((times_s[(a or b)["rows"]["poll"][0]] for _, _, a, b in pairs), default=0.0)
     return [
@@ -514,6 +523,7 @@ def _candidate(
             polls["cc"] = said_of(said, store.path, name).protocol or ""
         if state is not None:
             polls["ca_state"] = state(shown)
+            polls["total_retrans"] = shown["total_retrans"].astype(np.int64)  # which it may know better
         early = len(polls)
         polls = from_choice_of_algorithm(polls)
         early -= len(polls)

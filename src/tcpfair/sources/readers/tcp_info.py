@@ -14,7 +14,6 @@ What cannot be known: what was acknowledged after the last poll, and in a file w
 
 from __future__ import annotations
 
-import gzip
 import io
 from pathlib import Path
 
@@ -39,7 +38,7 @@ from tcpfair.sources.readers.polls import (
     windows,
 )
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import PACKED, check_increasing, head, read_csv, read_csv_blocks
+from tcpfair.sources.readers.text import check_increasing, head, packed_like, read_csv, read_csv_blocks
 
 __all__ = ["CA_LOSS", "CA_RECOVERY", "COOKIE_BYTES", "INFINITE_SSTHRESH", "from_choice_of_algorithm", "windows"]
 
@@ -201,9 +200,7 @@ def anonymised(path: Path, keep: Anonymous) -> bytes:
                 table[name] = [f"{value:.15g}" for value in table[name]]
         table[[name for name in header if name in columns]].to_csv(out, index=False, header=i == 0, lineterminator="\n")
     data = out.getvalue().encode()
-    with path.open("rb") as stream:
-        is_packed = stream.read(8).startswith(tuple(PACKED))
-    return gzip.compress(data, mtime=0) if is_packed else data
+    return packed_like(path, data)
 
 
 # --- of the one data connection of a run of the testbed ------------------------------------------------------------
