@@ -523,7 +523,6 @@ def _candidate(
             polls["cc"] = said_of(said, store.path, name).protocol or ""
         if state is not None:
             polls["ca_state"] = state(shown)
-            polls["total_retrans"] = shown["total_retrans"].astype(np.int64)  # which it may know better
         early = len(polls)
         polls = from_choice_of_algorithm(polls)
         early -= len(polls)

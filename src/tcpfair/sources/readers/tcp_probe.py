@@ -12,18 +12,20 @@ Goodput is the progress of snd_una, over the wraps of its 32 bits: the bytes ack
 packet of the line. Sockets that only receive show none and are left out. Of the many lines of a flow the last in 10 ms is
 kept, and those around losses.
 
-The probe prints the larger of ssthresh and three quarters of the window while nothing is being recovered; only values that
-are not the latter are taken for ssthresh. A loss is an ssthresh set below the window (HyStart sets it to the window), its
-recovery ends when all that was sent then is acknowledged; with a window of one packet it is a timeout. Retransmissions,
-states and the algorithm are not told: say ``protocol`` in trace.yaml. Clocks are those of the kernel since boot, or of the module
-since its file was opened: no wall clock is known. The module's srtt is in jiffies before Linux 3.15 and in microseconds since;
-values that could be either are left out.
+The probe prints the larger of ssthresh and three quarters of the window while nothing is being recovered; there only values
+that are not the latter are taken for ssthresh. A loss is an ssthresh set below the window (HyStart sets it to the window), or
+a window that comes down while ssthresh stays, as after two losses at one window; its recovery ends when all that was sent
+until then is acknowledged; with a window of one packet it is a timeout. Retransmissions, states and the algorithm are not
+told: say ``protocol`` in trace.yaml. Clocks are those of the kernel since boot, or of the module since its file was opened: no
+wall clock is known. The module's srtt is in jiffies before Linux 3.15 and in microseconds since; values that could be either
+are left out.
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,16 +55,15 @@ MICROSECONDS_AT_LEAST = 5000  # as jiffies seconds: no path has such an RTT
 BLOCK_BYTES = 4 << 20
 
 _EVENT = b"tcp_probe: "
-_TIME = re.compile(rb"(?:^|[ \t])(?P<t>\d{1,10}\.\d{3,9}): (?:tcp:)?$")
+_TIME = re.compile(rb"\d{1,10}\.\d{3,9}:")
 _HEX = rb"(?:0x)?([0-9a-f]{1,8})"
-_END = re.compile(rb"([^ \t]{3,64})")
 _FIELDS = re.compile(
-    rb"(?:family=\w{1,10} )?src=([^ ]{3,64}) dest=([^ ]{3,64}) mark=\w{1,12} (?:data_len|length)=(\d{1,10}) snd_nxt=" + _HEX
+    rb"(?:family=\w{1,10} )?src=([^ ]{3,64}) dest=([^ ]{3,64}) mark=\w{1,12} (?:data_len|length)=\d{1,10} snd_nxt=" + _HEX
     + rb" snd_una=" + _HEX + rb" snd_cwnd=(\d{1,10}) ssthresh=(\d{1,10}) snd_wnd=\d{1,10} srtt=(\d{1,10}) rcv_wnd=\d{1,10}"
     rb"(?: sock_cookie=([0-9a-f]{1,16}))?(?=[ \r]|$)"
 )  # fmt: skip
 _MODULE = re.compile(
-    rb"(\d{1,10}\.\d{9}) ([^ ]{3,64}) ([^ ]{3,64}) (\d{1,10}) " + _HEX + rb" " + _HEX
+    rb"(\d{1,10}\.\d{9}) ([^ ]{3,64}) ([^ ]{3,64}) \d{1,10} " + _HEX + rb" " + _HEX
     + rb" (\d{1,10}) (\d{1,10}) \d{1,10} (\d{1,10})(?: \d{1,10})?[ \r]*"
 )  # fmt: skip
 _LOST = re.compile(rb"\[LOST (\d{1,12}) EVENTS\]")
@@ -74,6 +75,20 @@ def sniff(path: Path) -> bool:
         return False
     lines = head_bytes(path).split(b"\n")[:2000]
     return any((b"tcp_probe: " in line and b" snd_una=" in line) or _MODULE.fullmatch(line) for line in lines)
+
+
+class _Last(NamedTuple):
+    """The last line of a socket, and what came of all before."""
+
+    t_s: float
+    una: int
+    cwnd: int
+    ssthresh: int
+    acked: int = 0
+    known: int = INFINITE_SSTHRESH  # the ssthresh that was set last
+    recover_until: int = 0  # bytes acknowledged that end the last recovery
+    cut_ssthresh: int = 0
+    cuts: int = 0
 
 
 class _Log:
@@ -93,45 +108,38 @@ class _Log:
 
     def take(self, lines: list[bytes]) -> None:
         """Read some lines."""
-        found = []
+        numbers, found = [], []
         for number, line in enumerate(lines, self.line):
-            row = self._row(line, number)
+            row = self.row(line, number)
             if row is not None:
-                found.append((number, *row))
+                numbers.append(number)
+                found.append(row)
         self.line += len(lines)
         if found:
-            self._store(found)
+            self._store(numbers, found)
 
-    def _row(self, line: bytes, number: int) -> tuple | None:
-        """time, source, destination, snd_nxt, snd_una, cwnd, ssthresh, srtt, cookie of a line; None of other events."""
+    def row(self, line: bytes, number: int) -> tuple[bytes, ...] | None:
+        """time, source, destination, snd_nxt, snd_una, cwnd, ssthresh, srtt, cookie as a line has them; None of other events."""
         at = line.find(_EVENT)
-        if at >= 0:
-            time = _TIME.search(line, max(at - 40, 0), at)
-            fields = _FIELDS.match(line, at + len(_EVENT))
-            if (time is None or fields is None) and b"snd_" in line:
-                raise InputError(
-                    f"{self.path}: tcp_probe: line {number} lacks a field or has no number in it: copy it again"
-                )
-            if time is None or fields is None:
+        if at < 0:
+            return self._row_of_module(line, number)
+        time = line[max(at - 40, 0) : at].removesuffix(b"tcp:").rstrip().rpartition(b" ")[2]
+        fields = _FIELDS.match(line, at + len(_EVENT))
+        if fields is None or not _TIME.fullmatch(time):
+            if b"snd_" not in line:
                 return None
-            self._one_form(is_module=False, number=number)
-            source, target, _, nxt, una, cwnd, ssthresh, srtt, cookie = fields.groups()
-            return (
-                float(time["t"]),
-                source,
-                target,
-                int(nxt, 16),
-                int(una, 16),
-                int(cwnd),
-                int(ssthresh),
-                int(srtt),
-                cookie,
+            raise InputError(
+                f"{self.path}: tcp_probe: line {number} lacks a field or has no number in it; copy it again"
             )
+        if self.is_module is not False:
+            self._one_form(is_module=False, number=number)
+        return (time[:-1], *fields.groups(b""))
+
+    def _row_of_module(self, line: bytes, number: int) -> tuple[bytes, ...] | None:
         module = _MODULE.fullmatch(line)
         if module is not None:
             self._one_form(is_module=True, number=number)
-            t, source, target, _, nxt, una, cwnd, ssthresh, srtt = module.groups()
-            return float(t), source, target, int(nxt, 16), int(una, 16), int(cwnd), int(ssthresh), int(srtt), b""
+            return (*module.groups(), b"")
         if self.is_module and line.strip():
             raise InputError(f"{self.path}: line {number}: not of /proc/net/tcpprobe; give its text alone")
         lost = _LOST.search(line)
@@ -154,16 +162,19 @@ class _Log:
             self.sockets[key] = self.store.socket(socket)
         return self.sockets[key]
 
-    def _store(self, found: list[tuple]) -> None:
-        numbers, times, sources, targets, nxts, unas, cwnds, ssthreshs, srtts, cookies = zip(*found, strict=True)
+    def _store(self, numbers: list[int], found: list[tuple[bytes, ...]]) -> None:
+        times, sources, targets, nxts, unas, cwnds, ssthreshs, srtts, cookies = zip(*found, strict=True)
+        known_sockets = self.sockets
         socket = np.array(
-            [self._socket(*key) for key in zip(sources, targets, (c or b"" for c in cookies), strict=True)],
+            [
+                number if (number := known_sockets.get(key)) is not None else self._socket(*key)
+                for key in zip(sources, targets, cookies, strict=True)
+            ],
             dtype=np.int64,
         )
-        times_s = np.array(times)
-        nxt, una = np.array(nxts, dtype=np.int64), np.array(unas, dtype=np.int64)
-        cwnd, ssthresh = np.array(cwnds, dtype=np.int64), np.array(ssthreshs, dtype=np.int64)
-        srtt = np.array(srtts, dtype=np.int64)
+        times_s = np.array(times).astype(np.float64)
+        nxt, una = (np.array([int(value, 16) for value in values], dtype=np.int64) for values in (nxts, unas))
+        cwnd, ssthresh, srtt = (np.array(values).astype(np.int64) for values in (cwnds, ssthreshs, srtts))
         for name, values, largest in (
             ("snd_cwnd", cwnd, 2**31),
             ("ssthresh", ssthresh, 2**32 - 1),
@@ -175,15 +186,12 @@ class _Log:
                     f"{self.path}: {name}: {values[wrong[0]]} in line {numbers[wrong[0]]} is not between "
                     f"{int(name == 'snd_cwnd')} and {largest}"
                 )
-        acked = np.zeros(len(socket), dtype=np.int64)
-        set_ssthresh = ssthresh.copy()
+        lines, flight = np.array(numbers), (nxt - una) % 2**32
+        acked, known, cuts = (np.zeros(len(socket), dtype=np.int64) for _ in range(3))
         order = np.argsort(socket, kind="stable")
-        bounds = np.flatnonzero(np.r_[True, np.diff(socket[order]) != 0, True])
-        for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
-            rows = order[start:stop]
-            key = int(socket[rows[0]])
-            acked[rows], set_ssthresh[rows], times_s[rows] = self._of_one(
-                key, rows, numbers, times_s[rows], una[rows], cwnd[rows], ssthresh[rows]
+        for rows in np.split(order, np.flatnonzero(np.diff(socket[order])) + 1):
+            times_s[rows], acked[rows], known[rows], cuts[rows] = self._of_one(
+                int(socket[rows[0]]), *(values[rows] for values in (lines, times_s, una, flight, cwnd, ssthresh))
             )
         first = len(self.store.times_s)
         self.store.polls(times_s)
@@ -195,48 +203,64 @@ class _Log:
                 "cc": zeros + self.store.cc(""),
                 "ca_state": zeros,
                 "cwnd": cwnd,
-                "ssthresh": np.minimum(set_ssthresh, INFINITE_SSTHRESH),
+                "ssthresh": np.minimum(known, INFINITE_SSTHRESH),
                 "rtt_us": srtt,
                 "min_rtt_us": zeros,
-                "total_retrans": zeros,
+                "total_retrans": cuts,  # each resends something
                 "bytes_acked": acked,
                 "bytes_received": zeros,
-                "flight": (nxt - una) % 2**32,
+                "flight": flight,
             }
         )
 
     def _of_one(
         self,
         key: int,
-        rows: np.ndarray,
-        numbers: tuple[int, ...],
+        lines: np.ndarray,
         times_s: Floats,
         una: np.ndarray,
+        flight: np.ndarray,
         cwnd: np.ndarray,
         ssthresh: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray, Floats]:
-        """Bytes acknowledged until each line, the ssthresh that is set, and times that do not run backwards."""
-        last_s, last_una, last_acked, last_ssthresh = self.last.get(
-            key, (float(times_s[0]), int(una[0]), 0, INFINITE_SSTHRESH)
-        )
-        steps = np.diff(una, prepend=last_una) % 2**32
+    ) -> tuple[Floats, np.ndarray, np.ndarray, np.ndarray]:
+        """Of one socket's lines: times that do not run backwards, bytes acknowledged, the ssthresh that is set, cuts so far."""
+        last = self.last.get(key) or _Last(float(times_s[0]), int(una[0]), int(cwnd[0]), int(ssthresh[0]))
+        steps = np.diff(una, prepend=last.una) % 2**32
         back = np.flatnonzero(steps >= 2**31)
         if len(back):
-            raise InputError(
-                f"{self.path}: snd_una: runs backwards in line {numbers[rows[back[0]]]}; give one recording"
-            )
-        late = np.flatnonzero(np.diff(times_s, prepend=last_s) < -LATE_S)
+            raise InputError(f"{self.path}: snd_una: runs backwards in line {lines[back[0]]}; give one recording")
+        late = np.flatnonzero(np.diff(times_s, prepend=last.t_s) < -LATE_S)
         if len(late):
             raise InputError(
-                f"{self.path}: time: runs backwards in line {numbers[rows[late[0]]]}; give one recording, in order of time"
+                f"{self.path}: time: runs backwards in line {lines[late[0]]}; give one recording, in order of time"
             )
-        acked = last_acked + np.cumsum(steps)
-        times_s = np.maximum.accumulate(np.maximum(times_s, last_s))
+        acked = last.acked + np.cumsum(steps)
+        times_s = np.maximum.accumulate(np.maximum(times_s, last.t_s))
         is_set = ssthresh != (cwnd >> 1) + (cwnd >> 2)
-        place = np.maximum.accumulate(np.where(is_set, np.arange(len(rows)), -1))
-        known = np.where(place >= 0, ssthresh[np.maximum(place, 0)], last_ssthresh)
-        self.last[key] = (float(times_s[-1]), int(una[-1]), int(acked[-1]), int(known[-1]))
-        return acked, known, times_s
+        place = np.maximum.accumulate(np.where(is_set, np.arange(len(una)), -1))
+        known = np.where(place >= 0, ssthresh[np.maximum(place, 0)], last.known)
+        cwnd_before, ssthresh_before = np.r_[last.cwnd, cwnd[:-1]], np.r_[last.ssthresh, ssthresh[:-1]]
+        changed = is_set & (ssthresh != ssthresh_before) & (ssthresh < cwnd_before) & (cwnd <= cwnd_before)
+        # a loss at the window of the loss before: the same ssthresh, and the window comes down
+        shrank = (ssthresh == ssthresh_before) & (cwnd < cwnd_before) & (cwnd_before > known)
+        cuts = np.zeros(len(una), dtype=np.int64)
+        in_recovery = acked < last.recover_until
+        recover_until, cut_ssthresh = last.recover_until, last.cut_ssthresh
+        for i in np.flatnonzero(changed | shrank).tolist():
+            if acked[i] < recover_until and not (changed[i] and ssthresh[i] < cut_ssthresh):
+                continue  # the window comes down step by step
+            cuts[i] = 1
+            recover_until, cut_ssthresh = int(acked[i] + flight[i]), int(ssthresh[i])
+            in_recovery[i : np.searchsorted(acked, recover_until)] = True
+        # in a recovery it is printed as it is, even when it happens to be three quarters of the window
+        place = np.maximum.accumulate(np.where(is_set | in_recovery, np.arange(len(una)), -1))
+        known = np.where(place >= 0, ssthresh[np.maximum(place, 0)], last.known)
+        cuts = last.cuts + np.cumsum(cuts)
+        self.last[key] = _Last(
+            *(float(times_s[-1]), int(una[-1]), int(cwnd[-1]), int(ssthresh[-1])),
+            *(int(acked[-1]), int(known[-1]), recover_until, cut_ssthresh, int(cuts[-1])),
+        )
+        return times_s, acked, known, cuts
 
 
 def _host_and_port(text: bytes) -> tuple[str, str]:
@@ -307,18 +331,12 @@ def _drop_receivers_and_twins(store: PollStore) -> None:
 
 
 def _states(rows: dict[str, np.ndarray]) -> np.ndarray:
-    """The kernel's ca_state as far as the probe shows it; every cut counts a retransmission, so that none hides another."""
-    cwnd, ssthresh = rows["cwnd"].astype(np.int64), rows["ssthresh"].astype(np.int64)
-    acked = rows["bytes_acked"]
+    """The kernel's ca_state as far as the probe shows it: from each cut until what was in flight is acknowledged."""
+    cwnd, acked = rows["cwnd"], rows["bytes_acked"]
     state = np.full(len(cwnd), CA_OPEN)
-    changed = np.flatnonzero(np.diff(ssthresh) != 0) + 1
-    cuts = changed[(ssthresh[changed] < cwnd[changed - 1]) & (cwnd[changed] <= cwnd[changed - 1])]
-    for i in cuts:
+    for i in np.flatnonzero(np.diff(rows["total_retrans"].astype(np.int64)) > 0) + 1:
         stop = int(np.searchsorted(acked, acked[i] + int(rows["flight"][i])))
         state[i : max(stop, i + 1)] = CA_LOSS if cwnd[i] == 1 else CA_RECOVERY
-    resent = np.zeros(len(cwnd), dtype=np.uint32)
-    resent[cuts] = 1
-    rows["total_retrans"] = np.cumsum(resent).astype(np.uint32)
     return state
 
 
@@ -335,13 +353,16 @@ def anonymised(path: Path, keep: Anonymous) -> bytes:
     rest = b""
     for piece in chunks(path, BLOCK_BYTES):
         *lines, rest = (rest + piece).split(b"\n")
-        for number, line in enumerate(lines, number + 1):
-            row = log._row(line, number)
+        for line in lines:
+            number += 1
+            row = log.row(line, number)
             if row is None:
                 continue
-            t_s, source, target, nxt, una, cwnd, ssthresh, srtt, cookie = row
+            time, source, target, nxt_hex, una_hex, *state, cookie = row
+            cwnd, ssthresh, srtt = (int(value) for value in state)
+            t_s, nxt, una = float(time), int(nxt_hex, 16), int(una_hex, 16)
             first_s = t_s if first_s is None else first_s
-            start = begin.setdefault((source, target, cookie or b""), una)
+            start = begin.setdefault((source, target, cookie), una)
             ends = [_other_end(end, keep) for end in (source, target)]
             nxt, una = (nxt - start) % 2**32, (una - start) % 2**32
             if log.is_module:
