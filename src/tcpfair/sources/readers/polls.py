@@ -271,18 +271,17 @@ class PollStore:
         self._parts, self._rows = [together], len(order)
         return together
 
-    def _thin(self, most_rows: int = MAX_ROWS // 2) -> None:
-        rows = self.sorted_rows()
-        times_s = np.array(self.times_s)
-        while self._rows > most_rows:
+    def _thin(self) -> None:
+        while self._rows > MAX_ROWS // 2:
             if self.thinned or not self.bin_s:
                 self.bin_s = 2 * self.bin_s or 0.2
-            self.thinned = True
             if self.bin_s > MAX_DURATION_S:
                 raise InputError(f"{self.path}: {self._rows} changes of state; give the recording in parts")
-            telling = self._telling(rows, times_s)
-            rows = {name: values[telling] for name, values in rows.items()}
-            self._parts, self._rows = [rows], len(rows["socket"])
+            self._thin_once()
+
+    def _thin_once(self) -> None:
+        self.thinned = True
+        self.keep(self._telling(self.sorted_rows(), np.array(self.times_s)))
 
     def keep(self, wanted: np.ndarray) -> None:
         """Keep the rows of `sorted_rows` that a mask names."""
@@ -305,7 +304,7 @@ class PollStore:
     def each(self) -> Iterator[tuple[Socket, dict[str, np.ndarray]]]:
         """Every socket with its rows, in the order of their polls; thinned where the reader asked for it."""
         if self.bin_s and not self.thinned:
-            self._thin(most_rows=0 if self._rows == 0 else self._rows - 1)
+            self._thin_once()
         rows = self.sorted_rows()
         counts = np.bincount(rows["socket"], minlength=len(self.sockets))
         stop = 0
@@ -358,7 +357,7 @@ def without_control_connections(
             if other is not one
         )
         is_control = few and (one.total_bytes < FEW_BYTES or (one.total_bytes < CONTROL_BYTES and beside))
-        is_empty = one.total_bytes <= COOKIE_BYTES < largest_bytes
+        is_empty = one.total_bytes <= COOKIE_BYTES
         is_named = said_of(said, path, one.flow.name) in said.flows
         (left if (is_control or is_empty) and not is_named else flows).append(one)
     if not left:

@@ -601,7 +601,7 @@ def _put_right(times_s: Floats, log: _Log) -> tuple[Floats, list[float]]:
     steps_s: list[float] = []
     if len(times_s) > 2:
         left, middle, right = times_s[:-2], times_s[1:-1], times_s[2:]
-        alone = np.flatnonzero((left < right) & ((middle <= left) | (middle >= right))) + 1
+        alone = np.flatnonzero((left < right) & ((middle < left) | (middle > right))) + 1
         if len(alone) > MAX_STEPS:
             raise InputError(f"{log.path}: time stamps: out of order {len(alone)} times; {ADVICE}")
         for i in alone:  # one stamp alone is off, its neighbours are in order
@@ -618,7 +618,9 @@ def _put_right(times_s: Floats, log: _Log) -> tuple[Floats, list[float]]:
     for i in back:
         if not any(first < i <= last for first, last in lives):
             continue  # another recording follows in the same file
-        if times_s[i] == times_s[i - 1] or usual_s <= 0:
+        if usual_s <= 0:
+            raise InputError(f"{log.path}: time stamps: run backwards {len(back)} times; {ADVICE}")
+        if times_s[i] == times_s[i - 1]:
             raise InputError(f"{log.path}: time stamps: two polls at {times_s[i]:.6f}; {ADVICE}")
         times_s[i:] += times_s[i - 1] + usual_s - times_s[i]
         steps_s.append(float(times_s[i]))

@@ -104,6 +104,7 @@ class _Log:
             int, tuple[float, int, int, int]
         ] = {}  # of each socket: time, snd_una, bytes until it, ssthresh
         self.lost = 0
+        self.first_other = 0  # line that is not the probe's
         self.cut = False
 
     def take(self, lines: list[bytes]) -> None:
@@ -139,9 +140,12 @@ class _Log:
         module = _MODULE.fullmatch(line)
         if module is not None:
             self._one_form(is_module=True, number=number)
-            return (*module.groups(), b"")
-        if self.is_module and line.strip():
-            raise InputError(f"{self.path}: line {number}: not of /proc/net/tcpprobe; give its text alone")
+            if not self.first_other:
+                return (*module.groups(), b"")
+        if line.strip() and not line.startswith(b"#"):
+            self.first_other = self.first_other or number
+        if self.is_module and self.first_other:
+            raise InputError(f"{self.path}: line {self.first_other}: not of /proc/net/tcpprobe; give its text alone")
         lost = _LOST.search(line)
         if lost:
             self.lost += int(lost[1])

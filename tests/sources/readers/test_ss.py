@@ -1,0 +1,576 @@
+"""Logs of ss: 10 s of two CUBIC flows and, from 3 s, a Reno flow over 20 Mb/s, polled at both ends by ss of iproute2 6.1.
+
+``sender`` and ``receiver`` were written by scripts/poll_ss.sh, ``multi_line`` and ``date`` by shell loops with other clocks. What
+iperf3 reported of the same run is the truth to hold them against.
+"""
+
+import gzip
+import os
+import re
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tcpfair.errors import InputError
+from tcpfair.sources.readers import ss
+from tcpfair.sources.readers.anonymous import Anonymous
+from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
+from tests.sources.readers.mutations import assert_sound, attack
+
+ROOT = Path(__file__).parents[3]
+SAMPLES = ROOT / "tests" / "samples" / "ss"
+SENDER, RECEIVER = SAMPLES / "sender.log.gz", SAMPLES / "receiver.log.gz"
+FLOWS = ["192.0.2.1:40001", "192.0.2.1:40002", "192.0.2.1:40005"]
+IPERF3_RECEIVED_BYTES = [11_404_376, 10_730_240, 1_798_416]
+
+
+def read(path, said=None):
+    return ss.read(path, said or Sidecar())
+
+
+def text_of(path):
+    return gzip.decompress(path.read_bytes()).decode()
+
+
+def by_name(observed):
+    return {flow.name: flow for flow in observed.flows}
+
+
+# --- what ss wrote --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["sender", "receiver", "multi_line", "date"])
+def test_bytes_are_what_iperf3_says(name):
+    observed = read(SAMPLES / f"{name}.log.gz")
+    flows = by_name(observed)
+    assert sorted(flows) == FLOWS
+    got = [flows[flow].total_bytes[-1] for flow in FLOWS]
+    # the last poll comes up to 0.2 s before the end of 10 s (6 s), the first later than the start
+    assert got == pytest.approx(IPERF3_RECEIVED_BYTES, rel=0.035)
+    assert all(g < iperf3 + ss.polled.COOKIE_BYTES for g, iperf3 in zip(got, IPERF3_RECEIVED_BYTES, strict=True))
+    assert any("192.0.2.1:40000 (" in remark and "192.0.2.1:40003 (" in remark for remark in observed.remarks)
+
+
+def test_readings_are_the_polls_of_the_log():
+    flow = by_name(read(SENDER))["192.0.2.1:40005"]
+    polls = re.findall(
+        r"^(\d{9}\.\d{6})\n(?:ESTAB .*\n)*?ESTAB 0 0 192\.0\.2\.1:40005 .* bytes_acked:(\d+)", text_of(SENDER), re.M
+    )
+    # before its first poll there is one that does not show it yet: unless few bytes came it began there
+    first_s, first_bytes = float(polls[0][0]), int(polls[0][1])
+    assert flow.clock_s <= first_s
+    offset = len(flow.times_s) - len(polls)
+    base = 0 if offset else first_bytes
+    assert flow.total_bytes[offset:] == pytest.approx([int(acked) - base for _, acked in polls], abs=0)
+    assert flow.clock_s + flow.times_s[offset:] == pytest.approx([float(t) for t, _ in polls], abs=1e-6)
+    assert flow.interval_s == pytest.approx(0.109, abs=0.002)
+    assert (flow.cc, flow.origin) == ("reno", "sender: bytes_acked")
+
+
+def test_what_a_socket_carried_before_its_first_poll_counts():
+    flow = by_name(read(SENDER))["192.0.2.1:40001"]
+    # polls at 1.303802 without and at 1.437811 with the socket, which then had 11622 bytes acknowledged
+    assert flow.clock_s == pytest.approx(946_684_801.303802, abs=1e-6)
+    assert flow.times_s[:2] == pytest.approx([0, 0.134009], abs=1e-6)
+    # a late poll shows no more than COOKIE_BYTES for its neighbour, which therefore begins at its own first poll
+    assert flow.total_bytes[1] == 11_622
+
+
+def test_windows_and_rtt_are_those_of_the_sender():
+    flow = by_name(read(SENDER))["192.0.2.1:40001"]
+    shown = re.findall(r" 192\.0\.2\.1:40001 .* rtt:([\d.]+)/.* cwnd:(\d+)(?: ssthresh:(\d+))?", text_of(SENDER))
+    assert flow.windows["cwnd_pkts"].tolist() == [float(cwnd) for _, cwnd, _ in shown]
+    assert flow.windows["srtt_s"].tolist() == pytest.approx([float(rtt) / 1e3 for rtt, _, _ in shown], rel=1e-6)
+    assert flow.windows["ssthresh_pkts"].tolist() == [float(s) if s else np.inf for _, _, s in shown]
+    assert flow.rtt_s == pytest.approx(2e-6)  # minrtt:0.002
+    assert flow.cc == "cubic"
+
+
+def test_losses_are_those_that_tcp_info_tells():
+    """TCP_INFO of the same sockets, polled beside, has the kernel's own state; one loss came before its first poll."""
+    from tcpfair.sources.readers import tcp_info
+
+    other = {f.name: f for f in tcp_info.read(ROOT / "tests/samples/tcp_info/three_flows.csv.gz", Sidecar()).flows}
+    for name, port in zip(FLOWS, ("40001", "40002", "40005"), strict=True):
+        mine, its = by_name(read(SENDER))[name], other[port]
+        losses = [flow.events[flow.events["kind"] == "loss"] for flow in (mine, its)]
+        cuts = [rows["cwnd_after"].tolist() for rows in losses]
+        assert cuts[0][-len(cuts[1]) :] == cuts[1] if cuts[1] else not cuts[0]
+        assert len(cuts[0]) - len(cuts[1]) in (0, 1)
+        if len(cuts[1]):
+            apart_s = (losses[0]["t_s"].to_numpy() + mine.clock_s)[-len(cuts[1]) :] - (
+                losses[1]["t_s"].to_numpy() + its.clock_s
+            )
+            assert np.abs(apart_s).max() < 0.15
+
+
+def test_layouts_give_the_same_flows():
+    """The two loops ran beside each other; each stamp is older than its poll by what ``date`` and a fork take."""
+    one, other = by_name(read(SENDER)), by_name(read(SAMPLES / "multi_line.log.gz"))
+    for name in FLOWS:
+        at_s = one[name].clock_s + np.array([1.0, 5.0])
+        mine, its = (
+            np.diff(np.interp(at_s, flow.clock_s + flow.times_s, flow.total_bytes)) for flow in (one[name], other[name])
+        )
+        assert mine == pytest.approx(its, rel=0.03)
+
+
+def test_stamps_of_whole_seconds_are_spread_over_the_second():
+    observed = read(SAMPLES / "date.log.gz")
+    flow = by_name(observed)["192.0.2.1:40001"]
+    assert flow.clock_error_s == 1
+    assert flow.interval_s == pytest.approx(0.2)
+    assert np.diff(flow.times_s).max() < 0.5
+    assert any("whole seconds" in remark for remark in observed.remarks)
+
+
+def both_ends(tmp_path):
+    """One log of both ends: the polls of the two in order of time."""
+    polls = []
+    for path in (SENDER, RECEIVER):
+        polls += re.findall(r"^(\d{9}\.\d{6}\n(?:ESTAB.*\n)*)", text_of(path), re.M)
+    path = tmp_path / "both.log"
+    path.write_text("".join(sorted(polls)))
+    return path
+
+
+def test_both_ends_of_a_connection_are_one_flow(tmp_path):
+    flows = by_name(read(both_ends(tmp_path)))
+    receivers, senders = by_name(read(RECEIVER)), by_name(read(SENDER))
+    assert sorted(flows) == FLOWS
+    for name in FLOWS:
+        assert flows[name].origin == "receiver: bytes_received"
+        assert flows[name].total_bytes[-1] == pytest.approx(receivers[name].total_bytes[-1], rel=0.01)
+        assert flows[name].windows["cwnd_pkts"].tolist() == senders[name].windows["cwnd_pkts"].tolist()
+        assert flows[name].cc == senders[name].cc
+
+
+def test_receiver_alone_has_goodput_and_no_windows():
+    flow = by_name(read(RECEIVER))["192.0.2.1:40001"]
+    assert (flow.origin, flow.cc) == ("receiver: bytes_received", "unknown")
+    assert flow.windows.empty
+
+
+def test_control_connection_that_trace_yaml_names_is_a_flow():
+    said = Sidecar(flows=[SaidFlow(flow="192.0.2.1:40000")])
+    assert "192.0.2.1:40000" in by_name(read(SENDER, said))
+
+
+# --- layouts and clocks -----------------------------------------------------------------------------------------------
+
+DETAIL = (
+    "ts sack {cc} wscale:7,7 rto:204 rtt:50.5/0.7 ato:40 mss:1448 cwnd:{cwnd} ssthresh:{ssthresh} {more}send 2.3Mbps"
+)
+TIMES = {
+    "epoch": "1700000000.{0}00000",
+    "epoch comma": "1700000000,{0}",
+    "milliseconds": "1700000000{0}00",
+    "nanoseconds": "1700000000{0}00000000",
+    "iso": "2023-11-14T22:13:20,{0}00000000+00:00",
+    "rfc 3339": "2023-11-14 23:13:20.{0}00000000+01:00",
+    "zulu": "2023-11-14T22:13:20.{0}Z",
+    "decorated": "=== 1700000000.{0} ===",
+    "bracketed": "[1700000000.{0}]",
+}
+
+
+def log(polls, stamp="{t:.1f}", one_line=True, header=False):
+    """A log of (time, [(local, peer, {field: value}), ...]) in some layout."""
+    lines = []
+    for t, sockets in polls:
+        if stamp:
+            lines.append(stamp.format(t=t))
+        if header:
+            lines.append("State  Recv-Q  Send-Q  Local Address:Port  Peer Address:Port  Process")
+        for local, peer, fields in sockets:
+            values = {"cc": "cubic", "cwnd": 10, "ssthresh": 7, **fields}
+            shown = ("lost", "retrans", "backoff", "bytes_sent", "bytes_acked", "bytes_received", "minrtt")
+            more = "".join(f"{name}:{values[name]} " for name in shown if name in values)
+            detail = DETAIL.format(more=more, **{name: values[name] for name in ("cc", "cwnd", "ssthresh")})
+            cookie = f" sk:{values['sk']}" if "sk" in values else ""
+            head = f"ESTAB  0  0  {local}  {peer} {cookie}"
+            lines += [f"{head} {detail}"] if one_line else [head, f"\t {detail}"]
+    return "\n".join(lines) + "\n"
+
+
+def steady(n=10, step=100_000, local="10.0.0.1:4000", peer="10.0.0.2:5201", start=1_700_000_000.0, **more):
+    return [(start + i / 10, [(local, peer, {"bytes_acked": 1000 + i * step, **more})]) for i in range(n)]
+
+
+def written(tmp_path, text):
+    path = tmp_path / "ss.log"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("stamp", TIMES.values(), ids=TIMES)
+@pytest.mark.parametrize("one_line", [True, False])
+def test_stamps(tmp_path, stamp, one_line):
+    text = "".join(
+        stamp.format(i) + "\n" + log(steady(10)[i : i + 1], stamp="", one_line=one_line, header=not one_line)
+        for i in range(10)
+    )
+    flow = read(written(tmp_path, text)).flows[0]
+    assert flow.clock_s == pytest.approx(1_700_000_000, abs=1e-6)
+    assert flow.times_s == pytest.approx(np.arange(10) / 10, abs=1e-6)
+    assert flow.total_bytes[-1] == 900_000
+
+
+@pytest.mark.parametrize(
+    ("stamp", "clock_s"),
+    [
+        ("Tue Nov 14 22:13:{0:02} UTC 2023", 1_700_000_000),
+        ("Tue Nov 14 10:13:{0:02} PM UTC 2023", 1_700_000_000),
+        ("Tue 14 Nov 2023 11:13:{0:02} PM CET", 1_700_000_000),
+        ("Tue 14 Nov 22:13:{0:02} GMT 2023", 1_700_000_000),
+        ("Tue, 14 Nov 2023 17:13:{0:02} -0500", 1_700_000_000),
+        ("2023-11-14T22:13:{0:02}+00:00", 1_700_000_000),
+        ("2023-11-14 22:13:{0:02}", None),  # which zone?
+        ("Tue Nov 14 22:13:{0:02} CST 2023", None),  # China or Chicago?
+        ("Nov 14 22:13:{0:02}", None),  # which year?
+        ("22:13:{0:02}", None),
+    ],
+)
+def test_stamps_of_whole_seconds(tmp_path, stamp, clock_s):
+    text = "".join(stamp.format(20 + i) + "\n" + log(steady(10)[i : i + 1], stamp="") for i in range(10))
+    observed = read(written(tmp_path, text))
+    flow = observed.flows[0]
+    assert (flow.clock_s, flow.clock_error_s) == (clock_s, 1)
+    assert flow.times_s == pytest.approx(np.arange(10))
+    assert flow.offset_s == (None if clock_s else 0)
+    assert any("wall clock is not known" in remark for remark in observed.remarks) is (clock_s is None)
+
+
+@pytest.mark.parametrize("prefix", ["{t:.6f} ", "Nov 14 22:13:{s:04.1f} "])
+@pytest.mark.parametrize("one_line", [True, False])
+def test_ts_puts_its_stamp_before_each_line(tmp_path, prefix, one_line):
+    lines = []
+    for t, sockets in steady(10):
+        for line in log([(t, sockets)], stamp="", one_line=one_line).splitlines():
+            lines.append(prefix.format(t=t, s=20 + (t - 1_700_000_000)) + line)
+    flow = read(written(tmp_path, "\n".join(lines) + "\n")).flows[0]
+    assert flow.times_s == pytest.approx(np.arange(10) / 10, abs=1e-6)
+    assert flow.total_bytes[-1] == 900_000
+    assert len(flow.windows) == 10
+
+
+def test_time_of_day_goes_on_after_midnight(tmp_path):
+    stamps = ["23:59:59.5", "23:59:59.9", "00:00:00.3", "00:00:00.7"]
+    text = "".join(stamp + "\n" + log(steady(4)[i : i + 1], stamp="") for i, stamp in enumerate(stamps))
+    assert read(written(tmp_path, text)).flows[0].times_s == pytest.approx([0, 0.4, 0.8, 1.2])
+
+
+def test_state_and_netid_columns_may_lack_or_be_there(tmp_path):
+    text = log(steady())
+    expected = read(written(tmp_path, text)).flows[0]
+    for other in (text.replace("ESTAB  ", ""), text.replace("ESTAB", "tcp   ESTAB")):
+        flow = read(written(tmp_path, other)).flows[0]
+        assert flow.total_bytes.tolist() == expected.total_bytes.tolist()
+
+
+def test_ipv6_mapped_addresses_and_interfaces(tmp_path):
+    polls = [
+        (t, [*a, *b])
+        for (t, a), (_, b) in zip(
+            steady(local="[::ffff:10.0.0.1%eth0]:4000", peer="[::ffff:10.0.0.2]:5201"),
+            [
+                (t, [("10.0.0.2:5201", "10.0.0.1:4000", {"bytes_received": 500 + i * 90_000})])
+                for i, (t, _) in enumerate(steady())
+            ],
+            strict=True,
+        )
+    ]
+    (flow,) = read(written(tmp_path, log(polls))).flows
+    assert (flow.name, flow.total_bytes[-1]) == ("10.0.0.1:4000", 810_000)
+    assert len(flow.windows) == 10
+
+
+def test_many_flows_of_a_server_are_named_by_their_clients(tmp_path):
+    polls = [
+        (
+            1.7e9 + i / 10,
+            [("10.0.0.2:5201", f"10.0.0.1:{port}", {"bytes_acked": 1000 + i * port}) for port in (4000, 4001)],
+        )
+        for i in range(5)
+    ]
+    assert sorted(by_name(read(written(tmp_path, log(polls))))) == ["10.0.0.1:4000", "10.0.0.1:4001"]
+
+
+def test_a_port_used_again_is_another_flow(tmp_path):
+    first, second = steady(10, sk="1"), steady(10, sk="2", start=1_700_000_005.0)
+    flows = read(written(tmp_path, log([*first, *second]))).flows
+    assert [flow.total_bytes[-1] for flow in flows] == [900_000, 900_000]
+    assert not flows[0].identity & flows[1].identity
+
+
+def test_recovery_without_the_kernels_state(tmp_path):
+    states = [
+        {"cwnd": 100, "ssthresh": 80, "retrans": "0/3"},
+        {"cwnd": 104, "ssthresh": 80, "retrans": "1/4"},  # a probe of the tail: no loss
+        {"cwnd": 104, "ssthresh": 80, "retrans": "0/4"},
+        {"cwnd": 90, "ssthresh": 72, "retrans": "2/6", "lost": 2},
+        {"cwnd": 72, "ssthresh": 72, "retrans": "1/6"},
+        {"cwnd": 73, "ssthresh": 72, "retrans": "0/6"},
+        {"cwnd": 1, "ssthresh": 51, "retrans": "1/7", "lost": 9, "backoff": 1},
+        {"cwnd": 30, "ssthresh": 51, "retrans": "3/10", "lost": 2},
+        {"cwnd": 52, "ssthresh": 51, "retrans": "0/12"},
+        {"cwnd": 53, "ssthresh": 51, "retrans": "0/12"},
+    ]
+    polls = [(t, [(a, b, f | state)]) for (t, [(a, b, f)]), state in zip(steady(), states, strict=True)]
+    events = read(written(tmp_path, log(polls))).flows[0].events
+    assert events["kind"].tolist() == ["loss", "recovery_end", "rto", "recovery_end"]
+    assert events["t_s"].tolist() == pytest.approx([0.3, 0.5, 0.6, 0.8])
+    assert events["cwnd_after"].tolist() == [72, 73, 1, 52]
+
+
+def test_a_file_cut_within_a_line_loses_its_last_poll_and_says_so(tmp_path):
+    text = log(steady())
+    observed = read(written(tmp_path, text[: text.rindex("bytes_acked:") + 14]))
+    assert observed.flows[0].total_bytes[-1] == 800_000
+    assert any("ends within" in remark for remark in observed.remarks)
+
+
+def test_a_gap_is_marked(tmp_path):
+    polls = steady(20)
+    observed = read(written(tmp_path, log([*polls[:5], *[(t + 3, s) for t, s in polls[5:]]])))
+    assert observed.flows[0].gaps_s == (pytest.approx((0.4, 3.5)),)
+
+
+def test_a_clock_set_back_is_put_right_and_marked(tmp_path):
+    polls = steady(20)
+    observed = read(written(tmp_path, log([*polls[:10], *[(t - 500, s) for t, s in polls[10:]]])))
+    (flow,) = observed.flows
+    assert flow.times_s == pytest.approx(np.arange(20) / 10, abs=1e-6)
+    assert flow.clock_steps_s == (pytest.approx(1.0),)
+    assert any("ran backwards" in remark for remark in observed.remarks)
+
+
+def test_one_wrong_stamp_is_put_right_and_marked(tmp_path):
+    polls = steady(20)
+    polls[7] = (polls[7][0] + 3600, polls[7][1])
+    (flow,) = read(written(tmp_path, log(polls))).flows
+    assert flow.times_s == pytest.approx(np.arange(20) / 10, abs=1e-6)
+    assert len(flow.clock_steps_s) == 1
+
+
+def test_blocks_end_between_sockets(tmp_path, monkeypatch):
+    paths = [SENDER, SAMPLES / "multi_line.log.gz", SAMPLES / "date.log.gz"]
+    whole = [read(path) for path in paths]
+    monkeypatch.setattr(ss, "BLOCK_BYTES", 1000)
+    for path, expected in zip(paths, whole, strict=True):
+        for mine, its in zip(read(path).flows, expected.flows, strict=True):
+            assert mine.total_bytes.tolist() == its.total_bytes.tolist()
+            assert mine.windows.equals(its.windows) and mine.events.equals(its.events)
+
+
+# --- contradictions ---------------------------------------------------------------------------------------------------
+
+
+def changed(text, old, new, count=1):
+    assert old in text
+    return text.replace(old, new, count)
+
+
+REFUSED = {
+    "no stamps": (lambda t: re.sub(r"^17.*\n", "", t, flags=re.M), r"no time stamps; put the time before each poll"),
+    "no -i": (lambda t: re.sub(r" ts sack.*", " rto:1", t), r"cwnd: no socket has it; call ss with -i"),
+    "old ss": (lambda t: re.sub(r" bytes_acked:\d+", "", t), r"bytes_acked: no socket has it, .* iproute2 4\.1"),
+    "counter falls": (lambda t: changed(t, "bytes_acked:301000", "bytes_acked:201"), r"bytes_acked: decreases from"),
+    "counter leaps": (
+        lambda t: changed(t, "bytes_acked:901000", "bytes_acked:9010000000000000"),
+        r"bytes_acked: rises by \d+ in .* faster than any link",
+    ),
+    "counter beyond": (lambda t: changed(t, "bytes_acked:901000", "bytes_acked:" + "9" * 30), r"bytes_acked: '9{20}'"),
+    "more acked than sent": (
+        lambda t: changed(t, "bytes_acked:901000", "bytes_sent:100 bytes_acked:901000"),
+        r"bytes_acked: 901000 of 100 bytes_sent in line 20",
+    ),
+    "negative": (lambda t: changed(t, "cwnd:10", "cwnd:-10"), r"cwnd: '-10' in line 2 is no number"),
+    "no number": (lambda t: changed(t, "cwnd:10", "cwnd:ten"), r"cwnd: 'ten' in line 2 is no number"),
+    "not a number": (lambda t: changed(t, "rtt:50.5", "rtt:nan"), r"rtt: 'nan"),
+    "window too large": (
+        lambda t: changed(t, "cwnd:10", "cwnd:5000000000"),
+        r"cwnd: 5000000000 in line 2 is not between",
+    ),
+    "rtt too large": (lambda t: changed(t, "rtt:50.5", "rtt:50500000.5"), r"rtt: 50500000\.5 in line 2 is not between"),
+    "twice a field": (lambda t: changed(t, "cwnd:10", "cwnd:10 cwnd:11"), r"cwnd: twice for the socket in line 2"),
+    "twice a poll": (lambda t: t + t[t.rindex("\n17") + 1 :], r"two polls at 1700000000\.9"),
+    "twice the log": (lambda t: t + t, r"decreases|two polls at|run backwards"),
+    "algorithm changes": (lambda t: changed(t, "cubic", "reno", 3), r"cc: changes after data were sent"),
+    "retransmissions fall": (
+        lambda t: changed(changed(t, "rto:204", "rto:204 retrans:0/9", 3), "rto:204 rtt", "rto:204 retrans:0/5 rtt"),
+        r"total_retrans: decreases",
+    ),
+    "a clock that runs backwards": (
+        lambda t: "\n".join(reversed(re.findall(r"17.*\nESTAB.*", t))) + "\n",
+        r"decreases|run backwards",
+    ),
+    "longer than a day": (lambda t: changed(t, "1700000000.9", "1700090000.9"), r"lasts 90001 s; a day is the most"),
+    "one poll": (lambda t: "".join(t.splitlines(keepends=True)[:2]), r"one poll of the data connection"),
+    "no data": (lambda t: re.sub(r"bytes_acked:\d+", "bytes_acked:1", t), r"no connection carried data"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("one_line", [True, False])
+def test_contradictions_are_refused(tmp_path, name, one_line):
+    change, says = REFUSED[name]
+    text = log(steady(), one_line=one_line)
+    if not one_line:
+        says = re.sub(r"line 20", "line 29", says)
+        if name == "a clock that runs backwards":
+            change = lambda t: "\n".join(reversed(re.findall(r"17.*\nESTAB.*\n.*", t))) + "\n"  # noqa: E731
+        if name == "one poll":
+            change = lambda t: "".join(t.splitlines(keepends=True)[:3])  # noqa: E731
+    path = written(tmp_path, change(text))
+    with pytest.raises(InputError, match=says) as caught:
+        read(path)
+    assert "\n" not in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_lines_of_others_are_counted(tmp_path):
+    lines = log(steady()).splitlines()
+    lines.insert(4, "bash: ss: command not found")
+    observed = read(written(tmp_path, "\n".join(lines) + "\n"))
+    assert any(
+        "1 lines are neither ss's nor time stamps and were skipped, the first is 5" in r for r in observed.remarks
+    )
+
+
+def test_no_memory_for_a_number_in_the_file(tmp_path):
+    long = log(steady())[:-1] + " " + "cwnd" * 100_000 + "\n"
+    assert_sound(read(written(tmp_path, long)), "a long line")
+    colons = log(steady()) + ":" * 900_000 + " " + ":" * 90_000 + "\n"
+    assert read(written(tmp_path, colons)).remarks
+
+
+def test_sniff(tmp_path):
+    assert all(ss.sniff(path) for path in SAMPLES.iterdir())
+    assert ss.sniff(written(tmp_path, log(steady())))
+    assert not ss.sniff(written(tmp_path, "t,sport\n1,2\n"))
+    assert not ss.sniff(written(tmp_path, ""))
+    assert not ss.sniff(tmp_path)
+
+
+# --- damage, secrets, the poller ---------------------------------------------------------------------------------------
+
+
+def test_damaged_logs_are_refused_or_sound(tmp_path):
+    outcomes = attack(ss, sorted(SAMPLES.iterdir()), 200, tmp_path)
+    assert outcomes["read"] and outcomes["refused"]
+
+
+@pytest.mark.slow
+def test_ten_thousand_damaged_logs(tmp_path):
+    outcomes = attack(ss, sorted(SAMPLES.iterdir()), 10_000, tmp_path, first_seed=1000)
+    assert min(outcomes[kind] for kind in ("read", "marked", "refused")) > 100
+
+
+def test_anonymised_logs_give_the_same_numbers(tmp_path):
+    polls = steady(ssthresh=70, retrans="0/3", minrtt=50.1, local="10.0.0.1:3987")
+    text = log(polls, one_line=False, header=True)
+    text = text.replace("ESTAB  0  0", "ESTAB  0  7").replace(
+        "10.0.0.2:5201 ", '10.0.0.2:5201 users:(("secret",pid=4711,fd=5)) uid:1234 ino:9876543 sk:beef cgroup:/private '
+    )
+    path = written(tmp_path, text)
+    expected = read(path).flows[0]
+    data = ss.anonymised(path, Anonymous.from_earliest(expected.clock_s))
+    for secret in ("10.0.0", "3987", "secret", "4711", "1234", "9876543", "beef", "private", "1700000"):
+        assert secret not in data.decode()
+    other = tmp_path / "anonymous.log"
+    other.write_bytes(data)
+    flow = read(other).flows[0]
+    assert flow.clock_s == pytest.approx(946_684_800, abs=1e-5)
+    assert flow.times_s == pytest.approx(expected.times_s, abs=2e-6)
+    assert flow.total_bytes.tolist() == expected.total_bytes.tolist()
+    assert flow.windows.drop(columns="t_s").equals(expected.windows.drop(columns="t_s"))
+    assert (flow.cc, flow.rtt_s) == (expected.cc, expected.rtt_s)
+
+
+@pytest.mark.parametrize("name", ["sender", "date", "multi_line"])
+def test_anonymised_twice_is_the_same_recording(tmp_path, name):
+    path = SAMPLES / f"{name}.log.gz"
+    whole = read(path)
+    other = tmp_path / "other.log.gz"
+    other.write_bytes(ss.anonymised(path, Anonymous(86_400)))
+    assert other.read_bytes()[:2] == b"\x1f\x8b"
+    for mine, its in zip(read(other).flows, whole.flows, strict=True):
+        assert mine.clock_s == pytest.approx(its.clock_s + 86_400, abs=1e-5)
+        assert mine.total_bytes.tolist() == its.total_bytes.tolist()
+        assert mine.events.drop(columns="t_s").equals(its.events.drop(columns="t_s"))
+
+
+def test_logs_without_a_wall_clock_stay_without(tmp_path):
+    text = "".join(f"Nov 14 22:13:{20 + i}.5\n" + log(steady(10)[i : i + 1], stamp="") for i in range(10))
+    path = written(tmp_path, text)
+    data = ss.anonymised(path, Anonymous(0)).decode()
+    assert "22:13" not in data and data.startswith("00:00:00.000000\n")
+    other = tmp_path / "other.log"
+    other.write_text(data)
+    assert read(other).flows[0].times_s == pytest.approx(np.arange(10))
+
+
+def has_ss():
+    return shutil.which("ss") and Path("/proc").is_dir()
+
+
+@pytest.mark.skipif(not has_ss(), reason="no ss (iproute2) here")
+def test_the_poller_writes_what_is_read(tmp_path):
+    """A transfer over the loopback, polled by the shipped script, which ends with the shell that started it."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        path = tmp_path / "poll.log"
+        with path.open("wb") as out:
+            script = f"'{ROOT}/scripts/poll_ss.sh' {port} 0.05 & sleep 2.5"
+            shell = subprocess.Popen(["sh", "-c", script], stdout=out, stderr=subprocess.DEVNULL)
+            until = time.monotonic() + 10
+            while not path.stat().st_size and time.monotonic() < until:
+                time.sleep(0.02)
+            sender = socket.create_connection(("127.0.0.1", port))
+            receiver, _ = server.accept()
+            received = []
+            reading = threading.Thread(target=lambda: received.extend(iter(lambda: len(receiver.recv(1 << 16)), 0)))
+            reading.start()
+            until = time.monotonic() + 0.8
+            while time.monotonic() < until:
+                sender.sendall(b"x" * 20_000)
+                time.sleep(0.01)
+            time.sleep(0.3)  # so that the last bytes are polled
+            shell.wait(timeout=20)
+        size = None
+        for _ in range(100):  # its last poll may be under way
+            time.sleep(0.1)
+            if size == (size := path.stat().st_size):
+                break
+        time.sleep(0.3)
+        assert path.stat().st_size == size, "it goes on after its parent ended"
+        sender.close()
+        reading.join(timeout=10)
+        receiver.close()
+    text = path.read_text()
+    if "bytes_acked:" not in text:
+        pytest.skip("this kernel shows no bytes_acked")
+    (flow,) = read(path).flows
+    assert flow.origin == "receiver: bytes_received"
+    assert flow.total_bytes[-1] == pytest.approx(sum(received), rel=0.2)
+    assert flow.total_bytes[-1] <= sum(received)
+    assert flow.clock_s == pytest.approx(time.time(), abs=60)
+
+
+@pytest.mark.skipif(not has_ss(), reason="no ss (iproute2) here")
+@pytest.mark.parametrize(
+    ("arguments", "says"), [(["http"], "PORT must be a number"), (["1", "1.2.3"], "INTERVAL_S must be")]
+)
+def test_the_poller_refuses_what_is_no_number(arguments, says):
+    done = subprocess.run(
+        [ROOT / "scripts/poll_ss.sh", *arguments], capture_output=True, text=True, env=dict(os.environ)
+    )
+    assert done.returncode == 2
+    assert says in done.stderr

@@ -1,0 +1,289 @@
+"""Text of the TCP probe: the sender's lines of the first 4 s of two CUBIC flows and a Reno flow over 20 Mb/s (``perf script``).
+
+TCP_INFO of the same sockets was polled beside it (tests/samples/tcp_info/three_flows.csv.gz). Of ``/proc/net/tcpprobe``, whose
+module no kernel of today has, lines are made by its documented format.
+"""
+
+import lzma
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tcpfair.errors import InputError
+from tcpfair.sources.readers import tcp_info, tcp_probe
+from tcpfair.sources.readers.anonymous import Anonymous
+from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
+from tests.sources.readers.mutations import attack
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+SAMPLE = SAMPLES / "tcp_probe" / "perf_script.txt.xz"
+FLOWS = ["192.0.2.1:40001", "192.0.2.1:40002", "192.0.2.1:40005"]
+
+
+def read(path, said=None):
+    return tcp_probe.read(path, said or Sidecar())
+
+
+def written(tmp_path, text):
+    path = tmp_path / "probe.txt"
+    path.write_text(text)
+    return path
+
+
+def event(t, una, cwnd=10, ssthresh=2147483647, flight=14480, srtt=50_000, ends="src=10.0.0.1:4000 dest=10.0.0.2:5201"):
+    return (
+        f"          iperf3-77    [001] ..s1. {t:.6f}: tcp_probe: family=AF_INET {ends} mark=0x0 data_len=0 "
+        f"snd_nxt={(una + flight) % 2**32:#x} snd_una={una % 2**32:#x} snd_cwnd={cwnd} ssthresh={ssthresh} snd_wnd=65536 "
+        f"srtt={srtt} rcv_wnd=65536 sock_cookie=1f skbaddr=0x1 skaddr=0x2"
+    )
+
+
+def module(t, una, cwnd=10, ssthresh=2147483647, flight=14480, srtt=50_000):
+    return (
+        f"{t:.9f} 10.0.0.1:4000 10.0.0.2:5201 32 {(una + flight) % 2**32:#x} {una % 2**32:#x} {cwnd} {ssthresh} 65536 {srtt} "
+        "65536"
+    )
+
+
+def lines_of(form, n=100, step=14_480, **more):
+    return [form(5 + i / 50, 1000 + i * step, **more) for i in range(n)]
+
+
+def text_of(lines):
+    return "\n".join(lines) + "\n"
+
+
+# --- what perf wrote -------------------------------------------------------------------------------------------------
+
+
+def test_bytes_are_the_progress_of_snd_una():
+    text = lzma.decompress(SAMPLE.read_bytes()).decode()
+    flows = {flow.name: flow for flow in read(SAMPLE).flows}
+    assert sorted(flows) == FLOWS
+    for name, flow in flows.items():
+        shown = re.findall(rf" (\d+\.\d+): tcp:tcp_probe: src={name} .* snd_una=(\S+) ", text)
+        assert flow.total_bytes[-1] == int(shown[-1][1], 16) - int(shown[0][1], 16)
+        assert flow.times_s[-1] == pytest.approx(float(shown[-1][0]) - float(shown[0][0]), abs=0.011)
+        assert flow.interval_s < 0.03
+        assert flow.clock_s is None
+    starts_s = [flows[name].offset_s for name in FLOWS]
+    assert starts_s == pytest.approx([0, 0.002, 3.096], abs=0.001)
+
+
+def test_losses_and_goodput_are_those_that_tcp_info_tells():
+    probed = {flow.name: flow for flow in read(SAMPLE).flows}
+    polled = {flow.name: flow for flow in tcp_info.read(SAMPLES / "tcp_info/three_flows.csv.gz", Sidecar()).flows}
+    shift_s = 0.075  # the first poll of TCP_INFO comes so much after the first packet
+    for name, port in (("192.0.2.1:40001", "40001"), ("192.0.2.1:40002", "40002")):
+        mine, its = probed[name], polled[port]
+        at_s = np.array([0.5, 1.5, 2.5, 3.5])
+        bytes_ = [np.interp(at_s + late, f.times_s, f.total_bytes) for f, late in ((mine, shift_s), (its, 0))]
+        assert np.diff(bytes_[0]) == pytest.approx(np.diff(bytes_[1]), rel=0.03)
+        cuts = [f.events[f.events["kind"] == "loss"] for f in (mine, its)]
+        late_s = cuts[1]["t_s"].to_numpy() + shift_s
+        shown = cuts[0][cuts[0]["t_s"] > 0.1]
+        count = int((late_s < 3.7).sum())
+        assert count >= 7
+        assert shown["cwnd_after"].tolist()[:count] == cuts[1]["cwnd_after"].tolist()[:count]
+        assert np.all(np.abs(late_s[:count] - shown["t_s"].to_numpy()[:count]) < 0.15)
+
+
+# --- forms -------------------------------------------------------------------------------------------------------------
+
+
+def test_snd_una_wraps(tmp_path):
+    for form in (event, module):
+        lines = [form(5 + i / 50, 2**32 - 200_000 + i * 14_480) for i in range(100)]
+        (flow,) = read(written(tmp_path, text_of(lines))).flows
+        assert flow.total_bytes[-1] == 99 * 14_480
+
+
+def test_other_events_and_receivers_are_left_out(tmp_path):
+    receiver = "src=10.0.0.2:5201 dest=10.0.0.1:4000"
+    lines = ["# tracer: nop", "#", "cpus=2", "CPU:1 [LOST 12 EVENTS]"]
+    for i, line in enumerate(lines_of(event)):
+        lines += [line, event(5 + i / 50, 77, ends=receiver), "  x-1 [000] 5.0: sched_switch: prev_comm=tcp_probe"]
+    observed = read(written(tmp_path, text_of(lines)))
+    assert [flow.name for flow in observed.flows] == ["10.0.0.1:4000"]
+    assert any("receivers" in remark for remark in observed.remarks)
+    assert any("lost 12 events" in remark for remark in observed.remarks)
+
+
+def test_first_version_of_the_tracepoint(tmp_path):
+    text = text_of(lines_of(event)).replace("family=AF_INET ", "").replace(" skbaddr=0x1 skaddr=0x2", "")
+    text = text.replace("data_len", "length").replace(" sock_cookie=1f", "")
+    assert read(written(tmp_path, text)).flows[0].total_bytes[-1] == 99 * 14_480
+
+
+def test_srtt_of_the_module_is_left_out_when_it_may_be_jiffies(tmp_path):
+    (flow,) = read(written(tmp_path, text_of(lines_of(module)))).flows
+    assert flow.rtt_s == 0.05
+    observed = read(written(tmp_path, text_of(lines_of(module, srtt=50))))
+    assert np.isnan(observed.flows[0].rtt_s)
+    assert observed.flows[0].windows["srtt_s"].isna().all()
+    assert any("jiffies" in remark for remark in observed.remarks)
+
+
+def losing(form):
+    """Slow start left by HyStart at 100, a loss at 120 (0.7 of it), a second at the same window, a timeout."""
+    windows = [(90, 2**31 - 1), (98, 2**31 - 1), (100, 100), (110, 100), (120, 100)]
+    windows += [(119, 84), (100, 84), (84, 84)] + [(w, max(84, (w >> 1) + (w >> 2))) for w in (95, 110, 120)]
+    windows += [(119, 84), (95, 84), (84, 84), (86, 84), (1, 43), (1, 43), (20, 43), (44, 43)]
+    una, lines = 1000, []
+    for i, (cwnd, ssthresh) in enumerate(windows):
+        lines.append(form(5 + i / 10, una, cwnd, ssthresh, flight=2000))
+        una += 1500
+    return lines
+
+
+@pytest.mark.parametrize("form", [event, module])
+def test_events_without_states(tmp_path, form):
+    said = Sidecar(flows=[SaidFlow(flow="10.0.0.1:4000", protocol="cubic")])
+    (flow,) = read(written(tmp_path, text_of(losing(form))), said).flows
+    assert flow.cc == "cubic"
+    cuts = flow.events[flow.events["kind"] != "recovery_end"]
+    assert cuts["kind"].tolist() == ["loss", "loss", "rto"]
+    assert cuts["t_s"].tolist() == pytest.approx([0.5, 1.1, 1.5], abs=0.001)
+    assert cuts["cwnd_after"].tolist() == [84, 84, 1]
+    assert cuts["cwnd_before"].tolist()[:2] == [120, 120]  # 84 = 120 * 717/1024 rounded down
+    assert flow.windows["ssthresh_pkts"].tolist()[2:5] == [100, 100, 100]
+
+
+def test_the_algorithm_is_not_told(tmp_path):
+    (flow,) = read(written(tmp_path, text_of(losing(event)))).flows
+    assert flow.cc == "unknown"
+    assert flow.events["w_max"].isna().all()
+
+
+def test_blocks_may_end_anywhere(monkeypatch):
+    whole = read(SAMPLE)
+    monkeypatch.setattr(tcp_probe, "BLOCK_BYTES", 20_000)
+    for mine, its in zip(read(SAMPLE).flows, whole.flows, strict=True):
+        assert mine.total_bytes.tolist() == its.total_bytes.tolist()
+        assert mine.events.equals(its.events)
+
+
+def test_of_the_lines_of_ten_milliseconds_the_last_is_kept(tmp_path):
+    lines = [event(5 + i / 10_000, 1000 + i * 1448, cwnd=10 + i) for i in range(10_000)]
+    (flow,) = read(written(tmp_path, text_of(lines))).flows
+    assert 100 <= len(flow.times_s) <= 104
+    assert flow.total_bytes[-1] == 9999 * 1448
+
+
+# --- contradictions ----------------------------------------------------------------------------------------------------
+
+
+def changed(text, old, new, count=1):
+    assert old in text
+    return text.replace(old, new, count)
+
+
+REFUSED = {
+    "a field lacks": (event, lambda t: changed(t, " srtt=50000", ""), r"line 1 lacks a field"),
+    "no number": (event, lambda t: changed(t, "snd_cwnd=10", "snd_cwnd=ten"), r"line 1 lacks a field or has no number"),
+    "negative": (event, lambda t: changed(t, "snd_cwnd=10", "snd_cwnd=-10"), r"line 1 lacks a field or has no number"),
+    "not a number": (event, lambda t: changed(t, "srtt=50000", "srtt=nan"), r"line 1 lacks a field or has no number"),
+    "no window": (event, lambda t: changed(t, "snd_cwnd=10", "snd_cwnd=0"), r"snd_cwnd: 0 in line 1 is not between 1"),
+    "beyond 32 bits": (
+        event,
+        lambda t: changed(t, "srtt=50000", "srtt=5000000000"),
+        r"srtt: 5000000000 in line 1 is not",
+    ),
+    "too many digits": (
+        event,
+        lambda t: changed(t, "srtt=50000", "srtt=" + "5" * 5000),
+        r"line 1 lacks a field or has",
+    ),
+    "sequence beyond 32 bits": (event, lambda t: changed(t, "snd_una=0x3e8", "snd_una=0x13e8000000"), r"line 1 lacks"),
+    "no time": (event, lambda t: changed(t, " 5.000000:", ":"), r"line 1 lacks a field"),
+    "sequence backwards": (
+        event,
+        lambda t: changed(t, f"snd_una={1000 + 50 * 14480:#x}", f"snd_una={1000 + 3 * 14480:#x}"),
+        r"snd_una: runs backwards in line 51",
+    ),
+    "clock backwards": (event, lambda t: changed(t, "6.000000:", "3.000000:"), r"time: runs backwards in line 51"),
+    "twice": (event, lambda t: t + t, r"runs backwards in line 101"),
+    "two forms": (event, lambda t: t + module(9, 10**7) + "\n", r"line 101: another form of the probe"),
+    "module, a stranger's line": (module, lambda t: t + "Killed\n", r"line 101: not of /proc/net/tcpprobe"),
+    "module, no number": (module, lambda t: changed(t, " 0x3e8 ", " none "), r"line 1: not of /proc/net/tcpprobe"),
+    "module, backwards": (
+        module,
+        lambda t: "\n".join(reversed(t.split("\n")[:-1])) + "\n",
+        r"runs backwards in line 2",
+    ),
+    "longer than a day": (event, lambda t: t + event(90_006, 5 * 10**6) + "\n", r"lasts 90001 s; a day is the most"),
+    "one line": (event, lambda t: t.split("\n")[0] + "\n", r"one poll of the data connection"),
+    "receivers only": (event, lambda t: re.sub(r"snd_una=\S+", "snd_una=0x3e8", t), r"no connection was acknowledged"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_contradictions_are_refused(tmp_path, name):
+    form, change, says = REFUSED[name]
+    path = written(tmp_path, change(text_of(lines_of(form))))
+    with pytest.raises(InputError, match=says) as caught:
+        read(path)
+    assert "\n" not in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_a_cut_line_is_left_out_and_said(tmp_path):
+    text = text_of(lines_of(event))
+    observed = read(written(tmp_path, text[:-60]))
+    assert observed.flows[0].total_bytes[-1] == 98 * 14_480
+    assert any("ends within a line" in remark for remark in observed.remarks)
+
+
+def test_a_gap_is_marked(tmp_path):
+    lines = lines_of(event)[:50] + [event(10 + i / 50, 10**6 + i * 14_480) for i in range(50)]
+    (flow,) = read(written(tmp_path, text_of(lines))).flows
+    assert flow.gaps_s == (pytest.approx((0.98, 5.0)),)
+
+
+def test_sniff(tmp_path):
+    assert tcp_probe.sniff(SAMPLE)
+    assert tcp_probe.sniff(written(tmp_path, text_of(lines_of(event))))
+    assert tcp_probe.sniff(written(tmp_path, text_of(lines_of(module))))
+    assert not tcp_probe.sniff(written(tmp_path, "t,sport\n1,2\n"))
+    assert not tcp_probe.sniff(tmp_path)
+
+
+def test_damaged_texts_are_refused_or_sound(tmp_path):
+    outcomes = attack(tcp_probe, small_samples(tmp_path), 200, tmp_path, bytes_per_number=0, share=0.6)
+    assert outcomes["read"] and outcomes["refused"]
+
+
+@pytest.mark.slow
+def test_ten_thousand_damaged_texts(tmp_path):
+    outcomes = attack(
+        tcp_probe, small_samples(tmp_path), 10_000, tmp_path, first_seed=1000, bytes_per_number=0, share=0.6
+    )
+    assert min(outcomes[kind] for kind in ("read", "refused")) > 1000
+
+
+def small_samples(tmp_path):
+    """0.3 s of the sample and a text of the module; a snd_una that is wrong but rises cannot be told from a right one."""
+    begin = tmp_path / "begin.txt"
+    lines = lzma.decompress(SAMPLE.read_bytes()).splitlines(keepends=True)
+    begin.write_bytes(b"".join(line for line in lines if b":40001 " in line and float(line.split()[2][:-1]) < 0.3))
+    other = tmp_path / "module.txt"
+    other.write_text(text_of(losing(module) + [module(8 + i / 50, 10**6 + i * 14_480) for i in range(100)]))
+    return [begin, other]
+
+
+@pytest.mark.parametrize("form", [event, module])
+def test_anonymised_texts_give_the_same_numbers(tmp_path, form):
+    path = written(tmp_path, text_of([line.replace("10.0.0.1:4000", "10.0.0.1:3987") for line in losing(form)]))
+    expected = read(path).flows[0]
+    data = tcp_probe.anonymised(path, Anonymous(0))
+    for secret in ("10.0.0", "3987", "iperf3", "-77", "=1f", "skaddr", " 5.0", " 6.0"):
+        assert secret not in data.decode()
+    other = tmp_path / "other.txt"
+    other.write_bytes(data)
+    flow = read(other).flows[0]
+    assert flow.times_s == pytest.approx(expected.times_s, abs=1e-6)
+    assert flow.total_bytes.tolist() == expected.total_bytes.tolist()
+    assert flow.events.drop(columns="t_s").equals(expected.events.drop(columns="t_s"))
+    assert flow.rtt_s == expected.rtt_s
