@@ -10,8 +10,12 @@ import pytest
 from tcpfair.contract import trace
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import read_any, tcp_info
+from tcpfair.sources.readers.anonymous import Anonymous
+from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
+from tests.sources.readers.mutations import attack
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "tcp_info" / "cubic_8s.csv.gz"
+THREE = SAMPLE.with_name("three_flows.csv.gz")  # the run of tests/samples/ss, polled beside
 DATA_PORT, CONTROL_PORT = 39662, 39656
 HEADER = "t,sport,cc,ca_state,cwnd,ssthresh,rtt_us,min_rtt_us,total_retrans,bytes_acked\n"
 
@@ -152,3 +156,163 @@ def test_sniff_knows_the_header(tmp_path):
     other.write_bytes(gzip.compress(b"t,cwnd\n1,2\n"))
     assert not tcp_info.sniff(other)
     assert not tcp_info.sniff(tmp_path)
+
+
+# --- several sockets --------------------------------------------------------------------------------------------------
+
+
+def several(tmp_path, sockets, n=10, header=HEADER):
+    """A CSV of {columns after t: bytes a poll}, polled every 0.1 s."""
+    rows = [f"{100 + i / 10:.1f},{columns.format(i * step)}" for i in range(n) for columns, step in sockets.items()]
+    path = tmp_path / "polls.csv"
+    path.write_text(header + "\n".join(rows) + "\n")
+    return path
+
+
+def test_every_connection_with_data_is_a_flow():
+    """iperf3's report of the run: 11404376, 10730240 and 1798416 bytes received; the last poll is up to 0.1 s early."""
+    flows = {flow.name: flow for flow in tcp_info.flows(THREE, Sidecar())}
+    assert sorted(flows) == ["40001", "40002", "40005"]
+    got = [flows[name].total_bytes[-1] for name in sorted(flows)]
+    assert got == pytest.approx([11_404_376, 10_730_240, 1_798_416], rel=0.012)
+    assert [flows[name].cc for name in sorted(flows)] == ["cubic", "cubic", "reno"]
+    table = pd.read_csv(THREE)
+    for name, flow in flows.items():
+        own = table[table["sport"] == int(name)]
+        assert flow.total_bytes[-1] == own["bytes_acked"].iloc[-1] - own["bytes_acked"].iloc[0]
+        assert flow.clock_s == own["t"].iloc[0]
+        assert flow.windows["cwnd_pkts"].tolist() == own["cwnd"].tolist()
+        assert flow.rtt_s == own["min_rtt_us"].min() / 1e6
+
+
+def test_control_connections_are_left_out_and_named():
+    observed = tcp_info.read(THREE, Sidecar())
+    assert any("40000 (" in remark and "40003 (" in remark for remark in observed.remarks)
+    said = Sidecar(flows=[SaidFlow(flow="40000")])
+    assert "40000" in [flow.name for flow in tcp_info.flows(THREE, said)]
+
+
+def test_a_starved_flow_is_none(tmp_path):
+    """Under a hundredth of the other's bytes, but more than control connections have."""
+    rows = {
+        "5000,cubic,0,10,50,50000,50000,0,{}": 100_000_000,
+        "5001,cubic,0,2,50,50000,50000,0,{}": 200_000,
+        "5002,cubic,0,10,50,50000,50000,0,{}": 100,
+    }
+    assert [flow.name for flow in tcp_info.flows(several(tmp_path, rows), Sidecar())] == ["5000", "5001"]
+
+
+def test_addresses_and_both_ends(tmp_path):
+    header = HEADER.replace("t,sport", "t,saddr,sport,daddr,dport").replace("acked", "acked,bytes_received")
+    rows = {
+        "10.0.0.1,4000,10.0.0.2,5201,reno,0,10,50,50000,50000,0,{},0": 100_000,
+        "10.0.0.2,5201,10.0.0.1,4000,cubic,0,10,50,50000,50000,0,0,{}": 99_000,
+        "10.0.0.3,4000,10.0.0.2,5201,cubic,0,10,50,60000,60000,0,{},0": 50_000,
+    }
+    flows = {flow.name: flow for flow in tcp_info.flows(several(tmp_path, rows, header=header), Sidecar())}
+    assert sorted(flows) == ["10.0.0.1:4000", "10.0.0.3:4000"]
+    one = flows["10.0.0.1:4000"]
+    assert (one.origin, one.total_bytes[-1], one.cc) == ("receiver: bytes_received", 9 * 99_000, "reno")
+    assert not one.identity & flows["10.0.0.3:4000"].identity
+    assert one.identity
+
+
+def test_a_folder_of_files_is_one_run(tmp_path):
+    folder = tmp_path / "run"
+    for port, step in ((5000, 100_000), (6000, 70_000)):
+        (folder / str(port)).mkdir(parents=True)
+        path = several(folder / str(port), {f"{port},reno,0,10,50,50000,50000,0,{{}}": step})
+        path.rename(folder / f"s{port}.csv")
+        (folder / str(port)).rmdir()
+    run = read_any(folder)
+    assert run.flows["cc"].tolist() == ["reno", "reno"]
+    assert run.samples.groupby("flow_id")["delivered_bytes"].sum().tolist() == [900_000, 630_000]
+
+
+def test_a_gap_is_marked(tmp_path):
+    rows = {"5000,reno,0,10,50,50000,50000,0,{}": 10_000}
+    path = several(tmp_path, rows, n=100)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:40] + lines[70:]))
+    (flow,) = tcp_info.flows(path, Sidecar())
+    assert flow.gaps_s == (pytest.approx((3.8, 6.9)),)
+
+
+def test_blocks_of_lines_are_one_file(monkeypatch):
+    whole = tcp_info.flows(THREE, Sidecar())
+    blocks = tcp_info.read_csv_blocks
+    monkeypatch.setattr(tcp_info, "read_csv_blocks", lambda path, columns: blocks(path, columns, size_bytes=3000))
+    for mine, its in zip(tcp_info.flows(THREE, Sidecar()), whole, strict=True):
+        assert mine.total_bytes.tolist() == its.total_bytes.tolist()
+        assert mine.events.equals(its.events)
+
+
+REFUSED = {
+    "a line twice": (lambda t: t + t.splitlines()[-1] + "\n", "t: must increase"),
+    "the file twice": (lambda t: t + "".join(t.splitlines(keepends=True)[1:]), "t: must increase"),
+    "a column twice": (lambda t: t.replace("t,sport,", "t,sport,t,"), "t: is there twice|longer|fields"),
+    "rows swapped": (lambda t: t.replace("100.3,", "100.9,"), "t: must increase from row to row .line 6"),
+    "bytes fall": (lambda t: t.replace(",500000\n", ",5\n"), "bytes_acked: decreases from 400000 to 5"),
+    "bytes leap": (
+        lambda t: t.replace(",900000\n", ",900000000000000000\n"),
+        "bytes_acked: rises by .* faster than any",
+    ),
+    "bytes beyond": (lambda t: t.replace(",900000\n", "," + "9" * 30 + "\n"), "give a CSV with numbers|not between"),
+    "bytes negative": (lambda t: t.replace(",900000\n", ",-9\n"), "bytes_acked: -9 in line 11 is not between"),
+    "NaN": (lambda t: t.replace(",900000\n", ",NaN\n"), "give a CSV with numbers"),
+    "empty": (lambda t: t.replace(",900000\n", ",\n"), "give a CSV with numbers"),
+    "time infinite": (lambda t: t.replace("100.9,", "inf,"), "t: inf in line 11 is not between"),
+    "time in ms": (lambda t: t.replace("100.9,", "100900,"), "lasts 100800 s; a day is the most"),
+    "window 0": (lambda t: t.replace("reno,0,10", "reno,0,0"), "cwnd: 0 in line 2 is not between 1"),
+    "state": (lambda t: t.replace("reno,0,10", "reno,7,10"), "ca_state: 7 in line 2 is not between 0 and 4"),
+    "port": (lambda t: t.replace(",5000,", ",70000,"), "sport: 70000 in line 2 is not between"),
+    "cut": (lambda t: t[:-25], "give a CSV|give one|bytes_acked|no connection"),
+    "header alone": (lambda t: t.splitlines()[0] + "\n", "no connection carried data"),
+    "too many fields": (lambda t: t.replace(",900000\n", ",900000,1\n"), "give a CSV"),
+    "no data": (
+        lambda t: t[: t.index("100.1")] + t[t.index("100.1") :].replace("00000\n", "\n"),
+        "no connection carried data",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_contradictions_are_refused(tmp_path, name):
+    change, says = REFUSED[name]
+    path = several(tmp_path, {"5000,reno,0,10,50,50000,50000,0,{}": 100_000})
+    text = path.read_text()
+    assert change(text) != text
+    path.write_text(change(text))
+    with pytest.raises(InputError, match=says) as caught:
+        tcp_info.read(path, Sidecar())
+    assert "\n" not in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_damaged_files_are_refused_or_sound(tmp_path):
+    outcomes = attack(tcp_info, [SAMPLE, THREE], 200, tmp_path)
+    assert outcomes["read"] and outcomes["refused"]
+
+
+@pytest.mark.slow
+def test_ten_thousand_damaged_files(tmp_path):
+    outcomes = attack(tcp_info, [SAMPLE, THREE], 10_000, tmp_path, first_seed=1000)
+    assert min(outcomes[kind] for kind in ("read", "refused")) > 1000
+
+
+def test_anonymised_files_give_the_same_numbers(tmp_path):
+    header = HEADER.replace("t,sport", "t,saddr,sport,daddr,dport,host,cookie,mss")
+    rows = {"10.0.0.1,3987,fe80::1,5201,secret,beef,1448,reno,0,10,50,50000,50000,0,{}": 100_000}
+    path = several(tmp_path, rows, header=header)
+    (expected,) = tcp_info.flows(path, Sidecar())
+    data = tcp_info.anonymised(path, Anonymous.from_earliest(expected.clock_s))
+    for secret in ("10.0.0", "3987", "fe80", "secret", "beef", "100.1"):
+        assert secret not in data.decode()
+    assert "1448" in data.decode()
+    other = tmp_path / "other.csv"
+    other.write_bytes(data)
+    (flow,) = tcp_info.flows(other, Sidecar())
+    assert flow.clock_s == pytest.approx(946_684_800)
+    assert flow.times_s == pytest.approx(expected.times_s, abs=2e-6)
+    assert flow.total_bytes.tolist() == expected.total_bytes.tolist()
+    assert flow.windows.drop(columns="t_s").equals(expected.windows.drop(columns="t_s"))

@@ -95,8 +95,12 @@ def losses(polls: pd.DataFrame, t_s: Floats) -> pd.DataFrame:
         if recovered[i]:
             rows.append((t_s[i], "recovery_end", cwnd_pkts[max(i - 1, 0)], cwnd_pkts[i], np.nan, np.nan))
             cut.append(-1)
-    table = pd.DataFrame(rows, columns=EVENTS).astype(
-        {name: "float64" for name in EVENTS if name != "kind"} | {"kind": "object"}
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in EVENTS]
+    table = pd.DataFrame(
+        {
+            name: np.array(column, dtype=object if name == "kind" else np.float64)
+            for name, column in zip(EVENTS, columns, strict=True)
+        }
     )
     if cc == "cubic" and len(table):
         w_max_pkts = _cubic_w_max(polls, t_s, table, np.array(cut))
@@ -109,8 +113,8 @@ def _transitions(polls: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarra
     """Which polls are the first to show a loss, a timeout, the end of a recovery: three masks of shape (polls,)."""
     state = polls["ca_state"].to_numpy()
     before = np.concatenate([state[:1], state[:-1]])
-    cut = polls["ssthresh"].diff().fillna(0).to_numpy() != 0
-    resent = polls["total_retrans"].diff().fillna(0).to_numpy() > 0
+    cut, resent = (np.r_[0, np.diff(polls[name].to_numpy())] for name in ("ssthresh", "total_retrans"))
+    cut, resent = cut != 0, resent > 0
     timed_out = (state == CA_LOSS) & (before != CA_LOSS)
     lost = (((state == CA_RECOVERY) & (before < CA_RECOVERY)) | (cut & resent)) & ~timed_out
     # a recovery between two polls begins and ends in the later one
@@ -518,18 +522,21 @@ def _candidate(
         shown = sender["rows"]
         sender_t_s = times_s[shown["poll"]]
         polls = frame(shown, store)
-        if not polls["cc"].any():  # the tool does not tell
+        one_cc = bool((shown["cc"] == shown["cc"][0]).all())
+        if one_cc and not polls["cc"].iloc[0]:  # the tool does not tell
             polls["cc"] = said_of(said, store.path, name).protocol or ""
         if state is not None:
             polls["ca_state"] = state(shown)
-        early = len(polls)
-        polls = from_choice_of_algorithm(polls)
-        early -= len(polls)
+        early = 0
+        if not one_cc:
+            early = len(polls)
+            polls = from_choice_of_algorithm(polls)
+            early -= len(polls)
         sender_t_s = sender_t_s[early:]
-        if polls["cc"].nunique() > 1:
+        if not one_cc and polls["cc"].nunique() > 1:
             raise InputError(f"{where}: cc: changes after data were sent; give the polls of one run with one algorithm")
         check_counter(polls["bytes_acked"].to_numpy(), sender_t_s, "bytes_acked", where)
-        if (polls["total_retrans"].diff() < 0).any():
+        if (np.diff(polls["total_retrans"].to_numpy()) < 0).any():
             raise InputError(f"{where}: total_retrans: decreases, but it counts; give one recording, in order of time")
         if not receiver:
             rows = {column: values[early:] for column, values in rows.items()}

@@ -1,0 +1,162 @@
+"""What the readers of kernel state share: CUBIC's W_max where integer windows tie, memory, control connections."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tcpfair.errors import InputError
+from tcpfair.models import cubic, kernel
+from tcpfair.sources.readers import polls, tcp_info
+
+EXAMPLE = Path(__file__).parents[3] / "data" / "raw" / "examples" / "c1_tbf" / "s1.tcp.csv.gz"
+RTT_S = 0.05
+
+
+def epochs_of(*epochs, n=40, noise=0.0):
+    """Polls every 0.1 s of CUBIC after losses at windows with ssthresh; each epoch is (ssthresh, W_max that the kernel has)."""
+    rows, retrans = [], 0
+    chance = np.random.default_rng(1)
+    for ssthresh, w_max in epochs:
+        retrans += 1
+        rows.append((3, ssthresh, ssthresh, retrans))
+        t_s = np.arange(n) / 10
+        k_s = kernel.cubic_k_s(w_max, ssthresh)
+        grown = cubic.window_pkts(t_s + RTT_S, k_s, w_max, kernel.CUBIC_C) + noise * chance.standard_normal(n)
+        rows += [(0, int(w), ssthresh, retrans) for w in grown]
+    state, cwnd, ssthresh, total = (np.array(column) for column in zip((0, 400, 2**31 - 1, 0), *rows, strict=True))
+    table = pd.DataFrame({"cc": "cubic", "ca_state": state, "cwnd": cwnd, "ssthresh": ssthresh, "total_retrans": total})
+    table["min_rtt_us"] = table["rtt_us"] = int(1e6 * RTT_S)
+    return table, np.arange(len(table)) / 10
+
+
+def w_max_of(*epochs, **more):
+    table = polls.losses(*epochs_of(*epochs, **more))
+    losses = table[table["kind"] == "loss"]
+    assert losses["k_s"].tolist() == pytest.approx(
+        [kernel.cubic_k_s(w, s) for w, s in zip(losses["w_max"], losses["cwnd_after"], strict=True)], nan_ok=True
+    )
+    return losses["w_max"].tolist()
+
+
+def test_a_window_below_the_last_w_max_converges_fast():
+    # 207 = 296 * 717/1024 rounded down, 175 = 250 * 717/1024; 250 * (1024 + 717) // 2048 = 212
+    assert w_max_of((207, 296), (175, 212), (207, 296)) == [296, 212, 296]
+
+
+@pytest.mark.parametrize(("in_kernel", "told"), [(296, 296), (251, 251)])
+def test_a_tie_is_decided_by_the_growth_after_it(in_kernel, told):
+    """Windows of 296 and 297 have the ssthresh 207: whether the second loss came below the first, only growth tells."""
+    assert w_max_of((207, 297), (207, in_kernel)) == [296, told]
+
+
+def test_what_follows_a_tie_knows_how_it_was_decided():
+    # after 251 a loss at 256 is above the last W_max, after 296 below it: 256 * 1741 // 2048 = 217
+    assert w_max_of((207, 297), (207, 251), (179, 256)) == [296, 251, 256]
+    assert w_max_of((207, 297), (207, 296), (179, 217)) == [296, 296, 217]
+
+
+def test_a_tie_without_growth_after_it_is_undecided():
+    first, second = w_max_of((207, 297), (207, 296), n=4)
+    assert first == 296
+    assert np.isnan(second)
+
+
+def test_a_tie_with_growth_of_neither_kind_is_undecided():
+    table, t_s = epochs_of((207, 297), (207, 296))
+    second = len(table) - 40
+    table.loc[second:, "cwnd"] = 207 + np.arange(40) // 8  # as Reno grows
+    assert np.isnan(polls.losses(table, t_s)["w_max"].iloc[-2])
+
+
+def test_windows_a_packet_apart_but_of_different_ssthresh_are_no_tie():
+    # 293 -> 205, 294 -> 205, 295 -> 206, 292 -> 204: a loss at 295 after one at 293 or 294 is above it, whatever it was
+    assert w_max_of((205, 293), (206, 295), n=4) == [293, 295]
+    # and one at 292 below: 292 * 1741 // 2048 = 248
+    assert w_max_of((205, 293), (204, 248), n=4) == [293, 248]
+
+
+def test_a_timeout_ends_all_doubt():
+    table, t_s = epochs_of((207, 297), (207, 296), n=4)
+    rto = table.iloc[[-1]].assign(ca_state=4, cwnd=1, ssthresh=150, total_retrans=9)
+    after = table.iloc[[-1]].assign(ca_state=0, cwnd=160, ssthresh=150, total_retrans=9)
+    lost = table.iloc[[-1]].assign(ca_state=3, cwnd=207, ssthresh=207, total_retrans=10)
+    longer = pd.concat([table, rto, after, lost], ignore_index=True)
+    assert polls.losses(longer, np.arange(len(longer)) / 10)["w_max"].iloc[-1] == 296
+
+
+def test_shipped_example_has_the_w_max_that_it_had():
+    table = tcp_info.read_polls(EXAMPLE)
+    events = tcp_info.events(table, table["t"].to_numpy() - table["t"].iloc[0], 1)
+    losses = events[events["kind"] == "loss"]
+    last = 0
+    for row in losses.itertuples():  # no tie in it: the rule alone
+        last = kernel.cubic_w_max_pkts(int(row.cwnd_before), last)
+        assert row.w_max == last
+
+
+# --- memory --------------------------------------------------------------------------------------------------------------
+
+
+def store_of(n_polls, n_sockets, tmp_path, changes=()):
+    store = polls.PollStore(tmp_path / "log")
+    numbers = [store.socket(polls.Socket(f"a:{i}", "b:1")) for i in range(n_sockets)]
+    cc = store.cc("cubic")
+    for poll in range(n_polls):
+        store.poll(poll / 10)
+        columns = {name: np.zeros(n_sockets, dtype=np.int64) for name in polls.STORED}
+        columns |= {"socket": np.array(numbers), "poll": np.full(n_sockets, poll), "cc": np.full(n_sockets, cc)}
+        columns["bytes_acked"] += 1000 * poll
+        columns["ssthresh"] += sum(poll >= change for change in changes)
+        store.add(columns)
+    return store
+
+
+def test_too_many_polls_are_thinned_and_none_around_a_change_is_lost(tmp_path, monkeypatch):
+    monkeypatch.setattr(polls, "MAX_ROWS", 1000)
+    store = store_of(2000, 3, tmp_path, changes=(777, 1501))
+    assert store.thinned
+    for _, rows in store.each():
+        assert 100 < len(rows["poll"]) < 700
+        assert {0, 776, 777, 1500, 1501, 1999} <= set(rows["poll"].tolist())
+        assert (rows["bytes_acked"] == 1000 * rows["poll"]).all()
+        assert np.diff(rows["poll"]).max() <= 64
+
+
+def test_nothing_is_thinned_without_need(tmp_path):
+    store = store_of(50, 3, tmp_path)
+    assert [len(rows["poll"]) for _, rows in store.each()] == [50, 50, 50]
+    assert not store.thinned
+
+
+@pytest.mark.parametrize(
+    ("limit", "says"), [("MAX_SOCKETS", "more than 2 sockets"), ("MAX_POLLS", "more than 2 polls")]
+)
+def test_limits(tmp_path, monkeypatch, limit, says):
+    monkeypatch.setattr(polls, limit, 2)
+    with pytest.raises(InputError, match=says):
+        store_of(3, 3, tmp_path)
+
+
+# --- names and identity -----------------------------------------------------------------------------------------------------
+
+
+def test_names_are_unique_and_short():
+    assert polls.unique_names([("a:1", "c:9"), ("b:2", "c:9")]) == ["a:1", "b:2"]
+    assert polls.unique_names([("s:9", "a:1"), ("s:9", "b:2")]) == ["a:1", "b:2"]
+    assert polls.unique_names([("a:1", "b:2"), ("a:1", "b:2")]) == ["a:1>b:2#1", "a:1>b:2#2"]
+    long = "x" * 90
+    assert all(len(name) <= 80 for name in polls.unique_names([(long, "b:2"), (long, "b:2")]))
+
+
+@pytest.mark.parametrize(("apart_s", "same"), [(0, True), (0.3, True), (1.9, True), (7, False), (600, False)])
+def test_two_recordings_of_one_connection_share_identity(apart_s, same):
+    for start_s in np.arange(1000.0, 1008.0, 0.37):
+        one = polls.identity("a:1", "b:2", "", start_s)
+        other = polls.identity("b:2", "a:1", "7f", start_s + apart_s)
+        assert bool(one & other) is same
+
+
+def test_ports_alone_are_no_identity():
+    assert polls.identity("4000", "", "", 1000.0) == frozenset()
