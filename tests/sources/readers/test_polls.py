@@ -16,10 +16,9 @@ RTT_S = 0.05
 
 def epochs_of(*epochs, n=40, noise=0.0):
     """Polls every 0.1 s of CUBIC after losses at windows with ssthresh; each epoch is (ssthresh, W_max that the kernel has)."""
-    rows, retrans = [], 0
+    rows = []
     chance = np.random.default_rng(1)
-    for ssthresh, w_max in epochs:
-        retrans += 1
+    for retrans, (ssthresh, w_max) in enumerate(epochs, 1):
         rows.append((3, ssthresh, ssthresh, retrans))
         t_s = np.arange(n) / 10
         k_s = kernel.cubic_k_s(w_max, ssthresh)
@@ -78,7 +77,7 @@ def test_windows_a_packet_apart_but_of_different_ssthresh_are_no_tie():
 
 
 def test_a_timeout_ends_all_doubt():
-    table, t_s = epochs_of((207, 297), (207, 296), n=4)
+    table, _ = epochs_of((207, 297), (207, 296), n=4)
     rto = table.iloc[[-1]].assign(ca_state=4, cwnd=1, ssthresh=150, total_retrans=9)
     after = table.iloc[[-1]].assign(ca_state=0, cwnd=160, ssthresh=150, total_retrans=9)
     lost = table.iloc[[-1]].assign(ca_state=3, cwnd=207, ssthresh=207, total_retrans=10)

@@ -225,7 +225,7 @@ class PollStore:
         self.kinds = STORED | (own or {})  # columns of all readers, and of one
         self.path = path
         self.bin_s = bin_s
-        self.thinned = False
+        self.thinned = self._is_even = False
         self.sockets: dict[Socket, int] = {}
         self.ccs: dict[str, int] = {}
         self.times_s = array("d")  # of each poll
@@ -276,9 +276,10 @@ class PollStore:
         return together
 
     def _thin(self) -> None:
+        if self.bin_s:
+            self._thin_once()
         while self._rows > MAX_ROWS // 2:
-            if self.thinned or not self.bin_s:
-                self.bin_s = 2 * self.bin_s or 0.2
+            self.bin_s = 2 * self.bin_s or 0.2
             if self.bin_s > MAX_DURATION_S:
                 raise InputError(f"{self.path}: {self._rows} changes of state; give the recording in parts")
             self._thin_once()
@@ -307,8 +308,9 @@ class PollStore:
 
     def each(self) -> Iterator[tuple[Socket, dict[str, np.ndarray]]]:
         """Every socket with its rows, in the order of their polls; thinned where the reader asked for it."""
-        if self.bin_s and not self.thinned:
-            self._thin_once()
+        if self.bin_s and not self._is_even:
+            self._thin_once()  # what came last too, so that intervals are alike
+            self._is_even = True
         rows = self.sorted_rows()
         counts = np.bincount(rows["socket"], minlength=len(self.sockets))
         stop = 0
