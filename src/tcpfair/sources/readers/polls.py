@@ -14,6 +14,7 @@ K are NaN: undecided.
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -322,10 +323,9 @@ class PollStore:
 
 def frame(rows: dict[str, np.ndarray], store: PollStore) -> pd.DataFrame:
     """The polls of one socket as `losses` and `windows` want them."""
-    names = np.array([*store.ccs, ""], dtype=object)
     return pd.DataFrame(
         {
-            "cc": names[rows["cc"]],
+            "cc": pd.Categorical.from_codes(rows["cc"], list(store.ccs)),
             **{name: rows[name].astype(np.int64) for name in STORED if name not in ("socket", "poll", "cc")},
         }
     )
@@ -355,13 +355,13 @@ def without_control_connections(
     """
     largest_bytes = max((one.total_bytes for one in candidates), default=0.0)
     flows, left = [], []
+    large_from_s: dict[frozenset[str], float] = {}  # when the last large connection between these hosts began
+    for one in candidates:
+        if one.total_bytes > CONTROL_BYTES:
+            large_from_s[one.hosts] = max(one.first_s, large_from_s.get(one.hosts, -np.inf))
     for one in candidates:
         few = one.total_bytes < CONTROL_SHARE * largest_bytes
-        beside = any(
-            one.hosts == other.hosts and one.first_s <= other.first_s and other.total_bytes > CONTROL_BYTES
-            for other in candidates
-            if other is not one
-        )
+        beside = one.first_s <= large_from_s.get(one.hosts, -np.inf)
         is_control = few and (one.total_bytes < FEW_BYTES or (one.total_bytes < CONTROL_BYTES and beside))
         is_empty = one.total_bytes <= COOKIE_BYTES
         is_named = said_of(said, path, one.flow.name) in said.flows
@@ -419,18 +419,17 @@ def check_counter(values: np.ndarray, times_s: Floats, what: str, where: str) ->
 
 def unique_names(ends: Sequence[tuple[str, str]]) -> list[str]:
     """A name for each (source, target): the source where it is unique, else the target, else both."""
-    sources, targets = [source for source, _ in ends], [target for _, target in ends]
+    sources, targets = Counter(source for source, _ in ends), Counter(target for _, target in ends)
     names = []
     for source, target in ends:
-        if sources.count(source) == 1:
+        if sources[source] == 1:
             names.append(source)
-        elif targets.count(target) == 1 and target not in sources:
+        elif targets[target] == 1 and target not in sources:
             names.append(target)
         else:
             names.append(f"{source}>{target}")
-    return [
-        name if names.count(name) == 1 and len(name) <= 80 else f"{name[:70]}#{i}" for i, name in enumerate(names, 1)
-    ]
+    count = Counter(names)
+    return [name if count[name] == 1 and len(name) <= 80 else f"{name[:70]}#{i}" for i, name in enumerate(names, 1)]
 
 
 def said_of(said: Sidecar, path: Path, name: str) -> SaidFlow:
@@ -475,10 +474,21 @@ def candidates(
     if not pairs and single is not None:
         raise InputError(f"{store.path}: one poll of the data connection {single.local}; at least two are needed")
     names = unique_names([(source, target) for source, target, _, _ in pairs])
+    ends = [
+        receiver["rows"]["bytes_received"] if receiver else sender["rows"]["bytes_acked"]
+        for *_, sender, receiver in pairs
+    ]
+    totals = [int(counted[-1]) - int(counted[0]) for counted in ends]
+    small = min(
+        FEW_BYTES, CONTROL_SHARE * max(totals, default=0)
+    )  # these will be left out, and nobody asks their windows
     origin_s = min((times_s[(a or b)["rows"]["poll"][0]] for _, _, a, b in pairs), default=0.0)
     return [
-        _candidate(name, source, target, sender, receiver, store, times_s, clock, said, state, float(origin_s))
-        for name, (source, target, sender, receiver) in zip(names, pairs, strict=True)
+        _candidate(
+            *(name, source, target, sender, receiver, store, times_s, clock, said, state, float(origin_s)),
+            is_small=total < small and said_of(said, store.path, name) not in said.flows,
+        )
+        for name, (source, target, sender, receiver), total in zip(names, pairs, totals, strict=True)
     ]
 
 
@@ -514,13 +524,14 @@ def _candidate(
     said: Sidecar,
     state: Callable[[dict[str, np.ndarray]], np.ndarray] | None,
     origin_s: float,
+    is_small: bool,
 ) -> Candidate:
     where = f"{store.path}: {name}" if name else str(store.path)
     counter = "bytes_received" if receiver else "bytes_acked"
     counted = receiver or sender
     rows = counted["rows"]
     polls = None
-    if sender:
+    if sender and not is_small:
         shown = sender["rows"]
         sender_t_s = times_s[shown["poll"]]
         polls = frame(shown, store)
@@ -564,7 +575,6 @@ def _candidate(
     zero_s = float(t_s[0])
     clock_s = zero_s if clock.is_wall else None
     interval_s = float(np.median(np.diff(t_s)))
-    seen = polls if polls is not None else frame(rows, store)
     flow = ObservedFlow(
         name=name,
         file=store.path,
@@ -572,8 +582,8 @@ def _candidate(
         total_bytes=total_bytes,
         interval_s=round(interval_s, 3) or interval_s,
         origin="receiver: bytes_received" if receiver else "sender: bytes_acked",
-        **({"cc": polls["cc"].iloc[0]} if polls is not None and polls["cc"].iloc[0] else {}),
-        rtt_s=smallest_rtt_s(seen),
+        **({"cc": str(polls["cc"].iloc[0])} if polls is not None and polls["cc"].iloc[0] else {}),
+        rtt_s=smallest_rtt_s(rows if polls is None else polls),
         clock_s=clock_s,
         clock_error_s=clock.error_s,
         offset_s=None if clock.is_wall else zero_s - origin_s,
@@ -585,10 +595,10 @@ def _candidate(
     return Candidate(flow, source, target, counted["key"].hosts, zero_s)
 
 
-def smallest_rtt_s(polls: pd.DataFrame) -> float:
+def smallest_rtt_s(polls: pd.DataFrame | dict[str, np.ndarray]) -> float:
     """The kernel's smallest RTT; where the tool does not show it, the smallest smoothed one; NaN without either."""
     for column in ("min_rtt_us", "rtt_us"):
-        known_us = polls[column].to_numpy()
+        known_us = np.asarray(polls[column])
         if (known_us > 0).any():
             return float(known_us[known_us > 0].min()) / MICROSECONDS_PER_S
     return float("nan")
