@@ -16,6 +16,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -482,14 +483,18 @@ def candidates(
     small = min(
         FEW_BYTES, CONTROL_SHARE * max(totals, default=0)
     )  # these will be left out, and nobody asks their windows
-    origin_s = min((times_s[(a or b)["rows"]["poll"][0]] for _, _, a, b in pairs), default=0.0)
-    return [
+    found = [
         _candidate(
-            *(name, source, target, sender, receiver, store, times_s, clock, said, state, float(origin_s)),
+            *(name, source, target, sender, receiver, store, times_s, clock, said, state),
             is_small=total < small and said_of(said, store.path, name) not in said.flows,
         )
         for name, (source, target, sender, receiver), total in zip(names, pairs, totals, strict=True)
     ]
+    if clock.is_wall:
+        return found
+    # without a wall clock the file's own tells how the flows lie to each other
+    first_s = min((one.first_s for one in found), default=0.0)
+    return [one._replace(flow=replace(one.flow, offset_s=one.first_s - first_s)) for one in found]
 
 
 def _both_ends(sent: dict, got: dict) -> list[tuple[str, str, dict | None, dict | None]]:
@@ -523,7 +528,6 @@ def _candidate(
     clock: Clock,
     said: Sidecar,
     state: Callable[[dict[str, np.ndarray]], np.ndarray] | None,
-    origin_s: float,
     is_small: bool,
 ) -> Candidate:
     where = f"{store.path}: {name}" if name else str(store.path)
@@ -586,7 +590,6 @@ def _candidate(
         rtt_s=smallest_rtt_s(rows if polls is None else polls),
         clock_s=clock_s,
         clock_error_s=clock.error_s,
-        offset_s=None if clock.is_wall else zero_s - origin_s,
         identity=identity(source, target, counted["key"].cookie, clock_s),
         gaps_s=gaps(t_s - zero_s),
         clock_steps_s=tuple(step_s - zero_s for step_s in clock.steps_s if t_s[0] <= step_s <= t_s[-1]),
