@@ -67,7 +67,7 @@ class Units(_Strict):
     """Units of these columns."""
 
     time: Literal["s", "ms", "us", "ns"] = "s"
-    rate: Literal["bps", "kbps", "Mbps", "Gbps", "Bps"] | None = None
+    rate: Literal["bps", "kbps", "Mbps", "Gbps", "Bps", "kBps", "MBps"] | None = None
     bytes: Literal["B", "kB", "KiB", "MB", "MiB"] = "B"
     cwnd: Literal["pkts", "bytes"] | None = None
     srtt: Literal["s", "ms", "us"] | None = None

@@ -1,0 +1,735 @@
+"""Plain tables of anyone, CSV (comma, semicolon or tab, with a header) and Parquet: time, and bytes or rate of each flow.
+
+Long form has a row for each flow and time, wide form a column for each flow (``flow1_mbps``). What a column is, a trace.yaml
+beside the file says (``columns``, ``units``) or its name tells (`tcpfair.sources.readers.columns`), and the remarks say
+what was taken for what. A value belongs to the interval that ends at its time; the first interval of a flow is as long as
+the usual one. Where spacings are even, one of 1.5 usual ones or more has lost rows and is a gap, and so is an empty cell
+or NaN; where they are not even, intervals are as long as they are. A flow begins with its first bytes: what rows with
+zeros stand before that cannot be told from a flow that had not started. Zeros after its last bytes are kept.
+
+Times between the years 2000 and 2100 in seconds since 1970 (or the same in ms, us, ns, or as text: ISO 8601) are a wall clock,
+others count from anywhere. Several of running total, bytes and rate are compared with each other; the first of these is
+used. Not known: which end wrote the numbers, and, unless there is a column for it, the algorithm. cwnd in bytes becomes
+packets of ``link.payload_bytes`` of the trace.yaml, or 1448.
+
+CSV is read in pieces and Parquet by row groups, of both only the columns that are used; up to ten million readings.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tcpfair.errors import InputError
+from tcpfair.sources.readers import columns, readings
+from tcpfair.sources.readers.anonymous import Anonymous
+from tcpfair.sources.readers.columns import UNITS, Table
+from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Observed, ObservedFlow
+from tcpfair.sources.readers.sidecar import FILE, Sidecar, load_sidecar
+from tcpfair.sources.readers.text import MAX_LINE_BYTES, chunks, head, head_bytes, read_bytes
+
+NAME = "plain"
+ACCEPTS = "plain tables (.csv, .tsv or .parquet with a column for the time and columns for bytes or rate)"
+
+BACKEND = "table"
+DELIMITERS = (",", ";", "\t")
+PARQUET = b"PAR1"
+PAYLOAD_BYTES = 1448.0  # Ethernet, with timestamps
+MAX_COLUMNS = 20_000
+MAX_NAME = 80
+# least and largest of what is read, in its unit after conversion; times are bounded by their span
+BOUNDS = {
+    "total_bytes": (0.0, readings.MAX_TOTAL_BYTES),
+    "bytes": (0.0, readings.MAX_TOTAL_BYTES),
+    "rate": (0.0, readings.MAX_BPS),
+    "cwnd": (0.0, 2.0**32),
+    "ssthresh": (0.0, 2.0**32),
+    "srtt": (0.0, 4294.97),
+}
+INFINITE_SSTHRESH = float(0x7FFFFFFF)
+AGREE = 0.05  # two columns that say the same may differ by this share
+_BLOCK_BYTES = 1 << 22
+_PARQUET_ROWS = 1 << 18
+
+
+def sniff(path: Path) -> bool:
+    """Whether a file is Parquet, or text whose first line names a time and something else, or a trace.yaml calls it plain."""
+    if not path.is_file():
+        return False
+    if head_bytes(path)[:4] == PARQUET:
+        return True
+    try:
+        said = load_sidecar(path)
+    except InputError:
+        return True  # it is meant; reading says what is wrong with it
+    names, _, _ = _header(head(path))
+    if len(names) < 2:
+        return False
+    if said.format == NAME or said.columns.model_fields_set:
+        return True
+    found = [column for name in names if (column := columns.meaning(name))]
+    return any(column.quantity == "time" for column in found) and (
+        any(column.quantity in columns.VALUES for column in found)
+        or any(columns.meaning(f"{name}_bps") and name.lower().startswith(("flow", "stream")) for name in names)
+    )
+
+
+def read(path: Path, said: Sidecar) -> Observed:
+    """All flows of a table. Raises InputError naming line and column for what is damaged, out of range or contradictory,
+    and the field of trace.yaml that would say what cannot be inferred."""
+    table, values, remarks = _load(path, said)
+    many = []
+    for label, rows in values.groupby("flow", sort=False, observed=True):
+        flow, more = _flow(path, str(label), rows, table, said)
+        remarks += more
+        if flow:
+            many.append(flow)
+    if not many:
+        raise InputError(f"{path}: no flow has any bytes; give a table with bytes or rates above 0")
+    clocks = [flow.clock_s for flow in many]
+    if any(clock is None for clock in clocks) and any(clock is not None for clock in clocks):
+        raise InputError(
+            f"{path}: {table.time.name}: some flows have times since 1970 and some have not; give one clock"
+        )
+    if clocks[0] is None:  # one clock of its own for all flows of the file: offsets between them are known
+        remarks.append(f"{table.time.name}: no wall clock; flows start as far from each other as the column says")
+    return Observed(BACKEND, tuple(many), (path,), remarks=tuple(dict.fromkeys(remarks)))
+
+
+def anonymised(path: Path, keep: Anonymous) -> bytes:
+    """The columns that are read, under plain names and in SI units, as CSV in long form; flows get pseudonyms, wall clocks
+    are shifted, all other columns are left out. Needs no trace.yaml. Raises InputError as `read` does."""
+    table, values, _ = _load(path, load_sidecar(path))
+    labels = values["flow"].astype(str)
+    names = {label: label if _says_nothing(label) else keep.address(label) for label in dict.fromkeys(labels)}
+    out = pd.DataFrame({"time_s": values["time"]})
+    if len(values) and readings.is_wall_clock(float(values["time"].iloc[0])):
+        out["time_s"] = keep.clock_s(values["time"].to_numpy())
+    out["flow"] = labels.map(names)
+    unit_of_window = table.units["cwnd"] or ""
+    plain_names = {"total_bytes": "total_bytes", "bytes": "bytes", "rate": "rate_bps", "srtt": "srtt_s"}
+    plain_names |= {name: f"{name}_{unit_of_window}" for name in ("cwnd", "ssthresh") if unit_of_window}
+    for quantity, name in plain_names.items():
+        if quantity in values:
+            out[name] = values[quantity]
+    if "cc" in values:
+        out["cc"] = [cc if _is_cc(cc) else UNKNOWN_CC for cc in values["cc"].astype(str)]
+    return out.to_csv(index=False, lineterminator="\n", float_format="%.17g").encode()
+
+
+def _says_nothing(label: str) -> bool:
+    word = label.lower().rstrip("0123456789").rstrip(" _-")
+    return word in ("", "flow", "stream", "f", "s") and len(label) < 12
+
+
+def _is_cc(name: str) -> bool:
+    return name.replace("_", "").replace("-", "").isalnum() and len(name) <= 16
+
+
+# ---------------------------------------------------------------- from the file to one long table
+
+
+def _load(path: Path, said: Sidecar) -> tuple[Table, pd.DataFrame, list[str]]:
+    """Which columns, and the rows in long form: line, flow, time and quantities, in s, bytes, bit/s."""
+    is_parquet = head_bytes(path)[:4] == PARQUET
+    names, pieces = _parquet(path) if is_parquet else _csv(path)
+    table = columns.choose(names, said, str(path))
+    parts: list[pd.DataFrame] = []
+    rows = 0
+    for piece in pieces(table):
+        long = _long(piece, table, path)
+        rows += len(long)
+        if rows > readings.MAX_READINGS:
+            raise InputError(f"{path}: more than {readings.MAX_READINGS} readings; give longer intervals, or parts")
+        parts.append(long)
+    values = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    if values.empty:
+        raise InputError(f"{path}: no rows below the header; give the whole table")
+    remarks = list(table.remarks)
+    values, table = _in_units(values, table, said, path, remarks)
+    return table, values, remarks
+
+
+def _long(piece: pd.DataFrame, table: Table, path: Path) -> pd.DataFrame:
+    """Rows of a piece with a column for each quantity."""
+    base = {"line": piece.index.to_numpy(), "time": piece[table.time.name].to_numpy()}
+    if not table.by_label:
+        flows = piece[table.flow.name].astype(str).str.strip() if table.flow else pd.Series("flow1", piece.index)
+        wrong = np.flatnonzero((flows == "") | (flows.str.len() > MAX_NAME))
+        if len(wrong):
+            raise InputError(
+                f"{path}: {table.flow.name if table.flow else 'flow'}: line {base['line'][wrong[0]]} names no flow; "
+                "give each row one"
+            )
+        columns_of = {quantity: piece[column.name].to_numpy() for quantity, column in table.shared.items()}
+        return pd.DataFrame({**base, "flow": pd.Categorical(flows), **columns_of}).astype({"flow": "object"})
+    quantities = list(dict.fromkeys(quantity for of in table.by_label.values() for quantity in of))
+    parts = [
+        pd.DataFrame(
+            {
+                **base,
+                "flow": label,
+                **{
+                    quantity: piece[of[quantity].name].to_numpy() if quantity in of else np.nan
+                    for quantity in quantities
+                },
+            }
+        )
+        for label, of in table.by_label.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _in_units(
+    values: pd.DataFrame, table: Table, said: Sidecar, path: Path, remarks: list[str]
+) -> tuple[pd.DataFrame, Table]:
+    """All quantities in s, bit/s and bytes, checked against their bounds; units that were not known are inferred or asked for."""
+    units = dict(table.units)
+    for quantity in BOUNDS:
+        if quantity in values and not np.issubdtype(values[quantity].dtype, np.number):
+            values[quantity] = values[quantity].astype(np.float64)
+    for quantity in ("total_bytes", "bytes"):
+        if quantity in values and units[quantity] is None:
+            open_name = _name_of(table, quantity)
+            if open_name not in _stated(said):
+                raise InputError(
+                    f"{path}: {open_name}: unit unknown; say {FILE}: units.bytes: {'|'.join(UNITS['bytes'])}"
+                )
+            units[quantity] = "B"
+    if units["time"] is None:
+        units["time"] = _time_unit(values["time"].to_numpy(), table.time.name, said, path)
+        remarks.append(f"{table.time.name}: taken to be in {units['time']}")
+    scale = UNITS["time"][units["time"]]
+    values["time"] = values["time"] * scale if scale >= 1e-3 else values["time"] / round(1 / scale)
+    _check_times(values, table, said, path)
+    for quantity in ("total_bytes", "bytes", "srtt"):
+        if quantity in values and units[quantity]:
+            values[quantity] *= UNITS[quantity][units[quantity]]
+    for quantity in ("cwnd", "ssthresh", "srtt"):
+        if quantity in values and units[quantity] is None:
+            field = columns.SAID_UNIT.get(quantity, quantity)
+            remarks.append(
+                f"{_name_of(table, quantity)}: left out, its unit is not known; say {FILE}: units.{field}: "
+                f"{'|'.join(UNITS[quantity])}"
+            )
+            values = values.drop(columns=quantity)
+    if "rate" in values:
+        if units["rate"] is None:
+            units["rate"] = _rate_unit(values, _name_of(table, "rate"), path)
+            remarks.append(f"{_name_of(table, 'rate')}: in {units['rate']}, as the bytes tell")
+        values["rate"] *= UNITS["rate"][units["rate"]]
+    for quantity, (least, largest) in BOUNDS.items():
+        if quantity not in values:
+            continue
+        x = values[quantity].to_numpy()
+        wrong = np.flatnonzero(~((x >= least) & (x <= largest)) & ~np.isnan(x))
+        if quantity == "ssthresh":
+            wrong = wrong[~np.isposinf(x[wrong])]
+        if len(wrong):
+            raise InputError(
+                f"{path}: {_name_of(table, quantity)}: {x[wrong[0]]:.6g} in line {values['line'].iloc[wrong[0]]} is not "
+                f"between {least:g} and {largest:g}; check value and unit"
+            )
+    what = ", ".join(
+        f"{_name_of(table, quantity)} as {quantity}{f' in {units[quantity]}' if units.get(quantity) else ''}"
+        for quantity in ("time", *columns.VALUES, "cwnd", "ssthresh", "srtt", "cc")
+        if quantity == "time" or quantity in values
+    )
+    remarks.insert(0, f"read: {what}")
+    return values, table._replace(units=units)
+
+
+def _stated(said: Sidecar) -> set[str]:
+    return {name for name in said.columns.model_dump().values() if name is not None}
+
+
+def _name_of(table: Table, quantity: str) -> str:
+    if quantity == "time":
+        return table.time.name
+    if quantity in table.shared:
+        return table.shared[quantity].name
+    return next(of[quantity].name for of in table.by_label.values() if quantity in of)
+
+
+def _time_unit(times: np.ndarray, name: str, said: Sidecar, path: Path) -> str:
+    """The unit of times whose name has none: told by what can only be a wall clock, else seconds if the file looks like it."""
+    first = float(times[0])
+    for unit, scale in UNITS["time"].items():
+        if readings.is_wall_clock(first * scale) and first > 1e8:
+            return unit
+    spacing = np.diff(np.unique(times))
+    if name in _stated(said) or (len(spacing) and np.median(spacing) <= 30):
+        return "s"
+    raise InputError(f"{path}: {name}: unit unknown; say {FILE}: units.time: s|ms|us|ns")
+
+
+def _check_times(values: pd.DataFrame, table: Table, said: Sidecar, path: Path) -> None:
+    t_s, name = values["time"].to_numpy(), table.time.name
+    wrong = np.flatnonzero(~np.isfinite(t_s))
+    if len(wrong):
+        raise InputError(f"{path}: {name}: no time in line {values['line'].iloc[wrong[0]]}; give each row its time")
+    if t_s.min() < 0:
+        raise InputError(f"{path}: {name}: {t_s.min():.9g} in line {values['line'].iloc[t_s.argmin()]} is below 0")
+    readings.check_span(f"{path}: {name}", float(t_s.min()), float(t_s.max()))
+    labels = pd.factorize(values["flow"])[0]
+    if labels.max() >= readings.MAX_FLOWS:
+        raise InputError(
+            f"{path}: more than {readings.MAX_FLOWS} flows; say which column is the flow, {FILE}: columns.flow: NAME"
+        )
+    order = np.argsort(labels, kind="stable")
+    step_s = np.diff(t_s[order])
+    same_flow = np.diff(labels[order]) == 0
+    wrong = np.flatnonzero(same_flow & (step_s <= 0))
+    if len(wrong):
+        early, late = order[wrong[0]], order[wrong[0] + 1]
+        flow, lines = values["flow"].iloc[late], (values["line"].iloc[early], values["line"].iloc[late])
+        if step_s[wrong[0]] == 0:
+            raise InputError(
+                f"{path}: {name}: flow {flow!r} has time {t_s[late]:.9g} in lines {lines[0]} and {lines[1]}; "
+                "give each time once"
+            )
+        raise InputError(
+            f"{path}: {name}: goes back from {t_s[early]:.9g} to {t_s[late]:.9g} s in line {lines[1]} (flow {flow!r}); "
+            "give the rows in order of time, of one recording"
+        )
+    if said.interval_s and same_flow.any():
+        usual_s = float(np.median(step_s[same_flow]))
+        if not 0.02 < usual_s / said.interval_s < 50:
+            raise InputError(
+                f"{path}: {name}: rows are {usual_s:.6g} s apart and {FILE} says interval_s: {said.interval_s:g}; "
+                "check units.time"
+            )
+
+
+def _rate_unit(values: pd.DataFrame, name: str, path: Path) -> str:
+    """The unit of rates with which they agree with the bytes."""
+    counted = _counted_bytes(values)
+    if counted is not None:
+        ok = np.isfinite(counted) & np.isfinite(values["rate"].to_numpy())
+        length_s = _lengths_s(values)
+        mean = float(np.nansum(values["rate"].to_numpy()[ok] * length_s[ok]))
+        in_bits = 8.0 * float(counted[ok].sum())
+        fits = [
+            unit for unit, factor in UNITS["rate"].items() if in_bits > 0 and abs(mean * factor / in_bits - 1) < AGREE
+        ]
+        if len(fits) == 1:
+            return fits[0]
+    raise InputError(f"{path}: {name}: unit unknown; say {FILE}: units.rate: {'|'.join(UNITS['rate'])}")
+
+
+def _lengths_s(values: pd.DataFrame) -> np.ndarray:
+    """Length of the interval before each row of its flow; NaN for the first."""
+    return values.groupby("flow", sort=False)["time"].diff().to_numpy()
+
+
+def _counted_bytes(values: pd.DataFrame) -> np.ndarray | None:
+    """Bytes of each row from running total or bytes; NaN where not known."""
+    if "total_bytes" in values:
+        return values.groupby("flow", sort=False)["total_bytes"].diff().to_numpy()
+    return values["bytes"].to_numpy() if "bytes" in values else None
+
+
+# ---------------------------------------------------------------- one flow
+
+
+def _flow(
+    path: Path, label: str, rows: pd.DataFrame, table: Table, said: Sidecar
+) -> tuple[ObservedFlow | None, list[str]]:
+    """One flow of rows in order of time, and remarks; None when it never has bytes."""
+    where, remarks = f"{path}: flow {label!r}", []
+    t_s = rows["time"].to_numpy()
+    if len(t_s) < 2:
+        raise InputError(f"{where}: one row; at least two are needed")
+    usual_s, is_even = readings.usual_spacing(t_s)
+    starts_s = np.concatenate([[t_s[0] - usual_s], t_s[:-1]])
+    lost = np.diff(t_s) >= readings.GAP * usual_s if is_even else np.zeros(len(t_s) - 1, dtype=bool)
+    _check_agreement(rows, table, where, lost)
+    if "total_bytes" in rows and rows["total_bytes"].notna().any():
+        times_s, total_bytes, gaps = _from_totals(rows, lost, _name_of(table, "total_bytes"), where)
+        origin = _name_of(table, "total_bytes")
+    else:
+        quantity = "bytes" if "bytes" in rows and rows["bytes"].notna().any() else "rate"
+        if quantity not in rows:
+            return None, [f"flow {label!r}: no numbers; left out"]
+        origin = _name_of(table, quantity)
+        in_bytes = rows[quantity].to_numpy(dtype=np.float64)
+        if quantity == "bytes":
+            _check_is_no_total(in_bytes, origin, said, path)
+        starts_s[1:][lost] = t_s[1:][lost] - usual_s
+        if quantity == "rate":
+            in_bytes = in_bytes * (t_s - starts_s) / 8.0
+        if t_s[0] == 0 and in_bytes[0] == 0:  # where the clock begins
+            t_s, starts_s, in_bytes = t_s[1:], starts_s[1:], in_bytes[1:]
+        sent = np.flatnonzero(np.nan_to_num(in_bytes) > 0)
+        if not len(sent):
+            return None, [f"flow {label!r}: never has bytes; left out"]
+        first = int(sent[0])
+        if first:
+            t_s, starts_s, in_bytes = t_s[first:], starts_s[first:], in_bytes[first:]
+            remarks.append(
+                f"flow {label!r}: starts at {starts_s[0]:.9g} s, with its first bytes; rows before it are left out"
+            )
+        times_s, total_bytes, gaps = readings.from_intervals(starts_s, t_s, in_bytes)
+    if not len(times_s) or not total_bytes[-1] > 0:
+        return None, [*remarks, f"flow {label!r}: never has bytes; left out"]
+    if total_bytes[-1] > readings.MAX_TOTAL_BYTES:
+        raise InputError(f"{where}: {total_bytes[-1]:.3g} bytes in all are more than any tool counts; check the unit")
+    if gaps:
+        remarks.append(f"flow {label!r}: {len(gaps)} gaps, {sum(to - since for since, to in gaps):.6g} s without rows")
+    flow = ObservedFlow(
+        name=label,
+        file=path,
+        times_s=times_s,
+        total_bytes=total_bytes,
+        interval_s=usual_s,
+        origin=f"table: {origin}",
+        gaps_s=gaps,
+    )
+    zero_s = 0.0
+    if readings.is_wall_clock(float(times_s[0])):
+        zero_s = float(times_s[0])
+        flow = replace(
+            flow,
+            times_s=times_s - zero_s,
+            clock_s=zero_s,
+            gaps_s=tuple((since - zero_s, to - zero_s) for since, to in gaps),
+        )
+    windows, rtt_s, more = _windows(rows, table, said, zero_s, where)
+    cc = _one_cc(rows, table, where)
+    return replace(flow, windows=windows, rtt_s=rtt_s, cc=cc), [*remarks, *more]
+
+
+def _from_totals(
+    rows: pd.DataFrame, lost: np.ndarray, name: str, where: str
+) -> tuple[np.ndarray, np.ndarray, readings.Gaps]:
+    """Readings of a running total; between readings with rows lost in between nothing was observed."""
+    known = rows["total_bytes"].notna().to_numpy()
+    t_s, totals = rows["time"].to_numpy()[known], rows["total_bytes"].to_numpy()[known]
+    falls = np.flatnonzero(np.diff(totals) < 0)
+    if len(falls):
+        raise InputError(
+            f"{where}: {name}: falls from {totals[falls[0]]:.9g} to {totals[falls[0] + 1]:.9g} in line "
+            f"{rows['line'].to_numpy()[known][falls[0] + 1]}, but a running total never falls; is it bytes of each interval? "
+            f"say {FILE}: columns.bytes: {name}"
+        )
+    rises = np.flatnonzero(totals > totals[0])
+    if len(t_s) < 2 or not len(rises):
+        return np.empty(0), np.empty(0), ()
+    first = int(rises[0]) - 1 if totals[0] == 0 else 0  # before its first bytes it had not started
+    place = np.cumsum(known) - 1
+    is_lost = np.zeros(len(t_s), dtype=bool)
+    is_lost[place[1:][lost & known[1:]]] = True
+    is_lost |= np.concatenate([[False], np.diff(np.flatnonzero(known)) > 1])
+    gaps = tuple((float(t_s[i - 1]), float(t_s[i])) for i in np.flatnonzero(is_lost) if i > first)
+    return t_s[first:], totals[first:] - totals[first], gaps
+
+
+def _check_is_no_total(in_bytes: np.ndarray, name: str, said: Sidecar, path: Path) -> None:
+    """Refuse bytes that only ever rise, unless the trace.yaml says that they are of each interval."""
+    x = in_bytes[~np.isnan(in_bytes)]
+    if len(x) >= 5 and (np.diff(x) >= 0).all() and x[-1] > x[len(x) // 2] > x[0] and name != said.columns.bytes:
+        raise InputError(
+            f"{path}: {name}: never falls, as running totals do; say {FILE}: columns.total_bytes: {name}, "
+            f"or columns.bytes: {name} when these are bytes of each interval"
+        )
+
+
+def _check_agreement(rows: pd.DataFrame, table: Table, where: str, lost: np.ndarray) -> None:
+    """Running total, bytes and rate of a flow must say the same, but for its first row and for rows after lost ones."""
+    length_s = np.diff(rows["time"].to_numpy())
+    kinds: dict[str, np.ndarray] = {}
+    if "total_bytes" in rows:
+        kinds["total_bytes"] = np.diff(rows["total_bytes"].to_numpy())
+    if "bytes" in rows:
+        kinds["bytes"] = rows["bytes"].to_numpy()[1:]
+    if "rate" in rows:
+        kinds["rate"] = rows["rate"].to_numpy()[1:] * length_s / 8.0
+    names = list(kinds)
+    for one, other in pairwise(names):
+        a, b = kinds[one], kinds[other]
+        ok = np.isfinite(a) & np.isfinite(b) & ~lost
+        if not ok.any():
+            continue
+        a, b, line = a[ok], b[ok], rows["line"].to_numpy()[1:][ok]
+        usual = float(np.median(np.maximum(a, b)))
+        apart = np.abs(a - b) > AGREE * np.maximum(np.maximum(a, b), usual)
+        if not apart.any() and abs(a.sum() - b.sum()) <= 0.02 * max(a.sum(), b.sum()):
+            continue
+        i = int(np.flatnonzero(apart)[0]) if apart.any() else 0
+        raise InputError(
+            f"{where}: {_name_of(table, one)} and {_name_of(table, other)} contradict each other (line {line[i]}: {a[i]:.6g} "
+            f"against {b[i]:.6g} bytes{_likely(a.sum(), b.sum())}); correct the table or {FILE}: units"
+        )
+
+
+def _likely(one: float, other: float) -> str:
+    """What mistake of units the ratio of two sums looks like."""
+    if not (one > 0 and other > 0):
+        return ""
+    ratio = max(one, other) / min(one, other)
+    if abs(ratio / 8 - 1) < AGREE:
+        return ", 8 times as many: bits taken for bytes?"
+    if abs(ratio / 1000 - 1) < AGREE or abs(ratio / 1024 - 1) < 0.01:
+        return ", 1000 times as many: s and ms, or B and kB?"
+    if abs(ratio / 1e6 - 1) < AGREE:
+        return ", a million times as many: s and us, or B and MB?"
+    return ", 1.024 times as many: kB and KiB?" if abs(ratio / 1.024 - 1) < 0.005 else ""
+
+
+def _windows(
+    rows: pd.DataFrame, table: Table, said: Sidecar, zero_s: float, where: str
+) -> tuple[pd.DataFrame, float, list[str]]:
+    """Window, threshold and RTT in the columns of a trace, the smallest RTT, and remarks."""
+    have = [quantity for quantity in ("cwnd", "ssthresh", "srtt") if quantity in rows]
+    if not have:
+        return pd.DataFrame({name: pd.Series(dtype="float64") for name in WINDOWS}), np.nan, []
+    remarks: list[str] = []
+    per_pkt = 1.0
+    if table.units["cwnd"] == "bytes" and {"cwnd", "ssthresh"} & set(have):
+        per_pkt = said.link.payload_bytes or PAYLOAD_BYTES
+        if not said.link.payload_bytes:
+            remarks.append(
+                f"cwnd: bytes taken for packets of {PAYLOAD_BYTES:g}; {FILE}: link.payload_bytes says otherwise"
+            )
+    nothing = np.full(len(rows), np.nan)
+    cwnd, ssthresh, srtt_s = (
+        rows[q].to_numpy(dtype=np.float64) if q in rows else nothing for q in ("cwnd", "ssthresh", "srtt")
+    )
+    windows = pd.DataFrame(
+        {
+            "t_s": rows["time"].to_numpy() - zero_s,
+            "cwnd_pkts": cwnd / per_pkt,
+            "ssthresh_pkts": np.where(ssthresh >= INFINITE_SSTHRESH, np.inf, ssthresh / per_pkt),
+            "srtt_s": srtt_s,
+        }
+    )
+    windows = windows[windows[["cwnd_pkts", "ssthresh_pkts", "srtt_s"]].notna().any(axis=1)].reset_index(drop=True)
+    positive = srtt_s[srtt_s > 0]
+    return windows, float(positive.min()) if len(positive) else np.nan, remarks
+
+
+def _one_cc(rows: pd.DataFrame, table: Table, where: str) -> str:
+    if "cc" not in rows:
+        return UNKNOWN_CC
+    names = [name for name in dict.fromkeys(rows["cc"].astype(str).str.strip()) if name and name != "nan"]
+    if len(names) > 1:
+        raise InputError(
+            f"{where}: {_name_of(table, 'cc')}: changes from {names[0]!r} to {names[1]!r}; give each flow one"
+        )
+    if names and not _is_cc(names[0]):
+        raise InputError(
+            f"{where}: {_name_of(table, 'cc')}: {names[0][:40]!r} is no name of an algorithm, such as cubic"
+        )
+    return names[0].lower() if names else UNKNOWN_CC
+
+
+# ---------------------------------------------------------------- Parquet
+
+
+def _parquet(path: Path):
+    """Names of the columns, and what gives the rows for a `Table`."""
+    try:
+        raw = path.open("rb")
+        packed = raw.read(4) != PARQUET
+        raw.close()
+        file = pq.ParquetFile(io.BytesIO(read_bytes(path)) if packed else path, memory_map=not packed)
+        schema, rows = file.schema_arrow, file.metadata.num_rows
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise _no_parquet(path, error) from None
+    if not 0 < rows <= readings.MAX_READINGS:
+        raise InputError(f"{path}: {rows} rows; a table has 1 to {readings.MAX_READINGS}")
+
+    def pieces(table: Table) -> Iterator[pd.DataFrame]:
+        wanted = [*table.numbers, *table.texts]
+        at = 2
+        try:
+            for batch in file.iter_batches(_PARQUET_ROWS, columns=wanted):
+                numbers = {name: _numbers(batch.column(name), schema.field(name), path) for name in table.numbers}
+                texts = {name: _texts(batch.column(name)) for name in table.texts}
+                yield pd.DataFrame({**numbers, **texts}, index=np.arange(at, at + len(batch)))
+                at += len(batch)
+        except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise _no_parquet(path, error) from None
+
+    names = schema.names
+    if len(names) > MAX_COLUMNS:
+        raise InputError(f"{path}: more than {MAX_COLUMNS} columns")
+    return names, pieces
+
+
+def _no_parquet(path: Path, error: Exception) -> InputError:
+    return InputError(f"{path}: damaged Parquet ({(str(error).splitlines() or ['?'])[0][:120]}); copy the file again")
+
+
+def _numbers(column: pa.Array, field: pa.Field, path: Path) -> np.ndarray:
+    if pa.types.is_timestamp(column.type):
+        return column.cast(pa.timestamp("ns")).cast(pa.int64()).to_numpy(zero_copy_only=False) / 1e9
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
+        return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    raise InputError(f"{path}: {field.name}: holds {column.type}; give numbers")
+
+
+def _texts(column: pa.Array) -> np.ndarray:
+    return np.array(["" if value is None else str(value) for value in column.to_pylist()], dtype=object)
+
+
+# ---------------------------------------------------------------- CSV
+
+
+def _header(start: str) -> tuple[list[str], str, int]:
+    """Names in the first line, the delimiter, and how many lines come before the first row; no names when it is no table.
+
+    Lines with # may come first; the last of them is the header when it has as many fields as the first row.
+    """
+    lines = start.lstrip("﻿").split("\n")
+    comments = 0
+    while comments < len(lines) and lines[comments].startswith("#"):
+        comments += 1
+    if comments >= len(lines) or "\0" in start[:1000]:
+        return [], "", 0
+    first = lines[comments].rstrip("\r")
+    delimiter = max(DELIMITERS, key=first.count)
+    if not first.count(delimiter):
+        return [], "", 0
+    fields = _fields(first, delimiter)
+    if any(_is_number(field) for field in fields):  # no header here
+        above = _fields(lines[comments - 1].rstrip("\r").lstrip("# "), delimiter) if comments else []
+        return (above, delimiter, comments) if len(above) == len(fields) else ([], "", 0)
+    return fields, delimiter, comments + 1
+
+
+def _fields(line: str, delimiter: str) -> list[str]:
+    return [field.strip().strip('"').strip() for field in line.split(delimiter)]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _csv(path: Path):
+    """Names of the columns, and what gives the rows for a `Table`."""
+    names, delimiter, skip = _header(head(path))
+    if len(names) < 2:
+        raise InputError(f"{path}: no header; the first line must name the columns, such as time_s,flow,bytes")
+    if len(names) > MAX_COLUMNS:
+        raise InputError(f"{path}: more than {MAX_COLUMNS} columns")
+
+    def pieces(table: Table) -> Iterator[pd.DataFrame]:
+        decimal = "."
+        line = 1
+        for number, block in enumerate(_blocks(path)):
+            if number == 0:
+                for _ in range(skip):
+                    block = block.partition(b"\n")[2]
+                line += skip
+                if delimiter == ";" and b"," in block and b"." not in block[:10_000]:
+                    decimal = ","
+            lines_in_block = block.count(b"\n")
+            if piece := _rows(block, line, names, delimiter, decimal, table, path):
+                yield piece[0]
+            line += lines_in_block
+
+    return names, pieces
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """The file in pieces that end at the end of a line."""
+    rest = b""
+    for piece in chunks(path, _BLOCK_BYTES):
+        whole, newline, left = (rest + piece).rpartition(b"\n")
+        if len(left) > MAX_LINE_BYTES:
+            raise InputError(f"{path}: a line longer than {MAX_LINE_BYTES} bytes; give a table")
+        rest = left
+        if newline:
+            yield whole + newline
+    if rest.strip():
+        yield rest + b"\n"
+
+
+def _rows(
+    block: bytes, line: int, names: list[str], delimiter: str, decimal: str, table: Table, path: Path
+) -> tuple[pd.DataFrame] | None:
+    """The rows of a block whose first line is number ``line``; None when it has none."""
+    if b"\0" in block:
+        raise InputError(f"{path}: holds bytes that are no text; give the table as UTF-8")
+    block = block.replace(b"\r\n", b"\n")
+    numbers = np.arange(line, line + block.count(b"\n"))
+    if b"\n\n" in block or block.startswith(b"\n"):
+        kept = [i for i, text in enumerate(block.split(b"\n")[:-1]) if text.strip()]
+        block = b"".join(text + b"\n" for text in block.split(b"\n")[:-1] if text.strip())
+        numbers = numbers[kept]
+    if not len(numbers):
+        return None
+    if b'"' not in block:
+        _check_fields(block, numbers, len(names), delimiter, path)
+    wanted = [*table.numbers, *table.texts]
+    places = sorted(names.index(name) for name in wanted)
+    order = [names[place] for place in places]
+    kinds = {place: str if names[place] in table.texts else np.float64 for place in places}
+    options = dict(
+        sep=delimiter, header=None, usecols=places, decimal=decimal, skip_blank_lines=False, skipinitialspace=True
+    )
+    try:
+        with np.errstate(all="ignore"):
+            piece = pd.read_csv(io.BytesIO(block), dtype=kinds, na_filter=True, **options)
+    except (ValueError, OverflowError, pd.errors.ParserError):
+        try:
+            texts = pd.read_csv(io.BytesIO(block), dtype=str, keep_default_na=True, **options)
+        except (ValueError, OverflowError, pd.errors.ParserError) as error:
+            reason = (str(error).splitlines() or ["no table"])[0][:120]
+            raise InputError(f"{path}: from line {line}: {reason}; give a table") from None
+        piece = _read_as_text(texts.set_axis(order, axis=1), numbers, decimal, table, path)
+    piece = piece.set_axis(order, axis=1)
+    if len(piece) != len(numbers):
+        raise InputError(f"{path}: from line {line}: cells run over several lines; give one row per line")
+    piece[table.texts] = piece[table.texts].fillna("")
+    piece.index = numbers
+    return (piece,)
+
+
+def _check_fields(block: bytes, numbers: np.ndarray, fields: int, delimiter: str, path: Path) -> None:
+    """Refuse a line with more or fewer fields than the header: cut, or two lines run together."""
+    raw = np.frombuffer(block, dtype=np.uint8)
+    ends = np.flatnonzero(raw == ord("\n"))
+    found = np.searchsorted(np.flatnonzero(raw == ord(delimiter)), ends)
+    counts = np.diff(found, prepend=0) + 1
+    wrong = np.flatnonzero(counts != fields)
+    if len(wrong):
+        raise InputError(
+            f"{path}: line {numbers[wrong[0]]} has {counts[wrong[0]]} fields and the header {fields}; give the whole table"
+        )
+
+
+def _read_as_text(texts: pd.DataFrame, numbers: np.ndarray, decimal: str, table: Table, path: Path) -> pd.DataFrame:
+    """Cells that are not all numbers: the time may be a date; anything else is refused by line and column."""
+    for name in table.numbers:
+        cells = texts[name].str.strip()
+        values = pd.to_numeric(cells.str.replace(decimal, ".") if decimal != "." else cells, errors="coerce")
+        wrong = np.flatnonzero(
+            values.isna() & cells.notna() & ~cells.str.lower().isin(["", "-", "nan", "none", "null"])
+        )
+        if len(wrong) and name == table.time.name:
+            times = pd.to_datetime(cells, format="ISO8601", utc=True, errors="coerce")
+            if times.notna().all():
+                texts[name] = times.astype("datetime64[ns, UTC]").astype("int64") / 1e9
+                continue
+        if len(wrong):
+            raise InputError(
+                f"{path}: {name}: {str(cells.iloc[wrong[0]])[:40]!r} in line {numbers[wrong[0]]} is no number; correct it"
+            )
+        texts[name] = values.astype(np.float64)
+    return texts

@@ -1,0 +1,105 @@
+"""Readings of running totals out of what tools write down instead: intervals with their bytes, or single packets."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tcpfair.errors import InputError
+
+Floats = NDArray[np.float64]
+Gaps = tuple[tuple[float, float], ...]
+
+MAX_SPAN_S = 86_400.0  # a day is the longest recording
+MAX_READINGS = 10_000_000  # of all flows together: a day at 0.1 s of eleven flows
+MAX_FLOWS = 10_000
+MAX_BPS = 1e13  # no link has ten terabits a second
+MAX_TOTAL_BYTES = 2.0**62
+WALL_CLOCK_S = (946_684_800.0, 4_102_444_800.0)  # 2000 to 2100: times in here are seconds since 1970
+PACKET_BIN_S = 0.01
+GAP = 1.5  # a spacing that is this many usual ones has lost a row
+# spacings are even when nearly all are whole multiples of the usual one, to a tenth of it, and most are that one
+_EVEN_SHARE, _USUAL_SHARE, _EVEN_WITHIN = 0.9, 0.7, 0.1
+
+
+def check_span(where: str, first_s: float, last_s: float) -> None:
+    """Raise InputError when a recording is longer than a day: seconds mistaken for something else, or a damaged time."""
+    if not last_s - first_s <= MAX_SPAN_S:
+        raise InputError(
+            f"{where}: from {first_s:.9g} to {last_s:.9g} s is more than a day; "
+            "check the unit of the times, or give the recording in parts"
+        )
+
+
+def is_wall_clock(first_s: float) -> bool:
+    """Whether a time in seconds can only be one since 1970."""
+    return WALL_CLOCK_S[0] <= first_s <= WALL_CLOCK_S[1]
+
+
+def usual_spacing(times_s: Floats) -> tuple[float, bool]:
+    """The median spacing of increasing times, in s, and whether spacings are even but for lost rows; at least two times."""
+    spacing_s = np.diff(times_s)
+    usual_s = float(np.median(spacing_s))
+    multiples = np.round(spacing_s / usual_s)
+    even = (np.abs(spacing_s - multiples * usual_s) <= _EVEN_WITHIN * usual_s) & (multiples >= 1)
+    return usual_s, bool(even.mean() >= _EVEN_SHARE and (even & (multiples == 1)).mean() >= _USUAL_SHARE)
+
+
+def from_intervals(starts_s: Floats, ends_s: Floats, in_bytes: Floats) -> tuple[Floats, Floats, Gaps]:
+    """Times, running totals and gaps of intervals in order, each with its bytes; NaN bytes were not observed.
+
+    Intervals may touch; where one begins after the end of the one before, nothing was observed in between. The total stays
+    in a gap. Intervals not observed at the beginning and at the end are left out. Shapes (intervals,) in, (readings,) out.
+    """
+    seen = np.flatnonzero(~np.isnan(in_bytes))
+    if not len(seen):
+        return np.empty(0), np.empty(0), ()
+    starts_s, ends_s, in_bytes = starts_s[seen], ends_s[seen], in_bytes[seen]
+    totals = np.cumsum(in_bytes)
+    is_gap = np.empty(len(seen), dtype=bool)
+    is_gap[0] = True  # the first interval needs its own beginning as well
+    is_gap[1:] = starts_s[1:] > ends_s[:-1]
+    at = np.flatnonzero(is_gap)
+    before = np.concatenate([[0.0], totals[:-1]])
+    times_s = np.insert(ends_s, at, starts_s[at])
+    total_bytes = np.insert(totals, at, before[at])
+    gaps = tuple((float(ends_s[i - 1]), float(starts_s[i])) for i in at[1:])
+    return times_s, total_bytes, gaps
+
+
+class Packets:
+    """Bytes of single packets of many flows, gathered in bins of `PACKET_BIN_S` from time 0, so that memory is bounded.
+
+    Raises InputError, beginning with ``where``, when there are more bins than a recording can have.
+    """
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._keys: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._bytes: Floats = np.empty(0)
+
+    def add(self, flow: NDArray[np.int64], t_s: Floats, in_bytes: Floats) -> None:
+        """Packets of a piece of the recording; times at least 0, within a day of it. Each of shape (packets,)."""
+        bins = np.floor(t_s / PACKET_BIN_S + 1e-6).astype(np.int64)
+        keys, place = np.unique(np.concatenate([self._keys, flow.astype(np.int64) * _BINS + bins]), return_inverse=True)
+        self._bytes = np.bincount(place, np.concatenate([self._bytes, in_bytes]), len(keys))
+        self._keys = keys
+        if len(keys) > MAX_READINGS:
+            raise InputError(
+                f"{self._where}: more than {MAX_READINGS} bins of 10 ms with packets; give a shorter recording"
+            )
+
+    def of(self, flow: int, start_s: float, stop_s: float) -> tuple[Floats, Floats]:
+        """Times and running totals of a flow from ``start_s`` to ``stop_s``, which hold all of its packets."""
+        first, last = np.searchsorted(self._keys, [flow * _BINS, (flow + 1) * _BINS])
+        bins, in_bytes = self._keys[first:last] - flow * _BINS, self._bytes[first:last]
+        from_s = np.maximum(bins * PACKET_BIN_S, start_s)
+        to_s = np.minimum((bins + 1) * PACKET_BIN_S, stop_s)
+        times_s, total_bytes, _ = from_intervals(from_s, to_s, in_bytes)
+        times_s = np.concatenate([[start_s], times_s, [stop_s]])
+        total_bytes = np.concatenate([[0.0], total_bytes, [in_bytes.sum()]])
+        keep = np.concatenate([np.diff(times_s) > 0, [True]])  # of two at one time the later has more bytes
+        return times_s[keep], np.maximum.accumulate(total_bytes)[keep]
+
+
+_BINS = int(2 * MAX_SPAN_S / PACKET_BIN_S)
