@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +14,8 @@ Gaps = tuple[tuple[float, float], ...]
 
 MAX_SPAN_S = 86_400.0  # a day is the longest recording
 MAX_READINGS = 10_000_000  # of all flows together: a day at 0.1 s of eleven flows
+MAX_OF_FLOW = 864_000  # of one flow: a day at 0.1 s
+MAX_PACKETS = 20_000_000  # of all flows together
 MAX_FLOWS = 10_000
 MAX_BPS = 1e13  # no link has ten terabits a second
 MAX_TOTAL_BYTES = 2.0**62
@@ -67,39 +71,28 @@ def from_intervals(starts_s: Floats, ends_s: Floats, in_bytes: Floats) -> tuple[
     return times_s, total_bytes, gaps
 
 
-class Packets:
-    """Bytes of single packets of many flows, gathered in bins of `PACKET_BIN_S` from time 0, so that memory is bounded.
+def gathered(packets: Sequence[tuple[Floats, Floats]], start_s: float, stop_s: float) -> tuple[Floats, list[Floats]]:
+    """Times and running totals, one for each pair of (times, bytes) of single packets, all between start and stop.
 
-    Raises InputError, beginning with ``where``, when there are more bins than a recording can have.
+    Packets are gathered in bins of `PACKET_BIN_S`, of ten times that where there would be too many; a total rises within
+    the bins that have packets and nowhere else. Start and stop are readings too.
     """
-
-    def __init__(self, where: str) -> None:
-        self._where = where
-        self._keys: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-        self._bytes: Floats = np.empty(0)
-
-    def add(self, flow: NDArray[np.int64], t_s: Floats, in_bytes: Floats) -> None:
-        """Packets of a piece of the recording; times at least 0, within a day of it. Each of shape (packets,)."""
-        bins = np.floor(t_s / PACKET_BIN_S + 1e-6).astype(np.int64)
-        keys, place = np.unique(np.concatenate([self._keys, flow.astype(np.int64) * _BINS + bins]), return_inverse=True)
-        self._bytes = np.bincount(place, np.concatenate([self._bytes, in_bytes]), len(keys))
-        self._keys = keys
-        if len(keys) > MAX_READINGS:
-            raise InputError(
-                f"{self._where}: more than {MAX_READINGS} bins of 10 ms with packets; give a shorter recording"
-            )
-
-    def of(self, flow: int, start_s: float, stop_s: float) -> tuple[Floats, Floats]:
-        """Times and running totals of a flow from ``start_s`` to ``stop_s``, which hold all of its packets."""
-        first, last = np.searchsorted(self._keys, [flow * _BINS, (flow + 1) * _BINS])
-        bins, in_bytes = self._keys[first:last] - flow * _BINS, self._bytes[first:last]
-        from_s = np.maximum(bins * PACKET_BIN_S, start_s)
-        to_s = np.minimum((bins + 1) * PACKET_BIN_S, stop_s)
-        times_s, total_bytes, _ = from_intervals(from_s, to_s, in_bytes)
-        times_s = np.concatenate([[start_s], times_s, [stop_s]])
-        total_bytes = np.concatenate([[0.0], total_bytes, [in_bytes.sum()]])
-        keep = np.concatenate([np.diff(times_s) > 0, [True]])  # of two at one time the later has more bytes
-        return times_s[keep], np.maximum.accumulate(total_bytes)[keep]
-
-
-_BINS = int(2 * MAX_SPAN_S / PACKET_BIN_S)
+    bin_s = PACKET_BIN_S
+    while True:
+        bins = [np.floor(t_s / bin_s + 1e-6) for t_s, _ in packets]
+        used = np.unique(np.concatenate(bins))
+        if 2 * len(used) + 2 <= MAX_OF_FLOW:
+            break
+        bin_s *= 10
+    from_s = np.clip(used * bin_s, start_s, stop_s)
+    to_s = np.clip((used + 1) * bin_s, start_s, stop_s)
+    times_s = np.concatenate([[start_s], np.column_stack([from_s, to_s]).ravel(), [stop_s]])
+    keep = np.concatenate([np.diff(times_s) > 0, [True]])  # of two readings at one time the later has more bytes
+    totals = []
+    for (_, in_bytes), places in zip(packets, bins, strict=True):
+        risen = np.cumsum(np.bincount(np.searchsorted(used, places), in_bytes, len(used)))
+        before = np.concatenate([[0.0], risen[:-1]])
+        total = np.concatenate([[0.0], np.column_stack([before, risen]).ravel(), risen[-1:]])[keep]
+        total[0] = 0.0
+        totals.append(total)
+    return times_s[keep], totals
