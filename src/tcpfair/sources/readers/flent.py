@@ -1,0 +1,399 @@
+"""Data files of Flent, ``.flent`` and ``.flent.gz``: JSON with the series of a test, as netperf and ss gave them.
+
+Format: Flent's documentation, "The Data File Format", and flent/resultset.py; versions 1 to 4 of it (Flent 0.10 to 2.x).
+Flows are the series of TCP uploads and downloads in Mbits/s (``metadata: SERIES_META``), by their names; averages, sums, pings
+and UDP are left out. netperf's own intervals (``raw_values``: end ``t`` since 1970, length ``dur``, mean ``val``) are used where
+they are there; ``x_values`` and ``results``, which Flent interpolates from them, only where they are not. An upload is what the
+sender has handed to its socket, a download what has arrived. A series must agree with its own BYTES_SENT, BYTES_RECVD and
+MEAN_VALUE.
+
+cwnd (packets) and smoothed RTT (ms) are those of ss, with ``--socket-stats``. The smallest RTT is the smallest ping to the same
+host. The algorithm is CONG_CONTROL of the series, or what the test asked for; older versions do not tell it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tcpfair.contract.scenario import one_line
+from tcpfair.errors import InputError
+from tcpfair.sources.readers import readings
+from tcpfair.sources.readers.anonymous import Anonymous
+from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Observed, ObservedFlow
+from tcpfair.sources.readers.sidecar import Sidecar
+from tcpfair.sources.readers.text import head, read_json
+
+NAME = "flent"
+ACCEPTS = "Flent data files (.flent, .flent.gz)"
+
+BACKEND = "flent"
+UNITS = "Mbits/s"
+MAX_POINTS = readings.MAX_OF_FLOW // 2
+ROUNDING_S = 0.005  # netperf prints ms
+BYTES_AGREE, SOCKET_BYTES = 0.03, 8e6  # what waits in the socket at the end
+MEAN_LEAST, MEAN_MOST, MEAN_ROUNDING = 0.4, 1.1, 0.05  # the mean is over the time to hand over all as well
+_SERIES = re.compile(r"TCP (upload|download)\b(?!.*\b(?:avg|sum|fairness|totals)\b)")
+_WORD = re.compile(
+    r"TCP|UDP|Ping|\(ms\)|upload|download|avg|sum|(?:ICMP|BE|BK|EF|CS|AF|flow|stream)?\d{0,3}(?:::\d{1,4})?"
+)
+_CC = re.compile(r"[A-Za-z0-9_-]{1,16}")
+
+Text = Annotated[str, Field(max_length=200)]
+Positive = Annotated[float, Field(gt=0, le=readings.MAX_SPAN_S, allow_inf_nan=False)]
+Number = Annotated[float, Field(ge=0, le=1e7, allow_inf_nan=False)]
+Bytes = Annotated[int, Field(ge=-1, le=2**62)]
+
+
+class _Series(BaseModel):
+    """What is used of the metadata of a series."""
+
+    model_config = ConfigDict(extra="ignore")
+    UNITS: Text | None = None
+    MEAN_VALUE: Number | None = None
+    MIN_VALUE: Number | None = None
+    CONG_CONTROL: Text | None = None
+    BYTES_SENT: Bytes | None = None
+    BYTES_RECVD: Bytes | None = None
+
+
+class _Metadata(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    SERIES_META: dict[str, _Series] = Field(default_factory=dict)
+    STEP_SIZE: Positive = 0.2
+    T0: Text | None = None
+    TIME: Text | None = None
+    HOSTS: list[Text] | None = None
+    TEST_PARAMETERS: dict[str, Any] | None = None
+    FLENT_VERSION: Text | None = None
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    version: Annotated[int, Field(ge=1, le=4)]
+    x_values: Annotated[list[Number], Field(max_length=MAX_POINTS)]
+    results: dict[str, list[float | None]]
+    raw_values: dict[str, list[dict[str, Any]]] = Field(default_factory=dict)
+    metadata: _Metadata
+
+
+def sniff(path: Path) -> bool:
+    """Whether a file is JSON with the words of Flent's format, which iperf3's reports do not have."""
+    if not path.is_file():
+        return False
+    start = head(path)
+    if not start.lstrip("﻿ \r\n\t").startswith("{"):
+        return False
+    words = ('"x_values"', '"raw_values"', '"FLENT_VERSION"', '"SERIES_META"', '"BATCH_NAME"', '"DATA_FILENAME"')
+    return sum(word in start for word in words) >= 2
+
+
+def read(path: Path, said: Sidecar) -> Observed:
+    """The flows of a test. Raises InputError naming series and field for what is damaged, cut, out of range or contradictory."""
+    file = _load(path)
+    names = _names(file)
+    if not names:
+        raise InputError(
+            f"{path}: results: no series 'TCP upload ...' or 'TCP download ...' in {UNITS}; give a test with TCP flows"
+        )
+    t0_s = _t0_s(file, path)
+    remarks: list[str] = []
+    flows = []
+    for name in names:
+        flow, remark = _flow(path, name, file, t0_s)
+        remarks += remark
+        if flow:
+            flows.append(flow)
+    if not flows:
+        raise InputError(f"{path}: raw_values: no TCP series has data; give a test that has run")
+    if any(flow.origin.startswith("sender") for flow in flows):
+        remarks.append("uploads: what the sender handed to its socket, which may hold some of it back")
+    left = sorted(set(file.results) - set(names) - {each for each in file.results if "::tcp_" in each})
+    if left:
+        remarks.append(f"left out: {', '.join(left[:12])}{' and more' if len(left) > 12 else ''}")
+    provenance = {"flent": file.metadata.FLENT_VERSION} if file.metadata.FLENT_VERSION else {}
+    return Observed(BACKEND, tuple(flows), (path,), provenance=provenance, remarks=tuple(remarks))
+
+
+def anonymised(path: Path, keep: Anonymous) -> bytes:
+    """The series of TCP and pings with shifted times; hosts in their names get pseudonyms, all other metadata is left out.
+    Raises InputError as `read` does."""
+    file = _load(path)
+    read(path, Sidecar())
+    t0_s = _t0_s(file, path)
+    pings = [name for name, meta in file.metadata.SERIES_META.items() if _is_ping(name, meta)]
+    kept = dict.fromkeys([*_names(file), *pings])
+    renamed = {name: _without_hosts(name, keep) for name in kept}
+    raw = {}
+    for name in kept:
+        points = [point for point in file.raw_values.get(name, []) if isinstance(point.get("t"), (int, float))]
+        raw[renamed[name]] = [
+            {
+                "t": keep.clock_s(float(point["t"])),
+                **{key: point[key] for key in ("dur", "val", "tcp_cwnd", "tcp_rtt") if _is_number(point.get(key))},
+            }
+            for point in points
+            if _is_number(point.get("dur")) or _is_number(point.get("tcp_cwnd"))
+        ]
+    meta: dict[str, Any] = {
+        "NAME": "test",
+        "STEP_SIZE": file.metadata.STEP_SIZE,
+        "FLENT_VERSION": _plain_version(file.metadata.FLENT_VERSION),
+        "SERIES_META": {
+            renamed[name]: file.metadata.SERIES_META[name].model_dump(exclude_none=True)
+            for name in kept
+            if name in file.metadata.SERIES_META
+        },
+    }
+    if file.metadata.HOSTS:
+        meta["HOSTS"] = [keep.address(host) for host in file.metadata.HOSTS]
+    cc = _asked_cc(file)
+    if cc:
+        meta["TEST_PARAMETERS"] = {"tcp_cong_control": cc}
+    for series in meta["SERIES_META"].values():
+        if not _CC.fullmatch(series.get("CONG_CONTROL", "x")):
+            del series["CONG_CONTROL"]
+    if t0_s is not None:
+        meta["T0"] = datetime.datetime.fromtimestamp(keep.clock_s(t0_s), datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    results = {renamed[name]: file.results[name] for name in kept if name in file.results}
+    document = {
+        "metadata": meta,
+        "raw_values": raw,
+        "results": results,
+        "version": file.version,
+        "x_values": file.x_values,
+    }
+    return (json.dumps(document, indent=1, sort_keys=True, allow_nan=False) + "\n").encode()
+
+
+def _plain_version(version: str | None) -> str | None:
+    match = re.match(r"\d{1,3}(\.\d{1,3}){0,3}", version or "")
+    return match.group() if match else None
+
+
+def _without_hosts(name: str, keep: Anonymous) -> str:
+    return " ".join(word if _WORD.fullmatch(word) else keep.address(word) for word in name.split(" "))
+
+
+# ---------------------------------------------------------------- the file
+
+
+def _load(path: Path) -> _File:
+    values = read_json(path)
+    try:
+        return _File.model_validate(values)
+    except ValidationError as error:
+        raise one_line(error, str(path)) from None
+
+
+def _names(file: _File) -> list[str]:
+    """Series of TCP flows, in the file's order."""
+    known = dict.fromkeys([*file.metadata.SERIES_META, *file.results, *file.raw_values])
+    return [
+        name
+        for name in known
+        if _SERIES.match(name)
+        and "::tcp_" not in name
+        and (name not in file.metadata.SERIES_META or file.metadata.SERIES_META[name].UNITS in (UNITS, None))
+    ]
+
+
+def _t0_s(file: _File, path: Path) -> float | None:
+    """Wall clock at x = 0, in s since 1970; None when the file does not tell. Before version 3 it has no zone."""
+    text = file.metadata.T0
+    if text is None:
+        return None
+    try:
+        time = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        raise InputError(f"{path}: metadata.T0: {text[:40]!r} is no time such as 2020-05-07T12:46:41.601887Z") from None
+    return time.timestamp() if time.tzinfo else None
+
+
+def _is_number(value: object) -> bool:
+    return (
+        isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300 and math.isfinite(value)
+    )
+
+
+def _column(points: list[dict[str, Any]], key: str, least: float, largest: float, where: str) -> np.ndarray:
+    values = [point[key] for point in points]
+    wrong = next((value for value in values if not (_is_number(value) and least <= value <= largest)), None)
+    if wrong is not None or not all(map(_is_number, values)):
+        raise InputError(f"{where}: {key}: {str(wrong)[:40]} is not between {least:g} and {largest:g}")
+    return np.array(values, dtype=np.float64)
+
+
+def _increasing(t_s: np.ndarray, where: str) -> None:
+    back = np.flatnonzero(np.diff(t_s) <= 0)
+    if len(back):
+        raise InputError(
+            f"{where}: t: {t_s[back[0] + 1]:.3f} after {t_s[back[0]]:.3f}, but each interval ends later; give the file as Flent wrote it"
+        )
+
+
+def _flow(path: Path, name: str, file: _File, t0_s: float | None) -> tuple[ObservedFlow | None, list[str]]:
+    """One series, and remarks; None when it has no data."""
+    where = f"{path}: raw_values: {name}"
+    points = [point for point in file.raw_values.get(name, []) if "val" in point and "dur" in point]
+    if len(points) > MAX_POINTS:
+        raise InputError(f"{where}: more than {MAX_POINTS} intervals")
+    is_raw, remarks = len(points) >= 2, []
+    if is_raw:
+        ends_s, starts_s, rate_bps = _intervals(points, t0_s, where)
+    else:
+        ends_s, starts_s, rate_bps = _interpolated(name, file, path)
+        if not len(ends_s):
+            return None, [f"{name}: no data, left out"]
+        if t0_s is not None:
+            ends_s, starts_s = ends_s + t0_s, starts_s + t0_s
+        remarks.append(f"{name}: only the interpolated series is there, in steps of {file.metadata.STEP_SIZE:g} s")
+    zero_s = float(starts_s[0]) if is_raw or t0_s is not None else 0.0
+    readings.check_span(f"{where}: t", float(starts_s[0]), float(ends_s[-1]))
+    in_bytes = rate_bps * (ends_s - starts_s) / 8.0
+    times_s, total_bytes, gaps = readings.from_intervals(starts_s - zero_s, ends_s - zero_s, in_bytes)
+    if not len(times_s) or total_bytes[-1] <= 0:
+        return None, [f"{name}: no data, left out"]
+    meta = file.metadata.SERIES_META.get(name, _Series())
+    is_upload = name.startswith("TCP upload")
+    if is_raw:
+        _check_sums(total_bytes[-1], float(times_s[-1] - times_s[0]), meta, is_upload, bool(gaps), f"{path}: {name}")
+    if gaps:
+        remarks.append(f"{name}: {len(gaps)} gaps, {sum(to - since for since, to in gaps):.6g} s without numbers")
+    windows = _windows(file.raw_values.get(name, []), zero_s, where)
+    cc = meta.CONG_CONTROL or (_asked_cc(file) if is_upload else None) or UNKNOWN_CC
+    if not _CC.fullmatch(cc):
+        raise InputError(f"{path}: metadata.SERIES_META: {name}: CONG_CONTROL: {cc[:40]!r} is no name such as cubic")
+    has_clock = readings.is_wall_clock(zero_s)
+    flow = ObservedFlow(
+        name=name,
+        file=path,
+        times_s=times_s,
+        total_bytes=total_bytes,
+        interval_s=float(np.median(ends_s - starts_s)),
+        origin="sender: netperf's intervals" if is_upload else "receiver: netperf's intervals",
+        cc=cc,
+        rtt_s=_smallest_rtt_s(name, file),
+        clock_s=zero_s if has_clock else None,
+        clock_error_s=0.001 if has_clock else 0.0,
+        identity=frozenset({f"flent {zero_s:.3f} {name}"}) if has_clock else frozenset(),
+        gaps_s=gaps,
+        windows=windows,
+    )
+    return flow, remarks
+
+
+def _intervals(
+    points: list[dict[str, Any]], t0_s: float | None, where: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """End and start (wall clock, s) and rate (bit/s) of netperf's intervals."""
+    if any("t" not in point for point in points):
+        raise InputError(f"{where}: t: missing; give the file as Flent wrote it")
+    ends_s = _column(points, "t", *readings.WALL_CLOCK_S, where)
+    length_s = _column(points, "dur", 1e-6, readings.MAX_SPAN_S, where)
+    rate_bps = _column(points, "val", 0, readings.MAX_BPS / 1e6, where) * 1e6
+    _increasing(ends_s, where)
+    if t0_s is not None and not -1.0 <= ends_s[0] - t0_s <= readings.MAX_SPAN_S:
+        raise InputError(
+            f"{where}: t: {ends_s[0]:.3f} is not in the day after metadata.T0, {t0_s:.3f}; the clocks contradict each other"
+        )
+    starts_s = ends_s - length_s
+    apart_s = starts_s[1:] - ends_s[:-1]
+    wrong = np.flatnonzero(apart_s < -ROUNDING_S - 0.01 * length_s[1:])
+    if len(wrong):
+        i = int(wrong[0]) + 1
+        raise InputError(
+            f"{where}: dur: {length_s[i]:g} s before {ends_s[i]:.3f} reach into the interval before, by {-apart_s[i - 1]:.3f} s"
+        )
+    touching = apart_s <= ROUNDING_S
+    starts_s[1:][touching] = ends_s[:-1][touching]
+    return ends_s, starts_s, rate_bps
+
+
+def _interpolated(name: str, file: _File, path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """End and start (s from T0) and rate (bit/s) of Flent's steps."""
+    values = file.results.get(name, [])
+    x = np.array(file.x_values, dtype=np.float64)
+    if values and len(values) != len(x):
+        raise InputError(
+            f"{path}: results: {name}: has {len(values)} values and x_values {len(x)}; give the file as Flent wrote it"
+        )
+    wrong = next((value for value in values if value is not None and not 0 <= value <= readings.MAX_BPS / 1e6), None)
+    if wrong is not None:
+        raise InputError(f"{path}: results: {name}: {wrong:g} is not between 0 and {readings.MAX_BPS / 1e6:g} {UNITS}")
+    rate = np.array([np.nan if value is None else value for value in values], dtype=np.float64) * 1e6
+    seen = np.flatnonzero(~np.isnan(rate))
+    if len(seen) < 2:
+        return np.empty(0), np.empty(0), np.empty(0)
+    if any(b <= a for a, b in pairwise(file.x_values)):
+        raise InputError(f"{path}: x_values: must increase; give the file as Flent wrote it")
+    here = slice(seen[0], seen[-1] + 1)
+    starts_s = np.concatenate([[x[0] - file.metadata.STEP_SIZE], x[:-1]])
+    return x[here], starts_s[here], rate[here]
+
+
+def _check_sums(total_bytes: float, span_s: float, meta: _Series, is_upload: bool, has_gaps: bool, where: str) -> None:
+    """Refuse intervals that contradict what netperf says of the whole test."""
+    name, counted = ("BYTES_SENT", meta.BYTES_SENT) if is_upload else ("BYTES_RECVD", meta.BYTES_RECVD)
+    hint = "the intervals or their sum are damaged"
+    if counted is not None and counted > 0:
+        missing = counted - total_bytes
+        if -missing > BYTES_AGREE * counted + 1e5 or (not has_gaps and missing > BYTES_AGREE * counted + SOCKET_BYTES):
+            raise InputError(f"{where}: {name}: {counted} and the intervals {total_bytes:.0f} bytes; {hint}")
+    if meta.MEAN_VALUE is not None and not has_gaps:
+        mean = 8e-6 * total_bytes / span_s
+        if not MEAN_LEAST * mean - MEAN_ROUNDING <= meta.MEAN_VALUE <= MEAN_MOST * mean + MEAN_ROUNDING:
+            raise InputError(f"{where}: MEAN_VALUE: {meta.MEAN_VALUE:g} and the intervals {mean:.6g} {UNITS}; {hint}")
+
+
+def _windows(points: list[dict[str, Any]], zero_s: float, where: str) -> pd.DataFrame:
+    """What ss said of the socket, in the columns of a trace."""
+    polls = [point for point in points if point.get("tcp_cwnd") is not None]
+    if not polls:
+        return pd.DataFrame({name: pd.Series(dtype="float64") for name in WINDOWS})
+    if any("t" not in point for point in polls):
+        raise InputError(f"{where}: t: missing; give the file as Flent wrote it")
+    t_s = _column(polls, "t", *readings.WALL_CLOCK_S, where) - zero_s
+    _increasing(t_s + zero_s, where)
+    readings.check_span(f"{where}: t", float(min(t_s[0], 0)), float(t_s[-1]))
+    has_rtt = all(point.get("tcp_rtt") is not None for point in polls)
+    return pd.DataFrame(
+        {
+            "t_s": t_s,
+            "cwnd_pkts": _column(polls, "tcp_cwnd", 0, 2**32, where),
+            "ssthresh_pkts": np.nan,
+            "srtt_s": _column(polls, "tcp_rtt", 0, 4.3e6, where) / 1000.0 if has_rtt else np.nan,
+        }
+    )
+
+
+def _asked_cc(file: _File) -> str | None:
+    """The algorithm that the whole test asked for; 'a,b' asks for one at each end."""
+    cc = (file.metadata.TEST_PARAMETERS or {}).get("tcp_cong_control")
+    first = cc.split(",")[0] if isinstance(cc, str) else ""
+    return first if _CC.fullmatch(first) else None
+
+
+def _is_ping(name: str, meta: _Series) -> bool:
+    return name.startswith("Ping (ms) ICMP") and meta.MIN_VALUE is not None
+
+
+def _smallest_rtt_s(name: str, file: _File) -> float:
+    """The smallest ping to the flow's host; NaN when it cannot be told which that is."""
+    pings = {each: meta.MIN_VALUE for each, meta in file.metadata.SERIES_META.items() if _is_ping(each, meta)}
+    host = name.rsplit(" ", 1)[-1]
+    if host in (file.metadata.HOSTS or []):
+        pings = {each: value for each, value in pings.items() if each.endswith(f" {host}")}
+    elif len(file.metadata.HOSTS or []) > 1:
+        pings = {}
+    smallest = min((value for value in pings.values() if value), default=None)
+    return smallest / 1000.0 if smallest else math.nan
