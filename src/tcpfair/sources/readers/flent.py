@@ -44,7 +44,7 @@ BYTES_AGREE, SOCKET_BYTES = 0.03, 8e6  # what waits in the socket at the end
 MEAN_LEAST, MEAN_MOST, MEAN_ROUNDING = 0.4, 1.1, 0.05  # the mean is over the time to hand over all as well
 _SERIES = re.compile(r"TCP (upload|download)\b(?!.*\b(?:avg|sum|fairness|totals)\b)")
 _WORD = re.compile(
-    r"TCP|UDP|Ping|\(ms\)|upload|download|avg|sum|(?:ICMP|BE|BK|EF|CS|AF|flow|stream)?\d{0,3}(?:::\d{1,4})?"
+    r"(?:TCP|UDP|Ping|\(ms\)|upload|download|avg|sum|(?:ICMP|BE|BK|EF|CS|AF|flow|stream)?\d{0,3})(?:::\d{1,4})?"
 )
 _CC = re.compile(r"[A-Za-z0-9_-]{1,16}")
 
