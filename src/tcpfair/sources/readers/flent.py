@@ -280,7 +280,7 @@ def _flow(path: Path, name: str, file: _File, t0_s: float | None) -> tuple[Obser
         times_s=times_s,
         total_bytes=total_bytes,
         interval_s=float(np.median(ends_s - starts_s)),
-        origin="sender: netperf's intervals" if is_upload else "receiver: netperf's intervals",
+        origin="sender: intervals of netperf" if is_upload else "receiver: intervals of netperf",
         cc=cc,
         rtt_s=_smallest_rtt_s(name, file),
         clock_s=zero_s if has_clock else None,

@@ -95,7 +95,8 @@ def read(path: Path, said: Sidecar) -> Observed:
                 file=path,
                 times_s=times_s,
                 total_bytes=total,
-                interval_s=readings.PACKET_BIN_S,
+                interval_s=readings.PACKET_INTERVAL_S,
+                offset_s=float(arrived) if clock_s is None else None,
                 origin="receiver: packets that leave the link, without headers",
                 clock_s=clock_s,
                 clock_error_s=1 / MS_PER_S if clock_s is not None else 0.0,
@@ -290,8 +291,8 @@ def _link(events: pd.DataFrame, t_s: np.ndarray, stop_s: float) -> pd.DataFrame:
         {
             "t_s": (np.arange(count) + 1) * LINK_BIN_S,
             "direction": "forward",
-            "forwarded_bytes": np.bincount(bins, np.where(out, events["bytes"].to_numpy(), 0), count),
-            "dropped_pkts": np.bincount(bins, np.where(is_drop, packets, 0), count),
+            "forwarded_bytes": np.cumsum(np.bincount(bins, np.where(out, events["bytes"].to_numpy(), 0), count)),
+            "dropped_pkts": np.cumsum(np.bincount(bins, np.where(is_drop, packets, 0), count)),
             "queue_pkts": waiting,
         }
     )

@@ -226,9 +226,8 @@ _EVENT_KINDS: dict[str, type | str] = {
 def _bounded(table: pd.DataFrame, name: str, least: float, largest: float, numbers: np.ndarray, path: Path) -> None:
     wrong = np.flatnonzero(~table[name].between(least, largest).to_numpy())
     if len(wrong):
-        raise InputError(
-            f"{path}: line {numbers[wrong[0]]}: {name} {table[name].iloc[wrong[0]]!s:.40} is not between {least:g} and {largest:g}"
-        )
+        given = str(table[name].iloc[wrong[0]])[:40]
+        raise InputError(f"{path}: line {numbers[wrong[0]]}: {name} {given} is not between {least:g} and {largest:g}")
 
 
 def _events(block: bytes, numbers: np.ndarray, path: Path, seen: _Seen) -> None:
@@ -378,7 +377,8 @@ def _of_events(
                 times_s=times_s,
                 total_bytes=total,
                 total_received_bytes=received,
-                interval_s=readings.PACKET_BIN_S,
+                interval_s=readings.PACKET_INTERVAL_S,
+                offset_s=start_s,
                 origin="receiver: arrivals of ns-2's trace, in order",
             )
         )
@@ -450,8 +450,9 @@ def _of_acks(
                 file=files[0],
                 times_s=t_s,
                 total_bytes=total,
-                interval_s=float(np.median(np.diff(t_s))),
+                interval_s=max(readings.PACKET_INTERVAL_S, float(np.median(np.diff(t_s)))),
                 origin="sender: ack_ of ns-2's trace",
+                offset_s=float(t_s[0]),
             )
         )
     return flows
@@ -492,8 +493,8 @@ def _bottleneck(seen: _Seen, remarks: list[str]) -> pd.DataFrame | None:
         {
             "t_s": (table.index.to_numpy() + 1) * LINK_BIN_S,
             "direction": "forward",
-            "forwarded_bytes": table["forwarded"].to_numpy(dtype=np.float64),
-            "dropped_pkts": table["dropped"].to_numpy(dtype=np.float64),
+            "forwarded_bytes": table["forwarded"].cumsum().to_numpy(dtype=np.float64),
+            "dropped_pkts": table["dropped"].cumsum().to_numpy(dtype=np.float64),
             "queue_pkts": np.maximum(table["waiting"].cumsum().to_numpy(dtype=np.float64), 0.0),
         }
     )[LINK]

@@ -100,6 +100,8 @@ def read(path: Path, said: Sidecar) -> Observed:
             f"{path}: {table.time.name}: some flows have times since 1970 and some have not; give one clock"
         )
     if clocks[0] is None:  # one clock of its own for all flows of the file: offsets between them are known
+        first_s = min(flow.start_s for flow in many)
+        many = [replace(flow, offset_s=flow.start_s - first_s) for flow in many]
         remarks.append(f"{table.time.name}: no wall clock; flows start as far from each other as the column says")
     return Observed(BACKEND, tuple(many), (path,), remarks=tuple(dict.fromkeys(remarks)))
 
@@ -348,6 +350,8 @@ def _flow(
     t_s = rows["time"].to_numpy()
     if len(t_s) < 2:
         raise InputError(f"{where}: one row; at least two are needed")
+    if len(t_s) > readings.MAX_OF_FLOW:
+        raise InputError(f"{where}: more than {readings.MAX_OF_FLOW} rows; give longer intervals, or parts")
     usual_s, is_even = readings.usual_spacing(t_s)
     starts_s = np.concatenate([[t_s[0] - usual_s], t_s[:-1]])
     lost = np.diff(t_s) >= readings.GAP * usual_s if is_even else np.zeros(len(t_s) - 1, dtype=bool)
@@ -507,7 +511,7 @@ def _windows(
         {
             "t_s": rows["time"].to_numpy() - zero_s,
             "cwnd_pkts": cwnd / per_pkt,
-            "ssthresh_pkts": np.where(ssthresh >= INFINITE_SSTHRESH, np.inf, ssthresh / per_pkt),
+            "ssthresh_pkts": np.where(ssthresh >= INFINITE_SSTHRESH, np.nan, ssthresh / per_pkt),  # not set yet
             "srtt_s": srtt_s,
         }
     )

@@ -21,6 +21,7 @@ MAX_BPS = 1e13  # no link has ten terabits a second
 MAX_TOTAL_BYTES = 2.0**62
 WALL_CLOCK_S = (946_684_800.0, 4_102_444_800.0)  # 2000 to 2100: times in here are seconds since 1970
 PACKET_BIN_S = 0.01
+PACKET_INTERVAL_S = 0.1  # packets have no intervals of their own; trace.yaml's interval_s says others
 GAP = 1.5  # a spacing that is this many usual ones has lost a row
 # spacings are even when nearly all are whole multiples of the usual one, to a tenth of it, and most are that one
 _EVEN_SHARE, _USUAL_SHARE, _EVEN_WITHIN = 0.9, 0.7, 0.1
