@@ -42,6 +42,7 @@ MAX_POINTS = readings.MAX_OF_FLOW // 2
 ROUNDING_S = 0.005  # netperf prints ms
 BYTES_AGREE, SOCKET_BYTES = 0.03, 8e6  # what waits in the socket at the end
 MEAN_LEAST, MEAN_MOST, MEAN_ROUNDING = 0.4, 1.1, 0.05  # the mean is over the time to hand over all as well
+MAX_MESSAGE = 600  # what is quoted of a damaged file may be long
 _SERIES = re.compile(r"TCP (upload|download)\b(?!.*\b(?:avg|sum|fairness|totals)\b)")
 _WORD = re.compile(
     r"(?:TCP|UDP|Ping|\(ms\)|upload|download|avg|sum|(?:ICMP|BE|BK|EF|CS|AF|flow|stream)?\d{0,3})(?:::\d{1,4})?"
@@ -192,7 +193,7 @@ def _load(path: Path) -> _File:
     try:
         return _File.model_validate(values)
     except ValidationError as error:
-        raise one_line(error, str(path)) from None
+        raise InputError(str(one_line(error, str(path)))[:MAX_MESSAGE]) from None
 
 
 def _names(file: _File) -> list[str]:

@@ -3,7 +3,7 @@
 Long form has a row for each flow and time, wide form a column for each flow (``flow1_mbps``). What a column is, a trace.yaml
 beside the file says (``columns``, ``units``) or its name tells (`tcpfair.sources.readers.columns`), and the remarks say
 what was taken for what. A value belongs to the interval that ends at its time; the first interval of a flow is as long as
-the usual one. Where spacings are even, one of 1.5 usual ones or more has lost rows and is a gap, and so is an empty cell
+the usual one (of a running total too, when it begins with no more than it later rises by). Where spacings are even, one of 1.5 usual ones or more has lost rows and is a gap, and so is an empty cell
 or NaN; where they are not even, intervals are as long as they are. A flow begins with its first bytes: what rows with
 zeros stand before that cannot be told from a flow that had not started. Zeros after its last bytes are kept.
 
@@ -315,8 +315,8 @@ def _rate_unit(values: pd.DataFrame, name: str, path: Path) -> str:
     """The unit of rates with which they agree with the bytes."""
     counted = _counted_bytes(values)
     if counted is not None:
-        ok = np.isfinite(counted) & np.isfinite(values["rate"].to_numpy())
         length_s = _lengths_s(values)
+        ok = np.isfinite(counted) & np.isfinite(values["rate"].to_numpy()) & np.isfinite(length_s)
         mean = float(np.nansum(values["rate"].to_numpy()[ok] * length_s[ok]))
         in_bits = 8.0 * float(counted[ok].sum())
         fits = [
@@ -357,7 +357,7 @@ def _flow(
     lost = np.diff(t_s) >= readings.GAP * usual_s if is_even else np.zeros(len(t_s) - 1, dtype=bool)
     _check_agreement(rows, table, where, lost)
     if "total_bytes" in rows and rows["total_bytes"].notna().any():
-        times_s, total_bytes, gaps = _from_totals(rows, lost, _name_of(table, "total_bytes"), where)
+        times_s, total_bytes, gaps = _from_totals(rows, lost, usual_s, _name_of(table, "total_bytes"), where)
         origin = _name_of(table, "total_bytes")
     else:
         quantity = "bytes" if "bytes" in rows and rows["bytes"].notna().any() else "rate"
@@ -412,7 +412,7 @@ def _flow(
 
 
 def _from_totals(
-    rows: pd.DataFrame, lost: np.ndarray, name: str, where: str
+    rows: pd.DataFrame, lost: np.ndarray, usual_s: float, name: str, where: str
 ) -> tuple[np.ndarray, np.ndarray, readings.Gaps]:
     """Readings of a running total; between readings with rows lost in between nothing was observed."""
     known = rows["total_bytes"].notna().to_numpy()
@@ -433,7 +433,10 @@ def _from_totals(
     is_lost[place[1:][lost & known[1:]]] = True
     is_lost |= np.concatenate([[False], np.diff(np.flatnonzero(known)) > 1])
     gaps = tuple((float(t_s[i - 1]), float(t_s[i])) for i in np.flatnonzero(is_lost) if i > first)
-    return t_s[first:], totals[first:] - totals[first], gaps
+    t_s, totals = t_s[first:], totals[first:]
+    if 0 < totals[0] <= np.diff(totals).max():  # it counts from the beginning: the first interval is there as well
+        t_s, totals = np.concatenate([[t_s[0] - usual_s], t_s]), np.concatenate([[0.0], totals])
+    return t_s, totals - totals[0], gaps
 
 
 def _check_is_no_total(in_bytes: np.ndarray, name: str, said: Sidecar, path: Path) -> None:
@@ -599,7 +602,7 @@ def _header(start: str) -> tuple[list[str], str, int]:
     comments = 0
     while comments < len(lines) and lines[comments].startswith("#"):
         comments += 1
-    if comments >= len(lines) or "\0" in start[:1000]:
+    if comments >= len(lines) or "\0" in lines[comments]:
         return [], "", 0
     first = lines[comments].rstrip("\r")
     delimiter = max(DELIMITERS, key=first.count)

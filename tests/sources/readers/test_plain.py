@@ -1,0 +1,297 @@
+"""Plain tables: columns and units by name or by trace.yaml, both forms, and what contradicts itself.
+
+The samples are one ns-2 run (tests/samples/ns2) that awk summed up every 0.25 s: 298,560 and 267,840 bytes of payload.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tcpfair.errors import InputError
+from tcpfair.sources.readers import plain, tcp_info
+from tcpfair.sources.readers.anonymous import EPOCH_S, Anonymous
+from tcpfair.sources.readers.columns import meaning
+from tcpfair.sources.readers.compose import compose
+from tcpfair.sources.readers.sidecar import Sidecar
+from tests.sources.readers.mutations import assert_sound, attack
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+WIDE, LONG, PARQUET = (SAMPLES / "plain" / name for name in ("wide.csv", "long.csv.gz", "long.parquet"))
+NOTHING = Sidecar()
+
+
+def said(**values):
+    return Sidecar.model_validate(values)
+
+
+def table(tmp_path, text, name="table.csv"):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def flows(tmp_path, text, stated=NOTHING):
+    observed = plain.read(table(tmp_path, text), stated)
+    assert_sound(observed, text[:40])
+    return {flow.name: flow for flow in observed.flows}
+
+
+@pytest.mark.parametrize(("path", "names"), [(WIDE, ["flow1", "flow2"]), (LONG, ["1", "2"]), (PARQUET, ["1", "2"])])
+def test_samples_give_the_bytes_that_awk_counted(path, names):
+    assert plain.sniff(path)
+    observed = plain.read(path, NOTHING)
+    assert [flow.name for flow in observed.flows] == names
+    assert [flow.total_bytes[-1] for flow in observed.flows] == pytest.approx([298_560, 267_840], abs=1)
+    assert observed.flows[1].start_s + (observed.flows[1].clock_s or 0) == pytest.approx(
+        observed.flows[0].start_s + (observed.flows[0].clock_s or 0) + 2.0
+    )
+
+
+def test_parquet_and_csv_hold_the_same_and_a_trace_comes_out():
+    one, other = plain.read(LONG, NOTHING), plain.read(PARQUET, NOTHING)
+    for a, b in zip(one.flows, other.flows, strict=True):
+        assert a.clock_s == b.clock_s and a.cc == b.cc and a.rtt_s == b.rtt_s == {"1": 0.032, "2": 0.033}[a.name]
+        np.testing.assert_allclose(a.times_s, b.times_s)
+        np.testing.assert_allclose(a.total_bytes, b.total_bytes)
+        pd.testing.assert_frame_equal(a.windows, b.windows)
+    trace = compose(one, NOTHING, LONG)
+    assert list(trace.flows["cc"]) == ["reno", "cubic"]
+    assert trace.samples.groupby("flow_id")["delivered_bytes"].sum().tolist() == [298_560, 267_840]
+
+
+@pytest.mark.parametrize(
+    ("name", "quantity", "unit", "label"),
+    [
+        ("t", "time", None, ""),
+        ("Time [ms]", "time", "ms", ""),
+        ("flow_id", "flow", None, ""),
+        ("flow1_mbps", "rate", "Mbps", "flow1"),
+        ("Reno goodput [kbit/s]", "rate", "kbps", "Reno"),
+        ("Throughput (MB/s)", "rate", "MBps", ""),
+        ("bits_per_second", "rate", "bps", ""),
+        ("MBPS", "rate", None, ""),
+        ("bytes_acked", "total_bytes", "B", ""),
+        ("transfer_KiB", "bytes", "KiB", ""),
+        ("KB", "bytes", None, ""),
+        ("snd_cwnd", "cwnd", None, ""),
+        ("srtt_us", "srtt", "us", ""),
+        ("10.0.0.1:5201_mbps", "rate", "Mbps", "10.0.0.1:5201"),
+    ],
+)
+def test_names_of_columns(name, quantity, unit, label):
+    assert meaning(name)[1:] == (quantity, unit, label)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "queue_bytes",
+        "min_rtt_us",
+        "pacing_rate_bps",
+        "sum_mbps",
+        "total_mbps",
+        "lost",
+        "capacity_mbps",
+        "x",
+        "",
+        "é" * 90,
+    ],
+)
+def test_names_that_are_nothing_to_us(name):
+    assert meaning(name) is None
+
+
+def test_intervals_end_at_their_times(tmp_path):
+    flow = flows(tmp_path, "time_s,flow,bytes\n1,a,1000\n2,a,1500\n3,a,5\n")["a"]
+    np.testing.assert_allclose(flow.times_s, [0, 1, 2, 3])
+    np.testing.assert_allclose(flow.total_bytes, [0, 1000, 2500, 2505])
+    assert flow.interval_s == 1 and flow.clock_s is None and flow.offset_s == 0
+
+
+def test_rates_are_bits_and_rows_of_zero_before_the_first_bytes_are_no_starvation(tmp_path):
+    both = flows(tmp_path, "time,flow1_mbps,flow2_mbps\n1,8,0\n2,8,0\n3,8,4\n4,8,\n5,8,4\n")
+    assert both["flow1"].total_bytes[-1] == 5e6
+    late = both["flow2"]
+    assert late.start_s == 2 and late.offset_s == 2 and late.gaps_s == ((3, 4),) and late.total_bytes[-1] == 1e6
+
+
+def test_lost_rows_are_a_gap_and_uneven_intervals_are_not(tmp_path):
+    lost = flows(tmp_path, "t_s,rate_kbps\n1,8\n2,8\n3,8\n4,8\n9,8\n10,8\n11,8\n")["flow1"]
+    assert lost.gaps_s == ((4, 8),) and lost.total_bytes[-1] == 7000
+    uneven = flows(tmp_path, "t_s,rate_kbps\n1,8\n2,8\n3.5,8\n7,8\n7.7,8\n9,8\n12,8\n")["flow1"]
+    assert uneven.gaps_s == () and uneven.total_bytes[-1] == pytest.approx(1000 * (12 - uneven.times_s[0]))
+
+
+def test_semicolons_with_decimal_commas_tabs_comments_and_windows_ends(tmp_path):
+    assert flows(tmp_path, "time;rate_kbps\r\n1,5;8,5\r\n2,5;9,5\r\n")["flow1"].total_bytes[-1] == 2250
+    assert flows(tmp_path, "# by hand\n# t_s\tbytes\n1\t5\n2\t6\n")["flow1"].total_bytes[-1] == 11
+
+
+def test_wall_clocks_in_any_unit_and_as_text(tmp_path):
+    for times in (
+        ("1714521600.5", "1714521601.5"),
+        ("1714521600500", "1714521601500"),
+        ("2024-05-01T00:00:00.5Z", "2024-05-01 00:00:01.5Z"),
+    ):
+        flow = flows(tmp_path, f"timestamp,bytes\n{times[0]},5\n{times[1]},9\n")["flow1"]
+        assert flow.clock_s == pytest.approx(1714521599.5) and flow.total_bytes[-1] == 14
+
+
+def test_units_that_another_column_tells(tmp_path):
+    flow = flows(tmp_path, "time_ms,rate,bytes\n1000,8,1000000\n2000,9,1125000\n3000,9,1125000\n")["flow1"]
+    assert flow.total_bytes[-1] == 3.25e6
+    observed = plain.read(tmp_path / "table.csv", NOTHING)
+    assert any("rate: in Mbps, as the bytes tell" in remark for remark in observed.remarks)
+
+
+def test_a_trace_yaml_says_what_names_do_not(tmp_path):
+    stated = said(columns={"time": "a", "rate": "b", "flow": "who"}, units={"rate": "kBps", "time": "ms"})
+    flow = flows(tmp_path, "a,b,who\n1000,8,x y\n2000,8,x y\n", stated)["x y"]
+    assert flow.total_bytes[-1] == 16_000 and flow.interval_s == 1
+    both = flows(tmp_path, "time,flow1,flow2\n1,2,3\n2,2,3\n", said(units={"rate": "Mbps"}))
+    assert both["flow2"].total_bytes[-1] == 750_000
+
+
+def test_cwnd_in_bytes_becomes_packets_and_without_unit_is_left_out(tmp_path):
+    text = "t_s,bytes,cwnd_bytes,rtt_ms\n1,10,14480,20\n2,10,28960,25\n"
+    windows = flows(tmp_path, text)["flow1"].windows
+    assert windows["cwnd_pkts"].tolist() == [10, 20] and windows["srtt_s"].tolist() == [0.02, 0.025]
+    flow = flows(tmp_path, text.replace("cwnd_bytes", "cwnd"))["flow1"]
+    assert flow.windows["cwnd_pkts"].isna().all()
+    assert "units.cwnd" in " ".join(plain.read(tmp_path / "table.csv", NOTHING).remarks)
+
+
+ROWS = "1,a,1000\n2,a,1500\n3,a,500\n"
+CONTRADICTIONS = {
+    "the same flow and time twice": ("time_s,flow,bytes\n" + ROWS + "3,a,500\n", "time 3 in lines 4 and 5"),
+    "times go back": ("time_s,flow,bytes\n" + ROWS + "2.5,a,500\n", "goes back from 3 to 2.5 s in line 5"),
+    "a negative time": ("time_s,bytes\n-1,5\n2,6\n", "below 0"),
+    "negative bytes": ("time_s,bytes\n1,5\n2,-6\n", "-6 in line 3 is not between"),
+    "infinite bytes": ("time_s,bytes\n1,5\n2,inf\n", "inf in line 3"),
+    "a rate beyond any link": ("time_s,rate_gbps\n1,5\n2,99999999\n", "in line 3"),
+    "no time in a row": ("time_s,bytes\n1,5\n,6\n", "no time in line 3"),
+    "a word for a number": ("time_s,bytes\n1,5\n2,six\n", "'six' in line 3 is no number"),
+    "a cut line": ("time_s,flow,bytes\n1,a,5\n2,a\n", "line 3 has 2 fields and the header 3"),
+    "two lines in one": ("time_s,bytes\n1,5\n2,6,3,7\n", "line 3 has 4 fields"),
+    "longer than a day": ("time_s,bytes\n1,5\n100000,6\n", "more than a day"),
+    "ms called s": ("time_s,bytes\n1714521600500,5\n1714621600500,6\n", "more than a day"),
+    "bits for bytes": ("time_s,rate_mbps,bytes\n1,8,8000000\n2,9,9000000\n3,9,9000000\n", "bits taken for bytes"),
+    "ms for s": ("time_s,rate_mbps,bytes\n1000,8,1000000\n2000,9,1125000\n3000,9,1125000\n", "s and ms"),
+    "KiB for kB": (
+        "time_s,bytes,total_bytes\n" + "".join(f"{t},{102_400},{100_000 * t}\n" for t in range(1, 9)),
+        "kB and KiB",
+    ),
+    "a total that falls": ("time_s,total_bytes\n1,8\n2,7\n", "never falls"),
+    "bytes that only rise": ("time_s,bytes\n1,1\n2,2\n3,3\n4,4\n5,5\n", "columns.total_bytes: bytes"),
+    "total against bytes": ("t_s,bytes,total_bytes\n1,10,10\n2,10,20\n3,10,90\n", "contradict each other (line 4"),
+    "no unit of a rate": ("time_s,throughput\n1,8\n2,9\n", "units.rate"),
+    "bits or bytes a second": ("time_s,MBPS\n1,8\n2,9\n", "units.rate"),
+    "bytes in KB": ("time_s,KB\n1,8\n2,9\n", "units.bytes"),
+    "times far apart without unit": ("time,bytes\n1000,8\n2000,9\n3000,9\n", "units.time"),
+    "different units": ("time_s,flow1_mbps,flow2_kbps\n1,8,9\n2,8,9\n", "different units"),
+    "two columns for one": ("time_s,rate_mbps,goodput_mbps\n1,8,9\n2,8,9\n", "columns.rate: NAME"),
+    "a column twice": ("time_s,bytes,bytes\n1,8,9\n2,8,9\n", "two columns are called 'bytes'"),
+    "no column for the time": ("a,bytes\n1,8\n2,8\n", "columns.time"),
+    "no column for bytes": ("time,load\n1,8\n2,8\n", "columns.bytes"),
+    "bare columns": ("time,flow1,flow2\n1,2,3\n2,3,4\n", "units.rate: Mbps"),
+    "algorithm changes": ("t_s,bytes,cc\n1,2,cubic\n2,3,reno\n", "changes from 'cubic' to 'reno'"),
+    "nobody sends": ("t_s,bytes\n1,0\n2,0\n", "no flow has any bytes"),
+    "one row": ("t_s,bytes\n1,5\n", "one row"),
+    "only a header": ("t_s,bytes\n", "no rows"),
+    "no header": ("1,5\n2,6\n", "no header"),
+    "RTT of an hour": ("t_s,bytes,rtt_ms\n1,5,1\n2,5,9999999999\n", "rtt_ms"),
+    "no name of a flow": ("t_s,flow,bytes\n1,a,5\n2,,5\n", "line 3 names no flow"),
+    "binary": ("t_s,bytes\n1,5\n2,\0\n", "no text"),
+}
+
+
+@pytest.mark.parametrize("what", CONTRADICTIONS)
+def test_contradictions_are_one_line(tmp_path, what):
+    text, message = CONTRADICTIONS[what]
+    with pytest.raises(InputError) as error:
+        plain.read(table(tmp_path, text), NOTHING)
+    assert message in str(error.value) and "\n" not in str(error.value) and "table.csv" in str(error.value)
+
+
+def test_a_trace_yaml_that_does_not_fit_names_its_field(tmp_path):
+    path = table(tmp_path, "time_s,bytes\n1,5\n2,6\n")
+    with pytest.raises(InputError, match=r"columns.rate: no column 'speed'; there are 'time_s', 'bytes'"):
+        plain.read(path, said(columns={"rate": "speed"}))
+    with pytest.raises(InputError, match="interval_s: 0.001; check units.time"):
+        plain.read(path, said(interval_s=0.001))
+
+
+def test_damaged_parquet_is_one_line(tmp_path):
+    path = tmp_path / "cut.parquet"
+    path.write_bytes(PARQUET.read_bytes()[:3000])
+    assert plain.sniff(path)
+    with pytest.raises(InputError, match="damaged Parquet"):
+        plain.read(path, NOTHING)
+
+
+def test_sniffs_tables_of_time_and_bytes_only(tmp_path):
+    assert plain.sniff(WIDE) and plain.sniff(LONG) and plain.sniff(PARQUET)
+    assert not plain.sniff(SAMPLES / "iperf3")
+    for text in ("", "{}", "hello\n", "a,b\n1,2\n", '{"x_values": [1, 2], "time": 3}', "time\n1\n"):
+        assert not plain.sniff(table(tmp_path, text))
+    assert tcp_info.sniff(SAMPLES / "tcp_info" / "cubic_8s.csv.gz"), "asked before plain tables"
+
+
+def test_pieces_of_a_file_give_what_the_whole_gives(tmp_path, monkeypatch):
+    whole = plain.read(LONG, NOTHING)
+    monkeypatch.setattr(plain, "_BLOCK_BYTES", 100)
+    monkeypatch.setattr(plain, "_PARQUET_ROWS", 7)
+    for path in (LONG, PARQUET):
+        for a, b in zip(whole.flows, plain.read(path, NOTHING).flows, strict=True):
+            np.testing.assert_allclose(a.total_bytes, b.total_bytes)
+
+
+def test_more_readings_than_memory_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(plain.readings, "MAX_READINGS", 10)
+    for path in (LONG, PARQUET):
+        with pytest.raises(InputError, match="10"):
+            plain.read(path, NOTHING)
+
+
+def test_anonymised_says_nothing_but_numbers(tmp_path):
+    rows = "".join(f"{1714521600 + t},ann@lab-7,{5 + t % 3},10.1.2.3,call ann\n" for t in range(6))
+    path = table(tmp_path, "time,flow,bytes,host,note\n" + rows)
+    whole = plain.read(path, NOTHING)
+    data = plain.anonymised(path, Anonymous.from_earliest(whole.flows[0].clock_s))
+    for word in (b"ann", b"lab", b"10.1.2.3", b"17145", b"call"):
+        assert word not in data
+    other = tmp_path / "other.csv"
+    other.write_bytes(data)
+    (flow,) = plain.read(other, NOTHING).flows
+    assert flow.clock_s == pytest.approx(EPOCH_S)
+    np.testing.assert_allclose(flow.total_bytes, whole.flows[0].total_bytes)
+    np.testing.assert_allclose(flow.times_s, whole.flows[0].times_s)
+
+
+@pytest.mark.parametrize("path", [WIDE, LONG, PARQUET])
+def test_anonymised_samples_are_the_same_recording(tmp_path, path):
+    other = tmp_path / "other.csv"
+    other.write_bytes(plain.anonymised(path, Anonymous(0)))
+    for a, b in zip(plain.read(path, NOTHING).flows, plain.read(other, NOTHING).flows, strict=True):
+        np.testing.assert_allclose(a.times_s, b.times_s, atol=1e-6)
+        np.testing.assert_allclose(a.total_bytes, b.total_bytes, rtol=1e-9)
+        pd.testing.assert_frame_equal(a.windows, b.windows)
+        assert (a.cc, a.name, a.clock_s) == (b.cc, b.name, b.clock_s)
+
+
+# a rate of one Mbit/s is 31,250 bytes in 0.25 s
+ATTACKS = [(WIDE, 31_250.0), (LONG, 1.0), (PARQUET, 1.0)]
+
+
+@pytest.mark.parametrize(("path", "bytes_per_number"), ATTACKS)
+def test_mutated(tmp_path, path, bytes_per_number):
+    outcomes = attack(plain, [path], 70, tmp_path, bytes_per_number=bytes_per_number)
+    assert outcomes["read"] and outcomes["refused"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("path", "bytes_per_number"), ATTACKS)
+def test_mutated_often(tmp_path, path, bytes_per_number):
+    attack(plain, [path], 3400, tmp_path, first_seed=1000, bytes_per_number=bytes_per_number)
