@@ -238,7 +238,8 @@ def _increasing(t_s: np.ndarray, where: str) -> None:
     back = np.flatnonzero(np.diff(t_s) <= 0)
     if len(back):
         raise InputError(
-            f"{where}: t: {t_s[back[0] + 1]:.3f} after {t_s[back[0]]:.3f}, but each interval ends later; give the file as Flent wrote it"
+            f"{where}: t: {t_s[back[0] + 1]:.3f} after {t_s[back[0]]:.3f}, but each interval ends later; "
+            "give the file as Flent wrote it"
         )
 
 

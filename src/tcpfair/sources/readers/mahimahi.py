@@ -2,8 +2,8 @@
 
 Format: the manual page mm-link(1) and src/frontend/link_queue.cc of mahimahi 0.98 and later. Lines with # come first (the
 link's name, the command, the queue, ``init timestamp``: wall clock in ms, ``base timestamp``: where the link's schedule starts,
-in ms). Then a line for each event, with ms since the shell started: ``+ BYTES`` arrives, ``# BYTES`` could leave, ``- BYTES DELAY``
-leaves after DELAY ms, ``d PACKETS BYTES`` dropped. Bytes are those of an IP packet and 4 more.
+in ms). Then a line for each event, with ms since the shell started: ``+ BYTES`` arrives, ``# BYTES`` could leave,
+``- BYTES DELAY`` leaves after DELAY ms, ``d PACKETS BYTES`` dropped. Bytes are those of an IP packet and 4 more.
 
 A log has no flows: all that leaves is one, ``uplink`` or ``downlink``, or what the file is called. Its bytes are those of the
 packets less 56 each (4 of the device, 20 IP, 32 TCP with timestamps), retransmissions included; packets without payload, ACKs,
@@ -275,7 +275,8 @@ def _check(events: pd.DataFrame, headers: dict, path: Path) -> None:
         at, in_bytes = departures.index[wrong[0]]
         row = np.flatnonzero((came == at) & (size[out] == in_bytes))[0]
         raise InputError(
-            f"{path}: line {line[out][row]}: a packet of {in_bytes} bytes leaves that did not arrive at {at} ms; give the whole log"
+            f"{path}: line {line[out][row]}: a packet of {in_bytes} bytes leaves that did not arrive at {at} ms; "
+            "give the whole log"
         )
 
 

@@ -212,7 +212,8 @@ def _table(
     texts = block.split(b"\n")
     bad = next((i for i, text in enumerate(texts[: len(numbers)]) if not pattern.match(text)), 0)
     raise InputError(
-        f"{path}: line {numbers[bad]}: {texts[bad][:60].decode(errors='replace')!r} is not {' '.join(names)}; give ns-2's own output"
+        f"{path}: line {numbers[bad]}: {texts[bad][:60].decode(errors='replace')!r} is not {' '.join(names)}; "
+        "give ns-2's own output"
     )
 
 

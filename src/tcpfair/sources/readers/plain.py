@@ -3,9 +3,10 @@
 Long form has a row for each flow and time, wide form a column for each flow (``flow1_mbps``). What a column is, a trace.yaml
 beside the file says (``columns``, ``units``) or its name tells (`tcpfair.sources.readers.columns`), and the remarks say
 what was taken for what. A value belongs to the interval that ends at its time; the first interval of a flow is as long as
-the usual one (of a running total too, when it begins with no more than it later rises by). Where spacings are even, one of 1.5 usual ones or more has lost rows and is a gap, and so is an empty cell
-or NaN; where they are not even, intervals are as long as they are. A flow begins with its first bytes: what rows with
-zeros stand before that cannot be told from a flow that had not started. Zeros after its last bytes are kept.
+the usual one (of a running total too, when it begins with no more than it later rises by). Where spacings are even, one of
+1.5 usual ones or more has lost rows and is a gap, and so is an empty cell or NaN; where they are not even, intervals are as
+long as they are. A flow begins with its first bytes: what rows with zeros stand before that cannot be told from a flow that
+had not started. Zeros after its last bytes are kept.
 
 Times between the years 2000 and 2100 in seconds since 1970 (or the same in ms, us, ns, or as text: ISO 8601) are a wall clock,
 others count from anywhere. Several of running total, bytes and rate are compared with each other; the first of these is

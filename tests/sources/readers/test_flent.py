@@ -1,0 +1,227 @@
+"""Flent: the sample was written by Flent 2.1.1's own ResultSet, of made-up netperf intervals, and made anonymous.
+
+The writer summed up what the intervals hold: 46,250,645 and 14,434,619 bytes; the second upload begins 2 s after the first.
+"""
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tcpfair.errors import InputError
+from tcpfair.sources.readers import flent, iperf3
+from tcpfair.sources.readers.anonymous import EPOCH_S, Anonymous
+from tcpfair.sources.readers.compose import compose
+from tcpfair.sources.readers.sidecar import Sidecar
+from tests.sources.readers.mutations import assert_sound, attack
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+SAMPLE = SAMPLES / "flent" / "two_uploads.flent.gz"
+NOTHING = Sidecar()
+FIRST = "TCP upload::1"
+
+
+def values():
+    return json.loads(gzip.decompress(SAMPLE.read_bytes()))
+
+
+def file(tmp_path, document):
+    path = tmp_path / "test.flent"
+    path.write_text(json.dumps(document))
+    return path
+
+
+def intervals(document, name=FIRST):
+    return [point for point in document["raw_values"][name] if "dur" in point]
+
+
+def test_the_sample():
+    assert flent.sniff(SAMPLE)
+    observed = flent.read(SAMPLE, NOTHING)
+    assert_sound(observed, "sample")
+    one, other = observed.flows
+    assert [one.name, other.name] == [FIRST, "TCP upload::2"]
+    assert one.total_bytes[-1] == pytest.approx(46_250_645, rel=1e-5)
+    assert other.total_bytes[-1] == pytest.approx(14_434_619, rel=1e-5)
+    assert other.clock_s - one.clock_s == pytest.approx(2.0, abs=1e-3)
+    assert one.cc == "cubic" and one.rtt_s == 0.0201 and one.gaps_s == ()
+    assert one.windows["cwnd_pkts"].iloc[[0, -1]].tolist() == [10, 54] and one.windows["srtt_s"].iloc[0] == 0.0215
+    trace = compose(observed, NOTHING, SAMPLE)
+    # steps of a median interval: the last whole one ends up to one before the last reading
+    assert trace.samples["delivered_bytes"].sum() == pytest.approx(46_250_645 + 14_434_619, rel=0.03)
+
+
+def test_each_interval_has_its_bytes():
+    document = values()
+    flow = flent.read(SAMPLE, NOTHING).flows[0]
+    points = intervals(document)
+    so_far = np.cumsum([point["val"] * point["dur"] * 1e6 / 8 for point in points])
+    np.testing.assert_allclose(flow.total_bytes[1:], so_far, rtol=0.01)
+    np.testing.assert_allclose(flow.times_s[1:] + flow.clock_s, [point["t"] for point in points], atol=1e-6)
+
+
+def test_without_raw_values_the_interpolated_series_are_used(tmp_path):
+    document = values()
+    document["raw_values"] = {}
+    observed = flent.read(file(tmp_path, document), NOTHING)
+    assert_sound(observed, "interpolated")
+    assert observed.flows[0].total_bytes[-1] == pytest.approx(46_250_645, rel=0.1)
+    assert any("only the interpolated series" in remark for remark in observed.remarks)
+
+
+def test_an_interval_that_is_missing_is_a_gap(tmp_path):
+    document = values()
+    lost = intervals(document)[10]
+    document["raw_values"][FIRST].remove(lost)
+    flow = flent.read(file(tmp_path, document), NOTHING).flows[0]
+    ((since_s, until_s),) = flow.gaps_s
+    assert until_s - since_s == pytest.approx(lost["dur"], abs=0.002)
+    assert until_s + flow.clock_s == pytest.approx(lost["t"], abs=0.002)
+
+
+def test_times_without_zone_are_not_trusted(tmp_path):
+    """Flent before version 3 wrote local time."""
+    document = values()
+    document["version"] = 2
+    document["metadata"]["T0"] = "2000-01-01T02:00:00.000000"
+    assert flent.read(file(tmp_path, document), NOTHING).flows[0].clock_s == pytest.approx(EPOCH_S + 0.15, abs=1)
+
+
+def change(**steps):
+    """A change of the document, by path: first__second=value."""
+
+    def to(document):
+        for path, value in steps.items():
+            *where, last = path.split("__")
+            place = document
+            for name in where:
+                place = place[name]
+            place[last] = value
+
+    return to
+
+
+def of_point(index, **new):
+    return lambda document: intervals(document)[index].update(new)
+
+
+def of_meta(**new):
+    return lambda document: document["metadata"]["SERIES_META"][FIRST].update(new)
+
+
+CONTRADICTIONS = {
+    "a version of the future": (change(version=9), "version"),
+    "no metadata": (lambda document: document.pop("metadata"), "metadata"),
+    "x that is no number": (change(x_values=["a"]), "x_values"),
+    "NaN in x": (change(x_values=[float("nan")]), "x_values"),
+    "a negative rate": (of_point(3, val=-5), "val: -5 is not between"),
+    "a rate beyond any link": (of_point(3, val=1e9), "val"),
+    "an infinite rate": (of_point(3, val=float("inf")), "val"),
+    "a rate that is a word": (of_point(3, val="fast"), "val: fast"),
+    "an interval of no length": (of_point(3, dur=0), "dur"),
+    "an interval of a day": (of_point(3, dur=1e6), "dur"),
+    "a clock that goes back": (of_point(3, t=EPOCH_S + 0.5), "each interval ends later"),
+    "ms called s": (of_point(3, t=EPOCH_S * 1000.0), "t: 946684800000.0"),
+    "a time missing": (lambda document: intervals(document)[3].pop("t"), "t: missing"),
+    "a length that reaches back": (of_point(3, dur=0.9), "reach into the interval before"),
+    "bytes that were not sent": (of_meta(BYTES_SENT=1_000_000), "BYTES_SENT"),
+    "a mean in another unit": (of_meta(MEAN_VALUE=30_000.0), "MEAN_VALUE"),
+    "a mean that is a lie": (of_meta(MEAN_VALUE=3.0), "MEAN_VALUE"),
+    "another day's T0": (change(metadata__T0="2020-05-07T12:46:41.601887Z"), "clocks contradict"),
+    "a T0 that is no time": (change(metadata__T0="noon"), "metadata.T0"),
+    "a step of nothing": (change(metadata__STEP_SIZE=0), "STEP_SIZE"),
+    "series of another length": (
+        lambda document: (document.update(raw_values={}), document["results"][FIRST].pop()),
+        "results: TCP upload::1: has",
+    ),
+    "x that goes back": (
+        lambda document: (document.update(raw_values={}), document["x_values"].reverse()),
+        "x_values: must increase",
+    ),
+    "no TCP": (
+        lambda document: (
+            [document[part].clear() for part in ("raw_values", "results")]
+            + [document["metadata"]["SERIES_META"].clear()]
+        ),
+        "no series",
+    ),
+    "windows beyond 32 bits": (
+        lambda document: document["raw_values"][FIRST][0].update(tcp_cwnd=2**40, t=EPOCH_S + 0.2, tcp_rtt=1.0),
+        "tcp_cwnd",
+    ),
+    "an algorithm of many words": (of_meta(CONG_CONTROL="the best one"), "CONG_CONTROL"),
+}
+
+
+@pytest.mark.parametrize("what", CONTRADICTIONS)
+def test_contradictions_are_one_line(tmp_path, what):
+    alter, message = CONTRADICTIONS[what]
+    document = values()
+    alter(document)
+    with pytest.raises(InputError) as error:
+        flent.read(file(tmp_path, document), NOTHING)
+    assert message in str(error.value) and "\n" not in str(error.value) and "test.flent" in str(error.value)
+
+
+def test_a_cut_file_is_one_line(tmp_path):
+    path = tmp_path / "cut.flent.gz"
+    path.write_bytes(SAMPLE.read_bytes()[:1500])
+    assert flent.sniff(path)
+    with pytest.raises(InputError, match="damaged gzip"):
+        flent.read(path, NOTHING)
+
+
+def test_sniffs_flent_only(tmp_path):
+    assert not iperf3.sniff(SAMPLE)
+    for path in (SAMPLES / "iperf3").rglob("*"):
+        assert not flent.sniff(path)
+    path = tmp_path / "a.json"
+    for text in ("", "{}", '{"x_values": []}', "x_values raw_values"):
+        path.write_text(text)
+        assert not flent.sniff(path)
+
+
+def test_anonymised_has_no_hosts_notes_or_times(tmp_path):
+    document = values()
+    meta = document["metadata"]
+    meta.update(
+        HOSTS=["srv.ann.example", "10.9.8.7"], NOTE="call ann", TITLE="ann", LOCAL_HOST="anns", BATCH_UUID="uu-id"
+    )
+    for part in (document["raw_values"], document["results"], meta["SERIES_META"]):
+        part["TCP upload BE2 srv.ann.example"] = part.pop("TCP upload::2")
+    meta["SERIES_META"][FIRST]["COMMAND"] = "netperf -H 10.9.8.7"
+    for points in document["raw_values"].values():
+        for point in points:
+            point["t"] += 784_315_200
+    meta["T0"] = "2024-11-07T17:20:00Z"
+    path = file(tmp_path, document)
+    whole = flent.read(path, NOTHING)
+    earliest = min(flow.clock_s for flow in whole.flows)
+    data = flent.anonymised(path, Anonymous.from_earliest(earliest))
+    for word in (b"ann", b"10.9.8.7", b"call", b"uu-id", b"netperf", b"17310", b"2024"):
+        assert word not in data
+    other = tmp_path / "other.flent"
+    other.write_bytes(data)
+    again = flent.read(other, NOTHING)
+    assert {flow.name for flow in again.flows} == {FIRST, "TCP upload BE2 host1"}
+    for a, b in zip(
+        sorted(whole.flows, key=lambda f: f.clock_s), sorted(again.flows, key=lambda f: f.clock_s), strict=True
+    ):
+        assert b.clock_s - (a.clock_s - earliest) == pytest.approx(EPOCH_S, abs=1)
+        np.testing.assert_allclose(a.total_bytes, b.total_bytes, rtol=1e-5)
+
+
+# an interval of 0.2 s at one Mbit/s has 25,000 bytes, and a length of a second up to 5 MB
+BYTES_PER_NUMBER = 2e5
+
+
+def test_mutated(tmp_path):
+    outcomes = attack(flent, [SAMPLE], 200, tmp_path, bytes_per_number=BYTES_PER_NUMBER)
+    assert outcomes["read"] and outcomes["refused"]
+
+
+@pytest.mark.slow
+def test_mutated_often(tmp_path):
+    attack(flent, [SAMPLE], 10_000, tmp_path, first_seed=1000, bytes_per_number=BYTES_PER_NUMBER)

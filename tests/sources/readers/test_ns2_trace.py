@@ -1,0 +1,174 @@
+"""Traces of ns-2: two flows (packets of 960 bytes and 40 of headers) share 600 kb/s for 8 s; ns-2 2.35, Debian package.
+
+ns-2 itself printed at the end: the sinks have 311,040 and 279,040 bytes with headers, the first packet of each being empty,
+that is 298,560 and 267,840 bytes of payload; ack_ is 311 and 278; 37 packets were dropped (grep -c '^d').
+"""
+
+import lzma
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tcpfair.errors import InputError
+from tcpfair.sources.readers import ns2_trace
+from tcpfair.sources.readers.anonymous import Anonymous
+from tcpfair.sources.readers.compose import compose
+from tcpfair.sources.readers.sidecar import Sidecar
+from tests.sources.readers.mutations import assert_sound, attack
+
+SAMPLES = Path(__file__).parents[2] / "samples" / "ns2"
+EVENTS, SMALL, VARIABLES = SAMPLES / "two_flows.tr.xz", SAMPLES / "small.tr.gz", SAMPLES / "two_flows.cwnd.gz"
+NOTHING = Sidecar()
+
+
+def trace_file(tmp_path, *lines, name="out.tr"):
+    path = tmp_path / name
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+def arrival(t_s, seq, event="r", size=1040, kind="tcp", where="2 3", ends="0.0 3.0", fid=1):
+    return f"{event} {t_s} {where} {kind} {size} ------- {fid} {ends} {seq} {seq}"
+
+
+def test_goodput_is_what_the_sinks_say():
+    assert ns2_trace.sniff(EVENTS)
+    observed = ns2_trace.read(EVENTS, NOTHING)
+    assert_sound(observed, "events")
+    assert [flow.name for flow in observed.flows] == ["0.0>4.0", "1.0>5.0"]
+    assert [flow.total_bytes[-1] for flow in observed.flows] == [298_560, 267_840]
+    assert [flow.start_s for flow in observed.flows] == [0.1, 2.0] == [flow.offset_s for flow in observed.flows]
+    link = observed.link.table
+    assert link["dropped_pkts"].iloc[-1] == 37 and link["queue_pkts"].max() <= 8
+    assert link["forwarded_bytes"].iloc[-1] == pytest.approx(600e3 / 8 * 8, rel=0.02)
+
+
+def test_in_order_and_first_arrivals_against_a_slow_count():
+    """Line by line, as a sink does it."""
+    expected, wanted, arrived = {}, {}, {}
+    for line in lzma.decompress(EVENTS.read_bytes()).decode().splitlines():
+        event, t_s, _, to, kind, size, _, _, src, dst, seq, _ = line.split()
+        if event == "r" and kind == "tcp" and to == dst.split(".")[0]:
+            have = arrived.setdefault(f"{src}>{dst}", {})
+            have.setdefault(int(seq), int(size) - 40)
+            rows = expected.setdefault(f"{src}>{dst}", [])
+            while (next_one := wanted.setdefault(f"{src}>{dst}", 0)) in have:
+                rows.append((float(t_s), have[next_one]))
+                wanted[f"{src}>{dst}"] += 1
+    for flow in ns2_trace.read(EVENTS, NOTHING).flows:
+        times, in_bytes = np.array(expected[flow.name]).T
+        for at_s in (1.0, 2.5, 3.33, 4.0, 6.71, 7.9):  # edges of bins
+            assert np.interp(at_s, flow.times_s, flow.total_bytes) == in_bytes[times < at_s].sum()
+
+
+def test_out_of_order_waits_and_twice_counts_once(tmp_path):
+    events = [arrival(t, s) for t, s in ((1.0, 0), (1.1, 2), (1.2, 3), (1.3, 1), (1.4, 2), (1.5, 4), (3.0, 6))]
+    observed = ns2_trace.read(trace_file(tmp_path, *events), NOTHING)
+    (flow,) = observed.flows
+    assert flow.total_bytes[-1] == 5000 and flow.total_received_bytes[-1] == 6000
+    assert np.interp(1.25, flow.times_s, flow.total_bytes) == 1000
+    assert np.interp(1.25, flow.times_s, flow.total_received_bytes) == 3000
+    assert "0.0>3.0: 1 packets arrived behind one that never did, and are not counted as delivered" in observed.remarks
+
+
+def test_windows_come_from_variables_alone_or_beside_the_events(tmp_path):
+    observed = ns2_trace.read(VARIABLES, Sidecar.model_validate({"link": {"payload_bytes": 960}}))
+    assert_sound(observed, "variables")
+    assert [flow.total_bytes[-1] for flow in observed.flows] == [311 * 960, 278 * 960]
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for path in (EVENTS, VARIABLES):
+        shutil.copy(path, folder)
+    assert ns2_trace.sniff(folder)
+    both = ns2_trace.read(folder, NOTHING)
+    assert {file.name for file in both.files} == {EVENTS.name, VARIABLES.name}
+    assert [flow.total_bytes[-1] for flow in both.flows] == [298_560, 267_840]
+    windows = both.flows[0].windows
+    assert windows["cwnd_pkts"].iloc[0] == 2 and windows["ssthresh_pkts"].iloc[0] == 1000
+    assert windows["t_s"].is_monotonic_increasing and windows["cwnd_pkts"].max() > 10
+    trace = compose(both, NOTHING, folder)
+    assert trace.samples.groupby("flow_id")["delivered_bytes"].sum().tolist() == [298_560, 267_840]
+    assert trace.flows["start_s"].tolist() == [0.1, 2.0]
+
+
+def test_pieces_give_what_the_whole_gives(monkeypatch):
+    whole = ns2_trace.read(SMALL, NOTHING)
+    monkeypatch.setattr(ns2_trace, "_BLOCK_BYTES", 5000)
+    for a, b in zip(whole.flows, ns2_trace.read(SMALL, NOTHING).flows, strict=True):
+        np.testing.assert_array_equal(a.total_bytes, b.total_bytes)
+
+
+def test_addresses_are_no_numbers(tmp_path):
+    """Port 1 and port 10 of a node."""
+    lines = [arrival(1 + s / 10, s, ends=f"0.{port} 3.0") for s in range(5) for port in (1, 10)]
+    names = {flow.name for flow in ns2_trace.read(trace_file(tmp_path, *lines), NOTHING).flows}
+    assert names == {"0.1>3.0", "0.10>3.0"}
+
+
+GOOD = [arrival(1 + s / 10, s) for s in range(5)]
+CONTRADICTIONS = {
+    "time goes back": ([*GOOD, arrival(1.2, 9)], "line 6: time goes back to 1.2 s"),
+    "no number of a time": ([*GOOD, arrival("nan", 9)], "line 6"),
+    "negative time": ([*GOOD, arrival(-3, 9)], "line 6"),
+    "two days": ([*GOOD, arrival(172_800, 9)], "line 6: t_s 172800.0 is not between"),
+    "size of a book": ([*GOOD, arrival(2, 9, size=10**6)], "line 6: size"),
+    "negative size": ([*GOOD, arrival(2, 9, size=-40)], "line 6"),
+    "sequence beyond 31 bits": ([*GOOD, arrival(2, 2**40)], "line 6: seq"),
+    "a word too few": ([*GOOD, "r 2.0 2 3 tcp 1040 ------- 1 0.0 3.0 9"], "line 6"),
+    "no event": ([*GOOD, "x 2.0 2 3 tcp 1040 ------- 1 0.0 3.0 9 9"], "line 6: no event"),
+    "wireless": ([*GOOD, "r 2.0 _1_ AGT --- 9 tcp 1040 [0 0 0 0] ------- [0:0 1:0 32 0]"], "line 6"),
+    "hierarchical addresses": ([arrival(1, 0, ends="1.0.2.0 1.0.3.0")], "hierarchical"),
+    "another flow's id": ([*GOOD, arrival(2, 5, fid=7)], "flow ids 1, 7"),
+    "only ACKs": ([arrival(1, s, kind="ack", size=40) for s in range(3)], "no data of TCP"),
+    "data for others": ([arrival(1 + s, s, where="0 2") for s in range(3)], "no data of TCP"),
+    "ack_ falls": (
+        ["1.0  0  0  3  0  ack_ 5", "1.1  0  0  3  0  ack_ 6", "1.2  0  0  3  0  ack_ 2"],
+        "line 3: ack_ falls",
+    ),
+    "variables go back": (["1.0  0  0  3  0  ack_ 5", "0.9  0  0  3  0  ack_ 6"], "line 2: time goes back"),
+    "a window beyond all": (["1.0  0  0  3  0  cwnd_ 1e300", "1.1  0  0  3  0  ack_ 6"], "line 1: value"),
+    "only cwnd": (["1.0  0  0  3  0  cwnd_ 5.0", "1.1  0  0  3  0  cwnd_ 6.0"], "ack_"),
+}
+
+
+@pytest.mark.parametrize("what", CONTRADICTIONS)
+def test_contradictions_are_one_line(tmp_path, what):
+    lines, message = CONTRADICTIONS[what]
+    with pytest.raises(InputError) as error:
+        ns2_trace.read(trace_file(tmp_path, *lines), NOTHING)
+    assert message in str(error.value) and "\n" not in str(error.value) and "out.tr" in str(error.value)
+
+
+def test_a_cut_trace_and_two_simulations_are_refused(tmp_path):
+    path = trace_file(tmp_path, *GOOD)
+    path.write_text(path.read_text()[:-20])
+    with pytest.raises(InputError, match=r"line 5: cut"):
+        ns2_trace.read(path, NOTHING)
+    trace_file(tmp_path, *GOOD), trace_file(tmp_path, *GOOD, name="other.tr")
+    with pytest.raises(InputError, match="several files of events"):
+        ns2_trace.read(tmp_path, NOTHING)
+
+
+def test_sniffs_ns2_only(tmp_path):
+    assert ns2_trace.sniff(VARIABLES) and ns2_trace.sniff(trace_file(tmp_path, "v 0 eval {set sim 1}", *GOOD))
+    for line in ("", "V -t * -v 1.0a5 -a 0", "s 1.0 _0_ RTR --- 0 cbr 210", "1,2,3", "+ + +"):
+        assert not ns2_trace.sniff(trace_file(tmp_path, line))
+    assert not ns2_trace.sniff(tmp_path / "none")
+
+
+def test_anonymised_leaves_annotations_out(tmp_path):
+    path = trace_file(tmp_path, "v 0 eval {set home /home/ann}", *GOOD)
+    data = ns2_trace.anonymised(path, Anonymous(0))
+    assert b"ann" not in data and data.decode().splitlines() == GOOD
+
+
+def test_mutated(tmp_path):
+    outcomes = attack(ns2_trace, [SMALL, VARIABLES], 100, tmp_path, bytes_per_number=2000.0)
+    assert outcomes["read"] and outcomes["refused"]
+
+
+@pytest.mark.slow
+def test_mutated_often(tmp_path):
+    attack(ns2_trace, [SMALL, VARIABLES], 10_000, tmp_path, first_seed=1000, bytes_per_number=2000.0)
