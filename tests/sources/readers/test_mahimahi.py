@@ -134,11 +134,19 @@ def test_anonymised_has_no_paths_and_another_clock(tmp_path):
     np.testing.assert_array_equal(flow.total_bytes, whole.flows[0].total_bytes)
 
 
-def test_mutated(tmp_path):
-    outcomes = attack(mahimahi, [SAMPLE], 200, tmp_path)
+@pytest.fixture
+def short(tmp_path):
+    """The first lines of the sample."""
+    path = tmp_path / "short.log"
+    path.write_bytes(b"\n".join(gzip.decompress(SAMPLE.read_bytes()).split(b"\n")[:400]) + b"\n")
+    return path
+
+
+def test_mutated(tmp_path, short):
+    outcomes = attack(mahimahi, [short], 200, tmp_path)
     assert outcomes["refused"]
 
 
 @pytest.mark.slow
-def test_mutated_often(tmp_path):
-    attack(mahimahi, [SAMPLE], 10_000, tmp_path, first_seed=1000)
+def test_mutated_often(tmp_path, short):
+    attack(mahimahi, [short], 10_000, tmp_path, first_seed=1000)

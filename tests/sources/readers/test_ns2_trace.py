@@ -165,7 +165,7 @@ def test_anonymised_leaves_annotations_out(tmp_path):
 
 
 def test_mutated(tmp_path):
-    outcomes = attack(ns2_trace, [SMALL, VARIABLES], 100, tmp_path, bytes_per_number=2000.0)
+    outcomes = attack(ns2_trace, [SMALL, VARIABLES], 200, tmp_path, bytes_per_number=2000.0)
     assert outcomes["read"] and outcomes["refused"]
 
 

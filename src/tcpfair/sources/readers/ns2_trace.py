@@ -39,6 +39,7 @@ HEADER_BYTES = 40.0
 PACKET_BYTES = 1000.0  # ns-2's packetSize_
 DATA = ("tcp", "DCCP_Data", "DCCP_DataAck")
 LINK_BIN_S = 0.1
+MANY_PIECES = 32
 MAX_NODE, MAX_PACKET_BYTES, MAX_SEQ = 1_000_000, 65_575, 2**31 - 1
 MAX_WINDOW_PKTS = 2.0**31
 EVENT_FIELDS = ["event", "t_s", "from", "to", "type", "size", "flags", "fid", "src", "dst", "seq", "packet"]
@@ -154,7 +155,7 @@ class _Seen:
     last_s: dict[str, float] = field(default_factory=dict)
     fids: dict[str, set[int]] = field(default_factory=dict)
     other_types: set[str] = field(default_factory=set)
-    links: dict[tuple[int, int], pd.DataFrame] = field(default_factory=dict)  # by bin: waiting, forwarded, dropped
+    links: list[pd.DataFrame] = field(default_factory=list)  # by from, to and bin: waiting, forwarded, dropped
     variables: list[pd.DataFrame] = field(default_factory=list)
     packets: int = 0
     time_s: float = 0.0  # of the latest event
@@ -301,14 +302,14 @@ def _links(table: pd.DataFrame, is_data: np.ndarray, seen: _Seen) -> None:
             "dropped": (event == "d").astype(np.int64),
         }
     )
-    for (one, other), rows in counts.groupby(["from", "to"], sort=False):
-        new = rows.groupby("bin")[["waiting", "forwarded", "dropped"]].sum()
-        old = seen.links.get((one, other))
-        if old is not None:
-            new = pd.concat([old, new]).groupby(level=0).sum()
-        elif len(seen.links) >= readings.MAX_FLOWS:
-            continue
-        seen.links[one, other] = new
+    seen.links.append(counts.groupby(["from", "to", "bin"])[["waiting", "forwarded", "dropped"]].sum())
+    if len(seen.links) > MANY_PIECES:
+        seen.links = [_all_links(seen)]
+
+
+def _all_links(seen: _Seen) -> pd.DataFrame:
+    """What was added so far, by from, to and bin."""
+    return pd.concat(seen.links).groupby(level=[0, 1, 2]).sum()
 
 
 def _variable_lines(block: bytes, numbers: np.ndarray, path: Path, seen: _Seen) -> None:
@@ -478,16 +479,17 @@ def _windows_of(of_flow: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 def _bottleneck(seen: _Seen, remarks: list[str]) -> pd.DataFrame | None:
     """The link that drops most, in the columns of a trace."""
-    drops = {link: int(table["dropped"].sum()) for link, table in seen.links.items()}
-    if not drops or not max(drops.values()):
+    links = _all_links(seen) if seen.links else pd.DataFrame({"dropped": []})
+    drops = links["dropped"].groupby(level=[0, 1]).sum() if len(links) else links["dropped"]
+    if not len(drops) or not drops.max():
         return None
-    link = max(drops, key=lambda each: drops[each])
-    if sum(count > 0 for count in drops.values()) > 1:
-        others = sum(drops.values()) - drops[link]
+    link = drops.idxmax()
+    if (drops > 0).sum() > 1:
+        elsewhere = int(drops.sum() - drops[link])
         remarks.append(
-            f"the link {link[0]} to {link[1]} drops most ({drops[link]}; {others} elsewhere): taken for the bottleneck"
+            f"the link {link[0]} to {link[1]} drops most ({drops[link]}; {elsewhere} elsewhere): taken for the bottleneck"
         )
-    table = seen.links[link]
+    table = links.loc[link]
     last = int(seen.time_s / LINK_BIN_S)
     table = table.reindex(range(last + 1), fill_value=0)
     return pd.DataFrame(
