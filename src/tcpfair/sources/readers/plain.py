@@ -13,7 +13,7 @@ others count from anywhere. Several of running total, bytes and rate are compare
 used. Not known: which end wrote the numbers, and, unless there is a column for it, the algorithm. cwnd in bytes becomes
 packets of ``link.payload_bytes`` of the trace.yaml, or 1448.
 
-CSV is read in pieces and Parquet by row groups, of both only the columns that are used; up to ten million readings.
+CSV is read in pieces and Parquet by row groups, of both only the columns that are used; up to three million readings.
 """
 
 from __future__ import annotations
@@ -146,16 +146,21 @@ def _load(path: Path, said: Sidecar) -> tuple[Table, pd.DataFrame, list[str]]:
     names, pieces = _parquet(path) if is_parquet else _csv(path)
     table = columns.choose(names, said, str(path))
     parts: list[pd.DataFrame] = []
+    labels: dict[str, int] = {}
     rows = 0
     for piece in pieces(table):
         long = _long(piece, table, path)
         rows += len(long)
         if rows > readings.MAX_READINGS:
             raise InputError(f"{path}: more than {readings.MAX_READINGS} readings; give longer intervals, or parts")
+        codes, new = pd.factorize(long["flow"])
+        long["flow"] = np.array([labels.setdefault(label, len(labels)) for label in new], dtype=np.int32)[codes]
         parts.append(long)
     values = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    parts.clear()
     if values.empty:
         raise InputError(f"{path}: no rows below the header; give the whole table")
+    values["flow"] = pd.Categorical.from_codes(values["flow"].to_numpy(), list(labels))
     remarks = list(table.remarks)
     values, table = _in_units(values, table, said, path, remarks)
     return table, values, remarks
@@ -163,7 +168,7 @@ def _load(path: Path, said: Sidecar) -> tuple[Table, pd.DataFrame, list[str]]:
 
 def _long(piece: pd.DataFrame, table: Table, path: Path) -> pd.DataFrame:
     """Rows of a piece with a column for each quantity."""
-    base = {"line": piece.index.to_numpy(), "time": piece[table.time.name].to_numpy()}
+    base = {"line": piece.index.to_numpy(dtype=np.int32), "time": piece[table.time.name].to_numpy()}
     if not table.by_label:
         flows = piece[table.flow.name].astype(str).str.strip() if table.flow else pd.Series("flow1", piece.index)
         wrong = np.flatnonzero((flows == "") | (flows.str.len() > MAX_NAME))
@@ -173,7 +178,7 @@ def _long(piece: pd.DataFrame, table: Table, path: Path) -> pd.DataFrame:
                 "give each row one"
             )
         columns_of = {quantity: piece[column.name].to_numpy() for quantity, column in table.shared.items()}
-        return pd.DataFrame({**base, "flow": pd.Categorical(flows), **columns_of}).astype({"flow": "object"})
+        return pd.DataFrame({**base, "flow": flows.to_numpy(), **columns_of})
     quantities = list(dict.fromkeys(quantity for of in table.by_label.values() for quantity in of))
     parts = [
         pd.DataFrame(
@@ -282,7 +287,7 @@ def _check_times(values: pd.DataFrame, table: Table, said: Sidecar, path: Path) 
     if t_s.min() < 0:
         raise InputError(f"{path}: {name}: {t_s.min():.9g} in line {values['line'].iloc[t_s.argmin()]} is below 0")
     readings.check_span(f"{path}: {name}", float(t_s.min()), float(t_s.max()))
-    labels = pd.factorize(values["flow"])[0]
+    labels = values["flow"].cat.codes.to_numpy()
     if labels.max() >= readings.MAX_FLOWS:
         raise InputError(
             f"{path}: more than {readings.MAX_FLOWS} flows; say which column is the flow, {FILE}: columns.flow: NAME"
@@ -330,13 +335,13 @@ def _rate_unit(values: pd.DataFrame, name: str, path: Path) -> str:
 
 def _lengths_s(values: pd.DataFrame) -> np.ndarray:
     """Length of the interval before each row of its flow; NaN for the first."""
-    return values.groupby("flow", sort=False)["time"].diff().to_numpy()
+    return values.groupby("flow", sort=False, observed=True)["time"].diff().to_numpy()
 
 
 def _counted_bytes(values: pd.DataFrame) -> np.ndarray | None:
     """Bytes of each row from running total or bytes; NaN where not known."""
     if "total_bytes" in values:
-        return values.groupby("flow", sort=False)["total_bytes"].diff().to_numpy()
+        return values.groupby("flow", sort=False, observed=True)["total_bytes"].diff().to_numpy()
     return values["bytes"].to_numpy() if "bytes" in values else None
 
 

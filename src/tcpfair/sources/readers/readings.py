@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 Gaps = tuple[tuple[float, float], ...]
 
 MAX_SPAN_S = 86_400.0  # a day is the longest recording
-MAX_READINGS = 10_000_000  # of all flows together: a day at 0.1 s of eleven flows
+MAX_READINGS = 3_000_000  # of all flows together, in less than 1 GB: a day at 0.1 s of three flows, at 1 s of 34
 MAX_OF_FLOW = 864_000  # of one flow: a day at 0.1 s
 MAX_PACKETS = 20_000_000  # of all flows together
 MAX_FLOWS = 10_000
