@@ -76,6 +76,8 @@ def sniff(path: Path) -> bool:
         return False
     if said.format == NAME or said.columns.model_fields_set:
         return True
+    if "ca_state" in names:  # polls of TCP_INFO
+        return False
     found = [column for name in names if (column := columns.meaning(name))]
     return any(column.quantity == "time" for column in found) and (
         any(column.quantity in columns.VALUES for column in found)
