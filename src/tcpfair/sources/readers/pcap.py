@@ -1,0 +1,404 @@
+"""Captures of tcpdump, dumpcap, Wireshark: pcap (microseconds and nanoseconds, both byte orders) and pcapng.
+
+pcap: draft-ietf-opsawg-pcap. pcapng: draft-ietf-opsawg-pcapng; sections, interfaces with their if_tsresol and if_tsoffset,
+enhanced and the obsolete packet blocks; simple packet blocks have no times and are passed over, as other blocks are. Link
+layers: Ethernet (VLAN tags, PPPoE), Linux cooked 1 and 2, raw IP, loopback, PPP. Headers suffice: tcpdump -s 100. Files are
+read in pieces; what follows from the packets is `packets`'s.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from ipaddress import ip_address
+from pathlib import Path
+
+import numpy as np
+
+from tcpfair.errors import InputError
+from tcpfair.sources.readers import frames
+from tcpfair.sources.readers.anonymous import Anonymous
+from tcpfair.sources.readers.observed import Observed
+from tcpfair.sources.readers.packets import Tracker, address
+from tcpfair.sources.readers.sidecar import Sidecar
+from tcpfair.sources.readers.text import chunks, head_bytes
+
+NAME = "pcap"
+ACCEPTS = "captures of TCP (pcap or pcapng, at least 100 bytes of each packet)"
+BACKEND = "pcap"
+
+PIECE_BYTES = 1 << 23
+RECORDS = 1 << 17
+MOST_INTERFACES = 1024
+PROGRESS_FROM_BYTES = 100_000_000
+PROGRESS_S = 2.0
+MICROSECONDS, NANOSECONDS = 1_000_000, 1_000_000_000
+
+# magic number: big-endian?, fractions of a second
+PCAP = {
+    bytes.fromhex("a1b2c3d4"): (True, MICROSECONDS),
+    bytes.fromhex("d4c3b2a1"): (False, MICROSECONDS),
+    bytes.fromhex("a1b23c4d"): (True, NANOSECONDS),
+    bytes.fromhex("4d3cb2a1"): (False, NANOSECONDS),
+}
+PCAPNG = bytes.fromhex("0a0d0d0a")
+BYTE_ORDER = {bytes.fromhex("1a2b3c4d"): True, bytes.fromhex("4d3c2b1a"): False}
+FILE_HEADER_BYTES = 24
+IF_TSRESOL, IF_TSOFFSET = 9, 14
+LEAST_PACKETS_TO_TELL_UNITS = 50
+
+KEY = ("src_high", "src_low", "dst_high", "dst_low", "src_port", "dst_port")
+U32 = 0xFFFF_FFFF
+ORIGIN_STEP = 1_000_003
+
+
+def sniff(path: Path) -> bool:
+    """Whether ``path`` is a pcap or pcapng, plain or packed."""
+    return path.is_file() and _is_capture(head_bytes(path))
+
+
+def read(path: Path, said: Sidecar) -> Observed:
+    """The flows of a capture.
+
+    Raises InputError for a file that is damaged, for lengths or times that cannot be, and as `Tracker` does.
+    """
+    capture = _Capture(path)
+    tracker = Tracker(path)
+    told_s = time.monotonic()
+    for packets in capture.packets():
+        tracker.add(packets)
+        if capture.seen_bytes >= PROGRESS_FROM_BYTES and time.monotonic() - told_s > PROGRESS_S:
+            told_s = time.monotonic()
+            print(f"{path.name}: {capture.progress()}", file=sys.stderr, flush=True)
+    tracker.counts += capture.counts
+    return tracker.observed(BACKEND, said, capture.remarks)
+
+
+def anonymised(path: Path, keep: Anonymous) -> bytes:
+    """The same capture as a pcap of IP and TCP headers without payload, rewritten; of other packets nothing.
+
+    Kept are lengths, flags, windows and the differences of times, sequence numbers, IP numbers and TCP timestamps.
+    """
+    capture = _Capture(path)
+    writer = _Anonymised(keep)
+    parts = [_file_header()]
+    parts += [writer.rewritten(packets) for packets in capture.packets()]
+    return b"".join(parts)
+
+
+def _is_capture(start: bytes) -> bool:
+    return start[:4] in PCAP or (start[:4] == PCAPNG and start[8:12] in BYTE_ORDER)
+
+
+class _Capture:
+    """The TCP segments of a file, piece by piece."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.counts = np.zeros(frames.COUNTS, np.int64)
+        self.remarks: list[str] = []
+        self.seen_bytes = 0
+        self.number = 1  # of the next packet
+        self._records = np.zeros(RECORDS, frames.RECORD)
+        self._packets = np.zeros(RECORDS, frames.PACKET)
+        self._big = False
+        self._interfaces = np.zeros((MOST_INTERFACES, 4), np.int64)
+        self._interface_count = 0
+        self._seconds_seen: set[int] = set()
+
+    def progress(self) -> str:
+        """How far it is, in words."""
+        size = self.path.stat().st_size
+        of = f" of {size / 1e6:,.0f}" if self.seen_bytes <= size else ""
+        return f"{self.seen_bytes / 1e6:,.0f}{of} MB, {self.number - 1:,} packets"
+
+    def packets(self) -> Iterator[np.ndarray]:
+        """Arrays of `frames.PACKET`, which the next one overwrites."""
+        pieces = chunks(self.path, PIECE_BYTES)
+        start = next(pieces, b"")
+        while len(start) < FILE_HEADER_BYTES + 8 and (more := next(pieces, b"")):
+            start += more
+        if start[:4] in PCAP:
+            yield from self._of_pcap(start, pieces)
+        elif _is_capture(start):
+            yield from self._of_pcapng(start, pieces)
+        else:
+            raise InputError(f"{self.path}: neither pcap nor pcapng; give a file of tcpdump, dumpcap or Wireshark")
+
+    def _of_pcap(self, data: bytes, pieces: Iterator[bytes]) -> Iterator[np.ndarray]:
+        big, fractions = PCAP[data[:4]]
+        order = "big" if big else "little"
+        if len(data) < FILE_HEADER_BYTES:
+            raise InputError(f"{self.path}: cut within its header; copy the file again")
+        major, minor = int.from_bytes(data[4:6], order), int.from_bytes(data[6:8], order)
+        if (major, minor) != (2, 4):
+            raise InputError(f"{self.path}: version {major}.{minor} of pcap; 2.4 is the only one in use")
+        link_type = int.from_bytes(data[20:24], order) & 0xFFFF
+        self._check_link_type(link_type)
+        is_millionth = fractions == NANOSECONDS  # as long as no time has nanoseconds
+        at = FILE_HEADER_BYTES
+        while data:
+            buffer = np.frombuffer(data, np.uint8)
+            ended = frames.FULL
+            while ended == frames.FULL:
+                ended, at, count = frames.scan_pcap(buffer, at, big, fractions, link_type, self.number, self._records)
+                if is_millionth:
+                    is_millionth = self._below_a_millionth(count)
+                yield from self._parsed(buffer, count)
+                if ended not in (frames.FULL, frames.MORE):
+                    raise self._refused(ended)
+            data, at = self._next(data[at:], pieces), 0
+        if is_millionth and len(self._seconds_seen) > 1 and self.number > LEAST_PACKETS_TO_TELL_UNITS:
+            raise InputError(
+                f"{self.path}: its header says nanoseconds, but no fraction of a second reaches 1,000,000 of them; they must be "
+                "microseconds: correct the magic number (a1b2c3d4)"
+            )
+
+    def _below_a_millionth(self, count: int) -> bool:
+        t_ns = self._records["t_ns"][:count]
+        if count:
+            self._seconds_seen |= {int(t_ns[0]) // NANOSECONDS, int(t_ns[-1]) // NANOSECONDS}
+        return bool((t_ns % NANOSECONDS < MICROSECONDS).all())
+
+    def _of_pcapng(self, data: bytes, pieces: Iterator[bytes]) -> Iterator[np.ndarray]:
+        at = 0
+        while data:
+            buffer = np.frombuffer(data, np.uint8)
+            ended = frames.FULL
+            while ended in (frames.FULL, frames.CONTROL):
+                ended, at, count = frames.scan_pcapng(
+                    buffer, at, self._big, self._interfaces, self._interface_count, self.number, self._records
+                )
+                yield from self._parsed(buffer, count)
+                if ended == frames.CONTROL:
+                    length = self._control(data, at)
+                    if length == 0:
+                        break  # its end is in the next piece
+                    at += length
+                elif ended not in (frames.FULL, frames.MORE):
+                    raise self._refused(ended)
+            data, at = self._next(data[at:], pieces), 0
+
+    def _next(self, rest: bytes, pieces: Iterator[bytes]) -> bytes:
+        """What comes after ``rest``, the beginning of a record; b"" at the end of the file."""
+        piece = next(pieces, b"")
+        self.seen_bytes += len(piece)
+        if piece:
+            return rest + piece
+        if rest:
+            self.remarks.append(f"{self.path.name}: cut within its last packet, which is left out")
+        return b""
+
+    def _parsed(self, buffer: np.ndarray, count: int) -> Iterator[np.ndarray]:
+        if count:
+            found = frames.parse(buffer, self._records, count, self._packets, self.counts)
+            self.number += count
+            yield self._packets[:found]
+
+    def _refused(self, ended: int) -> InputError:
+        where = f"{self.path}: packet {self.number}"
+        return {
+            frames.BAD_LENGTH: InputError(f"{where}: a length that no capture has; the file is damaged, copy it again"),
+            frames.BAD_FRACTION: InputError(
+                f"{where}: time: its fraction of a second is a second or more; the file is damaged, or its times are nanoseconds "
+                "and its header says microseconds"
+            ),
+            frames.BAD_TIME: InputError(
+                f"{where}: time: beyond the year 2106 or before 1970; if_tsresol and if_tsoffset must be those of the times"
+            ),
+            frames.BAD_INTERFACE: InputError(
+                f"{where}: of an interface that the file does not describe; copy it again"
+            ),
+        }[ended]
+
+    def _check_link_type(self, link_type: int) -> None:
+        if link_type not in frames.LINK_TYPES:
+            raise InputError(
+                f"{self.path}: link type {link_type} is not read; capture on Ethernet, loopback, raw IP or PPP, or with -i any"
+            )
+
+    def _control(self, data: bytes, at: int) -> int:
+        """Read the section header or interface description at ``at``: its length, 0 when it is not all there."""
+        if len(data) - at < 28:
+            return 0
+        is_section = data[at : at + 4] == PCAPNG
+        if is_section:
+            if data[at + 8 : at + 12] not in BYTE_ORDER:
+                raise InputError(
+                    f"{self.path}: section after packet {self.number - 1}: no byte-order magic; copy the file again"
+                )
+            self._big = BYTE_ORDER[data[at + 8 : at + 12]]
+        order = "big" if self._big else "little"
+        length = int.from_bytes(data[at + 4 : at + 8], order)
+        if length % 4 or not (28 if is_section else 20) <= length <= frames.MOST_BLOCK_BYTES:
+            raise self._refused(frames.BAD_LENGTH)
+        if len(data) - at < length:
+            return 0
+        if data[at + length - 4 : at + length] != data[at + 4 : at + 8]:
+            raise self._refused(frames.BAD_LENGTH)
+        if is_section:
+            major = int.from_bytes(data[at + 12 : at + 14], order)
+            if major != 1:
+                raise InputError(f"{self.path}: version {major} of pcapng; 1 is the only one in use")
+            self._interface_count = 0
+        else:
+            self._describe(data[at + 8 : at + length - 4], order)
+        return length
+
+    def _describe(self, body: bytes, order: str) -> None:
+        """Read an interface description."""
+        if self._interface_count == MOST_INTERFACES:
+            raise InputError(f"{self.path}: more than {MOST_INTERFACES} interfaces; give a capture of one")
+        link_type, snap_bytes = int.from_bytes(body[:2], order), int.from_bytes(body[4:8], order)
+        self._check_link_type(link_type)
+        units, offset_s = MICROSECONDS, 0
+        at = 8
+        while at + 4 <= len(body):
+            code, size = int.from_bytes(body[at : at + 2], order), int.from_bytes(body[at + 2 : at + 4], order)
+            value = body[at + 4 : at + 4 + size]
+            if code == 0 or len(value) < size:
+                break
+            if code == IF_TSRESOL and size == 1:
+                power = value[0] & 0x7F
+                units = (2 if value[0] & 0x80 else 10) ** min(power, 127)
+                if units > 10**18:
+                    raise InputError(
+                        f"{self.path}: if_tsresol: {value[0]} is finer than any clock; the file is damaged"
+                    )
+            if code == IF_TSOFFSET and size == 8:
+                offset_s = int.from_bytes(value, order, signed=True)
+                if abs(offset_s) > frames.MOST_SECONDS:
+                    raise InputError(f"{self.path}: if_tsoffset: {offset_s} s is beyond any date; the file is damaged")
+            at += 4 + size + -size % 4
+        self._interfaces[self._interface_count] = link_type, units, offset_s, snap_bytes
+        self._interface_count += 1
+
+
+def _file_header() -> bytes:
+    fields = (0xA1B23C4D).to_bytes(4, "little"), (2).to_bytes(2, "little"), (4).to_bytes(2, "little"), bytes(8)
+    return b"".join((*fields, (262_144).to_bytes(4, "little"), (frames.RAW[0]).to_bytes(4, "little")))
+
+
+class _Anonymised:
+    """Packets of one capture under the pseudonyms of an import."""
+
+    def __init__(self, keep: Anonymous) -> None:
+        self._keep = keep
+        self._ends: dict[tuple[int, int, int], tuple[int, int, int]] = {}
+        # what numbers of a direction count from: sequence number, timestamp, IP number
+        self._origins: dict[tuple[int, ...], tuple[int, int, int]] = {}
+
+    def rewritten(self, packets: np.ndarray) -> bytes:
+        """Records of a pcap: IP and TCP headers, checksums 0."""
+        return _records(self._renamed(packets)) if len(packets) else b""
+
+    def _renamed(self, packets: np.ndarray) -> np.ndarray:
+        """A copy with other addresses, ports, clock, and numbers that count from others."""
+        keys = np.stack([packets[name] for name in KEY], axis=1).astype(np.int64)
+        directions, first, index = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        index = index.reshape(-1)
+        renamed = packets.copy()
+        renamed["t_ns"] += self._keep.shift_s * NANOSECONDS
+        order = np.argsort(first)  # pseudonyms in the order of the file
+        new_keys, shifts = np.empty_like(directions), np.empty((len(directions), 5), np.int64)
+        for k in order:
+            key = tuple(directions[k].tolist())
+            source, target = self._end(key[0], key[1], key[4]), self._end(key[2], key[3], key[5])
+            new_keys[k] = (*source[:2], *target[:2], source[2], target[2])
+            packet = packets[first[k]]
+            own, other = (
+                self._origin(key, packet),
+                self._origin((*key[2:4], *key[:2], key[5], key[4]), packet, back=True),
+            )
+            shifts[k] = own[0], other[0], own[1], other[1], own[2]
+        for column, name in enumerate(KEY):
+            renamed[name] = new_keys[index, column]
+        is_ack, has_times = (packets["flags"] & frames.ACK) > 0, (packets["flags"] & frames.TIMESTAMPS) > 0
+        renamed["seq"] = (packets["seq"] - shifts[index, 0]) & U32
+        renamed["ack"] = np.where(is_ack, (packets["ack"] - shifts[index, 1]) & U32, 0)
+        renamed["tsval"] = np.where(has_times, (packets["tsval"] - shifts[index, 2]) & U32, 0)
+        # 0 is none, as in a SYN
+        renamed["tsecr"] = np.where(has_times & (packets["tsecr"] > 0), (packets["tsecr"] - shifts[index, 3]) & U32, 0)
+        ids = (packets["ip_id"] - shifts[index, 4] - 1) % 0xFFFF + 1
+        renamed["ip_id"] = np.where(packets["ip_id"] > 0, ids, 0)
+        return renamed
+
+    def _end(self, high: int, low: int, port: int) -> tuple[int, int, int]:
+        end = (high, low, port)
+        if end not in self._ends:
+            new = ip_address(self._keep.address(address(high, low)))
+            value = int(new) if new.version == 6 else 0xFFFF << 32 | int(new)
+            self._ends[end] = (_signed64(value >> 64), _signed64(value), self._keep.port(port))
+        return self._ends[end]
+
+    def _origin(self, key: tuple[int, ...], packet: np.void, back: bool = False) -> tuple[int, int, int]:
+        """What the numbers of a direction are lowered by: those of its first packet, or what the other side says of them."""
+        if key not in self._origins:
+            apart = ORIGIN_STEP * (len(self._origins) + 1)  # so that two directions never begin with the same number
+            seq, tsval = (packet["ack"], packet["tsecr"]) if back else (packet["seq"], packet["tsval"])
+            self._origins[key] = int(seq) - apart, int(tsval) - apart, int(packet["ip_id"]) - 1
+        return self._origins[key]
+
+
+def _signed64(value: int) -> int:
+    value &= (1 << 64) - 1
+    return value - (1 << 64) if value >> 63 else value
+
+
+def _records(packets: np.ndarray) -> bytes:
+    """Packets as records of a pcap with nanoseconds and raw IP, little-endian."""
+    has_times, is_v6 = (packets["flags"] & frames.TIMESTAMPS) > 0, (packets["flags"] & frames.V6) > 0
+    captured = np.where(is_v6, 40, 20) + 20 + np.where(has_times, 12, 0)
+    ends = np.cumsum(16 + captured)
+    out = np.zeros(int(ends[-1]), np.uint8)
+    for v6 in (False, True):
+        for times in (False, True):
+            chosen = np.flatnonzero((is_v6 == v6) & (has_times == times))
+            if len(chosen):
+                block = _layout(v6, times)
+                rows = np.zeros(len(chosen), block)
+                _fill(rows, packets[chosen], v6, times)
+                places = (ends - 16 - captured)[chosen][:, None] + np.arange(block.itemsize)
+                out[places] = rows.view(np.uint8).reshape(len(chosen), -1)
+    return out.tobytes()
+
+
+def _layout(v6: bool, times: bool) -> np.dtype:
+    """Of one record."""
+    fields = [("seconds", "<u4"), ("nanoseconds", "<u4"), ("captured", "<u4"), ("wire", "<u4")]
+    if v6:
+        fields += [("version", ">u4"), ("length", ">u2"), ("next", "u1"), ("hops", "u1"), ("ends", ">u8", 4)]
+    else:
+        fields += [("version", ">u2"), ("length", ">u2"), ("id", ">u2"), ("fragment", ">u2"), ("hops", "u1")]
+        fields += [("next", "u1"), ("checksum", ">u2"), ("source", ">u4"), ("target", ">u4")]
+    fields += [("sport", ">u2"), ("dport", ">u2"), ("seq", ">u4"), ("ack", ">u4"), ("offset", "u1"), ("flags", "u1")]
+    fields += [("window", ">u2"), ("sum", ">u2"), ("urgent", ">u2")]
+    if times:
+        fields += [("padding", ">u2"), ("kind", ">u2"), ("tsval", ">u4"), ("tsecr", ">u4")]
+    return np.dtype(fields)
+
+
+def _fill(rows: np.ndarray, packets: np.ndarray, v6: bool, times: bool) -> None:
+    tcp_bytes = 32 if times else 20
+    ip_bytes = 40 if v6 else 20
+    wire = ip_bytes + tcp_bytes + packets["payload_bytes"]
+    length = wire - (40 if v6 else 0)
+    rows["seconds"], rows["nanoseconds"] = packets["t_ns"] // NANOSECONDS, packets["t_ns"] % NANOSECONDS
+    rows["captured"], rows["wire"] = ip_bytes + tcp_bytes, wire
+    rows["length"] = np.where(length <= 0xFFFF, length, 0)  # as large segments of offloading hosts stand in captures
+    rows["hops"], rows["next"] = 64, 6
+    if v6:
+        rows["version"] = 6 << 28
+        for k, name in enumerate(("src_high", "src_low", "dst_high", "dst_low")):
+            rows["ends"][:, k] = packets[name].astype(np.uint64)
+    else:
+        rows["version"], rows["id"] = 0x4500, packets["ip_id"]
+        rows["fragment"] = np.where(packets["flags"] & frames.FRAGMENT, 0x2000, 0)
+        rows["source"], rows["target"] = packets["src_low"] & U32, packets["dst_low"] & U32
+    rows["sport"], rows["dport"] = packets["src_port"], packets["dst_port"]
+    rows["seq"], rows["ack"] = packets["seq"], packets["ack"]
+    rows["offset"], rows["flags"], rows["window"] = tcp_bytes // 4 << 4, packets["flags"] & 0xFF, packets["window"]
+    if times:
+        rows["padding"], rows["kind"] = 0x0101, 0x080A
+        rows["tsval"], rows["tsecr"] = packets["tsval"], packets["tsecr"]
