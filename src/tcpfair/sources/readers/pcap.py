@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from ipaddress import ip_address
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +18,9 @@ import numpy as np
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import frames
 from tcpfair.sources.readers.anonymous import Anonymous
+from tcpfair.sources.readers.anonymous_packets import AnonymousPackets
 from tcpfair.sources.readers.observed import Observed
-from tcpfair.sources.readers.packets import Tracker, address
+from tcpfair.sources.readers.packets import Tracker
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import chunks, head_bytes
 
@@ -48,9 +48,7 @@ FILE_HEADER_BYTES = 24
 IF_TSRESOL, IF_TSOFFSET = 9, 14
 LEAST_PACKETS_TO_TELL_UNITS = 50
 
-KEY = ("src_high", "src_low", "dst_high", "dst_low", "src_port", "dst_port")
 U32 = 0xFFFF_FFFF
-ORIGIN_STEP = 1_000_003
 
 
 def sniff(path: Path) -> bool:
@@ -81,9 +79,9 @@ def anonymised(path: Path, keep: Anonymous) -> bytes:
     Kept are lengths, flags, windows and the differences of times, sequence numbers, IP numbers and TCP timestamps.
     """
     capture = _Capture(path)
-    writer = _Anonymised(keep)
+    writer = AnonymousPackets(keep)
     parts = [_file_header()]
-    parts += [writer.rewritten(packets) for packets in capture.packets()]
+    parts += [_records(writer.renamed(packets)) for packets in capture.packets() if len(packets)]
     return b"".join(parts)
 
 
@@ -278,72 +276,6 @@ class _Capture:
 def _file_header() -> bytes:
     fields = (0xA1B23C4D).to_bytes(4, "little"), (2).to_bytes(2, "little"), (4).to_bytes(2, "little"), bytes(8)
     return b"".join((*fields, (262_144).to_bytes(4, "little"), (frames.RAW[0]).to_bytes(4, "little")))
-
-
-class _Anonymised:
-    """Packets of one capture under the pseudonyms of an import."""
-
-    def __init__(self, keep: Anonymous) -> None:
-        self._keep = keep
-        self._ends: dict[tuple[int, int, int], tuple[int, int, int]] = {}
-        # what numbers of a direction count from: sequence number, timestamp, IP number
-        self._origins: dict[tuple[int, ...], tuple[int, int, int]] = {}
-
-    def rewritten(self, packets: np.ndarray) -> bytes:
-        """Records of a pcap: IP and TCP headers, checksums 0."""
-        return _records(self._renamed(packets)) if len(packets) else b""
-
-    def _renamed(self, packets: np.ndarray) -> np.ndarray:
-        """A copy with other addresses, ports, clock, and numbers that count from others."""
-        keys = np.stack([packets[name] for name in KEY], axis=1).astype(np.int64)
-        directions, first, index = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        index = index.reshape(-1)
-        renamed = packets.copy()
-        renamed["t_ns"] += self._keep.shift_s * NANOSECONDS
-        order = np.argsort(first)  # pseudonyms in the order of the file
-        new_keys, shifts = np.empty_like(directions), np.empty((len(directions), 5), np.int64)
-        for k in order:
-            key = tuple(directions[k].tolist())
-            source, target = self._end(key[0], key[1], key[4]), self._end(key[2], key[3], key[5])
-            new_keys[k] = (*source[:2], *target[:2], source[2], target[2])
-            packet = packets[first[k]]
-            own, other = (
-                self._origin(key, packet),
-                self._origin((*key[2:4], *key[:2], key[5], key[4]), packet, back=True),
-            )
-            shifts[k] = own[0], other[0], own[1], other[1], own[2]
-        for column, name in enumerate(KEY):
-            renamed[name] = new_keys[index, column]
-        is_ack, has_times = (packets["flags"] & frames.ACK) > 0, (packets["flags"] & frames.TIMESTAMPS) > 0
-        renamed["seq"] = (packets["seq"] - shifts[index, 0]) & U32
-        renamed["ack"] = np.where(is_ack, (packets["ack"] - shifts[index, 1]) & U32, 0)
-        renamed["tsval"] = np.where(has_times, (packets["tsval"] - shifts[index, 2]) & U32, 0)
-        # 0 is none, as in a SYN
-        renamed["tsecr"] = np.where(has_times & (packets["tsecr"] > 0), (packets["tsecr"] - shifts[index, 3]) & U32, 0)
-        ids = (packets["ip_id"] - shifts[index, 4] - 1) % 0xFFFF + 1
-        renamed["ip_id"] = np.where(packets["ip_id"] > 0, ids, 0)
-        return renamed
-
-    def _end(self, high: int, low: int, port: int) -> tuple[int, int, int]:
-        end = (high, low, port)
-        if end not in self._ends:
-            new = ip_address(self._keep.address(address(high, low)))
-            value = int(new) if new.version == 6 else 0xFFFF << 32 | int(new)
-            self._ends[end] = (_signed64(value >> 64), _signed64(value), self._keep.port(port))
-        return self._ends[end]
-
-    def _origin(self, key: tuple[int, ...], packet: np.void, back: bool = False) -> tuple[int, int, int]:
-        """What the numbers of a direction are lowered by: those of its first packet, or what the other side says of them."""
-        if key not in self._origins:
-            apart = ORIGIN_STEP * (len(self._origins) + 1)  # so that two directions never begin with the same number
-            seq, tsval = (packet["ack"], packet["tsecr"]) if back else (packet["seq"], packet["tsval"])
-            self._origins[key] = int(seq) - apart, int(tsval) - apart, int(packet["ip_id"]) - 1
-        return self._origins[key]
-
-
-def _signed64(value: int) -> int:
-    value &= (1 << 64) - 1
-    return value - (1 << 64) if value >> 63 else value
 
 
 def _records(packets: np.ndarray) -> bytes:
