@@ -1,0 +1,581 @@
+"""Captures: real ones against other tools' numbers, made ones of every form, and what damaged or odd ones become."""
+
+import gzip
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tcpfair.errors import InputError
+from tcpfair.sources.readers import packets, pcap
+from tcpfair.sources.readers.anonymous import Anonymous
+from tcpfair.sources.readers.sidecar import Sidecar
+from tests.sources.readers import captures, mutations
+from tests.sources.readers.captures import ACK, FIN, MSS, RECEIVER, RST, SENDER, START_S, SYN, Segment, bulk
+
+SAMPLE = Path(__file__).parents[2] / "samples" / "pcap" / "two_flows_4s.pcap.gz"
+NAME = "10.0.0.1:40001>10.0.0.2:5201"
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Read the bytes of a capture."""
+
+    def of(data, said=None):
+        path = tmp_path / "test.pcap"
+        path.write_bytes(data)
+        return pcap.read(path, said or Sidecar())
+
+    return of
+
+
+@pytest.fixture
+def flow(read):
+    """The one flow of a capture."""
+
+    def of(data):
+        (found,) = read(data).flows
+        return found
+
+    return of
+
+
+def at(flow, t_s):
+    """Bytes until ``t_s`` after the beginning of the capture."""
+    return flow.total_bytes[np.searchsorted(flow.times_s, t_s + 1e-9, side="right") - 1]
+
+
+def said_of(observed, words):
+    return [remark for remark in observed.remarks if words in remark]
+
+
+# --- real ones
+
+
+def test_two_flows_of_iperf3_are_as_tshark_counts_them():
+    """iperf3 3.12 -P 2 over 2 Mbit/s, tcpdump at the receiver; the largest tcp.ack of tshark 4 less 1 and the cookie's 37."""
+    observed = pcap.read(SAMPLE, Sidecar())
+    first, second = observed.flows
+    assert [first.name, second.name] == ["192.0.2.1:40001>192.0.2.2:5201", "192.0.2.1:40002>192.0.2.2:5201"]
+    assert [at(first, t) for t in (1, 2, 3, 4)] == [125_976, 324_352, 489_424, 651_600]
+    assert [at(second, t) for t in (1, 2, 3, 4)] == [63_712, 149_144, 221_544, 280_912]
+    assert first.total_bytes[-1] == 661_736
+    assert first.clock_s == pytest.approx(946_684_800.764986, abs=1e-6)
+    assert said_of(observed, "iperf3's control connection is left out (192.0.2.2:5201>192.0.2.1:40000)")
+
+
+def test_dpkt_finds_the_same_acknowledgments(tmp_path):
+    """Another parser and plain Python, packet by packet: progress at every ms."""
+    dpkt = pytest.importorskip("dpkt")
+    path = tmp_path / "x.pcap"
+    path.write_bytes(gzip.decompress(SAMPLE.read_bytes()))
+    acked, zero_s = {}, None
+    with path.open("rb") as stream:
+        for t_s, frame in dpkt.pcap.Reader(stream):
+            zero_s = t_s if zero_s is None else zero_s
+            tcp = dpkt.ip.IP(frame).data
+            if tcp.sport == 5201 and tcp.flags & dpkt.tcp.TH_ACK:
+                acked.setdefault(tcp.dport, []).append((float(t_s - zero_s), tcp.ack))
+    for flow in pcap.read(path, Sidecar()).flows:
+        times_s, acks = np.array(acked[int(flow.name.split(">")[0].rpartition(":")[2])]).T
+        best = np.maximum.accumulate(acks) - acks[0] - 37  # no wrap in this one
+        expected = np.maximum(best[np.searchsorted(times_s, flow.times_s[1:] + 1e-9, side="right") - 1], 0)
+        fin = flow.total_bytes[-1]
+        # readings are at whole ms: only an ACK within a nanosecond of one may be counted on either side
+        assert (np.minimum(expected, fin) == flow.total_bytes[1:]).mean() > 0.999
+
+
+# --- every form gives the same
+
+
+WHOLE = bulk()
+V6 = [
+    replace(
+        one,
+        source=(f"2001:db8::{one.source[0][-1]}", one.source[1]),
+        target=(f"2001:db8::{one.target[0][-1]}", one.target[1]),
+    )
+    for one in WHOLE
+]
+FORMS = {
+    "little, us": captures.pcap(WHOLE),
+    "big, us": captures.pcap(WHOLE, order=">"),
+    "little, ns": captures.pcap(WHOLE, nano=True)[:24] + b"".join(
+        captures.pcap_record(captures.framed(one.packet, 1), one.t_s, nano=True) for one in WHOLE
+    ),
+    "whole packets": captures.pcap(WHOLE, snap_bytes=65_535),
+    "headers alone": captures.pcap(WHOLE, snap_bytes=14 + 20 + 20 + 12),
+    "raw IP": captures.pcap(WHOLE, link_type=captures.RAW),
+    "loopback": captures.pcap(WHOLE, link_type=captures.NULL),
+    "cooked": captures.pcap(WHOLE, link_type=captures.SLL),
+    "cooked 2": captures.pcap(WHOLE, link_type=captures.SLL2),
+    "PPP": captures.pcap(WHOLE, link_type=captures.PPP),
+    "VLAN": captures.pcap(WHOLE, tags=b"\x81\x00\x00\x05"),
+    "QinQ": captures.pcap(WHOLE, tags=b"\x88\xa8\x00\x07\x81\x00\x00\x05"),
+    "IP options": captures.pcap([replace(one, ip_options=b"\x94\x04\x00\x00") for one in WHOLE]),
+    "IPv6": captures.pcap(V6),
+    "IPv6, raw": captures.pcap(V6, link_type=captures.RAW),
+    "IPv6 with a hop-by-hop header": captures.pcap([replace(one, extensions=b"\x06\x00" + b"\x01\x04\0\0\0\0") for one in V6]),
+    "length 0, as large segments have": captures.pcap([replace(one, total=0) for one in WHOLE]),
+    "pcapng": captures.pcapng(WHOLE),
+    "pcapng, big": captures.pcapng(WHOLE, order=">"),
+    "pcapng, ns": captures.section() + captures.interface(resolution=9)
+    + b"".join(captures.enhanced(one, units=10**9) for one in WHOLE),
+    "pcapng, powers of two": captures.section() + captures.interface(resolution=0x80 | 20)
+    + b"".join(captures.enhanced(one, units=2**20) for one in WHOLE),
+    "pcapng, offset": captures.section() + captures.interface(offset_s=1_600_000_000)
+    + b"".join(captures.enhanced(one, offset_s=1_600_000_000) for one in WHOLE),
+    "pcapng, obsolete blocks": captures.section() + captures.interface()
+    + b"".join(captures.enhanced(one, kind=2) for one in WHOLE),
+    "pcapng, unknown blocks": captures.section() + captures.interface()
+    + b"".join(captures.enhanced(one) + captures.block(0x0BAD, b"abcdefg") for one in WHOLE),
+    "pcapng, two sections, orders and interfaces": captures.section(">") + captures.interface(">")
+    + b"".join(captures.enhanced(one, ">") for one in WHOLE[:100])
+    + captures.section() + captures.interface() + captures.interface(link_type=captures.RAW, resolution=9)
+    + b"".join(captures.enhanced(one, number=1, units=10**9, link_type=captures.RAW) for one in WHOLE[100:]),
+    "gzip": gzip.compress(captures.pcap(WHOLE), mtime=0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_gives_the_same_flow(flow, form):
+    found, plain = flow(FORMS[form]), flow(FORMS["little, us"])
+    assert found.total_bytes[-1] == 200 * MSS
+    assert found.clock_s == START_S
+    assert (found.start_s, found.stop_s) == pytest.approx((plain.start_s, plain.stop_s), abs=2e-6)
+    for t_s in (0.0505, 0.1015, 0.1505, 0.2005, 0.3005):
+        assert at(found, t_s) == at(plain, t_s)
+    assert found.rtt_s == pytest.approx(0.05, abs=2e-6)
+
+
+def test_progress_is_what_was_acknowledged_until_then(flow):
+    found = flow(FORMS["little, us"])
+    # data from 51 ms on, one segment per ms, seen at the sender: the ACK comes 50 ms later
+    assert found.start_s == pytest.approx(0.051)
+    assert at(found, 0.1) == 0
+    assert [at(found, t) for t in (0.1015, 0.2015, 0.3015)] == [MSS, 101 * MSS, 200 * MSS]
+    assert found.stop_s == pytest.approx(0.301, abs=0.0011)
+    assert found.origin == packets.ORIGIN and found.cc == "unknown"
+
+
+@pytest.mark.parametrize(("place", "words"), [(0.0, "near the sender"), (0.5, "between"), (1.0, "near the receiver")])
+def test_rtt_is_the_whole_one_wherever_the_capture_stood(read, place, words):
+    observed = read(captures.pcap(bulk(rtt_s=0.08, place=place)))
+    assert observed.flows[0].rtt_s == pytest.approx(0.08, abs=2e-6)
+    assert said_of(observed, words)
+
+
+@pytest.mark.parametrize("place", [0.25, 0.9])
+def test_rtt_without_handshake_comes_from_timestamps(flow, place):
+    """Ticks are 1 ms, so it may be as much too long."""
+    assert 0.08 <= flow(captures.pcap(bulk(2000, rtt_s=0.08, place=place, syn=False))).rtt_s + 2e-6 <= 0.0825
+
+
+def test_sequence_numbers_wrap(flow):
+    found = flow(captures.pcap(bulk(isn=2**32 - 50 * MSS)))
+    assert found.total_bytes[-1] == 200 * MSS and at(found, 0.2015) == 101 * MSS
+
+
+def test_more_than_two_gigabytes_are_counted(flow):
+    """Segments of 60 kB, 2^32 bytes twice over, unwrapped one by one."""
+    every = []
+    for k in range(40_000):
+        t_s, seq = 0.001 * k, 77 + 60_000 * k
+        every.append(Segment(t_s, seq=seq, ack=5, payload_bytes=60_000))
+        every.append(Segment(t_s + 0.0005, RECEIVER, SENDER, 5, seq + 60_000))
+    head = captures.pcap_header(link_type=captures.RAW)
+    records = [captures.pcap_record(one.packet[:40] + bytes(0), one.t_s) for one in every]
+    records = [
+        record[:12] + struct.pack("<I", 40 + one.payload_bytes) + record[16:]
+        for record, one in zip(records, every, strict=True)
+    ]
+    found = flow(head + b"".join(records))
+    assert found.total_bytes[-1] == 60_000 * 39_999  # the first ACK is where it begins to count
+
+
+# --- what happens on the way
+
+
+def test_resent_packets_time_nothing_and_are_counted(read):
+    lost = WHOLE[8]  # its ACK never came; resent 1 s later, acknowledged at once
+    again = [
+        Segment(1.0, seq=lost.seq, ack=lost.ack, payload_bytes=MSS, ip_id=900),
+        Segment(1.001, RECEIVER, SENDER, 9_000_001, 1001 + 200 * MSS),
+    ]
+    every = [one for one in bulk(fin=False) if one.source == SENDER or one.ack <= lost.seq or one.flags & SYN] + again
+    observed = read(captures.pcap(every))
+    assert observed.flows[0].rtt_s == pytest.approx(0.05, abs=2e-6)
+    assert at(observed.flows[0], 0.999) == lost.seq - 1001 and observed.flows[0].total_bytes[-1] == 200 * MSS
+    assert said_of(observed, "1 of 201 packets resent")
+
+
+def test_a_stall_is_flat_and_not_smeared(flow):
+    every = [replace(one, t_s=one.t_s + (3 if one.t_s > 0.15 else 0)) for one in bulk(fin=False, times=False)]
+    found = flow(captures.pcap(every))
+    assert at(found, 1) == at(found, 3.1) == 49 * MSS
+    assert (np.diff(found.times_s)[1:-1] < 0.0011).all()
+
+
+def test_packets_out_of_order_change_nothing(read):
+    every = list(WHOLE)
+    data = [i for i, one in enumerate(every) if one.payload_bytes]
+    i, j = data[20], data[22]
+    every[i], every[j] = replace(every[j], t_s=every[i].t_s), replace(every[i], t_s=every[j].t_s)
+    observed = read(captures.pcap(every))
+    assert observed.flows[0].total_bytes[-1] == 200 * MSS
+    assert said_of(observed, "came late")
+
+
+def test_keepalives_count_for_nothing(read):
+    last = 1001 + 200 * MSS
+    probes = [Segment(10.0 + k, seq=last - 1, ack=9_000_001, payload_bytes=1, ip_id=1000 + k) for k in range(5)]
+    alive = [one for probe in probes for one in (probe, Segment(probe.t_s + 0.05, RECEIVER, SENDER, 9_000_001, last))]
+    observed = read(captures.pcap(bulk(fin=False) + alive))
+    assert observed.flows[0].total_bytes[-1] == 200 * MSS and observed.flows[0].stop_s < 0.4
+    assert said_of(observed, "0 of 200 packets resent")
+
+
+def test_syn_and_fin_are_no_bytes(flow):
+    assert flow(captures.pcap(bulk(3))).total_bytes[-1] == 3 * MSS
+
+
+def test_a_closed_window_is_said(read):
+    every = bulk(fin=False) + [Segment(0.5, RECEIVER, SENDER, 9_000_001, 1001 + 200 * MSS, window=0)] * 2
+    assert said_of(read(captures.pcap(every)), "closed its window 1 times")
+
+
+def test_rst_ends_a_connection_and_its_ports_may_begin_another(read):
+    every = [*bulk(fin=False), Segment(0.4, seq=1, flags=RST), *bulk(100, isn=777_000, start_s=0.5)]
+    first, second = read(captures.pcap(every)).flows
+    assert (first.name, second.name) == (NAME, f"{NAME}#2")
+    assert (first.total_bytes[-1], second.total_bytes[-1]) == (200 * MSS, 100 * MSS)
+    assert second.start_s == pytest.approx(0.551)
+
+
+def test_both_directions_of_a_connection_are_two_flows(read):
+    back = [
+        replace(one, seq=one.seq + 9_000_000 - 1000, ack=200_000)
+        for one in bulk(150, source=RECEIVER, target=SENDER, syn=False, fin=False, times=False)
+        if one.payload_bytes
+    ]
+    acks = [Segment(one.t_s + 0.05, seq=201_001, ack=one.seq + MSS) for one in back]
+    observed = read(captures.pcap(sorted([*bulk(fin=False, times=False), *back, *acks], key=lambda one: one.t_s)))
+    assert {flow.name: flow.total_bytes[-1] for flow in observed.flows} == {
+        NAME: 200 * MSS,
+        "10.0.0.2:5201>10.0.0.1:40001": 150 * MSS,
+    }
+
+
+def test_a_capture_begun_in_the_middle_counts_from_its_first_ack(read):
+    observed = read(captures.pcap([one for one in WHOLE if one.t_s > 0.2]))
+    assert said_of(observed, "begun before the capture")
+    first = next(one for one in WHOLE if one.t_s > 0.2 and one.source == RECEIVER)
+    assert observed.flows[0].total_bytes[-1] == 1001 + 200 * MSS - first.ack
+
+
+def test_acks_alone_suffice(read):
+    observed = read(captures.pcap([one for one in WHOLE if one.source == RECEIVER]))
+    assert observed.flows[0].total_bytes[-1] == pytest.approx(200 * MSS, abs=MSS)
+    assert np.isnan(observed.flows[0].rtt_s)
+    assert said_of(observed, "only their ACKs")
+
+
+def test_data_alone_are_refused(read):
+    with pytest.raises(InputError, match=r"no ACK of its data is in it; capture both directions"):
+        read(captures.pcap([one for one in WHOLE if one.source == SENDER]))
+
+
+def test_packets_that_the_capture_lost_are_counted(read):
+    lost = [one for one in WHOLE if one.payload_bytes][60:65]
+    observed = read(captures.pcap([one for one in WHOLE if one not in lost]))
+    assert observed.flows[0].total_bytes[-1] == 200 * MSS
+    assert said_of(observed, "5,000 bytes were acknowledged and are not in the capture")
+
+
+def test_a_pause_of_the_capture_is_a_gap(read):
+    every = [one for one in bulk(5000, fin=False) if not 1.0 < one.t_s < 2.5]
+    (found,) = read(captures.pcap(every)).flows
+    ((low, high),) = found.gaps_s
+    assert (low, high) == (pytest.approx(1.0, abs=0.002), pytest.approx(2.5, abs=0.002))
+    assert found.total_bytes[-1] == 5000 * MSS
+
+
+def test_every_packet_twice_is_said_and_changes_nothing(read):
+    every = [one for both in ((one, replace(one, t_s=one.t_s + 1e-5)) for one in WHOLE) for one in both]
+    observed = read(captures.pcap(sorted(every, key=lambda one: one.t_s)))
+    assert observed.flows[0].total_bytes[-1] == 200 * MSS
+    assert said_of(observed, "200 packets with data stand there twice: captured at two interfaces")
+    assert said_of(observed, "0 of 200 packets resent")
+
+
+def test_one_connection_under_two_addresses_is_refused(read):
+    other = [replace(one, t_s=one.t_s + 1e-4, source=("192.168.0.9", 1234) if one.source == SENDER else RECEIVER,
+                     target=("192.168.0.9", 1234) if one.target == SENDER else RECEIVER) for one in WHOLE]  # fmt: skip
+    with pytest.raises(InputError, match="one connection under two addresses"):
+        read(captures.pcap(sorted([*WHOLE, *other], key=lambda one: one.t_s)))
+
+
+def test_small_flows_are_left_out_unless_they_are_named(read):
+    data = captures.pcap(sorted([*bulk(3000), *bulk(5, source=("10.0.0.3", 999), isn=5)], key=lambda one: one.t_s))
+    observed = read(data)
+    assert [flow.name for flow in observed.flows] == [NAME]
+    assert said_of(observed, "1 flows of less than 30,000 bytes are left out (5,000 bytes in all)")
+    small = "10.0.0.3:999>10.0.0.2:5201"
+    assert {flow.name for flow in read(data, Sidecar.model_validate({"flows": [{"flow": small}]})).flows} == {
+        NAME,
+        small,
+    }
+
+
+def test_what_is_not_tcp_is_counted(read):
+    udp = bytearray(captures.framed(WHOLE[0].packet, 1))
+    udp[14 + 9] = 17
+    arp = bytes(12) + b"\x08\x06" + bytes(28)
+    later = captures.framed(replace(WHOLE[5], fragment=100).packet, 1)
+    data = captures.pcap(WHOLE) + b"".join(captures.pcap_record(bytes(frame), 1.0) for frame in (udp, arp, later))
+    observed = read(data)
+    assert said_of(observed, "2 packets without IP or TCP") and said_of(observed, "1 later fragments")
+    assert observed.flows[0].total_bytes[-1] == 200 * MSS
+
+
+def test_first_fragments_count_and_are_said(read):
+    assert said_of(read(captures.pcap([replace(one, fragment=0x2000) for one in WHOLE])), "200 packets are fragments")
+
+
+# --- clocks
+
+
+def test_a_clock_set_back_is_marked_and_put_right(flow):
+    found = flow(captures.pcap([replace(one, t_s=one.t_s - (100 if one.t_s > 1.5 else 0)) for one in bulk(3000)]))
+    (step_s,) = found.clock_steps_s
+    assert step_s == pytest.approx(1.5, abs=0.002)
+    assert found.stop_s == pytest.approx(3.1, abs=0.005) and at(found, 2.5) == pytest.approx(2400 * MSS, abs=3 * MSS)
+
+
+def test_a_clock_set_ahead_is_told_by_the_senders_clock(flow):
+    found = flow(captures.pcap([replace(one, t_s=one.t_s + (100 if one.t_s > 1.5 else 0)) for one in bulk(3000)]))
+    assert len(found.clock_steps_s) == 1 and found.stop_s == pytest.approx(3.1, abs=0.005)
+
+
+def test_packets_a_little_out_of_order_of_time_are_said(read):
+    every = list(WHOLE)
+    every[50] = replace(every[50], t_s=every[50].t_s - 0.005)
+    assert said_of(read(captures.pcap(every)), "1 packets stand up to 10 ms out of order")
+
+
+@pytest.mark.parametrize("shift_s", [-50.0, -0.5, 0.5, 50.0])
+def test_one_packet_with_another_time_is_refused(read, shift_s):
+    every = list(WHOLE)
+    every[50] = replace(every[50], t_s=every[50].t_s + shift_s, times=None)
+    with pytest.raises(InputError, match=r"packet 5[12]: time: jumps and comes back"):
+        read(captures.pcap(every))
+
+
+@pytest.mark.parametrize(("start_s", "year"), [(0.0, 1970), (4.2e9, 2103)])
+def test_a_clock_that_was_not_set_is_said(read, monkeypatch, start_s, year):
+    monkeypatch.setattr(captures, "START_S", start_s)
+    observed = read(captures.pcap(WHOLE))
+    assert said_of(observed, f"begins in {year}") and observed.flows[0].clock_s == start_s
+
+
+def test_more_than_a_day_is_refused(read):
+    with pytest.raises(InputError, match="more than a day after the first packet"):
+        read(captures.pcap([*bulk(fin=False), Segment(90_000.0, RECEIVER, SENDER, 9_000_001, 5000)]))
+
+
+def test_microseconds_in_a_file_of_nanoseconds_are_refused(read):
+    data = captures.pcap_header(nano=True) + captures.pcap(bulk(3000))[24:]
+    with pytest.raises(InputError, match="they must be microseconds"):
+        read(data)
+
+
+def test_nanoseconds_in_a_file_of_microseconds_are_refused(read):
+    data = captures.pcap_header() + captures.pcap(WHOLE, nano=True)[24:]
+    with pytest.raises(InputError, match="its header says microseconds"):
+        read(data)
+
+
+def test_a_wrong_resolution_is_told_by_tcps_own_timestamps(read):
+    blocks = [captures.enhanced(one) for one in bulk(3000)]
+    with pytest.raises(InputError, match=r"ticks a second by it, 1 to 1000 are usual"):
+        read(captures.section() + captures.interface(resolution=9) + b"".join(blocks))
+
+
+# --- damaged files
+
+
+def broken(**fields):
+    """A record whose header says something else."""
+    frame = captures.framed(WHOLE[5].packet, 1)[:80]
+    values = {"seconds": int(START_S), "fraction": 500_000, "captured": 80, "wire": 1066} | fields
+    return struct.pack("<IIII", *(values[name] for name in ("seconds", "fraction", "captured", "wire"))) + frame
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        broken(captured=2**32 - 1), broken(captured=2**31), broken(captured=10**7, wire=10**7), broken(wire=10),
+        broken(fraction=10**6), broken(fraction=2**32 - 1),
+    ],
+)  # fmt: skip
+def test_lengths_and_times_that_cannot_be_are_refused(read, record):
+    with pytest.raises(InputError, match=r"test\.pcap: packet \d+: "):
+        read(captures.pcap(WHOLE[:100]) + record + captures.pcap(WHOLE[100:])[24:])
+
+
+def test_a_cut_last_packet_is_said(read):
+    for cut in (1, 40, 70):
+        observed = read(captures.pcap(bulk(fin=False))[:-cut])
+        assert said_of(observed, "cut within its last packet")
+        assert observed.flows[0].total_bytes[-1] == 199 * MSS
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "neither pcap nor pcapng"),
+        (captures.pcap(WHOLE)[:20], "cut within its header"),
+        (captures.pcap_header(), "no TCP segment; capture"),
+        (captures.pcap(WHOLE, snap_bytes=0), r"no TCP segment \(\d+ without IP or TCP\)"),
+        (captures.pcap(WHOLE, snap_bytes=40), r"cut before the end of the headers"),
+        (captures.pcap_header(link_type=127), "link type 127 is not read"),
+        (captures.pcap_header()[:4] + b"\x07\x00" + captures.pcap_header()[6:], r"version 7\.4 of pcap"),
+        (captures.section() + b"".join(captures.enhanced(one) for one in WHOLE), "an interface that the file does not describe"),
+        (captures.section() + captures.interface(resolution=127), "if_tsresol: 127"),
+        (captures.section() + captures.interface(offset_s=2**62), "if_tsoffset"),
+        (captures.section() + captures.interface(offset_s=2**32 - 1) + captures.enhanced(WHOLE[0]), "beyond the year 2106"),
+        (captures.section() + captures.interface() + struct.pack("<II", 6, 0) + bytes(20), "a length"),
+        (captures.section() + captures.interface() + struct.pack("<II", 6, 2**32 - 4) + bytes(100), "a length"),
+        (captures.section() + captures.interface() + captures.enhanced(WHOLE[0])[:-4] + b"\0\0\0\0", "a length"),
+        (captures.section() + captures.interface() * 1025, "more than 1024 interfaces"),
+        (captures.pcap([replace(one, total=9000) for one in WHOLE]), "damaged"),
+        (captures.pcap([replace(one, total=30) for one in WHOLE]), "damaged"),
+        (captures.pcap(bulk(0)), "no connection with data"),
+        (captures.section() + captures.interface()
+         + b"".join(captures.block(3, struct.pack("<I", 80) + captures.framed(one.packet, 1)[:80]) for one in WHOLE),
+         "without a time"),
+        (gzip.compress(captures.pcap(WHOLE))[:-30], "damaged gzip"),
+    ],
+)  # fmt: skip
+def test_what_is_no_capture_is_refused(read, data, words):
+    with pytest.raises(InputError, match=words) as refused:
+        read(data)
+    assert "\n" not in str(refused.value)
+
+
+def test_sequence_numbers_of_another_world_are_refused(read):
+    every = [
+        replace(one, seq=one.seq * 1_000_003, ack=one.ack * 1_000_003) if k % 2 else one
+        for k, one in enumerate(bulk(400, syn=False))
+    ]
+    with pytest.raises(InputError, match="sequence numbers lie"):
+        read(captures.pcap(every))
+
+
+def test_one_wrong_ack_changes_nothing(read):
+    every = list(WHOLE)
+    index = next(i for i, one in enumerate(every) if one.source == RECEIVER and one.t_s > 0.2)
+    every[index] = replace(every[index], ack=every[index].ack + 500_000_000)
+    observed = read(captures.pcap(every))
+    assert observed.flows[0].total_bytes[-1] == 200 * MSS and at(observed.flows[0], 0.25) <= 150 * MSS
+
+
+def test_a_flood_of_connections_is_refused(read, monkeypatch):
+    monkeypatch.setattr("tcpfair.sources.readers.connections.MOST_CONNECTIONS", 512)
+    every = [Segment(0.001 * k, ("10.0.0.1", 1000 + k), RECEIVER, 5, flags=SYN) for k in range(600)]
+    with pytest.raises(InputError, match="more than 512 connections"):
+        read(captures.pcap(every))
+
+
+def test_many_connections_need_room(read):
+    every = [one for k in range(600) for one in bulk(4, source=("10.0.0.1", 1000 + k), isn=k * 7919, start_s=k * 0.001)]
+    with pytest.raises(InputError, match="600 flows"):
+        read(captures.pcap(sorted(every, key=lambda one: one.t_s)))
+
+
+def test_bins_grow_when_they_are_too_many(flow, monkeypatch):
+    monkeypatch.setattr(packets, "MOST_ROWS", 2000)
+    found = flow(captures.pcap(bulk(5000)))
+    assert found.interval_s == 0.01
+    assert found.total_bytes[-1] == 5000 * MSS and at(found, 2.5) == pytest.approx(2400 * MSS, abs=10 * MSS)
+
+
+def test_the_anonymised_capture_has_the_same_figures_and_nothing_of_the_original(tmp_path, read):
+    secret = [replace(one, ip_id=0xBEE0 + one.ip_id) for one in bulk(isn=0x5EC2E7AB, source=("172.23.45.67", 51_234))]
+    path = tmp_path / "secret.pcap"
+    path.write_bytes(captures.pcap(secret, snap_bytes=65_535))
+    before = pcap.read(path, Sidecar())
+    data = pcap.anonymised(path, Anonymous.from_earliest(START_S))
+    after = read(data)
+    assert [flow.name for flow in after.flows] == ["192.0.2.1:40000>192.0.2.2:5201"]
+    np.testing.assert_allclose(after.flows[0].times_s, before.flows[0].times_s, atol=1e-9)
+    np.testing.assert_array_equal(after.flows[0].total_bytes, before.flows[0].total_bytes)
+    assert after.flows[0].rtt_s == pytest.approx(before.flows[0].rtt_s, abs=1e-9)
+    assert after.flows[0].clock_s == 946_684_800
+    for number in (0x5EC2E7AB, 0x5EC2E7AC, int(START_S), 9_000_000, 1_000_051):
+        assert struct.pack(">I", number) not in data and struct.pack("<I", number) not in data
+    assert bytes([172, 23, 45, 67]) not in data and struct.pack(">H", 51_234) not in data
+
+
+def test_both_sides_of_one_import_have_the_same_pseudonyms(tmp_path):
+    keep = Anonymous(0)
+    names = []
+    for place in (0.0, 1.0):
+        path = tmp_path / f"{place}.pcap"
+        path.write_bytes(captures.pcap(bulk(place=place)))
+        path.write_bytes(pcap.anonymised(path, keep))
+        names.append(pcap.read(path, Sidecar()).flows[0].name)
+    assert names[0] == names[1]
+
+
+def test_sniffing_never_raises(tmp_path):
+    for name, data in {
+        "a": FORMS["gzip"],
+        "b": FORMS["pcapng"],
+        "c": b"",
+        "d": b"\x0a\x0d\x0d\x0a",
+        "e": b"{}",
+    }.items():
+        (tmp_path / name).write_bytes(data)
+    assert [pcap.sniff(tmp_path / name) for name in "abcdef"] == [True, True, False, False, False, False]
+    assert not pcap.sniff(tmp_path)
+
+
+def test_flags_are_those_of_tcp():
+    assert (FIN, SYN, RST, ACK) == (1, 2, 4, 16)
+
+
+# --- mutations
+
+
+@pytest.fixture(scope="module")
+def whole_files(tmp_path_factory):
+    """What is mutated: the sample, and made captures of each format."""
+    folder = tmp_path_factory.mktemp("whole")
+    pair = sorted(
+        [*bulk(150), *bulk(150, source=("10.0.0.3", 40_002), isn=2**32 - 5000, rtt_s=0.02)], key=lambda one: one.t_s
+    )
+    made = {
+        "us.pcap": captures.pcap(pair),
+        "ns.pcap": captures.pcap(pair, order=">"),
+        "x.pcapng": captures.pcapng(pair),
+    }
+    for name, data in made.items():
+        (folder / name).write_bytes(data)
+    return [SAMPLE, *(folder / name for name in made)]
+
+
+def attacked(whole_files, folder, first_seed, count):
+    return mutations.attack(pcap, whole_files, count=count, folder=folder, first_seed=first_seed)
+
+
+def test_mutated(tmp_path, whole_files):
+    outcomes = attacked(whole_files, tmp_path, 0, 200)
+    assert outcomes["read"] and outcomes["marked"] and outcomes["refused"]
+
+
+@pytest.mark.slow
+def test_mutated_ten_thousand_times(tmp_path, whole_files):
+    attacked(whole_files, tmp_path, 200, 10_000)

@@ -1,0 +1,237 @@
+"""Tables of tshark: the real ones against the capture they were made of, and what odd and damaged ones become."""
+
+import gzip
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tcpfair.errors import InputError
+from tcpfair.sources.readers import pcap, tshark
+from tcpfair.sources.readers.anonymous import Anonymous
+from tcpfair.sources.readers.sidecar import Sidecar
+from tests.sources.readers import captures, mutations
+from tests.sources.readers.captures import MSS, RECEIVER, START_S, bulk
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+RELATIVE = SAMPLES / "tshark" / "two_flows_4s.csv.xz"  # comma, relative sequence numbers, wall clock
+RAW = SAMPLES / "tshark" / "two_flows_4s.tsv.gz"  # tab, quoted, raw sequence numbers, no wall clock
+CAPTURE = SAMPLES / "pcap" / "two_flows_4s.pcap.gz"
+COLUMNS = (
+    "frame.time_epoch",
+    "ip.src",
+    "ip.dst",
+    "tcp.srcport",
+    "tcp.dstport",
+    "tcp.seq",
+    "tcp.ack",
+    "tcp.len",
+    "tcp.flags",
+)
+WHOLE = bulk()
+
+
+def row(one, isn=1000):
+    """Cells of a segment as tshark writes them, sequence numbers relative."""
+    own, other = (isn, 9_000_000) if one.target == RECEIVER else (9_000_000, isn)
+    ack = one.ack - other if one.flags & captures.ACK else 0
+    return [
+        f"{START_S + one.t_s:.6f}000", one.source[0], one.target[0], str(one.source[1]), str(one.target[1]), str(one.seq - own),
+        str(ack), str(one.payload_bytes), f"0x{one.flags:04x}",
+    ]  # fmt: skip
+
+
+def table(segments=WHOLE, separator=",", quote="", columns=COLUMNS, change=None):
+    rows = [row(one) for one in segments]
+    if change:
+        line, column, value = change
+        rows[line - 2][COLUMNS.index(column)] = value
+    rows = [[cells[COLUMNS.index(name)] for name in columns] for cells in rows]
+    lines = [separator.join(columns), *(separator.join(f"{quote}{cell}{quote}" for cell in cells) for cells in rows)]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def read(tmp_path):
+    def of(text):
+        path = tmp_path / "test.csv"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return tshark.read(path, Sidecar())
+
+    return of
+
+
+@pytest.mark.parametrize("path", [RELATIVE, RAW], ids=lambda path: path.name)
+def test_a_table_gives_the_flows_of_its_capture(path):
+    whole, found = pcap.read(CAPTURE, Sidecar()), tshark.read(path, Sidecar())
+    for before, after in zip(whole.flows, found.flows, strict=True):
+        assert after.name == before.name
+        np.testing.assert_allclose(after.times_s, before.times_s, atol=1e-6)
+        differ = after.total_bytes != before.total_bytes  # an ACK within a microsecond of a whole ms
+        assert differ.mean() < 0.001 and after.total_bytes[-1] == before.total_bytes[-1]
+    # tshark 4's largest tcp.ack less 1 and less the cookie's 37
+    assert [flow.total_bytes[-1] for flow in found.flows] == [661_736, 280_912]
+    clocks = {flow.clock_s for flow in found.flows}
+    assert clocks == {None} if path == RAW else clocks == {pytest.approx(946_684_800.764986, abs=1e-6)}
+
+
+def test_without_wall_clock_flows_keep_their_offsets():
+    first, second = tshark.read(RAW, Sidecar()).flows
+    assert second.start_s - first.start_s == pytest.approx(0.060921, abs=1e-5)
+
+
+@pytest.mark.parametrize("separator", ["\t", ",", ";", "|", " "])
+@pytest.mark.parametrize("quote", ["", '"', "'"])
+def test_separators_and_quotes(read, separator, quote):
+    (flow,) = read(table(separator=separator, quote=quote)).flows
+    assert flow.total_bytes[-1] == 200 * MSS and flow.rtt_s == pytest.approx(0.05, abs=2e-6)
+
+
+def test_ipv6_windows_line_ends_and_a_mark_of_order(read):
+    text = (
+        table()
+        .replace("ip.src,ip.dst", "ipv6.src,ipv6.dst")
+        .replace("10.0.0.1", "2001:db8::1")
+        .replace("10.0.0.2", "2001:db8::2")
+    )
+    (flow,) = read("\ufeff" + text.replace("\n", "\r\n")).flows
+    assert flow.name == "[2001:db8::1]:40001>[2001:db8::2]:5201" and flow.total_bytes[-1] == 200 * MSS
+
+
+def test_rows_of_other_protocols_are_counted(read):
+    udp = "1700000000.0,10.0.0.1,10.0.0.9,,,,,,\n"
+    observed = read(table() + udp + udp)
+    assert observed.flows[0].total_bytes[-1] == 200 * MSS
+    assert any("2 packets without IP or TCP" in remark for remark in observed.remarks)
+
+
+def test_headers_within_headers_are_passed_over(read):
+    text = table(separator="\t") + "1700000001.0\t10.0.0.1,1.1.1.1\t10.0.0.2,2.2.2.2\t1\t2\t1\t1\t0\t0x0010\n"
+    observed = read(text)
+    assert (
+        any("passed over" in remark for remark in observed.remarks) and observed.flows[0].total_bytes[-1] == 200 * MSS
+    )
+
+
+def test_columns_in_another_order_and_more_of_them(read):
+    columns = tuple(reversed(COLUMNS))
+    assert read(table(columns=columns)).flows[0].total_bytes[-1] == 200 * MSS
+
+
+def test_a_cut_last_line_is_said(read):
+    observed = read(table()[:-5])
+    assert any("cut within its last line" in remark for remark in observed.remarks)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ((5, "tcp.seq", "abc"), r"line 5: tcp\.seq: 'abc' is not between 0 and 4\.29497e\+09"),
+        ((5, "tcp.seq", "-1"), r"line 5: tcp\.seq: '-1' is not"),
+        ((5, "tcp.ack", "4294967296"), r"line 5: tcp\.ack"),
+        ((5, "tcp.len", "1e308"), r"line 5: tcp\.len"),
+        ((5, "tcp.len", "12.5"), r"line 5: tcp\.len: '12\.5' is no whole number"),
+        ((5, "tcp.len", "nan"), r"line 5: tcp\.len"),
+        ((5, "tcp.len", ""), r"line 5: tcp\.len: empty"),
+        ((5, "tcp.srcport", "70000"), r"line 5: tcp\.srcport"),
+        ((5, "tcp.flags", "0xZZ"), r"line 5: tcp\.flags"),
+        ((5, "ip.src", "host.example"), r"line 5: ip\.src: 'host\.example' is no address"),
+        ((5, "ip.src", ""), r"line 5: ip\.src: '' is no address"),
+        ((5, "frame.time_epoch", "1700000000123"), r"line 5: frame\.time_epoch"),
+        ((5, "frame.time_epoch", "Nov 14, 2023"), "line 5|fields"),
+        ((5, "frame.time_epoch", ""), r"line 5: frame\.time_epoch: empty"),
+        ((100, "frame.time_epoch", "1700000900.0"), "packet 10[01]: time: jumps and comes back"),
+    ],
+)
+def test_wrong_cells_are_refused(read, change, words):
+    with pytest.raises(InputError, match=words) as refused:
+        read(table(change=change))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (table(columns=COLUMNS[1:]), r"frame\.time_epoch: missing"),
+        (table(columns=[name for name in COLUMNS if name != "tcp.ack"]), r"tcp\.ack: missing"),
+        (table(columns=[name for name in COLUMNS if name != "tcp.flags"]), r"tcp\.flags: missing"),
+        (table(columns=[name for name in COLUMNS if name != "ip.dst"]), r"ip\.src and ip\.dst .*: missing"),
+        (table(columns=(*COLUMNS, "tcp.seq")), r"tcp\.seq is there twice"),
+        (table().replace("tcp.seq,", "tcp.seq_raw,"), "tcp.seq_raw and tcp.ack_raw: one is missing"),
+        (table().replace("tcp.flags", "tcp.options.timestamp.tsval") + "", r"tcp\.flags: missing"),
+        (",".join(COLUMNS) + "\n", "no TCP segment"),
+        ("", "no names of columns"),
+        (table() + "1,2,3,4,5,6,7,8,9,10,11\n", "give a table of tshark"),
+        (table().encode() + b"\xff\xfe\n", "not text"),
+        (gzip.compress(table().encode())[:-20], "damaged gzip"),
+    ],
+)
+def test_what_is_no_table_is_refused(read, text, words):
+    with pytest.raises(InputError, match=words) as refused:
+        read(text)
+    assert "\n" not in str(refused.value)
+
+
+def test_milliseconds_for_seconds_are_told_by_tcps_own_timestamps(read):
+    lines = gzip.decompress(RAW.read_bytes()).decode().splitlines()
+    rows = [line.split("\t") for line in lines]
+    text = "\n".join(
+        ["\t".join([cells[0], f'"{float(cells[1].strip(chr(34))) * 1000:.6f}"', *cells[2:]]) for cells in rows[1:]]
+    )
+    with pytest.raises(InputError, match="ticks a second by it"):
+        read(lines[0] + "\n" + text + "\n")
+
+
+@pytest.mark.parametrize("path", [RELATIVE, RAW], ids=lambda path: path.name)
+def test_the_anonymised_table_has_the_same_figures(tmp_path, path):
+    before = tshark.read(path, Sidecar())
+    other = tmp_path / "x.csv"
+    other.write_bytes(tshark.anonymised(path, Anonymous(-1_000_000)))
+    after = tshark.read(other, Sidecar())
+    for one, two in zip(before.flows, after.flows, strict=True):
+        np.testing.assert_allclose(two.times_s, one.times_s, atol=1e-6)
+        assert two.total_bytes[-1] == one.total_bytes[-1]
+        assert two.rtt_s == pytest.approx(one.rtt_s, abs=1e-6)
+        assert one.clock_s is None or two.clock_s == pytest.approx(one.clock_s - 1_000_000, abs=1e-6)
+
+
+def test_nothing_of_the_original_is_left(tmp_path):
+    text = table([*bulk(isn=1000, source=("172.23.45.67", 51_234))]).replace("tcp.flags\n", "tcp.flags,eth.src\n")
+    path = tmp_path / "x.csv"
+    path.write_text(
+        "\n".join(line if k == 0 else f"{line},aa:bb:cc:dd:ee:ff" for k, line in enumerate(text.splitlines())) + "\n"
+    )
+    data = tshark.anonymised(path, Anonymous.from_earliest(START_S)).decode()
+    assert not any(word in data for word in ("172.23", "51234", "17000", "aa:bb", "eth.src", "10.0.0"))
+    assert data.splitlines()[1].startswith("946684800.000000000,192.0.2.1,192.0.2.2,,,40000,5201,0,0,0,0x0002")
+
+
+def test_sniffing(tmp_path):
+    (tmp_path / "a").write_bytes(lzma.compress(table().encode()))
+    (tmp_path / "b").write_text("t,sport\n1,2\n")
+    assert [tshark.sniff(tmp_path / name) for name in ("a", "b", "c")] == [True, False, False]
+    assert tshark.sniff(RELATIVE) and tshark.sniff(RAW) and not tshark.sniff(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def whole_files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    pair = sorted([*bulk(100), *bulk(100, source=("10.0.0.3", 40_002), rtt_s=0.02)], key=lambda one: one.t_s)
+    (folder / "made.csv").write_text(table(pair))
+    (folder / "real.tsv").write_bytes(gzip.decompress(RAW.read_bytes()))
+    return [folder / "made.csv", folder / "real.tsv"]
+
+
+def attacked(whole_files, folder, first_seed, count):
+    return mutations.attack(tshark, whole_files, count=count, folder=folder, first_seed=first_seed, bytes_per_number=0)
+
+
+def test_mutated(tmp_path, whole_files):
+    outcomes = attacked(whole_files, tmp_path, 0, 200)
+    assert outcomes["read"] and outcomes["marked"] and outcomes["refused"]
+
+
+@pytest.mark.slow
+def test_mutated_ten_thousand_times(tmp_path, whole_files):
+    attacked(whole_files, tmp_path, 200, 10_000)
