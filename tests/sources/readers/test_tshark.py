@@ -72,8 +72,8 @@ def test_a_table_gives_the_flows_of_its_capture(path):
         assert differ.mean() < 0.001 and after.total_bytes[-1] == before.total_bytes[-1]
     # tshark 4's largest tcp.ack less 1 and less the cookie's 37
     assert [flow.total_bytes[-1] for flow in found.flows] == [661_736, 280_912]
-    clocks = {flow.clock_s for flow in found.flows}
-    assert clocks == {None} if path == RAW else clocks == {pytest.approx(946_684_800.764986, abs=1e-6)}
+    clocks_s = [flow.clock_s for flow in found.flows]
+    assert clocks_s == ([None] * 2 if path == RAW else pytest.approx([946_684_800.764986] * 2, abs=1e-6))
 
 
 def test_without_wall_clock_flows_keep_their_offsets():
@@ -179,7 +179,7 @@ def test_milliseconds_for_seconds_are_told_by_tcps_own_timestamps(read):
     text = "\n".join(
         ["\t".join([cells[0], f'"{float(cells[1].strip(chr(34))) * 1000:.6f}"', *cells[2:]]) for cells in rows[1:]]
     )
-    with pytest.raises(InputError, match="ticks a second by it"):
+    with pytest.raises(InputError, match="true units|ticks a second by it"):
         read(lines[0] + "\n" + text + "\n")
 
 
@@ -203,7 +203,7 @@ def test_nothing_of_the_original_is_left(tmp_path):
         "\n".join(line if k == 0 else f"{line},aa:bb:cc:dd:ee:ff" for k, line in enumerate(text.splitlines())) + "\n"
     )
     data = tshark.anonymised(path, Anonymous.from_earliest(START_S)).decode()
-    assert not any(word in data for word in ("172.23", "51234", "17000", "aa:bb", "eth.src", "10.0.0"))
+    assert not any(word in data for word in ("172.23", "51234", "1700000000", "aa:bb", "eth.src", "10.0.0"))
     assert data.splitlines()[1].startswith("946684800.000000000,192.0.2.1,192.0.2.2,,,40000,5201,0,0,0,0x0002")
 
 

@@ -241,7 +241,7 @@ def _tell_time(clock, packet, direction, known, steps):
         clock.small_steps += 1
         return now_ns
     if 0 <= jump_ns <= JUMP_NS and not (clock.packets == clock.jump_at + 1 and clock.jump_ns < 0):
-        if jump_ns > REORDERED_NS and clock.packets > clock.jump_at + PAIR_PACKETS:
+        if jump_ns > REORDERED_NS and (abs(clock.jump_ns) <= JUMP_NS or clock.packets > clock.jump_at + PAIR_PACKETS):
             clock.jump_ns = jump_ns  # the next may take it back
             clock.jump_at = clock.packets
         return now_ns + jump_ns
@@ -367,6 +367,9 @@ def _data(sender, connection, packet, now_ns, ring, segments, holes):
         sender.odd += 1
         return
     sender.far = -1
+    if 0 <= sender.fin < end:
+        sender.fin = -1  # nothing comes after a FIN: it was none
+        sender.odd += 1
     sender.last_data_ns = now_ns
     if packet.flags & FRAGMENT:
         sender.fragments += 1
@@ -576,7 +579,7 @@ def follow(packets, first, count, clock, steps, connections, directions, slots, 
             before = receiver.acked
             if _acknowledge(receiver, connection, packet, now_ns, 2 * number + 1 - side, ring, segments[at, 1 - side],
                             holes[at, 1 - side], time, gaps):  # fmt: skip
-                now_bin = now_ns // bin_ns
+                now_bin = max(now_ns - 1, 0) // bin_ns  # what comes at its end is within it
                 if receiver.bin >= 0 and now_bin > receiver.bin:
                     out[rows, 0], out[rows, 1], out[rows, 2] = 2 * number + 1 - side, receiver.bin, before
                     rows += 1

@@ -124,7 +124,7 @@ class Tracker:
             return InputError(f"{where}: more than a day after the first packet; give the part that holds the test")
         if ended == tcp.MANY_STEPS:
             return InputError(
-                f"{where}: runs backwards for the {tcp.MOST_STEPS + 1}th time; put it in order (reordercap)"
+                f"{where}: the clock steps for the {tcp.MOST_STEPS + 1}th time; put packets in order (reordercap) and true units"
             )
         return InputError(f"{where}: jumps and comes back; put the packets in order of time (reordercap)")
 
@@ -291,7 +291,9 @@ class Tracker:
         if d["ticks"] < LEAST_TICKS or lasted_ns <= 0:
             return
         per_s = d["ticks"] / lasted_ns * NS_PER_S
-        usual = (TICKS_PER_S, FINE_TICKS_PER_S)
+        # in 1970, times in milliseconds look like fine ticks
+        is_set = self._has_clock and self._clock[0]["zero_ns"] >= YEAR_1990_S * NS_PER_S
+        usual = (TICKS_PER_S, FINE_TICKS_PER_S) if is_set else (TICKS_PER_S,)
         if not any(least <= per_s <= most for least, most in usual):
             raise InputError(
                 f"{self.path}: {flow.name}: time: TCP's own timestamps made {per_s:.3g} ticks a second by it, 1 to 1000 are "

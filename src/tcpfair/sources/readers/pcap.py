@@ -218,9 +218,9 @@ class _Capture:
 
     def _control(self, data: bytes, at: int) -> int:
         """Read the section header or interface description at ``at``: its length, 0 when it is not all there."""
-        if len(data) - at < 28:
-            return 0
         is_section = data[at : at + 4] == PCAPNG
+        if len(data) - at < (28 if is_section else 20):
+            return 0
         if is_section:
             if data[at + 8 : at + 12] not in BYTE_ORDER:
                 raise InputError(

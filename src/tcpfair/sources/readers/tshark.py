@@ -148,11 +148,12 @@ class _Table:
         self.path = path
         self.counts = np.zeros(frames.COUNTS, np.int64)
         self.remarks: list[str] = []
-        first = head(path).split("\n", 1)[0].rstrip("\r")
+        first, _, second = head(path).partition("\n")
+        first = first.rstrip("\r")
         found = HEADER.match(first)
         if not found or found[3] not in SEPARATORS:
             raise InputError(f"{path}: line 1: no names of columns; give a table of tshark -T fields -E header=y")
-        self._quote, self._separator = found[1] or '"', found[3]
+        self._quote, self._separator = found[1] or "'" * second.startswith("'") or '"', found[3]
         self.names = [name.strip(self._quote) for name in first.lstrip("\ufeff").split(self._separator)]
         twice = next((name for name in self.names if self.names.count(name) > 1), None)
         if twice:
@@ -228,7 +229,7 @@ class _Table:
         self.counts[frames.NOT_TCP] += int((~is_tcp).sum())
         table, has = table[is_tcp], has[is_tcp]
         several = np.zeros(len(table), bool)  # headers within headers: tunnels, ICMP errors
-        for name in needed[1:]:
+        for name in (*needed[1:], *(name for pair in self.addresses for name in pair)):
             several |= table[name].str.contains(",", regex=False).to_numpy()
         self.counts[frames.DAMAGED] += int(several.sum())
         table, has = table[~several], has[~several]
@@ -247,12 +248,21 @@ class _Table:
             packets["window"] = 65_535  # not known to be closed
         if "tsval" in self.columns:
             packets["flags"] |= np.where(table[self.columns["tsval"]] != "", frames.TIMESTAMPS, 0).astype(np.int32)
-        times_s = self._numbers(table[self.time], frames.MOST_SECONDS - 1)
-        seconds = np.floor(times_s)
-        packets["t_ns"] = seconds.astype(np.int64) * NS_PER_S + np.round((times_s - seconds) * 1e9).astype(np.int64)
+        packets["t_ns"] = self._times_ns(table[self.time])
         for side, prefix in enumerate(("src", "dst")):
             packets[f"{prefix}_high"], packets[f"{prefix}_low"] = self._halves(table, side)
         return packets
+
+    def _times_ns(self, cells: pd.Series) -> np.ndarray:
+        """Times to the nanosecond, which a float of seconds since 1970 does not hold."""
+        times_s = self._numbers(cells, frames.MOST_SECONDS - 1)
+        parts = cells.str.partition(".")
+        fractions = pd.to_numeric("0." + parts[2], errors="coerce").to_numpy(np.float64)
+        seconds = pd.to_numeric(parts[0], errors="coerce").to_numpy(np.float64)
+        is_plain = np.abs(seconds + fractions - times_s) < 1e-6  # not 1.7e9
+        seconds = np.where(is_plain, seconds, np.floor(times_s))
+        fractions = np.where(is_plain, fractions, times_s - np.floor(times_s))
+        return seconds.astype(np.int64) * NS_PER_S + np.round(fractions * NS_PER_S).astype(np.int64)
 
     def _numbers(self, cells: pd.Series, most: float) -> np.ndarray:
         """Cells as numbers from 0 to ``most``, empty ones as 0."""
