@@ -79,6 +79,7 @@ def test_a_table_gives_the_flows_of_its_capture(path):
 def test_without_wall_clock_flows_keep_their_offsets():
     first, second = tshark.read(RAW, Sidecar()).flows
     assert second.start_s - first.start_s == pytest.approx(0.060921, abs=1e-5)
+    assert (first.offset_s, second.offset_s) == (0, pytest.approx(0.060921, abs=1e-5))
 
 
 @pytest.mark.parametrize("separator", ["\t", ",", ";", "|", " "])

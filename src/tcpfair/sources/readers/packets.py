@@ -29,6 +29,7 @@ BINS_NS = tuple(10**n for n in range(6, 12))  # 1 ms to 100 s
 MOST_ROWS = 4_000_000  # of progress, 24 bytes each
 MOST_READINGS, MOST_READINGS_OF_FLOW = 8_000_000, 864_000
 FINE_SPAN_S = 20.0  # shorter runs are read every ms, others every 10 ms
+FINE_INTERVAL_S, INTERVAL_S = 0.1, 1.0  # of the trace, which readings are to be closer than
 MOST_FLOWS = 500
 MOST_FLOWS_DESCRIBED = 20
 SMALL_BYTES, SMALL_SHARE = 100_000, 0.01  # what is less than both is no flow of the experiment
@@ -154,7 +155,8 @@ class Tracker:
         self._check(flows, every)
         rows = self._progress()
         step_ns = self._step_ns(flows)
-        observed = tuple(self._flow(flow, rows, step_ns) for flow in flows)
+        begin_ns = flows[0].start_ns
+        observed = tuple(self._flow(flow, rows, step_ns, begin_ns) for flow in flows)
         return Observed(
             backend=backend,
             flows=observed,
@@ -321,7 +323,7 @@ class Tracker:
             f"{self.path}: too many flows for its length; keep those of the test (tcpdump -r FILE -w OTHER)"
         )
 
-    def _flow(self, flow: _Direction, rows: np.ndarray, step_ns: int) -> ObservedFlow:
+    def _flow(self, flow: _Direction, rows: np.ndarray, step_ns: int, begin_ns: int) -> ObservedFlow:
         low, high = np.searchsorted(rows[:, 0], [flow.index, flow.index + 1])
         bins, positions = rows[low:high, 1], rows[low:high, 2]
         first, last = flow.start_ns // step_ns + 1, -(-flow.stop_ns // step_ns)
@@ -342,10 +344,11 @@ class Tracker:
             file=self.path,
             times_s=np.concatenate([[flow.start_ns / NS_PER_S], grid * step_ns / NS_PER_S]),
             total_bytes=np.concatenate([[0.0], total_bytes.astype(np.float64)]),
-            interval_s=step_ns / NS_PER_S,
+            interval_s=max(FINE_INTERVAL_S if step_ns == BINS_NS[0] else INTERVAL_S, step_ns / NS_PER_S),
             origin=ORIGIN,
             rtt_s=self._rtt_s(flow)[0],
             clock_s=begins_s if self._has_clock else None,
+            offset_s=None if self._has_clock else (flow.start_ns - begin_ns) / NS_PER_S,
             identity=frozenset(identity),
             gaps_s=self._gaps_s(flow),
             clock_steps_s=tuple(float(t) for t in steps_s if flow.start_ns / NS_PER_S <= t <= stop_s),

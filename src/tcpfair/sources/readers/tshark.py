@@ -256,6 +256,8 @@ class _Table:
     def _times_ns(self, cells: pd.Series) -> np.ndarray:
         """Times to the nanosecond, which a float of seconds since 1970 does not hold."""
         times_s = self._numbers(cells, frames.MOST_SECONDS - 1)
+        if not len(cells):
+            return np.zeros(0, np.int64)
         parts = cells.str.partition(".")
         fractions = pd.to_numeric("0." + parts[2], errors="coerce").to_numpy(np.float64)
         seconds = pd.to_numeric(parts[0], errors="coerce").to_numpy(np.float64)
