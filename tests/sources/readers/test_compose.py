@@ -220,3 +220,11 @@ def test_bursts_behind_a_hole_are_no_contradiction():
     steps = np.array([1.0, 1.0, 0.2, 1.8, 1.0, 1.0, 0.9, 1.1, 1.0, 1.0]) * 1e6
     burst = replace(flow("a", stop_s=10.0), total_bytes=np.append(0, np.cumsum(steps)))
     assert made(burst, said={"link": {"capacity_bps": 8e6}}).samples["delivered_bytes"].max() == 1_800_000
+
+
+def test_the_two_directions_of_a_link_are_two_links():
+    there, back = clocked("a", 0.0, rate_bps=7e6), clocked("b", 0.0, rate_bps=7.2e6, direction="reverse")
+    run = made(there, back, said={"link": {"capacity_bps": 8e6}})
+    assert run.flows["direction"].tolist() == ["forward", "reverse"]
+    with pytest.raises(InputError, match="above what a link"):
+        made(there, replace(back, direction="forward"), said={"link": {"capacity_bps": 8e6}})

@@ -65,12 +65,12 @@ def test_each_sample_finds_its_reader(path, backend):
 
 
 def test_unknown_is_refused_with_what_is_accepted(tmp_path):
-    other = tmp_path / "capture.pcap"
-    other.write_bytes(b"\xd4\xc3\xb2\xa1")
+    other = tmp_path / "letter.doc"
+    other.write_bytes(b"\xd0\xcf\x11\xe0 Dear reader")
     with pytest.raises(InputError) as caught:
         read_any(other)
     message = str(caught.value)
-    assert "capture.pcap: no reader knows it" in message
+    assert "letter.doc: no reader knows it" in message
     assert all(reader.ACCEPTS in message for reader in (iperf3, tcp_info, testbed))
     assert "\n" not in message
     with pytest.raises(InputError, match="nothing: no such file or folder"):

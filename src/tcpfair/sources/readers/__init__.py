@@ -14,18 +14,45 @@ from types import ModuleType
 from tcpfair.contract.checksums import CHECKSUMS
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError, unknown
-from tcpfair.sources.readers import iperf3, tcp_info, testbed
+from tcpfair.sources.readers import (
+    flent,
+    flowmonitor,
+    iperf3,
+    mahimahi,
+    ns2_trace,
+    pcap,
+    plain,
+    ss,
+    tcp_info,
+    tcp_probe,
+    testbed,
+    tshark,
+)
 from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.observed import Observed
 from tcpfair.sources.readers.sidecar import FILE, Sidecar, load_sidecar, sidecar_path
 
-# a testbed run is a folder of other tools' files too, so it is asked first
-FOLDERS = (testbed,)
-FILES = (iperf3, tcp_info)
-READERS = (*FOLDERS, *FILES)
+# a testbed run is a folder of other tools' files too, so it is asked first; ns-2 leaves events and variables in two files
+FOLDERS = (testbed, ns2_trace)
+# a table of anyone's is what nobody else knows
+FILES = (pcap, iperf3, flent, flowmonitor, tcp_info, tcp_probe, ss, tshark, mahimahi, ns2_trace, plain)
+READERS = (testbed, *FILES)
 MAX_FILES = 10_000
-_KEPT_ENDINGS = (".json", ".csv", ".tsv", ".log", ".txt", ".tr", ".xml", ".parquet", ".pcap", ".pcapng", ".flent")
+_KEPT_ENDINGS = (
+    ".json",
+    ".jsonl",
+    ".csv",
+    ".tsv",
+    ".log",
+    ".txt",
+    ".tr",
+    ".xml",
+    ".parquet",
+    ".pcap",
+    ".pcapng",
+    ".flent",
+)
 # what people put beside recordings; named as unused
 _ASIDE = re.compile(r"readme.*|licen[cs]e.*|.*sums|notes?(\..*)?|\..*", re.IGNORECASE)
 
@@ -72,9 +99,8 @@ def anonymised(path: Path, observed: Observed, said: Sidecar, keep: Anonymous) -
     Raises InputError as `observe` does.
     """
     chosen = _chosen(said, path)
-    whole = next((reader for reader in FOLDERS if chosen in (None, reader) and reader.sniff(path)), None)
-    if whole:
-        return whole.anonymised(observed.files, keep)
+    if chosen in (None, testbed) and testbed.sniff(path):
+        return testbed.anonymised(observed.files, keep)
     copies: dict[str, bytes] = {}
     for number, file in enumerate(observed.files, start=1):
         endings = [ending for ending in file.suffixes if ending.lower() in _KEPT_ENDINGS]

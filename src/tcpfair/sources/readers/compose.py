@@ -59,7 +59,9 @@ def compose(observed: Observed, said: Sidecar, path: Path) -> Trace:
         _refuse_rates(flow, rows, sample_s)
         _refuse_small_windows(flow, stop_s - start_s)
         _refuse_blind(flow)
-    _refuse_beyond_link(flows, samples, sample_s, parameters, path)
+    for direction in {flow.direction for flow in flows}:
+        that_way = [i for i, flow in enumerate(flows) if flow.direction == direction]
+        _refuse_beyond_link([flows[i] for i in that_way], [samples[i] for i in that_way], sample_s, parameters, path)
 
     labels, ccs, rtts_s = _said_of_flows(flows, said, path)
     name = name_of(path)
@@ -70,7 +72,9 @@ def compose(observed: Observed, said: Sidecar, path: Path) -> Trace:
         )
     return Trace(
         runs=tables.run_table(name, observed.backend, duration_s, sample_s, **parameters),
-        flows=tables.flow_table(ccs, rtts_s, starts_s, _stops_s(stops_s, observed)).assign(protocol=labels),
+        flows=tables.flow_table(ccs, rtts_s, starts_s, _stops_s(stops_s, observed)).assign(
+            protocol=labels, direction=[flow.direction for flow in flows]
+        ),
         samples=pd.concat([rows.assign(flow_id=i) for i, rows in enumerate(samples, start=1)], ignore_index=True),
         link=_link(observed, flows, shifts_s, edges_s),
         events=_events(flows, shifts_s),

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -46,6 +47,7 @@ class ObservedFlow:
     interval_s: float  # between readings, as a rule
     origin: str  # which of the tool's numbers these are, "receiver: ..." or "sender: ..."
     cc: str = UNKNOWN_CC
+    direction: Literal["forward", "reverse"] = "forward"  # reverse: against the others, so not on the same bottleneck
     rtt_s: float = np.nan  # the smallest that was seen
     clock_s: float | None = None  # seconds since 1970 at its zero
     clock_error_s: float = 0.0  # how far off that may be: 1 for whole seconds
