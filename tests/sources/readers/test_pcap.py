@@ -482,6 +482,18 @@ def test_one_wrong_ack_changes_nothing(read):
     assert observed.flows[0].total_bytes[-1] == 200 * MSS and at(observed.flows[0], 0.25) <= 150 * MSS
 
 
+@pytest.mark.parametrize("is_last", [True, False])
+def test_a_fin_before_the_end_ends_nothing(read, is_last):
+    """The sender's FIN with the number of earlier data, or another FIN amid the data."""
+    sent = [i for i, one in enumerate(WHOLE) if one.source == SENDER]
+    index = sent[-1] if is_last else sent[100]
+    every = list(WHOLE)
+    every[index] = replace(every[index], flags=FIN | ACK, seq=70_641 if is_last else every[index].seq)
+    observed = read(captures.pcap(every))
+    assert observed.flows[0].total_bytes[-1] == pytest.approx(200 * MSS, abs=1)
+    assert said_of(observed, "sequence numbers do not fit the others")
+
+
 def test_a_flood_of_connections_is_refused(read, monkeypatch):
     monkeypatch.setattr("tcpfair.sources.readers.connections.MOST_CONNECTIONS", 512)
     every = [Segment(0.001 * k, ("10.0.0.1", 1000 + k), RECEIVER, 5, flags=SYN) for k in range(600)]

@@ -586,8 +586,10 @@ def follow(packets, first, count, clock, steps, connections, directions, slots, 
                 receiver.bin = now_bin
         if packet.flags & FIN and sender.fin < 0:
             position = _position(sender, packet.seq) + packet.payload_bytes
-            if abs(position - sender.sent) <= FAR:
+            if 0 <= position - sender.sent <= FAR:
                 sender.fin = position
+            else:
+                sender.odd += 1  # what was sent already cannot lie behind it
         if packet.flags & RST or (sender.fin >= 0 and receiver.fin >= 0):
             connection.closed = 1
             if ring >= 0:
