@@ -3,7 +3,10 @@ satisfies it on every platform.
 """
 
 import importlib.util
+import os
 import re
+import subprocess
+import sys
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
 
@@ -27,9 +30,10 @@ def load_generator():
 GENERATOR = load_generator()
 PROJECT = GENERATOR.read_project(ROOT)
 LOCK = (ROOT / "envs" / "requirements.txt").read_text()
+INSTALLER = (ROOT / "envs" / "installer.txt").read_text()
 DECLARED = PROJECT["project"]["dependencies"]
 DEVELOPMENT = PROJECT["dependency-groups"]["dev"]
-PROGRAMS = {"ipykernel", "jupyterlab", "snakemake", "ruff", "snakefmt"}  # run, not imported
+PROGRAMS = {"ipykernel", "jupyterlab", "snakemake", "ruff", "snakefmt", "hatchling"}  # run, not imported
 ELSEWHERE = {"cppyy"}  # imported by the program that ns-3's own Python runs
 ENTRIES = [Requirement(entry.split(" \\")[0].strip()) for entry in re.split(r"\n(?=\S)", LOCK) if entry.strip()]
 
@@ -47,9 +51,24 @@ def test_the_lock_satisfies_every_requirement(text):
     assert all(requirement.specifier.contains(number) for number in locked(requirement.name))
 
 
-def test_the_lock_pins_one_version_and_hashes_of_every_package():
-    assert all([spec.operator for spec in entry.specifier] == ["=="] for entry in ENTRIES)
-    assert all("--hash=sha256:" in entry for entry in re.split(r"\n(?=\S)", LOCK) if entry.strip())
+@pytest.mark.parametrize("lock", [LOCK, INSTALLER], ids=["requirements", "installer"])
+def test_a_lock_pins_one_version_and_hashes_of_every_package(lock):
+    entries = [entry for entry in re.split(r"\n(?=\S)", lock) if entry.strip()]
+    pinned = [Requirement(entry.split(" \\")[0].strip()).specifier for entry in entries]
+    assert all([each.operator for each in specifier] == ["=="] for specifier in pinned)
+    assert all("--hash=sha256:" in entry for entry in entries)
+
+
+def test_nothing_is_installed_that_no_lock_pins():
+    """What ./reproduce installs: two locks by hash, and the checkout with the build tool of the second one."""
+    installs = re.findall(r"-m pip install.*|/uv pip .*", (ROOT / "reproduce").read_text())
+    assert len(installs) == 3
+    assert [line.split()[-1] for line in installs] == ["envs/installer.txt", "envs/requirements.txt", "."]
+    assert all("--require-hashes" in line for line in installs[:2])
+    assert "--no-build-isolation" in installs[2] and "--no-deps" in installs[2]
+    assert GENERATOR.locked_versions(INSTALLER).keys() == {"uv"}
+    (built_by,) = PROJECT["build-system"]["requires"]
+    assert Requirement(built_by).name == "hatchling" and built_by in DEVELOPMENT
 
 
 def test_no_file_of_envs_names_a_registry():
@@ -57,15 +76,82 @@ def test_no_file_of_envs_names_a_registry():
         assert not re.search(r"https?://|--(extra-)?index-url|--find-links", path.read_text()), path.name
 
 
+GENERATED = GENERATOR.generated(PROJECT, LOCK)
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_generated_files_have_not_drifted(name):
+    assert (ROOT / "envs" / name).read_text() == GENERATED[name], "run scripts/generate_envs.py"
+
+
+def test_nothing_in_envs_is_kept_by_hand():
+    by_hand = {"jupyter"}
+    assert {path.name for path in (ROOT / "envs").iterdir()} == {*GENERATED, *GENERATOR.LOCKS} | by_hand
+
+
 @pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("environment.yaml", GENERATOR.conda_environment(PROJECT)),
-        ("Dockerfile", GENERATOR.container_recipe(PROJECT)),
-    ],
+    ("version", "bound"), [("2.3.1", "3"), ("0.66.0", "0.67"), ("26.10", "27"), ("2.9.0.post0", "3")]
 )
-def test_generated_files_have_not_drifted(name, content):
-    assert (ROOT / "envs" / name).read_text() == content, "run scripts/generate_envs.py"
+def test_an_upper_bound_is_the_next_release_that_may_break(version, bound):
+    assert GENERATOR.below(version) == bound
+
+
+def test_the_conda_environment_admits_the_locked_versions_and_nothing_unbounded():
+    *wanted, own = yaml.safe_load(GENERATED["environment.yaml"])["dependencies"]
+    assert own == {"pip": ['--editable "${TCPFAIR_ROOT}"']}
+    bounds = {requirement.name: requirement.specifier for requirement in map(Requirement, wanted)}
+    assert bounds.keys() - {"python", "pip"} == {Requirement(text).name for text in [*DECLARED, *DEVELOPMENT]}
+    for name, specifier in bounds.items():
+        if name != "pip":
+            assert {each.operator for each in specifier} & {"<", "=="}, name
+        assert all(specifier.contains(number) for number in locked(name)), name
+
+
+def test_the_pythons_are_those_that_the_package_names():
+    tried = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["project"]["classifiers"]))
+    bounds = Requirement(f"python{GENERATOR.pythons(PROJECT)}").specifier
+    assert [minor for minor in range(8, 30) if bounds.contains(f"3.{minor}.1")] == [
+        int(version.partition(".")[2]) for version in tried
+    ]
+
+
+def test_the_checkout_is_named_so_that_pip_finds_it_wherever_the_file_is_copied(tmp_path):
+    """Snakemake copies environment.yaml; conda hands its pip section to pip as a file of requirements."""
+    checkout = tmp_path / "a path with späces"
+    checkout.mkdir()
+    (checkout / "pyproject.toml").write_text('[project]\nname = "here"\nversion = "1"\n')
+    section = yaml.safe_load(GENERATED["environment.yaml"])["dependencies"][-1]["pip"]
+    (tmp_path / "pip.txt").write_text("\n".join(section))
+    code = (
+        "from pip._internal.req.req_file import parse_requirements\n"
+        "from pip._internal.network.session import PipSession\n"
+        f"print(*(each.requirement for each in parse_requirements({str(tmp_path / 'pip.txt')!r}, PipSession())))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "TCPFAIR_ROOT": str(checkout), "PYTHONUTF8": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"{checkout}\n"
+
+
+def test_the_container_starts_from_a_digest_and_keeps_all_that_is_made_in_one_volume():
+    recipe = GENERATED["Dockerfile"]
+    assert re.search(r"^FROM python:3\.11-slim@sha256:[0-9a-f]{64}$", recipe, re.M)
+    assert "VOLUME /out" in recipe and "TCPFAIR_OUTPUT=/out" in recipe
+    assert re.search(r"^RUN \./reproduce install", recipe, re.M)
+
+
+def test_the_container_is_given_all_that_is_shipped_and_no_more():
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    top = {name.split("/")[0] for name in done.stdout.splitlines()}
+    assert {name for name in top if not name.startswith(".")} == set(GENERATOR.SHIPPED)
+    ignored = GENERATED["Dockerfile.dockerignore"].splitlines()
+    assert ignored[1] == "*"
 
 
 @pytest.mark.parametrize("text", GENERATOR.requirements(PROJECT))

@@ -56,7 +56,7 @@ class Checkout:
 
     def __init__(self, folder: Path):
         self.folder, self.root, self.base = folder, folder / "checkout", folder / "base"
-        for name in ("reproduce", "envs/requirements.txt", "pyproject.toml"):
+        for name in ("reproduce", "envs/installer.txt", "envs/requirements.txt", "pyproject.toml"):
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.root / name)
         self.put_python(self.base)

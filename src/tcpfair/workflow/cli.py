@@ -54,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
     cores = _option("--cores", type=int, help="processes at a time")
     profile = _option("--profile", default="default", help="a folder of workflow/profiles, such as slurm")
     yes = _option("--yes", action="store_true", help="start or delete without being asked again")
+    command("install", _install, "compile the engine, when ./reproduce has made the environment")
     command("build", _build, "bring everything up to date", config, configfile, dry_run, cores, profile)
     command("figure", _figure, "build one exhibit", _option("exhibit"), config, configfile, cores, profile)
     command("bundle", _bundle, "re-simulate and rewrite data/bundled", _option("experiment", nargs="?"), config)
@@ -147,6 +148,13 @@ def _layout(given: argparse.Namespace) -> Layout:
     from tcpfair.contract.recordings import folder_of
 
     return Layout(repository_root(), given.source, folder_of(getattr(given, "trace", "")))
+
+
+def _install(given: argparse.Namespace) -> None:
+    from tcpfair.sources import live
+
+    live.prepare(say=lambda line: print(line, file=sys.stderr, flush=True))
+    print("installed; from here on no command needs a network")
 
 
 def _build(given: argparse.Namespace) -> int:
