@@ -163,6 +163,7 @@ def notebook(
     import papermill
 
     from tcpfair.exhibits.notebook_html import page as html_page
+    from tcpfair.workflow import kernel
 
     output, page = pages
     declared = papermill.inspect_notebook(source)
@@ -172,7 +173,7 @@ def notebook(
         "trace": own_trace,
         "keep": True if layout.source == "raw" else draw,
     }
-    with whole(output) as scratch:
+    with whole(output) as scratch, kernel.sockets() as settings:
         try:
             papermill.execute_notebook(
                 source,
@@ -181,6 +182,7 @@ def notebook(
                 kernel_name="python3",
                 cwd=source.parent,
                 progress_bar=False,
+                **settings,
                 **({"skip_cells_with_tag": DERIVATION} if only else {}),
             )
         except papermill.PapermillExecutionError as error:
