@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from tcpfair.contract import record as records
+from tcpfair.contract.origin import Origin
 from tcpfair.contract.papers import Exhibit
 from tcpfair.errors import InputError
 from tcpfair.exhibits import board, open_paper
@@ -203,9 +204,9 @@ def test_what_is_left_out_leaves_no_files_of_an_earlier_run(layout):
     folder = layout.figures("mine")
     folder.mkdir(parents=True)
     (folder / "jfi.svg").write_text("older")
-    Mine(layout).present(exhibit, "t", "raw", absent)
+    Mine(layout).present(exhibit, "t", "raw", absent, lambda: Origin("mine.jfi", "raw"))
     assert (folder / "jfi.svg").read_text() == "older"
-    Mine(layout, keep=True).present(exhibit, "t", "raw", absent)
+    Mine(layout, keep=True).present(exhibit, "t", "raw", absent, lambda: Origin("mine.jfi", "raw"))
     assert list(folder.iterdir()) == []
     assert records.read_all(layout)["mine.jfi"] == records.Record(
         "mine.jfi", "left out", source="raw", error="one flow"

@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 
+from tcpfair.contract import origin
 from tcpfair.contract.layout import repository_root
 from tcpfair.exhibits import open_paper
 
@@ -20,6 +21,12 @@ def test_readme_shows_the_gallery():
     assert sorted(set(shown)) == [path.name for path in GALLERY]
 
 
+def whoever_made_the_runs(path):
+    """A figure's bytes but for the digests of the code of its runs: an edit of the engine that keeps every bit changes them."""
+    assert origin.read(path).code
+    return re.sub(rb'"code":\{[^}]*\}', b"", path.read_bytes())
+
+
 @pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
 def test_gallery_is_redrawn_byte_for_byte(path, tmp_path, monkeypatch):
     for name in LINKED:
@@ -29,6 +36,6 @@ def test_gallery_is_redrawn_byte_for_byte(path, tmp_path, monkeypatch):
     open_paper(paper, source="bundled", keep=True).show(exhibit)
     drawn = list((tmp_path / "figures" / "bundled" / paper).glob("*.svg"))
     assert len(drawn) == 1
-    if drawn[0].read_bytes() != path.read_bytes():
+    if whoever_made_the_runs(drawn[0]) != whoever_made_the_runs(path):
         shutil.copy(drawn[0], path.with_suffix(".new"))
         pytest.fail(f"{path.relative_to(ROOT)} differs from what the bundled data draws; see {path.stem}.new beside it")

@@ -15,6 +15,7 @@ from IPython.display import HTML, Image, display
 from tcpfair.contract import record
 from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import Layout
+from tcpfair.contract.origin import Origin
 from tcpfair.contract.papers import Exhibit
 from tcpfair.errors import InputError
 from tcpfair.exhibits import pages, style
@@ -36,9 +37,17 @@ class Board:
         self.keep = keep
 
     def present(
-        self, exhibit: Exhibit, title: str, source: str, draw: Callable[[], Drawn], of: str = ""
+        self,
+        exhibit: Exhibit,
+        title: str,
+        source: str,
+        draw: Callable[[], Drawn],
+        origin: Callable[[], Origin],
+        of: str = "",
     ) -> pd.DataFrame:
         """Draw an exhibit from traces of this ``source``, keep and display it; ``of`` ends its corner note.
+
+        What ``origin`` gives when it is drawn, its files tell of themselves.
 
         Returns what is drawn, as its CSV has it: without rows when it cannot be drawn.
         """
@@ -46,7 +55,7 @@ class Board:
             with style.applied():
                 drawn = draw()
                 corner = pages.corner_text(source, drawn) + of
-                files = pages.rendered(exhibit, drawn, corner)
+                files = pages.rendered(exhibit, drawn, corner, origin().text())
             numbers = rounded(drawn.numbers)
             verdict = self.verdict(exhibit, numbers)
         except self.absence as reason:

@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from tcpfair import measures
 from tcpfair.contract import store, trace
 from tcpfair.contract.layout import Layout
+from tcpfair.contract.manifest import CODE, RUNS
+from tcpfair.contract.origin import Origin, digest_of_keys
 from tcpfair.contract.papers import Exhibit, Experiment, PaperConfig, Value
 from tcpfair.contract.scenario import one_line
 from tcpfair.contract.trace import Trace
@@ -81,11 +83,29 @@ class Context:
 
     def made_by(self, exhibit: Exhibit) -> str:
         """How the traces of an exhibit were made, as its corner and its record say; the source while there are none."""
-        behind = [name for each in exhibit.experiments for name in (each, self._weights(each)) if name]
         try:
-            return self.held.made_by(dict.fromkeys(behind)) or self.layout.source
+            return self.held.made_by(self._behind(exhibit)) or self.layout.source
         except InputError:
             return self.layout.source
+
+    def origin(self, exhibit: Exhibit) -> Origin:
+        """What the files of an exhibit tell of where they come from."""
+        behind = self._behind(exhibit)
+        if self.trace_folder is not None:
+            manifest = trace.read_manifest(self.trace_folder)
+            keys, made_by = manifest.get(RUNS, []), manifest.get(CODE, {})
+        else:
+            runs = [run for name in behind for run in self.held.runs(name)]
+            keys, made_by = [run.key for run in runs], store.code_behind(runs) if runs else {}
+        names = tuple(f"{self.paper.paper}/{name}" for name in behind)
+        return Origin(
+            exhibit.id, self.made_by(exhibit), names, len(keys), digest_of_keys(keys) if keys else "", made_by
+        )
+
+    def _behind(self, exhibit: Exhibit) -> list[str]:
+        """The experiments of an exhibit, each followed by the one that its weights come from."""
+        named = [name for each in exhibit.experiments for name in (each, self._weights(each)) if name]
+        return list(dict.fromkeys(named))
 
     def _weights(self, experiment: str) -> str | None:
         weights = self.paper.experiments[experiment].weights

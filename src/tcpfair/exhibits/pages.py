@@ -87,14 +87,15 @@ def _symbol(found: re.Match[str]) -> str:
     return f"{letter}<sub>{index}{sign.replace('-', '−')}</sub>"
 
 
-def rendered(exhibit: Exhibit, drawn: Drawn, corner: str) -> dict[str, bytes]:
-    """Content of each file by its suffix."""
+def rendered(exhibit: Exhibit, drawn: Drawn, corner: str, origin: str = "") -> dict[str, bytes]:
+    """Content of each file by its suffix; figures and pages tell their ``origin``, which a CSV has no place for."""
     data = drawn.numbers if drawn.data is None else drawn.data
     files = {".csv": csv_bytes(data)}
     if isinstance(drawn.output, Table):
-        return files | {".html": page_html(exhibit, table_html(drawn.output, corner)).encode()}
+        body = table_html(drawn.output, corner) + (f"<!-- {origin} -->" if origin else "")
+        return files | {".html": page_html(exhibit, body).encode()}
     style.corner_note(drawn.output, corner)
-    return files | {".svg": style.as_svg(drawn.output), ".png": style.as_png(drawn.output)}
+    return files | {".svg": style.as_svg(drawn.output, origin), ".png": style.as_png(drawn.output, origin)}
 
 
 def failure(exhibit: Exhibit, reason: str) -> Drawn:

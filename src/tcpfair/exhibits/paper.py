@@ -67,7 +67,13 @@ class Paper(Board):
         title = f"{pages.heading(exhibit)}: {exhibit.title}"
         if self.kept is not None and short_id(exhibit.id) not in self.kept:
             return self.show_kept(exhibit, title)
-        return self.present(exhibit, title, self.context.made_by(exhibit), lambda: draw(self.context, exhibit))
+        return self.present(
+            exhibit,
+            title,
+            self.context.made_by(exhibit),
+            draw=lambda: draw(self.context, exhibit),
+            origin=lambda: self.context.origin(exhibit),
+        )
 
     def beside(self) -> pd.DataFrame:
         """Draw the recording that ``trace`` names into the paper's figure of the same kind; without one say how.

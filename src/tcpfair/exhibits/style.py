@@ -151,14 +151,16 @@ def letter_panels(axes: Sequence[Axes], titles: Sequence[str]) -> None:
         ax.set_title(f"({letter}) {title}", loc="left")
 
 
-def as_svg(figure: Figure) -> bytes:
-    """The figure as SVG, the same bytes for the same content."""
-    return _saved(figure, "svg", metadata={"Date": None, "Creator": None})
+def as_svg(figure: Figure, origin: str = "") -> bytes:
+    """The figure as SVG, the same bytes for the same content; ``origin`` is told in its metadata."""
+    told = {"Description": origin} if origin else {}
+    return _saved(figure, "svg", metadata={"Date": None, "Creator": None, **told})
 
 
-def as_png(figure: Figure) -> bytes:
-    """The figure as PNG at 150 dpi."""
-    return _saved(figure, "png", metadata={"Software": None}, dpi=PNG_DPI)
+def as_png(figure: Figure, origin: str = "") -> bytes:
+    """The figure as PNG at 150 dpi; ``origin`` is told in its metadata."""
+    told = {"Description": origin} if origin else {}
+    return _saved(figure, "png", metadata={"Software": None, **told}, dpi=PNG_DPI)
 
 
 def as_image(figure: Figure) -> Image:

@@ -19,6 +19,7 @@ from typing import Literal, NamedTuple
 import pandas as pd
 
 from tcpfair.contract.layout import Layout, repository_root
+from tcpfair.contract.origin import Origin
 from tcpfair.contract.papers import Exhibit
 from tcpfair.contract.recordings import folder_of, load_raw, recordings_in
 from tcpfair.errors import InputError
@@ -101,7 +102,8 @@ class Raw(Board):
             if not self.only or self.only & {name, exhibit.id}:
                 draw = partial(_draw, recording, name, exhibit.id)
                 where = (exhibit, exhibit.title, self.layout.source)
-                drawn[recording.name] = self.present(*where, draw, of=f", {recording.label}")
+                origin = partial(Origin, exhibit.id, self.layout.source)
+                drawn[recording.name] = self.present(*where, draw, origin, of=f", {recording.label}")
         return pd.concat(drawn, names=["recording"]) if drawn else no_numbers()
 
 
