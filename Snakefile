@@ -3,8 +3,11 @@
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.utils import min_version
 from tcpfair.errors import InputError
 from tcpfair.workflow.plan import WRITE_UP, Plan
+
+min_version("8.20")
 
 
 configfile: "config/config.yaml"

@@ -39,6 +39,7 @@ SHIPPED = (
     "LICENSE",
     "README.md",
     "Snakefile",
+    "codemeta.json",
     "config",
     "data",
     "envs",

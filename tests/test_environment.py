@@ -188,9 +188,3 @@ def test_every_dependency_has_its_reason_beside_it():
     lines = re.findall(r'^  "([\w-]+[<>=]=.*?)",(.*)$', (ROOT / "pyproject.toml").read_text(), re.M)
     assert [text for text, _ in lines] == [*DECLARED, *DEVELOPMENT, *PROJECT["dependency-groups"]["installer"]]
     assert [text for text, reason in lines if not re.match(r" +# \S+", reason)] == []
-
-
-def test_one_version_everywhere():
-    newest = re.search(r"^## (\S+)$", (ROOT / "CHANGELOG.md").read_text(), re.M)[1]
-    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"]
-    assert PROJECT["project"]["version"] == cited == newest

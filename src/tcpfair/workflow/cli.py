@@ -52,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
     # what ./reproduce calls
     dry_run = _option("--dry-run", "-n", action="store_true", help="say what would be done, why, and how long it takes")
     cores = _option("--cores", type=int, help="processes at a time")
+    said = _option("--dry-run", "-n", action="store_true", help="only say what it takes")
     profile = _option("--profile", default="default", help="a folder of workflow/profiles, such as slurm")
     yes = _option("--yes", action="store_true", help="start or delete without being asked again")
     command("install", _install, "compile the engine, when ./reproduce has made the environment")
@@ -63,7 +64,20 @@ def parser() -> argparse.ArgumentParser:
     command("accept", _accept, "make today's numbers the baseline in data/expected")
     changed = _option("paths", nargs="+", type=Path)
     command("checksums", _checksums, "vouch for shipped files that were changed on purpose", changed)
-    command("verify", _verify, "check shipped data against its checksums and the configuration")
+    share = _option(
+        "--share", type=float, default=0.02, metavar="S", help="of the shipped runs (default 0.02; 0: none)"
+    )
+    seed = _option("--seed", type=int, metavar="N", help="which runs; drawn when it is not given")
+    how = (share, seed, cores, said)
+    command("verify", _verify, "check shipped data, and simulate a random share of the shipped runs again", *how)
+    seen = _option("file", type=Path, metavar="FILE", help="a figure or page that tcpfair made: .svg, .png or .html")
+    once_more = _option("--again", action="store_true", help="simulate one of its runs again and compare every row")
+    which = _option("--run", dest="which", default="", metavar="EXPERIMENT/N", help="which run (default: the shortest)")
+    command("whence", _whence, "from a figure back to its paper, experiments and runs", seen, once_more, which)
+    of_source = _option(
+        "--source", choices=("bundled", "engine", "raw"), default="bundled", help="which run (default: bundled)"
+    )
+    command("crate", _crate, "the last run as a Workflow Run RO-Crate", of_source)
     tools = {"choices": ("ns2", "ns3"), "help": "run this simulator and rewrite data/validation"}
     run_tool = _option("--run", dest="tool", **tools)
     some = _option(
@@ -85,7 +99,6 @@ def parser() -> argparse.ArgumentParser:
     command("import", _import, "bring recordings into data/raw and show them", *how)
     drawn_papers = _option("papers", nargs="*", metavar="PAPER", help="papers of config/ensemble.yaml (default all)")
     settings = _option("--settings", type=int, metavar="N", help="the first N drawn settings of each paper only")
-    said = _option("--dry-run", "-n", action="store_true", help="only say what it takes")
     how = (drawn_papers, settings, said, yes, cores, profile)
     command("ensemble", _ensemble, "simulate the papers under many settings of what they leave out", *how)
     scale = _option("--scale", action="store_true", help="cost per packet and memory, from 1 to 10,000 flows")
@@ -239,11 +252,31 @@ def _checksums(given: argparse.Namespace) -> None:
 
 
 def _verify(given: argparse.Namespace) -> int:
-    from tcpfair.workflow import bundles
+    from tcpfair.workflow import again, bundles
+    from tcpfair.workflow import run as runs
 
     faults = bundles.faults(repository_root())
-    print("\n".join(faults) if faults else "shipped data is whole and belongs to this configuration")
-    return 1 if faults else 0
+    print("\n".join(faults) if faults else "shipped data is whole and belongs to this configuration", flush=True)
+    if faults:
+        return 1
+    cores = given.cores or runs.free_cores()
+    return again.check(Layout(repository_root()), given.share, given.seed, cores, given.dry_run)
+
+
+def _whence(given: argparse.Namespace) -> int:
+    from tcpfair.workflow import whence
+
+    asked_from = Path(os.environ.get("TCPFAIR_ASKED_FROM", "."))  # ./reproduce works in the checkout
+    path = given.file if given.file.exists() else asked_from / given.file
+    return whence.main(repository_root(), path, given.again, given.which)
+
+
+def _crate(given: argparse.Namespace) -> None:
+    from tcpfair.workflow import crate
+    from tcpfair.workflow import run as runs
+
+    folder = crate.write(runs.last_plan(repository_root(), given.source))
+    _say("crate", os.path.relpath(folder), crate.summary(folder))
 
 
 def _import(given: argparse.Namespace) -> int:

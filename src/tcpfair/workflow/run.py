@@ -30,6 +30,7 @@ from tcpfair.workflow.steps import PROGRESS, failed_exhibits
 
 DEFAULT_CONFIG = "config/config.yaml"
 PROFILES = "workflow/profiles"
+_CONFIG = "config.json"  # what the last run of a source was asked for
 MADE = {
     "measure": "metrics",
     "draw": "exhibits",
@@ -78,6 +79,21 @@ def load_plan(root: Path, configfile: str = DEFAULT_CONFIG, pairs: list[str] | N
     return Plan(
         values, smoke_root(root) if values.get("smoke") is True else root, where="--config" if pairs else configfile
     )
+
+
+def last_plan(root: Path, source: str) -> Plan:
+    """The plan of the last run of a source, from the configuration that it left; InputError when there was none."""
+    path = Layout(root, source).results / _CONFIG
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        started = "./reproduce" + ("" if source == "bundled" else f" --config source={source}")
+        raise InputError(f"source {source}: nothing was made yet; {started} first") from None
+    except ValueError:
+        raise InputError(f"{path}: not JSON; ./reproduce writes it anew") from None
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: not a configuration; ./reproduce writes it anew")
+    return Plan(values, root, where=str(path))
 
 
 def smoke_root(root: Path) -> Path:
@@ -218,7 +234,7 @@ def profile_folder(root: Path, profile: str) -> Path:
 
 def _write_config(plan: Plan) -> str:
     """The whole configuration as a file for Snakemake: values of the command line pass no shell and no parser twice."""
-    path = plan.layout.results / "config.json"
+    path = plan.layout.results / _CONFIG
     write_whole(path, json.dumps(plan.config.model_dump(), indent=1) + "\n")
     return str(path.relative_to(plan.root))
 

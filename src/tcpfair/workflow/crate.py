@@ -1,0 +1,230 @@
+"""A finished run as a Workflow Run RO-Crate: the workflow, what it read, what it made, when, and with which versions.
+
+The crate is a folder that can be handed on: ``ro-crate-metadata.json`` beside copies of all that it names, under the names
+that they have in the repository. It says what holds of one run on one machine (its times), so that it is made when it is asked
+for and stands in no digest. Profile: https://w3id.org/ro/wfrun/workflow/0.5.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rocrate.model.contextentity import ContextEntity
+from rocrate.rocrate import ROCrate
+
+from tcpfair.contract import record
+from tcpfair.contract.files import whole_folder
+from tcpfair.contract.manifest import file_hash
+from tcpfair.errors import InputError
+from tcpfair.workflow.plan import Plan
+
+CRATE = "crate"  # the folder below results/<source>
+_PROFILES = {  # those that the crate keeps, by identifier: name and version
+    "https://w3id.org/ro/wfrun/process/0.5": ("Process Run Crate", "0.5"),
+    "https://w3id.org/ro/wfrun/workflow/0.5": ("Workflow Run Crate", "0.5"),
+    "https://w3id.org/workflowhub/workflow-ro-crate/1.0": ("Workflow RO-Crate", "1.0"),
+}
+_RO_CRATE = "1.1"  # the version that these profiles extend
+_TERMS = "https://w3id.org/ro/terms/workflow-run/context"  # has sha256
+_LICENSE = "https://spdx.org/licenses/MIT"
+_FORMATS = {
+    ".csv": "text/csv",
+    ".html": "text/html",
+    ".ipynb": "application/x-ipynb+json",
+    ".json": "application/json",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain",
+    ".yaml": "application/yaml",
+}
+
+
+def write(plan: Plan) -> Path:
+    """Write the crate of the run that the plan describes, in place of an earlier one; returns its folder.
+
+    Raises InputError when the run is not finished, or when something has changed since.
+    """
+    if plan.config.smoke:
+        raise InputError("crate: a smoke run leaves no results that would be worth a crate")
+    if not plan.is_up_to_date():
+        left = ", ".join(f"{step.kind} {step.item}".strip() for step, _ in plan.stale[:3]) or "some outputs"
+        raise InputError(f"crate: the run is not finished, or something has changed since ({left}); ./reproduce first")
+    folder = plan.layout.results / CRATE
+    with whole_folder(folder) as scratch:
+        _described(plan).write(scratch)
+    return folder
+
+
+def _described(plan: Plan) -> ROCrate:
+    """The crate, not yet written."""
+    root, cited = plan.root, _citation(plan.root)
+    crate = ROCrate(version=_RO_CRATE)
+    crate.metadata.extra_contexts.append(_TERMS)
+    license_ = _entity(crate, _LICENSE, "CreativeWork", name="MIT License", url=_LICENSE)
+    authors = [
+        _entity(crate, f"#author-{number}", "Organization", name=author["name"])
+        for number, author in enumerate(cited["authors"], 1)
+        if "name" in author
+    ]
+    inputs, outputs = _inputs(plan), _outputs(plan)
+    started, ended = _times(outputs)
+    crate.name = f"A run of {cited['title']}"
+    crate.description = (
+        f"Source of the traces: {plan.config.source}; {len(plan.exhibits)} exhibits of {', '.join(plan.papers)}. "
+        f"{' '.join(cited['abstract'].split())}"
+    )
+    crate.datePublished = ended
+    crate.license = license_
+    crate.root_dataset["author"] = authors
+    for identifier, (name, number) in _PROFILES.items():
+        profile = _entity(crate, identifier, "CreativeWork", name=name, version=number)
+        crate.root_dataset.append_to("conformsTo", profile)
+
+    workflow = crate.add_workflow(
+        root / "Snakefile",
+        "Snakefile",
+        main=True,
+        lang="snakemake",
+        lang_version=version("snakemake"),
+        properties={
+            "name": "tcpfair: traces, metrics, notebooks, ledger, report",
+            "version": cited["version"],
+            "sha256": file_hash(root / "Snakefile"),
+        },
+    )
+    workflow["license"], workflow["author"], workflow["creator"] = license_, authors, authors
+    rules = sorted(path for path in (root / "workflow").rglob("*") if path.suffix in (".smk", ".yaml"))
+    parts = [_file(crate, root, path) for path in [*rules, root / "envs" / "requirements.txt", root / "pyproject.toml"]]
+    workflow["hasPart"] = parts
+
+    used = {name: _files(crate, root, paths) for name, paths in inputs.items()}
+    made = {name: _files(crate, root, paths) for name, paths in outputs.items()}
+    _tell_figures(crate, plan, made["figures"])
+    workflow["input"] = [_parameter(crate, name, files, _INPUTS[name]) for name, files in used.items() if files]
+    workflow["output"] = [_parameter(crate, name, files, _OUTPUTS[name]) for name, files in made.items() if files]
+    action = crate.add_action(
+        workflow,
+        identifier="#run",
+        object=[each for files in used.values() for each in files],
+        result=[each for files in made.values() for each in files],
+        properties={
+            "@type": "CreateAction",
+            "name": f"tcpfair {cited['version']}, source {plan.config.source}",
+            "description": "From the first to the last of its outputs that was written; what was fresh was not made again.",
+            "startTime": started,
+            "endTime": ended,
+            "actionStatus": {"@id": "http://schema.org/CompletedActionStatus"},
+        },
+    )
+    crate.root_dataset["mentions"] = [action]
+    return crate
+
+
+_INPUTS = {
+    "configuration": "what was asked for, and the papers' experiments, every value with its source or its reason",
+    "traces": "manifests of the traces: the keys of their runs, the code that made them, hashes of their tables",
+    "print": "what results are compared with: printed numbers, claims, tolerances",
+}
+_OUTPUTS = {
+    "figures": "figures, tables and the numbers drawn; each figure tells of its runs (./reproduce whence FILE)",
+    "ledger": "every printed number beside the reproduced one, every claim with its verdict",
+    "pages": "the report, the executed notebooks, the packet lab",
+}
+
+
+def _inputs(plan: Plan) -> dict[str, list[Path]]:
+    """Files that the run read, by the name of the workflow's parameter."""
+    marks = [plan.trace_folder(*pair) / "manifest.json" for pair in plan.experiments]
+    configuration = [plan.layout.results / "config.json", *(plan.layout.paper_config(paper) for paper in plan.papers)]
+    if plan.is_raw:
+        return {"configuration": [*configuration, plan.layout.config / "raw.yaml"], "traces": plan.recordings}
+    kinds = (".csv", ".yaml")
+    compared = [path for path in plan.compared if path.suffix in kinds and "expected" not in path.parts]
+    return {"configuration": configuration, "traces": marks, "print": compared}
+
+
+def _outputs(plan: Plan) -> dict[str, list[Path]]:
+    """Files that the run made, by the name of the workflow's parameter."""
+    drawn = [plan.root / name for found in record.read_all(plan.layout).values() for name in found.files]
+    tables = {"ledger": plan.ledger_tables} if not plan.is_raw else {}
+    pages = [path for path in plan.outputs if path.suffix in (".html", ".ipynb")]
+    return {"figures": drawn, **tables, "pages": pages}
+
+
+def _times(outputs: Mapping[str, Iterable[Path]]) -> tuple[str, str]:
+    """When the first and the last output were written."""
+    times_s = [path.stat().st_mtime for paths in outputs.values() for path in paths]
+    first, last = (
+        datetime.fromtimestamp(time_s, UTC).isoformat(timespec="seconds") for time_s in (min(times_s), max(times_s))
+    )
+    return first, last
+
+
+def _citation(root: Path) -> dict[str, Any]:
+    """What CITATION.cff says of the project."""
+    path = root / "CITATION.cff"
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return {name: found[name] for name in ("title", "abstract", "version", "authors")}
+    except (OSError, yaml.YAMLError, KeyError, TypeError):
+        raise InputError(
+            f"{path}: not as the repository has it; it must have title, abstract, version and authors"
+        ) from None
+
+
+def _entity(crate: ROCrate, identifier: str, kind: str, **properties: Any) -> ContextEntity:
+    return crate.add(ContextEntity(crate, identifier, properties={"@type": kind, **properties}))
+
+
+def _files(crate: ROCrate, root: Path, paths: Sequence[Path]) -> list[Any]:
+    return [_file(crate, root, path) for path in dict.fromkeys(paths) if path.is_file()]
+
+
+def _file(crate: ROCrate, root: Path, path: Path) -> Any:
+    """A file of the crate, under its name in the repository; one that stands elsewhere under its own name."""
+    name = path.relative_to(root).as_posix() if path.is_relative_to(root) else f"data/raw/{path.name}"
+    told = {"name": name, "contentSize": str(path.stat().st_size), "sha256": file_hash(path)}
+    if path.suffix in _FORMATS:
+        told["encodingFormat"] = _FORMATS[path.suffix]
+    return crate.add_file(path, name, properties=told)
+
+
+def _tell_figures(crate: ROCrate, plan: Plan, files: Iterable[Any]) -> None:
+    """Give the files of each exhibit its title."""
+    titles = {exhibit.id: exhibit.title for _, exhibit in plan.exhibits}
+    of_file = {name: found for found in record.read_all(plan.layout).values() for name in found.files}
+    for file in files:
+        found = of_file.get(file["name"])
+        if found is not None and found.exhibit in titles:
+            file["about"] = _entity(crate, f"#{found.exhibit}", "CreativeWork", name=titles[found.exhibit])
+
+
+def _parameter(crate: ROCrate, name: str, files: Sequence[Any], description: str) -> ContextEntity:
+    """A parameter of the workflow, and the files that were given for it."""
+    parameter = _entity(
+        crate,
+        f"#{name}",
+        "FormalParameter",
+        additionalType="File",
+        name=name,
+        description=description,
+        conformsTo={"@id": "https://bioschemas.org/profiles/FormalParameter/1.0-RELEASE"},
+    )
+    parameter["workExample"] = list(files)
+    for file in files:
+        file["exampleOfWork"] = parameter
+    return parameter
+
+
+def summary(folder: Path) -> str:
+    """One line on a crate that was written."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    entities = json.loads((folder / "ro-crate-metadata.json").read_text(encoding="utf-8"))["@graph"]
+    size_mb = sum(path.stat().st_size for path in files) / 1e6
+    return f"{len(files)} files, {size_mb:.1f} MB, {len(entities)} entities"

@@ -1,0 +1,120 @@
+"""What others read of the project: citation, CodeMeta, Zenodo, workflows of GitHub, the workflow catalog; one version in all."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parent.parent
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+FORMS = sorted(path for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml") if path.stem != "config")
+
+
+def load_generator():
+    spec = importlib.util.spec_from_file_location("generate_metadata", ROOT / "scripts" / "generate_metadata.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+GENERATOR = load_generator()
+PROJECT, CITED = GENERATOR.read(ROOT)
+GENERATED = GENERATOR.generated(ROOT)
+HELP = (ROOT / "reproduce").read_text()
+
+
+def test_one_version_everywhere():
+    newest = re.search(r"^## (\S+)$", (ROOT / "CHANGELOG.md").read_text(), re.M)[1]
+    others = [GENERATOR.codemeta(PROJECT, CITED)["version"], GENERATOR.zenodo(PROJECT, CITED)["version"]]
+    assert {PROJECT["version"]} == {CITED["version"], newest, *others}
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_generated_files_have_not_drifted(name):
+    assert (ROOT / name).read_text(encoding="utf-8") == GENERATED[name], "run scripts/generate_metadata.py"
+
+
+def test_the_citation_has_what_others_look_for_and_no_person_who_wrote_nothing_here():
+    assert {"abstract", "keywords", "date-released", "license", "title", "message"} <= CITED.keys()
+    assert CITED["authors"] == [{"name": "the tcpfair authors"}]
+    assert len(CITED["references"]) == 5
+
+
+def test_the_licences_are_named_alike():
+    assert CITED["license"] == "MIT"
+    assert (ROOT / "LICENSE").read_text().startswith("MIT License")
+    assert "MIT License" in (ROOT / "data" / "LICENSE").read_text()
+    assert GENERATED["codemeta.json"].count("spdx.org/licenses/MIT") == 1
+
+
+def test_the_workflow_asks_for_the_snakemake_that_is_declared():
+    declared = {Requirement(text).name: Requirement(text).specifier for text in PROJECT["dependencies"]}["snakemake"]
+    asked = re.search(r'^min_version\("(.*)"\)$', (ROOT / "Snakefile").read_text(), re.M)[1]
+    assert str(declared) == f">={asked}"
+
+
+def steps(path):
+    """Every step of every job of a GitHub workflow."""
+    jobs = yaml.safe_load(path.read_text())["jobs"]
+    return [step for job in jobs.values() for step in job["steps"]]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_calls_commands_and_files_that_are_there(path):
+    commands = "\n".join(step.get("run", "") for step in steps(path))
+    for command in re.findall(r"\./reproduce ([a-z][a-z-]*)", commands):
+        assert re.search(rf"^[a-z |-]*\b{command}\b[a-z |-]*\) ;;$", HELP, re.M), command
+    named = re.findall(r"(?:tests|scripts|config|\.ci)/[\w./-]+", commands)
+    assert [name for name in named if not (ROOT / name).exists()] == []
+    assert "./reproduce" in commands or ".ci/run" in commands
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_may_write_nothing_and_ends(path):
+    workflow = yaml.safe_load(path.read_text())
+    assert workflow["permissions"] == {"contents": "read"}
+    assert all(job["timeout-minutes"] <= 90 for job in workflow["jobs"].values())
+    assert all("uses" in step or "run" in step for step in steps(path))
+
+
+def test_the_lowest_and_the_newest_python_are_tried():
+    versions = sorted(
+        (name.rpartition(" ")[2] for name in PROJECT["classifiers"]), key=lambda text: int(text.partition(".")[2])
+    )
+    matrix = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text())["jobs"]["pythons"]["strategy"]["matrix"]
+    assert matrix["python"] == [versions[0], versions[-1]]
+
+
+def test_machines_on_which_nothing_has_run_are_named_so():
+    text = (ROOT / ".github/workflows/weekly.yml").read_text()
+    assert "arm" in text and "macos" in text
+    assert "no run of this project has ever been made there" in text
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
+def test_a_form_asks_for_what_can_be_given(path):
+    form = yaml.safe_load(path.read_text())
+    assert form["name"] and form["description"]
+    fields = [each for each in form["body"] if each["type"] != "markdown"]
+    assert len({each["id"] for each in fields}) == len(fields)
+    for command in re.findall(r"\./reproduce ([a-z][a-z-]*)", path.read_text()):
+        assert re.search(rf"^[a-z |-]*\b{command}\b[a-z |-]*\) ;;$", HELP, re.M), command
+
+
+def test_pre_commit_runs_what_is_installed_and_tested():
+    config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())
+    (repository,) = config["repos"]
+    assert repository["repo"] == "local"  # the lock's versions, no second ones
+    for hook in repository["hooks"]:
+        program, *arguments = hook["entry"].split()
+        assert program.startswith(".venv/bin/")
+        assert all((ROOT / name).is_file() for name in arguments if name.startswith("tests/"))
+
+
+def test_the_catalog_file_is_what_the_catalog_reads():
+    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+    assert usage["software-stack-deployment"]["conda"] is True
+    assert usage["mandatory-flags"]["desc"]
