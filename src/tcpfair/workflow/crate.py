@@ -38,8 +38,11 @@ _FORMATS = {
     ".html": "text/html",
     ".ipynb": "application/x-ipynb+json",
     ".json": "application/json",
+    ".md": "text/markdown",
     ".png": "image/png",
+    ".smk": "text/plain",
     ".svg": "image/svg+xml",
+    ".toml": "application/toml",
     ".txt": "text/plain",
     ".yaml": "application/yaml",
 }
@@ -81,7 +84,8 @@ def _described(plan: Plan) -> ROCrate:
     )
     crate.datePublished = ended
     crate.license = license_
-    crate.root_dataset["author"] = authors
+    crate.root_dataset["author"] = _one_or_many(authors)
+    _file(crate, root, root / "README.md")["about"] = crate.root_dataset
     for identifier, (name, number) in _PROFILES.items():
         profile = _entity(crate, identifier, "CreativeWork", name=name, version=number)
         crate.root_dataset.append_to("conformsTo", profile)
@@ -95,10 +99,13 @@ def _described(plan: Plan) -> ROCrate:
         properties={
             "name": "tcpfair: traces, metrics, notebooks, ledger, report",
             "version": cited["version"],
+            "encodingFormat": "text/plain",
+            "conformsTo": {"@id": "https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE"},
             "sha256": file_hash(root / "Snakefile"),
         },
     )
-    workflow["license"], workflow["author"], workflow["creator"] = license_, authors, authors
+    workflow["license"] = license_
+    workflow["author"] = workflow["creator"] = _one_or_many(authors)
     rules = sorted(path for path in (root / "workflow").rglob("*") if path.suffix in (".smk", ".yaml"))
     parts = [_file(crate, root, path) for path in [*rules, root / "envs" / "requirements.txt", root / "pyproject.toml"]]
     workflow["hasPart"] = parts
@@ -119,10 +126,10 @@ def _described(plan: Plan) -> ROCrate:
             "description": "From the first to the last of its outputs that was written; what was fresh was not made again.",
             "startTime": started,
             "endTime": ended,
-            "actionStatus": {"@id": "http://schema.org/CompletedActionStatus"},
+            "actionStatus": "http://schema.org/CompletedActionStatus",
         },
     )
-    crate.root_dataset["mentions"] = [action]
+    crate.root_dataset["mentions"] = action
     return crate
 
 
@@ -182,6 +189,11 @@ def _entity(crate: ROCrate, identifier: str, kind: str, **properties: Any) -> Co
     return crate.add(ContextEntity(crate, identifier, properties={"@type": kind, **properties}))
 
 
+def _one_or_many(entities: Sequence[Any]) -> Any:
+    """One entity as itself: RO-Crate wants no list of one."""
+    return entities[0] if len(entities) == 1 else list(entities)
+
+
 def _files(crate: ROCrate, root: Path, paths: Sequence[Path]) -> list[Any]:
     return [_file(crate, root, path) for path in dict.fromkeys(paths) if path.is_file()]
 
@@ -216,7 +228,7 @@ def _parameter(crate: ROCrate, name: str, files: Sequence[Any], description: str
         description=description,
         conformsTo={"@id": "https://bioschemas.org/profiles/FormalParameter/1.0-RELEASE"},
     )
-    parameter["workExample"] = list(files)
+    parameter["workExample"] = _one_or_many(files)
     for file in files:
         file["exampleOfWork"] = parameter
     return parameter
