@@ -6,6 +6,7 @@ there in two steps; like the real ones it takes a folder that is there for a who
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -51,6 +52,20 @@ esac
 """
 
 
+READ = ("CITATION.cff", "LICENSE", "README.md", "Snakefile", "config", "data", "notebooks", "src", "workflow")
+
+
+def may_unshare(*what: str) -> bool:
+    """Whether this machine lets us have namespaces of our own."""
+    if shutil.which("unshare") is None:
+        return False
+    return subprocess.run(["unshare", *what, "true"], capture_output=True, check=False).returncode == 0
+
+
+needs_mounts = pytest.mark.skipif(not may_unshare("--mount"), reason="no mounts of our own on this machine (unshare)")
+READ_ONLY = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" "$1" && cd "$1" && shift && exec sh reproduce "$@"'
+
+
 class Checkout:
     """A checkout with what ./reproduce reads, and the stand-in beside it, as python and in place of rm."""
 
@@ -71,12 +86,31 @@ class Checkout:
         (base / "python3").write_text(STAND_IN)
         (base / "python3").chmod(0o755)
 
-    def start(self, *arguments: str, **environment: str) -> subprocess.Popen:
+    def add_what_is_read(self) -> None:
+        """What a stand-in for the checkout links to."""
+        for name in READ:
+            (self.root / name).touch()
+
+    def seen(self, *arguments: str, read_only: bool = False, **environment: str) -> dict[str, str]:
+        """Variables that the command of a run sees, its folder as PWD; ``failed`` with what was said when it ends badly."""
+        program = self.folder / "program"
+        program.write_text(f"#!/bin/sh\ncd -P . && env >'{self.folder}/seen'\n")
+        program.chmod(0o755)
+        process = self.start(*arguments, read_only=read_only, PROGRAM=str(program), **environment)
+        _, said = process.communicate(timeout=60)
+        if process.returncode:
+            return {"failed": said}
+        return dict(line.split("=", 1) for line in (self.folder / "seen").read_text().splitlines() if "=" in line)
+
+    def start(self, *arguments: str, read_only: bool = False, **environment: str) -> subprocess.Popen:
         known = {"BASE": str(self.base), "PYTHON": str(self.base / "python3")}
         for name in ("steps", "calls"):
             (self.base / name).write_text("")
+        alone = (
+            ["unshare", "--mount", "sh", "-c", READ_ONLY, "sh", str(self.root)] if read_only else ["sh", "reproduce"]
+        )
         return subprocess.Popen(
-            ["sh", "reproduce", *arguments],
+            [*alone, *arguments],
             cwd=self.root,
             env=self.environment | known | environment,
             stdout=subprocess.PIPE,
@@ -224,6 +258,183 @@ def test_a_killed_installation_is_made_good(tmp_path):
         process.wait()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         assert complete() == "", f"killed after {part}/5 of the time"
+
+
+# --- elsewhere -------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_made_may_stand_elsewhere_behind_links(checkout):
+    checkout.add_what_is_read()
+    out = checkout.folder / "made häre, not there"
+    seen = checkout.seen(TCPFAIR_OUTPUT=str(out))
+    assert seen["TCPFAIR_ROOT"] == seen["PWD"] == str(out)
+    links = {path.name for path in out.iterdir() if path.is_symlink()}
+    assert links == {*READ, "envs", "pyproject.toml"}
+    assert all((out / name).resolve() == checkout.root / name for name in links)
+    assert (checkout.root / ".venv").is_dir() and not (out / ".venv").exists()
+    assert checkout.seen(TCPFAIR_OUTPUT=str(out))["PWD"] == str(out)  # again, and nothing is made anew
+    assert checkout.steps() == []
+
+
+def test_every_link_leads_to_something_that_is_shipped():
+    listed = re.search(r"for name in (.*); do\n +if \[ -e", (ROOT / "reproduce").read_text())[1].split()
+    assert sorted(listed) == sorted([*READ, "envs", "pyproject.toml"])
+    assert [name for name in listed if not (ROOT / name).exists()] == []
+
+
+def test_a_relative_place_counts_from_where_one_stands(checkout):
+    checkout.add_what_is_read()
+    process = subprocess.run(
+        ["sh", "checkout/reproduce"],
+        cwd=checkout.folder,
+        env={**checkout.environment, "BASE": str(checkout.base), "PYTHON": str(checkout.base / "python3")}
+        | {"TCPFAIR_OUTPUT": "out"},
+        capture_output=True,
+        check=False,
+    )
+    assert process.returncode == 0
+    assert (checkout.folder / "out" / "config").is_symlink()
+
+
+def test_a_moved_checkout_is_linked_anew(checkout):
+    checkout.add_what_is_read()
+    out = checkout.folder / "out"
+    checkout.seen(TCPFAIR_OUTPUT=str(out))
+    checkout.root = checkout.root.rename(checkout.folder / "moved")
+    assert "failed" not in checkout.seen(TCPFAIR_OUTPUT=str(out))
+    assert (out / "config").resolve() == checkout.root / "config"
+
+
+def test_a_place_with_a_checkout_of_its_own_or_inside_this_one_is_refused(checkout):
+    checkout.add_what_is_read()
+    other = checkout.folder / "other"
+    (other / "config").mkdir(parents=True)
+    said = checkout.seen(TCPFAIR_OUTPUT=str(other))["failed"]
+    assert said == f"error: TCPFAIR_OUTPUT: {other} has a config of its own; choose a folder for nothing else\n"
+    said = checkout.seen(TCPFAIR_OUTPUT=str(checkout.root / "results"))["failed"]
+    assert said == "error: TCPFAIR_OUTPUT: choose a folder outside the checkout\n"
+    (checkout.folder / "file").touch()
+    said = checkout.seen(TCPFAIR_OUTPUT=str(checkout.folder / "file"))["failed"]
+    assert said == f"error: TCPFAIR_OUTPUT: {checkout.folder}/file cannot be made\n"
+    assert checkout.seen(TCPFAIR_OUTPUT=str(checkout.root))["PWD"] == str(checkout.root)
+
+
+@needs_mounts
+def test_a_read_only_checkout_is_told_in_one_line_and_works_with_another_place(checkout):
+    checkout.add_what_is_read()
+    out = checkout.folder / "out"
+    said = checkout.seen(read_only=True)["failed"]
+    assert (
+        said == f"error: {checkout.root} cannot be written; TCPFAIR_OUTPUT=FOLDER ./reproduce puts there what is made\n"
+    )
+    seen = checkout.seen(read_only=True, TCPFAIR_OUTPUT=str(out))
+    assert seen["PWD"] == str(out) and (out / ".venv").is_dir() and not (checkout.root / ".venv").exists()
+
+
+@needs_mounts
+def test_a_read_only_environment_that_is_right_is_used_and_settings_go_elsewhere(checkout):
+    checkout.add_what_is_read()
+    assert checkout.run() == 0
+    out = checkout.folder / "out"
+    seen = checkout.seen(read_only=True, TCPFAIR_OUTPUT=str(out))
+    assert checkout.steps() == [] and not (out / ".venv").exists()
+    for name in ("IPYTHONDIR", "MPLCONFIGDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"):
+        assert seen[name].startswith(f"{out}/.venv.own/")
+
+
+@pytest.mark.parametrize("home", ["/nonexistent", "/proc", ""])
+def test_a_home_that_cannot_be_written_is_replaced(checkout, home):
+    seen = checkout.seen(HOME=home, XDG_CACHE_HOME="/nonexistent/cache")
+    assert seen["HOME"] == f"{checkout.root}/.venv.own" and Path(seen["HOME"]).is_dir()
+    assert "XDG_CACHE_HOME" not in seen
+
+
+def test_a_home_that_can_be_written_is_left_alone(checkout):
+    home = checkout.folder / "home"
+    home.mkdir()
+    assert checkout.seen(HOME=str(home))["HOME"] == str(home)
+    assert list(home.iterdir()) == [] and not (checkout.root / ".venv.own").exists()
+
+
+@pytest.mark.parametrize("language", ["C", "POSIX", "de_DE.ISO-8859-1", "nonsense"])
+def test_no_language_decides_how_names_of_files_are_read(checkout, language):
+    seen = checkout.seen(LANG=language, LC_ALL=language)
+    assert seen["LC_ALL"] in ("C.UTF-8", "en_US.UTF-8") and seen["PYTHONUTF8"] == "1"
+
+
+HOSTILE = {
+    "HOME": "/nonexistent",
+    "LANG": "C",
+    "LC_ALL": "C",
+    "TZ": "Pacific/Chatham",
+    "SNAKEMAKE_PROFILE": "nosuch",
+    "JUPYTER_CONFIG_DIR": "/nonexistent",
+}
+
+
+@pytest.mark.slow
+@needs_mounts
+def test_a_figure_from_a_read_only_tarball_without_network_and_home_is_the_same(tmp_path):
+    """Everything at once: no git, spaces and umlauts in the path, files from the future, and variables that lead astray."""
+    root, out, other = tmp_path / "a tarball, ü" / "tcpfair", tmp_path / "öut put", tmp_path / "other"
+    left_out = shutil.ignore_patterns(".git", ".venv*", "results", ".snakemake", "raw", "__pycache__", ".*_cache")
+    shutil.copytree(ROOT, root, ignore=left_out)
+    shutil.copytree(ROOT / "data" / "raw" / "examples", root / "data" / "raw" / "examples")
+    shutil.copy(ROOT / "data" / "raw" / "README.md", root / "data" / "raw")
+    for path in root.rglob("*"):
+        os.utime(path, (2e9, 2e9))
+    asked = ["--config", "papers=ogura", "only=ogura.fig6"]
+    subprocess.run([root / "reproduce", *asked], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    for name in ("sitecustomize.py", "numpy.py"):
+        put(other / name, "raise SystemExit('from PYTHONPATH')\n")
+    put(other / "matplotlibrc", "font.size: 40\n")
+    no_kernel = json.dumps({"argv": ["false"], "display_name": "none", "language": "python"})
+    put(other / "kernels" / "python3" / "kernel.json", no_kernel)
+    astray = dict.fromkeys(("PYTHONPATH", "MATPLOTLIBRC", "JUPYTER_PATH"), str(other))
+    subprocess.run(
+        ["unshare", "--mount", "--net", "sh", "-c", READ_ONLY, "sh", root, *asked],
+        env={**os.environ, **HOSTILE, **astray, "TCPFAIR_OUTPUT": str(out)},
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    drawn = sorted((out / "figures").rglob("*.*"))
+    assert {path.suffix for path in drawn} == {".svg", ".png", ".csv"}
+    for path in (*drawn, out / "results/bundled/ledger/numbers.csv", out / "results/bundled/notebooks/ogura.html"):
+        assert path.read_bytes() == (root / path.relative_to(out)).read_bytes(), path.name
+
+
+def pythons() -> list[str]:
+    """The Pythons of pyproject.toml that may or may not be here, the newest last."""
+    named = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
+    return [named[0], named[-1]]
+
+
+def find_python(version: str) -> str | None:
+    """An interpreter of this version: on the PATH, or where pyenv keeps it."""
+    kept = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python3"))
+    for found in [*map(str, kept), shutil.which(f"python{version}")]:
+        if found and subprocess.run([found, "-c", "import venv"], capture_output=True, check=False).returncode == 0:
+            return found
+    return None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", pythons())
+def test_the_lowest_and_the_newest_python_give_the_same_figure_and_the_same_run(version, tmp_path):
+    python = find_python(version)
+    if python is None:
+        pytest.skip(f"Python {version} is not installed here")
+    left_out = shutil.ignore_patterns(".git", ".venv*", "results", ".snakemake", "raw", "__pycache__", ".*_cache")
+    shutil.copytree(ROOT, tmp_path / "checkout", ignore=left_out)
+    shutil.copytree(ROOT / "data" / "raw" / "examples", tmp_path / "checkout" / "data" / "raw" / "examples")
+    command, environment = tmp_path / "checkout" / "reproduce", {**os.environ, "PYTHON": python}
+    asked = [command, "figure", "ogura.fig6"]
+    subprocess.run(asked, check=True, env=environment, stdout=subprocess.DEVNULL)
+    made_with = (tmp_path / "checkout" / ".venv" / ".stamp").read_text()
+    assert f"Python {version}." in made_with
+    drawn = tmp_path / "checkout" / "figures" / "bundled" / "ogura" / "fig06.svg"
+    assert drawn.read_bytes() == (ROOT / "data" / "expected" / "gallery" / "ogura_fig06.svg").read_bytes()
+    subprocess.run([command, "whence", drawn, "--again"], check=True, env=environment, stdout=subprocess.DEVNULL)
 
 
 # --- the settings ----------------------------------------------------------------------------------------------------

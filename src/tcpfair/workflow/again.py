@@ -19,6 +19,7 @@ from tcpfair.contract.layout import PAPERS, Layout
 from tcpfair.contract.papers import PaperConfig, load_paper
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
+from tcpfair.sources import live
 from tcpfair.workflow.same_bits import is_same
 from tcpfair.workflow.state import PLANNED_PKTS_PER_S, duration_text
 
@@ -110,6 +111,7 @@ def check(layout: Layout, share: float = SHARE, seed: int | None = None, cores: 
     )
     if only_say:
         return 0
+    live.prepare(say=lambda line: print(line, flush=True))  # once, before processes run side by side
     started_s = time.monotonic()
     found = list(_compared(layout, chosen, cores))
     print("\n".join(f"differs    {line}" for line in found) or f"same       all {len(chosen)}, bit by bit", flush=True)

@@ -166,7 +166,7 @@ def _outputs(plan: Plan) -> dict[str, list[Path]]:
 
 def _times(outputs: Mapping[str, Iterable[Path]]) -> tuple[str, str]:
     """When the first and the last output were written."""
-    times_s = [path.stat().st_mtime for paths in outputs.values() for path in paths]
+    times_s = [path.stat().st_mtime for paths in outputs.values() for path in paths if path.is_file()]
     first, last = (
         datetime.fromtimestamp(time_s, UTC).isoformat(timespec="seconds") for time_s in (min(times_s), max(times_s))
     )

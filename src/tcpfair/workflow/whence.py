@@ -13,6 +13,7 @@ from tcpfair.contract.manifest import file_hash
 from tcpfair.contract.origin import Origin, digest_of_keys, read
 from tcpfair.contract.papers import Exhibit, PaperConfig, load_paper
 from tcpfair.errors import InputError, unknown
+from tcpfair.sources import live
 from tcpfair.workflow.plan import find_exhibit
 from tcpfair.workflow.same_bits import hash_of, is_same
 
@@ -134,6 +135,7 @@ def _again(root: Path, config: PaperConfig, path: Path, told: Origin, behind: Be
         raise InputError(f"{config.paper}/{experiment}: not made yet in this checkout; ./reproduce makes it")
     spec = held.specs(experiment)[number]
     print(f"again      {config.paper}/{experiment} run {number} (key {spec.key}, seed {spec.seed})", flush=True)
+    live.prepare(say=lambda line: print(line, flush=True))
     made = sources.merge([sources.simulate(config, experiment, "engine", [spec])])
     if is_same(config, experiment, spec, trace.read(folder)):
         print(f"same       every row of it; SHA-256 of samples, link and events: {hash_of(made)}")
