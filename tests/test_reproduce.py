@@ -42,7 +42,9 @@ uv*sync*)
         mkdir ".venv/$package" && step "half of $package" && echo >".venv/$package/whole" && step "$package"
     done ;;
 uv*) step "the checkout" ;;
-*"-m tcpfair"* | *"-m jupyterlab"*) [ -e .venv/numpy/whole ] && [ -e .venv/numba/whole ] && exec "$PROGRAM" ;;
+*"-m tcpfair"* | *"-m jupyterlab"*)
+    venv=${0%/bin/*}
+    [ -e "$venv/numpy/whole" ] && [ -e "$venv/numba/whole" ] && exec "$PROGRAM" ;;
 rm*)
     step "rm"
     find "$@" -name whole -exec /bin/rm {} + 2>/dev/null
@@ -342,7 +344,7 @@ def test_a_read_only_environment_that_is_right_is_used_and_settings_go_elsewhere
         assert seen[name].startswith(f"{out}/.venv.own/")
 
 
-@pytest.mark.parametrize("home", ["/nonexistent", "/proc", ""])
+@pytest.mark.parametrize("home", ["/nonexistent", "/dev/null", ""])
 def test_a_home_that_cannot_be_written_is_replaced(checkout, home):
     seen = checkout.seen(HOME=home, XDG_CACHE_HOME="/nonexistent/cache")
     assert seen["HOME"] == f"{checkout.root}/.venv.own" and Path(seen["HOME"]).is_dir()
@@ -455,6 +457,14 @@ print(json.dumps({
 """
 
 
+RUN_NOTEBOOK = """
+import sys
+import papermill
+folder = sys.argv[1]
+papermill.execute_notebook(f"{folder}/probe.ipynb", f"{folder}/done.ipynb", kernel_name="python3", progress_bar=False)
+"""
+
+
 def put(path: Path, text: str) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
@@ -505,9 +515,8 @@ def test_the_settings_of_the_user_do_not_reach_a_notebook(checkout, tmp_path):
     put(tmp_path / "probe.ipynb", json.dumps(notebook))
     program = put(
         tmp_path / "program",
-        f"""#!{sys.executable}
-import papermill
-papermill.execute_notebook("{tmp_path}/probe.ipynb", "{tmp_path}/done.ipynb", kernel_name="python3", progress_bar=False)
+        f"""#!/bin/sh
+exec '{sys.executable}' '{put(tmp_path / "program.py", RUN_NOTEBOOK)}' '{tmp_path}'
 """,
     )
     Path(program).chmod(0o755)
