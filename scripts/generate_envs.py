@@ -88,7 +88,7 @@ def bounded(text: str, lock: dict[str, list[str]]) -> str:
 
 
 def pythons(project: dict) -> str:
-    """The Pythons that pyproject.toml names as tried: ``>=3.11,<3.14``."""
+    """The Pythons that pyproject.toml names: ``>=3.11,<3.14``."""
     versions = [name.rpartition(" ")[2] for name in project["project"]["classifiers"] if ":: 3." in name]
     newest = max(Version(version) for version in versions)
     return f"{project['project']['requires-python']},<{newest.major}.{newest.minor + 1}"
