@@ -257,10 +257,9 @@ def _verify(given: argparse.Namespace) -> int:
 
     faults = bundles.faults(repository_root())
     print("\n".join(faults) if faults else "shipped data is whole and belongs to this configuration", flush=True)
-    if faults:
-        return 1
     cores = given.cores or runs.free_cores()
-    return again.check(Layout(repository_root()), given.share, given.seed, cores, given.dry_run)
+    status = again.check(Layout(repository_root()), given.share, given.seed, cores, given.dry_run)
+    return 1 if faults else status
 
 
 def _whence(given: argparse.Namespace) -> int:
