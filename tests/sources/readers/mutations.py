@@ -200,6 +200,9 @@ def _numbers(data: bytes, start: int, stop: int) -> tuple[float, ...]:
     )
 
 
+FEW, MANY = 40, 10_000  # damaged copies of a reader's samples: in every run of the tests, and with --slow
+
+
 def attack(
     reader: ModuleType,
     samples: Sequence[Path],

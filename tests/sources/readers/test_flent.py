@@ -15,7 +15,7 @@ from tcpfair.sources.readers import flent, iperf3
 from tcpfair.sources.readers.anonymous import EPOCH_S, Anonymous
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.sidecar import Sidecar
-from tests.sources.readers.mutations import assert_sound, attack
+from tests.sources.readers.mutations import FEW, MANY, assert_sound, attack
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 SAMPLE = SAMPLES / "flent" / "two_uploads.flent.gz"
@@ -218,10 +218,10 @@ BYTES_PER_NUMBER = 2e5
 
 
 def test_mutated(tmp_path):
-    outcomes = attack(flent, [SAMPLE], 200, tmp_path, bytes_per_number=BYTES_PER_NUMBER)
+    outcomes = attack(flent, [SAMPLE], FEW, tmp_path, bytes_per_number=BYTES_PER_NUMBER)
     assert outcomes["read"] and outcomes["refused"]
 
 
 @pytest.mark.slow
 def test_mutated_often(tmp_path):
-    attack(flent, [SAMPLE], 10_000, tmp_path, first_seed=1000, bytes_per_number=BYTES_PER_NUMBER)
+    attack(flent, [SAMPLE], MANY, tmp_path, first_seed=1000, bytes_per_number=BYTES_PER_NUMBER)

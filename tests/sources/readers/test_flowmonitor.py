@@ -14,7 +14,7 @@ from tcpfair.sources.readers import flowmonitor
 from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.sidecar import Sidecar
-from tests.sources.readers.mutations import assert_sound, attack
+from tests.sources.readers.mutations import FEW, MANY, assert_sound, attack
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "flowmonitor" / "two_flows.xml.gz"
 NOTHING = Sidecar()
@@ -119,10 +119,10 @@ def test_anonymised_has_other_ends_and_the_same_numbers(tmp_path):
 
 
 def test_mutated(tmp_path):
-    outcomes = attack(flowmonitor, [SAMPLE], 200, tmp_path)
+    outcomes = attack(flowmonitor, [SAMPLE], FEW, tmp_path)
     assert outcomes["read"] and outcomes["refused"]
 
 
 @pytest.mark.slow
 def test_mutated_often(tmp_path):
-    attack(flowmonitor, [SAMPLE], 10_000, tmp_path, first_seed=1000)
+    attack(flowmonitor, [SAMPLE], MANY, tmp_path, first_seed=1000)

@@ -18,7 +18,7 @@ from tcpfair.errors import InputError
 from tcpfair.sources.readers import iperf3, read_any
 from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
-from tests.sources.readers.mutations import assert_sound, attack
+from tests.sources.readers.mutations import FEW, MANY, assert_sound, attack
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 SAMPLE = SAMPLES / "iperf3" / "reno_4s.json"
@@ -726,11 +726,11 @@ def damage(count, folder, first_seed=0):
 
 
 def test_damaged_recordings(tmp_path):
-    outcomes = damage(200, tmp_path)
+    outcomes = damage(FEW, tmp_path)
     assert outcomes["read"] > 10 and outcomes["refused"] > 60
 
 
 @pytest.mark.slow
 def test_many_damaged_recordings(tmp_path):
-    outcomes = damage(10_000, tmp_path, first_seed=1000)
+    outcomes = damage(MANY, tmp_path, first_seed=1000)
     assert outcomes["read"] > 500 and outcomes["refused"] > 3000

@@ -13,7 +13,7 @@ from tcpfair.sources.readers import mahimahi
 from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.sidecar import Sidecar
-from tests.sources.readers.mutations import assert_sound, attack
+from tests.sources.readers.mutations import FEW, MANY, assert_sound, attack
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "mahimahi" / "uplink.log.gz"
 NOTHING = Sidecar()
@@ -143,10 +143,10 @@ def short(tmp_path):
 
 
 def test_mutated(tmp_path, short):
-    outcomes = attack(mahimahi, [short], 200, tmp_path)
+    outcomes = attack(mahimahi, [short], FEW, tmp_path)
     assert outcomes["refused"]
 
 
 @pytest.mark.slow
 def test_mutated_often(tmp_path, short):
-    attack(mahimahi, [short], 10_000, tmp_path, first_seed=1000)
+    attack(mahimahi, [short], MANY, tmp_path, first_seed=1000)

@@ -16,7 +16,7 @@ from tcpfair.sources.readers import ns2_trace
 from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.sidecar import Sidecar
-from tests.sources.readers.mutations import assert_sound, attack
+from tests.sources.readers.mutations import FEW, MANY, assert_sound, attack
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "ns2"
 EVENTS, SMALL, VARIABLES = SAMPLES / "two_flows.tr.xz", SAMPLES / "small.tr.gz", SAMPLES / "two_flows.cwnd.gz"
@@ -165,10 +165,10 @@ def test_anonymised_leaves_annotations_out(tmp_path):
 
 
 def test_mutated(tmp_path):
-    outcomes = attack(ns2_trace, [SMALL, VARIABLES], 200, tmp_path, bytes_per_number=2000.0)
+    outcomes = attack(ns2_trace, [SMALL, VARIABLES], FEW, tmp_path, bytes_per_number=2000.0)
     assert outcomes["read"] and outcomes["refused"]
 
 
 @pytest.mark.slow
 def test_mutated_often(tmp_path):
-    attack(ns2_trace, [SMALL, VARIABLES], 10_000, tmp_path, first_seed=1000, bytes_per_number=2000.0)
+    attack(ns2_trace, [SMALL, VARIABLES], MANY, tmp_path, first_seed=1000, bytes_per_number=2000.0)

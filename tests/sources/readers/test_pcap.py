@@ -584,10 +584,10 @@ def attacked(whole_files, folder, first_seed, count):
 
 
 def test_mutated(tmp_path, whole_files):
-    outcomes = attacked(whole_files, tmp_path, 0, 200)
+    outcomes = attacked(whole_files, tmp_path, 0, mutations.FEW)
     assert outcomes["read"] and outcomes["marked"] and outcomes["refused"]
 
 
 @pytest.mark.slow
 def test_mutated_ten_thousand_times(tmp_path, whole_files):
-    attacked(whole_files, tmp_path, 200, 10_000)
+    attacked(whole_files, tmp_path, 200, mutations.MANY)

@@ -288,7 +288,7 @@ ATTACKS = [(WIDE, 31_250.0), (LONG, 1.0), (PARQUET, 1.0)]
 
 @pytest.mark.parametrize(("path", "bytes_per_number"), ATTACKS)
 def test_mutated(tmp_path, path, bytes_per_number):
-    outcomes = attack(plain, [path], 70, tmp_path, bytes_per_number=bytes_per_number)
+    outcomes = attack(plain, [path], 20, tmp_path, bytes_per_number=bytes_per_number)
     assert outcomes["read"] and outcomes["refused"]
 
 

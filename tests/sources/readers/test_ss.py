@@ -21,7 +21,7 @@ from tcpfair.errors import InputError
 from tcpfair.sources.readers import ss
 from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
-from tests.sources.readers.mutations import assert_sound, attack
+from tests.sources.readers.mutations import FEW, MANY, assert_sound, attack
 
 ROOT = Path(__file__).parents[3]
 SAMPLES = ROOT / "tests" / "samples" / "ss"
@@ -468,13 +468,13 @@ def test_damaged_logs_are_refused_or_sound(tmp_path):
         path = tmp_path / f"{name}.log"
         path.write_text("".join(text_of(SAMPLES / f"{name}.log.gz").splitlines(keepends=True)[:110]))
         short.append(path)
-    outcomes = attack(ss, short, 200, tmp_path)
+    outcomes = attack(ss, short, FEW, tmp_path)
     assert outcomes["read"] and outcomes["refused"]
 
 
 @pytest.mark.slow
 def test_ten_thousand_damaged_logs(tmp_path):
-    outcomes = attack(ss, sorted(SAMPLES.iterdir()), 10_000, tmp_path, first_seed=1000)
+    outcomes = attack(ss, sorted(SAMPLES.iterdir()), MANY, tmp_path, first_seed=1000)
     assert min(outcomes[kind] for kind in ("read", "marked", "refused")) > 100
 
 

@@ -12,7 +12,7 @@ from tcpfair.errors import InputError
 from tcpfair.sources.readers import read_any, tcp_info
 from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
-from tests.sources.readers.mutations import attack
+from tests.sources.readers.mutations import FEW, MANY, attack
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "tcp_info" / "cubic_8s.csv.gz"
 THREE = SAMPLE.with_name("three_flows.csv.gz")  # the run of tests/samples/ss, polled beside
@@ -290,13 +290,13 @@ def test_contradictions_are_refused(tmp_path, name):
 
 
 def test_damaged_files_are_refused_or_sound(tmp_path):
-    outcomes = attack(tcp_info, [SAMPLE, THREE], 200, tmp_path)
+    outcomes = attack(tcp_info, [SAMPLE, THREE], FEW, tmp_path)
     assert outcomes["read"] and outcomes["refused"]
 
 
 @pytest.mark.slow
 def test_ten_thousand_damaged_files(tmp_path):
-    outcomes = attack(tcp_info, [SAMPLE, THREE], 10_000, tmp_path, first_seed=1000)
+    outcomes = attack(tcp_info, [SAMPLE, THREE], MANY, tmp_path, first_seed=1000)
     assert min(outcomes[kind] for kind in ("read", "refused")) > 1000
 
 

@@ -15,7 +15,7 @@ from tcpfair.errors import InputError
 from tcpfair.sources.readers import tcp_info, tcp_probe
 from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
-from tests.sources.readers.mutations import attack
+from tests.sources.readers.mutations import MANY, attack
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 SAMPLE = SAMPLES / "tcp_probe" / "perf_script.txt.xz"
@@ -258,7 +258,7 @@ def test_damaged_texts_are_refused_or_sound(tmp_path):
 @pytest.mark.slow
 def test_ten_thousand_damaged_texts(tmp_path):
     outcomes = attack(
-        tcp_probe, small_samples(tmp_path), 10_000, tmp_path, first_seed=1000, bytes_per_number=0, share=0.6
+        tcp_probe, small_samples(tmp_path), MANY, tmp_path, first_seed=1000, bytes_per_number=0, share=0.6
     )
     assert min(outcomes[kind] for kind in ("read", "refused")) > 1000
 
