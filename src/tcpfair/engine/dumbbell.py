@@ -31,6 +31,7 @@ from tcpfair.engine.state import (
     STACKS,
 )
 from tcpfair.engine.traffic import ACTIVE, DELIVERED, RECEIVED, arrivals_of, make_pool, with_slots
+from tcpfair.engine.tree import leaves_for
 from tcpfair.errors import InputError
 from tcpfair.units import bdp_pkts
 
@@ -188,7 +189,7 @@ class Simulation:
 
     def _fit_tree(self) -> None:
         """A winner tree with a leaf for every flow."""
-        leaves = 1 << (len(self._ends) - 1).bit_length()
+        leaves = leaves_for(len(self._ends))
         keys = np.full(2 * leaves, NEVER)
         keys[: len(self._keys)] = self._keys
         self._keys, self._winners = keys, _longer(self._winners, len(self._winners), 2 * leaves)

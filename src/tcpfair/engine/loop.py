@@ -20,7 +20,7 @@ from tcpfair.engine.link import enter_bottleneck_with_ack
 from tcpfair.engine.rng import packets_to_loss, seed_state
 from tcpfair.engine.state import NEVER, OWN_AGENT
 from tcpfair.engine.traffic import admit, dismiss, next_arrival_s, sample_short_flows
-from tcpfair.engine.tree import grow_tree, play, runner_up_s
+from tcpfair.engine.tree import enter, grow_tree, leave
 from tcpfair.jit import jit, jit_cached, jit_inline, likely, unlikely
 
 INITIAL_RTO_S = 1.0
@@ -109,7 +109,7 @@ def take_samples(links, ends, flows, ring, got, pool, out, link_out, web_out):
 
 
 @jit
-def begin(links, ends, keys, winners, pool, n):
+def begin(links, ends, bits, winners, pool, n):
     """Random numbers, and the first event of every flow."""
     for d in range(links.size):
         link = links[d]
@@ -117,15 +117,14 @@ def begin(links, ends, keys, winners, pool, n):
         if link.loss_rate > 0.0:
             link.to_next_loss = packets_to_loss(link)
     leaves = 1
-    keys[1] = NEVER
     for i in range(n):
         while i >= leaves:
-            leaves = grow_tree(keys, winners, leaves)
-        play(keys, winners, leaves, i, ends[i].start_s)
+            leaves = grow_tree(bits, winners, leaves)
+        enter(bits, winners, leaves, i, ends[i].start_s)
     if ends.size > n:
         while n >= leaves:
-            leaves = grow_tree(keys, winners, leaves)
-        play(keys, winners, leaves, n, next_arrival_s(pool))
+            leaves = grow_tree(bits, winners, leaves)
+        enter(bits, winners, leaves, n, next_arrival_s(pool))
     links[0].leaves = leaves
 
 
@@ -158,9 +157,10 @@ def simulate(
     """
     n = out.shape[2]
     run = links[0]
+    bits = keys.view(np.uint64)
     samples = out.shape[1]
     if run.leaves == 0:
-        begin(links, ends, keys, winners, pool, n)
+        begin(links, ends, bits, winners, pool, n)
     until_s = min(until_s, run.duration_s)
     leaves = run.leaves
     one_way = links.size == 1
@@ -179,11 +179,15 @@ def simulate(
             if i < 0:
                 return WANTS_SLOTS
             while i >= leaves:
-                leaves = run.leaves = grow_tree(keys, winners, leaves)
-            play(keys, winners, leaves, n, next_arrival_s(pool))
+                leaves = run.leaves = grow_tree(bits, winners, leaves)
+            leave(bits, winners, leaves, n)
+            enter(bits, winners, leaves, n, next_arrival_s(pool))
         run.trains += 1
-        limit = min(runner_up_s(keys, leaves, i), min(until_s, sample_due_s))
-        e, f, p = ends[i], flows[i], params[i]
+        # who is next without this flow is known before its train, which saves waiting for the tree after it
+        next_flow, next_s = leave(bits, winners, leaves, i)
+        limit = min(next_s, min(until_s, sample_due_s))
+        row = np.uint64(i)
+        e, f, p = ends[row], flows[row], params[row]
         while True:
             if one_way and may_cruise(e, f, links[e.direction]):
                 now, handled = cruise(links, e, f, p, ring, lost, access, log, i, now, limit)
@@ -201,7 +205,9 @@ def simulate(
         if unlikely(i > n and e.una >= e.size):
             dismiss(pool, e, i)
             now = NEVER
-        i, now = play(keys, winners, leaves, i, now)
+        enter(bits, winners, leaves, i, now)
+        if next_s < now or (next_s == now and next_flow < i):
+            i, now = next_flow, next_s
     # the last sample may be due a rounding error after the end
     while until_s == run.duration_s and run.samples < samples:
         take_samples(links, ends, flows, ring, got, pool, out, link_out, web_out)

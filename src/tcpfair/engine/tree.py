@@ -1,4 +1,8 @@
-"""The winner tree that finds the flow whose turn it is: the root at 1, ``leaves`` leaves from ``leaves`` on."""
+"""The winner tree that finds the flow whose turn it is: four nodes below each, the root at 1, leaves from ``leaves`` on.
+
+Four rather than two: half the levels, and of four keys in a row the least is found without a branch. ``bits`` are those of
+the keys: times are not negative, so that their bits, as whole numbers, are in the same order.
+"""
 
 from __future__ import annotations
 
@@ -7,53 +11,67 @@ import numpy as np
 from tcpfair.engine.state import NEVER
 from tcpfair.jit import jit, jit_inline
 
+_1, _2, _3 = (np.uint64(n) for n in (1, 2, 3))
+_NEVER = np.float64(NEVER).view(np.uint64)
+
+
+def leaves_for(flows):
+    """How many leaves a tree with room for ``flows`` flows has: a power of four."""
+    leaves = 1
+    while leaves < flows:
+        leaves *= 4
+    return leaves
+
 
 @jit_inline
-def play(keys, winners, leaves, i, key):
-    """Flow i's next event is at ``key``: replay its matches up the winner tree (ties go to the lower flow).
+def earliest_of_four(bits, winners, node):
+    """Who wins among ``node`` and its siblings, and the bits of the time (ties go to the lower flow)."""
+    a = node & ~_3
+    b, c, d = a + _1, a + _2, a + _3
+    ab, cd = min(bits[a], bits[b]), min(bits[c], bits[d])
+    # no branch: nobody can predict who wins
+    of_ab = winners[b] if bits[b] < bits[a] else winners[a]
+    of_cd = winners[d] if bits[d] < bits[c] else winners[c]
+    return of_cd if cd < ab else of_ab, min(ab, cd)
 
-    Returns the flow that wins, and its time.
-    """
-    node = leaves + i
-    keys[node] = key
-    bits = keys.view(np.uint64)  # times are not negative: their bits are in the same order
-    mine, winner = bits[node], np.uint64(i)
-    while node > 1:
-        # all ones where the other wins. No branch: nobody can predict it, and LLVM makes branches of comparisons
-        margin = bits[node ^ 1] - mine
-        other_wins = np.uint64(0) - ((margin - np.uint64(node & 1)) >> np.uint64(63))
-        mine += margin & other_wins
-        winner += (winners[node ^ 1] - winner) & other_wins
-        node >>= 1
-        bits[node] = mine
+
+@jit_inline
+def leave(bits, winners, leaves, i):
+    """Flow i, whose turn it is, is out of the tree until it enters again. Returns the flow that is next, and its time."""
+    node = np.uint64(leaves + i)
+    winner, least = np.uint64(i), _NEVER
+    bits[node] = least
+    while node > _1:
+        winner, least = earliest_of_four(bits, winners, node)
+        node >>= _2
+        bits[node] = least
         winners[node] = winner
-    first = np.uint64(mine)
-    return np.int64(winner), first.view(np.float64)
+    return np.int64(winner), np.uint64(least).view(np.float64)
 
 
 @jit_inline
-def runner_up_s(keys, leaves, i):
-    """The earliest event of all other flows: the least of those that lost to i on its way to the root."""
-    t = NEVER
-    node = leaves + i
-    while node > 1:
-        t = min(t, keys[node ^ 1])
-        node >>= 1
-    return t
+def enter(bits, winners, leaves, i, key):
+    """Flow i, which is not in the tree, has its next event at ``key``."""
+    node, flow, mine = np.uint64(leaves + i), np.uint64(i), np.float64(key).view(np.uint64)
+    bits[node] = mine
+    while node > _1:
+        node >>= _2
+        least, winner = bits[node], winners[node]
+        first = (mine < least) | ((mine == least) & (flow < winner))
+        bits[node] = mine if first else least
+        winners[node] = flow if first else winner
 
 
 @jit
-def grow_tree(keys, winners, leaves):
-    """Twice as many leaves; those that were there keep their keys. Returns the new number."""
-    for i in range(leaves):
-        keys[2 * leaves + i] = keys[leaves + i]
-    for i in range(leaves):
-        keys[3 * leaves + i] = NEVER
-        winners[2 * leaves + i] = i
-        winners[3 * leaves + i] = leaves + i
-    leaves *= 2
-    for node in range(leaves - 1, 0, -1):
-        right_wins = keys[2 * node + 1] < keys[2 * node]
-        keys[node] = keys[2 * node + right_wins]
-        winners[node] = winners[2 * node + right_wins]
-    return leaves
+def grow_tree(bits, winners, leaves):
+    """Four times as many leaves; those that were there keep their keys. Returns the new number."""
+    grown = 4 * leaves
+    for i in range(grown):
+        bits[grown + i] = bits[leaves + i] if i < leaves else _NEVER
+        winners[grown + i] = i
+    width = leaves
+    while width >= 1:
+        for node in range(width, 2 * width):
+            winners[node], bits[node] = earliest_of_four(bits, winners, np.uint64(4 * node))
+        width //= 4
+    return grown

@@ -19,9 +19,11 @@ from tcpfair.engine.loop import REACHED, WANTS_SLOTS, simulate
 from tcpfair.engine.setup import GIVEN, GIVEN_FLOW, set_up, set_up_slots
 from tcpfair.engine.state import ACK_SLOT, ENDPOINT, EVENT, LINK, NEVER, PACKET, SLOT
 from tcpfair.engine.traffic import ARRIVAL_OF_FLOW, LAW, SOURCE, Pool, draw_arrivals, make_pool
+from tcpfair.engine.tree import leaves_for
 from tcpfair.jit import jit
 
 STATE, PARAMS = dtypes()
+_leaves_for = jit(leaves_for)
 POOL_STATE = make_pool(*(np.zeros(0),) * 4).state.dtype
 
 # what `run` returns
@@ -251,9 +253,7 @@ def add_slots(heap, heap_bytes, places):
 @jit
 def fit_tree(heap, heap_bytes, places):
     """A winner tree with a leaf for every row. False when the heap is too small."""
-    leaves = 1
-    while leaves < places.rows:
-        leaves *= 2
+    leaves = _leaves_for(places.rows)
     if leaves == places.leaves:
         return True
     if not fits(places, 4 * leaves * 8 + 2 * LINE_BYTES, heap_bytes):
