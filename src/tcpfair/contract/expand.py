@@ -127,13 +127,13 @@ def _expand(paper: PaperConfig, name: str, first_replicate: int) -> Iterator[Run
         point = dict(zip(axes, values, strict=True))
         for replicate in range(first_replicate, first_replicate + int(experiment.runs.value)):
             seed = seed_of(whose, name, *(f"{k}={v}" for k, v in point.items()), replicate)
-            places = _places(experiment, seed_of(whose, name, "order", replicate))
-            scenario = _scenario(paper, experiment, point, seed, places, where)
+            places = places_of(experiment, seed_of(whose, name, "order", replicate))
+            scenario = scenario_at(paper, experiment, point, seed, places, where)
             yield RunSpec(run_id, replicate, seed, point, scenario)
             run_id += 1
 
 
-def _places(experiment: Experiment, seed: int) -> list[int]:
+def places_of(experiment: Experiment, seed: int) -> list[int]:
     """Place of each flow in the order of starts. The grid has no say in it: a replicate is one order at every point."""
     order = experiment.perturb.get("order")
     if order and order.value == "shuffle":
@@ -141,9 +141,14 @@ def _places(experiment: Experiment, seed: int) -> list[int]:
     return list(range(len(experiment.flows)))
 
 
-def _scenario(
+def scenario_at(
     paper: PaperConfig, experiment: Experiment, point: dict, seed: int, places: list[int], where: str
 ) -> Scenario:
+    """The scenario of one run: an experiment at one point of its grid, perturbed as the seed has it.
+
+    ``places`` is each flow's place in the order of starts. Raises InputError that begins with ``where`` for a value that no
+    run can have.
+    """
     shared = paper.settings
     if BUFFER_SETTINGS & experiment.settings.keys():  # the experiment's buffer replaces the paper's in whatever unit
         shared = {name: setting for name, setting in shared.items() if name not in BUFFER_SETTINGS}

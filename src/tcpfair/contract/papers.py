@@ -20,6 +20,10 @@ from tcpfair.errors import InputError
 _SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, where PyYAML was built with it
 
 
+_DEEPEST = 50  # levels of a file; those of the papers have 8
+_MOST_NODES = 1_000_000  # values of a file, counted wherever they are referred to
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -186,9 +190,9 @@ class Exhibit(_Strict):
 
 
 class PaperConfig(_Strict):
-    """All of ``config/papers/<paper>.yaml``, or of ``config/validation.yaml``, which no paper stands behind."""
+    """All of ``config/papers/<paper>.yaml``; or of ``config/validation.yaml`` or a study of one's own, which have no paper."""
 
-    paper: Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006", "validation"]
+    paper: Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006", "validation", "study"]
     cite: str
     protocols: dict[str, Protocol] = Field(default_factory=dict)
     traffic: dict[str, Traffic] = Field(default_factory=dict, description="kinds of background traffic")
@@ -248,16 +252,62 @@ class Config(_Strict):
 def load_yaml(path: Path) -> dict:
     """A YAML mapping; InputError naming file and line when it cannot be read."""
     try:
-        values = yaml.load(path.read_text(), _SAFE_LOADER)
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" line {mark.line + 1}" if mark else ""
-        raise InputError(f"{path}:{line} not valid YAML ({getattr(error, 'problem', error)})") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not text in UTF-8") from None
+    values = plain_yaml(text, f"{path}:")
     if not isinstance(values, dict):
         raise InputError(f"{path}: must be a mapping of names to values")
     return values
+
+
+def plain_yaml(text: str, where: str) -> Any:
+    """What YAML says, as plain data: tags that make objects are refused, as is what references swell beyond all bounds.
+
+    Raises InputError that begins with ``where``.
+    """
+    try:
+        _refuse_deep(text, where)
+        values = yaml.load(text, _SAFE_LOADER)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" line {mark.line + 1}" if mark else ""
+        problem = str(getattr(error, "problem", None) or error).splitlines()[0]
+        raise InputError(f"{where}{line} not valid YAML ({problem})") from None
+    except InputError:
+        raise
+    except ValueError as error:  # a date that does not exist
+        raise InputError(f"{where} not valid YAML ({error})") from None
+    if not _is_small(values):
+        raise InputError(f"{where} more than {_MOST_NODES} values, or a value that holds itself; mind &x and *x")
+    return values
+
+
+def _refuse_deep(text: str, where: str) -> None:
+    """InputError for lists in lists beyond all need: the loader in C calls itself for each, until its stack is gone."""
+    depth = 0
+    for event in yaml.parse(text, _SAFE_LOADER):
+        if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            depth -= 1
+        if depth > _DEEPEST:
+            raise InputError(f"{where} line {event.start_mark.line + 1}: nested more than {_DEEPEST} levels deep")
+
+
+def _is_small(values: Any) -> bool:
+    """Whether plain data has at most `_MOST_NODES` values, each counted wherever it is referred to."""
+    left, todo = _MOST_NODES, [values]
+    while todo and left > 0:
+        node = todo.pop()
+        children = [*node, *node.values()] if isinstance(node, dict) else node if isinstance(node, list) else ()
+        left -= 1 + len(children)
+        todo.extend(children)
+    return left > 0
 
 
 def load_paper(path: Path) -> PaperConfig:

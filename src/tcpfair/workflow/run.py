@@ -17,11 +17,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tcpfair.contract import checksums
 from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import Layout
+from tcpfair.contract.papers import plain_yaml
 from tcpfair.errors import InputError, unknown
 from tcpfair.workflow import bundles
 from tcpfair.workflow.plan import Plan, load_values, simulated_runs
@@ -64,8 +63,8 @@ def parse_pairs(pairs: list[str]) -> dict[str, Any]:
         if not equals or not name:
             raise InputError(f"--config {pair!r}: write it as NAME=VALUE, for example source=engine")
         try:
-            value = text if name in _PLAIN_TEXT else yaml.safe_load(text)
-        except yaml.YAMLError:
+            value = text if name in _PLAIN_TEXT else plain_yaml(text, f"--config {name}:")
+        except InputError:
             raise InputError(f"--config {name}: {text!r} is not a value; write it as in {DEFAULT_CONFIG}") from None
         if name in ("papers", "only") and isinstance(value, str):
             value = [item.strip() for item in value.split(",")]
