@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,6 +13,8 @@ from pathlib import Path
 
 from tcpfair.contract.layout import Layout
 
+_SPARE_MEMORY, _SPARE_TIME = 1.5, 4.0
+_LEAST_MB, _LEAST_MIN = 500, 10
 _PART = re.compile(r"\.\d+-of-\d+$")
 
 
@@ -53,6 +56,17 @@ def forget(layout: Layout, step: str, item: str) -> None:
         path.unlink()
 
 
+def memory_mb(layout: Layout, step: str, unknown_mb: int) -> int:
+    """Memory in MB to ask a cluster for: half as much again as such a step took here, or ``unknown_mb`` before any did."""
+    largest_mb = max((cost.max_rss_mb for cost in read(layout) if cost.step == step), default=0.0)
+    return max(_LEAST_MB, math.ceil(_SPARE_MEMORY * largest_mb)) if largest_mb else unknown_mb
+
+
+def runtime_min(expected_s: float) -> int:
+    """Minutes to ask a cluster for, for what is expected to take so long; a busy node is slower."""
+    return max(_LEAST_MIN, math.ceil(_SPARE_TIME * expected_s / 60))
+
+
 def _rows(layout: Layout, path: Path) -> Iterator[Cost]:
     """The benchmark of one job; nothing where it is cut short."""
     step, _, item = path.relative_to(folder(layout)).with_suffix("").as_posix().partition("/")
@@ -80,6 +94,8 @@ def _pkts(layout: Layout, cost: Cost) -> int:
     """Packets that the simulations behind a trace or an ensemble delivered, as its mark or those of its jobs say."""
     if cost.step == "ensemble":
         return sum(_said_by(path) for path in layout.ensemble_members(cost.item).glob("*.done"))
+    if cost.step == "study":
+        return sum(_said_by(path) for path in layout.study(cost.item).glob("parts/*.done"))
     if cost.step != "simulate":
         return 0
     return _said_by(layout.simulated(*cost.item.split("/")).with_suffix(".json"))

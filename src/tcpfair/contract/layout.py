@@ -108,6 +108,10 @@ class Layout:
         """Folder of what the settings of a paper's ensemble gave, a file each."""
         return self.results / "ensemble" / paper
 
+    def study(self, name: str) -> Path:
+        """Folder of all that a study of one's own leaves."""
+        return self.results / "studies" / name
+
     def figures(self, paper: str) -> Path:
         return self.root / "figures" / self.source / paper
 

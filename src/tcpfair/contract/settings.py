@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from scipy.stats import qmc
 
 from tcpfair.contract.papers import NO_TRAFFIC, Experiment, PaperConfig, Value
@@ -194,6 +194,18 @@ def _drawn_from(value: Value) -> dict[str, Any] | None:
             return {"kind": "switch", "choices": (0, 1)}
         return {"kind": "integer", "scale": value.scale, "low": low, "high": high}
     return {"kind": "real", "scale": value.scale, "low": float(low), "high": float(high)}
+
+
+def drawn_between(values: Sequence[Any], scale: str = "linear") -> Assumption | None:
+    """What is drawn from a range that no assumption stands behind; None for one from which nothing can be drawn.
+
+    Two numbers are bounds, of whole numbers where both are whole; anything else, or ``scale: choices``, is a choice.
+    """
+    try:
+        drawn = _drawn_from(Value(value=values[0], assumed="drawn", range=list(values), scale=scale))
+    except ValidationError:
+        return None
+    return Assumption((), values[0], **drawn) if drawn else None
 
 
 def _is_number(item: Any) -> bool:

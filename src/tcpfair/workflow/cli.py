@@ -101,6 +101,8 @@ def parser() -> argparse.ArgumentParser:
     settings = _option("--settings", type=int, metavar="N", help="the first N drawn settings of each paper only")
     how = (drawn_papers, settings, said, yes, cores, profile)
     command("ensemble", _ensemble, "simulate the papers under many settings of what they leave out", *how)
+    study_file = _option("file", type=Path, metavar="FILE", help="such as config/studies/rtt_buffer_loss.yaml")
+    command("study", _study, "simulate a study of one's own", study_file, said, yes, cores, profile)
     scale = _option("--scale", action="store_true", help="cost per packet and memory, from 1 to 10,000 flows")
     command("bench", _bench, "measure the engine", scale, _option("--json", action="store_true"))
     asked = _option(
@@ -138,6 +140,8 @@ def parser() -> argparse.ArgumentParser:
     command("validate-part", _validate_part, "simulate for the comparison with ns-2 and ns-3", kind, job)
     command("validate-page", _validate_page, "compare with ns-2 and ns-3, and write the page")
     command("ensemble-part", _ensemble_part, "simulate a part of an ensemble", paper, part, settings)
+    named = _option("--study", required=True, metavar="NAME")
+    command("study-part", _study_part, "simulate a part of a study", named, part)
     among = _option("--exhibits", nargs="*", default=[])
     command("check", _check, "fail when an exhibit failed", source, own_trace, among, output)
     return top
@@ -350,6 +354,25 @@ def _ensemble(given: argparse.Namespace) -> None:
         ensemble.run(layout, workflow, given.papers, given.settings, cores, given.yes)
 
 
+def _study(given: argparse.Namespace) -> None:
+    from tcpfair.workflow import run as runs
+    from tcpfair.workflow import study as studies
+
+    layout = Layout(repository_root(), "engine")
+    study = studies.opened(given.file)
+    if given.dry_run:
+        print("\n".join(studies.plan(layout, study).lines))
+        return
+    cores = given.cores or runs.free_cores()
+    folder = layout.study(study.name)
+
+    def workflow(values: dict, state) -> int:
+        return runs.jobs(layout, "workflow/study.smk", folder, values, cores, given.profile, state)
+
+    with runs.only_run(layout.root, folder.relative_to(layout.root).as_posix()):
+        studies.run(layout, workflow, study, runs.job_places(layout.root, given.profile, cores), given.yes)
+
+
 def _bench(given: argparse.Namespace) -> None:
     from tcpfair.workflow import bench, scale
 
@@ -467,3 +490,13 @@ def _ensemble_part(given: argparse.Namespace) -> None:
     place = steps.parse_part(given.part)
     n = ensemble.make_part(Layout(repository_root(), "engine"), given.paper, place, given.settings, told)
     _say("simulated", f"{given.paper} {given.part}", f"{n} settings")
+
+
+def _study_part(given: argparse.Namespace) -> None:
+    from tcpfair.workflow import steps
+    from tcpfair.workflow import study as studies
+
+    place = steps.parse_part(given.part)
+    told = steps.teller(given.study, given.part)
+    n_runs = studies.make_part(Layout(repository_root(), "engine"), given.study, place, told)
+    _say("simulated", f"{given.study} {given.part}", f"{n_runs} runs")

@@ -20,7 +20,7 @@ from typing import Any
 from tcpfair.contract import checksums
 from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import plain_yaml
+from tcpfair.contract.papers import load_yaml, plain_yaml
 from tcpfair.errors import InputError, unknown
 from tcpfair.workflow import bundles
 from tcpfair.workflow.plan import Plan, load_values, simulated_runs
@@ -209,6 +209,12 @@ def snakemake(root: Path, arguments: Sequence[str], state: State, cores: int | N
 def free_cores() -> int:
     """Processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def job_places(root: Path, profile: str, cores: int) -> int:
+    """How many jobs run at a time, about: as many as this machine has cores, or as a cluster's profile lets into its queue."""
+    most = load_yaml(profile_folder(root, profile) / "config.yaml").get("jobs")
+    return most if isinstance(most, int) and most > 0 else cores
 
 
 def undate_future(plan: Plan) -> None:

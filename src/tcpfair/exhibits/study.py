@@ -1,0 +1,128 @@
+"""The summary of a study of one's own: one metric along its axes, and the numbers that are drawn."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tcpfair.contract.study import Study
+from tcpfair.errors import unknown
+from tcpfair.exhibits import style
+
+_PREFERRED = ("jfi_mean", "ratio", "throughput_sum")  # what is shown where the file does not say
+_MOST_VALUES = 12  # of an axis; one with more is cut into as many parts with equal numbers of runs
+_MOST_PANELS, _MOST_LINES = 6, 12
+_PANELS_A_ROW = 3
+_LOG_FROM = 8.0  # the largest value of an axis over the smallest, from which it is drawn in the logarithm
+_MARKERS = "osDv^P<>Xdph"
+_BAND = (0.1, 0.9)
+COLUMNS = ["panel", "x_axis", "line", "x", "median", "low", "high", "runs"]
+
+
+class Panel(NamedTuple):
+    """One panel: its title, the axis that it goes along, and the runs that it is of."""
+
+    title: str
+    x: str
+    runs: pd.DataFrame
+
+
+def summary(runs: pd.DataFrame, study: Study, metrics: list[str]) -> tuple[Figure, pd.DataFrame]:
+    """The figure, and the numbers in it as a table of `COLUMNS`.
+
+    ``runs`` has a row for each run: the axes of the study, the metrics, and ``refused``. Without a word of the file on it, there
+    is a panel for each axis of numbers, with all others mixed, and a line for each value of the first axis of names.
+    Raises InputError for a metric that is not there.
+    """
+    asked = study.file.figure
+    if asked.y is not None and asked.y not in metrics:
+        raise unknown(f"{study.where}: figure.y: metric", asked.y, metrics)
+    y = asked.y or next((name for name in _PREFERRED if name in metrics), metrics[0] if metrics else "")
+    runs = runs[runs["refused"] == ""]
+    numeric = [name for name in study.axes if pd.api.types.is_numeric_dtype(runs[name]) and runs[name].dtype != bool]
+    named = [name for name in study.axes if name not in numeric]
+    lines = asked.lines or next((name for name in named if name not in (asked.x, asked.panels)), None)
+    panels = list(_panels(runs, asked.x, asked.panels, [name for name in numeric if name != lines] or study.axes))
+    with style.applied():
+        n_columns = min(len(panels), _PANELS_A_ROW)
+        n_rows = -(-len(panels) // n_columns)
+        width_in = style.PAGE_IN if n_columns > 1 else style.COLUMN_IN
+        figure, axes = style.new_figure(n_rows, n_columns, width_in, 2.6 * n_rows + 0.4, sharey=True)
+        every = [ax for row in axes for ax in row]
+        table = []
+        for panel, ax in zip(panels, every, strict=False):
+            table += _draw(ax, panel, lines, y)
+        for ax in every[len(panels) :]:
+            ax.set_visible(False)
+        for row in axes:
+            row[0].set_ylabel(_text(y))
+        handles, labels = every[0].get_legend_handles_labels()
+        if lines:
+            figure.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 6), title=_text(lines))
+        style.corner_note(
+            figure, f"{study.name}: {len(runs):,} runs; median, band from {_BAND[0]:.0%} to {_BAND[1]:.0%}"
+        )
+    return figure, pd.DataFrame(table, columns=COLUMNS)
+
+
+def _panels(runs: pd.DataFrame, x: str | None, by: str | None, axes: list[str]) -> Iterator[Panel]:
+    if by:
+        for label, _, part in itertools.islice(_parts(runs, by), _MOST_PANELS):
+            yield Panel(f"{by} {label}", x or next(name for name in axes if name != by), part)
+    else:
+        for name in [x] if x else axes[:_MOST_PANELS]:
+            yield Panel("", name, runs)
+
+
+def _draw(ax: Axes, panel: Panel, lines: str | None, y: str) -> list[tuple]:
+    """Draw a panel; the rows of its numbers."""
+    rows = []
+    groups = list(itertools.islice(_parts(panel.runs, lines), _MOST_LINES)) if lines else [("", 0.0, panel.runs)]
+    is_log = False
+    for number, (label, _, own) in enumerate(groups):
+        points = []
+        for _, x, part in _parts(own, panel.x):
+            values = part[y].dropna()
+            low, median, high = values.quantile([_BAND[0], 0.5, _BAND[1]]) if len(values) else (np.nan,) * 3
+            points.append((panel.title, panel.x, label, x, median, low, high, len(values)))
+        rows += points
+        places = [point[3] for point in points]
+        if all(isinstance(x, float) for x in places) and min(places, default=0) > 0:
+            is_log = is_log or max(places) / min(places) >= _LOG_FROM
+        color = style.FLOW_COLORS[number % len(style.FLOW_COLORS)]
+        look = {"color": color, "marker": _MARKERS[number % len(_MARKERS)], "label": _text(label)}
+        ax.plot(places, [point[4] for point in points], **look)
+        ax.fill_between(places, [p[5] for p in points], [p[6] for p in points], color=color, alpha=0.12, lw=0)
+    if is_log:
+        ax.set_xscale("log")
+    ax.set_xlabel(_text(panel.x))
+    ax.set_title(_text(panel.title))
+    return rows
+
+
+def _parts(runs: pd.DataFrame, axis: str) -> Iterator[tuple[str, float | str, pd.DataFrame]]:
+    """Runs with one value of an axis after another, or one part of its range: a label, its place, the runs."""
+    column = runs[axis]
+    if not pd.api.types.is_numeric_dtype(column) or column.dtype == bool:
+        for value in column.unique():
+            yield str(value), str(value), runs[column == value]
+        return
+    if column.nunique() <= _MOST_VALUES:
+        for value in np.sort(column.unique()):
+            yield f"{value:g}", float(value), runs[column == value]
+        return
+    cut = pd.qcut(column, _MOST_VALUES, labels=False, duplicates="drop")
+    for number in range(int(cut.max()) + 1):
+        own = runs[cut == number]
+        yield f"{own[axis].min():g} to {own[axis].max():g}", float(own[axis].median()), own
+
+
+def _text(text: str) -> str:
+    """Words of the user's as they are: a dollar sign begins no formula."""
+    return text.replace("$", r"\$")
