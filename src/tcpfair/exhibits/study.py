@@ -16,12 +16,13 @@ from tcpfair.errors import unknown
 from tcpfair.exhibits import style
 
 _PREFERRED = ("jfi_mean", "ratio", "throughput_sum")  # what is shown where the file does not say
-_MOST_VALUES = 12  # of an axis; one with more is cut into as many parts with equal numbers of runs
+_MOST_VALUES = 8  # of an axis; one with more is cut into as many parts with equal numbers of runs
 _MOST_PANELS, _MOST_LINES = 6, 12
 _PANELS_A_ROW = 3
 _LOG_FROM = 8.0  # the largest value of an axis over the smallest, from which it is drawn in the logarithm
 _MARKERS = "osDv^P<>Xdph"
 _BAND = (0.1, 0.9)
+_MOST_BANDS = 3  # where more lines cross, bands would only hide each other; the table has them all
 COLUMNS = ["panel", "x_axis", "line", "x", "median", "low", "high", "runs"]
 
 
@@ -98,7 +99,8 @@ def _draw(ax: Axes, panel: Panel, lines: str | None, y: str) -> list[tuple]:
         color = style.FLOW_COLORS[number % len(style.FLOW_COLORS)]
         look = {"color": color, "marker": _MARKERS[number % len(_MARKERS)], "label": _text(label)}
         ax.plot(places, [point[4] for point in points], **look)
-        ax.fill_between(places, [p[5] for p in points], [p[6] for p in points], color=color, alpha=0.12, lw=0)
+        if len(groups) <= _MOST_BANDS:
+            ax.fill_between(places, [p[5] for p in points], [p[6] for p in points], color=color, alpha=0.15, lw=0)
     if is_log:
         ax.set_xscale("log")
     ax.set_xlabel(_text(panel.x))

@@ -22,7 +22,7 @@ def main(root: Path, yes: bool = False) -> int:
     if not places:
         print("nothing to remove")
         return 0
-    with only_run(root):
+    with only_run(root, alone=True):
         for place in places:
             print(f"removes    {place.relative_to(root)}/  {_size_text(place)}{_made_in(root, place)}")
         if not yes and not _confirmed():

@@ -227,7 +227,8 @@ def _bundle(given: argparse.Namespace) -> int:
     pairs = bundles.chosen(plan, given.experiment)
     if runs.build(plan, [plan.trace_mark(*pair) for pair in pairs]):
         return 1
-    rewritten = bundles.ship(plan, pairs)
+    with runs.only_run(plan.root):
+        rewritten = bundles.ship(plan, pairs)
     print(f"rewritten  {', '.join(rewritten) or 'nothing: data/bundled has the same bytes'}")
     return 0
 
@@ -240,10 +241,12 @@ def _same_bits(given: argparse.Namespace) -> int:
 
 def _accept(given: argparse.Namespace) -> None:
     from tcpfair.verdicts import baseline
+    from tcpfair.workflow.run import only_run
 
     layout = Layout(repository_root(), "bundled")
-    written = baseline.accept(layout)
-    checksums.update(layout.data, written)
+    with only_run(layout.root):  # no run may be half-way through what becomes the baseline
+        written = baseline.accept(layout)
+        checksums.update(layout.data, written)
     print(f"baseline   {', '.join(path.relative_to(layout.data).as_posix() for path in written) or 'as it was'}")
 
 

@@ -6,6 +6,7 @@ import csv
 import fcntl
 import json
 import os
+import platform
 import re
 import signal
 import subprocess
@@ -22,7 +23,7 @@ from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import load_yaml, plain_yaml
 from tcpfair.errors import InputError, unknown
-from tcpfair.workflow import bundles
+from tcpfair.workflow import bundles, cluster, leash
 from tcpfair.workflow.plan import Plan, load_values, simulated_runs
 from tcpfair.workflow.state import State, duration_text, paint
 from tcpfair.workflow.steps import PROGRESS, failed_exhibits
@@ -51,6 +52,10 @@ _CHATTER = re.compile(
 )
 # what a smoke run shares with the checkout; its results stand in a folder of their own
 _SHARED = ("Snakefile", "config", "data", "envs", "notebooks", "src", "workflow")
+# a job is one of many side by side, here or on a node of a cluster
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+_ENDING_S, _AGAIN_S = 30.0, 0.2  # what a killed run is given to end, and how often is looked
+_held: list[int] = []  # descriptors of the locks of this process, for the leash to hold too
 SHOWN = 10  # lines or names of one sort on the terminal
 _PLAIN_TEXT = ("trace",)  # values of --config that are not YAML, such as names of files
 
@@ -166,7 +171,7 @@ def jobs(
     write_whole(config, json.dumps(values, indent=1) + "\n")
     arguments = ["--snakefile", snakefile, "--configfile", str(config.relative_to(layout.root))]
     arguments += ["--max-jobs-per-timespan", "100000/1s"]  # Snakemake ends when it is over; these jobs are few
-    return snakemake(layout.root, arguments, state, cores, profile)
+    return snakemake(layout.root, arguments, state, cores, profile, folder)
 
 
 def validate(layout: Layout, values: dict[str, Any], cores: int, profile: str = "default") -> int:
@@ -174,18 +179,35 @@ def validate(layout: Layout, values: dict[str, Any], cores: int, profile: str = 
     return jobs(layout, "workflow/validate.smk", layout.validation, values, cores, profile, State())
 
 
-def snakemake(root: Path, arguments: Sequence[str], state: State, cores: int | None, profile: str) -> int:
-    """Run Snakemake, showing what the steps say and how far they are; returns its exit status."""
-    command = [sys.executable, "-m", "snakemake", *arguments]
-    command += ["--workflow-profile", str(profile_folder(root, profile).relative_to(root))]
-    command += ["--cores", str(cores)] if cores else []
+def snakemake(
+    root: Path, arguments: Sequence[str], state: State, cores: int | None, profile: str, folder: Path | None = None
+) -> int:
+    """Run Snakemake, showing what the steps say and how far they are; returns its exit status.
+
+    ``folder`` is what it makes, where that is not all of ``results``. Raises InputError for a cluster that is not there.
+    """
+    place = profile_folder(root, profile)
+    executor = cluster.executor_of(place)
+    cluster.check(executor)
+    command = [sys.executable, "-S", "-E", str(Path(leash.__file__)), sys.executable, "-m", "snakemake", *arguments]
+    command += ["--workflow-profile", str(place.relative_to(root))]
+    if executor:
+        name = cluster.name_of(root, folder.relative_to(root).as_posix() if folder else "results")
+        if n_left := cluster.cancel_left_over(executor, name):
+            state.print(f"cancelled  {n_left} jobs of an earlier run, which was killed")
+        command += [f"--{executor}-jobname-prefix", name]
+    elif cores:
+        command += ["--cores", str(cores)]
     with subprocess.Popen(
         command,
         cwd=root,
-        env={**os.environ, "TCPFAIR_ROOT": str(root), "PATH": _path_with_this_python()},
+        env={**os.environ, **ONE_THREAD, "TCPFAIR_ROOT": str(root), "PATH": _path_with_this_python()},
+        stdin=subprocess.PIPE,  # ends with this process: the leash then ends what it runs
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        process_group=0,
+        pass_fds=_held,
     ) as process:
         try:
             for line in process.stdout:
@@ -195,9 +217,9 @@ def snakemake(root: Path, arguments: Sequence[str], state: State, cores: int | N
                     continue
                 else:
                     state.print(line.rstrip("\n"))
-        except BaseException as error:  # the lock is held until Snakemake and its steps are gone
-            if not isinstance(error, KeyboardInterrupt):  # which Snakemake has too
-                process.send_signal(signal.SIGINT)
+        except BaseException:  # the lock is held until Snakemake and its steps are gone
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGINT)
             state.close()
             for _ in process.stdout:  # what nobody reads would keep it from ending
                 pass
@@ -245,15 +267,58 @@ def _write_config(plan: Plan) -> str:
 
 
 @contextmanager
-def only_run(root: Path, outputs: str = "results") -> Iterator[None]:
-    """Hold a folder of outputs for one run; the system lets go of it when the process ends, however it ends."""
-    (root / outputs).mkdir(parents=True, exist_ok=True)
-    with (root / outputs / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise InputError("another ./reproduce runs in this checkout; wait for it to end") from None
+def only_run(root: Path, outputs: str = "results", alone: bool = False) -> Iterator[None]:
+    """Hold a folder of outputs for one run; the system lets go of it when the process and its leash end, however they end.
+
+    With ``alone`` nothing else may run in this checkout, whatever it makes. Raises InputError while another run is under way;
+    one that was killed is waited for until what it started has ended.
+    """
+    with (
+        _locked(root / "results" / ".in-use", fcntl.LOCK_EX if alone else fcntl.LOCK_SH),
+        _locked(root / outputs / ".lock", fcntl.LOCK_EX),
+    ):
         yield
+
+
+@contextmanager
+def _locked(path: Path, kind: int) -> Iterator[None]:
+    """A lock on a file, which says who took it last."""
+    began_s = time.monotonic()
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a+") as lock:
+            try:
+                fcntl.flock(lock, kind | fcntl.LOCK_NB)
+            except OSError:
+                if _is_alive(path) or time.monotonic() - began_s > _ENDING_S:
+                    raise InputError("another ./reproduce runs in this checkout; wait for it to end") from None
+                time.sleep(_AGAIN_S)
+                continue
+            if not path.exists() or not path.samefile(f"/dev/fd/{lock.fileno()}"):
+                continue  # `clean` has removed it meanwhile
+            lock.truncate(0)
+            lock.write(json.dumps({"pid": os.getpid(), "host": platform.node()}))
+            lock.flush()
+            _held.append(lock.fileno())
+            try:
+                yield
+            finally:
+                _held.remove(lock.fileno())
+            return
+
+
+def _is_alive(path: Path) -> bool:
+    """Whether who took a lock last still runs, as far as can be told from here."""
+    try:
+        said = json.loads(path.read_text())
+        if said["host"] != platform.node():
+            return True
+        os.kill(said["pid"], 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, ValueError, KeyError, TypeError):
+        return True
+    return True
 
 
 def _path_with_this_python() -> str:

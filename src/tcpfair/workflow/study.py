@@ -197,7 +197,7 @@ def make_part(layout: Layout, name: str, place: tuple[int, int], progress: Progr
     study = _started(layout, name)
     number, parts = place
     job = f"{number + 1}-of-{parts}"
-    began_s, engine_s = time.perf_counter(), 0.0
+    engine_s = 0.0
     own = range(number, study.n_runs, parts)
     live.prepare(say=lambda line: None)
     with journal.opened(_journal(layout, name, job), _about(study, job)) as (kept, entries):
@@ -228,7 +228,7 @@ def make_part(layout: Layout, name: str, place: tuple[int, int], progress: Progr
         if keeper:
             keeper.finish(own)
     progress(len(todo), len(todo))
-    took = {"wall_s": time.perf_counter() - began_s, "engine_s": engine_s}
+    took = {"cpu_s": time.process_time(), "engine_s": engine_s}  # from the start of Python on
     write_whole(_mark(layout, name, job), json.dumps({"runs": len(todo), "simulated_pkts": pkts, **took}) + "\n")
     return len(todo)
 
@@ -244,17 +244,17 @@ def _started(layout: Layout, name: str) -> Study:
 
 
 def _made(study: Study, run: int) -> tuple[Row, dict[str, float], Trace | None, float]:
-    """What a run gives, its metrics by name, its trace, and the time in s that the simulator took."""
+    """What a run gives, its metrics by name, its trace, and the processor time in s that the simulator took."""
     try:
         spec = study.spec(run)
     except InputError as error:
         return Row(run, "", 0, str(error), []), {}, None, 0.0
-    began_s = time.perf_counter()
+    began_s = time.process_time()
     try:
         result = simulate(spec.scenario, spec.seed)
     except InputError as error:
         return Row(run, spec.key, 0, str(error), []), {}, None, 0.0
-    took_s = time.perf_counter() - began_s
+    took_s = time.process_time() - began_s
     made = tables.gather(STUDY, study.name, [spec], [result], {"backend": "engine"})
     found = of_run.row(made, study.paper, STUDY)
     return Row(run, spec.key, result.received_total_pkts, "", list(found.values())), found, made, took_s
@@ -560,17 +560,14 @@ def _summarise(layout: Layout, study: Study) -> list[str]:
 
 
 def _time_text(layout: Layout, work: Work, wall_s: float) -> str:
-    """What the runs took, and what everything else did."""
-    said = [
-        json.loads(_mark(layout, work.study.name, job).read_text())
-        for job in work.jobs
-        if _mark(layout, work.study.name, job).is_file()
-    ]
+    """What the runs took, and what everything else in their jobs did, in processor time."""
+    said = []
+    for job in work.jobs:
+        with suppress(OSError, ValueError):
+            said.append(json.loads(_mark(layout, work.study.name, job).read_text()))
     n, engine_s = sum(each["runs"] for each in said), sum(each["engine_s"] for each in said)
     if not n:
         return f"time       {duration_text(wall_s)}"
-    beside_s = sum(each["wall_s"] for each in said) - engine_s
-    return (
-        f"time       {wall_s:.0f} s; of a run {1e3 * engine_s / n:.0f} ms are simulation, {1e3 * beside_s / n:.1f} ms all else"
-        " in its job"
-    )
+    beside_s = sum(each["cpu_s"] for each in said) - engine_s
+    run_ms, beside_ms = 1e3 * engine_s / n, 1e3 * beside_s / n
+    return f"time       {wall_s:.0f} s; a run took {run_ms:.1f} ms of a core, and {beside_ms:.1f} ms around it"
