@@ -66,7 +66,7 @@ up() {
         setpriv --reuid=munge --regid=munge --clear-groups munged --force 2>"$STATE/munged.log"
     fi
 
-    cpus=${CPUS:-$(nproc)}
+    cpus=${CPUS:-$(getconf _NPROCESSORS_ONLN)}
     memory_mb=$(awk '/MemTotal/ {print int($2 / 1024 * 0.9)}' /proc/meminfo)
     name=$(hostname -s)
     cat >"$CONF" <<EOT

@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import pandas as pd
 
@@ -20,7 +21,8 @@ from tcpfair.errors import InputError
 from tcpfair.sources import engine, ns2, ns3, tables
 
 BACKENDS: dict[str, Callable] = {"engine": engine.simulate_runs, "ns2": ns2.simulate_runs, "ns3": ns3.simulate_runs}
-KEEP_EVERY_S = 5.0  # what a killed simulation loses at most, beside the run that it is in
+KEEP_EVERY_S = 0.2  # what a killed simulation loses at most, beside the run that it is in
+JOIN_EVERY_S = 5.0  # small traces become one, so that there are no more of them than in these seconds
 
 _ORDER = {
     "runs": ["run_id"],
@@ -67,22 +69,40 @@ def simulate_missing(
     backend: str = "engine",
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> tuple[int, int]:
-    """Simulate those of ``specs`` that are nowhere, and keep what is finished every few seconds and when interrupted.
+    """Simulate those of ``specs`` that are nowhere, and keep what is finished at once, or as soon as
+    `KEEP_EVERY_S` is over where runs are short.
 
     ``progress`` is told how many runs of how many are done. Returns the number of runs and of packets delivered.
     """
     lacking = {run.key for run in store.missing(layout, paper.paper, experiment, store.asked(specs))}
     todo = [spec for spec in specs if spec.key in lacking]
-    finished: list[tuple[RunSpec, Trace]] = []
-    kept_s, packets = time.monotonic(), 0
+    place = layout.finished_runs(paper.paper, experiment)
+    finished: list[tuple[RunSpec, Trace]] = []  # since they were last joined
+    kept: list[Path] = []  # the traces that hold the first `n_kept` of them
+    kept_s = joined_s = time.monotonic()
+    n_kept = packets = 0
+
+    def write(runs: list[tuple[RunSpec, Trace]], name: str) -> Path:
+        made = merge([made for _, made in runs])
+        made.provenance |= _provenance(paper, experiment, [spec for spec, _ in runs])
+        trace.write(_numbered(made, [spec.run_id for spec, _ in runs]), place / name)
+        return place / name
 
     def keep() -> None:
-        if finished:
-            made = merge([made for _, made in finished])
-            made.provenance |= _provenance(paper, experiment, [spec for spec, _ in finished])
-            folder = layout.finished_runs(paper.paper, experiment) / finished[0][0].key
-            trace.write(_numbered(made, [spec.run_id for spec, _ in finished]), folder)
-            finished.clear()
+        nonlocal n_kept, kept_s
+        if fresh := finished[n_kept:]:
+            kept.append(write(fresh, fresh[0][0].key))
+        n_kept, kept_s = len(finished), time.monotonic()
+
+    def join() -> None:
+        nonlocal n_kept, joined_s
+        if len(kept) > 1:
+            write(finished, f"{finished[0][0].key}-{finished[-1][0].key}")
+            for folder in kept:
+                shutil.rmtree(folder, ignore_errors=True)
+        kept.clear()
+        finished.clear()
+        n_kept, joined_s = 0, time.monotonic()
 
     with _termination_as_interrupt():
         try:
@@ -93,9 +113,12 @@ def simulate_missing(
                 finished.append((spec, made))
                 if time.monotonic() - kept_s > KEEP_EVERY_S:
                     keep()
-                    kept_s = time.monotonic()
+                if time.monotonic() - joined_s > JOIN_EVERY_S:
+                    keep()
+                    join()
         finally:
             keep()
+            join()
     progress(len(todo), len(todo))
     return len(todo), packets
 

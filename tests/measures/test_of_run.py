@@ -1,0 +1,93 @@
+"""A run's metrics as one row: the same numbers as the table of measures has."""
+
+import math
+from types import SimpleNamespace
+
+import pytest
+
+from tcpfair import measures, sources
+from tcpfair.contract.study import STUDY, make
+from tcpfair.errors import InputError
+from tcpfair.measures import of_run
+from tcpfair.measures.groups import GROUPS
+from tests.contract.test_study import ALGORITHMS, values
+
+ANALYSIS = {
+    "peak_share": 0.9,
+    "target_rate_bps": 1e6,
+    "common_within_s": 0.1,
+    "residual_share": 0.2,
+    "utilisation_counts": "payload",
+    "rates_count": "delivered",
+    "sharing_from_s": 2,
+    "sharing_end_s": 2,
+    "fair_mean_s": 2,
+    "fair_ratio": 0.8,
+    "together_rtts": 1,
+}
+TRAFFIC = {
+    "short": {
+        "protocol": "reno",
+        "arrivals_per_s": 2,
+        "sizes": [{"law": "pareto", "share": 1, "shape": 1.5, "min_bytes": 2000, "cap_bytes": 50000}],
+        "rtt_ms": 30,
+        "rtt_extra_mean_ms": 10,
+        "rtt_cap_ms": 100,
+        "long_lived": {"protocol": "reno", "flows": 1, "start_s": 1},
+    }
+}
+
+
+def study(names, background=False):
+    given = values(measures=names, analysis=ANALYSIS, window_s=[2, 10])
+    if background:
+        given["traffic"], given["base"]["background"] = TRAFFIC, [{"traffic": "short"}]
+    return make(given, "x", "x.yaml", ALGORITHMS, GROUPS)
+
+
+@pytest.mark.parametrize("background", [False, True], ids=["alone", "with background"])
+@pytest.mark.parametrize("group", sorted(GROUPS.keys() - {"nru", "stability", "convergence"}))
+def test_a_row_has_what_the_table_has(group, background):
+    asked = study([group], background)
+    spec = asked.spec(0)
+    trace = sources.simulate(asked.paper, STUDY, "engine", [spec])
+    table = measures.measure(trace, asked.paper, STUDY)
+    expected = {
+        row.metric + (f"{of_run.FLOW}{row.flow}" if row.flow else ""): row.value
+        for row in table.itertuples(index=False)
+    }
+    found = of_run.row(trace, asked.paper, STUDY)
+    assert found.keys() == expected.keys()
+    for name, value in found.items():
+        assert value == expected[name] or (math.isnan(value) and math.isnan(expected[name])), name
+    assert any(not math.isnan(value) for value in found.values()), "the study recorded nothing to measure"
+
+
+@pytest.mark.parametrize(
+    ("names", "complaint"),
+    [
+        (["throughput", "rates"], "measures: rates: throughput_mean is a metric of another group too"),
+        (["peak"], "measures: peak: reads a value that is not given, analysis.peak_share"),
+    ],
+)
+def test_what_cannot_be_measured_is_one_line(names, complaint):
+    asked = make(
+        values(measures=names, analysis=ANALYSIS if len(names) == 2 else {}), "x", "x.yaml", ALGORITHMS, GROUPS
+    )
+    trace = sources.simulate(asked.paper, STUDY, "engine", [asked.spec(0)])
+    with pytest.raises(InputError, match=complaint):
+        of_run.row(trace, asked.paper, STUDY)
+
+
+def test_a_comparison_of_flows_needs_two():
+    given = values(measures=["ratio"])
+    given["base"]["flows"] = given["base"]["flows"][:1]
+    asked = make(given, "x", "x.yaml", ALGORITHMS, GROUPS)
+    trace = sources.simulate(asked.paper, STUDY, "engine", [asked.spec(0)])
+    with pytest.raises(InputError, match=r"measures: ratio: compares two flows or more \(got 1\)"):
+        of_run.row(trace, asked.paper, STUDY)
+
+
+def test_a_row_is_of_one_run():
+    with pytest.raises(InputError, match="is of one run"):
+        of_run.row(SimpleNamespace(runs=[1, 2]), None, STUDY)
