@@ -102,7 +102,16 @@ def test_what_it_gives_hangs_on_its_values_but_not_on_words_and_figures():
     assert [name for name, part in study(replicates=3).stamp.items() if part != stamp[name]] == ["design"]
     assert [name for name, part in study(measures=["jfi"]).stamp.items() if part != stamp[name]] == ["measures"]
     other = study(grid={"protocol": ["libra"], "rtt_ms": [20]}).stamp
-    assert [name for name, part in other.items() if part != stamp[name]] == ["design", "code"]
+    assert [name for name, part in other.items() if part != stamp.get(name)] == ["design", "code of libra"]
+
+
+def test_earlier_runs_hold_unless_code_that_acts_in_them_is_another():
+    now = study()
+    longer = study(grid={"protocol": ["libra", "reno", "cubic"], "rtt_ms": [20]})
+    assert longer.holds(now.stamp) and now.holds(longer.stamp)
+    for name in ("code of simulator", "code of cubic", "measuring", "measures"):
+        assert not longer.holds({**now.stamp, name: "other"})
+    assert not longer.holds({})
 
 
 def at(*place_and_value):

@@ -54,6 +54,8 @@ _RECORDED_FOR = {
     "bottleneck": ("link",),
 }
 _BY_SELF_PAIRS = ("nru", "stability", "convergence")  # measures that need another experiment, which a study has none of
+_CODE_OF = "code of "
+_VALUES_TRIED, _DRAWN_TRIED = 1000, 20  # of an axis of the grid, and points of the hypercube, when a study is read
 _MEASURED_BY, _MEASURED_IN = ("groups.py", "of_run.py"), ("metrics/", "measures/", "units.py")
 
 
@@ -248,10 +250,27 @@ class Study:
         used &= self._algorithms
         entries = [code.PACKAGE / "measures" / name for name in _MEASURED_BY]
         how = self.file.model_dump(mode="json", include={"measures", "window_s", "analysis"})
+        simulated = {f"{_CODE_OF}{name}": digest for name, digest in code.of_algorithms(used).items()}
         return {
             "measures": part(how),
-            "code": part([code.of_algorithms(used), code.digest_of(code.reached(entries, _MEASURED_IN))]),
+            "measuring": part(code.digest_of(code.reached(entries, _MEASURED_IN))),
+            **simulated,
         }
+
+    def holds(self, made_from: Mapping[str, str]) -> bool:
+        """Whether runs that were made from something else, of the same study once, would be the same today.
+
+        An algorithm that was not in it then made none of them.
+        """
+        now = self.measured.items()
+        return all(
+            made_from.get(name) == digest for name, digest in now if name in made_from or name not in self._added
+        )
+
+    @property
+    def _added(self) -> set[str]:
+        """Names of those parts of `measured` that another grid may bring."""
+        return {name for name in self.measured if name.startswith(_CODE_OF)} - {f"{_CODE_OF}{code.SIMULATOR}"}
 
     @cached_property
     def _algorithms(self) -> set[str]:
@@ -324,11 +343,25 @@ def _try_ends(study: Study, labels: Mapping[str, Protocol]) -> None:
         for name in asked:
             if name not in labels:
                 raise unknown(f"{study.where}: base.flows: protocol", str(name), labels)
-    stride = study.n_runs
-    for length in study._lengths:
+    *lengths, n_drawn = study._lengths
+    stride, apart = study.n_runs, study.file.replicates
+    drawn = range(0, min(n_drawn, _DRAWN_TRIED) * apart, apart)
+    _spec_of_any(study, drawn)
+    for length in lengths:
         stride //= length
-        for place in range(length if length <= 1000 else 1):
-            study.spec(place * stride)
+        for place in range(1, length if length <= _VALUES_TRIED else 1):
+            _spec_of_any(study, [place * stride + run for run in drawn])
+
+
+def _spec_of_any(study: Study, runs: Iterable[int]) -> None:
+    """InputError, the last one, where none of some runs can be."""
+    for run in runs:
+        try:
+            study.spec(run)
+            return
+        except InputError as error:
+            last = error
+    raise last
 
 
 def _as_paper(file: StudyFile, labels: Mapping[str, Protocol], where: str) -> PaperConfig:

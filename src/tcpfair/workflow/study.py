@@ -409,10 +409,10 @@ def _earlier(layout: Layout, study: Study) -> dict[str, Row]:
     """What an earlier version of a study gave that still holds, by the key of the run: measured alike, by the same code."""
     if study.file.keep_traces:
         return {}
-    now, found = dict(study.measured), {}
+    found: dict[str, Row] = {}
     for path in sorted((layout.study(study.name) / "parts").glob("*.jsonl")):
         head, entries = journal.read(path)
-        if head and head.get("study") == study.name and now.items() <= head.get("stamp", {}).items():
+        if head and head.get("study") == study.name and study.holds(head.get("stamp", {})):
             found |= {entry[1]: Row(*entry) for entry in entries[1:] if entry[1] and not entry[3]}
     found |= {row.key: row for row in _table_rows(layout, study) if row.key and not row.refused}
     return found
@@ -427,7 +427,7 @@ def _table_rows(layout: Layout, study: Study) -> Iterator[Row]:
         names = json.loads(table.schema.metadata[b"metrics"])
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowInvalid):
         return
-    if not isinstance(made_from, dict) or not dict(study.measured).items() <= made_from.items():
+    if not isinstance(made_from, dict) or not study.holds(made_from):
         return
     values = np.column_stack([table[name].to_numpy() for name in names]) if names else np.empty((len(table), 0))
     keys, refused = table["key"].to_pylist(), table["refused"].to_pylist()
@@ -465,7 +465,7 @@ def _earlier_columns(layout: Layout, study: Study) -> list[str]:
     """Names of the metrics of what `_earlier` found."""
     for path in sorted((layout.study(study.name) / "parts").glob("*.jsonl")):
         head, entries = journal.read(path)
-        if head and entries and entries[0] and dict(study.measured).items() <= head.get("stamp", {}).items():
+        if head and entries and entries[0] and study.holds(head.get("stamp", {})):
             return entries[0]
     return json.loads(pq.read_schema(metrics_file(layout, study)).metadata[b"metrics"])
 

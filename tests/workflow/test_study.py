@@ -1,0 +1,211 @@
+"""A study of one's own: the same bytes however it was interrupted, nothing simulated twice, one line for what cannot be."""
+
+import json
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from tcpfair.contract import journal, trace
+from tcpfair.contract.layout import Layout
+from tcpfair.errors import InputError
+from tcpfair.workflow import cli
+from tcpfair.workflow import study as studies
+from tests.contract.test_study import values
+from tests.small_checkout import make_checkout
+
+
+@pytest.fixture
+def layout(tmp_path, monkeypatch):
+    monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
+    monkeypatch.setattr(studies, "_LEAST_JOB_S", 0.05)  # so that a few short runs are more than one job
+    return Layout(make_checkout(tmp_path), "engine")
+
+
+def opened(layout, given=None, **changes):
+    path = layout.root / "rtt.yaml"
+    path.write_text(yaml.safe_dump(given or values(**changes)))
+    return studies.opened(path)
+
+
+class Jobs:
+    """Stands for Snakemake: makes the jobs in this process, and is killed when it is told that so many runs are done."""
+
+    def __init__(self, layout, kill_after=None):
+        self.layout, self.kill_after, self.asked, self.simulated = layout, kill_after, [], 0
+
+    def __call__(self, asked, state):
+        self.asked = asked["jobs"]
+        for job in asked["jobs"]:
+            number, _, parts = job.partition("-of-")
+            self.before = self.simulated
+            studies.make_part(self.layout, asked["study"], (int(number) - 1, int(parts)), self.count)
+        return 0
+
+    def count(self, done, of):
+        self.simulated = self.before + done
+        if self.simulated == self.kill_after:
+            raise KeyboardInterrupt
+
+
+def run(layout, study, kill_after=None, **how):
+    jobs, said = Jobs(layout, kill_after), []
+    if kill_after is None:
+        studies.run(layout, jobs, study, 2, say=said.append, **how)
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            studies.run(layout, jobs, study, 2, say=said.append, **how)
+    return jobs, said
+
+
+def files(layout, study):
+    """Name and content of what a study leaves for good."""
+    folder = layout.study(study.name)
+    places = [*folder.glob("metrics.parquet"), *folder.glob("summary.*"), *(folder / "traces").rglob("*.*")]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in places}
+
+
+def test_every_run_is_a_row_with_its_axes_and_its_metrics(layout):
+    study = opened(layout)
+    jobs, said = run(layout, study)
+    table = pd.read_parquet(studies.metrics_file(layout, study))
+    assert jobs.simulated == len(table) == 12 and len(jobs.asked) > 1
+    assert list(table["run"]) == list(range(12))
+    assert list(table["rtt_ms"][:6]) == [20, 20, 40, 40, 80, 80] and set(table["protocol"]) == {"reno", "cubic"}
+    assert list(table["key"]) == [study.spec(run).key for run in range(12)]
+    assert table["throughput_sum"].between(0.5, 1).all() and table["jfi_mean"].between(0.5, 1).all()
+    assert (table["throughput_mean_flow1"] + table["throughput_mean_flow2"]).to_numpy() == pytest.approx(
+        table["throughput_sum"].to_numpy()
+    )
+    metadata = pq.read_schema(studies.metrics_file(layout, study)).metadata
+    assert json.loads(metadata[b"study"])["what"] == "a test"
+    summary = pd.read_csv(layout.study("rtt") / "summary.csv")
+    assert list(summary["line"].unique()) == ["reno", "cubic"] and set(summary["x_axis"]) == {"rtt_ms"}
+    expected = table[(table["protocol"] == "cubic") & (table["rtt_ms"] == 80)]["jfi_mean"].median()
+    assert summary[(summary["line"] == "cubic") & (summary["x"] == 80)]["median"].item() == pytest.approx(expected)
+    assert any(line.startswith("written    results/engine/studies/rtt/metrics.parquet  12 runs") for line in said)
+    again, said = run(layout, study)
+    assert again.simulated == 0 and said[1] == "study      all runs are there"
+
+
+@pytest.mark.parametrize("keep_traces", [False, True], ids=["metrics", "traces"])
+def test_a_study_that_is_killed_at_any_run_ends_with_the_same_bytes(layout, keep_traces):
+    study = opened(layout, keep_traces=keep_traces)
+    run(layout, study)
+    whole, folder = files(layout, study), layout.study(study.name)
+    assert any(name.startswith("traces/") for name in whole) == keep_traces
+    for kill_after in (0, 1, 5, 11):
+        folder.rename(folder.with_name(f"before_{kill_after}"))
+        run(layout, study, kill_after)
+        resumed, _ = run(layout, study)
+        n_lost = resumed.simulated + kill_after - 12
+        assert n_lost == 0 if not keep_traces else n_lost <= kill_after, "a finished run was simulated again"
+        assert files(layout, study) == whole
+
+
+def test_traces_are_those_of_the_runs(layout):
+    study = opened(layout, keep_traces=True)
+    jobs, _ = run(layout, study)
+    held = [trace.read(layout.study("rtt") / "traces" / job) for job in jobs.asked]
+    assert sorted(run for each in held for run in each.runs["run_id"]) == list(range(12))
+    keys = {run: key for each in held for run, key in zip(each.runs["run_id"], each.provenance["runs"], strict=True)}
+    assert keys == {run: study.spec(run).key for run in range(12)}
+
+
+def test_a_torn_journal_costs_the_run_that_was_torn(layout):
+    study = opened(layout)
+    run(layout, study)
+    whole = files(layout, study)
+    (layout.study("rtt") / "metrics.parquet.stamp").unlink()
+    run(layout, study, 6)
+    path = next((layout.study("rtt") / "parts").glob("1-of-*.jsonl"))
+    n_kept = len(journal.read(path)[1]) - 1
+    path.write_bytes(path.read_bytes()[:-3])
+    assert len(journal.read(path)[1]) - 1 == n_kept - 1
+    run(layout, study)
+    assert files(layout, study) == whole
+
+
+def test_more_points_simulate_only_what_is_new_and_another_measure_everything(layout):
+    run(layout, opened(layout))
+    longer = opened(layout, grid={"protocol": ["libra", "reno", "cubic"], "rtt_ms": [20, 40, 80]})
+    assert studies.plan(layout, longer).n_left == 6
+    jobs, _ = run(layout, longer)
+    assert jobs.simulated == 6
+    found = files(layout, longer)["metrics.parquet"]
+    layout.study("rtt").rename(layout.study("other"))
+    run(layout, longer)
+    assert files(layout, longer)["metrics.parquet"] == found
+    other = opened(layout, grid=longer.file.grid, measures=["throughput"])
+    assert run(layout, other)[0].simulated == 18
+
+
+def test_an_edit_while_it_was_interrupted_keeps_what_holds(layout):
+    run(layout, opened(layout), 7)
+    shorter = opened(layout, grid={"protocol": ["reno"], "rtt_ms": [20, 40, 80]})
+    n_there = sum(len(journal.read(path)[1][1:]) for path in (layout.study("rtt") / "parts").glob("*.jsonl"))
+    assert n_there == 7
+    jobs, _ = run(layout, shorter)
+    assert jobs.simulated < 6
+    assert len(pd.read_parquet(studies.metrics_file(layout, shorter))) == 6
+
+
+def test_runs_that_cannot_be_are_rows_with_the_reason(layout):
+    given = values()
+    given["base"]["settings"]["payload_bytes"] = "=payload_bytes"
+    given["grid"] = {"protocol": ["reno"], "rtt_ms": [20]}
+    given["latin_hypercube"] = {"points": 8, "axes": {"payload_bytes": {"range": [1000, 2000]}}}
+    study = opened(layout, given)
+    _, said = run(layout, study)
+    table = pd.read_parquet(studies.metrics_file(layout, study))
+    refused = table["refused"] != ""
+    assert (refused == (table["payload_bytes"] > 1500)).all() and 0 < refused.sum() < len(table)
+    assert table.loc[refused, "jfi_mean"].isna().all() and table.loc[~refused, "jfi_mean"].notna().all()
+    assert any("payload_bytes must not exceed wire_bytes" in line for line in said)
+
+
+def test_a_long_study_wants_yes(layout, monkeypatch):
+    monkeypatch.setattr(studies, "PLANNED_PKTS_PER_S", 1.0)
+    with pytest.raises(InputError, match=r"this takes about .* on 2 cores; add --yes to start it"):
+        run(layout, opened(layout))
+
+
+def test_a_measure_that_the_runs_cannot_have_is_refused_before_they_start(layout):
+    given = values(measures=["ratio"])
+    given["base"]["flows"] = given["base"]["flows"][:1]
+    with pytest.raises(InputError, match=r"rtt.yaml: measures: ratio: compares two flows or more"):
+        run(layout, opened(layout, given))
+
+
+def test_what_fails_is_said_and_the_rest_is_kept(layout):
+    study = opened(layout)
+    with pytest.raises(InputError, match=r"not simulated: 12 of 12 runs; see results/engine/logs/study/rtt"):
+        studies.run(layout, lambda asked, state: 1, study, 2, say=lambda line: None)
+
+
+def test_however_many_runs_there_are_the_files_are_not_more_than_the_jobs(layout):
+    given = values(replicates=1_000_000)
+    given["base"]["settings"]["duration_s"] = 1000
+    work = studies.Work(opened(layout, given), 1e13, 6_000_000, 1e7)
+    assert len(work.jobs) == studies.MOST_JOBS
+
+
+def test_the_plan_says_what_it_takes_and_writes_nothing(layout, capsys):
+    opened(layout)
+    assert cli.main(["study", str(layout.root / "rtt.yaml"), "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert "rtt: 6 points of protocol, rtt_ms, 2 runs each" in said and "12 runs to simulate" in said
+    assert not layout.study("rtt").exists()
+
+
+@pytest.mark.parametrize("words", ["$x$", "a_b", "\\frac", "<script>alert(1)</script>", "ü"])
+def test_words_of_strangers_are_words_in_the_figure(layout, words):
+    given = values(protocols={words: {"cc": "reno"}})
+    given["grid"]["protocol"] = [words, "reno"]
+    given["replicates"] = 1
+    study = opened(layout, given)
+    run(layout, study)
+    svg = (layout.study("rtt") / "summary.svg").read_text()
+    assert "<script>alert" not in svg
+    assert words in set(pd.read_parquet(studies.metrics_file(layout, study))["protocol"])
