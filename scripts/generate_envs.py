@@ -52,6 +52,11 @@ SHIPPED = (
     "tests",
     "workflow",
 )
+# what the extra adds to it; all else that the plugins need, Snakemake needs too
+SLURM_OPTIONS = (
+    "pip compile --universal --generate-hashes --no-deps --no-emit-index-url --no-annotate --no-header --quiet -"
+    " --output-file envs/slurm.txt"
+)
 
 
 def read_project(root: Path = ROOT) -> dict:
@@ -70,6 +75,11 @@ def locked_versions(lock: str) -> dict[str, list[str]]:
     for name, version in re.findall(r"^([\w.-]+)==([^\s;]+)", lock, re.M):
         found.setdefault(canonicalize_name(name), []).append(version)
     return found
+
+
+def slurm_requirements(project: dict) -> list[str]:
+    """Requirements of the extra for clusters with Slurm."""
+    return project["project"]["optional-dependencies"]["slurm"]
 
 
 def below(version: str) -> str:
@@ -159,6 +169,8 @@ def main() -> None:
     lock = (ROOT / "envs" / "requirements.txt").read_text()
     for name, content in generated(read_project(), lock).items():
         (ROOT / "envs" / name).write_text(content)
+    slurm = "\n".join(slurm_requirements(read_project()))
+    subprocess.run([uv, *SLURM_OPTIONS.split()], cwd=ROOT, check=True, input=slurm, text=True)
 
 
 if __name__ == "__main__":

@@ -71,6 +71,26 @@ def test_nothing_is_installed_that_no_lock_pins():
     assert Requirement(built_by).name == "hatchling" and built_by in DEVELOPMENT
 
 
+def test_the_extra_for_clusters_has_versions_and_hashes_and_needs_nothing_that_the_lock_lacks():
+    text = (ROOT / "envs" / "slurm.txt").read_text()
+    entries = [entry for entry in re.split(r"\n(?=\S)", text) if entry.strip()]
+    pinned = {canonicalize_name(each.name): each for each in (Requirement(e.split(" \\")[0].strip()) for e in entries)}
+    assert all("--hash=sha256:" in entry for entry in entries)
+    for requirement in map(Requirement, GENERATOR.slurm_requirements(PROJECT)):
+        (pin,) = pinned[canonicalize_name(requirement.name)].specifier
+        assert pin.operator == "==" and requirement.specifier.contains(pin.version)
+    assert pinned.keys() == names(GENERATOR.slurm_requirements(PROJECT))
+    assert "snakemake-executor-plugin-slurm" not in LOCK
+    for needed in (
+        "snakemake-interface-common",
+        "snakemake-interface-executor-plugins",
+        "throttler",
+        "pandas",
+        "pyyaml",
+    ):
+        assert locked(needed), f"{needed}: the plugin needs it, and the lock no longer has it"
+
+
 def test_no_file_of_envs_names_a_registry():
     for path in (path for path in (ROOT / "envs").rglob("*") if path.is_file()):
         assert not re.search(r"https?://|--(extra-)?index-url|--find-links", path.read_text()), path.name
@@ -186,5 +206,10 @@ def test_the_tests_import_what_is_declared_and_all_of_it():
 
 def test_every_dependency_has_its_reason_beside_it():
     lines = re.findall(r'^  "([\w-]+[<>=]=.*?)",(.*)$', (ROOT / "pyproject.toml").read_text(), re.M)
-    assert [text for text, _ in lines] == [*DECLARED, *DEVELOPMENT, *PROJECT["dependency-groups"]["installer"]]
+    assert [text for text, _ in lines] == [
+        *DECLARED,
+        *GENERATOR.slurm_requirements(PROJECT),
+        *DEVELOPMENT,
+        *PROJECT["dependency-groups"]["installer"],
+    ]
     assert [text for text, reason in lines if not re.match(r" +# \S+", reason)] == []

@@ -30,7 +30,7 @@ def check(executor: str) -> None:
 
     if find_spec(_PLUGIN) is None:
         raise InputError(
-            "--profile slurm: its plugin is not installed; .venv/bin/uv pip install --require-hashes -r envs/slurm.txt"
+            "--profile slurm: its plugin is not installed; .venv/bin/uv pip install --no-deps --require-hashes -r envs/slurm.txt"
         )
     if shutil.which("sbatch") is None:
         raise InputError(
