@@ -7,6 +7,7 @@ of the grid variable ``name``. Unknown keys are refused.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from tcpfair.errors import InputError
 _SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, where PyYAML was built with it
 
 
+_FILE_NAME = re.compile(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*")
 _DEEPEST = 50  # levels of a file; those of the papers have 8
 _MOST_NODES = 1_000_000  # values of a file, counted wherever they are referred to
 
@@ -205,6 +207,10 @@ class PaperConfig(_Strict):
     @model_validator(mode="after")
     def _references(self) -> PaperConfig:
         _check_flow("flow", self.flow)
+        for kind, names in (("experiments", self.experiments), ("exhibits", [each.id for each in self.exhibits])):
+            for name in names:  # they name files
+                if not _FILE_NAME.fullmatch(name):
+                    raise ValueError(f"{kind}: {name!r}: must be letters, digits and _, parts of it joined by a dot")
         for label, protocol in self.protocols.items():
             _check_flow(f"protocols.{label}.flow", protocol.flow)
         for exhibit in self.exhibits:

@@ -20,6 +20,10 @@ from tcpfair.contract.manifest import MANIFEST, SHARED, file_hash, read_manifest
 from tcpfair.errors import InputError
 
 SCHEMA_VERSION = 1
+_MOST_CELLS, _MOST_BYTES = (
+    500_000_000,
+    8 << 30,
+)  # of a table when it is read: a few bytes of Parquet can claim any number
 
 # Required columns and types of each table; (name, type, may it be missing from the file).
 # `runs` may hold further columns: the scenario's parameters and the experiment's grid.
@@ -200,15 +204,20 @@ def read(folder: Path) -> Trace:
     Raises InputError naming the file and, for shipped data, the command that rewrites it on purpose.
     """
     manifest = read_manifest(folder)
-    shared = manifest.get(SHARED, {})
+    shared, files = _names_in(manifest, SHARED, folder), _names_in(manifest, "files", folder)
     frames = {}
     for name in TABLES:
         path = folder / f"{name}.parquet"
         if path.name in shared:
-            path = folder.parents[1] / shared[path.name] / path.name
+            place = Path(shared[path.name])
+            if place.is_absolute() or ".." in place.parts:
+                raise InputError(
+                    f"{folder / MANIFEST}: {SHARED}: {shared[path.name]!r} leads out of the folder of traces"
+                )
+            path = folder.parents[1] / place / path.name
         if not path.is_file():
             raise InputError(f"{path}: missing; {folder / MANIFEST} lists it")
-        if file_hash(path) != manifest.get("files", {}).get(path.name):
+        if file_hash(path) != files.get(path.name):
             raise InputError(
                 f"{path}: differs from the hash in manifest.json; restore it, or rewrite it on purpose with "
                 f"`./reproduce bundle {manifest.get('experiment', 'EXPERIMENT')}`"
@@ -220,10 +229,25 @@ def read(folder: Path) -> Trace:
     return trace
 
 
+def _names_in(manifest: dict, key: str, folder: Path) -> dict[str, str]:
+    """A part of a manifest that gives names for names; InputError where it is something else."""
+    found = manifest.get(key, {})
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise InputError(f"{folder / MANIFEST}: {key}: must be names by file")
+    return found
+
+
 def read_table(path: Path, name: str) -> pd.DataFrame:
-    """One table of a trace; InputError when the Parquet is torn or breaks the schema."""
+    """One table of a trace; InputError when the Parquet is torn, breaks the schema, or swells beyond all memory."""
     try:
-        table = pq.ParquetFile(path).read()
+        with pq.ParquetFile(path) as file:
+            about = file.metadata
+            n_bytes = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+            if about.num_rows * about.num_columns > _MOST_CELLS or n_bytes > _MOST_BYTES:
+                raise InputError(
+                    f"{path}: {about.num_rows:,} rows of {about.num_columns} columns are more than a trace has"
+                )
+            table = file.read()
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})") from None
     frame = table.to_pandas()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 import time
@@ -13,6 +14,9 @@ from tcpfair.contract import checksums
 from tcpfair.contract.layout import PAPERS, SOURCES, Layout, repository_root
 from tcpfair.errors import InputError
 
+# what the place where something is written has to say, and no mistake of the program: full, over quota, not ours to write
+_OF_A_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; 0 when it succeeded, 1 on bad input (one line on stderr), 2 on a wrong command line."""
@@ -22,12 +26,19 @@ def main(arguments: list[str] | None = None) -> int:
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("interrupted; the next run goes on from here", file=sys.stderr)
-        return 130
     except BrokenPipeError:  # who read the output, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        if error.errno not in _OF_A_PLACE:
+            raise
+        place = error.filename or "a file that was being written"
+        said = os.strerror(error.errno)
+        print(f"error: {place}: {said}; what is finished is kept, what is not is made again", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted; the next run goes on from here", file=sys.stderr)
+        return 130
 
 
 def parser() -> argparse.ArgumentParser:
