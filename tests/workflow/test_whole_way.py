@@ -53,9 +53,9 @@ def environment(root: Path) -> dict[str, str]:
     return {**os.environ, "TCPFAIR_ROOT": str(root), "MPLBACKEND": "Agg", "PYTHONPATH": str(root / "src")}
 
 
-def outputs(root: Path) -> dict[str, str]:
+def outputs(root: Path, source: str = "bundled") -> dict[str, str]:
     """Hash of every result but what differs from run to run."""
-    places = [path for name in ("figures/bundled", "results/bundled") for path in sorted((root / name).rglob("*"))]
+    places = [path for name in ("figures", "results") for path in sorted((root / name / source).rglob("*"))]
     volatile = ("/logs/", "/benchmarks/", "costs.html", "asked.json", "engine.warm")
     return {
         path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
