@@ -42,12 +42,19 @@ def below(pid: int) -> list[int]:
     return found
 
 
-def kill(process: subprocess.Popen, whom: str, chance: random.Random) -> None:
+def command_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""
+
+
+def kill(process: subprocess.Popen, whom: str) -> None:
     victims = {
         "leader": [process.pid],
         "everything": below(process.pid),
-        "Snakemake": below(process.pid)[2:3],
-        "step": below(process.pid)[3:][-1:],
+        "Snakemake": [pid for pid in below(process.pid) if "\0snakemake\0" in command_of(pid)][1:2],
+        "step": [pid for pid in below(process.pid)[1:] if "\0-m\0tcpfair\0" in command_of(pid)][-1:],
     }[whom]
     for victim in victims:
         with suppress(ProcessLookupError):
@@ -87,7 +94,7 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_same_bytes(tmp_path,
         try:
             status = process.wait(chance.uniform(0.5, LATEST_S))
         except subprocess.TimeoutExpired:
-            kill(process, chance.choice(["leader", "everything", "Snakemake", "step"]), chance)
+            kill(process, chance.choice(["leader", "everything", "Snakemake", "step"]))
             status = process.wait(120)
             n_kills += 1
         if status == 0:  # done before it was killed, or in spite of it
@@ -120,7 +127,7 @@ def test_a_study_that_is_killed_simulates_no_finished_run_again(tmp_path, whom):
     process = start(root, asked)
     while kept() < 40 and process.poll() is None:
         time.sleep(0.05)
-    kill(process, whom, random.Random(SEED))
+    kill(process, whom)
     process.wait(120)
     time.sleep(12)  # what the leash gives them
     n_kept = kept()
