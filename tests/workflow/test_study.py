@@ -1,6 +1,8 @@
 """A study of one's own: the same bytes however it was interrupted, nothing simulated twice, one line for what cannot be."""
 
+import errno
 import json
+import os
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -209,3 +211,22 @@ def test_words_of_strangers_are_words_in_the_figure(layout, words):
     svg = (layout.study("rtt") / "summary.svg").read_text()
     assert "<script>alert" not in svg
     assert words in set(pd.read_parquet(studies.metrics_file(layout, study))["protocol"])
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_a_place_that_cannot_be_written_is_one_line_and_nothing_is_trusted(layout, monkeypatch, capsys, number):
+    study = opened(layout)
+
+    def full(*_, **__):
+        raise OSError(number, "as the system says it")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(studies.pq, "write_table", full)
+        patch.setattr("tcpfair.workflow.run.job_places", lambda *given: 2)
+        patch.setattr("tcpfair.workflow.run.jobs", lambda *given: Jobs(layout)(given[3], None))
+        assert cli.main(["study", str(layout.root / "rtt.yaml"), "--cores", "2"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("error: ") and os.strerror(number) in said and said.count("\n") == 1
+    assert not files(layout, study) and not studies.is_up_to_date(layout, study)
+    again, _ = run(layout, study)
+    assert again.simulated == 0 and len(pd.read_parquet(studies.metrics_file(layout, study))) == 12

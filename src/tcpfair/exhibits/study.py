@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from tcpfair.contract.study import Study
 from tcpfair.errors import unknown
@@ -103,6 +104,10 @@ def _draw(ax: Axes, panel: Panel, lines: str | None, y: str) -> list[tuple]:
             ax.fill_between(places, [p[5] for p in points], [p[6] for p in points], color=color, alpha=0.15, lw=0)
     if is_log:
         ax.set_xscale("log")
+        ax.xaxis.set_minor_formatter(NullFormatter())
+        if max(point[3] for point in rows) < 100 * min(point[3] for point in rows):
+            ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.xaxis.set_major_formatter("{x:g}")
     ax.set_xlabel(_text(panel.x))
     ax.set_title(_text(panel.title))
     return rows
