@@ -47,6 +47,7 @@ _CHATTER = re.compile(
     r"|Provided (resources|remote)|Select jobs|Execute \d+ jobs|\[\w{3} \w{3} +\d+ |Finished jobid|Complete log|Elapsed time"
     r"|Removing temporary|Nothing to be done|Shutting down|Job stats|job +count|total +\d|-{3,}|\w+ +\d+$"
     r"|\[IPKernelApp\] (WARNING \| Kernel is running over TCP|ERROR \| KeyboardInterrupt)"
+    r"|SLURM run ID|Job \d+ has been submitted with SLURM|Cleaning up SLURM|No SLURM account|No wall time|Guessing SLURM"
     r"|RuleException|CalledProcessError in file|Command '"
     r"|Exiting because a job|WorkflowError:|At least one job did not complete"
 )
