@@ -1,0 +1,141 @@
+"""Polls of the kernel while flows run: TCP_INFO of every sender's sockets, and the counters of the bottleneck's qdisc.
+
+    python poll.py SPEC.json
+
+A script of its own (standard library only, started without the package): one process polls all namespaces, entering each
+once to open a netlink socket there. It ends on SIGTERM.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+import time
+
+CLONE_NEWNET = 0x40000000
+NETLINK_ROUTE, NETLINK_INET_DIAG = 0, 4
+SOCK_DIAG_BY_FAMILY, RTM_GETQDISC, NLMSG_ERROR, NLMSG_DONE = 20, 38, 2, 3
+DUMP = 0x301  # NLM_F_REQUEST | NLM_F_DUMP
+INET_DIAG_INFO, INET_DIAG_CONG, TCA_STATS = 2, 4, 3
+# all states with a TCP_INFO of a connection: established, FIN-WAIT, CLOSE-WAIT, LAST-ACK, CLOSING
+STATES = sum(1 << state for state in (1, 4, 5, 8, 9, 11))
+U32 = (
+    *("rto", "ato", "snd_mss", "rcv_mss", "unacked", "sacked", "lost", "retrans", "fackets"),
+    *("last_data_sent", "last_ack_sent", "last_data_recv", "last_ack_recv"),
+    *("pmtu", "rcv_ssthresh", "rtt", "rttvar", "ssthresh", "cwnd", "advmss", "reordering"),
+    *("rcv_rtt", "rcv_space", "total_retrans"),
+)
+COLUMNS = (
+    "t,sport,dport,cc,ca_state,cwnd,ssthresh,rtt_us,rttvar_us,min_rtt_us,mss,unacked,lost,retrans,total_retrans,"
+    "bytes_acked,delivery_rate,rwnd_limited_us,sndbuf_limited_us,dsack_dups"
+)
+QUEUE_COLUMNS = "t,backlog,drops,bytes"
+
+
+def netlink_in(namespace: str, protocol: int) -> socket.socket:
+    """A netlink socket of a namespace, which stays there when this process goes elsewhere."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open(namespace) as inside:
+        if libc.setns(inside.fileno(), CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), f"setns {namespace}")
+    return socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, protocol)
+
+
+def dump(asked: socket.socket, kind: int, body: bytes):
+    """The answers to a request, one message body each."""
+    asked.send(struct.pack("=IHHII", 16 + len(body), kind, DUMP, 1, 0) + body)
+    while True:
+        buffer = asked.recv(1 << 18)
+        at = 0
+        while at < len(buffer):
+            length, kind_of = struct.unpack_from("=IH", buffer, at)
+            if kind_of in (NLMSG_DONE, NLMSG_ERROR):
+                return
+            yield buffer[at + 16 : at + length]
+            at += (length + 3) & ~3
+
+
+def attributes(body: bytes, start: int):
+    while start + 4 <= len(body):
+        length, kind = struct.unpack_from("=HH", body, start)
+        yield kind, body[start + 4 : start + length]
+        start += (length + 3) & ~3
+
+
+def tcp_lines(asked: socket.socket, port: int):
+    """A line of the CSV, without its time, for each connection of a sender to ``port``."""
+    request = struct.pack("=BBBBI", socket.AF_INET, socket.IPPROTO_TCP, 1 << (INET_DIAG_INFO - 1) | 1 << 3, 0, STATES)
+    for body in dump(asked, SOCK_DIAG_BY_FAMILY, request + struct.pack("!HH", 0, port) + bytes(44)):
+        sport, dport = struct.unpack_from("!HH", body, 4)
+        found = dict(attributes(body, 72))
+        info = found.get(INET_DIAG_INFO)
+        if info is None or len(info) < 220 or dport != port:
+            continue
+        cc = found.get(INET_DIAG_CONG, b"").split(b"\0")[0].decode()
+        n = dict(zip(U32, struct.unpack_from("=24I", info, 8)))
+        acked = struct.unpack_from("=Q", info, 120)[0]
+        min_rtt = struct.unpack_from("=I", info, 148)[0]
+        rate, _, by_receiver, by_buffer = struct.unpack_from("=4Q", info, 160)
+        dsack_dups = struct.unpack_from("=I", info, 216)[0]
+        yield (
+            f"{sport},{dport},{cc},{info[1]},{n['cwnd']},{n['ssthresh']},{n['rtt']},{n['rttvar']},{min_rtt},"
+            f"{n['snd_mss']},{n['unacked']},{n['lost']},{n['retrans']},{n['total_retrans']},{acked},{rate},"
+            f"{by_receiver},{by_buffer},{dsack_dups}"
+        )
+
+
+def queue_line(asked: socket.socket, interface: int) -> str | None:
+    """Backlog, drops and bytes of the root qdisc of an interface."""
+    for body in dump(asked, RTM_GETQDISC, struct.pack("=BBHiIII", 0, 0, 0, interface, 0, 0, 0)):
+        _, _, _, of, _, parent, _ = struct.unpack_from("=BBHiIII", body)
+        stats = dict(attributes(body, 20)).get(TCA_STATS)
+        if of == interface and parent == 0xFFFFFFFF and stats:
+            count, _, drops, _, _, _, _, backlog = struct.unpack_from("=QIIIIIII", stats)
+            return f"{backlog},{drops},{count}"
+    return None
+
+
+def main() -> None:
+    """Poll until SIGTERM. SPEC has period_s, senders [{namespace, port, file}] and, maybe, queue {namespace, interface, file}."""
+    with open(sys.argv[1]) as stream:
+        spec = json.load(stream)
+    senders = []
+    for sender in spec["senders"]:
+        asked = netlink_in(sender["namespace"], NETLINK_INET_DIAG)
+        senders.append((asked, sender["port"], open(sender["file"], "w", buffering=1 << 16)))
+        senders[-1][2].write(COLUMNS + "\n")
+    queue = spec.get("queue")
+    if queue:
+        asked_queue = netlink_in(queue["namespace"], NETLINK_ROUTE)
+        interface = socket.if_nametoindex(queue["interface"])
+        queue_file = open(queue["file"], "w", buffering=1 << 16)
+        queue_file.write(QUEUE_COLUMNS + "\n")
+    stopped = []
+    signal.signal(signal.SIGTERM, lambda *_: stopped.append(True))
+    print("ready", flush=True)
+    due = time.monotonic()
+    while not stopped:
+        for asked, port, file in senders:
+            t = time.time()
+            for line in tcp_lines(asked, port):
+                file.write(f"{t:.4f},{line}\n")
+        if queue:
+            line = queue_line(asked_queue, interface)
+            if line:
+                queue_file.write(f"{time.time():.4f},{line}\n")
+        due += spec["period_s"]
+        time.sleep(max(0.0, due - time.monotonic()))
+    for *_, file in senders:
+        file.close()
+    if queue:
+        queue_file.close()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
