@@ -91,7 +91,8 @@ def tcp_lines(asked: socket.socket, port: int):
 
 def queue_line(asked: socket.socket, interface: int) -> str | None:
     """Backlog, drops and bytes of the root qdisc of an interface."""
-    for body in dump(asked, RTM_GETQDISC, struct.pack("=BBHiIII", 0, 0, 0, interface, 0, 0, 0)):
+    # all of the answer, or the rest of it would be the answer to the next question
+    for body in list(dump(asked, RTM_GETQDISC, struct.pack("=BBHiIII", 0, 0, 0, interface, 0, 0, 0))):
         _, _, _, of, _, parent, _ = struct.unpack_from("=BBHiIII", body)
         stats = dict(attributes(body, 20)).get(TCA_STATS)
         if of == interface and parent == 0xFFFFFFFF and stats:

@@ -41,6 +41,9 @@ SYSCTLS = {
     "tcp_wmem": f"4096 {HELD}",
     "tcp_sack": "1",
     "tcp_timestamps": "1",
+    # before iperf3 chooses another. A socket that began with bbr, the default of some machines, stays paced for good, and
+    # CUBIC's HyStart then leaves slow start at twice the window.
+    "tcp_congestion_control": "reno",
 }
 OFFLOADS = ("tx", "rx", "sg", "tso", "gso", "gro")
 

@@ -1,0 +1,109 @@
+"""A real Linux kernel as a source of traces: a dumbbell of network namespaces on this machine, its flows iperf3's.
+
+`setup` says what a run is, `programs` what it needs, `record` makes a folder of it (the stage in ``stage.py``, the wires in
+``relay.c``, the polls in ``poll.py``, CUBIC with another K in ``cubic_k.bpf.c``), `checks` refuses what is not what it says.
+The folder is read by `tcpfair.sources.readers.testbed`.
+
+What a kernel does otherwise than the engine, whatever a scenario says: its hosts' jitter is their own; a flow's first data
+come four to five round trips after its start, since iperf3 has a control connection; iperf3 ends at a whole second, up to one
+after the end of the run. First arrivals are not known, so ``received_bytes`` is missing.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from tcpfair.contract.code import digest_of
+from tcpfair.contract.expand import RunSpec
+from tcpfair.contract.papers import PaperConfig
+from tcpfair.contract.scenario import Scenario
+from tcpfair.contract.trace import TABLES, Trace, empty
+from tcpfair.errors import InputError
+from tcpfair.sources import tables
+from tcpfair.sources.testbed import programs, record
+from tcpfair.sources.testbed.setup import Setup, read_setup, setup_of
+
+__all__ = ["Setup", "check", "estimate_s", "read_setup", "run", "setup_of", "simulate_runs", "tool_version"]
+
+ATTEMPTS = 4  # a run that is refused, as the machine paused, is recorded again
+_MADE_OF = ("__init__.py", "setup.py", "record.py", "stage.py", "poll.py", "relay.c", "struct_ops.c", "cubic_k.bpf.c")
+_SET_UP_S = 4.0  # of a run, beside its duration
+
+
+def check(scenario: Scenario) -> None:
+    """Raise InputError, in one line, for the first thing that the testbed cannot do."""
+    setup_of(scenario)
+
+
+@cache
+def tool_version() -> str:
+    """Kernel and iperf3. Raises InputError when something is missing."""
+    programs.require()
+    return f"Linux {record.release()}"
+
+
+def run(scenario: Scenario, seed: int = 1) -> Trace:
+    """Record one scenario, and again when the run is refused; ``seed`` chooses nothing, chance is the machine's own.
+
+    Raises InputError when the machine cannot, or when all attempts were refused.
+    """
+    from tcpfair.sources.readers import testbed as reader
+
+    setup = setup_of(scenario)
+    with tempfile.TemporaryDirectory() as place:
+        for attempt in range(1, ATTEMPTS + 1):
+            folder = Path(place) / "run"
+            try:
+                record.record(setup, folder)
+            except InputError as error:
+                if attempt == ATTEMPTS or "refused" not in str(error):
+                    raise
+                continue
+            return reader.read(folder)
+    raise AssertionError("unreachable")
+
+
+def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec]) -> Trace:
+    """Record ``specs`` one after another and gather their tables; all are checked before the first one runs."""
+    specs = list(specs)
+    provenance = {"backend": "testbed", "code": source_hash(), "tool": tool_version()}
+    for spec in specs:
+        try:
+            check(spec.scenario)
+        except InputError as error:
+            raise InputError(f"{paper.place}: experiments.{experiment}: {error}") from None
+    made = [as_of_spec(paper.paper, experiment, spec, run(spec.scenario, spec.seed)) for spec in specs]
+    return gathered(made, provenance)
+
+
+def as_of_spec(paper: str, experiment: str, spec: RunSpec, recorded: Trace) -> Trace:
+    """A recording as the run of a scenario: its run_id, its row of ``runs`` and its flows, as any simulator has them."""
+    parts = {name: getattr(recorded, name).assign(run_id=spec.run_id) for name in ("samples", "link", "events")}
+    for name, wanted in (("link", "link"), ("events", "events")):
+        if wanted not in spec.scenario.record:
+            parts[name] = empty(name)
+    runs = tables.runs(paper, experiment, spec, "testbed")
+    return Trace(runs=runs, flows=tables.flows(spec), **parts, provenance=dict(recorded.provenance))
+
+
+def gathered(made: list[Trace], provenance: dict) -> Trace:
+    """Runs as one trace."""
+    import pandas as pd
+
+    if not made:
+        return Trace(**{name: empty(name) for name in TABLES}, provenance=provenance)
+    whole = {name: pd.concat([getattr(each, name) for each in made], ignore_index=True) for name in TABLES}
+    return Trace(**whole, provenance=provenance)
+
+
+def source_hash() -> str:
+    """Digest of what makes a recording; the checks, which only refuse, are no part of it."""
+    return digest_of(Path(__file__).with_name(name) for name in _MADE_OF)
+
+
+def estimate_s(specs: Iterable[RunSpec]) -> float:
+    """Seconds that ``specs`` take: they are recorded in real time."""
+    return sum(spec.scenario.duration_s + _SET_UP_S for spec in specs)

@@ -1,0 +1,170 @@
+"""Is a run of the testbed what it says? Packets that got lost elsewhere, a host that paused, a wrong delay: it is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tcpfair.sources.testbed.setup import Setup
+from tcpfair.units import MS_PER_S
+
+RTT_WITHIN_MS = 1.0
+CEILING_SLACK = 1.002  # a token bucket's burst, and iperf3's clock
+LARGEST_PAUSE_S = 0.02  # of the relay: a packet that left later than this would have seen another queue
+LARGEST_POLL_GAP_S = 0.25
+CLOCK_STEP_S = 0.002
+LARGEST_SENDER_SHARE = 0.05  # of the time, in which a sender's own buffer or program held it back
+_US_PER_S = 1e6
+_OPEN = 0  # enum tcp_ca_state
+_NOT_CARRIED = {
+    "unread_pkts": "were not read in time",
+    "unsent_pkts": "could not be sent",
+    "full_rings_pkts": "found no room",
+    "oversized_pkts": "were larger than a frame: an offload is on",
+    "strange_pkts": "were for nobody",
+}
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Drops of the bottleneck and retransmissions of the senders, up to a moment at which they must agree."""
+
+    at_s: float  # from t = 0
+    drops: int
+    retransmissions: int
+    needless: int  # retransmissions that the receiver had already, as its duplicate SACKs say
+
+
+def counted(polls: Sequence[pd.DataFrame], queue: pd.DataFrame, t0_s: float, settle_s: float) -> Counted | None:
+    """Compare at the last moment at which nothing is in recovery and nothing was dropped for ``settle_s``.
+
+    ``polls`` has a table of TCP_INFO for each sender, ``queue`` the bottleneck's counter; both have wall-clock ``t``. None when
+    there was no such moment.
+    """
+    moments = polls[0]["t"].drop_duplicates().to_numpy()
+    drop_t, drops = queue["t"].to_numpy(), queue["drops"].to_numpy()
+    now, before = (_known(drop_t, drops, moments - ago) for ago in (0.0, settle_s))
+    quiet = now == before
+    retransmissions = needless = np.zeros(len(moments), np.int64)
+    for table in polls:
+        for _, own in table.groupby("sport"):
+            t = own["t"].to_numpy()
+            busy = ((own["ca_state"] != _OPEN) | (own["lost"] > 0) | (own["retrans"] > 0)).to_numpy()
+            # closed sockets keep their last counts: busy then means that nobody knows what they still resent
+            quiet = quiet & ~(_known(t, busy, moments).astype(bool))
+            retransmissions = retransmissions + _known(t, own["total_retrans"].to_numpy(), moments)
+            needless = needless + _known(t, own["dsack_dups"].to_numpy(), moments)
+    # a drop after the last poll of the queue is not known yet
+    quiet = quiet & (moments <= drop_t[-1]) if len(drop_t) else quiet
+    if not quiet.any():
+        return None
+    last = int(np.flatnonzero(quiet)[-1])
+    return Counted(float(moments[last] - t0_s), int(now[last]), int(retransmissions[last]), int(needless[last]))
+
+
+def _known(times: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """The latest of ``values`` at each moment of ``at``; 0 before the first."""
+    index = np.searchsorted(times, at, side="right") - 1
+    return np.where(index >= 0, values[np.maximum(index, 0)], 0) if len(values) else np.zeros(len(at), np.int64)
+
+
+def faults(
+    setup: Setup,
+    result: Mapping[str, Any],
+    goodput_bps: Sequence[float],
+    polls: Sequence[pd.DataFrame],
+    queue: pd.DataFrame,
+) -> list[str]:
+    """What is wrong with a run, one line each; nothing when it is what it says.
+
+    ``result`` is what the stage found, ``goodput_bps`` each flow's largest mean over ten seconds or the run.
+    """
+    return [
+        *_relay_faults(result["relay"]),
+        *_rtt_faults(setup, result["rtt_probe_ms"], polls),
+        *_goodput_faults(setup, goodput_bps),
+        *_loss_faults(setup, result, polls, queue),
+        *_host_faults(setup, result, polls),
+    ]
+
+
+def _relay_faults(relay: Mapping[str, Any]) -> list[str]:
+    found = [f"{relay[name]} packets {what} in the relay" for name, what in _NOT_CARRIED.items() if relay.get(name)]
+    if relay.get("latest_s", 0.0) > LARGEST_PAUSE_S:
+        found.append(
+            f"the relay was late by {MS_PER_S * relay['latest_s']:.1f} ms, more than {MS_PER_S * LARGEST_PAUSE_S:g}: "
+            "the machine paused"
+        )
+    return found
+
+
+def _rtt_faults(setup: Setup, probes_ms: Sequence[float], polls: Sequence[pd.DataFrame]) -> list[str]:
+    found = []
+    for number, (flow, probe_ms, table) in enumerate(zip(setup.flows, probes_ms, polls, strict=True), start=1):
+        if not abs(probe_ms - flow.rtt_ms) <= RTT_WITHIN_MS:
+            found.append(f"flow {number}: a round trip takes {probe_ms:.2f} ms, set are {flow.rtt_ms:g} ms")
+        least_ms = table["min_rtt_us"].min() / MS_PER_S
+        if least_ms < flow.rtt_ms - RTT_WITHIN_MS:
+            found.append(f"flow {number}: TCP saw {least_ms:.2f} ms, set are {flow.rtt_ms:g} ms")
+    return found
+
+
+def _goodput_faults(setup: Setup, goodput_bps: Sequence[float]) -> list[str]:
+    total_bps = sum(goodput_bps)
+    if total_bps > CEILING_SLACK * setup.ceiling_bps:
+        return [f"goodput is {total_bps / 1e6:.2f} Mb/s; headers leave {setup.ceiling_bps / 1e6:.2f} of the rate"]
+    return []
+
+
+def _loss_faults(
+    setup: Setup, result: Mapping[str, Any], polls: Sequence[pd.DataFrame], queue: pd.DataFrame
+) -> list[str]:
+    at = counted(polls, queue, result["t0"], settle_s(setup))
+    if at is not None:
+        if at.drops == at.retransmissions - at.needless:
+            return []
+        needless = f" ({at.needless} of them needless)" if at.needless else ""
+        return [
+            f"{at.drops} packets dropped at the bottleneck until {at.at_s:.1f} s, {at.retransmissions} retransmitted"
+            f"{needless}: packets were lost elsewhere, or taken for lost"
+        ]
+    # never quiet: at the end, but for what was dropped too late to be sent again
+    resent = sum(counters["RetransSegs"] for counters in result["counters"])
+    needless = sum(counters.get("TCPDSACKRecv", 0) for counters in result["counters"])
+    total = int(queue["drops"].iloc[-1]) if len(queue) else 0
+    late = total - int(_known(queue["t"].to_numpy(), queue["drops"].to_numpy(), _end_s(setup, result) - settle_s(setup)))
+    if abs(total - resent + needless) > late:
+        return [f"{total} packets dropped at the bottleneck, {resent} retransmitted: packets were lost elsewhere"]
+    return []
+
+
+def _end_s(setup: Setup, result: Mapping[str, Any]) -> np.ndarray:
+    return np.array(result["t0"] + setup.duration_s)
+
+
+def settle_s(setup: Setup) -> float:
+    """After so long without a drop, senders that are not in recovery have noticed all of them."""
+    return 1.2 * (setup.longest_rtt_s + setup.longest_queue_s) + 0.05
+
+
+def _host_faults(setup: Setup, result: Mapping[str, Any], polls: Sequence[pd.DataFrame]) -> list[str]:
+    found = []
+    if abs(result["clock_step_s"]) > CLOCK_STEP_S:
+        found.append(f"the clock stepped by {result['clock_step_s']:g} s")
+    for number, table in enumerate(polls, start=1):
+        flow = setup.flows[number - 1]
+        t = np.unique(table["t"].to_numpy())
+        gap_s = float(np.diff(t).max()) if len(t) > 1 else np.inf
+        if gap_s > LARGEST_POLL_GAP_S:
+            found.append(f"flow {number}: no poll for {gap_s:.2f} s: the machine paused")
+        data = table[table["sport"] == table.groupby("sport")["bytes_acked"].max().idxmax()].iloc[-1]
+        runs_s = setup.duration_s - flow.start_s
+        for column, what in (("sndbuf_limited_us", "its own buffer"), ("rwnd_limited_us", "the receiver's window")):
+            share = data[column] / _US_PER_S / runs_s
+            if share > LARGEST_SENDER_SHARE:
+                found.append(f"flow {number}: {what}, not the network, held it back for {100 * share:.0f} % of the time")
+    return found

@@ -1,0 +1,233 @@
+"""Record one run of the testbed as a folder that the reader ``testbed`` reads."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from tcpfair.errors import InputError
+from tcpfair.sources.testbed import checks, programs
+from tcpfair.sources.testbed.setup import BURST_S, FRAME_BYTES, OVERHEAD_BYTES, Setup
+from tcpfair.units import BITS_PER_BYTE
+
+_STAGE = Path(__file__).with_name("stage.py")
+_UNFINISHED = ".unfinished"
+# what identifies a machine or a moment in iperf3's report, beside addresses, which are the namespaces' own
+_SYSTEM = re.compile(r"\d+(\.\d+)*")
+_NAME_LENGTH = 15  # of a congestion control
+
+
+def record(setup: Setup, folder: Path, say: Callable[[str], None] = lambda line: None) -> dict[str, Any]:
+    """Record ``setup`` in a new ``folder``, which is there only when the run is whole and passes its own checks.
+
+    Returns what its ``meta.json`` says. Raises InputError, in one line, when something is missing, fails, or is not what it
+    was set to be.
+    """
+    prepared = prepare(setup)
+    folder = folder.absolute()
+    if folder.exists():
+        raise InputError(f"{folder}: is there already; give a new folder with --output")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f"{folder.name}.", suffix=_UNFINISHED, dir=folder.parent) as name:
+        inside = Path(name)
+        say(f"recording  {folder.name}: {setup.duration_s:g} s")
+        result = _run_stage(prepared, setup, inside)
+        labels = {each["name"]: each["label"] for each in prepared["struct_ops"]}
+        _clean(inside, setup, labels)
+        meta = _meta(setup, prepared, result)
+        polls, queue, goodput_bps = _tables(inside, setup)
+        wrong = checks.faults(setup, result, goodput_bps, polls, queue)
+        if wrong:
+            raise InputError(f"this run is refused: {wrong[0]}" + (f"; and {len(wrong) - 1} more" if wrong[1:] else ""))
+        at = checks.counted(polls, queue, result["t0"], checks.settle_s(setup))
+        if at is not None:
+            meta["checked"] = {"until_s": round(at.at_s, 2), "drops": at.drops, "retransmissions": at.retransmissions}
+            meta["checked"]["needless"] = at.needless
+        (inside / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")
+        os.chmod(inside, 0o755)
+        shutil.copytree(inside, folder.with_name(f"{folder.name}{_UNFINISHED}"))
+        folder.with_name(f"{folder.name}{_UNFINISHED}").rename(folder)
+    return meta
+
+
+def prepare(setup: Setup) -> dict[str, Any]:
+    """The plan of a run, its programs compiled. Raises InputError when something is missing."""
+    bpf = sorted({flow.cc for flow in setup.flows if programs.is_bpf(flow.cc)})
+    programs.require(bpf=bool(bpf))
+    programs.require_cc(flow.cc for flow in setup.flows)
+    delay = setup.delay
+    if delay == "auto":
+        may_netem = setup.bottleneck == "tbf" and not setup.pcap
+        delay = "netem" if may_netem and programs.has_netem() else "relay"
+    elif delay == "netem" and not programs.has_netem():
+        raise InputError("delay: this kernel has no netem; write delay: relay, or modprobe sch_netem")
+    # two testbeds at once, or one beside the remains of another, need names of their own
+    names = {cc: f"tf{number}_{os.urandom(5).hex()}"[:_NAME_LENGTH] for number, cc in enumerate(bpf)}
+    struct_ops = [
+        {"loader": str(programs.loader()), "object": str(programs.bpf_object(cc)), "name": names[cc], "label": cc}
+        for cc in bpf
+    ]
+    return {
+        "bottleneck": setup.bottleneck,
+        "delay": delay,
+        "rate_bps": setup.rate_bps,
+        "buffer_bytes": setup.limit_bytes,
+        "burst_bytes": max(2 * (FRAME_BYTES + OVERHEAD_BYTES), round(setup.rate_bps / BITS_PER_BYTE * BURST_S)),
+        "overhead_bytes": OVERHEAD_BYTES,
+        "duration_s": setup.duration_s,
+        "interval_s": setup.interval_s,
+        "period_s": setup.poll_s,
+        "forward_share": setup.forward_share,
+        "slots": setup.ring_slots,
+        "ss": setup.ss,
+        "pcap": setup.pcap,
+        "relay": str(programs.relay()) if delay == "relay" else "",
+        "struct_ops": struct_ops,
+        "flows": [
+            {
+                "cc": names.get(flow.cc, flow.cc),
+                "rtt_ms": flow.rtt_ms,
+                "start_s": flow.start_s,
+                "seconds": math.ceil(setup.duration_s - flow.start_s),  # iperf3 counts whole ones
+            }
+            for flow in setup.flows
+        ],
+    }
+
+
+def command(plan: Path) -> list[str]:
+    """What runs a stage: all that it starts ends with it, and it ends with whoever started it, even if that is killed."""
+    spaces = ["unshare", "--mount", "--pid", "--net", "--mount-proc", "--fork", "--kill-child=KILL"]
+    return ["setpriv", "--pdeathsig", "KILL", *spaces, sys.executable, "-I", str(_STAGE), str(plan)]
+
+
+def _run_stage(plan: dict[str, Any], setup: Setup, folder: Path) -> dict[str, Any]:
+    """Run the stage to its end; what it found. Raises InputError with what it said when it failed."""
+    file = folder / "plan.json"
+    file.write_text(json.dumps({**plan, "folder": str(folder)}))
+    longest_s = 3 * setup.duration_s + 120
+    # its own input is the lifeline: the stage ends when it closes
+    with subprocess.Popen(
+        command(file), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as stage:
+        try:
+            stage.wait(longest_s)
+        except subprocess.TimeoutExpired:
+            raise InputError(f"the testbed has not ended after {longest_s:.0f} s") from None
+        finally:
+            stage.kill()
+        said = stage.stderr.read().strip().splitlines()
+    if stage.returncode or not (folder / "result.json").is_file():
+        raise InputError(f"the testbed failed: {said[-1] if said else f'status {stage.returncode}'}")
+    return json.loads((folder / "result.json").read_text())
+
+
+# ---------------------------------------------------------------- the folder
+
+
+def _clean(folder: Path, setup: Setup, labels: Mapping[str, str]) -> None:
+    """Compress the files, name congestion controls as they were asked for, and take out what tells of the machine."""
+    for number, _ in enumerate(setup.flows, start=1):
+        report = folder / f"flow{number}.iperf.json"
+        try:
+            values = json.loads(report.read_text())
+        except json.JSONDecodeError:
+            raise InputError(f"the testbed failed: flow {number}: iperf3 left no whole report") from None
+        if "error" in values:
+            raise InputError(f"the testbed failed: flow {number}: iperf3 says {values['error']!r}")
+        _put(report, json.dumps(cleaned_report(values, labels)))
+        polls = folder / f"s{number}.tcp.csv"
+        text = polls.read_text()
+        for name, label in labels.items():
+            text = text.replace(f",{name},", f",{label},")
+        _put(polls, text)
+        log = folder / f"s{number}.ss.log"
+        if log.is_file():
+            text = log.read_text()
+            for name, label in labels.items():
+                text = text.replace(name, label)
+            _put(log, text)
+    for name in ("queue.csv", "drops.csv"):
+        if (folder / name).is_file():
+            _put(folder / name, (folder / name).read_text())
+    if (folder / "headers.pcap").is_file():
+        _put(folder / "headers.pcap", (folder / "headers.pcap").read_bytes())
+    for name in ("plan.json", "result.json", "poll.json", "poll.log", "relay.log", "struct_ops.log"):
+        (folder / name).unlink(missing_ok=True)
+
+
+def cleaned_report(values: dict[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
+    """A report of iperf3 without its session's cookie and the machine's description, algorithms under their labels."""
+    for part in (values, values.get("server_output_json", {})):
+        start, end = part.get("start", {}), part.get("end", {})
+        start.pop("cookie", None)
+        if "system_info" in start:
+            start["system_info"] = f"Linux {release()}"
+        for key in ("sender_tcp_congestion", "receiver_tcp_congestion"):
+            if key in end:
+                end[key] = labels.get(end[key], end[key])
+    return values
+
+
+def release() -> str:
+    """The kernel's version, without what its builder added."""
+    found = _SYSTEM.match(os.uname().release)
+    return found[0] if found else "unknown"
+
+
+def _put(path: Path, content: str | bytes) -> None:
+    """Gzip in the place of a file; the header has neither name nor time."""
+    data = content.encode() if isinstance(content, str) else content
+    path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(data, 6, mtime=0))
+    path.unlink()
+
+
+def _meta(setup: Setup, plan: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
+    """``meta.json``: first what the reader takes, then what tells how good the run is."""
+    return {
+        "rate": setup.rate_bps,
+        "rtt": [flow.rtt_ms for flow in setup.flows],
+        "cc": [flow.cc for flow in setup.flows],
+        "start": [flow.start_s for flow in setup.flows],
+        "dur": setup.duration_s,
+        "bottleneck": "tbf" if setup.bottleneck == "tbf" else "wire",  # the word of earlier recordings
+        "ovh": OVERHEAD_BYTES,
+        "buf_bytes": setup.limit_bytes,
+        "t0": result["t0"],
+        "kernel": release(),
+        "delay": plan["delay"],
+        "forward_share": setup.forward_share,
+        "rtt_probe_ms": result["rtt_probe_ms"],
+        "relay": result["relay"],
+        "realtime": result["realtime"],
+        "counters": result["counters"],
+        "cpu": result["cpu"],
+        "own_cpu_s": result["own_cpu_s"],
+    }
+
+
+def _tables(folder: Path, setup: Setup) -> tuple[list[pd.DataFrame], pd.DataFrame, list[float]]:
+    """Polls of each sender, counters of the queue, and each flow's mean goodput by its receiver, bit/s."""
+    polls = []
+    goodput_bps = []
+    for number, _ in enumerate(setup.flows, start=1):
+        table = pd.read_csv(folder / f"s{number}.tcp.csv.gz")
+        if table.empty:
+            raise InputError(f"the testbed failed: flow {number}: no poll saw its connection")
+        polls.append(table)
+        report = json.loads(gzip.decompress((folder / f"flow{number}.iperf.json.gz").read_bytes()))
+        spans = [each["sum"] for each in report.get("server_output_json", report)["intervals"]]
+        goodput_bps.append(sum(each["bytes"] for each in spans) * BITS_PER_BYTE / setup.duration_s)
+    return polls, pd.read_csv(folder / "queue.csv.gz"), goodput_bps
