@@ -96,6 +96,15 @@ class Layout:
         return self.root / "results" / "validation"
 
     @property
+    def testbed_config(self) -> Path:
+        return self.config / "testbed.yaml"
+
+    @property
+    def recordings(self) -> Path:
+        """What the testbed recorded for the comparison, a folder for each run."""
+        return self.validation / "recordings"
+
+    @property
     def ensemble_config(self) -> Path:
         return self.config / "ensemble.yaml"
 

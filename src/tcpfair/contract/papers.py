@@ -192,9 +192,9 @@ class Exhibit(_Strict):
 
 
 class PaperConfig(_Strict):
-    """All of ``config/papers/<paper>.yaml``; or of ``config/validation.yaml`` or a study of one's own, which have no paper."""
+    """All of ``config/papers/<paper>.yaml``; or of what has no paper: the validation, the testbed, a study of one's own."""
 
-    paper: Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006", "validation", "study"]
+    paper: Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006", "validation", "testbed", "study"]
     cite: str
     protocols: dict[str, Protocol] = Field(default_factory=dict)
     traffic: dict[str, Traffic] = Field(default_factory=dict, description="kinds of background traffic")
@@ -225,7 +225,8 @@ class PaperConfig(_Strict):
     @property
     def place(self) -> str:
         """The file that it comes from, as messages name it."""
-        return "config/validation.yaml" if self.paper == "validation" else f"config/papers/{self.paper}.yaml"
+        own = ("validation", "testbed")
+        return f"config/{self.paper}.yaml" if self.paper in own else f"config/papers/{self.paper}.yaml"
 
     def analysis_value(self, name: str) -> Any:
         """The value of one analysis parameter."""

@@ -18,15 +18,17 @@ from pathlib import Path
 
 from tcpfair.contract.code import digest_of
 from tcpfair.contract.expand import RunSpec
+from tcpfair.contract.layout import Layout, repository_root
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.scenario import Scenario
 from tcpfair.contract.trace import TABLES, Trace, empty
 from tcpfair.errors import InputError
 from tcpfair.sources import tables
+from tcpfair.sources.readers import testbed as reader
 from tcpfair.sources.testbed import programs, record
 from tcpfair.sources.testbed.setup import Setup, read_setup, setup_of
 
-__all__ = ["Setup", "check", "estimate_s", "read_setup", "run", "setup_of", "simulate_runs", "tool_version"]
+__all__ = ["Setup", "check", "estimate_s", "read_setup", "recorded", "run", "setup_of", "simulate_runs", "tool_version"]
 
 ATTEMPTS = 4  # a run that is refused, as the machine paused, is recorded again
 _MADE_OF = ("__init__.py", "setup.py", "record.py", "stage.py", "poll.py", "relay.c", "struct_ops.c", "cubic_k.bpf.c")
@@ -46,28 +48,35 @@ def tool_version() -> str:
 
 
 def run(scenario: Scenario, seed: int = 1) -> Trace:
-    """Record one scenario, and again when the run is refused; ``seed`` chooses nothing, chance is the machine's own.
+    """Record one scenario and read it; ``seed`` chooses nothing, chance is the machine's own.
 
     Raises InputError when the machine cannot, or when all attempts were refused.
     """
-    from tcpfair.sources.readers import testbed as reader
-
-    setup = setup_of(scenario)
     with tempfile.TemporaryDirectory() as place:
-        for attempt in range(1, ATTEMPTS + 1):
-            folder = Path(place) / "run"
-            try:
-                record.record(setup, folder)
-            except InputError as error:
-                if attempt == ATTEMPTS or "refused" not in str(error):
-                    raise
-                continue
-            return reader.read(folder)
-    raise AssertionError("unreachable")
+        return reader.read(recorded(scenario, Path(place) / "run"))
+
+
+def recorded(scenario: Scenario, folder: Path) -> Path:
+    """``folder`` with a recording of a scenario: the one that is there, else a new one, again and again when it is refused.
+
+    Raises InputError as `run` does.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        if folder.is_dir():
+            break
+        try:
+            record.record(setup_of(scenario), folder)
+        except record.Refused:
+            if attempt == ATTEMPTS:
+                raise
+    return folder
 
 
 def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec]) -> Trace:
-    """Record ``specs`` one after another and gather their tables; all are checked before the first one runs."""
+    """Record ``specs`` one after another and gather their tables; all are checked before the first one runs.
+
+    Recordings are kept below results/ under the keys of their runs, and not made twice.
+    """
     specs = list(specs)
     provenance = {"backend": "testbed", "code": source_hash(), "tool": tool_version()}
     for spec in specs:
@@ -75,7 +84,10 @@ def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec])
             check(spec.scenario)
         except InputError as error:
             raise InputError(f"{paper.place}: experiments.{experiment}: {error}") from None
-    made = [as_of_spec(paper.paper, experiment, spec, run(spec.scenario, spec.seed)) for spec in specs]
+    place = Layout(repository_root()).recordings
+    made = [
+        as_of_spec(paper.paper, experiment, spec, reader.read(recorded(spec.scenario, place / spec.key))) for spec in specs
+    ]
     return gathered(made, provenance)
 
 

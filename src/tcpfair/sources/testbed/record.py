@@ -29,6 +29,10 @@ _SYSTEM = re.compile(r"\d+(\.\d+)*")
 _NAME_LENGTH = 15  # of a congestion control
 
 
+class Refused(InputError):
+    """A run that is not what it was set to be; another attempt may be."""
+
+
 def record(setup: Setup, folder: Path, say: Callable[[str], None] = lambda line: None) -> dict[str, Any]:
     """Record ``setup`` in a new ``folder``, which is there only when the run is whole and passes its own checks.
 
@@ -47,11 +51,11 @@ def record(setup: Setup, folder: Path, say: Callable[[str], None] = lambda line:
         labels = {each["name"]: each["label"] for each in prepared["struct_ops"]}
         _clean(inside, setup, labels)
         meta = _meta(setup, prepared, result)
-        polls, queue, goodput_bps = _tables(inside, setup)
-        wrong = checks.faults(setup, result, goodput_bps, polls, queue)
+        polls, queue, delivered_bytes = _tables(inside, setup)
+        wrong = checks.faults(setup, result, delivered_bytes, polls, queue)
         if wrong:
-            raise InputError(f"this run is refused: {wrong[0]}" + (f"; and {len(wrong) - 1} more" if wrong[1:] else ""))
-        at = checks.counted(polls, queue, result["t0"], checks.settle_s(setup))
+            raise Refused(f"this run is refused: {wrong[0]}" + (f"; and {len(wrong) - 1} more" if wrong[1:] else ""))
+        at = checks.counted(polls, queue, result["t0"], setup.duration_s, checks.settle_s(setup))
         if at is not None:
             meta["checked"] = {"until_s": round(at.at_s, 2), "drops": at.drops, "retransmissions": at.retransmissions}
             meta["checked"]["needless"] = at.needless
@@ -219,9 +223,9 @@ def _meta(setup: Setup, plan: Mapping[str, Any], result: Mapping[str, Any]) -> d
 
 
 def _tables(folder: Path, setup: Setup) -> tuple[list[pd.DataFrame], pd.DataFrame, list[float]]:
-    """Polls of each sender, counters of the queue, and each flow's mean goodput by its receiver, bit/s."""
+    """Polls of each sender, counters of the queue, and the bytes that each flow's receiver got."""
     polls = []
-    goodput_bps = []
+    delivered_bytes = []
     for number, _ in enumerate(setup.flows, start=1):
         table = pd.read_csv(folder / f"s{number}.tcp.csv.gz")
         if table.empty:
@@ -229,5 +233,5 @@ def _tables(folder: Path, setup: Setup) -> tuple[list[pd.DataFrame], pd.DataFram
         polls.append(table)
         report = json.loads(gzip.decompress((folder / f"flow{number}.iperf.json.gz").read_bytes()))
         spans = [each["sum"] for each in report.get("server_output_json", report)["intervals"]]
-        goodput_bps.append(sum(each["bytes"] for each in spans) * BITS_PER_BYTE / setup.duration_s)
-    return polls, pd.read_csv(folder / "queue.csv.gz"), goodput_bps
+        delivered_bytes.append(sum(each["bytes"] for each in spans))
+    return polls, pd.read_csv(folder / "queue.csv.gz"), delivered_bytes
