@@ -15,7 +15,9 @@ rule all:
 # Every part is kept as it is finished, so that an interrupted job goes on where it was; the output says that all are there.
 rule simulate_part:
     input:
-        config=ancient("config/validation.yaml"),
+        config=lambda w: ancient(
+            "config/testbed.yaml" if w.kind == "kernel" else "config/validation.yaml"
+        ),
     output:
         place / "{kind}/{job}.done",
     log:
@@ -23,7 +25,7 @@ rule simulate_part:
     benchmark:
         place / "benchmarks/{kind}/{job}.tsv"
     wildcard_constraints:
-        kind="whole|quick",
+        kind="whole|quick|kernel",
         job=".+",
     priority: lambda w: config["jobs"][w.job]
     conda:

@@ -13,7 +13,7 @@ import pandas as pd
 from tcpfair.contract.papers import PaperConfig, load_yaml
 from tcpfair.errors import InputError
 from tcpfair.validation.measures import MEASURES
-from tcpfair.validation.scenarios import TOOLS, Window
+from tcpfair.validation.scenarios import TESTBED, TOOLS, Window
 
 WITHIN, UNDECIDED, BEYOND, NEITHER, NO_BAR = "within", "undecided", "beyond", "neither", ""
 VERDICTS = (WITHIN, UNDECIDED, BEYOND, NEITHER)
@@ -129,28 +129,37 @@ def _judged(config: PaperConfig, name: str, engine: tuple, other: tuple, chances
 # --- Explanations -------------------------------------------------------------------------------------------------
 
 
-def load_explanations(path: Path, config: PaperConfig) -> dict[str, dict[str, str]]:
+def load_explanations(
+    path: Path, config: PaperConfig, kernel: PaperConfig | None = None
+) -> dict[str, dict[str, str]]:
     """``metric/algorithm/experiment`` -> one line, for each tool. ``*`` stands for any of them.
 
-    Raises InputError for a key that fits no row of the table.
+    ``kernel`` is the configuration of the testbed, which has scenarios of its own. Raises InputError for a key that fits no
+    row of the table.
     """
     explanations = {tool: lines or {} for tool, lines in load_yaml(path).items()}
-    rows = [
+    rows = dict.fromkeys(TOOLS, _rows(config))
+    if kernel is not None:
+        rows[TESTBED] = _rows(kernel)
+    for tool, lines in explanations.items():
+        if tool not in rows:
+            raise InputError(f"{path}: {tool}: unknown; known are {', '.join(rows)}")
+        for key, line in lines.items():
+            if not any(fnmatch(row, key) for row in rows[tool]):
+                raise InputError(f"{path}: {tool}: {key!r} fits no row; write it as metric/algorithm/experiment")
+            if not isinstance(line, str) or "\n" in line.strip():
+                raise InputError(f"{path}: {tool}.{key}: must be one line of text")
+    return explanations
+
+
+def _rows(config: PaperConfig) -> list[str]:
+    return [
         f"{metric}/{label}/{name}"
         for name, experiment in config.experiments.items()
         for metric in experiment.measures
         if "protocol" in experiment.grid  # not of drawn dumbbells
         for label in experiment.grid["protocol"].value
     ]
-    for tool, lines in explanations.items():
-        if tool not in TOOLS:
-            raise InputError(f"{path}: {tool}: unknown; known are {', '.join(TOOLS)}")
-        for key, line in lines.items():
-            if not any(fnmatch(row, key) for row in rows):
-                raise InputError(f"{path}: {tool}: {key!r} fits no row; write it as metric/algorithm/experiment")
-            if not isinstance(line, str) or "\n" in line.strip():
-                raise InputError(f"{path}: {tool}.{key}: must be one line of text")
-    return explanations
 
 
 def explained(rows: pd.DataFrame, explanations: Explanations) -> pd.DataFrame:

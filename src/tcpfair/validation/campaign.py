@@ -24,7 +24,7 @@ from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.stamps import Stamp, changed, part, write_stamp
 from tcpfair.errors import InputError
 from tcpfair.validation.measures import CURVE_COLUMNS, RUN_COLUMNS, measured
-from tcpfair.validation.scenarios import ENGINE, QUICK, TITLES, Window, chosen, digests_of, label_of, load, windows
+from tcpfair.validation.scenarios import ENGINE, QUICK, TITLES, Window, chosen, config_of, digests_of, label_of, windows
 
 MEASURES, MEASURED_IN = "validation/measures.py", ("metrics/", "measures/", "units.py")  # the code that measures
 
@@ -41,6 +41,7 @@ class Results:
 class Part:
     """All runs of one algorithm in one experiment by one simulator; the file that keeps what they gave, its stamp, its job."""
 
+    kind: str
     backend: str
     experiment: str
     label: str
@@ -53,6 +54,10 @@ class Part:
     @property
     def name(self) -> str:
         return f"{self.experiment}/{self.label}"
+
+    def of(self, kind: str) -> bool:
+        """Whether this part belongs to a kind of validation."""
+        return self.kind == kind
 
     def is_kept(self) -> bool:
         """Whether the file has what these runs give."""
@@ -120,7 +125,7 @@ def parts(layout: Layout, config: PaperConfig, kind: str, backend: str, experime
                 stamp["code"] = part(store.code_behind(store.asked(specs)))
             file = folder(layout, kind) / backend / experiment / f"{label}.json"
             job = f"{backend}/{experiment}" if is_short else f"{backend}/{experiment}/{label}"
-            found.append(Part(backend, experiment, label, tuple(specs), windows_s, file, stamp, job))
+            found.append(Part(kind, backend, experiment, label, tuple(specs), windows_s, file, stamp, job))
     return found
 
 
@@ -144,7 +149,7 @@ def make(layout: Layout, kind: str, job: str, progress: Callable[[int, int], Non
 
     ``progress`` is told how many runs of how many are done. Raises InputError with the name of a part that failed.
     """
-    config = load(layout.validation_config)
+    config = config_of(layout, kind)
     backend, experiment, *_ = job.split("/")
     todo = [p for p in parts(layout, config, kind, backend, [experiment]) if p.job == job and not p.is_kept()]
     done, of = 0, sum(len(each.specs) for each in todo)

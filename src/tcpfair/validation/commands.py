@@ -20,7 +20,21 @@ from tcpfair.contract.stamps import changed, discard, write_stamp
 from tcpfair.errors import InputError
 from tcpfair.validation import agreement, campaign, chance, comparison, drawn, page, shipped
 from tcpfair.validation.campaign import Part
-from tcpfair.validation.scenarios import ENGINE, QUICK, TITLES, WHOLE, Selection, digests_of, load, quick, whole
+from tcpfair.validation.scenarios import (
+    ENGINE,
+    KERNEL,
+    QUICK,
+    TESTBED,
+    TITLES,
+    WHOLE,
+    Selection,
+    config_of,
+    digests_of,
+    kind_of,
+    load,
+    quick,
+    whole,
+)
 
 LONG_S = 600  # an estimate above this wants --yes
 
@@ -41,6 +55,8 @@ def compare(layout: Layout, workflow: Workflow, say: Say = print) -> str:
         if todo:
             runs = sum(len(part.specs) for part in todo)
             say(f"{TITLES[ENGINE]:<9} {runs} runs in {len({part.experiment for part in todo})} experiments")
+        _make(layout, KERNEL, [part for part in todo if part.of(KERNEL)], workflow)
+        todo = [part for part in todo if part.of(WHOLE)]
         _make(layout, WHOLE, todo, workflow, [path.relative_to(layout.root).as_posix() for path in outputs])
     return page.summary_file(layout).read_text()
 
@@ -106,11 +122,12 @@ def run_tool(
     Raises InputError when it is not installed, when the estimate is long and nobody said yes, or when parts failed; what
     succeeded is kept.
     """
-    config = load(layout.validation_config)
+    kind = kind_of(tool)
+    config = config_of(layout, kind)
     selection = whole(config, tool)
     chosen = chosen_experiments(config, selection, tool, experiments)
     origin = campaign.provenance(config, tool)
-    parts = campaign.parts(layout, config, WHOLE, tool, chosen)
+    parts = campaign.parts(layout, config, kind, tool, chosen)
     right = {name: shipped.still_right(layout, config, tool, name, selection, origin) for name in chosen}
     for part in parts:
         if part.label in right[part.experiment] and not part.is_kept():
@@ -124,7 +141,7 @@ def run_tool(
     if estimate_s > LONG_S and not yes:
         raise InputError(f"this takes about {_minutes(estimate_s)}; add --yes to start it")
     try:
-        _make(layout, WHOLE, todo, workflow)
+        _make(layout, kind, todo, workflow)
     finally:  # of an interrupted run too, the experiments that are whole
         for name in chosen:
             own = [part for part in parts if part.experiment == name]
@@ -154,6 +171,8 @@ def check_quickly(
     layout: Layout, tool: str, workflow: Workflow, experiments: Sequence[str] = (), say: Say = print
 ) -> list[str]:
     """A few short runs of a simulator and of the engine, kept nowhere; returns a line for each that is far off."""
+    if tool == TESTBED:
+        raise InputError("--quick: not with --run testbed; ./reproduce testbed records a short run of its own")
     config = load(layout.validation_config)
     selection = quick(config)
     chosen = chosen_experiments(config, selection, tool, experiments)

@@ -11,10 +11,11 @@ from tcpfair.contract import code
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.stamps import Stamp, files_part, part
-from tcpfair.validation import agreement, campaign, chance, drawn, shipped
+from tcpfair.validation import agreement, campaign, chance, drawn, kernel, shipped
 from tcpfair.validation.campaign import Part, Results
+from tcpfair.validation.kernel import Kernel
 from tcpfair.validation.measures import CURVE_COLUMNS
-from tcpfair.validation.scenarios import ENGINE, TOOLS, WHOLE, whole
+from tcpfair.validation.scenarios import ENGINE, KERNEL, TOOLS, WHOLE, whole
 from tcpfair.validation.shipped import Shipped
 
 EXPLANATIONS = "explanations.yaml"
@@ -34,6 +35,7 @@ class Comparison:
     flows: pd.DataFrame
     pairs: pd.DataFrame
     explanations: dict[str, dict[str, str]]
+    kernel: Kernel | None = None
 
     def runs(self, experiment: str) -> pd.DataFrame:
         """Every run of an experiment, with its simulator in the column ``source``."""
@@ -53,21 +55,22 @@ class Comparison:
 
 def explanations(layout: Layout, config: PaperConfig) -> dict[str, dict[str, str]]:
     """The reasons for disagreements, by simulator. Raises InputError for one that fits no row."""
-    return agreement.load_explanations(layout.validated / EXPLANATIONS, config)
+    return agreement.load_explanations(layout.validated / EXPLANATIONS, config, kernel.config_of(layout))
 
 
 def engine_parts(layout: Layout, config: PaperConfig) -> list[Part]:
-    """All that the engine runs."""
-    return campaign.parts(layout, config, WHOLE, ENGINE, config.experiments)
+    """All that the engine runs: beside other simulators, and beside the kernel."""
+    return [*campaign.parts(layout, config, WHOLE, ENGINE, config.experiments), *kernel.engine_parts(layout)]
 
 
 def compare(layout: Layout, config: PaperConfig, engine: Sequence[Part]) -> Comparison:
     """Compare what the engine's parts keep with what is shipped."""
     reasons = explanations(layout, config)
     results = {
-        name: campaign.joined(config, name, (each for each in engine if each.experiment == name))
+        name: campaign.joined(config, name, (each for each in engine if each.of(WHOLE) and each.experiment == name))
         for name in config.experiments
     }
+    beside_kernel = [each for each in engine if each.of(KERNEL)]
     tools = {tool: shipped.read(layout, config, tool) for tool in TOOLS}
     tables = [
         agreement.compare(
@@ -94,6 +97,7 @@ def compare(layout: Layout, config: PaperConfig, engine: Sequence[Part]) -> Comp
         _joined(by_chance(chance.flows, drawn.experiments(config)), chance.FLOW_COLUMNS),
         _joined(by_chance(chance.pairs, chance.paired_experiments(config)), chance.PAIR_COLUMNS),
         reasons,
+        kernel.compare(layout, beside_kernel, reasons),
     )
 
 
@@ -104,8 +108,10 @@ def _joined(tables: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFr
 def stamp(layout: Layout, config: PaperConfig, engine: Sequence[Part]) -> Stamp:
     """What the comparison and its page are made from."""
     return {
-        "engine": part({each.name: each.stamp for each in engine}),
-        "configuration": files_part(layout.root, [layout.validation_config]),
+        "engine": part({f"{each.kind}/{each.name}": each.stamp for each in engine}),
+        "configuration": files_part(
+            layout.root, [path for path in (layout.validation_config, layout.testbed_config) if path.is_file()]
+        ),
         "shipped": files_part(layout.root, sorted(layout.validated.rglob("*.*"))),
         "code": code.of_rooms(*CODE),
     }

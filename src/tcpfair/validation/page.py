@@ -14,11 +14,12 @@ from tcpfair.contract.expand import run_specs
 from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig
-from tcpfair.validation import chance, drawn
+from tcpfair.validation import chance, drawn, kernel
 from tcpfair.validation.agreement import BEYOND, NEITHER, UNDECIDED, UNEXPLAINED, WITHIN, rounded, row_name
 from tcpfair.validation.comparison import Comparison
 from tcpfair.validation.measures import MEASURES
-from tcpfair.validation.scenarios import ENGINE, TITLES, TOOLS, whole
+from tcpfair.validation.kernel import Kernel
+from tcpfair.validation.scenarios import ENGINE, TESTBED, TITLES, TOOLS, whole
 from tcpfair.verdicts.assumptions import assumptions
 from tcpfair.verdicts.report.marks import Bar
 from tcpfair.verdicts.report.pages import data_uri, write_page
@@ -60,7 +61,12 @@ def outputs(layout: Layout, config: PaperConfig) -> list[Path]:
     figures = [*(f"windows_{name}" for name in config.analysis_value("curve_experiments")), *_share_panels(config)]
     figures += ["random_dumbbells"] * bool(drawn.experiments(config))
     figures += [f"seeds_{name}" for name in chance.paired_experiments(config)]
-    names = [f"{table}.csv" for table in ("agreement", *config.experiments, "curves", "drawn", "flows", "pairs")]
+    tables = ["agreement"]
+    beside = kernel.config_of(layout)
+    if beside is not None:
+        tables += ["kernel", "kernel_runs"]
+        figures += _kernel_figures(beside)
+    names = [f"{table}.csv" for table in (*tables, *config.experiments, "curves", "drawn", "flows", "pairs")]
     names += [f"{figure}.{kind}" for figure in figures for kind in ("svg", "png")]
     return [*(layout.validation / name for name in names), summary_file(layout), report(layout)]
 
@@ -76,8 +82,12 @@ def write(layout: Layout, comparison: Comparison) -> None:
     write_whole(place / "flows.csv", _csv(rounded(comparison.flows)))
     write_whole(place / "pairs.csv", _csv(rounded(comparison.pairs)))
     figures = _figures(place, comparison)
+    if comparison.kernel is not None:
+        write_whole(place / "kernel.csv", _csv(rounded(comparison.kernel.rows)))
+        write_whole(place / "kernel_runs.csv", _csv(comparison.kernel.runs()))
     context = {
         "tools": [_tool_view(comparison, tool) for tool in TOOLS],
+        "kernel": _kernel_view(comparison.kernel) if comparison.kernel is not None else None,
         "missing": missing_lines(comparison),
         "figures": figures,
         "experiments": [_experiment_view(comparison, name) for name in comparison.engine],
@@ -136,7 +146,7 @@ def _mean(mean: float, se: float, decimals: int) -> str:
 
 _DECIMALS = {
     **{"mean_cwnd": 1, "epoch": 2, "peak": 1, "losses": 1},
-    **{"throughput": 3, "utilisation": 4, "share": 3, "jfi": 3},
+    **{"throughput": 3, "utilisation": 4, "share": 3, "jfi": 3, "window_2": 1},
 }
 
 
@@ -194,6 +204,26 @@ def _experiment_view(comparison: Comparison, name: str) -> dict[str, Any]:
         "rows": rows,
         "bar": _bar(row for row in rows if row["verdict"]),
         "n_runs": len(comparison.engine[name].runs.drop_duplicates(["label", "replicate"])),
+    }
+
+
+def _kernel_view(beside: Kernel) -> dict[str, Any]:
+    """What the page shows of the kernel: mean and spread of its repeats beside the engine's, row by row."""
+    rows = []
+    for row in _judged(beside.rows):
+        decimals = _DECIMALS[row["metric"]]
+        spreads = {
+            side: _mean(row[f"{of}_mean"], row[f"{of}_sd"], decimals) for side, of in (("engine", "engine"), ("other", "tool"))
+        }
+        rows.append({**_row_view(row), **spreads})
+    return {
+        "name": TESTBED,
+        "tools": beside.shipped.tools,
+        "rows": rows,
+        "bar": _bar(rows),
+        "what": {name: experiment.what for name, experiment in beside.config.experiments.items()},
+        "runs": {name: len(runs) for name, runs in beside.shipped.runs.items()},
+        "assumptions": assumptions({beside.config.paper: beside.config}).to_dict("records"),
     }
 
 
@@ -260,11 +290,36 @@ def _figures(place: Path, comparison: Comparison) -> list[Figure]:
             figure = agreement.draw_flows(comparison.flows, drawn.experiments(config), level, "a point is a flow")
             caption = f"Mean share of every flow of the random dumbbells, with the spread (sd) of the runs; filled: p < {level}."
             made.append(("random_dumbbells", "Random dumbbells", caption, figure))
+        if comparison.kernel is not None:
+            made += _drawn_kernel(comparison.kernel)
         for name in chance.paired_experiments(config):
             figure = agreement.draw_seeds(comparison.runs(name), labels, TITLES, ENGINE, "ns2", "a point is a seed")
             caption = f"Share of flow 1: {config.experiments[name].what}. On the line the two are the same."
             made.append((f"seeds_{name}", "Seed by seed without jitter", caption, figure))
         return [_saved(place, *each) for each in made]
+
+
+def _kernel_figures(config: PaperConfig) -> list[str]:
+    """The figures of the engine beside the kernel."""
+    return [f"kernel_{name}" for name in config.analysis_value("curve_experiments")]
+
+
+def _drawn_kernel(beside: Kernel) -> list[tuple[str, str, str, Any]]:
+    """Windows over time in the kernel and in the engine: name, title, caption and figure of each."""
+    from tcpfair.exhibits import agreement
+
+    made = []
+    for file, name in zip(_kernel_figures(beside.config), beside.config.analysis_value("curve_experiments"), strict=True):
+        experiment = beside.config.experiments[name]
+        labels = experiment.grid["protocol"].value
+        own = beside.curves[beside.curves["experiment"] == name]
+        settled_s, until_s = whole(beside.config, TESTBED).window(beside.config, name)
+        figure = agreement.draw_windows(
+            own, labels, TITLES, settled_s, dict.fromkeys(labels, until_s), "one run of each: engine, Linux"
+        )
+        caption = "The window of one run on a real kernel and in the engine; the start of the flow differs by some tenths of a second."
+        made.append((file, f"Windows over time: {experiment.what}", caption, figure))
+    return made
 
 
 def _share_panels(config: PaperConfig) -> dict[str, list[str]]:
@@ -306,9 +361,12 @@ def _saved(place: Path, name: str, title: str, caption: str, figure: Any) -> Fig
 def missing_lines(comparison: Comparison) -> list[str]:
     """One line for each simulator whose results are old, and for each that lacks some."""
     found = []
-    for tool, of in comparison.tools.items():
+    shipped = [(tool, of, comparison.config) for tool, of in comparison.tools.items()]
+    if comparison.kernel is not None:
+        shipped.append((TESTBED, comparison.kernel.shipped, comparison.kernel.config))
+    for tool, of, config in shipped:
         run = f"./reproduce validate --run {tool}"
-        known = [name for name in of.stale if name in comparison.config.experiments]
+        known = [name for name in of.stale if name in config.experiments]
         if of.stale:
             again = f"{run} --experiments {' '.join(known)}" if known else "remove them"
             found.append(f"stale      {TITLES[tool]}: {', '.join(of.stale)}, made from other scenarios; {again}")
@@ -330,10 +388,13 @@ def summary(comparison: Comparison) -> str:
                 if not own:
                     continue
                 lines.append(f"           {MEASURES[metric].title:<26} {_counts(own)}")
+    beside = _judged(comparison.kernel.rows) if comparison.kernel is not None else []
+    if beside:
+        lines.append(f"{TITLES[TESTBED]:<10} {_counts(beside)}")
     lines += chance.tally_lines(comparison.config, comparison.flows, "experiment")
     for name, own in comparison.pairs.groupby("experiment", sort=False):
         lines.append(f"{name:<24} correlation over seeds: median {own['correlation'].median():.2f}")
-    unexplained = [row for row in _judged(comparison.rows) if outcome(row) == UNEXPLAINED]
+    unexplained = [row for row in [*_judged(comparison.rows), *beside] if outcome(row) == UNEXPLAINED]
     for row in unexplained[:LISTED]:
         view = _row_view(row)
         lines.append(

@@ -1,4 +1,4 @@
-"""Which runs of ``config/validation.yaml`` each simulator makes, and the window in which they are measured."""
+"""Which runs of ``config/validation.yaml`` and ``config/testbed.yaml`` each simulator makes, and when they are measured."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tcpfair.contract.expand import RunSpec, run_specs
+from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig, load_paper
 from tcpfair.contract.scenario import digest, make_scenario
 from tcpfair.errors import InputError
@@ -17,8 +18,9 @@ from tcpfair.validation.measures import DUMBBELL, MEASURES
 
 ENGINE = "engine"
 TOOLS = ("ns2", "ns3")
-TITLES = {ENGINE: "engine", "ns2": "ns-2", "ns3": "ns-3"}
-WHOLE, QUICK = "whole", "quick"  # kinds of validation
+TESTBED = "testbed"  # a real kernel, which has scenarios of its own
+TITLES = {ENGINE: "engine", "ns2": "ns-2", "ns3": "ns-3", TESTBED: "Linux"}
+WHOLE, QUICK, KERNEL = "whole", "quick", "kernel"  # kinds of validation
 
 _DIGEST_LENGTH = 16  # of hexadecimal digits: they stand in a file that people read
 
@@ -86,6 +88,21 @@ def load(path: Path) -> PaperConfig:
     return config
 
 
+def config_of(layout: Layout, kind: str) -> PaperConfig:
+    """The configuration of a kind of validation. Raises InputError as `load` does."""
+    return load(layout.testbed_config if kind == KERNEL else layout.validation_config)
+
+
+def kind_of(tool: str) -> str:
+    """The kind of validation that a simulator takes part in with all of its runs."""
+    return KERNEL if tool == TESTBED else WHOLE
+
+
+def tools_of(config: PaperConfig) -> tuple[str, ...]:
+    """The simulators that a configuration has runs for, beside the engine."""
+    return tuple(tool for tool in (*TOOLS, TESTBED) if f"{tool}_runs" in config.analysis)
+
+
 def whole(config: PaperConfig, backend: str) -> Selection:
     """What a simulator runs for the comparison; the engine runs everything."""
     if backend == ENGINE:
@@ -116,7 +133,7 @@ def windows(config: PaperConfig, kind: str, backend: str, experiment: str) -> tu
     """The windows in which an experiment is measured: its own and, in the engine, those of what it is compared with."""
     found = [chosen(config, kind, backend).window(config, experiment)]
     if backend == ENGINE:
-        others = [chosen(config, kind, tool) for tool in TOOLS]
+        others = [chosen(config, kind, tool) for tool in tools_of(config)]
         found += [other.window(config, experiment) for other in others if other.specs(config, experiment)]
     return tuple(dict.fromkeys(found))
 

@@ -17,7 +17,7 @@ from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.validation.measures import CURVE_COLUMNS
-from tcpfair.validation.scenarios import TOOLS, Selection, digests_of, whole
+from tcpfair.validation.scenarios import Selection, digests_of, tools_of, whole
 
 PROVENANCE = "provenance.json"
 
@@ -96,9 +96,9 @@ def still_right(
 
 
 def faults(layout: Layout, config: PaperConfig) -> list[str]:
-    """What is wrong with the shipped results of all simulators, one line each."""
+    """What is wrong with the shipped results of the simulators that a configuration has runs for, one line each."""
     found = []
-    for backend in TOOLS:
+    for backend in tools_of(config):
         provenance = read_provenance(layout, backend)
         where = folder(layout, backend).relative_to(layout.root)
         for name in stale_experiments(config, provenance, whole(config, backend)):

@@ -89,7 +89,7 @@ def parser() -> argparse.ArgumentParser:
         "--source", choices=("bundled", "engine", "raw"), default="bundled", help="which run (default: bundled)"
     )
     command("crate", _crate, "the last run as a Workflow Run RO-Crate", of_source)
-    tools = {"choices": ("ns2", "ns3"), "help": "run this simulator and rewrite data/validation"}
+    tools = {"choices": ("ns2", "ns3", "testbed"), "help": "run this simulator and rewrite data/validation"}
     run_tool = _option("--run", dest="tool", **tools)
     some = _option(
         "--experiments", nargs="+", action="extend", default=[], metavar="NAME", help="with --run: these only"
@@ -100,7 +100,7 @@ def parser() -> argparse.ArgumentParser:
         "--count", type=int, default=30, metavar="N", help="with --random: dumbbells of each kind (default 30)"
     )
     how = (run_tool, some, quick, random, count, yes, cores, profile)
-    command("validate", _validate, "compare the engine with ns-2 and ns-3", *how)
+    command("validate", _validate, "compare the engine with ns-2, ns-3 and a real kernel", *how)
     brought = _option("paths", nargs="*", type=Path, metavar="PATH", help="files or folders; none: all in data/raw")
     called = _option("--name", default="", help="what to call it (default: as the file or folder)")
     anonymise = _option("--anonymise", action="store_true", help="rewrite everything that tells whose recording it is")
@@ -146,7 +146,7 @@ def parser() -> argparse.ArgumentParser:
     command("ledger", _ledger, "write the ledger", source, papers, only, planned)
     command("report", _report, "write the report", source, planned)
     command("packet-lab", _packet_lab, "write the packet lab", source, output, planned)
-    kind = _option("--kind", choices=("whole", "quick"), required=True)
+    kind = _option("--kind", choices=("whole", "quick", "kernel"), required=True)
     job = _option("--job", required=True, metavar="engine/EXPERIMENT")
     command("validate-part", _validate_part, "simulate for the comparison with ns-2 and ns-3", kind, job)
     command("validate-page", _validate_page, "compare with ns-2 and ns-3, and write the page")

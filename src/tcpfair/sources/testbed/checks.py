@@ -14,7 +14,7 @@ from tcpfair.units import BITS_PER_BYTE, MS_PER_S
 
 RTT_WITHIN_MS = 1.0
 CEILING_SLACK = 1.002  # a token bucket's burst, and iperf3's clock
-LARGEST_PAUSE_S = 0.02  # of the relay: a packet that left later than this would have seen another queue
+LARGEST_PAUSE_S = 0.03  # of the relay: a packet that left later than this would have seen another queue
 LARGEST_POLL_GAP_S = 0.25
 CLOCK_STEP_S = 0.002
 LARGEST_SENDER_SHARE = 0.05  # of the time, in which a sender's own buffer or program held it back
@@ -89,7 +89,7 @@ def faults(
     return [
         *_relay_faults(result["relay"]),
         *_rtt_faults(setup, result["rtt_probe_ms"], polls),
-        *_goodput_faults(setup, delivered_bytes, queue),
+        *_goodput_faults(setup, result, delivered_bytes, queue),
         *_loss_faults(setup, result, polls, queue),
         *_host_faults(setup, result, polls),
     ]
@@ -116,7 +116,9 @@ def _rtt_faults(setup: Setup, probes_ms: Sequence[float], polls: Sequence[pd.Dat
     return found
 
 
-def _goodput_faults(setup: Setup, delivered_bytes: Sequence[float], queue: pd.DataFrame) -> list[str]:
+def _goodput_faults(
+    setup: Setup, result: Mapping[str, Any], delivered_bytes: Sequence[float], queue: pd.DataFrame
+) -> list[str]:
     """By the bottleneck's own counter: the flows' clocks start at different times."""
     t, carried = queue["t"].to_numpy(), queue["bytes"].to_numpy()
     if len(t) < 2:
@@ -127,7 +129,7 @@ def _goodput_faults(setup: Setup, delivered_bytes: Sequence[float], queue: pd.Da
     if span > 0:
         most_bps = (per_second[span:] - per_second[:-span]).max() * BITS_PER_BYTE / span * WIRE_BYTES / FRAME_BYTES
         # the relay counts what it takes in
-        slack_bps = 0.0 if setup.bottleneck == "tbf" else setup.limit_bytes * BITS_PER_BYTE / span
+        slack_bps = 0.0 if result["bottleneck"] == "tbf" else setup.limit_bytes * BITS_PER_BYTE / span
         if most_bps > CEILING_SLACK * setup.rate_bps + slack_bps:
             found.append(f"the bottleneck carried {most_bps / 1e6:.2f} Mb/s, set are {setup.rate_bps / 1e6:g}")
     most_bytes = carried[-1] * PAYLOAD_BYTES / FRAME_BYTES

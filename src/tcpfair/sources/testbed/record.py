@@ -71,12 +71,7 @@ def prepare(setup: Setup) -> dict[str, Any]:
     bpf = sorted({flow.cc for flow in setup.flows if programs.is_bpf(flow.cc)})
     programs.require(bpf=bool(bpf))
     programs.require_cc(flow.cc for flow in setup.flows)
-    delay = setup.delay
-    if delay == "auto":
-        may_netem = setup.bottleneck == "tbf" and not setup.pcap
-        delay = "netem" if may_netem and programs.has_netem() else "relay"
-    elif delay == "netem" and not programs.has_netem():
-        raise InputError("delay: this kernel has no netem; write delay: relay, or modprobe sch_netem")
+    bottleneck, delay = _places(setup)
     # two testbeds at once, or one beside the remains of another, need names of their own
     names = {cc: f"tf{number}_{os.urandom(5).hex()}"[:_NAME_LENGTH] for number, cc in enumerate(bpf)}
     struct_ops = [
@@ -84,7 +79,7 @@ def prepare(setup: Setup) -> dict[str, Any]:
         for cc in bpf
     ]
     return {
-        "bottleneck": setup.bottleneck,
+        "bottleneck": bottleneck,
         "delay": delay,
         "rate_bps": setup.rate_bps,
         "buffer_bytes": setup.limit_bytes,
@@ -109,6 +104,17 @@ def prepare(setup: Setup) -> dict[str, Any]:
             for flow in setup.flows
         ],
     }
+
+
+def _places(setup: Setup) -> tuple[str, str]:
+    """Where the bottleneck and the delays are. Raises InputError for netem on a kernel without it."""
+    if setup.delay == "netem" and not programs.has_netem():
+        raise InputError("delay: this kernel has no netem; write delay: relay, or modprobe sch_netem")
+    may_netem = setup.delay != "relay" and setup.bottleneck != "relay" and not setup.pcap
+    delay = "netem" if may_netem and programs.has_netem() else "relay"
+    if setup.bottleneck == "auto":
+        return ("tbf" if delay == "netem" else "relay"), delay
+    return setup.bottleneck, delay
 
 
 def command(plan: Path) -> list[str]:
@@ -206,7 +212,7 @@ def _meta(setup: Setup, plan: Mapping[str, Any], result: Mapping[str, Any]) -> d
         "cc": [flow.cc for flow in setup.flows],
         "start": [flow.start_s for flow in setup.flows],
         "dur": setup.duration_s,
-        "bottleneck": "tbf" if setup.bottleneck == "tbf" else "wire",  # the word of earlier recordings
+        "bottleneck": "tbf" if plan["bottleneck"] == "tbf" else "wire",  # the word of earlier recordings
         "ovh": OVERHEAD_BYTES,
         "buf_bytes": setup.limit_bytes,
         "t0": result["t0"],

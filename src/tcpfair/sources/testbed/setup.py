@@ -59,7 +59,9 @@ class Setup(_Strict):
     duration_s: Annotated[float, Field(ge=2, le=3600)]
     buffer_bytes: int | None = Field(default=None, ge=2 * FRAME_BYTES, le=2**31 - 1)
     buffer_bdp: Positive | None = Field(default=None, description="of the longest RTT; 1 where neither is given")
-    bottleneck: Literal["tbf", "relay"] = Field(default="tbf", description="the kernel's token bucket, or the relay")
+    bottleneck: Literal["auto", "tbf", "relay"] = Field(
+        default="auto", description="the kernel's token bucket, or the relay; auto: as the delay, all in one of them"
+    )
     delay: Literal["auto", "netem", "relay"] = Field(default="auto", description="auto: netem where the kernel has it")
     interval_s: Annotated[float, Field(ge=0.1, le=10)] = Field(default=1.0, description="of iperf3's report")
     poll_s: Annotated[float, Field(ge=0.005, le=1)] = Field(default=0.02, description="between polls of TCP_INFO")
@@ -73,10 +75,8 @@ class Setup(_Strict):
             raise ValueError("give buffer_bytes or buffer_bdp, not both")
         if max(flow.start_s for flow in self.flows) > self.duration_s - 1:
             raise ValueError("start_s must be at least 1 s before duration_s for every flow")
-        if self.bottleneck == "relay" and self.delay == "netem":
-            raise ValueError("delay must not be netem where the relay is the bottleneck")
-        if self.pcap and self.delay == "netem":
-            raise ValueError("pcap is the relay's: delay must be relay")
+        if self.delay == "netem" and (self.bottleneck == "relay" or self.pcap):
+            raise ValueError("delay must not be netem where the relay is the bottleneck or keeps a pcap")
         return self
 
     @property
@@ -93,6 +93,7 @@ class Setup(_Strict):
 
     @property
     def longest_queue_s(self) -> float:
+        """Of a token bucket, which counts frames alone; the relay's is a little shorter."""
         return self.limit_bytes * BITS_PER_BYTE / self.rate_bps * WIRE_BYTES / FRAME_BYTES
 
     @property
@@ -163,9 +164,12 @@ def setup_of(scenario: Scenario) -> Setup:
         if flow.stop_s < scenario.duration_s:
             raise InputError(f"flows[{i}].stop_s: flows of the testbed last until the end")
         flows.append({"cc": kernel_cc(flow, f"flows[{i}]"), "rtt_ms": MS_PER_S * flow.rtt_s, "start_s": flow.start_s})
-    # the packet that is being sent is in the queue of a token bucket, and not among those that wait
-    limit_bytes = round((scenario.buffer_pkts + 1) * FRAME_BYTES)
+    # In the relay: when the machine pauses, a token bucket loses what it could not send, and what the machine held up then
+    # overruns the queue; the relay's link goes on in virtual time. Its queue counts what is left of the packet being sent,
+    # which is not among the scenario's that wait.
+    limit_bytes = round((scenario.buffer_pkts + 1) * WIRE_BYTES)
     values = {"rate_bps": scenario.capacity_bps, "flows": flows, "duration_s": scenario.duration_s}
+    values |= {"bottleneck": "relay", "delay": "relay"}
     return make_setup({**values, "buffer_bytes": limit_bytes, "interval_s": scenario.sample_s}, "scenario")
 
 

@@ -117,6 +117,7 @@ class Stage:
         total = sum(spent.values()) or 1
         return {
             "t0": t0_s,
+            "bottleneck": self.plan["bottleneck"],
             "rtt_probe_ms": rtts_ms,
             "relay": json.loads(said) if said else {},
             "realtime": self.realtime,
