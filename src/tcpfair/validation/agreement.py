@@ -129,9 +129,7 @@ def _judged(config: PaperConfig, name: str, engine: tuple, other: tuple, chances
 # --- Explanations -------------------------------------------------------------------------------------------------
 
 
-def load_explanations(
-    path: Path, config: PaperConfig, kernel: PaperConfig | None = None
-) -> dict[str, dict[str, str]]:
+def load_explanations(path: Path, config: PaperConfig, kernel: PaperConfig | None = None) -> dict[str, dict[str, str]]:
     """``metric/algorithm/experiment`` -> one line, for each tool. ``*`` stands for any of them.
 
     ``kernel`` is the configuration of the testbed, which has scenarios of its own. Raises InputError for a key that fits no

@@ -17,8 +17,8 @@ from tcpfair.contract.papers import PaperConfig
 from tcpfair.validation import chance, drawn, kernel
 from tcpfair.validation.agreement import BEYOND, NEITHER, UNDECIDED, UNEXPLAINED, WITHIN, rounded, row_name
 from tcpfair.validation.comparison import Comparison
-from tcpfair.validation.measures import MEASURES
 from tcpfair.validation.kernel import Kernel
+from tcpfair.validation.measures import MEASURES
 from tcpfair.validation.scenarios import ENGINE, TESTBED, TITLES, TOOLS, whole
 from tcpfair.verdicts.assumptions import assumptions
 from tcpfair.verdicts.report.marks import Bar
@@ -213,7 +213,8 @@ def _kernel_view(beside: Kernel) -> dict[str, Any]:
     for row in _judged(beside.rows):
         decimals = _DECIMALS[row["metric"]]
         spreads = {
-            side: _mean(row[f"{of}_mean"], row[f"{of}_sd"], decimals) for side, of in (("engine", "engine"), ("other", "tool"))
+            side: _mean(row[f"{of}_mean"], row[f"{of}_sd"], decimals)
+            for side, of in (("engine", "engine"), ("other", "tool"))
         }
         rows.append({**_row_view(row), **spreads})
     return {
@@ -309,7 +310,9 @@ def _drawn_kernel(beside: Kernel) -> list[tuple[str, str, str, Any]]:
     from tcpfair.exhibits import agreement
 
     made = []
-    for file, name in zip(_kernel_figures(beside.config), beside.config.analysis_value("curve_experiments"), strict=True):
+    for file, name in zip(
+        _kernel_figures(beside.config), beside.config.analysis_value("curve_experiments"), strict=True
+    ):
         experiment = beside.config.experiments[name]
         labels = experiment.grid["protocol"].value
         own = beside.curves[beside.curves["experiment"] == name]
@@ -317,7 +320,9 @@ def _drawn_kernel(beside: Kernel) -> list[tuple[str, str, str, Any]]:
         figure = agreement.draw_windows(
             own, labels, TITLES, settled_s, dict.fromkeys(labels, until_s), "one run of each: engine, Linux"
         )
-        caption = "The window of one run on a real kernel and in the engine; the start of the flow differs by some tenths of a second."
+        caption = (
+            "The window of one run on a real kernel and in the engine; its flow starts some tenths of a second later."
+        )
         made.append((file, f"Windows over time: {experiment.what}", caption, figure))
     return made
 

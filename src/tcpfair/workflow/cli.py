@@ -108,6 +108,7 @@ def parser() -> argparse.ArgumentParser:
     looked_at = _option("--no-figures", action="store_true", help="only read, check and copy")
     how = (brought, called, anonymise, replaced, looked_at, cores)
     command("import", _import, "bring recordings into data/raw and show them", *how)
+    command("testbed", _testbed, "record a run of this machine's own kernel (needs root)", *_testbed_options())
     drawn_papers = _option("papers", nargs="*", metavar="PAPER", help="papers of config/ensemble.yaml (default all)")
     settings = _option("--settings", type=int, metavar="N", help="the first N drawn settings of each paper only")
     how = (drawn_papers, settings, said, yes, cores, profile)
@@ -156,6 +157,32 @@ def parser() -> argparse.ArgumentParser:
     among = _option("--exhibits", nargs="*", default=[])
     command("check", _check, "fail when an exhibit failed", source, own_trace, among, output)
     return top
+
+
+def _testbed_options() -> list[tuple]:
+    """A run from a file, or from options: one value for each flow, or one for all."""
+    return [
+        _option(
+            "file",
+            nargs="?",
+            type=Path,
+            metavar="FILE.yaml",
+            help="rate_bps, duration_s, flows: [{cc, rtt_ms, start_s}]",
+        ),
+        _option("--cc", nargs="+", default=[], metavar="NAME", help="an algorithm for each flow: reno cubic"),
+        _option("--rtt-ms", nargs="+", type=float, default=[50.0], metavar="MS", help="for each flow (default 50)"),
+        _option("--start-s", nargs="+", type=float, default=[0.0], metavar="S", help="for each flow (default 0)"),
+        _option("--rate-mbps", type=float, default=100.0, help="of the bottleneck (default 100)"),
+        _option("--duration-s", type=float, default=30.0, help="(default 30)"),
+        _option("--buffer-bdp", type=float, default=1.0, help="of the longest RTT (default 1)"),
+        _option("--bottleneck", choices=("auto", "tbf", "relay"), default="auto"),
+        _option("--delay", choices=("auto", "netem", "relay"), default="auto"),
+        _option("--ss", action="store_true", help="also keep ss -tin of every sender"),
+        _option("--pcap", action="store_true", help="also keep the headers of all packets"),
+        _option(
+            "--output", type=Path, default=Path("data/raw/testbed"), help="a new folder (default data/raw/testbed)"
+        ),
+    ]
 
 
 def _option(*flags: str, **settings) -> tuple[tuple[str, ...], dict]:
@@ -346,6 +373,24 @@ def _validate(given: argparse.Namespace) -> int:
             finally:  # of what succeeded
                 checksums.update(layout.data, [layout.validated])
     return 0
+
+
+def _testbed(given: argparse.Namespace) -> None:
+    from tcpfair.sources.testbed import record
+    from tcpfair.sources.testbed.setup import make_setup, of_options, read_setup
+
+    if given.file is not None and given.cc:
+        raise InputError("--cc: goes without FILE.yaml; give one of them")
+    if given.file is None and not given.cc:
+        raise InputError("testbed: give FILE.yaml, or --cc with an algorithm for each flow, such as --cc reno cubic")
+    if given.file is not None:
+        setup = read_setup(given.file)
+    else:
+        setup = make_setup(of_options(vars(given)), "testbed")
+    meta = record.record(setup, given.output, print)
+    for line in record.summary(setup, meta):
+        print(line)
+    print(f"recorded   {os.path.relpath(given.output)}")
 
 
 def _ensemble(given: argparse.Namespace) -> None:

@@ -66,7 +66,7 @@ def recorded(scenario: Scenario, folder: Path) -> Path:
             break
         try:
             record.record(setup_of(scenario), folder)
-        except record.Refused:
+        except record.RefusedError:
             if attempt == ATTEMPTS:
                 raise
     return folder
@@ -86,7 +86,8 @@ def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec])
             raise InputError(f"{paper.place}: experiments.{experiment}: {error}") from None
     place = Layout(repository_root()).recordings
     made = [
-        as_of_spec(paper.paper, experiment, spec, reader.read(recorded(spec.scenario, place / spec.key))) for spec in specs
+        as_of_spec(paper.paper, experiment, spec, reader.read(recorded(spec.scenario, place / spec.key)))
+        for spec in specs
     ]
     return gathered(made, provenance)
 

@@ -154,7 +154,9 @@ def _loss_faults(
     resent = sum(counters["RetransSegs"] for counters in result["counters"])
     needless = sum(counters.get("TCPDSACKRecv", 0) for counters in result["counters"])
     total = int(queue["drops"].iloc[-1]) if len(queue) else 0
-    late = total - int(_known(queue["t"].to_numpy(), queue["drops"].to_numpy(), _end_s(setup, result) - settle_s(setup)))
+    late = total - int(
+        _known(queue["t"].to_numpy(), queue["drops"].to_numpy(), _end_s(setup, result) - settle_s(setup))
+    )
     if abs(total - resent + needless) > late:
         return [f"{total} packets dropped at the bottleneck, {resent} retransmitted: packets were lost elsewhere"]
     return []
@@ -184,5 +186,7 @@ def _host_faults(setup: Setup, result: Mapping[str, Any], polls: Sequence[pd.Dat
         for column, what in (("sndbuf_limited_us", "its own buffer"), ("rwnd_limited_us", "the receiver's window")):
             share = data[column] / _US_PER_S / runs_s
             if share > LARGEST_SENDER_SHARE:
-                found.append(f"flow {number}: {what}, not the network, held it back for {100 * share:.0f} % of the time")
+                found.append(
+                    f"flow {number}: {what}, not the network, held it back for {100 * share:.0f} % of the time"
+                )
     return found

@@ -16,6 +16,8 @@ import socket
 import struct
 import sys
 import time
+from pathlib import Path
+from typing import TextIO
 
 CLONE_NEWNET = 0x40000000
 NETLINK_ROUTE, NETLINK_INET_DIAG = 0, 4
@@ -40,7 +42,7 @@ QUEUE_COLUMNS = "t,backlog,drops,bytes"
 def netlink_in(namespace: str, protocol: int) -> socket.socket:
     """A netlink socket of a namespace, which stays there when this process goes elsewhere."""
     libc = ctypes.CDLL(None, use_errno=True)
-    with open(namespace) as inside:
+    with Path(namespace).open() as inside:
         if libc.setns(inside.fileno(), CLONE_NEWNET):
             raise OSError(ctypes.get_errno(), f"setns {namespace}")
     return socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, protocol)
@@ -77,7 +79,7 @@ def tcp_lines(asked: socket.socket, port: int):
         if info is None or len(info) < 220 or dport != port:
             continue
         cc = found.get(INET_DIAG_CONG, b"").split(b"\0")[0].decode()
-        n = dict(zip(U32, struct.unpack_from("=24I", info, 8)))
+        n = dict(zip(U32, struct.unpack_from("=24I", info, 8), strict=True))
         acked = struct.unpack_from("=Q", info, 120)[0]
         min_rtt = struct.unpack_from("=I", info, 148)[0]
         rate, _, by_receiver, by_buffer = struct.unpack_from("=4Q", info, 160)
@@ -101,21 +103,25 @@ def queue_line(asked: socket.socket, interface: int) -> str | None:
     return None
 
 
+def begun(path: str, columns: str) -> TextIO:
+    """A CSV with its first line."""
+    file = Path(path).open("w", buffering=1 << 16)  # noqa: SIM115  (open until the last poll)
+    file.write(columns + "\n")
+    return file
+
+
 def main() -> None:
     """Poll until SIGTERM. SPEC has period_s, senders [{namespace, port, file}] and, maybe, queue {namespace, interface, file}."""
-    with open(sys.argv[1]) as stream:
-        spec = json.load(stream)
+    spec = json.loads(Path(sys.argv[1]).read_text())
     senders = []
     for sender in spec["senders"]:
         asked = netlink_in(sender["namespace"], NETLINK_INET_DIAG)
-        senders.append((asked, sender["port"], open(sender["file"], "w", buffering=1 << 16)))
-        senders[-1][2].write(COLUMNS + "\n")
+        senders.append((asked, sender["port"], begun(sender["file"], COLUMNS)))
     queue = spec.get("queue")
     if queue:
         asked_queue = netlink_in(queue["namespace"], NETLINK_ROUTE)
         interface = socket.if_nametoindex(queue["interface"])
-        queue_file = open(queue["file"], "w", buffering=1 << 16)
-        queue_file.write(QUEUE_COLUMNS + "\n")
+        queue_file = begun(queue["file"], QUEUE_COLUMNS)
     stopped = []
     signal.signal(signal.SIGTERM, lambda *_: stopped.append(True))
     print("ready", flush=True)

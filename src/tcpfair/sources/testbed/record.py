@@ -20,7 +20,7 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.sources.testbed import checks, programs
 from tcpfair.sources.testbed.setup import BURST_S, FRAME_BYTES, OVERHEAD_BYTES, Setup
-from tcpfair.units import BITS_PER_BYTE
+from tcpfair.units import BITS_PER_BYTE, MS_PER_S
 
 _STAGE = Path(__file__).with_name("stage.py")
 _UNFINISHED = ".unfinished"
@@ -29,7 +29,7 @@ _SYSTEM = re.compile(r"\d+(\.\d+)*")
 _NAME_LENGTH = 15  # of a congestion control
 
 
-class Refused(InputError):
+class RefusedError(InputError):
     """A run that is not what it was set to be; another attempt may be."""
 
 
@@ -44,7 +44,9 @@ def record(setup: Setup, folder: Path, say: Callable[[str], None] = lambda line:
     if folder.exists():
         raise InputError(f"{folder}: is there already; give a new folder with --output")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f"{folder.name}.", suffix=_UNFINISHED, dir=folder.parent) as name:
+    _sweep(folder.parent)
+    prefix = f"{folder.name}.{os.getpid()}."
+    with tempfile.TemporaryDirectory(prefix=prefix, suffix=_UNFINISHED, dir=folder.parent) as name:
         inside = Path(name)
         say(f"recording  {folder.name}: {setup.duration_s:g} s")
         result = _run_stage(prepared, setup, inside)
@@ -54,16 +56,45 @@ def record(setup: Setup, folder: Path, say: Callable[[str], None] = lambda line:
         polls, queue, delivered_bytes = _tables(inside, setup)
         wrong = checks.faults(setup, result, delivered_bytes, polls, queue)
         if wrong:
-            raise Refused(f"this run is refused: {wrong[0]}" + (f"; and {len(wrong) - 1} more" if wrong[1:] else ""))
+            raise RefusedError(
+                f"this run is refused: {wrong[0]}" + (f"; and {len(wrong) - 1} more" if wrong[1:] else "")
+            )
         at = checks.counted(polls, queue, result["t0"], setup.duration_s, checks.settle_s(setup))
         if at is not None:
             meta["checked"] = {"until_s": round(at.at_s, 2), "drops": at.drops, "retransmissions": at.retransmissions}
             meta["checked"]["needless"] = at.needless
         (inside / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")
-        os.chmod(inside, 0o755)
-        shutil.copytree(inside, folder.with_name(f"{folder.name}{_UNFINISHED}"))
-        folder.with_name(f"{folder.name}{_UNFINISHED}").rename(folder)
+        inside.chmod(0o755)
+        try:
+            inside.rename(folder)  # whole, or not there
+        except OSError:
+            raise InputError(f"{folder}: has come into being meanwhile; give a new folder with --output") from None
+        inside.mkdir()  # for the end of this block
     return meta
+
+
+def summary(setup: Setup, meta: Mapping[str, Any]) -> list[str]:
+    """What a person wants to know of a recording, line by line."""
+    lines = [
+        f"round trip {', '.join(f'{ms:.2f}' for ms in meta['rtt_probe_ms'])} ms, set "
+        f"{', '.join(f'{flow.rtt_ms:g}' for flow in setup.flows)}"
+    ]
+    if "checked" in meta:
+        lines.append(
+            f"losses     {meta['checked']['drops']} dropped, {meta['checked']['retransmissions']} retransmitted"
+        )
+    late_ms = MS_PER_S * meta["relay"].get("latest_s", 0.0)
+    if late_ms:
+        lines.append(f"pauses     packets left up to {late_ms:.1f} ms late, as the machine had other work")
+    return lines
+
+
+def _sweep(place: Path) -> None:
+    """Remove what killed recordings left: their names have the process that made them."""
+    for left in place.glob(f"*.*.*{_UNFINISHED}"):
+        pid = left.name.removesuffix(_UNFINISHED).split(".")[-2]
+        if pid.isdigit() and not Path("/proc", pid).exists():
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def prepare(setup: Setup) -> dict[str, Any]:

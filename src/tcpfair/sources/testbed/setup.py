@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from tcpfair.cc.registry import param_values
 from tcpfair.contract.scenario import Flow, Scenario, one_line
 from tcpfair.errors import InputError
-from tcpfair.units import BITS_PER_BYTE, MS_PER_S
+from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, MS_PER_S
 
 FRAME_BYTES = 1514  # Ethernet header and 1500 of IP: what the kernel's queues count
 OVERHEAD_BYTES = 24  # preamble, checksum and gap
@@ -38,7 +38,9 @@ class TestbedFlow(_Strict):
 
     __test__ = False  # not a class of tests
 
-    cc: str = Field(description="reno, cubic, bbr or another of the kernel's; cubic_k_rtt, cubic_k_5000ms: CUBIC's other K")
+    cc: str = Field(
+        description="reno, cubic, bbr or another of the kernel's; cubic_k_rtt, cubic_k_5000ms: CUBIC's other K"
+    )
     rtt_ms: Annotated[float, Field(ge=0.5, le=2000)]
     start_s: Annotated[float, Field(ge=0, le=3600)] = 0.0
 
@@ -46,7 +48,11 @@ class TestbedFlow(_Strict):
     def _cc_is_a_name(self) -> TestbedFlow:
         if not re.fullmatch(r"[a-z][a-z0-9_]{0,14}", self.cc):
             raise ValueError("cc must be a name of Linux, such as reno or cubic")
-        if self.cc.startswith("cubic_k") and self.cc not in (K_OF_RTT, K_OF_KERNEL) and not CONSTANT_K.fullmatch(self.cc):
+        if (
+            self.cc.startswith("cubic_k")
+            and self.cc not in (K_OF_RTT, K_OF_KERNEL)
+            and not CONSTANT_K.fullmatch(self.cc)
+        ):
             raise ValueError(f"cc must be {K_OF_RTT}, {K_OF_KERNEL} or a constant K such as cubic_k_5000ms")
         return self
 
@@ -65,7 +71,9 @@ class Setup(_Strict):
     delay: Literal["auto", "netem", "relay"] = Field(default="auto", description="auto: netem where the kernel has it")
     interval_s: Annotated[float, Field(ge=0.1, le=10)] = Field(default=1.0, description="of iperf3's report")
     poll_s: Annotated[float, Field(ge=0.005, le=1)] = Field(default=0.02, description="between polls of TCP_INFO")
-    forward_share: Annotated[float, Field(ge=0, le=1)] = Field(default=0.5, description="of the delay, on the way there")
+    forward_share: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.5, description="of the delay, on the way there"
+    )
     ss: bool = Field(default=False, description="also keep `ss -tin` of every sender, ten times a second")
     pcap: bool = Field(default=False, description="also keep the headers of all packets, seen at the senders")
 
@@ -127,8 +135,26 @@ def read_setup(path: Path) -> Setup:
     if not isinstance(values, dict):
         raise InputError(f"{path}: must be a mapping with rate_bps, duration_s and flows")
     if "experiments" in values:
-        raise InputError(f"{path}: describes experiments, not one run; ./reproduce validate --run testbed records those")
+        raise InputError(
+            f"{path}: describes experiments, not one run; ./reproduce validate --run testbed records those"
+        )
     return make_setup(values, str(path))
+
+
+def of_options(given: dict[str, Any]) -> dict[str, Any]:
+    """The values of a run from the command line's. Raises InputError where flows and values do not match."""
+    count = len(given["cc"])
+    each: dict[str, list] = {"cc": given["cc"]}
+    for name in ("rtt_ms", "start_s"):
+        values = given[name]
+        if len(values) not in (1, count):
+            raise InputError(
+                f"--{name.replace('_', '-')}: give one value, or one for each of the {count} flows of --cc"
+            )
+        each[name] = values if len(values) == count else values * count
+    flows = [dict(zip(each, values, strict=True)) for values in zip(*each.values(), strict=True)]
+    same = ("duration_s", "buffer_bdp", "bottleneck", "delay", "ss", "pcap")
+    return {"rate_bps": given["rate_mbps"] * BPS_PER_MBPS, "flows": flows, **{name: given[name] for name in same}}
 
 
 # ---------------------------------------------------------------- scenarios

@@ -48,7 +48,7 @@ SYSCTLS = {
 OFFLOADS = ("tx", "rx", "sg", "tso", "gso", "gro")
 
 
-class Failed(Exception):
+class StageError(Exception):
     """A command or a flow failed; the message is one line."""
 
 
@@ -58,7 +58,7 @@ def main() -> int:
     threading.Thread(target=_end_with_input, daemon=True).start()
     try:
         result = Stage(plan).run()
-    except (Failed, OSError) as error:
+    except (StageError, OSError) as error:
         print(str(error).replace("\n", " "), file=sys.stderr)
         return 1
     Path(plan["folder"], "result.json").write_text(json.dumps(result))
@@ -121,7 +121,7 @@ class Stage:
             "rtt_probe_ms": rtts_ms,
             "relay": json.loads(said) if said else {},
             "realtime": self.realtime,
-            "counters": [{name: new[name] - old[name] for name in new} for old, new in zip(before, after)],
+            "counters": [{name: new[name] - old[name] for name in new} for old, new in zip(before, after, strict=True)],
             "cpu": {name: round(value / total, 4) for name, value in spent.items()},
             "own_cpu_s": round(own_cpu_s(), 3),
             "clock_step_s": round(clock_after - clock_before, 4),
@@ -131,7 +131,7 @@ class Stage:
 
     def make_network(self) -> None:
         """Namespaces, links, addresses, delays and the bottleneck."""
-        os.makedirs("/run", exist_ok=True)
+        Path("/run").mkdir(exist_ok=True)
         run("mount", "-t", "tmpfs", "tmpfs", "/run")
         spaces = ["d", *(f"s{number}" for number, _ in self.flows), *(["r"] if self.in_kernel else [])]
         for space in spaces:
@@ -211,7 +211,7 @@ class Stage:
             [*inside_of(space), "sh", "-c", f"echo '{value}' > {path}"], capture_output=True, text=True, check=False
         )
         if done.returncode and not may_lack:
-            raise Failed(f"{path}: {done.stderr.strip()[-200:]}")
+            raise StageError(f"{path}: {done.stderr.strip()[-200:]}")
 
     # ---------------------------------------------------------------- processes
 
@@ -227,7 +227,7 @@ class Stage:
         if loader.stdout.readline().strip() != "ready":
             loader.wait()
             said = (self.folder / "struct_ops.log").read_text().strip().splitlines()[-1:] or ["no reason given"]
-            raise Failed(f"the kernel refuses the congestion control {each['label']}: {said[0]}")
+            raise StageError(f"the kernel refuses the congestion control {each['label']}: {said[0]}")
         return loader
 
     def start_relay(self) -> subprocess.Popen | None:
@@ -282,7 +282,7 @@ class Stage:
         if started.stdout.readline().strip() != "ready":
             started.wait()
             said = (self.folder / f"{name}.log").read_text().strip().splitlines()[-1:] or ["no reason given"]
-            raise Failed(f"{name} does not start: {said[0]}")
+            raise StageError(f"{name} does not start: {said[0]}")
         return started
 
     def end(self, process: subprocess.Popen) -> str:
@@ -292,9 +292,9 @@ class Stage:
             said, _ = process.communicate(timeout=10)
         except subprocess.TimeoutExpired:
             process.kill()
-            raise Failed(f"{process.args[0]} does not end") from None
+            raise StageError(f"{process.args[0]} does not end") from None
         if process.returncode:
-            raise Failed(f"{process.args[0]} failed in the middle of the run, status {process.returncode}")
+            raise StageError(f"{process.args[0]} failed in the middle of the run, status {process.returncode}")
         return said.strip()
 
     # ---------------------------------------------------------------- the flows
@@ -315,10 +315,12 @@ class Stage:
             words = [sys.executable, "-I", "-S", "-c", script, TARGET, str(CLOSED_PORT), str(PROBES)]
             try:
                 times_ms = [float(line) for line in run(*inside_of(f"s{number}"), *words).split()]
-            except Failed:
+            except StageError:
                 times_ms = []
             if not times_ms:
-                raise Failed(f"nothing comes back from the receiver to sender {number}; is something filtering packets?")
+                raise StageError(
+                    f"nothing comes back from the receiver to sender {number}; is something filtering packets?"
+                )
             found.append(round(min(times_ms), 4))
         return found
 
@@ -343,7 +345,9 @@ class Stage:
             try:
                 client.wait(max(0.1, ends_s - time.time()))
             except subprocess.TimeoutExpired:
-                raise Failed(f"flow {number}: iperf3 has not ended {SPARE_S:g} s after the end of the run") from None
+                raise StageError(
+                    f"flow {number}: iperf3 has not ended {SPARE_S:g} s after the end of the run"
+                ) from None
         return t0_s
 
     def wait_for_server(self, port: int) -> None:
@@ -354,23 +358,30 @@ class Stage:
             if any(wanted in line and " 0A " in line for text in listening for line in text.splitlines()):
                 return
             time.sleep(0.02)
-        raise Failed(f"iperf3 does not listen on port {port}")
+        raise StageError(f"iperf3 does not listen on port {port}")
 
     def counters(self, number: int) -> dict[str, int]:
         """The TCP counters of a sender's namespace."""
         found = {}
         text = run(*inside_of(f"s{number}"), "cat", "/proc/net/snmp", "/proc/net/netstat")
         lines = text.splitlines()
-        for names, values in zip(lines[::2], lines[1::2]):
+        for names, values in zip(lines[::2], lines[1::2], strict=True):
             if names.startswith(("Tcp:", "TcpExt:")):
-                found |= {name: int(value) for name, value in zip(names.split()[1:], values.split()[1:])}
-        wanted = ("RetransSegs", "TCPLossProbes", "TCPTimeouts", "TCPDSACKRecv", "TCPSACKReorder", "TCPHystartTrainDetect")
+                found |= {name: int(value) for name, value in zip(names.split()[1:], values.split()[1:], strict=True)}
+        wanted = (
+            "RetransSegs",
+            "TCPLossProbes",
+            "TCPTimeouts",
+            "TCPDSACKRecv",
+            "TCPSACKReorder",
+            "TCPHystartTrainDetect",
+        )
         wanted += ("TCPHystartDelayDetect", "TCPSpuriousRTOs", "TCPBacklogDrop", "TCPRcvQDrop")
         return {name: found[name] for name in wanted if name in found}
 
 
 def _has(table: str) -> bool:
-    return os.path.exists(f"/proc/net/{table}")
+    return Path("/proc/net", table).exists()
 
 
 def own_cpu_s() -> float:
@@ -383,7 +394,7 @@ def cpu_ticks() -> dict[str, int]:
     """Ticks of all processors by what they went into."""
     names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
     values = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
-    return {name: int(value) for name, value in zip(names, values)}
+    return {name: int(value) for name, value in zip(names, values, strict=False)}
 
 
 def inside_of(space: str) -> list[str]:
@@ -392,11 +403,11 @@ def inside_of(space: str) -> list[str]:
 
 
 def run(*words: str) -> str:
-    """Run a command to its end; Failed with the last line that it says when it fails."""
+    """Run a command to its end; StageError with the last line that it says when it fails."""
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or [f"status {done.returncode}"]
-        raise Failed(f"{' '.join(words)}: {said[0]}")
+        raise StageError(f"{' '.join(words)}: {said[0]}")
     return done.stdout
 
 
