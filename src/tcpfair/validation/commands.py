@@ -18,7 +18,7 @@ from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.stamps import changed, discard, write_stamp
 from tcpfair.errors import InputError
-from tcpfair.validation import agreement, campaign, chance, comparison, drawn, page, shipped
+from tcpfair.validation import agreement, campaign, chance, comparison, drawn, page, recordings, shipped
 from tcpfair.validation.campaign import Part
 from tcpfair.validation.scenarios import (
     ENGINE,
@@ -149,6 +149,8 @@ def run_tool(
                 results = campaign.joined(config, name, own)
                 entry = {**origin, "scenarios": digests_of(config, name, selection)}
                 shipped.write(layout, tool, name, results.runs, results.curves, entry)
+                if tool == TESTBED and recordings.are_kept(layout, config, name):
+                    recordings.ship(layout, config, name, origin)
                 say(f"written   {shipped.folder(layout, tool).relative_to(layout.root)}/{name}.csv")
 
 

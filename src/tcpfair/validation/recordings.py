@@ -1,0 +1,112 @@
+"""The testbed's recordings as they are shipped, small and without what tells of a machine or a moment.
+
+``data/validation/testbed/recordings/<experiment>/`` is a trace (samples, events, link), ``polls.parquet`` has the windows of
+flows alone at every poll, ``checks.csv`` says of every run what its own checks found, how much the machine paused and what else
+it had to do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from tcpfair.contract import trace
+from tcpfair.contract.expand import RunSpec
+from tcpfair.contract.files import write_whole
+from tcpfair.contract.layout import Layout
+from tcpfair.contract.manifest import RUNS
+from tcpfair.contract.papers import PaperConfig
+from tcpfair.sources import testbed
+from tcpfair.sources.readers import tcp_info
+from tcpfair.sources.readers import testbed as reader
+from tcpfair.validation import shipped
+from tcpfair.validation.scenarios import TESTBED, label_of, whole
+
+FOLDER, POLLS, CHECKS = "recordings", "polls.parquet", "checks.csv"
+_POLL_TYPES = {"t_s": "float32", "cwnd": "int32", "ssthresh": "int64", "rtt_us": "int32", "total_retrans": "int32"}
+
+
+def place(layout: Layout) -> Path:
+    """The folder of the shipped recordings."""
+    return shipped.folder(layout, TESTBED) / FOLDER
+
+
+def are_kept(layout: Layout, config: PaperConfig, experiment: str) -> bool:
+    """Whether the recordings themselves are on this machine; their metrics may be there without, as they are shipped."""
+    return all((layout.recordings / spec.key).is_dir() for spec in whole(config, TESTBED).specs(config, experiment))
+
+
+def ship(layout: Layout, config: PaperConfig, experiment: str, origin: dict[str, str]) -> None:
+    """Put the recordings of an experiment, all of which are kept, in the place of older ones."""
+    specs = whole(config, TESTBED).specs(config, experiment)
+    folders = [layout.recordings / spec.key for spec in specs]
+    provenance = {
+        **{"paper": config.paper, "experiment": experiment, "backend": TESTBED, "tool": origin["tool"]},
+        **{"grid": list(config.experiments[experiment].grid), RUNS: [spec.key for spec in specs]},
+    }
+    runs = [
+        testbed.as_of_spec(config.paper, experiment, spec, reader.read(folder))
+        for spec, folder in zip(specs, folders, strict=True)
+    ]
+    trace.write(testbed.gathered(runs, provenance), place(layout) / experiment)
+    _replace(place(layout) / CHECKS, experiment, _checks(experiment, specs, folders))
+    if len(specs[0].scenario.flows) == 1:
+        _replace(place(layout) / POLLS, experiment, _polls(experiment, specs, folders))
+
+
+def _checks(experiment: str, specs: Sequence[RunSpec], folders: Sequence[Path]) -> pd.DataFrame:
+    rows = []
+    for spec, folder in zip(specs, folders, strict=True):
+        meta = json.loads((folder / reader.META).read_text())
+        checked = meta.get("checked", {})
+        rows.append(
+            {
+                "experiment": experiment,
+                "label": label_of(spec),
+                "replicate": spec.replicate,
+                "rtt_set_ms": " ".join(f"{ms:.3f}" for ms in meta["rtt"]),
+                "rtt_probe_ms": " ".join(f"{ms:.3f}" for ms in meta["rtt_probe_ms"]),
+                "dropped_pkts": checked.get("drops"),
+                "retransmitted_pkts": checked.get("retransmissions"),
+                "needless_pkts": checked.get("needless"),
+                "latest_ms": 1e3 * meta["relay"].get("latest_s", 0.0),
+                "late_1ms_pkts": meta["relay"].get("late_pkts", {}).get("1"),
+                "late_5ms_pkts": meta["relay"].get("late_pkts", {}).get("5"),
+                "hystart_train": sum(each.get("TCPHystartTrainDetect", 0) for each in meta["counters"]),
+                "hystart_delay": sum(each.get("TCPHystartDelayDetect", 0) for each in meta["counters"]),
+                "idle_share": meta["cpu"]["idle"],
+                "steal_share": meta["cpu"].get("steal", 0.0),
+                "kernel": meta["kernel"],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _polls(experiment: str, specs: Sequence[RunSpec], folders: Sequence[Path]) -> pd.DataFrame:
+    """Every poll of the one flow of each run, t_s counted from the run's t = 0."""
+    parts = []
+    for spec, folder in zip(specs, folders, strict=True):
+        meta = reader.read_meta(folder / reader.META)
+        polls = tcp_info.read_polls(folder / "s1.tcp.csv.gz")
+        own = polls.assign(t_s=polls["t"] - meta.t0)[[*_POLL_TYPES]].astype(_POLL_TYPES)
+        own.insert(0, "replicate", spec.replicate)
+        own.insert(0, "label", label_of(spec))
+        own.insert(0, "experiment", experiment)
+        parts.append(own)
+    return pd.concat(parts, ignore_index=True)
+
+
+def _replace(path: Path, experiment: str, own: pd.DataFrame) -> None:
+    """The rows of an experiment in a table of all."""
+    is_csv = path.suffix == ".csv"
+    if path.is_file():
+        old = pd.read_csv(path) if is_csv else pd.read_parquet(path)
+        own = pd.concat([old[old["experiment"] != experiment], own])
+    own = own.sort_values(["experiment", "label", "replicate"], kind="stable", ignore_index=True)
+    if is_csv:
+        write_whole(path, own.to_csv(index=False, lineterminator="\n"))
+    else:
+        write_whole(path, own.to_parquet(index=False, compression="zstd"))
