@@ -48,8 +48,7 @@ def ship(layout: Layout, config: PaperConfig, experiment: str, origin: dict[str,
         **{"grid": list(config.experiments[experiment].grid), RUNS: [spec.key for spec in specs]},
     }
     runs = [
-        testbed.as_of_spec(config.paper, experiment, spec, reader.read(folder))
-        for spec, folder in zip(specs, folders, strict=True)
+        testbed.as_of_spec(config.paper, experiment, spec, folder) for spec, folder in zip(specs, folders, strict=True)
     ]
     trace.write(testbed.gathered(runs, provenance), place(layout) / experiment)
     _replace(place(layout) / CHECKS, experiment, _checks(experiment, specs, folders))

@@ -16,6 +16,9 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+
 from tcpfair.contract.code import digest_of
 from tcpfair.contract.expand import RunSpec
 from tcpfair.contract.layout import Layout, repository_root
@@ -24,6 +27,8 @@ from tcpfair.contract.scenario import Scenario
 from tcpfair.contract.trace import TABLES, Trace, empty
 from tcpfair.errors import InputError
 from tcpfair.sources import tables
+from tcpfair.sources.readers import tables as reader_tables
+from tcpfair.sources.readers import tcp_info
 from tcpfair.sources.readers import testbed as reader
 from tcpfair.sources.testbed import programs, record
 from tcpfair.sources.testbed.setup import Setup, read_setup, setup_of
@@ -85,27 +90,43 @@ def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec])
         except InputError as error:
             raise InputError(f"{paper.place}: experiments.{experiment}: {error}") from None
     place = Layout(repository_root()).recordings
-    made = [
-        as_of_spec(paper.paper, experiment, spec, reader.read(recorded(spec.scenario, place / spec.key)))
-        for spec in specs
-    ]
+    made = [as_of_spec(paper.paper, experiment, spec, recorded(spec.scenario, place / spec.key)) for spec in specs]
     return gathered(made, provenance)
 
 
-def as_of_spec(paper: str, experiment: str, spec: RunSpec, recorded: Trace) -> Trace:
+def as_of_spec(paper: str, experiment: str, spec: RunSpec, folder: Path) -> Trace:
     """A recording as the run of a scenario: its run_id, its row of ``runs`` and its flows, as any simulator has them."""
-    parts = {name: getattr(recorded, name).assign(run_id=spec.run_id) for name in ("samples", "link", "events")}
+    kept = reader.read(folder)
+    kept.samples = sampled(kept, folder, spec.scenario)
+    parts = {name: getattr(kept, name).assign(run_id=spec.run_id) for name in ("samples", "link", "events")}
     for name, wanted in (("link", "link"), ("events", "events")):
         if wanted not in spec.scenario.record:
             parts[name] = empty(name)
     runs = tables.runs(paper, experiment, spec, "testbed")
-    return Trace(runs=runs, flows=tables.flows(spec), **parts, provenance=dict(recorded.provenance))
+    return Trace(runs=runs, flows=tables.flows(spec), **parts, provenance=dict(kept.provenance))
+
+
+def sampled(kept: Trace, folder: Path, scenario: Scenario) -> pd.DataFrame:
+    """The samples of a recording at the scenario's interval: windows by the last poll, bytes spread evenly over iperf3's."""
+    edges_s = reader_tables.edges(scenario.duration_s, scenario.sample_s)
+    meta = reader.read_meta(folder / reader.META)
+    parts = []
+    for flow_id, own in kept.samples.groupby("flow_id"):
+        times_s = np.concatenate([[0.0], own["t_s"]])
+        total_bytes = np.concatenate([[0.0], np.cumsum(own["delivered_bytes"])])
+        polls = tcp_info.read_polls(folder / f"s{flow_id}.tcp.csv.gz")
+        at_s = polls["t"].to_numpy() - meta.t0
+        windows = {
+            name: reader_tables.last_value(edges_s[1:], at_s, each) for name, each in tcp_info.windows(polls).items()
+        }
+        delivered_bytes = reader_tables.counted_between(edges_s, times_s, total_bytes)
+        made = {"run_id": 0, "flow_id": flow_id, "t_s": edges_s[1:], "delivered_bytes": delivered_bytes, **windows}
+        parts.append(pd.DataFrame(made))
+    return pd.concat(parts, ignore_index=True)
 
 
 def gathered(made: list[Trace], provenance: dict) -> Trace:
     """Runs as one trace."""
-    import pandas as pd
-
     if not made:
         return Trace(**{name: empty(name) for name in TABLES}, provenance=provenance)
     whole = {name: pd.concat([getattr(each, name) for each in made], ignore_index=True) for name in TABLES}

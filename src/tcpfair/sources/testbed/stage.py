@@ -327,6 +327,7 @@ class Stage:
         """Start each flow when it is due and wait for all; the wall clock of t = 0."""
         for number, _ in self.flows:
             server = ["iperf3", "-s", "-1", "-J", "-p", str(FIRST_PORT + number)]
+            server += ["-i", f"{self.plan['interval_s']:g}"]
             subprocess.Popen([*inside_of("d"), *server], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for number, _ in self.flows:
             self.wait_for_server(FIRST_PORT + number)
