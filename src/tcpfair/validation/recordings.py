@@ -26,7 +26,14 @@ from tcpfair.validation import shipped
 from tcpfair.validation.scenarios import TESTBED, label_of, whole
 
 FOLDER, POLLS, CHECKS = "recordings", "polls.parquet", "checks.csv"
-_POLL_TYPES = {"t_s": "float32", "cwnd": "int32", "ssthresh": "int64", "rtt_us": "int32", "total_retrans": "int32"}
+_POLL_TYPES = {
+    "t_s": "float32",
+    "cwnd": "int32",
+    "ssthresh": "int64",
+    "rtt_us": "int32",
+    "total_retrans": "int32",
+    "ca_state": "int8",
+}
 
 
 def place(layout: Layout) -> Path:

@@ -1,0 +1,157 @@
+"""The engine beside a real kernel: what is shipped of it, and how it is compared."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import curve_fit
+
+from tcpfair.contract import trace
+from tcpfair.contract.layout import Layout, repository_root
+from tcpfair.errors import InputError
+from tcpfair.models import cubic
+from tcpfair.models import kernel as linux
+from tcpfair.sources.readers import tcp_info
+from tcpfair.sources.testbed.setup import PAYLOAD_BYTES, WIRE_BYTES
+from tcpfair.validation import agreement, kernel, recordings, shipped
+from tcpfair.validation.campaign import Results
+from tcpfair.validation.measures import CURVE_COLUMNS
+from tcpfair.validation.scenarios import ENGINE, TESTBED, TOOLS, load, tools_of, whole
+
+LAYOUT = Layout(repository_root())
+CONFIG = load(LAYOUT.testbed_config)
+PLACE = recordings.place(LAYOUT)
+
+
+@pytest.fixture(scope="module")
+def of():
+    return shipped.read(LAYOUT, CONFIG, TESTBED)
+
+
+@pytest.fixture(scope="module")
+def checks():
+    return pd.read_csv(PLACE / recordings.CHECKS)
+
+
+# ---------------------------------------------------------------- what is shipped
+
+
+def test_every_scenario_has_five_recordings_of_the_present_configuration(of):
+    assert of.stale == of.missing == []
+    for name, runs in of.runs.items():
+        assert runs.groupby("label")["replicate"].nunique().min() >= 5, name
+        assert set(runs["label"]) == set(CONFIG.experiments[name].grid["protocol"].value)
+
+
+def test_every_recording_has_passed_its_checks(of, checks):
+    assert len(checks) == sum(len(runs) for runs in of.runs.values())
+    decided = checks.dropna(subset="dropped_pkts")
+    assert len(decided) > 0.9 * len(checks)  # the others were never quiet
+    assert (decided["dropped_pkts"] == decided["retransmitted_pkts"] - decided["needless_pkts"]).all()
+    off_ms = [
+        abs(float(probed) - float(given))
+        for row in checks.itertuples()
+        for probed, given in zip(row.rtt_probe_ms.split(), row.rtt_set_ms.split(), strict=True)
+    ]
+    assert max(off_ms) <= 1.0
+
+
+def test_recordings_name_no_machine_and_no_time_of_day(checks):
+    assert checks["kernel"].str.fullmatch(r"\d+\.\d+(\.\d+)?").all()
+    for name in CONFIG.experiments:
+        held = trace.read(PLACE / name)
+        assert held.samples["t_s"].max() < 1000  # from the start of the run
+
+
+def test_a_flow_alone_at_50_ms_gets_99_percent_of_what_headers_leave():
+    held = trace.read(PLACE / "alone_50")
+    from_s, until_s = whole(CONFIG, TESTBED).window(CONFIG, "alone_50")
+    settled = held.samples[held.samples["t_s"].between(from_s, until_s, inclusive="right")]
+    goodput_bps = 8 * settled.groupby("run_id")["delivered_bytes"].sum() / (until_s - from_s)
+    assert (goodput_bps > 0.99 * 100e6 * PAYLOAD_BYTES / WIRE_BYTES).all()
+
+
+def test_cubic_returns_to_its_w_max_within_3_percent_of_the_formula():
+    """K fitted to the polled windows of every epoch that lasts longer than K, against the closed form."""
+    polls = pd.read_parquet(PLACE / recordings.POLLS).query("experiment == 'alone_50' and label == 'cubic'")
+    errors = []
+    for _, own in polls.groupby("replicate"):
+        errors += [fitted / k_s - 1 for fitted, k_s in epochs_of(own)]
+    assert len(errors) >= 15
+    assert np.abs(errors).max() < 0.03
+
+
+def epochs_of(own: pd.DataFrame) -> list[tuple[float, float]]:
+    """(fitted K, K of the formula) of the epochs of one run that last longer than K."""
+    t_s, cwnd = own["t_s"].to_numpy(dtype=float), own["cwnd"].to_numpy(dtype=float)
+    events = tcp_info.events(polled(own), t_s, 1)
+    ends_s = events.loc[events["kind"] == "recovery_end", "t_s"]
+    found = []
+    for loss, following in pairwise(list(events[events["kind"] == "loss"].itertuples())):
+        began_s = ends_s[ends_s >= loss.t_s].min()
+        if not (loss.k_s > 1 and following.t_s - began_s > loss.k_s):
+            continue
+        during = (t_s > began_s + 0.1) & (t_s < following.t_s - 0.05)
+
+        def curve(since_s, k_s, w_max=loss.w_max):
+            return cubic.window_pkts(since_s, k_s, w_max, linux.CUBIC_C)
+
+        # Linux runs the curve's clock one least RTT ahead
+        (fitted,), _ = curve_fit(curve, t_s[during] - began_s + 0.05, cwnd[during], p0=[loss.k_s])
+        found.append((fitted, loss.k_s))
+    return found
+
+
+def polled(own: pd.DataFrame) -> pd.DataFrame:
+    return own.assign(cc="cubic").reset_index(drop=True)
+
+
+# ---------------------------------------------------------------- how it is compared
+
+
+def results(label: str, **columns: list[float]) -> Results:
+    runs = pd.DataFrame({"label": label, "replicate": range(len(next(iter(columns.values()))))} | columns)
+    from_s, until_s = whole(CONFIG, ENGINE).window(CONFIG, "alone_50")
+    return Results(runs.assign(from_s=from_s, until_s=until_s), pd.DataFrame(columns=CURVE_COLUMNS[1:]))
+
+
+def verdicts(engine: list[float], other: list[float]) -> str:
+    window_s = whole(CONFIG, ENGINE).window(CONFIG, "alone_50")
+    columns = {"epoch": [1.0] * len(engine), "peak": [1.0] * len(engine), "losses": [1] * len(engine)}
+    columns["throughput"] = [94.0] * len(engine)
+    ours = results("reno", mean_cwnd=engine, **columns).runs
+    theirs = results("reno", mean_cwnd=other, **{k: v[:1] * len(other) for k, v in columns.items()}).runs
+    rows = agreement.compare(CONFIG, "alone_50", TESTBED, ours, theirs, window_s)
+    return rows.set_index("metric")["verdict"]["mean_cwnd"]
+
+
+def test_a_difference_within_the_spread_is_no_disagreement():
+    assert verdicts([600.0, 601.0, 599.0], [603.0, 604.0, 602.0]) == agreement.WITHIN  # half a per cent
+    assert verdicts([600.0, 640.0, 560.0], [630.0, 590.0, 660.0]) == agreement.UNDECIDED
+    assert verdicts([600.0, 601.0, 599.0], [630.0, 631.0, 629.0]) == agreement.BEYOND
+
+
+def test_the_kernel_has_scenarios_of_its_own():
+    assert tools_of(CONFIG) == (TESTBED,)
+    assert tools_of(load(LAYOUT.validation_config)) == TOOLS
+
+
+def test_explanations_of_the_kernel_are_held_against_its_rows(tmp_path):
+    config = load(LAYOUT.validation_config)
+    path = tmp_path / "explanations.yaml"
+    path.write_text("testbed: {'share/reno/far': 'far away'}\n")
+    assert agreement.load_explanations(path, config, CONFIG) == {TESTBED: {"share/reno/far": "far away"}}
+    with pytest.raises(InputError, match="testbed: unknown; known are ns2, ns3"):
+        agreement.load_explanations(path, config)
+    path.write_text("testbed: {'share/vegas/far': 'no such row'}\n")
+    with pytest.raises(InputError, match="fits no row"):
+        agreement.load_explanations(path, config, CONFIG)
+
+
+def test_a_checkout_without_scenarios_of_the_kernel_has_no_comparison(tmp_path):
+    assert kernel.config_of(Layout(tmp_path)) is None
+    assert kernel.engine_parts(Layout(tmp_path)) == []
+    assert kernel.compare(Layout(tmp_path), [], {}) is None
