@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from tcpfair.errors import InputError
-from tcpfair.sources.readers import testbed as reader
+from tcpfair.sources.readers import read_any
 from tcpfair.sources.testbed import programs, record
 from tcpfair.sources.testbed.setup import make_setup
 
@@ -149,7 +149,7 @@ def test_drops_are_retransmissions_and_the_round_trip_is_as_set(run):
 @here
 def test_goodput_is_what_headers_leave(run):
     wanted, _, folder = run
-    trace = reader.read(folder)
+    trace = read_any(folder)
     settled = trace.samples[(trace.samples["t_s"] > 2) & (trace.samples["t_s"] <= 5)]
     goodput_bps = 8 * settled["delivered_bytes"].sum() / 3
     # at least 99 % where the machine has nothing else to do: tests/validation/test_kernel.py, from the shipped recordings
@@ -255,4 +255,4 @@ def test_another_k_is_registered_for_as_long_as_it_is_used(tmp_path):
     assert polls["cc"].iloc[-1] == "cubic_k_1000ms"
     own = {name for name in programs.AVAILABLE.read_text().split() if programs.OF_A_RUN.fullmatch(name)}
     assert own <= {name for name in before if programs.OF_A_RUN.fullmatch(name)} | own
-    assert reader.read(tmp_path / "run").flows["cc"].tolist() == meta["cc"]
+    assert read_any(tmp_path / "run").flows["cc"].tolist() == meta["cc"]

@@ -27,8 +27,8 @@ from tcpfair.contract.scenario import Scenario
 from tcpfair.contract.trace import TABLES, Trace, empty
 from tcpfair.errors import InputError
 from tcpfair.sources import tables
+from tcpfair.sources.readers import read_any, tcp_info
 from tcpfair.sources.readers import tables as reader_tables
-from tcpfair.sources.readers import tcp_info
 from tcpfair.sources.readers import testbed as reader
 from tcpfair.sources.testbed import programs, record
 from tcpfair.sources.testbed.setup import Setup, read_setup, setup_of
@@ -58,7 +58,7 @@ def run(scenario: Scenario, seed: int = 1) -> Trace:
     Raises InputError when the machine cannot, or when all attempts were refused.
     """
     with tempfile.TemporaryDirectory() as place:
-        return reader.read(recorded(scenario, Path(place) / "run"))
+        return read_any(recorded(scenario, Path(place) / "run"))
 
 
 def recorded(scenario: Scenario, folder: Path) -> Path:
@@ -96,7 +96,7 @@ def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec])
 
 def as_of_spec(paper: str, experiment: str, spec: RunSpec, folder: Path) -> Trace:
     """A recording as the run of a scenario: its run_id, its row of ``runs`` and its flows, as any simulator has them."""
-    kept = reader.read(folder)
+    kept = read_any(folder)
     kept.samples = sampled(kept, folder, spec.scenario)
     parts = {name: getattr(kept, name).assign(run_id=spec.run_id) for name in ("samples", "link", "events")}
     for name, wanted in (("link", "link"), ("events", "events")):

@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from tcpfair.errors import InputError
-from tcpfair.sources.readers import testbed as reader
+from tcpfair.sources.readers import read_any
 from tcpfair.sources.testbed import checks, programs
 from tcpfair.sources.testbed.setup import BURST_S, FRAME_BYTES, OVERHEAD_BYTES, Setup
 from tcpfair.units import BITS_PER_BYTE, MS_PER_S
@@ -66,7 +66,7 @@ def record(setup: Setup, folder: Path, say: Callable[[str], None] = lambda line:
             meta["checked"]["needless"] = at.needless
         (inside / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")
         try:
-            reader.read(inside)
+            read_any(inside)
         except InputError as error:  # such as an iperf3 that got no processor for a second
             said = str(error).replace(f"{inside}/", "")
             raise RefusedError(f"this run is refused: it cannot be read: {said}") from None
