@@ -27,9 +27,10 @@ from tcpfair.contract.scenario import Scenario
 from tcpfair.contract.trace import TABLES, Trace, empty
 from tcpfair.errors import InputError
 from tcpfair.sources import tables
-from tcpfair.sources.readers import read_any, tcp_info
+from tcpfair.sources.readers import read_any
 from tcpfair.sources.readers import tables as reader_tables
 from tcpfair.sources.readers import testbed as reader
+from tcpfair.sources.readers.sidecar import load_sidecar
 from tcpfair.sources.testbed import programs, record
 from tcpfair.sources.testbed.setup import Setup, read_setup, setup_of
 
@@ -95,34 +96,52 @@ def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec])
 
 
 def as_of_spec(paper: str, experiment: str, spec: RunSpec, folder: Path) -> Trace:
-    """A recording as the run of a scenario: its run_id, its row of ``runs`` and its flows, as any simulator has them."""
-    kept = read_any(folder)
-    kept.samples = sampled(kept, folder, spec.scenario)
-    parts = {name: getattr(kept, name).assign(run_id=spec.run_id) for name in ("samples", "link", "events")}
-    for name, wanted in (("link", "link"), ("events", "events")):
-        if wanted not in spec.scenario.record:
-            parts[name] = empty(name)
-    runs = tables.runs(paper, experiment, spec, "testbed")
-    return Trace(runs=runs, flows=tables.flows(spec), **parts, provenance=dict(kept.provenance))
-
-
-def sampled(kept: Trace, folder: Path, scenario: Scenario) -> pd.DataFrame:
-    """The samples of a recording at the scenario's interval: windows by the last poll, bytes spread evenly over iperf3's."""
-    edges_s = reader_tables.edges(scenario.duration_s, scenario.sample_s)
-    meta = reader.read_meta(folder / reader.META)
-    parts = []
-    for flow_id, own in kept.samples.groupby("flow_id"):
-        times_s = np.concatenate([[0.0], own["t_s"]])
-        total_bytes = np.concatenate([[0.0], np.cumsum(own["delivered_bytes"])])
-        polls = tcp_info.read_polls(folder / f"s{flow_id}.tcp.csv.gz")
-        at_s = polls["t"].to_numpy() - meta.t0
+    """A recording as the run of a scenario: its run_id, its row of ``runs``, its flows in the scenario's order (imported, a
+    recording has them in the order of their starts), samples at its interval: windows by the last poll, bytes spread evenly over
+    iperf3's intervals."""
+    observed = reader.read(folder, load_sidecar(folder))
+    edges_s = reader_tables.edges(spec.scenario.duration_s, spec.scenario.sample_s)
+    samples, events = [], [empty("events")]
+    for flow_id, flow in enumerate(observed.flows, start=1):
         windows = {
-            name: reader_tables.last_value(edges_s[1:], at_s, each) for name, each in tcp_info.windows(polls).items()
+            name: reader_tables.last_value(
+                edges_s[1:], flow.windows["t_s"].to_numpy() + flow.offset_s, values.to_numpy()
+            )
+            for name, values in flow.windows.drop(columns="t_s").items()
         }
-        delivered_bytes = reader_tables.counted_between(edges_s, times_s, total_bytes)
-        made = {"run_id": 0, "flow_id": flow_id, "t_s": edges_s[1:], "delivered_bytes": delivered_bytes, **windows}
-        parts.append(pd.DataFrame(made))
-    return pd.concat(parts, ignore_index=True)
+        delivered_bytes = reader_tables.counted_between(edges_s, flow.times_s + flow.offset_s, flow.total_bytes)
+        made = {
+            "run_id": spec.run_id,
+            "flow_id": flow_id,
+            "t_s": edges_s[1:],
+            "delivered_bytes": delivered_bytes,
+            **windows,
+        }
+        samples.append(pd.DataFrame(made))
+        if len(flow.events) and "events" in spec.scenario.record:
+            own = flow.events.assign(run_id=spec.run_id, flow_id=flow_id, t_s=flow.events["t_s"] + flow.offset_s)
+            events.append(own)
+    return Trace(
+        runs=tables.runs(paper, experiment, spec, "testbed"),
+        flows=tables.flows(spec),
+        samples=pd.concat(samples, ignore_index=True),
+        link=_link(spec, observed.link.table, edges_s) if "link" in spec.scenario.record else empty("link"),
+        events=pd.concat(events[1:] or events, ignore_index=True),
+        provenance={"backend": "testbed", **observed.provenance},
+    )
+
+
+def _link(spec: RunSpec, counters: pd.DataFrame, edges_s: np.ndarray) -> pd.DataFrame:
+    """The bottleneck's counters as the table of a trace."""
+    t_s = counters["t_s"].to_numpy()
+    counted = {
+        name: reader_tables.counted_between(edges_s, t_s, counters[name].to_numpy())
+        for name in ("forwarded_bytes", "dropped_pkts")
+    }
+    queue_pkts = reader_tables.last_value(edges_s[1:], t_s, counters["queue_pkts"].to_numpy())
+    return pd.DataFrame(
+        {"run_id": spec.run_id, "t_s": edges_s[1:], "direction": "forward", **counted, "queue_pkts": queue_pkts}
+    )
 
 
 def gathered(made: list[Trace], provenance: dict) -> Trace:
