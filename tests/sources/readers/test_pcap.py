@@ -5,6 +5,7 @@ import struct
 from dataclasses import replace
 from pathlib import Path
 
+import dpkt
 import numpy as np
 import pytest
 
@@ -68,7 +69,6 @@ def test_two_flows_of_iperf3_are_as_tshark_counts_them():
 
 def test_dpkt_finds_the_same_acknowledgments(tmp_path):
     """Another parser and plain Python, packet by packet: progress at every ms."""
-    dpkt = pytest.importorskip("dpkt")
     path = tmp_path / "x.pcap"
     path.write_bytes(gzip.decompress(SAMPLE.read_bytes()))
     acked, zero_s = {}, None
