@@ -52,10 +52,11 @@ SHIPPED = (
     "tests",
     "workflow",
 )
+SLURM_LOCK = "slurm.txt"
 # what the extra adds to it; all else that the plugins need, Snakemake needs too
 SLURM_OPTIONS = (
     "pip compile --universal --generate-hashes --no-deps --no-emit-index-url --no-annotate --no-header --quiet -"
-    " --output-file envs/slurm.txt"
+    f" --output-file envs/{SLURM_LOCK}"
 )
 
 

@@ -106,7 +106,11 @@ def test_generated_files_have_not_drifted(name):
 
 def test_nothing_in_envs_is_kept_by_hand():
     by_hand = {"jupyter"}
-    assert {path.name for path in (ROOT / "envs").iterdir()} == {*GENERATED, *GENERATOR.LOCKS} | by_hand
+    assert {path.name for path in (ROOT / "envs").iterdir()} == {
+        *GENERATED,
+        *GENERATOR.LOCKS,
+        GENERATOR.SLURM_LOCK,
+    } | by_hand
 
 
 @pytest.mark.parametrize(
