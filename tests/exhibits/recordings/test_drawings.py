@@ -17,7 +17,7 @@ from tcpfair.exhibits import open_paper
 from tcpfair.exhibits.recordings.beside import PAIRS, RTTS, likeness
 from tcpfair.exhibits.recordings.board import EXHIBITS, open_raw
 from tcpfair.exhibits.recordings.drawings import nru_weights
-from tcpfair.exhibits.recordings.recording import Recording
+from tcpfair.exhibits.recordings.recording import NotInTraceError, Recording
 from tcpfair.exhibits.recordings.recovery import recovery_checks
 from tcpfair.sources.readers import tables
 
@@ -187,7 +187,7 @@ def test_one_run_of_a_trace_of_many(root):
 @pytest.mark.parametrize(
     ("sample", "left_out"),
     [
-        ("iperf3/reno_4s.json", {"cwnd", "rtt", "recovery", "recovery_table", *ALONE}),
+        ("iperf3/reno_4s.json", {"recovery", "recovery_table", *ALONE}),
         ("tcp_info/cubic_8s.csv.gz", {*ALONE}),
         ("testbed/reno_14s", {*ALONE}),  # the second flow runs for 4 s
     ],
@@ -239,6 +239,33 @@ def test_a_paper_shows_a_recording_beside_its_figure_and_sends_others_away(tmp_p
         open_paper("bhatti2009", trace=str(unlike.path)).beside()
     assert open_paper("bhatti2009").beside().empty
     assert "./reproduce import brings it there" in capsys.readouterr().out
+
+
+def test_trace_yaml_names_self_pairs_and_they_must_be_alike(tmp_path):
+    even = [[50.0] * 30, [50.0] * 30]
+    mixed = recording_of(made_up([[60.0] * 30, [40.0] * 30], cc=("reno", "cubic")), tmp_path, "mixed")
+    recording_of(made_up(even), tmp_path, "renos")
+    recording_of(made_up(even, cc=("cubic", "cubic")), tmp_path, "cubics")
+    recording_of(made_up(even, cc=("cubic", "cubic"), **LINK | {"capacity_bps": 24e6}), tmp_path, "faster")
+
+    def weigh(cubic):
+        said = [{"protocol": "reno", "recording": "../renos"}, {"protocol": "cubic", "recording": cubic}]
+        (mixed.path / "trace.yaml").write_text(yaml.safe_dump({"self_pairs": said}))
+        return nru_weights(Recording(mixed.path, SETTINGS))
+
+    assert weigh("../cubics") == pytest.approx([1 / 50, 1 / 50])
+    with pytest.raises(InputError, match="self_pairs: cubic: its flows are reno; give a recording of cubic alone"):
+        weigh("../renos")
+    with pytest.raises(InputError, match=r"on a link of 2\.4e\+07 bit/s; what it weighs ran on 1\.2e\+07"):
+        weigh("../faster")
+    with pytest.raises(InputError, match="no such file or folder"):
+        weigh("../nothing")
+
+
+def test_flows_of_unknown_protocols_are_no_self_pair(tmp_path):
+    unknown = recording_of(made_up([[50.0] * 30, [50.0] * 30], cc=("unknown", "unknown")), tmp_path, "unknown")
+    with pytest.raises(NotInTraceError, match="flows of unknown ones are no self-pair"):
+        nru_weights(unknown)
 
 
 def test_a_dollar_in_a_label_is_no_formula(tmp_path):

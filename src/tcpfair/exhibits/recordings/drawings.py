@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,8 @@ from tcpfair.measures import groups, weights
 from tcpfair.measures.runs import Floats
 from tcpfair.metrics import fairness, series
 from tcpfair.metrics.epochs import LOSS_KINDS
+from tcpfair.sources.readers.observed import UNKNOWN_CC
+from tcpfair.sources.readers.sidecar import sidecar_path
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S, bdp_pkts
 
 # --- What was recorded, goodput and windows ------------------------------------------------------------------------
@@ -224,19 +227,46 @@ def nru_weights(recording: Recording) -> Floats:
     if not of_self_mbps.any(axis=0).all():
         raise InputError(f"{recording.path}: a flow of the self-pair delivers nothing; give one in which all do")
     start_s = recording.runs.of_flows("start_s")[0]
-    return weights.RULES[recording.settings.weights.rule.value](weights.in_own_place(of_self_mbps, start_s))
+    rule = recording.said.weight_rule or recording.settings.weights.rule.value
+    return weights.RULES[rule](weights.in_own_place(of_self_mbps, start_s))
 
 
 def _self_pair_mbps(recording: Recording, protocol: str) -> Floats:
     """Mean goodput in Mb/s of each flow of the protocol's self-pair, in order of their starts."""
-    named = recording.settings.weights.self_pairs
-    where = f"config/raw.yaml: weights.self_pairs.{protocol}"
-    if protocol not in named and recording.flows["protocol"].nunique() > 1:
+    named, where = _named_self_pair(recording, protocol)
+    if named is None and recording.flows["protocol"].nunique() > 1:
         raise NotInTraceError(f"flows of different protocols; name a recording of two {protocol} flows in {where}")
-    pair = Recording(absolute(named[protocol]), recording.settings) if protocol in named else recording
+    if named is None and protocol == UNKNOWN_CC:
+        raise NotInTraceError("the congestion control is not recorded, and flows of unknown ones are no self-pair")
+    pair = recording if named is None else Recording(named, recording.settings)
     if len(pair.labels) != len(recording.labels):
         raise InputError(f"{where}: {len(pair.labels)} flows; give a recording of {len(recording.labels)}")
+    if named is not None:
+        _refuse_unlike(pair, recording, protocol, where)
     return pair.counted.means_mbps[0][pair.runs.of_flows("start_s")[0].argsort(kind="stable")]
+
+
+def _named_self_pair(recording: Recording, protocol: str) -> tuple[Path | None, str]:
+    """The recording that weighs a protocol's flows, by trace.yaml or else by config/raw.yaml, and where it is named."""
+    said = {pair.protocol: pair.recording for pair in recording.said.self_pairs}
+    if protocol in said:
+        sidecar = sidecar_path(recording.path)
+        return sidecar.parent / said[protocol], f"{sidecar}: self_pairs: {protocol}"
+    named = recording.settings.weights.self_pairs
+    where = f"config/raw.yaml: weights.self_pairs.{protocol}"
+    return (
+        (absolute(named[protocol]), where) if protocol in named else (None, f"its trace.yaml (self_pairs) or {where}")
+    )
+
+
+def _refuse_unlike(pair: Recording, recording: Recording, protocol: str, where: str) -> None:
+    """A self-pair is of one protocol, and ran on the link of what it weighs."""
+    others = set(pair.flows["protocol"]) | set(pair.flows["cc"])
+    if protocol not in others or pair.flows["cc"].nunique() > 1:
+        raise InputError(f"{where}: its flows are {', '.join(sorted(others))}; give a recording of {protocol} alone")
+    pair_bps, own_bps = pair.parameter("capacity_bps"), recording.parameter("capacity_bps")
+    if np.isfinite(pair_bps) and np.isfinite(own_bps) and not np.isclose(pair_bps, own_bps, rtol=0.05):
+        raise InputError(f"{where}: on a link of {pair_bps:.4g} bit/s; what it weighs ran on {own_bps:.4g} bit/s")
 
 
 def _need_several_flows(recording: Recording, why: str) -> None:
