@@ -26,14 +26,21 @@ from tcpfair.errors import InputError
 from tcpfair.sources.readers import anonymised, observe
 from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.compose import compose
-from tcpfair.sources.readers.observed import UNKNOWN_CC, Observed
+from tcpfair.sources.readers.observed import UNKNOWN_CC, Observed, ObservedFlow
 from tcpfair.sources.readers.sidecar import FILE, SaidLink, Sidecar, load_sidecar, sidecar_path
 from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, MS_PER_S
 
 LICENCE = """This recording was anonymised and is shared under the Creative Commons Attribution 4.0 International licence
 (SPDX: CC-BY-4.0). Times were shifted so that it begins on 2000-01-01; addresses, ports, names and payload are not the original's.
 """
+_TELLING = (
+    "self_pairs",
+    "columns",
+    "units",
+)  # of a trace.yaml: other recordings' paths, and columns that the copy has not
 _KEPT = ("examples", "README.md")  # of data/raw, no recordings of the user
+CLOCK_S = 2e-6  # resolution of a wall clock in a float, and of most tools
+EDGE_BYTES = 4096  # two packets: what comes within that at the edge of an interval, and may change sides
 _HEADER = (
     "# What is known of this recording; correct what is wrong. data/raw/README.md says what each line means.\n"
     "# A line that begins with # was inferred: take the # away to state it.\n"
@@ -71,14 +78,14 @@ def bring(
         return path, _with_sidecar(found)
     folder = raw / _name(name or name_of(path), raw)
     content = _anonymous_files(found) if anonymise else {file.name: file for file in found.observed.files}
-    said = _sidecar_text(found, _renamed(found, content) if anonymise else {})
     if folder.exists() and not replace and not _is_same(folder, content):
         raise InputError(f"{_shown(folder)}: is there already, with another recording; choose --name, or --replace it")
     with whole_folder(folder) as scratch:
         for file_name, source in content.items():
             target = scratch / file_name
             target.write_bytes(source) if isinstance(source, bytes) else shutil.copyfile(source, target)
-        (scratch / FILE).write_text(said, encoding="utf-8")
+        names = _pseudonyms(found, scratch) if anonymise else {}
+        (scratch / FILE).write_text(_sidecar_text(found, names), encoding="utf-8")
         if anonymise:
             (scratch / "LICENSE").write_text(LICENCE, encoding="utf-8")
         _write_sums(scratch)
@@ -120,22 +127,30 @@ def _write_sums(folder: Path) -> None:
 
 
 def _refuse_difference(before: Trace, after: Trace, folder: Path) -> None:
-    """The copy gives the numbers of the original."""
-    for table, columns in (
-        ("samples", ("flow_id", "t_s", "delivered_bytes")),
-        ("flows", ("start_s", "stop_s", "rtt_s", "cc")),
-        ("events", ("t_s", "cwnd_before")),
+    """The copy gives the numbers of the original, but for the last microsecond of a clock."""
+    totals = [trace.samples.groupby("flow_id")["delivered_bytes"].sum() for trace in (before, after)]
+    if not np.allclose(*totals, rtol=0, atol=2):
+        raise InputError(f"{_shown(folder)}: a copy gives other totals than the original; nothing was kept")
+    for table, column, may in (
+        ("samples", "flow_id", 0),
+        ("samples", "t_s", CLOCK_S),
+        ("samples", "delivered_bytes", EDGE_BYTES),
+        ("flows", "start_s", CLOCK_S),
+        ("flows", "stop_s", CLOCK_S),
+        ("flows", "rtt_s", CLOCK_S),
+        ("flows", "cc", None),
+        ("events", "t_s", CLOCK_S),
+        ("events", "cwnd_before", 0),
     ):
-        one, other = getattr(before, table), getattr(after, table)
-        for column in columns:
-            a, b = one[column].to_numpy(), other[column].to_numpy()
-            same = a.shape == b.shape and (
-                np.allclose(a, b, rtol=1e-9, atol=1e-6, equal_nan=True) if a.dtype.kind in "fi" else (a == b).all()
+        one, other = getattr(before, table)[column].to_numpy(), getattr(after, table)[column].to_numpy()
+        same = one.shape == other.shape and (
+            (one == other).all() if may is None else np.allclose(one, other, rtol=0, atol=may, equal_nan=True)
+        )
+        if not same:
+            which = f"{table}.{column}"
+            raise InputError(
+                f"{_shown(folder)}: a copy gives other numbers than the original ({which}); nothing was kept"
             )
-            if not same:
-                raise InputError(
-                    f"{_shown(folder)}: the copy gives other numbers than the original ({table}.{column}); nothing was kept"
-                )
 
 
 # --- Anonymous copies ---------------------------------------------------------------------------------------------------
@@ -148,20 +163,30 @@ def _anonymous_files(found: Found) -> dict[str, bytes]:
     return anonymised(found.path, found.observed, found.said, keep)
 
 
-def _renamed(found: Found, content: Mapping[str, bytes]) -> dict[str, str]:
-    """New name of each file of an anonymous copy, by the old one; both are in the same order."""
-    return {old.name: new for old, new in zip(found.observed.files, content, strict=True)}
+def _pseudonyms(found: Found, scratch: Path) -> dict[str, str]:
+    """What each flow is called in an anonymous copy, by its old name; both are told by their bytes."""
+    copied = observe(scratch, Sidecar(format=found.said.format)).flows
+    if len(copied) != len(found.observed.flows):
+        raise InputError(f"{_shown(found.path)}: its anonymous copy has {len(copied)} flows; nothing was kept")
+
+    def told_by(flow: ObservedFlow) -> tuple[int, float, float]:
+        return len(flow.times_s), round(float(flow.total_bytes[-1])), round(flow.stop_s - flow.start_s, 3)
+
+    by_bytes = zip(sorted(found.observed.flows, key=told_by), sorted(copied, key=told_by), strict=True)
+    return {old.name: new.name for old, new in by_bytes}
 
 
 # --- trace.yaml ---------------------------------------------------------------------------------------------------------
 
 
-def _sidecar_text(found: Found, renamed: Mapping[str, str]) -> str:
+def _sidecar_text(found: Found, names: Mapping[str, str]) -> str:
     """The trace.yaml of the copy: what the person said, as data; what was inferred, as comments."""
     said = found.said.model_dump(exclude_defaults=True, exclude_none=True)
     for each in said.get("flows", []):
-        each["flow"] = _new_name(each["flow"], renamed)
-    lines = [_HEADER, *(f"# {remark}\n" for remark in _remarks(found, renamed))]
+        each["flow"] = names.get(each["flow"], each["flow"])
+    for field in _TELLING if names else ():
+        said.pop(field, None)
+    lines = [_HEADER, *(f"# {remark}\n" for remark in ([] if names else found.trace.provenance["remarks"]))]
     if said:
         lines.append(yaml.safe_dump(said, sort_keys=False, allow_unicode=True))
     run = found.trace.runs.iloc[0]
@@ -174,23 +199,13 @@ def _sidecar_text(found: Found, renamed: Mapping[str, str]) -> str:
     if "flows" not in said:
         lines.append("# flows: # with leave_out: true, one is no flow of the experiment\n")
         for name, flow in zip(found.trace.provenance["names"], found.trace.flows.itertuples(), strict=True):
-            shown = yaml.safe_dump(_new_name(name, renamed), allow_unicode=True).splitlines()[0]
+            shown = yaml.safe_dump(names.get(name, name), allow_unicode=True).splitlines()[0]
             rtt = f"{flow.rtt_s:.6g}" if np.isfinite(flow.rtt_s) else ""
             cc = "" if flow.cc == UNKNOWN_CC else flow.cc
             lines.append(
                 f"#   - flow: {shown}\n#     protocol: {cc}\n#     rtt_s: {rtt}\n#     start_s: {flow.start_s:.6g}\n"
             )
     return "".join(lines)
-
-
-def _new_name(flow: str, renamed: Mapping[str, str]) -> str:
-    file, hash_, stream = flow.partition("#")
-    return f"{renamed.get(file, file)}{hash_}{stream}"
-
-
-def _remarks(found: Found, renamed: Mapping[str, str]) -> list[str]:
-    """The remarks; of an anonymous copy none, as they name files, hosts and times."""
-    return [] if renamed else [remark.replace("\n", " ") for remark in found.trace.provenance["remarks"]]
 
 
 # --- What is told -------------------------------------------------------------------------------------------------------
