@@ -9,8 +9,8 @@ import pytest
 
 from tcpfair.engine.dumbbell import DumbbellResult, run
 from tcpfair.engine.state import LOSS
-from tcpfair.sources.readers import tcp_info
 from tests.engine.scenarios import dumbbell
+from tests.sources.readers.polled import polled
 
 RECORDING = Path(__file__).parents[2] / "data" / "raw" / "examples" / "c1_tbf" / "s1.tcp.csv.gz"
 POLL_S = 0.1
@@ -31,7 +31,7 @@ def simulate(*starts_s: float, seed: int = 1, rtts_s: tuple[float, ...] = (RTT_S
 @pytest.fixture(scope="module")
 def recorded():
     """The recording, with the time of the first poll at which data had come back."""
-    trace = tcp_info.read(RECORDING)
+    trace = polled(RECORDING)
     return trace, trace.samples.loc[trace.samples["cwnd_pkts"] > 10, "t_s"].iloc[0]
 
 

@@ -14,7 +14,8 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import curve_fit
 
 from tcpfair.models import cubic, kernel
-from tcpfair.sources.readers import tcp_info, testbed
+from tcpfair.sources.readers import read_any
+from tests.sources.readers.polled import polled
 
 EXAMPLES = Path(__file__).parents[2] / "data" / "raw" / "examples"
 CAPACITY_PPS = 100e6 / 8 / 1538
@@ -130,7 +131,7 @@ def epochs(run):
 @pytest.fixture(scope="module")
 def reno_epochs():
     """Six epochs of the two Reno flows."""
-    found = [epoch for flow in (1, 2) for epoch in epochs(tcp_info.read(EXAMPLES / "rr_wire" / f"s{flow}.tcp.csv.gz"))]
+    found = [epoch for flow in (1, 2) for epoch in epochs(polled(EXAMPLES / "rr_wire" / f"s{flow}.tcp.csv.gz"))]
     assert len(found) == 6
     return found
 
@@ -138,7 +139,7 @@ def reno_epochs():
 @pytest.fixture(scope="module")
 def cubic_epochs():
     """Six epochs of the CUBIC flow, and the smallest RTT that its kernel saw."""
-    run = tcp_info.read(EXAMPLES / "c1_tbf" / "s1.tcp.csv.gz")
+    run = polled(EXAMPLES / "c1_tbf" / "s1.tcp.csv.gz")
     found = list(epochs(run))
     assert len(found) == 6
     return found, run.flows["rtt_s"].item()
@@ -167,7 +168,7 @@ def test_kernels_reno_alone_recovers_in_the_predicted_time(reno_epochs):
 
 def test_kernels_two_synchronised_renos_recover_in_the_predicted_time():
     """Both lose at 22.9 s and at 38.3 s: their sum goes from 407 to 816 packets, 15.39 s predicted, 15.4 s seen."""
-    events = testbed.read(EXAMPLES / "rr_wire").events
+    events = read_any(EXAMPLES / "rr_wire").events
     losses = events[events["kind"] == "loss"]
     start, end = (losses[losses["t_s"].between(low, low + 1)] for low in (22.5, 38))
     assert start["flow_id"].tolist() == end["flow_id"].tolist() == [1, 2]
