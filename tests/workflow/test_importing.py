@@ -85,9 +85,14 @@ def test_a_copy_that_goes_wrong_is_not_kept(layout, monkeypatch):
     assert files_of(layout.data / "raw") == {}
 
 
-def test_a_testbed_run_is_copied_with_all_its_files(layout):
+def test_a_testbed_run_is_copied_with_all_its_files(layout, tmp_path):
     folder, found = importing.bring(layout, RUN)
     assert {name for name in files_of(folder) if name not in ("trace.yaml", "SHA256SUMS")} == set(files_of(RUN))
+    assert not any("not used" in line for line in importing.told(found))
+    (tmp_path / "run").mkdir()
+    shutil.copytree(RUN, tmp_path / "run", dirs_exist_ok=True)
+    (tmp_path / "run" / "headers.pcap.gz").write_bytes(b"")
+    assert "note       not used: headers.pcap.gz" in importing.told(importing.bring(layout, tmp_path / "run")[1])
     assert importing.told(found)[0].endswith("testbed, 2 flows, 14 s in intervals of 1 s")
 
 

@@ -23,7 +23,7 @@ from tcpfair.contract.layout import Layout
 from tcpfair.contract.recordings import name_of
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
-from tcpfair.sources.readers import anonymised, observe
+from tcpfair.sources.readers import UNUSED, anonymised, observe
 from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.observed import UNKNOWN_CC, Observed, ObservedFlow
@@ -91,7 +91,9 @@ def bring(
         _write_sums(scratch)
         copy = look(scratch)
         _refuse_difference(found.trace, copy.trace, folder)
-    return folder, look(folder)
+    copy = look(folder)
+    copy.trace.provenance["remarks"] += [line for line in found.trace.provenance["remarks"] if line.startswith(UNUSED)]
+    return folder, copy
 
 
 def _name(name: str, raw: Path) -> str:

@@ -39,6 +39,7 @@ FOLDERS = (testbed, ns2_trace)
 FILES = (pcap, iperf3, flent, flowmonitor, tcp_info, tcp_probe, ss, tshark, mahimahi, ns2_trace, plain)
 READERS = (testbed, *FILES)
 MAX_FILES = 10_000
+UNUSED = testbed.UNUSED
 _KEPT_ENDINGS = (
     ".json",
     ".jsonl",
@@ -90,7 +91,7 @@ def observe(path: Path, said: Sidecar) -> Observed:
         raise InputError(f"{path}: an empty folder; put the files of one recording there")
     parts = [reader.read(file, said) for file, reader in found.items() if reader]
     unused = [file.name for file in (*aside, *of_others) if file.name not in (CHECKSUMS, "LICENSE")]
-    return _together(parts, path, f"not used: {', '.join(unused)}" if unused else "")
+    return _together(parts, path, f"{UNUSED}: {', '.join(unused)}" if unused else "")
 
 
 def anonymised(path: Path, observed: Observed, said: Sidecar, keep: Anonymous) -> dict[str, bytes]:

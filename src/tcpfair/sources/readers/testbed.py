@@ -41,6 +41,7 @@ ACCEPTS = "testbed runs (a folder with meta.json and flowN.iperf.json[.gz])"
 
 BACKEND = "testbed"
 META = "meta.json"
+UNUSED = "not used"  # begins the remark that names files beside a recording
 FRAME_BYTES = 1514  # Ethernet header and 1500 of IP
 PAYLOAD_BYTES = 1448  # 1500 less IP and TCP headers with timestamps
 QUEUE_COLUMNS = {  # type, least and largest value
@@ -135,7 +136,7 @@ def read(path: Path, said: Sidecar) -> Observed:
         link=ObservedLink(_link(queue_file, meta), meta.t0) if queue_file else None,
         duration_s=meta.dur,
         provenance={"kernel": meta.kernel, "bottleneck": meta.bottleneck},
-        remarks=(f"not used: {', '.join(unused)}",) if unused else (),
+        remarks=(f"{UNUSED}: {', '.join(unused)}",) if unused else (),
     )
 
 
