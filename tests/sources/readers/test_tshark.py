@@ -236,3 +236,17 @@ def test_mutated(tmp_path, whole_files):
 @pytest.mark.slow
 def test_mutated_ten_thousand_times(tmp_path, whole_files):
     attacked(whole_files, tmp_path, 200, mutations.MANY)
+
+
+def test_a_flow_that_a_damaged_handshake_hides_is_named(tmp_path):
+    """The SYN of the first flow has a number far beyond all that follow."""
+    text = gzip.decompress(RAW.read_bytes()).decode()
+    lines = text.splitlines(keepends=True)
+    number = next(i for i, line in enumerate(lines) if "40001" in line and "0x0002" in line)
+    seq = lines[number].split("\t")[6].strip('"')
+    lines[number] = lines[number].replace(seq, str(8 * int(seq)))
+    path = tmp_path / "damaged.tsv"
+    path.write_text("".join(lines))
+    observed = tshark.read(path, Sidecar())
+    assert len(observed.flows) == 1
+    assert any("no ACK moved on from where they began (192.0.2.1:40001" in remark for remark in observed.remarks)

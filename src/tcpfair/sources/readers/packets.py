@@ -233,6 +233,12 @@ class Tracker:
         named = {flow.flow for flow in said.flows}
         controls = _controls(every)
         unanswered = [flow for flow in every if not self._d(flow)["acks"] and self._d(flow)["packets"] > 1]
+        # a damaged handshake lets all that follows look old
+        stuck = [
+            flow
+            for flow in every
+            if self._d(flow)["acks"] and self._d(flow)["packets"] > 1 and not flow.delivered_bytes
+        ]
         flows = [flow for flow in every if flow.delivered_bytes and flow.stop_ns > flow.start_ns]
         candidates = [flow for flow in flows if flow.index not in controls or flow.name in named]
         most_bytes = max((flow.delivered_bytes for flow in candidates), default=0)
@@ -252,6 +258,10 @@ class Tracker:
             remarks.append(
                 f"{len(small)} flows of less than {least_bytes:,.0f} bytes are left out "
                 f"({sum(flow.delivered_bytes for flow in small):,} bytes in all); name one in trace.yaml to keep it"
+            )
+        if stuck:
+            remarks.append(
+                f"{len(stuck)} flows are left out, for no ACK moved on from where they began ({stuck[0].name})"
             )
         if unanswered:
             remarks.append(
