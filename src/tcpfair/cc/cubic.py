@@ -29,7 +29,7 @@ import math
 
 from tcpfair.cc.api import MIN_WINDOW_PKTS, TEXT, Param, count_acks, in_slow_start, rounded_down, slow_start
 from tcpfair.cc.exactmath import cbrt
-from tcpfair.jit import jit
+from tcpfair.jit import jit, unlikely
 
 PARAMS = (
     Param("C", 0.4, "packets/s^3", "bhatti2009 IV-C; kozu2014 2.2 (Linux: 410/1024)"),
@@ -84,7 +84,8 @@ def estimate_ack_ratio(f):
 def grow_by_steps(f, p, step):
     """One ACK at ``step`` packets per RTT, at most one packet per acknowledged packet."""
     if p.linux_ack_counting == 0.0 and f.whole == TEXT:
-        f.cwnd += min(step / f.cwnd, 1.0) * f.acked
+        growth = step / f.cwnd
+        f.cwnd += (1.0 if unlikely(growth > 1.0) else growth) * f.acked
         return
     # one packet per cnt + 1 ACKs
     cnt = math.floor(f.cwnd / step + (ROUNDING if f.whole != TEXT else 0.0))
@@ -119,7 +120,8 @@ def step_to_curve(f, C):
     ahead = C * x * x * x
     if f.whole != TEXT:
         ahead = float(math.trunc(ahead))
-    return max(f.origin + ahead - f.cwnd, 0.01)
+    step = f.origin + ahead - f.cwnd
+    return 0.01 if unlikely(step < 0.01) else step
 
 
 @jit
@@ -143,7 +145,9 @@ def grow(f, p, step):
     """One ACK at ``step`` packets per RTT, or as a Reno-like flow where that is faster."""
     if p.tcp_friendly != 0.0:
         grow_reno(f, p)
-        step = max(step, f.W_reno - f.cwnd)
+        # branches rather than max, here and in the two places above: an ACK that is predicted waits for no division but one
+        if unlikely(f.W_reno - f.cwnd > step):
+            step = f.W_reno - f.cwnd
     grow_by_steps(f, p, step)
 
 
