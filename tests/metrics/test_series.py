@@ -111,7 +111,7 @@ def test_moving_mean_holds_the_samples_before():
 def test_error_of_a_mean_by_batches():
     """Ten parts of two with means 0 to 9: their deviation over the root of ten."""
     x = np.repeat(np.arange(10.0), 2)
-    assert series.error_of_mean(x) == pytest.approx(np.std(np.arange(10), ddof=1) / np.sqrt(10))
-    assert series.error_of_mean([x, x * 2])[1] == pytest.approx(2 * series.error_of_mean(x))
-    assert np.isnan(series.error_of_mean(np.ones(9)))
-    assert series.error_of_mean(np.ones(40)) == 0
+    assert series.error_of_mean(x, 10) == pytest.approx(np.std(np.arange(10), ddof=1) / np.sqrt(10))
+    assert series.error_of_mean([x, x * 2], 10)[1] == pytest.approx(2 * series.error_of_mean(x, 10))
+    assert np.isnan(series.error_of_mean(np.ones(9), 10))
+    assert series.error_of_mean(np.ones(40), 10) == 0

@@ -14,8 +14,6 @@ from tcpfair.contract.scenario import one_line
 # what every recording is shown as; tcpfair.exhibits.recordings.board draws them
 EXHIBITS = ("trace", "goodput", "cwnd", "rtt", "jfi", "nru", "steadiness", "recovery", "recovery_table", "beside")
 
-
-BESIDE = ("bhatti2009", "kozu2014")  # papers in whose figures a recording can stand
 _ENDINGS = re.compile(
     r"(\.(gz|xz|bz2|zst|json|jsonl|csv|tsv|log|txt|tr|xml|parquet|pcap|pcapng|cap|flent|ss))+$", re.IGNORECASE
 )
@@ -57,10 +55,22 @@ class NonNegative(Value):
     value: Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
+class Share(Value):
+    """A share above 0, at most 1."""
+
+    value: Annotated[float, Field(gt=0, le=1)]
+
+
 class Count(Value):
     """A number of windows; three parameters are fitted to them."""
 
     value: Annotated[int, Field(ge=4)]
+
+
+class Batches(Value):
+    """A number of parts, of which a scatter is taken."""
+
+    value: Annotated[int, Field(ge=2)]
 
 
 class Known(Value):
@@ -82,6 +92,9 @@ class Analysis(_Strict):
     skip_s: NonNegative = Field(description="time after the last flow's start from which J and NRU count")
     convergence_window_s: Positive = Field(description="time over which a flow's mean NRU must reach the threshold")
     min_epoch_s: Positive = Field(description="shortest time between losses that counts as recovery")
+    seen: Share = Field(description="least share of an interval that was observed, for its bytes to count")
+    error_batches: Batches = Field(description="parts of the time, whose scatter is the error of a mean")
+    fair_errors: NonNegative = Field(description="errors of its mean NRU within which a flow counts as fair")
     min_polls: Count = Field(description="least number of windows in an epoch that a curve is fitted to")
 
 
@@ -100,12 +113,34 @@ class Weights(_Strict):
     self_pairs: dict[str, Path] = Field(default_factory=dict, description="protocol -> recording of its self-pair")
 
 
+class PaperFigure(_Strict):
+    """An experiment of a paper, and those of its protocols that are drawn."""
+
+    paper: str
+    experiment: str
+    exhibit: str
+    protocols: list[str] = Field(min_length=1)
+
+
+class Beside(_Strict):
+    """The papers' experiments of two flows that a recording of two can stand beside."""
+
+    one_rtt: Share = Field(description="RTTs that differ by less than this share of the larger count as one")
+    pairs: PaperFigure = Field(description="two flows of one RTT: mean of J(t)")
+    rtts: PaperFigure = Field(description="flows of unlike RTTs: throughput of the longer over that of the shorter")
+
+    @property
+    def papers(self) -> tuple[str, ...]:
+        return self.pairs.paper, self.rtts.paper
+
+
 class RawConfig(_Strict):
     """All of ``config/raw.yaml``."""
 
     examples: list[Path]
     analysis: Analysis
     link: Link
+    beside: Beside
     weights: Weights
 
 

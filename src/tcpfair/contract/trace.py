@@ -20,10 +20,9 @@ from tcpfair.contract.manifest import MANIFEST, SHARED, file_hash, read_manifest
 from tcpfair.errors import InputError
 
 SCHEMA_VERSION = 1
-_MOST_CELLS, _MOST_BYTES = (
-    500_000_000,
-    8 << 30,
-)  # of a table when it is read: a few bytes of Parquet can claim any number
+# of a table when it is read: a few bytes of Parquet can claim any number
+_MOST_CELLS = 500_000_000
+_MOST_BYTES = 8 << 30
 
 # Required columns and types of each table; (name, type, may it be missing from the file).
 # `runs` may hold further columns: the scenario's parameters and the experiment's grid.

@@ -80,7 +80,7 @@ class Paper(Board):
 
         Returns the numbers drawn. Raises InputError when the recording is like another paper's experiment, or refused.
         """
-        from tcpfair.exhibits.recordings.beside import likeness
+        from tcpfair.exhibits.recordings.beside import figure_like
         from tcpfair.exhibits.recordings.board import open_raw
         from tcpfair.exhibits.recordings.recording import NotInTraceError
 
@@ -92,7 +92,7 @@ class Paper(Board):
         raw = open_raw(self.recording)
         for recording in raw.recordings:
             with suppress(NotInTraceError):  # the board says why
-                if (like := likeness(recording)).paper != self.context.paper.paper:
+                if (like := figure_like(recording)).paper != self.context.paper.paper:
                     raise InputError(f"{recording.path}: is like {like.paper}'s experiment; open that paper's notebook")
         return raw.show("beside")
 

@@ -23,7 +23,7 @@ _PANELS_A_ROW = 3
 _LOG_FROM = 8.0  # the largest value of an axis over the smallest, from which it is drawn in the logarithm
 _MARKERS = "osDv^P<>Xdph"
 _BAND = (0.1, 0.9)
-_MOST_BANDS = 3  # where more lines cross, bands would only hide each other; the table has them all
+_MOST_BANDS = 3  # where more lines cross, bands would only hide each other; the table has their numbers
 COLUMNS = ["panel", "x_axis", "line", "x", "median", "low", "high", "runs"]
 
 
@@ -50,7 +50,8 @@ def summary(runs: pd.DataFrame, study: Study, metrics: list[str]) -> tuple[Figur
     numeric = [name for name in study.axes if pd.api.types.is_numeric_dtype(runs[name]) and runs[name].dtype != bool]
     named = [name for name in study.axes if name not in numeric]
     lines = asked.lines or next((name for name in named if name not in (asked.x, asked.panels)), None)
-    panels = list(_panels(runs, asked.x, asked.panels, [name for name in numeric if name != lines] or study.axes))
+    along = [name for name in numeric if name != lines] or study.axes
+    panels = list(_panels(runs, asked.x, asked.panels, along))
     with style.applied():
         n_columns = min(len(panels), _PANELS_A_ROW)
         n_rows = -(-len(panels) // n_columns)
@@ -63,14 +64,29 @@ def summary(runs: pd.DataFrame, study: Study, metrics: list[str]) -> tuple[Figur
         for ax in every[len(panels) :]:
             ax.set_visible(False)
         for row in axes:
-            row[0].set_ylabel(_text(y))
+            row[0].set_ylabel(style.plain(y))
         handles, labels = every[0].get_legend_handles_labels()
         if lines:
-            figure.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 6), title=_text(lines))
+            figure.legend(
+                handles, labels, loc="outside upper center", ncols=min(len(labels), 6), title=style.plain(lines)
+            )
         style.corner_note(
-            figure, f"{study.name}: {len(runs):,} runs; median, band from {_BAND[0]:.0%} to {_BAND[1]:.0%}"
+            figure,
+            f"{study.name}: {len(runs):,} runs; median, band from {_BAND[0]:.0%} to {_BAND[1]:.0%}"
+            + _cut(_n_parts(runs, lines), _MOST_LINES, f"values of {lines}")
+            + _cut(_n_parts(runs, asked.panels), _MOST_PANELS, f"values of {asked.panels}")
+            + ("" if asked.x or asked.panels else _cut(len(along), _MOST_PANELS, "axes")),
         )
     return figure, pd.DataFrame(table, columns=COLUMNS)
+
+
+def _n_parts(runs: pd.DataFrame, axis: str | None) -> int:
+    return sum(1 for _ in _parts(runs, axis)) if axis else 0
+
+
+def _cut(n: int, most: int, what: str) -> str:
+    """What has no place in the figure, in words."""
+    return f"; the first {most} of {n} {style.plain(what)}" if n > most else ""
 
 
 def _panels(runs: pd.DataFrame, x: str | None, by: str | None, axes: list[str]) -> Iterator[Panel]:
@@ -98,7 +114,7 @@ def _draw(ax: Axes, panel: Panel, lines: str | None, y: str) -> list[tuple]:
         if all(isinstance(x, float) for x in places) and min(places, default=0) > 0:
             is_log = is_log or max(places) / min(places) >= _LOG_FROM
         color = style.FLOW_COLORS[number % len(style.FLOW_COLORS)]
-        look = {"color": color, "marker": _MARKERS[number % len(_MARKERS)], "label": _text(label)}
+        look = {"color": color, "marker": _MARKERS[number % len(_MARKERS)], "label": style.plain(label)}
         ax.plot(places, [point[4] for point in points], **look)
         if len(groups) <= _MOST_BANDS:
             ax.fill_between(places, [p[5] for p in points], [p[6] for p in points], color=color, alpha=0.15, lw=0)
@@ -108,8 +124,8 @@ def _draw(ax: Axes, panel: Panel, lines: str | None, y: str) -> list[tuple]:
         if max(point[3] for point in rows) < 100 * min(point[3] for point in rows):
             ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.xaxis.set_major_formatter("{x:g}")
-    ax.set_xlabel(_text(panel.x))
-    ax.set_title(_text(panel.title))
+    ax.set_xlabel(style.plain(panel.x))
+    ax.set_title(style.plain(panel.title))
     return rows
 
 
@@ -128,8 +144,3 @@ def _parts(runs: pd.DataFrame, axis: str) -> Iterator[tuple[str, float | str, pd
     for number in range(int(cut.max()) + 1):
         own = runs[cut == number]
         yield f"{own[axis].min():g} to {own[axis].max():g}", float(own[axis].median()), own
-
-
-def _text(text: str) -> str:
-    """Words of the user's as they are: a dollar sign begins no formula."""
-    return text.replace("$", r"\$")

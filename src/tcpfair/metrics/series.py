@@ -76,7 +76,7 @@ def interval_half_width(sd: npt.ArrayLike, n: npt.ArrayLike, level: float) -> Fl
     return stdtrit(n - 1, (1 + level) / 2) * sd / np.sqrt(n)
 
 
-def error_of_mean(x: npt.ArrayLike, batches: int = 10) -> Floats:
+def error_of_mean(x: npt.ArrayLike, batches: int) -> Floats:
     """Standard error of the mean over time of a series (..., samples), whose samples lean on each other: shape (...).
 
     By batch means (Law and Kelton, Simulation Modeling and Analysis): the scatter of the means of ``batches`` successive parts.

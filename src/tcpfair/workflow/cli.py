@@ -75,9 +75,7 @@ def parser() -> argparse.ArgumentParser:
     command("accept", _accept, "make today's numbers the baseline in data/expected")
     changed = _option("paths", nargs="+", type=Path)
     command("checksums", _checksums, "vouch for shipped files that were changed on purpose", changed)
-    share = _option(
-        "--share", type=float, default=0.02, metavar="S", help="of the shipped runs (default 0.02; 0: none)"
-    )
+    share = _option("--share", type=float, metavar="S", help="of the shipped runs (default: 2 in a hundred; 0: none)")
     seed = _option("--seed", type=int, metavar="N", help="which runs; drawn when it is not given")
     how = (share, seed, cores, said)
     command("verify", _verify, "check shipped data, and simulate a random share of the shipped runs again", *how)
@@ -303,7 +301,8 @@ def _verify(given: argparse.Namespace) -> int:
     faults = bundles.faults(repository_root())
     print("\n".join(faults) if faults else "shipped data is whole and belongs to this configuration", flush=True)
     cores = given.cores or runs.free_cores()
-    status = again.check(Layout(repository_root()), given.share, given.seed, cores, given.dry_run)
+    share = again.SHARE if given.share is None else given.share
+    status = again.check(Layout(repository_root()), share, given.seed, cores, given.dry_run)
     return 1 if faults else status
 
 

@@ -82,11 +82,13 @@ class Plan:
             raise InputError(f"{where}: smoke: goes with source engine; {self.config.source!r} simulates nothing")
         self.layout = Layout(root, self.config.source, recordings.folder_of(self.config.trace))
         self.is_raw = self.config.source == "raw"
-        if self.config.trace and not self.is_raw and not set(self.config.papers) <= set(recordings.BESIDE):
-            raise InputError(
-                f"{where}: trace: {self.config.trace!r} is shown with source=raw, or beside the figures of a paper: "
-                f"papers={' or papers='.join(recordings.BESIDE)}"
-            )
+        if self.config.trace and not self.is_raw:
+            papers = recordings.load_raw(self.layout.config / "raw.yaml").beside.papers
+            if not set(self.config.papers) <= set(papers):
+                raise InputError(
+                    f"{where}: trace: {self.config.trace!r} is shown with source=raw, or beside the figures of a paper: "
+                    f"papers={' or papers='.join(papers)}"
+                )
         for each in recordings.recordings_in(self.config.trace):
             if not (root / each).exists():
                 raise InputError(f"{where}: trace: {each}: no such file or folder")
@@ -341,8 +343,8 @@ class Plan:
 
     def notebook_stamp(self, paper: str) -> Stamp:
         common = {"cells": part(cells(self.notebook_source(paper))), "code": code.of_rooms(*CODE["exhibit"])}
+        settings = self.layout.config / "raw.yaml"
         if self.is_raw:
-            settings = self.layout.config / "raw.yaml"
             return {
                 **common,
                 "configuration": part([files_part(self.root, [settings]), self.config.only, self.config.trace]),
@@ -350,6 +352,7 @@ class Plan:
             }
         if self.config.trace:
             common["recordings"] = files_part(self.root, self.recordings)
+            common["configuration"] = files_part(self.root, [settings])
         mine = {e.id: self.exhibit_stamp(config, e) for config, e in self.exhibits if config.paper == paper}
         return {**common, "exhibits": part(mine)}
 

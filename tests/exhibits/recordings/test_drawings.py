@@ -14,7 +14,7 @@ from tcpfair.contract.recordings import load_raw
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
 from tcpfair.exhibits import open_paper
-from tcpfair.exhibits.recordings.beside import PAIRS, RTTS, likeness
+from tcpfair.exhibits.recordings.beside import likeness
 from tcpfair.exhibits.recordings.board import EXHIBITS, open_raw
 from tcpfair.exhibits.recordings.drawings import nru_weights
 from tcpfair.exhibits.recordings.recording import NotInTraceError, Recording
@@ -223,12 +223,28 @@ def test_steadiness_by_hand(root):
 def test_two_flows_of_one_rtt_stand_beside_bhatti2009_and_unlike_ones_beside_kozu2014(tmp_path):
     pair = recording_of(made_up([[50] * 30, [50] * 30]), tmp_path, "pair")
     unlike = recording_of(made_up([[50] * 30, [25] * 30], rtt_s=(0.01, 0.1), cc=("cubic", "cubic")), tmp_path, "unlike")
-    assert likeness(pair) is PAIRS and likeness(unlike) is RTTS
+    assert likeness(pair) == "pairs" and likeness(unlike) == "rtts"
     numbers = EXHIBITS["beside"].draw(unlike).numbers.set_index("metric")["value"]
     assert numbers["ratio"] == pytest.approx(0.5) and numbers["kozu2014_CUBIC"] > 0
     (tmp_path / "pair" / "trace.yaml").write_text("kind: rtts\n")
     with pytest.raises(InputError, match="kind: rtts, but the RTTs are 100 and 100 ms"):
         likeness(Recording(pair.path, SETTINGS))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("paper", "kozu2041", "kozu2041.yaml: not found"),
+        ("experiment", "rtt_swep", "beside: experiment of kozu2014: unknown value 'rtt_swep'"),
+        ("protocols", ["Renno"], "beside: protocol of kozu2014: unknown value 'Renno'"),
+    ],
+)
+def test_figures_that_no_paper_has_are_named(tmp_path, name, value, message):
+    unlike = recording_of(made_up([[50] * 30, [25] * 30], rtt_s=(0.01, 0.1), cc=("cubic", "cubic")), tmp_path, "unlike")
+    rtts = SETTINGS.beside.rtts.model_copy(update={name: value})
+    settings = SETTINGS.model_copy(update={"beside": SETTINGS.beside.model_copy(update={"rtts": rtts})})
+    with pytest.raises(InputError, match=message):
+        EXHIBITS["beside"].draw(Recording(unlike.path, settings))
 
 
 def test_a_paper_shows_a_recording_beside_its_figure_and_sends_others_away(tmp_path, capsys):
@@ -323,6 +339,10 @@ def test_unknown_exhibit_and_source(root):
         (("analysis", "skip_s", "range"), None, "an assumed value needs `range:`"),
         (("analysis", "min_polls", "value"), 3, "analysis.min_polls.value"),
         (("link", "capacity_bps", "value"), 0, "link.capacity_bps.value"),
+        (("beside", "one_rtt", "value"), 0, "beside.one_rtt.value"),
+        (("beside", "pairs", "protocols"), [], "beside.pairs.protocols"),
+        (("analysis", "seen", "value"), 1.1, "analysis.seen.value"),
+        (("analysis", "error_batches", "value"), 1, "analysis.error_batches.value"),
         (("weights", "rule", "value"), "median", "weights.rule.value"),
         (("weights", "self_pair"), {}, "weights.self_pair: Extra inputs"),
     ],

@@ -124,6 +124,16 @@ REFUSED = {
         {"flows": [{"flow": "a", "start_s": 0}, {"flow": "b", "start_s": 10}]},
         "start of b: 10 s after a as stated, but 30 s by their clocks",
     ),
+    "a start that good clocks deny, among rough ones": (
+        (
+            clocked("a", 100.0),
+            clocked("b", 100.0, clock_error_s=60.0),
+            clocked("c", 104.0),
+            clocked("d", 160.0, clock_error_s=60.0),
+        ),
+        {"flows": [{"flow": name, "start_s": 0} for name in "abcd"]},
+        "start of c: 0 s after a as stated, but 4 s by their clocks",
+    ),
     "a title that clocks deny": (
         (clocked("a", 100.0, offset_s=0.0), clocked("b", 105.0, offset_s=15.0)),
         {},

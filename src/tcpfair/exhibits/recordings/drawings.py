@@ -160,8 +160,10 @@ def nru(recording: Recording) -> Drawn:
     u_db = weights.u_db(runs, runs.r, own_weights)[0]
     values = of_the_run(groups.nru_tuple(weights.u_db(counted, counted.r, own_weights)))
     u_n, (u_mean, u_plus, u_minus) = values["U_n"], (values[name] for name in ("U_N", "U_N+", "U_N-"))
-    band_db = 2 * series.error_of_mean(weights.u_db(counted, counted.r, own_weights)[0])
-    decided = np.where(np.abs(u_n) <= band_db, 0.0, u_n)  # within its own error of fair counts as fair
+    analysis = recording.settings.analysis
+    error_db = series.error_of_mean(weights.u_db(counted, counted.r, own_weights)[0], analysis.error_batches.value)
+    band_db = analysis.fair_errors.value * error_db
+    decided = np.where(np.abs(u_n) <= band_db, 0.0, u_n)  # within its own errors of fair counts as fair
     letter = str(fairness.case_letter(*fairness.nru_tuple(decided)[1:]))
 
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=2.8)
@@ -185,7 +187,7 @@ def nru(recording: Recording) -> Drawn:
         "U_n": u_n,
         "zero_share": fairness.zero_share(counted.r[0]),
         "self_pair_mbps": 1 / own_weights,
-        "U_n_error": band_db / 2,
+        "U_n_error": error_db,
     }
     values |= {"U_N": u_mean, "U_N+": u_plus, "U_N-": u_minus, "case": letter}
     data = flow_rows(recording, "u_db", u_db)

@@ -31,7 +31,6 @@ from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
 from tcpfair.units import BITS_PER_BYTE
 
 NOT_COUNTED = "#EFEFEF"
-_SEEN = 0.9  # of an interval: when less of it was observed, its bytes are not known
 _COUNTERS = ("delivered_bytes", "received_bytes")
 
 
@@ -111,10 +110,12 @@ class Recording:
         """The run, its bytes added up to interval_s of config/raw.yaml (NaN: not observed), measured all along."""
         run = self.trace.runs.iloc[0]
         # an interval that was recorded longer is parted evenly, and so counts by its overlap with what is measured
-        interval_s = self.settings.analysis.interval_s.value
+        interval_s, seen = self.settings.analysis.interval_s.value, self.settings.analysis.seen.value
         edges_s = tables.edges(run["duration_s"], interval_s)
         samples = [
-            pd.DataFrame({"run_id": self.run_id, "flow_id": flow_id, "t_s": edges_s[1:], **_counted(rows, edges_s)})
+            pd.DataFrame(
+                {"run_id": self.run_id, "flow_id": flow_id, "t_s": edges_s[1:], **_counted(rows, edges_s, seen)}
+            )
             for flow_id, rows in self.trace.samples.sort_values("t_s").groupby("flow_id")
         ]
         added_up = replace(self.trace, runs=self.trace.runs.assign(sample_s=interval_s), samples=joined(samples))
@@ -167,15 +168,15 @@ class Recording:
         return joined([part for part in parts if len(part)] or parts)
 
 
-def _counted(samples: pd.DataFrame, edges_s: Floats) -> dict[str, Floats]:
-    """The counters of one flow, in order of time, added up between the edges."""
+def _counted(samples: pd.DataFrame, edges_s: Floats, least_seen: float) -> dict[str, Floats]:
+    """The counters of one flow, in order of time, added up between the edges; NaN where less was observed."""
     times_s = np.append(0, samples["t_s"])
     totals = {name: np.append(0, samples[name].cumsum()) for name in _COUNTERS if name in samples}
     counted = {name: tables.counted_between(edges_s, times_s, total) for name, total in totals.items()}
     if "observed" not in samples or samples["observed"].isna().all():
         return counted
     seen_s = np.append(0, (samples["observed"].fillna(1) * np.diff(times_s)).cumsum())
-    seen = np.diff(np.interp(edges_s, times_s, seen_s)) >= _SEEN * np.diff(edges_s)
+    seen = np.diff(np.interp(edges_s, times_s, seen_s)) >= least_seen * np.diff(edges_s)
     return {name: np.where(seen, values, np.nan) for name, values in counted.items()}
 
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from tcpfair.sources.readers import frames
 from tcpfair.sources.readers.anonymous import Anonymous
+from tcpfair.sources.readers.frames import NS_PER_S
 from tcpfair.sources.readers.packets import address
 
 KEY = ("src_high", "src_low", "dst_high", "dst_low", "src_port", "dst_port")
-NS_PER_S = 1_000_000_000
 U32 = 0xFFFF_FFFF
 APART = 1_000_003  # between the first numbers of two directions
 

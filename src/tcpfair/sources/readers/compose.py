@@ -8,7 +8,6 @@ refused with one line, because each would give a wrong number. Time in which nob
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -103,12 +102,14 @@ def _wanted(flows: Sequence[ObservedFlow], said: Sidecar, path: Path) -> list[Ob
 
 def _refuse_twins(flows: Sequence[ObservedFlow]) -> None:
     """A flow that counts twice makes everything fair."""
-    for one, other in combinations(flows, 2):
-        shared = sorted(one.identity & other.identity)
-        if shared:
-            raise InputError(
-                f"{other.file}: {other.name}: the same flow as {one.name} ({shared[0]}); give each flow once"
-            )
+    owners: dict[str, ObservedFlow] = {}
+    for flow in flows:
+        for identity in sorted(flow.identity):
+            one = owners.setdefault(identity, flow)
+            if one is not flow:
+                raise InputError(
+                    f"{flow.file}: {flow.name}: the same flow as {one.name} ({identity}); give each flow once"
+                )
     seen: dict[bytes, ObservedFlow] = {}
     for flow in flows:
         steps = np.diff(flow.total_bytes)
@@ -152,10 +153,15 @@ def _starts_s(flows: Sequence[ObservedFlow], said: Sidecar, path: Path) -> tuple
 def _refuse_lying_starts(flows: Sequence[ObservedFlow], starts_s: Sequence[float], where: Path) -> None:
     """Stated starts against the clocks of the recordings."""
     timed = [(flow, start_s) for flow, start_s in zip(flows, starts_s, strict=True) if flow.clock_s is not None]
-    for (one, one_s), (other, other_s) in combinations(timed, 2):
-        clocks_s = (other.clock_s + other.start_s) - (one.clock_s + one.start_s)
-        may_s = START_ERROR_S + max(one.clock_error_s, other.clock_error_s)
-        if abs(clocks_s - (other_s - one_s)) > may_s:
+    zeros_s = np.array([flow.clock_s + flow.start_s - start_s for flow, start_s in timed])  # of the run, by each clock
+    errors_s = np.array([flow.clock_error_s for flow, _ in timed])
+    for error_s in np.unique(errors_s):
+        as_good = np.flatnonzero(errors_s <= error_s)
+        ends = as_good[np.argmin(zeros_s[as_good])], as_good[np.argmax(zeros_s[as_good])]
+        i, j = min(ends), max(ends)
+        if abs(zeros_s[j] - zeros_s[i]) > START_ERROR_S + error_s:
+            (one, one_s), (other, other_s) = timed[i], timed[j]
+            clocks_s = (other.clock_s + other.start_s) - (one.clock_s + one.start_s)
             raise InputError(
                 f"{where}: start of {other.name}: {other_s - one_s:g} s after {one.name} as stated, but {clocks_s:g} s by "
                 "their clocks; correct the one that is wrong"

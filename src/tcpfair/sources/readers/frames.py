@@ -52,6 +52,7 @@ TIMESTAMPS = 0x100  # the segment has the option; the bits above those of TCP ar
 FRAGMENT = 0x200  # first of several
 V6 = 0x400
 
+NS_PER_S = 1_000_000_000
 MOST_CAPTURED_BYTES = 1 << 20  # tcpdump's own bound is 256 KiB, of BIG TCP 512 KiB
 MOST_BLOCK_BYTES = 1 << 24
 MOST_SECONDS = 1 << 32  # what 32 bits of a pcap can say

@@ -18,13 +18,12 @@ import numpy as np
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import connections as tcp
-from tcpfair.sources.readers.frames import COUNTS, CUT_HEADERS, DAMAGED, FRAGMENTS, NOT_TCP, UNTIMED
+from tcpfair.sources.readers.frames import COUNTS, CUT_HEADERS, DAMAGED, FRAGMENTS, NOT_TCP, NS_PER_S, UNTIMED
 from tcpfair.sources.readers.observed import Observed, ObservedFlow
 from tcpfair.sources.readers.sidecar import Sidecar
 
 ORIGIN = "receiver: acknowledged in capture"
 
-NS_PER_S = 1_000_000_000
 BINS_NS = tuple(10**n for n in range(6, 12))  # 1 ms to 100 s
 MOST_ROWS = 4_000_000  # of progress, 24 bytes each
 MOST_READINGS, MOST_READINGS_OF_FLOW = 8_000_000, 864_000

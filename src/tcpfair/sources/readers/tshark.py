@@ -25,6 +25,7 @@ from tcpfair.errors import InputError
 from tcpfair.sources.readers import frames
 from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.anonymous_packets import AnonymousPackets
+from tcpfair.sources.readers.frames import NS_PER_S
 from tcpfair.sources.readers.observed import Observed
 from tcpfair.sources.readers.packets import Tracker, address
 from tcpfair.sources.readers.sidecar import Sidecar
@@ -37,7 +38,6 @@ ACCEPTS = (
 BACKEND = "tshark"
 
 ROWS = 100_000
-NS_PER_S = 1_000_000_000
 TIMES = ("frame.time_epoch", "frame.time_relative")
 SEPARATORS = "\t,;| "
 U32_MAX = 2**32 - 1
