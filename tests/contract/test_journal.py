@@ -68,6 +68,19 @@ def test_what_is_no_journal_is_an_empty_one(tmp_path, content):
     assert journal.read(path) == (ABOUT, [[1]])
 
 
+def test_what_is_forgotten_is_gone_and_what_follows_is_kept(tmp_path):
+    path = tmp_path / "1.jsonl"
+    with journal.opened(path, ABOUT) as (kept, _):
+        kept.add([1])
+        kept.forget()
+        assert journal.read(path) == (ABOUT, [])
+        kept.add([2])
+    assert journal.read(path) == (ABOUT, [[2]])
+    with journal.opened(path, ABOUT) as (kept, _):
+        kept.forget()
+    assert put(path, [3]) == []
+
+
 def test_where_there_is_none_nothing_is_in_it(tmp_path):
     assert journal.read(tmp_path / "none.jsonl") == (None, [])
 

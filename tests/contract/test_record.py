@@ -2,11 +2,13 @@
 
 import hashlib
 import json
+from dataclasses import replace
 
 import pytest
 
 from tcpfair.contract import record
 from tcpfair.contract.layout import Layout
+from tcpfair.contract.manifest import file_hash
 from tcpfair.contract.papers import Exhibit
 from tcpfair.contract.record import Record
 from tcpfair.errors import InputError
@@ -99,6 +101,20 @@ def test_an_exhibit_is_whole_while_every_file_is_there_as_it_was_written(layout,
     svg.unlink()
     assert not record.is_whole(layout.root, built)
     assert record.is_whole(layout.root, LEFT_OUT)  # nothing to miss
+
+
+def test_without_its_numbers_it_is_not_whole(layout, built):
+    path = record.place(layout, "numbers", "ogura.fig8", ".csv")
+    path.parent.mkdir(parents=True)
+    path.write_text("exhibit,key\n")
+    found = replace(built, numbers={"results/engine/numbers/ogura/fig08.csv": file_hash(path)})
+    record.write(layout, found)
+    assert record.read(record.place(layout, "exhibits", "ogura.fig8", ".json")) == found
+    assert record.is_whole(layout.root, found, hashes=True)
+    path.write_text("exhibit\n")
+    assert not record.is_whole(layout.root, found, hashes=True)
+    path.unlink()
+    assert not record.is_whole(layout.root, found)
 
 
 @pytest.mark.parametrize(

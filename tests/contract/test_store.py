@@ -101,6 +101,44 @@ def test_what_an_interruption_left_is_not_simulated_again(root, monkeypatch):
     assert again == [(0, 1), (1, 1)]
 
 
+class KilledError(BaseException):
+    """What ends a process at once; nothing that would tidy up comes after it."""
+
+
+@pytest.mark.parametrize("n_written", [0, 1, 2])
+@pytest.mark.parametrize("n_finished", [0, 1, 2, 3])
+def test_a_simulation_that_is_killed_loses_the_run_in_flight_alone(root, tmp_path, monkeypatch, n_finished, n_written):
+    plan = make_plan(root)
+    config, specs = plan.papers["ogura"], plan.specs("ogura", "pair")
+    writes = trace.write
+
+    def killed(done, of):
+        if done == n_written:
+            monkeypatch.setattr(sources, "WRITE_EVERY_S", 0.0 if n_written else 60.0)
+        if done == n_written + 1:
+            monkeypatch.setattr(sources, "WRITE_EVERY_S", 60.0)
+        if done == n_finished:
+            monkeypatch.setattr(sources.trace, "write", lambda made, folder: None)
+            monkeypatch.setattr(sources.finished.Finished, "forget", lambda self: None)
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        sources.simulate_missing(plan.layout, config, "pair", specs, progress=killed)
+    monkeypatch.undo()
+    assert lacking(make_plan(root))["ogura/pair"] == 4 - n_finished
+    make_plan(root).discard_stale()
+    assert lacking(make_plan(root))["ogura/pair"] == 4 - n_finished
+    told = []
+    sources.simulate_missing(plan.layout, config, "pair", specs, progress=lambda *counts: told.append(counts))
+    assert told[-1] == (4 - n_finished, 4 - n_finished)
+    writes(sources.assemble(plan.layout, config, "pair", specs), tmp_path / "parts")
+    at_once = sources.merge([sources.simulate(config, "pair", specs=specs)])
+    at_once.provenance |= {"pkts": sources.delivered_pkts(at_once)}
+    writes(at_once, tmp_path / "once")
+    for file in sorted((tmp_path / "once").iterdir()):
+        assert (tmp_path / "parts" / file.name).read_bytes() == file.read_bytes(), file.name
+
+
 def test_an_edited_algorithm_makes_its_own_runs_stale(root, monkeypatch):
     make_trace(make_plan(root), "pair")
     now = dict(store.code_behind(make_plan(root).asked["ogura", "pair"]))

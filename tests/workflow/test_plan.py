@@ -409,6 +409,26 @@ def test_parts_of_an_interrupted_simulation_stay_while_they_are_asked_for(root):
     assert [path.name for path in place.iterdir()] == [specs[-1].key]
 
 
+def test_so_do_the_journals_of_killed_ones(root):
+    from tcpfair import sources
+    from tcpfair.contract import finished
+
+    plan = make_plan(root)
+    config, specs = plan.papers["ogura"], plan.specs("ogura", "pair")
+    place = plan.layout.finished_runs("ogura", "pair")
+    for spec in (specs[0], specs[-1]):
+        made = sources.simulate(config, "pair", specs=[spec])
+        with finished.opened(place, {**made.provenance, "backend": "engine"}) as kept:
+            kept.add(spec.key, made)
+    (place / "torn.jsonl").write_bytes(b"0000")
+    edit(root / "config/papers/ogura.yaml", "value: [Reno, Libra]", "value: [Libra]")
+    plan = make_plan(root)
+    assert len(plan.lacking["ogura", "pair"]) == 1
+    plan.discard_stale()
+    (left,) = place.iterdir()
+    assert finished.manifest(left)["runs"] == [specs[-1].key]
+
+
 def test_only_is_part_of_what_a_notebook_and_the_ledger_are_made_from(root):
     everything, one = make_plan(root), make_plan(root, only=["ogura.table1"])
     assert everything.notebook_stamp("ogura") != one.notebook_stamp("ogura")

@@ -23,8 +23,9 @@ _SYNC_EVERY_S = 5.0  # what a crash of the whole machine loses at most; a killed
 class Journal:
     """A journal that is open for writing; see `opened`."""
 
-    def __init__(self, stream) -> None:
+    def __init__(self, stream, about: Mapping[str, Any]) -> None:
         self._stream = stream
+        self._head_bytes = len(_line(dict(about)))
         self._synced_s = time.monotonic()
 
     def add(self, entry: Any) -> None:
@@ -33,6 +34,10 @@ class Journal:
         self._stream.flush()
         if time.monotonic() - self._synced_s > _SYNC_EVERY_S:
             self.sync()
+
+    def forget(self) -> None:
+        """Remove all entries, which by now stand elsewhere; what the journal is about stays."""
+        self._stream.truncate(self._head_bytes)
 
     def sync(self) -> None:
         """Have the system write what it holds back."""
@@ -47,7 +52,7 @@ def opened(path: Path, about: Mapping[str, Any]) -> Iterator[tuple[Journal, list
     with path.open("a+b") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)  # the system lets go of it when the process ends, however it ends
         head, entries, sound = _read(stream)
-        journal = Journal(stream)
+        journal = Journal(stream, about)
         if head == dict(about):
             stream.truncate(sound)
         else:

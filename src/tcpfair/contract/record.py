@@ -29,7 +29,8 @@ class Record:
     """How drawing one exhibit ended.
 
     ``files`` maps each file, relative to the repository, to its SHA-256: the figures of an exhibit that is built, the
-    pages that tell the reason of one that failed. ``left out`` is what a sound recording has nothing of.
+    pages that tell the reason of one that failed; ``numbers`` does so for the table of what is drawn, which is none of them.
+    ``left out`` is what a sound recording has nothing of.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -40,6 +41,7 @@ class Record:
     n_runs: int = 0  # behind one point; 0 for what no run went into
     source: str = ""  # how its traces were made
     error: str = ""  # why it is not built
+    numbers: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.status == "built" and not self.files:
@@ -106,5 +108,5 @@ def is_whole(root: Path, record: Record, hashes: bool = False) -> bool:
     """True when every file that the record names is there; with ``hashes``, as it was written."""
     return all(
         (root / name).is_file() and (not hashes or file_hash(root / name) == digest)
-        for name, digest in record.files.items()
+        for name, digest in {**record.files, **record.numbers}.items()
     )

@@ -2,7 +2,8 @@
 
 A run is there when a trace holds its key (`tcpfair.contract.expand.RunSpec.key`) and was made by the code that acts in it
 now. Three places are looked at: what the repository ships (for source ``bundled``), the trace that this source made before,
-and the parts that an interrupted simulation finished. What is in none of them has to be simulated.
+and what an interrupted simulation finished: traces, and the journal that it wrote when it was killed. What is in none of
+them has to be simulated.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tcpfair.contract import code
+from tcpfair.contract import code, finished, trace
 from tcpfair.contract.expand import RunSpec, expected_pkts, plain_values, run_specs, values_behind
 from tcpfair.contract.files import is_scratch
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.manifest import CODE, CONFIG, MANIFEST, RUNS, read_manifest
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.stamps import Stamp, changed, part
+from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
 
 
@@ -53,10 +55,11 @@ def identity(runs: Iterable[Asked]) -> list[Any]:
 
 
 def places(layout: Layout, paper: str, experiment: str) -> list[Path]:
-    """Folders that may hold runs of an experiment, in the order in which they are used."""
+    """Traces, and journals of finished runs, that may hold runs of an experiment, in the order in which they are used."""
     shipped = [layout.bundled(paper, experiment)] if layout.source == "bundled" else []
-    finished = sorted(path.parent for path in layout.finished_runs(paper, experiment).glob(f"*/{MANIFEST}"))
-    return [*shipped, layout.simulated(paper, experiment), *(f for f in finished if not is_scratch(Path(f.name)))]
+    kept = layout.finished_runs(paper, experiment)
+    traces = sorted(path.parent for path in kept.glob(f"*/{MANIFEST}") if not is_scratch(Path(path.parent.name)))
+    return [*shipped, layout.simulated(paper, experiment), *traces, *sorted(kept.glob(f"*{finished.SUFFIX}"))]
 
 
 def manifest_of(layout: Layout, folder: Path) -> dict | None:
@@ -64,12 +67,19 @@ def manifest_of(layout: Layout, folder: Path) -> dict | None:
 
     Raises InputError for a shipped trace that is damaged: it would be simulated again without a word.
     """
+    if folder.suffix == finished.SUFFIX:
+        return finished.manifest(folder)
     try:
         return read_manifest(folder)
     except InputError:
         if folder.is_relative_to(layout.bundled_root) and folder.is_dir():
             raise
         return None
+
+
+def read(place: Path) -> Trace:
+    """The trace that stands in a place, or that the journal there has the runs of. Raises InputError as `trace.read` does."""
+    return finished.read(place) if place.suffix == finished.SUFFIX else trace.read(place)
 
 
 def held(manifest: dict | None, runs: Iterable[Asked]) -> dict[str, int]:

@@ -106,17 +106,21 @@ class Board:
             return
         contents = {path: (files or {}).get(path.suffix) for path in record.figure_files(self.layout, exhibit)}
         table = None if numbers is None else pages.csv_bytes(numbers.assign(source=source))
-        for path, content in {**contents, record.place(self.layout, "numbers", exhibit.id, ".csv"): table}.items():
+        beside = {record.place(self.layout, "numbers", exhibit.id, ".csv"): table}
+        for path, content in {**contents, **beside}.items():
             if content is None:
                 path.unlink(missing_ok=True)
             else:
                 write_whole(path, content)
-        hashes = {
-            path.relative_to(self.layout.root).as_posix(): hashlib.sha256(content).hexdigest()
-            for path, content in contents.items()
-            if content is not None
-        }
-        record.write(self.layout, record.Record(exhibit.id, status, hashes, n_runs, source, error))
+        hashes = [
+            {
+                path.relative_to(self.layout.root).as_posix(): hashlib.sha256(content).hexdigest()
+                for path, content in written.items()
+                if content is not None
+            }
+            for written in (contents, beside)
+        ]
+        record.write(self.layout, record.Record(exhibit.id, status, hashes[0], n_runs, source, error, hashes[1]))
 
     def _display(self, exhibit: Exhibit, title: str, files: Mapping[str, bytes], verdict: str) -> None:
         """The exhibit, its caption and how its numbers compare with print; a line on a terminal."""

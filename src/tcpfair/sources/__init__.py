@@ -7,11 +7,10 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 import pandas as pd
 
-from tcpfair.contract import store, trace
+from tcpfair.contract import finished, store, trace
 from tcpfair.contract.expand import RunSpec, run_specs, values_behind
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.manifest import CODE, CONFIG, RUNS
@@ -21,8 +20,7 @@ from tcpfair.errors import InputError
 from tcpfair.sources import engine, ns2, ns3, tables
 
 BACKENDS: dict[str, Callable] = {"engine": engine.simulate_runs, "ns2": ns2.simulate_runs, "ns3": ns3.simulate_runs}
-KEEP_EVERY_S = 0.2  # what a killed simulation loses at most, beside the run that it is in
-JOIN_EVERY_S = 5.0  # small traces become one, so that there are no more of them than in these seconds
+WRITE_EVERY_S = 5.0  # finished runs go from the journal into a trace
 
 _ORDER = {
     "runs": ["run_id"],
@@ -69,56 +67,44 @@ def simulate_missing(
     backend: str = "engine",
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> tuple[int, int]:
-    """Simulate those of ``specs`` that are nowhere, and keep what is finished at once, or as soon as
-    `KEEP_EVERY_S` is over where runs are short.
+    """Simulate those of ``specs`` that are nowhere, and keep each when it is finished: a kill loses the one in flight alone.
 
     ``progress`` is told how many runs of how many are done. Returns the number of runs and of packets delivered.
     """
     lacking = {run.key for run in store.missing(layout, paper.paper, experiment, store.asked(specs))}
     todo = [spec for spec in specs if spec.key in lacking]
+    if not todo:
+        progress(0, 0)
+        return 0, 0
     place = layout.finished_runs(paper.paper, experiment)
-    finished: list[tuple[RunSpec, Trace]] = []  # since they were last joined
-    kept: list[Path] = []  # the traces that hold the first `n_kept` of them
-    kept_s = joined_s = time.monotonic()
-    n_kept = packets = 0
+    unwritten: list[tuple[RunSpec, Trace]] = []  # what the journal alone holds
+    written_s = time.monotonic()
+    packets = 0
 
-    def write(runs: list[tuple[RunSpec, Trace]], name: str) -> Path:
-        made = merge([made for _, made in runs])
-        made.provenance |= _provenance(paper, experiment, [spec for spec, _ in runs])
-        trace.write(_numbered(made, [spec.run_id for spec, _ in runs]), place / name)
-        return place / name
+    def write() -> None:
+        nonlocal written_s
+        if unwritten:
+            specs, made = [spec for spec, _ in unwritten], merge([made for _, made in unwritten])
+            made.provenance |= _provenance(paper, experiment, specs)
+            name = "-".join(dict.fromkeys([specs[0].key, specs[-1].key]))
+            trace.write(_numbered(made, [spec.run_id for spec in specs]), place / name)
+            kept.forget()
+            unwritten.clear()
+        written_s = time.monotonic()
 
-    def keep() -> None:
-        nonlocal n_kept, kept_s
-        if fresh := finished[n_kept:]:
-            kept.append(write(fresh, fresh[0][0].key))
-        n_kept, kept_s = len(finished), time.monotonic()
-
-    def join() -> None:
-        nonlocal n_kept, joined_s
-        if len(kept) > 1:
-            write(finished, f"{finished[0][0].key}-{finished[-1][0].key}")
-            for folder in kept:
-                shutil.rmtree(folder, ignore_errors=True)
-        kept.clear()
-        finished.clear()
-        n_kept, joined_s = 0, time.monotonic()
-
-    with _termination_as_interrupt():
+    about = {"backend": backend, **_provenance(paper, experiment, todo)}
+    with finished.opened(place, about) as kept, _termination_as_interrupt():
         try:
             for number, spec in enumerate(todo):
                 progress(number, len(todo))
                 made = simulate(paper, experiment, backend, [spec])
+                kept.add(spec.key, made)
                 packets += delivered_pkts(made)
-                finished.append((spec, made))
-                if time.monotonic() - kept_s > KEEP_EVERY_S:
-                    keep()
-                if time.monotonic() - joined_s > JOIN_EVERY_S:
-                    keep()
-                    join()
+                unwritten.append((spec, made))
+                if time.monotonic() - written_s > WRITE_EVERY_S:
+                    write()
         finally:
-            keep()
-            join()
+            write()
     progress(len(todo), len(todo))
     return len(todo), packets
 
@@ -148,7 +134,7 @@ def assemble(layout: Layout, paper: PaperConfig, experiment: str, specs: Sequenc
         taken = {key: run_id for key, run_id in store.held(manifest, runs).items() if key in left}
         if taken:
             backend = manifest["backend"]
-            parts.append(_renumbered(trace.read(folder), {run_id: left.pop(key) for key, run_id in taken.items()}))
+            parts.append(_renumbered(store.read(folder), {run_id: left.pop(key) for key, run_id in taken.items()}))
     if left:
         raise InputError(
             f"{paper.paper}/{experiment}: {len(left)} of {len(runs)} runs are missing; simulate them first"

@@ -506,10 +506,12 @@ class Plan:
         place = self.layout.finished_runs(paper, experiment)
         discard_scratch(place)
         for path in place.glob("*") if place.is_dir() else ():
-            if not path.is_dir():
-                path.unlink()
-            elif not store.held(store.manifest_of(self.layout, path), runs):
+            if store.held(store.manifest_of(self.layout, path), runs):
+                continue
+            if path.is_dir():
                 shutil.rmtree(path)
+            else:
+                path.unlink()
 
 
 def cells(notebook: Path) -> list[list[str]]:
