@@ -25,9 +25,7 @@ def test_parts_that_ran_side_by_side_are_one_cost_with_their_packets(layout):
     bench(layout, "simulate/ogura/pair.1-of-2", 10.0, 300.0, 9.0)
     bench(layout, "simulate/ogura/pair.2-of-2", 12.0, 200.0, 11.0)
     bench(layout, "measure/ogura/pair", 1.5, 250.0, 1.0)
-    mark = layout.simulated("ogura", "pair").with_suffix(".json")
-    mark.parent.mkdir(parents=True)
-    mark.write_text(json.dumps({"simulated_runs": 4, "simulated_pkts": 400}))
+    costs.counted(layout, "simulate", "ogura/pair").write_text(json.dumps({"simulated_runs": 4, "simulated_pkts": 400}))
     assert costs.read(layout) == [
         costs.Cost("measure", "ogura/pair", 1.5, 1.0, 250.0),
         costs.Cost("simulate", "ogura/pair", 12.0, 20.0, 300.0, 400),

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from tcpfair import sources
-from tcpfair.contract import record, stamps, trace
+from tcpfair.contract import costs, record, stamps, store, trace
 from tcpfair.contract.layout import Layout
 from tcpfair.errors import InputError
 from tcpfair.workflow import steps
@@ -40,7 +40,9 @@ def test_simulating_in_parts_and_assembling_leaves_the_trace_that_was_asked_for(
     assert steps.assemble(plan.layout, "ogura", "pair", files, mark) == "4 runs, 4 of them new"
     made = trace.read(plan.layout.simulated("ogura", "pair"))
     assert made.runs["run_id"].tolist() == [0, 1, 2, 3]
-    assert json.loads(mark.read_text()) == {"simulated_runs": 4, "simulated_pkts": sources.delivered_pkts(made)}
+    counted = json.loads(costs.counted(plan.layout, "simulate", "ogura/pair").read_text())
+    assert counted == {"simulated_runs": 4, "simulated_pkts": sources.delivered_pkts(made)}
+    assert mark.read_text() == store.MARK
     assert not plan.layout.finished_runs("ogura", "pair").exists()
     assert make_plan(root).traces["ogura", "pair"] == plan.layout.simulated("ogura", "pair")
 

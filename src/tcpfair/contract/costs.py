@@ -1,5 +1,6 @@
 """What each step cost, from the benchmarks that Snakemake takes of it: time and memory, the outputs that differ from run to
-run. They stand in ``results/<source>/benchmarks/<step>/<item>.tsv``."""
+run. They stand in ``results/<source>/benchmarks/<step>/<item>.tsv``, and beside them how much a simulation simulated: the job
+that goes on where another one was killed counts its own runs alone."""
 
 from __future__ import annotations
 
@@ -50,8 +51,13 @@ def read(layout: Layout) -> list[Cost]:
     return sorted(costs, key=lambda cost: (cost.step, cost.item))
 
 
+def counted(layout: Layout, step: str, item: str) -> Path:
+    """Where a step says how much it simulated: JSON with ``simulated_runs`` and ``simulated_pkts``."""
+    return folder(layout) / step / f"{item}.json"
+
+
 def forget(layout: Layout, step: str, item: str) -> None:
-    """Remove the benchmarks of a step that is taken again, perhaps in other parts."""
+    """Remove what is known of the cost of a step that is taken again, perhaps in other parts."""
     for path in (folder(layout) / step).glob(f"{item}.*"):
         path.unlink()
 
@@ -91,14 +97,14 @@ def _together(one: Cost, other: Cost) -> Cost:
 
 
 def _pkts(layout: Layout, cost: Cost) -> int:
-    """Packets that the simulations behind a trace or an ensemble delivered, as its mark or those of its jobs say."""
+    """Packets that the simulations behind a trace or an ensemble delivered, as they or the marks of their jobs say."""
     if cost.step == "ensemble":
         return sum(_said_by(path) for path in layout.ensemble_members(cost.item).glob("*.done"))
     if cost.step == "study":
         return sum(_said_by(path) for path in layout.study(cost.item).glob("parts/*.done"))
     if cost.step != "simulate":
         return 0
-    return _said_by(layout.simulated(*cost.item.split("/")).with_suffix(".json"))
+    return _said_by(counted(layout, cost.step, cost.item))
 
 
 def _said_by(mark: Path) -> int:

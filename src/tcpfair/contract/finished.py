@@ -1,6 +1,6 @@
 """Runs that a simulation has finished and no trace holds yet: a journal with a line for each, for as long as it runs.
 
-A run is kept when it is finished, and costs a millisecond; a trace, five tables and a manifest, is written every few seconds
+A run is kept when it is finished, for some milliseconds; a trace, five tables and a manifest, is written every few seconds
 from what the journal then forgets. A simulation that was killed leaves its journal, whose runs count as any others.
 """
 

@@ -23,6 +23,8 @@ from tcpfair.contract.stamps import Stamp, changed, part
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
 
+MARK = "{}\n"  # what stands beside a trace that was made here, for Snakemake; all else is in the manifest
+
 
 class Asked(NamedTuple):
     """One run that a configuration asks for: its key, the algorithms that act in it, and the packets of a full link."""

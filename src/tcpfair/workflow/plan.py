@@ -485,7 +485,7 @@ class Plan:
             if folder is None or folder != self.layout.simulated(*pair):
                 mark.unlink(missing_ok=True)
             elif not mark.is_file():
-                write_whole(mark, "{}\n")  # its manifest says that it is whole
+                write_whole(mark, store.MARK)  # its manifest says that it is whole
             if folder is None:
                 self._discard_parts(*pair)
                 costs.forget(self.layout, "simulate", "/".join(pair))

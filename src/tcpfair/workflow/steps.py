@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tcpfair.contract import record, stamps
+from tcpfair.contract import costs, record, stamps, store
 from tcpfair.contract.expand import run_specs, shorten
 from tcpfair.contract.files import whole, write_whole
 from tcpfair.contract.layout import LEDGER_TABLES, PAPERS, Layout
@@ -89,7 +89,8 @@ def assemble(layout: Layout, paper: str, experiment: str, parts: list[Path], mar
     counts = [json.loads(path.read_text()) for path in parts]
     sources.discard_finished(layout, paper, experiment)
     total = {f"simulated_{name}": sum(count[name] for count in counts) for name in ("runs", "pkts")}
-    write_whole(mark, json.dumps(total) + "\n")
+    write_whole(costs.counted(layout, "simulate", f"{paper}/{experiment}"), json.dumps(total) + "\n")
+    write_whole(mark, store.MARK)
     return f"{len(made.runs)} runs, {total['simulated_runs']} of them new"
 
 
