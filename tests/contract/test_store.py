@@ -139,6 +139,21 @@ def test_a_simulation_that_is_killed_loses_the_run_in_flight_alone(root, tmp_pat
         assert (tmp_path / "parts" / file.name).read_bytes() == file.read_bytes(), file.name
 
 
+@pytest.mark.parametrize("damage", ["gone", "empty"])
+def test_a_trace_whose_tables_are_not_there_is_made_again_unless_it_is_shipped(root, damage):
+    shipped, made = ship(make_plan(root), "pair"), make_trace(make_plan(root), "self")
+    for folder in (shipped, made):
+        (folder / "samples.parquet").unlink()
+        if damage == "empty":
+            (folder / "samples.parquet").touch()
+    assert lacking(make_plan(root))["ogura/self"] == 1
+    make_trace(make_plan(root), "self")
+    assert "ogura/self" not in lacking(make_plan(root))
+    assert make_plan(root, source="bundled").traces["ogura", "pair"] == shipped  # what is amiss is said when it is read
+    with pytest.raises(InputError, match=r"pair/samples.parquet"):
+        trace.read(shipped)
+
+
 def test_an_edited_algorithm_makes_its_own_runs_stale(root, monkeypatch):
     make_trace(make_plan(root), "pair")
     now = dict(store.code_behind(make_plan(root).asked["ogura", "pair"]))

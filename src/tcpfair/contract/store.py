@@ -71,12 +71,19 @@ def manifest_of(layout: Layout, folder: Path) -> dict | None:
     """
     if folder.suffix == finished.SUFFIX:
         return finished.manifest(folder)
+    is_shipped = folder.is_relative_to(layout.bundled_root)
     try:
-        return read_manifest(folder)
+        manifest = read_manifest(folder)
     except InputError:
-        if folder.is_relative_to(layout.bundled_root) and folder.is_dir():
+        if is_shipped and folder.is_dir():
             raise
         return None
+    return manifest if is_shipped or _has_tables(folder, manifest) else None
+
+
+def _has_tables(folder: Path, manifest: Mapping[str, Any]) -> bool:
+    """Whether the tables of a trace that was made here are there; a crash of the machine may leave empty ones."""
+    return all((folder / name).is_file() and (folder / name).stat().st_size for name in manifest.get("files", {}))
 
 
 def read(place: Path) -> Trace:

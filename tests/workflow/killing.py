@@ -1,0 +1,119 @@
+"""Runs of the workflow in a folder that stands in for the checkout, as TCPFAIR_OUTPUT makes one, and ways to kill them.
+
+What is read are links into the checkout, so that the engine is compiled once for all; what is made stands in the folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+_LINKED = ("Snakefile", "config", "data", "envs", "notebooks", "src", "workflow")
+# what differs from run to run, and what only says who runs
+_VOLATILE = re.compile(r"/(logs|benchmarks)/|/costs\.html$|/asked\.json$|/\.(lock|in-use)$")
+FIND_PROCESSES = Path("/proc/self/task").is_dir()
+
+
+def stand_in(root: Path) -> Path:
+    """A folder in which the checkout is, and of it nothing that was made."""
+    root.mkdir(parents=True, exist_ok=True)
+    for name in _LINKED:
+        (root / name).symlink_to(ROOT / name)
+    return root
+
+
+def start(root: Path, arguments: list[str], **variables: str) -> subprocess.Popen:
+    """``./reproduce ARGUMENTS`` in a process group of its own; what it says goes to a file (`said`)."""
+    with (root / "said").open("w") as said:
+        return subprocess.Popen(
+            [sys.executable, "-m", "tcpfair", *arguments],
+            cwd=root,
+            env={**os.environ, "TCPFAIR_ROOT": str(root), "MPLBACKEND": "Agg", **variables},
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            process_group=0,
+        )
+
+
+def said(root: Path) -> str:
+    return (root / "said").read_text()
+
+
+def finish(root: Path, arguments: list[str], **variables: str) -> str:
+    """Run to the end, which has to be a good one; what was said."""
+    status = start(root, arguments, **variables).wait(1200)
+    assert status == 0, said(root)
+    assert "Traceback" not in said(root)
+    return said(root)
+
+
+def outputs(root: Path) -> dict[str, str]:
+    """Hash of everything below results/ and figures/ but what differs from run to run; what is being written counts."""
+    files = (path for name in ("figures", "results") for path in (root / name).rglob("*"))
+    return {
+        path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(files)
+        if path.is_file() and not _VOLATILE.search(path.as_posix())
+    }
+
+
+def below(pid: int) -> list[int]:
+    """A process and all that it started, as far as they live."""
+    found = [pid]
+    with suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child in (task / "children").read_text().split():
+                found += below(int(child))
+    return found
+
+
+def words_of(pid: int) -> list[str]:
+    """The command line of a process; nothing when it has ended."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    return []
+
+
+def step_of(pid: int) -> str:
+    """Which step of the workflow a process takes: ``measure`` for ``python -m tcpfair measure ...``; "" for another one."""
+    words = words_of(pid)
+    return words[3] if words[1:3] == ["-m", "tcpfair"] and len(words) > 3 else ""
+
+
+def steps_below(pid: int) -> dict[int, str]:
+    """The steps that a run is taking, by process."""
+    return {each: step for each in below(pid)[1:] if (step := step_of(each))}
+
+
+WHOM = {
+    "leader": lambda pids: pids[:1],
+    "Snakemake": lambda pids: [pid for pid in pids if words_of(pid)[1:3] == ["-m", "snakemake"]],
+    "step": lambda pids: [pid for pid in pids[1:] if step_of(pid)],
+    "kernel": lambda pids: [pid for pid in pids if "ipykernel_launcher" in words_of(pid)],
+    "shell": lambda pids: [pid for pid in pids if words_of(pid)[1:2] == ["-c"]],
+    "any one": lambda pids: pids,
+    "everything": lambda pids: pids,
+}
+
+
+def kill(process: subprocess.Popen, whom: str, chance=None) -> bool:
+    """Kill a process of a sort, which one is left to ``chance`` (without: the first), or everything; whether any was killed."""
+    victims = WHOM[whom](below(process.pid))
+    if whom == "everything":  # by their groups, so that none has time to start another one
+        for group in {os.getpgid(pid) for pid in victims if words_of(pid)}:
+            with suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGKILL)
+        return True
+    if not victims:
+        return False
+    with suppress(ProcessLookupError):
+        os.kill(chance.choice(victims) if chance else victims[0], signal.SIGKILL)
+        return True
+    return False
