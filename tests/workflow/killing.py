@@ -29,13 +29,21 @@ def stand_in(root: Path) -> Path:
     return root
 
 
+def command(arguments: list[str]) -> list[str]:
+    return [sys.executable, "-m", "tcpfair", *arguments]
+
+
+def environment(root: Path) -> dict[str, str]:
+    return {**os.environ, "TCPFAIR_ROOT": str(root), "MPLBACKEND": "Agg"}
+
+
 def start(root: Path, arguments: list[str], **variables: str) -> subprocess.Popen:
     """``./reproduce ARGUMENTS`` in a process group of its own; what it says goes to a file (`said`)."""
     with (root / "said").open("w") as said:
         return subprocess.Popen(
-            [sys.executable, "-m", "tcpfair", *arguments],
+            command(arguments),
             cwd=root,
-            env={**os.environ, "TCPFAIR_ROOT": str(root), "MPLBACKEND": "Agg", **variables},
+            env=environment(root) | variables,
             stdout=said,
             stderr=subprocess.STDOUT,
             process_group=0,
@@ -113,7 +121,12 @@ def kill(process: subprocess.Popen, whom: str, chance=None) -> bool:
         return True
     if not victims:
         return False
-    with suppress(ProcessLookupError):
-        os.kill(chance.choice(victims) if chance else victims[0], signal.SIGKILL)
-        return True
-    return False
+    end([chance.choice(victims) if chance else victims[0]])
+    return True
+
+
+def end(pids: list[int]) -> None:
+    """Kill processes, without asking them."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)

@@ -52,6 +52,7 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_same_bytes(tmp_path,
         except subprocess.TimeoutExpired:
             n_kills += kill(process, chance.choice(list(killing.WHOM)), chance)
             status = process.wait(300)
+            assert "Traceback" not in killing.said(root)
         if status == 0:  # done before it was killed, or in spite of it
             assert outputs(root) == expected
             remove_some(root, chance.choice([0.5, 1.0]), chance)

@@ -409,6 +409,28 @@ def test_parts_of_an_interrupted_simulation_stay_while_they_are_asked_for(root):
     assert [path.name for path in place.iterdir()] == [specs[-1].key]
 
 
+def test_what_was_half_written_is_removed_wherever_a_build_writes(root):
+    results, figures = root / "results/engine", root / "figures/engine"
+    left = [
+        results / ".report-x.new.html",
+        results / "notebooks/.ogura-x.new.ipynb",
+        figures / "ogura/.fig08-x.new.svg",
+    ]
+    left += [results / "metrics/ogura/.pair-x.new.parquet", results / "traces/ogura/.pair-x.new/samples.parquet"]
+    kept = [
+        results / "studies/mine/.table-x.new.parquet",
+        results / "notebooks/ogura.ipynb",
+        figures / "ogura/fig08.svg",
+    ]
+    for path in (*left, *kept):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    make_plan(root)._discard_scratch()
+    assert [path for path in left if path.exists()] == []
+    assert not (results / "traces/ogura/.pair-x.new").exists()
+    assert [path for path in kept if not path.exists()] == []
+
+
 def test_so_do_the_journals_of_killed_ones(root):
     from tcpfair import sources
     from tcpfair.contract import finished

@@ -29,11 +29,23 @@ def whole(path: Path) -> Iterator[Path]:
     os.close(handle)
     scratch = Path(name)
     try:
-        yield scratch
+        with _named(path):
+            yield scratch
         scratch.chmod(0o644)
         os.replace(scratch, path)
     finally:
         scratch.unlink(missing_ok=True)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Has errors of the system that name no file, as those of a full disk, name this one."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
@@ -50,7 +62,8 @@ def whole_folder(folder: Path) -> Iterator[Path]:
     old = scratch.with_name(scratch.name.removesuffix(_SCRATCH) + ".old" + _SCRATCH)
     try:
         scratch.chmod(0o755)
-        yield scratch
+        with _named(folder):
+            yield scratch
         with suppress(FileNotFoundError):
             folder.rename(old)
         scratch.rename(folder)
@@ -61,9 +74,9 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def discard_scratch(folder: Path) -> None:
-    """Remove what killed runs left directly below ``folder``."""
-    for scratch in folder.glob(f".*{_SCRATCH}*"):
+def discard_scratch(folder: Path, deep: bool = False) -> None:
+    """Remove what killed runs left directly below ``folder``, with ``deep`` also in the folders there."""
+    for scratch in list((folder.rglob if deep else folder.glob)(f".*{_SCRATCH}*")):
         if scratch.is_dir():
             shutil.rmtree(scratch, ignore_errors=True)
         else:

@@ -13,6 +13,7 @@ from pathlib import Path
 from tcpfair.contract import checksums
 from tcpfair.contract.layout import PAPERS, SOURCES, Layout, repository_root
 from tcpfair.errors import InputError
+from tcpfair.workflow.full_disk import REMEDY
 
 # what the place where something is written has to say, and no mistake of the program: full, over quota, not ours to write
 _OF_A_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
@@ -33,8 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
         if error.errno not in _OF_A_PLACE:
             raise
         place = error.filename or "a file that was being written"
-        said = os.strerror(error.errno)
-        print(f"error: {place}: {said}; what is finished is kept, what is not is made again", file=sys.stderr)
+        print(f"error: {place}: {os.strerror(error.errno)}; {REMEDY}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("interrupted; the next run goes on from here", file=sys.stderr)

@@ -478,7 +478,7 @@ class Plan:
 
         A trace is not removed: the runs in it that are still asked for are taken over into the new one.
         """
-        discard_scratch(self.layout.results)
+        self._discard_scratch()
         self._remembered.save()
         for pair, folder in self.traces.items():
             mark = self.layout.simulated(*pair).with_name(f"{pair[1]}.json")
@@ -499,6 +499,15 @@ class Plan:
         if not kinds and not all(path.is_file() for path in (self.checked, *self.outputs)):
             self.checked.unlink(missing_ok=True)
         stamps.write_planned(self.planned, self.root, {step.output: step.stamp for step in self.steps})
+
+    def _discard_scratch(self) -> None:
+        """Remove what killed runs left half written, but in the folders that other commands may write to meanwhile."""
+        others = {self.layout.study("").name, self.layout.ensemble_members("").name}
+        discard_scratch(self.layout.results)
+        for folder in self.layout.results.glob("*/"):
+            if folder.name not in others:
+                discard_scratch(folder, deep=True)
+        discard_scratch(self.layout.figures(""), deep=True)
 
     def _discard_parts(self, paper: str, experiment: str) -> None:
         """Remove what an interrupted simulation left but runs that are still asked for."""

@@ -24,6 +24,7 @@ from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import load_yaml, plain_yaml
 from tcpfair.errors import InputError, unknown
 from tcpfair.workflow import bundles, cluster, leash
+from tcpfair.workflow.full_disk import FullDisk
 from tcpfair.workflow.plan import Plan, load_values, simulated_runs
 from tcpfair.workflow.state import State, duration_text, paint
 from tcpfair.workflow.steps import PROGRESS, failed_exhibits
@@ -199,6 +200,7 @@ def snakemake(
         command += [f"--{executor}-jobname-prefix", name]
     elif cores:
         command += ["--cores", str(cores)]
+    disk = FullDisk(root)
     with subprocess.Popen(
         command,
         cwd=root,
@@ -211,13 +213,16 @@ def snakemake(
         pass_fds=_held,
     ) as process:
         try:
-            for line in process.stdout:
-                if line.startswith(f"{PROGRESS} "):
-                    state.progress(line)
-                elif state.takes(line) or not line.strip() or _CHATTER.match(line):
-                    continue
-                else:
-                    state.print(line.rstrip("\n"))
+            for said in process.stdout:
+                for line in disk.shown(said):
+                    if line.startswith(f"{PROGRESS} "):
+                        state.progress(line)
+                    elif state.takes(line) or not line.strip() or _CHATTER.match(line):
+                        continue
+                    else:
+                        state.print(line.rstrip("\n"))
+            for line in disk.at_the_end():
+                state.print(line.rstrip("\n"))
         except BaseException:  # the lock is held until Snakemake and its steps are gone
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGINT)

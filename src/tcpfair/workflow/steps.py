@@ -154,7 +154,8 @@ def notebook(
 ) -> str:
     """Run a paper's notebook and make its HTML; ``pages`` are the two outputs, ``draw`` the exhibits to draw anew.
 
-    A notebook is given those parameters that it declares. Raises InputError with the traceback of the cell that failed.
+    A notebook is given those parameters that it declares. Raises InputError with the traceback of the cell that failed, or when
+    its kernel was killed.
     Exhibits that fail do not stop a notebook: ``show`` records them and `check` reports them. Nor do cells tagged
     ``derivation``, which work a result out by hand: one that fails is told of, and where only some exhibits are wanted, whose
     traces alone are there, they are left out.
@@ -164,7 +165,7 @@ def notebook(
     import papermill
 
     from tcpfair.exhibits.notebook_html import page as html_page
-    from tcpfair.workflow import kernel
+    from tcpfair.workflow import full_disk, kernel
 
     output, page = pages
     declared = papermill.inspect_notebook(source)
@@ -187,9 +188,16 @@ def notebook(
                 **({"skip_cells_with_tag": DERIVATION} if only else {}),
             )
         except papermill.PapermillExecutionError as error:
+            if full := full_disk.reason(error.ename, error.evalue):
+                raise full from None
             if not _all_in_derivations(executed := nbformat.read(scratch, as_version=4)):
                 told = str(error).strip("-\n ")
                 raise InputError(f"notebooks/{source.name}: {told}") from None
+        except RuntimeError as error:
+            if "kernel died" not in str(error).lower():
+                raise
+            remedy = "as the system does where memory is short; start again, with fewer --cores where it is"
+            raise InputError(f"notebooks/{source.name}: the kernel that ran it was killed, {remedy}") from None
         else:
             executed = nbformat.read(scratch, as_version=4)
         forget_run(executed)

@@ -1,0 +1,161 @@
+"""One kill in every rule: a job of it is killed while it runs, then everything; what follows ends with the same bytes.
+
+The rules are those that stand in the workflow's files, each with the step that its command takes. Small builds of one paper give
+them jobs: one exhibit, a rehearsal, a study. A rule without a job in any of these is skipped by its name, with the reason.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+from tests.workflow import killing
+from tests.workflow.killing import finish, kill, outputs, said, stand_in, start, steps_below
+
+PAPER = "ogura"
+STUDY = "config/studies/tiny.yaml"
+BUILDS = {
+    "exhibit": ["build", "--config", f"papers={PAPER}", f"only={PAPER}.fig6", "source=engine"],
+    "rehearsal": ["build", "--configfile", "config/smoke.yaml", "--config", f"papers={PAPER}"],
+    "study": ["study", STUDY, "--yes"],
+}
+# why no small build of one paper has a job of them; a rule that is not here has to have one
+NOT_SMALL = {
+    "lab": "made when all five papers are asked for",
+    "write_up": "made when all five papers are asked for",
+    "simulate_settings": "a part of an ensemble takes many minutes",
+    "simulate_part": "a part of the validation takes many minutes",
+    "compare": "compares what takes the validation many minutes",
+}
+TRIES = 5
+SEED = 1
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not killing.FIND_PROCESSES, reason="finds processes in /proc"),
+]
+
+
+def rules() -> dict[str, str]:
+    """Every rule of the workflow that has a command, with the step that it takes: ``{"measure": "measure", ...}``."""
+    found = {}
+    for path in (killing.ROOT / "Snakefile", *sorted((killing.ROOT / "workflow").rglob("*.smk"))):
+        for block in re.split(r"^ *(?=(?:rule|checkpoint)\b.*:$)", path.read_text(), flags=re.M)[1:]:
+            name = re.match(r"\w+ *(\w*):", block)[1] or re.search(r'name:\s*f?"([^"]+)"', block)[1]
+            if name != "all":
+                found[name.replace("{paper}", PAPER)] = re.search(r'shell:\s*"python -m tcpfair ([\w-]+)', block)[1]
+    return found
+
+
+@dataclass
+class Build:
+    """A small build that was made once, and when each of its steps ran."""
+
+    root: Path
+    asked: list[str]
+    began_s: dict[str, float] = field(default_factory=dict)  # of the epoch
+    ended_s: dict[str, float] = field(default_factory=dict)
+
+    def make(self) -> None:
+        process = start(stand_in(self.root), self.asked)
+        while process.poll() is None:
+            for step in set(steps_below(process.pid).values()):
+                self.ended_s[step] = time.time()
+                self.began_s.setdefault(step, self.ended_s[step])
+            time.sleep(0.02)
+        assert process.returncode == 0, said(self.root)
+        self.expected = outputs(self.root)
+        for name in ("results", "figures"):
+            if (self.root / name).is_dir():
+                shutil.copytree(self.root / name, self.made / name, copy_function=shutil.copy2)
+
+    @property
+    def made(self) -> Path:
+        return self.root.with_name(f"{self.root.name} made")
+
+    @cached_property
+    def counted(self) -> list[str]:
+        """Names of the rules that had jobs, as Snakemake counted them."""
+        logs = sorted((self.root / ".snakemake/log").glob("*.log")) or sorted(self.root.rglob(".snakemake/log/*.log"))
+        (table,) = re.findall(r"^Job stats:\n.*\n[- ]+\n(.*?)^total ", logs[0].read_text(), flags=re.M | re.S)
+        return [line.split()[0] for line in table.splitlines()]
+
+    def back_to(self, step: str) -> None:
+        """As it was when this step began."""
+        for name in ("results", "figures"):
+            shutil.rmtree(self.root / name, ignore_errors=True)
+            if (self.made / name).is_dir():
+                shutil.copytree(self.made / name, self.root / name, copy_function=shutil.copy2, symlinks=True)
+        for name in outputs(self.root):
+            path = self.root / name
+            if not path.is_symlink() and path.stat().st_mtime >= self.began_s[step]:
+                path.unlink()
+
+    def killed_in(self, step: str, whom: str, chance: random.Random) -> str:
+        """Start, and kill a job while it takes this step; what was said. Fails when every kill comes too late."""
+        share = chance.uniform(0.1, 0.9)
+        for _ in range(TRIES):
+            process = start(self.root, self.asked)
+            while step not in steps_below(process.pid).values():
+                assert process.poll() is None, f"no job took the step {step}: {said(self.root)}"
+                time.sleep(0.02)
+            time.sleep(share * (self.ended_s[step] - self.began_s[step]))
+            if step in steps_below(process.pid).values():
+                pids = [pid for pid, taken in steps_below(process.pid).items() if taken == step]
+                kill(process, whom) if whom == "everything" else killing.end(pids[:1])
+                if process.wait(300) != 0:
+                    return said(self.root)
+            process.wait(300)
+            self.back_to(step)
+            share /= 2
+        pytest.fail(f"{step}: no kill came in time")
+
+
+@pytest.fixture(scope="module")
+def builds(tmp_path_factory):
+    """The small builds by name, each made when it is first looked at."""
+    place = tmp_path_factory.mktemp("rules")
+    found: dict[str, Build] = {}
+
+    def of_name(name: str) -> Build:
+        if name not in found:
+            found[name] = Build(place / name, BUILDS[name])
+            found[name].make()
+        return found[name]
+
+    return of_name
+
+
+@pytest.mark.parametrize("rule", rules())
+def test_a_kill_in_this_rule_changes_no_byte(builds, rule):
+    build = next((found for name in BUILDS if rule in (found := builds(name)).counted), None)
+    if build is None:
+        assert rule in NOT_SMALL, f"rule {rule}: no small build has a job of it; give it one, or say why it has none"
+        pytest.skip(f"rule {rule}: {NOT_SMALL[rule]}")
+    step, chance = rules()[rule], random.Random(f"{SEED} {rule}")
+    build.back_to(step)
+    told = build.killed_in(step, "step", chance)
+    assert "Traceback" not in told, told
+    build.killed_in(step, "everything", chance)
+    finish(build.root, build.asked)
+    assert outputs(build.root) == build.expected
+    assert finish(build.root, build.asked).count("\n") < 20  # and there is nothing left to do
+
+
+def test_the_rules_are_those_that_snakemake_knows(builds):
+    for name in BUILDS:
+        assert set(builds(name).counted) - {"all"} <= rules().keys()
+    root = builds("exhibit").root
+    command = [sys.executable, "-m", "snakemake", "--list-rules", "--configfile", "results/engine/config.json"]
+    listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout.split()
+    assert {"simulate", f"notebook_{PAPER}"} <= set(listed) - {"all"} <= rules().keys()
+    assert not NOT_SMALL.keys() - rules().keys()
