@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -111,11 +112,27 @@ WHOM = {
 }
 
 
+def groups_of(process: subprocess.Popen) -> set[int]:
+    """The process groups of a run: its own, that of the leash with Snakemake and the steps, and those of kernels."""
+    return {os.getpgid(pid) for pid in below(process.pid) if words_of(pid)}
+
+
+def wait_for_the_end(groups: set[int]) -> None:
+    """Wait until all of these groups are gone, as a leash sees to where the leader was killed."""
+    until_s = time.monotonic() + 120
+    for group in groups:
+        with suppress(ProcessLookupError):
+            while time.monotonic() < until_s:
+                os.killpg(group, 0)
+                time.sleep(0.1)
+            raise AssertionError(f"the process group {group} does not end")
+
+
 def kill(process: subprocess.Popen, whom: str, chance=None) -> bool:
     """Kill a process of a sort, which one is left to ``chance`` (without: the first), or everything; whether any was killed."""
     victims = WHOM[whom](below(process.pid))
     if whom == "everything":  # by their groups, so that none has time to start another one
-        for group in {os.getpgid(pid) for pid in victims if words_of(pid)}:
+        for group in groups_of(process):
             with suppress(ProcessLookupError):
                 os.killpg(group, signal.SIGKILL)
         return True

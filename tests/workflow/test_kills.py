@@ -7,21 +7,25 @@ again, until it is done.
 
 from __future__ import annotations
 
+import json
 import random
 import re
+import shutil
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from tcpfair.contract import journal
+from tcpfair.contract import costs, journal, store
+from tcpfair.contract.layout import Layout
 from tests.workflow import killing
 from tests.workflow.killing import finish, kill, outputs, stand_in, start
 
 KILLS = 40
 ASKED = ["build", "--config", "papers=ogura", "only=ogura.fig6"]
 SOURCES = {"bundled": [], "engine": ["source=engine"]}
+WHOM = ["leader", "everything", "Snakemake", "step"]
 SEED = 1
 
 pytestmark = [
@@ -67,7 +71,36 @@ def remove_some(root: Path, share: float, chance: random.Random) -> None:
         path.unlink()
 
 
-@pytest.mark.parametrize("whom", ["leader", "everything", "Snakemake", "step"])
+@pytest.mark.parametrize("whom", WHOM)
+def test_a_paper_that_is_killed_simulates_no_finished_run_again(tmp_path, whom):
+    root = stand_in(tmp_path / "checkout")
+    asked = ["figure", "bhatti2009.table3", "--config", "source=engine"]  # 100 runs, some of them a tenth of a second
+    layout = Layout(root, "engine")
+
+    def kept() -> set[str]:
+        places = store.places(layout, "bhatti2009", "self")
+        return {key for place in places for key in (store.manifest_of(layout, place) or {}).get("runs", ())}
+
+    process = start(root, asked)
+    while len(kept()) < 20 and process.poll() is None:
+        time.sleep(0.02)
+    groups = killing.groups_of(process)
+    assert kill(process, whom)
+    process.wait(300)
+    killing.wait_for_the_end(groups)
+    n_kept = len(kept())
+    assert 20 <= n_kept < 100
+    told = finish(root, asked)
+    assert f"{100 - n_kept} of 100 runs" in told
+    counted = json.loads(costs.counted(layout, "simulate", "bhatti2009/self").read_text())
+    assert counted["simulated_runs"] == 100 - n_kept  # all that are left, and none of those that were kept
+    killed = outputs(root)
+    shutil.rmtree(root / "results/engine")
+    finish(root, asked)
+    assert outputs(root) == killed
+
+
+@pytest.mark.parametrize("whom", WHOM)
 def test_a_study_that_is_killed_simulates_no_finished_run_again(tmp_path, whom):
     root = stand_in(tmp_path / "checkout")
     text = (killing.ROOT / "config/studies/tiny.yaml").read_text()
@@ -82,9 +115,10 @@ def test_a_study_that_is_killed_simulates_no_finished_run_again(tmp_path, whom):
     process = start(root, asked)
     while kept() < 40 and process.poll() is None:
         time.sleep(0.05)
+    groups = killing.groups_of(process)
     assert kill(process, whom)
-    process.wait(120)
-    time.sleep(12)  # what the leash gives them
+    process.wait(300)
+    killing.wait_for_the_end(groups)
     n_kept = kept()
     assert 40 <= n_kept < 480
     told = finish(root, asked)

@@ -53,6 +53,15 @@ def test_what_a_killed_leader_started_ends(tmp_path, whole_group):
     wait_for(lambda: not any(map(is_alive, pids)))
 
 
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at /proc")
+def test_what_a_killed_command_started_ends(tmp_path):
+    says = tmp_path / "pid"
+    steps = f"sleep 600 & echo $! > {says}; kill -9 $$"
+    with subprocess.Popen([*LEASH, "sh", "-c", steps], stdin=subprocess.PIPE, process_group=0) as process:
+        assert process.wait(30) == 137
+    wait_for(lambda: not is_alive(int(says.read_text())))
+
+
 @pytest.mark.parametrize(("command", "status"), [("exit 0", 0), ("exit 3", 3), ("kill -9 $$", 137)])
 def test_the_status_is_that_of_the_command(command, status):
     with subprocess.Popen([*LEASH, "sh", "-c", command], stdin=subprocess.PIPE, process_group=0) as process:

@@ -48,6 +48,12 @@ def _named(path: Path) -> Iterator[None]:
         raise
 
 
+def settle(path: Path) -> None:
+    """Have the system write a file to the disk: what is written later and vouches for it does not outlive it in a crash."""
+    with suppress(OSError), path.open("rb") as stream:  # some file systems know no such thing
+        os.fsync(stream.fileno())
+
+
 def write_whole(path: Path, content: bytes | str) -> None:
     """Write a file at once; text as UTF-8."""
     with whole(path) as scratch:

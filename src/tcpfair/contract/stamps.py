@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from tcpfair.contract.files import write_whole
+from tcpfair.contract.files import settle, write_whole
 from tcpfair.contract.manifest import file_hash
 from tcpfair.contract.scenario import digest
 from tcpfair.errors import InputError
@@ -44,6 +44,7 @@ def stamp_path(output: Path) -> Path:
 
 def write_stamp(output: Path, stamp: Stamp) -> None:
     """Record from what ``output`` was made; called when it is complete."""
+    settle(output)
     write_whole(stamp_path(output), json.dumps(dict(stamp), sort_keys=True) + "\n")
 
 

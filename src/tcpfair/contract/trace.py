@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tcpfair.contract.files import whole_folder
+from tcpfair.contract.files import settle, whole_folder
 from tcpfair.contract.manifest import MANIFEST, SHARED, file_hash, read_manifest, write_manifest
 from tcpfair.errors import InputError
 
@@ -193,6 +193,7 @@ def write(trace: Trace, folder: Path) -> None:
     with whole_folder(folder) as scratch:
         for name, table in tables.items():
             _write_parquet(table, scratch / f"{name}.parquet")
+            settle(scratch / f"{name}.parquet")
         files = {f"{name}.parquet": file_hash(scratch / f"{name}.parquet") for name in TABLES}
         write_manifest({"schema": SCHEMA_VERSION, **trace.provenance, "files": files}, scratch)
 

@@ -2,8 +2,8 @@
 
 The other end of the pipe is held by the process that waits for the command. When that process is gone, however it ended, the
 pipe says so, and the command is ended with all that it started: asked first, so that what is finished is kept. Until then the
-leash, which is given the locks of the run, holds them. It has to be the first of its process group; imports the standard library
-alone, as it runs beside every workflow.
+leash, which is given the locks of the run, holds them. When the command is killed, what it started is asked to end too. The
+leash has to be the first of its process group; it imports the standard library alone, as it runs beside every workflow.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ def main(command: list[str]) -> int:
     with subprocess.Popen(command, stdin=subprocess.DEVNULL) as process:
         threading.Thread(target=_watch, args=(process,), daemon=True).start()
         status = process.wait()
+    if status < 0:  # killed: its steps work on for nobody, and are asked to end
+        os.killpg(0, signal.SIGTERM)
     return 128 - status if status < 0 else status
 
 
