@@ -152,7 +152,6 @@ def test_a_kill_in_this_rule_changes_no_byte(builds, rule, tmp_path):
     finish(build.root, build.asked, **build.variables)
     build.variables.clear()
     assert outputs(build.root) == build.expected
-    assert finish(build.root, build.asked).count("\n") < 20  # and there is nothing left to do
 
 
 def test_the_rules_are_those_that_snakemake_knows(builds):

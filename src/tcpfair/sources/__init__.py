@@ -98,9 +98,11 @@ def simulate_missing(
             for number, spec in enumerate(todo):
                 progress(number, len(todo))
                 made = simulate(paper, experiment, backend, [spec])
+                unwritten.append(
+                    (spec, made)
+                )  # first: an interruption writes these, and has the journal forget the rest
                 kept.add(spec.key, made)
                 packets += delivered_pkts(made)
-                unwritten.append((spec, made))
                 if time.monotonic() - written_s > WRITE_EVERY_S:
                     write()
         finally:
