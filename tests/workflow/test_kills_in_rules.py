@@ -110,12 +110,14 @@ class Build:
                 assert process.poll() is None, f"no job took the step {step}: {said(self.root)}"
                 time.sleep(0.02)
             time.sleep(share * (self.ended_s[step] - self.began_s[step]))
-            if step in steps_below(process.pid).values():
-                pids = [pid for pid, taken in steps_below(process.pid).items() if taken == step]
+            pids = [pid for pid, taken in steps_below(process.pid).items() if taken == step]
+            if pids:
                 kill(process, whom) if whom == "everything" else killing.end(pids[:1])
                 if process.wait(300) != 0:
                     return said(self.root)
-            process.wait(300)
+            else:
+                kill(process, "everything")
+                process.wait(300)
             self.back_to(step)
             share /= 2
         pytest.fail(f"{step}: no kill came in time")
