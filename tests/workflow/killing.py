@@ -17,8 +17,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 _LINKED = ("Snakefile", "config", "data", "envs", "notebooks", "src", "workflow")
-# what differs from run to run, and what only says who runs
-_VOLATILE = re.compile(r"/(logs|benchmarks)/|/costs\.html$|/asked\.json$|/\.(lock|in-use)$")
+# what differs from run to run (times, order, the jobs that were left), and what only says who runs
+_VOLATILE = re.compile(
+    r"/(logs|benchmarks|\.snakemake)/|/costs\.html$|/asked\.json$|/\.(lock|in-use)$|/studies/.*(\.done|/config\.json)$"
+)
 FIND_PROCESSES = Path("/proc/self/task").is_dir()
 
 

@@ -77,7 +77,7 @@ class Build:
         self.expected = outputs(self.root)
         for name in ("results", "figures"):
             if (self.root / name).is_dir():
-                shutil.copytree(self.root / name, self.made / name, copy_function=shutil.copy2)
+                shutil.copytree(self.root / name, self.made / name, symlinks=True)
 
     @property
     def made(self) -> Path:
@@ -95,7 +95,7 @@ class Build:
         for name in ("results", "figures"):
             shutil.rmtree(self.root / name, ignore_errors=True)
             if (self.made / name).is_dir():
-                shutil.copytree(self.made / name, self.root / name, copy_function=shutil.copy2, symlinks=True)
+                shutil.copytree(self.made / name, self.root / name, symlinks=True)
         for name in outputs(self.root):
             path = self.root / name
             if not path.is_symlink() and path.stat().st_mtime >= self.began_s[step]:
