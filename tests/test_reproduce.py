@@ -284,6 +284,25 @@ def test_every_link_leads_to_something_that_is_shipped():
     assert [name for name in listed if not (ROOT / name).exists()] == []
 
 
+@pytest.mark.parametrize("name", ["{x}", "a:b"])
+def test_a_path_that_no_tool_below_can_take_is_refused_in_one_line(checkout, name):
+    checkout.add_what_is_read()
+    checkout.root = checkout.root.rename(checkout.folder / name)
+    said = checkout.seen()["failed"]
+    assert said.startswith(f"error: {checkout.root}: ") and said.count("\n") == 1 and "colon or a brace" in said
+    assert checkout.steps() == []
+    checkout.root = checkout.root.rename(checkout.folder / "plain")
+    said = checkout.seen(TCPFAIR_OUTPUT=str(checkout.folder / name))["failed"]
+    assert said.startswith(f"error: {checkout.folder / name}: ") and said.count("\n") == 1
+
+
+def test_a_user_without_a_name_is_given_one(checkout):
+    (checkout.folder / "bin" / "id").write_text('#!/bin/sh\n[ "$1" = -u ] && echo 4321\n')
+    (checkout.folder / "bin" / "id").chmod(0o755)
+    assert checkout.seen()["LOGNAME"] == "uid-4321"
+    assert "LOGNAME" not in checkout.seen(USER="me")
+
+
 def test_a_relative_place_counts_from_where_one_stands(checkout):
     checkout.add_what_is_read()
     process = subprocess.run(
@@ -362,81 +381,6 @@ def test_a_home_that_can_be_written_is_left_alone(checkout):
 def test_no_language_decides_how_names_of_files_are_read(checkout, language):
     seen = checkout.seen(LANG=language, LC_ALL=language)
     assert seen["LC_ALL"] in ("C.UTF-8", "en_US.UTF-8") and seen["PYTHONUTF8"] == "1"
-
-
-HOSTILE = {
-    "HOME": "/nonexistent",
-    "LANG": "C",
-    "LC_ALL": "C",
-    "TZ": "Pacific/Chatham",
-    "SNAKEMAKE_PROFILE": "nosuch",
-    "JUPYTER_CONFIG_DIR": "/nonexistent",
-}
-
-
-@pytest.mark.slow
-@needs_mounts
-def test_a_figure_from_a_read_only_tarball_without_network_and_home_is_the_same(tmp_path):
-    """Everything at once: no git, spaces and umlauts in the path, files from the future, and variables that lead astray."""
-    root, out, other = tmp_path / "a tarball, ü" / "tcpfair", tmp_path / "öut put", tmp_path / "other"
-    left_out = shutil.ignore_patterns(".git", ".venv*", "results", ".snakemake", "raw", "__pycache__", ".*_cache")
-    shutil.copytree(ROOT, root, ignore=left_out)
-    shutil.copytree(ROOT / "data" / "raw" / "examples", root / "data" / "raw" / "examples")
-    shutil.copy(ROOT / "data" / "raw" / "README.md", root / "data" / "raw")
-    for path in root.rglob("*"):
-        os.utime(path, (2e9, 2e9))
-    asked = ["--config", "papers=ogura", "only=ogura.fig6"]
-    subprocess.run([root / "reproduce", *asked], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
-    for name in ("sitecustomize.py", "numpy.py"):
-        put(other / name, "raise SystemExit('from PYTHONPATH')\n")
-    put(other / "matplotlibrc", "font.size: 40\n")
-    no_kernel = json.dumps({"argv": ["false"], "display_name": "none", "language": "python"})
-    put(other / "kernels" / "python3" / "kernel.json", no_kernel)
-    astray = dict.fromkeys(("PYTHONPATH", "MATPLOTLIBRC", "JUPYTER_PATH"), str(other))
-    subprocess.run(
-        ["unshare", "--mount", "--net", "sh", "-c", READ_ONLY, "sh", root, *asked],
-        env={**os.environ, **HOSTILE, **astray, "TCPFAIR_OUTPUT": str(out)},
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
-    drawn = sorted((out / "figures").rglob("*.*"))
-    assert {path.suffix for path in drawn} == {".svg", ".png", ".csv"}
-    for path in (*drawn, out / "results/bundled/ledger/numbers.csv", out / "results/bundled/notebooks/ogura.html"):
-        assert path.read_bytes() == (root / path.relative_to(out)).read_bytes(), path.name
-
-
-def pythons() -> list[str]:
-    """The Pythons of pyproject.toml that may or may not be here, the newest last."""
-    named = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
-    return [named[0], named[-1]]
-
-
-def find_python(version: str) -> str | None:
-    """An interpreter of this version: on the PATH, or where pyenv keeps it."""
-    kept = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python3"))
-    for found in [*map(str, kept), shutil.which(f"python{version}")]:
-        if found and subprocess.run([found, "-c", "import venv"], capture_output=True, check=False).returncode == 0:
-            return found
-    return None
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("version", pythons())
-def test_the_lowest_and_the_newest_python_give_the_same_figure_and_the_same_run(version, tmp_path):
-    python = find_python(version)
-    if python is None:
-        pytest.skip(f"Python {version} is not installed here")
-    left_out = shutil.ignore_patterns(".git", ".venv*", "results", ".snakemake", "raw", "__pycache__", ".*_cache")
-    shutil.copytree(ROOT, tmp_path / "checkout", ignore=left_out)
-    shutil.copytree(ROOT / "data" / "raw" / "examples", tmp_path / "checkout" / "data" / "raw" / "examples")
-    command, environment = tmp_path / "checkout" / "reproduce", {**os.environ, "PYTHON": python}
-    asked = [command, "figure", "ogura.fig6"]
-    subprocess.run(asked, check=True, env=environment, stdout=subprocess.DEVNULL)
-    made_with = (tmp_path / "checkout" / ".venv" / ".stamp").read_text()
-    assert f"Python {version}." in made_with
-    drawn = tmp_path / "checkout" / "figures" / "bundled" / "ogura" / "fig06.svg"
-    assert drawn.read_bytes() == (ROOT / "data" / "expected" / "gallery" / "ogura_fig06.svg").read_bytes()
-    subprocess.run([command, "whence", drawn, "--again"], check=True, env=environment, stdout=subprocess.DEVNULL)
 
 
 # --- the settings ----------------------------------------------------------------------------------------------------

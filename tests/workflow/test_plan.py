@@ -145,12 +145,38 @@ def test_the_refusal_says_which_value_makes_the_difference(root):
         make_plan(root, source="bundled", missing="refuse").refuse_what_is_missing()
 
 
-def test_missing_runs_are_simulated_in_as_many_parts_as_there_are_runs_at_most(root):
+def test_missing_runs_are_simulated_in_as_many_parts_as_there_are_runs_at_most(root, monkeypatch):
+    monkeypatch.setattr("tcpfair.workflow.plan.PART_PKTS", 1)
     plan = make_plan(root, shards=3)
     assert plan.parts("ogura", "pair") == ["1-of-3", "2-of-3", "3-of-3"]
     assert plan.parts("ogura", "self") == ["1-of-1"]
     make_trace(plan, "self")
     assert make_plan(root, shards=3).parts("ogura", "self") == []
+
+
+def test_no_part_is_too_small_to_be_worth_a_process(root, monkeypatch):
+    pkts = sum(run.pkts for run in make_plan(root).asked["ogura", "pair"])
+    for size, n_parts in ((pkts * 3, 1), (pkts / 1.4, 1), (pkts / 2.2, 2), (pkts / 9, 3)):
+        monkeypatch.setattr("tcpfair.workflow.plan.PART_PKTS", size)
+        assert len(make_plan(root, shards=3).parts("ogura", "pair")) == n_parts, size
+
+
+def test_small_experiments_share_a_job_of_a_cluster_whatever_is_there_already(root, monkeypatch):
+    pkts = sum(run.pkts for run in make_plan(root).asked["ogura", "pair"])
+    assert make_plan(root).batch("ogura", "pair") == "small"
+    monkeypatch.setattr("tcpfair.workflow.plan.PART_PKTS", pkts / 1.6)
+    plan = make_plan(root)
+    assert (plan.batch("ogura", "self"), plan.batch("ogura", "pair")) == ("small", None)
+    make_trace(plan, "pair")
+    assert make_plan(root).batch("ogura", "pair") is None
+
+
+def test_a_cluster_is_asked_for_the_time_of_one_part(root, monkeypatch):
+    pkts = sum(run.pkts for run in make_plan(root).asked["ogura", "pair"])
+    monkeypatch.setattr("tcpfair.workflow.plan.PART_PKTS", pkts / 4)
+    monkeypatch.setattr("tcpfair.workflow.plan.PLANNED_PKTS_PER_S", pkts / 3600)  # an hour in all
+    minutes = [make_plan(root, shards=shards).minutes("ogura", "pair") for shards in (1, 2, 4, 8)]
+    assert minutes == [240, 120, 60, 60]  # four times what is expected
 
 
 def test_source_raw_runs_the_notebook_of_recordings_alone(root):

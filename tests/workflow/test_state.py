@@ -14,7 +14,8 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture
-def plan(tmp_path):
+def plan(tmp_path, monkeypatch):
+    monkeypatch.setattr("tcpfair.workflow.plan.PART_PKTS", 1)
     return make_plan(make_checkout(tmp_path), shards=2)
 
 

@@ -30,7 +30,8 @@ def test_a_part_that_does_not_exist_is_refused(part):
         steps.parse_part(part)
 
 
-def test_simulating_in_parts_and_assembling_leaves_the_trace_that_was_asked_for(root, capsys):
+def test_simulating_in_parts_and_assembling_leaves_the_trace_that_was_asked_for(root, capsys, monkeypatch):
+    monkeypatch.setattr("tcpfair.workflow.plan.PART_PKTS", 1)
     plan = make_plan(root)
     mark = plan.trace_mark("ogura", "pair")
     files = [plan.part_file("ogura", "pair", part) for part in plan.parts("ogura", "pair")]

@@ -12,6 +12,8 @@ rule measure:
         plan.layout.results / "logs/measure/{paper}/{experiment}.log",
     benchmark:
         plan.layout.results / "benchmarks/measure/{paper}/{experiment}.tsv"
+    group:
+        "measure"
     conda:
         "../../envs/environment.yaml"
     resources:

@@ -15,6 +15,8 @@ for paper in plan.notebooks:
             plan.layout.results / f"logs/notebook/{paper}.log",
         benchmark:
             plan.layout.results / f"benchmarks/notebook/{paper}.tsv"
+        group:
+            "pages"
         conda:
             "../../envs/environment.yaml"
         resources:
@@ -43,6 +45,8 @@ rule ledger:
         plan.layout.results / "logs/ledger.log",
     benchmark:
         plan.layout.results / "benchmarks/ledger.tsv"
+    group:
+        "pages"
     conda:
         "../../envs/environment.yaml"
     params:
@@ -65,6 +69,8 @@ rule report:
         plan.layout.results / "logs/report.log",
     benchmark:
         plan.layout.results / "benchmarks/report.tsv"
+    group:
+        "pages"
     conda:
         "../../envs/environment.yaml"
     params:
@@ -81,6 +87,8 @@ rule check:
         plan.checked,
     log:
         plan.layout.results / "logs/check.log",
+    group:
+        "pages"
     conda:
         "../../envs/environment.yaml"
     params:
@@ -104,6 +112,8 @@ if plan.lab:
             plan.layout.results / "logs/lab.log",
         benchmark:
             plan.layout.results / "benchmarks/lab.tsv"
+        group:
+            "pages"
         conda:
             "../../envs/environment.yaml"
         params:
@@ -127,6 +137,8 @@ if plan.write_up:
             plan.layout.results / f"logs/notebook/{WRITE_UP}.log",
         benchmark:
             plan.layout.results / f"benchmarks/notebook/{WRITE_UP}.tsv"
+        group:
+            "pages"
         conda:
             "../../envs/environment.yaml"
         params:

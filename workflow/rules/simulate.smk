@@ -1,5 +1,6 @@
 # Traces: the runs that are nowhere yet, in parts, side by side; then the trace, put together from all that is there.
 # Finished runs are kept as they come (results/<source>/runs), so that an interrupted simulation goes on where it was.
+# Groups are for clusters: what takes seconds shares a job there (workflow/profiles/slurm/config.yaml says how many).
 
 
 rule warm_engine:
@@ -27,10 +28,13 @@ rule simulate:
         plan.layout.results / "logs/simulate/{paper}/{experiment}.{part}.log",
     benchmark:
         plan.layout.results / "benchmarks/simulate/{paper}/{experiment}.{part}.tsv"
+    group:
+        lambda w: plan.batch(w.paper, w.experiment)
     conda:
         "../../envs/environment.yaml"
     resources:
         mem_mb=1000,
+        runtime=lambda w: plan.minutes(w.paper, w.experiment),
     params:
         source=plan.config.source,
     shell:
@@ -51,6 +55,8 @@ rule assemble:
         plan.layout.results / "logs/assemble/{paper}/{experiment}.log",
     benchmark:
         plan.layout.results / "benchmarks/assemble/{paper}/{experiment}.tsv"
+    group:
+        lambda w: plan.batch(w.paper, w.experiment) or "measure"
     conda:
         "../../envs/environment.yaml"
     resources:

@@ -21,8 +21,11 @@ from tcpfair.contract.store import Asked
 from tcpfair.errors import InputError, unknown
 from tcpfair.sources.readers.sidecar import sidecar_path
 from tcpfair.web import tours, wasm
+from tcpfair.workflow.state import PLANNED_PKTS_PER_S
 
 BUILT_SOURCES = ("bundled", "engine", "raw")  # those that this version can run; config.yaml knows the names of all
+PART_PKTS = 1.5e9  # of a part at least, about: a minute of one core, long against starting a process or a cluster's job
+SMALL = "small"  # the group of experiments that are not worth a cluster's job each
 
 # the code that each step runs, by rooms and modules; tests/workflow/test_plan.py holds that none is left out
 CODE = {
@@ -190,8 +193,25 @@ class Plan:
 
     def parts(self, paper: str, experiment: str) -> list[str]:
         """Names of the parts in which the missing runs of an experiment are simulated: ``1-of-2``, ``2-of-2``."""
-        n = min(self.config.shards, len(self.lacking.get((paper, experiment), [])))
+        missing = self.lacking.get((paper, experiment), [])
+        n = min(self.config.shards, len(missing), max(1, round(sum(run.pkts for run in missing) / PART_PKTS)))
         return [f"{number}-of-{n}" for number in range(1, n + 1)]
+
+    def batch(self, paper: str, experiment: str) -> str | None:
+        """The group of small experiments that a cluster simulates one after another; None for one that has jobs of its own.
+
+        Says the same whatever has been simulated already: a group's jobs read the plan again, each when it starts.
+        """
+        return SMALL if self._asked_pkts(paper, experiment) < 1.5 * PART_PKTS else None
+
+    def minutes(self, paper: str, experiment: str) -> int:
+        """What a cluster is asked for, for one part of an experiment."""
+        pkts = self._asked_pkts(paper, experiment)
+        n_parts = min(self.config.shards, max(1, round(pkts / PART_PKTS)))
+        return costs.runtime_min(pkts / n_parts / PLANNED_PKTS_PER_S)
+
+    def _asked_pkts(self, paper: str, experiment: str) -> float:
+        return sum(run.pkts for run in self.asked[paper, experiment])
 
     def part_file(self, paper: str, experiment: str, name: str) -> Path:
         """What a finished part leaves."""
