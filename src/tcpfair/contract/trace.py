@@ -8,6 +8,7 @@ changes from run to run, so equal inputs give byte-identical folders.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -114,6 +115,12 @@ class Trace:
 
 def empty(table: str) -> pd.DataFrame:
     """A table of the schema without rows."""
+    return _without_rows(table).copy()
+
+
+@cache
+def _without_rows(table: str) -> pd.DataFrame:
+    """Made once: a study asks for one in every run."""
     return pd.DataFrame({name: pd.Series(dtype=_pandas_type(kind)) for name, kind, _ in SCHEMA[table]})
 
 

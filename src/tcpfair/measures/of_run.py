@@ -6,11 +6,12 @@ The same measures as `tcpfair.measures.measure`, without the tables around them,
 from __future__ import annotations
 
 from tcpfair.contract.papers import PaperConfig
-from tcpfair.contract.trace import Trace
+from tcpfair.contract.trace import Trace, empty
 from tcpfair.errors import InputError
 from tcpfair.measures.groups import GROUPS, ExperimentRuns, Named
 
 FLOW = "_flow"  # between a metric and the number of its flow
+_NO_OTHERS = empty("samples").assign(role="", direction="")
 
 
 def row(trace: Trace, config: PaperConfig, experiment: str) -> dict[str, float]:
@@ -24,7 +25,7 @@ def row(trace: Trace, config: PaperConfig, experiment: str) -> dict[str, float]:
     chosen = config.experiments[experiment]
     duration_s = float(trace.runs["duration_s"].iloc[0])
     window_s = tuple(chosen.window_s.value) if chosen.window_s else (0.0, duration_s)
-    flows, samples, others = trace.flows, trace.samples, trace.samples.iloc[:0].assign(role="", direction="")
+    flows, samples, others = trace.flows, trace.samples, _NO_OTHERS
     if (flows["role"] != "foreground").any():
         about = flows.loc[flows["role"] != "foreground", ["flow_id", "role", "direction"]]
         others = samples.merge(about)
