@@ -105,7 +105,7 @@ def find_python(version: str) -> str | None:
 
 def made(place: Path) -> dict[str, bytes]:
     """What a run leaves that has to be the same everywhere."""
-    wanted = [*(place / "figures").rglob("*.*"), *(place / "results/bundled/ledger").glob("*.csv")]
+    wanted = [*(place / "figures" / "bundled").rglob("*.*"), *(place / "results/bundled/ledger").glob("*.csv")]
     wanted += (place / "results/bundled/notebooks").glob("*.html")
     return {str(path.relative_to(place)): path.read_bytes() for path in wanted if path.is_file()}
 

@@ -1,6 +1,7 @@
 # Traces: the runs that are nowhere yet, in parts, side by side; then the trace, put together from all that is there.
 # Finished runs are kept as they come (results/<source>/runs), so that an interrupted simulation goes on where it was.
-# Groups are for clusters: what takes seconds shares a job there (workflow/profiles/slurm/config.yaml says how many).
+# Groups are for clusters: what takes seconds shares a job there (workflow/profiles/slurm/config.yaml says how many). `assemble`
+# removes the parts, which a group that had both would miss at its end.
 
 
 rule warm_engine:
@@ -56,7 +57,7 @@ rule assemble:
     benchmark:
         plan.layout.results / "benchmarks/assemble/{paper}/{experiment}.tsv"
     group:
-        lambda w: plan.batch(w.paper, w.experiment) or "measure"
+        "measure"
     conda:
         "../../envs/environment.yaml"
     resources:
