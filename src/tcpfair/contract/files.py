@@ -13,12 +13,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tcpfair.errors import InputError
+
+MOST_BYTES = 20_000_000  # of a file that is read whole: configuration, a manifest, what is said of a recording
 _SCRATCH = ".new"
 
 
 def is_scratch(path: Path) -> bool:
     """True for a file or folder that was being written, or that stands below such a folder."""
     return any(part.startswith(".") and _SCRATCH in part for part in path.parts)
+
+
+def read_small(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
+    """The content of a file of a stranger's that has to be small. Raises InputError for a larger one, and for a pipe or device,
+    which might have no end; OSError as reading does."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise InputError(f"{path}: a pipe or a device; give a file")
+    with path.open("rb") as stream:
+        content = stream.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise InputError(f"{path}: larger than {most_bytes / 1e6:g} MB; none that is meant for this is")
+    return content
 
 
 @contextmanager

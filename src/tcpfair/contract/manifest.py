@@ -9,7 +9,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from tcpfair.contract.files import write_whole
+from tcpfair.contract.files import read_small, write_whole
 from tcpfair.contract.scenario import digest
 from tcpfair.errors import InputError
 
@@ -38,13 +38,17 @@ def read_manifest(folder: Path) -> dict:
     """The manifest of a trace, without its own digest; InputError when it is missing, not JSON, or not as it was written."""
     path = folder / MANIFEST
     try:
-        manifest = json.loads(path.read_bytes())
+        content = read_small(path)
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"{path}: no manifest; the trace is missing or was not finished") from None
+    try:
+        manifest = json.loads(content)
     except json.JSONDecodeError as error:
         raise InputError(f"{path}: not JSON ({error.msg} at line {error.lineno})") from None
     except UnicodeDecodeError:
         raise InputError(f"{path}: not JSON (not UTF-8)") from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, thousands of brackets
+        raise InputError(f"{path}: not JSON that this program writes") from None
     if not isinstance(manifest, dict):
         raise InputError(f"{path}: not a manifest; it must be a JSON object")
     if manifest.pop("digest", None) != digest(manifest):

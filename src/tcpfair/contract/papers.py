@@ -14,6 +14,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from tcpfair.contract.files import read_small
 from tcpfair.contract.layout import PAPERS
 from tcpfair.contract.scenario import Flow, Scenario, one_line
 from tcpfair.errors import InputError
@@ -259,7 +260,7 @@ class Config(_Strict):
 def load_yaml(path: Path) -> dict:
     """A YAML mapping; InputError naming file and line when it cannot be read."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_small(path).decode()
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except OSError as error:

@@ -77,7 +77,7 @@ def bring(
     if path.resolve().parent == raw.resolve() and not anonymise and not name:
         return path, _with_sidecar(found)
     folder = raw / _name(name or name_of(path), raw)
-    content = _anonymous_files(found) if anonymise else {file.name: file for file in found.observed.files}
+    content = _anonymous_files(found) if anonymise else {file.name.lstrip("."): file for file in found.observed.files}
     if folder.exists() and not replace and not _is_same(folder, content):
         raise InputError(f"{_shown(folder)}: is there already, with another recording; choose --name, or --replace it")
     with whole_folder(folder) as scratch:

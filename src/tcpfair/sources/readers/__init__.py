@@ -72,6 +72,8 @@ def observe(path: Path, said: Sidecar) -> Observed:
     """
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
+    for entry in path.iterdir() if path.is_dir() else [path]:
+        _refuse_what_is_no_file(entry, path)
     chosen = _chosen(said, path)
     whole = next((reader for reader in FOLDERS if chosen in (None, reader) and reader.sniff(path)), None)
     if whole:
@@ -131,6 +133,14 @@ def _files(path: Path) -> tuple[list[Path], list[Path]]:
         raise InputError(f"{folder}: a folder in a recording; give the files of one recording in one folder")
     aside = [entry for entry in entries if _ASIDE.fullmatch(entry.name)]
     return [entry for entry in entries if entry not in aside], aside
+
+
+def _refuse_what_is_no_file(entry: Path, folder: Path) -> None:
+    """A pipe has no end, and a link in a stranger's folder may lead to what is not the stranger's to show."""
+    if not (entry.is_file() or entry.is_dir()):
+        raise InputError(f"{entry}: neither a file nor a folder; give the files of one recording")
+    if entry.is_symlink() and not entry.resolve().is_relative_to(folder.resolve()):
+        raise InputError(f"{entry}: a link to somewhere else; put the file itself there")
 
 
 def _reader_of(file: Path, chosen: ModuleType | None) -> ModuleType | None:

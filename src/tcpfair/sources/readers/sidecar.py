@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from tcpfair.contract.files import read_small
 from tcpfair.contract.papers import WeightRule, load_yaml
 from tcpfair.contract.scenario import one_line
 
@@ -117,7 +118,7 @@ def sidecar_path(recording: Path) -> Path:
 
 def _says_nothing(path: Path) -> bool:
     """Whether all lines are empty or comments, as in what an import writes."""
-    return all(line.strip() == b"" or line.lstrip().startswith(b"#") for line in path.read_bytes().splitlines())
+    return all(line.strip() == b"" or line.lstrip().startswith(b"#") for line in read_small(path).splitlines())
 
 
 def load_sidecar(recording: Path) -> Sidecar:

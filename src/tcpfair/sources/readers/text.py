@@ -27,6 +27,8 @@ HEAD_BYTES = 65_536
 MAX_WHOLE_BYTES = 256_000_000
 MAX_LINE_BYTES = 1_000_000
 _CHUNK_BYTES = 1 << 20
+# a log of one poll over and over packs to a hundredth; what swells more than this is nothing but repetition
+_MOST_SWELLING, _FREE_BYTES = 400, 100_000_000
 
 
 class Packing(NamedTuple):
@@ -71,9 +73,9 @@ def _packing(start: bytes) -> Packing | None:
 def chunks(path: Path, size_bytes: int = _CHUNK_BYTES) -> Iterator[bytes]:
     """The content of a file, unpacked, in pieces of ``size_bytes`` (the last may be shorter): for files larger than memory.
 
-    Raises InputError when the file cannot be opened, or is cut or damaged in its packing.
+    Raises InputError when the file cannot be opened, is cut or damaged in its packing, or swells as no recording does.
     """
-    name = ""
+    name, n_bytes = "", 0
     try:
         with path.open("rb") as raw:
             packing = _packing(raw.read(8))
@@ -81,6 +83,11 @@ def chunks(path: Path, size_bytes: int = _CHUNK_BYTES) -> Iterator[bytes]:
             name = packing.name if packing else ""
             stream = packing.unpacked(raw) if packing else raw
             while piece := stream.read(size_bytes):
+                n_bytes += len(piece)
+                if packing and n_bytes > max(_FREE_BYTES, _MOST_SWELLING * raw.tell()):
+                    raise InputError(
+                        f"{path}: unpacks to more than {_MOST_SWELLING} times its size; give what a tool wrote"
+                    )
                 yield piece
     except _DAMAGED as error:
         raise InputError(f"{path}: damaged {name} ({error}); copy the file again from the host that wrote it") from None
