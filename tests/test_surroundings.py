@@ -149,7 +149,7 @@ def drawn_as_shipped(place: Path) -> bool:
 
 def check_the_same(root: Path, place: Path) -> None:
     here, there = made(place), made(root)
-    assert str(FIGURE) in here and here.keys() == there.keys()
+    assert str(FIGURE) in here and len(here) > 20 and here.keys() == there.keys()
     assert [name for name in here if here[name] != there[name]] == []
 
 

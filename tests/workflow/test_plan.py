@@ -171,6 +171,11 @@ def test_small_experiments_share_a_job_of_a_cluster_whatever_is_there_already(ro
     assert make_plan(root).batch("ogura", "pair") is None
 
 
+def test_what_hangs_together_in_a_group_is_a_chain(root):
+    plan = make_plan(root)
+    assert [plan.gathering("ogura", name) for name in ("self", "pair")] == ["measure", "weigh"]
+
+
 def test_a_cluster_is_asked_for_the_time_of_one_part(root, monkeypatch):
     pkts = sum(run.pkts for run in make_plan(root).asked["ogura", "pair"])
     monkeypatch.setattr("tcpfair.workflow.plan.PART_PKTS", pkts / 4)

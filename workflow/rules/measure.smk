@@ -13,7 +13,7 @@ rule measure:
     benchmark:
         plan.layout.results / "benchmarks/measure/{paper}/{experiment}.tsv"
     group:
-        "measure"
+        lambda w: plan.gathering(w.paper, w.experiment)
     conda:
         "../../envs/environment.yaml"
     resources:

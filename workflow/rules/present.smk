@@ -16,7 +16,7 @@ for paper in plan.notebooks:
         benchmark:
             plan.layout.results / f"benchmarks/notebook/{paper}.tsv"
         group:
-            "pages"
+            "notebooks"
         conda:
             "../../envs/environment.yaml"
         resources:
@@ -112,8 +112,6 @@ if plan.lab:
             plan.layout.results / "logs/lab.log",
         benchmark:
             plan.layout.results / "benchmarks/lab.tsv"
-        group:
-            "pages"
         conda:
             "../../envs/environment.yaml"
         params:
@@ -137,8 +135,6 @@ if plan.write_up:
             plan.layout.results / f"logs/notebook/{WRITE_UP}.log",
         benchmark:
             plan.layout.results / f"benchmarks/notebook/{WRITE_UP}.tsv"
-        group:
-            "pages"
         conda:
             "../../envs/environment.yaml"
         params:

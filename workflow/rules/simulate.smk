@@ -57,7 +57,7 @@ rule assemble:
     benchmark:
         plan.layout.results / "benchmarks/assemble/{paper}/{experiment}.tsv"
     group:
-        "measure"
+        lambda w: plan.gathering(w.paper, w.experiment)
     conda:
         "../../envs/environment.yaml"
     resources:

@@ -204,6 +204,13 @@ class Plan:
         """
         return SMALL if self._asked_pkts(paper, experiment) < 1.5 * PART_PKTS else None
 
+    def gathering(self, paper: str, experiment: str) -> str:
+        """The group of an experiment's trace and metrics: one for those that take weights from another's metrics.
+
+        So that what hangs together in a group is a chain, never two steps side by side, which would want two processors.
+        """
+        return "weigh" if self.weights(paper, experiment) else "measure"
+
     def minutes(self, paper: str, experiment: str) -> int:
         """What a cluster is asked for, for one part of an experiment."""
         pkts = self._asked_pkts(paper, experiment)
