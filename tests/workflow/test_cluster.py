@@ -1,6 +1,11 @@
 """Clusters: whose jobs are cancelled, and what is said where a cluster cannot be reached."""
 
+import json
 import os
+import re
+import subprocess
+import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -8,6 +13,7 @@ import yaml
 
 from tcpfair.errors import InputError
 from tcpfair.workflow import cluster
+from tcpfair.workflow.plan import Plan
 from tcpfair.workflow.run import PROFILES, job_places
 
 ROOT = Path(__file__).parents[2]
@@ -78,3 +84,32 @@ def test_the_profiles_keep_what_stamps_need():
         assert values["rerun-triggers"] == ["mtime"] and values["keep-going"] and values["nolock"], profile.name
     assert [cluster.executor_of(ROOT / PROFILES / name) for name in ("default", "slurm")] == ["", "slurm"]
     assert job_places(ROOT, "default", 3) == 3 and job_places(ROOT, "slurm", 3) == 100
+
+
+@pytest.mark.slow
+def test_on_a_cluster_the_papers_are_few_jobs_and_no_group_waits_for_itself(tmp_path):
+    """What Snakemake makes of the groups, in a dry run; its own check refuses a group that depends on itself."""
+    for name in ("Snakefile", "config", "data", "envs", "notebooks", "src", "workflow"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    profile = yaml.safe_load((ROOT / PROFILES / "slurm" / "config.yaml").read_text())
+    plan = Plan({"source": "engine", "shards": 16}, tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps(plan.config.model_dump()))
+    asked = ["--dry-run", "--cores", "1", "--configfile", "config.json", "--quiet", "host", "reason"]
+    asked += ["--group-components", *profile["group-components"], "--resources", "in_turn=1"]
+    asked += ["--set-resource-scopes", *profile["set-resource-scopes"], "--default-resources", "in_turn=1"]
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", *asked],
+        cwd=tmp_path,
+        env={**os.environ, "TCPFAIR_ROOT": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    groups = Counter(re.findall(r"Group job (\w+) ", said))
+    alone = len(re.findall(r"^(?:local)?rule \w+:", said, re.M))  # those of groups are indented
+    n_steps = int(re.search(r"^total +(\d+)", said, re.M)[1])
+    assert groups.keys() == {"small", "measure", "weigh", "notebooks", "pages"}
+    assert groups["pages"] == groups["notebooks"] == 1
+    assert n_steps > 200 and sum(groups.values()) + alone < 130

@@ -112,6 +112,8 @@ if plan.lab:
             plan.layout.results / "logs/lab.log",
         benchmark:
             plan.layout.results / "benchmarks/lab.tsv"
+        group:
+            "notebooks"
         conda:
             "../../envs/environment.yaml"
         params:
@@ -135,6 +137,8 @@ if plan.write_up:
             plan.layout.results / f"logs/notebook/{WRITE_UP}.log",
         benchmark:
             plan.layout.results / f"benchmarks/notebook/{WRITE_UP}.tsv"
+        group:
+            "pages"
         conda:
             "../../envs/environment.yaml"
         params:
