@@ -159,3 +159,69 @@ def test_two_recordings_of_one_connection_share_identity(apart_s, same):
 
 def test_ports_alone_are_no_identity():
     assert polls.identity("4000", "", "", 1000.0) == frozenset()
+
+
+# --- where a flow begins -------------------------------------------------------------------------------------------------
+
+T_S = 100 + np.arange(5) / 10
+
+
+def began(values, busy_ms=None, before_s=None, rtt_s=RTT_S):
+    times_s, totals = polls._from_first_data(
+        T_S, np.array(values), None if busy_ms is None else np.array(busy_ms), rtt_s, before_s
+    )
+    assert (np.diff(times_s) > 0).all() and totals[0] == 0 and (np.diff(totals) >= 0).all()
+    return (times_s - 100).round(6).tolist(), totals.tolist()
+
+
+def test_a_flow_begins_a_round_trip_before_its_first_data_are_acknowledged():
+    # idle until 0.1 s with iperf3's cookie acknowledged; data between 0.1 and 0.2 s, midway as nothing says more
+    assert began([1, 38, 50_038, 60_038, 70_038]) == ([0.1, 0.15, 0.2, 0.3, 0.4], [0, 0, 50_000, 60_000, 70_000])
+
+
+def test_the_time_with_data_in_flight_says_when_data_began():
+    # at 0.2 s for 0.12 s, of which a round trip was the cookie's: data since 0.13 s, acknowledged since 0.18 s
+    times_s, totals = began([1, 38, 50_038, 60_038, 70_038], busy_ms=[0, 60, 120, 220, 320])
+    assert (times_s, totals[:3]) == ([0.13, 0.18, 0.2, 0.3, 0.4], [0, 0, 50_000])
+    # without a cookie all of it was data's
+    assert began([1, 1, 50_001, 60_001, 70_001], busy_ms=[0, 20, 120, 220, 320])[0][:2] == [0.08, 0.13]
+
+
+@pytest.mark.parametrize(("busy_ms", "begin_s"), [(10, 0.15), (9_000, 0.05)])
+def test_what_polls_saw_bounds_what_the_kernel_counts(busy_ms, begin_s):
+    """Nothing was acknowledged at 0.1 s, something at 0.2 s."""
+    assert began([1, 38, 50_038, 60_038, 70_038], busy_ms=[0, 0, busy_ms, busy_ms, busy_ms])[0][0] == begin_s
+
+
+def test_a_connection_that_an_earlier_poll_did_not_show_began_after_it():
+    assert began([500, 600, 700, 800, 900], before_s=99.9) == (
+        [-0.1, -0.05, 0, 0.1, 0.2, 0.3, 0.4],
+        [0, 0, 500, 600, 700, 800, 900],
+    )
+    assert began([500, 600, 700, 800, 900]) == ([0, 0.1, 0.2, 0.3, 0.4], [0, 100, 200, 300, 400])
+
+
+@pytest.mark.parametrize("rtt_s", [0.0, 2e-6, np.nan])
+def test_a_path_without_delay_needs_no_round_trip(rtt_s):
+    assert began([1, 38, 50_038, 60_038, 70_038], rtt_s=rtt_s)[0][-4:] == pytest.approx([0.15, 0.2, 0.3, 0.4], abs=1e-5)
+    times_s, _ = began([1, 38, 50_038, 60_038, 70_038], busy_ms=[0, 0, 1, 1, 1], rtt_s=rtt_s)
+    assert times_s == [0.199, 0.2, 0.3, 0.4]
+
+
+@pytest.mark.parametrize(
+    ("polled_s", "interval_s"),
+    [
+        (0.02, 0.02),
+        (0.0203, 0.02),
+        (0.109, 0.1),
+        (0.113, 0.1),
+        (0.096, 0.1),
+        (0.3, 0.25),
+        (0.99, 1),
+        (1.013, 1),
+        (2.03, 2),
+        (1e-5, 1e-3),
+    ],
+)
+def test_seconds_are_whole_numbers_of_intervals(polled_s, interval_s):
+    assert polls._interval_s(polled_s) == interval_s

@@ -62,23 +62,23 @@ def test_readings_are_the_polls_of_the_log():
     polls = re.findall(
         r"^(\d{9}\.\d{6})\n(?:ESTAB .*\n)*?ESTAB 0 0 192\.0\.2\.1:40005 .* bytes_acked:(\d+)", text_of(SENDER), re.M
     )
-    # before its first poll there is one that does not show it yet: unless few bytes came it began there
-    first_s, first_bytes = float(polls[0][0]), int(polls[0][1])
-    assert flow.clock_s <= first_s
+    # the first shows no more than the SYN acknowledged: the flow begins after it
+    (idle_s, idle_bytes), *polls = polls
+    assert (idle_s, idle_bytes) == ("946684804.511531", "1")
+    assert float(idle_s) < flow.clock_s < float(polls[0][0])
     offset = len(flow.times_s) - len(polls)
-    base = 0 if offset else first_bytes
-    assert flow.total_bytes[offset:] == pytest.approx([int(acked) - base for _, acked in polls], abs=0)
+    assert flow.total_bytes[:offset].tolist() == [0] * offset
+    assert flow.total_bytes[offset:] == pytest.approx([int(acked) - 1 for _, acked in polls], abs=0)
     assert flow.clock_s + flow.times_s[offset:] == pytest.approx([float(t) for t, _ in polls], abs=1e-6)
-    assert flow.interval_s == pytest.approx(0.109, abs=0.002)
+    assert flow.interval_s == 0.1  # polls are 0.109 s apart; ten of its intervals make a second
     assert (flow.cc, flow.origin) == ("reno", "sender: bytes_acked")
 
 
 def test_what_a_socket_carried_before_its_first_poll_counts():
     flow = by_name(read(SENDER))["192.0.2.1:40001"]
-    # polls at 1.303802 without and at 1.437811 with the socket, which then had 11622 bytes acknowledged
-    assert flow.clock_s == pytest.approx(946_684_801.303802, abs=1e-6)
-    assert flow.times_s[:2] == pytest.approx([0, 0.134009], abs=1e-6)
-    # a late poll shows no more than COOKIE_BYTES for its neighbour, which therefore begins at its own first poll
+    # polls at 1.303802 without and at 1.437811 with the socket, which then had 11622 bytes acknowledged and busy:4ms
+    assert flow.clock_s == pytest.approx(946_684_801.437811 - 0.004, abs=1e-6)
+    assert flow.times_s[:2] == pytest.approx([0, 0.004], abs=1e-6)
     assert flow.total_bytes[1] == 11_622
 
 

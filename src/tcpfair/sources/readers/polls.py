@@ -27,6 +27,7 @@ from tcpfair.errors import InputError
 from tcpfair.models import cubic, kernel
 from tcpfair.sources.readers.observed import EVENTS, WINDOWS, Floats, ObservedFlow
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
+from tcpfair.units import MS_PER_S
 
 MICROSECONDS_PER_S = 1e6
 COOKIE_BYTES = 38  # iperf3's first 37 on each connection, and the SYN, which the kernel counts
@@ -43,6 +44,8 @@ MAX_SOCKETS = 100_000
 MAX_DURATION_S = 86_400.0
 MAX_BYTES_PER_S = 1.25e12  # 10 Tb/s: no link is faster
 FEWEST_DECIDING_POLLS = 6
+SAME_TIME_S = 1e-3  # closer than any poll
+PARTS_OF_SECOND = (1, 2, 4, 5, 8, 10, 20, 25, 40, 50, 100, 125, 200, 250, 500, 1000)
 
 # of a connection beside larger ones: iperf3's control connection and the like
 CONTROL_SHARE = 0.01
@@ -213,6 +216,7 @@ STORED = {
     "bytes_acked": np.int64,
     "bytes_received": np.int64,
 }
+BUSY = {"busy_ms": np.uint32}  # how long there were data in flight; of readers whose tool shows it, 0 where it does not
 _KEPT_ON_CHANGE = ("cc", "ca_state", "ssthresh", "total_retrans")
 
 
@@ -564,30 +568,31 @@ def _candidate(
     if (np.diff(t_s) <= 0).any():
         raise InputError(f"{where}: t: must increase from poll to poll; give one recording, in order of time")
     check_counter(values, t_s, counter, where)
+    rtt_s = smallest_rtt_s(rows if polls is None else polls)
+    interval_s = _interval_s(float(np.median(np.diff(t_s))))
     first_poll = int(rows["poll"][0])
-    total_bytes = (values - values[0]).astype(np.float64)
-    if first_poll > 0 and first_poll == counted["rows"]["poll"][0] and values[0] > COOKIE_BYTES and not store.thinned:
+    before_s = None
+    if first_poll > 0 and first_poll == counted["rows"]["poll"][0] and not store.thinned:
+        # an earlier poll did not show it yet
         before_s = float(times_s[first_poll - 1])
-        # an earlier poll did not show it yet: what it carried until its first poll belongs between the two
-        if 0 < t_s[0] - before_s <= 3 * float(np.median(np.diff(t_s))):
-            t_s = np.concatenate([[before_s], t_s])
-            total_bytes = np.concatenate([[0.0], total_bytes + values[0]])
+        if not 0 < t_s[0] - before_s <= 3 * float(np.median(np.diff(t_s))):
+            before_s = None
+    t_s, total_bytes = _from_first_data(t_s, values, rows.get("busy_ms"), rtt_s, before_s)
     if t_s[-1] - t_s[0] > MAX_DURATION_S:
         raise InputError(f"{where}: lasts {t_s[-1] - t_s[0]:.0f} s; a day is the most, give the recording in parts")
     if len(t_s) > MAX_DURATION_S / 0.1:
         raise InputError(f"{where}: {len(t_s)} polls; a day at 0.1 s is the most, give the recording in parts")
     zero_s = float(t_s[0])
     clock_s = zero_s if clock.is_wall else None
-    interval_s = float(np.median(np.diff(t_s)))
     flow = ObservedFlow(
         name=name,
         file=store.path,
         times_s=t_s - zero_s,
         total_bytes=total_bytes,
-        interval_s=round(interval_s, 3) or interval_s,
+        interval_s=interval_s,
         origin="receiver: bytes_received" if receiver else "sender: bytes_acked",
         **({"cc": str(polls["cc"].iloc[0])} if polls is not None and polls["cc"].iloc[0] else {}),
-        rtt_s=smallest_rtt_s(rows if polls is None else polls),
+        rtt_s=rtt_s,
         clock_s=clock_s,
         clock_error_s=clock.error_s,
         identity=identity(source, target, counted["key"].cookie, clock_s),
@@ -596,6 +601,46 @@ def _candidate(
         **({} if polls is None else _state(polls, sender_t_s - zero_s)),
     )
     return Candidate(flow, source, target, counted["key"].hosts, zero_s)
+
+
+def _from_first_data(
+    t_s: Floats, values: np.ndarray, busy_ms: np.ndarray | None, rtt_s: float, before_s: float | None
+) -> tuple[Floats, Floats]:
+    """Times and running totals from the moment at which the flow began, a round trip before its first data were delivered.
+
+    That is where iperf3's receiver begins to count and a capture shows the first data leaving; the connection is older, by
+    some round trips when iperf3 agrees on the test. ``before_s``: a poll before the first that did not show the connection.
+    Of a flow that was there already the first poll is the beginning. Between two polls the kernel's count of the time with
+    data in flight tells the moment to a few ms; without it, it is taken to lie midway.
+    """
+    is_data = values > COOKIE_BYTES
+    first = int(np.argmax(is_data))
+    if not is_data.any() or (first == 0 and before_s is None):
+        return t_s, (values - values[0]).astype(np.float64)
+    low_s = t_s[first - 1] if first else before_s
+    base = int(values[first - 1]) if first else 0
+    between_s = float(t_s[first] - low_s)
+    rtt_s = max(float(np.nan_to_num(rtt_s)), 0.0)
+    ago_s = 0.5 * between_s  # from the first delivery to the first poll that shows it
+    if busy_ms is not None and busy_ms[first] > 0:
+        cookie_s = rtt_s if base > 1 else 0.0  # a round trip of it was the cookie's
+        ago_s = min(max(float(busy_ms[first]) / MS_PER_S - cookie_s - rtt_s, 0.0), between_s)
+    begin_s = float(t_s[first]) - ago_s - rtt_s
+    times_s, totals = [begin_s], [0.0]
+    if rtt_s > SAME_TIME_S and ago_s > SAME_TIME_S:
+        times_s.append(begin_s + rtt_s)
+        totals.append(0.0)
+    if ago_s + rtt_s <= SAME_TIME_S:
+        times_s[0] = float(t_s[first]) - SAME_TIME_S
+    return np.concatenate([times_s, t_s[first:]]), np.concatenate([totals, values[first:] - float(base)])
+
+
+def _interval_s(polled_s: float) -> float:
+    """The interval of a trace that suits polls so far apart: seconds are to be whole numbers of it, or it of seconds."""
+    if polled_s > 1 / 1.05:
+        return float(int(1.05 * polled_s))
+    parts = next((n for n in PARTS_OF_SECOND if 1 / n <= 1.05 * polled_s), PARTS_OF_SECOND[-1])
+    return 1 / parts
 
 
 def smallest_rtt_s(polls: pd.DataFrame | dict[str, np.ndarray]) -> float:

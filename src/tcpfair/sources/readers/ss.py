@@ -36,6 +36,7 @@ from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.observed import Floats, Observed
 from tcpfair.sources.readers.polls import (
+    BUSY,
     CA_LOSS,
     CA_OPEN,
     CA_RECOVERY,
@@ -171,6 +172,7 @@ _WHOLE = {
     b"bytes_received": 2**62,
 }
 _REAL = {b"rtt": 4e6, b"minrtt": 4e6}  # ms; of rtt:a/b the first
+_BUSY = b"busy"  # in ms, with that unit after it
 _RETRANS = b"retrans"
 
 
@@ -262,7 +264,7 @@ class _Log:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.store = PollStore(path)
+        self.store = PollStore(path, own=BUSY)
         self.order = list(_FORMATS)
         self.first_line = self.first_line_of_block = 1
         self.stamp: Stamp | None = None
@@ -400,6 +402,7 @@ class _Log:
             "total_retrans": np.maximum(resent, zeros),
             "bytes_acked": np.maximum(acked, 0),
             "bytes_received": np.maximum(whole[b"bytes_received"], 0),
+            "busy_ms": np.maximum(block.real(_BUSY, U32_MAX, after=b"m"), 0),
         }
         self.store.add({name: values[has_state] for name, values in columns.items()})
 
@@ -477,15 +480,15 @@ class _Fields:
         self._check(name, socket, begin, end, _ENDS)
         return self._bounded(name, socket, values, largest)
 
-    def real(self, name: bytes, largest: float) -> np.ndarray:
-        """A number with fraction of each socket, of a/b the first, -1 where it is not shown."""
+    def real(self, name: bytes, largest: float, after: bytes = b"/") -> np.ndarray:
+        """A number with fraction of each socket, of a/b the first, -1 where it is not shown; ``after`` may follow it."""
         socket, begin = self._places(name)
         values, end = self._digits(begin)
         has_fraction = self.bytes[end] == ord(".")
         fraction, stop = self._digits(end + has_fraction)
         places = np.where(has_fraction, stop - end - 1, 0)
         end = np.where(has_fraction, stop, end)
-        self._check(name, socket, begin, end, _ENDS + b"/")
+        self._check(name, socket, begin, end, _ENDS + after)
         return self._bounded(name, socket, values + np.where(has_fraction, fraction / 10.0**places, 0.0), largest)
 
     def pair(self, name: bytes, largest: int) -> tuple[np.ndarray, np.ndarray]:

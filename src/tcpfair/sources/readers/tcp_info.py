@@ -1,9 +1,9 @@
 """Polls of the Linux kernel's TCP_INFO as CSV: what ``ss -ti`` shows, one line per socket and poll, in any packing.
 
 Columns used: t (wall clock, s), sport, cc, ca_state, cwnd, ssthresh (packets), rtt_us, min_rtt_us, total_retrans,
-bytes_acked; and where they are there bytes_received (the receiver's own count), saddr, daddr, dport, cookie, which tell
-connections apart. Others may stand beside them. The names are those of ``struct tcp_info`` (include/uapi/linux/tcp.h)
-without their prefix. Lines are in the order of the polls.
+bytes_acked; and where they are there bytes_received (the receiver's own count), busy_us, which tells when data began, and
+saddr, daddr, dport, cookie, which tell connections apart. Others may stand beside them. The names are those of
+``struct tcp_info`` (include/uapi/linux/tcp.h) without their prefix. Lines are in the order of the polls.
 
 Every connection with data is a flow, by bytes_acked, or where the receiver was polled by its bytes_received. iperf3's
 control connections are left out. The first polls of a connection may show the system's algorithm, which iperf3 replaces
@@ -25,6 +25,7 @@ from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.observed import Observed, ObservedFlow
 from tcpfair.sources.readers.polls import (
+    BUSY,
     CA_LOSS,
     CA_RECOVERY,
     COOKIE_BYTES,
@@ -47,6 +48,7 @@ ACCEPTS = "TCP_INFO polls (a .csv or .csv.gz file with columns t,sport,cc,ca_sta
 
 BACKEND = "tcp_info"
 U32_MAX = 2**32 - 1
+US_PER_MS = 1000
 COUNT_MAX = 2**62  # far above any test, and differences stay within int64
 COLUMNS = {  # type, least and largest value
     "t": ("float64", 0, 1e11),
@@ -66,6 +68,7 @@ OPTIONAL = {
     "dport": ("int64", 0, 65535),
     "cookie": ("str", 0, 0),
     "bytes_received": ("int64", 0, COUNT_MAX),
+    "busy_us": ("int64", 0, COUNT_MAX),
 }
 # further numbers of struct tcp_info that tell nobody: kept when a recording is made anonymous
 HARMLESS = frozenset(
@@ -134,7 +137,7 @@ def _stored(path: Path) -> PollStore:
     if twice:
         raise InputError(f"{path}: {twice}: is there twice; each column has one place")
     columns = COLUMNS | {name: kind for name, kind in OPTIONAL.items() if name in header}
-    store = PollStore(path)
+    store = PollStore(path, own=BUSY)
     for table in read_csv_blocks(path, columns):
         t_s = table["t"].to_numpy()
         last_s = store.times_s[-1] if store.times_s else -np.inf
@@ -159,6 +162,7 @@ def _stored(path: Path) -> PollStore:
                 "poll": poll,
                 "cc": np.array([store.cc(name) for name in cc_names])[cc_number],
                 "bytes_received": table["bytes_received"] if "bytes_received" in table else np.zeros(len(table)),
+                "busy_ms": table["busy_us"] // US_PER_MS if "busy_us" in table else np.zeros(len(table)),
             }
         )
     return store

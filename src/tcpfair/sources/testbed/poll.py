@@ -34,7 +34,7 @@ U32 = (
 )
 COLUMNS = (
     "t,sport,dport,cc,ca_state,cwnd,ssthresh,rtt_us,rttvar_us,min_rtt_us,mss,unacked,lost,retrans,total_retrans,"
-    "bytes_acked,delivery_rate,rwnd_limited_us,sndbuf_limited_us,dsack_dups"
+    "bytes_acked,delivery_rate,busy_us,rwnd_limited_us,sndbuf_limited_us,dsack_dups"
 )
 QUEUE_COLUMNS = "t,backlog,drops,bytes"
 
@@ -82,12 +82,12 @@ def tcp_lines(asked: socket.socket, port: int):
         n = dict(zip(U32, struct.unpack_from("=24I", info, 8), strict=True))
         acked = struct.unpack_from("=Q", info, 120)[0]
         min_rtt = struct.unpack_from("=I", info, 148)[0]
-        rate, _, by_receiver, by_buffer = struct.unpack_from("=4Q", info, 160)
+        rate, busy, by_receiver, by_buffer = struct.unpack_from("=4Q", info, 160)
         dsack_dups = struct.unpack_from("=I", info, 216)[0]
         yield (
             f"{sport},{dport},{cc},{info[1]},{n['cwnd']},{n['ssthresh']},{n['rtt']},{n['rttvar']},{min_rtt},"
             f"{n['snd_mss']},{n['unacked']},{n['lost']},{n['retrans']},{n['total_retrans']},{acked},{rate},"
-            f"{by_receiver},{by_buffer},{dsack_dups}"
+            f"{busy},{by_receiver},{by_buffer},{dsack_dups}"
         )
 
 
