@@ -1,14 +1,17 @@
 """Recoveries that follow a law by construction, and what is not compared with it."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.measures.growth import CURVES, Recoveries
+from tcpfair.contract import trace
+from tcpfair.measures.growth import CURVES, POLLS, Recoveries
 from tcpfair.models.kernel import CUBIC_C
 
+RECORDINGS = Path(__file__).parents[2] / "data" / "validation" / "testbed" / "recordings"
 ALONE = {"start_s": (0.0,), "rtt_s": (0.1,)}
 SECONDS = np.arange(1.0, 19.0)
 
@@ -49,16 +52,19 @@ def reno_run(n_flows, from_pkts, **other):
     return recoveries(windows, rows, **{**flows, **other})
 
 
-def cubic_run(c=CUBIC_C, k_s=3.0, w_max=200.0, lost_at_s=17.0, **other):
-    """One epoch from 2 s on the curve with ``c``, in steps of 1 s; RTT 0.1 s."""
+def cubic_run(c=CUBIC_C, k_s=3.0, w_max=200.0, lost_at_s=17.0, srtt_s=np.nan, **other):
+    """One epoch from 2 s on the curve with ``c``, in steps of 1 s; RTT 0.1 s. With ``srtt_s`` never below Reno's window."""
     windows = c * (np.maximum(SECONDS - 2, 0) + 0.1 - k_s) ** 3 + w_max
-    start_pkts, end_pkts = w_max - CUBIC_C * k_s**3, windows[int(lost_at_s) - 2]
+    start_pkts = w_max - CUBIC_C * k_s**3
+    reno_pkts = start_pkts + 8 / 15 * np.maximum(SECONDS - 2, 0) / srtt_s
+    windows = np.fmax(windows, reno_pkts)
+    end_pkts = windows[int(lost_at_s) - 2]
     rows = [
         (1, 1.5, "loss", w_max, start_pkts, w_max, k_s),
         (1, 2.0, "recovery_end", start_pkts, start_pkts, np.nan, np.nan),
         (1, lost_at_s, "loss", end_pkts, 0.7 * end_pkts, end_pkts, np.nan),
     ]
-    table = {"cwnd_pkts": windows, "ssthresh_pkts": start_pkts, "srtt_s": 0.1}
+    table = {"cwnd_pkts": windows, "ssthresh_pkts": start_pkts, "srtt_s": srtt_s}
     return recoveries([table], rows, **{"cc": ("cubic",), **ALONE, **other})
 
 
@@ -265,6 +271,60 @@ def test_the_curve_of_cubic_goes_through_its_windows():
     t_s = curves["t_s"].to_numpy()
     assert t_s[[0, -1]].tolist() == [2.0, 17.0]
     assert curves["cwnd_pkts"].to_numpy() == pytest.approx(CUBIC_C * (t_s - 2 + 0.1 - 3.0) ** 3 + 200)
+
+
+def test_on_a_short_path_reno_leads_around_w_max_and_k_is_still_found():
+    """From 189 packets 10.7 a second: 200 after one, where CUBIC's curve alone needs three. It leads again after 9 s."""
+    run = cubic_run(srtt_s=0.05)
+    (epoch,) = run.epochs(["cubic"])
+    assert (epoch.polls["cwnd_pkts"] > 200).to_numpy().nonzero()[0][0] == 2  # at 4 s, two seconds after the recovery
+    assert 0.25 < epoch.own_share(3.0, 200.0) < 0.9
+    checks = run.checks().set_index("quantity")
+    assert set(checks.index) == {"ssthresh / peak", "K"}  # the flat part, which tells W_max, is not CUBIC's
+    assert checks.loc["K", "measured"] == pytest.approx(3.0, abs=1e-3)
+    t_s = run.curves()["t_s"].to_numpy()
+    expected = np.maximum(CUBIC_C * (t_s - 2 + 0.1 - 3.0) ** 3 + 200, 200 - CUBIC_C * 27 + 8 / 15 * (t_s - 2) / 0.05)
+    assert run.curves()["cwnd_pkts"].to_numpy() == pytest.approx(expected)
+
+
+def test_where_reno_leads_nearly_always_there_is_no_k():
+    assert set(cubic_run(srtt_s=0.005).checks()["quantity"]) == {"ssthresh / peak"}
+
+
+def test_the_clock_of_an_epoch_begins_with_the_end_of_recovery_not_with_a_poll():
+    run = cubic_run(srtt_s=0.1)
+    run.polls["t_s"] += 0.4  # what was polled at 3 s was polled at 3.4 s
+    run.events.loc[1, "t_s"] = 2.4
+    (epoch,) = replace(run, polls=run.polls.iloc[2:]).epochs(["cubic"])
+    assert epoch.begin_s == 2.4
+    assert epoch.polls["t_s"].iloc[0] == pytest.approx(3.4)
+    assert epoch.clock_s(3.4) == pytest.approx(1.1)
+    assert epoch.round_trips[:3] == pytest.approx([10, 20, 30])
+
+
+def test_kernels_cubic_is_back_before_k_where_the_friendly_window_leads():
+    """Linux 6.18 alone at 25 ms (data/validation/testbed): after fast convergence it aims at 345 to 348 packets from 284 to
+    287, where Reno's window leads; between polls a quarter of a second apart K, fitted with that, is the formula's."""
+    run = trace.read(RECORDINGS / "alone_25")
+    errors_percent = []
+    for flow in run.flows[run.flows["cc"] == "cubic_linux_6"].itertuples():
+        own = {name: table[table["run_id"] == flow.run_id] for name, table in vars(run).items() if name in trace.TABLES}
+        recoveries = Recoveries(
+            polls=own["samples"][POLLS].dropna(subset="cwnd_pkts").sort_values("t_s"),
+            flows=own["flows"].assign(cc="cubic"),
+            events=own["events"],
+            end_s=30.0,
+            capacity_pps=100e6 / 8 / 1538,
+            min_epoch_s=2.0,
+            min_polls=8,
+        )
+        checks = recoveries.checks()
+        errors_percent += checks.loc[checks["quantity"] == "K", "error_percent"].tolist()
+        for epoch in recoveries.epochs(["cubic"]):
+            at_k = epoch.cubic_pkts(epoch.polls["t_s"], epoch.k_s, epoch.loss.w_max)
+            assert at_k == pytest.approx(epoch.polls["cwnd_pkts"].to_numpy(), abs=5)
+    assert len(errors_percent) == 18
+    assert np.abs(errors_percent).max() < 1.0  # without Reno's window 22
 
 
 def test_a_fit_that_does_not_converge_gives_no_number():

@@ -112,6 +112,11 @@ def test_k_by_hand():
     assert kernel.cubic_k_s(100, 100) == kernel.cubic_k_s(90, 100) == 0
 
 
+def test_cubic_friendly_window_by_hand():
+    # 8 (1024 + 717) / 3 / (1024 - 717) in whole numbers: 13928 / 3 = 4642, 4642 / 307 = 15
+    assert kernel.cubic_friendly_window_pkts(100, [0, 15, 30]).tolist() == [100, 108, 116]
+
+
 # --- A real kernel -----------------------------------------------------------------------------------------------
 
 

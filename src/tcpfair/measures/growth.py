@@ -25,6 +25,10 @@ CUBIC_CCS = ("cubic", "cubic_rtt")
 POLLS = ["flow_id", "t_s", "cwnd_pkts", "ssthresh_pkts", "srtt_s"]
 CURVES = ["flow_id", "epoch", "t_s", "cwnd_pkts"]
 _CURVE_POINTS = 60
+_OWN_SHARE, _OWN_SHARE_OF_THREE = (
+    0.25,
+    0.9,
+)  # of an epoch's windows that are to be CUBIC's own, for K and for W_max, K, C
 
 
 class Check(NamedTuple):
@@ -48,7 +52,8 @@ class Epoch(NamedTuple):
     number: int
     loss: NamedTuple
     following: NamedTuple
-    polls: pd.DataFrame  # windows from the end of recovery to the following loss
+    begin_s: float  # the end of recovery
+    polls: pd.DataFrame  # windows from then to the following loss
     rtt_s: float
 
     @property
@@ -58,14 +63,35 @@ class Epoch(NamedTuple):
 
     def clock_s(self, t_s: npt.ArrayLike) -> Floats:
         """Time on CUBIC's curve: Linux aims at the window one smallest RTT ahead."""
-        return np.asarray(t_s) - self.polls["t_s"].iloc[0] + self.rtt_s
+        return np.asarray(t_s) - self.begin_s + self.rtt_s
+
+    @property
+    def round_trips(self) -> Floats:
+        """Since the end of recovery, at each poll; NaN where the RTT is not known."""
+        t_s, srtt_s = self.polls["t_s"].to_numpy(), self.polls["srtt_s"].to_numpy(dtype=float)
+        return np.cumsum(np.append((t_s[0] - self.begin_s) / srtt_s[0], 2 * np.diff(t_s) / (srtt_s[1:] + srtt_s[:-1])))
+
+    def friendly_pkts(self, t_s: npt.ArrayLike) -> Floats:
+        """CUBIC's window never stays below this one, Reno's; -inf where nobody knows the RTT."""
+        round_trips = np.interp(t_s, self.polls["t_s"], self.round_trips)
+        return np.nan_to_num(kernel.cubic_friendly_window_pkts(self.loss.cwnd_after, round_trips), nan=-np.inf)
+
+    def cubic_pkts(self, t_s: npt.ArrayLike, k_s: float, w_max_pkts: float, c: float = kernel.CUBIC_C) -> Floats:
+        """CUBIC's window at times of the run."""
+        return np.maximum(cubic.window_pkts(self.clock_s(t_s), k_s, w_max_pkts, c), self.friendly_pkts(t_s))
+
+    def own_share(self, k_s: float, w_max_pkts: float) -> float:
+        """The share of the windows that are CUBIC's own curve and so tell its parameters."""
+        t_s = self.polls["t_s"]
+        own_pkts = cubic.window_pkts(self.clock_s(t_s), k_s, w_max_pkts, kernel.CUBIC_C)
+        return float((own_pkts >= self.friendly_pkts(t_s)).mean())
 
     def fit(self, curve: Callable[..., Floats], guess: list[float]) -> Floats:
-        """Parameters of ``curve`` through the windows by least squares; NaN when they do not converge."""
+        """Parameters of ``curve`` of time through the windows by least squares; NaN when they do not converge."""
         from scipy.optimize import curve_fit  # takes a third of a second, which only who fits should pay
 
         try:
-            return curve_fit(curve, self.clock_s(self.polls["t_s"]), self.polls["cwnd_pkts"], guess)[0]
+            return curve_fit(curve, self.polls["t_s"].to_numpy(), self.polls["cwnd_pkts"], guess)[0]
         except RuntimeError:
             return np.full(len(guess), np.nan)
 
@@ -83,20 +109,22 @@ class Epoch(NamedTuple):
     def reno_checks(self) -> Iterator[Check]:
         """The decrease, and the packets gained in each measured RTT."""
         yield self.decrease_check(kernel.reno_ssthresh_pkts)
-        t_s, srtt_s = self.polls["t_s"].to_numpy(), self.polls["srtt_s"].to_numpy(dtype=float)
-        rtts = np.append(0, np.cumsum(2 * np.diff(t_s) / (srtt_s[1:] + srtt_s[:-1])))
-        yield self.check("gain per RTT", "packets", 1, fitted_slope(rtts, self.polls["cwnd_pkts"]))
+        yield self.check("gain per RTT", "packets", 1, fitted_slope(self.round_trips, self.polls["cwnd_pkts"]))
 
     def cubic_checks(self) -> Iterator[Check]:
-        """The decrease, K, and past the turning point also W_max and C: there all three are fitted at once."""
+        """The decrease, K, and past the turning point also W_max and C: there all three are fitted at once.
+
+        Where Reno's window leads, as it does around W_max on short paths, windows tell nothing of CUBIC's curve: K is told by
+        a quarter of them, the three by no less than nearly all.
+        """
         yield self.decrease_check(kernel.cubic_ssthresh_pkts)
         k_s, w_max_pkts = self.k_s, self.loss.w_max
-        if not k_s > 0:
+        if not k_s > 0 or (own_share := self.own_share(k_s, w_max_pkts)) < _OWN_SHARE:
             return
-        (fitted_k_s,) = self.fit(lambda t_s, k_s: cubic.window_pkts(t_s, k_s, w_max_pkts, kernel.CUBIC_C), [k_s])
+        (fitted_k_s,) = self.fit(lambda t_s, k_s: self.cubic_pkts(t_s, k_s, w_max_pkts), [k_s])
         yield self.check("K", "s", k_s, fitted_k_s)
-        if self.following.t_s - self.loss.t_s > k_s:
-            _, fitted_w_max_pkts, fitted_c = self.fit(cubic.window_pkts, [k_s, w_max_pkts, kernel.CUBIC_C])
+        if self.following.t_s - self.loss.t_s > k_s and own_share >= _OWN_SHARE_OF_THREE:
+            _, fitted_w_max_pkts, fitted_c = self.fit(self.cubic_pkts, [k_s, w_max_pkts, kernel.CUBIC_C])
             yield self.check("W_max", "packets", w_max_pkts, fitted_w_max_pkts)
             yield self.check("C", "packets/s³", kernel.CUBIC_C, fitted_c)
 
@@ -159,11 +187,12 @@ class Recoveries:
             ends_s = self.events_of(flow.flow_id, "recovery_end")["t_s"]
             number = 0
             for loss, following in pairwise(self.events_of(flow.flow_id, *LOSS_KINDS).itertuples()):
-                polls = self.windows_of(flow.flow_id, ends_s[ends_s >= loss.t_s].min(), following.t_s)
+                begin_s = ends_s[ends_s >= loss.t_s].min()
+                polls = self.windows_of(flow.flow_id, begin_s, following.t_s)
                 long = following.t_s - loss.t_s > self.min_epoch_s and len(polls) >= self.min_polls
                 if long and loss.kind == following.kind == "loss":
                     number += 1
-                    yield Epoch(flow.flow_id, number, loss, following, polls, flow.rtt_s)
+                    yield Epoch(flow.flow_id, number, loss, following, begin_s, polls, flow.rtt_s)
 
     def growths(self) -> Iterator[Growth]:
         """From the end of a recovery for as long as no flow starts, stops or loses, when all are Reno's with one RTT."""
@@ -205,7 +234,7 @@ class Recoveries:
         for epoch in self.epochs(CUBIC_CCS):
             if epoch.k_s > 0:
                 t_s = np.linspace(epoch.polls["t_s"].iloc[0], epoch.following.t_s, _CURVE_POINTS)
-                windows = cubic.window_pkts(epoch.clock_s(t_s), epoch.k_s, epoch.loss.w_max, kernel.CUBIC_C)
+                windows = epoch.cubic_pkts(t_s, epoch.k_s, epoch.loss.w_max)
                 found.append((epoch.flow_id, epoch.number, t_s, windows))
         parts = [pd.DataFrame(dict(zip(CURVES, curve, strict=True))) for curve in found]
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=CURVES)

@@ -1,8 +1,8 @@
 """What Linux does after a loss, in closed form, to hold against measured traces: Reno's climb back and CUBIC's K.
 
 Sources: Linux ``net/ipv4/tcp_cong.c`` (Reno, RFC 5681) and ``net/ipv4/tcp_cubic.c`` (CUBIC, RFC 9438), defaults.
-Windows are whole packets, as the kernel keeps them. Left out: the kernel's fixed-point cube root (0.2% off on average),
-its clock ticks, and CUBIC's TCP-friendly region.
+Windows are whole packets, as the kernel keeps them. Left out: the kernel's fixed-point cube root (0.2% off on average)
+and its clock ticks.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 MIN_SSTHRESH_PKTS = 2
 
@@ -17,6 +18,9 @@ MIN_SSTHRESH_PKTS = 2
 SCALE = 1024
 CUBIC_BETA_SCALED = 717
 CUBIC_C = 410 / SCALE  # packets / s^3
+# beta_scale of tcp_cubic.c, in whole numbers: of so many eighths of a window's ACKs one is a packet more (RFC 9438, eq. 4)
+_CUBIC_BETA_SCALE = 8 * (SCALE + CUBIC_BETA_SCALED) // 3 // (SCALE - CUBIC_BETA_SCALED)
+CUBIC_FRIENDLY_PKTS_PER_RTT = 8 / _CUBIC_BETA_SCALE
 
 
 def additive_increase_time_s(
@@ -72,3 +76,12 @@ def cubic_w_max_pkts(cwnd_at_loss_pkts: int, last_w_max_pkts: int) -> int:
 def cubic_k_s(w_max_pkts: float, cwnd_epoch_pkts: float) -> float:
     """K in s: the time from ``cwnd_epoch_pkts``, where growth begins, back to W_max (RFC 9438, eq. 2); 0 above W_max."""
     return float(np.cbrt(max(w_max_pkts - cwnd_epoch_pkts, 0.0) / CUBIC_C))
+
+
+def cubic_friendly_window_pkts(cwnd_epoch_pkts: float, round_trips: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """The window that Reno would have with CUBIC's decrease, ``round_trips`` after growth began at ``cwnd_epoch_pkts``.
+
+    CUBIC has the larger of it and of its own curve, its Reno-friendly region (RFC 9438, sec. 4.3). On short paths it leads
+    around W_max, where the curve is flat, and CUBIC is back at W_max long before K.
+    """
+    return cwnd_epoch_pkts + CUBIC_FRIENDLY_PKTS_PER_RTT * np.asarray(round_trips, dtype=np.float64)
