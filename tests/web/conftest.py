@@ -1,4 +1,4 @@
-"""The compiled engine, made once for all tests of this folder."""
+"""The compiled engine and the page, made once for all tests of this folder."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from tcpfair.web import wasm
-from tests.web.node import without_presets
+from tcpfair.contract.layout import Layout
+from tcpfair.web import page, wasm
+from tests.web.node import ROOT, without_presets
 
 
 @pytest.fixture(scope="session")
@@ -17,3 +18,11 @@ def parts(tmp_path_factory):
     (folder / "engine.wasm").write_bytes(wasm.module())
     (folder / "schema.json").write_text(json.dumps(without_presets(), allow_nan=False))
     return folder / "engine.wasm", folder / "schema.json"
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory):
+    """The page, built from today's sources."""
+    path = tmp_path_factory.mktemp("page") / "lab.html"
+    path.write_text(page.build(Layout(ROOT)), encoding="utf-8")
+    return path

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tcpfair.contract.layout import Layout
 from tcpfair.contract.scenario import make_scenario
-from tcpfair.web import page
 from tcpfair.web.digest import digest
 from tcpfair.workflow.bench import load_tasks
 from tests.web.browser import ARROW_RIGHT, ENTER, MISSING, driven
@@ -20,14 +18,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(MISSING is not None, reason=s
 PRESET = {"Paper": "bhatti2009", "Experiment": "pair_ccid2_first", "Protocol": "CUBIC", "RTT, ms": "50"}
 SHOWN = "return document.body.dataset.digestA"
 CHANGED = "const now = document.body.dataset.digestA; return now && now !== arguments[0] && now"
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    """The page, built from today's sources."""
-    path = tmp_path_factory.mktemp("page") / "lab.html"
-    path.write_text(page.build(Layout(ROOT)), encoding="utf-8")
-    return path
 
 
 @pytest.fixture
