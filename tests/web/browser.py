@@ -43,8 +43,18 @@ class Element:
     def text(self) -> str:
         return self._ask("text")
 
+    @property
+    def name(self) -> str:
+        """What it is called by programs that read a page aloud."""
+        return self._ask("computedlabel")
 
-ARROW_RIGHT, ARROW_LEFT, ENTER, TAB = "\ue014", "\ue012", "\ue007", "\ue004"
+    @property
+    def role(self) -> str:
+        return self._ask("computedrole")
+
+
+ARROW_RIGHT, ARROW_LEFT, ARROW_DOWN, ENTER, TAB = "\ue014", "\ue012", "\ue015", "\ue007", "\ue004"
+ESCAPE, SHIFT, HOME, END, SPACE = "\ue00c", "\ue008", "\ue011", "\ue010", " "
 
 
 class Browser:
@@ -96,6 +106,27 @@ class Browser:
                 raise AssertionError(f"not true within {within_s:g} s: {script}")
             time.sleep(_LOOKS_EVERY_S)
         return value
+
+    def press(self, *keys: str, held: str = "") -> None:
+        """Keys one after the other, wherever the focus is, while ``held`` is down."""
+        events = [{"type": "keyDown", "value": held}] if held else []
+        events += [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        events += [{"type": "keyUp", "value": held}] if held else []
+        self.ask("/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": events}]})
+
+    @property
+    def focused(self) -> Element:
+        return Element(self, self.ask("/element/active")[_ELEMENT])
+
+    def before_pages(self, script: str) -> None:
+        """Run ``script`` in every page that is opened from now on, before its own."""
+        values = {"cmd": "Page.addScriptToEvaluateOnNewDocument", "params": {"source": script}}
+        self.ask("/goog/cdp/execute", values)
+
+    def scheme(self, name: str) -> None:
+        """As if the reader had asked for ``light`` or ``dark`` pages."""
+        features = [{"name": "prefers-color-scheme", "value": name}]
+        self.ask("/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {"features": features}})
 
     def resize(self, width_px: int, height_px: int) -> None:
         """The size of the page itself, which a window may not go down to."""

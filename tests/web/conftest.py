@@ -8,7 +8,9 @@ import pytest
 
 from tcpfair.contract.layout import Layout
 from tcpfair.web import page, wasm
+from tests.web.browser import driven
 from tests.web.node import ROOT, without_presets
+from tests.web.shown import READY
 
 
 @pytest.fixture(scope="session")
@@ -26,3 +28,15 @@ def lab(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "lab.html"
     path.write_text(page.build(Layout(ROOT)), encoding="utf-8")
     return path
+
+
+@pytest.fixture
+def browser(lab):
+    """The page in Chromium, with its first run there."""
+    with driven() as browser:
+        browser.open(lab)
+        browser.wait(READY)
+        yield browser
+        # whatever was done: nothing was asked of anybody, and nobody complained
+        assert set(browser.requested()) <= {lab.resolve().as_uri()}
+        assert browser.complaints() == []

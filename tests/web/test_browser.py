@@ -7,37 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tcpfair.contract.scenario import make_scenario
 from tcpfair.web.digest import digest
 from tcpfair.workflow.bench import load_tasks
-from tests.web.browser import ARROW_RIGHT, ENTER, MISSING, driven
+from tests.web.browser import ARROW_RIGHT, ENTER, MISSING
+from tests.web.shown import CHANGED, SHOWN, natively
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
 # the preset that the bars of the page speak of, and what its selects are called
 PRESET = {"Paper": "bhatti2009", "Experiment": "pair_ccid2_first", "Protocol": "CUBIC", "RTT, ms": "50"}
-SHOWN = "return document.body.dataset.digestA"
-CHANGED = "const now = document.body.dataset.digestA; return now && now !== arguments[0] && now"
-
-
-@pytest.fixture
-def browser(lab):
-    with driven() as browser:
-        browser.open(lab)
-        browser.wait("return document.body.dataset.ready === 'true' && document.body.dataset.digestA")
-        yield browser
-        # whatever was done: nothing was asked of anybody, and nobody complained
-        assert set(browser.requested()) <= {lab.resolve().as_uri()}
-        assert browser.complaints() == []
-
-
-def natively(browser):
-    """The digest of what the page is set to, from the native engine."""
-    scenario = browser.run("return tcpfair.check(tcpfair.lab.scenario())")
-    # JSON has no word for what is infinite; it is the default wherever it is allowed
-    values = {name: value for name, value in scenario.items() if value is not None}
-    values["flows"] = [{name: value for name, value in flow.items() if value is not None} for flow in values["flows"]]
-    return digest(make_scenario(values), int(browser.run("return String(tcpfair.lab.seed())")))
 
 
 def choose(browser, label, value):
@@ -124,7 +102,7 @@ def test_every_step_of_every_tour_can_be_set(browser):
         browser.find(f'[data-tour="{tour}"]').click()
         while True:
             browser.wait("return document.querySelector('#tours h2')")
-            assert browser.run("return document.querySelector('#status .error')?.textContent ?? ''") == ""
+            assert browser.run("return document.querySelector('.error')?.textContent ?? ''") == ""
             last = browser.find('#tours [data-key="next"]').text == "Done"
             browser.find('#tours [data-key="next"]').click()
             if last:
@@ -140,10 +118,10 @@ def test_single_packets_step_by_step(browser):
     browser.wait(
         "return document.querySelector('.tour-set').textContent.includes('overshoot') && tcpfair.packets.view.recording"
     )
-    browser.find('[title="to the next loss"]').type(ENTER)
+    browser.find('[data-key="to the next loss"]').type(ENTER)
     said = browser.wait(f"{status}.includes('lost') && document.querySelector('.pv-status').textContent")
     assert said == "0.2952 s, flow 1: 41 finds the queue full and is lost."
-    browser.find('[title="to the next loss noticed, timeout or end of a recovery"]').type(ENTER)
+    browser.find('[data-key="to the next loss noticed, timeout or end of a recovery"]').type(ENTER)
     another = "const said = document.querySelector('.pv-status').textContent; return said !== arguments[0] && said"
     assert "takes its window down: ssthresh 22.5" in browser.wait(another, said)
     [row] = browser.run("return [...document.querySelectorAll('.pv-places tbody tr')].map((row) => row.innerText)")

@@ -6,21 +6,20 @@ import json
 
 import pytest
 
-from tcpfair.contract.scenario import make_scenario
 from tcpfair.web.digest import digest
 from tcpfair.workflow.bench import load_tasks
 from tests.web.firefox import MISSING, driven
 from tests.web.node import ROOT
+from tests.web.shown import READY, SHOWN, natively
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
-SHOWN = "return document.body.dataset.ready === 'true' && document.body.dataset.digestA"
 
 
 @pytest.fixture(scope="module")
 def browser(lab, tmp_path_factory):
     with driven(tmp_path_factory.mktemp("firefox") / "profile") as browser:
         browser.open(lab)
-        browser.wait(SHOWN)
+        browser.wait(READY)
         yield browser
 
 
@@ -34,7 +33,6 @@ def test_scenarios_of_the_benchmark_give_the_native_digest(browser, task):
 
 def test_what_the_page_begins_with_is_drawn_and_has_the_native_digest(browser):
     shown = browser.run(SHOWN)
-    values = browser.run("return tcpfair.lab.scenario()")
-    assert shown == digest(make_scenario(values), int(browser.run("return tcpfair.lab.seed()")))
+    assert shown == natively(browser)
     assert shown[:16] in browser.run("return document.getElementById('status').textContent")
     assert browser.run("return document.querySelectorAll('#plots canvas').length") >= 4

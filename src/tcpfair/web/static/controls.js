@@ -8,8 +8,8 @@
 var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
 tcpfair.controls = (() => {
-  const { make, plain } = tcpfair.dom;
-  const { quantity, choice, toggle, line } = tcpfair.inputs;
+  const { make, renew, newId, plain } = tcpfair.dom;
+  const { quantity, choice, toggle, line, describe } = tcpfair.inputs;
   const { fieldOf, valueOf, setValue, bdp, bufferUnits, copy } = tcpfair.scenarios;
   const FLOWS_OPEN = 4; // cards of more flows are folded at first
   const FLOWS_SHOWN = 20; // further ones are built when they are asked for
@@ -57,7 +57,8 @@ tcpfair.controls = (() => {
 
     /** A part that can be folded away and stays so; `build` gives its content when it is first opened. */
     function part(key, title, build, className = "part", openAtFirst = false) {
-      const node = make("details", { className, open: folded.has(key) ? !folded.get(key) : openAtFirst }, make("summary", {}, title));
+      const summary = make("summary", {}, title);
+      const node = make("details", { className, "aria-label": summary.textContent, open: folded.has(key) ? !folded.get(key) : openAtFirst }, summary);
       const fill = () => node.childElementCount > 1 || node.append(...build().filter(Boolean));
       if (node.open) fill();
       node.firstChild.addEventListener("click", () => folded.set(key, node.open)); // before it changes
@@ -161,11 +162,11 @@ tcpfair.controls = (() => {
         field("scenario", s, "sample_s", { label: "A sample every", unit: "s", above: 0 }),
         make("div", { className: "beside" },
           keep(line({ label: "Seed", key: "seed", get: () => side.seed, set: (value) => ((side.seed = value), changed()), check: (text) => (/^\d{1,19}$/.test(text) && BigInt(text) < 2n ** 63n ? "" : "a whole number below 2^63") })),
-          make("button", { type: "button", data: { key: "another seed" }, on: { click: () => ((side.seed = String(Math.floor(Math.random() * 2 ** 48))), changed()) } }, "another"),
+          make("button", { type: "button", "aria-label": "another seed", data: { key: "another seed" }, on: { click: () => ((side.seed = String(Math.floor(Math.random() * 2 ** 48))), changed()) } }, "another"),
         ),
         part("measuring", "what is measured, and how", () => [
           measure("fromS", { label: "Measured from", unit: "s", least: 0 }),
-          measure("toS", { label: "to", unit: "s", above: 0 }),
+          measure("toS", { label: "Measured to", unit: "s", above: 0 }),
           measure("everyS", { label: "in intervals of", unit: "s", above: 0, what: "Throughput, J(t) and U_n(t) are of intervals of this length; a multiple of the sampling" }),
           keep(choice({
             ...{ label: "NRU weights", key: "rule", wide: true },
@@ -215,12 +216,13 @@ tcpfair.controls = (() => {
         if (value === param.default) delete flow.params[param.name];
         changed();
       };
-      const about = `${param.source || ""}; default ${param.default}`;
-      const common = { what: about, key: `${key} ${param.name}` };
+      const about = make("span", { className: "source", id: newId("param") }, `${param.source || ""}; default ${param.default}`);
+      const common = { key: `${key} ${param.name}` };
       const row = param.unit === "0 or 1"
         ? toggle({ ...common, label: param.name, get, set: (value) => set(value ? 1 : 0) })
         : quantity({ ...common, label: param.name, unit: param.unit === "1" ? "" : param.unit, get, set, least: param.least ?? -Infinity, most: param.most ?? Infinity });
-      return make("div", { className: "param" }, keep(row), make("span", { className: "source" }, about));
+      row.querySelectorAll("input").forEach((input) => describe(input, about.id));
+      return make("div", { className: "param" }, keep(row), about);
     }
 
     function algorithmChoice(flow, key, label) {
@@ -242,7 +244,7 @@ tcpfair.controls = (() => {
       const flows = side.scenario.flows;
       const key = `flow ${n + 1}`;
       const act = (text, title, then, disabled = false) =>
-        make("button", { type: "button", title, "aria-label": `${title} ${n + 1}`, disabled, data: { key: `${key} ${title}` }, on: { click: () => (then(), lab.reshaped(), lab.edited()) } }, text);
+        make("button", { type: "button", "aria-label": `${title} ${n + 1}`, disabled, data: { key: `${key} ${title}` }, on: { click: () => (then(), lab.reshaped(), lab.edited()) } }, text);
       const about = flow.protocol.toLowerCase() === flow.cc ? flow.protocol : `${flow.protocol} (${flow.cc})`;
       const title = make("span", { className: "flow-head" }, tcpfair.plots.swatch(n), make("strong", {}, `Flow ${n + 1}`), make("span", { className: "source" }, about));
       const build = () => [
@@ -266,7 +268,7 @@ tcpfair.controls = (() => {
       const hidden = flows.length - flowsShown;
       return [
         ...flows.slice(0, flowsShown).map((_, n) => flowCard(side, n)),
-        hidden > 0 && make("button", { type: "button", on: { click: () => ((flowsShown += FLOWS_SHOWN), lab.reshaped()) } }, `show ${Math.min(hidden, FLOWS_SHOWN)} of ${hidden} more`),
+        hidden > 0 && make("button", { type: "button", data: { key: "more flows" }, on: { click: () => ((flowsShown += FLOWS_SHOWN), lab.reshaped()) } }, `show ${Math.min(hidden, FLOWS_SHOWN)} of ${hidden} more`),
         make("div", { className: "buttons" },
           make("button", { type: "button", data: { key: "add flow" }, on: { click: more(1) } }, "Add a flow"),
           make("button", { type: "button", data: { key: "add ten" }, on: { click: more(10) } }, "Add ten"),
@@ -282,8 +284,24 @@ tcpfair.controls = (() => {
       pareto: [["share", "Share of the transfers", "", { above: 0 }], ["shape", "shape", "", { above: 0 }], ["min_bytes", "at least", "bytes", { above: 0 }], ["cap_bytes", "at most", "bytes", { above: 0, infinite: true }]],
     };
 
+    /** Laws of sizes that can be added: the two that a new source begins with. */
+    const LAW_NAMES = { lognormal: "log-normal", pareto: "Pareto" };
+
+    function sizeRows(web, key) {
+      const remake = () => (lab.reshaped(), lab.edited());
+      const button = (text, of, disabled, then) =>
+        make("button", { type: "button", "aria-label": `${text} of ${key.replace("web", "short flows")}`, disabled, data: { key: of }, on: { click: () => (then(), remake()) } }, text);
+      return [
+        ...web.sizes.map((law, k) =>
+          make("fieldset", { className: "law" }, make("legend", {}, `${LAW_NAMES[law.law]} part ${k + 1} of ${web.sizes.length}`), lawRows(law, `${key} size ${k + 1}`),
+            button("Remove this part", `${key} size ${k + 1} remove`, web.sizes.length === 1, () => web.sizes.splice(k, 1)))),
+        make("div", { className: "buttons" },
+          NEW_WEB.sizes.map((law) => button(`Add a ${LAW_NAMES[law.law]} part`, `${key} add ${law.law}`, false, () => web.sizes.push(copy(law))))),
+      ];
+    }
+
     function lawRows(law, key) {
-      return make("div", { className: "law" }, make("span", { className: "source" }, law.law === "pareto" ? "Pareto" : "log-normal"),
+      return make("div", {},
         LAWS[law.law].map(([name, label, unit, options = {}]) =>
           keep(quantity({ label, unit, key: `${key} ${name}`, get: () => law[name] ?? Infinity, set: (value) => (value === Infinity ? delete law[name] : (law[name] = value), changed()), ...options })),
         ));
@@ -295,13 +313,13 @@ tcpfair.controls = (() => {
       return make("section", { className: "flow web", "aria-label": `Short flows ${n + 1}` },
         make("div", { className: "flow-head" }, make("strong", {}, `Short flows ${n + 1}`),
           make("span", { className: "source" }, web.flow.direction === "reverse" ? "reverse" : "forward"),
-          make("button", { type: "button", title: "remove", "aria-label": `remove short flows ${n + 1}`, on: { click: () => (side.scenario.web.splice(n, 1), lab.reshaped(), lab.edited()) } }, "×")),
+          make("button", { type: "button", "aria-label": `Remove short flows ${n + 1}`, data: { key: `${key} remove` }, on: { click: () => (side.scenario.web.splice(n, 1), lab.reshaped(), lab.edited()) } }, "Remove")),
         algorithmChoice(web.flow, key, "Algorithm"),
         field("web", web, "arrivals_per_s", { label: "Arrivals", unit: "per s", above: 0, slider: { min: 0.1, max: 1000, log: true } }, `${key} arrivals`),
         field("flow", web.flow, "rtt_s", { label: "Least RTT", unit: "ms", factor: MS, above: 0 }, `${key} rtt_s`),
         field("web", web, "rtt_extra_mean_s", { label: "further RTT, mean", unit: "ms", factor: MS, least: 0, then: () => web.rtt_extra_mean_s && !web.rtt_cap_s && (web.rtt_cap_s = 10 * (web.flow.rtt_s + web.rtt_extra_mean_s)) }, `${key} extra`),
         field("web", web, "rtt_cap_s", { label: "RTT at most", unit: "ms", factor: MS, above: 0, infinite: true }, `${key} cap`),
-        part(`${key} sizes`, "sizes", () => web.sizes.map((law, k) => lawRows(law, `${key} size ${k + 1}`)), "more"),
+        part(`${key} sizes`, "sizes", () => sizeRows(web, key), "more"),
         ...protocolRows(web.flow, key),
       );
     }
@@ -339,16 +357,15 @@ tcpfair.controls = (() => {
 
     /** Builds all inputs anew, keeping the focus and what was open. */
     function build() {
-      const focused = document.activeElement?.dataset?.key;
       const side = lab.side();
       rows = [];
-      form.replaceChildren(
+      renew(
+        form,
         part("link", "Bottleneck link", () => linkPart(side), "part", true),
         part("run", "Run and measures", () => runPart(side), "part", true),
         part("flows", `Flows (${side.scenario.flows.length})`, () => flowsPart(side), "part", true),
         part("web", `Short flows${side.scenario.web?.length ? ` (${side.scenario.web.length})` : ""}`, () => webPart(side)),
       );
-      if (focused) form.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
     }
 
     return { build, refresh: () => rows.forEach((row) => row.refresh?.()) };

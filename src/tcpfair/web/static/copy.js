@@ -122,6 +122,7 @@ tcpfair.copying = (() => {
       field?.select();
       button.textContent = document.execCommand("copy") ? "copied" : "selected: copy it";
     }
+    tcpfair.dom.say(button.textContent);
     setTimeout(() => (button.textContent = said), 1500);
   }
 
@@ -129,7 +130,7 @@ tcpfair.copying = (() => {
   function copyable(title, text, note = "") {
     const id = tcpfair.dom.newId("copy");
     const field = make("textarea", { id, readOnly: true, rows: Math.min(14, Math.max(3, text.split("\n").length)), value: text, spellcheck: false });
-    const button = make("button", { type: "button", on: { click: () => toClipboard(text, button, field) } }, "Copy");
+    const button = make("button", { type: "button", "aria-label": `Copy: ${title}`, on: { click: () => toClipboard(text, button, field) } }, "Copy");
     return make("div", { className: "copyable" }, make("div", { className: "copy-head" }, make("label", { htmlFor: id }, title), button), note ? make("p", { className: "source" }, note) : null, field);
   }
 

@@ -25,6 +25,34 @@ tcpfair.dom = (() => {
     return node;
   }
 
+  const FOCUSABLE = "a[href], button, input, select, textarea, summary, [tabindex]";
+
+  /** The element with the same key, else at the same place among those of `box` that can have the focus. */
+  function sameIn(box, key, place) {
+    const all = [...box.querySelectorAll(FOCUSABLE)].filter((node) => !node.disabled && node.getClientRects().length);
+    return (key && all.find((node) => node.dataset.key === key)) || all[Math.min(place, all.length - 1)] || box.closest("[tabindex]");
+  }
+
+  /** Other children for `box`. Whoever is in it stays: the focus, what was scrolled to, and what was unfolded. */
+  function renew(box, ...children) {
+    const focused = box.contains(document.activeElement) && document.activeElement !== box ? document.activeElement : null;
+    const place = focused && [...box.querySelectorAll(FOCUSABLE)].filter((node) => !node.disabled && node.getClientRects().length).indexOf(focused);
+    const scrolled = [...box.querySelectorAll(".scroll")].map(({ scrollLeft, scrollTop }) => [scrollLeft, scrollTop]);
+    const folds = [...box.querySelectorAll("details:not([data-key])")].map(({ open }) => open);
+    box.replaceChildren(...children);
+    const details = [...box.querySelectorAll("details:not([data-key])")];
+    if (details.length === folds.length) details.forEach((node, k) => (node.open = folds[k]));
+    box.querySelectorAll(".scroll").forEach((node, k) => ([node.scrollLeft, node.scrollTop] = scrolled[k] || [0, 0]));
+    if (focused) sameIn(box, focused.dataset.key, place)?.focus({ preventScroll: true });
+  }
+
+  /** Tells those who hear the page and do not see it. */
+  function say(text) {
+    const box = document.getElementById("heard");
+    box.textContent = "";
+    setTimeout(() => (box.textContent = text), 50); // a text that is there again is told again
+  }
+
   const SVG = "http://www.w3.org/2000/svg";
 
   /** An SVG element with these attributes and children. */
@@ -83,12 +111,12 @@ tcpfair.dom = (() => {
       make(
         "table",
         { className },
-        make("caption", {}, caption),
+        make("caption", {}, make("span", {}, caption)),
         make("thead", {}, make("tr", {}, head.map((text, k) => make("th", { scope: "col", className: align[k] === "left" ? "text" : "" }, heading(text))))),
         make("tbody", {}, rows.map((row) => make("tr", {}, row.map(cell)))),
       ),
     );
   }
 
-  return { newId, make, svg, short, plain, fixed, table, MISSING };
+  return { newId, make, renew, say, svg, short, plain, fixed, table, MISSING };
 })();

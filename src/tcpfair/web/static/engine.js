@@ -14,6 +14,7 @@ globalThis.tcpfair = tcpfair;
   const KEPT_BYTES = 32 << 20; // memory that is cleared and used again rather than made anew
   const SLICE_MS = 20; // of work between two looks at what the page wants
   const HANG_MS = 20000; // a worker that says nothing for so long is replaced
+  const GIVES_UP_MS = 3000; // so is one that goes on for so long with a run that nobody wants any more
   const NEVER = 1e300;
   const DONE = 0, WANTS_MEMORY = 1, WANTS_ROWS = 2;
 
@@ -516,7 +517,8 @@ globalThis.tcpfair = tcpfair;
     return result;
   }
 
-  const told = (error) => (error instanceof Refusal || error.name === "AbortError" ? error.message : `the engine stopped: ${error.message}`);
+  const expected = (error) => error instanceof Refusal || error.name === "AbortError";
+  const told = (error) => (expected(error) ? error.message : `the engine stopped in the middle of the run (${error.message}); nothing of it is kept, and the next run has a new engine`);
 
   // ---------------------------------------------------------------- in a worker
 
@@ -548,8 +550,7 @@ globalThis.tcpfair = tcpfair;
         const result = await runHere(engine, scenario, seed, tell, () => !unwanted.has(id));
         postMessage({ kind: "done", id, result }, buffersOf(result));
       } catch (error) {
-        if (!(error instanceof Refusal) && error.name !== "AbortError") engine.instance = null; // what trapped is not used again
-        postMessage({ kind: "failed", id, message: told(error), name: error.name });
+        postMessage({ kind: "failed", id, message: told(error), name: error.name, broken: !expected(error) });
       }
       unwanted.delete(id);
     }
@@ -596,7 +597,10 @@ globalThis.tcpfair = tcpfair;
       task.reject(new DOMException("the run was cancelled", "AbortError"));
       this.queue = this.queue.filter((each) => each !== task);
       const seat = this.workers.find((each) => each.task === task);
-      if (seat) seat.worker.postMessage({ kind: "cancel", id: task.id });
+      if (!seat) return;
+      seat.worker.postMessage({ kind: "cancel", id: task.id });
+      task.unwanted = true;
+      this.watch(seat, GIVES_UP_MS);
     }
 
     serveQueue() {
@@ -611,17 +615,23 @@ globalThis.tcpfair = tcpfair;
       }
     }
 
-    watch(seat) {
+    watch(seat, forMs = HANG_MS) {
+      const message = `the run hung and was stopped: ${forMs / 1e3} s without a sign of it; nothing of it is kept, and the next run has a new engine`;
       clearTimeout(seat.timer);
-      seat.timer = setTimeout(() => this.replace(seat, "the run hung and was stopped; nothing of it is kept"), HANG_MS);
+      seat.timer = setTimeout(() => this.replace(seat, message), forMs);
     }
 
     hear(seat, data) {
       const { task } = seat;
       if (!task || data.id !== task.id) return;
       if (data.kind === "progress") {
+        if (task.unwanted) return;
         this.watch(seat);
         task.on_progress?.(data.share);
+        return;
+      }
+      if (data.broken) {
+        this.replace(seat, data.message); // what trapped is not used again
         return;
       }
       clearTimeout(seat.timer);

@@ -13,6 +13,7 @@ tcpfair.inputs = (() => {
   const DIGITS = 3; // that a slider gives
   const SHOWN_DIGITS = 6;
   const NONE = "none";
+  const TYPED_MS = 1000; // letters that follow each other so closely are the beginning of one option
 
   /** What a box shows: six significant digits, all of a larger whole number. */
   function plainText(x) {
@@ -46,6 +47,41 @@ tcpfair.inputs = (() => {
     };
   }
 
+  /** One more text that tells about an input. */
+  function describe(control, id) {
+    control.setAttribute("aria-describedby", `${control.getAttribute("aria-describedby") || ""} ${id}`.trim());
+  }
+
+  /**
+   * The explanation of a row's inputs: read out with them, and seen below the row while that is pointed at or reached by keyboard;
+   * Escape takes it away.
+   */
+  function explained(row, what, ...controls) {
+    if (!what) return row;
+    const tip = make("span", { className: "tip", id: newId("tip"), role: "tooltip" }, what);
+    row.append(tip);
+    for (const control of controls) if (control) describe(control, tip.id);
+    const speak = () => row.classList.remove("quiet");
+    row.addEventListener("focusout", speak);
+    row.addEventListener("mouseleave", speak);
+    row.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || event.defaultPrevented || getComputedStyle(tip).visibility === "hidden") return;
+      event.preventDefault();
+      row.classList.add("quiet");
+    });
+    return row;
+  }
+
+  /** Escape in a box brings back what it held, when something else was typed; `then` takes a complaint away. */
+  function undoing(box, kept, then) {
+    box.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || box.value === kept()) return;
+      event.preventDefault();
+      box.value = kept();
+      then();
+    });
+  }
+
   /**
    * A number with its unit.
    *
@@ -56,12 +92,12 @@ tcpfair.inputs = (() => {
   function quantity({ label, unit = "", factor = 1, get, set, least = -Infinity, most = Infinity, above = null, infinite = false, slider, hint, what = "", key = label }) {
     const id = newId("q");
     const complaint = make("span", { className: "complaint", id: `${id}-complaint` });
-    const box = make("input", { type: "text", inputMode: "decimal", id, autocomplete: "off", title: what, data: { key } });
+    const box = make("input", { type: "text", inputMode: "decimal", id, autocomplete: "off", data: { key } });
     box.setAttribute("aria-describedby", `${id}-unit ${id}-complaint`);
     const note = make("span", { className: "unit", id: `${id}-unit` }, unit);
     const aside = hint && make("span", { className: "hint" });
     const scale = slider && scaleOf(slider);
-    const range = slider && make("input", { type: "range", min: 0, max: STEPS, step: 1, title: what, data: { key: `${key} slider` } });
+    const range = slider && make("input", { type: "range", min: 0, max: STEPS, step: 1, data: { key: `${key} slider` } });
     if (range) range.setAttribute("aria-label", `${label}, slider`);
 
     function refuse(text) {
@@ -109,61 +145,85 @@ tcpfair.inputs = (() => {
         showUnit();
       }
     });
-    const row = make("div", { className: range ? "row with-slider" : "row" }, make("label", { htmlFor: id, title: what }, label), range, make("span", { className: "value" }, box, note), aside, complaint);
+    undoing(box, () => plainText(get() * factor), () => refuse(""));
+    const row = make("div", { className: range ? "row with-slider" : "row" }, make("label", { htmlFor: id }, label), range, make("span", { className: "value" }, box, note), aside, complaint);
     row.refresh = refresh;
     refresh();
-    return row;
+    return explained(row, what, box, range);
   }
 
   /** A choice among values: `options` are [value, text] or texts. */
   function choice({ label, options, get, set, what = "", key = label, wide = false }) {
     const id = newId("c");
-    const select = make("select", { id, title: what, data: { key } });
+    const select = make("select", { id, data: { key } });
     for (const option of options) {
       const [value, text] = Array.isArray(option) ? option : [option, String(option)];
       select.append(make("option", { value: String(value) }, text));
     }
     const values = options.map((option) => (Array.isArray(option) ? option[0] : option));
     const refresh = () => (select.value = String(get()));
-    select.addEventListener("change", () => set(values[select.selectedIndex]));
-    const row = make("div", { className: wide ? "row wide" : "row" }, make("label", { htmlFor: id, title: what }, label), select);
+    // a choice may build the inputs anew, which would cut a word that is being typed
+    let typedMs = -Infinity;
+    let waiting = 0;
+    const take = () => {
+      clearTimeout(waiting);
+      waiting = 0;
+      if (select.isConnected) set(values[select.selectedIndex]);
+    };
+    const wait = () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(take, TYPED_MS);
+    };
+    select.addEventListener("keydown", ({ key: pressed, ctrlKey, metaKey, altKey }) => {
+      typedMs = pressed.length === 1 && !ctrlKey && !metaKey && !altKey ? performance.now() : -Infinity;
+      if (!waiting) return;
+      if (typedMs > 0) wait();
+      else if (pressed === "Enter") take();
+    });
+    select.addEventListener("change", () => (performance.now() - typedMs < TYPED_MS ? wait() : take()));
+    select.addEventListener("blur", () => waiting && take());
+    const row = make("div", { className: wide ? "row wide" : "row" }, make("label", { htmlFor: id }, label), select);
     row.refresh = refresh;
     refresh();
-    return row;
+    return explained(row, what, select);
   }
 
   /** Yes or no. */
   function toggle({ label, get, set, what = "", key = label }) {
     const id = newId("t");
-    const box = make("input", { type: "checkbox", id, title: what, data: { key } });
+    const box = make("input", { type: "checkbox", id, data: { key } });
     const refresh = () => (box.checked = Boolean(get()));
     box.addEventListener("change", () => set(box.checked));
-    const row = make("div", { className: "row check" }, box, make("label", { htmlFor: id, title: what }, label));
+    const row = make("div", { className: "row check" }, box, make("label", { htmlFor: id }, label));
     row.refresh = refresh;
     refresh();
-    return row;
+    return explained(row, what, box);
   }
 
   /** A line of text, such as a label or a seed. `check` gives a complaint or nothing. */
   function line({ label, get, set, check = () => "", what = "", key = label }) {
     const id = newId("l");
     const complaint = make("span", { className: "complaint", id: `${id}-complaint` });
-    const box = make("input", { type: "text", id, title: what, autocomplete: "off", "aria-describedby": `${id}-complaint`, data: { key } });
+    const box = make("input", { type: "text", id, autocomplete: "off", "aria-describedby": `${id}-complaint`, data: { key } });
     const refresh = () => document.activeElement !== box && (box.value = get());
+    const refuse = (text) => {
+      complaint.textContent = text;
+      box.setAttribute("aria-invalid", text ? "true" : "false");
+    };
     box.addEventListener("change", () => {
-      complaint.textContent = check(box.value.trim());
-      box.setAttribute("aria-invalid", complaint.textContent ? "true" : "false");
+      refuse(check(box.value.trim()));
       if (!complaint.textContent) set(box.value.trim());
     });
-    const row = make("div", { className: "row" }, make("label", { htmlFor: id, title: what }, label), box, complaint);
+    undoing(box, get, () => refuse(""));
+    const row = make("div", { className: "row" }, make("label", { htmlFor: id }, label), box, complaint);
     row.refresh = refresh;
     refresh();
-    return row;
+    return explained(row, what, box);
   }
 
   /** For tests: the values at these places of a slider, and the places that they have. */
   const there = (options, places) => places.map((place) => scaleOf(options).valueAt(place));
   const back = (options, values) => values.map((value) => scaleOf(options).placeOf(value));
 
-  return { quantity, choice, toggle, line, parsed, plainText, there, back };
+  return { quantity, choice, toggle, line, describe, explained, parsed, plainText, there, back };
 })();

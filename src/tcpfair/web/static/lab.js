@@ -13,11 +13,12 @@
 var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
 (() => {
-  const { make, short, plain, fixed } = tcpfair.dom;
+  const { make, renew, say, short, plain, fixed } = tcpfair.dom;
   const { copy } = tcpfair.scenarios;
   const EDIT_MS = 0; // settings are run at once: what is younger than runs.PATIENCE_MS is waited for
   const CANCELLED = "Cancelled.";
   const LINK_MS = 600; // after the last change the address follows
+  const TELL_MS = 800; // after the last result it is told to those who hear the page
   const byId = (id) => document.getElementById(id);
 
   const listeners = new Map();
@@ -93,9 +94,11 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
   function drawSides() {
     const two = sides.length > 1;
     const choose = (place) => make("button", { type: "button", "aria-pressed": String(edited === place), data: { key: `side ${place}` }, on: { click: () => ((edited = place), reshape()) } }, `Settings of ${sides[place].name}`);
-    byId("sides").replaceChildren(
+    const again = make("button", { type: "button", data: { key: "compare" }, on: { click: () => compare(!two) } }, two ? "End comparison" : "Compare with a second scenario");
+    renew(
+      byId("sides"),
       ...(two ? sides.map((_, place) => choose(place)) : []),
-      make("button", { type: "button", data: { key: "compare" }, title: two ? "Only A again" : "Hold these settings as A and change a copy of them, B", on: { click: () => compare(!two) } }, two ? "End comparison" : "Compare with a second scenario"),
+      tcpfair.inputs.explained(make("span", { className: "tipped" }, again), two ? "Only A again" : "Hold these settings as A and change a copy of them, B", again),
     );
   }
 
@@ -150,7 +153,7 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
   function perSide(box, content) {
     const found = ready().map((one) => [one, content(one)]).filter(([, node]) => node);
     box.classList.toggle("two", found.length > 1);
-    box.replaceChildren(...found.map(([one, node]) => (sides.length > 1 ? make("div", {}, make("h2", {}, `Scenario ${one.name}`), node) : node)));
+    renew(box, ...found.map(([one, node]) => (sides.length > 1 ? make("div", {}, make("h2", {}, `Scenario ${one.name}`), node) : node)));
   }
 
   function draw() {
@@ -179,7 +182,7 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
   const TABS = {
     plots: () => {},
-    numbers: () => byId("numbers").replaceChildren(tcpfair.results.numbers(ready())),
+    numbers: () => renew(byId("numbers"), tcpfair.results.numbers(ready())),
     epochs: () => perSide(byId("epochs"), (one) => tcpfair.results.epochs(one)),
     seeds: () => perSide(byId("seeds-found"), (one) => (one.seeds ? tcpfair.results.seeds(one) : null)),
     packets: () => {},
@@ -228,6 +231,7 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
       progressFrame = 0;
       const working = sides.filter((one) => one.job);
       const old = working.filter((one) => performance.now() - one.job.startedMs > 250);
+      if (!old.length && byId("progress").contains(document.activeElement)) byId("work").focus({ preventScroll: true });
       byId("progress").hidden = !old.length;
       if (working.length && !old.length) setTimeout(drawProgress, 260);
       if (!old.length) return;
@@ -237,12 +241,23 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
     });
   }
 
-  /** One line on each side's last run, or what went wrong with it. */
+  /** What went wrong with a side's last run, where it is seen first. */
+  function drawFailed() {
+    const failed = sides.filter((one) => one.error);
+    const line = (one) => `${sides.length > 1 ? `${one.name}: ` : ""}${one.error}${one.result ? ". What is shown is the run before" : ""}.`;
+    const box = byId("failed");
+    const text = failed.map(line).join("\n");
+    if (box.dataset.text === text) return;
+    box.dataset.text = text;
+    renew(box, ...failed.map((one) => make("p", {}, make("span", { className: "error" }, line(one)), " ", make("button", { type: "button", on: { click: () => runs.ask(one) } }, "Try again"))));
+  }
+
+  /** One line on each side's last run. */
   function drawStatus() {
+    drawFailed();
     byId("status").replaceChildren(
-      ...sides.filter((one) => one.result || one.error).map((one) => {
+      ...sides.filter((one) => one.result).map((one) => {
         const name = sides.length > 1 ? `${one.name}: ` : "";
-        if (one.error) return make("p", { className: "error" }, `${name}${one.error}`);
         const { packets, seconds, digest } = one.result;
         const speed = seconds > 0.02 ? ` (${short(packets / seconds / 1e6, 2)} million a second)` : "";
         return make("p", {}, `${name}${fixed(packets, 0)} packets in ${short(seconds, 2)} s${speed}; digest `, make("code", { title: digest }, digest.slice(0, 16)), one.weights.state === "ready" ? `; weights ${one.weights.note}` : "");
@@ -253,7 +268,17 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
   /** The offer to run what was too long to be run unasked. */
   function drawAsk() {
     const waiting = ready().filter((one) => one.weights.state === "waiting");
-    byId("ask").replaceChildren(...waiting.map((one) => make("p", {}, `NRU needs ${one.weights.note}${sides.length > 1 ? ` for ${one.name}` : ""}. `, make("button", { type: "button", on: { click: () => runs.askSelfRuns(one) } }, "Run them"))));
+    renew(byId("ask"), ...waiting.map((one) => make("p", {}, `NRU needs ${one.weights.note}${sides.length > 1 ? ` for ${one.name}` : ""}. `, make("button", { type: "button", on: { click: () => runs.askSelfRuns(one) } }, "Run them"))));
+  }
+
+  let tellTimer = 0;
+  /** The main numbers of what is there now, once nothing new has come for a moment. */
+  function tell() {
+    clearTimeout(tellTimer);
+    tellTimer = setTimeout(() => {
+      const numbersOf = (one) => tcpfair.results.mainNumbers(one).map(([name, value]) => `${name}: ${value}`).join("; ");
+      say(ready().map((one) => `${sides.length > 1 ? `Run ${one.name}` : "The run"} is there. ${numbersOf(one)}.`).join(" "));
+    }, TELL_MS);
   }
 
   function onRuns(one, what) {
@@ -263,6 +288,7 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
     if (["result", "weights", "seeds"].includes(what)) {
       if (byId("said").textContent === CANCELLED) byId("said").textContent = "";
       draw();
+      tell();
       document.body.dataset[`digest${one.name}`] = one.result.digest;
       const { scenario, seed } = one.of;
       emit(what, { side: one.name, scenario, seed, result: one.result, measures: one.measures, weights: one.weights, seeds: one.seeds, ms: one.elapsedMs });
@@ -270,6 +296,21 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
     drawStatus();
     drawAsk();
     return undefined;
+  }
+
+  // --- Keys --------------------------------------------------------------------------------------------------------------
+
+  /** Escape folds away what the focus stands in. Lists of a select have an Escape of their own. */
+  function onEscape(event) {
+    if (event.key !== "Escape" || event.defaultPrevented || event.target.tagName === "SELECT") return;
+    for (let node = event.target.closest("details[open]"); node; node = node.parentElement?.closest("details[open]")) {
+      const summary = node.querySelector("summary");
+      if (!summary.getClientRects().length) continue; // settings beside the plots do not fold
+      event.preventDefault();
+      summary.click(); // not `open`: the parts of the settings remember what a reader does
+      summary.focus();
+      return;
+    }
   }
 
   // --- The bar above the plots ----------------------------------------------------------------------------------------------
@@ -347,6 +388,11 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
     setUpSeeds();
     byId("tabs").addEventListener("keydown", onTabKey);
     for (const button of document.querySelectorAll("#tabs [role=tab]")) button.addEventListener("click", () => select(button.dataset.tab));
+    document.addEventListener("keydown", onEscape);
+    document.querySelector(".skip").addEventListener("click", (event) => {
+      event.preventDefault(); // the address has the settings
+      byId("work").focus();
+    });
     byId("cancel").addEventListener("click", () => sides.forEach((one) => runs.cancel(one)));
     if (matchMedia("(max-width: 60rem)").matches) byId("settings").open = false;
     await fromAddress();

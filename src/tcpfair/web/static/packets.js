@@ -156,10 +156,13 @@ tcpfair.packets = (() => {
         EXAMPLES.map((example, k) => make("option", { value: String(k) }, example.name)),
         make("option", { value: String(EXAMPLES.length) }, "the run of this page"),
       );
-      this.from = number("start of the stretch, s", 0);
-      this.length = number("length of the stretch, s", 0.000001);
+      this.from = number("from: start of the stretch, s", 0);
+      this.length = number("for: length of the stretch, s", 0.000001);
       this.says = make("p", { className: "pv-says" });
-      const button = (text, title, act) => make("button", { type: "button", title, "aria-label": text === title ? title : `${text}, ${title}`, on: { click: act } }, text);
+      const button = (text, what, act) => {
+        const node = make("button", { type: "button", "aria-label": text === what ? what : `${text}, ${what}`, data: { key: what }, on: { click: act } }, text);
+        return text === what ? node : tcpfair.inputs.explained(make("span", { className: "tipped" }, node), what);
+      };
       this.playButton = button("Play", "Play", () => this.play(!this.playing));
       this.speed = make(
         "select",
@@ -213,6 +216,11 @@ tcpfair.packets = (() => {
         this.places,
         make("details", { className: "pv-log" }, make("summary", {}, "Event by event"), this.list),
       );
+      this.root.addEventListener("keydown", (event) => {
+        if (event.key !== "Escape" || event.defaultPrevented || !this.playing) return;
+        event.preventDefault();
+        this.play(false);
+      });
       const redraw = () => this.recording && (this.measure(), this.draw());
       new ResizeObserver(redraw).observe(this.root);
       matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
@@ -478,7 +486,8 @@ tcpfair.packets = (() => {
         ];
       });
       const note = others ? `; ${plural(others, "packet")} of short flows in the queue` : "";
-      this.places.replaceChildren(
+      tcpfair.dom.renew(
+        this.places,
         tcpfair.dom.table(`Where the packets are at ${time(this.t_s)} (number of packets, and which)${note}`, head, rows, { align: head.map((_, k) => (k === 4 ? "left" : "")) }),
       );
     }
@@ -549,6 +558,7 @@ tcpfair.packets = (() => {
 
     draw() {
       this.range.value = String(this.t_s);
+      this.range.setAttribute("aria-valuetext", time(this.t_s));
       this.clock.textContent = time(this.t_s);
       this.drawNet(this.net.getContext("2d"));
       const context = this.strip.getContext("2d");
@@ -777,7 +787,7 @@ tcpfair.packets = (() => {
       const band = (title, bandHeight, most, paint, least = 0) => {
         context.fillStyle = this.soft;
         context.textAlign = "left";
-        context.fillText(title, left, top - 8);
+        context.fillText(title, left + 4, top - 8);
         context.strokeStyle = this.line;
         context.strokeRect(left, top, right - left, bandHeight);
         const y = (value) => top + bandHeight - ((value - least) / Math.max(most - least, 1e-12)) * bandHeight;

@@ -3,7 +3,7 @@
 var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
 tcpfair.picker = (() => {
-  const { make } = tcpfair.dom;
+  const { make, renew } = tcpfair.dom;
   const { choice } = tcpfair.inputs;
 
   /** How the axes of grids are read: name and unit. */
@@ -26,7 +26,6 @@ tcpfair.picker = (() => {
     }
 
     function build() {
-      const focused = document.activeElement?.dataset?.key;
       const { preset } = lab.side();
       const papers = [["", "own settings"], ...Object.keys(presets).map((paper) => [paper, paper])];
       const parts = [
@@ -39,8 +38,7 @@ tcpfair.picker = (() => {
         }),
       ];
       if (preset) parts.push(...ofPaper(preset));
-      box.replaceChildren(...parts);
-      if (focused) box.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+      renew(box, ...parts);
     }
 
     function ofPaper(preset) {

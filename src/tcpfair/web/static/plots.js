@@ -12,6 +12,7 @@ tcpfair.plots = (() => {
   const DASHES = [[], [7, 4], [2, 3]];
   const FLOWS_DRAWN = 28; // lines beyond are not told apart
   const MARKS_MOST = 1500; // ticks of losses in sight; with more they are thinned out
+  const FLOWS_TOLD = 6; // values that are read out at the cursor
   const SPREAD_FLOWS = 4; // with more the bands would cover each other
   const ZOOM = 0.7;
 
@@ -59,6 +60,7 @@ tcpfair.plots = (() => {
       moving = true;
       for (const { plot } of cells.values()) plot?.setScale("x", { min: inSight()[0], max: inSight()[1] });
       moving = false;
+      tellCursor();
       onZoom(inSight(), zoom !== null);
     }
 
@@ -84,7 +86,27 @@ tcpfair.plots = (() => {
         const left = tS === null ? -10 : plot.valToPos(tS, "x");
         plot.setCursor({ left, top: tS === null ? -10 : 10 }, false, false);
       }
+      tellCursor();
       onCursor(tS);
+    }
+
+    /** The cursor of a plot as a slider's value, for those who hear the page. */
+    function tellCursor() {
+      const [low, high] = inSight();
+      for (const [key, { node, plot, side }] of cells) {
+        if (!plot) continue;
+        const [name] = key.split(" ");
+        const panel = tcpfair.panels.PANELS.find((each) => each.key === name);
+        const marks = { valuemin: low, valuemax: high, valuenow: cursorS ?? low, valuetext: cursorS === null ? "no cursor" : valueText(panel, side) };
+        for (const [mark, value] of Object.entries(marks)) node.setAttribute(`aria-${mark}`, typeof value === "number" ? String(Number(value.toPrecision(6))) : value);
+      }
+    }
+
+    function valueText(panel, side) {
+      const { fixed } = tcpfair.dom;
+      const found = valuesAt(panel.key, side, cursorS).slice(0, FLOWS_TOLD);
+      const values = found.map(({ label, value }) => `${label} ${fixed(value, panel.decimals)}`).join(", ");
+      return `${fixed(cursorS, cursorS < 10 ? 3 : 2)} s: ${values} ${panel.unit}`.trim();
     }
 
     function onKey(event) {
@@ -94,13 +116,15 @@ tcpfair.plots = (() => {
       const acts = {
         ArrowLeft: () => setCursor(Math.max(low, at - step)),
         ArrowRight: () => setCursor(Math.min(high, at + step)),
+        Home: () => setCursor(low),
+        End: () => setCursor(high),
         "+": () => zoomBy(ZOOM),
         "=": () => zoomBy(ZOOM),
         "-": () => zoomBy(1 / ZOOM),
         0: () => setZoom(null),
         PageUp: () => moveBy(-0.5),
         PageDown: () => moveBy(0.5),
-        Escape: () => setCursor(null),
+        ...(cursorS === null ? {} : { Escape: () => setCursor(null) }),
       };
       if (!acts[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
@@ -256,6 +280,9 @@ tcpfair.plots = (() => {
       Object.assign(cell, next, { range: next.range ?? null });
       const tS = next.lines[0]?.tS;
       cell.node.classList.toggle("empty", !tS);
+      cell.node.tabIndex = tS ? 0 : -1;
+      cell.node.setAttribute("role", tS ? "slider" : "group");
+      if (!tS) for (const mark of ["valuemin", "valuemax", "valuenow", "valuetext"]) cell.node.removeAttribute(`aria-${mark}`);
       if (!tS) {
         cell.plot?.destroy();
         cell.plot = cell.shape = null;
@@ -291,7 +318,7 @@ tcpfair.plots = (() => {
           const title = panel.unit ? `${panel.title}, ${panel.unit}` : panel.title;
           const nodes = sides.map((side, place) => {
             const of = sides.length > 1 ? `, ${side.name}` : "";
-            const node = make("div", { className: "plot", tabIndex: 0, role: "group", "aria-label": `Plot of ${title}${of}. Left and right move the cursor, plus and minus zoom, 0 shows all.`, on: { keydown: onKey, mouseleave: () => setCursor(null) }, data: { panel: panel.key, side: place } },
+            const node = make("div", { className: "plot", tabIndex: 0, "aria-label": `Plot of ${title}${of}: cursor`, "aria-describedby": "plot-keys", on: { keydown: onKey, mouseleave: () => setCursor(null) }, data: { panel: panel.key, side: place } },
               make("div", { className: "canvas" }), make("p", { className: "nothing" }, ""));
             cells.set(`${panel.key} ${place}`, { node, plot: null, shape: null, lines: [], bands: [] });
             return node;
@@ -307,6 +334,7 @@ tcpfair.plots = (() => {
       for (const [key, { node, side }] of cells) {
         if (side) node.querySelector(".nothing").textContent = nothingText(key.split(" ")[0], side);
       }
+      tellCursor();
     }
 
     /** Why a panel has no lines. */

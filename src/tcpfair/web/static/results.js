@@ -44,11 +44,11 @@ tcpfair.results = (() => {
 
   const CASES = { A: "all flows unfair", B: "some fair, some unfair", C: "some exactly fair, some unfair", D: "all at or above fair", E: "all exactly fair" };
 
-  /** A row of the numbers that matter most. */
-  function tiles(side) {
+  /** The numbers that matter most: [name, value, what it says]. */
+  function mainNumbers(side) {
     const several = side.run.flows.length > 1;
     const drops = side.result.link.dropped_pkts;
-    const found = [
+    return [
       ["of the link used", `${fixed(100 * valueOf(side, "utilisation"), 1)} %`, "payload of all flows over what the full link carries"],
       several && ["mean of J(t)", fixed(valueOf(side, "jfi_mean"), 3), "Jain's index of each interval, averaged"],
       several && ["J of the means", fixed(valueOf(side, "jfi_of_means"), 3), "Jain's index of the mean throughputs"],
@@ -57,7 +57,13 @@ tcpfair.results = (() => {
       several && side.weights.state === "ready" && ["converged after", Number.isNaN(valueOf(side, "T_U")) ? "never" : `${fixed(valueOf(side, "T_U"), 1)} s`, "T_U: from t_e until all flows are fair at once"],
       ["overflows", fixed(drops[drops.length - 1], 0), "packets that found the buffer full"],
     ].filter(Boolean);
-    return make("dl", { className: "tiles" }, found.map(([name, value, what]) => make("div", { title: what }, make("dt", {}, name), make("dd", {}, value))));
+  }
+
+  /** A row of them, and their explanations to unfold. */
+  function tiles(side) {
+    const found = mainNumbers(side);
+    const list = (className, of) => make("dl", { className }, found.map((each) => make("div", { title: of ? each[2] : null }, make("dt", {}, each[0]), make("dd", {}, each[of ? 1 : 2]))));
+    return make("div", {}, list("tiles", true), make("details", { className: "more meanings" }, make("summary", {}, "what these numbers say"), list("meanings", false)));
   }
 
   const ratioOf = (side) => valueOf(side, "throughput_mean", 2) / valueOf(side, "throughput_mean", 1);
@@ -241,5 +247,5 @@ tcpfair.results = (() => {
     return table(`${runs.length} runs, ${names}`, head, rows, { className: "numbers seeds" });
   }
 
-  return { tiles, flowTable, printTable, numbers, epochs, seeds, wordsOf, unitOf, valueOf };
+  return { mainNumbers, tiles, flowTable, printTable, numbers, epochs, seeds, wordsOf, unitOf, valueOf };
 })();

@@ -130,6 +130,13 @@ tcpfair.tours = (() => {
     );
   }
 
+  /** Escape leaves a tour; within an answer that is unfolded it folds that away, as everywhere. */
+  function onEscape(event) {
+    if (event.key !== "Escape" || event.defaultPrevented || !place || event.target.closest("details[open]")) return;
+    event.preventDefault();
+    leave(known.tours[place.tour].id);
+  }
+
   function leave(id) {
     root.dataset.open = "true";
     contents();
@@ -141,6 +148,7 @@ tcpfair.tours = (() => {
   async function begin() {
     await tcpfair.ready;
     root = tcpfair.lab.element("tours");
+    root.addEventListener("keydown", onEscape);
     known = await data();
     root.dataset.open = String(matchMedia("(min-width: 60rem)").matches);
     contents();
