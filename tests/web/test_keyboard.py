@@ -32,7 +32,8 @@ FOCUS = """const node = document.activeElement;
     const { outlineStyle, outlineWidth } = getComputedStyle(node);
     const { top, bottom, left, right } = node.getBoundingClientRect();
     return {
-      stop: Number(node.dataset.stop), key: node.dataset.key || node.dataset.tour || node.dataset.tab || node.dataset.panel || node.id,
+      stop: Number(node.dataset.stop),
+      key: node.dataset.key || node.dataset.tour || node.dataset.tab || node.dataset.panel || node.id,
       tag: node.tagName, outlined: outlineStyle !== "none" && parseFloat(outlineWidth) >= 2,
       seen: bottom > 0 && top < innerHeight && right > 0 && left < innerWidth,
     };"""
