@@ -20,6 +20,7 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 MISSING = None if CHROMEDRIVER and CHROMIUM else "chromium and chromedriver are not installed"
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # WebDriver's name for a reference to an element
 _STARTS_WITHIN_S = 30.0
+_ANSWERS_WITHIN_S = 300.0
 _LOOKS_EVERY_S = 0.05
 
 
@@ -71,13 +72,14 @@ class Browser:
         }
         answer = self._send("/session", {"capabilities": {"alwaysMatch": asked}})
         self._session = f"/session/{answer['sessionId']}"
+        self.ask("/timeouts", {"script": int(1000 * _ANSWERS_WITHIN_S)})
 
     def _send(self, path: str, values: dict | None) -> Any:
         data = None if values is None else json.dumps(values).encode()
         headers = {"Content-Type": "application/json"}
         request = urllib.request.Request(f"{self._address}{path}", data, headers)
         try:
-            with urllib.request.urlopen(request, timeout=300) as answer:
+            with urllib.request.urlopen(request, timeout=_ANSWERS_WITHIN_S) as answer:
                 return json.load(answer)["value"]
         except urllib.error.HTTPError as error:
             complaint = json.load(error)["value"]

@@ -2,7 +2,8 @@
  * What each plot shows of a run: its lines, its unit, its range, and what is drawn beside the lines.
  *
  * A panel's `lines(side)` gives [{flow, label, tS, y}], flow null for what is of all flows; y has null where nothing is.
- * `tS` are times in s: of the samples for windows and queue, of the measured intervals for rates, J and U.
+ * `tS` are times in s: of the samples for windows and queue, of the measured intervals for rates, J and U. `spread(run, side)`
+ * gives the values of one of several seeds, at the measured intervals: a line for each foreground flow, or `ofAll` one.
  */
 "use strict";
 var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
@@ -45,6 +46,7 @@ tcpfair.panels = (() => {
       what: "ticks below: losses, long ones: timeouts; dotted: W_max of CUBIC",
       lines: ofSamples("cwnd_pkts"),
       marks: true,
+      spread: (each) => each.run.cwnd,
       range: fromZero,
     },
     { ...{ key: "ssthresh", title: "ssthresh", unit: "packets", height: 130, decimals: 1 }, what: "slow-start threshold; nothing while it is infinite", lines: ofSamples("ssthresh_pkts"), range: fromZero },
@@ -58,20 +60,24 @@ tcpfair.panels = (() => {
         ]
           .filter(([, link]) => link)
           .map(([label, link], k) => ({ flow: null, label, tS: side.result.t_s, y: gaps(link.queue_pkts), dash: k })),
+      spread: (each) => [each.queuePkts],
+      ofAll: true,
       range: fromZero,
     },
-    { ...{ key: "rtt", title: "Smoothed RTT", unit: "ms", height: 130, decimals: 1 }, what: "as the sender estimates it", lines: ofSamples("srtt_s", MS_PER_S), range: (low, high) => [Math.max(0, low - 0.1 * (high - low)), high + 0.06 * (high - low || 1)] },
+    { ...{ key: "rtt", title: "Smoothed RTT", unit: "ms", height: 130, decimals: 1 }, what: "as the sender estimates it", lines: ofSamples("srtt_s", MS_PER_S), spread: (each) => each.srttS.map((values) => values.map((value) => value * MS_PER_S)), range: (low, high) => [Math.max(0, low - 0.1 * (high - low)), high + 0.06 * (high - low || 1)] },
     {
       ...{ key: "jfi", title: "Jain's index J(t)", unit: "", height: 120, shown: true, decimals: 3 },
       what: "1: equal shares; 1/n: one of n flows has all",
       lines: (side) => (side.run.goodput.length > 1 ? [{ flow: null, label: "J", tS: side.run.tS, y: gaps(m.jfiOverTime(side.run.goodput)) }] : []),
       spread: (each) => (each.run.goodput.length > 1 ? [m.jfiOverTime(each.run.goodput)] : []),
+      ofAll: true,
       range: () => [0, 1.03],
     },
     {
       ...{ key: "nru", title: "Normalised resource usage U_n(t)", unit: "dB", height: 150, shown: true, decimals: 2 },
       what: "0 dB: what the flow gets among its own kind; dashed: U_c, below which it is unfair",
       lines: ofIntervals((side) => (side.weights.state === "ready" ? m.nruOverTimeDb(side.run.goodput, side.weights.values, side.run.floorMbps) : null)),
+      spread: (each, side) => (side.weights.state === "ready" ? m.nruOverTimeDb(each.run.goodput, side.weights.values, each.run.floorMbps) : []),
       level: (side) => side.of.measuring.analysis.U_c_db,
       range: (low, high) => [Math.max(Math.min(low, -1) * 1.06, -25), Math.max(high, 1) * 1.1],
     },

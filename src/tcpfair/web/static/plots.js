@@ -212,13 +212,14 @@ tcpfair.plots = (() => {
     function bandsOf(panel, side) {
       const runs = side.seeds?.runs;
       if (!runs || !panel.spread || side.run.flows.length > SPREAD_FLOWS) return [];
-      const all = runs.map(panel.spread);
+      const all = runs.map((each) => panel.spread(each, side));
       return all[0].map((_, k) => {
         const tS = Array.from(runs[0].run.tS);
-        const of = (pick) => tS.map((__, i) => pick(all.map((lines) => lines[k][i]).filter((value) => !Number.isNaN(value))));
-        const low = of((values) => Math.min(...values));
-        const high = of((values) => Math.max(...values));
-        return { flow: all[0].length > 1 || panel.key === "throughput" ? side.run.foreground[k] : null, tS, low, high };
+        const of = (pick) => tS.map((__, i) => {
+          const values = all.map((lines) => lines[k][i]).filter(Number.isFinite);
+          return values.length ? pick(...values) : NaN;
+        });
+        return { flow: panel.ofAll ? null : side.run.foreground[k], tS, low: of(Math.min), high: of(Math.max) };
       });
     }
 
@@ -254,10 +255,10 @@ tcpfair.plots = (() => {
       onCursor(tS);
     }
 
-    /** Lines and range of a panel on all sides: compared sides have one scale. */
+    /** Lines and range of a panel on all sides: compared sides have one scale, and bands have a place in it. */
     function contents(panel) {
       const found = sides.map((side) => ({ side, lines: panel.lines(side).slice(0, FLOWS_DRAWN), bands: bandsOf(panel, side) }));
-      if (sides.length > 1) {
+      if (sides.length > 1 || found.some(({ bands }) => bands.length)) {
         let [low, high] = [Infinity, -Infinity];
         const see = (value) => {
           if (value === null) return;
@@ -266,7 +267,7 @@ tcpfair.plots = (() => {
         };
         for (const { lines, bands } of found) {
           for (const { y } of lines) y.forEach(see);
-          for (const band of bands) band.high.forEach(see);
+          for (const band of bands) [band.low, band.high].forEach((values) => values.forEach(see));
         }
         const range = low <= high ? panel.range(low, high, sides[0]) : null;
         for (const cell of found) cell.range = range;

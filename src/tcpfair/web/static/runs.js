@@ -4,7 +4,7 @@
  * A side is {name, scenario, seed, preset, measuring}; results are kept beside it:
  *   side.result, side.run (arrays of `analysis`), side.measures, and what they are of: side.of = {scenario, seed, measuring}
  *   side.weights = {state: "none" | "waiting" | "running" | "ready" | "failed", values: 1/(Mb/s), ofSelf: Mb/s, note}
- *   side.seeds = {state, runs: [{seed, run, measures}], note}
+ *   side.seeds = {runs: [{seed, run, measures, queuePkts, srttS}]}: the last two at the times of the measured intervals
  */
 "use strict";
 var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
@@ -209,7 +209,8 @@ tcpfair.runs = (() => {
               signal: job.controller.signal,
               on_progress: (share) => ((shares[k] = share), (job.share = m.mean(shares)), lab.changed(side, "progress")),
             });
-            return { ...one, scenario: coarse, digest: result.digest, run: arraysOf(coarse, result) };
+            const run = arraysOf(coarse, result);
+            return { ...one, scenario: coarse, digest: result.digest, run, queuePkts: result.link.queue_pkts, srttS: run.foreground.map((n) => result.flows[n].srtt_s) };
           }),
         );
         side.seeds = { runs };

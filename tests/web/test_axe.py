@@ -1,0 +1,99 @@
+"""No serious barriers, says axe-core where it is installed: page and report, narrow and wide, light and dark."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from tcpfair.contract.papers import Config
+from tcpfair.verdicts import ledger, report
+from tests import fake_checkout
+from tests.fake_checkout import put_exhibit
+from tests.web import axe
+from tests.web.browser import driven
+from tests.web.node import ROOT
+from tests.web.shown import READY, SHOWN, at_rest
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(axe.missing() is not None, reason=str(axe.missing()))]
+LOOKS = [pytest.param(*look, id=f"{look[0]} {look[1]}") for look in product((390, 1440), ("light", "dark"))]
+TABS = ("numbers", "epochs", "packets", "copy", "seeds", "plots")
+BUILT = ROOT / "results" / "bundled" / "report.html"
+TABLE8 = [("rtt_ms=25", "jfi", 0.55), ("rtt_ms=50", "jfi", 0.36)]
+PRESET = "tcpfair.lab.apply({ paper: 'bhatti2009', experiment: 'pair_ccid2_first', point: { protocol: 'CUBIC', rtt_ms: 50 } })"
+UNFOLD = "for (const node of document.querySelectorAll('main details, .tour-list')) node.open = true"
+
+
+@pytest.fixture
+def browser():
+    with driven() as browser:
+        yield browser
+
+
+def look(browser, page, width_px, scheme):
+    browser.scheme(scheme)
+    browser.resize(width_px, 900)
+    browser.open(page)
+
+
+@pytest.mark.parametrize(("width_px", "scheme"), LOOKS)
+def test_the_packet_lab(browser, lab, width_px, scheme):
+    look(browser, lab, width_px, scheme)
+    first = browser.wait(READY)
+    browser.run(PRESET)
+    at_rest(browser, first)
+    browser.wait("return document.querySelector('#tiles').textContent.includes('NRU case')")
+    for tab in TABS:
+        browser.run("tcpfair.lab.select(arguments[0])", tab)
+        if tab == "seeds":
+            browser.run("document.getElementById('seed-count').value = 2; document.getElementById('run-seeds').click()")
+            browser.wait("return document.querySelector('#seeds-found table')")
+        for _ in range(3):  # parts within parts are built when they are unfolded
+            browser.wait("return new Promise((then) => setTimeout(() => then(true), 100))")
+            browser.run(UNFOLD)
+        assert axe.findings(browser) == [], tab
+    # two scenarios beside each other, an explanation, an error, a tour with its answer
+    browser.run("document.querySelector('[data-key=compare]').click()")
+    browser.wait("return document.body.dataset.digestB && document.getElementById('progress').hidden")
+    browser.run("document.querySelector('[data-key=buffer]').focus()")
+    assert axe.findings(browser) == [], "compared"
+    shown = browser.run(SHOWN)
+    browser.run("tcpfair.lab.apply({ ...tcpfair.lab.scenario('A'), sample_s: 1e9 })")
+    browser.wait("return document.querySelector('#failed button')")
+    assert axe.findings(browser) == [], "failed"
+    browser.run("tcpfair.tours.go(2, 0)")
+    at_rest(browser, shown)
+    browser.run("document.querySelector('.tour-answer').open = true")
+    assert axe.findings(browser) == [], "tour"
+
+
+@pytest.fixture(scope="module")
+def made_up(tmp_path_factory):
+    layout = fake_checkout.make(tmp_path_factory.mktemp("checkout"))
+    put_exhibit(layout, "bhatti2009.table8", TABLE8, {".csv": "x\n", ".svg": "<svg/>"})
+    put_exhibit(layout, "ogura.fig8", error="a <b> & more")
+    ledger.write_ledger(layout, Config(source="bundled"))
+    return report.write_report(layout)
+
+
+@pytest.mark.parametrize(("width_px", "scheme"), LOOKS)
+def test_a_report(browser, made_up, width_px, scheme):
+    look(browser, made_up, width_px, scheme)
+    assert axe.findings(browser) == []
+
+
+@pytest.mark.skipif(not BUILT.is_file(), reason="results/bundled/report.html has not been built")
+@pytest.mark.parametrize(("width_px", "scheme"), LOOKS)
+def test_the_report_that_was_built(browser, width_px, scheme):
+    look(browser, BUILT, width_px, scheme)
+    assert axe.findings(browser) == []
+
+
+def test_a_barrier_is_found(browser, lab):
+    look(browser, lab, 1440, "light")
+    browser.wait(READY)
+    browser.run(
+        "document.querySelector('footer p').style.color = '#aaa'; document.querySelector('h1').append(new Image())"
+    )
+    found = [line.split(":")[1].strip() for line in axe.findings(browser)]
+    assert sorted(found) == ["color-contrast", "image-alt"]
