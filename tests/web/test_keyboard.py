@@ -198,7 +198,7 @@ def test_explanations_are_seen_and_heard_without_a_mouse(browser):
     assert told == browser.run("return document.querySelectorAll('#controls .tip').length")
     assert browser.run("return document.querySelectorAll('#controls [title]').length") == 0
     seen = """return [...document.querySelectorAll("#controls .tip")]
-        .filter((tip) => getComputedStyle(tip).visibility === "visible").map((tip) => tip.textContent)"""
+        .filter((tip) => tip.checkVisibility()).map((tip) => tip.textContent)"""
     assert browser.run(seen) == []
     go_to(browser, "buffer")
     text = "return tcpfair.schema.defaults.scenario.buffer_pkts.what"

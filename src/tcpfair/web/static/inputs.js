@@ -65,7 +65,7 @@ tcpfair.inputs = (() => {
     row.addEventListener("focusout", speak);
     row.addEventListener("mouseleave", speak);
     row.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape" || event.defaultPrevented || getComputedStyle(tip).visibility === "hidden") return;
+      if (event.key !== "Escape" || event.defaultPrevented || !tip.checkVisibility()) return;
       event.preventDefault();
       row.classList.add("quiet");
     });

@@ -283,7 +283,10 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
   function onRuns(one, what) {
     if (!sides.includes(one)) return;
-    if (what === "progress") return drawProgress();
+    if (what === "progress") {
+      drawFailed();
+      return drawProgress();
+    }
     if (what === "cancelled") byId("said").textContent = CANCELLED;
     if (["result", "weights", "seeds"].includes(what)) {
       if (byId("said").textContent === CANCELLED) byId("said").textContent = "";

@@ -288,7 +288,8 @@ tcpfair.packets = (() => {
           session.close();
         }
       } catch (error) {
-        if (asked === this.asked) this.refuse(error.message);
+        const trapped = error instanceof WebAssembly.RuntimeError;
+        if (asked === this.asked) this.refuse(trapped ? `The engine stopped (${error.message}): choose another stretch.` : error.message);
       }
     }
 
@@ -593,7 +594,7 @@ tcpfair.packets = (() => {
       };
       text("senders", 4, 10, "left");
       text(`queue, room for ${plain(this.scenario.buffer_pkts)}`, (x.queue + x.link) / 2, 10);
-      text("link", (x.link + x.linkEnd) / 2, 10);
+      text("link", x.link + 4, 10, "left");
       text("receivers", width - 4, 10, "right");
       text(two_way ? "the other direction: ACKs, and data of reverse flows" : "ACKs on their way back: the whole RTT of the path", width / 2, low - 12);
       const named = this.scenario.flows.length;

@@ -72,6 +72,7 @@ tcpfair.runs = (() => {
         const of = copy({ scenario: side.scenario, seed: side.seed, measuring: side.measuring, preset: side.preset });
         const job = { controller: new AbortController(), startedMs: performance.now(), share: 0, what: "simulating" };
         side.job = job;
+        side.error = "";
         lab.changed(side, "progress");
         try {
           const result = await tcpfair.run(of.scenario, of.seed, {
@@ -224,6 +225,7 @@ tcpfair.runs = (() => {
       if (side.job || !side.result) return;
       const job = { controller: new AbortController(), startedMs: performance.now(), share: 0, what };
       side.job = job;
+      side.error = "";
       lab.changed(side, "progress");
       try {
         await work(job);
