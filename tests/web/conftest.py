@@ -7,10 +7,16 @@ import json
 import pytest
 
 from tcpfair.contract.layout import Layout
+from tcpfair.contract.papers import Config
+from tcpfair.verdicts import ledger, report
 from tcpfair.web import page, wasm
+from tests import fake_checkout
 from tests.web.browser import driven
 from tests.web.node import ROOT, without_presets
 from tests.web.shown import READY
+
+TABLE8 = [("rtt_ms=25", "jfi", 0.55), ("rtt_ms=50", "jfi", 0.36)]
+FIGURE = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200"><circle cx="150" cy="100" r="80"/></svg>'
 
 
 @pytest.fixture(scope="session")
@@ -40,3 +46,13 @@ def browser(lab):
         # whatever was done: nothing was asked of anybody, and nobody complained
         assert set(browser.requested()) <= {lab.resolve().as_uri()}
         assert browser.complaints() == []
+
+
+@pytest.fixture(scope="session")
+def made_up(tmp_path_factory):
+    """A report of results that are made up, and of one that failed."""
+    layout = fake_checkout.make(tmp_path_factory.mktemp("checkout"))
+    fake_checkout.put_exhibit(layout, "bhatti2009.table8", TABLE8, {".csv": "x\n", ".svg": FIGURE})
+    fake_checkout.put_exhibit(layout, "ogura.fig8", error="a <b> & more")
+    ledger.write_ledger(layout, Config(source="bundled"))
+    return report.write_report(layout)

@@ -6,10 +6,6 @@ from itertools import product
 
 import pytest
 
-from tcpfair.contract.papers import Config
-from tcpfair.verdicts import ledger, report
-from tests import fake_checkout
-from tests.fake_checkout import put_exhibit
 from tests.web import axe
 from tests.web.browser import driven
 from tests.web.node import ROOT
@@ -19,7 +15,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(axe.missing() is not None, re
 LOOKS = [pytest.param(*look, id=f"{look[0]} {look[1]}") for look in product((390, 1440), ("light", "dark"))]
 TABS = ("numbers", "epochs", "packets", "copy", "seeds", "plots")
 BUILT = ROOT / "results" / "bundled" / "report.html"
-TABLE8 = [("rtt_ms=25", "jfi", 0.55), ("rtt_ms=50", "jfi", 0.36)]
 PRESET = "tcpfair.lab.apply({ paper: 'bhatti2009', experiment: 'pair_ccid2_first', point: { protocol: 'CUBIC', rtt_ms: 50 } })"
 UNFOLD = "for (const node of document.querySelectorAll('main details, .tour-list')) node.open = true"
 
@@ -65,15 +60,6 @@ def test_the_packet_lab(browser, lab, width_px, scheme):
     at_rest(browser, shown)
     browser.run("document.querySelector('.tour-answer').open = true")
     assert axe.findings(browser) == [], "tour"
-
-
-@pytest.fixture(scope="module")
-def made_up(tmp_path_factory):
-    layout = fake_checkout.make(tmp_path_factory.mktemp("checkout"))
-    put_exhibit(layout, "bhatti2009.table8", TABLE8, {".csv": "x\n", ".svg": "<svg/>"})
-    put_exhibit(layout, "ogura.fig8", error="a <b> & more")
-    ledger.write_ledger(layout, Config(source="bundled"))
-    return report.write_report(layout)
 
 
 @pytest.mark.parametrize(("width_px", "scheme"), LOOKS)

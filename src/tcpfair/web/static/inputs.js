@@ -108,9 +108,10 @@ tcpfair.inputs = (() => {
       if (hint) aside.textContent = hint();
       range?.setAttribute("aria-valuetext", `${box.value} ${unit}`);
     }
+    const held = () => (get() === undefined ? "" : plainText(get() * factor));
     function refresh() {
       const value = get();
-      if (document.activeElement !== box) box.value = value === undefined ? "" : plainText(value * factor);
+      if (document.activeElement !== box) box.value = held();
       if (range && document.activeElement !== range) range.value = scale.placeOf(value);
       showUnit();
     }
@@ -145,7 +146,7 @@ tcpfair.inputs = (() => {
         showUnit();
       }
     });
-    undoing(box, () => plainText(get() * factor), () => refuse(""));
+    undoing(box, held, () => refuse(""));
     const row = make("div", { className: range ? "row with-slider" : "row" }, make("label", { htmlFor: id }, label), range, make("span", { className: "value" }, box, note), aside, complaint);
     row.refresh = refresh;
     refresh();

@@ -1,0 +1,62 @@
+"""The report by keyboard alone: figures grow and shrink again, tables sort and search."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.web.browser import ENTER, ESCAPE, MISSING, TAB, driven
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
+STOPS = 60
+FOCUS = """const node = document.activeElement;
+    const { outlineStyle, outlineWidth } = getComputedStyle(node);
+    const { top, bottom } = node.getBoundingClientRect();
+    return { text: node.outerHTML.slice(0, 99), outlined: outlineStyle !== "none" && parseFloat(outlineWidth) >= 1,
+             seen: bottom > 0 && top < innerHeight };"""
+
+
+@pytest.fixture
+def browser(made_up):
+    with driven() as browser:
+        browser.open(made_up)
+        yield browser
+        assert set(browser.requested()) <= {made_up.resolve().as_uri()}
+        assert browser.complaints() == []
+
+
+def focus(browser, css):
+    browser.run("const node = document.querySelector(arguments[0]); node.focus(); node.scrollIntoView()", css)
+
+
+def test_every_stop_is_named_and_seen(browser):
+    for _ in range(STOPS):
+        browser.press(TAB)
+        at = browser.run(FOCUS)
+        assert at["outlined"] and at["seen"], at
+        assert browser.focused.name.strip(), at
+
+
+def test_a_figure_grows_and_escape_brings_back(browser):
+    focus(browser, "a.zoom")
+    browser.press(ENTER)
+    assert browser.run("return document.getElementById('larger').open")
+    assert browser.run("return document.getElementById('larger').contains(document.activeElement)")
+    assert browser.focused.name
+    browser.press(ESCAPE)
+    assert not browser.run("return document.getElementById('larger').open")
+    assert browser.run("return document.activeElement.matches('a.zoom')")
+
+
+def test_a_table_is_sorted_and_searched(browser):
+    focus(browser, "table[data-tools] thead button")
+    browser.press(ENTER)
+    assert browser.run("return document.activeElement.closest('th').getAttribute('aria-sort')") == "ascending"
+    browser.press(ENTER)
+    assert browser.run("return document.activeElement.closest('th').getAttribute('aria-sort')") == "descending"
+    focus(browser, ".tools input")
+    assert browser.focused.name == "Search"
+    shown = "return document.querySelector('.tools output').textContent"
+    everything = browser.run(shown)
+    browser.press(*"cubic")
+    assert browser.run(shown) != everything
+    assert " of " in browser.run(shown)
