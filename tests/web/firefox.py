@@ -69,6 +69,11 @@ class Firefox:
         values = {"script": script, "args": list(arguments), "sandbox": None}
         return self.ask("WebDriver:ExecuteScript", values)["value"]
 
+    def press(self, *keys: str) -> None:
+        """Keys one after the other, wherever the focus is."""
+        events = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        self.ask("WebDriver:PerformActions", {"actions": [{"type": "key", "id": "keyboard", "actions": events}]})
+
     def wait(self, script: str, *arguments: Any, within_s: float = 60.0) -> Any:
         """What ``script`` returns as soon as that is true."""
         ends_s = time.monotonic() + within_s

@@ -98,3 +98,17 @@ def test_printed_numbers_stand_beside_their_grid_points():
             assert all(row["point"][axis] in values for axis, values in preset["grid"].items())
     stated = [row for row in rows if row["derived"] == ""]
     assert all(row["exhibits"] and row["tolerance"] for row in stated)
+
+
+@pytest.mark.parametrize(
+    ("paper", "experiment", "how"), [("bhatti2008", "pair", "cv"), ("bhatti2009", "pair_tcp_first", "sd")]
+)
+def test_the_printed_scatter_over_runs_stands_beside_what_scatters(paper, experiment, how):
+    rows = presets_of(load_paper(LAYOUT.paper_config(paper)), LAYOUT)[experiment]["printed"]
+    of_runs = [row for row in rows if row.get("runs") == how]
+    assert len(of_runs) == 16
+    assert {(row["metric"], row["flow"], row["derived"]) for row in of_runs} == {("jfi_mean", 0, "")}
+    assert len({tuple(row["point"].values()) for row in of_runs}) == 16
+    assert all(row["exhibits"] and row["tolerance"] == {"absolute": 0.05} for row in of_runs)
+    means = [row for row in rows if row["metric"] == "jfi_mean" and row.get("runs") == "mean"]
+    assert len(means) == 16

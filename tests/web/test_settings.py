@@ -119,3 +119,11 @@ def test_a_number_over_runs_is_their_mean_median_or_the_time_that_half_reach():
     )
     assert (mean["value"], median["value"], reached["value"], absent) == (24.0, 22.0, 31.0, None)
     assert mean["sd"] == pytest.approx(228**0.5)
+
+
+def test_printed_scatter_is_that_of_the_runs_that_have_a_value():
+    runs = [[{"metric": "jfi_mean", "flow": 0, "value": value}] for value in (0.7, 0.8, float("nan"), 0.9)]
+    number = {"metric": "jfi_mean", "flow": 0}
+    sd, cv = call(FILES, [("presets.liveValue", {**number, "runs": how}, runs, {}) for how in ("sd", "cv")])
+    assert sd["value"] == pytest.approx(0.1)
+    assert cv["value"] == pytest.approx(0.125)

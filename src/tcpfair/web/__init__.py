@@ -69,5 +69,11 @@ packets (place "queue", ``to_s`` = ``from_s`` = when they were sent) stay in the
                 weights: {experiment, rule, also} or null,
                 printed: [{point, flow: 0 = of all, metric, value or null = a dash, derived: "" = as printed}], ...}}} }
 
-``printed`` has names and units of `tcpfair.measures.measure`.
+``printed`` has names and units of `tcpfair.measures.measure`; ``runs`` says which mean over runs it is, or that it is their scatter
+("sd", "cv").
+
+By keyboard alone: whatever can be pressed or set is reached by Tab, has a name, and shows its focus; a plot is a slider whose
+value is what stands at the shared cursor; explanations are `tcpfair.inputs.explained`; Escape takes an explanation away, brings
+back what a box held, and folds away what is unfolded. What is drawn anew goes through `tcpfair.dom.renew`, which keeps the focus.
+A run that traps or hangs costs its worker: the page says so above the plots, and the next run has a new one.
 """

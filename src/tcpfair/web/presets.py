@@ -8,6 +8,7 @@ every experiment against `run_specs`. Beside them stand the numbers that the pap
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from tcpfair.contract.expand import run_specs
@@ -15,8 +16,8 @@ from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import NO_TRAFFIC, Experiment, PaperConfig, Value
 from tcpfair.contract.scenario import Scenario
 from tcpfair.verdicts import printed_metrics
-from tcpfair.verdicts.cells import cells
-from tcpfair.verdicts.printed import load_tolerances
+from tcpfair.verdicts.cells import Cell, cells
+from tcpfair.verdicts.printed import Tolerance, load_tolerances
 
 _NO_RANDOM_PART = {"rtt_s", "start_s"}  # of flows of background traffic: drawn for every run
 
@@ -25,6 +26,7 @@ def presets_of(paper: PaperConfig, layout: Layout) -> dict[str, dict]:
     """The experiments of a paper by name."""
     printed = printed_metrics.printed_metrics(paper, layout)
     places = _places_in_print(paper, layout)
+    scatter = _scatter_in_print(paper, layout)
     shown: dict[str, list[str]] = {}
     for exhibit in paper.exhibits:
         for name in exhibit.experiments:
@@ -41,7 +43,8 @@ def presets_of(paper: PaperConfig, layout: Layout) -> dict[str, dict]:
             "measures": experiment.measures,
             "grid": {axis: values.value for axis, values in experiment.grid.items()},
             **_runs(paper, name),
-            "printed": _printed(paper, name, printed[name], places) if name in printed else [],
+            "printed": (_printed(paper, name, printed[name], places) if name in printed else [])
+            + scatter.get(name, []),
         }
     return found
 
@@ -139,9 +142,30 @@ def _places_in_print(paper: PaperConfig, layout: Layout) -> dict[tuple, dict[str
             identity = _identity(experiment, row, list(paper.experiments[experiment].grid))
             place = found.setdefault(identity, {"exhibits": [], "runs": number["cell"].runs})
             place["exhibits"].append(number["exhibit"])
-            tolerance = tolerances.get(number["metric"])
-            if tolerance and "tolerance" not in place:
-                scale = {"absolute": number["cell"].scale}  # of the printed unit
-                asked = tolerance.model_dump(exclude_none=True).items()
-                place["tolerance"] = {kind: value / scale.get(kind, 1) for kind, value in asked if kind != "exact"}
+            if number["metric"] in tolerances and "tolerance" not in place:
+                place["tolerance"] = _tolerance(tolerances[number["metric"]], number["cell"])
+    return found
+
+
+def _tolerance(tolerance: Tolerance, cell: Cell) -> dict[str, float]:
+    scale = {"absolute": cell.scale}  # of the printed unit
+    asked = tolerance.model_dump(exclude_none=True).items()
+    return {kind: value / scale.get(kind, 1) for kind, value in asked if kind != "exact"}
+
+
+def _scatter_in_print(paper: PaperConfig, layout: Layout) -> dict[str, list[dict[str, Any]]]:
+    """What is printed of the scatter over runs: rows as of `_printed`, of the metric that scatters, ``runs`` being sd or cv."""
+    tolerances = load_tolerances(layout.data / "tolerances.yaml")
+    found: dict[str, list[dict[str, Any]]] = {}
+    for number in cells(paper, layout).query("cell.notna()").to_dict("records"):
+        cell: Cell = number["cell"]
+        if cell.runs not in ("sd", "cv"):
+            continue
+        about = {"runs": cell.runs, "exhibits": [number["exhibit"]]}
+        if number["metric"] in tolerances:
+            about["tolerance"] = _tolerance(tolerances[number["metric"]], cell)
+        for experiment, row in printed_metrics.rows_of(paper, {**number, "cell": replace(cell, runs="mean")}):
+            point = {axis: row[axis] for axis in paper.experiments[experiment].grid}
+            fields = {name: row[name] for name in ("flow", "metric", "value", "derived")}
+            found.setdefault(experiment, []).append({"point": point, **fields, **about})
     return found

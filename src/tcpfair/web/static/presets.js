@@ -92,7 +92,11 @@ tcpfair.presets = (() => {
     mean: m.meanOfKnown,
     median: (x) => (m.known(x).length >= x.length / 2 ? m.median(x) : NaN),
     reached: m.reachedByShare,
+    sd: (x) => m.deviation(m.known(x)),
+    cv: (x) => m.coefficientOfVariation(m.known(x)),
   };
+  /** How a number that takes several runs is called. */
+  const SCATTER = { sd: "standard deviation over runs", cv: "standard deviation over mean, of runs" };
 
   /**
    * What `measured`, the measures of one or more runs, gives for a printed number, combined over the runs as print is; and
@@ -113,5 +117,5 @@ tcpfair.presets = (() => {
     return Math.abs(value - number.value) <= width * (1 + 1e-9);
   }
 
-  return { experimentOf, runOf, firstPoint, drawnSampleS, load, named, isUnchanged, measuringOf, printedAt, liveValue, isWithin };
+  return { experimentOf, runOf, firstPoint, drawnSampleS, load, named, isUnchanged, measuringOf, printedAt, liveValue, isWithin, SCATTER };
 })();

@@ -116,18 +116,19 @@ tcpfair.results = (() => {
     const seeds = (side.seeds?.runs || []).map((each) => each.measures);
     const changed = !tcpfair.presets.isUnchanged(schema, { ...side, ...side.of });
     const row = (number) => {
-      const live = tcpfair.presets.liveValue(number, [side.measures], analysis);
+      const scatter = tcpfair.presets.SCATTER[number.runs];
+      const live = scatter ? null : tcpfair.presets.liveValue(number, [side.measures], analysis);
       const many = seeds.length ? tcpfair.presets.liveValue(number, seeds, analysis) : null;
       const judged = many || live;
       const within = judged ? tcpfair.presets.isWithin(number, judged.value) : null;
       const verdict = within === null ? "" : within ? "within" : "outside";
       const unit = unitOf(number.metric);
-      const spread = many && !Number.isNaN(many.sd) ? ` ± ${short(many.sd, 2)}` : "";
+      const spread = many && !scatter && !Number.isNaN(many.sd) ? ` ± ${short(many.sd, 2)}` : "";
       const where = [...(number.exhibits || []).map(exhibitText), number.derived].filter(Boolean).join("; ");
       return [
-        make("span", {}, wordsOf(number.metric), number.flow ? `, flow ${number.flow}` : "", unit ? `, ${unit}` : ""),
+        make("span", {}, wordsOf(number.metric), scatter ? `, ${scatter}` : "", number.flow ? `, flow ${number.flow}` : "", unit && number.runs !== "cv" ? `, ${unit}` : ""),
         plain(number.value, 4),
-        live ? short(live.value, 3) : make("span", { className: "source" }, needsWeights(number) ? "after the self-runs" : MISSING),
+        live ? short(live.value, 3) : make("span", { className: "source" }, scatter ? "with several seeds" : needsWeights(number) ? "after the self-runs" : MISSING),
         ...(seeds.length ? [many ? `${short(many.value, 3)}${spread}` : ""] : []),
         make("span", { className: `verdict ${verdict}` }, verdict),
         make("span", { className: "source" }, where),
