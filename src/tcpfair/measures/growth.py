@@ -25,10 +25,9 @@ CUBIC_CCS = ("cubic", "cubic_rtt")
 POLLS = ["flow_id", "t_s", "cwnd_pkts", "ssthresh_pkts", "srtt_s"]
 CURVES = ["flow_id", "epoch", "t_s", "cwnd_pkts"]
 _CURVE_POINTS = 60
-_OWN_SHARE, _OWN_SHARE_OF_THREE = (
-    0.25,
-    0.9,
-)  # of an epoch's windows that are to be CUBIC's own, for K and for W_max, K, C
+# of an epoch's windows that are to be CUBIC's own, for K and for W_max, K, C
+_OWN_SHARE = 0.25
+_OWN_SHARE_OF_THREE = 0.9
 
 
 class Check(NamedTuple):

@@ -69,8 +69,8 @@ packets (place "queue", ``to_s`` = ``from_s`` = when they were sent) stay in the
                 weights: {experiment, rule, also} or null,
                 printed: [{point, flow: 0 = of all, metric, value or null = a dash, derived: "" = as printed}], ...}}} }
 
-``printed`` has names and units of `tcpfair.measures.measure`; ``runs`` says which mean over runs it is, or that it is their scatter
-("sd", "cv").
+``printed`` has names and units of `tcpfair.measures.measure`; ``runs`` says which mean over runs it is, or that it is their
+scatter ("sd", "cv").
 
 By keyboard alone: whatever can be pressed or set is reached by Tab, has a name, and shows its focus; a plot is a slider whose
 value is what stands at the shared cursor; explanations are `tcpfair.inputs.explained`; Escape takes an explanation away, brings
