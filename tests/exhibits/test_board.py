@@ -142,7 +142,7 @@ def test_showing_again_gives_the_same_bytes(paper, layout):
     first = [file.read_bytes() for file in files]
     paper.show("fig8")
     assert [file.read_bytes() for file in files] == first
-    assert list(record(layout, "fig08").numbers) == ["results/bundled/numbers/bhatti2009/fig08.csv"]
+    assert list(record(layout, "fig08").numbers) == ["results/engine/numbers/bhatti2009/fig08.csv"]
 
 
 def test_an_exhibit_without_data_fails_alone_and_names_the_command(paper, layout, capsys):
