@@ -48,6 +48,14 @@ def test_simulating_in_parts_and_assembling_leaves_the_trace_that_was_asked_for(
     assert make_plan(root).traces["ogura", "pair"] == plan.layout.simulated("ogura", "pair")
 
 
+def test_parts_that_nobody_names_any_more_are_counted(root):
+    plan = make_plan(root)
+    path = plan.part_file("ogura", "pair", "1-of-1")
+    steps.simulate(plan.layout, "ogura", "pair", path.stem, path)
+    assert make_plan(root).parts("ogura", "pair") == []  # as a job of a cluster finds it
+    assert steps.assemble(plan.layout, "ogura", "pair", [], plan.trace_mark("ogura", "pair")) == "4 runs, 4 of them new"
+
+
 def test_assembling_what_is_not_simulated_yet_is_refused(root):
     plan = make_plan(root)
     with pytest.raises(InputError, match="ogura/pair: 4 of 4 runs are missing; simulate them first"):
