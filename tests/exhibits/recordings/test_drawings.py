@@ -189,7 +189,7 @@ def test_one_run_of_a_trace_of_many(root):
     [
         ("iperf3/reno_4s.json", {"recovery", "recovery_table", *ALONE}),
         ("tcp_info/cubic_8s.csv.gz", {*ALONE}),
-        ("testbed/reno_14s", {*ALONE}),  # the second flow runs for 4 s
+        ("testbed/reno_14s", {*ALONE} - {"jfi"}),  # the second flow runs for 4 s: no means
     ],
 )
 def test_every_reader_gives_what_it_has(root, sample, left_out):
@@ -291,9 +291,13 @@ def test_a_dollar_in_a_label_is_no_formula(tmp_path):
 
 
 def test_too_short_for_the_window(root):
-    recording_of(made_up([[4] * 4, [4] * 4]), root)
-    open_raw("made_up", keep=True).show("jfi")
-    assert record_of(root, "made_up", "jfi")["error"] == "all flows run for 4 s, of which skip_s leaves out 5 s"
+    """J(t) alone is drawn, all of it as not counted; nothing else that counts is."""
+    recording = recording_of(made_up([[4] * 4, [4, 4, 4, 2]]), root)
+    drawn = EXHIBITS["jfi"].draw(recording)
+    assert drawn.numbers.empty
+    assert drawn.data["jfi"].tolist() == pytest.approx([1, 1, 1, 0.9])  # (4 + 2)^2 / (2 (16 + 4))
+    open_raw("made_up", keep=True).show("nru")
+    assert record_of(root, "made_up", "nru")["error"] == "all flows run for 4 s, of which skip_s leaves out 5 s"
 
 
 def test_failure_is_recorded_and_stands_in_the_place_of_what_was_drawn(root):

@@ -31,6 +31,8 @@ from tcpfair.sources.readers.observed import UNKNOWN_CC
 from tcpfair.sources.readers.sidecar import sidecar_path
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S, bdp_pkts
 
+_MARKED_POINTS = 20  # fewer of a line are drawn as points too: one alone makes no line
+
 # --- What was recorded, goodput and windows ------------------------------------------------------------------------
 
 
@@ -131,26 +133,38 @@ def rtt(recording: Recording) -> Drawn:
 
 
 def jfi(recording: Recording) -> Drawn:
-    """J(t), its mean as the papers print it (eq. 2 of bhatti2008), and J of the mean throughputs."""
+    """J(t), its mean as the papers print it (eq. 2 of bhatti2008), and J of the mean throughputs.
+
+    Of a run that is too short for means there is J(t) alone.
+    """
     _need_several_flows(recording, "J is 1 by definition")
-    runs, counted = recording.runs, recording.counted
-    values = of_the_run(groups.jfi(counted))
-    if "received_bytes" not in recording.trace.samples:
-        del values["jfi_mean_received"]
+    runs = recording.runs
     together = series.window_mask(runs.t_s, *runs.together_s)
     t_s, j = runs.t_s[together], fairness.jfi_over_time(runs.r[0])[together]
+    try:
+        counted = recording.counted
+    except NotInTraceError:
+        if np.isnan(j).all():
+            raise
+        counted = None
+    values = of_the_run(groups.jfi(counted)) if counted else {}
+    if "received_bytes" not in recording.trace.samples:
+        values.pop("jfi_mean_received", None)
 
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=2.6)
-    ax.plot(t_s, j, color=style.BLUE, label="$J(t)$")
+    ax.plot(t_s, j, color=style.BLUE, label="$J(t)$", marker="." if len(t_s) < _MARKED_POINTS else "")
     for metric, name, color in (
         ("jfi_mean", "mean of $J(t)$", style.BLACK),
         ("jfi_of_means", "$J$ of the means", style.VERMILION),
     ):
+        if metric not in values:
+            continue
         value = values[metric]
         ax.hlines(value, *counted.window_s, color=color, ls="--", lw=1, label=f"{name}: {value:.4f}")
     ax.set(ylabel="Jain's fairness index", ylim=(min(0.9, np.nanmin(j) - 0.02), 1.01))
     finish_time_axis(ax, recording)
-    return Drawn(figure, metric_numbers(recording, values), 1, pd.DataFrame({"t_s": t_s, "jfi": j}))
+    numbers = metric_numbers(recording, values) if values else no_numbers()
+    return Drawn(figure, numbers, 1, pd.DataFrame({"t_s": t_s, "jfi": j}))
 
 
 def nru(recording: Recording) -> Drawn:
