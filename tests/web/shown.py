@@ -8,8 +8,7 @@ from tcpfair.web.digest import digest
 READY = "return document.body.dataset.ready === 'true' && document.body.dataset.digestA"
 SHOWN = "return document.body.dataset.digestA"
 CHANGED = "const now = document.body.dataset.digestA; return now && now !== arguments[0] && now"
-_AT_REST = """return document.getElementById('progress').hidden
-    && tcpfair.lab.result()?.digest === document.body.dataset.digestA && document.body.dataset.digestA"""
+_AT_REST = "return !tcpfair.lab.busy() && document.body.dataset.digestA"
 
 
 def at_rest(browser, before: str) -> str:

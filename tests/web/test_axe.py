@@ -49,7 +49,7 @@ def test_the_packet_lab(browser, lab, width_px, scheme):
         assert axe.findings(browser) == [], tab
     # two scenarios beside each other, an explanation, an error, a tour with its answer
     browser.run("document.querySelector('[data-key=compare]').click()")
-    browser.wait("return document.body.dataset.digestB && document.getElementById('progress').hidden")
+    browser.wait("return document.body.dataset.digestB && !tcpfair.lab.busy()")
     browser.run("document.querySelector('[data-key=buffer]').focus()")
     assert axe.findings(browser) == [], "compared"
     shown = browser.run(SHOWN)

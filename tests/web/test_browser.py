@@ -10,7 +10,7 @@ import pytest
 from tcpfair.web.digest import digest
 from tcpfair.workflow.bench import load_tasks
 from tests.web.browser import ARROW_RIGHT, ENTER, MISSING
-from tests.web.shown import CHANGED, SHOWN, natively
+from tests.web.shown import CHANGED, SHOWN, at_rest, natively
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
@@ -45,12 +45,7 @@ def test_a_preset_and_two_sliders_give_the_native_digest(browser):
     for key in ("capacity_bps slider", "flow 2 rtt_s slider"):
         slider = browser.find(f'#controls [data-key="{key}"]')
         slider.type(ARROW_RIGHT * 3)
-        shown = browser.wait(CHANGED, shown)
-        # the last of several quick changes is what the page comes to rest at
-        browser.wait("return document.getElementById('progress').hidden")
-    shown = browser.wait(
-        "return tcpfair.lab.result()?.digest === document.body.dataset.digestA && document.body.dataset.digestA"
-    )
+        shown = at_rest(browser, shown)
     assert shown == natively(browser)
 
 

@@ -66,7 +66,7 @@ def browser(lab):
         browser.before_pages(WATCHED)
         browser.open(lab)
         browser.wait(READY)
-        browser.wait("return document.getElementById('progress').hidden && tcpfair.lab.measures().length")
+        browser.wait("return !tcpfair.lab.busy()")
         yield browser
         assert browser.complaints() == []
 

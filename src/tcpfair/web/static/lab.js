@@ -4,6 +4,7 @@
  * For the other parts of the page, guided tours and the packet view, it offers `tcpfair.lab`:
  *   apply(scenario | preset, {seed, compare, measuring})   shows and runs it; `compare` is a second one beside it
  *   scenario(side), seed(side), result(side)               of side "A" (without a name: of the edited one) or "B"
+ *   busy()                          whether a run, or one for its weights, is under way or about to begin
  *   on(what, fn)                    "result", "weights", "seeds", "edited", "cursor": fn({side, scenario, seed, result, ...})
  *   select(panel)                   brings a tab to the front: "plots", "numbers", "epochs", "seeds", "packets", "copy"
  *   element(name)                   the element of a tab, or "tours", "controls", "status"
@@ -25,7 +26,8 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
   const sides = []; // one, or two that are compared: {name, scenario, seed, preset, measuring, bufferUnit, ...see runs.js}
   let edited = 0; // place of the side whose settings are open
   let schema, runs, controls, picker, plots;
-  let linkTimer, editTimer;
+  let linkTimer;
+  let editTimer = 0;
   let cursorS = null;
 
   const side = () => sides[edited];
@@ -122,7 +124,11 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
     keepLink();
     emit("edited", { side: one.name, scenario: one.scenario, seed: one.seed });
     clearTimeout(editTimer);
-    editTimer = setTimeout(() => (runs.measuredAnew(one) ? runs.measureAnew(one) : runs.ask(one)), EDIT_MS);
+    editTimer = setTimeout(() => {
+      editTimer = 0;
+      if (runs.measuredAnew(one)) runs.measureAnew(one);
+      else runs.ask(one);
+    }, EDIT_MS);
   }
 
   function take(place, next) {
@@ -361,6 +367,7 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
     seed: (name) => sideNamed(name)?.seed,
     result: (name) => sideNamed(name)?.result ?? null,
     measures: (name) => sideNamed(name)?.measures ?? null,
+    busy: () => editTimer !== 0 || sides.some((one) => one.job || one.wanted),
     on(what, fn) {
       listeners.set(what, [...(listeners.get(what) || []), fn]);
       return () => listeners.set(what, listeners.get(what).filter((each) => each !== fn));
