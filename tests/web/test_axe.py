@@ -11,12 +11,18 @@ from tests.web.browser import driven
 from tests.web.node import ROOT
 from tests.web.shown import READY, SHOWN, at_rest
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(axe.missing() is not None, reason=str(axe.missing()))]
+pytestmark = pytest.mark.slow
 LOOKS = [pytest.param(*look, id=f"{look[0]} {look[1]}") for look in product((390, 1440), ("light", "dark"))]
 TABS = ("numbers", "epochs", "packets", "copy", "seeds", "plots")
 BUILT = ROOT / "results" / "bundled" / "report.html"
 PRESET = "tcpfair.lab.apply({ paper: 'bhatti2009', experiment: 'pair_ccid2_first', point: { protocol: 'CUBIC', rtt_ms: 50 } })"
 UNFOLD = "for (const node of document.querySelectorAll('main details, .tour-list')) node.open = true"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed():
+    if reason := axe.missing():
+        pytest.skip(reason)
 
 
 @pytest.fixture
