@@ -201,6 +201,12 @@ def test_a_connection_that_an_earlier_poll_did_not_show_began_after_it():
     assert began([500, 600, 700, 800, 900]) == ([0, 0.1, 0.2, 0.3, 0.4], [0, 100, 200, 300, 400])
 
 
+def test_no_flow_begins_before_a_poll_that_did_not_show_it_nor_an_absurd_time_ago():
+    values = [1, 38, 50_038, 60_038, 70_038]
+    assert began(values, rtt_s=0.3, before_s=99.9)[0][:3] == [-0.1, 0.15, 0.2]
+    assert began(values, rtt_s=4000.0)[0][0] == pytest.approx(0.15 - 4)
+
+
 @pytest.mark.parametrize("rtt_s", [0.0, 2e-6, np.nan])
 def test_a_path_without_delay_needs_no_round_trip(rtt_s):
     assert began([1, 38, 50_038, 60_038, 70_038], rtt_s=rtt_s)[0][-4:] == pytest.approx([0.15, 0.2, 0.3, 0.4], abs=1e-5)

@@ -197,6 +197,22 @@ def test_control_connections_are_left_out_and_named():
     assert "40000" in [flow.name for flow in tcp_info.flows(THREE, said)]
 
 
+@pytest.mark.parametrize(("counter", "begin_s"), [("bytes_acked", 100.23), ("bytes_received", 100.20)])
+def test_time_with_data_in_flight_is_the_senders(tmp_path, counter, begin_s):
+    """RTT 50 ms. A sender had data in flight for 70 ms at 0.3 s; a receiver had its cookie's."""
+    other = {"bytes_acked": "bytes_received", "bytes_received": "bytes_acked"}[counter]
+    header = HEADER.rstrip().replace("bytes_acked", f"{counter},{other},busy_us") + "\n"
+    counted = [1, 1, 1, 50_001, 150_001, 250_001]
+    rows = [
+        f"{100 + i / 10:.1f},5000,cubic,0,10,50,50000,50000,0,{n},1,{70_000 * (n > 1)}" for i, n in enumerate(counted)
+    ]
+    path = tmp_path / "polls.csv"
+    path.write_text(header + "\n".join(rows) + "\n")
+    (flow,) = tcp_info.flows(path, Sidecar())
+    assert flow.clock_s == pytest.approx(begin_s, abs=1e-6)
+    assert flow.name == "5000"  # without addresses all that is known of either end
+
+
 def test_a_starved_flow_is_none(tmp_path):
     """Under a hundredth of the other's bytes, but more than control connections have."""
     rows = {

@@ -45,6 +45,7 @@ MAX_DURATION_S = 86_400.0
 MAX_BYTES_PER_S = 1.25e12  # 10 Tb/s: no link is faster
 FEWEST_DECIDING_POLLS = 6
 SAME_TIME_S = 1e-3  # closer than any poll
+LONGEST_RTT_S = 4.0  # longer ones are units mistaken
 PARTS_OF_SECOND = (1, 2, 4, 5, 8, 10, 20, 25, 40, 50, 100, 125, 200, 250, 500, 1000)
 
 # of a connection beside larger ones: iperf3's control connection and the like
@@ -427,9 +428,9 @@ def unique_names(ends: Sequence[tuple[str, str]]) -> list[str]:
     sources, targets = Counter(source for source, _ in ends), Counter(target for _, target in ends)
     names = []
     for source, target in ends:
-        if sources[source] == 1:
+        if source and sources[source] == 1:
             names.append(source)
-        elif targets[target] == 1 and target not in sources:
+        elif target and targets[target] == 1 and target not in sources:
             names.append(target)
         else:
             names.append(f"{source}>{target}")
@@ -577,7 +578,8 @@ def _candidate(
         before_s = float(times_s[first_poll - 1])
         if not 0 < t_s[0] - before_s <= 3 * float(np.median(np.diff(t_s))):
             before_s = None
-    t_s, total_bytes = _from_first_data(t_s, values, rows.get("busy_ms"), rtt_s, before_s)
+    busy_ms = None if receiver else rows.get("busy_ms")  # a receiver's own data are others
+    t_s, total_bytes = _from_first_data(t_s, values, busy_ms, rtt_s, before_s)
     if t_s[-1] - t_s[0] > MAX_DURATION_S:
         raise InputError(f"{where}: lasts {t_s[-1] - t_s[0]:.0f} s; a day is the most, give the recording in parts")
     if len(t_s) > MAX_DURATION_S / 0.1:
@@ -620,18 +622,20 @@ def _from_first_data(
     low_s = t_s[first - 1] if first else before_s
     base = int(values[first - 1]) if first else 0
     between_s = float(t_s[first] - low_s)
-    rtt_s = max(float(np.nan_to_num(rtt_s)), 0.0)
+    rtt_s = min(max(float(np.nan_to_num(rtt_s)), 0.0), LONGEST_RTT_S)
     ago_s = 0.5 * between_s  # from the first delivery to the first poll that shows it
     if busy_ms is not None and busy_ms[first] > 0:
         cookie_s = rtt_s if base > 1 else 0.0  # a round trip of it was the cookie's
         ago_s = min(max(float(busy_ms[first]) / MS_PER_S - cookie_s - rtt_s, 0.0), between_s)
-    begin_s = float(t_s[first]) - ago_s - rtt_s
+    delivered_s = float(t_s[first]) - ago_s
+    begin_s = delivered_s - rtt_s
+    if before_s is not None:
+        begin_s = max(begin_s, before_s)
+    begin_s = min(begin_s, float(t_s[first]) - SAME_TIME_S)
     times_s, totals = [begin_s], [0.0]
-    if rtt_s > SAME_TIME_S and ago_s > SAME_TIME_S:
-        times_s.append(begin_s + rtt_s)
+    if delivered_s - begin_s > SAME_TIME_S and t_s[first] - delivered_s > SAME_TIME_S:
+        times_s.append(delivered_s)
         totals.append(0.0)
-    if ago_s + rtt_s <= SAME_TIME_S:
-        times_s[0] = float(t_s[first]) - SAME_TIME_S
     return np.concatenate([times_s, t_s[first:]]), np.concatenate([totals, values[first:] - float(base)])
 
 
