@@ -28,7 +28,7 @@ MAX_WHOLE_BYTES = 256_000_000
 MAX_LINE_BYTES = 1_000_000
 _CHUNK_BYTES = 1 << 20
 # a log of one poll over and over packs to a hundredth; what swells more than this is nothing but repetition
-_MOST_SWELLING, _FREE_BYTES = 400, 100_000_000
+_MOST_SWELLING, _FREE_BYTES = 400, 20_000_000
 
 
 class Packing(NamedTuple):
