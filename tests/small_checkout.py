@@ -6,9 +6,10 @@ from pathlib import Path
 
 from tcpfair import sources
 from tcpfair.contract import trace
-from tcpfair.contract.layout import PAPERS
+from tcpfair.contract.layout import PAPERS, repository_root
 from tcpfair.workflow.plan import Plan
 
+RAW = (repository_root() / "config/raw.yaml").read_text()
 HEAD = """
 paper: ogura
 cite: a paper
@@ -64,6 +65,7 @@ def make_checkout(root: Path) -> Path:
         "Snakefile": "",
         "config/config.yaml": "source: engine\n",
         "config/papers/ogura.yaml": OGURA,
+        "config/raw.yaml": RAW,
         "notebooks/ogura.ipynb": NOTEBOOK,
         "data/published/ogura.csv": "exhibit,key\n",
         **{f"config/papers/{name}.yaml": f"paper: {name}\ncite: a paper\n" for name in PAPERS if name != "ogura"},

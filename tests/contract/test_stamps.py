@@ -68,9 +68,11 @@ def test_files_count_by_name_and_content_and_missing_ones_count_too(tmp_path):
 def test_a_step_takes_its_stamp_from_the_plan(tmp_path):
     plan, output = tmp_path / "results/planned.json", tmp_path / "results/a.csv"
     stamps.write_planned(plan, tmp_path, {output: STAMP})
-    assert stamps.read_planned(plan, tmp_path, output) == STAMP
+    assert stamps.Planned(plan, tmp_path).stamp(output) == STAMP
     with pytest.raises(InputError, match=r"planned.json: says nothing of results/b.csv; start .* with ./reproduce"):
-        stamps.read_planned(plan, tmp_path, tmp_path / "results/b.csv")
+        stamps.Planned(plan, tmp_path).stamp(tmp_path / "results/b.csv")
+    begun = stamps.Planned(plan, tmp_path)
     plan.unlink()
     with pytest.raises(InputError, match="says nothing"):
-        stamps.read_planned(plan, tmp_path, output)
+        stamps.Planned(plan, tmp_path).stamp(output)
+    assert begun.stamp(output) == STAMP  # that of the plan with which the step began

@@ -175,7 +175,7 @@ def test_a_recording_of_any_name_is_the_one_that_is_opened(tmp_path, name):
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert len(list((root / "results/raw/exhibits").glob("*/*.json"))) == 1
+    assert len(list((root / "results/raw").glob("*/exhibits/*/*.json"))) == 1
     assert not list(root.rglob("PWNED"))
 
 

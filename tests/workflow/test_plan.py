@@ -9,7 +9,6 @@ import sys
 import pytest
 
 from tcpfair.contract import code, record
-from tcpfair.contract.layout import repository_root
 from tcpfair.contract.stamps import stamp_path, write_stamp
 from tcpfair.errors import InputError
 from tcpfair.workflow import plan as plans
@@ -206,14 +205,13 @@ def test_only_is_checked_for_recordings_too(root, only, right):
 
 
 def test_a_trace_beside_a_paper_that_has_no_such_figure_is_refused(root):
-    (root / "config/raw.yaml").write_bytes((repository_root() / "config/raw.yaml").read_bytes())
     with pytest.raises(InputError, match="beside the figures of a paper: papers=bhatti2009 or papers=kozu2014"):
         make_plan(root, trace="data/raw/mine")
 
 
 def test_a_notebook_with_a_recording_is_old_when_settings_of_recordings_change(root):
     settings = root / "config/raw.yaml"
-    text = (repository_root() / "config/raw.yaml").read_text().replace("paper: bhatti2009", "paper: ogura")
+    text = settings.read_text().replace("paper: bhatti2009", "paper: ogura")
     settings.write_text(text)
     (root / "data/raw").mkdir(parents=True)
     (root / "data/raw/mine.json").write_text("{}")

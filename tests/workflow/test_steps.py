@@ -9,6 +9,7 @@ import pytest
 from tcpfair import sources
 from tcpfair.contract import costs, record, stamps, store, trace
 from tcpfair.contract.layout import Layout
+from tcpfair.contract.stamps import Planned
 from tcpfair.errors import InputError
 from tcpfair.workflow import steps
 from tests.small_checkout import edit, make_checkout, make_plan, make_trace
@@ -17,6 +18,10 @@ from tests.small_checkout import edit, make_checkout, make_plan, make_trace
 @pytest.fixture
 def root(tmp_path):
     return make_checkout(tmp_path)
+
+
+def planned_of(plan):
+    return Planned(plan.planned, plan.root)
 
 
 @pytest.mark.parametrize(("part", "expected"), [("1-of-1", (0, 1)), ("1-of-4", (0, 4)), ("4-of-4", (3, 4))])
@@ -68,9 +73,9 @@ def test_metrics_are_stamped_with_what_the_plan_says(root):
     folder = make_trace(plan, "self")
     output = plan.layout.metrics("ogura", "self")
     with pytest.raises(InputError, match="start the workflow with ./reproduce"):
-        steps.measure(plan.layout, "ogura", "self", folder, None, output, plan.planned)
+        steps.measure(plan.layout, "ogura", "self", folder, None, output, planned_of(plan))
     plan.discard_stale()
-    assert steps.measure(plan.layout, "ogura", "self", folder, None, output, plan.planned) == "1 runs"
+    assert steps.measure(plan.layout, "ogura", "self", folder, None, output, planned_of(plan)) == "1 runs"
     assert stamps.changed(output, plan.measure_stamp("ogura", "self")) == []
     assert set(pd.read_parquet(output)["metric"]) >= {"throughput_mean", "utilisation"}
 
@@ -126,10 +131,10 @@ def test_only_exhibits_that_are_built_are_stamped(root):
     (_, exhibit), *_ = plan.exhibits
     place = plan.record(exhibit)
     record.write(plan.layout, record.Record(exhibit.id, "failed", error="why"))
-    steps.stamp_exhibits(plan.layout, [exhibit.id], plan.planned)
+    steps.stamp_exhibits(plan.layout, [exhibit.id], planned_of(plan))
     assert not stamps.stamp_path(place).exists()
     record.write(plan.layout, record.Record(exhibit.id, "built", {"figures/a.svg": "0"}))
-    steps.stamp_exhibits(plan.layout, [exhibit.id], plan.planned)
+    steps.stamp_exhibits(plan.layout, [exhibit.id], planned_of(plan))
     assert stamps.stamp_path(place).exists()
 
 
@@ -137,7 +142,7 @@ def test_a_rehearsal_runs_every_experiment_of_a_paper_and_counts_what_was_too_sh
     edit(root / "config/papers/ogura.yaml", "measures: [throughput, nru]", "measures: [throughput]")
     plan = make_plan(root, smoke=True)
     plan.discard_stale()
-    steps.rehearse(plan.layout, "ogura", 2.0, plan.rehearsal("ogura"), plan.planned)
+    steps.rehearse(plan.layout, "ogura", 2.0, plan.rehearsal("ogura"), planned_of(plan))
     table = pd.read_csv(plan.rehearsal("ogura")).set_index("experiment")
     assert set(table.index) == {"self", "pair", "watched"}
     assert table["runs"].to_dict() == {"self": 1, "pair": 2, "watched": 1}  # one for each point of the grid
@@ -161,7 +166,7 @@ def run_notebook(root, *cells, parameters=DECLARED, only=()):
     nbformat.write(book, source)
     planned = root / "planned.json"
     planned.write_text(json.dumps({"out.ipynb": {"cells": "1"}}))
-    said = steps.notebook(layout, source, list(only), [], "", [output, root / "out.html"], planned)
+    said = steps.notebook(layout, source, list(only), [], "", [output, root / "out.html"], Planned(planned, root))
     return said, nbformat.read(output, as_version=4).cells
 
 

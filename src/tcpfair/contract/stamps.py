@@ -76,11 +76,19 @@ def write_planned(path: Path, root: Path, stamps: Mapping[Path, Stamp]) -> None:
     write_whole(path, json.dumps(planned, indent=1, sort_keys=True) + "\n")
 
 
-def read_planned(path: Path, root: Path, output: Path) -> Stamp:
-    """The stamp that ``output`` is to have. Raises InputError when the plan does not have it."""
-    try:
-        return json.loads(path.read_text())[_name(root, output)]
-    except (OSError, ValueError, KeyError):
-        raise InputError(
-            f"{path}: says nothing of {_name(root, output)}; start the workflow with ./reproduce"
-        ) from None
+class Planned:
+    """The stamps that the outputs of a run are to have, read once: a step that outlives its run knows no later plan."""
+
+    def __init__(self, path: Path, root: Path) -> None:
+        self._path, self._root = path, root
+        try:
+            self._stamps = json.loads(path.read_text())
+        except (OSError, ValueError):
+            self._stamps = {}
+
+    def stamp(self, output: Path) -> Stamp:
+        """The stamp that ``output`` is to have. Raises InputError when the plan does not have it."""
+        name = _name(self._root, output)
+        if name not in self._stamps:
+            raise InputError(f"{self._path}: says nothing of {name}; start the workflow with ./reproduce")
+        return self._stamps[name]

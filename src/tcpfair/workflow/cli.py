@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tcpfair.contract import checksums
 from tcpfair.contract.layout import PAPERS, SOURCES, Layout, repository_root
+from tcpfair.contract.stamps import Planned
 from tcpfair.errors import InputError
 from tcpfair.workflow.full_disk import REMEDY
 
@@ -201,6 +202,11 @@ def _layout(given: argparse.Namespace) -> Layout:
     from tcpfair.contract.recordings import folder_of
 
     return Layout(repository_root(), given.source, folder_of(getattr(given, "trace", "")))
+
+
+def _planned(given: argparse.Namespace) -> Planned:
+    """Read before the step begins."""
+    return Planned(given.planned.absolute(), repository_root())
 
 
 def _install(given: argparse.Namespace) -> None:
@@ -483,14 +489,14 @@ def _assemble(given: argparse.Namespace) -> None:
 def _rehearse(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    done = steps.rehearse(_layout(given), given.paper, given.smoke_s, given.output.absolute(), given.planned)
+    done = steps.rehearse(_layout(given), given.paper, given.smoke_s, given.output.absolute(), _planned(given))
     _say("rehearsed", given.paper, done)
 
 
 def _measure(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    where = (given.folder, given.weights, given.output.absolute(), given.planned)
+    where = (given.folder, given.weights, given.output.absolute(), _planned(given))
     done = steps.measure(_layout(given), given.paper, given.experiment, *where)
     _say("measured", f"{given.paper}/{given.experiment}", done)
 
@@ -500,25 +506,25 @@ def _notebook(given: argparse.Namespace) -> None:
 
     pages = [path.absolute() for path in given.output]
     what = (given.notebook.absolute(), given.only, given.draw, given.trace)
-    _say("notebook", given.notebook.stem, steps.notebook(_layout(given), *what, pages, given.planned.absolute()))
+    _say("notebook", given.notebook.stem, steps.notebook(_layout(given), *what, pages, _planned(given)))
 
 
 def _ledger(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    _say("ledger", "", steps.ledger(_layout(given), given.papers, given.only, given.planned))
+    _say("ledger", "", steps.ledger(_layout(given), given.papers, given.only, _planned(given)))
 
 
 def _report(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    _say("report", "", steps.report(_layout(given), given.planned))
+    _say("report", "", steps.report(_layout(given), _planned(given)))
 
 
 def _packet_lab(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    _say("lab", "", steps.packet_lab(_layout(given), given.output, given.planned.absolute()))
+    _say("lab", "", steps.packet_lab(_layout(given), given.output, _planned(given)))
 
 
 def _check(given: argparse.Namespace) -> None:

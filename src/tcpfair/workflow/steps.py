@@ -18,18 +18,17 @@ from tcpfair.contract.expand import run_specs, shorten
 from tcpfair.contract.files import whole, write_whole
 from tcpfair.contract.layout import LEDGER_TABLES, PAPERS, Layout
 from tcpfair.contract.papers import Config, PaperConfig, load_paper
+from tcpfair.contract.stamps import Planned
 from tcpfair.errors import InputError
 
 _PROGRESS_EVERY_S = 1.0
 DERIVATION = "derivation"  # tag of the cells that work a result out from traces, in the open
 PROGRESS = "progress"  # begins the lines that `tcpfair.workflow.run` turns into a line of state
 
-Planned = Path  # the file with the stamps of this run's outputs (`tcpfair.contract.stamps`)
 
-
-def stamp(layout: Layout, planned: Planned, output: Path) -> None:
+def stamp(planned: Planned, output: Path) -> None:
     """Write the stamp that the plan has for a finished output."""
-    stamps.write_stamp(output, stamps.read_planned(planned, layout.root, output))
+    stamps.write_stamp(output, planned.stamp(output))
 
 
 def parse_part(part: str) -> tuple[int, int]:
@@ -112,7 +111,7 @@ def measure(
     metrics = measures.measure(read, config, experiment, pd.read_parquet(weights) if weights else None)
     with whole(output) as scratch:
         metrics.to_parquet(scratch, index=False)
-    stamp(layout, planned, output)
+    stamp(planned, output)
     return f"{len(read.runs)} runs"
 
 
@@ -137,7 +136,7 @@ def rehearse(layout: Layout, paper: str, smoke_s: float, output: Path, planned: 
         rows.append(row)
     with whole(output) as scratch:
         pd.DataFrame(rows).convert_dtypes().to_csv(scratch, index=False)
-    stamp(layout, planned, output)
+    stamp(planned, output)
     return f"{len(rows)} experiments, {sum(row['runs'] for row in rows)} runs"
 
 
@@ -210,7 +209,7 @@ def notebook(
         text = html_page(executed, source.stem)
         scratch.write_text(_leading_back(layout, source, text), encoding="utf-8")
     stamp_exhibits(layout, draw, planned)
-    stamp(layout, planned, output)
+    stamp(planned, output)
     failed = [f"{error.ename}: {error.evalue}".rstrip(": ") for _, error in _errors(executed)]
     amiss = f"; cells that derive a result failed: {len(failed)}, the first with {failed[0]}" if failed else ""
     return f"{time.perf_counter() - started_s:.1f} s{amiss}"
@@ -245,7 +244,7 @@ def stamp_exhibits(layout: Layout, drawn: Iterable[str], planned: Planned) -> No
     for exhibit_id in drawn:
         path = record.place(layout, "exhibits", exhibit_id, ".json")
         if path.is_file() and record.read(path).status == "built":
-            stamp(layout, planned, path)
+            stamp(planned, path)
 
 
 def forget_run(executed) -> None:
@@ -266,7 +265,7 @@ def ledger(layout: Layout, papers: list[str], only: list[str], planned: Planned)
 
     writer.write_ledger(layout, Config(source=layout.source, papers=papers, only=only))
     output = layout.ledger / f"{LEDGER_TABLES[0]}.csv"
-    stamp(layout, planned, output)
+    stamp(planned, output)
     return output.parent.relative_to(layout.root).as_posix()
 
 
@@ -275,7 +274,7 @@ def report(layout: Layout, planned: Planned) -> str:
     from tcpfair.verdicts import report as writer
 
     output = writer.write_report(layout)
-    stamp(layout, planned, output)
+    stamp(planned, output)
     return output.relative_to(layout.root).as_posix()
 
 
@@ -284,7 +283,7 @@ def packet_lab(layout: Layout, output: Path, planned: Planned) -> str:
     from tcpfair.web import page
 
     write_whole(output, page.build(layout))
-    stamp(layout, planned, output)
+    stamp(planned, output)
     return f"{output.stat().st_size / 1e6:.2f} MB"
 
 
