@@ -136,6 +136,10 @@ def test_vectors_take_every_branch(name, monkeypatch):
     for variable, value in list(vars(module).items()):
         if hasattr(value, "py_func"):
             monkeypatch.setattr(module, variable, value.py_func)  # plain Python, which can be watched
+    for of in (importlib.import_module(f"tcpfair.cc.{other}") for other in algorithms()):
+        for hint in ("likely", "unlikely"):
+            if hasattr(of, hint):
+                monkeypatch.setattr(of, hint, bool)  # hints to the compiler, which plain Python cannot call
     rules = {action: getattr(rule, "py_func", rule) for action, rule in rules_of(name).items() if rule is not None}
 
     moves = set()  # from line to line, None at the end

@@ -234,9 +234,9 @@ def test_two_flows_of_one_rtt_stand_beside_bhatti2009_and_unlike_ones_beside_koz
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("paper", "kozu2041", "kozu2041.yaml: not found"),
-        ("experiment", "rtt_swep", "beside: experiment of kozu2014: unknown value 'rtt_swep'"),
-        ("protocols", ["Renno"], "beside: protocol of kozu2014: unknown value 'Renno'"),
+        ("paper", "kozu2041", "kozu2041.yaml: no such file"),
+        ("experiment", "rtt_swep", "beside: experiment of kozu2014 'rtt_swep' is unknown"),
+        ("protocols", ["Renno"], "beside: protocol of kozu2014 'Renno' is unknown"),
     ],
 )
 def test_figures_that_no_paper_has_are_named(tmp_path, name, value, message):
