@@ -212,6 +212,8 @@ def test_an_interrupted_run_goes_on_where_it_was(layout):
 def test_a_fresh_checkout_goes_on_from_what_is_shipped(layout):
     run(layout)
     shutil.rmtree(layout.results)
+    assert "all there" in ensembles.plan(layout)[0].line  # as a dry run says it, which restores nothing
+    assert not layout.results.exists()
     again, said = run(layout)
     assert again.made == []
     assert said[0] == "taken      ogura: 9 settings from data/ensemble"

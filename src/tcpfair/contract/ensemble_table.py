@@ -112,25 +112,31 @@ def gather(layout: Layout, ensemble: Ensemble, members: list[Member]) -> Shipped
     return Shipped(by_cell[list(_OF_ALL)], pd.DataFrame(rows))
 
 
+def restorable(layout: Layout, ensemble: Ensemble) -> list[Member]:
+    """The members that are shipped, are what would be made now, and are not kept here."""
+    if set(stale(layout.ensembles, ensemble)) & {"missing", *(f"{name} changed" for name in MADE_FROM)}:
+        return []
+    drawn = json.loads(paths(layout.ensembles, ensemble.paper.paper)[2].read_text())["members"]
+    return [
+        member
+        for member in ensemble.members()
+        if drawn.get(member.name) == member.stamp["setting"] and not is_kept(layout, member)
+    ]
+
+
 def restore(layout: Layout, ensemble: Ensemble) -> int:
-    """Keep again the shipped members that are what would be made now and are not kept here; returns how many.
+    """Keep again what `restorable` names; returns how many.
 
     So a fresh checkout goes on from what the repository ships, and more settings cost no more than the new ones.
     """
-    if set(stale(layout.ensembles, ensemble)) & {"missing", *(f"{name} changed" for name in MADE_FROM)}:
-        return 0
-    drawn = json.loads(paths(layout.ensembles, ensemble.paper.paper)[2].read_text())["members"]
-    wanted = {
-        (member.hypothesis, member.setting): member
-        for member in ensemble.members()
-        if drawn.get(member.name) == member.stamp["setting"] and not is_kept(layout, member)
-    }
+    wanted = restorable(layout, ensemble)
     if not wanted:
         return 0
     found = read(layout.ensembles, ensemble.paper.paper)
     why = found.settings.set_index(["hypothesis", "setting"])["refused"]
     tables = dict(list(found.metrics.groupby(["hypothesis", "setting"], observed=True)))
-    for name, member in wanted.items():
+    for member in wanted:
+        name = (member.hypothesis, member.setting)
         keep(layout, member, tables.get(name, found.metrics.iloc[:0]), why[name])
     return len(wanted)
 

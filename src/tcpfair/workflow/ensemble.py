@@ -145,7 +145,8 @@ def plan(layout: Layout, wanted: Sequence[str] = (), n_settings: int | None = No
     found = []
     for ensemble in _ensembles(layout, wanted):
         members = ensemble.members(n_settings)
-        todo = [member for member in members if not ensemble_table.is_kept(layout, member)]
+        there = {member.name for member in ensemble_table.restorable(layout, ensemble)}
+        todo = [member for member in members if member.name not in there and not ensemble_table.is_kept(layout, member)]
         found.append(Work(ensemble, members, todo, rates.get(ensemble.paper.paper, PLANNED_PKTS_PER_S)))
     return found
 
