@@ -43,7 +43,10 @@ def test_simulating_in_parts_and_assembling_leaves_the_trace_that_was_asked_for(
     for path in files:
         steps.simulate(plan.layout, "ogura", "pair", path.stem, path)
     assert "progress ogura/pair 2-of-2 2 2" in capsys.readouterr().out
-    assert steps.assemble(plan.layout, "ogura", "pair", files, mark) == "4 runs, 4 of them new"
+    (files[0].parent / "1-of-9.json").write_text('{"runs": 9, "pkts": 9}')  # of a run that was killed
+    monkeypatch.chdir(root)
+    relative = [path.relative_to(root) for path in files]  # as Snakemake names them
+    assert steps.assemble(plan.layout, "ogura", "pair", relative, mark) == "4 runs, 4 of them new"
     made = trace.read(plan.layout.simulated("ogura", "pair"))
     assert made.runs["run_id"].tolist() == [0, 1, 2, 3]
     counted = json.loads(costs.counted(plan.layout, "simulate", "ogura/pair").read_text())

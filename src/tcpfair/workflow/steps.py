@@ -80,7 +80,7 @@ def teller(item: str, part: str) -> Callable[[int, int], None]:
 def assemble(layout: Layout, paper: str, experiment: str, parts: list[Path], mark: Path) -> str:
     """Put the trace of an experiment together from runs that are there already; ``parts`` were simulated for it.
 
-    So were those that lie beside them: a job of a cluster plans anew, when nothing is missing any more, and names none.
+    A job of a cluster plans anew, when nothing is missing any more, and names none; then those count that left a mark.
     """
     from tcpfair import sources
     from tcpfair.contract import trace
@@ -88,8 +88,8 @@ def assemble(layout: Layout, paper: str, experiment: str, parts: list[Path], mar
     config = load_paper(layout.paper_config(paper))
     made = sources.assemble(layout, config, experiment, run_specs(config, experiment))
     trace.write(made, layout.simulated(paper, experiment))
-    beside = layout.finished_runs(paper, experiment).glob("*-of-*.json")
-    counts = [json.loads(path.read_text()) for path in {*parts, *beside}]
+    marks = parts or layout.finished_runs(paper, experiment).glob("*-of-*.json")
+    counts = [json.loads(path.read_text()) for path in marks]
     sources.discard_finished(layout, paper, experiment)
     total = {f"simulated_{name}": sum(count[name] for count in counts) for name in ("runs", "pkts")}
     write_whole(costs.counted(layout, "simulate", f"{paper}/{experiment}"), json.dumps(total) + "\n")
