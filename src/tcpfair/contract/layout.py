@@ -18,6 +18,7 @@ LEDGER_TABLES = (
     "numbers",
     "claims",
     "clauses",
+    "margins",
     "ensemble_papers",
     "ensemble_numbers",
     "ensemble_clauses",

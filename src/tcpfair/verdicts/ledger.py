@@ -20,6 +20,7 @@ from tcpfair.contract.record import Record
 from tcpfair.contract.store import Held
 from tcpfair.errors import InputError
 from tcpfair.verdicts import assumptions, baseline, claims, printed
+from tcpfair.verdicts.claims.margins import margin_table
 from tcpfair.verdicts.ensemble import tables as ensemble
 from tcpfair.verdicts.scope import Scope, scope_of
 from tcpfair.verdicts.yardsticks import yardstick_table
@@ -55,6 +56,7 @@ def write_ledger(layout: Layout, config: Config) -> dict[str, dict[str, int]]:
         "numbers": numbers,
         "claims": verdicts,
         "clauses": clauses,
+        "margins": margin_table(layout, papers, verdicts, clauses),
         **ensembles,
         "equations": equation_table(layout, papers),
         "summary": summary_table(papers, exhibits[~supplement], numbers, verdicts),

@@ -29,6 +29,10 @@ def decided(about, ratios, function=lambda evidence: {"more": ratio(evidence)}):
     return decide_clauses(about, function, lambda rows: Evidence(about, CONFIG, load, {}.__getitem__, rows))
 
 
+def outcomes(found):
+    return [clause.outcome for clause in found]
+
+
 def test_a_clause_holds_at_its_bounds_and_in_all_cells():
     x = pd.DataFrame({2: [1.0, 0.99, 1.5, np.nan], 4: [2.0, 2.0, 2.01, 2.0]})
     about = clause(at_least=1.0, at_most=2.0)
@@ -70,7 +74,7 @@ def test_a_cell_without_a_value_leaves_the_clause_open_and_is_named():
     frame = pd.concat([metrics([3.0, 3.0]), metrics([np.nan, np.nan], rtt_ms=80)])
     (found,) = decided(claim(), frame)
     assert (found.outcome, found.cell) == (decision.OPEN, "80")
-    assert verdict(claim(), [found]) == "undecidable"
+    assert verdict(claim(), [found.outcome]) == "undecidable"
     assert "no value" in found.in_words
 
 
@@ -81,19 +85,19 @@ def test_a_cell_without_a_value_leaves_the_clause_open_and_is_named():
 def test_clauses_make_the_verdict(values, expected):
     about = claim(("a", "b", "c"))
     found = decided(about, [1.0], lambda evidence: dict(zip("abc", map(float, values), strict=True)))
-    assert verdict(about, found) == expected
+    assert verdict(about, outcomes(found)) == expected
 
 
 def test_by_construction_is_no_reproduction_and_may_fail():
     about = claim(by_construction="an identity", experiments=[])
-    assert verdict(about, decided(about, [1.0], lambda _: {"more": 1.0})) == "by construction"
-    assert verdict(about, decided(about, [1.0], lambda _: {"more": 0.9})) == "not reproduced"
+    assert verdict(about, outcomes(decided(about, [1.0], lambda _: {"more": 1.0}))) == "by construction"
+    assert verdict(about, outcomes(decided(about, [1.0], lambda _: {"more": 0.9}))) == "not reproduced"
 
 
 def test_what_nobody_can_decide_is_shown_all_the_same():
     about = claim(undecidable="the unit is not stated; the code would decide it")
     found = decided(about, [2.0, 2.0])
-    assert verdict(about, found) == "undecidable"
+    assert verdict(about, outcomes(found)) == "undecidable"
     line = evidence_line(about, found, "sweep (2 runs, engine)")
     assert "holds: ratio 2" in line
     assert "Undecidable: the unit is not stated" in line
@@ -105,7 +109,7 @@ def test_print_that_contradicts_a_clause_decides_the_claim():
         claim().model_dump() | {"clauses": {"more": stated | {"in_print": False, "print_note": "table 4 has 0.5"}}}
     )
     found = decided(about, [2.0, 2.0])
-    assert verdict(about, found) == "contradicted in print"
+    assert verdict(about, outcomes(found)) == "contradicted in print"
     assert evidence_line(about, found, "x").endswith("In print: table 4 has 0.5. From x.")
 
 

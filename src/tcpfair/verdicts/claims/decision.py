@@ -6,7 +6,7 @@ replicates are drawn again (bootstrap), and in which share of the single runs it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +42,7 @@ class Decided:
     confidence: float  # share of the resamples with the same outcome; NaN where nothing is random
     single_share: float  # share of the single runs in which it holds; NaN where there are none
     n_single: int
+    turns_at: float  # see `turning_point`
 
     @property
     def certain(self) -> bool:
@@ -83,6 +84,25 @@ def holds(clause: Clause, quantity: Quantity) -> pd.Series:
     """Whether a clause holds in each row, in all of its cells: 1.0, 0.0, or NaN where a cell has no value."""
     least = slack(clause, quantity).min(axis=1, skipna=False)
     return (least >= -_rounding(clause)).astype(float).where(least.notna())
+
+
+def turning_point(clause: Clause, quantity: Quantity) -> float:
+    """The multiple of its margin at which a clause turns, for the mean: NaN where no multiple turns it, or it has none.
+
+    With a margin that is given, the clause holds from there on; with one that is kept clear of, up to there.
+    """
+    if clause.margin is None:
+        return np.nan
+    x = frame(quantity).iloc[0].to_numpy(float)
+    beyond = [clause.at_least - x] if clause.at_least is not None else []
+    beyond += [x - clause.at_most] if clause.at_most is not None else []
+    bounds = [bound for bound in (clause.at_least, clause.at_most) if bound is not None]
+    widths = [clause.margin.width(bound) for bound in bounds]
+    if not all(widths):  # of a bound of 0, a share
+        return np.nan
+    most = max((b / width).max() for b, width in zip(beyond, widths, strict=True))
+    multiple = most if clause.give else -most
+    return float(multiple) if 0 <= multiple < np.inf else np.nan
 
 
 def _rounding(clause: Clause) -> float:
@@ -134,19 +154,20 @@ def _decided(name: str, clause: Clause, means: Quantity, single: Quantity) -> De
         float(same.mean()) if is_random and len(same) else np.nan,
         float(of_single.mean()) if len(of_single) and is_random else np.nan,
         len(of_single) if is_random else 0,
+        turning_point(clause, means),
     )
 
 
-def verdict(claim: Claim, decided: list[Decided]) -> str:
-    """The verdict on a claim from its clauses; one of `DECIDED`."""
+def verdict(claim: Claim, outcomes: Sequence[str]) -> str:
+    """The verdict on a claim from the outcomes of its clauses; one of `DECIDED`."""
     if claim.contradicted:
         return CONTRADICTED
-    if claim.undecidable or any(clause.outcome == OPEN for clause in decided):
+    if claim.undecidable or OPEN in outcomes:
         return UNDECIDABLE
-    n_held = sum(clause.outcome == HOLDS for clause in decided)
-    if claim.by_construction and n_held == len(decided):
+    n_held = list(outcomes).count(HOLDS)
+    if claim.by_construction and n_held == len(outcomes):
         return BY_CONSTRUCTION
-    return REPRODUCED if n_held == len(decided) else PARTLY if n_held else NOT_REPRODUCED
+    return REPRODUCED if n_held == len(outcomes) else PARTLY if n_held else NOT_REPRODUCED
 
 
 def evidence_line(claim: Claim, decided: list[Decided], made_of: str) -> str:

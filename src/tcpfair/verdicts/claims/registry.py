@@ -37,6 +37,8 @@ CLAUSE_COLUMNS = [
     "cell",
     "asks",
     "why",
+    "margin",
+    "turns_at",
     "confidence",
     "single_share",
     "n_single",
@@ -92,9 +94,10 @@ def evaluate(
 
 def _row(claim: Claim, found: Decided, source: str) -> dict:
     stated = {name: getattr(found.clause, name) for name in ("says", "quantity", "unit", "asks", "why", "in_print")}
-    measured = ("outcome", "value", "low", "high", "cell", "confidence", "single_share", "n_single")
+    measured = ("outcome", "value", "low", "high", "cell", "turns_at", "confidence", "single_share", "n_single")
     numbers = {name: getattr(found, name) for name in measured}
-    return {"id": claim.id, "paper": claim.paper, "clause": found.clause_id, "source": source, **stated, **numbers}
+    named = {"id": claim.id, "paper": claim.paper, "clause": found.clause_id, "margin": found.clause.margin_name}
+    return {**named, "source": source, **stated, **numbers}
 
 
 def decide(
@@ -127,7 +130,7 @@ def decide(
         return Judged("failed", " ".join(f"{type(error).__name__}: {error}".split()))
     made_of = ", ".join(f"{name} ({count} runs, {source})" for name, count in runs.items())
     line = decision.evidence_line(claim, decided, made_of or "a closed form")
-    return Judged(decision.verdict(claim, decided), line, tuple(decided))
+    return Judged(decision.verdict(claim, [clause.outcome for clause in decided]), line, tuple(decided))
 
 
 def _not_built(claim: Claim, config: PaperConfig | None) -> str:

@@ -36,6 +36,12 @@ class Margin(_Strict):
     relative: bool = False
     reason: str = Field(min_length=1)
     of: str = Field(default="", description="metric of data/scatter.csv whose scatter it is")
+    measured: str = Field(
+        default="", description="metric of data/tolerances_scatter.yaml with a scatter that it is not"
+    )
+    measured_per: float = Field(
+        default=1, gt=0, allow_inf_nan=False, description="units of that metric in one of value"
+    )
 
     def width(self, bound: float) -> float:
         """In the unit of ``bound``."""
@@ -68,6 +74,11 @@ class Clause(_Strict):
         if self.low > self.high:
             raise ValueError(f"no value lies at or above {self.low:g} and at or below {self.high:g}")
         return self
+
+    @property
+    def margin_name(self) -> str:
+        """The margin that it names, if any."""
+        return self.give or self.clear
 
     @property
     def low(self) -> float:

@@ -80,6 +80,7 @@ def write_report(layout: Layout) -> Path:
         "facts": Facts(ledger),
         "totals": {what: summed(paper.counts[what] for paper in papers) for what in ("exhibits", "claims", "numbers")},
         "claim_table": claim_views.claim_table(claims),
+        "margin_table": claim_views.margin_table(ledger),
         "cause_table": claim_views.cause_table(claims, causes),
         "exhibit_table": exhibit_table([view for paper in papers for view in paper.exhibits]),
         "printed_shares": overall.printed_shares(ledger),

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import pandas as pd
 from markupsafe import Markup
 
+from tcpfair.verdicts.claims.margins import MEASURED
 from tcpfair.verdicts.claims.statement import Claim
 from tcpfair.verdicts.claims.why import Cause
 from tcpfair.verdicts.report.chain import Chain, Lines, Link
-from tcpfair.verdicts.report.marks import Row, Table, badge, link, links, table
+from tcpfair.verdicts.report.marks import Row, Table, badge, lines, link, links, table
 from tcpfair.verdicts.report.words import anchor, listed, percent, plural, three_digits
 
 Ledger = dict[str, pd.DataFrame]
@@ -177,6 +178,24 @@ def claim_table(views: list[ClaimView]) -> Table:
 def _because(view: ClaimView) -> Markup:
     cause = Markup("<b>{}.</b> ").format(view.cause.capitalize()) if view.cause else Markup("")
     return cause + view.why
+
+
+def margin_table(ledger: Ledger) -> Table:
+    """Every margin with other values: how many clauses and verdicts that would turn, and which."""
+    rows = []
+    for row in ledger["margins"].to_dict("records"):
+        if int(row["clauses"]) == 0:
+            continue
+        turned = [part.partition(": ") for part in row["turned"].split("; ") if part]
+        named = [Markup("{}: {}").format(link(f"#{anchor(name)}", name), verdict) for name, _, verdict in turned]
+        value = f"{row['value']} {row['unit']}".strip() if row["value"] else ""
+        tried = row["tried"] + (
+            f" ({float(row['times']):.2g} times)" if row["tried"] == MEASURED and row["times"] else ""
+        )
+        counts = [f"{row[f'{what}_turned']} of {row[what]}" for what in ("clauses", "claims")]
+        rows.append([row["margin"], value, tried, *counts, lines(*named)])
+    titles = ["margin", "value", "tried", "clauses that turn:n", "verdicts that turn:n", "which, and to what:names"]
+    return table("Verdicts under other margins", titles, rows, tools=True, id="by-margin")
 
 
 def cause_table(views: list[ClaimView], causes: dict[str, Cause]) -> Table:

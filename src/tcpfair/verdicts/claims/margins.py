@@ -1,0 +1,121 @@
+"""What the margins decide: which clauses and verdicts would turn if a margin were another.
+
+A margin is a convention (``data/claims/margins.yaml``). For each, and for all of a kind together, it is tried without it, with
+half and twice of it, and where the scatter of repetitions was measured but not taken, with that. A reader who would have chosen
+another margin sees what that would have changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
+
+from tcpfair.contract.layout import Layout
+from tcpfair.errors import InputError
+from tcpfair.verdicts.claims.decision import DECIDED, FAILS, HOLDS, OPEN, verdict
+from tcpfair.verdicts.claims.statement import Claim, Clause, Margin, load_claims, load_margins
+from tcpfair.verdicts.printed import Tolerance, load_tolerances
+
+MARGIN_COLUMNS = [
+    "margin",
+    "value",
+    "unit",
+    "tried",
+    "times",
+    "clauses",
+    "clauses_turned",
+    "claims",
+    "claims_turned",
+    "turned",
+    "reason",
+]
+TIES, SCATTERS, ALL = "all tie_*", "all scatter_*", "all"
+TRIED = {"none": 0.0, "half": 0.5, "twice": 2.0}
+MEASURED = "measured scatter"
+_ROUNDING = 1e-9  # of multiples
+
+
+def measured_times(name: str, margin: Margin, scatter: Mapping[str, Tolerance]) -> float:
+    """The measured scatter as a multiple of a margin, 1 where none is named. InputError for one that is not there."""
+    if not margin.measured:
+        return 1.0
+    found = scatter.get(margin.measured)
+    size = found and (found.relative if margin.relative else found.absolute)
+    if not size:
+        kind = "relative" if margin.relative else "absolute"
+        raise InputError(
+            f"data/claims/margins.yaml: {name}: measured: data/tolerances_scatter.yaml has no {kind} {margin.measured!r}"
+        )
+    return size / margin.measured_per / margin.value
+
+
+def margin_table(layout: Layout, papers: Iterable[str], claims: pd.DataFrame, clauses: pd.DataFrame) -> pd.DataFrame:
+    """Every margin, and all of them, with other values: columns `MARGIN_COLUMNS`.
+
+    ``claims`` and ``clauses`` are those of `tcpfair.verdicts.claims.registry.evaluate`. ``clauses`` and ``claims`` count those
+    that name the margin and are decided, ``turned`` names the claims with another verdict and what it would be, as
+    ``ogura.c05: partly``. Raises InputError when data/claims or data/tolerances_scatter.yaml is wrong.
+    """
+    folder = layout.data / "claims"
+    margins = load_margins(folder)
+    scatter = load_tolerances(layout.data / "tolerances_scatter.yaml")
+    measured = {name: measured_times(name, margin, scatter) for name, margin in margins.items()}
+    decided = set(claims.loc[claims["verdict"].isin(DECIDED), "id"])
+    stated = {claim.id: claim for paper in papers for claim in load_claims(folder / f"{paper}.yaml")}
+    rows = clauses[clauses["id"].isin(decided)]
+
+    groups = {name: [name] for name in margins}
+    for title, start in ((TIES, "tie_"), (SCATTERS, "scatter_"), (ALL, "")):
+        groups[title] = [name for name in margins if name.startswith(start)]
+    found = []
+    for title, names in groups.items():
+        of = margins.get(title)
+        tried = {kind: dict.fromkeys(names, times) for kind, times in TRIED.items()}
+        if any(measured[name] != 1 for name in names):
+            tried[MEASURED] = {name: measured[name] for name in names}
+        for kind, times in tried.items():
+            counts = _turned(stated, rows, times)
+            found.append(
+                {
+                    "margin": title,
+                    "value": of.value if of else None,
+                    "unit": ("share of the bound" if of.relative else of.unit) if of else "",
+                    "tried": kind,
+                    "times": times[title] if of else None,
+                    "reason": of.reason if of else "",
+                    **counts,
+                }
+            )
+    return pd.DataFrame(found, columns=MARGIN_COLUMNS)
+
+
+def _turned(stated: Mapping[str, Claim], clauses: pd.DataFrame, times: Mapping[str, float]) -> dict[str, object]:
+    """What turns when margins are multiplied: ``times`` by name."""
+    concerned = clauses[clauses["margin"].isin(list(times))]
+    others = [
+        outcome(stated[row.id].clauses[row.clause], row.outcome, row.turns_at, times[row.margin])
+        for row in concerned.itertuples()
+    ]
+    after = clauses["outcome"].copy()
+    after[concerned.index] = others
+    turned = []
+    for name, own in clauses[clauses["id"].isin(concerned["id"])].groupby("id", sort=False):
+        before, then = (verdict(stated[name], list(column[own.index])) for column in (clauses["outcome"], after))
+        if before != then:
+            turned.append(f"{name}: {then}")
+    return {
+        "clauses": len(concerned),
+        "clauses_turned": int((concerned["outcome"] != pd.Series(others, concerned.index, dtype=object)).sum()),
+        "claims": concerned["id"].nunique(),
+        "claims_turned": len(turned),
+        "turned": "; ".join(turned),
+    }
+
+
+def outcome(clause: Clause, now: str, turns_at: float, times: float) -> str:
+    """The outcome of a clause with its margin multiplied, from its outcome ``now`` and its `decision.turning_point`."""
+    if now == OPEN or pd.isna(turns_at):
+        return now
+    slack = times - turns_at if clause.give else turns_at - times
+    return HOLDS if slack >= -_ROUNDING else FAILS

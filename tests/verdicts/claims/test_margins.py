@@ -1,0 +1,136 @@
+"""What the margins decide."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from tcpfair.contract.layout import Layout
+from tcpfair.errors import InputError
+from tcpfair.verdicts.claims import margins
+from tcpfair.verdicts.claims.decision import FAILS, HOLDS, OPEN, holds, turning_point
+from tcpfair.verdicts.claims.statement import Margin, load_margins
+from tcpfair.verdicts.printed import Tolerance, load_tolerances
+from tests.verdicts.claims.test_statement import CLAIMS, clause
+
+TIE = {"clear": "tie", "margin": Margin(value=0.1, reason="x")}
+SCATTER = {"give": "scatter", "margin": Margin(value=0.1, reason="x")}
+RELATIVE = {"give": "scatter", "margin": Margin(value=0.1, relative=True, reason="x")}
+
+
+@pytest.mark.parametrize(
+    ("about", "values", "expected"),
+    [
+        (clause(at_least=1.0, **TIE), [1.3, 1.2], 2),  # up to twice the tie it is clear of it
+        (clause(at_least=1.0, **TIE), [1.3, 1.05], 0.5),
+        (clause(at_least=1.0, **TIE), [0.9], np.nan),  # on the wrong side, whatever counts as a tie
+        (clause(at_least=1.0, **SCATTER), [0.8], 2),
+        (clause(at_least=1.0, **SCATTER), [0.95, 1.2], 0.5),
+        (clause(at_least=1.0, **SCATTER), [1.2], np.nan),  # needs no margin
+        (clause(at_least=None, at_most=2.0, **SCATTER), [2.3], 3),
+        (clause(at_least=1.0, at_most=2.0, **SCATTER), [0.9, 2.3], 3),
+        (clause(at_least=4.0, **RELATIVE), [3.6], 1),
+        (clause(at_least=0.0, **RELATIVE), [-1.0], np.nan),  # a share of nothing
+        (clause(at_least=1.0), [0.9], np.nan),  # names no margin
+        (clause(at_least=1.0, **SCATTER), [np.nan], np.nan),
+    ],
+)
+def test_where_a_clause_turns(about, values, expected):
+    assert turning_point(about, pd.DataFrame([values])) == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize("kind", ["give", "clear"])
+@pytest.mark.parametrize(
+    "sides", [{"at_least": 1.0}, {"at_least": None, "at_most": 1.0}, {"at_least": 1.0, "at_most": 2.0}]
+)
+def test_what_turns_is_what_the_clause_itself_says_with_that_margin(kind, sides):
+    random = np.random.default_rng(1)
+    turned = 0
+    for value, times in zip(random.uniform(0.2, 2.8, 200), random.uniform(0, 4, 200), strict=True):
+        now, then = (clause(**sides, **{kind: "m"}, margin=Margin(value=0.1 * k, reason="x")) for k in (1, times))
+        outcome = {1.0: HOLDS, 0.0: FAILS}
+        before, expected = (outcome[holds(about, value).iloc[0]] for about in (now, then))
+        assert margins.outcome(now, before, turning_point(now, value), times) == expected
+        turned += before != expected
+    assert turned > 5
+
+
+def test_what_is_open_stays_open():
+    assert margins.outcome(clause(**TIE), OPEN, 0.5, 0) == OPEN
+
+
+def test_measured_scatter_is_a_multiple_of_the_margin_in_its_own_unit():
+    scatter = {"rate": Tolerance(absolute=19), "share": Tolerance(absolute=4.5), "ratio": Tolerance(relative=0.2)}
+    of = {"reason": "x", "value": 5.0, "measured": "rate"}
+    assert margins.measured_times("m", Margin(**of), scatter) == pytest.approx(3.8)
+    assert margins.measured_times("m", Margin(**{**of, "measured": ""}), scatter) == 1
+    share = Margin(reason="x", value=0.03, measured="share", measured_per=100)
+    assert margins.measured_times("m", share, scatter) == pytest.approx(1.5)
+    for wrong in ({"measured": "jfi"}, {"measured": "ratio"}, {"relative": True}):
+        with pytest.raises(InputError, match=r"margins\.yaml: m: measured: .* has no (absolute|relative) '"):
+            margins.measured_times("m", Margin(**{**of, **wrong}), scatter)
+
+
+def test_every_shipped_margin_that_could_be_measured_has_its_scatter():
+    scatter = load_tolerances(CLAIMS.parent / "tolerances_scatter.yaml")
+    times = {name: margins.measured_times(name, margin, scatter) for name, margin in load_margins(CLAIMS).items()}
+    taken = {name for name, margin in load_margins(CLAIMS).items() if margin.of}
+    assert {name for name in times if name.startswith("scatter_") and times[name] == 1} == taken
+
+
+@pytest.fixture
+def layout(tmp_path):
+    folder = tmp_path / "data" / "claims"
+    folder.mkdir(parents=True)
+    (folder / "causes.yaml").write_text("{}\n")
+    (folder / "margins.yaml").write_text(
+        "tie_a: {value: 0.1, reason: a}\nscatter_b: {value: 5, unit: Mb/s, measured: rate, reason: b}\n"
+    )
+    (folder.parent / "tolerances_scatter.yaml").write_text("rate: {absolute: 15}\n")
+    stated = {
+        "ogura.c01": ({"clear": "tie_a"}, {"give": "scatter_b"}),
+        "ogura.c02": ({"give": "scatter_b"},),
+        "ogura.c03": ({"clear": "tie_a"},),
+    }
+    clause_of = {"says": "a", "quantity": "b", "why": "text", "at_least": 1}
+    claims = [
+        {
+            "id": name,
+            "section": "1",
+            "claim": "a",
+            "clauses": dict(zip("xy", [clause_of | m for m in own], strict=False)),
+        }
+        for name, own in stated.items()
+    ]
+    claims[1]["undecidable"] = "b"
+    (folder / "ogura.yaml").write_text(yaml.safe_dump(claims))
+    return Layout(tmp_path, "bundled")
+
+
+def test_the_table_says_which_verdicts_would_turn(layout):
+    claims = pd.DataFrame(
+        {"id": ["ogura.c01", "ogura.c02", "ogura.c03"], "verdict": ["partly", "undecidable", "not run"]}
+    )
+    clauses = pd.DataFrame(
+        [
+            ("ogura.c01", "x", "holds", "tie_a", 1.5),
+            ("ogura.c01", "y", "does not hold", "scatter_b", 2.5),
+            ("ogura.c02", "x", "does not hold", "scatter_b", 1.5),
+            ("ogura.c03", "x", "holds", "tie_a", 1.5),
+        ],
+        columns=["id", "clause", "outcome", "margin", "turns_at"],
+    )
+    table = margins.margin_table(layout, ["ogura"], claims, clauses)
+    assert list(table.columns) == margins.MARGIN_COLUMNS
+    found = {(row.margin, row.tried): row for row in table.itertuples()}
+    assert {tried for name, tried in found if name == "tie_a"} == {"none", "half", "twice"}
+    assert (found["tie_a", "none"].clauses, found["tie_a", "none"].claims_turned) == (
+        1,
+        0,
+    )  # what was not run is no clause
+    assert found["tie_a", "twice"].turned == "ogura.c01: not reproduced"
+    twice, measured = found["scatter_b", "twice"], found["scatter_b", "measured scatter"]
+    assert (twice.clauses, twice.clauses_turned, twice.claims_turned) == (2, 1, 0)  # of a claim that stays undecidable
+    assert (measured.times, measured.clauses_turned, measured.turned) == (3, 2, "ogura.c01: reproduced")
+    assert found["all", "twice"].turned == "ogura.c01: not reproduced"
+    assert found["all", "measured scatter"].turned == "ogura.c01: reproduced"  # ties stay as they are
