@@ -79,6 +79,14 @@ def test_a_missing_file_gets_one_line_with_its_name(root, capsys):
     assert "nosuch.yaml: no such file" in complaint(capsys, ["build", "--configfile", "config/nosuch.yaml"])
 
 
+def test_a_complaint_is_written_in_one_piece(root, monkeypatch):
+    """Between a line and its end another program, such as `tee`, would write into the same pipe."""
+    written = []
+    monkeypatch.setattr(sys, "stderr", type("Pipe", (), {"write": lambda self, text: written.append(text)})())
+    assert main(["build", "--config", "papers=none"]) == 1
+    assert [text[:7] + text[-1:] for text in written] == ["error: \n"]
+
+
 def test_an_unknown_exhibit_or_experiment_gets_one_line(root, capsys):
     assert "known are ogura.fig8" in complaint(capsys, ["figure", "ogura.fig9"])
     assert "known are ogura/self" in complaint(capsys, ["bundle", "nosuch"])

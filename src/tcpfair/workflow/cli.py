@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return given.run(given) or 0
     except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
+        _complain(f"error: {error}")
         return 1
     except BrokenPipeError:  # who read the output, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -35,11 +35,16 @@ def main(arguments: list[str] | None = None) -> int:
         if error.errno not in _OF_A_PLACE:
             raise
         place = error.filename or "a file that was being written"
-        print(f"error: {place}: {os.strerror(error.errno)}; {REMEDY}", file=sys.stderr)
+        _complain(f"error: {place}: {os.strerror(error.errno)}; {REMEDY}")
         return 1
     except KeyboardInterrupt:
-        print("interrupted; the next run goes on from here", file=sys.stderr)
+        _complain("interrupted; the next run goes on from here")
         return 130
+
+
+def _complain(line: str) -> None:
+    """Say a line on stderr in one piece, for others may write to the same pipe; `print` writes its end apart."""
+    sys.stderr.write(f"{line}\n")
 
 
 def parser() -> argparse.ArgumentParser:
