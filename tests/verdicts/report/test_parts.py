@@ -82,6 +82,10 @@ def facts():
     return Facts(
         {
             "claims": pd.DataFrame(claims, columns=["id", "verdict", "cause"]),
+            "margins": pd.DataFrame(
+                [("tie_jfi", "twice", "1"), ("all", "half", "2"), ("all", "twice", "3")],
+                columns=["margin", "tried", "claims_turned"],
+            ),
             "clauses": pd.DataFrame([("ogura.c01", "a", "0.314")], columns=["id", "clause", "value"]),
             "yardsticks": pd.DataFrame(
                 yardsticks, columns=["paper", "yardstick", "measure", "numbers", "reproduced", "value"]
@@ -97,6 +101,7 @@ def test_the_front_page_asks_the_ledger(facts):
     assert facts.value("ogura.c01.a", "%") == "31 %"
     assert facts.caused("chance", "partly", "not reproduced") == 2
     assert facts.caused("chance", "undecidable") == 0
+    assert (facts.turned("half"), facts.turned("twice")) == (2, 3)
     # (0.2 * 30 + 0.6 * 10) / 40 and (0.5 * 30 + 0.1 * 10) / 40
     assert facts.measured_against("null model", "bhatti2008", "bhatti2009") == ("30 %", "40 %")
     assert facts.measured_against("other paper", "bhatti2008") is None

@@ -9,6 +9,7 @@ from collections import Counter
 
 import pandas as pd
 
+from tcpfair.verdicts.claims import margins
 from tcpfair.verdicts.claims.why import said
 from tcpfair.verdicts.report.words import percent
 from tcpfair.verdicts.yardsticks import SHARE
@@ -24,6 +25,8 @@ class Facts:
         clauses = ledger["clauses"]
         self._values = dict(zip(clauses["id"] + "." + clauses["clause"], clauses["value"], strict=True))
         self._reasons = Counter(ledger["claims"][["verdict", "cause"]].itertuples(index=False, name=None))
+        together = ledger["margins"][ledger["margins"]["margin"] == margins.ALL]
+        self._turned = dict(zip(together["tried"], together["claims_turned"].astype(int), strict=True))
         self._yardsticks = ledger["yardsticks"][ledger["yardsticks"]["measure"] == SHARE]
 
     def are(self, verdict: str, *claims: str) -> bool:
@@ -37,6 +40,10 @@ class Facts:
     def caused(self, cause: str, *verdicts: str) -> int:
         """How many claims have a cause, of those with some verdicts."""
         return sum(self._reasons.get((verdict, cause), 0) for verdict in verdicts)
+
+    def turned(self, tried: str) -> int:
+        """How many verdicts turn when all margins are another: ``half``, ``twice``, ``measured scatter``."""
+        return self._turned[tried]
 
     def measured_against(self, yardstick: str, *papers: str) -> tuple[str, str] | None:
         """Share within tolerance here and by a yardstick, over the numbers of some papers that both have."""
