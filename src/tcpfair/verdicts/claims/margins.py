@@ -80,7 +80,7 @@ def margin_table(layout: Layout, papers: Iterable[str], claims: pd.DataFrame, cl
                 {
                     "margin": title,
                     "value": of.value if of else None,
-                    "unit": ("share of the bound" if of.relative else of.unit) if of else "",
+                    "unit": ("of the bound" if of.relative else of.unit) if of else "",
                     "tried": kind,
                     "times": times[title] if of else None,
                     "reason": of.reason if of else "",
