@@ -77,6 +77,22 @@ def test_what_always_or_never_holds_needs_no_reason():
     assert sentence(pd.Series(0.0, index=DRAWN.index), DRAWN) == "holds in 0 % of 96 settings"
 
 
+def test_none_and_all_are_said_of_none_and_of_all_alone():
+    drawn = pd.DataFrame({"a": np.arange(400.0)})
+    held = pd.Series(1.0, index=drawn.index)
+    held[7] = 0.0
+    assert sentence(held, drawn).startswith("holds in over 99 % of 400 settings; ")
+    assert sentence(1 - held, drawn).startswith("holds in under 1 % of 400 settings; ")
+
+
+def test_an_assumption_that_decides_twice_is_named_with_what_lies_between():
+    drawn = pd.DataFrame({"a": np.arange(400.0)})
+    held = (drawn["a"] > 300) | ((drawn["a"] > 100) & (drawn["a"] % 2 == 0))
+    assert sentence(held.astype(float), drawn) == (
+        "holds in 50 % of 400 settings; with a above 102 in 67 %, else in 0 %; with a above 300 in 100 %, and between in 50 %"
+    )
+
+
 def test_settings_without_a_value_are_counted():
     held = pd.Series(1.0, index=DRAWN.index)
     held.iloc[:6] = np.nan

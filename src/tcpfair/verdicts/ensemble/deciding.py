@@ -98,7 +98,12 @@ def sentence(held: pd.Series, drawn: pd.DataFrame, judging: Judging, in_words: I
     second = split(known[inside], drawn, judging)
     if second is None:
         return text
-    return f"{text}; {label} and {_with(second, in_words)} in {_percent(second.above)}, and else in {_percent(second.below)}"
+    label, other = f"{label} and ", "else"
+    if second.assumption == first.assumption and not second.is_choice and inside is side:
+        label, other = "", "between"
+    return (
+        f"{text}; {label}{_with(second, in_words)} in {_percent(second.above)}, and {other} in {_percent(second.below)}"
+    )
 
 
 def _side(drawn: pd.DataFrame, of: Split) -> pd.Series:
@@ -122,4 +127,7 @@ def _digits(x: float) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    """A whole percentage; 0 % and 100 % are said of none and of all alone."""
+    if 0 < share < 0.005:
+        return "under 1 %"
+    return "over 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
