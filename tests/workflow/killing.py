@@ -93,9 +93,14 @@ def words_of(pid: int) -> list[str]:
 
 
 def step_of(pid: int) -> str:
-    """Which step of the workflow a process takes: ``measure`` for ``python -m tcpfair measure ...``; "" for another one."""
+    """Which step of the workflow a process takes: ``measure`` for ``python -m tcpfair measure ...``; "" for another one.
+
+    A notebook's has its name: ``notebook ogura``.
+    """
     words = words_of(pid)
-    return words[3] if words[1:3] == ["-m", "tcpfair"] and len(words) > 3 else ""
+    if words[1:3] != ["-m", "tcpfair"] or len(words) < 4:
+        return ""
+    return " ".join([words[3], *(Path(words[i + 1]).stem for i, word in enumerate(words[:-1]) if word == "--notebook")])
 
 
 def steps_below(pid: int) -> dict[int, str]:
