@@ -95,7 +95,7 @@ class Build:
     def counted(self) -> list[str]:
         """Names of the rules that had jobs, as Snakemake counted them."""
         said = "".join(path.read_text() for path in self.root.rglob(".snakemake/log/*.log"))
-        tables = re.findall(r"^Job stats:\n.*\n[- ]+\n(.*?)^total ", said, flags=re.M | re.S)
+        tables = re.findall(r"^Job stats:\n[^\n]*\n[- ]+\n(.*?)^total ", said, flags=re.M | re.S)
         return [line.split()[0] for table in tables for line in table.splitlines()]
 
     def back_to(self, step: str) -> None:
