@@ -31,6 +31,8 @@ RELATIVE = {"give": "scatter", "margin": Margin(value=0.1, relative=True, reason
         (clause(at_least=1.0, at_most=2.0, **SCATTER), [0.9, 2.3], 3),
         (clause(at_least=4.0, **RELATIVE), [3.6], 1),
         (clause(at_least=0.0, **RELATIVE), [-1.0], np.nan),  # a share of nothing
+        (clause(at_least=0.0, at_most=4.0, **RELATIVE), [0.5, 4.2], 0.5),  # the other bound can turn it
+        (clause(at_least=0.0, at_most=4.0, **RELATIVE), [-1.0, 4.2], np.nan),
         (clause(at_least=1.0), [0.9], np.nan),  # names no margin
         (clause(at_least=1.0, **SCATTER), [np.nan], np.nan),
     ],
@@ -59,6 +61,11 @@ def test_what_is_open_stays_open():
     assert margins.outcome(clause(**TIE), OPEN, 0.5, 0) == OPEN
 
 
+def test_the_margin_as_it_is_turns_nothing():
+    """Not even a clause that a rounding error puts on the other side of it."""
+    assert margins.outcome(clause(**TIE), HOLDS, 1 - 1e-6, 1) == HOLDS
+
+
 def test_measured_scatter_is_a_multiple_of_the_margin_in_its_own_unit():
     scatter = {"rate": Tolerance(absolute=19), "share": Tolerance(absolute=4.5), "ratio": Tolerance(relative=0.2)}
     of = {"reason": "x", "value": 5.0, "measured": "rate"}
@@ -66,6 +73,8 @@ def test_measured_scatter_is_a_multiple_of_the_margin_in_its_own_unit():
     assert margins.measured_times("m", Margin(**{**of, "measured": ""}), scatter) == 1
     share = Margin(reason="x", value=0.03, measured="share", measured_per=100)
     assert margins.measured_times("m", share, scatter) == pytest.approx(1.5)
+    with pytest.raises(InputError, match="m: measured: the margin itself is 0"):
+        margins.measured_times("m", Margin(**{**of, "value": 0.0}), scatter)
     for wrong in ({"measured": "jfi"}, {"measured": "ratio"}, {"relative": True}):
         with pytest.raises(InputError, match=r"margins\.yaml: m: measured: .* has no (absolute|relative) '"):
             margins.measured_times("m", Margin(**{**of, **wrong}), scatter)
@@ -124,10 +133,8 @@ def test_the_table_says_which_verdicts_would_turn(layout):
     assert list(table.columns) == margins.MARGIN_COLUMNS
     found = {(row.margin, row.tried): row for row in table.itertuples()}
     assert {tried for name, tried in found if name == "tie_a"} == {"none", "half", "twice"}
-    assert (found["tie_a", "none"].clauses, found["tie_a", "none"].claims_turned) == (
-        1,
-        0,
-    )  # what was not run is no clause
+    none = found["tie_a", "none"]
+    assert (none.clauses, none.claims_turned) == (1, 0)  # what was not run is no clause
     assert found["tie_a", "twice"].turned == "ogura.c01: not reproduced"
     twice, measured = found["scatter_b", "twice"], found["scatter_b", "measured scatter"]
     assert (twice.clauses, twice.clauses_turned, twice.claims_turned) == (2, 1, 0)  # of a claim that stays undecidable

@@ -91,18 +91,21 @@ def turning_point(clause: Clause, quantity: Quantity) -> float:
 
     With a margin that is given, the clause holds from there on; with one that is kept clear of, up to there.
     """
-    if clause.margin is None:
-        return np.nan
     x = frame(quantity).iloc[0].to_numpy(float)
-    beyond = [clause.at_least - x] if clause.at_least is not None else []
-    beyond += [x - clause.at_most] if clause.at_most is not None else []
-    bounds = [bound for bound in (clause.at_least, clause.at_most) if bound is not None]
-    widths = [clause.margin.width(bound) for bound in bounds]
-    if not all(widths):  # of a bound of 0, a share
+    if clause.margin is None or np.isnan(x).any():
         return np.nan
-    most = max((b / width).max() for b, width in zip(beyond, widths, strict=True))
+    sides = [(clause.at_least, clause.at_least - x.min())] if clause.at_least is not None else []
+    sides += [(clause.at_most, x.max() - clause.at_most)] if clause.at_most is not None else []
+    most = max(_multiple(beyond, clause.margin.width(bound)) for bound, beyond in sides)
     multiple = most if clause.give else -most
     return float(multiple) if 0 <= multiple < np.inf else np.nan
+
+
+def _multiple(beyond: float, width: float) -> float:
+    """How many margins of a width lead back from beyond a bound; a share of a bound of 0 has no width and leads nowhere."""
+    if width:
+        return beyond / width
+    return np.inf if beyond > 0 else -np.inf
 
 
 def _rounding(clause: Clause) -> float:

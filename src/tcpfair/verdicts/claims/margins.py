@@ -42,6 +42,10 @@ def measured_times(name: str, margin: Margin, scatter: Mapping[str, Tolerance]) 
         return 1.0
     found = scatter.get(margin.measured)
     size = found and (found.relative if margin.relative else found.absolute)
+    if not margin.value:
+        raise InputError(
+            f"data/claims/margins.yaml: {name}: measured: the margin itself is 0, and nothing a multiple of it"
+        )
     if not size:
         kind = "relative" if margin.relative else "absolute"
         raise InputError(
@@ -115,7 +119,7 @@ def _turned(stated: Mapping[str, Claim], clauses: pd.DataFrame, times: Mapping[s
 
 def outcome(clause: Clause, now: str, turns_at: float, times: float) -> str:
     """The outcome of a clause with its margin multiplied, from its outcome ``now`` and its `decision.turning_point`."""
-    if now == OPEN or pd.isna(turns_at):
+    if now == OPEN or pd.isna(turns_at) or times == 1:
         return now
     slack = times - turns_at if clause.give else turns_at - times
     return HOLDS if slack >= -_ROUNDING else FAILS
