@@ -1,13 +1,15 @@
 """Single runs: the first one says that it compiles."""
 
+import importlib.util
 import os
-from pathlib import Path
+import time
 
+import numba
 import numpy as np
 import pytest
 
 from tcpfair.contract.scenario import make_scenario
-from tcpfair.engine import dumbbell, loop
+from tcpfair.engine import dumbbell
 from tcpfair.sources import live
 
 
@@ -29,17 +31,32 @@ def test_what_is_compiled_is_loaded_without_ado():
     assert said == [f"Simulator loaded in {took_s:.1f} s."]
 
 
-@pytest.mark.parametrize("older_s", [-60, 60])
-def test_the_cache_counts_when_it_is_not_older_than_the_source(older_s, tmp_path, monkeypatch):
-    folder = tmp_path / "engine"
-    folder.mkdir()
-    monkeypatch.setattr(live, "simulate", type("Loop", (), {"stats": type("Stats", (), {"cache_path": str(folder)})}))
+@pytest.mark.parametrize("ahead_s", [-86400, 86400])
+def test_what_is_in_the_cache_counts_whatever_the_dates_of_the_sources(ahead_s, tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    source, text = (
+        tmp_path / "small.py",
+        "from tcpfair.jit import jit_cached\n\n@jit_cached\ndef simulate(x): return x + 1\n",
+    )
+
+    def loaded(text):
+        source.write_text(text)
+        os.utime(source, (dated_s, dated_s))
+        spec = importlib.util.spec_from_file_location("small", source)
+        small = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(small)
+        monkeypatch.setattr(live, "simulate", small.simulate)
+        return small.simulate
+
+    dated_s = time.time() + ahead_s
+    simulate = loaded(text)
     assert not live.is_compiled()
-    compiled = folder / "loop.simulate-1.py311.1.nbc"
-    compiled.touch()
-    source_s = Path(loop.__file__).stat().st_mtime
-    os.utime(compiled, (source_s - older_s, source_s - older_s))
-    assert live.is_compiled() == (older_s < 0)
+    assert simulate(1) == 2
+    assert live.is_compiled()
+    assert not loaded(text).signatures
+    assert live.is_compiled()
+    loaded(text.replace("+ 1", "+ 21"))
+    assert not live.is_compiled()
 
 
 def test_a_compilation_is_announced_before_it_begins(monkeypatch):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from tcpfair.contract.scenario import Scenario, make_scenario
-from tcpfair.engine import dumbbell, loop
+from tcpfair.engine import dumbbell
 from tcpfair.engine.loop import simulate
 from tcpfair.engine.result import Result
 
@@ -28,10 +27,12 @@ _SMALLEST = {
 
 
 def is_compiled() -> bool:
-    """Whether an earlier process left the compiled simulator in the cache, made from the sources as they are."""
-    compiled = Path(simulate.stats.cache_path).glob("loop.simulate-*.nbc")
-    newest_s = max((path.stat().st_mtime for path in compiled), default=0.0)
-    return newest_s >= Path(loop.__file__).stat().st_mtime
+    """Whether this process has the compiled simulator, or finds it in the cache.
+
+    numba's own index is asked what it would load: file times alone mislead, in a checkout whose files are dated in the future
+    as in one that was made again with the same sources.
+    """
+    return bool(simulate.signatures or simulate._cache._cache_file._load_index())
 
 
 def prepare(say: Callable[[str], None] = print) -> float:
