@@ -1,14 +1,19 @@
 """The run around Snakemake: values of the command line, the lock, what is said before and after."""
 
+import os
+import shutil
+import textwrap
 import time
 
 import pytest
 import yaml
 
+from tcpfair.contract.layout import Layout, repository_root
 from tcpfair.contract.stamps import write_stamp
 from tcpfair.errors import InputError
 from tcpfair.verdicts.baseline import CHANGE_COLUMNS
 from tcpfair.workflow import run
+from tcpfair.workflow.state import State
 from tests.small_checkout import edit, make_checkout, make_plan, make_trace
 from tests.workflow.test_plan import finish
 
@@ -69,6 +74,62 @@ def test_an_unknown_profile_is_refused(root):
     assert run.profile_folder(root, "slurm") == root / "workflow/profiles/slurm"
     with pytest.raises(InputError, match="'slurn' is unknown; did you mean 'slurm'"):
         run.profile_folder(root, "slurn")
+
+
+FUTURE_S = time.time() + 86400
+
+
+def date(path, dated_s=FUTURE_S):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    os.utime(path, (dated_s, dated_s))
+    return path
+
+
+@pytest.mark.parametrize("made_with", ["build", "jobs"])
+def test_a_workflow_runs_whose_inputs_are_dated_in_the_future(made_with, root):
+    shutil.copytree(repository_root() / run.PROFILES / "default", root / run.PROFILES / "default")
+    inputs = ["config/papers/ogura.yaml", "data/published/ogura.csv", "notebooks/a.ipynb", "results/earlier.txt"]
+    rules = """
+        rule all:
+            default_target: True
+            input: "results/made.txt"
+        rule make:
+            input: [ancient(path) for path in INPUTS]
+            output: "results/made.txt"
+            shell: "echo made > {output}"
+    """
+    (root / "Snakefile").write_text(f"INPUTS = {inputs}\n{textwrap.dedent(rules)}")
+    for name in inputs:
+        date(root / name)
+    if made_with == "build":
+        assert run.snakemake(root, [], State(), 1, "default") == 0
+    else:
+        assert run.jobs(Layout(root, "engine"), "Snakefile", root / "results", {}, 1, "default", State()) == 0
+    assert (root / "results/made.txt").read_text() == "made\n"
+
+
+def test_recordings_keep_their_dates_and_so_does_what_is_older(root):
+    recording = date(root / "data/raw/mine/trace.json")
+    older = date(root / "data/claims/some.yaml", FUTURE_S - 1e7)
+    ahead = date(root / "data/claims/others.yaml")
+    run.undate_future(root)
+    assert recording.stat().st_mtime == pytest.approx(FUTURE_S)
+    assert older.stat().st_mtime == pytest.approx(FUTURE_S - 1e7)
+    assert ahead.stat().st_mtime == pytest.approx(time.time(), abs=60)
+
+
+def test_a_file_from_the_future_that_may_not_be_dated_is_named_with_its_date(root, monkeypatch):
+    def refused(path, *_):
+        raise PermissionError
+
+    date(root / "config/papers/ogura.yaml")
+    (root / "config/gone.yaml").symlink_to("nowhere")
+    monkeypatch.setattr(run.os, "utime", refused)
+    with pytest.raises(
+        InputError, match=r"^config/papers/ogura.yaml is dated \d{4}-\d\d-\d\d .* in the future, .*touch"
+    ):
+        run.undate_future(root)
 
 
 def test_to_do_names_steps_with_their_reason_and_simulations_with_runs_and_time(root):

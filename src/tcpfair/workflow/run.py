@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -157,7 +158,6 @@ def build(plan: Plan, targets: Sequence[Path] = (), cores: int | None = None, pr
         for line in announced(plan):
             print(line, flush=True)
         plan.discard_stale(("measure",) if targets else ())
-        undate_future(plan)
         wanted = [str(path.relative_to(plan.root)) for path in targets]
         return snakemake(plan.root, [*wanted, "--configfile", _write_config(plan)], State(plan), cores, profile)
 
@@ -201,6 +201,7 @@ def snakemake(
     elif cores:
         command += ["--cores", str(cores)]
     disk = FullDisk(root)
+    undate_future(root)
     with subprocess.Popen(
         command,
         cwd=root,
@@ -245,16 +246,33 @@ def job_places(root: Path, profile: str, cores: int) -> int:
     return most if isinstance(most, int) and most > 0 else cores
 
 
-def undate_future(plan: Plan) -> None:
-    """Date files that Snakemake looks at today where they are dated in the future: it refuses outputs older than inputs,
-    even where stamps decide."""
+def undate_future(root: Path) -> None:
+    """Date files that a step may read today where they are dated in the future: Snakemake refuses outputs that are older than
+    an input, even where stamps decide.
+
+    Raises InputError for a file that is not ours to date.
+    """
     now_s = time.time()
-    sources = [plan.notebook_source(paper) for paper in plan.notebooks]
-    sources += [plan.layout.paper_config(paper) for paper in plan.papers]
-    for path in (*sources, *plan.compared, *plan.outputs):
-        with suppress(OSError):  # not there yet, or not ours to date
-            if path.stat().st_mtime > now_s:
-                os.utime(path)
+    recordings = str(root / "data/raw")  # steps find them by themselves; their dates are their owner's
+    for folder in ("config", "data", "notebooks", "results"):
+        for place, _, names in os.walk(root / folder):
+            if place.startswith(recordings):
+                continue
+            for path in (Path(place, name) for name in names):
+                with suppress(FileNotFoundError):
+                    if path.stat().st_mtime > now_s:
+                        _date_today(path, root)
+
+
+def _date_today(path: Path, root: Path) -> None:
+    try:
+        os.utime(path)
+    except OSError:
+        day = f"{datetime.fromtimestamp(path.stat().st_mtime):%Y-%m-%d %H:%M}"
+        raise InputError(
+            f"{path.relative_to(root)} is dated {day}, in the future, and may not be changed; "
+            "Snakemake wants inputs older than outputs: set the clock right, or the date of the file (touch)"
+        ) from None
 
 
 def profile_folder(root: Path, profile: str) -> Path:
