@@ -110,7 +110,7 @@ def _turned(stated: Mapping[str, Claim], clauses: pd.DataFrame, times: Mapping[s
             turned.append(f"{name}: {then}")
     return {
         "clauses": len(concerned),
-        "clauses_turned": int((concerned["outcome"] != pd.Series(others, concerned.index, dtype=object)).sum()),
+        "clauses_turned": int((concerned["outcome"] != after[concerned.index]).sum()),
         "claims": concerned["id"].nunique(),
         "claims_turned": len(turned),
         "turned": "; ".join(turned),
