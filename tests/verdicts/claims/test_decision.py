@@ -173,3 +173,81 @@ def test_what_never_happens_in_one_run_never_happens_in_the_mean():
     (found,) = decided(about, [1.0, np.inf], lambda evidence: {"soon": ratio(evidence)})
     assert (found.outcome, found.value) == (decision.FAILS, np.inf)
     assert "never" in found.in_words
+
+
+def with_rows(means, single=(), **fields):
+    """One clause, decided on these values: row 0 the mean, the other rows resamples; and single runs."""
+    stated = {"says": "a", "quantity": "b", "why": "text", "at_least": 1.0} | fields
+    about = claim(experiments=[], exhibits=["ogura.fig8", "ogura.fig9"]).model_copy(
+        update={"clauses": {"some": clause(**stated)}}
+    )
+    tables = iter([means, means.iloc[:0] if len(single) == 0 else pd.DataFrame({"x": single})])
+    (found,) = decided(about, [1.0], lambda _: {"some": next(tables)})
+    return about, found
+
+
+def test_a_single_resample_is_one():
+    _, found = with_rows(pd.DataFrame({"x": [2.0, 0.5]}), [3.0])
+    assert (found.value, found.low, found.high, found.confidence) == (2, 0.5, 0.5, 0)
+    assert (found.single_share, found.n_single) == (1, 1)
+    assert "single run" not in found.in_words
+
+
+def test_the_interval_is_of_resamples_that_were_found():
+    _, found = with_rows(pd.DataFrame({"x": [2.0, 1.0, 1.25, 10.0]}))
+    assert (found.low, found.high) == (1, 10)
+
+
+def test_where_no_resample_has_a_value_nothing_is_said_of_its_spread():
+    _, found = with_rows(pd.DataFrame({"x": [2.0, np.nan, np.nan]}), [np.nan, np.nan])
+    assert found.in_words == "a: holds: b 2 at x; asked for at least 1"
+    assert np.isnan([found.low, found.high, found.confidence, found.single_share]).all()
+
+
+def test_a_clause_in_words_has_all_that_was_found_of_it():
+    means = pd.DataFrame({"x": [2.0, 0.5, 1.5, 1.75, 2.25]})
+    about, found = with_rows(means, [0.5, 2.0, 3.0, 4.0], unit="Mb/s")
+    words = (
+        "a: holds (in 75 % of the resamples): b 2 Mb/s [0.5, 2.25] at x; asked for at least 1 Mb/s; "
+        "holds in 75 % of 4 single runs"
+    )
+    assert found.in_words == words
+    assert evidence_line(about, [found], "x") == f"ogura.fig8, ogura.fig9: holds. {words}. From x."
+    assert (
+        evidence_line(about, [found, found], "x")
+        == f"ogura.fig8, ogura.fig9: 2 of 2 clauses hold. {words}. {words}. From x."
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(np.nan, ": b no value at"), (np.inf, ": b never at"), (1234.5, ": b 1.23e+03 at")]
+)
+def test_values_in_words(value, words):
+    _, found = with_rows(pd.DataFrame({"x": [value]}))
+    assert words in found.in_words
+
+
+@pytest.mark.parametrize(("n_same", "certain"), [(18, False), (19, True), (20, True)])
+def test_nineteen_of_twenty_resamples_are_certain(n_same, certain):
+    _, found = with_rows(pd.DataFrame({"x": [2.0, *[2.0] * n_same, *[0.5] * (20 - n_same)]}))
+    assert found.confidence == n_same / 20
+    assert found.certain is certain
+
+
+@pytest.mark.parametrize(("value", "turns_at"), [(0.8, 2), (1.0, 0), (1.5, np.nan)])
+def test_a_clause_tells_at_which_multiple_of_its_margin_it_turns(value, turns_at):
+    _, found = with_rows(pd.DataFrame({"x": [value]}), give="m", margin=Margin(value=0.1, reason="x"))
+    assert found.turns_at == pytest.approx(turns_at, nan_ok=True)
+
+
+def test_slack_keeps_rows_and_cells():
+    x = pd.DataFrame([[1.5, 3.0]], index=["mean"], columns=[40, 80])
+    pd.testing.assert_frame_equal(slack(clause(at_least=1.0), x), x - 1)
+
+
+@pytest.mark.parametrize(
+    ("bound", "off", "meets"),
+    [(1.0, 0.9e-12, 1), (1.0, 1.1e-12, 0), (0.1, 0.9e-12, 1), (1e3, 0.9e-9, 1), (1e3, 1.1e-9, 0)],
+)
+def test_a_bound_is_met_within_rounding_of_its_size(bound, off, meets):
+    assert holds(clause(at_least=bound), bound - off).tolist() == [meets]

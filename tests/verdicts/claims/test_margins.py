@@ -32,6 +32,7 @@ RELATIVE = {"give": "scatter", "margin": Margin(value=0.1, relative=True, reason
         (clause(at_least=4.0, **RELATIVE), [3.6], 1),
         (clause(at_least=0.0, **RELATIVE), [-1.0], np.nan),  # a share of nothing
         (clause(at_least=0.0, at_most=4.0, **RELATIVE), [0.5, 4.2], 0.5),  # the other bound can turn it
+        (clause(at_least=0.0, at_most=4.0, **RELATIVE), [0.0, 4.2], 0.5),
         (clause(at_least=0.0, at_most=4.0, **RELATIVE), [-1.0, 4.2], np.nan),
         (clause(at_least=1.0), [0.9], np.nan),  # names no margin
         (clause(at_least=1.0, **SCATTER), [np.nan], np.nan),
