@@ -139,11 +139,8 @@ def _decided(name: str, clause: Clause, means: Quantity, single: Quantity) -> De
     held = holds(clause, means)
     first = inside.iloc[0]
     outcome = OPEN if np.isnan(held.iloc[0]) else HOLDS if held.iloc[0] else FAILS
-    cell = first.isna().to_numpy().argmax() if first.isna().any() else int(np.argmin(first.to_numpy()))
-    resamples = values.iloc[1:, cell].dropna()
-    low, high = (
-        resamples.quantile(INTERVAL, interpolation="nearest") if is_random and len(resamples) else (np.nan, np.nan)
-    )
+    cell = int(np.argmin(first.to_numpy()))  # one without a value where there is any
+    low, high = values.iloc[1:, cell].dropna().quantile(INTERVAL, interpolation="nearest")
     same = held.iloc[1:].dropna() == held.iloc[0]
     of_single = holds(clause, single).dropna()
     return Decided(
@@ -154,8 +151,8 @@ def _decided(name: str, clause: Clause, means: Quantity, single: Quantity) -> De
         float(low),
         float(high),
         _cell_name(values.columns[cell]),
-        float(same.mean()) if is_random and len(same) else np.nan,
-        float(of_single.mean()) if len(of_single) and is_random else np.nan,
+        float(same.mean()),
+        float(of_single.mean()) if is_random else np.nan,
         len(of_single) if is_random else 0,
         turning_point(clause, means),
     )
