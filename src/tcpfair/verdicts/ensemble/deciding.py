@@ -20,7 +20,7 @@ class Split:
     """Settings with an assumption above a value against the others: in which share of each a clause holds."""
 
     assumption: str
-    threshold: float | str
+    threshold: float | str  # the largest drawn value that is not above it, or the choice
     above: float  # share in which it holds above, or with this choice
     below: float
     is_choice: bool = False
@@ -34,7 +34,7 @@ def split(held: pd.Series, drawn: pd.DataFrame, judging: Judging) -> Split | Non
     counts where Fisher's exact test, corrected for the splits that were tried (Bonferroni), leaves it no more than ``chance``.
     """
     held = held.dropna()
-    coded = coded_columns(drawn.loc[held.index])
+    coded = _ordered_columns(drawn.loc[held.index])
     if held.nunique() < 2 or coded.empty:
         return None
     least = max(2, int(np.ceil(judging.least_share * len(held))))
@@ -44,8 +44,8 @@ def split(held: pd.Series, drawn: pd.DataFrame, judging: Judging) -> Split | Non
     if tree.tree_.node_count == 1:
         return None
     column = coded.columns[tree.tree_.feature[0]]
-    threshold = float(tree.tree_.threshold[0])
-    is_above = coded[column] > threshold
+    is_above = coded[column] > tree.tree_.threshold[0]
+    threshold = float(coded.loc[~is_above, column].max())
     table = pd.crosstab(is_above, held > 0).to_numpy()
     tried = sum(max(coded[name].nunique() - 1, 0) for name in coded)
     if fisher_exact(table).pvalue * tried > judging.chance:
@@ -53,6 +53,21 @@ def split(held: pd.Series, drawn: pd.DataFrame, judging: Judging) -> Split | Non
     shares = held[is_above].mean(), held[~is_above].mean()
     name, _, choice = column.partition("\t")
     return Split(name, choice or threshold, *shares, is_choice=bool(choice))
+
+
+def _ordered_columns(drawn: pd.DataFrame) -> pd.DataFrame:
+    """``coded_columns``, but that a value without limit is above all others of its assumption, so that these have an order.
+
+    Columns of choices are kept for the values between the smallest and the largest, which no one threshold parts off.
+    """
+    columns = dict(coded_columns(drawn))
+    for name in drawn:
+        numbers = pd.to_numeric(drawn[name], errors="coerce")
+        if numbers.notna().all() and np.isposinf(numbers).any() and numbers.nunique() > 1:
+            for end in (numbers.min(), numbers.max()):
+                del columns[f"{name}\t{drawn.loc[numbers == end, name].iloc[0]}"]
+            columns[name] = numbers.replace(np.inf, 2 * numbers[np.isfinite(numbers)].abs().max() + 1)
+    return pd.DataFrame(columns, index=drawn.index)
 
 
 def coded_columns(drawn: pd.DataFrame) -> pd.DataFrame:
@@ -118,7 +133,10 @@ def _mixed(held: pd.Series) -> float:
 
 
 def _with(of: Split, in_words: InWords) -> str:
-    return f"with {in_words(of.assumption, of.threshold if of.is_choice else f'above {_digits(of.threshold)}')}"
+    if not of.is_choice:
+        return f"with {in_words(of.assumption, f'above {_digits(of.threshold)}')}"
+    number = pd.to_numeric(of.threshold, errors="coerce")
+    return f"with {in_words(of.assumption, of.threshold if np.isnan(number) else f'of {_digits(number)}')}"
 
 
 def _digits(x: float) -> str:
