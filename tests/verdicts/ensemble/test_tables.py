@@ -88,9 +88,10 @@ def test_claims_that_read_traces_are_left_out():
 
 
 def test_what_no_setting_is_said_to_give_is_given_by_none_of_the_shipped_ones():
-    """But for one setting of a paper, as chance may have it."""
+    """But for as many settings as lie below the range in which a printed number counts as inside."""
+    config = load(LAYOUT.ensemble_config)
     given, looked_at = {}, 0
-    for name in load(LAYOUT.ensemble_config).papers:
+    for name in config.papers:
         members = Members(ensemble_table.read(LAYOUT.ensembles, name), load_paper(LAYOUT.paper_config(name)), "")
         for claim in load_claims(LAYOUT.data / "claims" / f"{name}.yaml"):
             held = (
@@ -98,7 +99,7 @@ def test_what_no_setting_is_said_to_give_is_given_by_none_of_the_shipped_ones():
                 if claim.cause == "no setting gives it"
                 else pd.DataFrame()
             )
-            given[claim.id] = int((held == 1).all(axis=1).sum()) if len(held) else 0
+            given[claim.id] = float((held == 1).all(axis=1).mean()) if len(held) else 0
             looked_at += len(held) > 0
     assert looked_at  # or the claims with this cause are out of the ensembles' reach
-    assert {name: count for name, count in given.items() if count > 1} == {}
+    assert {name: share for name, share in given.items() if share > config.judging.inside[0]} == {}
