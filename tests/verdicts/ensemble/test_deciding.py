@@ -56,6 +56,20 @@ def test_two_assumptions_that_decide_together_are_both_named():
     assert "flow.rwnd_pkts" in text
 
 
+def test_what_decides_in_the_other_part_is_said_of_it():
+    drawn = pd.DataFrame({"a": np.arange(400.0), "b": np.arange(400) % 4})
+    held = (drawn["a"] > 199) | (drawn["b"] > 1)
+    assert sentence(held.astype(float), drawn) == (
+        "holds in 75 % of 400 settings; with a above 197 in 100 %, else in 49 %; "
+        "otherwise, with b above 1 in 100 %, and else in 0 %"
+    )
+    held = (drawn["a"] > 199) & (drawn["b"] > 1)
+    assert sentence(held.astype(float), drawn) == (
+        "holds in 25 % of 400 settings; with a above 201 in 51 %, else in 0 %; "
+        "with a above 201 and with b above 1 in 100 %, and else in 0 %"
+    )
+
+
 def test_chance_decides_nothing():
     for seed in range(20):
         held = pd.Series(np.random.default_rng(seed).integers(0, 2, N).astype(float), index=DRAWN.index)

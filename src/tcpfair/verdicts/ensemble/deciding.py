@@ -109,11 +109,13 @@ def sentence(held: pd.Series, drawn: pd.DataFrame, judging: Judging, in_words: I
         return f"{found}; whether one assumption decides it they cannot tell"
     text = f"{found}; {_with(first, in_words)} in {_percent(first.above)}, else in {_percent(first.below)}"
     side = _side(drawn.loc[known.index], first)
-    inside, label = max(((side, _with(first, in_words)), (~side, "else")), key=lambda pair: _mixed(known[pair[0]]))
+    inside, label = max(
+        ((side, f"{_with(first, in_words)} and "), (~side, "otherwise, ")), key=lambda pair: _mixed(known[pair[0]])
+    )
     second = split(known[inside], drawn, judging)
     if second is None:
         return text
-    label, other = f"{label} and ", "else"
+    other = "else"
     if second.assumption == first.assumption and not second.is_choice and inside is side:
         label, other = "", "between"
     return (
