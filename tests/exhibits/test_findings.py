@@ -118,6 +118,13 @@ def test_the_testbed_is_drawn_with_words_and_what_is_used(findings):
     assert "prints no number" in findings.testbed("kozu2014", "H1")
 
 
+def test_assumptions_with_the_same_words_are_told_apart(findings):
+    names = ["traffic.Type I.rtt_ms", "traffic.Type I, fixed RTT.rtt_ms", "settings.jitter_s", "flow.iw_pkts"]
+    labels = findings._labels(names)
+    assert [label.partition(", ")[2] for label in labels] == ["Type I", "Type I, fixed RTT", "", ""]
+    assert len(set(labels)) == len(names)
+
+
 def test_without_a_ledger_the_command_is_named(findings):
     (findings.layout.ledger / "claims.csv").unlink()
     with pytest.raises(InputError, match=r"no ledger; \./reproduce writes it"):

@@ -154,6 +154,11 @@ class EnsembleConfig(_Strict):
         return self.words.get(assumption.rpartition(".")[2], f"{assumption} {{}}").format(value)
 
 
+def digits(x: float) -> str:
+    """Three digits, without an exponent where a reader needs none."""
+    return f"{x:.0f}" if 1000 <= abs(x) < 1e6 else f"{x:.3g}"
+
+
 def load(path: Path) -> EnsembleConfig:
     """Read and validate ``config/ensemble.yaml``. Raises InputError with one line naming file and field."""
     try:

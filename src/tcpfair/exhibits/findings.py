@@ -6,6 +6,7 @@ Everything is read from ``results/<source>/ledger``; nothing is computed anew.
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,7 +16,7 @@ from IPython.display import HTML, Image
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tcpfair.contract.ensemble import AS_PRINTED, EnsembleConfig
+from tcpfair.contract.ensemble import AS_PRINTED, EnsembleConfig, digits
 from tcpfair.contract.ensemble import load as load_ensembles
 from tcpfair.contract.layout import Layout, repository_root, short_id
 from tcpfair.errors import InputError, unknown
@@ -25,6 +26,7 @@ from tcpfair.verdicts.claims.statement import Claim, load_claims
 _LEAST, _MOST = 0.05, 0.95  # share of the settings: outside, a clause holds in nearly none or nearly all
 _SHOWN = 12  # assumptions in a figure
 _ROW_IN, _HEAD_IN = 0.34, 1.1
+_OWNED = ("traffic.", "protocols.", "experiments.")  # whose values belong to what is named next
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,7 @@ class Findings:
         ax = axes[0][0]
         for place, (_, row) in enumerate(ranges[::-1].iterrows()):
             _marginal(ax, place, row)
-        ax.set_yticks(range(len(ranges)), [self._label(name) for name in ranges["assumption"][::-1]])
+        ax.set_yticks(range(len(ranges)), self._labels(ranges["assumption"][::-1]))
         ax.set(xlim=(-0.17, 1.17), xticks=[], xlabel="within the plausible range")
         ax.legend(loc="upper center", ncols=3, frameon=False)
         ax.set_ylim(-0.6, len(ranges) + 0.4)
@@ -202,6 +204,14 @@ class Findings:
             f"engine, {int(n['settings'])} settings, {n['effective_settings']:.0f} of weight; {int(n['numbers'])} numbers",
         )
         return figure
+
+    def _labels(self, assumptions: Iterable[str]) -> list[str]:
+        """A label each; where two are the same, with the traffic, the protocol or the experiment whose value it is."""
+        labels = [self._label(name) for name in assumptions]
+        return [
+            f"{label}, {name.split('.')[1]}" if labels.count(label) > 1 and name.startswith(_OWNED) else label
+            for name, label in zip(assumptions, labels, strict=True)
+        ]
 
     def _label(self, assumption: str) -> str:
         """``a receive window {} packets`` -> ``receive window (packets)``."""
@@ -236,4 +246,4 @@ def _marginal(ax: Axes, place: int, row: pd.Series) -> None:
         ax.plot(at(float(used)), place, "x", color=style.VERMILION, label="as used" if place == 0 else None)
     for x, value, side, move in ((0, ends[0], "right", -3), (1, ends[1], "left", 3)):
         at_end = {"xytext": (move, 0), "textcoords": "offset points", "ha": side, "va": "center", "fontsize": "small"}
-        ax.annotate(f"{value:.3g}", (x, place), color=style.GREY, **at_end)
+        ax.annotate(digits(value), (x, place), color=style.GREY, **at_end)

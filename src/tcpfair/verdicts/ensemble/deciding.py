@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.stats import fisher_exact
 from sklearn.tree import DecisionTreeClassifier
 
-from tcpfair.contract.ensemble import Judging
+from tcpfair.contract.ensemble import Judging, digits
 
 InWords = Callable[[str, str], str]  # an assumption and its value, as a sentence calls them
 
@@ -136,14 +136,9 @@ def _mixed(held: pd.Series) -> float:
 
 def _with(of: Split, in_words: InWords) -> str:
     if not of.is_choice:
-        return f"with {in_words(of.assumption, f'above {_digits(of.threshold)}')}"
+        return f"with {in_words(of.assumption, f'above {digits(of.threshold)}')}"
     number = pd.to_numeric(of.threshold, errors="coerce")
-    return f"with {in_words(of.assumption, of.threshold if np.isnan(number) else f'of {_digits(number)}')}"
-
-
-def _digits(x: float) -> str:
-    """Three digits, without an exponent where a reader needs none."""
-    return f"{x:.0f}" if 1000 <= abs(x) < 1e6 else f"{x:.3g}"
+    return f"with {in_words(of.assumption, of.threshold if np.isnan(number) else f'of {digits(number)}')}"
 
 
 def _percent(share: float) -> str:
