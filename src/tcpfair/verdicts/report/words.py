@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 
+from tcpfair.contract.ensemble import digits
 from tcpfair.verdicts.printed import NO_VALUE
 
 MINUS = "−"
@@ -48,8 +49,7 @@ def three_digits(text: str) -> str:
     number = float(text) if text else math.nan
     if math.isnan(number):
         return ""
-    whole = 1000 <= abs(number) < 1e6
-    return "never" if math.isinf(number) else format(number, ".0f" if whole else ".3g").replace("-", MINUS)
+    return "never" if math.isinf(number) else digits(number).replace("-", MINUS)
 
 
 def percent(text: str | float) -> str:
