@@ -7,12 +7,14 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib
 import os
 import platform
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 BASELINE_CPU = "x86-64-v2"
@@ -49,7 +51,9 @@ os.environ["NUMBA_CACHE_DIR"] = str(
 
 import numba  # noqa: E402  (reads the environment above when it is imported)
 import numba.extending  # noqa: E402
-from numba.core import cgutils  # noqa: E402
+from llvmlite.binding import Linkage  # noqa: E402
+from numba.core import cgutils, codegen  # noqa: E402
+from numba.core.registry import CPUDispatcher  # noqa: E402
 
 numba.config.reload_config()  # in case somebody imported numba before
 
@@ -68,27 +72,134 @@ def _skip_blas() -> None:
 _skip_blas()
 
 
-def jit(function):
-    """Compile without Python objects, without the GIL and with IEEE division; not cached by itself."""
-    return numba.njit(function, error_model="numpy", nogil=True, _nrt=False)
+# ---------------------------------------------------------------- compiled once, from the entry point
 
 
-class _ApartArrays(numba.core.compiler.Compiler):
-    """Tells LLVM that the arrays a function is given do not overlap."""
+class _Part(codegen.JITCodeLibrary):
+    """A function that compiled code alone calls: LLVM's IR for the entry points to link, no machine code of its own."""
 
-    def __init__(self, *args):
+    def finalize(self) -> None:
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        return 0  # what numba takes for "no wrapper for Python"
+
+    @property
+    def codegen(self):
+        return self  # for the next method alone
+
+    def set_env(self, name: str, environment) -> None:
+        """No machine code, nothing that could look for Python objects."""
+
+    def own_module(self):
+        """The function without what it calls."""
+        return super()._get_module_for_linking()
+
+    def _get_module_for_linking(self):
+        """For callers that numba itself compiles: with all that it calls."""
+        return link_all(self.own_module().clone(), self)
+
+
+def linked(library: codegen.CodeLibrary) -> list[codegen.CodeLibrary]:
+    """The libraries that ``library`` calls, straight or by way of others that have no machine code."""
+    found = list(dict.fromkeys(library._linking_libraries))
+    for each in found:  # which grows meanwhile
+        if isinstance(each, _Part):
+            found += [further for further in each._linking_libraries if further not in found]
+    return found
+
+
+def link_all(module, library: codegen.CodeLibrary):
+    """``module`` with all that ``library`` calls."""
+    for each in linked(library):
+        module.link_in(each.own_module() if isinstance(each, _Part) else each._get_module_for_linking(), preserve=True)
+    return module
+
+
+class _Whole(codegen.JITCodeLibrary):
+    """An entry point with all that it calls, linked and optimised together: numba would do so again at each level of calls."""
+
+    def finalize(self) -> None:
+        link_all(self._final_module, self)
+        self._linking_libraries = []
+        super().finalize()
+
+    def _optimize_final_module(self) -> None:
+        # nobody else calls them: what they make no use of, such as the strides of an array, need not be handed over
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
+                function.linkage = Linkage.internal
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
+
+
+class _PartCompiler(numba.core.compiler.Compiler):
+    """numba's compiler. It would inline whatever is compiled on behalf of an inlined function: that is said of each here."""
+
+    library: type[codegen.CodeLibrary] = _Part
+    inline = False
+    apart = False  # the arrays that the function is given do not overlap
+
+    def __init__(self, *args) -> None:
         super().__init__(*args)
-        self.state.flags.noalias = True
+        self.state.flags.forceinline = self.inline
+        self.state.flags.noalias = self.apart
+
+    def compile_extra(self, function):
+        self.state.library = self.library(self.state.targetctx.codegen(), function.__qualname__)
+        self.state.library.enable_object_caching()
+        return super().compile_extra(function)
 
 
-def jit_cached(function):
-    """As ``jit``, for the few entry points that Python calls: kept in the cache folder."""
-    return numba.njit(function, error_model="numpy", nogil=True, cache=True, _nrt=False, pipeline_class=_ApartArrays)
+class _InlineCompiler(_PartCompiler):
+    inline = True
 
 
-def jit_inline(function):
-    """As ``jit``, inlined where it is called: an array argument is seven words, which a call would copy."""
-    return numba.njit(function, error_model="numpy", nogil=True, forceinline=True, _nrt=False)
+class _ApartCompiler(_PartCompiler):
+    apart = True
+
+
+class _EntryCompiler(_ApartCompiler):
+    library = _Whole
+
+
+# no Python objects, no GIL, IEEE division
+_OPTIONS = {"nopython": True, "error_model": "numpy", "nogil": True, "_nrt": False}
+_NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+class _Inner(CPUDispatcher):
+    """Compiled where compiled code calls it. A call from Python compiles it by itself, as an entry point."""
+
+    def __init__(self, function: Callable, compiler: type[_PartCompiler]) -> None:
+        super().__init__(function, targetoptions={**_OPTIONS, **_NO_WRAPPERS}, pipeline_class=compiler)
+
+    @functools.cached_property
+    def by_itself(self) -> CPUDispatcher:
+        return numba.jit(self.py_func, pipeline_class=_EntryCompiler, **_OPTIONS)
+
+    def __call__(self, *args):
+        return self.by_itself(*args)
+
+
+def jit(function: Callable) -> CPUDispatcher:
+    """Compile for the use of compiled code; LLVM decides where it is inlined."""
+    return _Inner(function, _PartCompiler)
+
+
+def jit_inline(function: Callable) -> CPUDispatcher:
+    """As ``jit``, inlined wherever it is called: for what happens with every packet."""
+    return _Inner(function, _InlineCompiler)
+
+
+def jit_cached(function: Callable) -> CPUDispatcher:
+    """Compile an entry point, which Python calls, with arrays that do not overlap; kept in the cache folder."""
+    return numba.jit(function, cache=True, pipeline_class=_EntryCompiler, **_OPTIONS)
+
+
+def part_of_another(entry: CPUDispatcher) -> CPUDispatcher:
+    """An entry point for compiled code to call: linked there and optimised together with its callers."""
+    return _Inner(entry.py_func, _ApartCompiler)
 
 
 def _expected(outcome: bool):

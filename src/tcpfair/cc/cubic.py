@@ -29,7 +29,7 @@ import math
 
 from tcpfair.cc.api import MIN_WINDOW_PKTS, TEXT, Param, count_acks, in_slow_start, rounded_down, slow_start
 from tcpfair.cc.exactmath import cbrt
-from tcpfair.jit import jit, unlikely
+from tcpfair.jit import jit, jit_inline, unlikely
 
 PARAMS = (
     Param("C", 0.4, "packets/s^3", "bhatti2009 IV-C; kozu2014 2.2 (Linux: 410/1024)"),
@@ -140,7 +140,7 @@ def grow_reno(f, p):
         f.W_reno += 1.0
 
 
-@jit
+@jit_inline
 def grow(f, p, step):
     """One ACK at ``step`` packets per RTT, or as a Reno-like flow where that is faster."""
     if p.tcp_friendly != 0.0:
@@ -151,7 +151,7 @@ def grow(f, p, step):
     grow_by_steps(f, p, step)
 
 
-@jit
+@jit_inline
 def past_slow_start(f, p):
     """What every version does first with an ACK. True past slow start."""
     if p.linux_ack_counting != 0.0:

@@ -11,8 +11,8 @@ from tcpfair.cc.registry import algorithms
 from tcpfair.jit import jit, jit_inline
 
 
-def _chain(rule: str, compile_=jit):
-    """A compiled ``call(number, f, p)`` that runs ``rule`` of algorithm ``number``."""
+def _chain(rule: str, *, inline: bool = False):
+    """A compiled ``call(number, f, p)`` that runs ``rule`` of algorithm ``number``; inlined together with all the rules."""
     lines = ["def call(number, f, p):"]
     namespace = {}
     for name, algorithm in algorithms().items():
@@ -20,11 +20,11 @@ def _chain(rule: str, compile_=jit):
         if function is None:
             continue
         lines += [f"    {'elif' if namespace else 'if'} number == {algorithm.number}:", f"        {name}(f, p)"]
-        namespace[name] = function
+        namespace[name] = jit_inline(function.py_func) if inline else function
     if not namespace:
         lines += ["    pass"]
     exec(compile("\n".join(lines), f"<dispatch of {rule}>", "exec"), namespace)
-    return compile_(namespace["call"])
+    return (jit_inline if inline else jit)(namespace["call"])
 
 
 call_on_ack = _chain("on_ack")
@@ -32,4 +32,4 @@ call_on_loss = _chain("on_loss")
 call_on_timeout = _chain("on_timeout")
 call_on_round = _chain("on_round")
 call_on_every_ack = _chain("on_every_ack")
-call_on_ack_inlined = _chain("on_ack", jit_inline)
+call_on_ack_inlined = _chain("on_ack", inline=True)

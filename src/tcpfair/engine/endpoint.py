@@ -195,7 +195,7 @@ def take_rtt_sample(e, f, now, sent_s):
         e.round_rtt_min = min(e.round_rtt_min, rtt)
 
 
-@jit
+@jit_inline
 def show_losses(e, lost, losses):
     """Losses that this ACK reveals. Returns the highest sequence number among them (-1: none)."""
     highest = np.int64(-1)
@@ -312,7 +312,7 @@ def end_as_ns2(e, f):
     e.halving_limit = 0
 
 
-@jit
+@jit_inline
 def update_as_ns2(links, e, f, p, log, flow, now, loss_shown):
     """``update_recovery`` in ns-2's TCP-Linux. After a timeout the end is the same, and a further loss is a reduction."""
     e.una = e.rcv_nxt
@@ -330,7 +330,7 @@ def update_as_ns2(links, e, f, p, log, flow, now, loss_shown):
         enter_recovery(links, e, f, p, log, flow, now)
 
 
-@jit
+@jit_inline
 def allow_while_halving(e, allowed):
     """A packet for every second ACK that brings one out, until the window allows more (tcp-linux.cc, send_much)."""
     out = packets_out(e)
@@ -341,7 +341,7 @@ def allow_while_halving(e, allowed):
     return allowed
 
 
-@jit
+@jit_inline
 def reduce_proportionally(e, f):
     """Proportional rate reduction with the slow-start reduction bound (RFC 6937, section 3.1)."""
     e.prr_delivered += np.int64(f.acked)
@@ -354,7 +354,7 @@ def reduce_proportionally(e, f):
     f.cwnd = pipe + max(allowed, 0.0)
 
 
-@jit
+@jit_inline
 def halve_rate(e, f):
     """A packet less for every second ACK, and no more than one above what is in flight (Linux 2.6.22, tcp_cwnd_down)."""
     f.cwnd_cnt += 1.0
@@ -389,7 +389,7 @@ def leave_recovery(links, e, f, log, flow, now):
     log_event(links, log, flow, RECOVERY_END, f, now, before, f.cwnd)
 
 
-@jit
+@jit_inline
 def update_recovery(links, e, f, p, log, flow, now):
     """Where this ACK leaves the sender: in recovery, out of it, or entering it."""
     advanced = e.rcv_nxt > e.una
@@ -445,7 +445,7 @@ def acknowledge(links, e, f, p, lost, log, flow, now, arrived, repaired, losses_
         e.round_rtt_min = NEVER
 
 
-@jit
+@jit_inline
 def acknowledge_in_trouble(links, e, f, p, lost, log, flow, now, losses_shown, in_order, grows):
     """The window and what is known to be lost, where something is, in ns-2's stack and without retransmissions."""
     if e.stack == NS2 and in_order:
@@ -554,7 +554,7 @@ def ask_receiver(e, lost):
         e.holds = ASKING
 
 
-@jit
+@jit_inline
 def collect_losses(e, lost):
     """Everything that is missing, in order of sequence numbers, waits for retransmission."""
     e.holds = 0
@@ -599,7 +599,7 @@ def send(links, e, f, p, ring, lost, access, log, flow, now):
         hand_over(links, e, ring, lost, access, seq, np.int64(NEW), now)
 
 
-@jit
+@jit_inline
 def send_in_trouble(links, e, f, p, ring, lost, access, log, flow, now):
     """What there is to be sent again goes first; ns-2's stack has rules of its own for what the window allows."""
     allowed = np.int64(min(f.cwnd, e.rwnd)) - packets_out(e)
@@ -671,7 +671,7 @@ def hand_over(links, e, ring, lost, access, seq, again, now):
         e.access_tail += 1
 
 
-@jit
+@jit_inline
 def emit(links, e, ring, lost, access, now):
     """The first packet on the access link enters the bottleneck."""
     packet = access[place(e.access_first, e.access_head, e.access_mask)]

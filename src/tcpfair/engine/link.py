@@ -71,7 +71,7 @@ def drop(links, e, ring, lost, seq, sent_s, again):
     lose(links, e, ring, lost, seq, sent_s, again)
 
 
-@jit
+@jit_inline
 def lose(links, e, ring, lost, seq, sent_s, again):
     """Note a lost packet. The third packet to arrive after it will show the loss (RFC 6675, DupThresh = 3), but in ns-2."""
     if again == DUPLICATE:

@@ -14,16 +14,20 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
 from tcpfair.cc.registry import dtypes
+from tcpfair.engine import loop, setup, traffic
 from tcpfair.engine.blocks import LOG_RESERVE
-from tcpfair.engine.loop import REACHED, WANTS_SLOTS, simulate
-from tcpfair.engine.setup import GIVEN, GIVEN_FLOW, set_up, set_up_slots
+from tcpfair.engine.loop import REACHED, WANTS_SLOTS
+from tcpfair.engine.setup import GIVEN, GIVEN_FLOW
 from tcpfair.engine.state import ACK_SLOT, ENDPOINT, EVENT, LINK, NEVER, PACKET, SLOT
-from tcpfair.engine.traffic import ARRIVAL_OF_FLOW, LAW, SOURCE, Pool, draw_arrivals, make_pool
+from tcpfair.engine.traffic import ARRIVAL_OF_FLOW, LAW, SOURCE, Pool, make_pool
 from tcpfair.engine.tree import leaves_for
-from tcpfair.jit import jit
+from tcpfair.jit import jit, part_of_another
 
 STATE, PARAMS = dtypes()
 _leaves_for = jit(leaves_for)
+draw_arrivals, set_up, set_up_slots, simulate = (
+    part_of_another(entry) for entry in (traffic.draw_arrivals, setup.set_up, setup.set_up_slots, loop.simulate)
+)
 POOL_STATE = make_pool(*(np.zeros(0),) * 4).state.dtype
 
 # what `run` returns

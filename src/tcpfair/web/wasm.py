@@ -21,6 +21,7 @@ from pathlib import Path
 from tcpfair.contract import code
 from tcpfair.contract.files import write_whole
 from tcpfair.errors import InputError
+from tcpfair.jit import linked
 
 PACKAGE = Path(__file__).parent
 PAGE_SUFFIXES = (".html", ".css", ".js", ".yaml")  # what the page is put together from, beside Python
@@ -42,8 +43,6 @@ def digest() -> str:
 
 def module() -> bytes:
     """The module; built when it is not the one that was built last from the same sources."""
-    import tcpfair.jit  # noqa: F401  (names the folder)
-
     kept = Path(os.environ["NUMBA_CACHE_DIR"]) / f"engine-{digest()[:16]}.wasm"
     if not kept.is_file():
         write_whole(kept, build())
@@ -64,33 +63,11 @@ def build() -> bytes:
 
 
 def _lowered(function, signature) -> tuple[list[str], str]:
-    """IR of a function and of each that it calls, a module each, and its name there. Nothing is made into machine code.
-
-    numba would link what is called into each caller, compile it and do so again for the next: minutes instead of one.
-    """
-    from numba.core import caching, cpu, registry
-    from numba.core.codegen import JITCodeLibrary
-
-    made = []
-
-    class Kept(JITCodeLibrary):
-        def __init__(self, *arguments) -> None:
-            super().__init__(*arguments)
-            made.append(self)
-
-        def add_linking_library(self, library) -> None:
-            """All are linked together once, by the caller."""
-
-        def finalize(self) -> None:
-            self._finalized = True
-
-    registry.cpu_target.target_context.codegen()._library_class = Kept
-    # an object that stands for the executable function: a new one for each, of the only type that the dispatcher takes
-    cpu.CPUContext.get_executable = lambda *_: [].append
-    caching.CompileResultCacheImpl.check_cachable = lambda *_: False
+    """IR of a function and of all that it calls, a module each, and its name there."""
     function.compile(signature)
     [compiled] = function.overloads.values()
-    return [str(library._final_module) for library in made], compiled.fndesc.llvm_func_name
+    libraries = [compiled.library, *linked(compiled.library)]
+    return [str(library._final_module) for library in libraries], compiled.fndesc.llvm_func_name
 
 
 def _named_instructions() -> str:
