@@ -49,9 +49,9 @@ os.environ["NUMBA_CACHE_DIR"] = str(
     _cache_root() / f"{os.environ.get('NUMBA_CPU_NAME', platform.machine())}-{source_hash()[:16]}"
 )
 
+import llvmlite.binding as llvm  # noqa: E402
 import numba  # noqa: E402  (reads the environment above when it is imported)
 import numba.extending  # noqa: E402
-from llvmlite.binding import Linkage  # noqa: E402
 from numba.core import cgutils, codegen  # noqa: E402
 from numba.core.registry import CPUDispatcher  # noqa: E402
 
@@ -127,10 +127,12 @@ class _Whole(codegen.JITCodeLibrary):
     def _optimize_final_module(self) -> None:
         # nobody else calls them: what they make no use of, such as the strides of an array, need not be handed over
         for function in self._final_module.functions:
-            if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
-                function.linkage = Linkage.internal
-        passes, builder = self._codegen._module_pass_manager()
-        passes.run(self._final_module, builder)
+            if not function.is_declaration and function.linkage == llvm.Linkage.linkonce_odr:
+                function.linkage = llvm.Linkage.internal
+        options = llvm.create_pipeline_tuning_options(speed_level=3)
+        options.loop_vectorization = options.slp_vectorization = False  # packets come one by one
+        builder = llvm.create_pass_builder(self._codegen._tm, options)
+        builder.getModulePassManager().run(self._final_module, builder)
 
 
 class _PartCompiler(numba.core.compiler.Compiler):
