@@ -51,6 +51,9 @@ def go_to(browser, key, *, back=False):
         at = move(browser, back=back)
         if at is None:  # between the last and the first of the page
             continue
+        if not at["seen"]:  # a run that has ended moves the page, until the next frame
+            browser.wait("return !tcpfair.lab.busy()")
+            at = browser.run(FOCUS)
         assert at["outlined"] and at["seen"], at
         if at["key"] == key:
             return
