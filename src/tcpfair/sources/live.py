@@ -10,7 +10,7 @@ from tcpfair.engine import dumbbell
 from tcpfair.engine.loop import simulate
 from tcpfair.engine.result import Result
 
-COMPILING_S = 60  # on a core that has other work too
+COMPILING_S = 20  # on a core that has other work too
 
 # nothing of it is looked at
 _SMALLEST = {
