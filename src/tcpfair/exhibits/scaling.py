@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from tcpfair.exhibits import style
 from tcpfair.units import BPS_PER_MBPS
@@ -39,6 +39,7 @@ def draw_scale(costs: pd.DataFrame, labels: Mapping[str, str], over: Mapping[str
     times.set_ylim(top=_HEADROOM * costs["ns_per_packet"].max())
     times.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     times.yaxis.set_major_formatter("{x:g}")
+    times.yaxis.set_minor_formatter(NullFormatter())
     for ax, field in zip(axes[-1], fields, strict=True):
         ax.set_xlabel(_AXES[field][0])
     for ax in axes[0]:
