@@ -5,33 +5,34 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tcpfair.engine.state import NEVER
-from tcpfair.engine.tree import enter, grow_tree, leave, leaves_for
+from tcpfair.engine.tree import earliest, enter, grow_tree, leave, leaves_for
 from tcpfair.jit import jit
 
 # few different times, so that ties are common; 0 and NEVER are the ends of the range
+MOST_FLOWS = 140  # three levels, with four nodes at the top and with eight
 TIMES = st.sampled_from([0.0, 5e-324, 1e-9, 0.25, 0.5, 0.75, 1.0, 1e6, NEVER])
 
 
 @jit
 def tournament(bits, winners, flows, times, found):
     """A flow after the other leaves and enters, with a leaf for every flow that has come up; ``found`` has what the tree says."""
-    leaves = 1
+    leaves = grow_tree(bits, winners, 2)
     for k in range(flows.size):
         while flows[k] >= leaves:
             leaves = grow_tree(bits, winners, leaves)
         found[k, 2], found[k, 3] = leave(bits, winners, leaves, flows[k])
         enter(bits, winners, leaves, flows[k], times[k])
-        found[k, 0], found[k, 1] = np.int64(winners[1]), np.uint64(bits[1]).view(np.float64)
+        found[k, 0], found[k, 1] = earliest(bits, winners, leaves)
 
 
 @settings(deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 12), TIMES), min_size=1, max_size=60))
+@given(st.lists(st.tuples(st.integers(0, MOST_FLOWS - 1), TIMES), min_size=1, max_size=60))
 def test_the_earliest_flow_wins_and_of_equal_ones_the_lowest(matches):
     flows, times = (np.array(column) for column in zip(*matches, strict=True))
     found = np.zeros((len(matches), 4))
-    size = 2 * leaves_for(13)
+    size = 2 * leaves_for(MOST_FLOWS)
     tournament(np.full(size, NEVER).view(np.uint64), np.zeros(size, np.uint64), flows, times, found)
-    due = dict.fromkeys(range(13), NEVER)
+    due = dict.fromkeys(range(MOST_FLOWS), NEVER)
     for (flow, time), (winner, key, next_flow, next_key) in zip(matches, found, strict=True):
         due[flow] = NEVER
         assert (next_key, next_flow) == min((t, i) for i, t in due.items())

@@ -20,7 +20,7 @@ from tcpfair.engine.link import enter_bottleneck_with_ack
 from tcpfair.engine.rng import packets_to_loss, seed_state
 from tcpfair.engine.state import NEVER, OWN_AGENT
 from tcpfair.engine.traffic import admit, dismiss, next_arrival_s, sample_short_flows
-from tcpfair.engine.tree import enter, grow_tree, leave
+from tcpfair.engine.tree import earliest, enter, grow_tree, leave
 from tcpfair.jit import jit, jit_cached, jit_inline, likely, unlikely
 
 INITIAL_RTO_S = 1.0
@@ -116,7 +116,7 @@ def begin(links, ends, bits, winners, pool, n):
         link.random = seed_state(link.random)
         if link.loss_rate > 0.0:
             link.to_next_loss = packets_to_loss(link)
-    leaves = 1
+    leaves = grow_tree(bits, winners, 2)  # the least there is
     for i in range(n):
         while i >= leaves:
             leaves = grow_tree(bits, winners, leaves)
@@ -164,14 +164,17 @@ def simulate(
     until_s = min(until_s, run.duration_s)
     leaves = run.leaves
     one_way = links.size == 1
-    i, now = np.int64(winners[1]), keys[1]
+    i, now = earliest(bits, winners, leaves)
     sample_due_s = (run.samples + 1) * run.sample_s if run.samples < samples else NEVER
+    halt_s = min(until_s, sample_due_s)
     while True:
-        while unlikely(min(now, until_s) >= sample_due_s):
-            take_samples(links, ends, flows, ring, got, pool, out, link_out, web_out)
-            sample_due_s = (run.samples + 1) * run.sample_s if run.samples < samples else NEVER
-        if unlikely(now >= until_s):
-            break
+        if unlikely(now >= halt_s):
+            while min(now, until_s) >= sample_due_s:
+                take_samples(links, ends, flows, ring, got, pool, out, link_out, web_out)
+                sample_due_s = (run.samples + 1) * run.sample_s if run.samples < samples else NEVER
+            if now >= until_s:
+                break
+            halt_s = min(until_s, sample_due_s)
         if unlikely(run.wants_room == 1):
             return WANTS_ROOM
         if unlikely(i == n):
@@ -185,7 +188,7 @@ def simulate(
         run.trains += 1
         # who is next without this flow is known before its train, which saves waiting for the tree after it
         next_flow, next_s = leave(bits, winners, leaves, i)
-        limit = min(next_s, min(until_s, sample_due_s))
+        limit = min(next_s, halt_s)
         row = np.uint64(i)
         e, f, p = ends[row], flows[row], params[row]
         while True:

@@ -1,7 +1,9 @@
-"""The winner tree that finds the flow whose turn it is: four nodes below each, the root at 1, leaves from ``leaves`` on.
+"""The winner tree that finds the flow whose turn it is: four nodes below each, leaves from ``leaves`` on.
 
-Four rather than two: half the levels, and of four keys in a row the least is found without a branch. ``bits`` are those of
-the keys: times are not negative, so that their bits, as whole numbers, are in the same order.
+Four rather than two: half the levels, and of four keys in a row the least is found without a branch. There are four nodes at
+the top, from 4 on, or eight, from 8 on. A root above them is not kept: a flow that enters is held against the best of the
+others, and that one is known since it left. ``bits`` are those of the keys: times are not negative, so that their bits, as
+whole numbers, are in the same order.
 """
 
 from __future__ import annotations
@@ -11,15 +13,16 @@ import numpy as np
 from tcpfair.engine.state import NEVER
 from tcpfair.jit import jit, jit_inline
 
-_1, _2, _3 = (np.uint64(n) for n in (1, 2, 3))
+_1, _2, _3, _4, _8 = (np.uint64(n) for n in (1, 2, 3, 4, 8))
+_LAST_AT_TOP = np.uint64(15)
 _NEVER = np.float64(NEVER).view(np.uint64)
 
 
 def leaves_for(flows):
-    """How many leaves a tree with room for ``flows`` flows has: a power of four."""
-    leaves = 1
+    """How many leaves a tree with room for ``flows`` flows has: a power of two."""
+    leaves = 4
     while leaves < flows:
-        leaves *= 4
+        leaves *= 2
     return leaves
 
 
@@ -36,17 +39,36 @@ def earliest_of_four(bits, winners, node):
 
 
 @jit_inline
+def earliest_at_top(bits, winners, node):
+    """The flow that wins at the top, where ``node`` is, and its time."""
+    winner, least = earliest_of_four(bits, winners, node)
+    if node >= _8:
+        other, its = earliest_of_four(bits, winners, node ^ _4)
+        other_first = (its < least) | ((its == least) & (other < winner))
+        winner, least = other if other_first else winner, min(least, its)
+    return np.int64(winner), np.uint64(least).view(np.float64)
+
+
+@jit_inline
+def earliest(bits, winners, leaves):
+    """The flow whose turn it is, and its time."""
+    node = np.uint64(leaves)
+    while node > _LAST_AT_TOP:
+        node >>= _2
+    return earliest_at_top(bits, winners, node)
+
+
+@jit_inline
 def leave(bits, winners, leaves, i):
     """Flow i, whose turn it is, is out of the tree until it enters again. Returns the flow that is next, and its time."""
     node = np.uint64(leaves + i)
-    winner, least = np.uint64(i), _NEVER
-    bits[node] = least
-    while node > _1:
+    bits[node] = _NEVER
+    while node > _LAST_AT_TOP:
         winner, least = earliest_of_four(bits, winners, node)
         node >>= _2
         bits[node] = least
         winners[node] = winner
-    return np.int64(winner), np.uint64(least).view(np.float64)
+    return earliest_at_top(bits, winners, node)
 
 
 @jit_inline
@@ -54,7 +76,7 @@ def enter(bits, winners, leaves, i, key):
     """Flow i, which is not in the tree, has its next event at ``key``."""
     node, flow, mine = np.uint64(leaves + i), np.uint64(i), np.float64(key).view(np.uint64)
     bits[node] = mine
-    while node > _1:
+    while node > _LAST_AT_TOP:
         node >>= _2
         least, winner = bits[node], winners[node]
         first = (mine < least) | ((mine == least) & (flow < winner))
@@ -64,14 +86,14 @@ def enter(bits, winners, leaves, i, key):
 
 @jit
 def grow_tree(bits, winners, leaves):
-    """Four times as many leaves; those that were there keep their keys. Returns the new number."""
-    grown = 4 * leaves
+    """Twice as many leaves; those that were there keep their keys. Returns the new number."""
+    grown = 2 * leaves
     for i in range(grown):
         bits[grown + i] = bits[leaves + i] if i < leaves else _NEVER
         winners[grown + i] = i
-    width = leaves
-    while width >= 1:
+    width = grown
+    while width > _LAST_AT_TOP:
+        width //= 4
         for node in range(width, 2 * width):
             winners[node], bits[node] = earliest_of_four(bits, winners, np.uint64(4 * node))
-        width //= 4
     return grown
