@@ -10,8 +10,11 @@ from tcpfair.contract import record
 from tcpfair.contract.checksums import CHECKSUMS, listed
 from tcpfair.contract.layout import PAPERS, Layout, short_id
 from tcpfair.contract.manifest import file_hash
+from tcpfair.contract.papers import Config
 from tcpfair.contract.record import Record
+from tcpfair.verdicts import ledger
 from tcpfair.verdicts.baseline import NUMBER_IDENTITY
+from tcpfair.verdicts.ensemble import tables
 
 ROOT = Path(__file__).parents[1]
 DATA_FILES = (
@@ -69,3 +72,9 @@ def put_exhibit(
     table.to_csv(path, index=False)
     status = "failed" if error else "built"
     record.write(layout, Record(exhibit_id, status, {} if error else drawn, n_runs, layout.source, error))
+
+
+def write_ledger(layout: Layout, config: Config) -> dict[str, dict[str, int]]:
+    """The ledger, and what is placed among the ensembles before it."""
+    tables.write_shipped(layout, config.papers)
+    return ledger.write_ledger(layout, config)

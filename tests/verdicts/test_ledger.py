@@ -33,7 +33,7 @@ def checkout(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def summary(checkout):
-    return ledger.write_ledger(checkout, CONFIG)
+    return fake_checkout.write_ledger(checkout, CONFIG)
 
 
 @pytest.fixture(scope="module")
@@ -181,13 +181,13 @@ def test_a_ledger_that_cannot_be_finished_leaves_the_old_one(checkout, summary, 
 
     monkeypatch.setattr(claims, "evaluate", broken)
     with pytest.raises(InputError, match="no claims"):
-        ledger.write_ledger(checkout, CONFIG)
+        fake_checkout.write_ledger(checkout, CONFIG)
     assert {path.name: path.read_bytes() for path in checkout.ledger.iterdir()} == before
 
 
 def test_the_same_results_give_the_same_bytes(checkout, summary):
     before = {path.name: path.read_bytes() for path in checkout.ledger.iterdir()}
-    ledger.write_ledger(checkout, CONFIG)
+    fake_checkout.write_ledger(checkout, CONFIG)
     assert {path.name: path.read_bytes() for path in checkout.ledger.iterdir()} == before
 
 
@@ -214,7 +214,7 @@ def part(checkout, summary):
         path.parent.mkdir(exist_ok=True)
         made = layout.results / "numbers" / f"{exhibit}.csv"
         path.write_text(made.read_text().replace("9.9", "4.2"))
-    counts = ledger.write_ledger(layout, Config(source="engine", only=["ogura.fig4"]))
+    counts = fake_checkout.write_ledger(layout, Config(source="engine", only=["ogura.fig4"]))
     return layout, counts
 
 

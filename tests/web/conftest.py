@@ -8,7 +8,7 @@ import pytest
 
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import Config
-from tcpfair.verdicts import ledger, report
+from tcpfair.verdicts import report
 from tcpfair.web import page, wasm
 from tests import fake_checkout
 from tests.web.browser import driven
@@ -54,5 +54,5 @@ def made_up(tmp_path_factory):
     layout = fake_checkout.make(tmp_path_factory.mktemp("checkout"))
     fake_checkout.put_exhibit(layout, "bhatti2009.table8", TABLE8, {".csv": "x\n", ".svg": FIGURE})
     fake_checkout.put_exhibit(layout, "ogura.fig8", error="a <b> & more")
-    ledger.write_ledger(layout, Config(source="bundled"))
+    fake_checkout.write_ledger(layout, Config(source="bundled"))
     return report.write_report(layout)

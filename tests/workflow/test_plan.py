@@ -238,7 +238,7 @@ def test_nothing_is_to_do_when_nothing_changed(root):
     assert make_plan(root).is_up_to_date()
 
 
-ALL = {"measure", "draw", "notebook", "ledger", "report", "lab"}
+ALL = {"measure", "draw", "notebook", "place", "ledger", "report", "lab"}
 
 
 @pytest.mark.parametrize(
@@ -247,17 +247,20 @@ ALL = {"measure", "draw", "notebook", "ledger", "report", "lab"}
         pytest.param(
             "source: sec. 3}\n  sample",
             "source: section 3}\n  sample",
-            {"ledger", "report", "lab"},
+            {"place", "ledger", "report", "lab"},
             id="another section",
         ),
-        pytest.param("assumed: headers", "assumed: why", {"ledger", "report", "lab"}, id="another reason"),
+        pytest.param("assumed: headers", "assumed: why", {"place", "ledger", "report", "lab"}, id="another reason"),
         pytest.param(
             "runs: {value: 2,", "runs: {value: 3,", {"simulate ogura/pair", *ALL}, id="runs of one experiment"
         ),
         pytest.param("[10, 20]", "[5, 20]", ALL, id="window"),
         pytest.param("title: shares", "title: parts", ALL - {"measure"}, id="a title"),
         pytest.param(
-            "what: no metrics are taken", "what: nothing", {"ledger", "report", "lab"}, id="another description"
+            "what: no metrics are taken",
+            "what: nothing",
+            {"place", "ledger", "report", "lab"},
+            id="another description",
         ),
     ],
 )
@@ -300,9 +303,10 @@ def test_the_weights_of_an_experiment_are_among_its_inputs(root):
     [
         ("metrics", ALL),
         ("measures", ALL),
-        ("models", {"draw", "notebook", "ledger", "report"}),
+        ("models", {"draw", "notebook", "place", "ledger", "report"}),
         ("exhibits", {"draw", "notebook", "ledger", "report"}),
-        ("verdicts", {"ledger", "report"}),
+        ("verdicts", {"place", "ledger", "report"}),
+        ("engine", {"place", "ledger", "report"}),  # the runs, which are kept by what they give, apart
         ("web", {"lab"}),
         ("workflow", set()),
         ("validation", set()),
@@ -321,7 +325,11 @@ def test_an_edit_of_code_reaches_the_steps_that_run_it(root, monkeypatch, room, 
 
 def test_each_step_names_all_the_rooms_whose_code_it_runs():
     """What a step's entry imports, directly or through others, is in its list of rooms."""
-    entries = {"exhibit": "exhibits/paper.py", "ledger": "verdicts/report/__init__.py"}
+    entries = {
+        "exhibit": "exhibits/paper.py",
+        "place": "verdicts/ensemble/tables.py",
+        "ledger": "verdicts/report/__init__.py",
+    }
     without_effect = {
         "errors.py",
         "jit.py",
@@ -344,7 +352,8 @@ def test_a_result_of_another_print_is_compared_again(root):
     finish(make_plan(root))
     (root / "data/published/ogura.csv").write_text("exhibit,key\nogura.fig8,x\n")
     found = todo(make_plan(root))
-    assert set(found["ledger"]) == {"exhibits", "print"}
+    assert set(found["ledger"]) == {"exhibits", "ensembles", "print"}
+    assert set(found["place"]) == {"print"}
     assert found["draw ogura.fig8"] == ["print"]
     assert "measure ogura/pair" not in found
 

@@ -12,6 +12,7 @@ rule measure:
         plan.layout.results / "logs/measure/{paper}/{experiment}.log",
     benchmark:
         plan.layout.results / "benchmarks/measure/{paper}/{experiment}.tsv"
+    priority: plan.AT_ONCE
     group:
         lambda w: plan.gathering(w.paper, w.experiment)
     conda:

@@ -33,8 +33,32 @@ for paper in plan.notebooks:
             " --planned {params.planned:q} --output {output.pages:q} 2>&1 | tee {log:q}"
 
 
+rule place:
+    input:
+        [ancient(plan.layout.paper_config(paper)) for paper in plan.papers],
+        [ancient(path) for path in plan.placed_from],
+    output:
+        plan.placed_tables,
+    log:
+        plan.layout.results / "logs/place.log",
+    benchmark:
+        plan.layout.results / "benchmarks/place.tsv"
+    group:
+        "notebooks"
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        source=plan.config.source,
+        papers=list(plan.papers),
+        planned=plan.planned,
+    shell:
+        "python -m tcpfair place --source {params.source} --papers {params.papers} --planned {params.planned:q}"
+        " 2>&1 | tee {log:q}"
+
+
 rule ledger:
     input:
+        [ancient(table) for table in plan.placed_tables],
         [ancient(page) for paper in plan.notebooks for page in plan.pages(paper)],
         [ancient(plan.layout.metrics(*pair)) for pair in plan.measured],
         [ancient(plan.layout.paper_config(paper)) for paper in plan.papers],

@@ -1,5 +1,6 @@
 # Traces: the runs that are nowhere yet, in parts, side by side; then the trace, put together from all that is there.
 # Finished runs are kept as they come (results/<source>/runs), so that an interrupted simulation goes on where it was.
+# The longest parts go first, and what is simulated is put together and measured at once, before more is simulated.
 # Groups are for clusters: what takes seconds shares a job there (workflow/profiles/slurm/config.yaml says how many). `assemble`
 # removes the parts, which a group that had both would miss at its end.
 
@@ -29,6 +30,7 @@ rule simulate:
         plan.layout.results / "logs/simulate/{paper}/{experiment}.{part}.log",
     benchmark:
         plan.layout.results / "benchmarks/simulate/{paper}/{experiment}.{part}.tsv"
+    priority: lambda w: plan.priority(w.paper, w.experiment)
     group:
         lambda w: plan.batch(w.paper, w.experiment)
     conda:
@@ -56,6 +58,7 @@ rule assemble:
         plan.layout.results / "logs/assemble/{paper}/{experiment}.log",
     benchmark:
         plan.layout.results / "benchmarks/assemble/{paper}/{experiment}.tsv"
+    priority: plan.AT_ONCE
     group:
         lambda w: plan.gathering(w.paper, w.experiment)
     conda:

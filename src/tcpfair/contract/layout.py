@@ -12,6 +12,13 @@ from tcpfair.errors import InputError
 SOURCES = ("bundled", "engine", "ns2", "ns3", "testbed", "raw")
 PAPERS = ("ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006")
 WRITE_UP = "what_reproduces"  # the notebook that shows the ledger
+ENSEMBLE_TABLES = (  # of the ledger; they show what is shipped, whatever a run gave
+    "ensemble_papers",
+    "ensemble_numbers",
+    "ensemble_clauses",
+    "ensemble_testbed",
+    "ensemble_held_out",
+)
 LEDGER_TABLES = (
     "exhibits",
     "supplements",
@@ -19,11 +26,7 @@ LEDGER_TABLES = (
     "claims",
     "clauses",
     "margins",
-    "ensemble_papers",
-    "ensemble_numbers",
-    "ensemble_clauses",
-    "ensemble_testbed",
-    "ensemble_held_out",
+    *ENSEMBLE_TABLES,
     "equations",
     "summary",
     "yardsticks",
@@ -113,6 +116,11 @@ class Layout:
     def ensembles(self) -> Path:
         """What the ensembles of all papers gave, shipped."""
         return self.data / "ensemble"
+
+    @property
+    def placed(self) -> Path:
+        """Folder of the `ENSEMBLE_TABLES`, before they stand in the ledger."""
+        return self.results / "placed"
 
     def ensemble_members(self, paper: str) -> Path:
         """Folder of what the settings of a paper's ensemble gave, a file each."""

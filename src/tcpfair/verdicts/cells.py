@@ -104,10 +104,11 @@ class Cell:
         if not (self.base or self.cells):
             return self._of_one_cell(load_metrics)
         replicates = sorted(set.intersection(*(set(load_metrics(name)["replicate"]) for name in self.read)))
+        chosen = self.chosen(load_metrics)
+        of_each = {name: dict(tuple(rows.groupby("replicate"))) for name, rows in chosen.items()}
 
         def load_one(number: int, experiment: str) -> pd.DataFrame:
-            metrics = load_metrics(experiment)
-            return metrics[metrics["replicate"] == number]
+            return of_each[experiment].get(number, chosen[experiment][:0])
 
         return pd.Series(
             [self.value(partial(load_one, number)) for number in replicates],

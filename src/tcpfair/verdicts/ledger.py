@@ -1,6 +1,6 @@
 """The ledger: what is built, each printed number beside the reproduced one, each claim with its verdict.
 
-`write_ledger` gathers what the exhibits and the claims left below ``results/<source>/`` into CSV tables in
+`write_ledger` gathers what the exhibits, the claims and the shipped ensembles left below ``results/<source>/`` in CSV tables of
 ``results/<source>/ledger/``, as far as they were asked for (`tcpfair.verdicts.scope`), and adds what the configuration
 assumes and plans. The report shows these tables.
 """
@@ -49,7 +49,7 @@ def write_ledger(layout: Layout, config: Config) -> dict[str, dict[str, int]]:
     ns2 = ns2_table(layout, numbers, reproduced)
     changes = baseline.compare(layout, verdicts, scope.exhibits)
     supplement = exhibits["kind"] == "supplement"
-    ensembles = ensemble.of_shipped(layout, papers)
+    ensembles = ensemble.read_shipped(layout)
     tables = {
         "exhibits": exhibits[~supplement],
         "supplements": exhibits[supplement],

@@ -148,6 +148,7 @@ def parser() -> argparse.ArgumentParser:
     pages = _option("--output", nargs=2, type=Path, required=True)
     command("notebook", _notebook, "run a notebook", source, page, only, draw, own_trace, pages, planned)
     papers = _option("--papers", nargs="*", default=list(PAPERS), choices=PAPERS)
+    command("place", _place, "place what is printed among the settings of the ensembles", source, papers, planned)
     command("ledger", _ledger, "write the ledger", source, papers, only, planned)
     command("report", _report, "write the report", source, planned)
     command("packet-lab", _packet_lab, "write the packet lab", source, output, planned)
@@ -512,6 +513,12 @@ def _notebook(given: argparse.Namespace) -> None:
     pages = [path.absolute() for path in given.output]
     what = (given.notebook.absolute(), given.only, given.draw, given.trace)
     _say("notebook", given.notebook.stem, steps.notebook(_layout(given), *what, pages, _planned(given)))
+
+
+def _place(given: argparse.Namespace) -> None:
+    from tcpfair.workflow import steps
+
+    _say("placed", "", steps.place(_layout(given), given.papers, _planned(given)))
 
 
 def _ledger(given: argparse.Namespace) -> None:

@@ -14,7 +14,7 @@ from tcpfair import cc
 from tcpfair.contract import code, costs, record, recordings, stamps, store
 from tcpfair.contract.expand import check, plain_values, run_specs, shorten
 from tcpfair.contract.files import discard_scratch, write_whole
-from tcpfair.contract.layout import LEDGER_TABLES, PAPERS, WRITE_UP, Layout, short_id
+from tcpfair.contract.layout import ENSEMBLE_TABLES, LEDGER_TABLES, PAPERS, WRITE_UP, Layout, short_id
 from tcpfair.contract.papers import Config, Exhibit, PaperConfig, Value, check_config, load_paper, load_yaml
 from tcpfair.contract.stamps import Stamp, files_part, part
 from tcpfair.contract.store import Asked
@@ -42,6 +42,7 @@ CODE = {
         "sources",
     ),
     "ledger": ("units.py", "contract", "metrics", "models", "measures", "verdicts"),
+    "place": ("units.py", "contract", "metrics", "models", "measures", "verdicts", "engine", "cc", "jit.py"),
     "lab": (
         "units.py",
         "contract",
@@ -73,6 +74,8 @@ class Plan:
     ``values`` is the content of ``config/config.yaml`` with the overrides of the command line. Raises InputError
     with one line when it, or the configuration of a paper, is wrong.
     """
+
+    AT_ONCE = 10**9  # the priority of a step that goes before every simulation
 
     def __init__(self, values: dict[str, Any], root: Path, where: str = "config") -> None:
         self.root = root
@@ -213,9 +216,16 @@ class Plan:
 
     def minutes(self, paper: str, experiment: str) -> int:
         """What a cluster is asked for, for one part of an experiment."""
+        return costs.runtime_min(self._part_pkts(paper, experiment) / PLANNED_PKTS_PER_S)
+
+    def priority(self, paper: str, experiment: str) -> int:
+        """Of the parts of an experiment: the longest go first, so that none is left to run alone at the end."""
+        return round(self._part_pkts(paper, experiment) / 1e6)
+
+    def _part_pkts(self, paper: str, experiment: str) -> float:
+        """Packets of one part, where nothing has been simulated yet."""
         pkts = self._asked_pkts(paper, experiment)
-        n_parts = min(self.config.shards, max(1, round(pkts / PART_PKTS)))
-        return costs.runtime_min(pkts / n_parts / PLANNED_PKTS_PER_S)
+        return pkts / min(self.config.shards, max(1, round(pkts / PART_PKTS)))
 
     def _asked_pkts(self, paper: str, experiment: str) -> float:
         return sum(run.pkts for run in self.asked[paper, experiment])
@@ -237,6 +247,10 @@ class Plan:
     def notebook(self, paper: str) -> Path:
         """The executed notebook."""
         return self.layout.results / "notebooks" / f"{paper}.ipynb"
+
+    @property
+    def placed_tables(self) -> list[Path]:
+        return [self.layout.placed / f"{table}.parquet" for table in ENSEMBLE_TABLES]
 
     @property
     def ledger_tables(self) -> list[Path]:
@@ -300,7 +314,7 @@ class Plan:
         marks = [self.trace_mark(*pair) for pair in self.experiments]
         metrics = [self.layout.metrics(*pair) for pair in self.measured]
         pages = [path for paper in self.notebooks for path in self.pages(paper)]
-        judged = [] if self.is_raw else [*self.ledger_tables, self.report]
+        judged = [] if self.is_raw else [*self.placed_tables, *self.ledger_tables, self.report]
         judged += self.pages(WRITE_UP) if self.write_up else []
         judged += [self.lab] if self.lab else []
         return [*marks, *metrics, *pages, *judged, self.checked]
@@ -316,9 +330,15 @@ class Plan:
     @property
     def compared(self) -> list[Path]:
         """What results are compared with: printed numbers, claims, tolerances, their scatter, other simulators, the baseline."""
-        folders = ("published", "claims", "reference", "expected", "ensemble")
+        others = (path for folder in ("reference", "expected") for path in (self.layout.data / folder).rglob("*.*"))
+        return sorted([*self.placed_from, *self.layout.data.glob("scatter.csv"), *others])
+
+    @property
+    def placed_from(self) -> list[Path]:
+        """What is printed, and the ensembles among whose settings it is placed."""
+        folders = ("published", "claims", "ensemble")
         tables = (path for folder in folders for path in (self.layout.data / folder).rglob("*.*"))
-        return sorted([*self.layout.data.glob("*.yaml"), *self.layout.data.glob("scatter.csv"), *tables])
+        return sorted([*self.layout.data.glob("*.yaml"), *tables])
 
     def weights_table(self, paper: str, experiment: str) -> list[Path]:
         """The metrics that the weights of an experiment are taken from, if any."""
@@ -383,13 +403,25 @@ class Plan:
         mine = {e.id: self.exhibit_stamp(config, e) for config, e in self.exhibits if config.paper == paper}
         return {**common, "exhibits": part(mine)}
 
+    @property
+    def _configuration(self) -> str:
+        papers = (self.layout.paper_config(paper) for paper in self.papers)
+        return files_part(self.root, [self.layout.ensemble_config, *papers])
+
+    def place_stamp(self) -> Stamp:
+        return {
+            "configuration": self._configuration,
+            "scope": part(list(self.papers)),
+            "print": files_part(self.root, self.placed_from),
+            "code": code.of_rooms(*CODE["place"]),
+        }
+
     def ledger_stamp(self) -> Stamp:
         return {
             "exhibits": part({exhibit.id: self.exhibit_stamp(paper, exhibit) for paper, exhibit in self.exhibits}),
             "metrics": part([self.measure_stamp(*pair) for pair in self.measured]),
-            "configuration": files_part(
-                self.root, [self.layout.ensemble_config, *(self.layout.paper_config(paper) for paper in self.papers)]
-            ),
+            "ensembles": part(self.place_stamp()),
+            "configuration": self._configuration,
             "scope": part([self.config.papers, sorted(self.config.only)]),
             "print": files_part(self.root, self.compared),
             "code": code.of_rooms(*CODE["ledger"]),
@@ -441,6 +473,7 @@ class Plan:
         found += [Step("draw", e.id, self.record(e), self.exhibit_stamp(p, e)) for p, e in self.exhibits]
         found += [Step("notebook", p, self.notebook(p), self.notebook_stamp(p)) for p in self.notebooks]
         if not self.is_raw:
+            found.append(Step("place", "", self.placed_tables[0], self.place_stamp()))
             found.append(Step("ledger", "", self.ledger_tables[0], self.ledger_stamp()))
             found.append(Step("report", "", self.report, self.report_stamp()))
         if self.write_up:

@@ -38,6 +38,7 @@ MADE = {
     "draw": "exhibits",
     "rehearse": "papers rehearsed",
     "notebook": "notebooks",
+    "place": "ensembles",
     "ledger": "ledger",
     "report": "report",
     "lab": "packet lab",
@@ -428,7 +429,7 @@ def _some(names: Sequence[str], between: str) -> str:
 
 
 def _one(kind: str) -> str:
-    return MADE[kind] if kind in ("ledger", "report", "lab") else f"1 {MADE[kind].removesuffix('s')}"
+    return MADE[kind] if kind in ("place", "ledger", "report", "lab") else f"1 {MADE[kind].removesuffix('s')}"
 
 
 def count(table: Path, column: str) -> Counter[str]:

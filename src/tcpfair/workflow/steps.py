@@ -16,7 +16,7 @@ from typing import Any
 from tcpfair.contract import costs, record, stamps, store
 from tcpfair.contract.expand import run_specs, shorten
 from tcpfair.contract.files import whole, write_whole
-from tcpfair.contract.layout import LEDGER_TABLES, PAPERS, Layout
+from tcpfair.contract.layout import ENSEMBLE_TABLES, LEDGER_TABLES, PAPERS, Layout
 from tcpfair.contract.papers import Config, PaperConfig, load_paper
 from tcpfair.contract.stamps import Planned
 from tcpfair.errors import InputError
@@ -257,6 +257,16 @@ def forget_run(executed) -> None:
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell.id = "injected-parameters"
             cell.source = re.sub(r"^keep = .*?(?=^\w|\Z)", "keep = True\n", cell.source, flags=re.M | re.S).rstrip("\n")
+
+
+def place(layout: Layout, papers: list[str], planned: Planned) -> str:
+    """Place every printed number and claim among the settings of the shipped ensembles."""
+    from tcpfair.verdicts.ensemble import tables
+
+    tables.write_shipped(layout, papers)
+    output = layout.placed / f"{ENSEMBLE_TABLES[0]}.parquet"
+    stamp(planned, output)
+    return output.parent.relative_to(layout.root).as_posix()
 
 
 def ledger(layout: Layout, papers: list[str], only: list[str], planned: Planned) -> str:

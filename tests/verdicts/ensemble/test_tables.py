@@ -7,9 +7,10 @@ import pytest
 from tcpfair.contract import ensemble_table
 from tcpfair.contract.ensemble import load
 from tcpfair.contract.ensemble_table import Shipped
-from tcpfair.contract.layout import Layout, repository_root
+from tcpfair.contract.layout import ENSEMBLE_TABLES, Layout, repository_root
 from tcpfair.contract.papers import load_paper
 from tcpfair.contract.settings import grid_points, point_text
+from tcpfair.errors import InputError
 from tcpfair.verdicts.claims.statement import load_claims
 from tcpfair.verdicts.ensemble import tables
 from tcpfair.verdicts.ensemble.members import Members, NotInEnsembleError
@@ -41,10 +42,26 @@ def made():
 
 
 def test_every_table_has_its_columns(made):
-    assert list(made) == list(tables.TABLES)
+    assert list(made) == list(ENSEMBLE_TABLES)
     assert {name: list(table.columns) for name, table in made.items()} == tables.COLUMNS
     empty = tables.tables(LAYOUT, {"kozu2014": PAPER}, {}, load(LAYOUT.ensemble_config))
     assert {name: list(table.columns) for name, table in empty.items()} == tables.COLUMNS
+
+
+def test_what_is_left_for_the_ledger_reads_the_same_there(made, tmp_path, monkeypatch):
+    layout = Layout(tmp_path)
+    with pytest.raises(InputError, match=r"results/bundled/placed: cannot be read .*\./reproduce makes it"):
+        tables.read_shipped(layout)
+    monkeypatch.setattr(tables, "of_shipped", lambda *_: made)
+    tables.write_shipped(layout, [])
+    found = tables.read_shipped(layout)
+    assert list(found) == list(made)
+    for name, table in made.items():
+        assert found[name].to_csv(float_format="%.7g") == table.to_csv(float_format="%.7g"), name
+        assert found[name].select_dtypes("number").equals(table.select_dtypes("number")), name
+    (layout.placed / "ensemble_papers.parquet").write_bytes(b"PAR1 torn")
+    with pytest.raises(InputError, match="placed: cannot be read"):
+        tables.read_shipped(layout)
 
 
 def test_printed_numbers_are_placed_and_refused_settings_counted(made):

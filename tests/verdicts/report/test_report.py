@@ -10,7 +10,7 @@ from tcpfair.contract import costs
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import Config
 from tcpfair.errors import InputError
-from tcpfair.verdicts import ledger, report
+from tcpfair.verdicts import report
 from tcpfair.verdicts.report.words import anchor
 from tests import fake_checkout
 from tests.fake_checkout import ROOT, put_exhibit
@@ -32,7 +32,7 @@ def checkout(tmp_path_factory):
     put_exhibit(layout, "ogura.fig4", [("item=80 ms over 40 ms;protocol=Reno", "t1_ratio", 4.2)])
     put_exhibit(layout, "ogura.fig8", error=ERROR)
     put_exhibit(layout, "ogura.sens_jitter")
-    ledger.write_ledger(layout, Config(source="bundled"))
+    fake_checkout.write_ledger(layout, Config(source="bundled"))
     put_cost(layout, "1.25")
     return layout
 
@@ -211,7 +211,7 @@ def moved(checkout):
     before.write_text((layout.results / "numbers/ogura/fig04.csv").read_text().replace("rtt_ms=75", "rtt_ms=99"))
     today = [(*cells[0][:2], 4.5), (*cells[1][:2], 4.05), cells[2], ("rtt_ms=25", "case", "B")]
     put_exhibit(layout, "ogura.fig4", today)
-    ledger.write_ledger(layout, Config(source="engine", only=["ogura.fig4"]))
+    fake_checkout.write_ledger(layout, Config(source="engine", only=["ogura.fig4"]))
     text = report.write_report(layout).read_text()
     return text.partition('id="moved"')[2].partition("</section>")[0].partition(">")[2]
 

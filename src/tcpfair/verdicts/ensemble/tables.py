@@ -1,8 +1,12 @@
-"""What the ledger shows of the ensembles: numbers, clauses, inferred testbeds, hypotheses and held-out checks, as tables."""
+"""What the ledger shows of the ensembles: numbers, clauses, inferred testbeds, hypotheses and held-out checks, as tables.
+
+They follow from what is shipped alone, so that they are a step of their own: `write_shipped` leaves them in
+``results/<source>/placed``, and the ledger takes them from there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,8 +16,9 @@ import pandas as pd
 from tcpfair.contract import ensemble_table
 from tcpfair.contract.ensemble import AS_PRINTED, EnsembleConfig, HeldOut, Judging, Numbers, ensemble_of, load
 from tcpfair.contract.ensemble_table import Shipped
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import PaperConfig
+from tcpfair.contract.files import whole_folder
+from tcpfair.contract.layout import ENSEMBLE_TABLES, Layout
+from tcpfair.contract.papers import PaperConfig, load_paper
 from tcpfair.contract.settings import BASE
 from tcpfair.errors import InputError
 from tcpfair.verdicts import printed
@@ -25,7 +30,6 @@ from tcpfair.verdicts.claims.statement import Claim, load_claims
 from tcpfair.verdicts.ensemble import deciding, inference, placing
 from tcpfair.verdicts.ensemble.members import Members, NotInEnsembleError
 
-TABLES = ("ensemble_papers", "ensemble_numbers", "ensemble_clauses", "ensemble_testbed", "ensemble_held_out")
 COLUMNS = {
     "ensemble_papers": [
         "paper",
@@ -208,8 +212,8 @@ def clauses_held(claim: Claim, members: Members) -> dict[str, pd.Series]:
 def tables(
     layout: Layout, papers: Mapping[str, PaperConfig], shipped: Mapping[str, Shipped], config: EnsembleConfig
 ) -> dict[str, pd.DataFrame]:
-    """The tables of the ledger, `TABLES`, for the papers that have a shipped ensemble; the columns are `COLUMNS`."""
-    parts: dict[str, list] = {name: [] for name in TABLES}
+    """The tables of the ledger, `ENSEMBLE_TABLES`, for the papers that have a shipped ensemble; the columns are `COLUMNS`."""
+    parts: dict[str, list] = {name: [] for name in ENSEMBLE_TABLES}
     for paper, found in shipped.items():
         for judged, refused in _judged(layout, papers[paper], found, config):
             parts["ensemble_papers"].append(pd.DataFrame([judged.summary(refused)]))
@@ -253,7 +257,7 @@ def of_shipped(layout: Layout, papers: Mapping[str, PaperConfig]) -> dict[str, p
     """
     present = [name for name in papers if any(path.is_file() for path in ensemble_table.paths(layout.ensembles, name))]
     if not present:
-        return {name: _joined([], COLUMNS[name]) for name in TABLES}
+        return {name: _joined([], COLUMNS[name]) for name in ENSEMBLE_TABLES}
     config = load(layout.ensemble_config)
     found = {}
     for name in present:
@@ -261,3 +265,19 @@ def of_shipped(layout: Layout, papers: Mapping[str, PaperConfig]) -> dict[str, p
         if name in config.papers and not ensemble_table.stale(layout.ensembles, ensemble_of(config, paper)):
             found[name] = ensemble_table.read(layout.ensembles, name)
     return tables(layout, papers, found, config)
+
+
+def write_shipped(layout: Layout, papers: Iterable[str]) -> None:
+    """Leave the tables of `of_shipped` where `read_shipped` finds them. Raises InputError when a configuration is wrong."""
+    found = of_shipped(layout, {name: load_paper(layout.paper_config(name)) for name in papers})
+    with whole_folder(layout.placed) as folder:
+        for name, table in found.items():
+            table.to_parquet(folder / f"{name}.parquet", index=False)
+
+
+def read_shipped(layout: Layout) -> dict[str, pd.DataFrame]:
+    """What `write_shipped` left. Raises InputError when it is not there."""
+    try:
+        return {name: pd.read_parquet(layout.placed / f"{name}.parquet") for name in ENSEMBLE_TABLES}
+    except (OSError, ValueError) as error:
+        raise InputError(f"{layout.placed}: cannot be read ({error}); ./reproduce makes it") from None
