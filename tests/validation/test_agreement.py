@@ -7,7 +7,7 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.validation import agreement
-from tcpfair.validation.agreement import BEYOND, NEITHER, UNDECIDED, UNEXPLAINED, WITHIN
+from tcpfair.validation.agreement import BEYOND, NO_VALUE, UNDECIDED, UNEXPLAINED, WITHIN
 from tcpfair.validation.scenarios import load
 from tests.validation.fake_simulators import make_checkout
 
@@ -28,7 +28,7 @@ def config(tmp_path):
         (103, 100, 3.1, 3, NAN, BEYOND),  # one run each: chance is not known
         (NAN, 100, NAN, NAN, NAN, BEYOND),  # only one of them loses anything
         (100, NAN, NAN, NAN, NAN, BEYOND),
-        (NAN, NAN, NAN, NAN, NAN, NEITHER),
+        (NAN, NAN, NAN, NAN, NAN, NO_VALUE),
     ],
 )
 def test_verdicts(engine, tool, distance, bar, chance, expected):
@@ -104,10 +104,10 @@ def test_a_share_that_hardly_varies_has_to_agree_more_closely(config):
     assert compared(config, of_two(0.5, 0.7), of_two(0.6, 0.8), "two", (10, 40))["share"]["verdict"] == UNDECIDED
 
 
-def test_what_has_no_bar_has_no_verdict_and_what_nobody_has_is_neither(config):
+def test_what_has_no_bar_has_no_verdict_and_what_nobody_has_has_no_value(config):
     rows = compared(config, of_one([1.0, 1.0]), of_one([1.0, 1.0]))
     assert (rows["peak"]["verdict"], rows["losses"]["verdict"]) == ("", "")
-    assert rows["epoch"]["verdict"] == NEITHER
+    assert rows["epoch"]["verdict"] == NO_VALUE
 
 
 def test_the_engine_is_taken_in_the_window_of_the_other_simulator(config):
@@ -138,7 +138,7 @@ def test_rows_beyond_their_bar_have_a_line_or_are_unexplained():
     lines = {"ns2": {"*/slow/*": "it is slow", "epoch/slow/one": "its timer"}}
     rows = agreement.explained(table(BEYOND, BEYOND, BEYOND), lines)
     assert rows["explanation"].tolist() == ["it is slow", "its timer", UNEXPLAINED]
-    rows = agreement.explained(table(WITHIN, UNDECIDED, NEITHER), lines)
+    rows = agreement.explained(table(WITHIN, UNDECIDED, NO_VALUE), lines)
     assert rows["explanation"].tolist() == ["", "", ""]
     assert agreement.explained(table(BEYOND, WITHIN, WITHIN, tool="ns3"), lines)["explanation"][0] == UNEXPLAINED
 

@@ -15,8 +15,8 @@ from tcpfair.errors import InputError
 from tcpfair.validation.measures import MEASURES
 from tcpfair.validation.scenarios import TESTBED, TOOLS, Window
 
-WITHIN, UNDECIDED, BEYOND, NEITHER, NO_BAR = "within", "undecided", "beyond", "neither", ""
-VERDICTS = (WITHIN, UNDECIDED, BEYOND, NEITHER)
+WITHIN, UNDECIDED, BEYOND, NO_VALUE, NO_BAR = "within", "undecided", "beyond", "no value", ""
+VERDICTS = (WITHIN, UNDECIDED, BEYOND, NO_VALUE)
 UNEXPLAINED = "unexplained"
 COLUMNS = [
     *("tool", "experiment", "algorithm", "metric", "from_s", "until_s"),
@@ -65,10 +65,10 @@ def verdict(engine: float, tool: float, distance: float, bar: float, chance: flo
     """How two means compare: ``distance`` against ``bar``, in the same unit, and against what ``chance`` does.
 
     within: at most the bar; undecided: above it, but chance does as much, so that more runs are needed; beyond: neither,
-    or only one side has a value; neither: no side has one.
+    or only one side has a value; no value: no side has one.
     """
     if math.isnan(engine) and math.isnan(tool):
-        return NEITHER
+        return NO_VALUE
     if math.isnan(engine) or math.isnan(tool):
         return BEYOND
     if distance <= bar:

@@ -15,7 +15,7 @@ from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.validation import chance, drawn, kernel
-from tcpfair.validation.agreement import BEYOND, NEITHER, UNDECIDED, UNEXPLAINED, WITHIN, rounded, row_name
+from tcpfair.validation.agreement import BEYOND, NO_VALUE, UNDECIDED, UNEXPLAINED, WITHIN, rounded, row_name
 from tcpfair.validation.comparison import Comparison
 from tcpfair.validation.kernel import Kernel
 from tcpfair.validation.measures import MEASURES
@@ -26,7 +26,7 @@ from tcpfair.verdicts.report.pages import data_uri, write_page
 from tcpfair.verdicts.report.words import MINUS
 
 EXPLAINED = "explained"
-OUTCOMES = (WITHIN, EXPLAINED, UNDECIDED, UNEXPLAINED, NEITHER)
+OUTCOMES = (WITHIN, EXPLAINED, UNDECIDED, UNEXPLAINED, NO_VALUE)
 _EPOCHS_SHOWN, _LEAST_SHOWN = 10, 0.2
 LISTED = 8  # unexplained rows named on the screen
 # metrics with a bar, in the order of the overview
