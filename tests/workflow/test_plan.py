@@ -226,6 +226,16 @@ def test_a_trace_that_is_not_there_is_refused(root):
         make_plan(root, source="raw", trace="data/raw/mine")
 
 
+def test_the_longest_parts_go_first_and_a_finished_trace_before_them_all(root, monkeypatch):
+    plan = make_plan(root, shards=4)
+    pkts = {"self": 2 * plans.PART_PKTS, "pair": 40 * plans.PART_PKTS, "watched": 0.1 * plans.PART_PKTS}
+    monkeypatch.setattr(plans.Plan, "_asked_pkts", lambda self, paper, experiment: pkts[experiment])
+    ordered = sorted(pkts, key=lambda experiment: plan.priority("ogura", experiment), reverse=True)
+    assert ordered == ["pair", "self", "watched"]
+    assert plan.priority("ogura", "pair") == 10 * plan.priority("ogura", "self")  # 10 parts' worth in each of 4
+    assert plan.AT_ONCE > plan.priority("ogura", "pair")
+
+
 # --- What is stale ------------------------------------------------------------------------------------------------
 
 
