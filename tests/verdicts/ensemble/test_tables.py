@@ -50,7 +50,7 @@ def test_every_table_has_its_columns(made):
 
 def test_what_is_left_for_the_ledger_reads_the_same_there(made, tmp_path, monkeypatch):
     layout = Layout(tmp_path)
-    with pytest.raises(InputError, match=r"results/bundled/placed: cannot be read .*\./reproduce makes it"):
+    with pytest.raises(InputError, match=r"results/bundled/placed: cannot be read .*remove it, and \./reproduce makes it again"):
         tables.read_shipped(layout)
     monkeypatch.setattr(tables, "of_shipped", lambda *_: made)
     tables.write_shipped(layout, [])

@@ -280,4 +280,4 @@ def read_shipped(layout: Layout) -> dict[str, pd.DataFrame]:
     try:
         return {name: pd.read_parquet(layout.placed / f"{name}.parquet") for name in ENSEMBLE_TABLES}
     except (OSError, ValueError) as error:
-        raise InputError(f"{layout.placed}: cannot be read ({error}); ./reproduce makes it") from None
+        raise InputError(f"{layout.placed}: cannot be read ({error}); remove it, and ./reproduce makes it again") from None
