@@ -276,8 +276,14 @@ def write_shipped(layout: Layout, papers: Iterable[str]) -> None:
 
 
 def read_shipped(layout: Layout) -> dict[str, pd.DataFrame]:
-    """What `write_shipped` left. Raises InputError when it is not there."""
-    try:
-        return {name: pd.read_parquet(layout.placed / f"{name}.parquet") for name in ENSEMBLE_TABLES}
-    except (OSError, ValueError) as error:
-        raise InputError(f"{layout.placed}: cannot be read ({error}); remove it, and ./reproduce makes it again") from None
+    """What `write_shipped` left. Raises InputError when it is not there or torn."""
+    found = {}
+    for name in ENSEMBLE_TABLES:
+        path = layout.placed / f"{name}.parquet"
+        try:
+            found[name] = pd.read_parquet(path)
+        except (OSError, ValueError):
+            where = path.relative_to(layout.root).as_posix()
+            why = "not a Parquet table" if path.is_file() else "missing"
+            raise InputError(f"{where}: {why}; remove its folder, and ./reproduce makes it again") from None
+    return found
