@@ -160,7 +160,9 @@ def test_the_summary_says_what_was_made_what_is_missing_and_what_to_open(root):
     (plan.layout.ledger / "changes.csv").write_text(",".join(CHANGE_COLUMNS) + "\n")
     plan.layout.metrics("ogura", "self").unlink()
     text = run.summary(plan, started_s)
-    assert "computed   6 runs simulated, 1 metric, 2 exhibits, 1 notebook, ledger, report, packet lab" in text
+    assert (
+        "computed   6 runs simulated, 1 metric, 2 exhibits, 1 notebook, ensembles, ledger, report, packet lab" in text
+    )
     assert "exhibits   2 built, 1 pending" in text
     assert "claims     1 reproduced, 1 partly" in text
     assert "missing    measure ogura/self" in text

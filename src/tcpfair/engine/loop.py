@@ -20,7 +20,7 @@ from tcpfair.engine.link import enter_bottleneck_with_ack
 from tcpfair.engine.rng import packets_to_loss, seed_state
 from tcpfair.engine.state import NEVER, OWN_AGENT
 from tcpfair.engine.traffic import admit, dismiss, next_arrival_s, sample_short_flows
-from tcpfair.engine.tree import earliest, enter, grow_tree, leave
+from tcpfair.engine.tree import earliest, enter, grow_tree, leave, show
 from tcpfair.jit import jit, jit_cached, jit_inline, likely, unlikely
 
 INITIAL_RTO_S = 1.0
@@ -214,4 +214,5 @@ def simulate(
     # the last sample may be due a rounding error after the end
     while until_s == run.duration_s and run.samples < samples:
         take_samples(links, ends, flows, ring, got, pool, out, link_out, web_out)
+    show(bits, winners, i, now)
     return REACHED

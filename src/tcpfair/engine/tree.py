@@ -1,9 +1,9 @@
 """The winner tree that finds the flow whose turn it is: four nodes below each, leaves from ``leaves`` on.
 
 Four rather than two: half the levels, and of four keys in a row the least is found without a branch. There are four nodes at
-the top, from 4 on, or eight, from 8 on. A root above them is not kept: a flow that enters is held against the best of the
-others, and that one is known since it left. ``bits`` are those of the keys: times are not negative, so that their bits, as
-whole numbers, are in the same order.
+the top, from 4 on, or eight, from 8 on. The root above them, 1, is not kept: a flow that enters is held against the best of
+the others, and that one is known since it left. Only a run that stands still shows it. ``bits`` are those of the keys: times
+are not negative, so that their bits, as whole numbers, are in the same order.
 """
 
 from __future__ import annotations
@@ -82,6 +82,12 @@ def enter(bits, winners, leaves, i, key):
         first = (mine < least) | ((mine == least) & (flow < winner))
         bits[node] = mine if first else least
         winners[node] = flow if first else winner
+
+
+@jit_inline
+def show(bits, winners, i, key):
+    """Leave at the root whose turn it is, for those who look at a run that stands still."""
+    bits[1], winners[1] = np.float64(key).view(np.uint64), np.uint64(i)
 
 
 @jit
