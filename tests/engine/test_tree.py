@@ -4,12 +4,14 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tcpfair.contract.scenario import make_scenario
+from tcpfair.engine.dumbbell import Simulation
 from tcpfair.engine.state import NEVER
 from tcpfair.engine.tree import earliest, enter, grow_tree, leave, leaves_for
 from tcpfair.jit import jit
 
-# few different times, so that ties are common; 0 and NEVER are the ends of the range
 MOST_FLOWS = 140  # three levels, with four nodes at the top and with eight
+# few different times, so that ties are common; 0 and NEVER are the ends of the range
 TIMES = st.sampled_from([0.0, 5e-324, 1e-9, 0.25, 0.5, 0.75, 1.0, 1e6, NEVER])
 
 
@@ -38,3 +40,21 @@ def test_the_earliest_flow_wins_and_of_equal_ones_the_lowest(matches):
         assert (next_key, next_flow) == min((t, i) for i, t in due.items())
         due[flow] = time
         assert (key, winner) == min((t, i) for i, t in due.items())
+
+
+def test_a_run_that_stands_still_shows_whose_turn_it_is():
+    link = {
+        "capacity_bps": 2e6,
+        "wire_bytes": 1500,
+        "payload_bytes": 1460,
+        "duration_s": 3.0,
+        "sample_s": 1.0,
+        "buffer_pkts": 10,
+    }
+    flows = [{"protocol": "Reno", "cc": "sack", "rtt_s": rtt_s} for rtt_s in (0.06, 0.02, 0.11, 0.05, 0.09)]
+    simulation = Simulation(make_scenario({**link, "flows": flows}, "five flows"), 1)
+    for until_s in (0.3, 1.1, 2.7):
+        simulation.advance(until_s)
+        due_s = simulation._keys[8 : 8 + len(flows)]  # the leaves
+        assert simulation._keys[1] == due_s.min() >= until_s
+        assert simulation._winners[1] == due_s.argmin()

@@ -27,6 +27,7 @@ BUILT_SOURCES = ("bundled", "engine", "raw")  # those that this version can run;
 PART_PKTS = 1.5e9  # of a part at least, about: a minute of one core, long against starting a process or a cluster's job
 SMALL = "small"  # the group of experiments that are not worth a cluster's job each
 
+_JUDGES = ("units.py", "contract", "metrics", "models", "measures", "verdicts")
 # the code that each step runs, by rooms and modules; tests/workflow/test_plan.py holds that none is left out
 CODE = {
     "exhibit": (
@@ -41,8 +42,8 @@ CODE = {
         "exhibits",
         "sources",
     ),
-    "ledger": ("units.py", "contract", "metrics", "models", "measures", "verdicts"),
-    "place": ("units.py", "contract", "metrics", "models", "measures", "verdicts", "engine", "cc", "jit.py"),
+    "ledger": _JUDGES,
+    "place": (*_JUDGES, "engine", "cc", "jit.py"),  # an ensemble of another simulator than today's is left out
     "lab": (
         "units.py",
         "contract",
@@ -197,7 +198,7 @@ class Plan:
     def parts(self, paper: str, experiment: str) -> list[str]:
         """Names of the parts in which the missing runs of an experiment are simulated: ``1-of-2``, ``2-of-2``."""
         missing = self.lacking.get((paper, experiment), [])
-        n = min(self.config.shards, len(missing), max(1, round(sum(run.pkts for run in missing) / PART_PKTS)))
+        n = min(len(missing), self._n_parts(sum(run.pkts for run in missing)))
         return [f"{number}-of-{n}" for number in range(1, n + 1)]
 
     def batch(self, paper: str, experiment: str) -> str | None:
@@ -225,7 +226,10 @@ class Plan:
     def _part_pkts(self, paper: str, experiment: str) -> float:
         """Packets of one part, where nothing has been simulated yet."""
         pkts = self._asked_pkts(paper, experiment)
-        return pkts / min(self.config.shards, max(1, round(pkts / PART_PKTS)))
+        return pkts / self._n_parts(pkts)
+
+    def _n_parts(self, pkts: float) -> int:
+        return min(self.config.shards, max(1, round(pkts / PART_PKTS)))
 
     def _asked_pkts(self, paper: str, experiment: str) -> float:
         return sum(run.pkts for run in self.asked[paper, experiment])
