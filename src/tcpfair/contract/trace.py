@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ SCHEMA_VERSION = 1
 # of a table when it is read: a few bytes of Parquet can claim any number
 _MOST_CELLS = 500_000_000
 _MOST_BYTES = 8 << 30
+_ZSTD_LEVEL = 9  # 19 takes five times as long for 3 % less
 
 # Required columns and types of each table; (name, type, may it be missing from the file).
 # `runs` may hold further columns: the scenario's parameters and the experiment's grid.
@@ -174,19 +176,34 @@ def in_schema(name: str, frame: pd.DataFrame) -> pa.Table:
 
 
 def _write_parquet(table: pa.Table, path: Path) -> None:
-    """Integers delta-coded, the rest as dictionaries: about 1.4 bytes per sample row."""
-    integers = [f.name for f in table.schema if pa.types.is_integer(f.type) and f.name.endswith(("_bytes", "_pkts"))]
-    others = [f.name for f in table.schema if f.name not in integers]
-    pq.write_table(
-        table,
-        path,
-        compression="zstd",
-        compression_level=9,
-        use_dictionary=others,
-        column_encoding=dict.fromkeys(integers, "DELTA_BINARY_PACKED"),
-        write_statistics=False,
-        store_schema=False,
-    )
+    """Write each column in the smaller of two encodings; about 1.1 bytes per sample row and column of bytes."""
+    split = [field.name for field in table.schema if _is_smaller_split(table.select([field.name]))]
+    pq.write_table(table, path, **_encoding(table.schema.names, split))
+
+
+def _is_smaller_split(column: pa.Table) -> bool:
+    """Whether numbers take less space with their bytes split into streams than as a dictionary."""
+    (name,), (kind,) = column.schema.names, column.schema.types
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        return False
+    return _encoded_bytes(column, [name]) < _encoded_bytes(column, [])
+
+
+def _encoded_bytes(column: pa.Table, split: list[str]) -> int:
+    sink = pa.BufferOutputStream()
+    pq.write_table(column, sink, **_encoding(column.schema.names, split))
+    return sink.getvalue().size
+
+
+def _encoding(names: list[str], split: list[str]) -> dict[str, Any]:
+    return {
+        "compression": "zstd",
+        "compression_level": _ZSTD_LEVEL,
+        "use_dictionary": [name for name in names if name not in split],
+        "column_encoding": dict.fromkeys(split, "BYTE_STREAM_SPLIT"),
+        "write_statistics": False,
+        "store_schema": False,
+    }
 
 
 def write(trace: Trace, folder: Path) -> None:
