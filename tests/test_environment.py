@@ -175,6 +175,13 @@ def test_every_locked_package_has_a_wheel_for_every_machine(python, platform):
         assert done.returncode == 0, done.stderr
 
 
+def test_the_lowest_scipy_has_the_arguments_that_are_used():
+    """Its samplers take `rng` since 1.15."""
+    users = [path for path in MODULES if re.search(r"qmc\.\w+\(.*\brng=", path.read_text())]
+    (declared,) = (Requirement(text) for text in DECLARED if text.startswith("scipy"))
+    assert users and not declared.specifier.contains("1.14.1") and declared.specifier.contains("1.15.0")
+
+
 def test_what_the_lock_leaves_out_is_imported_by_nothing_that_is_installed():
     left_out = {Requirement(text).name.replace("-", "_") for text in PROJECT["tool"]["uv"]["override-dependencies"]}
     assert left_out == {"connection_pool"} and not locked("connection-pool")

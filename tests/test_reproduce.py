@@ -233,36 +233,14 @@ def test_two_first_runs_at_once_do_not_meet(checkout, left_alone):
 
 # --- which Python ----------------------------------------------------------------------------------------------------
 
-FEW = [
-    "bash",
-    "cat",
-    "cksum",
-    "cp",
-    "dirname",
-    "env",
-    "find",
-    "grep",
-    "head",
-    "id",
-    "ln",
-    "mkdir",
-    "mv",
-    "readlink",
-    "rm",
-    "sed",
-    "sh",
-    "tr",
-    "true",
-    "uname",
-    "wc",
-]
+FEW = "bash cat cksum cp dirname env find grep head id ln mkdir mv readlink rm sed sh tr true uname wc"  # and no Python
 
 
 def with_pythons(checkout: Checkout, **versions: str) -> dict[str, str]:
     """A PATH with these Pythons (`python3_14="3.14.1"`) and no others, and no PYTHON."""
     folder = checkout.folder / "only"
     folder.mkdir()
-    for name in FEW:
+    for name in FEW.split():
         (folder / name).symlink_to(shutil.which(name, path="/usr/bin:/bin"))
     for name, version in versions.items():
         name = name.replace("_", ".")
