@@ -98,13 +98,6 @@ def bounded(text: str, lock: dict[str, list[str]]) -> str:
     return f"{text},<{below(newest)}"
 
 
-def pythons(project: dict) -> str:
-    """The Pythons that pyproject.toml names: ``>=3.11,<3.14``."""
-    versions = [name.rpartition(" ")[2] for name in project["project"]["classifiers"] if ":: 3." in name]
-    newest = max(Version(version) for version in versions)
-    return f"{project['project']['requires-python']},<{newest.major}.{newest.minor + 1}"
-
-
 def conda_environment(project: dict, lock: str) -> str:
     """environment.yaml: the same requirements from conda-forge and bioconda (Snakemake's channel), and the checkout itself.
 
@@ -112,7 +105,11 @@ def conda_environment(project: dict, lock: str) -> str:
     ./reproduce sets; pip reads it.
     """
     locked = locked_versions(lock)
-    wanted = [f"python {pythons(project)}", "pip", *(bounded(text, locked) for text in requirements(project))]
+    wanted = [
+        f"python {project['project']['requires-python']}",
+        "pip",
+        *(bounded(text, locked) for text in requirements(project)),
+    ]
     return (
         HEADER + "# TCPFAIR_ROOT=$PWD conda env create --file envs/environment.yaml\n"
         "name: tcpfair\n"

@@ -7,10 +7,11 @@ import os
 import re
 import subprocess
 import sys
-from importlib.metadata import packages_distributions, version
+from importlib.metadata import distributions, packages_distributions, version
 from pathlib import Path
 
 import pytest
+import snakemake
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -33,7 +34,15 @@ LOCK = (ROOT / "envs" / "requirements.txt").read_text()
 INSTALLER = (ROOT / "envs" / "installer.txt").read_text()
 DECLARED = PROJECT["project"]["dependencies"]
 DEVELOPMENT = PROJECT["dependency-groups"]["dev"]
-PROGRAMS = {"ipykernel", "jupyterlab", "snakemake", "ruff", "snakefmt", "hatchling"}  # run, not imported
+PROGRAMS = {
+    "ipykernel",
+    "jupyterlab",
+    "snakemake",
+    "ruff",
+    "snakefmt",
+    "hatchling",
+    "pytest-xdist",
+}  # run, not imported
 ELSEWHERE = {"cppyy"}  # imported by the program that ns-3's own Python runs
 ENTRIES = [Requirement(entry.split(" \\")[0].strip()) for entry in re.split(r"\n(?=\S)", LOCK) if entry.strip()]
 
@@ -60,11 +69,12 @@ def test_a_lock_pins_one_version_and_hashes_of_every_package(lock):
 
 
 def test_nothing_is_installed_that_no_lock_pins():
-    """What ./reproduce installs: two locks by hash, and the checkout with the build tool of the second one."""
-    installs = re.findall(r"-m pip install.*|/uv pip .*", (ROOT / "reproduce").read_text())
+    """What ./reproduce installs: wheels of two locks by hash, and the checkout with the build tool of the second one."""
+    commands = (ROOT / "reproduce").read_text().replace("\\\n", "")
+    installs = re.findall(r"\bpip (?:install|sync) .*", commands)
     assert len(installs) == 3
     assert [line.split()[-1] for line in installs] == ["envs/installer.txt", "envs/requirements.txt", "."]
-    assert all("--require-hashes" in line for line in installs[:2])
+    assert all("--require-hashes" in line and "--only-binary :all:" in line for line in installs[:2])
     assert "--no-build-isolation" in installs[2] and "--no-deps" in installs[2]
     assert GENERATOR.locked_versions(INSTALLER).keys() == {"uv"}
     (built_by,) = PROJECT["build-system"]["requires"]
@@ -131,12 +141,65 @@ def test_the_conda_environment_admits_the_locked_versions_and_nothing_unbounded(
         assert all(specifier.contains(number) for number in locked(name)), name
 
 
-def test_the_pythons_are_those_that_the_package_names():
-    tried = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["project"]["classifiers"]))
-    bounds = Requirement(f"python{GENERATOR.pythons(PROJECT)}").specifier
-    assert [minor for minor in range(8, 30) if bounds.contains(f"3.{minor}.1")] == [
-        int(version.partition(".")[2]) for version in tried
-    ]
+PYTHONS = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["project"]["classifiers"]))
+
+
+def test_the_same_pythons_are_named_everywhere():
+    bounds = Requirement(f"python{PROJECT['project']['requires-python']}").specifier
+    assert [f"3.{minor}" for minor in range(8, 30) if bounds.contains(f"3.{minor}.1")] == PYTHONS
+    text = (ROOT / "reproduce").read_text()
+    oldest, newest = (version.replace(".", ", ") for version in (PYTHONS[0], PYTHONS[-1]))
+    assert f"not ({oldest}) <= sys.version_info[:2] <= ({newest})" in text
+    assert f"else set -- {' '.join(f'python{version}' for version in reversed(PYTHONS))} python3; fi" in text
+    assert f"uv python install --quiet --no-bin {PYTHONS[-1]} " in text
+    assert f"uv python find --managed-python {PYTHONS[-1]})" in text
+    assert f"CPython {', '.join(PYTHONS[:-1])} or {PYTHONS[-1]} with" in text
+    assert f"({PYTHONS[0]} to {PYTHONS[-1]}; the first time only)" in text
+
+
+# Machines that README names, with the oldest C library that wheels were made for.
+PLATFORMS = ("x86_64-manylinux_2_28", "aarch64-manylinux_2_28", "aarch64-apple-darwin")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("python", PYTHONS)
+def test_every_locked_package_has_a_wheel_for_every_machine(python, platform):
+    uv = Path(sys.executable).with_name("uv")
+    options = f"--quiet --no-deps --only-binary :all: --python-version {python} --python-platform {platform}"
+    for lock in ("requirements.txt", "installer.txt"):
+        command = [uv, "pip", "compile", *options.split(), ROOT / "envs" / lock]
+        done = subprocess.run(command, cwd=ROOT / "envs", capture_output=True, text=True, check=False)
+        if re.search("error sending request|dns error|Failed to fetch", done.stderr):
+            pytest.skip("no package index can be reached")
+        assert done.returncode == 0, done.stderr
+
+
+def test_the_lowest_scipy_has_the_arguments_that_are_used():
+    """Its samplers take `rng` since 1.15."""
+    users = [path for path in MODULES if re.search(r"qmc\.\w+\(.*\brng=", path.read_text())]
+    (declared,) = (Requirement(text) for text in DECLARED if text.startswith("scipy"))
+    assert users and not declared.specifier.contains("1.14.1") and declared.specifier.contains("1.15.0")
+
+
+def test_what_the_lock_leaves_out_is_imported_by_nothing_that_is_installed():
+    left_out = {Requirement(text).name.replace("-", "_") for text in PROJECT["tool"]["uv"]["override-dependencies"]}
+    assert left_out == {"connection_pool"} and not locked("connection-pool")
+    imports = re.compile(rf"^\s*(?:from|import) +(?:{'|'.join(left_out)})\b", re.M)
+    place = Path(snakemake.__file__).parent.parent
+    read = [path for part in ("snakemake", "snakemake_*") for path in place.glob(f"{part}/**/*.py")]
+    assert len(read) > 100
+    assert [path for path in read if imports.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_nothing_is_installed_but_what_is_locked():
+    """Not even the pip and setuptools that came with Python; an extra that was asked for may be there too."""
+    here = {canonicalize_name(each.metadata["Name"]) for each in distributions()}
+    extra = names(GENERATOR.slurm_requirements(PROJECT))
+    wanted = {
+        canonicalize_name(each.name) for each in ENTRIES if each.marker is None or each.marker.evaluate()
+    } | GENERATOR.locked_versions(INSTALLER).keys()
+    assert here - extra == wanted | {"tcpfair"}, "run ./reproduce, which brings .venv in line"
 
 
 def test_the_checkout_is_named_so_that_pip_finds_it_wherever_the_file_is_copied(tmp_path):
@@ -152,7 +215,7 @@ def test_the_checkout_is_named_so_that_pip_finds_it_wherever_the_file_is_copied(
         f"print(*(each.requirement for each in parse_requirements({str(tmp_path / 'pip.txt')!r}, PipSession())))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys._base_executable, "-c", code],  # .venv has no pip
         env={**os.environ, "TCPFAIR_ROOT": str(checkout), "PYTHONUTF8": "1"},
         capture_output=True,
         text=True,

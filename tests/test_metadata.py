@@ -76,8 +76,23 @@ def test_a_workflow_calls_commands_and_files_that_are_there(path):
 def test_a_workflow_may_write_nothing_and_ends(path):
     workflow = yaml.safe_load(path.read_text())
     assert workflow["permissions"] == {"contents": "read"}
-    assert all(job["timeout-minutes"] <= 90 for job in workflow["jobs"].values())
+    assert all(job["timeout-minutes"] <= (240 if name == "slow" else 90) for name, job in workflow["jobs"].items())
     assert all("uses" in step or "run" in step for step in steps(path))
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_an_action_is_named_by_its_commit_with_the_version_beside_it(path):
+    """A tag can be moved to other code, a commit cannot."""
+    used = re.findall(r"uses: (.*)", path.read_text())
+    assert (
+        used and [each for each in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each)] == []
+    )
+    assert len({each.partition("@")[0] for each in used}) == len(set(used)), "one commit of each action"
+
+
+def test_the_slow_tests_are_run_by_a_workflow():
+    commands = [step.get("run", "") for path in WORKFLOWS for step in steps(path)]
+    assert any(command.startswith("./reproduce test --slow") for command in commands)
 
 
 def test_the_lowest_and_the_newest_python_are_tried():

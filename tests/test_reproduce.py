@@ -28,10 +28,14 @@ step() {
 [ "${0##*/}" = rm ] || echo "$1 $2" >>"$BASE/calls"
 case "${0##*/} $*" in
 *" -V") cat "$BASE/version" ;;
-*_base_executable*) echo "$BASE/python3" ;;
+*"ensurepip, sys, venv"*) case "${VERSION-3.11.7}" in 3.11.* | 3.12.* | 3.13.*) ;; *) exit 1 ;; esac ;;
+*_base_executable*) echo "${WHO-}" >>"$BASE/chosen" && echo "$BASE/python3" ;;
 *flock*) exec "$REAL" "$@" ;;
-*"-m venv"*) step "venv" && mkdir -p .venv/bin && step "half a venv" && ln -s "$BASE/python3" .venv/bin/python ;;
-*"-m pip"*) step "pip" && { [ -e .venv/bin/uv ] || ln -s "$BASE/python3" .venv/bin/uv; } ;;
+*" venv --clear .venv") step "venv" && mkdir -p .venv/bin && step "half a venv" && ln -sf "$BASE/python3" .venv/bin/python ;;
+*" pip install"*--require-hashes*installer.txt) step "pip" && { [ -e .venv/bin/uv ] || ln -s "$BASE/python3" .venv/bin/uv; } ;;
+"uv python install"*) step "python from ${UV_PYTHON_INSTALL_MIRROR-its own place}" && [ -z "${OFFLINE-}" ] ;;
+"uv python find"*) echo "$BASE/python3" ;;
+uv*uninstall*) step "no seeds" ;;
 uv*sync*)
     if [ -p "$BASE/gate" ]; then
         [ -z "${ALONE-}" ] || kill -s KILL "$PPID"
@@ -225,6 +229,143 @@ def test_two_first_runs_at_once_do_not_meet(checkout, left_alone):
     assert said == "environment: waiting for another ./reproduce, which makes .venv\n"
     assert second.returncode == 0
     assert (first.returncode == 0, "venv" in checkout.steps()) == (not left_alone, left_alone)
+
+
+# --- which Python ----------------------------------------------------------------------------------------------------
+
+FEW = "bash cat cksum cp dirname env find grep head id ln mkdir mv readlink rm sed sh tr true uname wc"  # and no Python
+
+
+def with_pythons(checkout: Checkout, **versions: str) -> dict[str, str]:
+    """A PATH with these Pythons (`python3_14="3.14.1"`) and no others, and no PYTHON."""
+    folder = checkout.folder / "only"
+    folder.mkdir()
+    for name in FEW.split():
+        (folder / name).symlink_to(shutil.which(name, path="/usr/bin:/bin"))
+    for name, version in versions.items():
+        name = name.replace("_", ".")
+        text = f'#!/bin/sh\nVERSION="{version}" WHO={name} exec "$BASE/python3" "$@"\n'
+        if version == "broken":  # as pyenv leaves them
+            text = "#!/bin/sh\necho no such version >&2\nexit 127\n"
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    return {"PYTHON": "", "PATH": str(folder)}
+
+
+@pytest.mark.parametrize(
+    ("versions", "chosen"),
+    [
+        ({"python3": "3.11.7"}, "python3"),
+        ({"python3": "3.14.1", "python3_12": "3.12.9"}, "python3.12"),
+        ({"python3": "3.11.7", "python3_12": "3.12.9", "python3_13": "3.13.1"}, "python3.13"),
+        ({"python3": "3.12.1", "python3_13": "broken"}, "python3"),
+    ],
+    ids=["python3", "the default is too new", "the newest of three", "a name without a Python"],
+)
+def test_the_first_supported_python_is_taken(checkout, versions, chosen):
+    assert checkout.run(**with_pythons(checkout, **versions)) == 0
+    assert (checkout.base / "chosen").read_text().split() == [chosen]
+    assert not any(step.startswith("python from") for step in checkout.steps())
+
+
+@pytest.mark.parametrize("version", ["3.14.1", "3.9.18"])
+def test_where_no_python_is_supported_the_pinned_uv_provides_one(checkout, version):
+    given = with_pythons(checkout, python3=version)
+    assert checkout.run(**given, UV_PYTHON_INSTALL_MIRROR="file:///mirror") == 0
+    steps = checkout.steps()
+    assert steps.index("pip") < steps.index("python from file:///mirror") < steps.index("half of numpy")
+    assert steps.count("venv") == 2, "the second one is made from the Python that was downloaded"
+
+
+def test_a_python_that_cannot_be_downloaded_is_told_in_one_line(checkout):
+    given = with_pythons(checkout, python3="3.14.1")
+    said = checkout.seen(**given, OFFLINE="1")["failed"]
+    *_, last = said.splitlines()
+    assert last == (
+        "error: no Python 3.13 could be downloaded; install one, or name a mirror in UV_PYTHON_INSTALL_MIRROR"
+    )
+    assert not (checkout.root / ".venv" / ".stamp").exists()
+
+
+def test_where_there_is_no_python_one_line_says_what_to_install(checkout):
+    said = checkout.seen(**with_pythons(checkout))["failed"]
+    assert said == (
+        "error: CPython 3.11, 3.12 or 3.13 with its venv module is needed;"
+        " on Debian and Ubuntu: apt install python3 python3-venv\n"
+    )
+    assert checkout.steps() == []
+
+
+@pytest.mark.parametrize("version", ["3.14.1", "3.10.13"])
+def test_a_chosen_python_that_is_not_supported_is_refused_in_one_line(checkout, version):
+    given = with_pythons(checkout, python3_14=version, python3="3.12.1") | {"PYTHON": "python3.14"}
+    (checkout.base / "version").write_text(f"Python {version}\n")
+    said = checkout.seen(**given)["failed"]
+    assert said == (
+        f"error: PYTHON: python3.14 is Python {version}; CPython 3.11, 3.12 or 3.13 with its venv module is needed\n"
+    )
+    said = checkout.seen(**given | {"PYTHON": "/no such/python"})["failed"]
+    assert said.startswith("error: PYTHON: /no such/python does not start; ") and said.count("\n") == 1
+    assert checkout.steps() == []
+
+
+def test_a_python_may_be_in_a_folder_with_a_space(checkout):
+    place = checkout.folder / "a folder"
+    place.mkdir()
+    (place / "python").symlink_to(checkout.base / "python3")
+    assert checkout.run(PYTHON=str(place / "python")) == 0
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "libc", "said"),
+    [
+        ("linux", "x86_64", ("glibc", "2.28"), ""),
+        ("linux", "aarch64", ("glibc", "2.41"), ""),
+        ("darwin", "arm64", ("", ""), ""),
+        ("linux", "x86_64", ("glibc", "2.17"), "Linux x86_64 glibc 2.17;"),
+        ("linux", "x86_64", ("", ""), "Linux x86_64;"),
+        ("linux", "x86_64", ("musl", "1.2.5"), "Linux x86_64 musl 1.2.5;"),
+        ("linux", "riscv64", ("glibc", "2.41"), "Linux riscv64 glibc 2.41;"),
+        ("darwin", "x86_64", ("", ""), "Darwin x86_64;"),
+    ],
+)
+def test_a_machine_without_wheels_is_told_in_one_line(checkout, system, machine, libc, said):
+    """The Python that asks is told that it runs elsewhere."""
+    module = f"machine = lambda: {machine!r}\nlibc_ver = lambda: {libc!r}\nsystem = lambda: {system.capitalize()!r}\n"
+    put(checkout.folder / "modules" / "platform.py", module)
+    path = f"import sys; sys.path.insert(0, {str(checkout.folder / 'modules')!r}); sys.platform = {system!r}; exec(sys.argv[1])"
+    put(checkout.folder / "path.py", path)
+    asks = f'*"libc_ver"*) exec "$REAL" "{checkout.folder / "path.py"}" "$2" ;;\n'
+    text = (checkout.base / "python3").read_text()
+    (checkout.base / "python3").write_text(text.replace("*flock*)", asks + "*flock*)"))
+    told = checkout.seen().get("failed", "")
+    if said:
+        assert told.startswith(f"error: the locked packages have no wheels for {said} ") and told.count("\n") == 1
+        assert checkout.steps() == []
+    else:
+        assert told == "" and "venv" in checkout.steps()
+
+
+@pytest.mark.parametrize("moment", [".venv.lock", ".venv/pyvenv.cfg", ".venv/bin/pip"])
+def test_an_interrupted_installation_shows_no_traceback(checkout, moment):
+    """With the real Python; Ctrl-C when a file is there: before venv, while it puts pip into .venv, while pip starts."""
+    process = subprocess.Popen(
+        ["sh", "reproduce", "install"],
+        cwd=checkout.root,
+        env={"PATH": "/usr/bin:/bin", "PYTHON": sys._base_executable},
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )
+    until = time.monotonic() + 60
+    while not (checkout.root / moment).exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode in (130, -signal.SIGINT)
+    assert "Traceback" not in said and said.endswith("interrupted; the next run makes .venv from nothing\n"), said
+    assert not (checkout.root / ".venv" / ".stamp").exists()
 
 
 COMPLETE = """

@@ -14,8 +14,12 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import urljoin
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -291,3 +295,79 @@ def test_every_python_gives_the_same_figure_and_the_same_run(version, tmp_path):
     run(root, "whence", str(root / FIGURE), "--again")
     assert "the same bits" in run(root, "same-bits")
     shutil.rmtree(root / ".venv")
+
+
+class Index:
+    """A package index on loopback that holds the locked files alone; what else is asked for is in ``refused``."""
+
+    def __init__(self) -> None:
+        text = "".join((ROOT / "envs" / name).read_text() for name in ("requirements.txt", "installer.txt"))
+        self.hashes = set(re.findall(r"--hash=sha256:(\w+)", text))
+        self.names = {re.sub(r"[._]", "-", name.lower()) for name in re.findall(r"^([\w.-]+)==", text, re.M)}
+        self.refused: list[str] = []
+        self.upstream = registry()
+        index = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                name = self.path.strip("/")
+                page = index.page(name)
+                self.send_response(200 if page else 404)
+                self.send_header("Content-Type", SIMPLE)
+                self.end_headers()
+                self.wfile.write(page)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.address = f"http://127.0.0.1:{self.server.server_port}/"
+
+    def page(self, name: str) -> bytes:
+        """The locked files of a project, by the address at which the registry has them; nothing for any other."""
+        if name not in self.names:
+            self.refused.append(name)
+            return b""
+        found = json.loads(ask(f"{self.upstream}/{name}/"))
+        found["files"] = [
+            {**file, "core-metadata": False, "url": urljoin(f"{self.upstream}/{name}/", file["url"])}
+            for file in found["files"]
+            if file["hashes"].get("sha256") in self.hashes
+        ]
+        return json.dumps(found).encode()
+
+
+SIMPLE = "application/vnd.pypi.simple.v1+json"
+
+
+def registry() -> str:
+    """The package index that this machine uses."""
+    code = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
+    given = os.environ.get("PIP_INDEX_URL")
+    own = subprocess.run([sys._base_executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    return (given or own).strip().rstrip("/")
+
+
+def ask(address: str) -> bytes:
+    with urlopen(Request(address, headers={"Accept": SIMPLE}), timeout=60) as answer:
+        return answer.read()
+
+
+def test_an_index_with_the_locked_files_alone_is_enough(tmp_path):
+    """With empty caches, so that nothing that was built or fetched before is used."""
+    index = Index()
+    try:
+        ask(f"{index.upstream}/uv/")
+    except OSError:
+        pytest.skip("no package index can be reached")
+    root = unpack(tmp_path / "checkout")
+    places = {"UV_DEFAULT_INDEX": index.address, "PIP_INDEX_URL": index.address, "PIP_FIND_LINKS": ""}
+    caches = {"UV_CACHE_DIR": str(tmp_path / "uv"), "PIP_CACHE_DIR": str(tmp_path / "pip")}
+    try:
+        run(root, "bench", "--help", PYTHON=sys._base_executable, **places, **caches)
+    finally:
+        index.server.shutdown()
+        for folder in (tmp_path / "uv", root / ".venv"):
+            shutil.rmtree(folder, ignore_errors=True)  # large
+    assert index.refused == []

@@ -312,6 +312,19 @@ def test_other_code_makes_it_stale_and_a_reworded_reason_does_not(layout, monkey
         assert ensemble_table.stale(layout.ensembles, opened(layout)) == ["code changed"]
 
 
+def test_an_error_in_drawing_settings_is_not_taken_for_a_missing_ensemble(layout, monkeypatch):
+    """As from a SciPy that does not know an argument."""
+    run(layout)
+    ensemble = opened(layout)
+
+    def members(self):
+        raise TypeError("unexpected keyword argument 'rng'")
+
+    monkeypatch.setattr(type(ensemble), "members", members)
+    with pytest.raises(TypeError, match="rng"):
+        ensemble_table.stale(layout.ensembles, ensemble)
+
+
 def test_a_damaged_table_counts_as_missing(layout):
     run(layout)
     table = layout.ensembles / "ogura_settings.csv"

@@ -118,6 +118,19 @@ def test_the_leash_is_given_the_locks(tmp_path):
     assert runs._held == []
 
 
+def test_a_lock_is_held_where_a_descriptor_has_no_path_to_the_same_file(tmp_path, monkeypatch):
+    """On macOS, a file below /dev/fd is on a device of its own."""
+    stat = os.stat
+
+    def of_macos(path, **how):
+        assert not str(path).startswith("/dev/fd/"), "another file to macOS"
+        return stat(path, **how)
+
+    monkeypatch.setattr(os, "stat", of_macos)
+    with runs.only_run(tmp_path):
+        assert (tmp_path / "results" / ".lock").exists()
+
+
 def test_two_folders_of_results_can_be_made_at_once_and_neither_is_cleaned(tmp_path):
     with runs.only_run(tmp_path, "results/engine/ensemble"), runs.only_run(tmp_path, "results/validation"):
         with pytest.raises(InputError, match="another ./reproduce runs"):

@@ -194,12 +194,12 @@ def stale(folder: Path, ensemble: Ensemble) -> list[str]:
         if said["files"] != {path.name: file_hash(path) for path in (metrics, table)}:
             return ["missing"]
         found = [f"{name} changed" for name in MADE_FROM if said[name] != getattr(ensemble, name)]
-        wanted = {member.name: member.stamp["setting"] for member in ensemble.members()}
-        held: dict[str, str] = said["members"]
-        lacking = sum(name not in held for name in wanted)
-        other = sum(name in held and held[name] != digest for name, digest in wanted.items())
+        held: dict[str, str] = dict(said["members"])
     except (OSError, ValueError, KeyError, TypeError):
         return ["missing"]
+    wanted = {member.name: member.stamp["setting"] for member in ensemble.members()}
+    lacking = sum(name not in held for name in wanted)
+    other = sum(name in held and held[name] != digest for name, digest in wanted.items())
     found += [f"{lacking} of {len(wanted)} settings missing"] if lacking else []
     return found + ([f"{other} of {len(wanted)} settings drawn otherwise"] if other else [])
 

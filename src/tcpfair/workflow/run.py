@@ -319,7 +319,11 @@ def _locked(path: Path, kind: int) -> Iterator[None]:
                     raise InputError("another ./reproduce runs in this checkout; wait for it to end") from None
                 time.sleep(_AGAIN_S)
                 continue
-            if not path.exists() or not path.samefile(f"/dev/fd/{lock.fileno()}"):
+            try:
+                is_current = os.path.samestat(path.stat(), os.fstat(lock.fileno()))
+            except FileNotFoundError:
+                is_current = False
+            if not is_current:
                 continue  # `clean` has removed it meanwhile
             lock.truncate(0)
             lock.write(json.dumps({"pid": os.getpid(), "host": platform.node()}))
