@@ -64,8 +64,13 @@ def table_difference(one: pd.DataFrame, other: pd.DataFrame) -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    folders = [Path(name) for name in sys.argv[1:]]
+    if len(folders) != 2:
         sys.exit(__doc__)
-    n_files, lines = compare(*map(Path, sys.argv[1:]))
+    for folder in folders:
+        if not folder.is_dir():
+            print(f"error: {folder}: not a folder", file=sys.stderr)
+            sys.exit(2)
+    n_files, lines = compare(*folders)
     print("\n".join([*lines, f"{len(lines)} of {n_files} files differ"]))
     sys.exit(bool(lines))

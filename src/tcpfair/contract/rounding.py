@@ -21,9 +21,9 @@ def rounded(value: float, digits: int = SIGNIFICANT_DIGITS) -> float:
 
 def rounded_table(table: pd.DataFrame, digits: int = SIGNIFICANT_DIGITS) -> pd.DataFrame:
     """``table`` with every float `rounded`, in columns of floats and of mixed objects; all else and all types stay."""
-    chosen = table.select_dtypes(["float", "object"])
     columns = {}
-    for name in chosen:
-        values = [rounded(x, digits) if isinstance(x, float) else x for x in chosen[name].tolist()]
-        columns[name] = pd.Series(values, table.index, chosen[name].dtype)
+    for name, column in table.items():
+        if pd.api.types.is_float_dtype(column) or pd.api.types.is_object_dtype(column):
+            values = [rounded(x, digits) if isinstance(x, float) else x for x in column.tolist()]
+            columns[name] = pd.Series(values, table.index, column.dtype)
     return table.assign(**columns)
