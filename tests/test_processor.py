@@ -79,6 +79,23 @@ def test_metrics_do_not_depend_on_the_instructions(tmp_path):
     assert not differing(usual, plain)
 
 
+NRU = """
+import numpy as np
+from tcpfair.metrics import fairness
+r = np.random.Generator(np.random.Philox(5)).gamma(2.0, 3.0, (50, 2, 240))
+weights = fairness.weights_mean_of_columns(r[..., :2])
+u_db = fairness.nru_over_time_db(r, weights, 0.01)
+for found in (u_db, fairness.flow_nru_db_of_mean(r, weights), fairness.flow_stability(u_db)):
+    print(found.tobytes().hex())
+"""
+
+
+@needs_dispatch
+def test_resource_usage_has_the_same_bits_before_it_is_rounded():
+    """Rounding alone is not enough: a stability near its pole has few digits that are right."""
+    assert python("-c", NRU) == python("-c", NRU, **PLAIN)
+
+
 RESAMPLED = """
 import sys
 import numpy as np, pandas as pd
