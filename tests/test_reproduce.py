@@ -524,6 +524,14 @@ def test_no_language_decides_how_names_of_files_are_read(checkout, language):
     assert seen["LC_ALL"] in ("C.UTF-8", "en_US.UTF-8") and seen["PYTHONUTF8"] == "1"
 
 
+def test_no_variable_chooses_the_instructions_of_numpy_or_its_blas(checkout):
+    seen = checkout.seen(
+        NPY_DISABLE_CPU_FEATURES="X86_V3", NPY_ENABLE_CPU_FEATURES="X86_V3", OPENBLAS_CORETYPE="Prescott"
+    )
+    assert not [name for name in seen if name.startswith("NPY_")]
+    assert "OPENBLAS_CORETYPE" not in seen and seen["OPENBLAS_NUM_THREADS"] == "1"
+
+
 # --- the settings ----------------------------------------------------------------------------------------------------
 
 PROBE = """

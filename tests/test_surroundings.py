@@ -215,6 +215,8 @@ def hostile(folder: Path) -> dict[str, str]:
         "SNAKEMAKE_OUTPUT_CACHE": "/nonexistent",
         "NUMBA_DISABLE_JIT": "1",
         "NUMBA_CACHE_DIR": "/nonexistent",
+        "NPY_DISABLE_CPU_FEATURES": "nonsense",
+        "OPENBLAS_CORETYPE": "Prescott",
         "OMP_NUM_THREADS": "64",
         "BASH_ENV": str(folder / "bash"),
         "ENV": str(folder / "bash"),

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
+from tcpfair.contract import rounding
 from tcpfair.errors import InputError
 from tcpfair.verdicts.combine import OverCells, over_cells
 from tcpfair.verdicts.printed import make_key, parse_key
@@ -102,7 +103,7 @@ def rounded(numbers: pd.DataFrame) -> pd.DataFrame:
 
 
 def _round(value: Any) -> Any:
-    return value if isinstance(value, str) else float(f"{float(value):.{SIGNIFICANT_DIGITS}g}")
+    return value if isinstance(value, str) else rounding.rounded(float(value), SIGNIFICANT_DIGITS)
 
 
 # --- Statements of the text --------------------------------------------------------------------------------------

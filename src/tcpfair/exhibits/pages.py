@@ -10,6 +10,7 @@ import pandas as pd
 
 from tcpfair.contract.layout import short_id
 from tcpfair.contract.papers import Exhibit
+from tcpfair.contract.rounding import rounded_table
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Table
 from tcpfair.exhibits.numbers import no_numbers
@@ -111,4 +112,4 @@ def failure(exhibit: Exhibit, reason: str) -> Drawn:
 
 def csv_bytes(frame: pd.DataFrame) -> bytes:
     """A table as CSV."""
-    return frame.to_csv(index=False, float_format="%.7g", lineterminator="\n").encode()
+    return rounded_table(frame).to_csv(index=False, float_format="%.7g", lineterminator="\n").encode()

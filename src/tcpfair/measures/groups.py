@@ -20,6 +20,7 @@ from tcpfair.errors import InputError
 from tcpfair.measures import weights
 from tcpfair.measures.runs import Floats, Runs, blocks
 from tcpfair.metrics import epochs, fairness, series
+from tcpfair.metrics.exactmath import log10
 from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, bdp_pkts, mbps
 
 Named = list[tuple[str, Floats]]  # measures with their values, (runs,) of the system or (runs, flows)
@@ -69,7 +70,7 @@ class ExperimentRuns(Runs):
         yield "", self.u_db
         for rule in self.experiment.weights.also:
             # the floor is a throughput, so that other weights shift every sample of a flow by the same dB
-            shift_db = 10 * np.log10(weights.RULES[rule](self.of_self_mbps) / self.weights)
+            shift_db = 10 * log10(weights.RULES[rule](self.of_self_mbps) / self.weights)
             yield BY_RULE + rule, self.u_db + shift_db[..., np.newaxis]
 
 

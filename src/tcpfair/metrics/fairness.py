@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tcpfair.metrics.exactmath import log10
 from tcpfair.metrics.series import coefficient_of_variation, first_time_s, share_of_time
 
 Floats = npt.NDArray[np.float64]
@@ -104,7 +105,7 @@ def nru_over_time_db(r: npt.ArrayLike, weights: npt.ArrayLike, floor: float) -> 
     # (eq. 4)
     R = np.asarray(weights, dtype=float)[..., np.newaxis] * np.maximum(r, floor)
     # (eq. 3)
-    return 10 * np.log10(R)
+    return 10 * log10(R)
 
 
 def zero_share(r: npt.ArrayLike) -> Floats:
@@ -123,8 +124,7 @@ def flow_nru_db_of_mean(r: npt.ArrayLike, weights: npt.ArrayLike) -> Floats:
     Not eq. 5, but what a reader can compute from the printed mean throughputs. Unless samples were floored it is at
     least `flow_nru_db`, since the logarithm is concave.
     """
-    with np.errstate(divide="ignore"):
-        return 10 * np.log10(np.asarray(weights) * np.mean(r, axis=-1))
+    return 10 * log10(np.asarray(weights) * np.mean(r, axis=-1))
 
 
 class NruTuple(NamedTuple):

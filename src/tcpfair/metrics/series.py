@@ -98,7 +98,9 @@ def moving_mean(x: npt.ArrayLike, samples: int) -> Floats:
 
 def fitted_slope(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     """Slope of the straight line through the points ``x``, ``y`` (points,), at least two, by least squares."""
-    return float(np.polyfit(x, y, deg=1)[0])
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    from_mean = x - x.mean()
+    return float((from_mean * (y - y.mean())).sum() / (from_mean * from_mean).sum())
 
 
 def throughput_ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> Floats:

@@ -141,7 +141,7 @@ class CubicMap:
         level = self.link.capacity_pps if self.reading.full_link else np.sum(w_max_pkts)
 
         def above(t_s: float) -> float:
-            return float(weights @ windows_pkts(t_s)) - level
+            return float((weights * windows_pkts(t_s)).sum()) - level
 
         late_s = 1.0
         while above(late_s) < 0:

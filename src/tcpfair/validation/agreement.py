@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from tcpfair.contract.papers import PaperConfig, load_yaml
+from tcpfair.contract.rounding import rounded_table
 from tcpfair.errors import InputError
 from tcpfair.validation.measures import MEASURES
 from tcpfair.validation.scenarios import TESTBED, TOOLS, Window
@@ -191,8 +192,7 @@ def unneeded(rows: pd.DataFrame, explanations: Explanations, tools: Iterable[str
 
 def rounded(rows: pd.DataFrame) -> pd.DataFrame:
     """The table as it is stored, to a fixed count of significant digits."""
-    numbers = rows.select_dtypes("float").columns
-    return rows.assign(**{name: rows[name].map(lambda x: float(f"{x:.{_ROUNDED}g}")) for name in numbers})
+    return rounded_table(rows, _ROUNDED)
 
 
 # --- The quick check ----------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from tcpfair.contract.files import whole_folder
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import Config, Exhibit, PaperConfig
 from tcpfair.contract.record import Record
+from tcpfair.contract.rounding import rounded_table
 from tcpfair.contract.store import Held
 from tcpfair.errors import InputError
 from tcpfair.verdicts import assumptions, baseline, claims, printed
@@ -70,7 +71,8 @@ def write_ledger(layout: Layout, config: Config) -> dict[str, dict[str, int]]:
     }
     with whole_folder(layout.ledger) as folder:
         for name, table in tables.items():
-            table.to_csv(folder / f"{name}.csv", index=False, float_format="%.7g", lineterminator="\n")
+            shown = rounded_table(table)
+            shown.to_csv(folder / f"{name}.csv", index=False, float_format="%.7g", lineterminator="\n")
     return {
         "exhibits": _counts(tables["exhibits"]["status"], STATUSES),
         "numbers": printed.count(numbers).by_outcome(),

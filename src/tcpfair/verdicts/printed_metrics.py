@@ -17,6 +17,7 @@ from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import Experiment, PaperConfig, Value
 from tcpfair.measures import SYSTEM
 from tcpfair.measures.weights import RULES
+from tcpfair.metrics.exactmath import log10
 from tcpfair.metrics.fairness import jfi, nru_tuple
 from tcpfair.metrics.series import throughput_ratio
 from tcpfair.units import BPS_PER_MBPS
@@ -172,7 +173,7 @@ def _nru_of_throughputs(paper: PaperConfig, name: str, flows: pd.DataFrame, foun
         protocols = [_protocol_of(experiment, n + 1, label) for label in places["protocol"]]
         pairs = places.assign(protocol=protocols)[own_grid]
         of_self_mbps[:, n] = own.reindex(pd.MultiIndex.from_frame(pairs)).to_numpy()
-    u_db = 10 * np.log10(flows.to_numpy() * RULES[weights.rule](of_self_mbps))
+    u_db = 10 * log10(flows.to_numpy() * RULES[weights.rule](of_self_mbps))
     u_n = pd.DataFrame(u_db, flows.index, flows.columns).dropna()
     for metric in ("U_n_of_means", "U_n"):
         for flow in u_n:

@@ -30,6 +30,7 @@ from scipy.stats import halfnorm
 
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig
+from tcpfair.metrics.exactmath import log10
 from tcpfair.metrics.fairness import nru_tuple, tuple_stability
 from tcpfair.verdicts.cells import Cell, cells
 from tcpfair.verdicts.combine import over_flows, over_runs
@@ -145,7 +146,7 @@ def _nru_of_both(both: pd.DataFrame) -> pd.DataFrame:
         pairs = _throughputs(both, "pair_ccid2_first", when)
         of_ccid2 = own.xs("CCID2", level="protocol").reindex(pairs.index.get_level_values("rtt_ms")).to_numpy()
         own_of = np.stack([of_ccid2, own.reindex(pairs.index).to_numpy()], axis=1)
-        u_n = 10 * np.log10(pairs.to_numpy() / own_of)
+        u_n = 10 * log10(pairs.to_numpy() / own_of)
         _, plus, minus = nru_tuple(u_n)
         values = {"U_N+": plus, "U_N-": minus, "S_N": tuple_stability(u_n)}
         found[when] = pd.DataFrame(values, pairs.index).rename_axis(columns="metric").stack(future_stack=True)

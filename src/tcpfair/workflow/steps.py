@@ -105,12 +105,13 @@ def measure(
 
     from tcpfair import measures
     from tcpfair.contract import trace
+    from tcpfair.contract.rounding import rounded_table
 
     config = load_paper(layout.paper_config(paper))
     read = trace.read(folder)
     metrics = measures.measure(read, config, experiment, pd.read_parquet(weights) if weights else None)
     with whole(output) as scratch:
-        metrics.to_parquet(scratch, index=False)
+        rounded_table(metrics).to_parquet(scratch, index=False)
     stamp(planned, output)
     return f"{len(read.runs)} runs"
 

@@ -95,8 +95,16 @@ def _weighted(values: npt.NDArray, weights: npt.NDArray) -> npt.NDArray:
     """Weighted means of the columns; without what is NaN, and infinite where an infinite value has weight."""
     finite, endless = np.isfinite(values), np.isinf(values)
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = weights @ np.where(finite, values, 0.0) / (weights @ (finite | endless))
-    return np.where(weights @ endless > 0, np.inf, means)
+        means = _product(weights, np.where(finite, values, 0.0)) / _product(weights, finite | endless)
+    return np.where(_product(weights, endless) > 0, np.inf, means)
+
+
+def _product(weights: npt.NDArray, values: npt.NDArray) -> npt.NDArray:
+    """``weights @ values``, summed in the order of the replicates: the order of a BLAS depends on the processor."""
+    found = np.zeros((len(weights), values.shape[1]))
+    for share, row in zip(weights.T, values, strict=True):
+        found += share[:, np.newaxis] * row
+    return found
 
 
 @dataclass

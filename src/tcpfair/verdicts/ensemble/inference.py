@@ -54,7 +54,7 @@ def marginals(weight: pd.Series, drawn: pd.DataFrame) -> pd.DataFrame:
         name, _, choice = str(column).partition("\t")
         used = drawn[name].get(BASE, np.nan)
         if choice:
-            found = {"median": float(weight @ values), "prior_median": float(prior @ values)}
+            found = {"median": float((weight * values).sum()), "prior_median": float((prior * values).sum())}
             found["shift"] = abs(found["median"] - found["prior_median"])
             name, used = f"{name} = {choice}", float(str(used) == choice)
         else:

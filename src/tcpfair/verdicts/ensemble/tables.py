@@ -19,6 +19,7 @@ from tcpfair.contract.ensemble_table import Shipped
 from tcpfair.contract.files import whole_folder
 from tcpfair.contract.layout import ENSEMBLE_TABLES, Layout
 from tcpfair.contract.papers import PaperConfig, load_paper
+from tcpfair.contract.rounding import rounded_table
 from tcpfair.contract.settings import BASE
 from tcpfair.errors import InputError
 from tcpfair.verdicts import printed
@@ -272,7 +273,7 @@ def write_shipped(layout: Layout, papers: Iterable[str]) -> None:
     found = of_shipped(layout, {name: load_paper(layout.paper_config(name)) for name in papers})
     with whole_folder(layout.placed) as folder:
         for name, table in found.items():
-            table.to_parquet(folder / f"{name}.parquet", index=False)
+            rounded_table(table).to_parquet(folder / f"{name}.parquet", index=False)
 
 
 def read_shipped(layout: Layout) -> dict[str, pd.DataFrame]:

@@ -1,0 +1,160 @@
+"""Numbers in files are the same whatever instructions the processor has and the libraries choose."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPTS = ROOT / "scripts"
+# instruction sets beyond numpy's baseline that this processor has: numpy chooses its loops by them
+DISPATCHED = " ".join(np.show_config("dicts")["SIMD Extensions"]["found"])
+VARIABLES = ("NPY_DISABLE_CPU_FEATURES", "OPENBLAS_CORETYPE", "GLIBC_TUNABLES")
+PLAIN = {
+    "NPY_DISABLE_CPU_FEATURES": DISPATCHED,
+    "OPENBLAS_CORETYPE": "Nehalem",
+    "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4,-AVX2_Usable,-FMA_Usable",
+}
+CORETYPES = ("Nehalem", "Sandybridge", "Haswell", "SkylakeX", "Zen")
+
+needs_dispatch = pytest.mark.skipif(not DISPATCHED, reason="numpy has only its baseline for this processor")
+
+
+def of_script(name: str):
+    spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+compare_folders = of_script("compare_folders")
+
+
+def python(*arguments: str | Path, **variables: str) -> str:
+    """What Python prints in a process of its own, where ``variables`` choose the instructions."""
+    env = {name: value for name, value in os.environ.items() if name not in VARIABLES}
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        env={**env, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def all_numbers(output: Path, *arguments: str, **variables: str) -> Path:
+    python(SCRIPTS / "all_numbers.py", output, *arguments, **variables)
+    return output
+
+
+def differing(one: Path, other: Path) -> list[str]:
+    n_files, lines = compare_folders.compare(one, other)
+    assert n_files
+    return lines
+
+
+@needs_dispatch
+def test_the_switch_does_what_these_tests_need():
+    """With the features disabled numpy's own logarithm gives other bits: otherwise nothing is tested here."""
+    code = "import numpy as np; print(np.log10(np.linspace(0.1, 9, 10_000)).tobytes().hex())"
+    if "X86_V4" not in DISPATCHED.split():
+        pytest.skip("numpy has one logarithm for this processor")
+    assert python("-c", code) != python("-c", code, **PLAIN)
+
+
+@needs_dispatch
+def test_metrics_do_not_depend_on_the_instructions(tmp_path):
+    """NRU takes logarithms: its metrics changed in the last bits."""
+    asked = ["--papers", "bhatti2009", "--experiments", "self", "pair_ccid2_first", "--steps", "metrics"]
+    usual, plain = (all_numbers(tmp_path / name, *asked, **given) for name, given in (("a", {}), ("b", PLAIN)))
+    assert not differing(usual, plain)
+
+
+NRU = """
+import numpy as np
+from tcpfair.metrics import fairness
+r = np.random.Generator(np.random.Philox(5)).gamma(2.0, 3.0, (50, 2, 240))
+weights = fairness.weights_mean_of_columns(r[..., :2])
+u_db = fairness.nru_over_time_db(r, weights, 0.01)
+for found in (u_db, fairness.flow_nru_db_of_mean(r, weights), fairness.flow_stability(u_db)):
+    print(found.tobytes().hex())
+"""
+
+
+@needs_dispatch
+def test_resource_usage_has_the_same_bits_before_it_is_rounded():
+    """Rounding alone is not enough: a stability near its pole has few digits that are right."""
+    assert python("-c", NRU) == python("-c", NRU, **PLAIN)
+
+
+RESAMPLED = """
+import sys
+import numpy as np, pandas as pd
+from tcpfair.verdicts.claims.evidence import Means
+table = pd.DataFrame(np.random.Generator(np.random.Philox(7)).gamma(2.0, 3.0, (20, 61)))
+for found in (Means().means(table), Means().sds(table)):
+    print(found.to_numpy().tobytes().hex())
+"""
+
+
+@pytest.mark.parametrize("coretype", ["Nehalem", "Haswell"])
+def test_resampled_means_do_not_depend_on_the_blas(coretype):
+    assert python("-c", RESAMPLED, OPENBLAS_CORETYPE=coretype) == python("-c", RESAMPLED, OPENBLAS_CORETYPE="Prescott")
+
+
+@pytest.mark.slow
+@needs_dispatch
+def test_no_table_depends_on_the_instructions(tmp_path):
+    """Metrics of all experiments, ensembles compared with print, numbers and CSV of all exhibits, ledger."""
+    usual, plain = all_numbers(tmp_path / "usual"), all_numbers(tmp_path / "plain", **PLAIN)
+    assert not differing(usual, plain)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("coretype", CORETYPES)
+def test_no_table_depends_on_the_blas(tmp_path, coretype):
+    asked = ["--papers", "kozu2014", "bhatti2008"]
+    usual = all_numbers(tmp_path / "usual", *asked)
+    assert not differing(usual, all_numbers(tmp_path / coretype, *asked, OPENBLAS_CORETYPE=coretype))
+
+
+# --- the comparison itself ---------------------------------------------------------------------------------------------
+
+
+def put(path: Path, table: pd.DataFrame) -> None:
+    path.parent.mkdir(exist_ok=True)
+    table.to_parquet(path) if path.suffix == ".parquet" else table.to_csv(path, index=False)
+
+
+def test_the_comparison_tells_which_values_differ_and_by_how_much(tmp_path):
+    table = pd.DataFrame({"name": ["a", "b", None], "value": [1.0, 2.0, np.nan]})
+    for folder in ("one", "other"):
+        put(tmp_path / folder / "same.csv", table)
+        put(tmp_path / folder / "moved.parquet", table.assign(value=[1.0, 2.0 * (1 + 1e-9 * len(folder)), np.nan]))
+    put(tmp_path / "one" / "alone.csv", table)
+    put(tmp_path / "one" / "shape.csv", table)
+    put(tmp_path / "other" / "shape.csv", table[:2])
+    n_files, lines = compare_folders.compare(tmp_path / "one", tmp_path / "other")
+    assert n_files == 4
+    assert lines == [
+        f"alone.csv: missing in {tmp_path / 'other'}",
+        "moved.parquet: value: 1 of 3 values, by 2.0e-09 at most",
+        "shape.csv: other columns or rows ((3, 2) and (2, 2))",
+    ]
+
+
+def test_a_missing_folder_is_no_equality(tmp_path):
+    for one, other in ((tmp_path, tmp_path / "missing"), (tmp_path / "missing", tmp_path)):
+        done = subprocess.run(
+            [sys.executable, SCRIPTS / "compare_folders.py", one, other], capture_output=True, text=True
+        )
+        assert done.returncode == 2 and "missing" in done.stderr and "Traceback" not in done.stderr
