@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 THIRD_PARTY = {
     "errors": set(),
     "units": set(),
-    "jit": {"numba", "llvmlite"},
+    "jit": {"numpy", "numba", "llvmlite"},
     "cc": {"numpy", "numba"},
     "engine": {"numpy", "numba"},
     "metrics": {"numpy", "scipy", "pandas"},
