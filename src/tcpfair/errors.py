@@ -18,6 +18,10 @@ class InputError(ValueError):
         return [f"{type(self).__name__}: {self}"]
 
 
+class ShortageError(InputError):
+    """Something is short at the moment, such as memory. It may be there later: what fails so must never be kept as a result."""
+
+
 def unknown(what: str, name: str, known: Iterable[str]) -> InputError:
     """The error of a name that does not exist: with the one that was probably meant, and all that there are."""
     known = list(known)

@@ -79,3 +79,18 @@ def test_the_tables_of_a_trace_are_on_the_disk_before_its_manifest_says_so(tmp_p
     )
     trace.write(made, tmp_path / "t")
     assert order == [*(f"settled {name}.parquet" for name in trace.TABLES), "there manifest.json"]
+
+
+@pytest.mark.parametrize(
+    ("umask", "of_file", "of_folder"), [(0o022, 0o644, 0o755), (0o002, 0o664, 0o775), (0o077, 0o600, 0o700)]
+)
+def test_the_umask_decides_who_may_read(tmp_path, umask, of_file, of_folder):
+    before = os.umask(umask)
+    try:
+        files.write_whole(tmp_path / "a.csv", "1")
+        with files.whole_folder(tmp_path / "b"):
+            pass
+    finally:
+        os.umask(before)
+    assert (tmp_path / "a.csv").stat().st_mode & 0o777 == of_file
+    assert (tmp_path / "b").stat().st_mode & 0o777 == of_folder

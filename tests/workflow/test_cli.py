@@ -230,3 +230,35 @@ def test_an_old_python_gets_one_line(tmp_path):
     assert done.stderr.startswith("error: Python 3.9.2 is too old; 3.11 or later is needed")
     assert len(done.stderr.splitlines()) == 1
     assert not (tmp_path / ".venv").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        (["study", "own.yaml", "--dry-run"], "file"),
+        (["digest", "own.yaml"], "file"),
+        (["import", "own.yaml"], "paths"),
+        (["build", "--configfile", "own.yaml"], "configfile"),
+        (["whence", "own.yaml"], "file"),
+        (["testbed", "own.yaml"], "file"),
+    ],
+)
+def test_a_relative_path_is_from_the_folder_where_reproduce_was_called(tmp_path, monkeypatch, arguments, field):
+    asked_from, checkout = tmp_path / "asked from", tmp_path / "checkout"
+    asked_from.mkdir()
+    checkout.mkdir()
+    (asked_from / "own.yaml").touch()
+    monkeypatch.chdir(checkout)
+    monkeypatch.setenv("TCPFAIR_ASKED_FROM", str(asked_from))
+    [found] = [given] if not isinstance(given := getattr(parser().parse_args(arguments), field), list) else given
+    assert Path(found).samefile(asked_from / "own.yaml")
+    (asked_from / "own.yaml").unlink()
+    [found] = [given] if not isinstance(given := getattr(parser().parse_args(arguments), field), list) else given
+    assert str(found) == "own.yaml"  # from the checkout, as README writes config/studies/tiny.yaml
+
+
+def test_the_default_configuration_is_the_checkouts(tmp_path, monkeypatch):
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.yaml").touch()
+    monkeypatch.setenv("TCPFAIR_ASKED_FROM", str(tmp_path))
+    assert parser().parse_args(["build"]).configfile == "config/config.yaml"

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -140,3 +141,32 @@ def test_two_folders_of_results_can_be_made_at_once_and_neither_is_cleaned(tmp_p
     assert not (tmp_path / "results" / "validation").exists()
     with runs.only_run(tmp_path):  # the lock that was removed is no obstacle
         assert (tmp_path / "results" / ".lock").is_file()
+
+
+def processes_of(group):
+    """Ids of the live processes of a group, with their parents."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, parent, of = path.read_text().rpartition(")")[2].split()[:3]
+            if int(of) == group and state != "Z":
+                found[int(path.parent.name)] = int(parent)
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at /proc")
+@pytest.mark.parametrize("killed", ["first", "second", "both"])
+def test_a_leash_that_is_killed_with_its_leader_leaves_nothing(tmp_path, killed):
+    says = tmp_path / "pid"
+    steps = f"sleep 600 & trap 'kill $!; exit' TERM; echo $$ > {says}.new; mv {says}.new {says}; wait"
+    leader = subprocess.Popen([sys.executable, "-c", STARTS, *LEASH, "sh", "-c", steps], start_new_session=True)
+    wait_for(says.is_file)
+    command = int(says.read_text())
+    group = os.getpgid(command)
+    second = processes_of(group)[command]
+    first = processes_of(group)[second]
+    hit = {"first": [first], "second": [second], "both": [first, second]}[killed]
+    for pid in [*hit, leader.pid]:
+        os.kill(pid, signal.SIGKILL)
+    leader.wait()
+    wait_for(lambda: not processes_of(group))

@@ -11,7 +11,7 @@ import yaml
 
 from tcpfair.contract import journal, trace
 from tcpfair.contract.layout import Layout
-from tcpfair.errors import InputError
+from tcpfair.errors import InputError, ShortageError
 from tcpfair.workflow import cli
 from tcpfair.workflow import study as studies
 from tests.contract.test_study import values
@@ -230,3 +230,39 @@ def test_a_place_that_cannot_be_written_is_one_line_and_nothing_is_trusted(layou
     assert not files(layout, study) and not studies.is_up_to_date(layout, study)
     again, _ = run(layout, study)
     assert again.simulated == 0 and len(pd.read_parquet(studies.metrics_file(layout, study))) == 12
+
+
+def test_a_shortage_of_memory_is_no_result(layout, monkeypatch):
+    study = opened(layout)
+    simulate, n = studies.simulate, 0
+
+    def short_of_memory(scenario, seed):
+        nonlocal n
+        n += 1
+        if n in (2, 5):
+            raise (
+                ShortageError("scenario: 3 packets need 1 GB, and this machine has 0.1 GB of memory left")
+                if n == 2
+                else MemoryError
+            )
+        return simulate(scenario, seed)
+
+    monkeypatch.setattr(studies, "simulate", short_of_memory)
+    with pytest.raises(ShortageError, match="not simulated; the first: .*memory"):
+        run(layout, study)
+    monkeypatch.setattr(studies, "simulate", simulate)
+    for _ in range(3):  # the jobs of this test end at the first that fails
+        run(layout, study)
+    table = pq.read_table(studies.metrics_file(layout, study)).to_pandas()
+    assert (table["refused"] == "").all()
+
+
+def test_a_study_in_which_every_run_is_refused_says_so(layout, monkeypatch):
+    def refuse(scenario, seed):
+        raise InputError("flow Reno: recovery: stack ns2 has sack only")
+
+    monkeypatch.setattr(studies, "simulate", refuse)
+    study = opened(layout)
+    _, said = run(layout, study)
+    assert [line for line in said if line.startswith("refused")][0].endswith("stack ns2 has sack only")
+    assert "no run can have the values" in said[-2]

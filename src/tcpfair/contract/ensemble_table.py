@@ -193,10 +193,12 @@ def stale(folder: Path, ensemble: Ensemble) -> list[str]:
         said = json.loads(manifest.read_text())
         if said["files"] != {path.name: file_hash(path) for path in (metrics, table)}:
             return ["missing"]
-        found = [f"{name} changed" for name in MADE_FROM if said[name] != getattr(ensemble, name)]
-        held: dict[str, str] = dict(said["members"])
+        made_from = {name: said[name] for name in MADE_FROM}
+        held = dict(said["members"])
     except (OSError, ValueError, KeyError, TypeError):
         return ["missing"]
+    # outside: an error of these is no missing file
+    found = [f"{name} changed" for name in MADE_FROM if made_from[name] != getattr(ensemble, name)]
     wanted = {member.name: member.stamp["setting"] for member in ensemble.members()}
     lacking = sum(name not in held for name in wanted)
     other = sum(name in held and held[name] != digest for name, digest in wanted.items())

@@ -7,8 +7,8 @@ Scratch names begin with a dot and end in ``.new``; nothing that looks for data 
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -38,15 +38,16 @@ def read_small(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """A path beside ``path`` to write a file to; it takes the place of ``path`` when the block succeeds."""
+    """A path beside ``path`` to write a file to; it takes the place of ``path`` when the block succeeds.
+
+    The umask decides who may read and write the file.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=f"{_SCRATCH}{path.suffix}", dir=path.parent)
-    os.close(handle)
-    scratch = Path(name)
+    scratch = path.with_name(f".{path.stem}-{secrets.token_hex(8)}{_SCRATCH}{path.suffix}")
+    scratch.touch(exist_ok=False)
     try:
         with _named(path):
             yield scratch
-        scratch.chmod(0o644)
         os.replace(scratch, path)
     finally:
         scratch.unlink(missing_ok=True)
@@ -79,10 +80,10 @@ def write_whole(path: Path, content: bytes | str) -> None:
 def whole_folder(folder: Path) -> Iterator[Path]:
     """An empty folder beside ``folder`` to fill; it takes the place of ``folder`` when the block succeeds."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", suffix=_SCRATCH, dir=folder.parent))
+    scratch = folder.with_name(f".{folder.name}-{secrets.token_hex(8)}{_SCRATCH}")
+    scratch.mkdir()
     old = scratch.with_name(scratch.name.removesuffix(_SCRATCH) + ".old" + _SCRATCH)
     try:
-        scratch.chmod(0o755)
         with _named(folder):
             yield scratch
         with suppress(FileNotFoundError):

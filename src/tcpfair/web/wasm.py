@@ -21,7 +21,7 @@ from pathlib import Path
 from tcpfair.contract import code
 from tcpfair.contract.files import write_whole
 from tcpfair.errors import InputError
-from tcpfair.jit import linked
+from tcpfair.jit import linked, seal, unsealed
 
 PACKAGE = Path(__file__).parent
 PAGE_SUFFIXES = (".html", ".css", ".js", ".yaml")  # what the page is put together from, beside Python
@@ -42,11 +42,13 @@ def digest() -> str:
 
 
 def module() -> bytes:
-    """The module; built when it is not the one that was built last from the same sources."""
-    kept = Path(os.environ["NUMBA_CACHE_DIR"]) / f"engine-{digest()[:16]}.wasm"
-    if not kept.is_file():
-        write_whole(kept, build())
-    return kept.read_bytes()
+    """The module; built when the cache has no undamaged one that was built from the same sources."""
+    kept = Path(os.environ["NUMBA_CACHE_DIR"]) / f"engine-{digest()[:16]}.wasm.sealed"
+    built = unsealed(kept)
+    if built is None:
+        built = build()
+        write_whole(kept, seal(built))
+    return built
 
 
 def build() -> bytes:

@@ -19,6 +19,8 @@ from tcpfair.workflow.full_disk import REMEDY
 # what the place where something is written has to say, and no mistake of the program: full, over quota, not ours to write
 _OF_A_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 
+_DEFAULT_CONFIG = "config/config.yaml"
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; 0 when it succeeded, 1 on bad input (one line on stderr), 2 on a wrong command line."""
@@ -59,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
             sub.add_argument(*flags, **settings)
 
     config = _option("--config", nargs="+", action="extend", default=[], metavar="NAME=VALUE")
-    configfile = _option("--configfile", default="config/config.yaml", metavar="FILE")
+    configfile = _option("--configfile", type=_asked_config, default=_DEFAULT_CONFIG, metavar="FILE")
     source = _option("--source", choices=SOURCES, required=True)
     paper = _option("--paper", choices=PAPERS, required=True)
     experiment = _option("--experiment", required=True)
@@ -85,7 +87,9 @@ def parser() -> argparse.ArgumentParser:
     seed = _option("--seed", type=int, metavar="N", help="which runs; drawn when it is not given")
     how = (share, seed, cores, said)
     command("verify", _verify, "check shipped data, and simulate a random share of the shipped runs again", *how)
-    seen = _option("file", type=Path, metavar="FILE", help="a figure or page that tcpfair made: .svg, .png or .html")
+    seen = _option(
+        "file", type=_asked_path, metavar="FILE", help="a figure or page that tcpfair made: .svg, .png or .html"
+    )
     once_more = _option("--again", action="store_true", help="simulate one of its runs again and compare every row")
     which = _option("--run", dest="which", default="", metavar="EXPERIMENT/N", help="which run (default: the shortest)")
     command("whence", _whence, "from a figure back to its paper, experiments and runs", seen, once_more, which)
@@ -105,7 +109,9 @@ def parser() -> argparse.ArgumentParser:
     )
     how = (run_tool, some, quick, random, count, yes, cores, profile)
     command("validate", _validate, "compare the engine with ns-2, ns-3 and a real kernel", *how)
-    brought = _option("paths", nargs="*", type=Path, metavar="PATH", help="files or folders; none: all in data/raw")
+    brought = _option(
+        "paths", nargs="*", type=_asked_path, metavar="PATH", help="files or folders; none: all in data/raw"
+    )
     called = _option("--name", default="", help="what to call it (default: as the file or folder)")
     anonymise = _option("--anonymise", action="store_true", help="rewrite everything that tells whose recording it is")
     replaced = _option("--replace", action="store_true", help="in the place of a recording of this name")
@@ -117,12 +123,12 @@ def parser() -> argparse.ArgumentParser:
     settings = _option("--settings", type=int, metavar="N", help="the first N drawn settings of each paper only")
     how = (drawn_papers, settings, said, yes, cores, profile)
     command("ensemble", _ensemble, "simulate the papers under many settings of what they leave out", *how)
-    study_file = _option("file", type=Path, metavar="FILE", help="such as config/studies/rtt_buffer_loss.yaml")
+    study_file = _option("file", type=_asked_path, metavar="FILE", help="such as config/studies/rtt_buffer_loss.yaml")
     command("study", _study, "simulate a study of one's own", study_file, said, yes, cores, profile)
     scale = _option("--scale", action="store_true", help="cost per packet and memory, from 1 to 10,000 flows")
     command("bench", _bench, "measure the engine", scale, _option("--json", action="store_true"))
     asked = _option(
-        "file", type=Path, metavar="FILE", help="YAML or JSON with scenario and seed, as the packet lab gives"
+        "file", type=_asked_path, metavar="FILE", help="YAML or JSON with scenario and seed, as the packet lab gives"
     )
     command("digest", _digest, "what a scenario gives, as one SHA-256; the packet lab shows the same", asked)
     command("clean", _clean, "remove results/ and what is drawn in figures/", yes)
@@ -170,7 +176,7 @@ def _testbed_options() -> list[tuple]:
         _option(
             "file",
             nargs="?",
-            type=Path,
+            type=_asked_path,
             metavar="FILE.yaml",
             help="rate_bps, duration_s, flows: [{cc, rtt_ms, start_s}]",
         ),
@@ -190,6 +196,17 @@ def _testbed_options() -> list[tuple]:
     ]
 
 
+def _asked_path(text: str) -> Path:
+    """An existing path from the folder where ./reproduce was called, otherwise from the checkout, where this process works."""
+    asked = Path(os.environ.get("TCPFAIR_ASKED_FROM", "."), text)
+    return Path(os.path.relpath(asked)) if not Path(text).is_absolute() and asked.exists() else Path(text)
+
+
+def _asked_config(text: str) -> str:
+    """A configuration file as `_asked_path`; the default is always that of the checkout."""
+    return text if text == _DEFAULT_CONFIG else str(_asked_path(text))
+
+
 def _option(*flags: str, **settings) -> tuple[tuple[str, ...], dict]:
     return flags, settings
 
@@ -201,7 +218,7 @@ def _say(step: str, item: str, outcome: str) -> None:
 def _plan(given: argparse.Namespace):
     from tcpfair.workflow.run import load_plan
 
-    return load_plan(repository_root(), getattr(given, "configfile", "config/config.yaml"), given.config)
+    return load_plan(repository_root(), getattr(given, "configfile", _DEFAULT_CONFIG), given.config)
 
 
 def _layout(given: argparse.Namespace) -> Layout:
@@ -321,9 +338,7 @@ def _verify(given: argparse.Namespace) -> int:
 def _whence(given: argparse.Namespace) -> int:
     from tcpfair.workflow import whence
 
-    asked_from = Path(os.environ.get("TCPFAIR_ASKED_FROM", "."))  # ./reproduce works in the checkout
-    path = given.file if given.file.exists() else asked_from / given.file
-    return whence.main(repository_root(), path, given.again, given.which)
+    return whence.main(repository_root(), given.file, given.again, given.which)
 
 
 def _crate(given: argparse.Namespace) -> None:

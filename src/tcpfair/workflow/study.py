@@ -31,7 +31,7 @@ from tcpfair.contract.scenario import digest
 from tcpfair.contract.study import STUDY, Study, load, make
 from tcpfair.contract.trace import Trace
 from tcpfair.engine.dumbbell import run as simulate
-from tcpfair.errors import InputError
+from tcpfair.errors import InputError, ShortageError
 from tcpfair.measures import of_run
 from tcpfair.measures.groups import GROUPS
 from tcpfair.sources import live, tables
@@ -206,10 +206,15 @@ def make_part(layout: Layout, name: str, place: tuple[int, int], progress: Progr
         todo = [run for run in own if run not in there]
         keeper = _TraceKeeper(layout, study, job) if study.file.keep_traces else None
         waiting: list[Row] = []  # for their traces
+        short: list[ShortageError] = []
         pkts = 0
         for done, run in enumerate(todo):
             progress(done, len(todo))
-            row, found, made, took_s = _made(study, run)
+            try:
+                row, found, made, took_s = _made(study, run)
+            except ShortageError as error:  # simulated by the next start
+                short.append(error)
+                continue
             engine_s += took_s
             pkts += row.pkts
             if columns is None and found:
@@ -218,19 +223,29 @@ def make_part(layout: Layout, name: str, place: tuple[int, int], progress: Progr
             if columns is not None and found and list(found) != columns:
                 raise InputError(f"{study.where}: run {run} has other metrics than those before it")
             waiting.append(row)
-            if keeper is None or keeper.add(made) or done + 1 == len(todo):
-                if keeper:
-                    keeper.write()
-                if columns is None and done + 1 == len(todo):
-                    kept.add(columns := [])  # of a part in which no run can be
-                while waiting and columns is not None:
-                    kept.add(list(waiting.pop(0)))
+            if keeper is None or keeper.add(made):
+                _keep(kept, keeper, columns, waiting)
+        if columns is None and waiting:
+            kept.add(columns := [])  # of a part in which no run can be
+        _keep(kept, keeper, columns, waiting)
+        if short:
+            raise ShortageError(
+                f"{study.where}: {len(short)} of {len(todo)} runs were not simulated; the first: {short[0]}"
+            )
         if keeper:
             keeper.finish(own)
     progress(len(todo), len(todo))
     took = {"cpu_s": time.process_time(), "engine_s": engine_s}  # from the start of Python on
     write_whole(_mark(layout, name, job), json.dumps({"runs": len(todo), "simulated_pkts": pkts, **took}) + "\n")
     return len(todo)
+
+
+def _keep(kept: journal.Journal, keeper: _TraceKeeper | None, columns: list[str] | None, waiting: list[Row]) -> None:
+    """Add the runs that wait to the journal, after their traces. Without names of metrics they go on waiting."""
+    if keeper:
+        keeper.write()
+    while waiting and columns is not None:
+        kept.add(list(waiting.pop(0)))
 
 
 def _started(layout: Layout, name: str) -> Study:
@@ -244,7 +259,10 @@ def _started(layout: Layout, name: str) -> Study:
 
 
 def _made(study: Study, run: int) -> tuple[Row, dict[str, float], Trace | None, float]:
-    """What a run gives, its metrics by name, its trace, and the processor time in s that the simulator took."""
+    """What a run gives, its metrics by name, its trace, and the processor time in s that the simulator took.
+
+    Raises ShortageError when memory is short at the moment.
+    """
     try:
         spec = study.spec(run)
     except InputError as error:
@@ -252,6 +270,10 @@ def _made(study: Study, run: int) -> tuple[Row, dict[str, float], Trace | None, 
     began_s = time.process_time()
     try:
         result = simulate(spec.scenario, spec.seed)
+    except MemoryError:
+        raise ShortageError(f"run {run}: not enough memory") from None
+    except ShortageError:
+        raise
     except InputError as error:
         return Row(run, spec.key, 0, str(error), []), {}, None, 0.0
     took_s = time.process_time() - began_s
@@ -542,6 +564,10 @@ def _summarise(layout: Layout, study: Study) -> list[str]:
     lines = []
     if why:
         lines.append(f"refused    {len(why):,} of {len(table):,} runs; the first: {why[0]}")
+    if len(why) == len(table):
+        for drawn_before in (svg, png, csv):
+            drawn_before.unlink(missing_ok=True)
+        return [*lines, f"written    {path.relative_to(layout.root)}  no run can have the values of any point"]
     if stamps.changed(csv, stamp) or not (svg.is_file() and png.is_file()):
         stamps.discard(csv)
         figure, shown = drawn.summary(table.to_pandas(), study, names)

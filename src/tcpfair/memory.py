@@ -1,0 +1,51 @@
+"""How much memory this process can still use."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+_PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+# limit, use, and the part of the use that the system can reclaim (a line of memory.stat), of control groups v2 and v1
+_V2 = ("memory.max", "memory.current", "inactive_file")
+_V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+
+
+def available_bytes(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> int:
+    """Bytes that are free or can be reclaimed: of the machine, and of the control groups of this process (a container, a job of
+    a cluster), whichever is less. Without /proc: all memory of the machine."""
+    return max(min([_of_machine(proc), *_of_groups(proc, cgroups)]), 0)
+
+
+def _of_machine(proc: Path) -> int:
+    with suppress(OSError):
+        for line in (proc / "meminfo").read_text().splitlines():
+            name, _, amount = line.partition(":")
+            if name == "MemAvailable":
+                return int(amount.split()[0]) * 1024  # "12345 kB", which are KiB
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _of_groups(proc: Path, cgroups: Path) -> Iterator[int]:
+    """What is left of each limit that holds for this process: its own control group's and those above it."""
+    try:
+        lines = (proc / "self" / "cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            top, names = cgroups, _V2
+        elif "memory" in controllers.split(","):
+            top, names = cgroups / "memory", _V1
+        else:
+            continue
+        own = top / path.lstrip("/")
+        # in a container the path may be that of the host; the container's own group is then mounted at the top
+        for folder in [own, *(above for above in own.parents if above.is_relative_to(top))]:
+            with suppress(OSError, ValueError, StopIteration):  # no such file, or "max"
+                limit, used = (int((folder / name).read_text()) for name in names[:2])
+                fields = (row.split() for row in (folder / "memory.stat").read_text().splitlines())
+                yield limit - used + next(int(value) for name, value in fields if name == names[2])
