@@ -53,7 +53,8 @@ def test_the_laws_differ_by_their_timeouts_alone(loss_rate):
     """Without a timeout every bit is the same; with timeouts the one that waits longer delivers less."""
     laws = ("rfc6298", "linux")
     one, other = (
-        run(dumbbell({"rtt_s": 0.05, "stack": "linux", "rto": law}, loss_rate=loss_rate, jitter_s=0.001)) for law in laws
+        run(dumbbell({"rtt_s": 0.05, "stack": "linux", "rto": law}, loss_rate=loss_rate, jitter_s=0.001))
+        for law in laws
     )
     if loss_rate == 0.0:
         assert one.ends["timeouts"][0] == other.ends["timeouts"][0] == 0

@@ -35,7 +35,8 @@ WHOLE = True
 
 @jit
 def on_every_ack(f, p):
-    f.round_acks += 1.0
+    if f.whole != NS2 or f.advanced != 0.0:  # there duplicate ACKs give no RTT (tcp-linux.cc, recv: FLAG_NOT_DUP)
+        f.round_acks += 1.0
 
 
 @jit
@@ -58,8 +59,9 @@ def on_ack(f, p):
 def on_round(f, p):
     acks = f.round_acks
     f.round_acks = 0.0
-    if f.restart != 0.0:
-        f.restart = 0.0  # the first round after a recovery is not a whole one
+    if f.restart != 0.0 and f.whole != NS2:
+        # the first round after a recovery is not a whole one; in the kernel a new one begins with its end (tcp_vegas_enable)
+        f.restart = 0.0
         return
     if acks <= 2.0:
         return  # perhaps all delayed
