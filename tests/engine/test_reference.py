@@ -101,6 +101,7 @@ flow_values = st.fixed_dictionaries(
         "access_queue_pkts": st.sampled_from([5, 1000]),
         "size_pkts": st.sampled_from([3, 400, float("inf")]),
         "stack": st.sampled_from(["text", "linux"]),
+        "rto": st.sampled_from([None, "rfc6298", "linux"]),
     }
 )
 

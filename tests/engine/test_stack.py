@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tcpfair.cc.registry import algorithms
-from tcpfair.engine.dumbbell import DumbbellResult, run
+from tcpfair.cc.registry import algorithms, dtypes
+from tcpfair.engine.dumbbell import DumbbellResult, Simulation, run
+from tcpfair.engine.loop import timeout_s as rto_s
 from tcpfair.engine.state import LOSS, RECOVERY_END, REDUCTION
 from tests.engine.scenarios import dumbbell
 
@@ -19,6 +20,49 @@ def lossy(cc: str, stack: str, reduction: str = "rate_halving", **flow) -> Dumbb
     flow |= {"cc": cc, "rtt_s": 0.05, "stack": stack, "reduction": reduction}
     first = {"iw_pkts": 2.5, "initial_ssthresh_pkts": 40.5}
     return run(dumbbell(first | flow, {"rtt_s": 0.07}, loss_rate=0.005, jitter_s=0.002), log_events=True)
+
+
+@pytest.mark.parametrize(
+    ("law", "srtt_s", "rttvar_s", "timeout_s"),
+    [
+        ("rfc6298", 0.05, 0.01, 0.2),  # .05 + 4 * .01 is less than the least timeout
+        ("linux", 0.05, 0.01, 0.25),  # .05 + .2: four deviations count as .2
+        ("rfc6298", 0.25, 0.01, 0.29),  # .25 + 4 * .01
+        ("linux", 0.25, 0.01, 0.45),  # .25 + .2
+        ("rfc6298", 0.25, 0.0625, 0.5),  # .25 + 4 * .0625
+        ("linux", 0.25, 0.0625, 0.5),  # the same: above .2
+    ],
+)
+def test_the_timer_by_both_laws(law, srtt_s, rttvar_s, timeout_s):
+    """RFC 6298, section 2; Linux: net/ipv4/tcp_input.c, tcp_rtt_estimator and tcp_set_rto."""
+    flow = Simulation(dumbbell({"rtt_s": 0.05, "rto": law}))._ends[0]
+    state = np.zeros(1, dtypes()[0])[0]
+    state["srtt"], state["rttvar"] = srtt_s, rttvar_s
+    assert rto_s(flow, state) == pytest.approx(timeout_s, rel=1e-12)
+
+
+def test_the_law_of_the_timer_follows_the_stack_unless_it_is_given():
+    for stack, law in (("text", "rfc6298"), ("linux", "linux"), ("ns2", "rfc6298")):
+        own, given = (dumbbell({"rtt_s": 0.05, "stack": stack} | rto) for rto in ({}, {"rto": law}))
+        assert own.flows[0].rto_law == law
+        assert own.digest == given.digest
+
+
+@pytest.mark.parametrize("loss_rate", [0.0, 0.15])
+def test_the_laws_differ_by_their_timeouts_alone(loss_rate):
+    """Without a timeout every bit is the same; with timeouts the one that waits longer delivers less."""
+    laws = ("rfc6298", "linux")
+    one, other = (
+        run(dumbbell({"rtt_s": 0.05, "stack": "linux", "rto": law}, loss_rate=loss_rate, jitter_s=0.001))
+        for law in laws
+    )
+    if loss_rate == 0.0:
+        assert one.ends["timeouts"][0] == other.ends["timeouts"][0] == 0
+        np.testing.assert_array_equal(one.cwnd_pkts, other.cwnd_pkts)
+        np.testing.assert_array_equal(one.delivered_pkts, other.delivered_pkts)
+    else:
+        assert one.ends["timeouts"][0] > 10
+        assert one.delivered_pkts[-1, 0] > other.delivered_pkts[-1, 0]
 
 
 @pytest.mark.parametrize("reduction", REDUCTION)

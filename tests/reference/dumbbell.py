@@ -189,6 +189,7 @@ class FlowSpec:
     reliable: bool = True
     rto_min_s: float = 0.2
     stack: str = "text"  # or 'linux'
+    rto: str | None = None  # 'rfc6298' or 'linux'; None: that of the stack
 
     def __post_init__(self) -> None:
         if self.recovery not in ("sack", "newreno", "reno"):
@@ -197,6 +198,8 @@ class FlowSpec:
             raise ValueError(f"reduction is 'immediate', 'prr' or 'rate_halving', not {self.reduction!r}")
         if self.stack not in ("text", "linux"):
             raise ValueError(f"stack is 'text' or 'linux', not {self.stack!r}")
+        if self.rto not in (None, "rfc6298", "linux"):
+            raise ValueError(f"rto is 'rfc6298', 'linux' or None, not {self.rto!r}")
         if self.direction not in ("forward", "reverse"):
             raise ValueError(f"direction is 'forward' or 'reverse', not {self.direction!r}")
         if isinstance(self.cc, str) and self.cc not in ("reno", "ccid2"):
@@ -724,7 +727,11 @@ class Sender:
     def rto_s(self) -> float:
         if math.isnan(self.window.srtt_s):
             return INITIAL_RTO_S
-        return max(self.spec.rto_min_s, self.window.srtt_s + 4 * self.window.rttvar_s)
+        variation_s = 4 * self.window.rttvar_s
+        if (self.spec.rto or self.spec.stack) == "linux":
+            # net/ipv4/tcp_input.c: tcp_rtt_estimator keeps rttvar (four deviations) at TCP_RTO_MIN or more; tcp_set_rto adds it
+            return self.window.srtt_s + max(variation_s, self.spec.rto_min_s)
+        return max(self.spec.rto_min_s, self.window.srtt_s + variation_s)
 
     def start(self) -> None:
         self.has_started = True

@@ -211,6 +211,42 @@ def test_timer_after_two_equal_samples():
     assert sent_between(result, 0, 10) == [(0, 0), (0.3, 1), (0.6, 2), (1.35, 2)]
 
 
+def settled(path_s: float, **more) -> list[tuple[float, int]]:
+    """When the last of 40 packets, one per round trip, is sent and sent again: its first transmission is lost."""
+    flow = FlowSpec(rtt_s=path_s, size_pkts=40, iw_pkts=1, rwnd_pkts=1, **more)
+    return sent_between(run(flow, drop_nth={(0, 40)}, duration_s=20), 39 * (path_s + 0.001) - 0.0005, 20)
+
+
+@pytest.mark.parametrize(
+    ("path_s", "law", "timeout_s"),
+    [
+        # 39 samples of the same RTT: four deviations are 2 RTT * .75^38 = 3.6e-5 RTT
+        (0.049, "rfc6298", 0.2),  # .05 + 1.8e-6 is less than the least timeout
+        (0.049, "linux", 0.25),  # .05 + .2
+        (0.299, "rfc6298", 0.3 + 0.6 * 0.75**38),  # .3 + four deviations
+        (0.299, "linux", 0.5),  # .3 + .2
+    ],
+)
+def test_timer_of_a_steady_rtt_by_both_laws(path_s, law, timeout_s):
+    sent_s = 39 * (path_s + 0.001)
+    found = settled(path_s, rto=law)
+    assert [seq for _, seq in found] == [39, 39]
+    assert [at_s for at_s, _ in found] == pytest.approx([sent_s, sent_s + timeout_s], abs=1e-6)
+
+
+def test_timer_of_large_deviations_is_the_same_by_both_laws():
+    # the only sample is .3: four deviations are .6, above the least of either law
+    flow = {"rtt_s": 0.299, "size_pkts": 2, "iw_pkts": 1}
+    for law in ("rfc6298", "linux"):
+        assert sent_between(run(FlowSpec(**flow, rto=law), drop_nth={(0, 2)}), 0, 10) == [(0, 0), (0.3, 1), (1.2, 1)]
+
+
+def test_the_law_of_the_timer_follows_the_stack_unless_it_is_given():
+    assert settled(0.049, stack="linux") == settled(0.049, stack="linux", rto="linux") == settled(0.049, rto="linux")
+    assert settled(0.049) == settled(0.049, rto="rfc6298") == settled(0.049, stack="linux", rto="rfc6298")
+    assert settled(0.049) != settled(0.049, rto="linux")
+
+
 def test_slow_start_after_a_timeout_ends_at_half_the_old_window():
     # all of the first window is lost: ten packets, one second, then 1, 2 and 4 of them as the window doubles
     result = run(

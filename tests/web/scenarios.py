@@ -12,6 +12,7 @@ from tcpfair.contract.expand import run_specs, shorten
 from tcpfair.contract.layout import PAPERS, Layout
 from tcpfair.contract.papers import load_paper
 from tcpfair.contract.scenario import Scenario, make_scenario
+from tcpfair.engine.state import RTO_LAWS
 
 SECONDS = 3.0
 RANDOM = 400
@@ -130,6 +131,7 @@ def _flow(draw: np.random.Generator, two_way: bool) -> dict:
         "access_bps": float(10 ** draw.uniform(6, 8.5)),
         "access_queue_pkts": float(draw.integers(2, 300)),
         "access_jitter_s": float(draw.uniform(0, 1e-3)),
+        "rto": str(draw.choice(list(RTO_LAWS))),
     }
     return flow | {name: value for name, value in optional.items() if draw.random() < 0.25}
 

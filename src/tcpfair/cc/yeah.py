@@ -3,9 +3,11 @@
 Sources: Baiocchi, Castellani and Vacirca, PFLDnet 2007; Linux 2.6.22 (net/ipv4/tcp_yeah.c: cong_avoid, ssthresh), the
 steps and constants here. As there, a Scalable step takes one ACK more than the 100 (or the window) that the constant
 names. The queue is in whole packets, and so is what is cut off where windows are (``f.whole``). At a window of two
-packets the kernel's ssthresh falls to zero, at one, in unsigned numbers, it has no bound. ``stack: ns2`` has both: with a
-window of zero and nothing in flight ns-2's TCP-Linux (tcp-linux.cc, timeout) never sends again. Elsewhere ssthresh is two
-at least. After a loss that kernel halves the sending rate whatever ssthresh says, and slow start then makes up the
+packets the kernel's ssthresh falls to zero; at one it falls to -1, which is the largest unsigned number. ``stack: ns2``
+has both. A window of zero with nothing in flight never sends again in ns-2's TCP-Linux (tcp-linux.cc, timeout). Nor does
+a flow whose threshold is -1 when the losses of a timeout are repaired: its window becomes that threshold
+(tcp_fastretrans_alert), as a signed integer (tcp_moderate_cwnd). In small windows beside greedy flows most YeAH flows of
+ns-2 end that way. On the other stacks ssthresh is at least two. After a loss that kernel halves the sending rate whatever ssthresh says, and slow start then makes up the
 difference; here recovery ends at ssthresh.
 ns-3's TcpYeah follows the same kernel file.
 """
@@ -33,7 +35,8 @@ WHOLE = True
 
 @jit
 def on_every_ack(f, p):
-    f.round_acks += 1.0
+    if f.whole != NS2 or f.advanced != 0.0:  # there duplicate ACKs give no RTT (tcp-linux.cc, recv: FLAG_NOT_DUP)
+        f.round_acks += 1.0
 
 
 @jit
@@ -56,8 +59,9 @@ def on_ack(f, p):
 def on_round(f, p):
     acks = f.round_acks
     f.round_acks = 0.0
-    if f.restart != 0.0:
-        f.restart = 0.0  # the first round after a recovery is not a whole one
+    if f.restart != 0.0 and f.whole != NS2:
+        # the first round after a recovery is not a whole one; in the kernel a new one begins with its end (tcp_vegas_enable)
+        f.restart = 0.0
         return
     if acks <= 2.0:
         return  # perhaps all delayed
@@ -82,11 +86,17 @@ def on_round(f, p):
 
 
 @jit
-def on_loss(f, p):
+def after_cut(f, p):
+    """The window less what a loss cuts off, packets; below zero for a window of one packet."""
     cut = max(f.cwnd / 2.0, MIN_WINDOW_PKTS)
     if f.slow_rounds < p.rho:
         cut = max(min(f.queue, cut), p.delta * f.cwnd)
-    f.ssthresh = max(f.cwnd - rounded_down(f, cut), 0.0 if f.whole == NS2 else MIN_WINDOW_PKTS)
+    return f.cwnd - rounded_down(f, cut)
+
+
+@jit
+def on_loss(f, p):
+    f.ssthresh = max(after_cut(f, p), 0.0 if f.whole == NS2 else MIN_WINDOW_PKTS)
     f.cwnd_reno = max(rounded_down(f, f.cwnd_reno / 2.0), MIN_WINDOW_PKTS)
     f.fast_rounds = 0.0
     f.restart = 1.0
@@ -94,7 +104,7 @@ def on_loss(f, p):
 
 @jit
 def on_timeout(f, p):
-    below_zero = f.whole == NS2 and f.cwnd < MIN_WINDOW_PKTS and f.slow_rounds >= p.rho
+    below_zero = f.whole == NS2 and after_cut(f, p) < 0.0
     on_loss(f, p)
     if below_zero:
         f.ssthresh = math.inf

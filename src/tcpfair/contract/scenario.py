@@ -16,6 +16,7 @@ NonNegative = Annotated[float, Field(ge=0)]
 OneOrMore = Annotated[float, Field(ge=1)]  # packets: below one a flow would never send
 
 RECORDS = ("samples", "cwnd", "events", "link")
+RTO_OF_STACK = {"text": "rfc6298", "linux": "linux", "ns2": "rfc6298"}  # of ns-2: TcpAgent::rtt_timeout, rfc2988_
 
 
 class _Strict(BaseModel):
@@ -52,7 +53,17 @@ class Flow(_Strict):
         description="text = windows are real numbers, as the texts have them; linux = the whole windows of Linux 2.6.22's"
         " modules; ns2 = these modules as ns-2's TCP/Linux runs them, libra and alpha as its own agents TCP/Sack1",
     )
+    rto: Literal["rfc6298", "linux"] | None = Field(
+        default=None,
+        description="law of the retransmission timer: rfc6298 = max(rto_min, srtt + 4 rttvar); linux = srtt + max(4 rttvar,"
+        " rto_min), as Linux does since 2.4; none = the law of the stack: linux of linux, else rfc6298",
+    )
     role: Literal["foreground", "background"] = "foreground"
+
+    @property
+    def rto_law(self) -> str:
+        """The law of the retransmission timer: the one given, else that of the stack."""
+        return self.rto or RTO_OF_STACK[self.stack]
 
 
 class LogNormal(_Strict):
@@ -131,8 +142,17 @@ class Scenario(_Strict):
 
     @property
     def digest(self) -> str:
-        """Hash of every field that is not at its default, for manifests: a new field leaves old hashes alone."""
-        return digest(self.model_dump(mode="json", exclude_defaults=True))
+        """Hash of every field that is not at its default, for manifests: a new field leaves old hashes alone.
+
+        The timer counts by the law that applies, however it was chosen, and RFC 6298 is what runs had before there were two.
+        """
+        values = self.model_dump(mode="json", exclude_defaults=True)
+        dumped = (*values["flows"], *(web["flow"] for web in values.get("web", ())))
+        for flow, plain in zip(self.every_flow, dumped, strict=True):
+            plain.pop("rto", None)
+            if flow.rto_law != "rfc6298":
+                plain["rto"] = flow.rto_law
+        return digest(values)
 
 
 def defaults_digest() -> str:

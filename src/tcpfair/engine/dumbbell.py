@@ -26,6 +26,7 @@ from tcpfair.engine.state import (
     PACKET,
     RECOVERY,
     REDUCTION,
+    RTO_LAWS,
     SACK,
     SLOT,
     STACKS,
@@ -303,6 +304,7 @@ def _given_flows(flows) -> np.ndarray:
             "reliable": chosen.reliable,
             "whole": STACK[flow.stack] if chosen.whole or as_own_agent else TEXT,
             "stack": OWN_AGENT if as_own_agent else STACKS[flow.stack],
+            "rto": RTO_LAWS[flow.rto_law],
             "own_clamp": chosen.own_clamp,
             "watches_acks": chosen.on_every_ack is not None,
         }

@@ -306,9 +306,16 @@ def restart_timer_as_own_agent(e, now):
 
 @jit
 def end_as_ns2(e, f):
-    """There the scoreboard is cleared: all that is not acknowledged counts as in flight."""
+    """There the scoreboard is cleared: all that is not acknowledged counts as in flight.
+
+    A threshold below zero (YeAH's after a timeout at a window of one packet) is huge in unsigned numbers. The new window is
+    that number as a signed integer, hence negative: nothing is sent until a timer expires, which requires data in flight.
+    """
     if f.cwnd < f.ssthresh:
         f.cwnd = min(f.ssthresh, np.float64(e.snd_nxt - e.una) + NS2_BURST_PKTS)
+        if f.ssthresh == np.inf:
+            f.cwnd = 0.0
+            e.holds = STUCK
     e.halving_limit = 0
 
 

@@ -32,13 +32,19 @@ WANTS_SLOTS = 2  # all slots of short flows are taken
 
 
 @jit_inline
+def timeout_s(e, f):
+    """The retransmission timeout before backoff: RFC 6298, section 2, or Linux's, which is never shorter."""
+    return max(e.rto_min_s, f.srtt + max(4.0 * f.rttvar, e.rto_margin_s))
+
+
+@jit_inline
 def next_event_s(e, f, now):
     """When something happens to this flow next."""
     t = min(min(e.next_arrival_s, e.next_ack_s), min(e.next_emission_s, e.delack_at_s))
     # ns-2's own agents do not look whether anything is in flight
     timed = e.stack == OWN_AGENT and e.una < e.snd_nxt
     if unlikely(timed or t == NEVER) and (timed or packets_out(e) > 0 or e.shown > e.resend):
-        rto_s = max(e.rto_min_s, f.srtt + 4.0 * f.rttvar) if f.srtt > 0.0 else INITIAL_RTO_S  # RFC 6298, section 2
+        rto_s = timeout_s(e, f) if f.srtt > 0.0 else INITIAL_RTO_S
         t = min(t, max(e.rto_base_s + rto_s * e.backoff, now))  # the last ACK may be dropped after the time has come
     return t
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tcpfair.cc.api import TEXT
 from tcpfair.engine.blocks import first_blocks, power_of_two, reserve_for
-from tcpfair.engine.state import NEVER, NS2
+from tcpfair.engine.state import LINUX_RTO, NEVER, NS2
 from tcpfair.jit import jit, jit_cached
 from tcpfair.units import service_time_s
 
@@ -54,6 +54,7 @@ GIVEN_FLOW = np.dtype(
         ("initial_ssthresh_pkts", np.float64),
         ("delack_s", np.float64),
         ("rto_min_s", np.float64),
+        ("rto", np.int64),
         ("halving_floor", np.float64),
         ("whole", np.float64),  # TEXT for algorithms that are no modules of Linux
         ("ack_every", np.int64),
@@ -137,6 +138,8 @@ def set_up_flow(given, flow, links, longest_rtt_s, e, f):
     e.access_service_s = _service_s(given.wire_bytes, flow.access_bps)
     e.access_queue, e.access_jitter_s = np.int64(flow.access_queue_pkts), flow.access_jitter_s
     e.rto_min_s, e.backoff, e.rto_base_s = flow.rto_min_s, 1.0, flow.start_s
+    # Linux bounds the variation from below (tcp_rtt_estimator, tcp_set_rto), RFC 6298 the sum
+    e.rto_margin_s = flow.rto_min_s if flow.rto == LINUX_RTO else 0.0
     e.next_arrival_s = e.next_ack_s = e.next_emission_s = e.delack_at_s = NEVER
     e.round_start_s, e.round_rtt_min = -1.0, NEVER
     f.cwnd = flow.iw_pkts

@@ -14,6 +14,10 @@ IMMEDIATE, PRR, RATE_HALVING = 0, 1, 2
 RECOVERY = {"sack": SACK, "newreno": NEWRENO, "reno": RENO}
 REDUCTION = {"immediate": IMMEDIATE, "prr": PRR, "rate_halving": RATE_HALVING}
 
+# laws of the retransmission timer (scenario.Flow.rto_law)
+RFC6298, LINUX_RTO = 0, 1
+RTO_LAWS = {"rfc6298": RFC6298, "linux": LINUX_RTO}
+
 # whose stack a flow has (scenario.Flow.stack)
 STACKS = {name: int(number) for name, number in STACK.items()}
 NS2 = STACKS["ns2"]  # and ns-2's TCP-Linux
@@ -121,7 +125,7 @@ ENDPOINT = np.dtype(
         ("byte_counting", np.int64),
         ("rto_base_s", np.float64),
         ("backoff", np.float64),
-        ("rto_min_s", np.float64),
+        ("rto_min_s", np.float64),  # least timeout
         ("round_start_s", np.float64),
         ("round_rtt_min", np.float64),
         # losses in order: lost[resend:shown] wait for retransmission, lost[shown:lost_tail] are not detected yet
@@ -170,6 +174,7 @@ ENDPOINT = np.dtype(
         ("got_room", np.int64),
         # constants of the flow as a whole
         ("rtt_s", np.float64),
+        ("rto_margin_s", np.float64),  # least time that the timeout adds to the smoothed RTT
         ("start_s", np.float64),
         ("started", np.int64),
         ("source", np.int64),  # the traffic source that a short flow belongs to

@@ -12,7 +12,7 @@ tcpfair.scenarios = (() => {
   /** Fields of a flow that belong to the protocol, and so go with it into a self-run; all others belong to the place. */
   const OF_PROTOCOL = [
     ...["protocol", "cc", "params", "iw_pkts", "initial_ssthresh_pkts", "ack_every", "delack_s", "byte_counting"],
-    ...["recovery", "reduction", "rto_min_s", "stack"],
+    ...["recovery", "reduction", "rto_min_s", "rto", "stack"],
   ];
 
   const copy = (value) => JSON.parse(JSON.stringify(value));
