@@ -3,12 +3,14 @@
 Long form has a row for each flow and time, wide form a column for each flow (``flow1_mbps``). What a column is, a trace.yaml
 beside the file says (``columns``, ``units``) or its name tells (`tcpfair.sources.readers.columns`), and the remarks say
 what was taken for what. A value belongs to the interval that ends at its time; the first interval of a flow is as long as
-the usual one (of a running total too, when it begins with no more than it later rises by, or trace.yaml says so). Where spacings are even, one of
-1.5 usual ones or more has lost rows and is a gap, and so is an empty cell or NaN; where they are not even, intervals are as
-long as they are. What names and numbers leave open is refused, with the line of trace.yaml that decides it: another column
-that may tell flows apart, a column beside those of flows that is none (a sum, a fair share), times without unit more than
-1.5 apart, a running total that begins with more than it later rises by. A flow begins with its first bytes: what rows with zeros stand before that cannot be told from a flow that
-had not started. Zeros after its last bytes are kept.
+the usual one (of a running total too, when it begins with no more than it later rises by, or trace.yaml says so). Where
+spacings are even, one of 1.5 usual ones or more has lost rows and is a gap, and so is an empty cell or NaN; where they are not
+even, intervals are as long as they are. A flow begins with its first bytes: what rows with zeros stand before that cannot be
+told from a flow that had not started. Zeros after its last bytes are kept.
+
+What names and numbers leave open is refused, with the line of trace.yaml that decides it: a further column that may tell flows
+apart, a column beside those of flows that is none (a sum, a fair share), times without unit more than 1.5 apart, a running
+total that begins with more than it later rises by.
 
 Times between the years 2000 and 2100 in seconds since 1970 (or the same in ms, us, ns, or as text: ISO 8601) are a wall clock,
 others count from anywhere. Several of running total, bytes and rate are compared with each other; the first of these is
@@ -509,9 +511,7 @@ def _from_totals(
     return t_s, totals - totals[0], gaps
 
 
-def _counts_from_zero(
-    rows: pd.DataFrame, first: float, largest: float, name: str, said: Sidecar, where: str
-) -> bool:
+def _counts_from_zero(rows: pd.DataFrame, first: float, largest: float, name: str, said: Sidecar, where: str) -> bool:
     """Whether a running total that begins with ``first`` was 0 an interval before; ``largest``: what it rises by at most."""
     if said.columns.total_from_zero is not None:
         return said.columns.total_from_zero
