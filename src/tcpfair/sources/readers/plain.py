@@ -119,7 +119,10 @@ def read(path: Path, said: Sidecar) -> Observed:
 def anonymised(path: Path, keep: Anonymous) -> bytes:
     """The columns that are read, under plain names and in SI units, as CSV in long form; flows get pseudonyms, wall clocks
     are shifted, all other columns are left out. Needs no trace.yaml. Raises InputError as `read` does."""
-    table, values, _ = _load(path, load_sidecar(path))
+    said = load_sidecar(path)
+    table, values, _ = _load(path, said)
+    if "total_bytes" in values and said.columns.total_from_zero is not None:
+        values = _from_zero(values, said.columns.total_from_zero)
     labels = values["flow"].astype(str)
     names = {label: label if _says_nothing(label) else keep.address(label) for label in dict.fromkeys(labels)}
     out = pd.DataFrame({"time_s": values["time"]})
@@ -135,6 +138,20 @@ def anonymised(path: Path, keep: Anonymous) -> bytes:
     if "cc" in values:
         out["cc"] = [cc if _is_cc(cc) else UNKNOWN_CC for cc in values["cc"].astype(str)]
     return out.to_csv(index=False, lineterminator="\n", float_format="%.17g").encode()
+
+
+def _from_zero(values: pd.DataFrame, is_counted: bool) -> pd.DataFrame:
+    """The rows with running totals that begin with 0, so that the copy needs no word on what came before its first row."""
+    parts = []
+    for _, rows in values.groupby("flow", sort=False, observed=True):
+        first = rows.iloc[:1].copy()
+        if is_counted:
+            first["time"] -= readings.usual_spacing(rows["time"].to_numpy())[0]
+            first["total_bytes"] = 0.0
+            parts += [first, rows]
+        else:
+            parts.append(rows.assign(total_bytes=rows["total_bytes"] - first["total_bytes"].item()))
+    return pd.concat(parts, ignore_index=True)
 
 
 def _says_nothing(label: str) -> bool:
