@@ -93,7 +93,7 @@ def test_a_testbed_run_is_copied_with_all_its_files(layout, tmp_path):
     shutil.copytree(RUN, tmp_path / "run", dirs_exist_ok=True)
     (tmp_path / "run" / "headers.pcap.gz").write_bytes(b"")
     assert "note       not used: headers.pcap.gz" in importing.told(importing.bring(layout, tmp_path / "run")[1])
-    assert importing.told(found)[0].endswith("testbed, 2 flows, 14 s in intervals of 1 s")
+    assert importing.told(found)[0].endswith("testbed, 2 flows, 14 s, recorded every 1 s")
 
 
 def test_an_anonymous_copy_gives_the_same_and_tells_nothing(layout, tmp_path):

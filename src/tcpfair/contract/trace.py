@@ -39,6 +39,7 @@ SCHEMA: dict[str, tuple[tuple[str, str, bool], ...]] = {
         ("replicate", "int32", False),
         ("duration_s", "float64", False),
         ("sample_s", "float64", False),
+        ("recorded_s", "float64", True),  # interval in which its bytes were counted; missing: sample_s
     ),
     "flows": (
         ("run_id", "int32", False),
@@ -51,6 +52,8 @@ SCHEMA: dict[str, tuple[tuple[str, str, bool], ...]] = {
         ("stop_s", "float64", False),
         ("role", "string", False),  # foreground, background; web: the short flows of one direction together
         ("direction", "string", True),  # missing: forward
+        ("observed_bytes", "int64", True),  # delivered in observed_s, samples or not; missing: the samples tell
+        ("observed_s", "float64", True),
     ),
     "samples": (
         ("run_id", "int32", False),
@@ -100,6 +103,12 @@ class Trace:
     link: pd.DataFrame = field(default_factory=lambda: empty("link"))
     events: pd.DataFrame = field(default_factory=lambda: empty("events"))
     provenance: dict = field(default_factory=dict)
+
+    @property
+    def resolution_s(self) -> float:
+        """The resolution at which it was recorded, in s; finer measures are left out (`tcpfair.measures.resolution`)."""
+        recorded = self.runs["recorded_s"] if "recorded_s" in self.runs else self.runs["sample_s"]
+        return float(np.fmax(recorded, self.runs["sample_s"]).max())
 
     @property
     def grid(self) -> list[str]:

@@ -1,7 +1,8 @@
 """From the trace of an experiment to its table: the measures that its configuration asks for, a row for each value.
 
 ``experiment.measures`` names groups, each a function below. Windows, thresholds and the rule of the weights come from
-the paper's configuration. What a run is too short to show is NaN.
+the paper's configuration. What a run is too short, or too coarsely recorded, to show is NaN: each group has its line in
+`tcpfair.measures.resolution`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tcpfair.contract.papers import Experiment, PaperConfig
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
 from tcpfair.measures import weights
+from tcpfair.measures.resolution import too_fine
 from tcpfair.measures.runs import Floats, Runs, blocks
 from tcpfair.metrics import epochs, fairness, series
 from tcpfair.metrics.exactmath import log10
@@ -310,8 +312,12 @@ def measure(trace: Trace, paper_cfg: PaperConfig, experiment: str, of_self: pd.D
     parts = []
     for runs in blocks(trace, window_s, make):
         about = runs.runs[["run_id", "replicate", *trace.grid]]
-        for metric, values in (item for name in chosen.measures for item in GROUPS[name](runs)):
-            parts.append(_rows(about, runs.of_flows("protocol"), metric, values))
+        for group in chosen.measures:
+            named = GROUPS[group](runs)
+            missing = too_fine(group, (metric for metric, _ in named)) if runs.is_coarse else ()
+            for metric, values in named:
+                known = np.full(np.shape(values), np.nan) if metric in missing else values
+                parts.append(_rows(about, runs.of_flows("protocol"), metric, known))
     columns = ["run_id", "replicate", *trace.grid, "flow", "flow_protocol", "metric", "value"]
     table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
     return table[columns].sort_values("run_id", kind="stable", ignore_index=True)

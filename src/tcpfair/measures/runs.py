@@ -16,6 +16,7 @@ import pandas as pd
 
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
+from tcpfair.measures.resolution import is_coarse
 from tcpfair.metrics import epochs, series
 from tcpfair.units import BPS_PER_MBPS, mbps
 
@@ -54,6 +55,12 @@ class Runs:
     @cached_property
     def sample_s(self) -> float:
         return float(self.runs["sample_s"].iloc[0])
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether samples are finer than what was recorded, so that single ones are made up."""
+        recorded_s = self.runs["recorded_s"].max() if "recorded_s" in self.runs else self.sample_s
+        return is_coarse(recorded_s, self.sample_s)
 
     def array(self, column: str) -> Floats:
         """A column of the samples; NaN where the source does not record it."""
@@ -210,6 +217,25 @@ class Runs:
             return self.during(windows[run, flow], *span_s).mean()
 
         return self.of_each_flow(mean_pkts)
+
+
+def means_mbps(trace: Trace) -> pd.Series:
+    """Mean goodput in Mb/s of each foreground flow of a trace of one run, by flow_id: its bytes over the time they were observed.
+
+    A recording has both (``flows.observed_bytes``, ``observed_s``); of other traces they are those of the samples while the
+    flow runs, the first and the last counted with the part of them in which it did.
+    """
+    flows = trace.flows[trace.flows["role"] == "foreground"].set_index("flow_id").sort_index()
+    if {"observed_bytes", "observed_s"} <= set(flows):
+        return mbps(flows["observed_bytes"].astype(float), flows["observed_s"])
+    samples = trace.samples.merge(flows[["start_s", "stop_s"]], left_on="flow_id", right_index=True)
+    running_s = np.minimum(samples["t_s"], samples["stop_s"])
+    running_s -= np.maximum(samples["t_s"] - trace.runs["sample_s"].iloc[0], samples["start_s"])
+    if "observed" in samples:
+        running_s *= samples["observed"].fillna(1)
+    samples = samples.assign(running_s=running_s)[running_s > 0]
+    sums = samples.groupby("flow_id")[["delivered_bytes", "running_s"]].sum().reindex(flows.index)
+    return mbps(sums["delivered_bytes"].astype(float), sums["running_s"])
 
 
 def blocks(trace: Trace, window_s: Span | None = None, make: Callable[..., Runs] = Runs) -> Iterator[Runs]:

@@ -350,13 +350,15 @@ def _crate(given: argparse.Namespace) -> None:
 
 
 def _import(given: argparse.Namespace) -> int:
+    from tcpfair.contract.recordings import load_raw
     from tcpfair.workflow import importing
     from tcpfair.workflow import run as runs
 
     layout, status = Layout(repository_root()), 0
+    interval_s = load_raw(layout.config / "raw.yaml").analysis.interval_s.value
     for path in importing.chosen(layout, given.paths, given.name):
         folder, found = importing.bring(layout, path, given.name, given.anonymise, given.replace)
-        print("\n".join(importing.told(found)), flush=True)
+        print("\n".join(importing.told(found, interval_s)), flush=True)
         print(
             f"kept       {os.path.relpath(folder)}; correct its trace.yaml, then ./reproduce import again", flush=True
         )

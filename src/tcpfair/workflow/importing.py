@@ -23,12 +23,14 @@ from tcpfair.contract.layout import Layout
 from tcpfair.contract.recordings import name_of
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
+from tcpfair.measures.resolution import left_out
+from tcpfair.measures.runs import means_mbps
 from tcpfair.sources.readers import UNUSED, anonymised, observe
 from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.observed import UNKNOWN_CC, Observed, ObservedFlow
 from tcpfair.sources.readers.sidecar import FILE, SaidLink, Sidecar, load_sidecar, sidecar_path
-from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, MS_PER_S
+from tcpfair.units import MS_PER_S
 
 LICENCE = """This recording was anonymised and is shared under the Creative Commons Attribution 4.0 International licence
 (SPDX: CC-BY-4.0). Times were shifted so that it begins on 2000-01-01; addresses, ports, names and payload are not the original's.
@@ -213,18 +215,22 @@ def _sidecar_text(found: Found, names: Mapping[str, str]) -> str:
 # --- What is told -------------------------------------------------------------------------------------------------------
 
 
-def told(found: Found) -> list[str]:
-    """What a person should know of a recording before they look at its figures: a line each."""
+def told(found: Found, interval_s: float | None = None) -> list[str]:
+    """What a person should know of a recording before they look at its figures: a line each.
+
+    ``interval_s``: the interval that its measures need, as in config/raw.yaml.
+    """
     run, flows = found.trace.runs.iloc[0], found.trace.flows
-    intervals = f"{run['duration_s']:g} s in intervals of {run['sample_s']:g} s"
+    intervals = f"{run['duration_s']:g} s, recorded every {found.trace.resolution_s:g} s"
     lines = [f"read       {_shown(found.path)}: {run['backend']}, {len(flows)} flows, {intervals}"]
-    sent_bits = found.trace.samples.groupby("flow_id")["delivered_bytes"].sum() * BITS_PER_BYTE
+    rates_mbps = means_mbps(found.trace)
     for name, flow in zip(found.trace.provenance["names"], flows.itertuples(), strict=True):
-        rate_mbps = sent_bits[flow.flow_id] / (flow.stop_s - flow.start_s) / BPS_PER_MBPS
         rtt = f", RTT {flow.rtt_s * MS_PER_S:.4g} ms" if np.isfinite(flow.rtt_s) else ", RTT not recorded"
         when = f"from {flow.start_s:g} to {flow.stop_s:g} s"
-        lines.append(f"flow {flow.flow_id:<5} {name}: {flow.protocol} {when}, {rate_mbps:.4g} Mb/s{rtt}")
+        lines.append(f"flow {flow.flow_id:<5} {name}: {flow.protocol} {when}, {rates_mbps[flow.flow_id]:.4g} Mb/s{rtt}")
     lines += [f"note       {remark}" for remark in found.trace.provenance["remarks"]]
+    coarse = left_out(found.trace.resolution_s, interval_s) if interval_s else ""
+    lines += [f"note       {coarse}"] if coarse else []
     if "capacity_bps" not in run:
         lines.append("note       the rate of the link is not recorded; say it as link: capacity_bps")
     return lines

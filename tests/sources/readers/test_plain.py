@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import plain, tcp_info
@@ -189,7 +190,7 @@ CONTRADICTIONS = {
     "no unit of a rate": ("time_s,throughput\n1,8\n2,9\n", "units.rate"),
     "bits or bytes a second": ("time_s,MBPS\n1,8\n2,9\n", "units.rate"),
     "bytes in KB": ("time_s,KB\n1,8\n2,9\n", "units.bytes"),
-    "times far apart without unit": ("time,bytes\n1000,8\n2000,9\n3000,9\n", "units.time"),
+    "times far apart without unit": ("time,bytes\n1000,8\n2000,9\n3000,9\n", "`units: {time: ms}`"),
     "different units": ("time_s,flow1_mbps,flow2_kbps\n1,8,9\n2,8,9\n", "different units"),
     "two columns for one": ("time_s,rate_mbps,goodput_mbps\n1,8,9\n2,8,9\n", "columns.rate: NAME"),
     "a column twice": ("time_s,bytes,bytes\n1,8,9\n2,8,9\n", "two columns are called 'bytes'"),
@@ -205,6 +206,85 @@ CONTRADICTIONS = {
     "no name of a flow": ("t_s,flow,bytes\n1,a,5\n2,,5\n", "line 3 names no flow"),
     "binary": ("t_s,bytes\n1,5\n2,\0\n", "no text"),
 }
+
+
+# a unit, a flow or a beginning that names and numbers leave open: what to write, and what is then read
+def _rows(header, *rows):
+    return "\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n"
+
+
+_TWO = [(t + part, port, 1000 + 10 * (t % 3)) for t in range(1, 9) for part, port in ((0, 5001), (0.5, 5002))]
+OPEN = {
+    **{
+        f"a flow called {name}": (_rows(f"time_s,{name},bytes", *_TWO), f"columns: {{flow: {name}}}", ["5001", "5002"])
+        for name in ("sport", "client", "name", "run", "Client IP", "src_port", "clientName", "trial")
+    },
+    "one flow, from two ports": (_rows("time_s,sport,bytes", *_TWO), "columns: {ignore: [sport]}", ["flow1"]),
+    **{
+        f"a column called {name}": (
+            _rows(f"time_s,flow1_mbps,flow2_mbps,{name}", *((t, 8 + t % 2, 6, 7) for t in range(1, 9))),
+            f"columns: {{ignore: [{name}]}}",
+            ["flow1", "flow2"],
+        )
+        for name in ("fair_share_mbps", "bottleneck_mbps", "ideal_mbps", "fairShare_mbps")
+    },
+    "the sum of the others": (
+        _rows("time_s,a_mbps,b_mbps,x_mbps", *((t, 8 + t % 2, 6, 14 + t % 2) for t in range(1, 9))),
+        "columns: {ignore: [x_mbps]}",
+        ["a", "b"],
+    ),
+    "10 ms in ms": (_rows("time,bytes", *((t, 100) for t in range(0, 5000, 10))), "units: {time: ms}", ["flow1"]),
+    "10 ms in ms of two flows": (
+        _rows("t,flow,bytes", *((t + n, n, 100) for t in range(0, 5000, 10) for n in (1, 2))),
+        "units: {time: ms}",
+        ["1", "2"],
+    ),
+    "1 ms in ms": (_rows("time,bytes", *((t, 100) for t in range(5000))), "units: {time: ms}", ["flow1"]),
+    "a total that begins with its largest interval": (
+        _rows("time_s,total_bytes", (1, 9000), (2, 10_000), (3, 11_000), (4, 12_000)),
+        "columns: {total_from_zero: true}",
+        ["flow1"],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", OPEN)
+def test_what_is_open_is_refused_with_the_line_that_decides_it(tmp_path, what):
+    text, line, names = OPEN[what]
+    with pytest.raises(InputError) as error:
+        plain.read(table(tmp_path, text), NOTHING)
+    assert f"`{line}`" in str(error.value) and "\n" not in str(error.value) and "table.csv" in str(error.value)
+    assert list(flows(tmp_path, text, said(**yaml.safe_load(line)))) == names
+
+
+def test_a_total_counts_its_first_interval_or_not_as_is_said(tmp_path):
+    text, _, _ = OPEN["a total that begins with its largest interval"]
+    for from_zero, total in ((True, 12_000), (False, 3000)):
+        stated = said(columns={"total_from_zero": from_zero})
+        assert flows(tmp_path, text, stated)["flow1"].total_bytes[-1] == total
+        path = table(tmp_path, text)
+        (tmp_path / "table.csv.trace.yaml").write_text(f"columns: {{total_from_zero: {str(from_zero).lower()}}}\n")
+        copy = tmp_path / "copy.csv"
+        copy.write_bytes(plain.anonymised(path, Anonymous(0)))
+        assert plain.read(copy, NOTHING).flows[0].total_bytes[-1] == total
+    with_bytes = _rows("time_s,bytes,total_bytes", (1, 9000, 9000), (2, 1000, 10_000), (3, 1000, 11_000))
+    assert flows(tmp_path, with_bytes)["flow1"].total_bytes[-1] == 11_000
+
+
+RIGHT = {
+    "a second port that never changes": "time_s,sport,bytes\n1,5001,10\n2,5001,20\n3,5001,15\n",
+    "flows with their ports": "time_s,flow,sport,bytes\n1,a,1,10\n1,b,2,20\n2,a,1,15\n2,b,2,25\n",
+    "seconds in halves": "t,bytes\n0.5,10\n1.0,20\n1.5,15\n",
+    "an hour of seconds": "time,mbps\n" + "".join(f"{t},{5 + t % 3}\n" for t in range(1, 3600)),
+    "two flows and no sum": "time_s,a_mbps,b_mbps\n1,5,5\n2,6,6\n3,7,7\n",
+    "losses beside": "time_s,bytes,drops,cwnd_pkts,retransmits\n1,10,0,5,0\n2,20,3,6,3\n3,15,1,7,1\n",
+    "a total from zero": "time_s,total_bytes\n0,0\n1,900\n2,1000\n3,1100\n",
+}
+
+
+@pytest.mark.parametrize("what", RIGHT)
+def test_right_tables_are_not_asked_about(tmp_path, what):
+    assert flows(tmp_path, RIGHT[what])
 
 
 @pytest.mark.parametrize("what", CONTRADICTIONS)

@@ -104,6 +104,8 @@ def beside(recording: Recording) -> Drawn:
 def _measured(recording: Recording, like: str) -> float:
     r = recording.counted.r
     if like == "pairs":
+        if recording.is_coarse:
+            raise NotInTraceError(recording.left_out("jfi"))
         return fairness.mean_jfi(r).item()
     shorter, longer = recording.runs.of_flows("rtt_s")[0].argsort(kind="stable")
     means = recording.counted.means_mbps[0]

@@ -11,6 +11,7 @@ In a notebook::
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -39,12 +40,18 @@ class Kind(NamedTuple):
     caption: str
     draw: Callable[[Recording], Drawn]
     form: Literal["table", "figure"] = "figure"
+    groups: tuple[str, ...] = ()  # of measures, some of which a coarse recording lacks
 
     def of(self, recording: Recording, name: str) -> Exhibit:
         """The exhibit of one recording."""
-        title = f"{recording.label}, {self.title}"
+        title, caption = f"{recording.label}, {self.title}", self.caption
+        with suppress(InputError):  # drawing it tells what is wrong
+            if self.groups or name == "goodput":
+                title += f", {recording.recorded}"
+            told = recording.left_out(*self.groups) if self.groups else ""
+            caption = f"{caption} {told[:1].upper()}{told[1:]}." if told else caption
         exhibit_id = f"{recording.name}.{name}"
-        return Exhibit(id=exhibit_id, kind="supplement", form=self.form, title=title, caption=self.caption)
+        return Exhibit(id=exhibit_id, kind="supplement", form=self.form, title=title, caption=caption)
 
 
 _RECOVERY_CAPTION = (
@@ -66,9 +73,15 @@ EXHIBITS = {
     "rtt": Kind(
         "round-trip times", "Smoothed by the sender; dashed: the RTT without queues, as recorded or stated.", rtt
     ),
-    "jfi": Kind("Jain's fairness index", "J of each interval, its mean, and J of the mean goodputs.", jfi),
-    "nru": Kind("normalised resource usage", "Goodput in dB against what a flow has in its self-pair.", nru),
-    "steadiness": Kind("stability and convergence", _STEADINESS_CAPTION, steadiness, "table"),
+    "jfi": Kind(
+        "Jain's fairness index", "J of each interval, its mean, and J of the mean goodputs.", jfi, groups=("jfi",)
+    ),
+    "nru": Kind(
+        "normalised resource usage", "Goodput in dB against what a flow has in its self-pair.", nru, groups=("nru",)
+    ),
+    "steadiness": Kind(
+        "stability and convergence", _STEADINESS_CAPTION, steadiness, "table", ("stability", "convergence")
+    ),
     "recovery": Kind("recovery and the formulas", _RECOVERY_CAPTION, recovery),
     "recovery_table": Kind("recovery in numbers", "By formula: Linux's rules and constants.", recovery_table, "table"),
     "beside": Kind("beside the paper", _BESIDE_CAPTION, beside),

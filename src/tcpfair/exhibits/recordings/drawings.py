@@ -24,6 +24,7 @@ from tcpfair.exhibits.recordings.recording import (
     window_panels,
 )
 from tcpfair.measures import groups, weights
+from tcpfair.measures.resolution import kept
 from tcpfair.measures.runs import Floats
 from tcpfair.metrics import fairness, series
 from tcpfair.metrics.epochs import LOSS_KINDS
@@ -42,7 +43,9 @@ def about(recording: Recording) -> Drawn:
     capacity_bps = recording.parameter("capacity_bps")
     items = {"recorded by": run["backend"], "kernel": found.get("kernel"), "bottleneck": found.get("bottleneck")}
     items["goodput seen by"] = ", ".join(found.get("goodput", []))
-    items["duration"] = f"{run['duration_s']:g} s, goodput every {recording.runs.sample_s:g} s"
+    items["duration"] = f"{run['duration_s']:g} s"
+    items["goodput"] = f"{recording.recorded}, shown every {recording.runs.sample_s:g} s"
+    items["left out"] = recording.left_out()
     if np.isfinite(capacity_bps):
         ceiling_mbps = recording.runs.ceiling_mbps.item()
         items["link"] = f"{capacity_bps / BPS_PER_MBPS:g} Mb/s, of which {ceiling_mbps:.1f} Mb/s are payload"
@@ -63,21 +66,19 @@ def goodput(recording: Recording) -> Drawn:
     r, t_s, ceiling_mbps = runs.r[0], runs.t_s, runs.ceiling_mbps.item()
     known = np.isfinite(ceiling_mbps)
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=2.8)
-    means = []
     for flow, row in zip(recording.flows.itertuples(), r, strict=True):
         running = series.window_mask(t_s, flow.start_s, flow.stop_s)
         color, label = recording.colors[flow.flow_id], recording.labels[flow.flow_id]
         ax.plot(t_s[running], row[running], color=color, label=label)
-        means.append(np.nanmean(row[running]))
     if len(r) > 1:
         ax.plot(t_s, r.sum(axis=0), color=style.BLACK, lw=1, label="sum")
     if known:
         ax.axhline(ceiling_mbps, color=style.GREY, lw=1, ls="--", label=f"ceiling of the link, {ceiling_mbps:.1f} Mb/s")
     ax.set(ylabel="goodput (Mb/s)", ylim=(0, 1.1 * max(np.nanmax(r.sum(axis=0)), ceiling_mbps if known else 0)))
     finish_time_axis(ax, recording)
-    values = {"throughput_mean": means, "throughput_sum": np.nanmean(r.sum(axis=0))}
+    values = {"throughput_mean": recording.means_mbps, "throughput_sum": recording.sum_mbps}
     if known:
-        values["utilisation"] = runs.utilisation(r[:, ~np.isnan(r).any(axis=0)][None]).item()
+        values["utilisation"] = recording.sum_mbps / ceiling_mbps
     return Drawn(figure, metric_numbers(recording, values), 1, flow_rows(recording, "goodput_mbps", r))
 
 
@@ -150,9 +151,17 @@ def jfi(recording: Recording) -> Drawn:
     values = of_the_run(groups.jfi(counted)) if counted else {}
     if "received_bytes" not in recording.trace.samples:
         values.pop("jfi_mean_received", None)
+    if recording.is_coarse:
+        values = kept("jfi", values)
 
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=2.6)
-    ax.plot(t_s, j, color=style.BLUE, label="$J(t)$", marker="." if len(t_s) < _MARKED_POINTS else "")
+    ax.plot(
+        t_s,
+        j,
+        color=style.BLUE,
+        label=f"$J(t)${_of_intervals(recording)}",
+        marker="." if len(t_s) < _MARKED_POINTS else "",
+    )
     for metric, name, color in (
         ("jfi_mean", "mean of $J(t)$", style.BLACK),
         ("jfi_of_means", "$J$ of the means", style.VERMILION),
@@ -172,6 +181,8 @@ def nru(recording: Recording) -> Drawn:
     _need_several_flows(recording, "it would be measured against itself")
     runs, counted, own_weights = recording.runs, recording.counted, nru_weights(recording)
     u_db = weights.u_db(runs, runs.r, own_weights)[0]
+    if recording.is_coarse:
+        return _coarse_nru(recording, u_db, own_weights)
     values = of_the_run(groups.nru_tuple(weights.u_db(counted, counted.r, own_weights)))
     u_n, (u_mean, u_plus, u_minus) = values["U_n"], (values[name] for name in ("U_N", "U_N+", "U_N-"))
     analysis = recording.settings.analysis
@@ -208,9 +219,35 @@ def nru(recording: Recording) -> Drawn:
     return Drawn(figure, metric_numbers(recording, values), 1, data[np.tile(together, len(u_db))])
 
 
+def _coarse_nru(recording: Recording, u_db: Floats, own_weights: Floats) -> Drawn:
+    """NRU of the mean goodputs alone: eq. 5 and the case letter need samples that were recorded."""
+    runs, counted = recording.runs, recording.counted
+    of_means = fairness.flow_nru_db_of_mean(counted.r, own_weights)[0]
+    figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=2.8)
+    together = series.window_mask(runs.t_s, *runs.together_s)
+    t_s = runs.t_s[together]
+    for (flow_id, label), row, mean in zip(recording.labels.items(), u_db, of_means, strict=True):
+        color, marker = recording.colors[flow_id], "." if len(t_s) < _MARKED_POINTS else ""
+        ax.plot(t_s, row[together], color=color, marker=marker, label=f"{label}, of its mean {mean:+.2f} dB")
+        ax.hlines(mean, *counted.window_s, color=color, lw=0.9, ls="--")
+    ax.axhline(0, color=style.GREY, lw=0.8)
+    ax.set_title(recording.recorded, loc="left")
+    ax.set_ylabel("NRU (dB)")
+    finish_time_axis(ax, recording)
+    values = {"U_n_of_means": of_means, "self_pair_mbps": 1 / own_weights}
+    data = flow_rows(recording, "u_db", u_db)
+    return Drawn(figure, metric_numbers(recording, values), 1, data[np.tile(together, len(u_db))])
+
+
+def _of_intervals(recording: Recording) -> str:
+    return f", intervals of {recording.runs.sample_s:g} s" if recording.is_coarse else ""
+
+
 def steadiness(recording: Recording) -> Drawn:
     """Stability and time to convergence of each flow and of all together (bhatti2008 eq. 9-12)."""
     _need_several_flows(recording, "it would be measured against itself")
+    if recording.is_coarse:
+        raise NotInTraceError(recording.left_out("stability", "convergence"))
     runs, counted, own_weights = recording.runs, recording.counted, nru_weights(recording)
     u_db = weights.u_db(counted, counted.r, own_weights)[0]
     since_s, window_s = runs.together_s[0], recording.settings.analysis.convergence_window_s.value

@@ -22,7 +22,8 @@ from tcpfair.exhibits import style
 from tcpfair.exhibits.context import joined
 from tcpfair.exhibits.numbers import single_number
 from tcpfair.measures.growth import POLLS, Recoveries
-from tcpfair.measures.runs import Floats, Runs, blocks
+from tcpfair.measures.resolution import OF_RECORDINGS, is_coarse, left_out
+from tcpfair.measures.runs import Floats, Runs, blocks, means_mbps
 from tcpfair.metrics import series
 from tcpfair.sources.readers import observe, tables
 from tcpfair.sources.readers.compose import compose
@@ -107,10 +108,13 @@ class Recording:
 
     @cached_property
     def runs(self) -> Runs:
-        """The run, its bytes added up to interval_s of config/raw.yaml (NaN: not observed), measured all along."""
+        """The run, its bytes added up to interval_s of config/raw.yaml, or to what was recorded where that is longer.
+
+        NaN: not observed. Measured all along.
+        """
         run = self.trace.runs.iloc[0]
-        # an interval that was recorded longer is parted evenly, and so counts by its overlap with what is measured
         interval_s, seen = self.settings.analysis.interval_s.value, self.settings.analysis.seen.value
+        interval_s = self.trace.resolution_s if self.is_coarse else interval_s
         edges_s = tables.edges(run["duration_s"], interval_s)
         samples = [
             pd.DataFrame(
@@ -122,6 +126,36 @@ class Recording:
         (runs,) = blocks(added_up, (0.0, edges_s[-1]))
         return runs
 
+    @property
+    def is_coarse(self) -> bool:
+        """Whether it was recorded in intervals longer than interval_s of config/raw.yaml."""
+        return is_coarse(self.trace.resolution_s, self.settings.analysis.interval_s.value)
+
+    @property
+    def recorded(self) -> str:
+        """``recorded every 10 s``."""
+        return f"recorded every {self.trace.resolution_s:g} s"
+
+    def left_out(self, *groups: str) -> str:
+        """One line on the measures of ``groups``, or of all, that are finer than the recording; empty when none is."""
+        wanted_s = self.settings.analysis.interval_s.value
+        return left_out(self.trace.resolution_s, wanted_s, groups or tuple(OF_RECORDINGS))
+
+    @cached_property
+    def means_mbps(self) -> Floats:
+        """Mean goodput of each foreground flow while it was observed, (flows,)."""
+        return means_mbps(self.trace).to_numpy()
+
+    @cached_property
+    def sum_mbps(self) -> float:
+        """Mean goodput of all flows together, in the intervals in which all were observed."""
+        total = self.runs.goodput_mbps[0].sum(axis=0) * self.runs.sample_s
+        from_s, until_s = self.flows["start_s"].min(), self.flows["stop_s"].max()
+        t_s = self.runs.t_s
+        lasted_s = np.minimum(t_s, until_s) - np.maximum(t_s - self.runs.sample_s, from_s)
+        seen = ~np.isnan(total) & (lasted_s > 0)
+        return float(total[seen].sum() / lasted_s[seen].sum()) if seen.any() else np.nan
+
     @cached_property
     def counted(self) -> Runs:
         """The run, measured in the time that counts for J and NRU and was observed of all flows.
@@ -129,12 +163,18 @@ class Recording:
         Raises NotInTraceError when nothing is left.
         """
         (start_s, stop_s), skip_s = self.runs.together_s, self.settings.analysis.skip_s.value
+        skip_s = max(
+            skip_s, self.runs.sample_s if self.is_coarse else 0.0
+        )  # the interval in which the last flow starts
         unseen_s = self.runs.t_s[np.isnan(self.runs.goodput_mbps[0]).any(axis=0)]
         seen = self.runs.samples[~self.runs.samples["t_s"].isin(unseen_s)]
         runs = replace(self.runs, window_s=(start_s + skip_s, stop_s), samples=seen)
         if series.window_mask(runs.t_s, *runs.window_s).any():
             return runs
-        raise NotInTraceError(f"all flows run for {stop_s - start_s:g} s, of which skip_s leaves out {skip_s:g} s")
+        how = f", {self.recorded}" if self.is_coarse else ""
+        raise NotInTraceError(
+            f"all flows run for {stop_s - start_s:g} s{how}, of which the first {skip_s:g} s do not count"
+        )
 
     @cached_property
     def recoveries(self) -> Recoveries:

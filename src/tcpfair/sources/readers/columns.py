@@ -101,6 +101,100 @@ _OTHER = {
     ),
     *("utilisation", "utilization", "sent", "tx", "send", "cpu", "load", "start", "duration", "mss", "wscale", "state"),
 }
+# a column for each flow may not be called so: it is more likely a sum, a link or a theory
+_NO_FLOW = {
+    *(
+        "fair",
+        "fairshare",
+        "share",
+        "total",
+        "tot",
+        "overall",
+        "combined",
+        "both",
+        "agg",
+        "bottleneck",
+        "router",
+        "switch",
+    ),
+    *(
+        "ideal",
+        "expected",
+        "theory",
+        "theoretical",
+        "model",
+        "predicted",
+        "target",
+        "reference",
+        "optimal",
+        "available",
+    ),
+    *("offered", "baseline", "bdp", "estimate", "estimated", "residual", "spare"),
+}
+# columns of these names may tell flows, or runs, apart
+_LABELS = {
+    *(
+        "sport",
+        "dport",
+        "port",
+        "ports",
+        "src",
+        "dst",
+        "source",
+        "destination",
+        "saddr",
+        "daddr",
+        "addr",
+        "address",
+        "ip",
+    ),
+    *(
+        "client",
+        "server",
+        "host",
+        "hostname",
+        "node",
+        "peer",
+        "sender",
+        "receiver",
+        "user",
+        "station",
+        "sta",
+        "ue",
+        "name",
+    ),
+    *(
+        "label",
+        "id",
+        "idx",
+        "index",
+        "key",
+        "session",
+        "pair",
+        "tuple",
+        "pid",
+        "fd",
+        "process",
+        "container",
+        "direction",
+        "dir",
+    ),
+    *(
+        "run",
+        "runid",
+        "rep",
+        "repetition",
+        "replicate",
+        "trial",
+        "iteration",
+        "seed",
+        "experiment",
+        "exp",
+        "test",
+        "case",
+    ),
+    *("scenario", "config", "variant"),
+}
 _TIME_NAMES = {
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "s"),
     **dict.fromkeys(("ms", "msec", "msecs", "millis", "milliseconds"), "ms"),
@@ -207,6 +301,13 @@ def _rate_unit(prefix: str, what: str) -> str | None:
     return unit if unit in RATE_UNITS else None
 
 
+def may_tell_flows_apart(name: str) -> bool:
+    """Whether a column of this name, which is not read, may say which flow or which run a row belongs to."""
+    words = [word.lower().rstrip("s") for word in re.split(r"[\W_]+|(?<=[a-z])(?=[A-Z])", name.strip()) if word]
+    labels = {word.rstrip("s") for word in _LABELS}
+    return bool(words) and any(word in labels for word in words) and not {word.lower() for word in words} & _OTHER
+
+
 class Table(NamedTuple):
     """Which columns of a table are read, and as what."""
 
@@ -216,6 +317,7 @@ class Table(NamedTuple):
     by_label: dict[str, dict[str, Column]]  # wide form: flow -> quantity -> column
     units: dict[str, str | None]  # of each quantity; None: not known
     remarks: tuple[str, ...]
+    doubtful: tuple[str, ...] = ()  # not used, but their names may tell flows apart
 
     @property
     def numbers(self) -> list[str]:
@@ -229,8 +331,8 @@ class Table(NamedTuple):
 
     @property
     def texts(self) -> list[str]:
-        """Names of the columns with text: flow and algorithm."""
-        return [column.name for column in (self.flow, self.shared.get("cc")) if column]
+        """Names of the columns with text: flow, algorithm, and what may tell flows apart."""
+        return [*(column.name for column in (self.flow, self.shared.get("cc")) if column), *self.doubtful]
 
 
 def choose(names: Sequence[str], said: Sidecar, where: str) -> Table:
@@ -240,13 +342,14 @@ def choose(names: Sequence[str], said: Sidecar, where: str) -> Table:
     )
     if doubled is not None:
         raise InputError(f"{where}: two columns are called {doubled!r}; give each its own name")
-    stated = {quantity: name for quantity, name in said.columns.model_dump().items() if name is not None}
-    for quantity, name in stated.items():
+    stated = said.columns.names
+    for quantity, name in [*stated.items(), *(("ignore", name) for name in said.columns.ignore)]:
         if name not in names:
             raise InputError(
                 f"{where}: {FILE}: columns.{quantity}: no column {name!r}; there are {', '.join(map(repr, names[:20]))}"
             )
-    guessed = [column for name in names if name not in stated.values() and (column := meaning(name))]
+    left = [name for name in names if name not in said.columns.ignore]
+    guessed = [column for name in left if name not in stated.values() and (column := meaning(name))]
     if set(stated) & set(VALUES):  # who names one, means it
         guessed = [column for column in guessed if column.quantity not in VALUES]
     guessed = [column for column in guessed if column.quantity not in stated]
@@ -264,7 +367,8 @@ def choose(names: Sequence[str], said: Sidecar, where: str) -> Table:
     labelled = [column for column in found if column.label]
     by_label: dict[str, dict[str, Column]] = {}
     if not flow and not set(shared) & set(VALUES):
-        by_label, shared = _wide(labelled or _bare(names, time, said, where), where), {}
+        by_label, shared = _wide(labelled or _bare(left, time, said, where), where), {}
+        _refuse_no_flows(by_label, where)
     elif not flow and any(column.quantity in VALUES for column in labelled):
         raise InputError(
             f"{where}: {shared[next(q for q in VALUES if q in shared)].name!r} is for all flows and "
@@ -280,7 +384,24 @@ def choose(names: Sequence[str], said: Sidecar, where: str) -> Table:
     unused = [name for name in names if name not in read]
     remarks = [f"columns not used: {', '.join(unused[:20])}"] if unused else []
     used = [time, *shared.values(), *(column for columns in by_label.values() for column in columns.values())]
-    return Table(time, flow, shared, by_label, _units(used, said, where), tuple(remarks))
+    doubtful = tuple(name for name in unused if name in left and may_tell_flows_apart(name))
+    return Table(time, flow, shared, by_label, _units(used, said, where), tuple(remarks), doubtful)
+
+
+def _refuse_no_flows(by_label: dict[str, dict[str, Column]], where: str) -> None:
+    """A column called fair_share_mbps beside those of flows is hardly a flow."""
+    for label, columns in by_label.items():
+        odd = _words(label) & _NO_FLOW
+        if odd:
+            name = next(column.name for column in columns.values())
+            raise InputError(
+                f"{where}: {name!r}: is {label!r} a flow? write `columns: {{ignore: [{name}]}}` in {FILE} when it is not, "
+                "and give the column another name when it is"
+            )
+
+
+def _words(text: str) -> set[str]:
+    return {word.lower() for word in _PIECE.findall(text)}
 
 
 def _unit_of(name: str) -> str | None:

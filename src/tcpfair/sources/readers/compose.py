@@ -30,6 +30,8 @@ SENT_AHEAD_BYTES = 8e6  # a sender's numbers run ahead of the link by its socket
 SOCKET_S = 1.0  # and a receiver's in-order numbers by what waits behind a hole, at most about a second in any recording
 RTT_ERROR = 0.98  # of the stated RTT: what a clock's resolution explains
 RTT_UNITS = 100.0  # a smallest RTT so many times the stated one is another unit, not a queue
+RECORDED_SHARE = 0.9  # of the time of a flow: the rest may lie in longer intervals
+SAME_INTERVAL = 0.02  # clocks and timers of a tool explain this share of an interval
 LARGEST_PAYLOAD_BYTES = 65_535.0  # segments of a host without hardware's limits
 LINK_PARAMETERS = ("capacity_bps", "wire_bytes", "payload_bytes", "buffer_pkts", "buffer_bytes")
 
@@ -63,6 +65,11 @@ def compose(observed: Observed, said: Sidecar, path: Path) -> Trace:
         _refuse_beyond_link([flows[i] for i in that_way], [samples[i] for i in that_way], sample_s, parameters, path)
 
     labels, ccs, rtts_s = _said_of_flows(flows, said, path)
+    until_s = _stops_s(stops_s, observed)
+    in_bytes, seen_s = zip(
+        *(_seen(flow, stop_s - shift_s) for flow, stop_s, shift_s in zip(flows, until_s, shifts_s, strict=True)),
+        strict=True,
+    )
     name = name_of(path)
     remarks = [*observed.remarks, how, *_looked_away(flows, shifts_s)]
     if UNKNOWN_CC in ccs:
@@ -70,9 +77,14 @@ def compose(observed: Observed, said: Sidecar, path: Path) -> Trace:
             f"the congestion control is not recorded; say it as flows: protocol in {sidecar_path(path).name}"
         )
     return Trace(
-        runs=tables.run_table(name, observed.backend, duration_s, sample_s, **parameters),
-        flows=tables.flow_table(ccs, rtts_s, starts_s, _stops_s(stops_s, observed)).assign(
-            protocol=labels, direction=[flow.direction for flow in flows]
+        runs=tables.run_table(
+            name, observed.backend, duration_s, sample_s, recorded_s=max(map(_recorded_s, flows)), **parameters
+        ),
+        flows=tables.flow_table(ccs, rtts_s, starts_s, until_s).assign(
+            protocol=labels,
+            direction=[flow.direction for flow in flows],
+            observed_bytes=np.array(in_bytes, dtype=np.int64),
+            observed_s=seen_s,
         ),
         samples=pd.concat([rows.assign(flow_id=i) for i, rows in enumerate(samples, start=1)], ignore_index=True),
         link=_link(observed, flows, shifts_s, edges_s),
@@ -193,6 +205,36 @@ def _refuse_endless(duration_s: float, sample_s: float, n_flows: int, path: Path
 
 
 # --- Tables ---------------------------------------------------------------------------------------------------------
+
+
+def _recorded_s(flow: ObservedFlow) -> float:
+    """The resolution of one flow, in s: nearly all of the time in which it delivers lies in intervals no longer than this.
+
+    Told by the readings between which its total rises, before any of them is parted or added up.
+    """
+    spacing_s = np.diff(flow.times_s)
+    in_gap = np.isin(flow.times_s[:-1], [from_s for from_s, _ in flow.gaps_s])
+    rising_s = np.sort(spacing_s[(np.diff(flow.total_bytes) > 0) & ~in_gap])
+    if not len(rising_s):
+        return flow.interval_s
+    recorded_s = float(rising_s[np.searchsorted(np.cumsum(rising_s), RECORDED_SHARE * rising_s.sum())])
+    as_asked = abs(recorded_s - flow.interval_s) <= SAME_INTERVAL * flow.interval_s
+    return flow.interval_s if as_asked else float(f"{recorded_s:.3g}")
+
+
+def _seen(flow: ObservedFlow, until_s: float) -> tuple[int, float]:
+    """Bytes of one flow, and the time in s in which they were observed, until ``until_s`` on its own clock.
+
+    A gap across which a running total is known has bytes and time; any other has neither.
+    """
+    until_s = min(until_s, flow.stop_s)
+    in_bytes = np.interp(until_s, flow.times_s, flow.total_bytes) - flow.total_bytes[0]
+    blind_s = 0.0
+    for from_s, to_s in flow.gaps_s:
+        before, after = np.interp([from_s, to_s], flow.times_s, flow.total_bytes)
+        if after == before:
+            blind_s += max(min(to_s, until_s) - from_s, 0.0)
+    return round(float(in_bytes)), until_s - flow.start_s - blind_s
 
 
 def _samples(flow: ObservedFlow, shift_s: float, edges_s: Floats) -> pd.DataFrame:

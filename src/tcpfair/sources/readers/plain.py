@@ -3,10 +3,14 @@
 Long form has a row for each flow and time, wide form a column for each flow (``flow1_mbps``). What a column is, a trace.yaml
 beside the file says (``columns``, ``units``) or its name tells (`tcpfair.sources.readers.columns`), and the remarks say
 what was taken for what. A value belongs to the interval that ends at its time; the first interval of a flow is as long as
-the usual one (of a running total too, when it begins with no more than it later rises by). Where spacings are even, one of
-1.5 usual ones or more has lost rows and is a gap, and so is an empty cell or NaN; where they are not even, intervals are as
-long as they are. A flow begins with its first bytes: what rows with zeros stand before that cannot be told from a flow that
-had not started. Zeros after its last bytes are kept.
+the usual one (of a running total too, when it begins with no more than it later rises by, or trace.yaml says so). Where
+spacings are even, one of 1.5 usual ones or more has lost rows and is a gap, and so is an empty cell or NaN; where they are not
+even, intervals are as long as they are. A flow begins with its first bytes: what rows with zeros stand before that cannot be
+told from a flow that had not started. Zeros after its last bytes are kept.
+
+What names and numbers leave open is refused, with the line of trace.yaml that decides it: a further column that may tell flows
+apart, a column beside those of flows that is none (a sum, a fair share), times without unit more than 1.5 apart, a running
+total that begins with more than it later rises by.
 
 Times between the years 2000 and 2100 in seconds since 1970 (or the same in ms, us, ns, or as text: ISO 8601) are a wall clock,
 others count from anywhere. Several of running total, bytes and rate are compared with each other; the first of these is
@@ -56,6 +60,9 @@ BOUNDS = {
     "srtt": (0.0, 4294.97),
 }
 INFINITE_SSTHRESH = float(0x7FFFFFFF)
+SAME_SUM = 0.005  # what rounding changes in a sum of columns
+SECONDS_APART = 1.5  # times without unit that are no further apart, in a table of an hour at most, are in seconds
+SECONDS_LONG = 3600.0
 AGREE = 0.05  # two columns that say the same may differ by this share
 _BLOCK_BYTES = 1 << 22
 _PARQUET_ROWS = 1 << 18
@@ -112,7 +119,10 @@ def read(path: Path, said: Sidecar) -> Observed:
 def anonymised(path: Path, keep: Anonymous) -> bytes:
     """The columns that are read, under plain names and in SI units, as CSV in long form; flows get pseudonyms, wall clocks
     are shifted, all other columns are left out. Needs no trace.yaml. Raises InputError as `read` does."""
-    table, values, _ = _load(path, load_sidecar(path))
+    said = load_sidecar(path)
+    table, values, _ = _load(path, said)
+    if "total_bytes" in values and said.columns.total_from_zero is not None:
+        values = _from_zero(values, said.columns.total_from_zero)
     labels = values["flow"].astype(str)
     names = {label: label if _says_nothing(label) else keep.address(label) for label in dict.fromkeys(labels)}
     out = pd.DataFrame({"time_s": values["time"]})
@@ -128,6 +138,20 @@ def anonymised(path: Path, keep: Anonymous) -> bytes:
     if "cc" in values:
         out["cc"] = [cc if _is_cc(cc) else UNKNOWN_CC for cc in values["cc"].astype(str)]
     return out.to_csv(index=False, lineterminator="\n", float_format="%.17g").encode()
+
+
+def _from_zero(values: pd.DataFrame, is_counted: bool) -> pd.DataFrame:
+    """The rows with running totals that begin with 0, so that the copy needs no word on what came before its first row."""
+    parts = []
+    for _, rows in values.groupby("flow", sort=False, observed=True):
+        first = rows.iloc[:1].copy()
+        if is_counted:
+            first["time"] -= readings.usual_spacing(rows["time"].to_numpy())[0]
+            first["total_bytes"] = 0.0
+            parts += [first, rows]
+        else:
+            parts.append(rows.assign(total_bytes=rows["total_bytes"] - first["total_bytes"].item()))
+    return pd.concat(parts, ignore_index=True)
 
 
 def _says_nothing(label: str) -> bool:
@@ -150,8 +174,12 @@ def _load(path: Path, said: Sidecar) -> tuple[Table, pd.DataFrame, list[str]]:
     parts: list[pd.DataFrame] = []
     labels: dict[str, int] = {}
     rows = 0
+    first_words: dict[tuple[str, str], str] = {}
     for piece in pieces(table):
+        if not rows:
+            _refuse_sum(piece, table, path)
         long = _long(piece, table, path)
+        _refuse_merged(piece, long, table, first_words, path)
         rows += len(long)
         if rows > readings.MAX_READINGS:
             raise InputError(f"{path}: more than {readings.MAX_READINGS} readings; give longer intervals, or parts")
@@ -198,6 +226,53 @@ def _long(piece: pd.DataFrame, table: Table, path: Path) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
+def _refuse_merged(
+    piece: pd.DataFrame, long: pd.DataFrame, table: Table, first_words: dict[tuple[str, str], str], path: Path
+) -> None:
+    """Refuse a column that is not read, has the name of a label and changes within a flow: rows of several would become one.
+
+    ``first_words`` keeps what it said first, by column and flow, from piece to piece.
+    """
+    for name in table.doubtful:
+        words = piece[name].astype(str).str.strip().to_numpy()
+        for label, rows in long.groupby("flow", sort=False)["line"]:
+            of_flow = words[np.searchsorted(piece.index.to_numpy(), rows.to_numpy())]
+            first = first_words.setdefault((name, str(label)), of_flow[0])
+            other = next((word for word in of_flow if word != first), None)
+            if other is not None:
+                raise InputError(_which_flow(path, name, first, other, table))
+
+
+def _which_flow(path: Path, name: str, one: str, other: str, table: Table) -> str:
+    if table.flow or table.by_label:
+        return (
+            f"{path}: {name!r} changes within a flow ({one[:40]!r}, {other[:40]!r}); give the rows of one run and direction, or "
+            f"write `columns: {{ignore: [{name}]}}` in {FILE} when they belong together"
+        )
+    return (
+        f"{path}: {name!r} may tell flows apart ({one[:40]!r}, {other[:40]!r}); write `columns: {{flow: {name}}}` in {FILE} "
+        f"when it does, and `columns: {{ignore: [{name}]}}` when all rows are one flow"
+    )
+
+
+def _refuse_sum(piece: pd.DataFrame, table: Table, path: Path) -> None:
+    """Refuse a column of a flow that is the sum of the others in every row."""
+    for quantity in columns.VALUES:
+        names = [of[quantity].name for of in table.by_label.values() if quantity in of]
+        if len(names) < 3 or len(piece) < 3:
+            continue
+        rates = piece[names].to_numpy(dtype=np.float64)
+        rates = rates[np.isfinite(rates).all(axis=1)]
+        others = rates.sum(axis=1, keepdims=True) - rates
+        is_sum = (np.abs(others - rates) <= SAME_SUM * rates).all(axis=0) & ((rates > 0).sum(axis=0) >= 3)
+        if len(rates) >= 3 and is_sum.any():
+            name = names[int(np.argmax(is_sum))]
+            raise InputError(
+                f"{path}: {name!r} is the sum of the other columns in every row, so no flow; write "
+                f"`columns: {{ignore: [{name}]}}` in {FILE}"
+            )
+
+
 def _in_units(
     values: pd.DataFrame, table: Table, said: Sidecar, path: Path, remarks: list[str]
 ) -> tuple[pd.DataFrame, Table]:
@@ -215,7 +290,7 @@ def _in_units(
                 )
             units[quantity] = "B"
     if units["time"] is None:
-        units["time"] = _time_unit(values["time"].to_numpy(), table.time.name, said, path)
+        units["time"] = _time_unit(values, table.time.name, path)
         remarks.append(f"{table.time.name}: taken to be in {units['time']}")
     scale = UNITS["time"][units["time"]]
     values["time"] = values["time"] * scale if scale >= 1e-3 else values["time"] / round(1 / scale)
@@ -258,7 +333,7 @@ def _in_units(
 
 
 def _stated(said: Sidecar) -> set[str]:
-    return {name for name in said.columns.model_dump().values() if name is not None}
+    return set(said.columns.names.values())
 
 
 def _name_of(table: Table, quantity: str) -> str:
@@ -269,16 +344,21 @@ def _name_of(table: Table, quantity: str) -> str:
     return next(of[quantity].name for of in table.by_label.values() if quantity in of)
 
 
-def _time_unit(times: np.ndarray, name: str, said: Sidecar, path: Path) -> str:
-    """The unit of times whose name has none: told by what can only be a wall clock, else seconds if the file looks like it."""
+def _time_unit(values: pd.DataFrame, name: str, path: Path) -> str:
+    """The unit of times whose name has none: told by what can only be a wall clock, else seconds when nothing else is likely."""
+    times = values["time"].to_numpy()
     first = float(times[0])
     for unit, scale in UNITS["time"].items():
         if readings.is_wall_clock(first * scale) and first > 1e8:
             return unit
-    spacing = np.diff(np.unique(times))
-    if name in _stated(said) or (len(spacing) and np.median(spacing) <= 30):
+    spacing = _lengths_s(values)
+    spacing = spacing[spacing > 0]
+    usual = float(np.median(spacing)) if len(spacing) else np.nan
+    if usual <= SECONDS_APART and np.nanmax(times) - np.nanmin(times) <= SECONDS_LONG:
         return "s"
-    raise InputError(f"{path}: {name}: unit unknown; say {FILE}: units.time: s|ms|us|ns")
+    raise InputError(
+        f"{path}: {name}: unit unknown, times are {usual:.6g} apart; write `units: {{time: ms}}` (or s, us, ns) in {FILE}"
+    )
 
 
 def _check_times(values: pd.DataFrame, table: Table, said: Sidecar, path: Path) -> None:
@@ -365,7 +445,7 @@ def _flow(
     lost = np.diff(t_s) >= readings.GAP * usual_s if is_even else np.zeros(len(t_s) - 1, dtype=bool)
     _check_agreement(rows, table, where, lost)
     if "total_bytes" in rows and rows["total_bytes"].notna().any():
-        times_s, total_bytes, gaps = _from_totals(rows, lost, usual_s, _name_of(table, "total_bytes"), where)
+        times_s, total_bytes, gaps = _from_totals(rows, lost, usual_s, _name_of(table, "total_bytes"), said, where)
         origin = _name_of(table, "total_bytes")
     else:
         quantity = "bytes" if "bytes" in rows and rows["bytes"].notna().any() else "rate"
@@ -420,7 +500,7 @@ def _flow(
 
 
 def _from_totals(
-    rows: pd.DataFrame, lost: np.ndarray, usual_s: float, name: str, where: str
+    rows: pd.DataFrame, lost: np.ndarray, usual_s: float, name: str, said: Sidecar, where: str
 ) -> tuple[np.ndarray, np.ndarray, readings.Gaps]:
     """Readings of a running total; between readings with rows lost in between nothing was observed."""
     known = rows["total_bytes"].notna().to_numpy()
@@ -442,9 +522,25 @@ def _from_totals(
     is_lost |= np.concatenate([[False], np.diff(np.flatnonzero(known)) > 1])
     gaps = tuple((float(t_s[i - 1]), float(t_s[i])) for i in np.flatnonzero(is_lost) if i > first)
     t_s, totals = t_s[first:], totals[first:]
-    if 0 < totals[0] <= np.diff(totals).max():  # it counts from the beginning: the first interval is there as well
+    if totals[0] > 0 and _counts_from_zero(rows, float(totals[0]), float(np.diff(totals).max()), name, said, where):
+        # the first interval is there as well
         t_s, totals = np.concatenate([[t_s[0] - usual_s], t_s]), np.concatenate([[0.0], totals])
     return t_s, totals - totals[0], gaps
+
+
+def _counts_from_zero(rows: pd.DataFrame, first: float, largest: float, name: str, said: Sidecar, where: str) -> bool:
+    """Whether a running total that begins with ``first`` was 0 an interval before; ``largest``: what it rises by at most."""
+    if said.columns.total_from_zero is not None:
+        return said.columns.total_from_zero
+    if first <= largest:
+        return True
+    in_first = float(rows["bytes"].iloc[0]) if "bytes" in rows else np.nan
+    if np.isfinite(in_first):
+        return abs(in_first - first) <= AGREE * first
+    raise InputError(
+        f"{where}: {name}: begins with {first:.9g} bytes and then rises by {largest:.9g} at most; write "
+        f"`columns: {{total_from_zero: true}}` in {FILE} when its first interval had them, `false` when it had counted before"
+    )
 
 
 def _check_is_no_total(in_bytes: np.ndarray, name: str, said: Sidecar, path: Path) -> None:

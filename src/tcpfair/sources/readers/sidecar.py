@@ -62,6 +62,16 @@ class Columns(_Strict):
     ssthresh: Label | None = None
     srtt: Label | None = None
     cc: Label | None = None
+    ignore: list[Label] = Field(default_factory=list, description="columns that are not read and tell no flows apart")
+    total_from_zero: bool | None = Field(
+        None, description="true: `total_bytes` is 0 before the first row; false: it counted before"
+    )
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The name of the column of each quantity that is stated."""
+        stated = self.model_dump(exclude={"ignore", "total_from_zero"})
+        return {quantity: name for quantity, name in stated.items() if name is not None}
 
 
 class Units(_Strict):

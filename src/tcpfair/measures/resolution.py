@@ -1,0 +1,82 @@
+"""The resolution that each measure needs of a trace, in one place.
+
+A trace states the interval in which its bytes were counted (`Trace.resolution_s`). Where that is longer than the sample that
+is measured, seconds are made up: what is made of single samples is left out, what is a sum over the window stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, TypeVar
+
+Need = Literal["sample", "window", "event"]
+Value = TypeVar("Value")
+
+TOLERANCE = 1.1  # timers run late: polls that are so many times an interval apart still count as one in each
+
+# by group of `tcpfair.measures.groups`. sample: of single samples; window: bytes over the time of the whole window;
+# event: of losses and windows, each recorded at its own moment
+NEEDS: dict[str, Need] = {
+    "throughput": "window",
+    "ratio": "window",
+    "jfi": "sample",
+    "nru": "sample",
+    "stability": "sample",
+    "convergence": "sample",
+    "peak": "sample",
+    "cwnd": "event",
+    "growth": "event",
+    "window_needed": "event",
+    "cubic_k": "event",
+    "common_losses": "event",
+    "bottleneck": "window",
+    "rates": "window",
+    "sharing": "sample",
+    "background": "window",
+    "synchronisation": "event",
+}
+# measures that need something else than the rest of their group
+NEEDS_OF: dict[str, Need] = {
+    "jfi_of_means": "window",
+    "U_n_of_means": "window",
+    "self_pair_mbps": "window",
+    "throughput_full_mean": "window",
+    "load_sd": "sample",
+    "load_cov": "sample",
+    "rate_largest": "sample",
+}
+
+# what the exhibits of recordings show of these groups
+OF_RECORDINGS: dict[str, tuple[str, ...]] = {
+    "jfi": ("jfi_mean", "jfi_of_means"),
+    "nru": ("U_n", "U_N", "U_N+", "U_N-", "case", "U_n_error", "zero_share", "U_n_of_means"),
+    "stability": ("S_n", "S_N_eq10"),
+    "convergence": ("T_U",),
+}
+
+
+def is_coarse(recorded_s: float, sample_s: float) -> bool:
+    """Whether intervals of ``recorded_s`` are too long for measures of single samples of ``sample_s``."""
+    return recorded_s > TOLERANCE * sample_s
+
+
+def too_fine(group: str, names: Iterable[str]) -> list[str]:
+    """Those of the measures ``names`` of a group that a coarse recording does not have, each once."""
+    by_name = {name: NEEDS_OF.get(name.partition("@")[0], NEEDS[group]) for name in names}
+    return [name for name, need in by_name.items() if need == "sample"]
+
+
+def kept(group: str, values: dict[str, Value]) -> dict[str, Value]:
+    """What a coarse recording has of the measures of a group."""
+    fine = too_fine(group, values)
+    return {name: value for name, value in values.items() if name not in fine}
+
+
+def left_out(recorded_s: float, sample_s: float, groups: Iterable[str] = tuple(OF_RECORDINGS)) -> str:
+    """One line on what recordings show of ``groups`` and one recorded every ``recorded_s`` does not have; '' when it has all."""
+    if not is_coarse(recorded_s, sample_s):
+        return ""
+    names = [name for group in groups for name in too_fine(group, OF_RECORDINGS[group])]
+    need = "needs" if len(names) == 1 else "need"
+    are = "is" if len(names) == 1 else "are"
+    return f"recorded every {recorded_s:g} s: {', '.join(names)} {need} intervals of {sample_s:g} s and {are} left out"
