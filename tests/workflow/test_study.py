@@ -239,12 +239,10 @@ def test_a_shortage_of_memory_is_no_result(layout, monkeypatch):
     def short_of_memory(scenario, seed):
         nonlocal n
         n += 1
-        if n in (2, 5):
-            raise (
-                ShortageError("scenario: 3 packets need 1 GB, and this machine has 0.1 GB of memory left")
-                if n == 2
-                else MemoryError
-            )
+        if n == 2:
+            raise ShortageError("scenario: 3 packets need 1 GB, and this machine has 0.1 GB of memory left")
+        if n == 5:
+            raise MemoryError
         return simulate(scenario, seed)
 
     monkeypatch.setattr(studies, "simulate", short_of_memory)

@@ -156,8 +156,7 @@ def plan(layout: Layout, study: Study) -> Work:
             n_refused += 1
     measured = [cost for cost in costs.read(layout) if cost.pkts]
     own = [cost for cost in measured if (cost.step, cost.item) == (STEP, study.name)] or measured
-    cpu_s = sum(cost.cpu_s for cost in own)
-    rate = sum(cost.pkts for cost in own) / cpu_s if cpu_s > 1 else PLANNED_PKTS_PER_S
+    rate = costs.expected_pkts_per_s(own, PLANNED_PKTS_PER_S)
     work = Work(study, pkts / len(some) * study.n_runs, study.n_runs, rate, n_refused, len(some))
     n_there = study.n_runs if is_up_to_date(layout, study) else _n_there(layout, work)
     return Work(study, work.pkts, study.n_runs - n_there, rate, n_refused, len(some))
@@ -235,7 +234,7 @@ def make_part(layout: Layout, name: str, place: tuple[int, int], progress: Progr
         if keeper:
             keeper.finish(own)
     progress(len(todo), len(todo))
-    took = {"cpu_s": time.process_time(), "engine_s": engine_s}  # from the start of Python on
+    took = {"cpu_s": costs.cpu_s(), "engine_s": engine_s}  # from the start of Python on
     write_whole(_mark(layout, name, job), json.dumps({"runs": len(todo), "simulated_pkts": pkts, **took}) + "\n")
     return len(todo)
 
