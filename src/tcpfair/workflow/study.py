@@ -40,6 +40,7 @@ from tcpfair.workflow.state import PLANNED_PKTS_PER_S, State, duration_text
 LONG_S = 600  # an estimate above this wants --yes
 MOST_JOBS = 1000  # what a cluster's scheduler takes without complaint, and as many journals
 STEP = "study"  # its name among the benchmarks
+_JOB_PKTS_PER_S = 10e6  # by which a study is cut into jobs; another value would cut an interrupted study anew
 _JOB_S = 240  # what a job takes, about: long against starting Python, short against what a cluster gives
 _LEAST_JOB_S, _FEW_JOBS = 10, 8  # a small study has something for every core, a tiny one no job without work
 _RUN_S = 0.01  # of a run beside its simulation, on the careful side
@@ -117,7 +118,7 @@ class Work:
     @property
     def jobs(self) -> list[str]:
         """Names of all parts; what they are hangs on the study alone."""
-        planned_s = self.pkts / PLANNED_PKTS_PER_S + self.study.n_runs * _RUN_S
+        planned_s = self.pkts / _JOB_PKTS_PER_S + self.study.n_runs * _RUN_S
         n = max(round(planned_s / _JOB_S), min(math.ceil(planned_s / _LEAST_JOB_S), _FEW_JOBS), 1)
         n = min(n, MOST_JOBS, self.study.n_runs)
         return [f"{i + 1}-of-{n}" for i in range(n)]
