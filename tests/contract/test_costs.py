@@ -1,6 +1,10 @@
 """What steps cost, from Snakemake's benchmarks."""
 
 import json
+import os
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -28,7 +32,7 @@ def test_parts_that_ran_side_by_side_are_one_cost_with_their_packets(layout):
     costs.counted(layout, "simulate", "ogura/pair").write_text(json.dumps({"simulated_runs": 4, "simulated_pkts": 400}))
     assert costs.read(layout) == [
         costs.Cost("measure", "ogura/pair", 1.5, 1.0, 250.0),
-        costs.Cost("simulate", "ogura/pair", 12.0, 20.0, 300.0, 400),
+        costs.Cost("simulate", "ogura/pair", 12.0, 20.0, 300.0, 400, jobs=2),
     ]
     assert costs.read(layout)[1].pkts_per_s == 20.0
 
@@ -59,3 +63,39 @@ def test_a_step_that_is_taken_again_is_forgotten_and_no_other(layout):
         ("measure", "ogura/pair"),
         ("simulate", "ogura/pair_ack"),
     ]
+
+
+def test_the_cpu_time_that_a_step_noted_counts_not_what_was_sampled(layout):
+    bench(layout, "place", 41.0, 300.0, 14.0)
+    costs.note_cpu(layout, "place")
+    (cost,) = costs.read(layout)
+    assert cost.cpu_s == pytest.approx(costs.cpu_s(), abs=1.0)
+
+
+def test_children_that_have_ended_count():
+    before_s = costs.cpu_s()
+    subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.5: pass"], check=True)
+    assert costs.cpu_s() - before_s >= 0.5
+
+
+def test_steps_and_workflow_add_up_to_what_the_run_took(layout):
+    began_s, before_s = time.time() - 1, costs.cpu_s() - 100
+    bench(layout, "place", 41.0, 300.0, 14.0)
+    (costs.folder(layout) / "place.cpu").write_text("41.5\n")
+    bench(layout, "ledger", 5.0, 300.0, 5.0)
+    (costs.folder(layout) / "ledger.cpu").write_text("20\n")
+    os.utime(costs.folder(layout) / "ledger.cpu", (began_s - 60, began_s - 60))  # of an earlier run
+    costs.note_workflow(layout, began_s, 60.0, before_s)
+    took = {cost.step: cost.cpu_s for cost in costs.read(layout)}
+    assert took["place"] + took["workflow"] == pytest.approx(100, abs=1)
+
+
+@pytest.mark.parametrize("cpu_s", [0.5, 3.0, 6.0])
+def test_a_short_simulation_has_no_speed_of_its_own(cpu_s):
+    tiny = costs.Cost("simulate", "ogura/pair", 3.0, cpu_s, 300.0, 20_000)
+    assert 0.5e7 < costs.expected_pkts_per_s([tiny], 1e7) < 2e7
+
+
+def test_long_simulations_have():
+    long = costs.Cost("simulate", "ogura/pair", 2000.0, 4008.0, 300.0, 4_000_000_000, jobs=2)
+    assert costs.expected_pkts_per_s([long], 1e7) == pytest.approx(1e6, rel=0.2)

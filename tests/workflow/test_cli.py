@@ -11,6 +11,7 @@ import pytest
 
 from tcpfair.contract import record
 from tcpfair.contract.layout import Layout
+from tcpfair.workflow import cli
 from tcpfair.workflow.cli import main, parser
 from tests.small_checkout import edit, make_checkout
 
@@ -262,3 +263,10 @@ def test_the_default_configuration_is_the_checkouts(tmp_path, monkeypatch):
     (tmp_path / "config" / "config.yaml").touch()
     monkeypatch.setenv("TCPFAIR_ASKED_FROM", str(tmp_path))
     assert parser().parse_args(["build"]).configfile == "config/config.yaml"
+
+
+def test_the_cpu_time_of_a_step_stands_beside_its_benchmark():
+    rules = "".join(path.read_text() for path in sorted((ROOT / "workflow").rglob("*.smk")))
+    kept = re.findall(r"benchmarks/([^\"]+)\.tsv", rules)
+    patterns = {re.sub(r"\{[^}]*\}", "*", name) for name in cli._BENCHMARKS.values()}
+    assert {re.sub(r"\{[^}]*\}", "*", name) for name in kept} - {"*/*", "compare"} == patterns

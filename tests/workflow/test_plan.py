@@ -547,3 +547,11 @@ def test_the_workflow_parses_in_a_checkout_without_results():
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("capacity_bps", ["1.0e+300", "1.0e+307"])
+def test_a_capacity_beyond_every_machine_is_one_line(tmp_path, capacity_bps):
+    root = make_checkout(tmp_path)
+    edit(root / "config/papers/ogura.yaml", "capacity_bps: {value: 1.0e+6", f"capacity_bps: {{value: {capacity_bps}")
+    with pytest.raises(InputError, match="capacity_bps 1e[+]30. for duration_s .*; the most is 1e[+]15"):
+        _ = make_plan(root).lacking

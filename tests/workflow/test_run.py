@@ -149,6 +149,13 @@ def test_with_several_simulations_their_sum_is_announced(root):
     assert "6 runs in all" in lines[-1]
 
 
+def test_a_trace_alone_announces_its_own_runs(root):
+    plan = make_plan(root)
+    lines = run.announced(plan, [plan.trace_mark("ogura", "pair")])
+    assert len(lines) == 1
+    assert lines[0].startswith("simulate   ogura/pair")
+
+
 def test_the_summary_says_what_was_made_what_is_missing_and_what_to_open(root):
     plan = make_plan(root)
     assert sum(len(runs) for runs in plan.lacking.values()) == 6

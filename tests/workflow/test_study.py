@@ -239,12 +239,10 @@ def test_a_shortage_of_memory_is_no_result(layout, monkeypatch):
     def short_of_memory(scenario, seed):
         nonlocal n
         n += 1
-        if n in (2, 5):
-            raise (
-                ShortageError("scenario: 3 packets need 1 GB, and this machine has 0.1 GB of memory left")
-                if n == 2
-                else MemoryError
-            )
+        if n == 2:
+            raise ShortageError("scenario: 3 packets need 1 GB, and this machine has 0.1 GB of memory left")
+        if n == 5:
+            raise MemoryError
         return simulate(scenario, seed)
 
     monkeypatch.setattr(studies, "simulate", short_of_memory)
@@ -264,5 +262,15 @@ def test_a_study_in_which_every_run_is_refused_says_so(layout, monkeypatch):
     monkeypatch.setattr(studies, "simulate", refuse)
     study = opened(layout)
     _, said = run(layout, study)
-    assert [line for line in said if line.startswith("refused")][0].endswith("stack ns2 has sack only")
+    assert next(line for line in said if line.startswith("refused")).endswith("stack ns2 has sack only")
     assert "no run can have the values" in said[-2]
+
+
+@pytest.mark.parametrize("capacity_bps", [1e300, 1e308])
+def test_a_capacity_beyond_every_machine_is_one_line(layout, capacity_bps, capsys):
+    given = values()
+    given["base"]["settings"]["capacity_bps"] = capacity_bps
+    study = opened(layout, given)
+    assert all(len(line) < 200 for line in studies.plan(layout, study).lines)
+    with pytest.raises(InputError, match="packets in flight|the most is"):
+        run(layout, study)

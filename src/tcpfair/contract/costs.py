@@ -8,14 +8,19 @@ import csv
 import json
 import math
 import re
-from collections.abc import Iterator
+import resource
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import Layout
 
 _SPARE_MEMORY, _SPARE_TIME = 1.5, 4.0
 _LEAST_MB, _LEAST_MIN = 500, 10
+_START_S = 4.0  # CPU time of a job beside what it simulates: Python, its libraries, the trace
+_PRIOR_S = 60.0  # how long a simulation must have run until its speed counts as much as the planned one
 _PART = re.compile(r"\.\d+-of-\d+$")
 
 
@@ -29,6 +34,7 @@ class Cost:
     cpu_s: float
     max_rss_mb: float
     pkts: int = 0
+    jobs: int = 1
 
     @property
     def pkts_per_s(self) -> float:
@@ -51,6 +57,25 @@ def read(layout: Layout) -> list[Cost]:
     return sorted(costs, key=lambda cost: (cost.step, cost.item))
 
 
+def cpu_s() -> float:
+    """CPU time of this process from its start and of all children that have ended, such as the kernel of a notebook."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def note_cpu(layout: Layout, name: str) -> None:
+    """Keep the CPU time of this process as that of the job ``name``: Snakemake samples it, and misses the end of a job."""
+    write_whole(folder(layout) / f"{name}.cpu", f"{cpu_s():.2f}\n")
+
+
+def note_workflow(layout: Layout, began_s: float, wall_s: float, cpu_before_s: float) -> None:
+    """Keep what a run of the workflow that began at ``began_s`` (seconds of the epoch) cost beside its steps: the step
+    ``workflow``, which is the plan, Snakemake and its shells."""
+    of_steps = (path for path in folder(layout).rglob("*.cpu") if path.stat().st_mtime >= began_s)
+    beside_s = max(cpu_s() - cpu_before_s - sum(_number(path.read_text()) for path in of_steps), 0.0)
+    write_whole(folder(layout) / "workflow.tsv", f"s\tmax_rss\tcpu_time\n{wall_s:.2f}\tNA\t{beside_s:.2f}\n")
+
+
 def counted(layout: Layout, step: str, item: str) -> Path:
     """Where a step says how much it simulated: JSON with ``simulated_runs`` and ``simulated_pkts``."""
     return folder(layout) / step / f"{item}.json"
@@ -68,6 +93,16 @@ def memory_mb(layout: Layout, step: str, unknown_mb: int) -> int:
     return max(_LEAST_MB, math.ceil(_SPARE_MEMORY * largest_mb)) if largest_mb else unknown_mb
 
 
+def expected_pkts_per_s(measured: Iterable[Cost], planned: float) -> float:
+    """Packets per second of CPU time to expect: as measured, and the closer to ``planned`` the less was measured.
+
+    The start of each job is left out: a short simulation has no speed of its own.
+    """
+    measured = [cost for cost in measured if cost.pkts]
+    cpu_s = sum(max(cost.cpu_s - _START_S * cost.jobs, 0.0) for cost in measured)
+    return (sum(cost.pkts for cost in measured) + planned * _PRIOR_S) / (cpu_s + _PRIOR_S)
+
+
 def runtime_min(expected_s: float) -> int:
     """Minutes to ask a cluster for, for what is expected to take so long; a busy node is slower."""
     return max(_LEAST_MIN, math.ceil(_SPARE_TIME * expected_s / 60))
@@ -79,6 +114,8 @@ def _rows(layout: Layout, path: Path) -> Iterator[Cost]:
     with path.open(newline="") as stream:
         for row in csv.DictReader(stream, delimiter="\t"):
             wall_s, cpu_s, rss_mb = (_number(row.get(name)) for name in ("s", "cpu_time", "max_rss"))
+            with suppress(OSError):
+                cpu_s = _number(path.with_suffix(".cpu").read_text())
             yield Cost(step, _PART.sub("", item), wall_s, cpu_s, rss_mb)
 
 
@@ -93,7 +130,7 @@ def _number(text: str | None) -> float:
 def _together(one: Cost, other: Cost) -> Cost:
     """Parts that ran side by side: the longer wall time, CPU time added up, the larger memory."""
     wall_s, rss_mb = max(one.wall_s, other.wall_s), max(one.max_rss_mb, other.max_rss_mb)
-    return Cost(one.step, one.item, wall_s, one.cpu_s + other.cpu_s, rss_mb)
+    return Cost(one.step, one.item, wall_s, one.cpu_s + other.cpu_s, rss_mb, jobs=one.jobs + other.jobs)
 
 
 def _pkts(layout: Layout, cost: Cost) -> int:

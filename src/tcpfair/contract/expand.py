@@ -22,6 +22,7 @@ from tcpfair.contract.scenario import Scenario, digest, make_scenario
 from tcpfair.errors import InputError
 from tcpfair.units import BITS_PER_BYTE, MS_PER_S, bdp_pkts
 
+MOST_PKTS = 1e15  # of one run: a year of one core
 _KEY_LENGTH = 20  # of hexadecimal digits: a million runs share one with a chance of 1e-12
 
 
@@ -260,8 +261,17 @@ def _flow(paper: PaperConfig, experiment: Experiment, flow: dict, point: dict, w
 
 
 def expected_pkts(scenario: Scenario) -> float:
-    """Packets that a fully used link would carry in one run: the unit of the run plan."""
-    return scenario.capacity_bps * scenario.duration_s / (BITS_PER_BYTE * scenario.wire_bytes)
+    """Packets that a fully used link would carry in one run: the unit of the run plan.
+
+    Raises InputError for more than `MOST_PKTS`.
+    """
+    pkts = scenario.capacity_bps * scenario.duration_s / (BITS_PER_BYTE * scenario.wire_bytes)
+    if not pkts <= MOST_PKTS:
+        raise InputError(
+            f"scenario: capacity_bps {scenario.capacity_bps:g} for duration_s {scenario.duration_s:g} are {pkts:.3g} packets; "
+            f"the most is {MOST_PKTS:g}"
+        )
+    return pkts
 
 
 def shorten(spec: RunSpec, duration_s: float) -> RunSpec:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tcpfair.contract import checksums
+from tcpfair.contract import checksums, costs
 from tcpfair.contract.layout import PAPERS, SOURCES, Layout, repository_root
 from tcpfair.contract.stamps import Planned
 from tcpfair.errors import InputError
@@ -19,6 +19,21 @@ from tcpfair.workflow.full_disk import REMEDY
 # what the place where something is written has to say, and no mistake of the program: full, over quota, not ours to write
 _OF_A_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 
+# where the rules of these steps keep their benchmarks
+_BENCHMARKS = {
+    "warm-engine": "compile/engine",
+    "simulate": "simulate/{paper}/{experiment}.{part}",
+    "assemble": "assemble/{paper}/{experiment}",
+    "rehearse": "rehearse/{paper}",
+    "measure": "measure/{paper}/{experiment}",
+    "notebook": "notebook/{notebook.stem}",
+    "place": "place",
+    "ledger": "ledger",
+    "report": "report",
+    "packet-lab": "lab",
+    "ensemble-part": "ensemble/{paper}.{part}",
+    "study-part": "study/{study}.{part}",
+}
 _DEFAULT_CONFIG = "config/config.yaml"
 
 
@@ -26,7 +41,11 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command; 0 when it succeeded, 1 on bad input (one line on stderr), 2 on a wrong command line."""
     given = parser().parse_args(arguments)
     try:
-        return given.run(given) or 0
+        status = given.run(given) or 0
+        if given.benchmark:
+            layout = Layout(repository_root(), getattr(given, "source", "engine"))
+            costs.note_cpu(layout, given.benchmark.format(**vars(given)))
+        return status
     except InputError as error:
         _complain(f"error: {error}")
         return 1
@@ -56,7 +75,7 @@ def parser() -> argparse.ArgumentParser:
 
     def command(name: str, run: Callable, help: str, *options: tuple) -> None:
         sub = commands.add_parser(name, help=help)
-        sub.set_defaults(run=run)
+        sub.set_defaults(run=run, benchmark=_BENCHMARKS.get(name))
         for flags, settings in options:
             sub.add_argument(*flags, **settings)
 

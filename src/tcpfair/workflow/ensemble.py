@@ -141,7 +141,8 @@ def chosen_papers(config: EnsembleConfig, wanted: Sequence[str]) -> list[str]:
 
 def plan(layout: Layout, wanted: Sequence[str] = (), n_settings: int | None = None) -> list[Work]:
     """What there is to do for some papers. Raises InputError for names that the configuration does not have."""
-    rates = {cost.item: cost.pkts_per_s for cost in costs.read(layout) if cost.step == STEP and cost.pkts}
+    own = [cost for cost in costs.read(layout) if cost.step == STEP]
+    rates = {cost.item: costs.expected_pkts_per_s([cost], PLANNED_PKTS_PER_S) for cost in own}
     found = []
     for ensemble in _ensembles(layout, wanted):
         members = ensemble.members(n_settings)

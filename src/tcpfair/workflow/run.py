@@ -19,7 +19,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from tcpfair.contract import checksums
+from tcpfair.contract import checksums, costs
 from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import load_yaml, plain_yaml
@@ -59,6 +59,7 @@ _SHARED = ("Snakefile", "config", "data", "envs", "notebooks", "src", "workflow"
 # a job is one of many side by side, here or on a node of a cluster
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 _ENDING_S, _AGAIN_S = 30.0, 0.2  # what a killed run is given to end, and how often is looked
+_built: list[Plan] = []  # by this process
 _held: list[int] = []  # descriptors of the locks of this process, for the leash to hold too
 SHOWN = 10  # lines or names of one sort on the terminal
 _PLAIN_TEXT = ("trace",)  # values of --config that are not YAML, such as names of files
@@ -133,9 +134,13 @@ def to_do(plan: Plan) -> list[str]:
     return lines
 
 
-def announced(plan: Plan) -> list[str]:
-    """What has to be simulated: the runs of each experiment, why, and the time that it is expected to take."""
-    todo = [row for row in simulated_runs(plan) if row[1]]
+def announced(plan: Plan, targets: Sequence[Path] = ()) -> list[str]:
+    """What has to be simulated: the runs of each experiment, why, and the time that it is expected to take.
+
+    With ``targets`` only the experiments whose trace one of them is, if they are all traces (as for ``bundle``).
+    """
+    wanted = _wanted(plan, targets)
+    todo = [row for row in simulated_runs(plan) if row[1] and row[0] in wanted]
     lines = []
     for name, n_runs, pkts in todo:
         of = len(plan.asked[tuple(name.split("/"))])
@@ -148,19 +153,32 @@ def announced(plan: Plan) -> list[str]:
     return lines
 
 
+def _wanted(plan: Plan, targets: Sequence[Path]) -> set[str]:
+    """The experiments behind ``targets``: those whose traces they are, all of the plan where there are none or other files."""
+    traces = {plan.trace_mark(*pair): "/".join(pair) for pair in plan.experiments}
+    return {traces[path] for path in targets} if targets and traces.keys() >= set(targets) else set(traces.values())
+
+
 # --- Snakemake --------------------------------------------------------------------------------------------------
 
 
 def build(plan: Plan, targets: Sequence[Path] = (), cores: int | None = None, profile: str = "default") -> int:
     """Bring ``targets`` (files; none = everything) up to date; returns the exit status of Snakemake."""
+    # the first build of a process counts what it took to plan it
+    began_s, cpu_before_s = time.time(), costs.cpu_s() if _built else 0.0
+    _built.append(plan)
     with only_run(plan.root):
         bundles.restore_interrupted(plan.layout)
         plan.refuse_what_is_missing()
-        for line in announced(plan):
+        for line in announced(plan, targets):
             print(line, flush=True)
         plan.discard_stale(("measure",) if targets else ())
         wanted = [str(path.relative_to(plan.root)) for path in targets]
-        return snakemake(plan.root, [*wanted, "--configfile", _write_config(plan)], State(plan), cores, profile)
+        state = State(plan)
+        state.pkts = {name: pkts for name, pkts in state.pkts.items() if name in _wanted(plan, targets)}
+        status = snakemake(plan.root, [*wanted, "--configfile", _write_config(plan)], state, cores, profile)
+        costs.note_workflow(plan.layout, began_s, time.time() - began_s, cpu_before_s)
+        return status
 
 
 def jobs(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PROGRESS = re.compile(r"progress (\S+) (\S+) (\d+) (\d+)")
 _COUNT = re.compile(r"(\d+) of (\d+) steps")
 _EVERY_S = 30.0  # between lines where there is no terminal
-PLANNED_PKTS_PER_S = 10e6  # of one core, while nothing has been measured on this machine
+PLANNED_PKTS_PER_S = 30e6  # of one core, while nothing has been measured on this machine; most experiments: 25 to 50
 _CODES = {"red": "31", "green": "32", "bold": "1"}
 
 
@@ -45,9 +45,7 @@ class State:
         lacking = plan.lacking if plan and plan.papers else {}
         self.pkts = {"/".join(pair): sum(run.pkts for run in runs) for pair, runs in lacking.items()}
         self.n_parts = {"/".join(pair): len(plan.parts(*pair)) for pair in lacking}
-        known = [cost for cost in costs.read(plan.layout) if cost.pkts] if plan else []
-        cpu_s = sum(cost.cpu_s for cost in known)
-        self.pkts_per_s = sum(cost.pkts for cost in known) / cpu_s if cpu_s > 1 else PLANNED_PKTS_PER_S
+        self.pkts_per_s = costs.expected_pkts_per_s(costs.read(plan.layout) if plan else [], PLANNED_PKTS_PER_S)
         self.cores = os.cpu_count() or 1
         self.last_s = time.monotonic()
 

@@ -40,6 +40,7 @@ from tcpfair.workflow.state import PLANNED_PKTS_PER_S, State, duration_text
 LONG_S = 600  # an estimate above this wants --yes
 MOST_JOBS = 1000  # what a cluster's scheduler takes without complaint, and as many journals
 STEP = "study"  # its name among the benchmarks
+_JOB_PKTS_PER_S = 10e6  # by which a study is cut into jobs; another value would cut an interrupted study anew
 _JOB_S = 240  # what a job takes, about: long against starting Python, short against what a cluster gives
 _LEAST_JOB_S, _FEW_JOBS = 10, 8  # a small study has something for every core, a tiny one no job without work
 _RUN_S = 0.01  # of a run beside its simulation, on the careful side
@@ -117,7 +118,7 @@ class Work:
     @property
     def jobs(self) -> list[str]:
         """Names of all parts; what they are hangs on the study alone."""
-        planned_s = self.pkts / PLANNED_PKTS_PER_S + self.study.n_runs * _RUN_S
+        planned_s = self.pkts / _JOB_PKTS_PER_S + self.study.n_runs * _RUN_S
         n = max(round(planned_s / _JOB_S), min(math.ceil(planned_s / _LEAST_JOB_S), _FEW_JOBS), 1)
         n = min(n, MOST_JOBS, self.study.n_runs)
         return [f"{i + 1}-of-{n}" for i in range(n)]
@@ -156,8 +157,7 @@ def plan(layout: Layout, study: Study) -> Work:
             n_refused += 1
     measured = [cost for cost in costs.read(layout) if cost.pkts]
     own = [cost for cost in measured if (cost.step, cost.item) == (STEP, study.name)] or measured
-    cpu_s = sum(cost.cpu_s for cost in own)
-    rate = sum(cost.pkts for cost in own) / cpu_s if cpu_s > 1 else PLANNED_PKTS_PER_S
+    rate = costs.expected_pkts_per_s(own, PLANNED_PKTS_PER_S)
     work = Work(study, pkts / len(some) * study.n_runs, study.n_runs, rate, n_refused, len(some))
     n_there = study.n_runs if is_up_to_date(layout, study) else _n_there(layout, work)
     return Work(study, work.pkts, study.n_runs - n_there, rate, n_refused, len(some))
@@ -235,7 +235,7 @@ def make_part(layout: Layout, name: str, place: tuple[int, int], progress: Progr
         if keeper:
             keeper.finish(own)
     progress(len(todo), len(todo))
-    took = {"cpu_s": time.process_time(), "engine_s": engine_s}  # from the start of Python on
+    took = {"cpu_s": costs.cpu_s(), "engine_s": engine_s}  # from the start of Python on
     write_whole(_mark(layout, name, job), json.dumps({"runs": len(todo), "simulated_pkts": pkts, **took}) + "\n")
     return len(todo)
 
