@@ -147,16 +147,6 @@ def test_what_is_beyond_the_memory_is_refused_before_it_is_allocated(changes, sa
         run(make_scenario(plain.model_dump() | of_run))
 
 
-def test_memory_in_use_by_others_is_not_there(monkeypatch, tmp_path):
-    meminfo = tmp_path / "meminfo"
-    monkeypatch.setattr(engine, "_MEMINFO", meminfo)
-    whole_bytes = engine.memory_bytes()
-    meminfo.write_text("MemTotal:       64 kB\nMemFree:         8 kB\nMemAvailable:   16 kB\n")
-    assert engine.memory_bytes() == 16 * 1024 < whole_bytes
-    meminfo.write_text("MemTotal:       64 kB\n")  # before Linux 3.14
-    assert engine.memory_bytes() == whole_bytes
-
-
 def test_more_short_flows_at_once_than_the_memory_holds_end_the_run(monkeypatch):
     slow = crowded(capacity_bps=1e6, web=[WEB])
     monkeypatch.setattr(engine, "_POOL_SLOTS", 8)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -33,10 +31,10 @@ from tcpfair.engine.state import (
 )
 from tcpfair.engine.traffic import ACTIVE, DELIVERED, RECEIVED, arrivals_of, make_pool, with_slots
 from tcpfair.engine.tree import leaves_for
-from tcpfair.errors import InputError
+from tcpfair.errors import InputError, ShortageError
+from tcpfair.memory import available_bytes as memory_bytes
 from tcpfair.units import bdp_pkts
 
-_MEMINFO = Path("/proc/meminfo")
 _LOG_ROWS = 4096
 _POOL_SLOTS = 256
 _BLOCK_TYPES = {"ring": SLOT, "acks": ACK_SLOT, "access": PACKET, "lost": PACKET, "got": np.dtype(np.uint8)}
@@ -179,7 +177,7 @@ class Simulation:
         first = max(len(self._ends), len(self.scenario.flows) + 1)
         there_bytes = memory_bytes()
         if (first + slots) * _BYTES_A_FLOW > there_bytes:
-            raise InputError(
+            raise ShortageError(
                 f"scenario: {first} flows at once after {self.sampled_s:g} s need room for more, and this machine has "
                 f"{there_bytes / GB:.1f} GB of memory left; take a lower arrivals_per_s, smaller sizes or a higher capacity_bps"
             )
@@ -212,22 +210,12 @@ def _longer(rows: np.ndarray, used: int, size: int) -> np.ndarray:
     try:
         longer = np.zeros(size, rows.dtype)
     except MemoryError:
-        raise InputError(
+        raise ShortageError(
             f"scenario: packets in flight may need {size * rows.itemsize / GB:.1f} GB, more than there is; take fewer flows, "
             "a lower capacity_bps, shorter RTTs or a smaller rwnd_pkts"
         ) from None
     longer[:used] = rows[:used]
     return longer
-
-
-def memory_bytes() -> int:
-    """The memory that a run can have: what Linux calls available, elsewhere all that the machine has."""
-    if _MEMINFO.is_file():
-        for line in _MEMINFO.read_text().splitlines():
-            name, _, amount = line.partition(":")
-            if name == "MemAvailable":
-                return int(amount.split()[0]) * 1024  # "12345 kB", which are KiB
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def refuse_what_does_not_fit(scenario) -> None:
@@ -260,7 +248,7 @@ def refuse_what_does_not_fit(scenario) -> None:
     there_bytes = memory_bytes()
     if not needed_bytes <= there_bytes:
         most_bytes, what, instead = max(parts)
-        raise InputError(
+        raise ShortageError(
             f"scenario: {what} need {most_bytes / GB:.4g} GB, and this machine has {there_bytes / GB:.1f} GB of memory left; "
             f"take {instead}"
         )
