@@ -165,7 +165,15 @@ def _together(parts: list[Observed], path: Path, remark: str) -> Observed:
         raise InputError(f"{linked[1].files[0]}: a second description of the link in {path}; give one")
     return Observed(
         backend=parts[0].backend,
-        flows=tuple(replace(flow, name=_in_file(flow.name, flow.file)) for part in parts for flow in part.flows),
+        flows=tuple(
+            replace(
+                flow,
+                name=_in_file(flow.name, flow.file),
+                offset_s=None if part.has_own_zero else flow.offset_s,
+            )
+            for part in parts
+            for flow in part.flows
+        ),
         files=tuple(file for part in parts for file in part.files),
         parameters=parameters,
         link=linked[0].link if linked else None,

@@ -105,7 +105,16 @@ def read(path: Path, said: Sidecar) -> Observed:
         remarks += [*test.remarks, *_remarks(test, of_test)]
         flows += of_test
     _refuse_twins(flows, tests, path)
-    return Observed(backend=NAME, flows=tuple(flows), files=(path,), remarks=tuple(dict.fromkeys(remarks)))
+    is_alone = len(tests) == 1 and all(flow.clock_s is None and flow.offset_s is None for flow in flows)
+    if is_alone:  # the streams of one test begin together, whenever that was
+        flows = [replace(flow, offset_s=0.0) for flow in flows]
+    return Observed(
+        backend=NAME,
+        flows=tuple(flows),
+        files=(path,),
+        remarks=tuple(dict.fromkeys(remarks)),
+        has_own_zero=is_alone,
+    )
 
 
 def read_report(path: Path) -> Goodput:
@@ -163,7 +172,12 @@ def _tests(path: Path) -> tuple[list[_Test], list[str]]:
 
 def _tests_of_log(path: Path) -> tuple[list[_Test], list[str]]:
     found = iperf3_text.tests(lines(path), str(path))
-    tests = [_Test(near=report, error=error) for report, error in found if report]
+    tests: list[_Test] = []
+    for report, error in found:
+        if report and report.is_far and tests and tests[-1].near.is_client and not tests[-1].far:
+            tests[-1] = replace(tests[-1], far=report, far_name="server_output_text")
+        elif report:
+            tests.append(_Test(near=report, error=error))
     if not tests:
         error = next((error for _, error in found if error), "no test")
         raise InputError(f"{path}: no interval in this log ({error:.200}); repeat the test with iperf3 --interval 1")
@@ -448,6 +462,12 @@ def _remarks(test: _Test, flows: Sequence[ObservedFlow]) -> list[str]:
         windowless = [flow.name for flow in flows if flow.windows.empty]
         if len(windowless) == len(flows):
             found.append(f"{', '.join(windowless[:8])}: no MSS in start.tcp_mss_default, so no windows in packets")
+    sent = [flow.name for flow in flows if flow.origin.startswith("sender: ")]
+    if sent:
+        found.append(
+            f"{', '.join(sent[:8])}: goodput is what the sender handed to its socket, which differs from what was received by "
+            "several per cent in single seconds; use --get-server-output"
+        )
     for flow in flows:
         lengths_s = np.diff(flow.times_s)
         long = lengths_s > STALLED * flow.interval_s

@@ -89,6 +89,7 @@ class Observed:
         default_factory=dict
     )  # of the scenario, as columns of ``runs``: capacity_bps, ...
     link: ObservedLink | None = None
+    has_own_zero: bool = False  # its flows' offset_s place them in this file alone, not beside others
     duration_s: float | None = None  # of the run, where the recording states it; else until its last reading
     provenance: dict[str, str] = field(default_factory=dict)  # further lines of the manifest, such as the kernel
     remarks: tuple[str, ...] = ()  # what was inferred, or left out and why: one sentence each, shown to the person
