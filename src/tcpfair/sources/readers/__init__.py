@@ -13,7 +13,7 @@ from types import ModuleType
 
 from tcpfair.contract.checksums import CHECKSUMS
 from tcpfair.contract.trace import Trace
-from tcpfair.errors import InputError, unknown
+from tcpfair.errors import InputError, printable, unknown
 from tcpfair.sources.readers import (
     flent,
     flowmonitor,
@@ -32,6 +32,7 @@ from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.observed import Observed
 from tcpfair.sources.readers.sidecar import FILE, Sidecar, load_sidecar, sidecar_path
+from tcpfair.sources.readers.unrecognised import refusal
 
 # a testbed run is a folder of other tools' files too, so it is asked first; ns-2 leaves events and variables in two files
 FOLDERS = (testbed, ns2_trace)
@@ -70,6 +71,15 @@ def observe(path: Path, said: Sidecar) -> Observed:
     Raises InputError when there is nothing at ``path``; when a file is none that a reader knows, or is of another format than the
     others while ``format`` of trace.yaml does not choose one; and whatever a reader raises.
     """
+    found = _observed(path, said)
+    return replace(
+        found,
+        flows=tuple(replace(flow, name=printable(flow.name)) for flow in found.flows),
+        remarks=tuple(printable(remark) for remark in found.remarks),
+    )
+
+
+def _observed(path: Path, said: Sidecar) -> Observed:
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
     for entry in path.iterdir() if path.is_dir() else [path]:
@@ -82,8 +92,11 @@ def observe(path: Path, said: Sidecar) -> Observed:
     found = {file: _reader_of(file, chosen) for file in files}
     of_others = [file for file, reader in found.items() if reader is None]
     if of_others and (chosen is None or len(of_others) == len(files)):
-        accepted = "; ".join(reader.ACCEPTS for reader in READERS if chosen in (None, reader))
-        raise InputError(f"{of_others[0]}: no reader knows it; accepted are {accepted}")
+        if chosen is None:
+            raise refusal(of_others[0])
+        raise InputError(
+            f"{of_others[0]}: not of {chosen.NAME}, which is the format in {sidecar_path(path)}: {chosen.ACCEPTS}"
+        )
     names = sorted({reader.NAME for reader in found.values() if reader})
     if len(names) > 1:
         raise InputError(

@@ -347,7 +347,8 @@ def _flow(test: _Test, name: str, number: int, near: Stream, far: Stream | None,
         clock_error_s=report.clock_error_s,
         offset_s=test.offset_s,
         identity=_identity(report, near, number),
-        windows=_windows(sender, test),
+        windows=_windows(sender, _mss_bytes(test)),
+        mss_bytes=_mss_bytes(test),
         events=NO_EVENTS,
     )
 
@@ -403,11 +404,14 @@ def _readings(stream: Stream, interval_s: float) -> tuple[Floats, Floats]:
     return np.array(times_s), np.array(totals)
 
 
-def _windows(sender: Stream | None, test: _Test) -> pd.DataFrame:
+def _mss_bytes(test: _Test) -> float:
+    """What either host reports; NaN where none does."""
+    far_bytes = test.far.mss_bytes if test.far is not None else np.nan
+    return test.near.mss_bytes if test.near.mss_bytes > 0 else far_bytes
+
+
+def _windows(sender: Stream | None, mss_bytes: float) -> pd.DataFrame:
     """Windows in packets of the MSS, at the end of each interval; none where a system does not tell them."""
-    mss_bytes = test.near.mss_bytes
-    if not mss_bytes > 0 and test.far is not None:
-        mss_bytes = test.far.mss_bytes
     if sender is None or sender.cwnd_bytes is None or not mss_bytes > 0 or np.isnan(sender.cwnd_bytes).all():
         return NO_WINDOWS
     return pd.DataFrame(

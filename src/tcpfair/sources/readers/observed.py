@@ -56,6 +56,7 @@ class ObservedFlow:
     total_received_bytes: Floats | None = None  # (readings,) the same for first arrivals, in order or not
     windows: pd.DataFrame = field(default_factory=lambda: _none(WINDOWS))  # at every poll
     events: pd.DataFrame = field(default_factory=lambda: _none(EVENTS))
+    mss_bytes: float = np.nan  # bytes of a packet of its windows
     gaps_s: tuple[tuple[float, float], ...] = ()  # from, to: nothing was observed
     clock_steps_s: tuple[float, ...] = ()  # where the tool's clock jumped; times after it are put right
 
