@@ -30,6 +30,7 @@ from tcpfair.sources.readers import (
 )
 from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.compose import compose
+from tcpfair.sources.readers.merge import GOODPUT, merged
 from tcpfair.sources.readers.observed import Observed
 from tcpfair.sources.readers.sidecar import FILE, Sidecar, load_sidecar, sidecar_path
 from tcpfair.sources.readers.unrecognised import refusal
@@ -98,15 +99,21 @@ def _observed(path: Path, said: Sidecar) -> Observed:
             f"{of_others[0]}: not of {chosen.NAME}, which is the format in {sidecar_path(path)}: {chosen.ACCEPTS}"
         )
     names = sorted({reader.NAME for reader in found.values() if reader})
-    if len(names) > 1:
+    if len(names) > 1 and not set(names) <= set(GOODPUT):
         raise InputError(
             f"{path}: files of several formats; choose one of {', '.join(names)} as format in {sidecar_path(path)}"
         )
     if not names:
         raise InputError(f"{path}: an empty folder; put the files of one recording there")
-    parts = [reader.read(file, said) for file, reader in found.items() if reader]
     unused = [file.name for file in (*aside, *of_others) if file.name not in (CHECKSUMS, "LICENSE")]
-    return _together(parts, path, f"{UNUSED}: {', '.join(unused)}" if unused else "")
+    remark = f"{UNUSED}: {', '.join(unused)}" if unused else ""
+    by_tool = {
+        name: [reader.read(file, said) for file, reader in found.items() if reader and name == reader.NAME]
+        for name in names
+    }
+    if len(by_tool) == 1:
+        return _together(next(iter(by_tool.values())), path, remark)
+    return merged({name: _together(parts, path, remark) for name, parts in by_tool.items()})
 
 
 def anonymised(path: Path, observed: Observed, said: Sidecar, keep: Anonymous) -> dict[str, bytes]:

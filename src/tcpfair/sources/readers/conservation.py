@@ -57,7 +57,7 @@ def refuse_impossible_windows(flow: ObservedFlow) -> None:
 def refuse_other_bytes(goodput: ObservedFlow, times_s: Floats, total_bytes: Floats, what: str) -> None:
     """Raise InputError when another tool counted other bytes of the same connection in the same time.
 
-    ``times_s`` are on the clock of ``goodput``, ``total_bytes`` what the other tool counted until then, both of shape (readings,).
+    ``times_s`` are on the clock of ``goodput``, ``total_bytes`` what the other tool counted until then, both (readings,).
     """
     from_s, to_s = max(goodput.times_s[0], times_s[0]), min(goodput.times_s[-1], times_s[-1])
     if to_s - from_s < 2 * EDGE_S:

@@ -347,6 +347,7 @@ def _flow(test: _Test, name: str, number: int, near: Stream, far: Stream | None,
         clock_error_s=report.clock_error_s,
         offset_s=test.offset_s,
         identity=_identity(report, near, number),
+        ends=_ends(near),
         windows=_windows(sender, _mss_bytes(test)),
         mss_bytes=_mss_bytes(test),
         events=NO_EVENTS,
@@ -422,6 +423,15 @@ def _windows(sender: Stream | None, mss_bytes: float) -> pd.DataFrame:
             "srtt_s": sender.srtt_s,
         }
     )
+
+
+def _ends(stream: Stream) -> tuple[str, str]:
+    """Address and port of the sender and of the receiver; nothing where the report has none."""
+    local, remote = (
+        f"{f'[{host}]' if ':' in host else host}:{port}" if port else ""
+        for host, port in ((name.removeprefix("::ffff:"), port) for name, port in (stream.local, stream.remote))
+    )
+    return (local, remote) if stream.sends else (remote, local)
 
 
 def _identity(report: Report, stream: Stream, number: int) -> frozenset[str]:

@@ -53,6 +53,7 @@ class ObservedFlow:
     clock_error_s: float = 0.0  # how far off that may be: 1 for whole seconds
     offset_s: float | None = None  # start in the run as the person who recorded it stated, in a title
     identity: frozenset[str] = frozenset()  # cookie, addresses with ports and start: no two flows share one
+    ends: tuple[str, str] = ("", "")  # address:port that the data come from, and that they go to
     total_received_bytes: Floats | None = None  # (readings,) the same for first arrivals, in order or not
     windows: pd.DataFrame = field(default_factory=lambda: _none(WINDOWS))  # at every poll
     events: pd.DataFrame = field(default_factory=lambda: _none(EVENTS))

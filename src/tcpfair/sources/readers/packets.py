@@ -359,6 +359,7 @@ class Tracker:
             clock_s=begins_s if self._has_clock else None,
             offset_s=None if self._has_clock else (flow.start_ns - begin_ns) / NS_PER_S,
             identity=frozenset(identity),
+            ends=tuple(flow.key.split(">")),
             gaps_s=self._gaps_s(flow),
             clock_steps_s=tuple(float(t) for t in steps_s if flow.start_ns / NS_PER_S <= t <= stop_s),
         )

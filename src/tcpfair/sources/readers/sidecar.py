@@ -16,6 +16,7 @@ from tcpfair.contract.papers import WeightRule, load_yaml
 from tcpfair.contract.scenario import one_line
 
 FILE = "trace.yaml"
+LONGEST_NAME_BYTES = 255  # of a file; a longer one cannot exist, and asking for it is an error
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -126,7 +127,7 @@ def _says_nothing(path: Path) -> bool:
 def load_sidecar(recording: Path) -> Sidecar:
     """The sidecar of a recording; an empty one where there is none. Raises InputError with one line, file and field."""
     path = sidecar_path(recording)
-    if not os.path.isfile(path) or _says_nothing(path):  # False too where the name is too long to exist
+    if len(os.fsencode(path.name)) > LONGEST_NAME_BYTES or not path.is_file() or _says_nothing(path):
         return Sidecar()
     try:
         return Sidecar.model_validate(load_yaml(path))
