@@ -46,7 +46,9 @@ def test_a_file_that_no_reader_knows_is_refused(folder):
 
 def test_several_formats_want_a_choice_and_the_rest_is_named(folder):
     shutil.copy(POLLS, folder / "polls.csv.gz")
-    with pytest.raises(InputError, match="files of several formats; choose one of iperf3, tcp_info as format in"):
+    with pytest.raises(
+        InputError, match="a flow that iperf3 did not record; .* choose one of iperf3, tcp_info as format in"
+    ):
         observe(folder, Sidecar())
     found = observe(folder, Sidecar(format="tcp_info"))
     assert found.backend == "tcp_info" and "not used: a.json" in found.remarks

@@ -54,21 +54,26 @@ def refuse_impossible_windows(flow: ObservedFlow) -> None:
         )
 
 
-def refuse_other_bytes(goodput: ObservedFlow, times_s: Floats, total_bytes: Floats, what: str) -> None:
+def refuse_other_bytes(
+    goodput: ObservedFlow, times_s: Floats, total_bytes: Floats, what: str, *, from_start: bool = False
+) -> None:
     """Raise InputError when another tool counted other bytes of the same connection in the same time.
 
     ``times_s`` are on the clock of ``goodput``, ``total_bytes`` what the other tool counted until then, both (readings,).
+    ``from_start``: the other tool saw the connection begin, so not only what is added must be the same.
     """
-    from_s, to_s = max(goodput.times_s[0], times_s[0]), min(goodput.times_s[-1], times_s[-1])
+    from_s, to_s = max(goodput.times_s[0], times_s[0]), min(goodput.times_s[-1], times_s[-1] - EDGE_S)
     if to_s - from_s < 2 * EDGE_S:
         if to_s <= from_s:
             raise InputError(f"{what}: at other times than {goodput.file.name}; give the files of one run")
         return
+    if from_start:
+        from_s = goodput.times_s[0]
     edges_s = np.linspace(from_s, to_s, 5)
     own = np.interp(edges_s, goodput.times_s, goodput.total_bytes)
     low = np.interp(edges_s - EDGE_S, times_s, total_bytes)
     high = np.interp(edges_s + EDGE_S, times_s, total_bytes)
-    base = float(np.interp(from_s, times_s, total_bytes)) - own[0]
+    base = 0.0 if from_start else float(np.interp(from_s, times_s, total_bytes)) - own[0]
     slack = SAME_BYTES * max(float(own[-1] - own[0]), 1.0) + 4 * 131_072
     own = own + base
     off = (own < low - slack) | (own > high + slack)

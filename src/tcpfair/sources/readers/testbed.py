@@ -195,9 +195,14 @@ def _refuse_another_flow(
     flow: ObservedFlow, polls: pd.DataFrame, t_s: np.ndarray, polls_file: Path, meta: Meta
 ) -> None:
     """The polls of a flow against its report (bytes in time) and against meta.json (RTT): swapped files, another t0."""
-    conservation.refuse_other_bytes(flow, t_s, polls["bytes_acked"].to_numpy(dtype=float), f"{polls_file}: bytes_acked")
+    acked = polls["bytes_acked"].to_numpy(dtype=float)
+    is_whole = acked[0] <= tcp_info.COOKIE_BYTES
+    conservation.refuse_other_bytes(flow, t_s, acked, f"{polls_file}: bytes_acked", from_start=is_whole)
     smallest_s = smallest_rtt_s(polls)
-    queue_s = meta.buf_bytes * BITS_PER_BYTE / meta.rate
+    joins = flow.offset_s > min(meta.start[: len(meta.cc)])
+    queue_s = (
+        meta.buf_bytes * BITS_PER_BYTE / meta.rate if joins else 0.0
+    )  # a full one hides the RTT from who comes later
     if not RTT_ERROR * flow.rtt_s <= smallest_s <= flow.rtt_s + queue_s + RTT_SLACK_S:
         raise InputError(
             f"{polls_file}: min_rtt_us: {smallest_s * MS_PER_S:.4g} ms, but {META} says an RTT of {flow.rtt_s * MS_PER_S:g} ms "
@@ -210,7 +215,7 @@ def _refuse_unlike_drops(link: pd.DataFrame, polls_files: Sequence[Path | None],
     if not all(polls_files):
         return
     resent = sum(int(tcp_info.read_polls(file)["total_retrans"].iloc[-1]) for file in polls_files if file)
-    dropped = int(link["dropped_pkts"].iloc[-1] - link["dropped_pkts"].iloc[0])
+    dropped = int(link["dropped_pkts"].iloc[-1])  # since the queue was made
     if abs(dropped - resent) > 0.5 * max(dropped, resent) + FEW_PKTS:
         raise InputError(f"{path}: drops: {dropped} in all, but the senders sent {resent} packets again")
 
