@@ -13,6 +13,10 @@ class InputError(ValueError):
     Entry points print it and exit with a non-zero status instead of showing a traceback.
     """
 
+    def __str__(self) -> str:
+        """The line as a terminal may have it: names of files and flows are a stranger's."""
+        return printable(super().__str__())
+
     def _render_traceback_(self) -> list[str]:
         """What IPython asks an exception for: in a notebook, too, it is one line."""
         return [f"{type(self).__name__}: {self}"]
@@ -20,6 +24,11 @@ class InputError(ValueError):
 
 class ShortageError(InputError):
     """Something is short at the moment, such as memory. It may be there later: what fails so must never be kept as a result."""
+
+
+def printable(text: str) -> str:
+    """``text`` with all that a terminal would obey, or cannot show, written as an escape: control characters, surrogates."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> InputError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -130,3 +131,67 @@ def test_without_a_path_what_lies_in_data_raw_is_taken(layout):
     assert importing.chosen(layout, [], "") == [path]
     with pytest.raises(InputError, match="--name: goes with one PATH"):
         importing.chosen(layout, [], "mine")
+
+
+# --- Names --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("length", [76, 90, 200, 255])
+def test_a_long_file_name_is_only_a_name(layout, tmp_path, length):
+    path = tmp_path / f"{'n' * (length - 5)}.json"
+    shutil.copy(REPORT, path)
+    folder, found = importing.bring(layout, path)
+    assert (folder / path.name).is_file() and len(folder.name) <= 100
+    assert found.trace.provenance["names"] == [path.name]
+    (folder / "trace.yaml").write_text(yaml.safe_dump({"flows": [{"flow": path.name, "rtt_s": 0.05}]}))
+    assert importing.look(folder).trace.flows["rtt_s"].tolist() == [0.05]
+
+
+def test_what_a_terminal_would_obey_is_shown_as_an_escape(layout, tmp_path, capsys):
+    path = tmp_path / "a\x1b[2Jb\u202ec\x9bd.json"
+    report = json.loads(REPORT.read_text())
+    report["title"] = "start\x1b[31m"
+    path.write_text(json.dumps(report))
+    folder, found = importing.bring(layout, path)
+    shown = "\n".join(importing.told(found)) + (folder / "trace.yaml").read_text()
+    assert r"a\x1b[2Jb\u202ec\x9bd.json" in shown
+    path.write_text("Dear reader")
+    with pytest.raises(InputError) as error:
+        importing.bring(layout, path)
+    for text in (*(line for line in shown.split("\n")), str(error.value)):
+        assert text.isprintable(), repr(text)
+
+
+def test_a_name_that_is_no_text_is_refused_or_read_but_never_a_traceback(layout, tmp_path):
+    path = tmp_path / os.fsdecode(b"caf\xe9.json")
+    shutil.copy(REPORT, path)
+    _, found = importing.bring(layout, path)
+    assert found.trace.provenance["names"] == [r"caf\udce9.json"]
+
+
+def test_an_anonymous_copy_has_neither_the_folders_name_nor_labels(layout, tmp_path):
+    source = tmp_path / "alice_at_home"
+    shutil.copytree(RUN, source)
+    (source / "trace.yaml").write_text("flows: [{flow: flow1, label: of alice, rtt_s: 0.05}]\n")
+    folder, found = importing.bring(layout, source, anonymise=True)
+    assert folder.name.startswith("testbed-") and found.trace.flows["protocol"].tolist() == ["reno", "reno"]
+    for name, content in files_of(layout.data / "raw").items():
+        assert b"alice" not in name.encode() + content, name
+    assert importing.bring(layout, source, anonymise=True)[0] == folder  # the same content has the same name
+
+
+def test_the_others_are_imported_when_one_is_refused(layout, tmp_path, capsys, monkeypatch):
+    from tcpfair.workflow import cli
+
+    monkeypatch.setattr(cli, "repository_root", lambda: layout.root)
+    paths = [tmp_path / name for name in ("a.json", "bad.json", "missing.json", "c.json")]
+    shutil.copy(REPORT, paths[0])
+    paths[1].write_text("Dear reader")
+    shutil.copy(REPORT, paths[3])
+    assert cli.main(["import", *map(str, paths), "--no-figures"]) == 1
+    said = capsys.readouterr()
+    assert said.out.count("kept ") == 2 and {path.name for path in (layout.data / "raw").iterdir()} >= {"a", "c"}
+    *each, last = said.err.splitlines()
+    assert len(each) == 2 and "bad.json: no reader recognises it" in each[0] and "missing.json: no such file" in each[1]
+    assert last.startswith("error: 2 of 4 recordings are refused: ") and "bad.json" in last and "missing.json" in last
+    assert cli.main(["import", str(paths[0]), "--no-figures"]) == 0

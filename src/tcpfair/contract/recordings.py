@@ -18,6 +18,7 @@ _ENDINGS = re.compile(
     r"(\.(gz|xz|bz2|zst|json|jsonl|csv|tsv|log|txt|tr|xml|parquet|pcap|pcapng|cap|flent|ss))+$", re.IGNORECASE
 )
 _SEPARATOR = ","
+_LONGEST_NAME = 100  # file systems allow 255 bytes, of which scratch folders and results add some
 
 
 def name_of(path: Path) -> str:
@@ -26,7 +27,7 @@ def name_of(path: Path) -> str:
     It names folders of results too, so whatever a shell, a page or Snakemake reads as anything else becomes ``_``.
     """
     name = _ENDINGS.sub("", path.resolve().name) or "recording"
-    return re.sub(r"[^\w.+-]", "_", name).lstrip(".-") or "recording"
+    return re.sub(r"[^\w.+-]", "_", name).lstrip(".-")[:_LONGEST_NAME] or "recording"
 
 
 def recordings_in(trace: str) -> list[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from tcpfair.contract import checksums, costs
 from tcpfair.contract.layout import PAPERS, SOURCES, Layout, repository_root
 from tcpfair.contract.stamps import Planned
-from tcpfair.errors import InputError
+from tcpfair.errors import InputError, printable
 from tcpfair.workflow.full_disk import REMEDY
 
 # what the place where something is written has to say, and no mistake of the program: full, over quota, not ours to write
@@ -374,18 +374,28 @@ def _import(given: argparse.Namespace) -> int:
     from tcpfair.workflow import run as runs
 
     layout, status = Layout(repository_root()), 0
+    paths, refused = importing.chosen(layout, given.paths, given.name), []
     interval_s = load_raw(layout.config / "raw.yaml").analysis.interval_s.value
-    for path in importing.chosen(layout, given.paths, given.name):
-        folder, found = importing.bring(layout, path, given.name, given.anonymise, given.replace)
+    for path in paths:
+        try:
+            folder, found = importing.bring(layout, path, given.name, given.anonymise, given.replace)
+        except (InputError, PermissionError) as error:
+            _complain(f"error: {error}" if isinstance(error, InputError) else f"error: {path}: {error.strerror}")
+            refused.append(path)
+            continue
         print("\n".join(importing.told(found, interval_s)), flush=True)
         print(
-            f"kept       {os.path.relpath(folder)}; correct its trace.yaml, then ./reproduce import again", flush=True
+            f"kept       {printable(os.path.relpath(folder))}; correct its trace.yaml, then ./reproduce import again",
+            flush=True,
         )
         if not given.no_figures:
             plan = runs.load_plan(layout.root, pairs=["source=raw", f"trace={importing.from_root(layout, folder)}"])
             status = runs.build(plan, cores=given.cores) or status
-            print(f"open       {os.path.relpath(plan.opened)}")
-    return 1 if status else 0
+            print(f"open       {printable(os.path.relpath(plan.opened))}")
+    if refused and len(paths) > 1:
+        names = ", ".join(printable(str(path)) for path in refused)
+        _complain(f"error: {len(refused)} of {len(paths)} recordings are refused: {names}")
+    return 1 if status or refused else 0
 
 
 def _validate(given: argparse.Namespace) -> int:

@@ -22,7 +22,7 @@ from tcpfair.contract.files import whole_folder, write_whole
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.recordings import name_of
 from tcpfair.contract.trace import Trace
-from tcpfair.errors import InputError
+from tcpfair.errors import InputError, printable
 from tcpfair.measures.resolution import left_out
 from tcpfair.measures.runs import means_mbps
 from tcpfair.sources.readers import UNUSED, anonymised, observe
@@ -78,8 +78,13 @@ def bring(
     raw = layout.data / "raw"
     if path.resolve().parent == raw.resolve() and not anonymise and not name:
         return path, _with_sidecar(found)
+    if anonymise:
+        content = _anonymous_files(found)
+        digest = hashlib.sha256(b"".join(content.values())).hexdigest()[:8]
+        name = name or f"{found.observed.backend}-{digest}"  # the folder's own name may be a person's
+    else:
+        content = {printable(file.name.lstrip(".")): file for file in found.observed.files}
     folder = raw / _name(name or name_of(path), raw)
-    content = _anonymous_files(found) if anonymise else {file.name.lstrip("."): file for file in found.observed.files}
     if folder.exists() and not replace and not _is_same(folder, content):
         raise InputError(f"{_shown(folder)}: is there already, with another recording; choose --name, or --replace it")
     with whole_folder(folder) as scratch:
@@ -188,6 +193,8 @@ def _sidecar_text(found: Found, names: Mapping[str, str]) -> str:
     said = found.said.model_dump(exclude_defaults=True, exclude_none=True)
     for each in said.get("flows", []):
         each["flow"] = names.get(each["flow"], each["flow"])
+        if names:
+            each.pop("label", None)
     for field in _TELLING if names else ():
         said.pop(field, None)
     lines = [_HEADER, *(f"# {remark}\n" for remark in ([] if names else found.trace.provenance["remarks"]))]
@@ -233,7 +240,7 @@ def told(found: Found, interval_s: float | None = None) -> list[str]:
     lines += [f"note       {coarse}"] if coarse else []
     if "capacity_bps" not in run:
         lines.append("note       the rate of the link is not recorded; say it as link: capacity_bps")
-    return lines
+    return [printable(line) for line in lines]
 
 
 def _shown(path: Path) -> str:

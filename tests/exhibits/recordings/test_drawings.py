@@ -14,6 +14,7 @@ from tcpfair.contract.recordings import load_raw
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
 from tcpfair.exhibits import open_paper
+from tcpfair.exhibits.recordings import drawings
 from tcpfair.exhibits.recordings.beside import likeness
 from tcpfair.exhibits.recordings.board import EXHIBITS, open_raw
 from tcpfair.exhibits.recordings.drawings import nru_weights
@@ -364,3 +365,12 @@ def test_wrong_configuration_names_file_and_field(tmp_path, path, value, message
         load_raw(file)
     assert str(caught.value).startswith(f"{file}: ") and message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["v3_9_bidir_p2.json", "v3_9_bidir_p2.txt"])
+def test_flows_of_both_directions_have_no_fairness_between_them(name):
+    recording = Recording(REPOSITORY / "tests" / "samples" / "iperf3_recorded" / name, SETTINGS)
+    assert len(recording.labels) == 4
+    for draw in (drawings.jfi, drawings.nru, drawings.steadiness):
+        with pytest.raises(NotInTraceError, match="both directions have no common bottleneck"):
+            draw(recording)

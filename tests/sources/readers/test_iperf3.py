@@ -259,6 +259,80 @@ def test_what_was_omitted_is_left_out_and_said():
     assert any("the first 1 s, which --omit omitted, are left out" in remark for remark in observed.remarks)
 
 
+@pytest.mark.parametrize(
+    ("name", "omitted_s", "first_s", "in_first", "totals"),
+    [  # by hand: of the first counted interval its end and bytes, and the ends' own totals
+        ("omit_reset.json", 2, 1.000219, 2_736_720, [9_122_400, 8_210_160]),
+        ("omit_reset.txt", 5, 1.00, 12.8e6 / 8 * 2, [8.58 * 2**20, 8.70 * 2**20]),
+        ("omit_reset_text.json", 2, 1.00, None, None),
+        ("omit_reset_server.txt", 2, 1.00, None, [16.8 * 2**20]),
+    ],
+)
+def test_an_interval_over_the_reset_of_omit_begins_at_0(name, omitted_s, first_s, in_first, totals):
+    """iperf3's timers race: the counters are reset, but the next interval still begins where the last omitted one ended."""
+    observed = recorded(name)
+    flow = observed.flows[0]
+    assert flow.times_s[:2].tolist() == [0, first_s]
+    if in_first:
+        assert delivered(flow)[0] == pytest.approx(in_first)
+    if totals:
+        assert [flow.total_bytes[-1] for flow in observed.flows] == pytest.approx(totals, rel=0.01)
+    assert any(f"the first {omitted_s} s, which --omit omitted" in remark for remark in observed.remarks)
+    assert flow.clock_s is None or flow.clock_s == pytest.approx(
+        load(name)["start"]["timestamp"]["timesecs"] + omitted_s, abs=0.01
+    )
+
+
+def test_a_first_interval_that_is_late_for_no_reason_is_refused(write):
+    values = load("omit_reset.json")
+    values["intervals"][1]["streams"][0]["start"] = 0.5
+    with pytest.raises(InputError, match="seconds: not what lies between start and end"):
+        read(write(values))
+
+
+def test_both_sums_of_bidir_have_one_name_in_3_9(write):
+    flows = recorded("v3_9_bidir_p2.json").flows
+    ends = load("v3_9_bidir_p2.json")["end"]["streams"]
+    # two that this host sends, two that it receives; what the last block sent is in no interval
+    assert [flow.direction for flow in flows] == ["forward"] * 2 + ["reverse"] * 2
+    assert [flow.total_bytes[-1] for flow in flows] == [
+        *(ends[0]["sender"]["bytes"], ends[1]["sender"]["bytes"]),
+        *(ends[2]["receiver"]["bytes"], ends[3]["receiver"]["bytes"]),
+    ]
+    damaged = load("v3_9_bidir_p2.json")
+    damaged["intervals"][1]["sum"]["bytes"] += 1
+    with pytest.raises(InputError, match=r"intervals\[1\]: sum: bytes: .*, but its streams have"):
+        read(write(damaged))
+    damaged = load("v3_9_bidir_p2.json")
+    damaged["end"]["sum_received"]["bytes"] += 1
+    damaged["end"]["sum_received"].pop("bits_per_second")
+    with pytest.raises(InputError, match=r"end.sum_received: bytes: .*, but its streams have"):
+        read(write(damaged))
+
+
+@pytest.mark.parametrize(("name", "n_flows"), [("p4.txt", 4), ("v3_9_bidir_p2.txt", 4), ("p4_server.txt", 4)])
+def test_the_streams_of_one_text_log_begin_together(name, n_flows):
+    run = read_any(RECORDED / name)
+    assert run.flows["start_s"].tolist() == [0.0] * n_flows
+
+
+def test_two_text_logs_without_a_clock_cannot_be_put_beside_each_other(tmp_path):
+    for name in ("p4.txt", "p4_server.txt"):
+        (tmp_path / name).write_text((RECORDED / name).read_text().replace("port 4000", f"port 4{len(name)}0"))
+    with pytest.raises(InputError, match="when it started is not recorded"):
+        read_any(tmp_path)
+
+
+def test_what_the_server_printed_after_the_clients_log_is_the_goodput():
+    observed = recorded("p4_server.txt")
+    assert [flow.origin for flow in observed.flows] == ["receiver: server_output_text"] * 4
+    assert not any("handed to its socket" in remark for remark in observed.remarks)
+
+
+def test_goodput_of_a_sender_is_told():
+    assert any("p4.txt#1" in text and "handed to its socket" in text for text in recorded("p4.txt").remarks)
+
+
 def test_events_of_a_stream_are_one_report():
     one, other = recorded("stream.jsonl").flows
     assert one.origin == "receiver: server_output_json"

@@ -114,7 +114,7 @@ def test_no_losses_give_an_empty_table(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("cwnd,", "window,", "no reader knows it"),
+        ("cwnd,", "window,", "no reader recognises it"),
         ("100.1,", "100.0,", "t: must increase"),
         ("5000,reno,0,20", "5000,cubic,0,20", "cc: changes after data were sent"),
         ("reno,0,20", "reno,9,20", "ca_state: 9 in line 3 is not between 0 and 4"),

@@ -102,6 +102,7 @@ def beside(recording: Recording) -> Drawn:
 
 
 def _measured(recording: Recording, like: str) -> float:
+    recording.need_one_direction()
     r = recording.counted.r
     if like == "pairs":
         if recording.is_coarse:

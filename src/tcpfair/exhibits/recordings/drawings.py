@@ -325,3 +325,4 @@ def _refuse_unlike(pair: Recording, recording: Recording, protocol: str, where: 
 def _need_several_flows(recording: Recording, why: str) -> None:
     if len(recording.labels) < 2:
         raise NotInTraceError(f"one flow alone: {why}")
+    recording.need_one_direction()

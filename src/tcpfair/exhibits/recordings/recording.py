@@ -88,6 +88,13 @@ class Recording:
         """The foreground flows, in order."""
         return self.trace.flows.query("role == 'foreground'").sort_values("flow_id")
 
+    def need_one_direction(self) -> None:
+        """Raise NotInTraceError when flows run both ways, as of iperf3's ``--bidir``: they share no bottleneck."""
+        if "direction" in self.flows and self.flows["direction"].nunique() > 1:
+            raise NotInTraceError(
+                "flows in both directions have no common bottleneck to share; leave_out in trace.yaml leaves one direction"
+            )
+
     @cached_property
     def labels(self) -> dict[int, str]:
         """``flow 1 (reno)`` of each flow, for figures."""

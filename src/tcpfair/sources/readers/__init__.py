@@ -13,7 +13,7 @@ from types import ModuleType
 
 from tcpfair.contract.checksums import CHECKSUMS
 from tcpfair.contract.trace import Trace
-from tcpfair.errors import InputError, unknown
+from tcpfair.errors import InputError, printable, unknown
 from tcpfair.sources.readers import (
     flent,
     flowmonitor,
@@ -30,8 +30,10 @@ from tcpfair.sources.readers import (
 )
 from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.compose import compose
+from tcpfair.sources.readers.merge import GOODPUT, merged
 from tcpfair.sources.readers.observed import Observed
 from tcpfair.sources.readers.sidecar import FILE, Sidecar, load_sidecar, sidecar_path
+from tcpfair.sources.readers.unrecognised import refusal
 
 # a testbed run is a folder of other tools' files too, so it is asked first; ns-2 leaves events and variables in two files
 FOLDERS = (testbed, ns2_trace)
@@ -70,6 +72,15 @@ def observe(path: Path, said: Sidecar) -> Observed:
     Raises InputError when there is nothing at ``path``; when a file is none that a reader knows, or is of another format than the
     others while ``format`` of trace.yaml does not choose one; and whatever a reader raises.
     """
+    found = _observed(path, said)
+    return replace(
+        found,
+        flows=tuple(replace(flow, name=printable(flow.name)) for flow in found.flows),
+        remarks=tuple(printable(remark) for remark in found.remarks),
+    )
+
+
+def _observed(path: Path, said: Sidecar) -> Observed:
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
     for entry in path.iterdir() if path.is_dir() else [path]:
@@ -82,18 +93,27 @@ def observe(path: Path, said: Sidecar) -> Observed:
     found = {file: _reader_of(file, chosen) for file in files}
     of_others = [file for file, reader in found.items() if reader is None]
     if of_others and (chosen is None or len(of_others) == len(files)):
-        accepted = "; ".join(reader.ACCEPTS for reader in READERS if chosen in (None, reader))
-        raise InputError(f"{of_others[0]}: no reader knows it; accepted are {accepted}")
+        if chosen is None:
+            raise refusal(of_others[0])
+        raise InputError(
+            f"{of_others[0]}: not of {chosen.NAME}, which is the format in {sidecar_path(path)}: {chosen.ACCEPTS}"
+        )
     names = sorted({reader.NAME for reader in found.values() if reader})
-    if len(names) > 1:
+    if len(names) > 1 and not set(names) <= set(GOODPUT):
         raise InputError(
             f"{path}: files of several formats; choose one of {', '.join(names)} as format in {sidecar_path(path)}"
         )
     if not names:
         raise InputError(f"{path}: an empty folder; put the files of one recording there")
-    parts = [reader.read(file, said) for file, reader in found.items() if reader]
     unused = [file.name for file in (*aside, *of_others) if file.name not in (CHECKSUMS, "LICENSE")]
-    return _together(parts, path, f"{UNUSED}: {', '.join(unused)}" if unused else "")
+    remark = f"{UNUSED}: {', '.join(unused)}" if unused else ""
+    by_tool = {
+        name: [reader.read(file, said) for file, reader in found.items() if reader and name == reader.NAME]
+        for name in names
+    }
+    if len(by_tool) == 1:
+        return _together(next(iter(by_tool.values())), path, remark)
+    return merged({name: _together(parts, path, remark) for name, parts in by_tool.items()})
 
 
 def anonymised(path: Path, observed: Observed, said: Sidecar, keep: Anonymous) -> dict[str, bytes]:
@@ -165,7 +185,15 @@ def _together(parts: list[Observed], path: Path, remark: str) -> Observed:
         raise InputError(f"{linked[1].files[0]}: a second description of the link in {path}; give one")
     return Observed(
         backend=parts[0].backend,
-        flows=tuple(replace(flow, name=_in_file(flow.name, flow.file)) for part in parts for flow in part.flows),
+        flows=tuple(
+            replace(
+                flow,
+                name=_in_file(flow.name, flow.file),
+                offset_s=None if part.has_own_zero else flow.offset_s,
+            )
+            for part in parts
+            for flow in part.flows
+        ),
         files=tuple(file for part in parts for file in part.files),
         parameters=parameters,
         link=linked[0].link if linked else None,

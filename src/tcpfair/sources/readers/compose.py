@@ -16,7 +16,7 @@ import pandas as pd
 from tcpfair.contract.recordings import name_of
 from tcpfair.contract.trace import Trace, empty
 from tcpfair.errors import InputError, unknown
-from tcpfair.sources.readers import tables
+from tcpfair.sources.readers import conservation, tables
 from tcpfair.sources.readers.observed import UNKNOWN_CC, Floats, Observed, ObservedFlow
 from tcpfair.sources.readers.sidecar import Sidecar, sidecar_path
 from tcpfair.units import BITS_PER_BYTE
@@ -32,7 +32,6 @@ RTT_ERROR = 0.98  # of the stated RTT: what a clock's resolution explains
 RTT_UNITS = 100.0  # a smallest RTT so many times the stated one is another unit, not a queue
 RECORDED_SHARE = 0.9  # of the time of a flow: the rest may lie in longer intervals
 SAME_INTERVAL = 0.02  # clocks and timers of a tool explain this share of an interval
-LARGEST_PAYLOAD_BYTES = 65_535.0  # segments of a host without hardware's limits
 LINK_PARAMETERS = ("capacity_bps", "wire_bytes", "payload_bytes", "buffer_pkts", "buffer_bytes")
 
 
@@ -56,9 +55,9 @@ def compose(observed: Observed, said: Sidecar, path: Path) -> Trace:
     _refuse_endless(duration_s, sample_s, len(flows), path)
     edges_s = tables.edges(duration_s, sample_s)
     samples = [_samples(flow, shift_s, edges_s) for flow, shift_s in zip(flows, shifts_s, strict=True)]
-    for flow, rows, start_s, stop_s in zip(flows, samples, starts_s, stops_s, strict=True):
+    for flow, rows in zip(flows, samples, strict=True):
         _refuse_rates(flow, rows, sample_s)
-        _refuse_small_windows(flow, stop_s - start_s)
+        conservation.refuse_impossible_windows(flow)
         _refuse_blind(flow)
     for direction in {flow.direction for flow in flows}:
         that_way = [i for i, flow in enumerate(flows) if flow.direction == direction]
@@ -352,19 +351,6 @@ def _refuse_rates(flow: ObservedFlow, samples: pd.DataFrame, sample_s: float) ->
     if bps > MAX_BPS:
         raise InputError(
             f"{flow.file}: {flow.name}: {bps:.3g} bit/s is faster than any link; check the units of bytes and times"
-        )
-
-
-def _refuse_small_windows(flow: ObservedFlow, lasted_s: float) -> None:
-    """No flow delivers more than a window per RTT."""
-    windows = flow.windows.dropna(subset=["cwnd_pkts", "srtt_s"])
-    if len(windows) < 10 or lasted_s <= 0 or not (windows["srtt_s"] > 0).all():
-        return
-    rate = (flow.total_bytes[-1] - flow.total_bytes[0]) / lasted_s
-    window_rate = (windows["cwnd_pkts"] / windows["srtt_s"]).max() * LARGEST_PAYLOAD_BYTES
-    if rate > 2 * window_rate:
-        raise InputError(
-            f"{flow.file}: {flow.name}: delivers more than its window per RTT allows; check the units of cwnd and srtt"
         )
 
 

@@ -105,7 +105,16 @@ def read(path: Path, said: Sidecar) -> Observed:
         remarks += [*test.remarks, *_remarks(test, of_test)]
         flows += of_test
     _refuse_twins(flows, tests, path)
-    return Observed(backend=NAME, flows=tuple(flows), files=(path,), remarks=tuple(dict.fromkeys(remarks)))
+    is_alone = len(tests) == 1 and all(flow.clock_s is None and flow.offset_s is None for flow in flows)
+    if is_alone:  # the streams of one test begin together, whenever that was
+        flows = [replace(flow, offset_s=0.0) for flow in flows]
+    return Observed(
+        backend=NAME,
+        flows=tuple(flows),
+        files=(path,),
+        remarks=tuple(dict.fromkeys(remarks)),
+        has_own_zero=is_alone,
+    )
 
 
 def read_report(path: Path) -> Goodput:
@@ -163,7 +172,12 @@ def _tests(path: Path) -> tuple[list[_Test], list[str]]:
 
 def _tests_of_log(path: Path) -> tuple[list[_Test], list[str]]:
     found = iperf3_text.tests(lines(path), str(path))
-    tests = [_Test(near=report, error=error) for report, error in found if report]
+    tests: list[_Test] = []
+    for report, error in found:
+        if report and report.is_far and tests and tests[-1].near.is_client and not tests[-1].far:
+            tests[-1] = replace(tests[-1], far=report, far_name="server_output_text")
+        elif report:
+            tests.append(_Test(near=report, error=error))
     if not tests:
         error = next((error for _, error in found if error), "no test")
         raise InputError(f"{path}: no interval in this log ({error:.200}); repeat the test with iperf3 --interval 1")
@@ -333,7 +347,9 @@ def _flow(test: _Test, name: str, number: int, near: Stream, far: Stream | None,
         clock_error_s=report.clock_error_s,
         offset_s=test.offset_s,
         identity=_identity(report, near, number),
-        windows=_windows(sender, test),
+        ends=_ends(near),
+        windows=_windows(sender, _mss_bytes(test)),
+        mss_bytes=_mss_bytes(test),
         events=NO_EVENTS,
     )
 
@@ -389,11 +405,14 @@ def _readings(stream: Stream, interval_s: float) -> tuple[Floats, Floats]:
     return np.array(times_s), np.array(totals)
 
 
-def _windows(sender: Stream | None, test: _Test) -> pd.DataFrame:
+def _mss_bytes(test: _Test) -> float:
+    """What either host reports; NaN where none does."""
+    far_bytes = test.far.mss_bytes if test.far is not None else np.nan
+    return test.near.mss_bytes if test.near.mss_bytes > 0 else far_bytes
+
+
+def _windows(sender: Stream | None, mss_bytes: float) -> pd.DataFrame:
     """Windows in packets of the MSS, at the end of each interval; none where a system does not tell them."""
-    mss_bytes = test.near.mss_bytes
-    if not mss_bytes > 0 and test.far is not None:
-        mss_bytes = test.far.mss_bytes
     if sender is None or sender.cwnd_bytes is None or not mss_bytes > 0 or np.isnan(sender.cwnd_bytes).all():
         return NO_WINDOWS
     return pd.DataFrame(
@@ -404,6 +423,15 @@ def _windows(sender: Stream | None, test: _Test) -> pd.DataFrame:
             "srtt_s": sender.srtt_s,
         }
     )
+
+
+def _ends(stream: Stream) -> tuple[str, str]:
+    """Address and port of the sender and of the receiver; nothing where the report has none."""
+    local, remote = (
+        f"{f'[{host}]' if ':' in host else host}:{port}" if port else ""
+        for host, port in ((name.removeprefix("::ffff:"), port) for name, port in (stream.local, stream.remote))
+    )
+    return (local, remote) if stream.sends else (remote, local)
 
 
 def _identity(report: Report, stream: Stream, number: int) -> frozenset[str]:
@@ -448,6 +476,12 @@ def _remarks(test: _Test, flows: Sequence[ObservedFlow]) -> list[str]:
         windowless = [flow.name for flow in flows if flow.windows.empty]
         if len(windowless) == len(flows):
             found.append(f"{', '.join(windowless[:8])}: no MSS in start.tcp_mss_default, so no windows in packets")
+    sent = [flow.name for flow in flows if flow.origin.startswith("sender: ")]
+    if sent:
+        found.append(
+            f"{', '.join(sent[:8])}: goodput is what the sender handed to its socket, which differs from what was received by "
+            "several per cent in single seconds; use --get-server-output"
+        )
     for flow in flows:
         lengths_s = np.diff(flow.times_s)
         long = lengths_s > STALLED * flow.interval_s

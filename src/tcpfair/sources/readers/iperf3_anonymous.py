@@ -48,7 +48,7 @@ _ERRORS = ("the client has terminated", "the server has terminated", "unexpected
 _KEPT_LINES = re.compile(
     r"(?:\[ ID\](?:\[Role\])? Interval +Transfer +(?:Bitrate|Bandwidth)"
     r"(?: +(?:Retr|Cwnd|Jitter|Lost/Total Datagrams|Total Datagrams))*"
-    r"|[- ]*|iperf Done\.|Server listening on 5201(?: \(test #\d{1,9}\))?|Test Complete\. Summary Results:"
+    r"|[- ]*|Server output:|iperf Done\.|Server listening on 5201(?: \(test #\d{1,9}\))?|Test Complete\. Summary Results:"
     r"|(?:snd|rcv)_tcp_congestion [a-z0-9_-]{1,20}"
     r"|iperf3: (?:interrupt - )?the (?:client|server) has terminated(?: by signal \w{1,20}\(\d{1,3}\))?) *",
     re.ASCII,

@@ -112,6 +112,7 @@ class _Span(_Strict):
     mean_rtt: Annotated[int, Field(ge=-1, le=10**9)] | None = None
     max_rtt: Annotated[int, Field(ge=-1, le=10**9)] | None = None
     max_snd_cwnd: Annotated[int, Field(ge=-1, le=10**12)] | None = None
+    sender: bool | None = None
 
 
 class _EndStream(_Strict):
@@ -159,6 +160,7 @@ class Report:
     interval_s: float
     clock_s: float | None = None  # when the hosts connected
     clock_error_s: float = 0.0
+    is_far: bool = False  # of text: the server's, printed after the client's own
     cookie: str = ""
     mss_bytes: float = np.nan
     sender_cc: str = UNKNOWN_CC
@@ -228,13 +230,13 @@ def parse(values: dict[str, Any], where: str, *, was_interrupted: bool) -> Repor
     senders = {socket: is_client != bool(test.reverse) if sends is None else sends for socket, sends in told.items()}
     is_bidir = len(set(senders.values())) == 2
     _check_roles(test, senders, is_bidir, is_client, start, where)
-    _check_sums(intervals, tables, senders, is_bidir, is_client, where)
+    _check_sums(intervals, tables, senders, where)
     streams = []
     interval_s = _interval_s(test, tables, where)
     ends = _ends(end, sockets, where)
     for connection in start.connected:
         name = f"{where}: intervals of socket {connection.socket}"
-        table, repeated = _once(tables[connection.socket], was_interrupted)
+        table, repeated = _once(_after_reset(tables[connection.socket], test.omit), was_interrupted)
         if repeated:
             remarks += ("the last interval of the interrupted test is there twice and counts once",)
         _check_rates(table, name)
@@ -247,9 +249,9 @@ def parse(values: dict[str, Any], where: str, *, was_interrupted: bool) -> Repor
         if not was_interrupted:
             _check_totals(kept["bytes"].sum(), last, sends, test, interval_s, name)
         _check_rtts(kept, last.sender, name)
-        streams.append(_stream(connection, sends, table, kept, last))
+        streams.append(_stream(connection, sends, table, kept, last, test.omit))
     if not was_interrupted:
-        _check_end_sums(end, ends.values(), senders.values(), is_bidir, is_client, where)
+        _check_end_sums(end, list(ends.values()), list(senders.values()), where)
     known = start.timestamp.timemillisecs
     return Report(
         where=where,
@@ -416,29 +418,24 @@ def _sends(table: Table, where: str) -> bool | None:
     return None if np.isnan(told[0]) else bool(told[0])
 
 
-def _check_sums(
-    intervals: list[Any],
-    tables: dict[int, Table],
-    senders: dict[int, bool],
-    is_bidir: bool,
-    is_client: bool,
-    where: str,
-) -> None:
-    """Sums of the intervals are those of the streams; ``..._bidir_reverse`` is what the server sends."""
-    for name, forward in (("sum", True), ("sum_bidir_reverse", False)):
-        if not forward and not is_bidir:
-            continue
-        of_this = [socket for socket, sends in senders.items() if not is_bidir or (sends == is_client) == forward]
-        should = sum(tables[socket]["bytes"] for socket in of_this)
-        for number, interval in enumerate(intervals):
-            total = interval.get(name)
+def _check_sums(intervals: list[Any], tables: dict[int, Table], senders: dict[int, bool], where: str) -> None:
+    """Sums of the intervals are those of their streams.
+
+    With ``--bidir`` there are two, and ``sender`` of each tells its direction. 3.7 to 3.9 call both ``sum``, of which JSON keeps
+    the last.
+    """
+    sums = {way: sum(table["bytes"] for at, table in tables.items() if senders[at] == way) for way in senders.values()}
+    for number, interval in enumerate(intervals):
+        for name in ("sum", "sum_bidir_reverse"):
             at = f"{where}: intervals[{number}]: {name}"
+            total = interval.get(name)
             if total is None:
                 continue
             if not isinstance(total, dict):
                 raise InputError(f"{at}: must be an object; give a report as iperf3 wrote it")
-            if _number(total, "bytes", at) != should[number]:
-                raise InputError(f"{at}: bytes: {total['bytes']}, but its streams have {should[number]:.0f}")
+            way = total.get("sender") if len(sums) == 2 else next(iter(sums))
+            if way in sums and _number(total, "bytes", at) != sums[way][number]:
+                raise InputError(f"{at}: bytes: {total['bytes']}, but its streams have {sums[way][number]:.0f}")
 
 
 def _interval_s(test: _TestStart, tables: dict[int, Table], where: str) -> float:
@@ -459,6 +456,22 @@ def _once(table: Table, was_interrupted: bool) -> tuple[Table, bool]:
         if last == before:
             return table[:-1], True
     return table, False
+
+
+def _after_reset(table: Table, omit_s: int) -> Table:
+    """The intervals, the first counted one beginning at 0.
+
+    When the timer of ``--omit`` fires just before that of an interval, iperf3 resets its counters and its clock, but not the
+    beginning of that interval: it prints the distance to 0 as ``start``, and a rate over both sides of the reset.
+    """
+    first = int(np.argmin(table["omitted"] > 0))
+    start_s, end_s, seconds_s = (float(table[name][first]) for name in ("start", "end", "seconds"))
+    if not omit_s or start_s <= SAME_S or not abs(seconds_s - start_s - end_s) <= SAME_S:
+        return table
+    table = table.copy()
+    table["start"][first], table["seconds"][first] = 0.0, end_s
+    table["bits_per_second"][first] *= seconds_s / end_s
+    return table
 
 
 def _check_rates(table: Table, where: str) -> None:
@@ -549,16 +562,19 @@ def uncounted_bytes(total_bytes: float, block_bytes: float = DEFAULT_BLOCK_BYTES
     return 0.01 * total_bytes + BLOCKS_UNCOUNTED * min(max(block_bytes, 1.0), 2 * DEFAULT_BLOCK_BYTES)
 
 
-def _check_end_sums(end: _End, ends: Any, senders: Any, is_bidir: bool, is_client: bool, where: str) -> None:
-    for suffix, forward in (("", True), ("_bidir_reverse", False)):
-        of_this = [
-            last for last, sends in zip(ends, senders, strict=True) if not is_bidir or (sends == is_client) == forward
-        ]
-        for name, part in (("sum_sent", "sender"), ("sum_received", "receiver")):
-            said = getattr(end, name + suffix).bytes
-            parts = [getattr(last, part).bytes for last in of_this]
-            if said is not None and parts and None not in parts and sum(parts) != said:
-                raise InputError(f"{where}: end.{name + suffix}: bytes: {said}, but its streams have {sum(parts)}")
+def _check_end_sums(end: _End, ends: Sequence[_EndStream], senders: Sequence[bool], where: str) -> None:
+    """Sums of the end, as those of the intervals: ``sender`` tells the direction."""
+    is_bidir = len(set(senders)) == 2
+    for name, part in (("sum_sent", "sender"), ("sum_received", "receiver")):
+        for total in (name, f"{name}_bidir_reverse"):
+            said = getattr(end, total)
+            parts = [
+                getattr(last, part).bytes
+                for last, sends in zip(ends, senders, strict=True)
+                if not is_bidir or sends == said.sender
+            ]
+            if said.bytes is not None and parts and None not in parts and sum(parts) != said.bytes:
+                raise InputError(f"{where}: end.{total}: bytes: {said.bytes}, but its streams have {sum(parts)}")
 
 
 def _check_rtts(kept: Table, sender: _Span, where: str) -> None:
@@ -578,7 +594,7 @@ def _check_rtts(kept: Table, sender: _Span, where: str) -> None:
         raise InputError(f"{where}: snd_cwnd: {largest:.0f} is above max_snd_cwnd {sender.max_snd_cwnd} of end.streams")
 
 
-def _stream(connection: _Connection, sends: bool, table: Table, kept: Table, last: _EndStream) -> Stream:
+def _stream(connection: _Connection, sends: bool, table: Table, kept: Table, last: _EndStream, omit_s: int) -> Stream:
     min_rtt = last.sender.min_rtt
     rtts = kept["rtt"]
     smallest = min_rtt if min_rtt and min_rtt > 0 else min(rtts[rtts > 0], default=np.nan)
@@ -591,7 +607,7 @@ def _stream(connection: _Connection, sends: bool, table: Table, kept: Table, las
         starts_s=kept["start"],
         ends_s=kept["end"],
         bytes=kept["bytes"],
-        omitted_s=float(omitted["end"][-1]) if len(omitted) else 0.0,
+        omitted_s=max(float(omitted["end"][-1]) if len(omitted) else 0.0, float(omit_s)),
         cwnd_bytes=np.where(kept["snd_cwnd"] > 0, kept["snd_cwnd"], np.nan),
         srtt_s=np.where(rtts > 0, rtts, np.nan) / MICROSECONDS_PER_S,
         min_rtt_s=smallest / MICROSECONDS_PER_S,

@@ -47,6 +47,7 @@ _NAMED = re.compile(r"\[ *(?:\d|SUM)", re.ASCII)
 _OTHER = re.compile(r"statistics not available|out-of-order|reads|percent|Sent ")
 _SENDS = re.compile(r" +\d+(?: +\d+(?:\.\d+)? [KMGT]?Bytes)?(?: +\(omitted\))?", re.ASCII)
 _ALGORITHM = re.compile(r"(snd|rcv)_tcp_congestion ([A-Za-z0-9_.-]{1,40})", re.ASCII)
+_OMITTING = re.compile(r", omitting (\d{1,4}) seconds?,", re.ASCII)
 _STOPPED = re.compile(r"iperf3: (?:error - )?(.*(?:terminated|closed|interrupt|unable|refused|reset|timed out).*)")
 
 
@@ -66,6 +67,7 @@ class _Test:
 
     where: str
     is_client: bool | None = None  # None: not told
+    is_far: bool = False  # what the server printed, after the client's own
     is_reverse: bool = False
     is_udp: bool = False
     retransmits: bool = False
@@ -77,6 +79,7 @@ class _Test:
     roles: dict[str, str] = field(default_factory=dict)
     totals: dict[tuple[str, str], float] = field(default_factory=dict)  # of stream and "sender" or "receiver", bytes
     until_s: float = 0.0  # by its totals
+    omit_s: float = 0.0  # as --verbose prints it
     cookie: str = ""
     sender_cc: str = UNKNOWN_CC
     receiver_cc: str = UNKNOWN_CC
@@ -88,17 +91,20 @@ def tests(lines: Iterable[str], where: str) -> list[tuple[Report | None, str]]:
     A test without any interval is None. Raises InputError naming the line.
     """
     found: list[_Test] = []
-    stamp_s, stopped = None, None
+    stamp_s, stopped, is_far = None, None, False
     n_rows = 0
     for number, line in enumerate(lines, start=1):
         at = f"{where}: line {number}"
         if len(line) > MAX_LINE:  # and no expression below has to search more
             raise InputError(f"{at}: longer than {MAX_LINE} characters; give the log as iperf3 wrote it")
+        if line.startswith("Server output:"):
+            is_far = True
+            continue
         if "Connecting to host " in line or "Accepted connection from " in line:
-            found.append(
-                _Test(f"{where}: test {len(found) + 1}", is_client="Connecting to host " in line, clock_s=stamp_s)
-            )
-            stamp_s = None
+            is_client = "Connecting to host " in line
+            of_far = is_far and not is_client
+            found.append(_Test(f"{where}: test {len(found) + 1}", is_client, of_far, clock_s=stamp_s))
+            stamp_s, is_far = None, False
             if len(found) > MAX_TESTS:
                 raise InputError(f"{at}: more than {MAX_TESTS} tests; give the log in parts")
             continue
@@ -158,6 +164,8 @@ def _take(test: _Test, line: str, at: str) -> None:
             test.receiver_cc = used[2]
     elif "Datagrams" in line:
         test.is_udp = True
+    elif omitting := _OMITTING.search(line):
+        test.omit_s = float(omitting[1])
     elif "Cookie: " in line:
         test.cookie = line.split("Cookie: ", 1)[1].strip()[:100]
 
@@ -169,6 +177,8 @@ def _take_row(test: _Test, row: re.Match[str], at: str) -> None:
     if rest.endswith(("sender", "receiver")):
         test.ended = True
         whose = rest.split()[-1].lstrip(")")
+        if name == "SUM":  # with --bidir one for each direction; not used
+            return
         if (name, whose) in test.totals:
             raise InputError(f"{at}: the total of [{name}] as {whose} is there twice")
         test.totals[name, whose] = float(transfer) * PER_BYTE_PREFIX[of_transfer]
@@ -178,19 +188,24 @@ def _take_row(test: _Test, row: re.Match[str], at: str) -> None:
     if not start_s <= end_s <= MAX_TEST_S:
         raise InputError(f"{at}: lasts from {start} to {end} s; must be in order and at most {MAX_TEST_S:g} s")
     per_unit = PER_BIT_PREFIX[of_rate] / BITS_PER_BYTE if unit == "bits" else PER_BYTE_PREFIX[of_rate]
-    by_rate = float(rate) * per_unit * (end_s - start_s)
+    rows = test.rows.get(name)
+    lasted_s = end_s - start_s
+    if rows and rows.omitted_s and not rows.starts_s and start_s > _TIME_S and "(omitted)" not in rest:
+        # the counters began again and this interval did not (see `iperf3_report`): the rate is over both sides of 0
+        rows.omitted_s, lasted_s, start_s = rows.omitted_s + start_s, start_s + end_s, 0.0
+    by_rate = float(rate) * per_unit * lasted_s
     by_transfer = float(transfer) * PER_BYTE_PREFIX[of_transfer]
     if max(by_rate, by_transfer) > MAX_BYTES:
         raise InputError(f"{at}: {max(by_rate, by_transfer):g} bytes in one interval are more than any link carries")
+    if name == "SUM":
+        return
     slack = (
-        _digit(rate) * per_unit * (end_s - start_s + _TIME_S)
+        _digit(rate) * per_unit * (lasted_s + _TIME_S)
         + _digit(transfer) * PER_BYTE_PREFIX[of_transfer]
         + float(rate) * per_unit * _TIME_S
     )
     if abs(by_rate - by_transfer) > slack:
-        raise InputError(f"{at}: the transfer is not what this rate gives in {end_s - start_s:.2f} s")
-    if name == "SUM":
-        return
+        raise InputError(f"{at}: the transfer is not what this rate gives in {lasted_s:.2f} s")
     rows = test.rows.setdefault(name, _Rows())
     if len(test.rows) > MAX_STREAMS:
         raise InputError(f"{at}: more than {MAX_STREAMS} streams in one test; iperf3 has fewer")
@@ -243,7 +258,7 @@ def _report(test: _Test) -> Report:
                 starts_s=np.array(rows.starts_s),
                 ends_s=np.array(rows.ends_s),
                 bytes=np.array(rows.bytes),
-                omitted_s=rows.omitted_s,
+                omitted_s=max(rows.omitted_s, test.omit_s),
             )
         )
     ends_s = [rows.ends_s[-1] for rows in kept.values()]
@@ -265,6 +280,7 @@ def _report(test: _Test) -> Report:
         interval_s=interval_s,
         clock_s=test.clock_s,
         clock_error_s=1.0,
+        is_far=test.is_far,
         cookie=test.cookie,
         sender_cc=UNKNOWN_CC if is_bidir else test.sender_cc,  # printed once for each direction, but not for which
         receiver_cc=UNKNOWN_CC if is_bidir else test.receiver_cc,

@@ -53,9 +53,11 @@ class ObservedFlow:
     clock_error_s: float = 0.0  # how far off that may be: 1 for whole seconds
     offset_s: float | None = None  # start in the run as the person who recorded it stated, in a title
     identity: frozenset[str] = frozenset()  # cookie, addresses with ports and start: no two flows share one
+    ends: tuple[str, str] = ("", "")  # address:port that the data come from, and that they go to
     total_received_bytes: Floats | None = None  # (readings,) the same for first arrivals, in order or not
     windows: pd.DataFrame = field(default_factory=lambda: _none(WINDOWS))  # at every poll
     events: pd.DataFrame = field(default_factory=lambda: _none(EVENTS))
+    mss_bytes: float = np.nan  # bytes of a packet of its windows
     gaps_s: tuple[tuple[float, float], ...] = ()  # from, to: nothing was observed
     clock_steps_s: tuple[float, ...] = ()  # where the tool's clock jumped; times after it are put right
 
@@ -89,6 +91,7 @@ class Observed:
         default_factory=dict
     )  # of the scenario, as columns of ``runs``: capacity_bps, ...
     link: ObservedLink | None = None
+    has_own_zero: bool = False  # its flows' offset_s place them in this file alone, not beside others
     duration_s: float | None = None  # of the run, where the recording states it; else until its last reading
     provenance: dict[str, str] = field(default_factory=dict)  # further lines of the manifest, such as the kernel
     remarks: tuple[str, ...] = ()  # what was inferred, or left out and why: one sentence each, shown to the person

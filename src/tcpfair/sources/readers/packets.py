@@ -150,6 +150,7 @@ class Tracker:
                 f"{self.path}: no TCP segment{self._why_none()}; capture with at least 100 bytes of each packet"
             )
         every = self._named()
+        self._refuse_twice()
         flows, left_out = self._chosen(every, said)
         self._check(flows, every)
         rows = self._progress()
@@ -162,6 +163,16 @@ class Tracker:
             files=(self.path,),
             remarks=(*remarks, *self._remarks(flows, every), *left_out),
         )
+
+    def _refuse_twice(self) -> None:
+        """The same packets again after the clock ran back are the same capture again; at two interfaces it does not run back."""
+        clock = self._clock[0]
+        copies, total = int(self._directions["copies"].sum()), int(self._directions["packets"].sum())
+        runs_back = (self._steps[: int(clock["steps"]), 1] < 0).any()
+        if runs_back and copies > COPIED_SHARE * max(total, 1):
+            raise InputError(
+                f"{self.path}: {copies:,} packets again after the clock ran back; give the capture once, not appended to itself"
+            )
 
     def _why_none(self) -> str:
         found = {
@@ -359,6 +370,7 @@ class Tracker:
             clock_s=begins_s if self._has_clock else None,
             offset_s=None if self._has_clock else (flow.start_ns - begin_ns) / NS_PER_S,
             identity=frozenset(identity),
+            ends=tuple(flow.key.split(">")),
             gaps_s=self._gaps_s(flow),
             clock_steps_s=tuple(float(t) for t in steps_s if flow.start_ns / NS_PER_S <= t <= stop_s),
         )

@@ -598,6 +598,7 @@ def _candidate(
         clock_s=clock_s,
         clock_error_s=clock.error_s,
         identity=identity(source, target, counted["key"].cookie, clock_s),
+        ends=(source, target),
         gaps_s=gaps(t_s - zero_s),
         clock_steps_s=tuple(step_s - zero_s for step_s in clock.steps_s if t_s[0] <= step_s <= t_s[-1]),
         **({} if polls is None else _state(polls, sender_t_s - zero_s)),

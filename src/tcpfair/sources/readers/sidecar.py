@@ -5,6 +5,7 @@ Beside a file ``run.json.gz`` it is ``run.json.gz.trace.yaml``; in a folder it i
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,10 +16,12 @@ from tcpfair.contract.papers import WeightRule, load_yaml
 from tcpfair.contract.scenario import one_line
 
 FILE = "trace.yaml"
+LONGEST_NAME_BYTES = 255  # of a file; a longer one cannot exist, and asking for it is an error
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Label = Annotated[str, Field(min_length=1, max_length=80, pattern=r"^[^\x00-\x1f\x7f]+$")]
+FlowName = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"^[^\x00-\x1f\x7f]+$")]  # a file's, escaped
 Quantity = Literal["time", "flow", "bytes", "total_bytes", "rate", "cwnd", "ssthresh", "srtt", "cc"]
 
 
@@ -39,7 +42,7 @@ class SaidLink(_Strict):
 class SaidFlow(_Strict):
     """One flow, by the name that its file or tool gives it."""
 
-    flow: Label = Field(description="its name as the import lists it: a file, FILE#STREAM, an address with port")
+    flow: FlowName = Field(description="its name as the import lists it: a file, FILE#STREAM, an address with port")
     label: Label | None = Field(None, description="what figures call it")
     protocol: Label | None = Field(None, description="its congestion control: reno, cubic, ...")
     rtt_s: Positive | None = Field(None, description="its RTT without queues, in s")
@@ -118,7 +121,7 @@ class Sidecar(_Strict):
 
     def of(self, name: str) -> SaidFlow:
         """What is said of one flow; nothing when it is not listed."""
-        return next((said for said in self.flows if said.flow == name), SaidFlow(flow=name))
+        return next((said for said in self.flows if said.flow == name), SaidFlow.model_construct(flow=name))
 
 
 def sidecar_path(recording: Path) -> Path:
@@ -134,7 +137,7 @@ def _says_nothing(path: Path) -> bool:
 def load_sidecar(recording: Path) -> Sidecar:
     """The sidecar of a recording; an empty one where there is none. Raises InputError with one line, file and field."""
     path = sidecar_path(recording)
-    if not path.is_file() or _says_nothing(path):
+    if len(os.fsencode(path.name)) > LONGEST_NAME_BYTES or not path.is_file() or _says_nothing(path):
         return Sidecar()
     try:
         return Sidecar.model_validate(load_yaml(path))

@@ -540,7 +540,8 @@ def read(path: Path, said: Sidecar) -> Observed:
         )
     if log.store.thinned:
         remarks.append(f"too many polls for memory: one in {log.store.bin_s:g} s is kept, and all around losses")
-    return Observed(BACKEND, tuple(one.flow for one in kept), (path,), remarks=tuple(remarks))
+    flows = tuple(one.flow for one in kept)
+    return Observed(BACKEND, flows, (path,), remarks=tuple(remarks), has_own_zero=not clock.is_wall)
 
 
 def _refuse_what_has_no_flow(log: _Log) -> None:

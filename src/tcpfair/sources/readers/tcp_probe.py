@@ -298,7 +298,7 @@ def read(path: Path, said: Sidecar) -> Observed:
         remarks.append(f"too many lines for memory: one in {log.store.bin_s:g} s is kept, and all around losses")
     if any(one.flow.rtt_s > 0 for one in kept):
         remarks.append("the RTT is the smallest smoothed one; a better one is rtt_s in trace.yaml")
-    return Observed(BACKEND, tuple(one.flow for one in kept), (path,), remarks=tuple(remarks))
+    return Observed(BACKEND, tuple(one.flow for one in kept), (path,), remarks=tuple(remarks), has_own_zero=True)
 
 
 def _log(path: Path) -> _Log:

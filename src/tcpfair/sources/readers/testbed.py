@@ -29,12 +29,14 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from tcpfair.contract.checksums import CHECKSUMS
 from tcpfair.contract.scenario import one_line
 from tcpfair.errors import InputError
-from tcpfair.sources.readers import iperf3, tcp_info
+from tcpfair.sources.readers import conservation, iperf3, tcp_info
 from tcpfair.sources.readers.anonymous import Anonymous
+from tcpfair.sources.readers.compose import RTT_ERROR
 from tcpfair.sources.readers.observed import Observed, ObservedFlow, ObservedLink
+from tcpfair.sources.readers.polls import smallest_rtt_s
 from tcpfair.sources.readers.sidecar import FILE, Sidecar
 from tcpfair.sources.readers.text import check_increasing, read_csv, read_json
-from tcpfair.units import MS_PER_S
+from tcpfair.units import BITS_PER_BYTE, MS_PER_S
 
 NAME = "testbed"
 ACCEPTS = "testbed runs (a folder with meta.json and flowN.iperf.json[.gz])"
@@ -44,6 +46,8 @@ META = "meta.json"
 UNUSED = "not used"  # begins the remark that names files beside a recording
 FRAME_BYTES = 1514  # Ethernet header and 1500 of IP
 PAYLOAD_BYTES = 1448  # 1500 less IP and TCP headers with timestamps
+RTT_SLACK_S = 0.005  # what hosts and clocks add to a round trip
+FEW_PKTS = 20  # sent again needlessly, or dropped and not yet sent again when the polls ended
 QUEUE_COLUMNS = {  # type, least and largest value
     "t": ("float64", 0, 1e11),
     "backlog": ("float64", 0, 1e12),
@@ -126,6 +130,9 @@ def read(path: Path, said: Sidecar) -> Observed:
         files += [polls_file] if polls_file else []
     queue_file = _find(path, "queue.csv")
     files += [queue_file] if queue_file else []
+    link = _link(queue_file, meta) if queue_file else None
+    if link is not None:
+        _refuse_unlike_drops(link, [_find(path, f"s{flow_id}.tcp.csv") for flow_id in meta.flow_ids], queue_file)
     beside = (*files, path / FILE, path / CHECKSUMS)
     unused = sorted(file.name for file in path.iterdir() if file not in beside)
     return Observed(
@@ -133,7 +140,7 @@ def read(path: Path, said: Sidecar) -> Observed:
         flows=tuple(flows),
         files=tuple(files),
         parameters=meta.parameters,
-        link=ObservedLink(_link(queue_file, meta), meta.t0) if queue_file else None,
+        link=None if link is None else ObservedLink(link, meta.t0),
         duration_s=meta.dur,
         provenance={"kernel": meta.kernel, "bottleneck": meta.bottleneck},
         remarks=(f"{UNUSED}: {', '.join(unused)}",) if unused else (),
@@ -173,13 +180,44 @@ def _flow(flow_id: int, file: Path, report: iperf3.Goodput, polls_file: Path | N
         rtt_s=meta.rtt[flow_id - 1] / MS_PER_S,
         clock_s=meta.t0 + start_s,
         offset_s=start_s,
+        mss_bytes=PAYLOAD_BYTES,
     )
     if polls_file is None:
         return flow
     polls = tcp_info.read_polls(polls_file)
     t_s = _run_time_s(polls, meta, polls_file) - start_s
+    _refuse_another_flow(flow, polls, t_s, polls_file, meta)
     events = tcp_info.events(polls, t_s, flow_id).drop(columns=["run_id", "flow_id"])
     return replace(flow, windows=pd.DataFrame({"t_s": t_s, **tcp_info.windows(polls)}), events=events)
+
+
+def _refuse_another_flow(
+    flow: ObservedFlow, polls: pd.DataFrame, t_s: np.ndarray, polls_file: Path, meta: Meta
+) -> None:
+    """The polls of a flow against its report (bytes in time) and against meta.json (RTT): swapped files, another t0."""
+    acked = polls["bytes_acked"].to_numpy(dtype=float)
+    is_whole = acked[0] <= tcp_info.COOKIE_BYTES
+    conservation.refuse_other_bytes(flow, t_s, acked, f"{polls_file}: bytes_acked", from_start=is_whole)
+    smallest_s = smallest_rtt_s(polls)
+    joins = flow.offset_s > min(meta.start[: len(meta.cc)])
+    queue_s = (
+        meta.buf_bytes * BITS_PER_BYTE / meta.rate if joins else 0.0
+    )  # a full one hides the RTT from who comes later
+    if not RTT_ERROR * flow.rtt_s <= smallest_s <= flow.rtt_s + queue_s + RTT_SLACK_S:
+        raise InputError(
+            f"{polls_file}: min_rtt_us: {smallest_s * MS_PER_S:.4g} ms, but {META} says an RTT of {flow.rtt_s * MS_PER_S:g} ms "
+            f"and a queue of {queue_s * MS_PER_S:.3g} ms; correct the one that is wrong"
+        )
+
+
+def _refuse_unlike_drops(link: pd.DataFrame, polls_files: Sequence[Path | None], path: Path) -> None:
+    """What the queue dropped is what the senders sent again, but for what was needless or is still to be sent."""
+    if not all(polls_files):
+        return
+    resent = sum(int(tcp_info.read_polls(file)["total_retrans"].iloc[-1]) for file in polls_files if file)
+    dropped = int(link["dropped_pkts"].iloc[-1])  # since the queue was made
+    if abs(dropped - resent) > 0.5 * max(dropped, resent) + FEW_PKTS:
+        raise InputError(f"{path}: drops: {dropped} in all, but the senders sent {resent} packets again")
 
 
 def read_meta(path: Path) -> Meta:
