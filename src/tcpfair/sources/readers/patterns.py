@@ -106,13 +106,10 @@ def read(path: Path, said: Sidecar) -> Observed:
             found.append(one)
     if not found:
         raise InputError(f"{path}: {pattern.name}: no flow has any bytes; give a recording of a transfer")
-    if pattern.one_direction and len(found) > 1:
+    if pattern.one_direction:
         most = max(found, key=lambda flow: flow.total_bytes[-1])
-        remarks += [
-            f"left out as the other direction: {flow.name}, {flow.total_bytes[-1]:g} bytes"
-            for flow in found
-            if flow is not most
-        ]
+        others = [flow for flow in found if flow is not most]
+        remarks += [f"{one.name}: left out as the other direction, {one.total_bytes[-1]:g} bytes" for one in others]
         found = [most]
     return Observed(pattern.name, tuple(found), (path,), remarks=tuple(remarks))
 
@@ -192,9 +189,12 @@ def _matches(path: Path, pattern: Pattern) -> Iterator[tuple[str, Row | None, di
 
 def _date(text: str, where: str) -> float:
     try:
-        return datetime.strptime(text, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC).timestamp()
+        clock_s = datetime.strptime(text, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC).timestamp()
     except (ValueError, OverflowError):
-        raise InputError(f"{where}: {text[:40]!r} is no date; give the file as it was written") from None
+        clock_s = math.nan
+    if not readings.is_wall_clock(clock_s):
+        raise InputError(f"{where}: {text[:40]!r} is no date from 2000 to 2099; give the file as it was written")
+    return clock_s
 
 
 def _number(groups: dict[str, str], name: str, row: Row, flow: _Flow, where: str) -> Number:

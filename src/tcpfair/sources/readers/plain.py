@@ -156,7 +156,7 @@ def _load(path: Path, said: Sidecar) -> tuple[Table, pd.DataFrame, list[str]]:
     names, pieces = _parquet(path) if is_parquet else _csv(path)
     if names[0] == "1" and said.columns.time is None:
         raise InputError(
-            f"{path}: {len(names)} columns without names; write which is what to {sidecar_path(path)}, such as "
+            f"{path}: no header, {len(names)} columns without names; write which is what to {sidecar_path(path)}, such as "
             "columns: {time: 1, total_bytes: 2} (or bytes, rate with units: {rate: Mbps}, flow, cwnd, srtt)"
         )
     table = columns.choose(names, said, str(path))
@@ -668,10 +668,10 @@ def _csv(path: Path):
                 for _ in range(skip):
                     block = block.partition(b"\n")[2]
                 line += skip
-            if delimiter == SPACES:
-                block = re.sub(rb"[ \t]+", b",", re.sub(rb"(?m)^[ \t]+|[ \t\r]+$", b"", block))
                 if delimiter == ";" and b"," in block and b"." not in block[:10_000]:
                     decimal = ","
+            if delimiter == SPACES:
+                block = re.sub(rb"[ \t]+", b",", re.sub(rb"(?m)^[ \t]+|[ \t\r]+$", b"", block))
             lines_in_block = block.count(b"\n")
             if piece := _rows(block, line, names, "," if delimiter == SPACES else delimiter, decimal, table, path):
                 yield piece[0]
