@@ -20,6 +20,7 @@ from tcpfair.sources.readers import (
     iperf3,
     mahimahi,
     ns2_trace,
+    patterns,
     pcap,
     plain,
     ss,
@@ -38,7 +39,7 @@ from tcpfair.sources.readers.unrecognised import refusal
 # a testbed run is a folder of other tools' files too, so it is asked first; ns-2 leaves events and variables in two files
 FOLDERS = (testbed, ns2_trace)
 # a table of anyone's is what nobody else knows
-FILES = (pcap, iperf3, flent, flowmonitor, tcp_info, tcp_probe, ss, tshark, mahimahi, ns2_trace, plain)
+FILES = (pcap, iperf3, flent, flowmonitor, tcp_info, tcp_probe, ss, tshark, mahimahi, ns2_trace, patterns, plain)
 READERS = (testbed, *FILES)
 MAX_FILES = 10_000
 UNUSED = testbed.UNUSED

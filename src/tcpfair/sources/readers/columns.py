@@ -348,6 +348,10 @@ def choose(names: Sequence[str], said: Sidecar, where: str) -> Table:
             raise InputError(
                 f"{where}: {FILE}: columns.{quantity}: no column {name!r}; there are {', '.join(map(repr, names[:20]))}"
             )
+    doubled = next((name for name in stated.values() if list(stated.values()).count(name) > 1), None)
+    if doubled is not None:
+        both = " and ".join(quantity for quantity, name in stated.items() if name == doubled)
+        raise InputError(f"{where}: {FILE}: columns: {both} are both {doubled!r}; give each its own column")
     left = [name for name in names if name not in said.columns.ignore]
     guessed = [column for name in left if name not in stated.values() and (column := meaning(name))]
     if set(stated) & set(VALUES):  # who names one, means it

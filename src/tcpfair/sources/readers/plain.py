@@ -1,4 +1,4 @@
-"""Plain tables of anyone, CSV (comma, semicolon or tab, with a header) and Parquet: time, and bytes or rate of each flow.
+"""Plain tables of anyone, CSV (comma, semicolon, tab or spaces) and Parquet: time, and bytes or rate of each flow.
 
 Long form has a row for each flow and time, wide form a column for each flow (``flow1_mbps``). What a column is, a trace.yaml
 beside the file says (``columns``, ``units``) or its name tells (`tcpfair.sources.readers.columns`), and the remarks say
@@ -17,12 +17,16 @@ others count from anywhere. Several of running total, bytes and rate are compare
 used. Not known: which end wrote the numbers, and, unless there is a column for it, the algorithm. cwnd in bytes becomes
 packets of ``link.payload_bytes`` of the trace.yaml, or 1448.
 
+A table without a header, such as the ``.data`` of ns-3's examples, has columns 1, 2, ..., which a trace.yaml must name. The line
+"Attaching N probes..." of bpftrace and lines with # may come first.
+
 CSV is read in pieces and Parquet by row groups, of both only the columns that are used; up to three million readings.
 """
 
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -38,14 +42,16 @@ from tcpfair.sources.readers import columns, readings
 from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.columns import UNITS, Table
 from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Observed, ObservedFlow
-from tcpfair.sources.readers.sidecar import FILE, Sidecar, load_sidecar
+from tcpfair.sources.readers.sidecar import FILE, Sidecar, load_sidecar, sidecar_path
 from tcpfair.sources.readers.text import MAX_LINE_BYTES, chunks, head, head_bytes, read_bytes
 
 NAME = "plain"
-ACCEPTS = "plain tables (.csv, .tsv or .parquet with a column for the time and columns for bytes or rate)"
+ACCEPTS = "plain tables (.csv, .tsv, columns with spaces, or .parquet, with a column for the time and columns for bytes or rate)"
 
 BACKEND = "table"
 DELIMITERS = (",", ";", "\t")
+SPACES = " "  # any number of spaces and tabs
+_BEFORE = re.compile(r"#|Attaching \d+ probes?\.\.\.")  # lines before the header
 PARQUET = b"PAR1"
 PAYLOAD_BYTES = 1448.0  # Ethernet, with timestamps
 MAX_COLUMNS = 20_000
@@ -85,6 +91,8 @@ def sniff(path: Path) -> bool:
         return True
     if "ca_state" in names:  # polls of TCP_INFO
         return False
+    if names[0] == "1":
+        return True  # numbers without names: reading asks for them
     found = [column for name in names if (column := columns.meaning(name))]
     return any(column.quantity == "time" for column in found) and (
         any(column.quantity in columns.VALUES for column in found)
@@ -170,6 +178,11 @@ def _load(path: Path, said: Sidecar) -> tuple[Table, pd.DataFrame, list[str]]:
     """Which columns, and the rows in long form: line, flow, time and quantities, in s, bytes, bit/s."""
     is_parquet = head_bytes(path)[:4] == PARQUET
     names, pieces = _parquet(path) if is_parquet else _csv(path)
+    if names[0] == "1" and said.columns.time is None:
+        raise InputError(
+            f"{path}: no header, {len(names)} columns without names; write which is what to {sidecar_path(path)}, such as "
+            "columns: {time: 1, total_bytes: 2} (or bytes, rate with units: {rate: Mbps}, flow, cwnd, srtt)"
+        )
     table = columns.choose(names, said, str(path))
     parts: list[pd.DataFrame] = []
     labels: dict[str, int] = {}
@@ -704,23 +717,27 @@ def _header(start: str) -> tuple[list[str], str, int]:
     """
     lines = start.lstrip("﻿").split("\n")
     comments = 0
-    while comments < len(lines) and lines[comments].startswith("#"):
+    while comments < len(lines) and _BEFORE.match(lines[comments]):
         comments += 1
     if comments >= len(lines) or "\0" in lines[comments]:
         return [], "", 0
     first = lines[comments].rstrip("\r")
-    delimiter = max(DELIMITERS, key=first.count)
-    if not first.count(delimiter):
-        return [], "", 0
+    delimiter = max(DELIMITERS, key=first.strip().count)
+    delimiter = delimiter if first.strip().count(delimiter) else SPACES
     fields = _fields(first, delimiter)
     if any(_is_number(field) for field in fields):  # no header here
         above = _fields(lines[comments - 1].rstrip("\r").lstrip("# "), delimiter) if comments else []
-        return (above, delimiter, comments) if len(above) == len(fields) else ([], "", 0)
+        if len(above) == len(fields):
+            return above, delimiter, comments
+        is_table = len(fields) > 1 and all(_is_number(field) for field in fields)
+        return [str(number) for number in range(1, len(fields) + 1)] if is_table else [], delimiter, comments
     return fields, delimiter, comments + 1
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
-    return [field.strip().strip('"').strip() for field in line.split(delimiter)]
+    return [
+        field.strip().strip('"').strip() for field in (line.split() if delimiter == SPACES else line.split(delimiter))
+    ]
 
 
 def _is_number(text: str) -> bool:
@@ -749,8 +766,10 @@ def _csv(path: Path):
                 line += skip
                 if delimiter == ";" and b"," in block and b"." not in block[:10_000]:
                     decimal = ","
+            if delimiter == SPACES:
+                block = re.sub(rb"[ \t]+", b",", re.sub(rb"(?m)^[ \t]+|[ \t\r]+$", b"", block))
             lines_in_block = block.count(b"\n")
-            if piece := _rows(block, line, names, delimiter, decimal, table, path):
+            if piece := _rows(block, line, names, "," if delimiter == SPACES else delimiter, decimal, table, path):
                 yield piece[0]
             line += lines_in_block
 

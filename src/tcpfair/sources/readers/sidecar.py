@@ -9,11 +9,12 @@ import os
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from tcpfair.contract.files import read_small
 from tcpfair.contract.papers import WeightRule, load_yaml
 from tcpfair.contract.scenario import one_line
+from tcpfair.sources.readers.pattern_table import Pattern
 
 FILE = "trace.yaml"
 LONGEST_NAME_BYTES = 255  # of a file; a longer one cannot exist, and asking for it is an error
@@ -22,6 +23,8 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Label = Annotated[str, Field(min_length=1, max_length=80, pattern=r"^[^\x00-\x1f\x7f]+$")]
 FlowName = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"^[^\x00-\x1f\x7f]+$")]  # a file's, escaped
+# of a column: its name, or its number from 1 in a table without names
+ColumnName = Annotated[Label, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
 Quantity = Literal["time", "flow", "bytes", "total_bytes", "rate", "cwnd", "ssthresh", "srtt", "cc"]
 
 
@@ -54,18 +57,20 @@ class SaidFlow(_Strict):
 
 
 class Columns(_Strict):
-    """Plain tables (CSV, Parquet): which column is what, and in which unit."""
+    """Plain tables (CSV, Parquet): which column is what, by its name or (without a header) its number from 1."""
 
-    time: Label | None = None
-    flow: Label | None = None
-    bytes: Label | None = Field(None, description="bytes in the interval that ends at `time`")
-    total_bytes: Label | None = Field(None, description="bytes until `time`")
-    rate: Label | None = Field(None, description="mean rate of the interval that ends at `time`")
-    cwnd: Label | None = None
-    ssthresh: Label | None = None
-    srtt: Label | None = None
-    cc: Label | None = None
-    ignore: list[Label] = Field(default_factory=list, description="columns that are not read and tell no flows apart")
+    time: ColumnName | None = None
+    flow: ColumnName | None = None
+    bytes: ColumnName | None = Field(None, description="bytes in the interval that ends at `time`")
+    total_bytes: ColumnName | None = Field(None, description="bytes until `time`")
+    rate: ColumnName | None = Field(None, description="mean rate of the interval that ends at `time`")
+    cwnd: ColumnName | None = None
+    ssthresh: ColumnName | None = None
+    srtt: ColumnName | None = None
+    cc: ColumnName | None = None
+    ignore: list[ColumnName] = Field(
+        default_factory=list, description="columns that are not read and tell no flows apart"
+    )
     total_from_zero: bool | None = Field(
         None, description="true: `total_bytes` is 0 before the first row; false: it counted before"
     )
@@ -105,6 +110,7 @@ class Sidecar(_Strict):
     flows: list[SaidFlow] = Field(default_factory=list)
     columns: Columns = Field(default_factory=Columns)
     units: Units = Field(default_factory=Units)
+    pattern: Pattern | None = Field(None, description="lines of a text that no reader accepts, as in patterns.yaml")
     interval_s: Positive | None = Field(None, description="length of the trace's intervals, in s")
     self_pairs: list[SelfPair] = Field(default_factory=list)
     weight_rule: WeightRule | None = Field(None, description="how a self-pair becomes weights, as in config/raw.yaml")

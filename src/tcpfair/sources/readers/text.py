@@ -166,11 +166,14 @@ def head(path: Path) -> str:
     return head_bytes(path).decode("utf-8", errors="replace")
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """A file that holds one JSON object; InputError when it is damaged or holds anything else."""
+def read_json(path: Path, parse_constant: Callable[[str], float] | None = None) -> dict[str, Any]:
+    """A file that holds one JSON object; InputError when it is damaged or holds anything else.
+
+    ``parse_constant`` is given NaN and Infinity and may raise ValueError.
+    """
     text = read_text(path)
     try:
-        values = json.loads(text)
+        values = json.loads(text, parse_constant=parse_constant)
     except json.JSONDecodeError as error:
         raise InputError(f"{path}: not JSON at line {error.lineno} ({error.msg}); give the whole file") from None
     except (ValueError, RecursionError):  # a number of thousands of digits, thousands of brackets

@@ -1,0 +1,391 @@
+"""Formats that a table of patterns describes: ``patterns.yaml`` beside this file, and ``pattern`` of a trace.yaml.
+
+A pattern takes numbers with units out of lines (regular expressions) or JSON records (paths). The same rules then hold for each
+format: a number is finite and not negative, a unit is known, bytes and rate of a line agree, intervals follow each other, and
+intervals add up to the tool's own total. All of these are checked to the precision that the tool prints. Tools leave out a last
+interval that is not complete: the rest of the total becomes the last interval, with a remark.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from tcpfair.errors import InputError, unknown
+from tcpfair.sources.readers import readings
+from tcpfair.sources.readers.anonymous import Anonymous
+from tcpfair.sources.readers.observed import WINDOWS, Observed, ObservedFlow
+from tcpfair.sources.readers.pattern_records import records, text_of
+from tcpfair.sources.readers.pattern_table import NEEDED, NUMBERS, QUANTITIES, TABLE, Pattern, Row, formats, units
+from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
+from tcpfair.sources.readers.text import head, lines
+from tcpfair.units import BITS_PER_BYTE
+
+NAME = "patterns"
+ACCEPTS = ", ".join(one.accepts for one in formats())
+
+PAYLOAD_BYTES = 1448.0  # Ethernet, with timestamps
+MAX_LINE = 1000
+TAIL = 1.5  # a rest of the total that lasts longer than so many intervals is missing lines
+TAIL_RATE = 3.0  # as is one that is faster than so many times the fastest interval
+_LEAST_S = 1e-6
+_NUMBER = re.compile(r"\d+(?:\.(\d*))?([eE][-+]?\d+)?", re.ASCII)
+
+
+def _format(path: Path) -> Pattern | None:
+    start = head(path).replace("\r\n", "\n")
+    return next((one for one in formats() if re.search(one.begins, start)), None)
+
+
+def sniff(path: Path) -> bool:
+    """Whether a file begins as one of the formats of patterns.yaml does, or its trace.yaml has a pattern."""
+    if not path.is_file():
+        return False
+    try:
+        return load_sidecar(path).pattern is not None or _format(path) is not None
+    except InputError:
+        return _format(path) is not None
+
+
+class Number(NamedTuple):
+    """A printed number in s, bytes or bit/s, and half of its last digit."""
+
+    value: float
+    slack: float
+
+
+class Interval(NamedTuple):
+    """Bytes from one time to another, with half of the last digits of the end and the bytes."""
+
+    start_s: float
+    end_s: float
+    bytes: float
+    slack_s: float
+    slack_bytes: float
+
+
+@dataclass
+class _Flow:
+    """What is read of one flow."""
+
+    intervals: list[Interval] = field(default_factory=list)
+    total: Interval | None = None
+    points: list[tuple[float, float]] = field(default_factory=list)  # time, bytes until then
+    packets: list[tuple[float, float]] = field(default_factory=list)  # time, bytes
+    windows: list[tuple[float, float, float, float]] = field(default_factory=list)
+    clock_s: float | None = None
+    late: str = ""  # the line that connects it, if others had sent before
+    rate_unit: str = ""
+    adds_durations: bool = False  # no ends are printed, so their rounding adds up
+
+
+def read(path: Path, said: Sidecar) -> Observed:
+    """All flows of a file. Raises InputError naming the line for what does not fit its pattern or contradicts itself."""
+    pattern = said.pattern or _format(path)
+    if pattern is None:
+        raise InputError(f"{path}: none of the formats of {TABLE.name}; give `pattern` in its trace.yaml")
+    origin, flows = _flows(path, pattern, said.link.payload_bytes or PAYLOAD_BYTES)
+    if not any(flow.intervals or flow.points or flow.packets for flow in flows.values()):
+        raise InputError(f"{path}: {pattern.name}: no interval with bytes; record with {pattern.repeat}")
+    late = next((flow for flow in flows.values() if flow.late), None)
+    if late and any(flow.clock_s is None for flow in flows.values()):
+        raise InputError(f"{late.late}: a further test begins, without a clock; give each test its own file")
+    found: list[ObservedFlow] = []
+    remarks: list[str] = []
+    for name, flow in sorted(flows.items(), key=lambda item: (len(item[0]), item[0])):
+        one = _observed(path, name, flow, pattern, pattern.origins_of_flows.get(name, origin), said, remarks)
+        if one:
+            found.append(one)
+    if not found:
+        raise InputError(f"{path}: {pattern.name}: no flow has any bytes; give a recording of a transfer")
+    if pattern.one_direction:
+        most = max(found, key=lambda flow: flow.total_bytes[-1])
+        others = [flow for flow in found if flow is not most]
+        remarks += [f"{one.name}: left out as the other direction, {one.total_bytes[-1]:g} bytes" for one in others]
+        found = [most]
+    return Observed(pattern.name, tuple(found), (path,), remarks=tuple(remarks))
+
+
+def anonymised(path: Path, keep: Anonymous) -> bytes:
+    """Running totals and windows as a plain CSV, flows with pseudonyms and clocks shifted. Raises InputError as `read` does."""
+    parts = []
+    for number, flow in enumerate(read(path, load_sidecar(path)).flows, start=1):
+        zero_s = keep.clock_s(flow.clock_s) if flow.clock_s is not None else (flow.offset_s or 0.0) - flow.start_s
+        table = pd.DataFrame(
+            {"time_s": flow.times_s + zero_s, "flow": f"flow{number}", "total_bytes": flow.total_bytes}
+        )
+        if len(flow.windows):
+            index = np.searchsorted(flow.windows["t_s"], flow.times_s, side="right") - 1
+            for name in WINDOWS[1:]:
+                table[name] = np.where(index < 0, np.nan, flow.windows[name].to_numpy()[np.maximum(index, 0)])
+        parts.append(table)
+    return pd.concat(parts).to_csv(index=False, lineterminator="\n", float_format="%.17g").encode()
+
+
+# --- Lines and records ------------------------------------------------------------------------------------------------
+
+
+def _flows(path: Path, pattern: Pattern, payload_bytes: float) -> tuple[str, dict[str, _Flow]]:
+    """The origin of the bytes, and what is read of each flow."""
+    origin, flows = pattern.origin, {}
+    count = 0
+    for where, row, groups, text in _matches(path, pattern):
+        origin = next((other for begin, other in pattern.origins.items() if text and re.search(begin, text)), origin)
+        if row is None:
+            raise InputError(f"{where}: {text[:80]!r} is no line of {pattern.name}; give the file as it was written")
+        if row.kind == "refuse":
+            raise InputError(f"{where}: {row.says or 'refused by its pattern'}")
+        if row.kind == "skip":
+            continue
+        count += 1
+        if count > readings.MAX_READINGS:
+            raise InputError(f"{where}: more than {readings.MAX_READINGS} readings; give the recording in parts")
+        name = groups.get("flow") or row.flow
+        has_rows = any(flow.intervals for flow in flows.values())
+        flow = flows.setdefault(name, _Flow())
+        if len(flows) > readings.MAX_FLOWS:
+            raise InputError(f"{where}: more than {readings.MAX_FLOWS} flows; give the recording in parts")
+        if row.kind == "connection":
+            if flow.intervals:
+                raise InputError(f"{where}: flow {name} is connected twice; give each test its own file")
+            flow.late = where if has_rows else ""
+            if groups.get("clock"):
+                flow.clock_s = _date(groups["clock"], where)
+        else:
+            _take(flow, name, row, groups, pattern, where, payload_bytes)
+    return origin, flows
+
+
+def _matches(path: Path, pattern: Pattern) -> Iterator[tuple[str, Row | None, dict[str, str], str]]:
+    """Where each line or record is, its row, its groups, its text. JSON records without a row are not given."""
+    if pattern.is_json:
+        for where, record in records(path, pattern):
+            for row in pattern.rows:
+                if all(re.fullmatch(text, text_of(record, name)) for name, text in row.where.items()):
+                    groups = {name: text_of(record, place) for name, place in row.values.items()}
+                    yield where, row, {name: text for name, text in groups.items() if text}, ""
+                    break
+        return
+    compiled = [(re.compile(row.line or ""), row) for row in pattern.rows]
+    for number, line in enumerate(lines(path), start=1):
+        where = f"{path}: line {number}"
+        if len(line) > MAX_LINE:  # no expression searches more
+            raise InputError(f"{where}: longer than {MAX_LINE} characters; give the file as its tool wrote it")
+        found = next(((match, row) for rule, row in compiled if (match := rule.fullmatch(line))), None)
+        groups = {name: text for name, text in found[0].groupdict().items() if text} if found else {}
+        yield where, found[1] if found else None, groups, line
+
+
+# --- Numbers ----------------------------------------------------------------------------------------------------------
+
+
+def _date(text: str, where: str) -> float:
+    try:
+        clock_s = datetime.strptime(text, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC).timestamp()
+    except (ValueError, OverflowError):
+        clock_s = math.nan
+    if not readings.is_wall_clock(clock_s):
+        raise InputError(f"{where}: {text[:40]!r} is no date from 2000 to 2099; give the file as it was written")
+    return clock_s
+
+
+def _number(groups: dict[str, str], name: str, row: Row, flow: _Flow, where: str) -> Number:
+    """A group as a number from 0 up, in s, bytes, bit/s, or packets or bytes of a window."""
+    text = groups[name]
+    match = _NUMBER.fullmatch(text.strip())
+    if not match or not math.isfinite(value := float(match[0])):
+        raise InputError(f"{where}: {name}: {text[:40]!r} is no number from 0 up; give what the tool wrote")
+    known = units()[QUANTITIES.get(name, name)]
+    unit = groups.get(f"{name}_unit") or row.unit(name) or ""
+    if name == "rate":
+        unit = flow.rate_unit if unit == "same" else unit
+        flow.rate_unit = unit
+    if unit not in known:
+        raise InputError(f"{where}: {unknown(f'{name}: unit', unit, known)}")
+    return Number(
+        value * (known[unit] or 1.0), (0.0 if match[2] else 0.51 * 10.0 ** -len(match[1] or "")) * known[unit]
+    )
+
+
+def _take(
+    flow: _Flow, name: str, row: Row, groups: dict[str, str], pattern: Pattern, where: str, payload_bytes: float
+) -> None:
+    """One line or record of a flow."""
+    given = {each: _number(groups, each, row, flow, where) for each in NUMBERS if each in groups}
+    if row.kind in ("interval", "total"):
+        at_s = _take_interval(flow, name, row, given, pattern, where)
+    else:
+        missing = next((each for each in NEEDED[row.kind][0] if each not in given), None)
+        if missing:
+            raise InputError(f"{where}: {row.values.get(missing, missing)}: missing; give the whole file")
+        at_s = given["time"].value
+    if row.kind == "packet":
+        _check_order(flow.packets, at_s, where)
+        flow.packets.append((at_s, given["bytes"].value))
+    if row.kind == "reading":
+        _check_order(flow.points, at_s, where)
+        if flow.points and given["total_bytes"].value < flow.points[-1][1]:
+            raise InputError(f"{where}: total_bytes: falls, but it counts; give one recording")
+        if flow.points and flow.points[-1][0] == at_s:
+            flow.points.pop()
+        if not flow.points and pattern.from_zero and at_s > 0:
+            flow.points.append((0.0, 0.0))
+        flow.points.append((at_s, given["total_bytes"].value))
+    if {"cwnd", "ssthresh", "rtt"} & set(given) and row.kind != "total":
+        _check_order(flow.windows, at_s, where)
+        per_pkt = {each: 1.0 if _is_pkts(each, row, groups) else payload_bytes for each in ("cwnd", "ssthresh")}
+        cwnd, ssthresh = (given[each].value / per_pkt[each] if each in given else math.nan for each in per_pkt)
+        flow.windows.append((at_s, cwnd, ssthresh, given["rtt"].value if "rtt" in given else math.nan))
+
+
+def _check_order(rows: list, at_s: float, where: str) -> None:
+    if rows and at_s < rows[-1][0]:
+        raise InputError(f"{where}: the time goes back from {rows[-1][0]:.9g} to {at_s:.9g} s; give one recording")
+
+
+def _is_pkts(name: str, row: Row, groups: dict[str, str]) -> bool:
+    return units()["cwnd"][groups.get(f"{name}_unit") or row.unit(name) or "bytes"] == 0
+
+
+def _take_interval(flow: _Flow, name: str, row: Row, given: dict[str, Number], pattern: Pattern, where: str) -> float:
+    """One interval or the total of a flow; its end."""
+    previous_s = flow.intervals[-1].end_s if flow.intervals else 0.0
+    is_total = row.kind == "total"
+    duration = given.get("duration")
+    begin_s = flow.intervals[0].start_s if flow.intervals else 0.0
+    if "end" in given:
+        end_s, slack_s = given["end"].value, given["end"].slack
+        start_s = given["start"].value if "start" in given else end_s - duration.value if duration else begin_s
+    else:  # durations add up, and so do their rounded digits
+        flow.adds_durations = True
+        start_s = begin_s if is_total else previous_s
+        end_s, slack_s = start_s + duration.value, duration.slack * (1 + math.sqrt(len(flow.intervals)))
+    if not start_s <= end_s <= start_s + readings.MAX_SPAN_S:
+        raise InputError(f"{where}: lasts from {start_s:.9g} to {end_s:.9g} s; must be in order and at most a day")
+    if flow.total is not None:
+        raise InputError(f"{where}: flow {name}: another line after its total; give each test its own file")
+    n_bytes, slack_bytes = _agreed(given, end_s - start_s, (duration or given["end"]).slack, where)
+    one = Interval(start_s, end_s, n_bytes, slack_s, slack_bytes)
+    repeats = pattern.total_repeats_start and flow.intervals and start_s <= begin_s + slack_s < end_s
+    if is_total or repeats:
+        flow.total = one._replace(start_s=begin_s)
+        return end_s
+    tolerance_s = 2 * slack_s + (duration.slack if duration else 0.0)
+    if flow.intervals and abs(start_s - previous_s) > tolerance_s:
+        what = "lines are missing" if start_s > previous_s else "the time goes back"
+        raise InputError(
+            f"{where}: flow {name}: from {start_s:.9g} s, but the last ended at {previous_s:.9g} s: {what}; give the whole log"
+        )
+    start_s = previous_s if flow.intervals else start_s
+    if end_s > start_s:
+        flow.intervals.append(one._replace(start_s=start_s))
+    elif one.bytes > one.slack_bytes:
+        raise InputError(f"{where}: flow {name}: {one.bytes:g} bytes in no time; give the whole log")
+    return end_s
+
+
+def _agreed(given: dict[str, Number], lasted_s: float, slack_s: float, where: str) -> tuple[float, float]:
+    """Bytes and half of their last digit, from what is printed more precisely: bytes or rate."""
+    ways = [given["bytes"]] if "bytes" in given else []
+    if "rate" in given:
+        rate = given["rate"]
+        slack = (rate.slack * (lasted_s + slack_s) + 2 * rate.value * slack_s) / BITS_PER_BYTE
+        ways.append(Number(rate.value * lasted_s / BITS_PER_BYTE, slack))
+    if len(ways) == 2 and abs(ways[0].value - ways[1].value) > ways[0].slack + ways[1].slack:
+        raise InputError(
+            f"{where}: {ways[0].value:.6g} bytes are not what this rate gives in {lasted_s:.6g} s ({ways[1].value:.6g})"
+        )
+    best = min(ways, key=lambda way: way.slack)
+    if best.value > readings.MAX_TOTAL_BYTES or best.value * BITS_PER_BYTE > readings.MAX_BPS * max(lasted_s, 1e-3):
+        raise InputError(
+            f"{where}: {best.value:.3g} bytes in {lasted_s:.3g} s are more than any link carries; check the unit"
+        )
+    return best.value, best.slack
+
+
+# --- One flow ---------------------------------------------------------------------------------------------------------
+
+
+def _observed(
+    path: Path, name: str, flow: _Flow, pattern: Pattern, origin: str, said: Sidecar, remarks: list[str]
+) -> ObservedFlow | None:
+    """A flow as its readings; None, with a remark, if it never has bytes."""
+    where = f"{path}: flow {name}"
+    if flow.intervals:
+        _check_total(flow, where, name, pattern, said, remarks)
+        table = np.array([each[:3] for each in flow.intervals])
+        times_s, total_bytes, gaps = readings.from_intervals(*table.T)
+        interval_s = float(np.median(table[:, 1] - table[:, 0]))
+    elif len(flow.points) > 1:
+        times_s, total_bytes = np.array(flow.points).T.copy()
+        total_bytes, gaps, interval_s = total_bytes - total_bytes[0], (), readings.usual_spacing(times_s)[0]
+    elif flow.packets:
+        packets = np.array(flow.packets)
+        if not packets[-1, 0] > packets[0, 0]:
+            raise InputError(f"{where}: all at one time; give a longer recording")
+        readings.check_span(where, packets[0, 0], packets[-1, 0])
+        times_s, (total_bytes,) = readings.gathered([(packets[:, 0], packets[:, 1])], packets[0, 0], packets[-1, 0])
+        gaps, interval_s = (), readings.PACKET_INTERVAL_S
+    else:
+        raise InputError(f"{where}: no interval; record with {pattern.repeat}")
+    readings.check_span(where, times_s[0], times_s[-1])
+    if total_bytes[-1] > readings.MAX_TOTAL_BYTES:
+        raise InputError(f"{where}: {total_bytes[-1]:.3g} bytes in all are more than any tool counts; check the unit")
+    if not total_bytes[-1] > 0:
+        remarks.append(f"flow {name}: no bytes; left out")
+        return None
+    windows = pd.DataFrame(flow.windows, columns=WINDOWS, dtype=np.float64)
+    rtts_s = windows["srtt_s"][windows["srtt_s"] > 0]
+    is_wall = readings.is_wall_clock(times_s[0])
+    zero_s = times_s[0] if is_wall else 0.0
+    return ObservedFlow(
+        name=name,
+        file=path,
+        times_s=times_s - zero_s,
+        total_bytes=total_bytes,
+        interval_s=interval_s,
+        origin=origin,
+        rtt_s=float(rtts_s.min()) if len(rtts_s) else math.nan,
+        clock_s=float(zero_s) if is_wall else flow.clock_s,
+        clock_error_s=0.0 if is_wall or flow.clock_s is None else 1.0,
+        offset_s=float(times_s[0]) if not is_wall and not flow.late else None,
+        windows=windows.assign(t_s=windows["t_s"] - zero_s),
+        gaps_s=gaps,
+    )
+
+
+def _check_total(flow: _Flow, where: str, name: str, pattern: Pattern, said: Sidecar, remarks: list[str]) -> None:
+    """The intervals against the tool's own total; the rest of it becomes the last interval."""
+    total, last = flow.total, flow.intervals[-1]
+    if total is None:
+        if pattern.needs_total and not said.of(name).stops_early:
+            raise InputError(f"{where}: ends without its total; give the whole log (or stops_early in its trace.yaml)")
+        return
+    counted = math.fsum(each.bytes for each in flow.intervals)
+    slack_bytes = math.fsum(each.slack_bytes for each in flow.intervals) + total.slack_bytes
+    rest_bytes, rest_s = total.bytes - counted, total.end_s - last.end_s
+    slack_s = total.slack_s + last.slack_s
+    lengths_s = [each.end_s - each.start_s for each in flow.intervals]
+    if not -slack_s <= rest_s <= TAIL * max(lengths_s) + slack_s:
+        raise InputError(
+            f"{where}: intervals end at {last.end_s:.6g} s, its total at {total.end_s:.6g} s; give the whole log"
+        )
+    fastest = max(each.bytes / length_s for each, length_s in zip(flow.intervals, lengths_s, strict=True))
+    has_tail = rest_s > _LEAST_S or flow.adds_durations
+    if not -slack_bytes <= rest_bytes <= slack_bytes + TAIL_RATE * fastest * max(rest_s, slack_s) * has_tail:
+        raise InputError(
+            f"{where}: {counted:.6g} bytes in its intervals, but {total.bytes:.6g} in its total; give the whole log"
+        )
+    if rest_s > _LEAST_S:
+        flow.intervals.append(Interval(last.end_s, total.end_s, max(rest_bytes, 0.0), 0.0, 0.0))
+        remarks.append(f"flow {name}: the last {rest_s:.3g} s are the rest of the tool's total")
+    elif rest_bytes > slack_bytes:
+        flow.intervals[-1] = last._replace(bytes=last.bytes + rest_bytes)

@@ -1,0 +1,332 @@
+"""Formats of patterns.yaml: samples (tests/samples/README.md states which are recorded) with the totals that their tools print,
+refusals of one line, patterns of a trace.yaml, and each sample of all readers claimed by exactly one."""
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tcpfair.errors import InputError
+from tcpfair.sources.readers import FILES, patterns, plain, read_any
+from tcpfair.sources.readers.anonymous import Anonymous
+from tcpfair.sources.readers.pattern_table import formats
+from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
+from tests.sources.readers.mutations import FEW, MANY, assert_sound, attack
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+MIB = 2**20
+# sample: backend, seconds and bytes of each flow as the tool's own total states them, relative precision of these
+EXPECTED = {
+    "iperf2/client.txt": ("iperf2", {"1": (4.3517, 4.38 * MIB), "2": (4.4998, 5.75 * MIB)}, 2e-3),
+    "iperf2/client_e.txt": ("iperf2", {"1": (4.5164, 4.84 * MIB), "2": (4.4273, 5.34 * MIB)}, 2e-3),
+    "iperf2/one.txt": ("iperf2", {"1": (3.1479, 7.13 * MIB)}, 2e-3),
+    "iperf2/server.txt": ("iperf2", {"1": (3.4825, 3.50 * MIB), "2": (3.5288, 4.50 * MIB)}, 2e-3),
+    "iperf2/server_e.txt": ("iperf2", {"1": (3.4674, 3.75 * MIB), "2": (3.5568, 4.25 * MIB)}, 2e-3),
+    "iperf2/client_y.csv": ("iperf2-csv", {"1": (4.3, 2361164), "2": (4.4, 7995452)}, 0),
+    "iperf2/one_y.csv": ("iperf2-csv", {"1": (3.1, 7471164)}, 0),
+    "nuttcp/transmit.txt": ("nuttcp", {"flow1": (4.14, 9.25 * MIB)}, 1e-5),
+    "nuttcp/receive.txt": ("nuttcp", {"flow1": (4.30, 9.5625 * MIB)}, 1e-5),
+    "nuttcp/parse.txt": ("nuttcp", {"flow1": (4.14, 9.25 * MIB)}, 1e-5),
+    "netperf/stream.txt": ("netperf", {"flow1": (4.33, 18.88e6 / 8 * 4.33)}, 1e-5),
+    "netperf/maerts.txt": ("netperf", {"flow1": (4.00, 18.91e6 / 8 * 4.00)}, 2e-3),
+    "qlog/client.qlog.gz": ("qlog", {"received": (0.6735, 133552)}, 0),
+    "qlog/server.sqlog.gz": ("qlog", {"received": (0.6518, 133552)}, 0),
+    "ndt7/server.json.gz": ("ndt7", {"download": (3.974391, 5411171)}, 0),
+    "ndt7/client.jsonl": ("ndt7", {"download": (3.974391, 5411171)}, 0),
+}
+
+
+@pytest.fixture
+def read(tmp_path):
+    def of(text, trace=""):
+        path = tmp_path / "log.txt"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        (tmp_path / "log.txt.trace.yaml").write_text(trace)
+        return patterns.read(path, load_sidecar(path))
+
+    return of
+
+
+def content(name):
+    data = (SAMPLES / name).read_bytes()
+    return (gzip.decompress(data) if name.endswith(".gz") else data).decode()
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_each_sample_has_the_total_of_its_tool(name):
+    backend, flows, share = EXPECTED[name]
+    observed = patterns.read(SAMPLES / name, Sidecar())
+    assert_sound(observed, name)
+    assert observed.backend == backend and [flow.name for flow in observed.flows] == list(flows)
+    for flow in observed.flows:
+        seconds, total = flows[flow.name]
+        assert flow.stop_s - flow.start_s == pytest.approx(seconds, abs=0.002)
+        assert flow.total_bytes[-1] == pytest.approx(total, rel=share, abs=0.5)
+    trace = read_any(SAMPLES / name)
+    assert trace.runs["backend"].tolist() == [backend] and len(trace.flows) == len(flows)
+
+
+def test_every_sample_is_claimed_by_exactly_one_reader():
+    claims = {
+        str(path.relative_to(SAMPLES)): [reader.NAME for reader in FILES if reader.sniff(path)]
+        for path in sorted(SAMPLES.rglob("*"))
+        if path.is_file() and not {"testbed"} & set(path.parts) and path.suffix not in (".yaml", ".md")
+    }
+    assert len(claims) > 60
+    assert {name: readers for name, readers in claims.items() if len(readers) != 1} == {}
+    assert {name for name, readers in claims.items() if readers == ["patterns"]} == set(EXPECTED)
+
+
+def test_every_sample_begins_as_exactly_one_format():
+    for path in SAMPLES.rglob("*.*"):
+        if path.is_file():
+            start = patterns.head(path)
+            begun = [one.name for one in formats() if patterns.re.search(one.begins, start)]
+            name = str(path.relative_to(SAMPLES))
+            assert begun == ([EXPECTED[name][0]] if name in EXPECTED else []), name
+
+
+def test_enhanced_output_has_clock_window_and_rtt():
+    one, _ = patterns.read(SAMPLES / "iperf2/client_e.txt", Sidecar()).flows
+    assert one.clock_s == 1795465154 and one.clock_error_s == 1
+    assert one.windows["cwnd_pkts"].iloc[0] == pytest.approx(11 * 1024 / 1448) and one.rtt_s == 0.015135
+    assert one.windows["srtt_s"].iloc[0] == pytest.approx(0.032672)
+
+
+def test_windows_of_qlog_belong_to_what_is_sent(read):
+    event = {"data": {"header": {"packet_type": "1RTT"}, "raw": {"length": 1000}}, "name": "transport:packet_sent"}
+    metrics = {"name": "recovery:metrics_updated", "data": {"congestion_window": 14480, "smoothed_rtt": 50}}
+    events = [{**event, "time": 10.0 * i} for i in range(20)] + [{**metrics, "time": 195}]
+    observed = read(json.dumps({"qlog_version": "0.3", "traces": [{"events": events}]}))
+    (flow,) = observed.flows
+    assert flow.total_bytes[-1] == 20_000 and flow.rtt_s == 0.05 and flow.windows["cwnd_pkts"].tolist() == [10.0]
+    assert flow.origin.startswith("sender")
+
+
+IPERF2, CSV = content("iperf2/client.txt"), content("iperf2/client_y.csv")
+NUTTCP, PARSE = content("nuttcp/transmit.txt"), content("nuttcp/parse.txt")
+NETPERF, MAERTS = content("netperf/stream.txt"), content("netperf/maerts.txt")
+QLOG, SEQ = content("qlog/client.qlog.gz"), content("qlog/server.sqlog.gz")
+NDT7, NDT7_LINES = content("ndt7/server.json.gz"), content("ndt7/client.jsonl")
+
+
+def without(text, line):
+    return "\n".join(each for number, each in enumerate(text.split("\n"), 1) if number != line)
+
+
+def first(text, old, new):
+    assert old in text
+    return text.replace(old, new, 1)
+
+
+LINE = "[  2] 0.5000-1.0000 sec   640 KBytes  10.5 Mbits/sec\n"
+TOTAL = "9.2500 MB /   4.14 sec =   18.7468"
+REFUSED = {
+    # truncated
+    "iperf2 truncated": (IPERF2[:1500], "is no line of iperf2"),
+    "iperf2 without totals": ("\n".join(IPERF2.split("\n")[:20]), "ends without its total"),
+    "iperf2 csv truncated": (CSV[: CSV.index(",0.0-4.3")], "is no line of iperf2-csv"),
+    "nuttcp without total": (NUTTCP[: NUTTCP.index("\n\n")], "ends without its total"),
+    "netperf without total": (NETPERF[: NETPERF.index("Recv")], "ends without its total"),
+    "qlog truncated": (QLOG[:5000], "not JSON"),
+    "qlog sequence truncated": (SEQ[:5000], "not a whole JSON object"),
+    "ndt7 truncated": (NDT7[:2000], "not JSON"),
+    "ndt7 lines truncated": (NDT7_LINES[:1500], "not a whole JSON object"),
+    # empty
+    "iperf2 without intervals": ("\n".join(IPERF2.split("\n")[:6]), "no interval with bytes"),
+    "qlog without events": ('{"qlog_version":"0.3","traces":[{"events":[]}]}', "no interval with bytes"),
+    "qlog without traces": ('{"qlog_version":"0.3"}', "no interval with bytes"),
+    "ndt7 without measurements": ('{"Download":{"ServerMeasurements":[]}}', "no interval with bytes"),
+    "netperf without intervals": (NETPERF.split("\n")[0] + "\n", "no interval with bytes"),
+    # NaN, negative
+    "iperf2 NaN": (first(IPERF2, "1.25 MBytes", "nan MBytes"), "line 8: '[  2] 0.0000-0.5000 sec  nan"),
+    "iperf2 negative": (first(IPERF2, "640 KBytes", "-640 KBytes"), "line 9"),
+    "iperf2 csv negative": (first(CSV, "1310780", "-1310780"), "line 1"),
+    "nuttcp NaN": (first(NUTTCP, "0.9375 MB", "nan MB"), "line 2"),
+    "netperf negative": (first(NETPERF, "22.01", "-22.01"), "line 2"),
+    "qlog NaN": (first(QLOG, '"length":1252', '"length":NaN'), "not JSON"),
+    "qlog sequence NaN": (first(SEQ, '"length":1252', '"length":NaN'), "not a whole JSON object"),
+    "qlog negative": (first(QLOG, '"length":1252', '"length":-1252'), "bytes: '-1252' is no number from 0 up"),
+    "qlog of words": (first(QLOG, '"length":1252', '"length":"many"'), "'many' is no number"),
+    "qlog without length": (first(QLOG, '"raw":{"length":1252}', '"raw":{}'), "packet_size: missing"),
+    "qlog infinite": (first(QLOG, '"length":1252', '"length":1e999'), "no number from 0 up"),
+    "ndt7 negative": (first(NDT7, '"BytesAcked":338891', '"BytesAcked":-1'), "total_bytes: '-1'"),
+    "iperf2 odd date": (first(content("iperf2/client_e.txt"), "2026-11-23", "1026-11-23"), "is no date from 2000 to 2099"),
+    # do not add up
+    "iperf2 total": (first(IPERF2, "4.38 MBytes  8.43", "4.98 MBytes  9.60"), "in its intervals, but"),
+    "iperf2 transfer and rate": (first(IPERF2, "10.5 Mbits/sec", "15.0 Mbits/sec"), "are not what this rate gives"),
+    "iperf2 bits for bytes": (IPERF2.replace("bits/sec", "Bytes/sec"), "are not what this rate gives"),
+    "iperf2 line missing": (without(IPERF2, 12), "lines are missing"),
+    "iperf2 line twice": (first(IPERF2, LINE, LINE + LINE), "goes back"),
+    "iperf2 two logs": (IPERF2 + IPERF2, "connected twice"),
+    "iperf2 csv total": (first(CSV, "2361164,4345331", "2461164,4529364"), "in its intervals, but"),
+    "iperf2 csv twice": (CSV + CSV, "another line after its total"),
+    "nuttcp total": (first(NUTTCP, TOTAL, "9.9500 MB /   4.14 sec =   20.1612"), "in its intervals, but"),
+    "nuttcp interval": (first(PARSE, "1.1250 real_sec=0.52", "4.1250 real_sec=0.52"), "are not what this rate gives"),
+    "nuttcp two lines missing": (without(without(NUTTCP, 3), 3), "its total at"),
+    "netperf total": (first(MAERTS, "18.91", "20.91"), "in its intervals, but"),
+    "netperf line missing": (without(MAERTS, 4), "lines are missing"),
+    "ndt7 falls": (first(NDT7, '"BytesAcked":338891', '"BytesAcked":99999999'), "falls, but it counts"),
+    "ndt7 goes back": (first(NDT7_LINES, '"ElapsedTime":244428', '"ElapsedTime":9244428'), "the time goes back"),
+    # units
+    "iperf2 unit": (first(IPERF2, "KBytes", "XBytes"), "bytes: unit 'XBytes' is unknown; did you mean"),
+    "netperf unit": (NETPERF.replace("10^6bits/s", "furlongs"), "rate: unit 'furlongs' is unknown"),
+    # other tests
+    "iperf2 udp": (first(IPERF2, "TCP port 5001\n", "UDP port 5001\n"), "a test of UDP"),
+    "qlog of arrays": ('{"qlog_version":"draft-01","traces":[{"event_fields":["time"],"events":[[1]]}]}', "events are arrays"),
+    "qlog of two": (first(QLOG, '"traces":[', '"traces":[{"events":[]},'), "a second connection"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_refusals_are_one_line(read, tmp_path, what):
+    text, message = REFUSED[what]
+    assert text, what
+    with pytest.raises(InputError) as error:
+        read(text)
+    assert message in str(error.value) and "\n" not in str(error.value) and "log.txt" in str(error.value)
+
+
+def test_an_empty_file_is_of_no_format(tmp_path):
+    path = tmp_path / "empty"
+    path.write_bytes(b"")
+    assert not patterns.sniff(path) and not patterns.sniff(tmp_path)
+    with pytest.raises(InputError, match="none of the formats"):
+        patterns.read(path, Sidecar())
+
+
+def test_a_test_that_stops_early(read):
+    text = NUTTCP[: NUTTCP.index("\n\n")]
+    (flow,) = read(text, "flows: [{flow: flow1, stops_early: true}]").flows
+    assert flow.total_bytes[-1] == pytest.approx(8.875 * MIB)
+
+
+OWN = """pattern:
+  rows:
+    - kind: interval
+      line: 'flow (?P<flow>\\w+) at (?P<end>\\S+) (?P<duration>\\S+): (?P<rate>\\S+)'
+      units: {time: ms, rate: Mbps}
+    - {kind: total, line: 'sum (?P<flow>\\w+) (?P<duration>\\S+) (?P<bytes>\\S+)', units: {time: ms, bytes: MB}}
+    - {kind: skip, line: '#.*'}
+"""
+LOG = """# mine
+flow a at 100 100: 8.0
+flow b at 100 100: 16.0
+flow a at 200 100: 24.0
+flow b at 200 100: 8.0
+sum a 200 0.400
+sum b 200 0.300
+"""
+
+
+def test_a_pattern_of_ones_own(read, tmp_path):
+    first_flow, second = read(LOG, OWN).flows
+    assert (first_flow.name, second.name) == ("a", "b")
+    np.testing.assert_allclose(first_flow.times_s, [0, 0.1, 0.2])
+    np.testing.assert_allclose(first_flow.total_bytes, [0, 100_000, 400_000], rtol=2e-3)
+    assert read_any(tmp_path / "log.txt").runs["backend"].tolist() == ["pattern"]
+    with pytest.raises(InputError, match="line 6: flow a: another line|in its intervals, but"):
+        read(LOG.replace("0.400", "0.900"), OWN)
+    for bad in ("nan", "-8.0", "8,0", "inf"):
+        with pytest.raises(InputError, match=f"line 2: rate: '{bad}' is no number from 0 up"):
+            read(first(LOG, "8.0", bad), OWN)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("rate: Mbps", "rate: Mbsp", "'Mbsp' is unknown; did you mean 'Mbps'"),
+        (", rate: Mbps", "", "units.rate: unit unknown; give one of bps"),
+        ("(?P<rate>", "(?P<speed>", "group 'speed' is unknown"),
+        (" (?P<duration>\\S+):", " \\S+:", "interval: needs the groups"),
+        (": (?P<rate>\\S+)", "", "needs the group bytes or rate"),
+        ("\\S+) (?P<bytes>", "\\S+ (?P<bytes>", "is no regular expression"),
+        ("kind: skip", "kind: leap", "pattern.rows.2.kind"),
+        ("kind: skip", "kind: skip, colour: red", "pattern.rows.2.colour"),
+        ("rows:", "lines:", "pattern"),
+    ],
+)
+def test_a_wrong_pattern_is_one_line(read, old, new, message):
+    with pytest.raises(InputError) as error:
+        read(LOG, first(OWN, old, new))
+    assert message in str(error.value) and "log.txt.trace.yaml: pattern" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_anonymised_is_a_plain_table_of_the_same_bytes(tmp_path):
+    for name in ("iperf2/client_e.txt", "qlog/server.sqlog.gz", "netperf/stream.txt"):
+        whole = patterns.read(SAMPLES / name, Sidecar())
+        data = patterns.anonymised(SAMPLES / name, Anonymous(-1_000_000.0))
+        assert b"127.0.0.1" not in data and b"17954652" not in data
+        path = tmp_path / "flows.csv"
+        path.write_bytes(data)
+        copy = plain.read(path, Sidecar())
+        assert [flow.total_bytes[-1] for flow in copy.flows] == [flow.total_bytes[-1] for flow in whole.flows]
+
+
+# ---------------------------------------------------------------- tables with spaces, numbers and bpftrace: the plain reader
+
+
+def test_ns3_data_by_numbers():
+    path = SAMPLES / "ns3_data" / "next-rx.data"
+    (flow,) = plain.read(path, load_sidecar(path)).flows
+    last = path.read_text().split("\n")[-2].split()
+    assert flow.total_bytes[-1] == float(last[1]) == 7_019_520 and flow.stop_s == float(last[0])
+    assert read_any(path).runs["backend"].tolist() == ["table"]
+
+
+def test_bpftrace_csv():
+    path = SAMPLES / "bpftrace" / "recv.csv"
+    (flow,) = plain.read(path, load_sidecar(path)).flows
+    assert flow.total_bytes[-1] == 7_471_192  # what iperf 2 counted, and 28 bytes of its own
+
+
+@pytest.mark.parametrize(
+    ("text", "trace", "message"),
+    [
+        ("0 0\n1 10\n2 20\n", "", "2 columns without names; write which is what to"),
+        ("0 0\n1 10\n2 20\n", "columns: {time: 1, rate: 3}", "columns.rate: no column '3'; there are '1', '2'"),
+        ("0 0\n1 10\n2 20\n", "columns: {time: 1, rate: 2}", "2: unit unknown; say trace.yaml: units.rate"),
+        ("0 0\n1 10\n2\n", "columns: {time: 1, total_bytes: 2}", "line 3 has 1 fields and the header 2"),
+        ("0 0\n1 10\n2 nan\n", "columns: {time: 1, total_bytes: 1}", "time and total_bytes are both '1'"),
+        ("0 0\n1 -10\n2 20\n", "columns: {time: 1, total_bytes: 2}", "is not between 0"),
+        ("0 0\n1 30\n2 20\n", "columns: {time: 1, total_bytes: 2}", "a running total never falls"),
+        ("0 0\n2 10\n1 20\n", "columns: {time: 1, total_bytes: 2}", "goes back"),
+    ],
+)
+def test_tables_with_spaces_are_refused_in_one_line(tmp_path, text, trace, message):
+    path = tmp_path / "cwnd.data"
+    path.write_text(text)
+    path.with_name("cwnd.data.trace.yaml").write_text(trace)
+    with pytest.raises(InputError) as error:
+        read_any(path)
+    assert message in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["time_s  rate_mbps\n 1\t 8\n2   16 \n 3 8\n", "# time_s rate_mbps\n1 8\n2 16\n3 8\n"])
+def test_tables_with_spaces_and_a_header(tmp_path, text):
+    path = tmp_path / "goodput.txt"
+    path.write_text(text)
+    assert plain.sniff(path)
+    (flow,) = plain.read(path, Sidecar()).flows
+    assert flow.total_bytes[-1] == pytest.approx(4e6)
+
+
+@pytest.mark.parametrize("name", [name for name in EXPECTED if "ndt7" not in name and "qlog" not in name])
+def test_mutated(tmp_path, name):
+    """Within the precision of three digits; a last interval is what the total leaves."""
+    outcomes = attack(patterns, [SAMPLES / name], FEW, tmp_path, share=0.35)
+    assert outcomes["refused"]
+
+
+@pytest.mark.parametrize("name", [name for name in EXPECTED if "ndt7" in name or "qlog" in name])
+def test_mutated_json(tmp_path, name):
+    attack(patterns, [SAMPLES / name], FEW, tmp_path, share=0.35, s_per_number=0.1)
+
+
+@pytest.mark.slow
+def test_mutated_often(tmp_path):
+    lines_only = [SAMPLES / name for name in EXPECTED if "ndt7" not in name and "qlog" not in name]
+    attack(patterns, lines_only, MANY, tmp_path, first_seed=1000, share=0.35)
