@@ -34,12 +34,15 @@ class FileCache:
         self._entries: dict[str, list] | None = None
         self._is_new = False
 
-    def get(self, name: str, paths: Iterable[Path], work_out: Callable[[], Any]) -> Any:
-        """The value of ``name`` that was worked out from these files as they are now; worked out when there is none."""
+    def get(self, name: str, paths: Iterable[Path], work_out: Callable[[], Any], besides: str = "") -> Any:
+        """The value of ``name`` that was worked out from these files as they are now; worked out when there is none.
+
+        ``besides`` stands for what else the value depends on.
+        """
         paths = sorted(paths)
         if not all(path.is_relative_to(self.root) for path in paths):
             return work_out()
-        state, changed_s = _state(self.root, paths)
+        state, changed_s = _state(self.root, paths, besides)
         if self._entries is None:
             self._entries = self._read()
         found = self._entries.get(name)
@@ -72,9 +75,9 @@ class FileCache:
         return {}
 
 
-def _state(root: Path, paths: Iterable[Path]) -> tuple[str, float]:
+def _state(root: Path, paths: Iterable[Path], besides: str) -> tuple[str, float]:
     """What tells whether some files are as they were, and when the last of them changed, in s of the epoch."""
-    sha, changed_ns = hashlib.sha256(), 0
+    sha, changed_ns = hashlib.sha256(besides.encode()), 0
     for path in paths:
         found = path.stat()
         changed_ns = max(changed_ns, found.st_ctime_ns)

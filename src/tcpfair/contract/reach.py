@@ -16,7 +16,7 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -136,8 +136,7 @@ def _modules(name: str) -> frozenset[Path]:
 @cache
 def module_facts(module: Path) -> _Facts:
     """What is found in a module of this package."""
-    name = f"module {_data_names_digest()} {module.relative_to(PACKAGE).as_posix()}"
-    return _Facts(*code.kept().get(name, [module], lambda: _facts(ast.parse(module.read_bytes()), module)))
+    return _kept_facts(module, "", lambda: ast.parse(module.read_bytes()))
 
 
 def function_facts(module: Path, function: str) -> _Facts:
@@ -145,8 +144,12 @@ def function_facts(module: Path, function: str) -> _Facts:
 
     Raises LookupError when the module has no such function.
     """
-    name = f"function {_data_names_digest()} {module.relative_to(PACKAGE).as_posix()} {function}"
-    return _Facts(*code.kept().get(name, [module], lambda: _facts(_used(module, function), module)))
+    return _kept_facts(module, function, lambda: _used(module, function))
+
+
+def _kept_facts(module: Path, function: str, parsed: Callable[[], ast.Module]) -> _Facts:
+    name = f"facts {module.relative_to(PACKAGE).as_posix()} {function}"
+    return _Facts(*code.kept().get(name, [module], lambda: _facts(parsed(), module), _data_names_digest()))
 
 
 def _used(module: Path, function: str) -> ast.Module:
@@ -257,7 +260,7 @@ def _data_names() -> frozenset[str]:
 
 @cache
 def _data_names_digest() -> str:
-    return digest(sorted(_data_names()))[:8]
+    return digest(sorted(_data_names()))
 
 
 # --- Libraries ----------------------------------------------------------------------------------------------------
@@ -292,8 +295,7 @@ def _versions(imported: frozenset[str]) -> Mapping[str, str]:
 @cache
 def _installed() -> tuple[Mapping[str, list[str]], Mapping[str, tuple[str, list[str]]]]:
     """Libraries by the name that they are imported by; version and requirements of each."""
-    listed = digest(list(_distribution_folders()))
-    owners, found = code.kept().get(f"installed {listed}", (), _look_up_installed)
+    owners, found = code.kept().get("installed", (), _look_up_installed, digest(list(_distribution_folders())))
     return owners, found
 
 

@@ -533,6 +533,25 @@ class Plan:
                 "without source=bundled, ./reproduce simulates what is missing"
             )
 
+    def refuse_stale_ledger(self, command: str) -> None:
+        """InputError when the ledger, or what it was made from, is not what the configuration asks for now.
+
+        The baseline does not count: the ledger is compared with it and gives the next one. Nor do exhibits that failed.
+        """
+        judged = ("measure", "draw", "place", "ledger")
+        stale = {
+            f"{step.kind} {step.item}".strip(): named
+            for step, reasons in self.stale
+            if step.kind in judged and (named := [name for name in reasons if name not in (BASELINE, "failed")])
+        }
+        if stale or not all(self.traces.values()):
+            last = list(stale.items())[-1:] or [("traces", ["missing"])]
+            why = "; ".join(f"{name}: {', '.join(reasons)}" for name, reasons in last)
+            raise InputError(
+                f"{command}: {self.layout.ledger.relative_to(self.root)}: stale ({why}); run ./reproduce first, look at what "
+                f"moved, then ./reproduce {command}"
+            )
+
     def is_up_to_date(self) -> bool:
         """True when every output is there and made from what it should be: Snakemake would find nothing to do."""
         whole = self.config.smoke or all(self.traces.values())

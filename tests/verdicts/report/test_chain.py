@@ -8,6 +8,7 @@ import yaml
 
 from tcpfair.contract.layout import PAPERS
 from tcpfair.contract.papers import Config, load_paper
+from tcpfair.verdicts import cell_links
 from tcpfair.verdicts.assumptions import ALL
 from tcpfair.verdicts.report import chain as chains
 from tcpfair.verdicts.report.words import anchor
