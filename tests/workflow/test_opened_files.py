@@ -50,7 +50,7 @@ KINDS = ("measure", "notebook", "place", "ledger", "report")
 BEFORE = {
     "measure": ("metrics/",),  # for weights
     "notebook": ("metrics/", "exhibits/", "numbers/", "notebooks/"),
-    "place": (),
+    "place": ("placed/",),  # its own, which it has the system write to the disk
     "ledger": ("metrics/", "exhibits/", "numbers/", "ensembles/", "placed/", "ledger/"),
     "report": (
         "metrics/",
@@ -70,7 +70,7 @@ BY_VALUE = re.compile(
 )
 # of this package: where a step starts, messages, and what acts in runs alone, which count with the runs
 WITHOUT_EFFECT = re.compile(
-    r"__main__\.py|workflow/(cli|steps|__init__|plan|state)\.py|errors\.py|jit\.py|(engine|cc)/.*|sources/(engine|tables)\.py"
+    r"__main__\.py|contract/recordings\.py|workflow/(cli|steps|__init__|plan|state)\.py|errors\.py|jit\.py|(engine|cc)/.*|sources/(engine|tables)\.py"
 )
 
 pytestmark = pytest.mark.slow
@@ -101,6 +101,35 @@ def watched(tmp_path_factory):
             found[told["step"]][0].update(told["seen"])
             found[told["step"]][1].update(told["loaded"])
     return root, dict(found)
+
+
+# besides the simulator's and the kernel's, libraries that others load where they find them, and that compute nothing here:
+# formats that jsonschema can check, encodings of web pages
+IDLE = (
+    *(
+        "arrow",
+        "fqdn",
+        "isoduration",
+        "jsonpointer",
+        "lark",
+        "rfc3339_validator",
+        "rfc3986_validator",
+        "rfc3987_syntax",
+    ),
+    *("uri_template", "webcolors", "charset_normalizer"),
+)
+FRAME = """
+import json, sys
+from tcpfair.workflow import cli, steps
+print(json.dumps({name: each.__file__ for name, each in list(sys.modules.items()) if getattr(each, "__file__", None)}))
+"""
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """What a step loads before it begins, whichever it is, and does not use: names of modules."""
+    done = subprocess.run([sys.executable, "-c", FRAME], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout))
 
 
 def stamps(root):
@@ -142,13 +171,12 @@ def test_every_file_that_a_step_reads_is_in_its_stamp(watched, step):
 
 
 @pytest.mark.parametrize("step", KINDS)
-def test_every_module_and_template_that_a_step_loads_is_in_its_stamp(watched, step):
+def test_every_module_and_template_that_a_step_loads_is_in_its_stamp(watched, frame, step):
     root, found = watched
     package = root / "src/tcpfair"
     files, loaded = found[step]
-    used = {
-        Path(path).relative_to(package).as_posix() for path in loaded.values() if Path(path).is_relative_to(package)
-    }
+    own = [Path(path) for name, path in loaded.items() if name not in frame]
+    used = {path.relative_to(package).as_posix() for path in own if path.is_relative_to(package)}
     used |= {
         name.removeprefix("src/tcpfair/")
         for name in files
@@ -160,14 +188,14 @@ def test_every_module_and_template_that_a_step_loads_is_in_its_stamp(watched, st
 
 
 @pytest.mark.parametrize("step", KINDS)
-def test_every_library_that_a_step_loads_is_in_its_stamp(watched, step):
+def test_every_library_that_a_step_loads_is_in_its_stamp(watched, frame, step):
     root, found = watched
     owners, _ = reach._installed()
-    top = {name.partition(".")[0] for name, path in found[step][1].items() if "site-packages" in path}
+    top = {
+        name.partition(".")[0] for name, path in found[step][1].items() if name not in frame and "site-packages" in path
+    }
     loaded = {owner for name in top for owner in owners.get(name, ())}
-    apart = set(reach.versions({"numba", "ipykernel"})) | {
-        "tcpfair"
-    }  # the simulator's; the kernel's messages and sockets
+    apart = reach.versions({"numba", "ipykernel", *IDLE}).keys() | {"tcpfair"}
     assert sorted(loaded - reach.versions(covered(root, step).libraries).keys() - apart) == []
 
 

@@ -34,7 +34,9 @@ _PACKAGE_NAME = PACKAGE.name
 _COMPILED = "__pycache__"
 _MAY_NAME = re.compile(r"\w[\w./-]{0,60}")
 _DOTTED = re.compile(rf"{_PACKAGE_NAME}(\.\w+)*\.?")
-_NAME = re.compile(r"[\w.-]+")
+_REQUIREMENT = re.compile(r"([\w.-]+)\s*(?:\[([^\]]*)\])?")
+_EXTRA = re.compile(r"extra\s*==\s*['\"]([^'\"]+)")
+_LOADED_BY = {"papermill": ("black",)}  # where it is installed, it formats the cell of parameters
 
 
 class Reached(NamedTuple):
@@ -282,18 +284,20 @@ def versions(imported: Iterable[str]) -> dict[str, str]:
 @cache
 def _versions(imported: frozenset[str]) -> Mapping[str, str]:
     owners, found = _installed()
-    todo = {name for each in imported for name in owners.get(each, ())}
-    closure: set[str] = set()
-    while todo:
-        closure |= todo
-        todo = {name for each in todo for name in found[each][1] if name in found} - closure
+    todo = {(name, "") for each in imported for name in owners.get(each, ())}
+    todo |= {(other, "") for name, _ in todo for other in _LOADED_BY.get(name, ())}
+    seen: set[tuple[str, str]] = set()  # libraries, each with an extra of it or none
+    while todo := {each for each in todo if each[0] in found} - seen:
+        seen |= todo
+        todo = {(name, extra) for each in todo for name, extra, of in found[each[0]][1] if of in ("", each[1])}
+    closure = {name for name, _ in seen}
     # a new minor version of Python may compute otherwise: 3.12 sums floating point numbers with compensation
     python = ".".join(map(str, sys.version_info[:2]))
     return {"python": python} | {name: found[name][0] for name in sorted(closure)}
 
 
 @cache
-def _installed() -> tuple[Mapping[str, list[str]], Mapping[str, tuple[str, list[str]]]]:
+def _installed() -> tuple[Mapping[str, list[str]], Mapping[str, tuple[str, list[list[str]]]]]:
     """Libraries by the name that they are imported by; version and requirements of each."""
     owners, found = code.kept().get("installed", (), _look_up_installed, digest(list(_distribution_folders())))
     return owners, found
@@ -313,22 +317,24 @@ def _distribution_folders() -> Iterator[list]:
 
 
 def _look_up_installed() -> list:
-    found: dict[str, tuple[str, list[str]]] = {}
+    found: dict[str, tuple[str, list[list[str]]]] = {}
     for each in metadata.distributions():
         if (name := each.metadata["Name"]) and (
             name := _canonical(name)
         ) not in found:  # the first on the path is imported
-            found[name] = (each.version, sorted(set(_required(each.requires or ()))))
+            found[name] = (each.version, sorted(_required(each.requires or ())))
     owners = {top: sorted(set(map(_canonical, names))) for top, names in metadata.packages_distributions().items()}
     return [owners, found]
 
 
-def _required(requirements: Iterable[str]) -> Iterator[str]:
-    """Names of requirements without those of extras; what a platform does not need is not installed there."""
+def _required(requirements: Iterable[str]) -> Iterator[list[str]]:
+    """(library, extra of it, extra that needs it) of requirements; what a platform does not need is not installed there."""
     for text in requirements:
         needed, _, marker = text.partition(";")
-        if "extra" not in marker:
-            yield _canonical(_NAME.match(needed.strip())[0])
+        name, extras = _REQUIREMENT.match(needed.strip()).groups()
+        of = _EXTRA.search(marker)
+        for extra in ["", *(extras or "").replace(" ", "").split(",")]:
+            yield [_canonical(name), _canonical(extra), _canonical(of[1]) if of else ""]
 
 
 def _canonical(name: str) -> str:
