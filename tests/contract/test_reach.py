@@ -75,6 +75,6 @@ def test_what_is_not_installed_is_left_out():
 
 
 def test_libraries_of_modules():
-    found = reach.libraries_of([PACKAGE / "metrics/spread.py"])
-    assert {"numpy", "scipy"} <= found.keys()
+    found = reach.libraries_of([PACKAGE / "metrics/fairness.py"])
+    assert {"numpy", "python"} <= found.keys()
     assert not {"pandas", "matplotlib"} & found.keys()
