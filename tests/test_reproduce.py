@@ -43,6 +43,7 @@ uv*sync*)
     fi
     for package in numpy numba; do
         [ -d ".venv/$package" ] && continue
+        mkdir -p ".venv/lib/python3.11/site-packages/$package-2.0.dist-info"
         mkdir ".venv/$package" && step "half of $package" && echo >".venv/$package/whole" && step "$package"
     done ;;
 uv*) step "the checkout" ;;
@@ -190,6 +191,34 @@ def test_another_lock_another_version_or_another_place_make_it_anew(checkout):
     checkout.root = checkout.root.rename(checkout.folder / "moved")
     assert checkout.run() == 0
     assert "venv" in checkout.steps()
+    assert checkout.run() == 0
+    assert checkout.steps() == []
+
+
+@pytest.mark.parametrize("swap", ["older", "gone", "no list"])
+def test_a_package_in_another_version_than_the_locked_one_makes_it_anew(checkout, swap):
+    assert checkout.run() == 0
+    packages = checkout.root / ".venv/lib/python3.11/site-packages"
+    if swap == "older":
+        (packages / "numpy-2.0.dist-info").rename(packages / "numpy-1.9.dist-info")
+    elif swap == "gone":
+        (packages / "numpy-2.0.dist-info").rmdir()
+    else:  # as an interrupted or an older ./reproduce leaves it
+        (checkout.root / ".venv" / ".packages").unlink()
+    process = checkout.start()
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "venv" in checkout.steps()
+    named = "environment: .venv no longer has numpy-2.0, as installed from envs/requirements.txt\n"
+    assert said.count(named) == (swap != "no list")
+    assert checkout.run() == 0
+    assert checkout.steps() == []
+
+
+def test_a_package_that_was_added_leaves_the_environment_alone(checkout):
+    """As the plugin for a cluster is (workflow/profiles/slurm/README.md)."""
+    assert checkout.run() == 0
+    (checkout.root / ".venv/lib/python3.11/site-packages/snakemake_executor_plugin_slurm-2.8.dist-info").mkdir()
     assert checkout.run() == 0
     assert checkout.steps() == []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from tcpfair.contract.files import is_scratch, write_whole
+from tcpfair.contract.files import is_editors, is_scratch, write_whole
 from tcpfair.contract.manifest import file_hash
 from tcpfair.errors import InputError
 
@@ -28,7 +28,7 @@ def shipped_files(data: Path) -> list[Path]:
 
 
 def _is_shipped(path: Path) -> bool:
-    hidden = path.parts[0].startswith(".") or is_scratch(path)
+    hidden = path.parts[0].startswith(".") or is_editors(path.name) or is_scratch(path)
     return not hidden and (path.parts[0] != "raw" or path.parts[:2] == ("raw", "examples"))
 
 
@@ -73,6 +73,11 @@ def differing(data: Path, below: Collection[str] = ()) -> list[str]:
 
 def _is_below(name: str, below: Collection[str]) -> bool:
     return not below or any(name == place or name.startswith(f"{place}/") for place in below)
+
+
+def listed_of_compared(data: Path) -> dict[str, str]:
+    """What is listed of the files that results are compared with. Raises InputError as `listed` does."""
+    return {name: sha for name, sha in listed(data).items() if _is_below(name, COMPARED)}
 
 
 def altered(data: Path) -> list[str]:

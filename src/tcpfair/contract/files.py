@@ -24,6 +24,11 @@ def is_scratch(path: Path) -> bool:
     return any(part.startswith(".") and _SCRATCH in part for part in path.parts)
 
 
+def is_editors(name: str) -> bool:
+    """True for the name of a file that an editor keeps beside the one that is edited: ``.a.csv.swp``, ``a.csv~``, ``#a.csv#``."""
+    return name.startswith((".", "#")) or name.endswith(("~", ".swp", ".swo", ".bak", ".orig", ".rej"))
+
+
 def read_small(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     """The content of a file of a stranger's that has to be small. Raises InputError for a larger one, and for a pipe or device,
     which might have no end; OSError as reading does."""

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tcpfair.contract import code, finished, trace
+from tcpfair.contract import code, finished, reach, trace
 from tcpfair.contract.expand import RunSpec, expected_pkts, plain_values, run_specs, values_behind
 from tcpfair.contract.files import is_scratch
 from tcpfair.contract.layout import Layout
@@ -181,9 +181,9 @@ class Held:
     def metrics(self, experiment: str) -> Path | None:
         """The table of metrics that is asked for; None where it was not measured yet, or from something else."""
         path = self.layout.metrics(self.paper.paper, experiment)
-        if not path.is_file() or changed(path, measure_stamp(self.paper, experiment, self.runs)):
-            return None
-        return path
+        found = set(changed(path, measure_stamp(self.paper, experiment, self.runs)))
+        # a notebook may run in another environment than the workflow, which alone decides whether versions make metrics stale
+        return None if found - {LIBRARIES} else path
 
     def made_by(self, experiments: Iterable[str]) -> str:
         """How the traces of some experiments were made: the source, and ``engine`` for what is shipped only in part."""
@@ -197,19 +197,20 @@ class Held:
 
 # --- Metrics of runs ----------------------------------------------------------------------------------------------
 
-MEASURED_BY = ("units.py", "contract", "metrics", "measures")  # the code that takes metrics of a trace
+LIBRARIES = "libraries"  # the part of a stamp that has their versions
 
 
 def measure_stamp(paper: PaperConfig, experiment: str, runs_of: Callable[[str], Iterable[Asked]]) -> Stamp:
     """What the metrics of an experiment are made from; ``runs_of`` gives the runs that an experiment asks for."""
     chosen = paper.experiments[experiment]
     own = {name: getattr(chosen, name) for name in ("window_s", "measures", "weights")}
-    weights = chosen.weights.experiment if chosen.weights else None
+    weights = dict(measure_stamp(paper, chosen.weights.experiment, runs_of)) if chosen.weights else {}
+    weights.pop(LIBRARIES, None)  # the same as its own
     return {
         "runs": part(identity(runs_of(experiment))),
         "configuration": part(plain_values({"analysis": paper.analysis, "grid": list(chosen.grid), **own})),
-        "weights": part(measure_stamp(paper, weights, runs_of)) if weights else "",
-        "code": code.of_rooms(*MEASURED_BY),
+        "weights": part(weights) if weights else "",
+        **reach.of_step("measure"),
     }
 
 

@@ -24,7 +24,6 @@ from tcpfair.errors import InputError
 from tcpfair.jit import linked, seal, unsealed
 
 PACKAGE = Path(__file__).parent
-PAGE_SUFFIXES = (".html", ".css", ".js", ".yaml")  # what the page is put together from, beside Python
 TRIPLE = "wasm32-unknown-unknown"
 ENTRY = "run"
 # libm functions that wasm has as an instruction

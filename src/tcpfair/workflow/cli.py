@@ -325,10 +325,11 @@ def _same_bits(given: argparse.Namespace) -> int:
 
 def _accept(given: argparse.Namespace) -> None:
     from tcpfair.verdicts import baseline
-    from tcpfair.workflow.run import only_run
+    from tcpfair.workflow.run import last_plan, only_run
 
     layout = Layout(repository_root(), "bundled")
     with only_run(layout.root):  # no run may be half-way through what becomes the baseline
+        last_plan(layout.root, layout.source).refuse_stale_ledger("accept")
         written = baseline.accept(layout)
         checksums.update(layout.data, written)
     print(f"baseline   {', '.join(path.relative_to(layout.data).as_posix() for path in written) or 'as it was'}")

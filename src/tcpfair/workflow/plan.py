@@ -8,55 +8,29 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tcpfair import cc
-from tcpfair.contract import code, costs, record, recordings, stamps, store
+from tcpfair.contract import checksums, code, costs, reach, record, recordings, stamps, store
 from tcpfair.contract.expand import check, plain_values, run_specs, shorten
-from tcpfair.contract.files import discard_scratch, write_whole
+from tcpfair.contract.files import discard_scratch, is_editors, write_whole
 from tcpfair.contract.layout import ENSEMBLE_TABLES, LEDGER_TABLES, PAPERS, WRITE_UP, Layout, short_id
 from tcpfair.contract.papers import Config, Exhibit, PaperConfig, Value, check_config, load_paper, load_yaml
 from tcpfair.contract.stamps import Stamp, files_part, part
 from tcpfair.contract.store import Asked
 from tcpfair.errors import InputError, unknown
 from tcpfair.sources.readers.sidecar import sidecar_path
+from tcpfair.verdicts.cell_links import notebook_cells
 from tcpfair.web import tours, wasm
 from tcpfair.workflow.state import PLANNED_PKTS_PER_S
 
 BUILT_SOURCES = ("bundled", "engine", "raw")  # those that this version can run; config.yaml knows the names of all
 PART_PKTS = 1.5e9  # of a part at least, about: a minute of one core, long against starting a process or a cluster's job
+BASELINE = "baseline"  # the part of the ledger's stamp that has data/expected
 SMALL = "small"  # the group of experiments that are not worth a cluster's job each
 
-_JUDGES = ("units.py", "contract", "metrics", "models", "measures", "verdicts")
-# the code that each step runs, by rooms and modules; tests/workflow/test_plan.py holds that none is left out
-CODE = {
-    "exhibit": (
-        "units.py",
-        "contract",
-        "metrics",
-        "models",
-        "measures",
-        "verdicts/printed.py",
-        "verdicts/baseline.py",
-        "verdicts/combine.py",
-        "exhibits",
-        "sources",
-    ),
-    "ledger": _JUDGES,
-    "place": (*_JUDGES, "engine", "cc", "jit.py"),  # an ensemble of another simulator than today's is left out
-    "lab": (
-        "units.py",
-        "contract",
-        "metrics",
-        "measures",
-        "verdicts/printed.py",
-        "verdicts/printed_metrics.py",
-        "verdicts/cells.py",
-        "verdicts/combine.py",
-        "verdicts/typeset.py",
-        "web",
-    ),
-}
+# files of data/ that exhibits of a kind read beside print; tests/workflow/test_opened_files.py checks that none is missing
+READ_BY_KIND = {"definition_table": ("equations.yaml",)}
 
 
 @dataclass(frozen=True)
@@ -334,15 +308,27 @@ class Plan:
     @property
     def compared(self) -> list[Path]:
         """What results are compared with: printed numbers, claims, tolerances, their scatter, other simulators, the baseline."""
-        others = (path for folder in ("reference", "expected") for path in (self.layout.data / folder).rglob("*.*"))
-        return sorted([*self.placed_from, *self.layout.data.glob("scatter.csv"), *others])
+        return [*self.published, *self.baseline]
+
+    @property
+    def published(self) -> list[Path]:
+        """Those of them that do not come from here: all but the baseline."""
+        return sorted([*self.placed_from, *self._data_files("scatter.csv", "reference/**/*.*")])
+
+    @property
+    def baseline(self) -> list[Path]:
+        """The accepted numbers and verdicts."""
+        return sorted(self._data_files("expected/**/*.*"))
 
     @property
     def placed_from(self) -> list[Path]:
         """What is printed, and the ensembles among whose settings it is placed."""
-        folders = ("published", "claims", "ensemble")
-        tables = (path for folder in folders for path in (self.layout.data / folder).rglob("*.*"))
-        return sorted([*self.layout.data.glob("*.yaml"), *tables])
+        return sorted(self._data_files("*.yaml", "published/**/*.*", "claims/**/*.*", "ensemble/**/*.*"))
+
+    def _data_files(self, *patterns: str) -> list[Path]:
+        """Files of ``data`` without those of editors."""
+        found = (path for pattern in patterns for path in self.layout.data.glob(pattern))
+        return [path for path in found if not is_editors(path.name)]
 
     def weights_table(self, paper: str, experiment: str) -> list[Path]:
         """The metrics that the weights of an experiment are taken from, if any."""
@@ -385,15 +371,20 @@ class Plan:
             "runs": part([self.runs_parts[pair] for pair in pairs]),
             "metrics": part([self.measure_stamp(*pair) for pair in pairs if pair in self.measured]),
             "configuration": part(plain_values({"exhibit": exhibit, "experiments": behind, **shared})),
-            "print": files_part(self.root, [self._printed(paper.paper), self.layout.data / "tolerances.yaml"]),
-            "code": code.of_rooms(*CODE["exhibit"]),
+            "print": files_part(self.root, [self._printed(paper.paper), *self._read_by(exhibit)]),
+            **reach.of_modules(*reach.EXHIBITS),
         }
+
+    def _read_by(self, exhibit: Exhibit) -> list[Path]:
+        """Files of ``data`` that drawing an exhibit reads, beside what is printed."""
+        names = ("tolerances.yaml", *READ_BY_KIND.get(exhibit.draw, ()))
+        return [self.layout.data / name for name in names]
 
     def _printed(self, paper: str) -> Path:
         return self.layout.data / "published" / f"{paper}.csv"
 
     def notebook_stamp(self, paper: str) -> Stamp:
-        common = {"cells": part(cells(self.notebook_source(paper))), "code": code.of_rooms(*CODE["exhibit"])}
+        common = self._of_notebook(paper)
         settings = self.layout.config / "raw.yaml"
         if self.is_raw:
             return {
@@ -407,6 +398,10 @@ class Plan:
         mine = {e.id: self.exhibit_stamp(config, e) for config, e in self.exhibits if config.paper == paper}
         return {**common, "exhibits": part(mine)}
 
+    def _of_notebook(self, name: str) -> Stamp:
+        found = cells(self.notebook_source(name))
+        return {"cells": part(found), **reach.of_notebook(cell.source for cell in found if cell.kind == "code")}
+
     @property
     def _configuration(self) -> str:
         papers = (self.layout.paper_config(paper) for paper in self.papers)
@@ -417,7 +412,8 @@ class Plan:
             "configuration": self._configuration,
             "scope": part(list(self.papers)),
             "print": files_part(self.root, self.placed_from),
-            "code": code.of_rooms(*CODE["place"]),
+            "simulator": part(code.of_algorithms(cc.names())),  # an ensemble of another one than today's is left out
+            **reach.of_step("place"),
         }
 
     def ledger_stamp(self) -> Stamp:
@@ -427,21 +423,27 @@ class Plan:
             "ensembles": part(self.place_stamp()),
             "configuration": self._configuration,
             "scope": part([self.config.papers, sorted(self.config.only)]),
-            "print": files_part(self.root, self.compared),
-            "code": code.of_rooms(*CODE["ledger"]),
+            "print": files_part(self.root, self.published),
+            BASELINE: files_part(self.root, self.baseline),
+            **reach.of_step("ledger"),
         }
 
     def write_up_stamp(self) -> Stamp:
-        return {
-            "cells": part(cells(self.notebook_source(WRITE_UP))),
-            "ledger": part(self.ledger_stamp()),
-            "code": code.of_rooms(*CODE["exhibit"]),
-        }
+        return {**self._of_notebook(WRITE_UP), "ledger": part(self.ledger_stamp())}
 
     def report_stamp(self) -> Stamp:
         linked = [self.layout.validation / "report.html", *self.beside]
         there = [page.is_file() or page in self.beside_made for page in linked]
-        return {"ledger": part(self.ledger_stamp()), "linked": part(there)}
+        sources = {name: self.notebook_source(name) for name in self.papers}
+        shown = {
+            name: notebook_cells(path, self.papers[name]) for name, path in sources.items() if path.is_file()
+        }  # the report leads to these cells
+        return {
+            "ledger": part(self.ledger_stamp()),
+            "linked": part([there, shown]),
+            "checksums": part(checksums.listed_of_compared(self.layout.data)),  # the report names altered files
+            **reach.of_step("report"),
+        }
 
     @property
     def beside(self) -> list[Path]:
@@ -463,9 +465,8 @@ class Plan:
     def lab_stamp(self) -> Stamp:
         return {
             "engine": wasm.digest()[: code.DIGEST_LENGTH],
-            "page": code.digest_of(path for path in wasm.PACKAGE.rglob("*") if path.suffix in wasm.PAGE_SUFFIXES),
             "configuration": files_part(self.root, self.lab_inputs),
-            "code": code.of_rooms(*CODE["lab"]),
+            **reach.of_step("packet_lab"),
         }
 
     @cached_property
@@ -532,6 +533,25 @@ class Plan:
                 "without source=bundled, ./reproduce simulates what is missing"
             )
 
+    def refuse_stale_ledger(self, command: str) -> None:
+        """InputError when the ledger, or what it was made from, is not what the configuration asks for now.
+
+        The baseline does not count: the ledger is compared with it and gives the next one. Nor do exhibits that failed.
+        """
+        judged = ("measure", "draw", "place", "ledger")
+        stale = {
+            f"{step.kind} {step.item}".strip(): named
+            for step, reasons in self.stale
+            if step.kind in judged and (named := [name for name in reasons if name not in (BASELINE, "failed")])
+        }
+        if stale or not all(self.traces.values()):
+            last = list(stale.items())[-1:] or [("traces", ["missing"])]
+            why = "; ".join(f"{name}: {', '.join(reasons)}" for name, reasons in last)
+            raise InputError(
+                f"{command}: {self.layout.ledger.relative_to(self.root)}: stale ({why}); run ./reproduce first, look at what "
+                f"moved, then ./reproduce {command}"
+            )
+
     def is_up_to_date(self) -> bool:
         """True when every output is there and made from what it should be: Snakemake would find nothing to do."""
         whole = self.config.smoke or all(self.traces.values())
@@ -587,12 +607,26 @@ class Plan:
                 path.unlink()
 
 
-def cells(notebook: Path) -> list[list[str]]:
-    """What counts of a notebook: type and text of its cells, not outputs, counters or what an editor adds."""
+class Cell(NamedTuple):
+    """What counts of a cell: links lead to its id, and a tag may let it fail or leave it out."""
+
+    kind: str
+    source: str
+    id: str
+    tags: list[str]
+
+
+def cells(notebook: Path) -> list[Cell]:
+    """What counts of a notebook: its cells without outputs, counters and what an editor adds."""
     try:
         found = json.loads(notebook.read_text())["cells"]
-        return [[cell["cell_type"], "".join(cell["source"])] for cell in found]
-    except (OSError, ValueError, KeyError, TypeError):
+        return [
+            Cell(
+                cell["cell_type"], "".join(cell["source"]), cell.get("id", ""), cell.get("metadata", {}).get("tags", [])
+            )
+            for cell in found
+        ]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise InputError(
             f"{notebook}: not a notebook; it must be JSON with cells, each with cell_type and source"
         ) from None

@@ -232,12 +232,12 @@ def _all_in_derivations(executed) -> bool:
 
 def _leading_back(layout: Layout, source: Path, page: str) -> str:
     """A paper's executed notebook with links from each exhibit to its place in the report."""
-    from tcpfair.verdicts.report import chain
+    from tcpfair.verdicts import cell_links
 
     if source.stem not in PAPERS:
         return page
-    cells = chain.notebook_cells(source, load_paper(layout.paper_config(source.stem)))
-    return chain.linked_back(page, cells)
+    cells = cell_links.notebook_cells(source, load_paper(layout.paper_config(source.stem)))
+    return cell_links.linked_back(page, cells)
 
 
 def stamp_exhibits(layout: Layout, drawn: Iterable[str], planned: Planned) -> None:

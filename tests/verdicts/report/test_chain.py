@@ -8,6 +8,7 @@ import yaml
 
 from tcpfair.contract.layout import PAPERS
 from tcpfair.contract.papers import Config, load_paper
+from tcpfair.verdicts import cell_links
 from tcpfair.verdicts.assumptions import ALL
 from tcpfair.verdicts.report import chain as chains
 from tcpfair.verdicts.report.words import anchor
@@ -123,7 +124,7 @@ def test_addresses_are_those_of_anchors(chain):
 
 def test_an_executed_notebook_leads_back_to_the_report():
     page = '<div class="jp-Cell jp-CodeCell jp-Notebook-cell" id="cell-id=ogura-21">x</div><div id="cell-id=ogura-22"></div>'
-    back = chains.linked_back(page, {"ogura.fig8": "ogura-21"})
+    back = cell_links.linked_back(page, {"ogura.fig8": "ogura-21"})
     assert '<a href="../report.html#ogura-fig8">Figure 8 in the report, with its claims</a></p>x' in back
     assert back.endswith('<div id="cell-id=ogura-22"></div>')
-    assert chains.linked_back(page, {}) == page
+    assert cell_links.linked_back(page, {}) == page

@@ -7,7 +7,6 @@ file is relative to the folder of the report.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections import defaultdict
@@ -18,15 +17,15 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from tcpfair.contract.layout import Layout, short_id
+from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import Exhibit, PaperConfig
 from tcpfair.verdicts.assumptions import ALL
+from tcpfair.verdicts.cell_links import notebook_cells
 from tcpfair.verdicts.claims.statement import Claim, load_claims
 from tcpfair.verdicts.report.words import anchor, equation_label, label
 
 Link = tuple[str, str]  # address, text
 
-_SHOWN = re.compile(r"show\(\s*\"([^\"]+)\"")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -264,28 +263,3 @@ def _lines(file: str, lines: list[str], start: int, end: int) -> Lines:
     width = len(str(end))
     text = "\n".join(f"{number:>{width}}  {lines[number - 1]}" for number in range(start + 1, end + 1))
     return Lines(file, start + 1, end, text)
-
-
-def notebook_cells(path: Path, config: PaperConfig) -> dict[str, str]:
-    """The id of the cell that shows each exhibit of a paper."""
-    ids = {short_id(exhibit.id): exhibit.id for exhibit in config.exhibits}
-    found = {}
-    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-        for name in _SHOWN.findall("".join(cell["source"])):
-            if short_id(name) in ids:
-                found.setdefault(ids[short_id(name)], cell.get("id", ""))
-    return found
-
-
-def linked_back(page: str, cells: Mapping[str, str]) -> str:
-    """An executed notebook as HTML, with a link to the report at the head of each cell that shows an exhibit."""
-    exhibits = {cell: exhibit for exhibit, cell in cells.items()}
-
-    def with_link(found: re.Match[str]) -> str:
-        exhibit = exhibits.get(found[2])
-        if exhibit is None:
-            return found[0]
-        href, text = f"../report.html#{anchor(exhibit)}", f"{label(exhibit)} in the report, with its claims"
-        return f'{found[0]}<p style="margin: 0; text-align: right; font-size: 80%"><a href="{href}">{text}</a></p>'
-
-    return re.sub(r'(<div class="[^"]*jp-Cell[^"]*" id="cell-id=([\w-]+)">)', with_link, page)

@@ -16,7 +16,7 @@ from tcpfair.verdicts.report import marks, words
 def write_page(path: Path, template: str, context: dict) -> Path:
     """Render a template of ``tcpfair.verdicts`` to ``path``; returns ``path``."""
     environment = Environment(
-        loader=PackageLoader("tcpfair.verdicts"),
+        loader=PackageLoader("tcpfair.verdicts", "templates"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 
 from tcpfair.contract.ensemble import digits
+from tcpfair.verdicts.cell_links import anchor as anchor
+from tcpfair.verdicts.cell_links import label as label
 from tcpfair.verdicts.printed import NO_VALUE
 
 MINUS = "−"
-_LABELS = {"table": "Table", "fig": "Figure"}
-
-
-def label(exhibit_id: str) -> str:
-    """``ogura.fig8`` -> ``Figure 8``; the name itself for a supplement or a section."""
-    name = exhibit_id.split(".", 1)[1]
-    found = re.fullmatch(r"(table|fig)(\w+)", name)
-    return f"{_LABELS[found[1]]} {found[2]}" if found else name.replace("sec-", "section ")
 
 
 def short_label(exhibit_id: str) -> str:
@@ -27,11 +20,6 @@ def short_label(exhibit_id: str) -> str:
 def equation_label(equation_id: str) -> str:
     """``ogura.eq3`` -> ``eq. 3``, ``ogura.eq_B`` -> ``eq. B``."""
     return f"eq. {equation_id.split('.eq')[-1].lstrip('_')}"
-
-
-def anchor(name: str) -> str:
-    """A name as the id of an element."""
-    return re.sub(r"[^\w-]+", "-", name)
 
 
 def number_text(value: str, printed: str) -> str:
