@@ -106,3 +106,12 @@ def test_a_number_is_explained_with_its_table_by_one_setting():
     cells = pd.DataFrame({"exhibit": "p.t", "metric": "m", "value": ["1", "2", "3"], "quotes": ""})
     width = placing.widths(cells, {"m": Tolerance(absolute=0.1)})
     assert placing.with_their_table(values, cells, width, 0.5).to_list() == [False, True, True]
+
+
+def test_rounding_does_not_order_the_two_words_of_a_choice():
+    """Both moved by the same share, but for the last bits."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        drawn = pd.DataFrame({"law": rng.choice(["red", "droptail"], N)})
+        found = inference.marginals(pd.Series(rng.dirichlet(np.ones(N))), drawn)
+        assert found["assumption"].tolist() == ["law = droptail", "law = red"], seed

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from tcpfair.contract.ensemble import Judging
+from tcpfair.contract.rounding import rounded
 from tcpfair.contract.settings import BASE
 from tcpfair.verdicts.ensemble import placing
 from tcpfair.verdicts.ensemble.deciding import coded_columns
@@ -63,7 +64,9 @@ def marginals(weight: pd.Series, drawn: pd.DataFrame) -> pd.DataFrame:
             found |= dict(zip(("prior_low", "prior_median", "prior_high"), before, strict=True))
             found["shift"] = _distance(values, weight, prior)
         rows.append({"assumption": name, "used": used, **found})
-    return pd.DataFrame(rows, columns=MARGINALS).sort_values("shift", ascending=False, kind="stable", ignore_index=True)
+    found = pd.DataFrame(rows, columns=MARGINALS)
+    # rounded: the two words of a choice have one shift but for its last bits, which must not order them
+    return found.sort_values("shift", ascending=False, kind="stable", ignore_index=True, key=lambda x: x.map(rounded))
 
 
 MARGINALS = ["assumption", "used", "low", "median", "high", "prior_low", "prior_median", "prior_high", "shift"]
