@@ -233,6 +233,15 @@ def test_two_first_runs_at_once_do_not_meet(checkout, left_alone):
     assert (first.returncode == 0, "venv" in checkout.steps()) == (not left_alone, left_alone)
 
 
+def test_the_first_command_for_a_cluster_makes_the_environment(checkout):
+    """The second one needs its uv."""
+    text = (ROOT / "workflow" / "profiles" / "slurm" / "README.md").read_text()
+    first, second = re.findall(r"```sh\n(\S+ \S+).*\n(\S+)", text)[0]
+    assert second == ".venv/bin/uv"
+    assert checkout.run(*first.split()[1:]) == 0
+    assert (checkout.root / second).exists()
+
+
 # --- the tests -------------------------------------------------------------------------------------------------------
 
 ON_ALL_CORES = ["-n", "auto", "--dist", "loadfile", "-m", "not slow"]
