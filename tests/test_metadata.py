@@ -95,6 +95,12 @@ def test_the_slow_tests_are_run_by_a_workflow():
     assert any(command.startswith("./reproduce test --slow") for command in commands)
 
 
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_uses_the_python_that_it_sets_up(path):
+    assert yaml.safe_load(path.read_text())["env"]["PYTHON"] == "python3"
+    assert any("setup-python" in step.get("uses", "") for step in steps(path))
+
+
 def test_the_lowest_and_the_newest_python_are_tried():
     versions = sorted(
         (name.rpartition(" ")[2] for name in PROJECT["classifiers"]), key=lambda text: int(text.partition(".")[2])

@@ -30,7 +30,9 @@ case "${0##*/} $*" in
 *" -V") cat "$BASE/version" ;;
 *"ensurepip, sys, venv"*) case "${VERSION-3.11.7}" in 3.11.* | 3.12.* | 3.13.*) ;; *) exit 1 ;; esac ;;
 *_base_executable*) echo "${WHO-}" >>"$BASE/chosen" && echo "$BASE/python3" ;;
-*flock*) exec "$REAL" "$@" ;;
+*libc_ver*) [ -z "${ELSEWHERE-}" ] || exec "$REAL" "$ELSEWHERE" "$2" ;;
+*flock* | *sched_getaffinity*) exec "$REAL" "$@" ;;
+*"-m pytest"*) printf '%s\n' "$PYTEST_XDIST_AUTO_NUM_WORKERS" "$@" >"$BASE/pytest" ;;
 *" venv --clear .venv") step "venv" && mkdir -p .venv/bin && step "half a venv" && ln -sf "$BASE/python3" .venv/bin/python ;;
 *" pip install"*--require-hashes*installer.txt) step "pip" && { [ -e .venv/bin/uv ] || ln -s "$BASE/python3" .venv/bin/uv; } ;;
 "uv python install"*) step "python from ${UV_PYTHON_INSTALL_MIRROR-its own place}" && [ -z "${OFFLINE-}" ] ;;
@@ -260,6 +262,44 @@ def test_two_first_runs_at_once_do_not_meet(checkout, left_alone):
     assert (first.returncode == 0, "venv" in checkout.steps()) == (not left_alone, left_alone)
 
 
+def test_the_first_command_for_a_cluster_makes_the_environment(checkout):
+    """The second one needs its uv."""
+    text = (ROOT / "workflow" / "profiles" / "slurm" / "README.md").read_text()
+    first, second = re.findall(r"```sh\n(\S+ \S+).*\n(\S+)", text)[0]
+    assert second == ".venv/bin/uv"
+    assert checkout.run(*first.split()[1:]) == 0
+    assert (checkout.root / second).exists()
+
+
+# --- the tests -------------------------------------------------------------------------------------------------------
+
+ON_ALL_CORES = ["-n", "auto", "--dist", "loadfile", "-m", "not slow"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [
+        ([], ON_ALL_CORES),
+        (["tests/test_jit.py", "-k", "a or b"], [*ON_ALL_CORES, "tests/test_jit.py", "-k", "a or b"]),
+        (["-n", "0"], [*ON_ALL_CORES, "-n", "0"]),
+        (["--slow"], []),
+        (["--slow", "tests/test_jit.py"], ["tests/test_jit.py"]),
+    ],
+    ids=" ".join,
+)
+def test_the_tests_run_on_the_cores_that_may_be_used_and_take_what_is_asked(checkout, asked, given):
+    alone = ["taskset", "--cpu-list", str(min(os.sched_getaffinity(0)))]  # a machine with one core that we may use
+    program = ["sh", "reproduce", "test", *asked]
+    known = {"BASE": str(checkout.base), "PYTHON": str(checkout.base / "python3")}
+    subprocess.run([*alone, *program], cwd=checkout.root, env=checkout.environment | known, check=True)
+    cores, *arguments = (checkout.base / "pytest").read_text().splitlines()
+    assert arguments == ["-m", "pytest", *given]
+    assert cores == ("" if "--slow" in asked else "1")
+    more = known | {"PYTEST_XDIST_AUTO_NUM_WORKERS": "7"}
+    subprocess.run(program, cwd=checkout.root, env=checkout.environment | more, check=True)
+    assert (checkout.base / "pytest").read_text().splitlines()[0] == "7", "what the user has set decides"
+
+
 # --- which Python ----------------------------------------------------------------------------------------------------
 
 FEW = "bash cat cksum cp dirname env find grep head id ln mkdir mv readlink rm sed sh tr true uname wc"  # and no Python
@@ -362,12 +402,9 @@ def test_a_machine_without_wheels_is_told_in_one_line(checkout, system, machine,
     """The Python that asks is told that it runs elsewhere."""
     module = f"machine = lambda: {machine!r}\nlibc_ver = lambda: {libc!r}\nsystem = lambda: {system.capitalize()!r}\n"
     put(checkout.folder / "modules" / "platform.py", module)
-    path = f"import sys; sys.path.insert(0, {str(checkout.folder / 'modules')!r}); sys.platform = {system!r}; exec(sys.argv[1])"
-    put(checkout.folder / "path.py", path)
-    asks = f'*"libc_ver"*) exec "$REAL" "{checkout.folder / "path.py"}" "$2" ;;\n'
-    text = (checkout.base / "python3").read_text()
-    (checkout.base / "python3").write_text(text.replace("*flock*)", asks + "*flock*)"))
-    told = checkout.seen().get("failed", "")
+    where = f"import sys; sys.path.insert(0, {str(checkout.folder / 'modules')!r}); sys.platform = {system!r}\n"
+    elsewhere = put(checkout.folder / "elsewhere.py", where + "exec(sys.argv[1])\n")
+    told = checkout.seen(ELSEWHERE=elsewhere).get("failed", "")
     if said:
         assert told.startswith(f"error: the locked packages have no wheels for {said} ") and told.count("\n") == 1
         assert checkout.steps() == []
