@@ -52,7 +52,7 @@ TSO and GRO, stretch ACKs          out     TSO 2.6, GRO 2.6.29 and later   longe
                                                                            modules that count ACKs
 window autotuning                  out     2.6.7 and later                 a fixed ``rwnd_pkts``; a flow may be held back at first
 metrics kept for a destination     out     2.4 and later                   a second run would start with the last threshold
-HyStart                            in      2.6.29 and later                of ``cubic_linux_6`` alone; ``cubic`` is that of 2.6.22
+HyStart                            in      2.6.29 and later                ``cubic_linux_6``; of ``cubic`` by two parameters, off
 window after idle times            out     2.4 and later                   senders always have data
 full interface queue               in      2.4 and later                   ``access_queue_pkts``: a reduction without a loss
 ECN, queues other than drop tail   out     on request                      drop tail

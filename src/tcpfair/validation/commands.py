@@ -41,6 +41,7 @@ from tcpfair.validation.scenarios import (
 LONG_S = 600  # an estimate above this wants --yes
 
 Say = Callable[[str], None]
+_say_at_once: Say = functools.partial(print, flush=True)  # seen in a log while it runs
 # runs workflow/validate.smk with a configuration, returns its exit status
 Workflow = Callable[[dict[str, Any]], int]
 
@@ -198,7 +199,7 @@ def check_quickly(
     return found
 
 
-def try_random(layout: Layout, seed: int, count: int, say: Say = functools.partial(print, flush=True)) -> bool:
+def try_random(layout: Layout, seed: int, count: int, say: Say = _say_at_once) -> bool:
     """Whether the engine is equivalent to ns-2 on every one of ``count`` random dumbbells of each kind, drawn with ``seed``.
 
     Each dumbbell gets replicates until `chance.judge` decides or ``drawn_most_runs`` are spent; a line is printed for each
