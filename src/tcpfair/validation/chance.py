@@ -128,8 +128,8 @@ def dumbbell_line(row: Mapping[str, Any], protocol: str, stack: str) -> str:
     """A row of `judge` as a line of text."""
     return (
         f"{row['verdict']:<10} {row['experiment']} {row['label']}: flow {row['flow']} ({protocol}): "
-        f"engine {row['engine_mean']:.3f}, ns-2 {row['tool_mean']:.3f}, difference {row['low']:+.3f} to {row['high']:+.3f}, margin {row['margin']:.3f}; "
-        f"{row['runs']} replicates, {stack}"
+        f"engine {row['engine_mean']:.3f}, ns-2 {row['tool_mean']:.3f}, "
+        f"difference {row['low']:+.3f} to {row['high']:+.3f}, margin {row['margin']:.3f}; {row['runs']} replicates, {stack}"
     )
 
 
