@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tcpfair.cc.registry import algorithms, dtypes
+from tcpfair.contract.scenario import digest
 from tcpfair.engine.dumbbell import DumbbellResult, Simulation, run
 from tcpfair.engine.loop import timeout_s as rto_s
 from tcpfair.engine.state import LOSS, RECOVERY_END, REDUCTION
@@ -46,6 +47,15 @@ def test_the_law_of_the_timer_follows_the_stack_unless_it_is_given():
         own, given = (dumbbell({"rtt_s": 0.05, "stack": stack} | rto) for rto in ({}, {"rto": law}))
         assert own.flows[0].rto_law == law
         assert own.digest == given.digest
+    assert dumbbell({"rtt_s": 0.05, "stack": "linux", "cc": "ccid2"}).flows[0].rto_law == "rfc6298"
+
+
+def test_a_run_by_rfc_6298_keeps_the_key_that_it_had_when_there_was_no_other_law():
+    """Members of the ensembles were simulated then."""
+    flow = {"rtt_s": 0.05, "stack": "linux"}
+    before = dumbbell(flow).model_dump(mode="json", exclude_defaults=True)
+    assert dumbbell(flow | {"rto": "rfc6298"}).digest == digest(before)
+    assert dumbbell(flow).digest != digest(before)
 
 
 @pytest.mark.parametrize("loss_rate", [0.0, 0.15])

@@ -78,6 +78,10 @@ BY_CHANCE = (
   drawn_seed: {value: 1, source: x}
   drawn: {value: {mixes: {count: 2, fair_window_pkts: [2, 40], bar: 0.08}}, source: x}
   drawn_level: {value: 0.05, source: x}
+  drawn_margin: {value: 0.02, source: x}
+  drawn_margin_relative: {value: 0.1, source: x}
+  drawn_confidence: {value: 0.9, source: x}
+  drawn_most_runs: {value: 12, source: x}
   drawn_flows: {value: [2, 2], source: x}
   drawn_rate_bps: {value: [1.0e+6, 2.0e+6], source: x}
   drawn_rtt_ms: {value: [50, 200], source: x}
@@ -130,8 +134,10 @@ class Simulator:
         estimate_s: float = 1.0,
         missing: str = "",
         fails: Mapping[str, BaseException] | None = None,
+        advantage: float = 0.0,
     ):
         self.name, self.gain, self.of_run_s, self.missing, self.fails = name, gain, estimate_s, missing, fails or {}
+        self.advantage = advantage  # packets a second more for the first of two flows
         self.code = "c0de" * 4
         self.made: list[str] = []
 
@@ -165,7 +171,8 @@ class Simulator:
         cwnd_pkts = scale * (100 + 20 * (t_s % PERIOD_S) / PERIOD_S)
         losses_s = np.arange(PERIOD_S, scenario.duration_s, PERIOD_S)
         # 100 packets a second fill the link
-        rates = [1200 * 100] if len(flows) == 1 else [1200 * (60 + spec.replicate), 1200 * (40 - spec.replicate)]
+        first = 60 + spec.replicate + self.advantage
+        rates = [1200 * 100] if len(flows) == 1 else [1200 * first, 1200 * (100 - first)]
         samples = [
             pd.DataFrame(
                 {"flow_id": flow, "t_s": t_s, "delivered_bytes": rate, "received_bytes": rate, "cwnd_pkts": cwnd_pkts}

@@ -187,7 +187,9 @@ def test_the_page_shows_flows_and_seeds(layout, monkeypatch):
     summary = page.summary_file(layout).read_text()
     assert "mixes                    0 of 4 flows beyond chance (0.0 %, bar 8 %), median difference 0.0000" in summary
     assert "two                      correlation over seeds: median 1.00" in summary
+    assert summary.startswith("ns-2 ") and summary.splitlines()[0].endswith(", stack: text")
     html = (layout.validation / "report.html").read_text()
+    assert "engine (stack: text) and ns-2: within the bar" in html
     assert 'id="random"' in html and 'id="seeds"' in html
     written = {path for path in layout.validation.glob("[!.]*.*") if path.is_file() and path.suffix != ".stamp"}
     assert written == set(page.outputs(layout, load(layout.validation_config)))
@@ -198,15 +200,87 @@ def test_others_are_drawn_run_in_both_and_kept_apart(layout, monkeypatch, capsys
     install(monkeypatch, engine, ns2)
     assert main(["validate", "--random", "7", "--count", "3"]) == 0
     assert len(engine.made) == len(ns2.made) == 9
-    assert "mixes                    0 of 6 flows beyond chance" in capsys.readouterr().out
+    lines = capsys.readouterr().out.splitlines()
+    assert "simulated  mixes d01 (2 of 3): 3 replicates: equivalent" in lines
+    assert any(
+        line.startswith("equivalent mixes d02: flow ") and line.endswith("3 replicates, stack: text") for line in lines
+    )
+    assert "verdict    all: 3 equivalent, 0 different, 0 undecided of 3 dumbbells, stack: text" in lines
     place = layout.validation / "random_7"
     assert len(pd.read_csv(place / "flows.csv")) == len(pd.read_csv(place / "drawn.csv")) == 6
+    assert pd.read_csv(place / "dumbbells.csv")["verdict"].tolist() == ["equivalent"] * 3
     assert not (layout.validated / "ns2").exists()
     assert main(["validate", "--random", "7", "--count", "4"]) == 0
     assert len(engine.made) == len(ns2.made) == 12  # the fourth alone is new
+
+
+def test_a_dumbbell_that_differs_is_told_and_fails(layout, monkeypatch, capsys):
+    install(monkeypatch, Simulator("engine"), Simulator("ns2", advantage=20))
+    assert main(["validate", "--random", "7", "--count", "2"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("different  mixes d00: flow ") for line in lines)
+    assert "verdict    all: 0 equivalent, 2 different, 0 undecided of 2 dumbbells, stack: text" in lines
+
+
+def test_replicates_are_added_until_the_budget_is_spent(layout, monkeypatch, capsys):
+    """Shares of 0.40 and 0.37 differ by nearly the margin of 0.037, and the spread is wider; the last step stops at 12."""
+    engine, ns2 = Simulator("engine"), Simulator("ns2", advantage=3)
+    install(monkeypatch, engine, ns2)
+    assert main(["validate", "--random", "7", "--count", "1"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("simulated")] == [
+        f"simulated  mixes d00 (1 of 1): {runs} replicates: undecided" for runs in (3, 6, 12)
+    ]
+    assert "verdict    all: 0 equivalent, 0 different, 1 undecided of 1 dumbbells, stack: text" in lines
+    assert sorted(int(name.rpartition("/")[2]) for name in engine.made) == list(range(12))  # each replicate once
 
 
 @pytest.mark.parametrize("arguments", [["--run", "ns2"], ["--count", "0"]])
 def test_a_draw_goes_alone(layout, capsys, arguments):
     assert main(["validate", "--random", "7", *arguments]) == 1
     assert capsys.readouterr().err.startswith("error: --random: takes a seed of 0 or more")
+
+
+# --- a verdict on each dumbbell ---------------------------------------------------------------------------------------
+
+
+def shares(mean: float, n: int, sd: float = 0.01) -> pd.DataFrame:
+    """Runs of two flows with these shares: the first ``mean``, spread evenly around it."""
+    first = mean + sd * np.linspace(-1.7, 1.7, n)
+    return pd.DataFrame(
+        {"share_1": first, "share_2": 1 - first, **dict.fromkeys(["share_3", "share_4"], math.nan)}
+    ).assign(share_5=math.nan, share_6=math.nan)
+
+
+@pytest.mark.parametrize(
+    ("engine", "tool", "runs", "verdict"),
+    [
+        (0.50, 0.50, 40, chance.EQUIVALENT),  # ± 0.004 is within the margin of 0.05
+        (0.54, 0.50, 40, chance.EQUIVALENT),  # of 0.5 the margin is a tenth, 0.05
+        (0.10, 0.13, 40, chance.DIFFERENT),  # of a small share it is 0.02
+        (0.20, 0.082, 60, chance.DIFFERENT),
+        (0.10, 0.121, 10, chance.UNDECIDED),
+        (0.50, 0.50, 1, chance.UNDECIDED),  # nothing is known of the spread
+    ],
+)
+def test_a_dumbbell_is_equivalent_different_or_undecided(engine, tool, runs, verdict):
+    found = chance.judge(REPOSITORY, shares(engine, runs), shares(tool, runs))
+    assert (found["verdict"], found["runs"]) == (verdict, runs)
+
+
+def test_the_interval_of_a_difference_is_welchs():
+    # means 2 and 4, variances 1 and 1, three values each: ± t(0.95, 4) sqrt(2/3) = 2.1318 * 0.8165
+    low, high = chance.welch_interval(np.array([1.0, 2, 3]), np.array([3.0, 4, 5]), 0.9)
+    assert (low, high) == pytest.approx((-2 - 1.7406, -2 + 1.7406), abs=1e-4)
+    assert chance.welch_interval(np.array([1.0, 1]), np.array([3.0, 3]), 0.9) == (-2, -2)
+
+
+def test_two_simulators_that_are_the_same_are_seldom_called_different():
+    rng = np.random.default_rng(5)
+    verdicts = [
+        chance.judge(
+            REPOSITORY, *(shares(0.3, 2).iloc[:0].reindex(range(20)).assign(share_1=x, share_2=1 - x) for x in pair)
+        )
+        for pair in 0.3 + 0.05 * rng.standard_normal((300, 2, 20))
+    ]
+    assert sum(each["verdict"] == chance.DIFFERENT for each in verdicts) <= 3

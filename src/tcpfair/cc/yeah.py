@@ -4,11 +4,11 @@ Sources: Baiocchi, Castellani and Vacirca, PFLDnet 2007; Linux 2.6.22 (net/ipv4/
 steps and constants here. As there, a Scalable step takes one ACK more than the 100 (or the window) that the constant
 names. The queue is in whole packets, and so is what is cut off where windows are (``f.whole``). At a window of two
 packets the kernel's ssthresh falls to zero; at one it falls to -1, which is the largest unsigned number. ``stack: ns2``
-has both. A window of zero with nothing in flight never sends again in ns-2's TCP-Linux (tcp-linux.cc, timeout). Nor does
-a flow whose threshold is -1 when the losses of a timeout are repaired: its window becomes that threshold
-(tcp_fastretrans_alert), as a signed integer (tcp_moderate_cwnd). In small windows beside greedy flows most YeAH flows of
-ns-2 end that way. On the other stacks ssthresh is at least two. After a loss that kernel halves the sending rate whatever
-the value of ssthresh, and slow start then makes up the difference; here recovery ends at ssthresh.
+has both. A window of zero with nothing in flight never sends again in ns-2's TCP-Linux (tcp-linux.cc, timeout). Nor
+does a flow whose threshold is -1 when the losses of a timeout are repaired: its window becomes that threshold
+(tcp_fastretrans_alert), as a signed integer (tcp_moderate_cwnd). In small windows beside greedy flows most YeAH flows
+of ns-2 end that way. On the other stacks ssthresh is at least two. After a loss that kernel halves the sending rate
+whatever ssthresh says, and slow start then makes up the difference; here recovery ends at ssthresh.
 ns-3's TcpYeah follows the same kernel file.
 """
 

@@ -107,6 +107,9 @@ class PaperEnsemble(_Strict):
     left_out: dict[str, str] = Field(default_factory=dict, description="experiments that are not simulated, and why")
     replicates_of: dict[str, int] = Field(default_factory=dict, description="of single experiments, where others")
     held: dict[str, str] = Field(default_factory=dict, description="assumptions that stay as configured, and why")
+    flow: dict[str, Value] = Field(
+        default_factory=dict, description="what every flow of the members has instead of the paper's own value, and why"
+    )
     tied: list[list[str]] = Field(default_factory=list, description="assumptions that are drawn as one")
     hypotheses: dict[str, Hypothesis] = Field(default_factory=dict)
     held_out: list[HeldOut] = Field(default_factory=list, description="checks of the inferred testbed")
@@ -187,7 +190,8 @@ class Member:
     def config(self) -> PaperConfig:
         """The paper's configuration under this setting, without the changes of the hypothesis."""
         row = self.ensemble.table.loc[self.setting]
-        return settings.with_values(self.ensemble.paper, self.ensemble.assumptions, row)
+        drawn = settings.with_values(self.ensemble.paper, self.ensemble.assumptions, row)
+        return drawn.model_copy(update={"flow": {**drawn.flow, **self.ensemble.plan.flow}})
 
     def specs(self, experiment: str) -> list[RunSpec]:
         """The runs of an experiment. Raises InputError for a value that no run can have."""

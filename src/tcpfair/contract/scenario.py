@@ -16,7 +16,10 @@ NonNegative = Annotated[float, Field(ge=0)]
 OneOrMore = Annotated[float, Field(ge=1)]  # packets: below one a flow would never send
 
 RECORDS = ("samples", "cwnd", "events", "link")
-RTO_OF_STACK = {"text": "rfc6298", "linux": "linux", "ns2": "rfc6298"}  # of ns-2: TcpAgent::rtt_timeout, rfc2988_
+# ns-2: tcp.cc, TcpAgent::rtt_timeout with rfc2988_. Linux: net/ipv4/tcp_input.c, tcp_rtt_estimator and tcp_set_rto; its CCID 2
+# bounds the sum instead (net/dccp/ccids/ccid2.c, ccid2_hc_tx_packet_recv).
+RTO_OF_STACK = {"text": "rfc6298", "linux": "linux", "ns2": "rfc6298"}
+RTO_OF_ALGORITHM = {"ccid2": "rfc6298"}
 
 
 class _Strict(BaseModel):
@@ -56,14 +59,14 @@ class Flow(_Strict):
     rto: Literal["rfc6298", "linux"] | None = Field(
         default=None,
         description="law of the retransmission timer: rfc6298 = max(rto_min, srtt + 4 rttvar); linux = srtt + max(4 rttvar,"
-        " rto_min), as Linux does since 2.4; none = the law of the stack: linux of linux, else rfc6298",
+        " rto_min), as Linux does since 2.4; none = linux on the stack linux (but for ccid2), else rfc6298",
     )
     role: Literal["foreground", "background"] = "foreground"
 
     @property
     def rto_law(self) -> str:
-        """The law of the retransmission timer: the one given, else that of the stack."""
-        return self.rto or RTO_OF_STACK[self.stack]
+        """The law of the retransmission timer: the one given, else that of the algorithm or of the stack."""
+        return self.rto or RTO_OF_ALGORITHM.get(self.cc) or RTO_OF_STACK[self.stack]
 
 
 class LogNormal(_Strict):

@@ -19,13 +19,46 @@ flow is due (a *train*).
 `state`        the records
 =============  ====================================================================================================
 
-Where its world ends:
+What is modelled. "Kernels" are the Linux versions that have the feature by default; where a version matters less, it is
+left out. Effects are those that a comparison of flows on one dumbbell can show.
 
-* A retransmission timer runs only while nothing of the flow is on the way, so that no timeout is spurious and none is
-  undone: a queue that grows faster than the estimate of the RTT does not fire it, as it may in Linux and does in ns-2
-  where the RTT is near the least timeout. F-RTO, Eifel and DSACK have nothing to do.
-* Nothing overtakes: jitter delays, and keeps a flow's packets in order; three later arrivals prove a loss.
-* Links neither fail nor change their rate; the bottleneck drops at the tail.
-* Without a reverse bottleneck the receivers stand right behind the bottleneck and all propagation is on the way back, so
-  that no interval delivers more than the link carries; with one, each direction takes half.
+==============================  ======  ==============================  ==========================================================
+feature                         engine  kernels                         effect, or where it is chosen
+==============================  ======  ==============================  ==========================================================
+windows in whole packets        in      all                             ``stack: linux``, ``ns2``; shares by up to 0.1 below
+                                                                        ten packets
+SACK, NewReno, Reno recovery    in      2.2 and later                   ``recovery``
+rate halving                    in      2.2 to 3.1                      ``reduction: rate_halving``
+proportional rate reduction     in      3.2 and later                   ``reduction: prr``
+lower bound of the RTO          in      2.4 and later                   ``rto``: linux bounds the variation, rfc6298 the sum; at
+                                                                        two packets a flow's share may halve
+RTT variation kept for one RTT  out     2.4 and later                   ``tcp_rtt_estimator``, mdev_max: longer timeouts for some
+                                                                        RTTs after the RTT has changed by more than 50 ms
+first timeout                   in      3.1 and later (before: 3 s)     1 s; only without any RTT sample, as there is no handshake
+handshake                       out     all                             data start with the first packet
+timer with packets in flight    out     all                             no spurious timeout; one may occur where a queue grows
+                                                                        faster than the estimate of the RTT
+F-RTO, Eifel, DSACK undo        out     DSACK 2.4, F-RTO 2.6.24         nothing to undo without spurious timeouts or reordering
+reordering                      out     all adapt to it                 jitter keeps a flow's packets in order; three later
+                                                                        arrivals prove a loss
+early retransmit                out     3.5 to 4.10                     short flows and windows below four: fewer timeouts
+tail loss probe                 out     3.10 and later                  ends of short flows: a probe in place of a timeout
+RACK and its timer              out     4.4 and later                   lost retransmissions are found without a timeout
+quick ACKs at the start         out     2.4 and later                   up to 16 packets acknowledged one by one: a faster first
+                                                                        slow start; ``ack_every: 1`` is the other extreme
+adaptive delayed ACKs           out     2.4 and later (40 to 200 ms)    a fixed ``delack_s``; matters at windows of one packet
+pacing                          out     with BBR or fq only             bursts of a window reach the access link
+TSO and GRO, stretch ACKs       out     TSO 2.6, GRO 2.6.29 and later   longer bursts and fewer ACKs, which slow the growth of
+                                                                        modules that count ACKs
+window autotuning               out     2.6.7 and later                 a fixed ``rwnd_pkts``; a flow may be held back at first
+metrics kept for a destination  out     2.4 and later                   a second run would start with the last threshold
+HyStart                         in      2.6.29 and later                ``cubic_linux_6``; of ``cubic`` by two parameters, off
+window after idle times         out     2.4 and later                   senders always have data
+full interface queue            in      2.4 and later                   ``access_queue_pkts``: a reduction without a loss
+ECN, queue management           out     on request                      drop tail
+outages, changes of rate        out
+==============================  ======  ==============================  ==========================================================
+
+Without a reverse bottleneck the receivers are right behind the bottleneck and all propagation is on the way back, so that no
+interval delivers more than the link carries. With one, each direction has half of it.
 """

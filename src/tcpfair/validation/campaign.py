@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
@@ -127,6 +127,14 @@ def parts(layout: Layout, config: PaperConfig, kind: str, backend: str, experime
             job = f"{backend}/{experiment}" if is_short else f"{backend}/{experiment}/{label}"
             found.append(Part(kind, backend, experiment, label, tuple(specs), windows_s, file, stamp, job))
     return found
+
+
+def replicates(whole: Part, first: int, end: int) -> Part:
+    """A part with some replicates of another alone, from ``first`` to before ``end``; kept in a file of its own."""
+    specs = tuple(spec for spec in whole.specs if first <= spec.replicate < end)
+    own = part([spec.key for spec in specs])
+    file = whole.file.with_name(f"{whole.file.stem}_{first}_{end}.json")
+    return replace(whole, specs=specs, file=file, stamp={**whole.stamp, "scenarios": own})
 
 
 def jobs(todo: Iterable[Part]) -> dict[str, float]:

@@ -7,7 +7,8 @@ flows differ by more than the runs of one setting do among themselves: of two si
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,9 @@ FLOW_COLUMNS = [
     *("engine_mean", "engine_sd", "engine_runs", "tool_mean", "tool_sd", "tool_runs", "difference", "p"),
     *("engine_window", "tool_window"),
 ]
+EQUIVALENT, DIFFERENT, UNDECIDED = "equivalent", "different", "undecided"  # verdicts on a dumbbell
+_WORST = ("flow", "engine_mean", "tool_mean", "low", "high", "margin")
+DUMBBELL_COLUMNS = ["experiment", "label", "verdict", "runs", *_WORST]
 TALLY_COLUMNS = ["what", "flows", "beyond", "beyond_share", "median_difference", "largest_difference", "bar"]
 PAIR_COLUMNS = [
     *("tool", "experiment", "algorithm", "runs", "correlation", "engine_mean", "engine_sd", "tool_mean", "tool_sd"),
@@ -73,6 +77,60 @@ def flows(
             ]
         )
     return pd.DataFrame(rows, columns=FLOW_COLUMNS)
+
+
+def welch_interval(a: np.ndarray, b: np.ndarray, confidence: float) -> tuple[float, float]:
+    """Confidence interval of the difference of two means, a less b, with unequal spreads (Welch).
+
+    The point itself without any spread; infinite with fewer than two values on a side.
+    """
+    if len(a) < 2 or len(b) < 2:
+        return -math.inf, math.inf
+    difference = float(a.mean() - b.mean())
+    of_a, of_b = a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)
+    if of_a + of_b == 0:
+        return difference, difference
+    freedom = (of_a + of_b) ** 2 / (of_a**2 / (len(a) - 1) + of_b**2 / (len(b) - 1))
+    half = float(stats.t.ppf((1 + confidence) / 2, freedom)) * math.sqrt(of_a + of_b)
+    return difference - half, difference + half
+
+
+def judge(config: PaperConfig, engine_runs: pd.DataFrame, tool_runs: pd.DataFrame) -> dict[str, Any]:
+    """The verdict on one dumbbell from the shares of all its flows: a row of DUMBBELL_COLUMNS from ``verdict`` on.
+
+    The margin of a flow is ``drawn_margin`` or ``drawn_margin_relative`` of the tool's share, whichever is larger.
+    equivalent: the interval of every flow's difference is within the margin. different: that of one flow is outside, at a
+    confidence corrected for the number of flows (Bonferroni). undecided: neither. The row's flow is the one that decides:
+    the interval that reaches furthest beyond its margin.
+    """
+    confidence, least = config.analysis_value("drawn_confidence"), config.analysis_value("drawn_margin")
+    names = [
+        name for n in range(1, MOST_FLOWS + 1) if (name := f"share_{n}") in tool_runs and tool_runs[name].notna().any()
+    ]
+    found, is_different = [], False
+    for number, name in enumerate(names, start=1):
+        engine, tool = (runs[name].dropna().to_numpy(float) for runs in (engine_runs, tool_runs))
+        margin = max(least, config.analysis_value("drawn_margin_relative") * tool.mean())
+        low, high = welch_interval(engine, tool, confidence)
+        surely_low, surely_high = welch_interval(engine, tool, 1 - (1 - confidence) / len(names))
+        is_different |= surely_low > margin or surely_high < -margin
+        found.append((max(high, -low) / margin, number, engine.mean(), tool.mean(), low, high, margin))
+    worst = max(found)
+    verdict = DIFFERENT if is_different else EQUIVALENT if worst[0] <= 1 else UNDECIDED
+    return {
+        "verdict": verdict,
+        "runs": min(len(engine_runs), len(tool_runs)),
+        **dict(zip(_WORST, worst[1:], strict=True)),
+    }
+
+
+def dumbbell_line(row: Mapping[str, Any], protocol: str, stack: str) -> str:
+    """A row of `judge` as a line of text."""
+    return (
+        f"{row['verdict']:<10} {row['experiment']} {row['label']}: flow {row['flow']} ({protocol}): "
+        f"engine {row['engine_mean']:.3f}, ns-2 {row['tool_mean']:.3f}, "
+        f"difference {row['low']:+.3f} to {row['high']:+.3f}, margin {row['margin']:.3f}; {row['runs']} replicates, {stack}"
+    )
 
 
 def _sd(values: np.ndarray) -> float:

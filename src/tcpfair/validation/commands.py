@@ -6,6 +6,7 @@ what they gave.
 
 from __future__ import annotations
 
+import functools
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -33,12 +34,14 @@ from tcpfair.validation.scenarios import (
     kind_of,
     load,
     quick,
+    stack_of,
     whole,
 )
 
 LONG_S = 600  # an estimate above this wants --yes
 
 Say = Callable[[str], None]
+_say_at_once: Say = functools.partial(print, flush=True)  # seen in a log while it runs
 # runs workflow/validate.smk with a configuration, returns its exit status
 Workflow = Callable[[dict[str, Any]], int]
 
@@ -196,31 +199,60 @@ def check_quickly(
     return found
 
 
-def try_random(layout: Layout, seed: int, count: int, say: Say = print) -> None:
-    """Draw ``count`` random dumbbells of each kind with a seed, run them in the engine and in ns-2, and say how many flows
-    differ beyond chance. Results and drawn settings stay in a folder of their own, where an interrupted run goes on.
+def try_random(layout: Layout, seed: int, count: int, say: Say = _say_at_once) -> bool:
+    """Whether the engine is equivalent to ns-2 on every one of ``count`` random dumbbells of each kind, drawn with ``seed``.
 
+    Each dumbbell gets replicates until `chance.judge` decides or ``drawn_most_runs`` are spent; a line is printed for each
+    step, each verdict and the sum. Results and settings are in a folder of their own, where an interrupted run continues.
     Raises InputError when ns-2 is not installed or fails.
     """
-    config = drawn.redrawn(load(layout.validation_config), seed, count)
-    kind = f"random_{seed}"
-    tables = []
-    for name in drawn.experiments(config):
-        of = {backend: campaign.parts(layout, config, kind, backend, [name]) for backend in (ENGINE, "ns2")}
-        for done, pair in enumerate(zip(*of.values(), strict=True), start=1):
-            for part in pair:
-                if not part.is_kept():
-                    campaign.make_part(config, part)
-            say(f"simulated  {name} {done} of {count}")
-        own = {backend: campaign.joined(config, name, parts).runs for backend, parts in of.items()}
-        tables.append(chance.flows(config, name, "ns2", own[ENGINE], own["ns2"]))
-    rows = pd.concat(tables, ignore_index=True)
+    most = load(layout.validation_config).analysis_value("drawn_most_runs")
+    config = drawn.redrawn(load(layout.validation_config), seed, count, most)
+    stack, kind = stack_of(config), f"random_{seed}"
     place = campaign.folder(layout, kind)
-    for file, table in (("drawn.csv", page.drawn_settings(config)), ("flows.csv", agreement.rounded(rows))):
+    say(f"stack      the engine's flows have {stack}; margins hold for this stack alone")
+    rows, tables = [], []
+    for name in drawn.experiments(config):
+        first = int(load(layout.validation_config).experiments[name].runs.value)
+        of = {backend: campaign.parts(layout, config, kind, backend, [name]) for backend in (ENGINE, "ns2")}
+        protocols = drawn.table(config, name).set_index(["label", "flow"])["protocol"]
+        runs: dict[str, list[pd.DataFrame]] = {ENGINE: [], "ns2": []}
+        for done, pair in enumerate(zip(*of.values(), strict=True), start=1):
+            label, upto, verdict = pair[0].label, 0, chance.UNDECIDED
+            found = {part.backend: pd.DataFrame() for part in pair}
+            while verdict == chance.UNDECIDED and upto < most:
+                before, upto = upto, min(max(first, 2 * upto), most)
+                for part in pair:
+                    more = campaign.replicates(part, before, upto)
+                    if not more.is_kept():
+                        campaign.make_part(config, more)
+                    found[part.backend] = pd.concat([found[part.backend], more.kept().runs], ignore_index=True)
+                row = {"experiment": name, "label": label, **chance.judge(config, found[ENGINE], found["ns2"])}
+                verdict = row["verdict"]
+                say(f"simulated  {name} {label} ({done} of {count}): {upto} replicates: {verdict}")
+            say(chance.dumbbell_line(row, protocols[label, row["flow"]], stack))
+            rows.append(row)
+            for backend, table in found.items():
+                runs[backend].append(table)
+        tables.append(
+            chance.flows(config, name, "ns2", *(pd.concat(each, ignore_index=True) for each in runs.values()))
+        )
+    verdicts = pd.DataFrame(rows, columns=chance.DUMBBELL_COLUMNS)
+    flows = pd.concat(tables, ignore_index=True)
+    for file, table in (
+        ("drawn.csv", page.drawn_settings(config)),
+        ("flows.csv", agreement.rounded(flows)),
+        ("dumbbells.csv", agreement.rounded(verdicts)),
+    ):
         write_whole(place / file, table.to_csv(index=False, lineterminator="\n"))
-    for line in (*chance.tally_lines(config, rows, "experiment"), *chance.tally_lines(config, rows, "algorithm")):
-        say(line)
-    say(f"written    {place.relative_to(layout.root)}/flows.csv, drawn.csv")
+    for name, own in [*verdicts.groupby("experiment", sort=False), ("all", verdicts)]:
+        counts = own["verdict"].value_counts()
+        said = ", ".join(
+            f"{counts.get(each, 0)} {each}" for each in (chance.EQUIVALENT, chance.DIFFERENT, chance.UNDECIDED)
+        )
+        say(f"verdict    {name}: {said} of {len(own)} dumbbells, {stack}")
+    say(f"written    {place.relative_to(layout.root)}/dumbbells.csv, flows.csv, drawn.csv")
+    return bool((verdicts["verdict"] == chance.EQUIVALENT).all())
 
 
 def table_lines(rows: pd.DataFrame) -> Iterator[str]:

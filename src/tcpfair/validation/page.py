@@ -19,7 +19,7 @@ from tcpfair.validation.agreement import BEYOND, NO_VALUE, UNDECIDED, UNEXPLAINE
 from tcpfair.validation.comparison import Comparison
 from tcpfair.validation.kernel import Kernel
 from tcpfair.validation.measures import MEASURES
-from tcpfair.validation.scenarios import ENGINE, TESTBED, TITLES, TOOLS, whole
+from tcpfair.validation.scenarios import ENGINE, TESTBED, TITLES, TOOLS, stack_of, whole
 from tcpfair.verdicts.assumptions import assumptions
 from tcpfair.verdicts.report.marks import Bar
 from tcpfair.verdicts.report.pages import data_uri, write_page
@@ -87,6 +87,7 @@ def write(layout: Layout, comparison: Comparison) -> None:
         write_whole(place / "kernel_runs.csv", _csv(comparison.kernel.runs()))
     context = {
         "tools": [_tool_view(comparison, tool) for tool in TOOLS],
+        "stack": stack_of(comparison.config),
         "kernel": _kernel_view(comparison.kernel) if comparison.kernel is not None else None,
         "missing": missing_lines(comparison),
         "figures": figures,
@@ -219,6 +220,7 @@ def _kernel_view(beside: Kernel) -> dict[str, Any]:
         rows.append({**_row_view(row), **spreads})
     return {
         "name": TESTBED,
+        "stack": stack_of(beside.config),
         "tools": beside.shipped.tools,
         "rows": rows,
         "bar": _bar(rows),
@@ -387,7 +389,7 @@ def summary(comparison: Comparison) -> str:
     for tool in TOOLS:
         rows = [row for row in _judged(comparison.rows) if row["tool"] == tool]
         if rows:
-            lines.append(f"{TITLES[tool]:<10} {_counts(rows)}")
+            lines.append(f"{TITLES[tool]:<10} {_counts(rows)}, {stack_of(comparison.config)}")
             for metric in _PER_CENT:
                 own = [row for row in rows if row["metric"] == metric]
                 if not own:
@@ -395,7 +397,7 @@ def summary(comparison: Comparison) -> str:
                 lines.append(f"           {MEASURES[metric].title:<26} {_counts(own)}")
     beside = _judged(comparison.kernel.rows) if comparison.kernel is not None else []
     if beside:
-        lines.append(f"{TITLES[TESTBED]:<10} {_counts(beside)}")
+        lines.append(f"{TITLES[TESTBED]:<10} {_counts(beside)}, {stack_of(comparison.kernel.config)}")
     lines += chance.tally_lines(comparison.config, comparison.flows, "experiment")
     for name, own in comparison.pairs.groupby("experiment", sort=False):
         lines.append(f"{name:<24} correlation over seeds: median {own['correlation'].median():.2f}")

@@ -115,6 +115,12 @@ def whole(config: PaperConfig, backend: str) -> Selection:
     return Selection(settings[f"{backend}_runs"].value, duration_s, tuple(window_s) if window_s else None)
 
 
+def stack_of(config: PaperConfig) -> str:
+    """What statements of agreement name: ``stack: ns2``, the stack that the engine's flows have in the comparison."""
+    told = config.analysis_value("engine_flow") if "engine_flow" in config.analysis else {}
+    return f"stack: {told.get('stack', config.flow['stack'].value if 'stack' in config.flow else 'text')}"
+
+
 def quick(config: PaperConfig) -> Selection:
     """A few short runs, to see whether a simulator is there and roughly right."""
     value = config.analysis_value

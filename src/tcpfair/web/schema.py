@@ -13,7 +13,7 @@ from tcpfair.cc.api import STACK
 from tcpfair.cc.registry import Algorithm, algorithms
 from tcpfair.contract.layout import PAPERS, Layout
 from tcpfair.contract.papers import PaperConfig, load_paper
-from tcpfair.contract.scenario import RTO_OF_STACK, Flow, LogNormal, Pareto, Scenario, Web
+from tcpfair.contract.scenario import RTO_OF_ALGORITHM, RTO_OF_STACK, Flow, LogNormal, Pareto, Scenario, Web
 from tcpfair.engine import dumbbell, setup, state, traffic
 from tcpfair.jit import source_hash
 from tcpfair.web import entry
@@ -101,6 +101,7 @@ NUMBERS = {
     "own_agent": state.OWN_AGENT,
     "rto_laws": state.RTO_LAWS,
     "rto_of_stack": RTO_OF_STACK,
+    "rto_of_algorithm": RTO_OF_ALGORITHM,
     "whole": STACK,
     "laws": traffic.LAWS,
     "events": list(state.EVENT_NAMES),

@@ -417,7 +417,7 @@ def _validate(given: argparse.Namespace) -> int:
 
     with runs.only_run(layout.root, "results/validation"):
         if given.random is not None:
-            commands.try_random(layout, given.random, given.count)
+            return 0 if commands.try_random(layout, given.random, given.count) else 1
         elif not given.tool:
             print(commands.compare(layout, workflow), end="")
             print(f"open       {os.path.relpath(page.report(layout))}")
