@@ -789,3 +789,25 @@ def test_a_capacity_beyond_every_machine_is_one_line(tmp_path, capacity_bps):
     edit(root / "config/papers/ogura.yaml", "capacity_bps: {value: 1.0e+6", f"capacity_bps: {{value: {capacity_bps}")
     with pytest.raises(InputError, match="capacity_bps 1e[+]30. for duration_s .*; the most is 1e[+]15"):
         _ = make_plan(root).lacking
+
+
+def test_stale_ensembles_are_worked_out_once_until_something_changes(root, monkeypatch):
+    from tcpfair.contract import ensemble_table
+
+    asked = []
+    monkeypatch.setattr(
+        ensemble_table, "stale_lines", lambda layout, papers: asked.append(1) or ["ogura: code changed"]
+    )
+    assert make_plan(root).stale_ensembles == []  # none is shipped
+    (root / "data/ensemble").mkdir(parents=True)
+    shipped = root / "data/ensemble/ogura.json"
+    for edited in (
+        lambda: shipped.write_text("{}"),
+        lambda: edit(root / "config/papers/ogura.yaml", "cite", "# \ncite"),
+    ):
+        edited()
+        asked.clear()
+        assert [make_plan(root).stale_ensembles for _ in range(2)] == [["ogura: code changed"]] * 2
+        assert asked == [1]
+    monkeypatch.setattr(code, "of_algorithms", lambda names: {"simulator": "another"})
+    assert make_plan(root).stale_ensembles and asked == [1, 1]

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tcpfair.contract.papers import Value, WeightRule, load_yaml
 from tcpfair.contract.scenario import one_line
 
+SIDECAR = "trace.yaml"
 # what every recording is shown as; tcpfair.exhibits.recordings.board draws them
 EXHIBITS = ("trace", "goodput", "cwnd", "rtt", "jfi", "nru", "steadiness", "recovery", "recovery_table", "beside")
 
@@ -28,6 +29,11 @@ def name_of(path: Path) -> str:
     """
     name = _ENDINGS.sub("", path.resolve().name) or "recording"
     return re.sub(r"[^\w.+-]", "_", name).lstrip(".-")[:_LONGEST_NAME] or "recording"
+
+
+def sidecar_path(recording: Path) -> Path:
+    """Where a file or folder has its sidecar, the text that states what the recording leaves out."""
+    return recording / SIDECAR if recording.is_dir() else recording.with_name(f"{recording.name}.{SIDECAR}")
 
 
 def recordings_in(trace: str) -> list[str]:

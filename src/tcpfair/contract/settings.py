@@ -22,7 +22,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ValidationError
-from scipy.stats import qmc
 
 from tcpfair.contract.papers import NO_TRAFFIC, Experiment, PaperConfig, Value
 from tcpfair.errors import InputError, unknown
@@ -245,6 +244,8 @@ def draw(assumptions: Sequence[Assumption], n: int, seed: int) -> pd.DataFrame:
     """
     rows = [[each.value for each in assumptions]]
     if n and assumptions:
+        from scipy.stats import qmc  # takes a second, which only drawing should pay
+
         shares = qmc.Sobol(len(assumptions), scramble=True, rng=np.random.default_rng(seed)).random(_power_of_2(n))[:n]
         rows += [[each.at(u) for each, u in zip(assumptions, point, strict=True)] for point in shares]
     columns = [each.name for each in assumptions]

@@ -22,7 +22,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from scipy.stats import qmc
 
 from tcpfair.contract import code
 from tcpfair.contract.expand import RunSpec, places_of, scenario_at, seed_of
@@ -217,6 +216,8 @@ class Study:
     @cached_property
     def _shares(self) -> npt.NDArray[np.float64]:
         """(points, axes) of the hypercube, in [0, 1)."""
+        from scipy.stats import qmc  # takes a second, which only drawing should pay
+
         cube = self.file.latin_hypercube
         return qmc.LatinHypercube(len(cube.axes), rng=np.random.default_rng(cube.seed)).random(cube.points)
 

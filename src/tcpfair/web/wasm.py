@@ -21,7 +21,6 @@ from pathlib import Path
 from tcpfair.contract import code
 from tcpfair.contract.files import write_whole
 from tcpfair.errors import InputError
-from tcpfair.jit import linked, seal, unsealed
 
 PACKAGE = Path(__file__).parent
 TRIPLE = "wasm32-unknown-unknown"
@@ -42,6 +41,8 @@ def digest() -> str:
 
 def module() -> bytes:
     """The module; built when the cache has no undamaged one that was built from the same sources."""
+    from tcpfair.jit import seal, unsealed  # numba takes half a second; the plan of a run asks for the digest alone
+
     kept = Path(os.environ["NUMBA_CACHE_DIR"]) / f"engine-{digest()[:16]}.wasm.sealed"
     built = unsealed(kept)
     if built is None:
@@ -65,6 +66,8 @@ def build() -> bytes:
 
 def _lowered(function, signature) -> tuple[list[str], str]:
     """IR of a function and of all that it calls, a module each, and its name there."""
+    from tcpfair.jit import linked
+
     function.compile(signature)
     [compiled] = function.overloads.values()
     libraries = [compiled.library, *linked(compiled.library)]

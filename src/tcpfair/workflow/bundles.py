@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from tcpfair.contract import checksums, ensemble_table, store, trace
+from tcpfair.contract import checksums, store, trace
 from tcpfair.contract.expand import run_specs
 from tcpfair.contract.files import discard_scratch, is_scratch, whole, whole_folder
 from tcpfair.contract.layout import PAPERS, Layout
@@ -110,6 +110,7 @@ def _give_back(layout: Layout, known: dict[str, dict], owner: str) -> None:
 
 def faults(root: Path) -> list[str]:
     """What is wrong with the shipped data, one line each: files against checksums, results against the configuration."""
+    from tcpfair.contract import ensemble_table
     from tcpfair.validation import scenarios, shipped
 
     layout = Layout(root, "bundled")

@@ -20,7 +20,7 @@ import yaml
 from tcpfair.contract.checksums import CHECKSUMS
 from tcpfair.contract.files import whole_folder, write_whole
 from tcpfair.contract.layout import Layout
-from tcpfair.contract.recordings import name_of
+from tcpfair.contract.recordings import SIDECAR, name_of, sidecar_path
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError, printable
 from tcpfair.measures.resolution import left_out
@@ -29,7 +29,7 @@ from tcpfair.sources.readers import UNUSED, anonymised, observe
 from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.observed import UNKNOWN_CC, Observed, ObservedFlow
-from tcpfair.sources.readers.sidecar import FILE, SaidLink, Sidecar, load_sidecar, sidecar_path
+from tcpfair.sources.readers.sidecar import SaidLink, Sidecar, load_sidecar
 from tcpfair.units import MS_PER_S
 
 LICENCE = """This recording was anonymised and is shared under the Creative Commons Attribution 4.0 International licence
@@ -92,7 +92,7 @@ def bring(
             target = scratch / file_name
             target.write_bytes(source) if isinstance(source, bytes) else shutil.copyfile(source, target)
         names = _pseudonyms(found, scratch) if anonymise else {}
-        (scratch / FILE).write_text(_sidecar_text(found, names), encoding="utf-8")
+        (scratch / SIDECAR).write_text(_sidecar_text(found, names), encoding="utf-8")
         if anonymise:
             (scratch / "LICENSE").write_text(LICENCE, encoding="utf-8")
         _write_sums(scratch)
@@ -126,7 +126,7 @@ def _is_same(folder: Path, content: Mapping[str, Path | bytes]) -> bool:
             return False
         if held.read_bytes() != source if isinstance(source, bytes) else not filecmp.cmp(held, source, shallow=False):
             return False
-    beside = {FILE, CHECKSUMS, "LICENSE"}
+    beside = {SIDECAR, CHECKSUMS, "LICENSE"}
     return {path.name for path in folder.iterdir()} - beside == set(content)
 
 
@@ -254,7 +254,7 @@ def chosen(layout: Layout, paths: Sequence[Path], name: str) -> list[Path]:
     if paths:
         return list(paths)
     raw = layout.data / "raw"
-    beside = [path for path in sorted(raw.iterdir()) if path.name not in _KEPT and not path.name.endswith(FILE)]
+    beside = [path for path in sorted(raw.iterdir()) if path.name not in _KEPT and not path.name.endswith(SIDECAR)]
     found = [path for path in beside if not path.name.startswith(".")]
     if not found:
         raise InputError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -19,7 +19,6 @@ from tcpfair.contract.papers import Config, Exhibit, PaperConfig, Value, check_c
 from tcpfair.contract.stamps import Stamp, files_part, part
 from tcpfair.contract.store import Asked
 from tcpfair.errors import InputError, unknown
-from tcpfair.sources.readers.sidecar import sidecar_path
 from tcpfair.verdicts.cell_links import notebook_cells
 from tcpfair.web import tours, wasm
 from tcpfair.workflow.state import PLANNED_PKTS_PER_S
@@ -27,6 +26,11 @@ from tcpfair.workflow.state import PLANNED_PKTS_PER_S
 BUILT_SOURCES = ("bundled", "engine", "raw")  # those that this version can run; config.yaml knows the names of all
 PART_PKTS = 1.5e9  # of a part at least, about: a minute of one core, long against starting a process or a cluster's job
 BASELINE = "baseline"  # the part of the ledger's stamp that has data/expected
+_OF_ENSEMBLES = (
+    "contract/ensemble_table.py",
+    "measures/groups.py",
+    "measures/replicates.py",
+)  # the code that decides on them
 SMALL = "small"  # the group of experiments that are not worth a cluster's job each
 
 # files of data/ that exhibits of a kind read beside print; tests/workflow/test_opened_files.py checks that none is missing
@@ -344,7 +348,12 @@ class Plan:
     def recordings(self) -> list[Path]:
         """Files of the user's own recordings, or of the shipped examples when none is named."""
         traces = [self.root / each for each in recordings.recordings_in(self.config.trace or "data/raw/examples")]
-        found = {path for trace in traces for path in (trace, sidecar_path(trace), *trace.rglob("*")) if path.is_file()}
+        found = {
+            path
+            for trace in traces
+            for path in (trace, recordings.sidecar_path(trace), *trace.rglob("*"))
+            if path.is_file()
+        }
         return sorted(found)
 
     # --- Stamps ----------------------------------------------------------------------------------------------------
@@ -492,6 +501,22 @@ class Plan:
         measured = [self.measure_stamp(*pair) for pair in self.measured if pair[0] == paper]
         return {"runs": part([self.runs_parts[pair] for pair in of_paper]), "metrics": part(measured)}
 
+    @property
+    def stale_ensembles(self) -> list[str]:
+        """A line for each paper whose shipped ensemble was made from other code or other ranges."""
+        if not self.layout.ensembles.is_dir():
+            return []
+        files = [path for path in self.layout.ensembles.glob("*") if not is_editors(path.name)]
+        acting = (code.of_algorithms(cc.names()), reach.of_modules(*_OF_ENSEMBLES))
+        made_from = part([self._configuration, files_part(self.root, sorted(files)), acting])
+
+        def work_out() -> list[str]:
+            from tcpfair.contract import ensemble_table
+
+            return ensemble_table.stale_lines(self.layout, self.papers)
+
+        return self._remembered.lines("ensembles", made_from, work_out)
+
     # --- What is stale ---------------------------------------------------------------------------------------------
 
     def reasons(self, step: Step) -> list[str]:
@@ -633,7 +658,7 @@ def cells(notebook: Path) -> list[Cell]:
 
 
 class _Remembered:
-    """The runs that experiments ask for, kept between starts: expanding all five papers takes seconds."""
+    """What takes seconds to work out, kept between starts: the runs of experiments, and which ensembles are stale."""
 
     def __init__(self, path: Path, config: Config) -> None:
         self.path = path
@@ -662,9 +687,21 @@ class _Remembered:
         self.entries["/".join(pair)] = [key + self.cut, kinds, rows]
         self.is_new = True
 
+    def lines(self, name: str, made_from: str, work_out: Callable[[], list[str]]) -> list[str]:
+        """Lines of text that ``work_out`` gives for what ``made_from`` is a digest of."""
+        match self.entries.get(name):
+            case [str(known), list(lines)] if known == made_from and all(isinstance(line, str) for line in lines):
+                return lines
+        lines = work_out()
+        self.entries[name] = [made_from, lines]
+        self.is_new = True
+        self.save()
+        return lines
+
     def save(self) -> None:
         if self.is_new:
             write_whole(self.path, json.dumps(self.entries))
+            self.is_new = False
 
 
 def check_algorithms(paper: PaperConfig, path: Path) -> None:

@@ -400,7 +400,7 @@ def summary(asked: Plan, started_s: float, done: bool = True) -> str:
     if made["ledger"]:
         lines += _moved(plan)
     lines += [paint(f"altered    {line}", "red") for line in checksums.altered(plan.layout.data)]
-    lines += [paint(f"stale      {line}", "red") for line in _stale_ensembles(plan)]
+    lines += [paint(f"stale      {line}", "red") for line in plan.stale_ensembles]
     if missing:
         logs = os.path.relpath(plan.layout.results / "logs")
         lines.append(paint(f"missing    {_some(missing, ', ')}; see {logs}", "red"))
@@ -426,15 +426,6 @@ def _not_shipped(plan: Plan) -> Iterator[str]:
                 if pair[1] in exhibit.experiments and paper.paper == pair[0]
             ]
             yield f"engine     {'/'.join(pair)}: {why or 'not shipped'}; shown in {', '.join(shown) or 'nothing'}"
-
-
-def _stale_ensembles(plan: Plan) -> list[str]:
-    """A line for each paper whose shipped ensemble was made from other code or other ranges."""
-    if not plan.layout.ensembles.is_dir():
-        return []
-    from tcpfair.contract import ensemble_table
-
-    return ensemble_table.stale_lines(plan.layout, plan.papers)
 
 
 def _moved(plan: Plan) -> list[str]:

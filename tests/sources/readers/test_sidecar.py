@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tcpfair.contract.recordings import sidecar_path
 from tcpfair.errors import InputError
-from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar, sidecar_path
+from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
 
 
 def test_beside_a_file_and_in_a_folder(tmp_path):

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from tcpfair.contract.checksums import CHECKSUMS
+from tcpfair.contract.recordings import SIDECAR, sidecar_path
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError, printable, unknown
 from tcpfair.sources.readers import (
@@ -33,7 +34,7 @@ from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.merge import GOODPUT, merged
 from tcpfair.sources.readers.observed import Observed
-from tcpfair.sources.readers.sidecar import FILE, Sidecar, load_sidecar, sidecar_path
+from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
 from tcpfair.sources.readers.unrecognised import refusal
 
 # a testbed run is a folder of other tools' files too, so it is asked first; ns-2 leaves events and variables in two files
@@ -146,7 +147,7 @@ def _files(path: Path) -> tuple[list[Path], list[Path]]:
     """The files of a recording in order of their names, and those beside them."""
     if not path.is_dir():
         return [path], []
-    entries = sorted(entry for entry in path.iterdir() if not entry.name.endswith(FILE))
+    entries = sorted(entry for entry in path.iterdir() if not entry.name.endswith(SIDECAR))
     if len(entries) > MAX_FILES:
         raise InputError(f"{path}: {len(entries)} files; give a folder of at most {MAX_FILES}")
     folder = next((entry for entry in entries if entry.is_dir() and not _ASIDE.fullmatch(entry.name)), None)

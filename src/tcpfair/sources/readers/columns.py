@@ -12,8 +12,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tcpfair.contract.recordings import SIDECAR
 from tcpfair.errors import InputError
-from tcpfair.sources.readers.sidecar import FILE, Sidecar
+from tcpfair.sources.readers.sidecar import Sidecar
 
 VALUES = ("total_bytes", "bytes", "rate")
 # factor to s, bit/s, bytes; None where the name leaves it open
@@ -346,12 +347,12 @@ def choose(names: Sequence[str], said: Sidecar, where: str) -> Table:
     for quantity, name in [*stated.items(), *(("ignore", name) for name in said.columns.ignore)]:
         if name not in names:
             raise InputError(
-                f"{where}: {FILE}: columns.{quantity}: no column {name!r}; there are {', '.join(map(repr, names[:20]))}"
+                f"{where}: {SIDECAR}: columns.{quantity}: no column {name!r}; there are {', '.join(map(repr, names[:20]))}"
             )
     doubled = next((name for name in stated.values() if list(stated.values()).count(name) > 1), None)
     if doubled is not None:
         both = " and ".join(quantity for quantity, name in stated.items() if name == doubled)
-        raise InputError(f"{where}: {FILE}: columns: {both} are both {doubled!r}; give each its own column")
+        raise InputError(f"{where}: {SIDECAR}: columns: {both} are both {doubled!r}; give each its own column")
     left = [name for name in names if name not in said.columns.ignore]
     guessed = [column for name in left if name not in stated.values() and (column := meaning(name))]
     if set(stated) & set(VALUES):  # who names one, means it
@@ -361,7 +362,7 @@ def choose(names: Sequence[str], said: Sidecar, where: str) -> Table:
     time, flow = _only(found, "time", where), _only(found, "flow", where)
     if time is None:
         raise InputError(
-            f"{where}: no column for the time; say {FILE}: columns.time: NAME, one of {', '.join(map(repr, names[:20]))}"
+            f"{where}: no column for the time; say {SIDECAR}: columns.time: NAME, one of {', '.join(map(repr, names[:20]))}"
         )
     shared = {
         quantity: column
@@ -376,11 +377,12 @@ def choose(names: Sequence[str], said: Sidecar, where: str) -> Table:
     elif not flow and any(column.quantity in VALUES for column in labelled):
         raise InputError(
             f"{where}: {shared[next(q for q in VALUES if q in shared)].name!r} is for all flows and "
-            f"{next(column.name for column in labelled if column.quantity in VALUES)!r} for one; say {FILE}: columns.rate: NAME"
+            f"{next(column.name for column in labelled if column.quantity in VALUES)!r} for one; say "
+            f"{SIDECAR}: columns.rate: NAME"
         )
     if not by_label and not set(shared) & set(VALUES):
         raise InputError(
-            f"{where}: no column for bytes or rate; say {FILE}: columns.bytes (or total_bytes, or rate): NAME, "
+            f"{where}: no column for bytes or rate; say {SIDECAR}: columns.bytes (or total_bytes, or rate): NAME, "
             f"one of {', '.join(map(repr, names[:20]))}"
         )
     read = {time.name, *([flow.name] if flow else []), *(column.name for column in shared.values())}
@@ -399,7 +401,7 @@ def _refuse_no_flows(by_label: dict[str, dict[str, Column]], where: str) -> None
         if odd:
             name = next(column.name for column in columns.values())
             raise InputError(
-                f"{where}: {name!r}: is {label!r} a flow? write `columns: {{ignore: [{name}]}}` in {FILE} when it is not, "
+                f"{where}: {name!r}: is {label!r} a flow? write `columns: {{ignore: [{name}]}}` in {SIDECAR} when it is not, "
                 "and give the column another name when it is"
             )
 
@@ -417,7 +419,8 @@ def _only(columns: Sequence[Column], quantity: str, where: str) -> Column | None
     some = [column for column in columns if column.quantity == quantity]
     if len(some) > 1:
         raise InputError(
-            f"{where}: {some[0].name!r} and {some[1].name!r} could both be the {quantity}; say {FILE}: columns.{quantity}: NAME"
+            f"{where}: {some[0].name!r} and {some[1].name!r} could both be the {quantity}; say "
+            f"{SIDECAR}: columns.{quantity}: NAME"
         )
     return some[0] if some else None
 
@@ -427,7 +430,7 @@ def _bare(names: Sequence[str], time: Column, said: Sidecar, where: str) -> list
     bare = [name for name in names if name != time.name and re.fullmatch(r"(?i)(flow|stream|f|s)[ _-]?\d{1,5}", name)]
     if bare and said.units.rate is None:
         raise InputError(
-            f"{where}: {bare[0]!r}: no unit; say {FILE}: units.rate: Mbps (or bps, kbps, Gbps, Bps) when these are rates"
+            f"{where}: {bare[0]!r}: no unit; say {SIDECAR}: units.rate: Mbps (or bps, kbps, Gbps, Bps) when these are rates"
         )
     return [Column(name, "rate", None, name) for name in bare]
 
@@ -455,7 +458,7 @@ def _units(columns: Sequence[Column], said: Sidecar, where: str) -> dict[str, st
         if stated is None and len(of_names) > 1:
             raise InputError(
                 f"{where}: columns of the {quantity} have different units "
-                f"({', '.join(sorted(str(unit) for unit in of_names))}); say {FILE}: units.{field}: {'|'.join(known)}"
+                f"({', '.join(sorted(str(unit) for unit in of_names))}); say {SIDECAR}: units.{field}: {'|'.join(known)}"
             )
         units[quantity] = stated or next(iter(of_names), None)
     return units

@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract.recordings import name_of
+from tcpfair.contract.recordings import name_of, sidecar_path
 from tcpfair.contract.trace import Trace, empty
 from tcpfair.errors import InputError, unknown
 from tcpfair.sources.readers import conservation, tables
 from tcpfair.sources.readers.observed import UNKNOWN_CC, Floats, Observed, ObservedFlow
-from tcpfair.sources.readers.sidecar import Sidecar, sidecar_path
+from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.units import BITS_PER_BYTE
 
 MAX_RUN_S = 86_400.0

@@ -24,11 +24,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from tcpfair.contract.recordings import SIDECAR
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.observed import LINK, WINDOWS, Observed, ObservedFlow, ObservedLink
-from tcpfair.sources.readers.sidecar import FILE, Sidecar
+from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import MAX_LINE_BYTES, chunks, head
 
 NAME = "ns2"
@@ -75,7 +76,7 @@ def read(path: Path, said: Sidecar) -> Observed:
         header_bytes = said.link.wire_bytes - said.link.payload_bytes
         if header_bytes < 0:
             raise InputError(
-                f"{path}: {FILE}: link.wire_bytes is below link.payload_bytes; a packet has its headers too"
+                f"{path}: {SIDECAR}: link.wire_bytes is below link.payload_bytes; a packet has its headers too"
             )
     variables = _variables(seen)
     remarks = ["simulated time: no wall clock"]
@@ -83,7 +84,9 @@ def read(path: Path, said: Sidecar) -> Observed:
     if not flows:
         flows = _of_acks(path, files, variables, said.link.payload_bytes or PACKET_BYTES, remarks)
         if not said.link.payload_bytes:
-            remarks.append(f"packets taken to have {PACKET_BYTES:g} bytes; {FILE}: link.payload_bytes says otherwise")
+            remarks.append(
+                f"packets taken to have {PACKET_BYTES:g} bytes; {SIDECAR}: link.payload_bytes says otherwise"
+            )
     if not flows:
         raise InputError(
             f"{path}: no data of TCP or DCCP arrive and no ack_ is traced; give a trace of all events, or add $tcp trace ack_"

@@ -37,12 +37,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tcpfair.contract.recordings import SIDECAR, sidecar_path
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import columns, readings
 from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.columns import UNITS, Table
 from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Observed, ObservedFlow
-from tcpfair.sources.readers.sidecar import FILE, Sidecar, load_sidecar, sidecar_path
+from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
 from tcpfair.sources.readers.text import MAX_LINE_BYTES, chunks, head, head_bytes, read_bytes
 
 NAME = "plain"
@@ -260,10 +261,10 @@ def _which_flow(path: Path, name: str, one: str, other: str, table: Table) -> st
     if table.flow or table.by_label:
         return (
             f"{path}: {name!r} changes within a flow ({one[:40]!r}, {other[:40]!r}); give the rows of one run and direction, or "
-            f"write `columns: {{ignore: [{name}]}}` in {FILE} when they belong together"
+            f"write `columns: {{ignore: [{name}]}}` in {SIDECAR} when they belong together"
         )
     return (
-        f"{path}: {name!r} may tell flows apart ({one[:40]!r}, {other[:40]!r}); write `columns: {{flow: {name}}}` in {FILE} "
+        f"{path}: {name!r} may tell flows apart ({one[:40]!r}, {other[:40]!r}); write `columns: {{flow: {name}}}` in {SIDECAR} "
         f"when it does, and `columns: {{ignore: [{name}]}}` when all rows are one flow"
     )
 
@@ -282,7 +283,7 @@ def _refuse_sum(piece: pd.DataFrame, table: Table, path: Path) -> None:
             name = names[int(np.argmax(is_sum))]
             raise InputError(
                 f"{path}: {name!r} is the sum of the other columns in every row, so no flow; write "
-                f"`columns: {{ignore: [{name}]}}` in {FILE}"
+                f"`columns: {{ignore: [{name}]}}` in {SIDECAR}"
             )
 
 
@@ -299,7 +300,7 @@ def _in_units(
             open_name = _name_of(table, quantity)
             if open_name not in _stated(said):
                 raise InputError(
-                    f"{path}: {open_name}: unit unknown; say {FILE}: units.bytes: {'|'.join(UNITS['bytes'])}"
+                    f"{path}: {open_name}: unit unknown; say {SIDECAR}: units.bytes: {'|'.join(UNITS['bytes'])}"
                 )
             units[quantity] = "B"
     if units["time"] is None:
@@ -315,7 +316,7 @@ def _in_units(
         if quantity in values and units[quantity] is None:
             field = columns.SAID_UNIT.get(quantity, quantity)
             remarks.append(
-                f"{_name_of(table, quantity)}: left out, its unit is not known; say {FILE}: units.{field}: "
+                f"{_name_of(table, quantity)}: left out, its unit is not known; say {SIDECAR}: units.{field}: "
                 f"{'|'.join(UNITS[quantity])}"
             )
             values = values.drop(columns=quantity)
@@ -370,7 +371,7 @@ def _time_unit(values: pd.DataFrame, name: str, path: Path) -> str:
     if usual <= SECONDS_APART and np.nanmax(times) - np.nanmin(times) <= SECONDS_LONG:
         return "s"
     raise InputError(
-        f"{path}: {name}: unit unknown, times are {usual:.6g} apart; write `units: {{time: ms}}` (or s, us, ns) in {FILE}"
+        f"{path}: {name}: unit unknown, times are {usual:.6g} apart; write `units: {{time: ms}}` (or s, us, ns) in {SIDECAR}"
     )
 
 
@@ -385,7 +386,7 @@ def _check_times(values: pd.DataFrame, table: Table, said: Sidecar, path: Path) 
     labels = values["flow"].cat.codes.to_numpy()
     if labels.max() >= readings.MAX_FLOWS:
         raise InputError(
-            f"{path}: more than {readings.MAX_FLOWS} flows; say which column is the flow, {FILE}: columns.flow: NAME"
+            f"{path}: more than {readings.MAX_FLOWS} flows; say which column is the flow, {SIDECAR}: columns.flow: NAME"
         )
     order = np.argsort(labels, kind="stable")
     step_s = np.diff(t_s[order])
@@ -407,7 +408,7 @@ def _check_times(values: pd.DataFrame, table: Table, said: Sidecar, path: Path) 
         usual_s = float(np.median(step_s[same_flow]))
         if not 0.02 < usual_s / said.interval_s < 50:
             raise InputError(
-                f"{path}: {name}: rows are {usual_s:.6g} s apart and {FILE} says interval_s: {said.interval_s:g}; "
+                f"{path}: {name}: rows are {usual_s:.6g} s apart and {SIDECAR} says interval_s: {said.interval_s:g}; "
                 "check units.time"
             )
 
@@ -425,7 +426,7 @@ def _rate_unit(values: pd.DataFrame, name: str, path: Path) -> str:
         ]
         if len(fits) == 1:
             return fits[0]
-    raise InputError(f"{path}: {name}: unit unknown; say {FILE}: units.rate: {'|'.join(UNITS['rate'])}")
+    raise InputError(f"{path}: {name}: unit unknown; say {SIDECAR}: units.rate: {'|'.join(UNITS['rate'])}")
 
 
 def _lengths_s(values: pd.DataFrame) -> np.ndarray:
@@ -523,7 +524,7 @@ def _from_totals(
         raise InputError(
             f"{where}: {name}: falls from {totals[falls[0]]:.9g} to {totals[falls[0] + 1]:.9g} in line "
             f"{rows['line'].to_numpy()[known][falls[0] + 1]}, but a running total never falls; is it bytes of each interval? "
-            f"say {FILE}: columns.bytes: {name}"
+            f"say {SIDECAR}: columns.bytes: {name}"
         )
     rises = np.flatnonzero(totals > totals[0])
     if len(t_s) < 2 or not len(rises):
@@ -552,7 +553,7 @@ def _counts_from_zero(rows: pd.DataFrame, first: float, largest: float, name: st
         return abs(in_first - first) <= AGREE * first
     raise InputError(
         f"{where}: {name}: begins with {first:.9g} bytes and then rises by {largest:.9g} at most; write "
-        f"`columns: {{total_from_zero: true}}` in {FILE} when its first interval had them, `false` when it had counted before"
+        f"`columns: {{total_from_zero: true}}` in {SIDECAR} when its first interval had them, `false` when it had counted before"
     )
 
 
@@ -561,7 +562,7 @@ def _check_is_no_total(in_bytes: np.ndarray, name: str, said: Sidecar, path: Pat
     x = in_bytes[~np.isnan(in_bytes)]
     if len(x) >= 5 and (np.diff(x) >= 0).all() and x[-1] > x[len(x) // 2] > x[0] and name != said.columns.bytes:
         raise InputError(
-            f"{path}: {name}: never falls, as running totals do; say {FILE}: columns.total_bytes: {name}, "
+            f"{path}: {name}: never falls, as running totals do; say {SIDECAR}: columns.total_bytes: {name}, "
             f"or columns.bytes: {name} when these are bytes of each interval"
         )
 
@@ -590,7 +591,7 @@ def _check_agreement(rows: pd.DataFrame, table: Table, where: str, lost: np.ndar
         i = int(np.flatnonzero(apart)[0]) if apart.any() else 0
         raise InputError(
             f"{where}: {_name_of(table, one)} and {_name_of(table, other)} contradict each other (line {line[i]}: {a[i]:.6g} "
-            f"against {b[i]:.6g} bytes{_likely(a.sum(), b.sum())}); correct the table or {FILE}: units"
+            f"against {b[i]:.6g} bytes{_likely(a.sum(), b.sum())}); correct the table or {SIDECAR}: units"
         )
 
 
@@ -621,7 +622,7 @@ def _windows(
         per_pkt = said.link.payload_bytes or PAYLOAD_BYTES
         if not said.link.payload_bytes:
             remarks.append(
-                f"cwnd: bytes taken for packets of {PAYLOAD_BYTES:g}; {FILE}: link.payload_bytes says otherwise"
+                f"cwnd: bytes taken for packets of {PAYLOAD_BYTES:g}; {SIDECAR}: link.payload_bytes says otherwise"
             )
     nothing = np.full(len(rows), np.nan)
     cwnd, ssthresh, srtt_s = (

@@ -13,10 +13,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from tcpfair.contract.files import read_small
 from tcpfair.contract.papers import WeightRule, load_yaml
+from tcpfair.contract.recordings import sidecar_path
 from tcpfair.contract.scenario import one_line
 from tcpfair.sources.readers.pattern_table import Pattern
 
-FILE = "trace.yaml"
 LONGEST_NAME_BYTES = 255  # of a file; a longer one cannot exist, and asking for it is an error
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -128,11 +128,6 @@ class Sidecar(_Strict):
     def of(self, name: str) -> SaidFlow:
         """What is said of one flow; nothing when it is not listed."""
         return next((said for said in self.flows if said.flow == name), SaidFlow.model_construct(flow=name))
-
-
-def sidecar_path(recording: Path) -> Path:
-    """Where the sidecar of a file or folder stands."""
-    return recording / FILE if recording.is_dir() else recording.with_name(f"{recording.name}.{FILE}")
 
 
 def _says_nothing(path: Path) -> bool:

@@ -27,6 +27,7 @@ import pandas as pd
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from tcpfair.contract.checksums import CHECKSUMS
+from tcpfair.contract.recordings import SIDECAR
 from tcpfair.contract.scenario import one_line
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import conservation, iperf3, tcp_info
@@ -34,7 +35,7 @@ from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.compose import RTT_ERROR
 from tcpfair.sources.readers.observed import Observed, ObservedFlow, ObservedLink
 from tcpfair.sources.readers.polls import smallest_rtt_s
-from tcpfair.sources.readers.sidecar import FILE, Sidecar
+from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import check_increasing, read_csv, read_json
 from tcpfair.units import BITS_PER_BYTE, MS_PER_S
 
@@ -133,7 +134,7 @@ def read(path: Path, said: Sidecar) -> Observed:
     link = _link(queue_file, meta) if queue_file else None
     if link is not None:
         _refuse_unlike_drops(link, [_find(path, f"s{flow_id}.tcp.csv") for flow_id in meta.flow_ids], queue_file)
-    beside = (*files, path / FILE, path / CHECKSUMS)
+    beside = (*files, path / SIDECAR, path / CHECKSUMS)
     unused = sorted(file.name for file in path.iterdir() if file not in beside)
     return Observed(
         backend=BACKEND,
