@@ -42,6 +42,7 @@ SHIPPED = (
     "codemeta.json",
     "config",
     "data",
+    "docs",
     "envs",
     "figures",
     "notebooks",

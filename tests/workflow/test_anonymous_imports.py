@@ -41,6 +41,7 @@ RECORDINGS = {
     "mahimahi": "mahimahi/uplink.log.gz",
     "flent": "flent/two_uploads.flent.gz",
     "plain": "plain/long.csv.gz",
+    "patterns": "iperf2/client_e.txt",
     "testbed": "testbed/reno_14s",
 }
 

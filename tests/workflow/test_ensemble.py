@@ -1,13 +1,12 @@
 """The ensemble: members that are kept one by one, hypotheses, what is shipped and when it is stale."""
 
 import json
-import math
 import shutil
 
 import pandas as pd
 import pytest
 
-from tcpfair.contract import checksums, code, ensemble_table
+from tcpfair.contract import checksums, code, costs, ensemble_table
 from tcpfair.contract.ensemble import ensemble_of, load
 from tcpfair.contract.layout import Layout, repository_root
 from tcpfair.contract.papers import load_paper
@@ -365,12 +364,14 @@ def test_the_expected_time_is_that_of_earlier_jobs(layout):
     run(layout, n_settings=0)
     benchmark = layout.results / "benchmarks/ensemble/ogura.1-of-1.tsv"
     benchmark.parent.mkdir(parents=True)
-    benchmark.write_text("s\tcpu_time\tmax_rss\n2.0\t2.0\t100\n")
+    benchmark.write_text("s\tcpu_time\tmax_rss\n2000.0\t2000.0\t100\n")
     pkts = sum(
         json.loads(mark.read_text())["simulated_pkts"] for mark in (layout.results / "ensemble/ogura").glob("*.done")
     )
     (work,) = ensembles.plan(layout)
-    assert math.isclose(work.expected_s, work.pkts / (pkts / 2.0))
+    measured = [cost for cost in costs.read(layout) if cost.step == "ensemble"]
+    assert [(cost.pkts, cost.cpu_s) for cost in measured] == [(pkts, 2000.0)]
+    assert work.expected_s == work.pkts / costs.expected_pkts_per_s(measured, ensembles.PLANNED_PKTS_PER_S)
 
 
 def test_what_fails_is_said_and_the_rest_is_kept(layout, monkeypatch):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tcpfair.contract.layout import Layout
+from tcpfair.contract.layout import Layout, repository_root
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import read_any
 from tcpfair.workflow import importing
@@ -184,6 +184,8 @@ def test_the_others_are_imported_when_one_is_refused(layout, tmp_path, capsys, m
     from tcpfair.workflow import cli
 
     monkeypatch.setattr(cli, "repository_root", lambda: layout.root)
+    layout.config.mkdir(parents=True, exist_ok=True)
+    shutil.copy(repository_root() / "config/raw.yaml", layout.config)
     paths = [tmp_path / name for name in ("a.json", "bad.json", "missing.json", "c.json")]
     shutil.copy(REPORT, paths[0])
     paths[1].write_text("Dear reader")

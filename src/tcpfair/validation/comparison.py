@@ -20,7 +20,18 @@ from tcpfair.validation.shipped import Shipped
 
 EXPLANATIONS = "explanations.yaml"
 # the code that compares and shows; tests/validation/test_workflow.py holds that none is left out
-CODE = ("units.py", "contract", "metrics", "models", "measures", "sources", "verdicts", "exhibits", "validation")
+CODE = (
+    "units.py",
+    "memory.py",
+    "contract",
+    "metrics",
+    "models",
+    "measures",
+    "sources",
+    "verdicts",
+    "exhibits",
+    "validation",
+)
 
 
 @dataclass(frozen=True)

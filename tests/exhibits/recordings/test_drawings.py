@@ -298,7 +298,7 @@ def test_too_short_for_the_window(root):
     assert drawn.numbers.empty
     assert drawn.data["jfi"].tolist() == pytest.approx([1, 1, 1, 0.9])  # (4 + 2)^2 / (2 (16 + 4))
     open_raw("made_up", keep=True).show("nru")
-    assert record_of(root, "made_up", "nru")["error"] == "all flows run for 4 s, of which skip_s leaves out 5 s"
+    assert record_of(root, "made_up", "nru")["error"] == "all flows run for 4 s, of which the first 5 s do not count"
 
 
 def test_failure_is_recorded_and_stands_in_the_place_of_what_was_drawn(root):

@@ -66,13 +66,6 @@ def crashes(path, said):
         raise KeyError("bytes") from None
 
 
-def says_much(path, said):
-    try:
-        return careful(path, said)
-    except InputError as error:
-        raise InputError(f"{error}\nand more") from None
-
-
 def infinite(path, said):
     try:
         return careful(path, said)
@@ -98,7 +91,6 @@ def invents(path, said):
     ("sin", "says"),
     [
         (crashes, "KeyError: 'bytes'"),
-        (says_much, "not one line"),
         (infinite, "bytes"),
         (backwards, "times_s"),
         (invents, "silently 50000 bytes instead of 40000"),

@@ -293,7 +293,7 @@ def test_bpftrace_csv():
         ("0 0\n1 10\n2 nan\n", "columns: {time: 1, total_bytes: 1}", "time and total_bytes are both '1'"),
         ("0 0\n1 -10\n2 20\n", "columns: {time: 1, total_bytes: 2}", "is not between 0"),
         ("0 0\n1 30\n2 20\n", "columns: {time: 1, total_bytes: 2}", "a running total never falls"),
-        ("0 0\n2 10\n1 20\n", "columns: {time: 1, total_bytes: 2}", "goes back"),
+        ("0 0\n1 10\n0.5 20\n", "columns: {time: 1, total_bytes: 2}", "goes back"),
     ],
 )
 def test_tables_with_spaces_are_refused_in_one_line(tmp_path, text, trace, message):
