@@ -11,7 +11,6 @@ from tests.verdicts.claims.edges import CONFIGS, World, above, below, table
 
 CONFIG = CONFIGS["kozu2014"]
 RTTS = [2, 4, 8, 16, 32, 64, 128]
-LARGE = [32, 64, 128]
 TOTAL_MBPS = 940
 STANDARD, CONSTANT_K, PROPOSED, WITH_C = "CUBIC", "K of 5000 ms", "Proposed K", "Proposed K and C'"
 LEADS = {
@@ -105,11 +104,6 @@ def mean_difference(at):
     return sum(index_of(at, PROPOSED, rtt_ms=r) - existing({"rtt_ms": r}) for r in RTTS) / len(RTTS)
 
 
-def indexes(protocol, value, **where):
-    """Puts all the indices of a protocol aside."""
-    return ("rtt_sweep", {"metric": INDEX, "protocol": protocol, **where}, value)
-
-
 def rates(flow, value, rtt_ms):
     """Puts rates of standard CUBIC aside."""
     return ("rtt_sweep", {"metric": RATE, "protocol": STANDARD, "flow": flow, "rtt_ms": rtt_ms}, value)
@@ -161,30 +155,6 @@ EDGES = {
             **PAIR,
         ),
     ],
-    "kozu2014.c02": [
-        sweep(
-            below, lambda at, t: at(rtt_ms=2) - t.low["ends"], tie=True, clause="ends", protocol=STANDARD, rtt_ms=128
-        ),
-        # 21 pairs: five may rise, and six do where the value at 128 ms is above all others
-        sweep(
-            below,
-            lambda at, t: at(rtt_ms=2),
-            clause="trend",
-            protocol=STANDARD,
-            rtt_ms=128,
-        ),
-    ],
-    "kozu2014.c03": [
-        above(
-            "rtt_sweep",
-            RATE,
-            lambda at, t: at(flow=2) * t.low["twice"],
-            tie=True,
-            flow=1,
-            protocol=STANDARD,
-            rtt_ms=128,
-        ),
-    ],
     "kozu2014.c04": [
         edge
         for flow, clause in ((1, "short"), (2, "long"))
@@ -193,96 +163,9 @@ EDGES = {
             window(below, mb(lambda t, c=clause: t.high[c]), clause=clause, protocol=STANDARD, flow=flow),
         )
     ],
-    "kozu2014.c06": [
-        above(
-            "transitions",
-            "window_enough_share",
-            lambda at, t: t.low["short"],
-            tie=True,
-            clause="short",
-            flow=1,
-            protocol=STANDARD,
-        ),
-        below(
-            "transitions",
-            "window_enough_share",
-            lambda at, t: t.high["long"],
-            tie=True,
-            clause="long",
-            flow=2,
-            protocol=STANDARD,
-        ),
-    ],
-    "kozu2014.c07": [
-        above("transitions", "k_larger_share", lambda at, t: t.low["larger"], tie=True, protocol=STANDARD)
-    ],
-    "kozu2014.c09": [above("k1000", "ratio", lambda at, t: t.low["greatly"], tie=True, rtt_ms=[64, 128])],
-    # the mean of two gains, the other of which is put aside as 0
-    "kozu2014.c10": [
-        sweep(
-            above,
-            lambda at, t: at(protocol=STANDARD) + 2 * t.low["fairer"],
-            tie=True,
-            protocol=CONSTANT_K,
-            rtt_ms=[64, 128],
-            but=(indexes(STANDARD, 0.75), indexes(CONSTANT_K, 0.75)),
-        ),
-    ],
-    "kozu2014.c11": [sweep(below, lambda at, t: t.high["remains"], tie=True, protocol=CONSTANT_K, rtt_ms=128)],
-    "kozu2014.c12": [
-        sweep(above, lambda at, t: at(protocol=STANDARD), tie=True, clause="fairer", protocol=PROPOSED, rtt_ms=LARGE),
-        sweep(
-            above,
-            lambda at, t: at(protocol=STANDARD) + t.low["greatly"],
-            tie=True,
-            clause="greatly",
-            protocol=PROPOSED,
-            rtt_ms=LARGE,
-            but=(indexes(STANDARD, 0.75), indexes(PROPOSED, 0.75)),
-        ),
-    ],
-    "kozu2014.c13": [
-        below("transitions", "k_mean", lambda at, t: at(flow=1) * t.high["smaller"], flow=2, protocol=PROPOSED),
-    ],
-    "kozu2014.c14": [
-        window(above, lambda at, t: at(flow=1) * t.low["larger"], clause="larger", flow=2, protocol=PROPOSED),
-        window(
-            above,
-            lambda at, t: (
-                at(flow=1) * t.low["than_before"] * at(flow=2, protocol=STANDARD) / at(flow=1, protocol=STANDARD)
-            ),
-            clause="than_before",
-            flow=2,
-            protocol=PROPOSED,
-        ),
-    ],
     # six pairs of roots: five rise where the smallest root is behind one other, four, too few, where it is behind two
     "kozu2014.c16": [
         above("alpha", RATE, lambda at, t: at(root=2.5), tie=True, flow=2, root=1.5, rtt_ms=ALPHA["rtt_ms"]),
-    ],
-    "kozu2014.c17": [
-        sweep(below, lambda at, t: at(protocol=STANDARD) - t.low["worse"], tie=True, protocol="Reno", rtt_ms=128),
-    ],
-    # the mean of three gains, the others of which are put aside as 0
-    "kozu2014.c18": [
-        sweep(
-            above,
-            lambda at, t: at(protocol="Reno") + 3 * t.low["fairer"],
-            protocol="Constant-Rate",
-            rtt_ms=LARGE,
-            but=(indexes("Reno", 0.5), indexes("Constant-Rate", 0.5)),
-        ),
-    ],
-    "kozu2014.c19": [
-        sweep(
-            below,
-            lambda at, t, other=other, clause=clause: at(protocol=other) - 3 * t.low[clause],
-            clause=clause,
-            protocol="Constant-Rate",
-            rtt_ms=LARGE,
-            but=(indexes(other, 0.75), indexes("Constant-Rate", 0.75)),
-        )
-        for clause, other in (("cubic", STANDARD), ("proposal", PROPOSED))
     ],
     # the mean of seven differences
     "kozu2014.c20": [
@@ -297,26 +180,6 @@ EDGES = {
     "kozu2014.c21": [
         sweep(
             above, lambda at, t: 1 - spread_existing() - t.high["stable"], tie=True, protocol=PROPOSED, rtt_ms=OTHERS
-        ),
-    ],
-    "kozu2014.c22": [
-        # fairer nowhere else than at the one RTT
-        sweep(
-            above,
-            lambda at, t: at(protocol=PROPOSED) + t.low["better"],
-            tie=True,
-            clause="better",
-            protocol=WITH_C,
-            rtt_ms=RTTS,
-            but=(indexes(WITH_C, 0.5),),
-        ),
-        sweep(
-            below,
-            lambda at, t: 1 - spread(lambda r: index_of(at, PROPOSED, rtt_ms=r)) - t.low["unstable"],
-            tie=True,
-            clause="unstable",
-            protocol=WITH_C,
-            rtt_ms=64,
         ),
     ],
 }

@@ -214,20 +214,6 @@ def _bounds(experiment, metric, clause, times=lambda at: 1, sides=(above, below)
     ]
 
 
-def _time_ratio(experiment, metric, protocol, clause, sides=(above, below)):
-    """At either end of the ratio of the times at 80 and at 40 ms."""
-    cell = {"protocol": protocol, "flow": 1}
-    turned = {above: below, below: above}  # seen from the time at 40 ms
-    ends = {above: lambda t: t.low[clause], below: lambda t: t.high[clause]}
-    return [
-        *_bounds(experiment, metric, clause, lambda at: at(rtt_ms=40), sides, rtt_ms=80, **cell),
-        *(
-            turned[side](experiment, metric, lambda at, t, end=ends[side]: at(rtt_ms=80) / end(t), rtt_ms=40, **cell)
-            for side in sides
-        ),
-    ]
-
-
 def _over_model(experiment, metric, protocols, in_model):
     """At either end of what simulated times may be, over those of the model."""
     cell = {"protocol": protocols, "rtt_ms": [40, 80], "flow": 1}
@@ -279,9 +265,6 @@ BOTH = (("reno", "Reno"), ("alpha", "Alpha"))
 # numbers of closed forms, tried in test_laws
 NUMBERS_OF_LAWS = {("ogura.c01", "rtt_ms")}
 EDGES = {
-    "ogura.c02": _time_ratio("model1", "t1_s", "Libra", "same"),
-    "ogura.c03": _time_ratio("model1", "t1_s", "Reno", "four"),
-    "ogura.c04": _time_ratio("model1", "t1_s", "Alpha", "twice"),
     "ogura.c05": [_scaled("model1", model1_trace, p, 40, "same") for p in MODEL1],
     "ogura.c06": [
         *_over_model("model1", "t1_s", MODEL1, t1_s),
@@ -291,9 +274,6 @@ EDGES = {
         Edge("model1", {"rtt_ms": 80}, lambda at, t: t.high["same"], False, alone=True, put=_slope),
         Edge("model1", {"rtt_ms": 80}, lambda at, t: t.low["same"], True, alone=True, put=_slope),
     ],
-    "ogura.c08": _time_ratio("model2", "t2_s", "Alpha (eq. 16)", "same"),
-    "ogura.c09": _time_ratio("model2", "t2_s", "Reno", "longer", (above,)),
-    "ogura.c10": _time_ratio("model2", "t2_s", "Libra (eq. 15)", "shorter", (below,)),
     "ogura.c11": [_scaled("model2", model2_trace, p, 40, "same") for p in MODEL2],
     "ogura.c12": [
         Edge("model2", {}, lambda at, t: t.high["slower"], False, "slower", alone=True, put=_slowing),
@@ -351,42 +331,6 @@ EDGES = {
             loss_rate=HIGH,
         ),
     ],
-    "ogura.c16": _ratio("loss_sweep", "fair", protocol="Libra", loss_rate=HIGH),
-    "ogura.c17": _ratio("loss_sweep", "more", (above,), protocol="Libra", loss_rate=LOW),
-    "ogura.c18": _ratio("loss_sweep", "half", protocol="Alpha", loss_rate=HIGH),
-    "ogura.c19": [
-        edge
-        for clause, protocol in BOTH
-        for edge in (
-            above(
-                "loss_sweep",
-                RATE,
-                lambda at, t, clause=clause: at(loss_rate=1e-2) / t.high[clause],
-                clause=clause,
-                protocol=protocol,
-                loss_rate=1e-6,
-                flow=2,
-            ),
-            below(
-                "loss_sweep",
-                RATE,
-                lambda at, t, clause=clause: FIRST_MBPS**2 / at(loss_rate=1e-2) * t.high[clause],
-                clause=clause,
-                protocol=protocol,
-                loss_rate=1e-6,
-                flow=2,
-            ),
-            below(
-                "loss_sweep",
-                RATE,
-                lambda at, t, clause=clause: at(loss_rate=1e-6) * t.high[clause],
-                clause=clause,
-                protocol=protocol,
-                loss_rate=1e-2,
-                flow=2,
-            ),
-        )
-    ],
     "ogura.c20": [
         below(
             "rtt_sweep",
@@ -412,20 +356,6 @@ EDGES = {
             for clause, protocol in BOTH
         ),
     ],
-    "ogura.c21": [
-        *_bounds("rtt_sweep", RATE, "ends", lambda at: at(rtt_ms=20), (above,), protocol="Libra", rtt_ms=120, flow=2),
-        above(
-            "rtt_sweep",
-            RATE,
-            lambda at, t: at(rtt_ms=40),
-            tie=True,
-            clause="trend",
-            protocol="Libra",
-            rtt_ms=120,
-            flow=2,
-        ),
-    ],
-    "ogura.c22": _ratio("rtt_sweep", "fair", protocol="Proposal", rtt_ms=RTTS[2:]),
     "ogura.c23": [
         above(
             "rtt_sweep",
@@ -461,20 +391,6 @@ EDGES = {
                 flow=2,
             ),
         )
-    ],
-    # the others' ratios are 1, so that the mean of the logarithms is a seventh of one
-    "ogura.c25": [
-        above(
-            "buffer_sweep",
-            RATE,
-            lambda at, t: FIRST_MBPS * t.low["more"] ** 7,
-            clause="more",
-            but=(_put("buffer_sweep", "Libra", FIRST_MBPS),),
-            protocol="Libra",
-            buffer_pkts=BUFFERS,
-            flow=2,
-        ),
-        *_ratio("buffer_sweep", "nowhere_less", (above,), protocol="Libra", buffer_pkts=BUFFERS),
     ],
     "ogura.c26": [
         above(
@@ -524,69 +440,6 @@ EDGES = {
                 ),
             )
         ),
-    ],
-    "ogura.c27": [
-        *_bounds(
-            "buffer_sweep",
-            RATE,
-            "ends",
-            lambda at: at(buffer_pkts=500),
-            (below,),
-            protocol="Libra",
-            buffer_pkts=1500,
-            flow=2,
-        ),
-        above(
-            "buffer_sweep",
-            RATE,
-            lambda at, t: FIRST_MBPS**2 / at(buffer_pkts=500) / t.high["ends"],
-            clause="ends",
-            protocol="Libra",
-            buffer_pkts=1500,
-            flow=2,
-        ),
-        # six pairs: five fall where the largest size is less fair than one other, four, too few, where than two
-        below(
-            "buffer_sweep",
-            RATE,
-            lambda at, t: at(buffer_pkts=700),
-            tie=True,
-            clause="trend",
-            protocol="Libra",
-            buffer_pkts=1500,
-            flow=2,
-        ),
-    ],
-    "ogura.c28": [
-        edge
-        for clause, protocol in (("proposal", "Proposal"), ("westwood", "Westwood"))
-        for edge in (
-            *_bounds(
-                "efficiency",
-                RATE,
-                clause,
-                lambda at: at(protocol="Alpha"),
-                (above,),
-                protocol=protocol,
-                rtt_ms=40,
-                flow=1,
-            ),
-            below(
-                "efficiency",
-                RATE,
-                lambda at, t, clause=clause, protocol=protocol: at(protocol=protocol) / t.low[clause],
-                clause=clause,
-                protocol=["Reno", "Libra", "Alpha"],
-                rtt_ms=40,
-                flow=1,
-            ),
-        )
-    ],
-    "ogura.c29": [
-        *_bounds(
-            "efficiency", RATE, "half", lambda at: at(rtt_ms=40), (below,), protocol="Westwood", rtt_ms=200, flow=1
-        ),
-        _loses_its_trend("Westwood", "trend"),
     ],
     "ogura.c30": [
         *_bounds(
@@ -661,12 +514,6 @@ EDGES = {
             flow=1,
         ),
     ],
-    "ogura.c33": _bounds(
-        "friendliness", RATE, "expels", lambda at: at(flow=1), (above,), protocol="Reno", rtt_ms=20, flow=2
-    ),
-    "ogura.c34": _bounds(
-        "friendliness", RATE, "less", lambda at: at(flow=1), (below,), protocol="Reno", rtt_ms=60, flow=2
-    ),
     "ogura.c35": [
         *_steady(
             "friendliness", "constant", FRIEND_MBPS, len(FRIEND_RTTS), protocol="Proposal", rtt_ms=FRIEND_RTTS, flow=1
@@ -682,27 +529,6 @@ EDGES = {
                 flow=1,
             )
             for i, side in enumerate((above, below))
-        ),
-    ],
-    "ogura.c36": [
-        # the others' sums are alike, so that the mean of the logarithms is a fifth of one
-        above(
-            "friendliness",
-            "throughput_sum",
-            lambda at, t: at(protocol="Reno") * t.low["larger"] ** 5,
-            clause="larger",
-            but=(_put("friendliness", "Proposal", 64, flow=0, metric="throughput_sum"),),
-            protocol="Proposal",
-            rtt_ms=FRIEND_RTTS,
-        ),
-        above(
-            "friendliness",
-            "throughput_sum",
-            lambda at, t: at(protocol="Reno"),
-            tie=True,
-            clause="nowhere_less",
-            protocol="Proposal",
-            rtt_ms=FRIEND_RTTS,
         ),
     ],
 }

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tcpfair.errors import InputError
 from tcpfair.metrics.fairness import jfi
 from tcpfair.verdicts.claims import kozu2014 as kozu2014_claims
 from tcpfair.verdicts.claims.evidence import Evidence, Means, SingleRuns
-from tcpfair.verdicts.claims.statement import Claim
+from tcpfair.verdicts.claims.statement import Claim, Expression
 from tests.verdicts.claims import edges_bhatti as bhatti
 from tests.verdicts.claims import edges_ha2006 as ha2006
 from tests.verdicts.claims import edges_kozu2014 as kozu2014
+from tests.verdicts.claims import edges_of_expressions
 from tests.verdicts.claims import edges_ogura as ogura
 from tests.verdicts.claims.edges import (
     ASIDE,
@@ -25,6 +27,7 @@ from tests.verdicts.claims.edges import (
     FAILS,
     HOLDS,
     UNDECIDED,
+    Edge,
     Trial,
     World,
     found,
@@ -34,23 +37,31 @@ from tests.verdicts.claims.edges import (
 )
 
 CLOSED_FORMS = [claim.id for claim in CLAIMS.values() if not claim.experiments]
-OF_PAPERS = (
-    (kozu2014.WORLD, kozu2014.EDGES),
-    (bhatti.WORLD_2008, bhatti.EDGES_2008),
-    (bhatti.WORLD_2009, bhatti.EDGES_2009),
-    (ha2006.WORLD, ha2006.EDGES),
-    (ogura.WORLD, ogura.EDGES),
-    (World({}), {id_: [holds(clause=name, alone=True) for name in CLAIMS[id_].clauses] for id_ in CLOSED_FORMS}),
-)
 # numbers that say where a law is tried: it holds anywhere, so that other laws show that it is tried there (test_laws)
 NUMBERS_OF_LAWS = set.union(*(of.NUMBERS_OF_LAWS for of in (bhatti, ha2006, kozu2014, ogura)))
-EDGES = {claim_id: of for _, edges in OF_PAPERS for claim_id, of in edges.items()}
-WORLDS = {claim_id: world for world, edges in OF_PAPERS for claim_id in edges}
+WORLD_OF_PAPER = {
+    "kozu2014": kozu2014.WORLD,
+    "bhatti2008": bhatti.WORLD_2008,
+    "bhatti2009": bhatti.WORLD_2009,
+    "ha2006": ha2006.WORLD,
+    "ogura": ogura.WORLD,
+}
+WORLDS = {id_: WORLD_OF_PAPER[claim.paper] if claim.experiments else World({}) for id_, claim in CLAIMS.items()}
+BY_HAND = bhatti.EDGES_2008 | bhatti.EDGES_2009 | ha2006.EDGES | kozu2014.EDGES | ogura.EDGES
+
+
+@cache
+def edges(claim_id: str) -> list[Edge]:
+    """By hand where a claim has a function; a closed form has none and holds as it is."""
+    claim = CLAIMS[claim_id]
+    if claim.expressions:
+        return edges_of_expressions.edges(in_binary(claim), WORLDS[claim_id])
+    return BY_HAND[claim_id] if claim.experiments else [holds(clause=name, alone=True) for name in claim.clauses]
 
 
 @cache
 def trial(claim_id: str) -> Trial:
-    return Trial(claim_id, WORLDS[claim_id], EDGES[claim_id])
+    return Trial(claim_id, WORLDS[claim_id], edges(claim_id))
 
 
 @cache
@@ -58,8 +69,8 @@ def outcomes(claim_id: str) -> list[int]:
     return trial(claim_id).outcomes()
 
 
-def test_every_claim_has_its_edges():
-    assert EDGES.keys() == CLAIMS.keys()
+def test_every_claim_with_a_function_has_its_edges_and_no_other():
+    assert BY_HAND.keys() == {c.id for c in CLAIMS.values() if c.experiments and not c.expressions}
 
 
 @pytest.mark.parametrize("claim_id", CLAIMS)
@@ -79,7 +90,7 @@ def test_a_clause_turns_at_its_edges(claim_id):
 def test_equal_replicates_and_their_means_decide_alike(claim_id):
     for rows in (SingleRuns(), Means()):
         for clause, held in found(in_binary(CLAIMS[claim_id]), [WORLDS[claim_id]] * 8, rows).items():
-            spread_needed = any(edge.alone for edge in EDGES[claim_id] if edge.clause in (clause, ""))
+            spread_needed = any(edge.alone for edge in edges(claim_id) if edge.clause in (clause, ""))
             if not spread_needed:
                 assert set(held.dropna()) == {CLAIMS[claim_id].clauses[clause].in_print is not False}, clause
 
@@ -117,6 +128,11 @@ def changed(numbers: Any, path: tuple, value: Any) -> Any:
 
 def with_number(claim: Claim, path: tuple, value: Any) -> Claim:
     """The claim with another number, bound or margin."""
+    if path[0] == "of":
+        _, name, *at = path
+        of = Expression.model_validate(changed(claim.expressions[name].model_dump(mode="json"), tuple(at), value))
+        clause = claim.clauses[name].model_copy(update={"of": of, "where": {}})
+        return claim.model_copy(update={"clauses": claim.clauses | {name: clause}})
     if path[0] != "clauses":
         return claim.model_copy(update={"numbers": changed(claim.numbers, path, value)})
     _, name, bound = path
@@ -136,6 +152,14 @@ def bounds(claim: Claim) -> Iterator[tuple[tuple, float]]:
                 yield ("clauses", name, bound), getattr(clause, bound)
         if clause.margin:
             yield ("clauses", name, "margin"), clause.margin.value
+
+
+def cells_named(claim: Claim) -> Iterator[tuple[tuple, Any]]:
+    """Place and value of every measure, flow and grid value in the expressions."""
+    for name, of in claim.expressions.items():
+        for path, value in places(of.model_dump(mode="json"), ("of", name)):
+            if value not in ("", None) and path[-1] not in ("do", "along", "experiment"):
+                yield path, value
 
 
 def moves(claim: Claim, path: tuple, value: Any) -> Iterator[Any]:
@@ -159,24 +183,26 @@ def moves(claim: Claim, path: tuple, value: Any) -> Iterator[Any]:
 
 
 def turns_with(claim: Claim, path: tuple, value: Any) -> bool:
-    """Whether some case has another outcome when the number is another."""
+    """Whether some case has another outcome when the number is another, or no other names any cell."""
+    moved_to = []
     for other in moves(claim, path, value):
-        moved = with_number(claim, path, other)
         try:
-            if trial(claim.id).outcomes(moved) != outcomes(claim.id):
-                return True
+            moved_to.append(trial(claim.id).outcomes(with_number(claim, path, other)) != outcomes(claim.id))
         except KeyError:  # the claim is about the very cell that was dropped, or there is none of that name
             if other is DROPPED:
                 return True
-        except (ValueError, TypeError):  # a pair without its second, or no whole number
+        except (ValueError, TypeError, InputError):  # a pair without its second, no whole number, no such cell
             continue
-    return False
+        if any(moved_to):
+            return True
+    return path[0] == "of" and not moved_to
 
 
 @pytest.mark.parametrize("claim_id", CLAIMS)
 def test_every_number_and_bound_is_one_that_some_case_turns_on(claim_id):
     claim = trial(claim_id).claim
     tried = [at for at in places(claim.numbers) if (claim_id, at[0][0]) not in NUMBERS_OF_LAWS]
+    tried += cells_named(claim)
     tried += bounds(claim) if claim.experiments else []
     assert [path for path, value in tried if not turns_with(claim, path, value)] == []
 
@@ -187,9 +213,9 @@ def test_every_number_and_bound_is_one_that_some_case_turns_on(claim_id):
 NONE_IS_AN_OUTCOME = {"bhatti2008.c13", "bhatti2008.c14", "bhatti2008.c20", "bhatti2008.c21", "ha2006.c42"}
 
 
-@pytest.mark.parametrize("claim_id", sorted(EDGES.keys() - NONE_IS_AN_OUTCOME - set(CLOSED_FORMS)))
+@pytest.mark.parametrize("claim_id", sorted(CLAIMS.keys() - NONE_IS_AN_OUTCOME - set(CLOSED_FORMS)))
 def test_a_cell_without_a_value_leaves_its_replicate_undecided(claim_id):
-    of_cells = [edge for edge in EDGES[claim_id] if edge.limit is not None and edge.put is None and not edge.alone]
+    of_cells = [edge for edge in edges(claim_id) if edge.limit is not None and edge.put is None and not edge.alone]
     unmeasured = Trial(claim_id, WORLDS[claim_id], [replace(edge, limit=np.nan, tie=False) for edge in of_cells])
     assert set(unmeasured.outcomes()) <= {UNDECIDED}
 

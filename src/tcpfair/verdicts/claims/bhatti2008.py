@@ -13,19 +13,13 @@ from tcpfair.metrics.fairness import flow_nru_db_of_mean
 from tcpfair.verdicts.claims.decision import Quantities
 from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, Table, over, range_over
 from tcpfair.verdicts.claims.pair_tests import (
-    CCID2,
     PROTOCOL_AND_RTT,
     case_letters,
-    falls_with_rtt,
     flow_nru_db,
     jfi_range,
     largest_nru_db,
     mean_jfi,
     of_pairs,
-    share_of_self_pair,
-    sum_mbps,
-    tcp_lead_mbps,
-    throughput_mbps,
     turns_positive,
 )
 
@@ -45,65 +39,6 @@ def bhatti2008_c01(evidence: Evidence) -> Quantities:
 def bhatti2008_c18(evidence: Evidence) -> Quantities:
     """The threshold of convergence is the NRU of a flow that has 90 % of its expected throughput."""
     return {"threshold": float(flow_nru_db_of_mean([[evidence["share"]]], weights=[1.0])[0])}
-
-
-# --- Index and throughputs (sec. VI-A) ---------------------------------------------------------------------------
-
-
-def bhatti2008_c02(evidence: Evidence) -> Quantities:
-    """CCID2 and NewReno are fair to each other at every RTT."""
-    return {"fair": mean_jfi(evidence, "pair")[NEWRENO]}
-
-
-def bhatti2008_c03(evidence: Evidence) -> Quantities:
-    """CUBIC is unfair to CCID2 beyond 25 ms, and takes more."""
-    least = evidence["least_rtt_ms"]
-    j, lead_mbps = mean_jfi(evidence, "pair")[CUBIC], tcp_lead_mbps(evidence, "pair")[CUBIC]
-    return {"unfair": j.loc[:, least:], "more": lead_mbps.loc[:, least:]}
-
-
-def bhatti2008_c04(evidence: Evidence) -> Quantities:
-    """CUBIC takes more than CCID2 at every RTT."""
-    return {"more": tcp_lead_mbps(evidence, "pair")[CUBIC]}
-
-
-def bhatti2008_c05(evidence: Evidence) -> Quantities:
-    """Beyond 125 ms the index of CUBIC and CCID2 and the throughput of CCID2 are higher than there, in the mean."""
-    j, ccid2_mbps = mean_jfi(evidence, "pair")[CUBIC], throughput_mbps(evidence, "pair", flow=1)[CUBIC]
-    return {"fairer": _gain_beyond(evidence, j), "more": _gain_beyond(evidence, ccid2_mbps)}
-
-
-def bhatti2008_c06(evidence: Evidence) -> Quantities:
-    """Two NewReno or two CUBIC flows deliver more than two of CCID2 at the larger RTTs."""
-    carried_mbps, least = sum_mbps(evidence), evidence["least_rtt_ms"]
-    return {clause: (carried_mbps[name] - carried_mbps[CCID2]).loc[:, least:] for clause, name in TCP_VARIANTS.items()}
-
-
-def bhatti2008_c07(evidence: Evidence) -> Quantities:
-    """Two flows of one protocol deliver less at 200 than at 25 ms."""
-    carried_mbps, rtt_ms = sum_mbps(evidence), evidence["rtt_ms"]
-    return {
-        clause: carried_mbps[name, rtt_ms["least"]] - carried_mbps[name, rtt_ms["largest"]]
-        for clause, name in (*TCP_VARIANTS.items(), ("ccid2", CCID2))
-    }
-
-
-# --- Against the self-pair (sec. VI-B) ---------------------------------------------------------------------------
-
-
-def bhatti2008_c08(evidence: Evidence) -> Quantities:
-    """At 25 ms CCID2 gets about as much against CUBIC as against itself."""
-    return {"similar": share_of_self_pair(evidence, "pair", CUBIC)}
-
-
-def bhatti2008_c09(evidence: Evidence) -> Quantities:
-    """At 100 ms CCID2 gets much less than half against CUBIC of what it gets against itself."""
-    return {"less": share_of_self_pair(evidence, "pair", CUBIC)}
-
-
-def bhatti2008_c19(evidence: Evidence) -> Quantities:
-    """CCID2 is fair to itself at every RTT."""
-    return {"fair": mean_jfi(evidence, "self")[CCID2]}
 
 
 # --- NRU (sec. VI-C) ---------------------------------------------------------------------------------------------
@@ -173,11 +108,6 @@ def bhatti2008_c21(evidence: Evidence) -> Quantities:
 # --- Fourteen flows (sec. VI-E) ----------------------------------------------------------------------------------
 
 
-def bhatti2008_c15(evidence: Evidence) -> Quantities:
-    """The index of 14 flows falls as RTT rises."""
-    return falls_with_rtt(evidence)
-
-
 def bhatti2008_c16(evidence: Evidence) -> Quantities:
     """Some of 14 flows do better than expected from 125 ms on, and none before."""
     return turns_positive(evidence)
@@ -194,12 +124,6 @@ def bhatti2008_c17(evidence: Evidence) -> Quantities:
 
 
 # --- What the claims share ---------------------------------------------------------------------------------------
-
-
-def _gain_beyond(evidence: Evidence, table: Table) -> pd.Series:
-    """Mean over the larger RTTs less the value at the claim's reference RTT."""
-    beyond = table.loc[:, evidence["beyond_rtt_ms"] :]
-    return beyond.mean(axis=1, skipna=False) - table[evidence["from_rtt_ms"]]
 
 
 def _relative_range(table: Table) -> pd.Series:

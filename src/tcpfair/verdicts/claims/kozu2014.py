@@ -28,17 +28,6 @@ def kozu2014_c01(evidence: Evidence) -> Quantities:
     return {"more": np.exp(np.log(lead).mean(axis=1, skipna=False)), "most": more.mean(axis=1, skipna=False)}
 
 
-def kozu2014_c02(evidence: Evidence) -> Quantities:
-    """The index falls as the RTT of flow 2 rises."""
-    index, rtt_ms = _index(evidence, STANDARD), evidence["rtt_ms"]
-    return {"ends": index[rtt_ms["least"]] - index[rtt_ms["largest"]], "trend": trend(index)}
-
-
-def kozu2014_c03(evidence: Evidence) -> Quantities:
-    """At the largest RTT one flow gets more than twice the other."""
-    return {"twice": _lead(evidence)[evidence["rtt_ms"]]}
-
-
 def kozu2014_c04(evidence: Evidence) -> Quantities:
     """Mean windows in MB are the printed ones."""
     mb_per_pkt = evidence.config.settings["payload_bytes"].value * evidence["mb_per_byte"]
@@ -51,17 +40,6 @@ def kozu2014_c05(evidence: Evidence) -> Quantities:
     rtt_s = np.array(evidence["rtt_ms"]) / MS_PER_S
     needed = cubic.window_needed_bytes(evidence.config.analysis_value("target_rate_bps"), rtt_s)
     return {"windows": pd.DataFrame([dict(zip(evidence["rtt_ms"], needed / evidence["window_bytes"], strict=True))])}
-
-
-def kozu2014_c06(evidence: Evidence) -> Quantities:
-    """For how much of the time the windows carry the target rate."""
-    short, long = (_of_flow(evidence, "window_enough_share", STANDARD, flow) for flow in (1, 2))
-    return {"short": short, "long": long}
-
-
-def kozu2014_c07(evidence: Evidence) -> Quantities:
-    """K of the 128 ms flow is the larger one most of the time."""
-    return {"larger": _of_flow(evidence, "k_larger_share", STANDARD, 0)}
 
 
 # --- Section 3.2: the map from one common loss to the next -------------------------------------------------------
@@ -89,46 +67,7 @@ def _link(evidence: Evidence) -> cubic_map.Link:
     return cubic_map.Link(capacity_pps, settings["buffer_pkts"].value, rtt_s)
 
 
-# --- Sections 3.3 and 3.4: constant K ----------------------------------------------------------------------------
-
-
-def kozu2014_c09(evidence: Evidence) -> Quantities:
-    """A flow of large RTT and small K gets far more than standard CUBIC at 2 ms."""
-    return {"greatly": evidence.table("k1000", "ratio", "rtt_ms")[evidence["rtt_ms"]]}
-
-
-def kozu2014_c10(evidence: Evidence) -> Quantities:
-    """The same K for both is fairer than standard CUBIC at large RTTs."""
-    return {"fairer": _gain(evidence, CONSTANT_K)[evidence["rtt_ms"]].mean(axis=1, skipna=False)}
-
-
-def kozu2014_c11(evidence: Evidence) -> Quantities:
-    """The same K for both is not fair."""
-    return {"remains": _index(evidence, CONSTANT_K)[evidence["rtt_ms"]]}
-
-
 # --- Sections 4 and 5: the proposal ------------------------------------------------------------------------------
-
-
-def kozu2014_c12(evidence: Evidence) -> Quantities:
-    """The proposed K is fairer than the standard one at every large RTT, and by some way."""
-    gain = _gain(evidence, PROPOSED).loc[:, evidence["least_rtt_ms"] :]
-    return {"fairer": gain, "greatly": gain.max(axis=1, skipna=False)}
-
-
-def kozu2014_c13(evidence: Evidence) -> Quantities:
-    """With the proposal K of the 128 ms flow is the smaller one."""
-    short, long = (_of_flow(evidence, "k_mean", PROPOSED, flow) for flow in (1, 2))
-    return {"smaller": long / short}
-
-
-def kozu2014_c14(evidence: Evidence) -> Quantities:
-    """With the proposal the window of the 128 ms flow is the larger one, more so than without."""
-    proposed, standard = (
-        _of_flow(evidence, "cwnd_mean", protocol, 2) / _of_flow(evidence, "cwnd_mean", protocol, 1)
-        for protocol in (PROPOSED, STANDARD)
-    )
-    return {"larger": proposed, "than_before": proposed / standard}
 
 
 def kozu2014_c15(evidence: Evidence) -> Quantities:
@@ -148,22 +87,6 @@ def kozu2014_c16(evidence: Evidence) -> Quantities:
 # --- Appendices A, B and D: other methods ------------------------------------------------------------------------
 
 
-def kozu2014_c17(evidence: Evidence) -> Quantities:
-    """Reno is much less fair than CUBIC at the largest RTT."""
-    return {"worse": -_gain(evidence, RENO)[evidence["rtt_ms"]]}
-
-
-def kozu2014_c18(evidence: Evidence) -> Quantities:
-    """Constant-Rate is fairer than Reno at large RTTs."""
-    return {"fairer": _mean_at_large_rtts(evidence, _gain(evidence, CONSTANT_RATE, RENO))}
-
-
-def kozu2014_c19(evidence: Evidence) -> Quantities:
-    """Constant-Rate is less fair than CUBIC and than the proposal at large RTTs."""
-    ahead = {"cubic": _gain(evidence, STANDARD, CONSTANT_RATE), "proposal": _gain(evidence, PROPOSED, CONSTANT_RATE)}
-    return {name: _mean_at_large_rtts(evidence, gain) for name, gain in ahead.items()}
-
-
 def kozu2014_c20(evidence: Evidence) -> Quantities:
     """The proposal and the tuned method are about as fair."""
     proposed, existing = _proposed_and_existing(evidence)
@@ -174,15 +97,6 @@ def kozu2014_c21(evidence: Evidence) -> Quantities:
     """The index of the proposal varies no more over the RTTs than that of the tuned method."""
     proposed, existing = (range_over(index) for index in _proposed_and_existing(evidence))
     return {"stable": proposed - existing}
-
-
-def kozu2014_c22(evidence: Evidence) -> Quantities:
-    """C' is fairer than C at some RTT and varies more over the RTTs."""
-    with_c, proposed = (_index(evidence, protocol) for protocol in (WITH_C, PROPOSED))
-    return {
-        "better": (with_c - proposed).max(axis=1, skipna=False),
-        "unstable": range_over(with_c) - range_over(proposed),
-    }
 
 
 def kozu2014_c23(evidence: Evidence) -> Quantities:
@@ -198,15 +112,6 @@ def kozu2014_c23(evidence: Evidence) -> Quantities:
 def _index(evidence: Evidence, protocol: str, replicates: slice = slice(None)) -> pd.DataFrame:
     """Jain's index by RTT of flow 2."""
     return evidence.table("rtt_sweep", "jfi_of_means", "rtt_ms", replicates=replicates, protocol=protocol)
-
-
-def _gain(evidence: Evidence, protocol: str, other: str = STANDARD) -> pd.DataFrame:
-    """Index of one protocol less that of another, by RTT."""
-    return _index(evidence, protocol) - _index(evidence, other)
-
-
-def _mean_at_large_rtts(evidence: Evidence, gain: pd.DataFrame) -> pd.Series:
-    return gain.loc[:, evidence["least_rtt_ms"] :].mean(axis=1, skipna=False)
 
 
 def _lead(evidence: Evidence) -> pd.DataFrame:

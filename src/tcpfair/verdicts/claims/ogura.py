@@ -49,21 +49,6 @@ def _log_window(d: float, rtt: float) -> float:
     return log_window
 
 
-def ogura_c02(evidence: Evidence) -> Quantities:
-    """t1 of Libra is the same at both RTTs."""
-    return {"same": _time_ratio(evidence, "model1", "t1_s", "Libra")}
-
-
-def ogura_c03(evidence: Evidence) -> Quantities:
-    """t1 of Reno grows with the square of the RTT."""
-    return {"four": _time_ratio(evidence, "model1", "t1_s", "Reno")}
-
-
-def ogura_c04(evidence: Evidence) -> Quantities:
-    """t1 of Alpha grows with the RTT."""
-    return {"twice": _time_ratio(evidence, "model1", "t1_s", "Alpha")}
-
-
 def ogura_c05(evidence: Evidence) -> Quantities:
     """At the reference RTT all windows coincide before the queue builds."""
     return {"same": _apart(evidence, _model1_growth(evidence))}
@@ -98,21 +83,6 @@ def ogura_c07(evidence: Evidence) -> Quantities:
     )
     least_ms, largest_ms = evidence["rtt_ms"]
     return {"same": slopes["Alpha", largest_ms] / slopes["Alpha", least_ms]}
-
-
-def ogura_c08(evidence: Evidence) -> Quantities:
-    """t2 of Alpha is the same at both RTTs."""
-    return {"same": _time_ratio(evidence, "model2", "t2_s", "Alpha")}
-
-
-def ogura_c09(evidence: Evidence) -> Quantities:
-    """t2 of Reno grows with the RTT."""
-    return {"longer": _time_ratio(evidence, "model2", "t2_s", "Reno")}
-
-
-def ogura_c10(evidence: Evidence) -> Quantities:
-    """t2 of Libra falls with the RTT."""
-    return {"shorter": _time_ratio(evidence, "model2", "t2_s", "Libra")}
 
 
 def ogura_c11(evidence: Evidence) -> Quantities:
@@ -172,45 +142,12 @@ def ogura_c15(evidence: Evidence) -> Quantities:
     return {"most": at_high_loss["Reno"] / others}
 
 
-def ogura_c16(evidence: Evidence) -> Quantities:
-    """Libra is fair at high loss."""
-    return {"fair": _by_loss(evidence, "Libra")[evidence["loss_rate"]]}
-
-
-def ogura_c17(evidence: Evidence) -> Quantities:
-    """At low loss Libra gives the larger RTT more."""
-    return {"more": _by_loss(evidence, "Libra")[evidence["loss_rate"]]}
-
-
-def ogura_c18(evidence: Evidence) -> Quantities:
-    """Alpha gives the larger RTT about half at high loss."""
-    return {"half": _by_loss(evidence, "Alpha")[evidence["loss_rate"]]}
-
-
-def ogura_c19(evidence: Evidence) -> Quantities:
-    """Alpha and Reno are fairer at low than at high loss."""
-    rates = evidence["loss_rate"]
-    unfairness = {name: _factor(_by_loss(evidence, protocol)) for name, protocol in _RENO_AND_ALPHA[::-1]}
-    return {name: of_rate[rates["low"]] / of_rate[rates["high"]] for name, of_rate in unfairness.items()}
-
-
 def ogura_c20(evidence: Evidence) -> Quantities:
     """Reno and Alpha give the varied flow the less, the larger its RTT."""
     rtt_ms = evidence["rtt_ms"]
     ratios = {name: _by_rtt(evidence, protocol) for name, protocol in _RENO_AND_ALPHA}
     ends = {name: ratio[rtt_ms["least"]] / ratio[rtt_ms["largest"]] for name, ratio in ratios.items()}
     return {"ends": pd.DataFrame(ends), **{name: trend(ratio) for name, ratio in ratios.items()}}
-
-
-def ogura_c21(evidence: Evidence) -> Quantities:
-    """Libra gives the varied flow the more, the larger its RTT."""
-    ratio, rtt_ms = _by_rtt(evidence, "Libra"), evidence["rtt_ms"]
-    return {"ends": ratio[rtt_ms["largest"]] / ratio[rtt_ms["least"]], "trend": trend(ratio)}
-
-
-def ogura_c22(evidence: Evidence) -> Quantities:
-    """Proposal stays fair as the varied RTT grows."""
-    return {"fair": _by_rtt(evidence, "Proposal").loc[:, evidence["least_rtt_ms"] :]}
 
 
 def ogura_c23(evidence: Evidence) -> Quantities:
@@ -227,12 +164,6 @@ def ogura_c24(evidence: Evidence) -> Quantities:
     return {**below, **{f"{name}_constant": _typical_factor(ratio) for name, ratio in ratios.items()}}
 
 
-def ogura_c25(evidence: Evidence) -> Quantities:
-    """Libra favours the larger RTT."""
-    ratio = _by_buffer(evidence, "Libra")
-    return {"more": _geometric_mean(ratio), "nowhere_less": ratio}
-
-
 def ogura_c26(evidence: Evidence) -> Quantities:
     """Proposal lies between Libra and Alpha."""
     proposal, libra, alpha = (_by_buffer(evidence, protocol) for protocol in ("Proposal", "Libra", "Alpha"))
@@ -244,26 +175,7 @@ def ogura_c26(evidence: Evidence) -> Quantities:
     }
 
 
-def ogura_c27(evidence: Evidence) -> Quantities:
-    """Libra grows fairer from the usual buffer on."""
-    unfairness = _factor(_by_buffer(evidence, "Libra").sort_index(axis=1).loc[:, evidence["least_pkts"] :])
-    return {"ends": unfairness.iloc[:, -1] / unfairness[evidence["least_pkts"]], "trend": trend(unfairness)}
-
-
 # --- Section 5.5: efficiency -------------------------------------------------------------------------------------
-
-
-def ogura_c28(evidence: Evidence) -> Quantities:
-    """At the least RTT Proposal and Westwood alone get more than the others."""
-    r = _at_rtt(evidence, evidence["rtt_ms"])
-    others = r[["Reno", "Libra", "Alpha"]]
-    return {name: others.rdiv(r[protocol], axis=0) for name, protocol in _PROPOSAL_AND_WESTWOOD}
-
-
-def ogura_c29(evidence: Evidence) -> Quantities:
-    """Westwood alone loses much of its throughput as the RTT grows."""
-    r = _alone(evidence, "Westwood")
-    return {"half": _kept(evidence, r), "trend": trend(r)}
 
 
 def ogura_c30(evidence: Evidence) -> Quantities:
@@ -292,16 +204,6 @@ def ogura_c32(evidence: Evidence) -> Quantities:
 # --- Section 5.6: friendliness -----------------------------------------------------------------------------------
 
 
-def ogura_c33(evidence: Evidence) -> Quantities:
-    """A Reno flow of smaller RTT gets more than the 40 ms flow."""
-    return {"expels": _ratio(evidence, "friendliness", "rtt_ms", protocol="Reno")[evidence["rtt_ms"]]}
-
-
-def ogura_c34(evidence: Evidence) -> Quantities:
-    """A Reno flow of larger RTT gets less than the 40 ms flow."""
-    return {"less": _ratio(evidence, "friendliness", "rtt_ms", protocol="Reno")[evidence["rtt_ms"]]}
-
-
 def ogura_c35(evidence: Evidence) -> Quantities:
     """What Reno gets against Proposal hardly depends on Proposal's RTT, and depends less than against Reno."""
     proposal, reno = (
@@ -311,21 +213,10 @@ def ogura_c35(evidence: Evidence) -> Quantities:
     return {"constant": proposal, "steadier": proposal / reno}
 
 
-def ogura_c36(evidence: Evidence) -> Quantities:
-    """Reno and Proposal together get more than two Reno flows."""
-    with_proposal, with_reno = (
-        evidence.table("friendliness", "throughput_sum", "rtt_ms", protocol=protocol)
-        for protocol in ("Proposal", "Reno")
-    )
-    gain = with_proposal / with_reno
-    return {"larger": _geometric_mean(gain), "nowhere_less": gain}
-
-
 # --- What the claims share ---------------------------------------------------------------------------------------
 
 # clause and protocol
 _RENO_AND_ALPHA = (("reno", "Reno"), ("alpha", "Alpha"))
-_PROPOSAL_AND_WESTWOOD = (("proposal", "Proposal"), ("westwood", "Westwood"))
 
 
 def _ratio(evidence: Evidence, experiment: str, by: str | list[str], **where: Any) -> pd.DataFrame:
@@ -391,11 +282,6 @@ def _times(evidence: Evidence, experiment: str, metric: str) -> pd.DataFrame:
     """t1 or t2 in s by protocol and RTT in ms."""
     times_s = evidence.table(experiment, metric, CELL, flow=1)
     return times_s.rename(columns=_name, level="protocol")
-
-
-def _time_ratio(evidence: Evidence, experiment: str, metric: str, protocol: str) -> pd.Series:
-    """A time at the larger RTT over that at the least."""
-    return _kept(evidence, _times(evidence, experiment, metric)[protocol])
 
 
 def _over_model(times_s: pd.DataFrame, in_model_s: Callable[[str, float], float]) -> pd.DataFrame:

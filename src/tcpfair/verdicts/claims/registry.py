@@ -16,7 +16,7 @@ from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.store import Held, MissingRunsError
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
-from tcpfair.verdicts.claims import decision, why
+from tcpfair.verdicts.claims import decision, expressions, why
 from tcpfair.verdicts.claims.decision import ClaimFunction, Decided
 from tcpfair.verdicts.claims.evidence import Evidence
 from tcpfair.verdicts.claims.statement import Claim, load_claims
@@ -48,7 +48,9 @@ CLAUSE_COLUMNS = [
 
 
 def claim_function(claim: Claim) -> ClaimFunction | None:
-    """The function of a claim; None when it is not written."""
+    """What gives a claim's quantities: its expressions or its function. None when neither is written."""
+    if claim.expressions:
+        return expressions.quantities
     name = f"tcpfair.verdicts.claims.{claim.paper}"
     return getattr(import_module(name), claim.function_name, None) if find_spec(name) else None
 

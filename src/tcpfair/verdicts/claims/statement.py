@@ -5,6 +5,9 @@ what the text says. ``give`` widens it by how far two honest repetitions lie apa
 ``clear`` tightens it by what counts as a tie: the text gives an order, and two values within a tie have none. A clause names
 at most one of the two.
 
+``of`` of a clause says which cells its quantity comes from, and in which steps; `tcpfair.verdicts.claims.expressions` evaluates
+it. ``of`` of the claim serves all clauses, each of which then narrows it with ``where``. A claim without ``of`` has a function.
+
 What a claim's verdict comes from is said in ``cause`` and ``why``, see `tcpfair.verdicts.claims.why`.
 """
 
@@ -12,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -48,6 +51,70 @@ class Margin(_Strict):
         return self.value * abs(bound) if self.relative else self.value
 
 
+class Cells(_Strict):
+    """Cells of the metrics, in the words of ``data/cells.yaml``; in an operand, only what differs from the first cells.
+
+    ``where`` gives a grid variable one value, a list of values, or a range (``{from: 50}``, ``{to: 100}``); one that it
+    leaves out has all its values.
+    """
+
+    experiment: str = Field(default="", description="the only one of the claim, if left out")
+    measure: str = ""
+    flow: int | None = Field(default=None, ge=0, description="0, the system, if left out")
+    where: dict[str, Any] = {}
+
+    def but(self, other: Cells) -> Cells:
+        """These cells with what ``other`` says in place of what it differs in."""
+        said = {name: value for name, value in other if value not in ("", None)}
+        return self.model_copy(update=said | {"where": self.where | other.where})
+
+
+class Step(_Strict):
+    """What is done with a table: ``less`` and ``base`` (over) take cells, the others go ``along`` one grid variable or all."""
+
+    do: Literal["less", "base", "mean", "geometric mean", "min", "max", "range", "trend", "factor"]
+    by: Expression | None = None
+    along: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, given: Any) -> Any:
+        if isinstance(given, str):
+            return {"do": given}
+        if isinstance(given, dict) and len(given) == 1 and "do" not in given:
+            ((do, what),) = given.items()
+            return {"do": do, ("by" if do in ("less", "base") else "along"): what}
+        return given
+
+    @model_validator(mode="after")
+    def _fits(self) -> Step:
+        if (self.by is not None) != (self.do in ("less", "base")):
+            raise ValueError("less and base need cells, and nothing else takes them")
+        if self.along and self.do not in ("mean", "min", "max", "range"):
+            raise ValueError(f"{self.do} goes along no single variable")
+        return self
+
+
+class Expression(_Strict):
+    """Cells and the steps from them to a quantity; in YAML a list, or the cells alone."""
+
+    cells: Cells
+    steps: tuple[Step, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, given: Any) -> Any:
+        if isinstance(given, list) and given:
+            return {"cells": given[0], "steps": given[1:]}
+        return given if isinstance(given, dict) and "cells" in given else {"cells": given}
+
+    def experiments(self) -> set[str]:
+        """All that it names."""
+        return {self.cells.experiment, *(name for step in self.steps if step.by for name in step.by.experiments())} - {
+            ""
+        }
+
+
 class Clause(_Strict):
     """One thing that the sentence asserts: a quantity lies at or above ``at_least``, at or below ``at_most``, or both."""
 
@@ -64,6 +131,8 @@ class Clause(_Strict):
     )
     print_note: str = ""
     margin: Margin | None = Field(default=None, exclude=True)
+    of: Expression | None = Field(default=None, description="its quantity as an expression")
+    where: dict[str, Any] = Field(default={}, description="its cells of the claim's ``of``")
 
     @model_validator(mode="after")
     def _bounded(self) -> Clause:
@@ -122,6 +191,7 @@ class Claim(_Strict):
     why: str = Field(
         default="", description="the same in one plain sentence, or what supports it, with values by clause"
     )
+    of: Expression | None = Field(default=None, description="the expression that its clauses narrow with ``where``")
     clauses: dict[str, Clause] = Field(min_length=1)
     numbers: dict[str, Any] = Field(
         default={}, description="cells that the clauses are about, by the names its function uses"
@@ -136,6 +206,32 @@ class Claim(_Strict):
         if self.by_construction and self.undecidable:
             raise ValueError("by_construction and undecidable exclude each other")
         return self
+
+    @model_validator(mode="after")
+    def _expressed(self) -> Claim:
+        given = [clause.of or self.of for clause in self.clauses.values()]
+        if any(given) and not all(given):
+            raise ValueError("of: all clauses have one, or none and the claim has a function")
+        if not any(given) and any(clause.where for clause in self.clauses.values()):
+            raise ValueError("where: there is no of that it narrows")
+        for name, of in self.expressions.items():
+            if not of.cells.measure:
+                raise ValueError(f"{name}: of: measure is missing")
+            if not of.cells.experiment:
+                raise ValueError(f"{name}: of: name the experiment, as the claim has {len(self.experiments)}")
+            for unread in sorted(of.experiments() - set(self.experiments)):
+                raise ValueError(f"experiments: add {unread!r}, which {name} reads")
+        return self
+
+    @property
+    def expressions(self) -> dict[str, Expression]:
+        """By clause; none where the claim has a function."""
+        only = Cells(experiment=self.experiments[0] if len(self.experiments) == 1 else "")
+        return {
+            name: of.model_copy(update={"cells": only.but(of.cells).but(Cells(where=clause.where))})
+            for name, clause in self.clauses.items()
+            if (of := clause.of or self.of)
+        }
 
     @property
     def paper(self) -> str:

@@ -1,0 +1,90 @@
+"""Quantities of the claims that say in ``data/claims/<paper>.yaml`` which cells they come from.
+
+An expression (`tcpfair.verdicts.claims.statement.Expression`) starts with a table of cells, and its steps are done in order.
+``less`` and ``base`` subtract or divide by other cells; ``mean``, ``geometric mean``, ``min``, ``max`` and ``range`` combine
+all columns, or those along one grid variable; ``trend`` is `evidence.trend`; ``factor`` is the larger of x and 1/x.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tcpfair.errors import InputError, unknown
+from tcpfair.verdicts.claims.decision import Quantities
+from tcpfair.verdicts.claims.evidence import Evidence, Table, over, range_over, trend
+from tcpfair.verdicts.claims.statement import Cells, Expression, Step
+
+
+def quantities(evidence: Evidence) -> Quantities:
+    """The quantity of each clause of a claim that has expressions. Raises InputError for cells that no run has."""
+    for name in evidence.claim.experiments:
+        evidence.metrics(name)  # in this order the evidence lists them
+    return {name: _value(of, of.cells, evidence) for name, of in evidence.claim.expressions.items()}
+
+
+def _value(of: Expression, cells: Cells, evidence: Evidence) -> Table | pd.Series:
+    found = _table(cells, evidence)
+    for step in of.steps:
+        if step.by:
+            found = _against(found, _value(step.by, cells.but(step.by.cells), evidence), step.do)
+        else:
+            found = _combined(found, step)
+    return found
+
+
+def _table(cells: Cells, evidence: Evidence) -> Table | pd.Series:
+    """Columns are the grid variables that are not fixed to one value; a series where all are."""
+    grid = evidence.config.experiments[cells.experiment].grid
+    for name in cells.where:
+        if name not in grid:
+            raise unknown(f"data/claims/{evidence.claim.paper}.yaml: {evidence.claim.id}: of: where", name, grid)
+    fixed = {name: value for name, value in cells.where.items() if not isinstance(value, list | dict)}
+    by = [name for name in grid if name not in fixed]
+    table = evidence.table(cells.experiment, cells.measure, by or list(grid), flow=cells.flow or 0, **fixed)
+    if not by:
+        return table.iloc[:, 0]
+    table = table.sort_index(axis=1)
+    for name in by:
+        if name in cells.where:
+            table = _chosen(table, name, cells.where[name])
+    return table.droplevel([], axis=1) if len(by) > 1 else table.set_axis(table.columns.get_level_values(0), axis=1)
+
+
+def _chosen(table: Table, name: str, which: Any) -> Table:
+    values = table.columns.get_level_values(name)
+    if isinstance(which, dict):
+        return table.loc[:, (values >= which.get("from", -np.inf)) & (values <= which.get("to", np.inf))]
+    for value in which:
+        if value not in values:
+            raise InputError(f"{name}={value}: no run has it")
+    places = [place for value in which for place in np.flatnonzero(values == value)]
+    return table.iloc[:, places]
+
+
+def _against(x: Table | pd.Series, y: Table | pd.Series, do: str) -> Table | pd.Series:
+    """Each column of one less, or over, the column of the other that has its name, or its only one."""
+    name = {"less": "sub", "base": "div"}[do]
+    if x.ndim == y.ndim:
+        return getattr(x, name)(y)
+    return getattr(x, name)(y, axis=0) if x.ndim > y.ndim else getattr(y, f"r{name}")(x, axis=0)
+
+
+def _combined(x: Table, step: Step) -> Table | pd.Series:
+    if step.along:
+        (kept,) = (name for name in x.columns.names if name != step.along)
+        if step.do == "range":
+            return over(x, kept, "max") - over(x, kept, "min")
+        return over(x, kept, step.do)
+    match step.do:
+        case "geometric mean":
+            return np.exp(np.log(x).mean(axis=1, skipna=False))
+        case "range":
+            return range_over(x)
+        case "trend":
+            return trend(x)
+        case "factor":
+            return np.maximum(x, 1 / x)
+    return getattr(x, step.do)(axis=1, skipna=False)

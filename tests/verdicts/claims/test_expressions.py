@@ -1,0 +1,45 @@
+"""Expressions in the YAML of the claims: what is refused, and how cells are inherited."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from tcpfair.verdicts.claims.statement import Claim, Expression
+
+CLAUSE = {"says": "x", "quantity": "x", "at_least": 0, "why": "text"}
+
+
+def claim(of, **more):
+    entry = {"id": "ogura.c02", "section": "1", "claim": "x", "clauses": {"same": CLAUSE}, "experiments": ["model1"]}
+    return Claim.model_validate(entry | {"of": of} | more)
+
+
+@pytest.mark.parametrize(
+    ("of", "more", "told"),
+    [
+        ([{"measure": "t1_s"}, "median"], {}, "Input should be 'less'"),
+        ([{"measure": "t1_s"}, {"trend": "rtt_ms"}], {}, "trend goes along no single variable"),
+        ([{"measure": "t1_s"}, "less"], {}, "less and base need cells"),
+        ({"metric": "t1_s"}, {}, "Extra inputs are not permitted"),
+        ({"flow": 1}, {}, "measure is missing"),
+        ({"measure": "t1_s"}, {"experiments": ["model1", "model2"]}, "name the experiment"),
+        ([{"measure": "t1_s"}, {"less": {"experiment": "model2"}}], {}, "experiments: add 'model2'"),
+        (None, {"clauses": {"same": CLAUSE | {"where": {"flow": 1}}}}, "there is no of that it narrows"),
+    ],
+)
+def test_what_is_no_expression_is_refused(of, more, told):
+    with pytest.raises(ValidationError, match=told):
+        claim(of, **more)
+
+
+def test_clauses_narrow_the_expression_of_the_claim():
+    of = {"measure": "t1_s", "where": {"rtt_ms": 80}}
+    found = claim(of, clauses={"same": CLAUSE | {"where": {"protocol": "Reno"}}}).expressions["same"]
+    assert found.cells.where == {"rtt_ms": 80, "protocol": "Reno"}
+    assert found.cells.experiment == "model1"
+
+
+def test_an_expression_survives_being_written_and_read():
+    of = Expression.model_validate([{"measure": "t1_s"}, {"min": "protocol"}, {"less": [{"flow": 1}, "max"]}])
+    assert Expression.model_validate(of.model_dump(mode="json")) == of
