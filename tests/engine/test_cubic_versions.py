@@ -8,7 +8,7 @@ import pytest
 from tcpfair.engine.dumbbell import DumbbellResult, run
 from tcpfair.engine.state import LOSS, RECOVERY_END
 from tcpfair.metrics.epochs import growth_slope_pkts_per_s, measured_k_s
-from tcpfair.models.cubic import C, cubic_k_s, proposed_k_s, root_variant_k_s, scaled_c
+from tcpfair.models.cubic import C, cubic_k_s, proposed_k_s, scaled_c
 from tcpfair.units import service_time_s
 from tests.engine.scenarios import PACKET_BYTES, SLOW_BPS, dumbbell
 
@@ -61,7 +61,7 @@ def epochs_without_queue(cc: str, rtt_s: float, params: dict, loss_rate: float) 
         ("cubic", {"beta": 0.3, "forget_on_timeout": 1}, lambda w, rtt: cubic_k_s(w, beta=0.3)),
         ("cubic_rtt", {}, proposed_k_s),
         ("cubic_rtt", {"scaled_C": 1}, proposed_k_s),
-        ("cubic_rtt", {"root": 2}, lambda w, rtt: root_variant_k_s(w, rtt, alpha=1)),
+        ("cubic_rtt", {"root": 2}, lambda w, rtt: cubic_k_s(w) / np.sqrt(1000 * rtt)),
         ("cubic_rtt", {"by_rtt": 0, "x": 0.7}, lambda w, rtt: 0.7 * cubic_k_s(w)),
         ("cubic_rtt", {"constant_K": 1, "K_s": 1}, lambda w, rtt: np.full_like(w, 1.0)),
         ("cubic_rtt", {"constant_K": 1}, lambda w, rtt: np.full_like(w, 5.0)),

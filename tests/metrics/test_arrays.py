@@ -58,7 +58,6 @@ NARROW = {
     "window_means": (lambda t_s: fairness.convergence_time_s(U, t_s, 0.5, 7.0, 2.0), (T_S,)),
     "mean_interval": (lambda x: series.mean_interval(x, 0.95), (R[0, 1],)),
     "loss_times_s": (lambda t_s: epochs.loss_times_s(t_s, KINDS) / 3, (LOSSES_S,)),
-    "peaks_pkts": (lambda pkts: epochs.peaks_pkts(KINDS, pkts) / 3, (LOSSES_S,)),
     "epoch_lengths_s": (epochs.epoch_lengths_s, (LOSSES_S,)),
     "losses_between_s": (lambda t_s: epochs.losses_between_s(t_s, 2.0, 5.0) / 3, (LOSSES_S,)),
     "growth_slope": (lambda t_s, pkts: epochs.growth_slope_pkts_per_s(t_s, pkts, 2.0, 5.0), (T_S, R[0, 1])),

@@ -8,14 +8,12 @@ from tcpfair.metrics import epochs
 # Two fast recoveries at 10 and 25 s and one timeout at 40 s
 T_S = [10.0, 10.1, 25.0, 25.2, 40.0, 41.0]
 KIND = ["loss", "recovery_end", "loss", "recovery_end", "rto", "recovery_end"]
-BEFORE_PKTS = [100.0, 80.0, 120.0, 60.0, 150.0, 1.0]
 
 
 def test_losses_include_timeouts_but_not_ends_of_recovery():
     losses_s = epochs.loss_times_s(T_S, KIND)
     assert losses_s.tolist() == [10.0, 25.0, 40.0]
     assert epochs.epoch_lengths_s(losses_s).tolist() == [15.0, 15.0]
-    assert epochs.peaks_pkts(KIND, BEFORE_PKTS).tolist() == [100.0, 120.0, 150.0]
 
 
 def test_a_flow_without_events_has_no_epochs():

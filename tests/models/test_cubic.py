@@ -24,16 +24,6 @@ def test_window_after_a_loss_at_2000_packets():
     np.testing.assert_allclose(w, [1600, 1950, 2000, 2050])
 
 
-def test_reno_window_starts_after_the_loss_and_gains_a_third_of_a_packet_per_rtt():
-    # 3 * 0.2 / 1.8 = 1/3
-    w = cubic.reno_window_pkts(np.array([0.0, 0.3, 30.0]), 0.1, 1000.0)
-    np.testing.assert_allclose(w, [800, 801, 900])
-
-
-def test_fast_convergence_gives_up_a_tenth():
-    assert cubic.fast_convergence_w_max_pkts(100.0) == pytest.approx(90)
-
-
 def test_proposed_k_in_ms_and_in_s():
     rtt_s = np.array([0.002, 0.128])
     np.testing.assert_allclose(cubic.proposed_k_s(2000.0, rtt_s) / 10, [0.794, 0.198], atol=0.001)
@@ -87,33 +77,6 @@ def test_tuned_x_is_the_best_of_all_falling_choices(rtts, random):
     choices = [(0, *rest) for rest in combinations_with_replacement(range(len(x)), rtts - 1)]
     best = max(choices, key=lambda places: index[np.arange(rtts), places].sum())
     assert cubic.tuned_x(index, x).tolist() == [x[place] for place in best]
-
-
-def test_alpha_favours_the_longer_rtt_in_ms_and_hurts_it_in_s():
-    # sec. 5.1; at 100 ms the root is the square root for alpha = 1: 10 s / 10
-    assert cubic.root_variant_k_s(2000.0, 0.1, alpha=1.0) == pytest.approx(1)
-    assert cubic.root_variant_k_s(2000.0, 0.1, alpha=0.0) == pytest.approx(2.154, abs=0.001)
-    in_s = [cubic.root_variant_k_s(2000.0, 0.1, alpha, rtt_unit_s=1.0) for alpha in (0.0, 1.0)]
-    assert in_s[0] < in_s[1]
-
-
-def test_common_loss_of_two_flows_falls_midway_between_their_k():
-    assert cubic.synchronised_loss_time_s([2.0, 4.0]) == pytest.approx(3)
-    # 0.4 (3 - 2)^3 and 0.4 (3 - 4)^3
-    np.testing.assert_allclose(cubic.next_w_max_pkts([20.0, 160.0], [2.0, 4.0]), [20.4, 159.6])
-
-
-def test_flows_of_equal_k_keep_their_windows():
-    np.testing.assert_allclose(cubic.next_w_max_pkts([50.0, 50.0], [3.0, 3.0]), [50, 50])
-
-
-@given(st.lists(WINDOWS_PKTS, min_size=2, max_size=5))
-def test_common_losses_move_window_from_large_k_to_small_k(w_max_pkts):
-    w_max_pkts = np.array(w_max_pkts)
-    after_pkts = cubic.next_w_max_pkts(w_max_pkts, cubic.cubic_k_s(w_max_pkts))
-    assert after_pkts.sum() == pytest.approx(w_max_pkts.sum())
-    assert after_pkts[w_max_pkts.argmax()] <= w_max_pkts.max() * (1 + 1e-9)
-    assert after_pkts[w_max_pkts.argmin()] >= w_max_pkts.min() * (1 - 1e-9)
 
 
 def test_window_limits_of_appendix_c():

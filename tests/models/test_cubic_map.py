@@ -53,7 +53,7 @@ def test_the_papers_reading_keeps_the_sum_of_windows_and_is_the_closed_form(shar
     t_s, after = CubicMap(LINK, STANDARD, PAPER).next_loss(before)
     assert after.sum() == pytest.approx(before.sum())
     assert t_s == pytest.approx(k_s.mean())  # (t - K1)^3 = (K2 - t)^3
-    np.testing.assert_allclose(after, cubic.next_w_max_pkts(before, k_s), rtol=1e-6)
+    np.testing.assert_allclose(after, cubic.window_pkts(k_s.mean(), k_s, before), rtol=1e-6)
 
 
 @given(st.sampled_from(sorted(METHODS)), SHARES)

@@ -66,7 +66,7 @@ def test_additive_increase_adds_up(a, b, c, capacity_pps, rtt_s):
 
 def test_recovery_with_a_buffer_of_one_bdp():
     # W = 2 BDP: from a full pipe of 100 packets to 200, as by hand above
-    assert kernel.reno_recovery_time_s(200, capacity_pps=1000, rtt_min_s=0.1) == pytest.approx(15.0)
+    assert kernel.additive_increase_time_s(100, 200, capacity_pps=1000, rtt_min_s=0.1) == pytest.approx(15.0)
 
 
 # --- Windows around a loss ---------------------------------------------------------------------------------------

@@ -143,11 +143,6 @@ def test_rows_beyond_their_bar_have_a_line_or_are_unexplained():
     assert agreement.explained(table(BEYOND, WITHIN, WITHIN, tool="ns3"), lines)["explanation"][0] == UNEXPLAINED
 
 
-def test_lines_that_nothing_asks_for_any_more_are_named():
-    lines = {"ns2": {"*/slow/*": "it is slow", "share/fast/two": "it is fast"}}
-    assert agreement.unneeded(table(BEYOND, WITHIN, WITHIN), lines) == ["ns2: share/fast/two"]
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -10,7 +10,7 @@ import yaml
 from tcpfair.contract.layout import PAPERS, Layout
 from tcpfair.errors import InputError
 from tcpfair.verdicts import baseline
-from tcpfair.verdicts.cells import CELL_COLUMNS, cells, coverage, values
+from tcpfair.verdicts.cells import CELL_COLUMNS, cells, values
 from tcpfair.verdicts.printed import compare, load_printed, load_tolerances
 from tests.verdicts import bundled
 
@@ -34,12 +34,10 @@ def test_every_printed_result_is_there_with_a_cell_or_a_reason(table):
         assert len(rows) == (printed["kind"] == "result").sum()
         assert list(rows.columns) == CELL_COLUMNS
         assert (rows["cell"].notna() == rows["reason"].eq("")).all()
-    found = pd.concat([coverage(rows) for rows in table.values()]).set_index("paper")
-    assert found.loc["bhatti2008"].tolist() == [230, 226, 120, 3]
-    assert found.loc["bhatti2009"].tolist() == [247, 241, 73, 6]
-    assert found.loc["ha2006"].tolist() == [30, 28, 16, 2]
-    assert found.loc["kozu2014"].tolist() == [6, 3, 1, 3]
-    assert found.loc["ogura"].tolist() == [8, 7, 7, 1]
+    numbers = {paper: (len(rows), int(rows["cell"].notna().sum())) for paper, rows in table.items()}
+    assert numbers == {
+        **{"ogura": (8, 7), "bhatti2008": (230, 226), "bhatti2009": (247, 241), "kozu2014": (6, 3), "ha2006": (30, 28)}
+    }
 
 
 @pytest.mark.parametrize("paper", PAPERS)

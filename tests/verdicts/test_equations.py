@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from tcpfair.verdicts.typeset import typeset
+from tests.cc.test_vectors import CASES
 
 ROOT = Path(__file__).parents[2]
 EQUATIONS = yaml.safe_load((ROOT / "data" / "equations.yaml").read_text())
@@ -45,6 +46,10 @@ def test_function_exists_and_its_test_calls_it(equation):
     assert callable(getattr(importlib.import_module(module), function))
 
     path, test = equation["test"].split("::")
+    if module.startswith("tcpfair.cc."):
+        assert f"{path}::{test}" in {f"tests/cc/test_vectors.py::test_vector[{case.id}]" for case in CASES}
+        assert test.startswith(f"test_vector[{module.removeprefix('tcpfair.cc.')}: ")
+        return
     tests = {n.name: n for n in ast.parse((ROOT / path).read_text()).body if isinstance(n, ast.FunctionDef)}
     assert test in tests
     assert function in {n.attr for n in ast.walk(tests[test]) if isinstance(n, ast.Attribute)}

@@ -110,7 +110,7 @@ def test_an_unknown_exhibit_is_refused_with_what_was_meant_and_the_known_ones(ro
 
 
 def test_a_source_that_is_not_built_is_refused(root):
-    with pytest.raises(InputError, match="'ns2' is not in this version; choose bundled, engine, raw"):
+    with pytest.raises(InputError, match="source: .*'bundled', 'engine' or 'raw'"):
         make_plan(root, source="ns2")
 
 

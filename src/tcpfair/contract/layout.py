@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tcpfair.errors import InputError
 
-SOURCES = ("bundled", "engine", "ns2", "ns3", "testbed", "raw")
+SOURCES = ("bundled", "engine", "raw")
 PAPERS = ("ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006")
 WRITE_UP = "what_reproduces"  # the notebook that shows the ledger
 ENSEMBLE_TABLES = (  # of the ledger; they show what is shipped, whatever a run gave

@@ -245,7 +245,7 @@ class PaperConfig(_Strict):
 class Config(_Strict):
     """``config/config.yaml``: what to build and from which source."""
 
-    source: Literal["bundled", "engine", "ns2", "ns3", "testbed", "raw"] = "bundled"
+    source: Literal["bundled", "engine", "raw"] = "bundled"
     papers: list[Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006"]] = list(PAPERS)
     only: list[str] = Field(default_factory=list, description="exhibit ids; empty = all")
     trace: str = Field(default="", description="your own recordings (source raw): files or folders, commas between")

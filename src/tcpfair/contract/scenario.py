@@ -15,7 +15,6 @@ Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
 OneOrMore = Annotated[float, Field(ge=1)]  # packets: below one a flow would never send
 
-RECORDS = ("samples", "cwnd", "events", "link")
 # ns-2: tcp.cc, TcpAgent::rtt_timeout with rfc2988_. Linux: net/ipv4/tcp_input.c, tcp_rtt_estimator and tcp_set_rto; its CCID 2
 # bounds the sum instead (net/dccp/ccids/ccid2.c, ccid2_hc_tx_packet_recv).
 RTO_OF_STACK = {"text": "rfc6298", "linux": "linux", "ns2": "rfc6298"}

@@ -115,14 +115,6 @@ class Trace:
         """Names of the grid variables among the columns of ``runs``."""
         return list(self.provenance.get("grid", []))
 
-    def per_second(self, column: str = "delivered_bytes") -> dict[int, np.ndarray]:
-        """``column`` per run as an array of shape (flows, samples); flows in order of flow_id, samples in order of time."""
-        out = {}
-        for run_id, rows in self.samples.groupby("run_id", sort=True):
-            rows = rows.sort_values(["flow_id", "t_s"])
-            out[int(run_id)] = rows[column].to_numpy().reshape(rows["flow_id"].nunique(), -1)
-        return out
-
 
 def empty(table: str) -> pd.DataFrame:
     """A table of the schema without rows."""

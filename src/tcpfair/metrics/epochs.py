@@ -52,11 +52,6 @@ def whole_epochs_s(loss_t_s: npt.ArrayLike, start_s: float, stop_s: float, least
     return float(inside_s[0]), float(inside_s[-1])
 
 
-def peaks_pkts(kind: npt.ArrayLike, cwnd_before_pkts: npt.ArrayLike) -> Floats:
-    """Window at each loss or timeout just before the reduction; for CUBIC without fast convergence, its W_max."""
-    return np.asarray(cwnd_before_pkts, dtype=float)[np.isin(kind, LOSS_KINDS)]
-
-
 def growth_slope_pkts_per_s(t_s: npt.ArrayLike, cwnd_pkts: npt.ArrayLike, start_s: float, stop_s: float) -> float:
     """Least-squares slope of the window in [``start_s``, ``stop_s``], which must hold at least two samples."""
     t_s, cwnd_pkts = np.asarray(t_s, dtype=float), np.asarray(cwnd_pkts, dtype=float)

@@ -107,11 +107,6 @@ def model1_cwnd_pkts(
 # --- Model II: while the buffer fills ----------------------------------------------------------------------------
 
 
-def average_rtt_by_rounds_s(rtt_min_s: float, capacity_pps: float, increment_pkts: float, rounds: int) -> float:
-    """Average RTT over ``rounds`` RTTs, each adding ``increment_pkts`` to the queue: the printed sum (eq. 12)."""
-    return float(np.mean(rtt_min_s + np.arange(1, rounds + 1) * increment_pkts / capacity_pps))
-
-
 def average_rtt_s(rtt_min_s: Number, capacity_pps: float, buffer_pkts: float) -> Number:
     """Average RTT while the buffer fills at an even rate: eq. 12 for increments that are small against S."""
     return rtt_min_s + buffer_pkts / (2 * capacity_pps)

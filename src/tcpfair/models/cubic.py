@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
 
 from tcpfair.units import BITS_PER_BYTE
 
@@ -34,16 +33,6 @@ def cubic_k_s(w_max_pkts: Number, beta: float = BETA, c: Number = C) -> Number:
     return np.cbrt(np.multiply(w_max_pkts, beta) / c)
 
 
-def reno_window_pkts(t_s: Number, rtt_s: Number, w_max_pkts: Number, beta: float = BETA) -> Number:
-    """Window of a Reno flow of equal loss rate, below which CUBIC does not stay (eq. 3, printed without ``t_s``)."""
-    return w_max_pkts * (1 - beta) + 3 * beta / (2 - beta) * t_s / rtt_s
-
-
-def fast_convergence_w_max_pkts(cwnd_pkts: Number, beta: float = BETA) -> Number:
-    """W_max after a loss at ``cwnd_pkts`` below the W_max before it (eq. 4)."""
-    return cwnd_pkts * (2 - beta) / 2
-
-
 # --- K adjusted by the RTT ---------------------------------------------------------------------------------------
 
 
@@ -52,18 +41,6 @@ def proposed_k_s(
 ) -> Number:
     """The proposed K: divided by the cube root of the RTT in ``rtt_unit_s`` (eq. 6)."""
     return cubic_k_s(w_max_pkts, beta, c) / np.cbrt(np.divide(rtt_s, rtt_unit_s))
-
-
-def root_variant_k_s(
-    w_max_pkts: Number,
-    rtt_s: Number,
-    alpha: float,
-    rtt_unit_s: float = RTT_UNIT_S,
-    beta: float = BETA,
-    c: float = C,
-) -> Number:
-    """K divided by the (3 - ``alpha``)-th root of the RTT, 0 < alpha < 3 (unnumbered, sec. 5.1)."""
-    return cubic_k_s(w_max_pkts, beta, c) / np.divide(rtt_s, rtt_unit_s) ** (1 / (3 - alpha))
 
 
 def scaled_c(rtt_s: Number, rtt_unit_s: float = RTT_UNIT_S, c: float = C) -> Number:
@@ -96,23 +73,6 @@ def tuned_x(index: npt.ArrayLike, x: npt.ArrayLike) -> Floats:
     for row in range(len(index) - 1, 0, -1):
         places.insert(0, int(came_from[row, places[0]]))
     return x[falling][places]
-
-
-# --- Synchronised losses -----------------------------------------------------------------------------------------
-
-
-def synchronised_loss_time_s(k_s: npt.ArrayLike) -> float:
-    """Time from one common loss to the next: when the windows' sum is back where it was (kozu2014 sec. 3.2).
-
-    ``k_s`` has shape (flows,); all flows have the same C, so the sum of (t - K)^3 is then zero.
-    """
-    k_s = np.asarray(k_s, dtype=float)
-    return brentq(lambda t: ((t - k_s) ** 3).sum(), k_s.min(), k_s.max())
-
-
-def next_w_max_pkts(w_max_pkts: npt.ArrayLike, k_s: npt.ArrayLike, c: float = C) -> Floats:
-    """Windows (flows,) at the next common loss, from those at the last one. Flows with a large K lose to the others."""
-    return window_pkts(synchronised_loss_time_s(k_s), np.asarray(k_s), np.asarray(w_max_pkts), c)
 
 
 # --- Window-limited throughput -----------------------------------------------------------------------------------

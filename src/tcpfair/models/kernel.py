@@ -37,11 +37,6 @@ def additive_increase_time_s(
     return (rtt_min_s * below_pkts + above_pkts2 / (2 * capacity_pps)) / increase_pkts
 
 
-def reno_recovery_time_s(cwnd_at_loss_pkts: float, capacity_pps: float, rtt_min_s: float) -> float:
-    """Time in s that one Reno flow alone needs from W/2 back to W = ``cwnd_at_loss_pkts``."""
-    return additive_increase_time_s(cwnd_at_loss_pkts / 2, cwnd_at_loss_pkts, capacity_pps, rtt_min_s)
-
-
 def reno_ssthresh_pkts(cwnd_pkts: int) -> int:
     """ssthresh in packets after a loss at ``cwnd_pkts``: half of it (RFC 5681, eq. 4)."""
     return max(cwnd_pkts // 2, MIN_SSTHRESH_PKTS)

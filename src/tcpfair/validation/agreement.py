@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from tcpfair.validation.measures import MEASURES
 from tcpfair.validation.scenarios import TESTBED, TOOLS, Window
 
 WITHIN, UNDECIDED, BEYOND, NO_VALUE, NO_BAR = "within", "undecided", "beyond", "no value", ""
-VERDICTS = (WITHIN, UNDECIDED, BEYOND, NO_VALUE)
 UNEXPLAINED = "unexplained"
 COLUMNS = [
     *("tool", "experiment", "algorithm", "metric", "from_s", "until_s"),
@@ -177,17 +176,6 @@ def row_name(row: Mapping) -> str:
 def _explanation(row: Mapping, lines: Mapping[str, str]) -> str:
     found = [line for key, line in lines.items() if fnmatch(row_name(row), key)]
     return found[-1].strip() if found else UNEXPLAINED
-
-
-def unneeded(rows: pd.DataFrame, explanations: Explanations, tools: Iterable[str] = TOOLS) -> list[str]:
-    """``tool: key`` of the explanations that no row beyond its bar asks for."""
-    beyond = rows[rows["verdict"] == BEYOND]
-    return [
-        f"{tool}: {key}"
-        for tool in tools
-        for key in explanations.get(tool, {})
-        if not any(fnmatch(row_name(row), key) for row in beyond[beyond["tool"] == tool].to_dict("records"))
-    ]
 
 
 def rounded(rows: pd.DataFrame) -> pd.DataFrame:

@@ -279,21 +279,6 @@ def cells(paper: PaperConfig, layout: Layout) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=CELL_COLUMNS).astype({"flow": "Int64"})
 
 
-def coverage(table: pd.DataFrame) -> pd.DataFrame:
-    """How many printed numbers of a table of `cells` have a cell: columns paper, numbers, mapped, derived, closed_forms."""
-    papers = table["exhibit"].str.partition(".")[0].rename("paper")
-    mapped = table["cell"].notna()
-    counts = pd.DataFrame(
-        {
-            "numbers": 1,
-            "mapped": mapped,
-            "derived": mapped & table["derived"].ne(""),
-            "closed_forms": table["reason"].eq("closed form"),
-        }
-    )
-    return counts.groupby(papers, sort=False).sum().astype(int).reset_index()
-
-
 def values(table: pd.DataFrame, load_metrics: LoadMetrics) -> pd.Series:
     """`Cell.value` of every row of a table of `cells`, None where there is no cell."""
     found = [None if cell is None else cell.value(load_metrics) for cell in table["cell"]]

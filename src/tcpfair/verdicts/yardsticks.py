@@ -3,8 +3,8 @@
 Each yardstick is a set of numbers in the place of the reproduced ones, so that `tcpfair.verdicts.printed.compare` counts
 them as it counts those: a null model that knows one value for each table (`null_model`), the other Bhatti paper on the
 cells that both print (`other_paper`). A perfect model would still be as far off as repetitions of the experiment are
-(`perfect_model`). `crps` says how well an ensemble foretold a printed number. `yardstick_table` sets them all beside what is
-reproduced, for the ledger.
+(`_beside_a_perfect_model`). `crps` says how well an ensemble foretold a printed number. `yardstick_table` sets them all
+beside what is reproduced, for the ledger.
 """
 
 from __future__ import annotations
@@ -72,32 +72,6 @@ def other_paper(papers: Mapping[str, PaperConfig], layout: Layout, of: str) -> p
     places = pd.MultiIndex.from_frame(pd.concat([plain, where], axis=1)[key])
     found = plain.assign(value=others.reindex(places).to_numpy())
     return _as_numbers(found.dropna(subset="value"), "other paper")
-
-
-def perfect_model(scatter: pd.DataFrame) -> pd.DataFrame:
-    """Share of numbers within tolerance that a model without fault would reach.
-
-    Columns metric, of, source, cells, within (by the tolerances), within_scatter (by the scatter that is used).
-    ``scatter`` is ``data/scatter.csv``. Two means of the paper's number of runs, one printed and one of the model, lie as far
-    apart as two repetitions with the sampling noise alone: by the printed standard deviation where there is one, else by the
-    scatter of the simulation. Where both papers repeated the measurement, that share (``twice printed``) is beside it.
-    """
-    noise = scatter[scatter["source"].isin(["printed sd", "simulated"])].drop_duplicates(["metric", "of"])
-    repeated = scatter[scatter["source"] == "twice printed"]
-    rows = pd.concat([noise, repeated])[["metric", "of", "source", "cells", "share_within", "share_within_used"]]
-    rows = rows.rename(columns={"share_within": "within", "share_within_used": "within_scatter"})
-    return rows.sort_values(["of", "metric"], kind="stable", ignore_index=True)
-
-
-def shares(compared: pd.DataFrame) -> pd.DataFrame:
-    """Counts and shares of a table of `compare`, of what was computed: a row for each paper, exhibit and metric.
-
-    Columns paper, exhibit, metric, numbers (compared), within, within_scatter (shares).
-    """
-    done = compared[compared["within"].notna()]
-    groups = done.groupby(["paper", "exhibit", "metric"], sort=False)
-    table = groups.agg(numbers=("within", "size"), within=("within", "mean"), within_scatter=("within_scatter", "mean"))
-    return table.astype({"within": float, "within_scatter": float}).reset_index()
 
 
 def side_by_side(compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

@@ -23,7 +23,6 @@ from tcpfair.verdicts.cell_links import notebook_cells
 from tcpfair.web import tours, wasm
 from tcpfair.workflow.state import PLANNED_PKTS_PER_S
 
-BUILT_SOURCES = ("bundled", "engine", "raw")  # those that this version can run; config.yaml knows the names of all
 PART_PKTS = 1.5e9  # of a part at least, about: a minute of one core, long against starting a process or a cluster's job
 BASELINE = "baseline"  # the part of the ledger's stamp that has data/expected
 _OF_ENSEMBLES = (
@@ -59,10 +58,6 @@ class Plan:
     def __init__(self, values: dict[str, Any], root: Path, where: str = "config") -> None:
         self.root = root
         self.config: Config = check_config(values, where)
-        if self.config.source not in BUILT_SOURCES:
-            raise InputError(
-                f"{where}: source: {self.config.source!r} is not in this version; choose {', '.join(BUILT_SOURCES)}"
-            )
         if self.config.smoke and self.config.source != "engine":
             raise InputError(f"{where}: smoke: goes with source engine; {self.config.source!r} simulates nothing")
         self.layout = Layout(root, self.config.source, recordings.folder_of(self.config.trace))

@@ -38,10 +38,6 @@ def test_buffer_is_a_bdp_of_the_longest_path():
     assert make_setup({**RUN, "buffer_bytes": 30_000}, "x").limit_bytes == 30_000
 
 
-def test_ceiling_is_what_headers_leave():
-    assert make_setup(RUN, "x").ceiling_bps == pytest.approx(94.148e6, rel=1e-4)
-
-
 def test_rings_hold_path_and_queue_twice_over():
     made = make_setup({**RUN, "flows": [FLOW | {"rtt_ms": 200}]}, "x")
     on_the_way = 100e6 * (0.2 + made.longest_queue_s) / 8 / 1538

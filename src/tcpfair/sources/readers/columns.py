@@ -220,7 +220,7 @@ class Column(NamedTuple):
     """What one column is."""
 
     name: str  # as it stands in the table
-    quantity: str  # one of `Quantity` of the sidecar
+    quantity: str  # of `Columns` of the sidecar
     unit: str | None  # a key of `UNITS`; None: open, or it has none
     label: str  # of its flow, '' when the column is for all
 

@@ -25,7 +25,6 @@ Label = Annotated[str, Field(min_length=1, max_length=80, pattern=r"^[^\x00-\x1f
 FlowName = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"^[^\x00-\x1f\x7f]+$")]  # a file's, escaped
 # of a column: its name, or its number from 1 in a table without names
 ColumnName = Annotated[Label, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
-Quantity = Literal["time", "flow", "bytes", "total_bytes", "rate", "cwnd", "ssthresh", "srtt", "cc"]
 
 
 class _Strict(BaseModel):

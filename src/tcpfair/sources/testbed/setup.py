@@ -105,11 +105,6 @@ class Setup(_Strict):
         return self.limit_bytes * BITS_PER_BYTE / self.rate_bps * WIRE_BYTES / FRAME_BYTES
 
     @property
-    def ceiling_bps(self) -> float:
-        """Goodput of a full link: what headers leave of the rate."""
-        return self.rate_bps * PAYLOAD_BYTES / WIRE_BYTES
-
-    @property
     def ring_slots(self) -> int:
         """Packets that can be on the way in one direction of one sender, with as many to spare: a power of two."""
         pkts = self.rate_bps / BITS_PER_BYTE / WIRE_BYTES * (self.longest_rtt_s + self.longest_queue_s)
