@@ -109,12 +109,13 @@ class _Turning:
         self.places = list(numbers.read)
 
     def all(self) -> list[Edge]:
-        """By single cells; where none decides alone, by the last of several. From where it fails, also from where it holds."""
+        """By single cells; where none decides alone, by the last of several. Then again from its other side."""
         found = self._by_cells() or self._by_several()
-        if found and not self.held:
+        if found:
             first = found[0]
             (place,) = (place for place in self.places if _where(place) == (first.experiment, first.where))
-            self._put(place, first.limit + (1 if first.above else -1) * max(1.0, abs(first.limit)) / 8)
+            aside = max(2.0**-4, abs(first.limit)) / 8
+            self._put(place, first.limit + (aside if first.above != self.held else -aside))
             found += self._by_cells()
         return found
 
