@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "verdicts": ANALYSIS,
     "exhibits": ANALYSIS | {"sources", "verdicts"},
     "validation": ANALYSIS | {"sources", "verdicts", "exhibits"},
-    "web": {*BASE, "jit", "cc", "engine", "contract", "verdicts"},
+    "web": {*BASE, "jit", "cc", "engine", "contract", "measures", "verdicts"},
     "workflow": ANALYSIS | {"jit", "cc", "engine", "sources", "verdicts", "exhibits", "validation", "web"},
     "__main__": {"workflow"},
     "__init__": set(),

@@ -11,7 +11,8 @@ from tcpfair.contract.study import load, make
 from tcpfair.errors import InputError
 
 ROOT = Path(__file__).parents[2]
-ALGORITHMS, MEASURES = ("reno", "cubic", "libra"), ("throughput", "jfi", "ratio", "cwnd", "nru")
+ALGORITHMS = ("reno", "cubic", "libra")
+MEASURES = {"throughput": (), "jfi": (), "ratio": (), "cwnd": ("cwnd",), "nru": None}
 VALUES = {
     "what": "a test",
     "base": {
@@ -181,8 +182,8 @@ def test_the_name_of_the_file_names_folders_and_is_held_to_letters(tmp_path, nam
 @pytest.mark.parametrize("path", sorted((ROOT / "config" / "studies").glob("*.yaml")), ids=lambda path: path.stem)
 def test_the_studies_of_the_repository_can_be_run(path):
     from tcpfair import cc
-    from tcpfair.measures.groups import GROUPS
+    from tcpfair.measures.catalogue import READS
 
-    asked = load(path, cc.names(), GROUPS)
+    asked = load(path, cc.names(), READS)
     assert asked.n_runs == {"tiny": 16, "rtt_buffer_loss": 5000}[path.stem]
     assert asked.spec(asked.n_runs - 1).scenario.flows

@@ -9,6 +9,7 @@ from tcpfair import measures, sources
 from tcpfair.contract.study import STUDY, make
 from tcpfair.errors import InputError
 from tcpfair.measures import of_run
+from tcpfair.measures.catalogue import READS
 from tcpfair.measures.groups import GROUPS
 from tests.contract.test_study import ALGORITHMS, values
 
@@ -42,7 +43,7 @@ def study(names, background=False):
     given = values(measures=names, analysis=ANALYSIS, window_s=[2, 10])
     if background:
         given["traffic"], given["base"]["background"] = TRAFFIC, [{"traffic": "short"}]
-    return make(given, "x", "x.yaml", ALGORITHMS, GROUPS)
+    return make(given, "x", "x.yaml", ALGORITHMS, READS)
 
 
 @pytest.mark.parametrize("background", [False, True], ids=["alone", "with background"])
@@ -72,7 +73,7 @@ def test_a_row_has_what_the_table_has(group, background):
 )
 def test_what_cannot_be_measured_is_one_line(names, complaint):
     asked = make(
-        values(measures=names, analysis=ANALYSIS if len(names) == 2 else {}), "x", "x.yaml", ALGORITHMS, GROUPS
+        values(measures=names, analysis=ANALYSIS if len(names) == 2 else {}), "x", "x.yaml", ALGORITHMS, READS
     )
     trace = sources.simulate(asked.paper, STUDY, "engine", [asked.spec(0)])
     with pytest.raises(InputError, match=complaint):
@@ -82,7 +83,7 @@ def test_what_cannot_be_measured_is_one_line(names, complaint):
 def test_a_comparison_of_flows_needs_two():
     given = values(measures=["ratio"])
     given["base"]["flows"] = given["base"]["flows"][:1]
-    asked = make(given, "x", "x.yaml", ALGORITHMS, GROUPS)
+    asked = make(given, "x", "x.yaml", ALGORITHMS, READS)
     trace = sources.simulate(asked.paper, STUDY, "engine", [asked.spec(0)])
     with pytest.raises(InputError, match=r"measures: ratio: compares two flows or more \(got 1\)"):
         of_run.row(trace, asked.paper, STUDY)

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from tcpfair.measures import resolution
+from tcpfair.measures import catalogue, resolution
 from tcpfair.measures.groups import GROUPS
 
 
 def test_every_group_declares_what_it_needs():
-    assert set(resolution.NEEDS) == set(GROUPS)
+    assert set(catalogue.GROUPS) == set(GROUPS)
     assert set(resolution.OF_RECORDINGS) <= set(GROUPS)
 
 

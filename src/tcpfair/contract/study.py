@@ -42,17 +42,8 @@ FIXED_COLUMNS = (
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _AXIS = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _REFERENCE = "="
-# what a measure reads beyond the goodput of the flows
-_RECORDED_FOR = {
-    "cwnd": ("cwnd",),
-    "window_needed": ("cwnd",),
-    "growth": ("cwnd", "events"),
-    "cubic_k": ("events",),
-    "common_losses": ("events",),
-    "synchronisation": ("events",),
-    "bottleneck": ("link",),
-}
-_BY_SELF_PAIRS = ("nru", "stability", "convergence")  # measures that need another experiment, which a study has none of
+# by group of measures: the records that it reads beside samples; None where it needs another experiment, which a study lacks
+Reads = Mapping[str, tuple[str, ...] | None]
 _CODE_OF = "code of "
 _VALUES_TRIED, _DRAWN_TRIED = 1000, 20  # of an axis of the grid, and points of the hypercube, when a study is read
 _MEASURED_BY, _MEASURED_IN = ("groups.py", "of_run.py"), ("metrics/", "measures/", "units.py")
@@ -297,11 +288,11 @@ def _values(node: Any) -> Iterator[Any]:
         yield node
 
 
-def load(path: Path, algorithms: Iterable[str], measures: Iterable[str]) -> Study:
+def load(path: Path, algorithms: Iterable[str], measures: Reads) -> Study:
     """Read and validate a study's file; its name is that of the file.
 
-    ``algorithms`` and ``measures`` are the names of those that there are. Raises InputError with one line naming file and
-    field.
+    ``algorithms`` are the names of those that exist, ``measures`` what each group of measures reads. Raises InputError with one
+    line naming file and field.
     """
     name = path.stem
     if not _NAME.fullmatch(name):
@@ -311,26 +302,27 @@ def load(path: Path, algorithms: Iterable[str], measures: Iterable[str]) -> Stud
     return make(load_yaml(path), name, str(path), algorithms, measures)
 
 
-def make(values: Mapping[str, Any], name: str, where: str, algorithms: Iterable[str], measures: Iterable[str]) -> Study:
+def make(values: Mapping[str, Any], name: str, where: str, algorithms: Iterable[str], measures: Reads) -> Study:
     """A study from plain values; raises InputError that begins with ``where``."""
-    algorithms, measures = list(algorithms), list(measures)
+    algorithms = list(algorithms)
+    possible = [measure for measure, reads in measures.items() if reads is not None]
     try:
         file = StudyFile.model_validate(values)
     except ValidationError as error:
         raise one_line(error, where) from None
     for number, measure in enumerate(file.measures):
-        if measure in _BY_SELF_PAIRS:
+        if measure in measures and measure not in possible:
             raise InputError(
                 f"{where}: measures[{number}]: {measure!r} is weighted by what flows get among their own kind, which a study"
                 " does not simulate"
             )
         if measure not in measures:
-            raise unknown(f"{where}: measures[{number}]: measure", measure, set(measures) - set(_BY_SELF_PAIRS))
+            raise unknown(f"{where}: measures[{number}]: measure", measure, set(possible))
     labels = {**{algorithm: Protocol(cc=algorithm) for algorithm in algorithms}, **file.protocols}
     for label, protocol in file.protocols.items():
         if not protocol.cc.startswith(_REFERENCE) and protocol.cc not in algorithms:
             raise unknown(f"{where}: protocols.{label}.cc: protocol", protocol.cc, algorithms)
-    study = Study(name, file, _as_paper(file, labels, where), where)
+    study = Study(name, file, _as_paper(file, labels, where, measures), where)
     _try_ends(study, labels)
     return study
 
@@ -365,7 +357,7 @@ def _spec_of_any(study: Study, runs: Iterable[int]) -> None:
     raise last
 
 
-def _as_paper(file: StudyFile, labels: Mapping[str, Protocol], where: str) -> PaperConfig:
+def _as_paper(file: StudyFile, labels: Mapping[str, Protocol], where: str, measures: Reads) -> PaperConfig:
     """The study in the words of a paper's configuration: each plain value with the file as its source."""
 
     def valued(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -386,7 +378,7 @@ def _as_paper(file: StudyFile, labels: Mapping[str, Protocol], where: str) -> Pa
             found["long_lived"] = {**valued(own), **{name: own[name] for name in ("protocol",) if name in own}}
         return found
 
-    record = ["samples", *(name for measure in file.measures for name in _RECORDED_FOR.get(measure, ()))]
+    record = ["samples", *(name for measure in file.measures for name in measures[measure])]
     try:
         return PaperConfig.model_validate(
             {

@@ -1,4 +1,4 @@
-"""The resolution that each measure needs of a trace, in one place.
+"""What a trace of coarse resolution does not show: by the needs of `tcpfair.measures.catalogue`.
 
 A trace states the interval in which its bytes were counted (`Trace.resolution_s`). Where that is longer than the sample that
 is measured, seconds are made up: what is made of single samples is left out, what is a sum over the window stays.
@@ -7,44 +7,13 @@ is measured, seconds are made up: what is made of single samples is left out, wh
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, TypeVar
+from typing import TypeVar
 
-Need = Literal["sample", "window", "event"]
+from tcpfair.measures.catalogue import GROUPS, METRICS, Metric
+
 Value = TypeVar("Value")
 
 TOLERANCE = 1.1  # timers run late: polls that are so many times an interval apart still count as one in each
-
-# by group of `tcpfair.measures.groups`. sample: of single samples; window: bytes over the time of the whole window;
-# event: of losses and windows, each recorded at its own moment
-NEEDS: dict[str, Need] = {
-    "throughput": "window",
-    "ratio": "window",
-    "jfi": "sample",
-    "nru": "sample",
-    "stability": "sample",
-    "convergence": "sample",
-    "peak": "sample",
-    "cwnd": "event",
-    "growth": "event",
-    "window_needed": "event",
-    "cubic_k": "event",
-    "common_losses": "event",
-    "bottleneck": "window",
-    "rates": "window",
-    "sharing": "sample",
-    "background": "window",
-    "synchronisation": "event",
-}
-# measures that need something else than the rest of their group
-NEEDS_OF: dict[str, Need] = {
-    "jfi_of_means": "window",
-    "U_n_of_means": "window",
-    "self_pair_mbps": "window",
-    "throughput_full_mean": "window",
-    "load_sd": "sample",
-    "load_cov": "sample",
-    "rate_largest": "sample",
-}
 
 # what the exhibits of recordings show of these groups
 OF_RECORDINGS: dict[str, tuple[str, ...]] = {
@@ -62,7 +31,7 @@ def is_coarse(recorded_s: float, sample_s: float) -> bool:
 
 def too_fine(group: str, names: Iterable[str]) -> list[str]:
     """Those of the measures ``names`` of a group that a coarse recording does not have, each once."""
-    by_name = {name: NEEDS_OF.get(name.partition("@")[0], NEEDS[group]) for name in names}
+    by_name = {name: METRICS.get(name.partition("@")[0], Metric()).need or GROUPS[group].need for name in names}
     return [name for name, need in by_name.items() if need == "sample"]
 
 

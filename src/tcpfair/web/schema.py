@@ -16,6 +16,7 @@ from tcpfair.contract.papers import PaperConfig, load_paper
 from tcpfair.contract.scenario import RTO_OF_ALGORITHM, RTO_OF_STACK, Flow, LogNormal, Pareto, Scenario, Web
 from tcpfair.engine import dumbbell, setup, state, traffic
 from tcpfair.jit import source_hash
+from tcpfair.measures.catalogue import METRICS
 from tcpfair.web import entry
 from tcpfair.web.presets import presets_of
 
@@ -64,6 +65,7 @@ def schema(layout: Layout, papers: tuple[str, ...] = PAPERS) -> dict[str, Any]:
             "web": fields_of(Web),
             "laws": {"lognormal": fields_of(LogNormal), "pareto": fields_of(Pareto)},
         },
+        "metrics": {name: {"words": metric.words, "unit": metric.unit} for name, metric in METRICS.items()},
         "limits": LIMITS,
         "papers": {name: _paper(config) for name, config in configs.items()},
         "presets": {name: presets_of(config, layout) for name, config in configs.items()},

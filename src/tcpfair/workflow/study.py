@@ -33,7 +33,7 @@ from tcpfair.contract.trace import Trace
 from tcpfair.engine.dumbbell import run as simulate
 from tcpfair.errors import InputError, ShortageError
 from tcpfair.measures import of_run
-from tcpfair.measures.groups import GROUPS
+from tcpfair.measures.catalogue import READS
 from tcpfair.sources import live, tables
 from tcpfair.workflow.state import PLANNED_PKTS_PER_S, State, duration_text
 
@@ -70,7 +70,7 @@ class Row(NamedTuple):
 
 def opened(path: Path) -> Study:
     """The study of a file. Raises InputError with one line."""
-    return load(path, cc.names(), GROUPS)
+    return load(path, cc.names(), READS)
 
 
 def metrics_file(layout: Layout, study: Study) -> Path:
@@ -255,7 +255,7 @@ def _started(layout: Layout, name: str) -> Study:
         values, where = said["file"], said["where"]
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{_asked(layout, name)}: no study was started; use ./reproduce study FILE") from None
-    return make(values, name, where, cc.names(), GROUPS)
+    return make(values, name, where, cc.names(), READS)
 
 
 def _made(study: Study, run: int) -> tuple[Row, dict[str, float], Trace | None, float]:

@@ -11,29 +11,10 @@ tcpfair.results = (() => {
   const MS_PER_S = 1e3;
   const EPOCHS_SHOWN = 200; // of one flow
 
-  /** Unit and decimals of a measure, by its name without the rule of the weights. */
-  const UNITS = {
-    ...{ throughput_mean: "Mb/s", received_mean: "Mb/s", throughput_sum: "Mb/s", throughput_peak: "Mb/s", throughput_full_mean: "Mb/s" },
-    ...{ rate_largest: "Mb/s", load_mean: "Mb/s", load_both_ways: "Mb/s", load_sd: "Mb/s", web_mean: "Mb/s", long_lived_mean: "Mb/s" },
-    ...{ U_n: "dB", U_N: "dB", "U_N+": "dB", "U_N-": "dB", U_n_of_means: "dB", T_U: "s", converged_at_s: "s", time_to_90_s: "s" },
-    ...{ cwnd_mean: "packets", k_mean: "s", t1_s: "s", t2_s: "s", fair_at_s: "s" },
-  };
-  const WORDS = {
-    ...{ throughput_mean: "mean throughput", received_mean: "mean of first arrivals", throughput_sum: "throughput of all", utilisation: "utilisation" },
-    ...{ jfi_mean: "mean of J(t)", jfi_of_means: "J of the mean throughputs", jfi_mean_received: "mean of J(t), first arrivals", ratio: "flow 2 over flow 1" },
-    ...{ U_n: "U_n, flow NRU (eq. 5)", U_N: "U_N, mean over flows", "U_N+": "U_N+, of the fair flows", "U_N-": "U_N−, of the unfair flows" },
-    ...{ U_n_of_means: "NRU of the mean throughput", zero_share: "share of silent intervals", S_n: "S_n, variation of U_n(t)", S_N: "S_N as printed", S_N_eq10: "S_N by eq. 10", S_N_sum: "sum of S_n" },
-    ...{ T_U: "T_U, convergence time", converged_at_s: "converged at", converged_share: "fair from then on, share of time" },
-    ...{ throughput_peak: "largest interval", time_to_90_s: "time to 90 % of it", throughput_full_mean: "mean over the whole run" },
-    ...{ cwnd_mean: "mean window", window_enough_share: "window large enough, share of time", k_mean: "mean K", k_larger_share: "K of flow 2 larger, share of time" },
-    ...{ losses: "losses", common_loss_share: "shared with the other flow", t1_s: "t1, filling the residual capacity", t2_s: "t2, filling the buffer" },
-    ...{ utilisation_wire: "utilisation, bytes on the wire", utilisation_payload: "utilisation, payload", load_mean: "load", load_both_ways: "load, mean of both ways", load_sd: "deviation of the load", load_cov: "CoV of the load" },
-    ...{ rate_largest: "largest interval", fair_ratio: "smaller over larger", ratio_at_end: "smaller over larger at the end", fair_at_s: "fair at", lead_changes: "changes of the lead" },
-    ...{ web_mean: "short flows", long_lived_mean: "long-lived background", shared_losses: "losses that others share", losses_per_flow: "losses per flow" },
-  };
-  const baseName = (metric) => metric.split("@")[0];
-  const wordsOf = (metric) => (WORDS[baseName(metric)] || metric) + (metric.includes("@") ? `, by ${metric.split("@")[1].replaceAll("_", " ")}` : "");
-  const unitOf = (metric) => UNITS[baseName(metric)] || "";
+  /** Words and unit of a measure, by its name without the rule of the weights. */
+  const told = (metric) => tcpfair.schema.metrics[metric.split("@")[0]] || {};
+  const wordsOf = (metric) => (told(metric).words || metric) + (metric.includes("@") ? `, by ${metric.split("@")[1].replaceAll("_", " ")}` : "");
+  const unitOf = (metric) => told(metric).unit || "";
 
   const valueOf = (side, metric, flow = 0) => side.measures.find((row) => row.metric === metric && row.flow === flow)?.value ?? NaN;
 
