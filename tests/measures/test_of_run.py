@@ -72,9 +72,7 @@ def test_a_row_has_what_the_table_has(group, background):
     ],
 )
 def test_what_cannot_be_measured_is_one_line(names, complaint):
-    asked = make(
-        values(measures=names, analysis=ANALYSIS if len(names) == 2 else {}), "x", "x.yaml", ALGORITHMS, READS
-    )
+    asked = make(values(measures=names, analysis=ANALYSIS if len(names) == 2 else {}), "x", "x.yaml", ALGORITHMS, READS)
     trace = sources.simulate(asked.paper, STUDY, "engine", [asked.spec(0)])
     with pytest.raises(InputError, match=complaint):
         of_run.row(trace, asked.paper, STUDY)
