@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tcpfair.verdicts.claims.statement import Cells, Claim, Clause, Expression
-from tests.verdicts.claims.edges import CONFIGS, TEST_STEP, Edge, World
+from tests.verdicts.claims.edges import CONFIGS, TEST_STEP, WORLD_STEP, Edge, World
 
 Point = tuple[tuple[str, Any], ...]  # values of the grid variables
 Place = tuple[str, str, int, Point]  # experiment, measure, flow, point
@@ -135,6 +135,7 @@ class _Turning:
         return []
 
     def _put(self, place: Place, value: float) -> None:
+        value = round(value / WORLD_STEP) * WORLD_STEP  # as `edges.cases` puts it aside
         self.numbers.values[place] = value
         self.but.append((*_where(place), value))
         self.held = self.holds()
