@@ -37,7 +37,7 @@ def complaint(capsys, arguments):
     ("pair", "field", "right"),
     [
         ("source=nosuch", "source", "'bundled', 'engine'"),
-        ("source=ns3", "source", "bundled, engine, raw"),
+        ("source=ns3", "source", "'bundled', 'engine' or 'raw'"),
         ("sorce=engine", "sorce", "source, papers"),
         ("papers=ogura,nosuch", "papers.1", "'bhatti2008'"),
         ("only=ogura.fig99", "ogura.fig99", "ogura.fig8"),
