@@ -79,6 +79,11 @@ class Layout:
         return self.root / "results" / self.source / self.recording
 
     @property
+    def work(self) -> Path:
+        """Folder of the outputs of steps (`tcpfair.contract.outputs`); their stable names are copies."""
+        return self.results / "work"
+
+    @property
     def ledger(self) -> Path:
         return self.results / "ledger"
 
@@ -152,11 +157,7 @@ class Layout:
         return self.bundled_root / paper / short_name(experiment)
 
     def simulated(self, paper: str, experiment: str) -> Path:
-        """Folder of the trace that this source makes; for ``bundled``, of what is shipped only in part."""
-        return self.results / "traces" / paper / short_name(experiment)
-
-    def finished_runs(self, paper: str, experiment: str) -> Path:
-        """Folder of what simulations have finished and no trace holds yet, a small trace for each few seconds of work."""
+        """Folder of the shards with the runs of an experiment that this source simulated."""
         return self.results / "runs" / paper / short_name(experiment)
 
     def metrics(self, paper: str, experiment: str) -> Path:

@@ -67,9 +67,9 @@ def figure_files(layout: Layout, exhibit: Exhibit) -> list[Path]:
     return [folder / f"{short_id(exhibit.id)}{suffix}" for suffix in suffixes(exhibit)]
 
 
-def write(layout: Layout, record: Record) -> None:
-    """Write a record to its place; its files have to be there before."""
-    write_whole(place(layout, "exhibits", record.exhibit, ".json"), json.dumps(asdict(record), indent=1) + "\n")
+def write(path: Path, record: Record) -> None:
+    """Write a record; its files have to be there before."""
+    write_whole(path, json.dumps(asdict(record), indent=1) + "\n")
 
 
 def read(path: Path) -> Record:

@@ -1,29 +1,28 @@
-"""Which of the runs that a configuration asks for are there already, and where.
+"""Which of the runs that a configuration requests are available, and where.
 
-A run is there when a trace holds its key (`tcpfair.contract.expand.RunSpec.key`) and was made by the code that acts in it
-now. Three places are looked at: what the repository ships (for source ``bundled``), the trace that this source made before,
-and what an interrupted simulation finished: traces, and the journal that it wrote when it was killed. What is in none of
-them has to be simulated.
+A store is a folder of shards: traces, each written whole by one job, whose manifests list the keys of their runs
+(`tcpfair.contract.expand.RunSpec.key`) and the digests of the code that made them. ``data/bundled`` is one store, what
+was simulated here another. A run is available when a shard has its key and its code is today's; all others have to be simulated. Nothing else
+records what is finished.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tcpfair.contract import code, finished, reach, trace
+from tcpfair.contract import code, reach
 from tcpfair.contract.expand import RunSpec, expected_pkts, plain_values, run_specs, values_behind
-from tcpfair.contract.files import is_scratch
-from tcpfair.contract.layout import Layout
+from tcpfair.contract.files import is_scratch, write_whole
+from tcpfair.contract.layout import Layout, short_name
 from tcpfair.contract.manifest import CODE, CONFIG, MANIFEST, RUNS, read_manifest
+from tcpfair.contract.outputs import Parts, folder_of, inside, part
 from tcpfair.contract.papers import PaperConfig
-from tcpfair.contract.stamps import Stamp, changed, part
-from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
-
-MARK = "{}\n"  # what stands beside a trace that was made here, for Snakemake; all else is in the manifest
 
 
 class Asked(NamedTuple):
@@ -56,21 +55,28 @@ def identity(runs: Iterable[Asked]) -> list[Any]:
     return [[run.key for run in runs], code_behind(runs)]
 
 
-def places(layout: Layout, paper: str, experiment: str) -> list[Path]:
-    """Traces, and journals of finished runs, that may hold runs of an experiment, in the order in which they are used."""
+def trace_folder(layout: Layout, paper: str, experiment: str, runs: Iterable[Asked]) -> Path:
+    """Where the trace of exactly these runs is assembled: a shard with their digest as its name."""
+    return layout.simulated(paper, experiment) / part(identity(runs))
+
+
+def shards(layout: Layout, paper: str, experiment: str) -> list[Path]:
+    """Shards that may hold runs of an experiment, in the order in which they are used: the newest first."""
     shipped = [layout.bundled(paper, experiment)] if layout.source == "bundled" else []
-    kept = layout.finished_runs(paper, experiment)
-    traces = sorted(path.parent for path in kept.glob(f"*/{MANIFEST}") if not is_scratch(Path(path.parent.name)))
-    return [*shipped, layout.simulated(paper, experiment), *traces, *sorted(kept.glob(f"*{finished.SUFFIX}"))]
+    found = layout.simulated(paper, experiment).glob(f"*/{MANIFEST}")
+    made = sorted((path for path in found if not is_scratch(Path(path.parent.name))), key=_age)
+    return [*shipped, *(path.parent for path in made)]
+
+
+def _age(manifest: Path) -> tuple[int, str]:
+    return -manifest.stat().st_mtime_ns, manifest.parent.name
 
 
 def manifest_of(layout: Layout, folder: Path) -> dict | None:
-    """The manifest of a place; None where nothing is, or what an earlier run left is of no use.
+    """The manifest of a shard; None for one that is missing or damaged.
 
     Raises InputError for a shipped trace that is damaged: it would be simulated again without a word.
     """
-    if folder.suffix == finished.SUFFIX:
-        return finished.manifest(folder)
     is_shipped = folder.is_relative_to(layout.bundled_root)
     try:
         manifest = read_manifest(folder)
@@ -84,11 +90,6 @@ def manifest_of(layout: Layout, folder: Path) -> dict | None:
 def _has_tables(folder: Path, manifest: Mapping[str, Any]) -> bool:
     """Whether the tables of a trace that was made here are there; a crash of the machine may leave empty ones."""
     return all((folder / name).is_file() and (folder / name).stat().st_size for name in manifest.get("files", {}))
-
-
-def read(place: Path) -> Trace:
-    """The trace that stands in a place, or that the journal there has the runs of. Raises InputError as `trace.read` does."""
-    return finished.read(place) if place.suffix == finished.SUFFIX else trace.read(place)
 
 
 def held(manifest: dict | None, runs: Iterable[Asked]) -> dict[str, int]:
@@ -114,19 +115,81 @@ def holds_all(manifest: dict | None, runs: list[Asked]) -> bool:
 
 
 def whole_trace(layout: Layout, paper: str, experiment: str, runs: list[Asked]) -> Path | None:
-    """The folder of a trace that is just what is asked for; None when there is none yet."""
-    for folder in places(layout, paper, experiment)[: 2 if layout.source == "bundled" else 1]:
+    """The folder of a trace that is exactly what is requested; None when there is none yet."""
+    shipped = [layout.bundled(paper, experiment)] if layout.source == "bundled" else []
+    for folder in (*shipped, trace_folder(layout, paper, experiment, runs)):
         if holds_all(manifest_of(layout, folder), runs):
             return folder
     return None
 
 
 def missing(layout: Layout, paper: str, experiment: str, runs: list[Asked]) -> list[Asked]:
-    """The runs that are nowhere, or were made by other code: what has to be simulated."""
-    there: set[str] = set()
-    for folder in places(layout, paper, experiment):
-        there |= held(manifest_of(layout, folder), runs).keys()
-    return [run for run in runs if run.key not in there]
+    """The runs that no shard has, or that were made by other code: what has to be simulated."""
+    found: set[str] = set()
+    for folder in shards(layout, paper, experiment):
+        found |= held(manifest_of(layout, folder), runs).keys()
+    return [run for run in runs if run.key not in found]
+
+
+# --- The runs of an experiment, remembered ------------------------------------------------------------------------
+
+
+class Remembered:
+    """Results that take seconds to compute, kept between starts: the runs of experiments, and which ensembles are stale."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.path = layout.results / "asked.json"
+        self._entries: dict[str, Any] | None = None
+        self._is_new = False
+
+    def get(self, name: str, made_from: str, work_out: Callable[[], Any]) -> Any:
+        """The value of ``name`` for what ``made_from`` is a digest of: plain data."""
+        if self._entries is None:
+            self._entries = self._read()
+        match self._entries.get(name):
+            case [str(known), value] if known == made_from:
+                return value
+        value = work_out()
+        self._entries[name] = [made_from, value]
+        self._is_new = True
+        return value
+
+    def _read(self) -> dict[str, Any]:
+        with suppress(OSError, ValueError, TypeError):
+            return dict(json.loads(self.path.read_text(encoding="utf-8")))
+        return {}
+
+    def save(self) -> None:
+        """Write what is new."""
+        if self._is_new:
+            write_whole(self.path, json.dumps(self._entries))
+            self._is_new = False
+
+    def runs(
+        self, paper: PaperConfig, experiment: str, specs: Callable[[], Iterable[RunSpec]], cut: str = ""
+    ) -> list[Asked]:
+        """The runs that an experiment requests; ``cut`` identifies what changes them besides the configuration."""
+
+        def expanded() -> list:
+            runs = asked(specs())
+            kinds = sorted({run.algorithms for run in runs})
+            return [kinds, [(run.key, kinds.index(run.algorithms), run.pkts) for run in runs]]
+
+        shared = {
+            name: getattr(paper, name) for name in type(paper).model_fields if name not in ("experiments", "exhibits")
+        }
+        made_from = part([plain_values({**shared, "experiment": paper.experiments[experiment]}), _expansion(), cut])
+        kinds, rows = self.get(f"{paper.paper}/{experiment}", made_from, expanded)
+        return [Asked(key, tuple(kinds[kind]), pkts) for key, kind, pkts in rows]
+
+
+@cache
+def _expansion() -> str:
+    """Digest of the code that expands an experiment into runs."""
+    return code.digest_of(reach.reached([code.PACKAGE / "contract" / "expand.py"]).files)
+
+
+# --- One paper ----------------------------------------------------------------------------------------------------
 
 
 class MissingRunsError(InputError):
@@ -134,10 +197,11 @@ class MissingRunsError(InputError):
 
 
 class Held:
-    """What a source holds of the experiments of one paper, as the configuration asks for them; looked up once each."""
+    """What a source holds of the experiments of one paper, as the configuration requests them; looked up once each."""
 
-    def __init__(self, layout: Layout, paper: PaperConfig) -> None:
+    def __init__(self, layout: Layout, paper: PaperConfig, remembered: Remembered | None = None) -> None:
         self.layout, self.paper = layout, paper
+        self._remembered = remembered or Remembered(layout)
         self._specs: dict[str, list[RunSpec]] = {}
         self._runs: dict[str, list[Asked]] = {}
         self._folders: dict[str, Path | None] = {}
@@ -151,7 +215,7 @@ class Held:
     def runs(self, experiment: str) -> list[Asked]:
         """The runs that an experiment asks for."""
         if experiment not in self._runs:
-            self._runs[experiment] = asked(self.specs(experiment))
+            self._runs[experiment] = self._remembered.runs(self.paper, experiment, lambda: self.specs(experiment))
         return self._runs[experiment]
 
     def place(self, experiment: str) -> Path | None:
@@ -179,11 +243,11 @@ class Held:
         )
 
     def metrics(self, experiment: str) -> Path | None:
-        """The table of metrics that is asked for; None where it was not measured yet, or from something else."""
-        path = self.layout.metrics(self.paper.paper, experiment)
-        found = set(changed(path, measure_stamp(self.paper, experiment, self.runs)))
-        # a notebook may run in another environment than the workflow, which alone decides whether versions make metrics stale
-        return None if found - {LIBRARIES} else path
+        """The table of metrics of exactly these runs; None where it was not measured yet, or by other code."""
+        stable = self.layout.metrics(self.paper.paper, experiment)
+        folder = metrics_folder(self.layout, self.paper, experiment, self.runs)
+        path = inside(self.layout, folder, stable)
+        return path if path.is_file() else None
 
     def made_by(self, experiments: Iterable[str]) -> str:
         """How the traces of some experiments were made: the source, and ``engine`` for what is shipped only in part."""
@@ -197,19 +261,24 @@ class Held:
 
 # --- Metrics of runs ----------------------------------------------------------------------------------------------
 
-LIBRARIES = "libraries"  # the part of a stamp that has their versions
+
+def metrics_folder(
+    layout: Layout, paper: PaperConfig, experiment: str, runs_of: Callable[[str], Iterable[Asked]]
+) -> Path:
+    """The output with the metrics of an experiment."""
+    place = layout.work / "metrics" / paper.paper / short_name(experiment)
+    return folder_of(place, metrics_parts(paper, experiment, runs_of))
 
 
-def measure_stamp(paper: PaperConfig, experiment: str, runs_of: Callable[[str], Iterable[Asked]]) -> Stamp:
-    """What the metrics of an experiment are made from; ``runs_of`` gives the runs that an experiment asks for."""
+def metrics_parts(paper: PaperConfig, experiment: str, runs_of: Callable[[str], Iterable[Asked]]) -> Parts:
+    """What the metrics of an experiment are made from; ``runs_of`` gives the runs that an experiment requests."""
     chosen = paper.experiments[experiment]
     own = {name: getattr(chosen, name) for name in ("window_s", "measures", "weights")}
-    weights = dict(measure_stamp(paper, chosen.weights.experiment, runs_of)) if chosen.weights else {}
-    weights.pop(LIBRARIES, None)  # the same as its own
+    weights = part(dict(metrics_parts(paper, chosen.weights.experiment, runs_of))) if chosen.weights else ""
     return {
         "runs": part(identity(runs_of(experiment))),
         "configuration": part(plain_values({"analysis": paper.analysis, "grid": list(chosen.grid), **own})),
-        "weights": part(weights) if weights else "",
+        "weights": weights,
         **reach.of_step("measure"),
     }
 
@@ -223,7 +292,7 @@ def differences(layout: Layout, paper: PaperConfig, experiment: str, specs: list
     ``settings.jitter_s 0.00036 -> 0.00072``, ``code of cubic``. Empty when there is no earlier trace.
     """
     before = next(
-        (m for f in places(layout, paper.paper, experiment) if (m := manifest_of(layout, f)) is not None), None
+        (m for f in shards(layout, paper.paper, experiment) if (m := manifest_of(layout, f)) is not None), None
     )
     if before is None:
         return []

@@ -11,7 +11,7 @@ In a notebook::
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,15 +23,15 @@ def open_paper(
     source: str = "bundled",
     only: str | Sequence[str] = "",
     trace: str = "",
-    keep: bool | Sequence[str] = False,
+    keep: bool | Mapping[str, str] = False,
 ) -> Paper:
     """A paper's exhibits from one source of traces.
 
     ``only`` names the exhibits to draw (``"ogura.fig8"`` or a list; empty = all). ``trace`` is a recording of the user's own,
     which `Paper.beside` draws into the paper's figure; with source ``raw`` it is the folder of a trace of this project, which
     stands in for the experiment that its manifest names. Looking
-    writes nothing; with ``keep`` every exhibit that is shown leaves its files below figures/ and its record, or, where
-    it names exhibits, those do, and the others are shown as they were left.
+    writes nothing; with ``keep`` every exhibit that is shown leaves its files below figures/ and its record. Where ``keep`` gives
+    folders for some exhibits, these are drawn into them, and the others are shown as they were left.
     Raises InputError for an unknown paper or source.
     """
     from tcpfair.exhibits.paper import Paper  # matplotlib: only for those who draw

@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from io import BytesIO
+from pathlib import Path
 
 import pandas as pd
 from IPython import get_ipython
@@ -16,6 +17,7 @@ from tcpfair.contract import record
 from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.origin import Origin
+from tcpfair.contract.outputs import inside
 from tcpfair.contract.papers import Exhibit
 from tcpfair.errors import InputError
 from tcpfair.exhibits import pages, style
@@ -27,14 +29,19 @@ from tcpfair.verdicts.baseline import read_numbers
 class Board:
     """Shows exhibits one by one; one that cannot be drawn tells why and stops no other.
 
-    With ``keep`` an exhibit's files, its numbers and its record are written; without it nothing is.
+    With ``keep`` an exhibit's files, its numbers and its record are written: to their stable names, or into the folder of
+    an output (`tcpfair.contract.outputs`) that it names. Without it nothing is written.
     """
 
     absence: type[Exception] | tuple[()] = ()  # raised when sound input has nothing of what an exhibit shows
 
-    def __init__(self, layout: Layout, keep: bool = False) -> None:
+    def __init__(self, layout: Layout, keep: bool | str | Path = False) -> None:
         self.layout = layout
         self.keep = keep
+
+    def place(self, exhibit: Exhibit) -> Path | None:
+        """The folder of an output that an exhibit's files go to; None for their stable names."""
+        return None if isinstance(self.keep, bool) else Path(self.keep)
 
     def present(
         self,
@@ -104,10 +111,12 @@ class Board:
         """Write the exhibit's files, its numbers and, last, its record; what is left out has neither of the former."""
         if not self.keep:
             return
+        folder = self.place(exhibit)
         contents = {path: (files or {}).get(path.suffix) for path in record.figure_files(self.layout, exhibit)}
         table = None if numbers is None else pages.csv_bytes(numbers.assign(source=source))
         beside = {record.place(self.layout, "numbers", exhibit.id, ".csv"): table}
-        for path, content in {**contents, **beside}.items():
+        for stable, content in {**contents, **beside}.items():
+            path = inside(self.layout, folder, stable) if folder else stable
             if content is None:
                 path.unlink(missing_ok=True)
             else:
@@ -120,7 +129,9 @@ class Board:
             }
             for written in (contents, beside)
         ]
-        record.write(self.layout, record.Record(exhibit.id, status, hashes[0], n_runs, source, error, hashes[1]))
+        made = record.Record(exhibit.id, status, hashes[0], n_runs, source, error, hashes[1])
+        stable = record.place(self.layout, "exhibits", exhibit.id, ".json")
+        record.write(inside(self.layout, folder, stable) if folder else stable, made)
 
     def _display(self, exhibit: Exhibit, title: str, files: Mapping[str, bytes], verdict: str) -> None:
         """The exhibit, its caption and how its numbers compare with print; a line on a terminal."""

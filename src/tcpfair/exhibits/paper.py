@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from IPython.display import HTML, display
 
 from tcpfair.contract import record
 from tcpfair.contract.layout import PAPERS, Layout, repository_root, short_id
+from tcpfair.contract.outputs import making
 from tcpfair.contract.papers import Exhibit, Experiment, PaperConfig, load_paper
 from tcpfair.contract.recordings import folder_of
 from tcpfair.contract.trace import Trace
@@ -27,10 +28,10 @@ from tcpfair.verdicts.baseline import read_numbers
 class Paper(Board):
     """The exhibits of one paper."""
 
-    def __init__(self, context: Context, only: Sequence[str] = (), keep: bool | Sequence[str] = False) -> None:
-        """``keep`` may name the exhibits to draw and keep; the others are then shown as an earlier run left them."""
+    def __init__(self, context: Context, only: Sequence[str] = (), keep: bool | Mapping[str, str] = False) -> None:
+        """``keep`` may name the exhibits to draw, with the folder for each; the others are then shown as an earlier run left them."""
         super().__init__(context.layout, keep is not False)
-        self.kept = None if isinstance(keep, bool) else {short_id(name) for name in keep}
+        self.kept = None if isinstance(keep, bool) else {short_id(name): Path(folder) for name, folder in keep.items()}
         self.context = context
         of_this_paper = (name for name in only if "." not in name or name.startswith(f"{context.paper.paper}."))
         self.only = {short_id(name) for name in of_this_paper}
@@ -38,7 +39,9 @@ class Paper(Board):
         self.recording = ""  # the user's own, for `beside`
 
     @classmethod
-    def open(cls, paper: str, source: str, only: str | Sequence[str], trace: str, keep: bool | Sequence[str]) -> Paper:
+    def open(
+        cls, paper: str, source: str, only: str | Sequence[str], trace: str, keep: bool | Mapping[str, str]
+    ) -> Paper:
         """See `tcpfair.exhibits.open_paper`."""
         if paper not in PAPERS:
             raise InputError(f"paper {paper!r}: unknown; known are {', '.join(PAPERS)}")
@@ -67,13 +70,20 @@ class Paper(Board):
         title = f"{pages.heading(exhibit)}: {exhibit.title}"
         if self.kept is not None and short_id(exhibit.id) not in self.kept:
             return self.show_kept(exhibit, title)
-        return self.present(
-            exhibit,
-            title,
-            self.context.made_by(exhibit),
-            draw=lambda: draw(self.context, exhibit),
-            origin=lambda: self.context.origin(exhibit),
-        )
+        with (
+            making(self.layout, self.kept[short_id(exhibit.id)]) if self.kept is not None else nullcontext() as scratch
+        ):
+            self._scratch = scratch
+            return self.present(
+                exhibit,
+                title,
+                self.context.made_by(exhibit),
+                draw=lambda: draw(self.context, exhibit),
+                origin=lambda: self.context.origin(exhibit),
+            )
+
+    def place(self, exhibit: Exhibit) -> Path | None:
+        return self._scratch
 
     def beside(self) -> pd.DataFrame:
         """Draw the recording that ``trace`` names into the paper's figure of the same kind; without one say how.

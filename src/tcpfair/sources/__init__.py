@@ -7,10 +7,11 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import pandas as pd
 
-from tcpfair.contract import finished, store, trace
+from tcpfair.contract import store, trace
 from tcpfair.contract.expand import RunSpec, run_specs, values_behind
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.manifest import CODE, CONFIG, RUNS
@@ -20,7 +21,8 @@ from tcpfair.errors import InputError
 from tcpfair.sources import engine, ns2, ns3, tables
 
 BACKENDS: dict[str, Callable] = {"engine": engine.simulate_runs, "ns2": ns2.simulate_runs, "ns3": ns3.simulate_runs}
-WRITE_EVERY_S = 5.0  # finished runs go from the journal into a trace
+SHARD_S = 15.0  # of work in a shard, about: what a killed job loses
+_KEPT_SHARDS = 8  # of other runs, when a trace is assembled: an edit that is taken back simulates nothing
 
 _ORDER = {
     "runs": ["run_id"],
@@ -64,49 +66,46 @@ def simulate_missing(
     paper: PaperConfig,
     experiment: str,
     specs: Sequence[RunSpec],
-    backend: str = "engine",
+    last: Path,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> tuple[int, int]:
-    """Simulate those of ``specs`` that are nowhere, and keep each when it is finished: a kill loses the one in flight alone.
+    """Simulate those of ``specs`` that no shard holds, and write them in shards of about `SHARD_S` of work.
 
-    ``progress`` is told how many runs of how many are done. Returns the number of runs and of packets delivered.
+    The shard with the last run is ``last``, written after all others: it exists when the job is done. ``progress`` is called
+    with the number of finished runs and of all. Returns the number of runs and of packets delivered.
     """
     lacking = {run.key for run in store.missing(layout, paper.paper, experiment, store.asked(specs))}
-    todo = [spec for spec in specs if spec.key in lacking]
-    if not todo:
-        progress(0, 0)
-        return 0, 0
-    place = layout.finished_runs(paper.paper, experiment)
-    unwritten: list[tuple[RunSpec, Trace]] = []  # what the journal alone holds
-    written_s = time.monotonic()
-    packets = 0
+    *others, final = specs
+    todo = [*(spec for spec in others if spec.key in lacking), final]
+    unwritten: list[tuple[RunSpec, Trace]] = []
+    began_s, packets = time.monotonic(), 0
 
-    def write() -> None:
-        nonlocal written_s
+    def write(folder: Path) -> None:
+        nonlocal began_s
         if unwritten:
-            specs, made = [spec for spec, _ in unwritten], merge([made for _, made in unwritten])
-            made.provenance |= _provenance(paper, experiment, specs)
-            name = "-".join(dict.fromkeys([specs[0].key, specs[-1].key]))
-            trace.write(_numbered(made, [spec.run_id for spec in specs]), place / name)
-            kept.forget()
+            own, made = [spec for spec, _ in unwritten], merge([made for _, made in unwritten])
+            made.provenance |= _provenance(paper, experiment, own)
+            trace.write(_numbered(made, [spec.run_id for spec in own]), folder)
             unwritten.clear()
-        written_s = time.monotonic()
+        began_s = time.monotonic()
 
-    about = {"backend": backend, **_provenance(paper, experiment, todo)}
-    with finished.opened(place, about) as kept, _termination_as_interrupt():
+    def slice_folder() -> Path:
+        return last.with_name(f"{unwritten[0][0].key}-{unwritten[-1][0].key}")
+
+    with _termination_as_interrupt():
         try:
             for number, spec in enumerate(todo):
                 progress(number, len(todo))
-                made = simulate(paper, experiment, backend, [spec])
-                unwritten.append(
-                    (spec, made)
-                )  # first: an interruption writes these, and has the journal forget the rest
-                kept.add(spec.key, made)
+                if unwritten and time.monotonic() - began_s > SHARD_S:
+                    write(slice_folder())
+                made = simulate(paper, experiment, "engine", [spec])
                 packets += delivered_pkts(made)
-                if time.monotonic() - written_s > WRITE_EVERY_S:
-                    write()
-        finally:
-            write()
+                unwritten.append((spec, made))
+        except BaseException:
+            if unwritten:
+                write(slice_folder())
+            raise
+        write(last)
     progress(len(todo), len(todo))
     return len(todo), packets
 
@@ -122,21 +121,21 @@ def _termination_as_interrupt() -> Iterator[None]:
 
 
 def assemble(layout: Layout, paper: PaperConfig, experiment: str, specs: Sequence[RunSpec]) -> Trace:
-    """The trace of ``specs`` from runs that are there already; the same bytes as if all had been simulated together.
+    """The trace of ``specs`` from shards; the same bytes as if all had been simulated together.
 
-    Raises InputError when one is nowhere.
+    Raises InputError when no shard has one of them.
     """
     runs = store.asked(specs)
     left = {spec.key: spec for spec in specs}
     parts, backend = [], ""
-    for folder in store.places(layout, paper.paper, experiment):
+    for folder in store.shards(layout, paper.paper, experiment):
         if not left:
             break
         manifest = store.manifest_of(layout, folder)
         taken = {key: run_id for key, run_id in store.held(manifest, runs).items() if key in left}
         if taken:
             backend = manifest["backend"]
-            parts.append(_renumbered(store.read(folder), {run_id: left.pop(key) for key, run_id in taken.items()}))
+            parts.append(_renumbered(trace.read(folder), {run_id: left.pop(key) for key, run_id in taken.items()}))
     if left:
         raise InputError(
             f"{paper.paper}/{experiment}: {len(left)} of {len(runs)} runs are missing; simulate them first"
@@ -149,6 +148,19 @@ def assemble(layout: Layout, paper: PaperConfig, experiment: str, specs: Sequenc
         setattr(made, name, pd.concat([rows(spec) for spec in specs], ignore_index=True))
     made.provenance = {"backend": backend, "pkts": delivered_pkts(made), **_provenance(paper, experiment, specs)}
     return made
+
+
+def discard_merged(layout: Layout, paper: str, experiment: str, merged: Path, runs: list[store.Asked]) -> None:
+    """Remove the shards whose runs an assembled trace holds, and all but the newest of those with other runs."""
+    others = [folder for folder in store.shards(layout, paper, experiment) if folder.parent == merged.parent]
+    now = {run.key for run in runs}
+    kept = 0
+    for folder in others:
+        manifest = store.manifest_of(layout, folder) or {}
+        is_needed = folder == merged or (kept < _KEPT_SHARDS and not now.issuperset(manifest.get(RUNS, [])))
+        kept += is_needed and folder != merged
+        if not is_needed:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _renumbered(held: Trace, chosen: dict[int, RunSpec]) -> Trace:
@@ -184,15 +196,22 @@ def merge(traces: Iterable[Trace]) -> Trace:
 
 def delivered_pkts(made: Trace) -> int:
     """Data packets that arrived at the receivers, in units of full packets."""
-    if made.runs.empty:
-        return 0
+    return round(float(delivered_by_run(made).sum()))
+
+
+def delivered_by_run(made: Trace) -> pd.Series:
+    """The same by run_id, not rounded."""
     per_run = made.samples.groupby("run_id")["delivered_bytes"].sum()
-    return round(float((per_run / made.runs.set_index("run_id")["payload_bytes"]).sum()))
+    return per_run / made.runs.set_index("run_id")["payload_bytes"]
 
 
-def discard_finished(layout: Layout, paper: str, experiment: str) -> None:
-    """Remove what interrupted simulations kept, once it stands in the trace."""
-    shutil.rmtree(layout.finished_runs(paper, experiment), ignore_errors=True)
-
-
-__all__ = ["BACKENDS", "assemble", "delivered_pkts", "discard_finished", "merge", "simulate", "simulate_missing"]
+__all__ = [
+    "BACKENDS",
+    "assemble",
+    "delivered_by_run",
+    "delivered_pkts",
+    "discard_merged",
+    "merge",
+    "simulate",
+    "simulate_missing",
+]

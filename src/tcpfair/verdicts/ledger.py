@@ -8,6 +8,7 @@ assumes and plans. The report shows these tables.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import pandas as pd
 import yaml
@@ -34,8 +35,8 @@ IDENTITY = baseline.NUMBER_IDENTITY
 Papers = Mapping[str, PaperConfig]
 
 
-def write_ledger(layout: Layout, config: Config) -> dict[str, dict[str, int]]:
-    """Write every table of the ledger of ``layout.source`` for what ``config`` asks for.
+def write_ledger(layout: Layout, config: Config, place: Path | None = None) -> dict[str, dict[str, int]]:
+    """Write every table of the ledger for what ``config`` requests, to ``place`` (default: where it is read).
 
     Returns counts: exhibits per status, numbers per outcome, claims per verdict, changes per kind. Raises InputError
     when a configuration, a printed number or a file that an exhibit left is wrong; the old ledger stays then.
@@ -69,7 +70,7 @@ def write_ledger(layout: Layout, config: Config) -> dict[str, dict[str, int]]:
         "stated": assumptions.stated(papers),
         "run_plan": assumptions.run_plan(held),
     }
-    with whole_folder(layout.ledger) as folder:
+    with whole_folder(place or layout.ledger) as folder:
         for name, table in tables.items():
             shown = rounded_table(table)
             shown.to_csv(folder / f"{name}.csv", index=False, float_format="%.7g", lineterminator="\n")

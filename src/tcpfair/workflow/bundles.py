@@ -41,7 +41,7 @@ def ship(plan: Plan, pairs: list[tuple[str, str]]) -> list[str]:
     rewritten = []
     for paper, experiment in pairs:
         name = f"{paper}/{experiment}"
-        made, shipped = plan.layout.simulated(paper, experiment), plan.layout.bundled(paper, experiment)
+        made, shipped = plan.trace_folder(paper, experiment), plan.layout.bundled(paper, experiment)
         manifest = read_manifest(made)
         known = _shipped_manifests(plan.layout)
         if {**known.get(name, {}), SHARED: None} == {**manifest, SHARED: None}:

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from tcpfair.contract import checksums, costs
 from tcpfair.contract.layout import PAPERS, SOURCES, Layout, repository_root
-from tcpfair.contract.stamps import Planned
 from tcpfair.errors import InputError, printable
 from tcpfair.workflow.full_disk import REMEDY
 
@@ -22,10 +21,10 @@ _OF_A_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCE
 # where the rules of these steps keep their benchmarks
 _BENCHMARKS = {
     "warm-engine": "compile/engine",
-    "simulate": "simulate/{paper}/{experiment}.{part}",
+    "simulate": "simulate/{paper}/{experiment}.{output.parent.name}",
     "assemble": "assemble/{paper}/{experiment}",
     "rehearse": "rehearse/{paper}",
-    "measure": "measure/{paper}/{experiment}",
+    "measure": "measure/{paper}",
     "notebook": "notebook/{notebook.stem}",
     "place": "place",
     "ledger": "ledger",
@@ -85,7 +84,6 @@ def parser() -> argparse.ArgumentParser:
     paper = _option("--paper", choices=PAPERS, required=True)
     experiment = _option("--experiment", required=True)
     output = _option("--output", type=Path, required=True)
-    planned = _option("--planned", type=Path, required=True, help="the stamps that the outputs of this run have")
 
     # what ./reproduce calls
     dry_run = _option("--dry-run", "-n", action="store_true", help="say what would be done, why, and how long it takes")
@@ -156,36 +154,31 @@ def parser() -> argparse.ArgumentParser:
     # steps of the workflow
     smoke = _option("--smoke-s", type=float, required=True, help="cut each run to this many seconds")
     command("warm-engine", _warm_engine, "compile the engine", source, output)
-    part = _option("--part", required=True, metavar="1-of-2")
-    command("simulate", _simulate, "simulate a part", source, paper, experiment, part, output)
-    command("rehearse", _rehearse, "try every experiment of a paper", source, paper, output, planned, smoke)
-    parts = _option("parts", nargs="*", type=Path)
-    command("assemble", _assemble, "put a trace together", source, paper, experiment, parts, output)
-    folder = _option("--trace", dest="folder", type=Path, required=True)
-    weights = _option("--weights", type=Path, help="metrics that the weights are taken from")
-    command(
-        "measure", _measure, "metrics of an experiment", source, paper, experiment, folder, weights, output, planned
-    )
+    jobs = _option("--jobs", type=Path, required=True, help="the runs of each job")
+    command("simulate", _simulate, "simulate the runs of a job", source, paper, experiment, jobs, output)
+    command("rehearse", _rehearse, "try every experiment of a paper", source, paper, output, smoke)
+    command("assemble", _assemble, "put a trace together", source, paper, experiment, jobs, output)
+    outputs = _option("--output", nargs="+", type=Path, required=True)
+    command("measure", _measure, "metrics of some experiments of a paper", source, paper, outputs)
     only = _option("--only", nargs="*", default=[], help="exhibits to show; none = all")
-    draw = _option("--draw", nargs="*", default=[], help="exhibits to draw anew")
+    draw = _option("--draw", nargs="*", type=Path, default=[], help="outputs of the exhibits to draw")
     own_trace = _option("--trace", default="", help="the user's own trace")
     page = _option("--notebook", type=Path, required=True)
-    pages = _option("--output", nargs=2, type=Path, required=True)
-    command("notebook", _notebook, "run a notebook", source, page, only, draw, own_trace, pages, planned)
+    command("notebook", _notebook, "run a notebook", source, page, only, draw, own_trace, output)
     papers = _option("--papers", nargs="*", default=list(PAPERS), choices=PAPERS)
-    command("place", _place, "place what is printed among the settings of the ensembles", source, papers, planned)
-    command("ledger", _ledger, "write the ledger", source, papers, only, planned)
-    command("report", _report, "write the report", source, planned)
-    command("packet-lab", _packet_lab, "write the packet lab", source, output, planned)
+    command("place", _place, "place what is printed among the settings of the ensembles", source, papers, output)
+    command("ledger", _ledger, "write the ledger", source, papers, only, output)
+    linked = _option("--linked", nargs="*", type=Path, default=[], help="pages to link to")
+    command("report", _report, "write the report", source, linked, output)
+    command("packet-lab", _packet_lab, "write the packet lab", source, output)
     kind = _option("--kind", choices=("whole", "quick", "kernel"), required=True)
     job = _option("--job", required=True, metavar="engine/EXPERIMENT")
     command("validate-part", _validate_part, "simulate for the comparison with ns-2 and ns-3", kind, job)
     command("validate-page", _validate_page, "compare with ns-2 and ns-3, and write the page")
+    part = _option("--part", required=True, metavar="1-of-2")
     command("ensemble-part", _ensemble_part, "simulate a part of an ensemble", paper, part, settings)
     named = _option("--study", required=True, metavar="NAME")
     command("study-part", _study_part, "simulate a part of a study", named, part)
-    among = _option("--exhibits", nargs="*", default=[])
-    command("check", _check, "fail when an exhibit failed", source, own_trace, among, output)
     return top
 
 
@@ -246,11 +239,6 @@ def _layout(given: argparse.Namespace) -> Layout:
     return Layout(repository_root(), given.source, folder_of(getattr(given, "trace", "")))
 
 
-def _planned(given: argparse.Namespace) -> Planned:
-    """Read before the step begins."""
-    return Planned(given.planned.absolute(), repository_root())
-
-
 def _install(given: argparse.Namespace) -> None:
     from tcpfair.sources import live
 
@@ -263,43 +251,35 @@ def _build(given: argparse.Namespace) -> int:
 
     started_s = time.time()
     plan = _plan(given)
-    recordings = runs.recordings_beside(plan)
     if given.dry_run:
         plan.refuse_what_is_missing()
-        to_do = [line for each in (plan, recordings) if each for line in runs.to_do(each)]
-        print("\n".join(to_do) or "nothing: everything is up to date")
+        print("\n".join(runs.to_do(plan)) or "nothing: everything is up to date")
         return 0
-    status, to_build = 0, [each for each in (plan, recordings) if each and not each.is_up_to_date()]
-    for each in to_build:
-        status = runs.build(each, cores=given.cores, profile=given.profile) or status
-    print(runs.summary(plan, started_s, done=plan in to_build))
-    if recordings and recordings.opened.is_file():
-        print(f"and        {os.path.relpath(recordings.opened)}, recordings of real hosts (source raw)")
+    status, is_open = 0, not plan.is_up_to_date()
+    if is_open:
+        status = runs.build(plan, cores=given.cores, profile=given.profile)
+    else:
+        plan.publish()
+    print(runs.summary(plan, started_s, done=is_open))
     return 1 if status else 0
 
 
 def _figure(given: argparse.Namespace) -> int:
-    from tcpfair.contract.stamps import discard, write_stamp
+    from tcpfair.contract.outputs import describe
     from tcpfair.workflow import run as runs
-    from tcpfair.workflow import steps
 
     plan = runs.load_plan(repository_root(), given.configfile, [*given.config, f"only=[{given.exhibit}]"])
     ((paper, exhibit),) = plan.exhibits
-    wanted = [
-        plan.layout.metrics(*pair) if pair in plan.measured else plan.trace_mark(*pair) for pair in plan.experiments
-    ]
-    done = not any(step.kind == "measure" for step, _ in plan.stale) and all(path.is_file() for path in wanted)
-    if not done and runs.build(plan, wanted, given.cores, given.profile):
+    wanted = [*plan.trace_targets(paper.paper), *plan.to_make("measure", paper.paper)]
+    if wanted and runs.build(plan, wanted, given.cores, given.profile):
         return 1
     from tcpfair.exhibits import open_paper
 
-    drawn = plan.record(exhibit)
-    discard(drawn)
-    open_paper(paper.paper, source=plan.config.source, only=[exhibit.id], keep=True).show(exhibit.id)
-    if steps.failed_exhibits(plan.layout, [exhibit.id]):
-        return 1
-    write_stamp(drawn, plan.exhibit_stamp(paper, exhibit))
-    return 0
+    (step,) = plan.of_kind("draw")
+    describe(step.folder, step.parts)
+    keep = {exhibit.id: str(step.folder)}
+    open_paper(paper.paper, source=plan.config.source, only=[exhibit.id], keep=keep).show(exhibit.id)
+    return 1 if runs.failed_exhibits(plan) else 0
 
 
 def _bundle(given: argparse.Namespace) -> int:
@@ -309,7 +289,8 @@ def _bundle(given: argparse.Namespace) -> int:
     bundles.restore_interrupted(Layout(repository_root()))
     plan = runs.load_plan(repository_root(), pairs=["source=engine", *given.config])
     pairs = bundles.chosen(plan, given.experiment)
-    if runs.build(plan, [plan.trace_mark(*pair) for pair in pairs]):
+    wanted = [plan.trace_target(*pair) for pair in pairs if not plan.traces[pair]]
+    if wanted and runs.build(plan, wanted, simulated=pairs):
         return 1
     with runs.only_run(plan.root):
         rewritten = bundles.ship(plan, pairs)
@@ -528,68 +509,65 @@ def _warm_engine(given: argparse.Namespace) -> None:
 def _simulate(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    done = steps.simulate(_layout(given), given.paper, given.experiment, given.part, given.output)
-    _say("simulated", f"{given.paper}/{given.experiment} {given.part}", done)
+    done = steps.simulate(_layout(given), given.paper, given.experiment, given.jobs, _folder(given))
+    _say("simulated", f"{given.paper}/{given.experiment}", done)
 
 
 def _assemble(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    done = steps.assemble(_layout(given), given.paper, given.experiment, given.parts, given.output)
+    done = steps.assemble(_layout(given), given.paper, given.experiment, given.jobs, _folder(given))
     _say("assembled", f"{given.paper}/{given.experiment}", done)
 
 
 def _rehearse(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    done = steps.rehearse(_layout(given), given.paper, given.smoke_s, given.output.absolute(), _planned(given))
-    _say("rehearsed", given.paper, done)
+    _say("rehearsed", given.paper, steps.rehearse(_layout(given), given.paper, given.smoke_s, _folder(given)))
 
 
 def _measure(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    where = (given.folder, given.weights, given.output.absolute(), _planned(given))
-    done = steps.measure(_layout(given), given.paper, given.experiment, *where)
-    _say("measured", f"{given.paper}/{given.experiment}", done)
+    folders = [path.absolute().parent for path in given.output]
+    _say("measured", given.paper, steps.measure(_layout(given), given.paper, folders))
 
 
 def _notebook(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    pages = [path.absolute() for path in given.output]
-    what = (given.notebook.absolute(), given.only, given.draw, given.trace)
-    _say("notebook", given.notebook.stem, steps.notebook(_layout(given), *what, pages, _planned(given)))
+    drawn = [path.absolute().parent for path in given.draw]
+    done = steps.notebook(_layout(given), given.notebook.absolute(), given.only, drawn, given.trace, _folder(given))
+    _say("notebook", given.notebook.stem, done)
 
 
 def _place(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    _say("placed", "", steps.place(_layout(given), given.papers, _planned(given)))
+    _say("placed", "", steps.place(_layout(given), given.papers, _folder(given)))
 
 
 def _ledger(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    _say("ledger", "", steps.ledger(_layout(given), given.papers, given.only, _planned(given)))
+    _say("ledger", "", steps.ledger(_layout(given), given.papers, given.only, _folder(given)))
 
 
 def _report(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    _say("report", "", steps.report(_layout(given), _planned(given)))
+    _say("report", "", steps.report(_layout(given), [path.absolute() for path in given.linked], _folder(given)))
 
 
 def _packet_lab(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    _say("lab", "", steps.packet_lab(_layout(given), given.output, _planned(given)))
+    _say("lab", "", steps.packet_lab(_layout(given), _folder(given)))
 
 
-def _check(given: argparse.Namespace) -> None:
-    from tcpfair.workflow import steps
-
-    _say("checked", "", steps.check(_layout(given), given.exhibits, given.output))
+def _folder(given: argparse.Namespace) -> Path:
+    """The output that a step makes; ``--output`` names the file in it that is written last."""
+    return given.output.absolute().parent
 
 
 def _validate_part(given: argparse.Namespace) -> None:

@@ -160,7 +160,7 @@ def _outputs(plan: Plan) -> dict[str, list[Path]]:
     """Files that the run made, by the name of the workflow's parameter."""
     drawn = [plan.root / name for found in record.read_all(plan.layout).values() for name in found.files]
     tables = {"ledger": plan.ledger_tables} if not plan.is_raw else {}
-    pages = [path for path in plan.outputs if path.suffix in (".html", ".ipynb")]
+    pages = [path for path in plan.made_pages if path.suffix in (".html", ".ipynb")]
     return {"figures": drawn, **tables, "pages": pages}
 
 

@@ -1,22 +1,23 @@
-"""What one configuration asks for: the runs that are missing, the steps to take, and from what each output is made."""
+"""What one configuration requests: the runs to simulate, the outputs to make, and what each output is made from."""
 
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tcpfair import cc
-from tcpfair.contract import checksums, code, costs, reach, record, recordings, stamps, store
+from tcpfair.contract import checksums, code, costs, outputs, reach, record, recordings, store
 from tcpfair.contract.expand import check, plain_values, run_specs, shorten
 from tcpfair.contract.files import discard_scratch, is_editors, write_whole
 from tcpfair.contract.layout import ENSEMBLE_TABLES, LEDGER_TABLES, PAPERS, WRITE_UP, Layout, short_id
+from tcpfair.contract.manifest import MANIFEST
+from tcpfair.contract.outputs import MADE, Parts, files_part, part
 from tcpfair.contract.papers import Config, Exhibit, PaperConfig, Value, check_config, load_paper, load_yaml
-from tcpfair.contract.stamps import Stamp, files_part, part
 from tcpfair.contract.store import Asked
 from tcpfair.errors import InputError, unknown
 from tcpfair.verdicts.cell_links import notebook_cells
@@ -24,7 +25,7 @@ from tcpfair.web import tours, wasm
 from tcpfair.workflow.state import PLANNED_PKTS_PER_S
 
 PART_PKTS = 1.5e9  # of a part at least, about: a minute of one core, long against starting a process or a cluster's job
-BASELINE = "baseline"  # the part of the ledger's stamp that has data/expected
+BASELINE = "baseline"  # the part of the ledger that has data/expected
 _OF_ENSEMBLES = (
     "contract/ensemble_table.py",
     "measures/groups.py",
@@ -38,16 +39,34 @@ READ_BY_KIND = {"definition_table": ("equations.yaml",)}
 
 @dataclass(frozen=True)
 class Step:
-    """One step whose output stays: its kind, what it works on, the file that stands for its output, and its stamp."""
+    """One step and its output: its kind, what it works on, and the parts that the output is made from.
+
+    ``place`` is the output's folder without the digest of its parts.
+    """
 
     kind: str
     item: str  # paper/experiment, paper, exhibit id or nothing
-    output: Path
-    stamp: Stamp
+    place: Path
+    parts: Parts
+    layout: Layout
+
+    @cached_property
+    def folder(self) -> Path:
+        """The output, with the digest of its parts in its name."""
+        return outputs.folder_of(self.place, self.parts)
+
+    @property
+    def target(self) -> Path:
+        """The file that stands for the output in the workflow; written last."""
+        return self.folder / MADE
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind} {self.item}".strip()
 
 
 class Plan:
-    """Experiments and notebooks that a configuration asks for, and the stamp of every output.
+    """Experiments and notebooks that a configuration requests, and what every output is made from.
 
     ``values`` is the content of ``config/config.yaml`` with the overrides of the command line. Raises InputError
     with one line when it, or the configuration of a paper, is wrong.
@@ -76,7 +95,6 @@ class Plan:
         names = [paper for paper in self.config.papers if paper in wanted] or self.config.papers
         self.papers = {name: load_paper(self.layout.paper_config(name)) for name in names if not self.is_raw}
         self.only = [find_exhibit(self.papers, exhibit_id) for exhibit_id in self.config.only if not self.is_raw]
-        self._exhibit_stamps: dict[str, Stamp] = {}
         for name in self.config.only if self.is_raw else ():
             exhibit = name.rpartition(".")[2]
             if exhibit not in recordings.EXHIBITS:
@@ -126,24 +144,21 @@ class Plan:
     # --- Runs that are there, and runs to simulate -----------------------------------------------------------------
 
     @cached_property
-    def _remembered(self) -> _Remembered:
-        return _Remembered(self.layout.results / "asked.json", self.config)
+    def _remembered(self) -> store.Remembered:
+        return store.Remembered(self.layout)
 
     @cached_property
     def asked(self) -> dict[tuple[str, str], list[Asked]]:
-        """The runs that every wanted experiment asks for. Raises InputError for a value that no run can have."""
-        remembered = self._remembered
-        for pair in self.experiments:
-            key = self._expanded_from(pair[0])
-            if remembered.get(pair, key) is None:
-                check(self.papers[pair[0]], pair[1])
-                remembered.put(pair, key, store.asked(self.specs(*pair)))
-        return {pair: remembered.get(pair, self._expanded_from(pair[0])) for pair in self.experiments}
+        """The runs that every wanted experiment requests. Raises InputError for a value that no run can have."""
+        cut = f"{self.config.smoke_duration_s:g}" if self.config.smoke else ""
+        return {
+            pair: self._remembered.runs(self.papers[pair[0]], pair[1], partial(self._checked, *pair), cut)
+            for pair in self.experiments
+        }
 
-    @cache  # noqa: B019  (a plan lives as long as the process)
-    def _expanded_from(self, paper: str) -> str:
-        """What the runs of a paper's experiments are expanded from: its configuration and the code that does it."""
-        return part([files_part(self.root, [self.layout.paper_config(paper)]), code.of_rooms("contract", "units.py")])
+    def _checked(self, paper: str, experiment: str) -> list:
+        check(self.papers[paper], experiment)
+        return self.specs(paper, experiment)
 
     @cached_property
     def traces(self) -> dict[tuple[str, str], Path | None]:
@@ -159,20 +174,53 @@ class Plan:
         return {pair: store.missing(self.layout, *pair, self.asked[pair]) for pair in open_pairs}
 
     def trace_folder(self, paper: str, experiment: str) -> Path:
-        """Where the trace of an experiment stands, or will."""
-        return self.traces[paper, experiment] or self.layout.simulated(paper, experiment)
+        """Where the trace of an experiment is, or will be assembled."""
+        there = self.traces[paper, experiment]
+        return there or store.trace_folder(self.layout, paper, experiment, self.asked[paper, experiment])
 
-    def trace_mark(self, paper: str, experiment: str) -> Path:
-        """The file that stands for the trace: its manifest where it is shipped, else one beside what is made."""
-        folder = self.trace_folder(paper, experiment)
-        shipped = folder.is_relative_to(self.layout.bundled_root)
-        return folder / "manifest.json" if shipped else folder.with_name(f"{folder.name}.json")
+    def trace_target(self, paper: str, experiment: str) -> Path:
+        """The manifest of the trace, written last."""
+        return self.trace_folder(paper, experiment) / MANIFEST
 
-    def parts(self, paper: str, experiment: str) -> list[str]:
-        """Names of the parts in which the missing runs of an experiment are simulated: ``1-of-2``, ``2-of-2``."""
-        missing = self.lacking.get((paper, experiment), [])
-        n = min(len(missing), self._n_parts(sum(run.pkts for run in missing)))
-        return [f"{number}-of-{n}" for number in range(1, n + 1)]
+    @cached_property
+    def jobs(self) -> dict[str, dict[str, list[int]]]:
+        """Numbers of the missing runs by experiment (``paper/experiment``) and by job; a job takes about a minute."""
+        found = {}
+        for (paper, experiment), runs in self.lacking.items():
+            wanted = {run.key for run in runs}
+            numbers = [number for number, run in enumerate(self.asked[paper, experiment]) if run.key in wanted]
+            n = min(len(runs), self._n_parts(sum(run.pkts for run in runs)))
+            own = [numbers[first::n] for first in range(n)]
+            found[f"{paper}/{experiment}"] = {
+                part([self.asked[paper, experiment][i].key for i in each]): each for each in own
+            }
+        return found
+
+    def use_written_jobs(self) -> None:
+        """Take the jobs from the file that `write_jobs` wrote: a cluster's job that plans anew has to find the same ones."""
+        if self.jobs_file.is_file():
+            self.jobs = json.loads(self.jobs_file.read_text(encoding="utf-8"))
+
+    def write_jobs(self) -> None:
+        write_whole(self.jobs_file, json.dumps(self.jobs) + "\n")
+
+    @property
+    def jobs_file(self) -> Path:
+        return self.layout.results / "jobs.json"
+
+    @property
+    def assembled(self) -> list[tuple[str, str]]:
+        """The experiments whose trace has to be put together from shards."""
+        return [pair for pair, folder in self.traces.items() if folder is None and not self.config.smoke]
+
+    def trace_targets(self, paper: str) -> list[Path]:
+        """The manifests of the traces of a paper that have to be put together."""
+        return [self.trace_target(*pair) for pair in self.assembled if pair[0] == paper]
+
+    def job_targets(self, paper: str, experiment: str) -> list[Path]:
+        """What the jobs of an experiment leave: the manifest of the shard that each writes last."""
+        place = self.layout.simulated(paper, experiment)
+        return [place / job / MANIFEST for job in self.jobs.get(f"{paper}/{experiment}", ())]
 
     def batch(self, paper: str, experiment: str) -> str | None:
         """The group of small experiments that a cluster simulates one after another; None for one that has jobs of its own.
@@ -180,13 +228,6 @@ class Plan:
         Says the same whatever has been simulated already: a group's jobs read the plan again, each when it starts.
         """
         return SMALL if self._asked_pkts(paper, experiment) < 1.5 * PART_PKTS else None
-
-    def gathering(self, paper: str, experiment: str) -> str:
-        """The group of an experiment's trace and metrics: one for those that take weights from another's metrics.
-
-        So that what hangs together in a group is a chain, never two steps side by side, which would want two processors.
-        """
-        return "weigh" if self.weights(paper, experiment) else "measure"
 
     def minutes(self, paper: str, experiment: str) -> int:
         """What a cluster is asked for, for one part of an experiment."""
@@ -206,10 +247,6 @@ class Plan:
 
     def _asked_pkts(self, paper: str, experiment: str) -> float:
         return sum(run.pkts for run in self.asked[paper, experiment])
-
-    def part_file(self, paper: str, experiment: str, name: str) -> Path:
-        """What a finished part leaves."""
-        return self.layout.finished_runs(paper, experiment) / f"{name}.json"
 
     def why_simulated(self, paper: str, experiment: str) -> list[str]:
         """What of the configuration or the code makes runs missing; empty when there never was a trace."""
@@ -242,16 +279,6 @@ class Plan:
         return self.layout.results / "report.html"
 
     @property
-    def checked(self) -> Path:
-        """Written when no exhibit failed."""
-        return self.layout.results / "checked.txt"
-
-    @property
-    def planned(self) -> Path:
-        """The stamps that the outputs are to have, for the steps of the workflow."""
-        return self.layout.results / "planned.json"
-
-    @property
     def opened(self) -> Path:
         """What there is to open at the end."""
         return self.notebook("raw").with_suffix(".html") if self.is_raw else self.report
@@ -274,27 +301,19 @@ class Plan:
     def _is_whole(self) -> bool:
         return set(self.papers) == set(PAPERS) and not (self.config.smoke or self.config.only or self.config.trace)
 
-    def drawn_of(self, paper: str) -> list[Exhibit]:
-        """The exhibits that the notebook of a paper draws in this run; it shows the others as they are."""
-        return [exhibit for config, exhibit in self.stale_exhibits if config.paper == paper]
-
-    def drawn_by(self, paper: str) -> list[Path]:
-        """The figure files and records that the notebook of a paper makes in this run."""
-        mine = self.drawn_of(paper)
-        return [path for each in mine for path in (*record.figure_files(self.layout, each), self.record(each))]
+    @property
+    def all_targets(self) -> list[Path]:
+        """What the workflow has to leave: the outputs of all steps, and the traces."""
+        traces = [] if self.config.smoke else [self.trace_target(*pair) for pair in self.experiments]
+        return [*traces, *(step.target for step in self.steps)]
 
     @property
-    def outputs(self) -> list[Path]:
-        """Every file that a finished run leaves; all are asked for by name, so that none stays missing between others."""
-        if self.config.smoke:
-            return [self.rehearsal(paper) for paper in self.rehearsed]
-        marks = [self.trace_mark(*pair) for pair in self.experiments]
-        metrics = [self.layout.metrics(*pair) for pair in self.measured]
+    def made_pages(self) -> list[Path]:
+        """Pages and tables of a finished run, by their stable names."""
         pages = [path for paper in self.notebooks for path in self.pages(paper)]
         judged = [] if self.is_raw else [*self.placed_tables, *self.ledger_tables, self.report]
         judged += self.pages(WRITE_UP) if self.write_up else []
-        judged += [self.lab] if self.lab else []
-        return [*marks, *metrics, *pages, *judged, self.checked]
+        return [*pages, *judged, *([self.lab] if self.lab else [])]
 
     def pages(self, paper: str) -> list[Path]:
         """The executed notebook and its HTML."""
@@ -329,16 +348,6 @@ class Plan:
         found = (path for pattern in patterns for path in self.layout.data.glob(pattern))
         return [path for path in found if not is_editors(path.name)]
 
-    def weights_table(self, paper: str, experiment: str) -> list[Path]:
-        """The metrics that the weights of an experiment are taken from, if any."""
-        weights = self.weights(paper, experiment)
-        return [self.layout.metrics(paper, weights)] if weights else []
-
-    def shown(self, paper: str) -> list[Path]:
-        """What a paper's notebook shows: the metrics of its experiments and their traces."""
-        metrics = [self.layout.metrics(*pair) for pair in self.measured if pair[0] == paper]
-        return metrics + [self.trace_mark(*pair) for pair in self.experiments if pair[0] == paper]
-
     @property
     def recordings(self) -> list[Path]:
         """Files of the user's own recordings, or of the shipped examples when none is named."""
@@ -351,29 +360,29 @@ class Plan:
         }
         return sorted(found)
 
-    # --- Stamps ----------------------------------------------------------------------------------------------------
+    # --- What outputs are made from --------------------------------------------------------------------------------
 
     @cached_property
     def runs_parts(self) -> dict[tuple[str, str], str]:
         """Digest of the runs of each experiment and of the code that makes them."""
         return {pair: part(store.identity(runs)) for pair, runs in self.asked.items()}
 
-    @cache  # noqa: B019
-    def measure_stamp(self, paper: str, experiment: str) -> Stamp:
-        return store.measure_stamp(self.papers[paper], experiment, lambda name: self.asked[paper, name])
+    @cache  # noqa: B019  (a plan lives as long as the process)
+    def metrics_parts(self, paper: str, experiment: str) -> Parts:
+        return store.metrics_parts(self.papers[paper], experiment, lambda name: self.asked[paper, name])
 
-    def exhibit_stamp(self, paper: PaperConfig, exhibit: Exhibit) -> Stamp:
-        if exhibit.id not in self._exhibit_stamps:
-            self._exhibit_stamps[exhibit.id] = self._exhibit_stamp(paper, exhibit)
-        return self._exhibit_stamps[exhibit.id]
+    @cached_property
+    def exhibit_parts(self) -> dict[str, Parts]:
+        """By id of the exhibit."""
+        return {exhibit.id: self._exhibit_parts(paper, exhibit) for paper, exhibit in self.exhibits}
 
-    def _exhibit_stamp(self, paper: PaperConfig, exhibit: Exhibit) -> Stamp:
+    def _exhibit_parts(self, paper: PaperConfig, exhibit: Exhibit) -> Parts:
         pairs = needed(paper, exhibit)
         behind = {name: paper.experiments[name] for _, name in pairs}
         shared = {name: getattr(paper, name) for name in ("settings", "flow", "protocols", "traffic", "analysis")}
         return {
             "runs": part([self.runs_parts[pair] for pair in pairs]),
-            "metrics": part([self.measure_stamp(*pair) for pair in pairs if pair in self.measured]),
+            "metrics": part([self.metrics_parts(*pair) for pair in pairs if pair in self.measured]),
             "configuration": part(plain_values({"exhibit": exhibit, "experiments": behind, **shared})),
             "print": files_part(self.root, [self._printed(paper.paper), *self._read_by(exhibit)]),
             **reach.of_modules(*reach.EXHIBITS),
@@ -387,7 +396,7 @@ class Plan:
     def _printed(self, paper: str) -> Path:
         return self.layout.data / "published" / f"{paper}.csv"
 
-    def notebook_stamp(self, paper: str) -> Stamp:
+    def notebook_parts(self, paper: str) -> Parts:
         common = self._of_notebook(paper)
         settings = self.layout.config / "raw.yaml"
         if self.is_raw:
@@ -399,10 +408,10 @@ class Plan:
         if self.config.trace:
             common["recordings"] = files_part(self.root, self.recordings)
             common["configuration"] = files_part(self.root, [settings])
-        mine = {e.id: self.exhibit_stamp(config, e) for config, e in self.exhibits if config.paper == paper}
+        mine = {e.id: self.exhibit_parts[e.id] for config, e in self.exhibits if config.paper == paper}
         return {**common, "exhibits": part(mine)}
 
-    def _of_notebook(self, name: str) -> Stamp:
+    def _of_notebook(self, name: str) -> Parts:
         found = cells(self.notebook_source(name))
         return {"cells": part(found), **reach.of_notebook(cell.source for cell in found if cell.kind == "code")}
 
@@ -411,7 +420,7 @@ class Plan:
         papers = (self.layout.paper_config(paper) for paper in self.papers)
         return files_part(self.root, [self.layout.ensemble_config, *papers])
 
-    def place_stamp(self) -> Stamp:
+    def place_parts(self) -> Parts:
         return {
             "configuration": self._configuration,
             "scope": part(list(self.papers)),
@@ -420,11 +429,11 @@ class Plan:
             **reach.of_step("place"),
         }
 
-    def ledger_stamp(self) -> Stamp:
+    def ledger_parts(self) -> Parts:
         return {
-            "exhibits": part({exhibit.id: self.exhibit_stamp(paper, exhibit) for paper, exhibit in self.exhibits}),
-            "metrics": part([self.measure_stamp(*pair) for pair in self.measured]),
-            "ensembles": part(self.place_stamp()),
+            "exhibits": part({exhibit.id: self.exhibit_parts[exhibit.id] for _, exhibit in self.exhibits}),
+            "metrics": part([self.metrics_parts(*pair) for pair in self.measured]),
+            "ensembles": part(self.place_parts()),
             "configuration": self._configuration,
             "scope": part([self.config.papers, sorted(self.config.only)]),
             "print": files_part(self.root, self.published),
@@ -432,32 +441,30 @@ class Plan:
             **reach.of_step("ledger"),
         }
 
-    def write_up_stamp(self) -> Stamp:
-        return {**self._of_notebook(WRITE_UP), "ledger": part(self.ledger_stamp())}
+    def write_up_parts(self) -> Parts:
+        return {**self._of_notebook(WRITE_UP), "ledger": part(self.ledger_parts())}
 
-    def report_stamp(self) -> Stamp:
-        linked = [self.layout.validation / "report.html", *self.beside]
-        there = [page.is_file() or page in self.beside_made for page in linked]
+    def report_parts(self) -> Parts:
         sources = {name: self.notebook_source(name) for name in self.papers}
         shown = {
             name: notebook_cells(path, self.papers[name]) for name, path in sources.items() if path.is_file()
         }  # the report leads to these cells
         return {
-            "ledger": part(self.ledger_stamp()),
-            "linked": part([there, shown]),
+            "ledger": part(self.ledger_parts()),
+            "linked": part([[page.name for page in self.linked], shown]),
             "checksums": part(checksums.listed_of_compared(self.layout.data)),  # the report names altered files
             **reach.of_step("report"),
         }
 
     @property
-    def beside(self) -> list[Path]:
-        """Pages that the report links to where they are there: the packet lab and the write-up."""
-        return [self.layout.lab, self.layout.write_up]
+    def linked(self) -> list[Path]:
+        """Pages that the report links to: those that exist, and those that this run makes."""
+        pages = [self.layout.validation / "report.html", self.layout.lab, self.layout.write_up]
+        return [page for page in pages if page in (self.lab, self._write_up_page) or page.is_file()]
 
     @property
-    def beside_made(self) -> list[Path]:
-        """Those of them that this run has as outputs, and the report therefore waits for."""
-        return [page for page, made in zip(self.beside, (self.lab, self.write_up), strict=True) if made]
+    def _write_up_page(self) -> Path | None:
+        return self.layout.write_up if self.write_up else None
 
     @property
     def lab_inputs(self) -> list[Path]:
@@ -466,7 +473,7 @@ class Plan:
         tables = (self.layout.data / f"{name}.yaml" for name in ("cells", "tolerances", "equations"))
         return [*papers, *(self._printed(name) for name in PAPERS), *tables, *tours.baseline(self.layout)]
 
-    def lab_stamp(self) -> Stamp:
+    def lab_parts(self) -> Parts:
         return {
             "engine": wasm.digest()[: code.DIGEST_LENGTH],
             "configuration": files_part(self.root, self.lab_inputs),
@@ -475,25 +482,54 @@ class Plan:
 
     @cached_property
     def steps(self) -> list[Step]:
-        """Every step whose output stays, in the order in which data passes through them."""
+        """Every step whose output is kept, in the order in which data passes through them."""
         if self.config.smoke:
-            return [Step("rehearse", p, self.rehearsal(p), self._rehearsal_stamp(p)) for p in self.rehearsed]
-        found = [Step("measure", "/".join(p), self.layout.metrics(*p), self.measure_stamp(*p)) for p in self.measured]
-        found += [Step("draw", e.id, self.record(e), self.exhibit_stamp(p, e)) for p, e in self.exhibits]
-        found += [Step("notebook", p, self.notebook(p), self.notebook_stamp(p)) for p in self.notebooks]
+            return [self._step("rehearse", p, f"rehearsals/{p}", self._rehearsal_parts(p)) for p in self.rehearsed]
+        found = [
+            self._step("measure", f"{p}/{e}", f"metrics/{p}/{e}", self.metrics_parts(p, e)) for p, e in self.measured
+        ]
+        found += [
+            self._step("draw", e.id, f"exhibits/{p.paper}/{short_id(e.id)}", self.exhibit_parts[e.id])
+            for p, e in self.exhibits
+        ]
+        found += [self._step("notebook", p, f"notebooks/{p}", self.notebook_parts(p)) for p in self.notebooks]
+        found += self.beside.steps if self.beside else []
         if not self.is_raw:
-            found.append(Step("place", "", self.placed_tables[0], self.place_stamp()))
-            found.append(Step("ledger", "", self.ledger_tables[0], self.ledger_stamp()))
-            found.append(Step("report", "", self.report, self.report_stamp()))
+            found.append(self._step("place", "", "placed", self.place_parts()))
+            found.append(self._step("ledger", "", "ledger", self.ledger_parts()))
+            found.append(self._step("report", "", "report", self.report_parts()))
         if self.write_up:
-            found.append(Step("notebook", WRITE_UP, self.write_up, self.write_up_stamp()))
+            found.append(self._step("notebook", WRITE_UP, f"notebooks/{WRITE_UP}", self.write_up_parts()))
         if self.lab:
-            found.append(Step("lab", "", self.lab, self.lab_stamp()))
+            found.append(self._step("lab", "", "lab", self.lab_parts()))
         return found
 
-    def _rehearsal_stamp(self, paper: str) -> Stamp:
+    def _step(self, kind: str, item: str, place: str, parts: Parts) -> Step:
+        return Step(kind, item, self.layout.work / place, parts, self.layout)
+
+    @cached_property
+    def beside(self) -> Plan | None:
+        """The shipped recordings, which a full run from bundled data shows too."""
+        is_full = self._is_whole and self.config.source == "bundled" and self.config.missing == "simulate"
+        return Plan({"source": "raw"}, self.root) if is_full else None
+
+    def targets(self, kind: str, paper: str = "") -> list[Path]:
+        """What the steps of one kind leave, of all papers or of one."""
+        return [step.target for step in self.of_kind(kind, paper)]
+
+    def of_kind(self, kind: str, paper: str = "") -> list[Step]:
+        """The steps of one kind, of all papers or of one."""
+        return [
+            step for step in self.steps if step.kind == kind and (not paper or re.split("[/.]", step.item)[0] == paper)
+        ]
+
+    def to_make(self, kind: str, paper: str) -> list[Path]:
+        """Those of them that have to be made."""
+        return [target for target in self.targets(kind, paper) if not target.is_file()]
+
+    def _rehearsal_parts(self, paper: str) -> Parts:
         of_paper = [pair for pair in self.experiments if pair[0] == paper]
-        measured = [self.measure_stamp(*pair) for pair in self.measured if pair[0] == paper]
+        measured = [self.metrics_parts(*pair) for pair in self.measured if pair[0] == paper]
         return {"runs": part([self.runs_parts[pair] for pair in of_paper]), "metrics": part(measured)}
 
     @property
@@ -510,37 +546,29 @@ class Plan:
 
             return ensemble_table.stale_lines(self.layout, self.papers)
 
-        return self._remembered.lines("ensembles", made_from, work_out)
+        lines = self._remembered.get("ensembles", made_from, work_out)
+        self._remembered.save()
+        return lines
 
     # --- What is stale ---------------------------------------------------------------------------------------------
 
     def reasons(self, step: Step) -> list[str]:
-        """Why a step has to be taken: names of what has changed, ``missing``, or ``failed``; empty when it is done."""
-        found = stamps.changed(step.output, step.stamp)
-        if not found and step.kind == "draw":
-            return self._fault_of(step.output)
+        """Why a step has to be taken: the parts that changed, ``missing``, or ``failed``; empty when its output is there."""
+        found = outputs.changed(step.folder, step.parts)
+        if not found and step.kind == "draw" and self._record_in(step).status != "built":
+            return ["failed"]
         return found
 
-    def _fault_of(self, path: Path) -> list[str]:
-        """Why what a record says does not do: the exhibit failed, or its files are gone or are others now."""
-        try:
-            found = record.read(path)
-        except InputError:
-            return ["missing"]
-        if found.status != "built":
-            return ["failed"]
-        return [] if record.is_whole(self.root, found, hashes=True) else ["missing"]
+    def _record_in(self, step: Step) -> record.Record:
+        """What drawing an exhibit left in its output."""
+        return record.read(
+            outputs.inside(self.layout, step.folder, record.place(self.layout, "exhibits", step.item, ".json"))
+        )
 
     @cached_property
     def stale(self) -> list[tuple[Step, list[str]]]:
-        """The steps to take, each with its reasons, as things are when this is first asked."""
+        """The steps to take, each with its reasons, as things are when this is first used."""
         return [(step, reasons) for step in self.steps if (reasons := self.reasons(step))]
-
-    @cached_property
-    def stale_exhibits(self) -> list[tuple[PaperConfig, Exhibit]]:
-        """The exhibits to draw anew."""
-        drawn = {step.item for step, _ in self.stale if step.kind == "draw"}
-        return [(paper, exhibit) for paper, exhibit in self.exhibits if exhibit.id in drawn]
 
     def refuse_what_is_missing(self) -> None:
         """With ``missing: refuse``: InputError when a run is asked for that is not there."""
@@ -573,36 +601,38 @@ class Plan:
             )
 
     def is_up_to_date(self) -> bool:
-        """True when every output is there and made from what it should be: Snakemake would find nothing to do."""
-        whole = self.config.smoke or all(self.traces.values())
-        return whole and not self.stale and all(path.is_file() for path in self.outputs)
+        """True when every output is there, made from today's inputs: Snakemake would find nothing to do."""
+        return (self.config.smoke or all(self.traces.values())) and not self.stale
 
-    def discard_stale(self, kinds: Sequence[str] = ()) -> None:
-        """Remove the outputs of some kinds of steps (none = all) that are not what they should be; write the plan down.
+    def publish(self) -> None:
+        """Give all finished outputs their stable names."""
+        for step in self.steps:
+            outputs.publish(step.layout, step.folder)
 
-        A trace is not removed: the runs in it that are still asked for are taken over into the new one.
+    def prepare(self) -> None:
+        """Make ready for a run of the workflow: the jobs and what outputs are made from are written down, damaged ones removed.
+
+        An exhibit that failed is drawn again, and what was made with it is made again.
         """
         self._discard_scratch()
         self._remembered.save()
-        for pair, folder in self.traces.items():
-            mark = self.layout.simulated(*pair).with_name(f"{pair[1]}.json")
-            if folder is None or folder != self.layout.simulated(*pair):
-                mark.unlink(missing_ok=True)
-            elif not mark.is_file():
-                write_whole(mark, store.MARK)  # its manifest says that it is whole
-            if folder is None:
-                self._discard_parts(*pair)
-                costs.forget(self.layout, "simulate", "/".join(pair))
-        again = {exhibit.id for _, exhibit in self.stale_exhibits}
-        shown = {paper.paper for paper, exhibit in self.exhibits if exhibit.id in again}
+        self.write_jobs()
+        failed = {step.item.partition(".")[0] for step, reasons in self.stale if reasons == ["failed"]}
         for step in self.steps:
-            is_stale = any(step == stale for stale, _ in self.stale) or (step.kind == "notebook" and step.item in shown)
-            if is_stale and (not kinds or step.kind in kinds):
-                stamps.discard(step.output)
+            with_failed = failed and (step.kind in ("ledger", "report") or step.item in (*failed, WRITE_UP))
+            if with_failed or any(step is stale for stale, _ in self.stale):
+                outputs.discard(step.folder)
+                outputs.describe(step.folder, step.parts)
+        for pair, folder in self.traces.items():
+            if folder is None:
+                costs.forget(self.layout, "simulate", "/".join(pair))
         record.discard_unreadable(self.layout)
-        if not kinds and not all(path.is_file() for path in (self.checked, *self.outputs)):
-            self.checked.unlink(missing_ok=True)
-        stamps.write_planned(self.planned, self.root, {step.output: step.stamp for step in self.steps})
+        self.publish()
+
+    def collect(self) -> None:
+        """Remove old outputs after a run that made everything."""
+        for step in self.steps:
+            outputs.collect(step.folder)
 
     def _discard_scratch(self) -> None:
         """Remove what killed runs left half written, but in the folders that other commands may write to meanwhile."""
@@ -612,19 +642,6 @@ class Plan:
             if folder.name not in others:
                 discard_scratch(folder, deep=True)
         discard_scratch(self.layout.figures(""), deep=True)
-
-    def _discard_parts(self, paper: str, experiment: str) -> None:
-        """Remove what an interrupted simulation left but runs that are still asked for."""
-        runs = self.asked[paper, experiment]
-        place = self.layout.finished_runs(paper, experiment)
-        discard_scratch(place)
-        for path in place.glob("*") if place.is_dir() else ():
-            if store.held(store.manifest_of(self.layout, path), runs):
-                continue
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
 
 
 class Cell(NamedTuple):
@@ -650,53 +667,6 @@ def cells(notebook: Path) -> list[Cell]:
         raise InputError(
             f"{notebook}: not a notebook; it must be JSON with cells, each with cell_type and source"
         ) from None
-
-
-class _Remembered:
-    """What takes seconds to work out, kept between starts: the runs of experiments, and which ensembles are stale."""
-
-    def __init__(self, path: Path, config: Config) -> None:
-        self.path = path
-        self.cut = f"{config.smoke_duration_s:g}" if config.smoke else ""
-        self.entries = self._read()
-        self.is_new = False
-
-    def _read(self) -> dict[str, list]:
-        try:
-            return dict(json.loads(self.path.read_text()))
-        except (OSError, ValueError, TypeError):
-            return {}
-
-    def get(self, pair: tuple[str, str], key: str) -> list[Asked] | None:
-        try:
-            made_from, kinds, rows = self.entries["/".join(pair)]
-            if made_from == key + self.cut:
-                return [Asked(run, tuple(kinds[kind]), pkts) for run, kind, pkts in rows]
-        except (KeyError, TypeError, ValueError, IndexError):  # not there, or no entry: expanded again
-            pass
-        return None
-
-    def put(self, pair: tuple[str, str], key: str, runs: list[Asked]) -> None:
-        kinds = sorted({run.algorithms for run in runs})
-        rows = [(run.key, kinds.index(run.algorithms), run.pkts) for run in runs]
-        self.entries["/".join(pair)] = [key + self.cut, kinds, rows]
-        self.is_new = True
-
-    def lines(self, name: str, made_from: str, work_out: Callable[[], list[str]]) -> list[str]:
-        """Lines of text that ``work_out`` gives for what ``made_from`` is a digest of."""
-        match self.entries.get(name):
-            case [str(known), list(lines)] if known == made_from and all(isinstance(line, str) for line in lines):
-                return lines
-        lines = work_out()
-        self.entries[name] = [made_from, lines]
-        self.is_new = True
-        self.save()
-        return lines
-
-    def save(self) -> None:
-        if self.is_new:
-            write_whole(self.path, json.dumps(self.entries))
-            self.is_new = False
 
 
 def check_algorithms(paper: PaperConfig, path: Path) -> None:

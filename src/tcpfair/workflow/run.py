@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
+import ctypes
 import fcntl
 import json
 import os
-import platform
 import re
 import signal
 import subprocess
@@ -19,16 +19,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from tcpfair.contract import checksums, costs
+from tcpfair.contract import checksums, costs, record
 from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import load_yaml, plain_yaml
 from tcpfair.errors import InputError, unknown
-from tcpfair.workflow import bundles, cluster, leash
+from tcpfair.workflow import bundles, cluster
 from tcpfair.workflow.full_disk import FullDisk
 from tcpfair.workflow.plan import Plan, load_values, simulated_runs
 from tcpfair.workflow.state import State, duration_text, paint
-from tcpfair.workflow.steps import PROGRESS, failed_exhibits
+from tcpfair.workflow.steps import PROGRESS
 
 DEFAULT_CONFIG = "config/config.yaml"
 PROFILES = "workflow/profiles"
@@ -58,9 +58,8 @@ _CHATTER = re.compile(
 _SHARED = ("Snakefile", "config", "data", "envs", "notebooks", "src", "workflow")
 # a job is one of many side by side, here or on a node of a cluster
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-_ENDING_S, _AGAIN_S = 30.0, 0.2  # what a killed run is given to end, and how often is looked
+_PR_SET_PDEATHSIG = 1  # of Linux' prctl
 _built: list[Plan] = []  # by this process
-_held: list[int] = []  # descriptors of the locks of this process, for the leash to hold too
 SHOWN = 10  # lines or names of one sort on the terminal
 _PLAIN_TEXT = ("trace",)  # values of --config that are not YAML, such as names of files
 
@@ -115,13 +114,6 @@ def smoke_root(root: Path) -> Path:
     return smoke
 
 
-def recordings_beside(plan: Plan) -> Plan | None:
-    """The shipped recordings, which a full run from bundled data shows too."""
-    config = plan.config
-    full = config.source == "bundled" and not config.only and not config.smoke and config.missing == "simulate"
-    return Plan({"source": "raw"}, plan.root) if full else None
-
-
 # --- Before -----------------------------------------------------------------------------------------------------
 
 
@@ -134,13 +126,13 @@ def to_do(plan: Plan) -> list[str]:
     return lines
 
 
-def announced(plan: Plan, targets: Sequence[Path] = ()) -> list[str]:
+def announced(plan: Plan, wanted: Sequence[tuple[str, str]] = ()) -> list[str]:
     """What has to be simulated: the runs of each experiment, why, and the time that it is expected to take.
 
-    With ``targets`` only the experiments whose trace one of them is, if they are all traces (as for ``bundle``).
+    ``wanted`` are (paper, experiment); none = all of the plan.
     """
-    wanted = _wanted(plan, targets)
-    todo = [row for row in simulated_runs(plan) if row[1] and row[0] in wanted]
+    names = {"/".join(pair) for pair in wanted or plan.experiments}
+    todo = [row for row in simulated_runs(plan) if row[1] and row[0] in names]
     lines = []
     for name, n_runs, pkts in todo:
         of = len(plan.asked[tuple(name.split("/"))])
@@ -153,32 +145,51 @@ def announced(plan: Plan, targets: Sequence[Path] = ()) -> list[str]:
     return lines
 
 
-def _wanted(plan: Plan, targets: Sequence[Path]) -> set[str]:
-    """The experiments behind ``targets``: those whose traces they are, all of the plan where there are none or other files."""
-    traces = {plan.trace_mark(*pair): "/".join(pair) for pair in plan.experiments}
-    return {traces[path] for path in targets} if targets and traces.keys() >= set(targets) else set(traces.values())
-
-
 # --- Snakemake --------------------------------------------------------------------------------------------------
 
 
-def build(plan: Plan, targets: Sequence[Path] = (), cores: int | None = None, profile: str = "default") -> int:
-    """Bring ``targets`` (files; none = everything) up to date; returns the exit status of Snakemake."""
+def build(
+    plan: Plan,
+    targets: Sequence[Path] = (),
+    cores: int | None = None,
+    profile: str = "default",
+    simulated: Sequence[tuple[str, str]] = (),
+) -> int:
+    """Make ``targets`` (files; none = everything), for which the runs of ``simulated`` (none = all) are needed.
+
+    Returns 0 when all of them are made, and no exhibit failed.
+    """
     # the first build of a process counts what it took to plan it
     began_s, cpu_before_s = time.time(), costs.cpu_s() if _built else 0.0
     _built.append(plan)
     with only_run(plan.root):
         bundles.restore_interrupted(plan.layout)
         plan.refuse_what_is_missing()
-        for line in announced(plan, targets):
+        for line in announced(plan, simulated):
             print(line, flush=True)
-        plan.discard_stale(("measure",) if targets else ())
+        plan.prepare()
         wanted = [str(path.relative_to(plan.root)) for path in targets]
         state = State(plan)
-        state.pkts = {name: pkts for name, pkts in state.pkts.items() if name in _wanted(plan, targets)}
+        names = {"/".join(pair) for pair in simulated or plan.experiments}
+        state.pkts = {name: pkts for name, pkts in state.pkts.items() if name in names}
         status = snakemake(plan.root, [*wanted, "--configfile", _write_config(plan)], state, cores, profile)
+        plan.publish()
         costs.note_workflow(plan.layout, began_s, time.time() - began_s, cpu_before_s)
+        if not status and not targets:
+            plan.collect()
+            status = 1 if failed_exhibits(plan) else 0
         return status
+
+
+def failed_exhibits(plan: Plan) -> list[str]:
+    """``ogura.fig8, ogura.fig9: reason`` of the requested exhibits that could not be drawn, one line for each reason."""
+    failed: dict[str, list[str]] = {}
+    wanted = {exhibit.id for _, exhibit in plan.exhibits}
+    for layout in dict.fromkeys(step.layout for step in plan.steps):
+        for found in record.read_all(layout).values():
+            if found.status == "failed" and (layout.source == "raw" or found.exhibit in wanted):
+                failed.setdefault(found.error, []).append(found.exhibit)
+    return [f"{', '.join(exhibits)}: {reason}" for reason, exhibits in failed.items()]
 
 
 def jobs(
@@ -210,7 +221,7 @@ def snakemake(
     place = profile_folder(root, profile)
     executor = cluster.executor_of(place)
     cluster.check(executor)
-    command = [sys.executable, "-S", "-E", str(Path(leash.__file__)), sys.executable, "-m", "snakemake", *arguments]
+    command = [sys.executable, "-m", "snakemake", *arguments]
     command += ["--workflow-profile", str(place.relative_to(root))]
     if executor:
         name = cluster.name_of(root, folder.relative_to(root).as_posix() if folder else "results")
@@ -225,12 +236,12 @@ def snakemake(
         command,
         cwd=root,
         env={**os.environ, **ONE_THREAD, "TCPFAIR_ROOT": str(root), "PATH": _path_with_this_python()},
-        stdin=subprocess.PIPE,  # ends with this process: the leash then ends what it runs
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         process_group=0,
-        pass_fds=_held,
+        preexec_fn=_ends_with_this,
     ) as process:
         try:
             for said in process.stdout:
@@ -252,6 +263,12 @@ def snakemake(
             raise
         state.close()
     return process.returncode
+
+
+def _ends_with_this() -> None:
+    """Have Linux end Snakemake when this process was killed. Its last steps do no harm: outputs are written whole."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def free_cores() -> int:
@@ -311,10 +328,9 @@ def _write_config(plan: Plan) -> str:
 
 @contextmanager
 def only_run(root: Path, outputs: str = "results", alone: bool = False) -> Iterator[None]:
-    """Hold a folder of outputs for one run; the system lets go of it when the process and its leash end, however they end.
+    """Hold a folder of outputs for one run, for as long as this process lives.
 
-    With ``alone`` nothing else may run in this checkout, whatever it makes. Raises InputError while another run is under way;
-    one that was killed is waited for until what it started has ended.
+    With ``alone`` nothing else may run in this checkout, whatever it makes. Raises InputError while another run is under way.
     """
     with (
         _locked(root / "results" / ".in-use", fcntl.LOCK_EX if alone else fcntl.LOCK_SH),
@@ -325,47 +341,17 @@ def only_run(root: Path, outputs: str = "results", alone: bool = False) -> Itera
 
 @contextmanager
 def _locked(path: Path, kind: int) -> Iterator[None]:
-    """A lock on a file, which says who took it last."""
-    began_s = time.monotonic()
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a+") as lock:
+        with path.open("a") as lock:
             try:
                 fcntl.flock(lock, kind | fcntl.LOCK_NB)
             except OSError:
-                if _is_alive(path) or time.monotonic() - began_s > _ENDING_S:
-                    raise InputError("another ./reproduce runs in this checkout; wait for it to end") from None
-                time.sleep(_AGAIN_S)
-                continue
-            try:
-                is_current = os.path.samestat(path.stat(), os.fstat(lock.fileno()))
-            except FileNotFoundError:
-                is_current = False
-            if not is_current:
-                continue  # `clean` has removed it meanwhile
-            lock.truncate(0)
-            lock.write(json.dumps({"pid": os.getpid(), "host": platform.node()}))
-            lock.flush()
-            _held.append(lock.fileno())
-            try:
-                yield
-            finally:
-                _held.remove(lock.fileno())
-            return
-
-
-def _is_alive(path: Path) -> bool:
-    """Whether who took a lock last still runs, as far as can be told from here."""
-    try:
-        said = json.loads(path.read_text())
-        if said["host"] != platform.node():
-            return True
-        os.kill(said["pid"], 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, ValueError, KeyError, TypeError):
-        return True
-    return True
+                raise InputError("another ./reproduce runs in this checkout; wait for it to end") from None
+            with suppress(FileNotFoundError):
+                if os.path.samestat(path.stat(), os.fstat(lock.fileno())):  # else `clean` has removed it meanwhile
+                    yield
+                    return
 
 
 def _path_with_this_python() -> str:
@@ -381,9 +367,9 @@ def summary(asked: Plan, started_s: float, done: bool = True) -> str:
     ``asked`` is the plan that was run; when something was ``done``, how things are now is looked up afresh.
     """
     plan = Plan(asked.config.model_dump(), asked.root) if done else asked
-    left = {step.output for step, _ in plan.stale}
-    made = Counter(step.kind for step, _ in asked.stale if step.output not in left)
-    missing = [f"{step.kind} {step.item}".strip() for step, _ in plan.stale]
+    left = {step.folder for step, _ in plan.stale}
+    made = Counter(step.kind for step, _ in asked.stale if step.folder not in left)
+    missing = [step.name for step, _ in plan.stale]
     parts = ", ".join(f"{n} {MADE[kind]}" if n > 1 else _one(kind) for kind, n in made.items())
     simulated = sum(n for _, n, _ in simulated_runs(asked)) - sum(n for _, n, _ in simulated_runs(plan))
     parts = ", ".join(filter(None, [f"{simulated} runs simulated" if simulated > 0 else "", parts]))
@@ -404,12 +390,13 @@ def summary(asked: Plan, started_s: float, done: bool = True) -> str:
     if missing:
         logs = os.path.relpath(plan.layout.results / "logs")
         lines.append(paint(f"missing    {_some(missing, ', ')}; see {logs}", "red"))
-    wanted = [exhibit.id for _, exhibit in plan.exhibits]
-    failed = failed_exhibits(plan.layout, wanted)
+    failed = failed_exhibits(plan)
     lines += [paint(f"failed     {reason}", "red") for reason in failed[:SHOWN]]
     lines += [f"           and {len(failed) - SHOWN} more reasons"] if len(failed) > SHOWN else []
     if plan.opened.is_file():
         lines.append(paint(f"open       {os.path.relpath(plan.opened)}", "green"))
+    if plan.beside and plan.beside.opened.is_file():
+        lines.append(f"and        {os.path.relpath(plan.beside.opened)}, recordings of real hosts (source raw)")
     return "\n".join(lines)
 
 

@@ -1,7 +1,7 @@
 """The steps of the workflow as functions: what ``python -m tcpfair <step>`` does for one rule of Snakemake.
 
-Every step writes its output whole or not at all, then the stamp that the plan of the run has for it. Heavy modules are
-imported where they are used: a step pays for what it needs.
+Every step writes its output whole or not at all (`tcpfair.contract.outputs`). Heavy modules are imported where they are used:
+a step pays for what it needs.
 """
 
 from __future__ import annotations
@@ -9,26 +9,21 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tcpfair.contract import costs, record, stamps, store
+from tcpfair.contract import costs, store
 from tcpfair.contract.expand import run_specs, shorten
-from tcpfair.contract.files import whole, write_whole
-from tcpfair.contract.layout import ENSEMBLE_TABLES, LEDGER_TABLES, PAPERS, Layout
+from tcpfair.contract.files import write_whole
+from tcpfair.contract.layout import PAPERS, Layout
+from tcpfair.contract.outputs import inside, making
 from tcpfair.contract.papers import Config, PaperConfig, load_paper
-from tcpfair.contract.stamps import Planned
 from tcpfair.errors import InputError
 
 _PROGRESS_EVERY_S = 1.0
 DERIVATION = "derivation"  # tag of the cells that work a result out from traces, in the open
 PROGRESS = "progress"  # begins the lines that `tcpfair.workflow.run` turns into a line of state
-
-
-def stamp(planned: Planned, output: Path) -> None:
-    """Write the stamp that the plan has for a finished output."""
-    stamps.write_stamp(output, planned.stamp(output))
 
 
 def parse_part(part: str) -> tuple[int, int]:
@@ -50,17 +45,16 @@ def warm_engine(layout: Layout, marker: Path) -> str:
     return f"{time.perf_counter() - started_s:.1f} s"
 
 
-def simulate(layout: Layout, paper: str, experiment: str, part: str, output: Path) -> str:
-    """Simulate one part of an experiment's missing runs; they are kept one by one, ``output`` says that all are there."""
-    place, parts = parse_part(part)
+def simulate(layout: Layout, paper: str, experiment: str, jobs: Path, shard: Path) -> str:
+    """Simulate the runs of one job, which writes ``shard`` last; ``jobs`` lists the runs of each job by the shard's name."""
     config = load_paper(layout.paper_config(paper))
     started_s = time.perf_counter()
     from tcpfair import sources
 
-    specs = run_specs(config, experiment)[place::parts]
-    told = teller(f"{paper}/{experiment}", part)
-    n_runs, pkts = sources.simulate_missing(layout, config, experiment, specs, progress=told)
-    write_whole(output, json.dumps({"runs": n_runs, "pkts": pkts}) + "\n")
+    numbers = json.loads(jobs.read_text(encoding="utf-8"))[f"{paper}/{experiment}"][shard.name]
+    every = run_specs(config, experiment)
+    told = teller(f"{paper}/{experiment}", shard.name)
+    n_runs, pkts = sources.simulate_missing(layout, config, experiment, [every[i] for i in numbers], shard, told)
     return f"{n_runs} runs, {pkts / 1e6:.1f} M packets in {time.perf_counter() - started_s:.1f} s"
 
 
@@ -77,30 +71,25 @@ def teller(item: str, part: str) -> Callable[[int, int], None]:
     return tell
 
 
-def assemble(layout: Layout, paper: str, experiment: str, parts: list[Path], mark: Path) -> str:
-    """Put the trace of an experiment together from runs that are there already; ``parts`` were simulated for it.
-
-    A job of a cluster plans anew, when nothing is missing any more, and names none; then those count that left a mark.
-    """
+def assemble(layout: Layout, paper: str, experiment: str, jobs: Path, folder: Path) -> str:
+    """Put the trace of an experiment together from shards; those that it makes superfluous are removed."""
     from tcpfair import sources
     from tcpfair.contract import trace
 
     config = load_paper(layout.paper_config(paper))
-    made = sources.assemble(layout, config, experiment, run_specs(config, experiment))
-    trace.write(made, layout.simulated(paper, experiment))
-    marks = parts or layout.finished_runs(paper, experiment).glob("*-of-*.json")
-    counts = [json.loads(path.read_text()) for path in marks]
-    sources.discard_finished(layout, paper, experiment)
-    total = {f"simulated_{name}": sum(count[name] for count in counts) for name in ("runs", "pkts")}
-    write_whole(costs.counted(layout, "simulate", f"{paper}/{experiment}"), json.dumps(total) + "\n")
-    write_whole(mark, store.MARK)
-    return f"{len(made.runs)} runs, {total['simulated_runs']} of them new"
+    specs = run_specs(config, experiment)
+    made = sources.assemble(layout, config, experiment, specs)
+    trace.write(made, folder)
+    numbers = [i for job in json.loads(jobs.read_text(encoding="utf-8"))[f"{paper}/{experiment}"].values() for i in job]
+    new = sources.delivered_by_run(made).reindex(numbers)
+    counted = {"simulated_runs": len(numbers), "simulated_pkts": round(float(new.sum()))}
+    write_whole(costs.counted(layout, "simulate", f"{paper}/{experiment}"), json.dumps(counted) + "\n")
+    sources.discard_merged(layout, paper, experiment, folder, store.asked(specs))
+    return f"{len(made.runs)} runs, {len(numbers)} of them new"
 
 
-def measure(
-    layout: Layout, paper: str, experiment: str, folder: Path, weights: Path | None, output: Path, planned: Planned
-) -> str:
-    """Compute the metrics of one experiment from its trace."""
+def measure(layout: Layout, paper: str, folders: list[Path]) -> str:
+    """Compute the metrics of some experiments of a paper, in one process; each has a folder, named for the experiment."""
     import pandas as pd
 
     from tcpfair import measures
@@ -108,15 +97,21 @@ def measure(
     from tcpfair.contract.rounding import rounded_table
 
     config = load_paper(layout.paper_config(paper))
-    read = trace.read(folder)
-    metrics = measures.measure(read, config, experiment, pd.read_parquet(weights) if weights else None)
-    with whole(output) as scratch:
-        rounded_table(metrics).to_parquet(scratch, index=False)
-    stamp(planned, output)
-    return f"{len(read.runs)} runs"
+    held = store.Held(layout, config)
+    wanted = {folder.name.rpartition("-")[0]: folder for folder in folders}
+    # experiments whose weights come from another one after the others
+    for name in sorted(wanted, key=lambda name: config.experiments[name].weights is not None):
+        weights = config.experiments[name].weights
+        of_self = pd.read_parquet(held.metrics(weights.experiment)) if weights else None
+        metrics = measures.measure(trace.read(held.trace(name)), config, name, of_self)
+        with making(layout, wanted[name]) as scratch:
+            path = inside(layout, scratch, layout.metrics(paper, name))
+            path.parent.mkdir(parents=True)
+            rounded_table(metrics).to_parquet(path, index=False)
+    return f"{len(wanted)} experiments"
 
 
-def rehearse(layout: Layout, paper: str, smoke_s: float, output: Path, planned: Planned) -> str:
+def rehearse(layout: Layout, paper: str, smoke_s: float, folder: Path) -> str:
     """Simulate and measure every experiment of a paper for ``smoke_s`` seconds, all in one process."""
     import pandas as pd
 
@@ -135,9 +130,9 @@ def rehearse(layout: Layout, paper: str, smoke_s: float, output: Path, planned: 
             values = metrics[name]["value"]
             row |= {"values": len(values), "too_short_to_tell": int(values.isna().sum())}
         rows.append(row)
-    with whole(output) as scratch:
-        pd.DataFrame(rows).convert_dtypes().to_csv(scratch, index=False)
-    stamp(planned, output)
+    with making(layout, folder) as scratch:
+        (scratch / "rehearsals").mkdir()
+        pd.DataFrame(rows).convert_dtypes().to_csv(scratch / "rehearsals" / f"{paper}.csv", index=False)
     return f"{len(rows)} experiments, {sum(row['runs'] for row in rows)} runs"
 
 
@@ -153,16 +148,13 @@ def with_window_of(trace, config: PaperConfig, experiment: str) -> PaperConfig:
     return config.model_copy(update={"experiments": config.experiments | {experiment: cut}})
 
 
-def notebook(
-    layout: Layout, source: Path, only: list[str], draw: list[str], own_trace: str, pages: list[Path], planned: Planned
-) -> str:
-    """Run a paper's notebook and make its HTML; ``pages`` are the two outputs, ``draw`` the exhibits to draw anew.
+def notebook(layout: Layout, source: Path, only: list[str], draw: list[Path], own_trace: str, folder: Path) -> str:
+    """Run a notebook and make its HTML; ``draw`` are the folders of the exhibits to draw.
 
-    A notebook is given those parameters that it declares. Raises InputError with the traceback of the cell that failed, or when
+    A notebook gets those parameters that it declares. Raises InputError with the traceback of the cell that failed, or when
     its kernel was killed.
-    Exhibits that fail do not stop a notebook: ``show`` records them and `check` reports them. Nor do cells tagged
-    ``derivation``, which work a result out by hand: one that fails is told of, and where only some exhibits are wanted, whose
-    traces alone are there, they are left out.
+    Exhibits that fail do not stop a notebook: ``show`` records them. Nor do cells tagged ``derivation``, which work a result out
+    by hand: one that fails is reported, and where only some exhibits are wanted, whose traces alone are there, they are left out.
     """
     started_s = time.perf_counter()
     import nbformat
@@ -171,19 +163,21 @@ def notebook(
     from tcpfair.exhibits.notebook_html import page as html_page
     from tcpfair.workflow import full_disk, kernel
 
-    output, page = pages
     declared = papermill.inspect_notebook(source)
-    known = {
-        "source": layout.source,
-        "only": only,
-        "trace": own_trace,
-        "keep": True if layout.source == "raw" else draw,
-    }
-    with whole(output) as scratch, kernel.sockets() as settings:
+    with making(layout, folder) as scratch, kernel.sockets() as settings:
+        pages = scratch / "notebooks"
+        pages.mkdir()
+        executed_file = pages / source.name
+        known = {
+            "source": layout.source,
+            "only": only,
+            "trace": own_trace,
+            "keep": str(scratch) if layout.source == "raw" else {_exhibit(path): str(path) for path in draw},
+        }
         try:
             papermill.execute_notebook(
                 source,
-                scratch,
+                executed_file,
                 parameters={name: value for name, value in known.items() if name in declared},
                 kernel_name="python3",
                 cwd=source.parent,
@@ -194,7 +188,7 @@ def notebook(
         except papermill.PapermillExecutionError as error:
             if full := full_disk.reason(error.ename, error.evalue):
                 raise full from None
-            if not _all_in_derivations(executed := nbformat.read(scratch, as_version=4)):
+            if not _all_in_derivations(executed := nbformat.read(executed_file, as_version=4)):
                 told = str(error).strip("-\n ")
                 raise InputError(f"notebooks/{source.name}: {told}") from None
         except RuntimeError as error:
@@ -203,17 +197,19 @@ def notebook(
             remedy = "as the system does where memory is short; start again, with fewer --cores where it is"
             raise InputError(f"notebooks/{source.name}: the kernel that ran it was killed, {remedy}") from None
         else:
-            executed = nbformat.read(scratch, as_version=4)
+            executed = nbformat.read(executed_file, as_version=4)
         forget_run(executed)
-        nbformat.write(executed, scratch)
-    with whole(page) as scratch:
+        nbformat.write(executed, executed_file)
         text = html_page(executed, source.stem)
-        scratch.write_text(_leading_back(layout, source, text), encoding="utf-8")
-    stamp_exhibits(layout, draw, planned)
-    stamp(planned, output)
+        executed_file.with_suffix(".html").write_text(_leading_back(layout, source, text), encoding="utf-8")
     failed = [f"{error.ename}: {error.evalue}".rstrip(": ") for _, error in _errors(executed)]
     amiss = f"; cells that derive a result failed: {len(failed)}, the first with {failed[0]}" if failed else ""
     return f"{time.perf_counter() - started_s:.1f} s{amiss}"
+
+
+def _exhibit(folder: Path) -> str:
+    """``.../exhibits/ogura/fig08-3f2a91`` -> ``ogura.fig08``."""
+    return f"{folder.parent.name}.{folder.name.rpartition('-')[0]}"
 
 
 def _errors(executed) -> Iterator[tuple[list[str], Any]]:
@@ -240,14 +236,6 @@ def _leading_back(layout: Layout, source: Path, page: str) -> str:
     return cell_links.linked_back(page, cells)
 
 
-def stamp_exhibits(layout: Layout, drawn: Iterable[str], planned: Planned) -> None:
-    """Write the stamps of the exhibits that were drawn and are built."""
-    for exhibit_id in drawn:
-        path = record.place(layout, "exhibits", exhibit_id, ".json")
-        if path.is_file() and record.read(path).status == "built":
-            stamp(planned, path)
-
-
 def forget_run(executed) -> None:
     """Remove what differs from run to run in an executed notebook: times, paths, the id of the injected cell, and which
     exhibits were drawn anew in this run."""
@@ -260,62 +248,38 @@ def forget_run(executed) -> None:
             cell.source = re.sub(r"^keep = .*?(?=^\w|\Z)", "keep = True\n", cell.source, flags=re.M | re.S).rstrip("\n")
 
 
-def place(layout: Layout, papers: list[str], planned: Planned) -> str:
+def place(layout: Layout, papers: list[str], folder: Path) -> str:
     """Place every printed number and claim among the settings of the shipped ensembles."""
     from tcpfair.verdicts.ensemble import tables
 
-    tables.write_shipped(layout, papers)
-    output = layout.placed / f"{ENSEMBLE_TABLES[0]}.parquet"
-    stamp(planned, output)
-    return output.parent.relative_to(layout.root).as_posix()
+    with making(layout, folder) as scratch:
+        tables.write_shipped(layout, papers, inside(layout, scratch, layout.placed))
+    return layout.placed.relative_to(layout.root).as_posix()
 
 
-def ledger(layout: Layout, papers: list[str], only: list[str], planned: Planned) -> str:
+def ledger(layout: Layout, papers: list[str], only: list[str], folder: Path) -> str:
     """Write the ledger: printed against reproduced, claims with verdicts, equations."""
     from tcpfair.verdicts import ledger as writer
 
-    writer.write_ledger(layout, Config(source=layout.source, papers=papers, only=only))
-    output = layout.ledger / f"{LEDGER_TABLES[0]}.csv"
-    stamp(planned, output)
-    return output.parent.relative_to(layout.root).as_posix()
+    with making(layout, folder) as scratch:
+        config = Config(source=layout.source, papers=papers, only=only)
+        writer.write_ledger(layout, config, inside(layout, scratch, layout.ledger))
+    return layout.ledger.relative_to(layout.root).as_posix()
 
 
-def report(layout: Layout, planned: Planned) -> str:
-    """Write the report: one HTML file that opens from disk."""
+def report(layout: Layout, linked: list[Path], folder: Path) -> str:
+    """Write the report: one HTML file that opens from disk, with links to some other pages."""
     from tcpfair.verdicts import report as writer
 
-    output = writer.write_report(layout)
-    stamp(planned, output)
-    return output.relative_to(layout.root).as_posix()
+    with making(layout, folder) as scratch:
+        writer.write_report(layout, scratch, linked)
+    return (layout.results / "report.html").relative_to(layout.root).as_posix()
 
 
-def packet_lab(layout: Layout, output: Path, planned: Planned) -> str:
+def packet_lab(layout: Layout, folder: Path) -> str:
     """Compile the engine to wasm and write the page that has it: one HTML file that opens from disk."""
     from tcpfair.web import page
 
-    write_whole(output, page.build(layout))
-    stamp(planned, output)
-    return f"{output.stat().st_size / 1e6:.2f} MB"
-
-
-def failed_exhibits(layout: Layout, among: Iterable[str] = ()) -> list[str]:
-    """``ogura.fig8, ogura.fig9: reason`` of the exhibits whose drawing failed, one line for each reason.
-
-    ``among`` are the exhibits that were asked for; none = all that are recorded.
-    """
-    failed: dict[str, list[str]] = {}
-    wanted = set(among)
-    for found in record.read_all(layout).values():
-        if found.status == "failed" and (not wanted or found.exhibit in wanted):
-            failed.setdefault(found.error, []).append(found.exhibit)
-    return [f"{', '.join(exhibits)}: {reason}" for reason, exhibits in failed.items()]
-
-
-def check(layout: Layout, exhibits: list[str], output: Path) -> str:
-    """Fail when one of the exhibits that were asked for failed; runs last, when everything that could be built is there."""
-    failed = failed_exhibits(layout, exhibits)
-    if failed:
-        more = f"; and {len(failed) - 3} more reasons" if len(failed) > 3 else ""
-        raise InputError(f"failed: {'; '.join(failed[:3])}{more}")
-    write_whole(output, "every exhibit that was asked for is built\n")
-    return "every exhibit that was asked for is built"
+    with making(layout, folder) as scratch:
+        inside(layout, scratch, layout.lab).write_text(page.build(layout), encoding="utf-8")
+    return f"{layout.lab.stat().st_size / 1e6:.2f} MB"

@@ -94,7 +94,7 @@ class Raw(Board):
     absence = NotInTraceError
 
     def __init__(
-        self, layout: Layout, recordings: Sequence[Recording], only: Sequence[str] = (), keep: bool = False
+        self, layout: Layout, recordings: Sequence[Recording], only: Sequence[str] = (), keep: bool | str = False
     ) -> None:
         super().__init__(layout, keep)
         self.recordings = recordings
@@ -128,7 +128,7 @@ def _draw(recording: Recording, name: str, exhibit_id: str) -> Drawn:
 
 
 def open_raw(
-    trace: str = "", source: str = "raw", only: str | Sequence[str] = "", run: int = 0, keep: bool = False
+    trace: str = "", source: str = "raw", only: str | Sequence[str] = "", run: int = 0, keep: bool | str = False
 ) -> Raw:
     """The exhibits of a recording, or of the shipped examples when ``trace`` is empty.
 

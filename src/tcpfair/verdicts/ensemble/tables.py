@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -268,16 +269,16 @@ def of_shipped(layout: Layout, papers: Mapping[str, PaperConfig]) -> dict[str, p
     return tables(layout, papers, found, config)
 
 
-def write_shipped(layout: Layout, papers: Iterable[str]) -> None:
-    """Leave the tables of `of_shipped` where `read_shipped` finds them. Raises InputError when a configuration is wrong."""
+def write_shipped(layout: Layout, papers: Iterable[str], place: Path) -> None:
+    """Write the tables of `of_shipped` to a folder. Raises InputError when a configuration is wrong."""
     found = of_shipped(layout, {name: load_paper(layout.paper_config(name)) for name in papers})
-    with whole_folder(layout.placed) as folder:
+    with whole_folder(place) as folder:
         for name, table in found.items():
             rounded_table(table).to_parquet(folder / f"{name}.parquet", index=False)
 
 
 def read_shipped(layout: Layout) -> dict[str, pd.DataFrame]:
-    """What `write_shipped` left. Raises InputError when it is not there or torn."""
+    """What `write_shipped` wrote, once published. Raises InputError when it is missing or torn."""
     found = {}
     for name in ENSEMBLE_TABLES:
         path = layout.placed / f"{name}.parquet"
@@ -286,5 +287,5 @@ def read_shipped(layout: Layout) -> dict[str, pd.DataFrame]:
         except (OSError, ValueError):
             where = path.relative_to(layout.root).as_posix()
             why = "not a Parquet table" if path.is_file() else "missing"
-            raise InputError(f"{where}: {why}; remove its folder, and ./reproduce makes it again") from None
+            raise InputError(f"{where}: {why}; ./reproduce writes it again") from None
     return found

@@ -7,6 +7,7 @@ own scripts, in ``templates/report``, sort and filter tables and enlarge figures
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from tcpfair.verdicts.printed import OUTCOMES
 from tcpfair.verdicts.report import chain as chains
 from tcpfair.verdicts.report import claim_views, exhibit_views, moved, overall
 from tcpfair.verdicts.report.claim_views import ClaimView
-from tcpfair.verdicts.report.exhibit_views import ExhibitView, exhibit_table, lab_page, number_table
+from tcpfair.verdicts.report.exhibit_views import ExhibitView, exhibit_table, number_table
 from tcpfair.verdicts.report.front import Facts
 from tcpfair.verdicts.report.marks import Bar, Table, bar_of, summed
 from tcpfair.verdicts.report.pages import write_page
@@ -61,15 +62,18 @@ class PaperView:
     counts: dict[str, Bar]  # of exhibits, claims, numbers
 
 
-def write_report(layout: Layout) -> Path:
-    """Write ``results/<source>/report.html``, and ``costs.html`` beside it; returns the path of the report.
+def write_report(layout: Layout, place: Path | None = None, linked: Collection[Path] = ()) -> Path:
+    """Write ``report.html`` and ``costs.html`` to ``place`` (default: where people open it); returns the path of the report.
+
+    ``linked`` are pages that it leads to: packet lab, write-up, validation.
 
     Raises InputError when the ledger is missing.
     """
     ledger = read_ledger(layout)
     configs = {name: load_paper(layout.paper_config(name)) for name in ledger["exhibits"]["paper"].unique()}
     chain = chains.build(layout, configs, ledger["run_plan"])
-    papers = [_paper_view(layout, config, ledger, chain) for config in configs.values()]
+    lab = chains.relative(layout, layout.lab) if layout.lab in linked else ""
+    papers = [_paper_view(layout, config, ledger, chain, lab) for config in configs.values()]
     claims = [view for paper in papers for view in paper.claims]
     causes = load_causes(layout.data / "claims")
     changes = moved.changed(layout, configs, ledger["changes"])
@@ -95,9 +99,9 @@ def write_report(layout: Layout) -> Path:
         "changed": bar_of(ledger["changes"]["change"], CHANGES),
         "changes_shown": moved.SHOWN,
         "plan": overall.run_plan(ledger),
-        "validated": (layout.validation / "report.html").is_file(),
-        "lab": lab_page(layout),
-        "write_up": chains.relative(layout, layout.write_up) if layout.write_up.is_file() else "",
+        "validated": layout.validation / "report.html" in linked,
+        "lab": lab,
+        "write_up": chains.relative(layout, layout.write_up) if layout.write_up in linked else "",
         "pkts_per_s": PLANNED_PKTS_PER_S,
         "equations": overall.equations(layout, ledger, chain),
         "tables": LEDGER_TABLES,
@@ -105,8 +109,9 @@ def write_report(layout: Layout) -> Path:
         "outcomes": OUTCOMES,
     }
     costs_context = {"source": layout.source, "rows": costs.read(layout)}
-    write_page(layout.results / "costs.html", "report/costs.html.j2", costs_context)
-    return write_page(layout.results / "report.html", "report/page.html.j2", context)
+    place = place or layout.results
+    write_page(place / "costs.html", "report/costs.html.j2", costs_context)
+    return write_page(place / "report.html", "report/page.html.j2", context)
 
 
 def read_ledger(layout: Layout) -> Ledger:
@@ -121,11 +126,11 @@ def read_ledger(layout: Layout) -> Ledger:
     return ledger
 
 
-def _paper_view(layout: Layout, config: PaperConfig, ledger: Ledger, chain: chains.Chain) -> PaperView:
+def _paper_view(layout: Layout, config: PaperConfig, ledger: Ledger, chain: chains.Chain, lab: str) -> PaperView:
     paper = config.paper
     numbers = _of(ledger["numbers"], paper)
     records = record.read_all(layout)
-    views = exhibit_views.exhibit_views(layout, config, ledger, records, chain, lab_page(layout))
+    views = exhibit_views.exhibit_views(layout, config, ledger, records, chain, lab)
     shown = {exhibit.id for exhibit in config.exhibits}
     in_text = numbers[~numbers["exhibit"].isin(shown)]
     counts = {

@@ -65,16 +65,8 @@ class ExhibitView:
 def exhibit_views(
     layout: Layout, config: PaperConfig, ledger: Ledger, records: dict[str, Record], chain: Chain, lab: str
 ) -> list[ExhibitView]:
-    """The exhibits of one paper, in the order of its configuration; ``lab`` as of `lab_page`."""
+    """The exhibits of one paper, in the order of its configuration; ``lab`` is the address of the packet lab, empty where there is none."""
     return [_view(layout, config, exhibit, ledger, records.get(exhibit.id), chain, lab) for exhibit in config.exhibits]
-
-
-def lab_page(layout: Layout) -> str:
-    """Address of the packet lab, in which a person runs the experiments of an exhibit; empty in a build without it.
-
-    Every link to the lab hangs on this function.
-    """
-    return relative(layout, layout.lab) if layout.lab.is_file() else ""
 
 
 def _view(
