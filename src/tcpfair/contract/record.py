@@ -17,6 +17,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from tcpfair.contract.files import is_scratch, write_whole
 from tcpfair.contract.layout import Layout, short_id
 from tcpfair.contract.manifest import file_hash
+from tcpfair.contract.outputs import inside
 from tcpfair.contract.papers import Exhibit
 from tcpfair.contract.scenario import one_line
 from tcpfair.errors import InputError
@@ -67,9 +68,10 @@ def figure_files(layout: Layout, exhibit: Exhibit) -> list[Path]:
     return [folder / f"{short_id(exhibit.id)}{suffix}" for suffix in suffixes(exhibit)]
 
 
-def write(path: Path, record: Record) -> None:
-    """Write a record; its files have to be there before."""
-    write_whole(path, json.dumps(asdict(record), indent=1) + "\n")
+def write(layout: Layout, record: Record, folder: Path | None = None) -> None:
+    """Write a record to its stable place, or into the folder of an output; its files have to be there before."""
+    stable = place(layout, "exhibits", record.exhibit, ".json")
+    write_whole(inside(layout, folder, stable) if folder else stable, json.dumps(asdict(record), indent=1) + "\n")
 
 
 def read(path: Path) -> Record:

@@ -2,8 +2,8 @@
 
 A store is a folder of shards: traces, each written whole by one job, whose manifests list the keys of their runs
 (`tcpfair.contract.expand.RunSpec.key`) and the digests of the code that made them. ``data/bundled`` is one store, what
-was simulated here another. A run is available when a shard has its key and its code is today's; all others have to be simulated. Nothing else
-records what is finished.
+was simulated here another. A run is available when a shard has its key and its code is today's; all others have to be
+simulated. Nothing else records what is finished.
 """
 
 from __future__ import annotations

@@ -130,8 +130,7 @@ class Board:
             for written in (contents, beside)
         ]
         made = record.Record(exhibit.id, status, hashes[0], n_runs, source, error, hashes[1])
-        stable = record.place(self.layout, "exhibits", exhibit.id, ".json")
-        record.write(inside(self.layout, folder, stable) if folder else stable, made)
+        record.write(self.layout, made, folder)
 
     def _display(self, exhibit: Exhibit, title: str, files: Mapping[str, bytes], verdict: str) -> None:
         """The exhibit, its caption and how its numbers compare with print; a line on a terminal."""

@@ -29,7 +29,7 @@ class Paper(Board):
     """The exhibits of one paper."""
 
     def __init__(self, context: Context, only: Sequence[str] = (), keep: bool | Mapping[str, str] = False) -> None:
-        """``keep`` may name the exhibits to draw, with the folder for each; the others are then shown as an earlier run left them."""
+        """``keep`` may give folders for the exhibits to draw; the others are then shown as an earlier run left them."""
         super().__init__(context.layout, keep is not False)
         self.kept = None if isinstance(keep, bool) else {short_id(name): Path(folder) for name, folder in keep.items()}
         self.context = context

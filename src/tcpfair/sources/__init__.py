@@ -15,6 +15,7 @@ from tcpfair.contract import store, trace
 from tcpfair.contract.expand import RunSpec, run_specs, values_behind
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.manifest import CODE, CONFIG, RUNS
+from tcpfair.contract.outputs import part
 from tcpfair.contract.papers import PaperConfig
 from tcpfair.contract.trace import TABLES, Trace
 from tcpfair.errors import InputError
@@ -66,16 +67,17 @@ def simulate_missing(
     paper: PaperConfig,
     experiment: str,
     specs: Sequence[RunSpec],
-    last: Path,
+    last: Path | None = None,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> tuple[int, int]:
     """Simulate those of ``specs`` that no shard holds, and write them in shards of about `SHARD_S` of work.
 
-    The shard with the last run is ``last``, written after all others: it exists when the job is done. ``progress`` is called
+    The shard with the last run is ``last`` (default: named for the runs), written after all others: it exists when the job is done. ``progress`` is called
     with the number of finished runs and of all. Returns the number of runs and of packets delivered.
     """
     lacking = {run.key for run in store.missing(layout, paper.paper, experiment, store.asked(specs))}
     *others, final = specs
+    last = last or layout.simulated(paper.paper, experiment) / part([spec.key for spec in specs])
     todo = [*(spec for spec in others if spec.key in lacking), final]
     unwritten: list[tuple[RunSpec, Trace]] = []
     began_s, packets = time.monotonic(), 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from tcpfair.contract import checksums, store, trace
+from tcpfair.contract import checksums, store
 from tcpfair.contract.expand import run_specs
 from tcpfair.contract.files import discard_scratch, is_scratch, whole, whole_folder
 from tcpfair.contract.layout import PAPERS, Layout
@@ -131,6 +131,8 @@ def faults(root: Path) -> list[str]:
 
 def _trace_faults(layout: Layout, config, experiment: str, folder: Path) -> list[str]:
     """What is wrong with one shipped trace: it cannot be read, or is not what the configuration asks for."""
+    from tcpfair.contract import trace  # pandas; this module is part of every start
+
     try:
         held = trace.read(folder)
         specs = run_specs(config, experiment)

@@ -65,7 +65,7 @@ class ExhibitView:
 def exhibit_views(
     layout: Layout, config: PaperConfig, ledger: Ledger, records: dict[str, Record], chain: Chain, lab: str
 ) -> list[ExhibitView]:
-    """The exhibits of one paper, in the order of its configuration; ``lab`` is the address of the packet lab, empty where there is none."""
+    """The exhibits of one paper, in the order of its configuration; ``lab`` is the address of the packet lab, or empty."""
     return [_view(layout, config, exhibit, ledger, records.get(exhibit.id), chain, lab) for exhibit in config.exhibits]
 
 
