@@ -72,8 +72,8 @@ def simulate_missing(
 ) -> tuple[int, int]:
     """Simulate those of ``specs`` that no shard holds, and write them in shards of about `SHARD_S` of work.
 
-    The shard with the last run is ``last`` (default: named for the runs), written after all others: it exists when the job is done. ``progress`` is called
-    with the number of finished runs and of all. Returns the number of runs and of packets delivered.
+    The shard with the last run is ``last`` (default: named for the runs), written after all others: it exists when the job is
+    done. ``progress`` is called with the number of finished runs and of all. Returns the number of runs and of packets delivered.
     """
     lacking = {run.key for run in store.missing(layout, paper.paper, experiment, store.asked(specs))}
     *others, final = specs
