@@ -110,7 +110,7 @@ def make_checkout(root: Path) -> Path:
         "Snakefile": "",
         "config/config.yaml": "source: engine\n",
         "config/raw.yaml": (repository_root() / "config/raw.yaml").read_text(),
-        "notebooks/ogura.ipynb": NOTEBOOK,
+        **{f"notebooks/{name}.ipynb": NOTEBOOK for name in ("ogura", "raw")},
         "data/published/ogura.csv": "exhibit,key\n",
         **{f"config/papers/{name}.yaml": text for name, text in papers.items()},
     }
@@ -142,9 +142,9 @@ def ship(plan: Plan, experiment: str) -> Path:
 
 def finish(plan: Plan) -> Plan:
     """Make all outputs that are missing, with made-up content; returns the plan of what is there then."""
-    for pair in plan.assembled:
-        make_trace(plan, pair[1])
     plan.prepare()
+    for _, experiment in plan.assembled:
+        make_trace(plan, experiment)
     for step in plan.steps:
         if not step.target.is_file():
             make_output(plan, step)
@@ -154,11 +154,11 @@ def finish(plan: Plan) -> Plan:
 
 def make_output(plan: Plan, step: Step, status: record.Status = "built") -> None:
     """Make the output of a step: the files that the real one has, each with its name and the digest as content."""
-    layout, name = plan.layout, step.item
+    layout, name = step.layout, step.item
     stable = {
         "measure": lambda: [layout.metrics(*name.split("/"))],
         "rehearse": lambda: [plan.rehearsal(name)],
-        "notebook": lambda: plan.pages(name),
+        "notebook": lambda: [layout.results / f"notebooks/{name}{suffix}" for suffix in (".ipynb", ".html")],
         "place": lambda: plan.placed_tables,
         "ledger": lambda: plan.ledger_tables,
         "report": lambda: [plan.report],
@@ -168,8 +168,10 @@ def make_output(plan: Plan, step: Step, status: record.Status = "built") -> None
         if step.kind == "draw":
             (exhibit,) = (exhibit for _, exhibit in plan.exhibits if exhibit.id == name)
             drawn = record.figure_files(layout, exhibit)
-            files = {path.relative_to(layout.root).as_posix(): "0" for path in drawn} if status == "built" else {}
-            record.write(layout, Record(name, status, files, 1, "engine", "" if files else "why"), scratch)
+            files = {path.relative_to(layout.root).as_posix(): "0" for path in drawn}
+            is_built = status == "built"
+            made = Record(name, status, files if is_built else {}, 1, "engine", "" if is_built else "why")
+            record.write(layout, made, scratch)
         else:
             drawn = stable[step.kind]()
         for path in drawn:
