@@ -385,8 +385,14 @@ class Plan:
             "metrics": part([self.metrics_parts(*pair) for pair in pairs if pair in self.measured]),
             "configuration": part(plain_values({"exhibit": exhibit, "experiments": behind, **shared})),
             "print": files_part(self.root, [self._printed(paper.paper), *self._read_by(exhibit)]),
-            **reach.of_modules(*reach.EXHIBITS),
+            **self._drawing(exhibit),
         }
+
+    def _drawing(self, exhibit: Exhibit) -> Parts:
+        try:
+            return reach.of_drawing(exhibit.draw or exhibit.id.replace(".", "_"))
+        except LookupError:  # drawing it tells what is wrong
+            return reach.of_modules(reach.EXHIBITS)
 
     def _read_by(self, exhibit: Exhibit) -> list[Path]:
         """Files of ``data`` that drawing an exhibit reads, beside what is printed."""
@@ -413,7 +419,8 @@ class Plan:
 
     def _of_notebook(self, name: str) -> Parts:
         found = cells(self.notebook_source(name))
-        return {"cells": part(found), **reach.of_notebook(cell.source for cell in found if cell.kind == "code")}
+        sources = [cell.source for cell in found if cell.kind == "code"]
+        return {"cells": part(found), **reach.of_notebook(sources, self.is_raw or bool(self.config.trace))}
 
     @property
     def _configuration(self) -> str:
