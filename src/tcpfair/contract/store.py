@@ -182,7 +182,9 @@ class Remembered:
         shared = {
             name: getattr(paper, name) for name in type(paper).model_fields if name not in ("experiments", "exhibits")
         }
-        made_from = part([plain_values({**shared, "experiment": paper.experiments[experiment]}), _expansion(), cut])
+        made_from = part(
+            [plain_values({**shared, "experiment": paper.experiments[experiment]}), _expansion(), Asked._fields, cut]
+        )
         kinds, rows = self.get(f"{paper.paper}/{experiment}", made_from, expanded)
         return [Asked(key, tuple(kinds[kind]), pkts, duration_s) for key, kind, pkts, duration_s in rows]
 
