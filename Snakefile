@@ -174,22 +174,26 @@ for run, paper in [
 # --- All papers: the shipped ensembles, the ledger, the report, the packet lab, and the notebook that shows the ledger ----------
 
 
-rule place:
-    output:
-        plan.targets("place"),
-    log:
-        results / "logs/place.log",
-    benchmark:
-        results / "benchmarks/place.tsv"
-    group:
-        "notebooks"
-    conda:
-        "envs/environment.yaml"
-    params:
-        source=plan.config.source,
-        papers=list(plan.papers),
-    shell:
-        "python -m tcpfair place --source {params.source} --papers {params.papers} --output {output:q} 2>&1 | tee {log:q}"
+for paper in plan.papers if plan.targets("place") else ():
+
+    rule:
+        name:
+            f"place_{paper}"
+        output:
+            plan.targets("place", paper),
+        log:
+            results / f"logs/place/{paper}.log",
+        benchmark:
+            results / f"benchmarks/place/{paper}.tsv"
+        group:
+            "notebooks"
+        conda:
+            "envs/environment.yaml"
+        params:
+            source=plan.config.source,
+            paper=paper,
+        shell:
+            "python -m tcpfair place --source {params.source} --paper {params.paper} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule ledger:

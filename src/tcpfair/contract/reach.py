@@ -28,7 +28,13 @@ from tcpfair.contract.files import is_editors
 from tcpfair.contract.scenario import digest
 
 STEPS = PACKAGE / "workflow" / "steps.py"
-EXHIBITS = ("exhibits/paper.py",)  # what draws an exhibit; it runs in the kernel of a notebook
+EXHIBITS = "exhibits/paper.py"  # what draws an exhibit; it runs in the kernel of a notebook
+_KINDS = "exhibits/kinds"  # its drawings; an exhibit depends on the module of its own alone
+# what showing a paper's exhibits imports and does not use: other drawings, and recordings
+_BESIDE_EXHIBITS = (
+    f"{_KINDS}/__init__.py",
+    *(f"exhibits/recordings/{name}.py" for name in ("beside", "board", "recording")),
+)
 _APART = ("engine/", "cc/", "jit.py", "sources/engine.py", "sources/tables.py")
 _PACKAGE_NAME = PACKAGE.name
 _COMPILED = "__pycache__"
@@ -81,11 +87,34 @@ def _of_modules(modules: tuple[str, ...]) -> Mapping[str, str]:
     return _parts([], reached([PACKAGE / name for name in modules]))
 
 
-def of_notebook(sources: Iterable[str]) -> dict[str, str]:
-    """The same of the step that runs a notebook, whose code cells are ``sources``."""
+@cache
+def of_drawing(name: str) -> Mapping[str, str]:
+    """The same of what draws an exhibit: all but the modules of other drawings.
+
+    Raises LookupError when no module has a drawing of this name.
+    """
+    own = [module for module in sorted((PACKAGE / _KINDS).glob("*.py")) if name in _functions(module)]
+    if not own:
+        raise LookupError(f"{_KINDS}: no drawing {name}")
+    return _parts([], reached([PACKAGE / EXHIBITS, *own], without=_BESIDE_EXHIBITS))
+
+
+def _functions(module: Path) -> list[str]:
+    """Names of the functions at the top of a module."""
+    name = f"functions {module.relative_to(PACKAGE).as_posix()}"
+
+    def work_out() -> list[str]:
+        return [node.name for node in ast.parse(module.read_bytes()).body if isinstance(node, ast.FunctionDef)]
+
+    return code.kept().get(name, [module], work_out)
+
+
+def of_notebook(sources: Iterable[str], shows_recordings: bool) -> dict[str, str]:
+    """The same of the step that runs a notebook, whose code cells are ``sources``; its exhibits are parts of their own."""
     facts = function_facts(STEPS, "notebook")
     named = {name for source in sources for name in cell_imports(source)}
-    return _parts([facts.digest], reached((), [*facts.imports, *sorted(named)]))
+    without = () if shows_recordings else _BESIDE_EXHIBITS
+    return _parts([facts.digest], reached((), [*facts.imports, *sorted(named)], without))
 
 
 def _parts(digests: Sequence[str], found: Reached) -> dict[str, str]:
@@ -96,8 +125,12 @@ def _parts(digests: Sequence[str], found: Reached) -> dict[str, str]:
 # --- Code ---------------------------------------------------------------------------------------------------------
 
 
-def reached(modules: Iterable[Path] = (), imports: Iterable[str] = ()) -> Reached:
-    """Some modules, and what they or ``imports`` (dotted names) lead to, directly or through others."""
+def reached(modules: Iterable[Path] = (), imports: Iterable[str] = (), without: Collection[str] = ()) -> Reached:
+    """Some modules, and what they or ``imports`` (dotted names) lead to, directly or through others.
+
+    Modules of ``without`` (relative to the package) are not entered.
+    """
+    left_out = {PACKAGE / name for name in without}
     files: set[Path] = set()
     libraries: set[str] = set()
     todo = set(modules) | _own(imports, libraries)
@@ -108,7 +141,7 @@ def reached(modules: Iterable[Path] = (), imports: Iterable[str] = ()) -> Reache
             if module.suffix == ".py":
                 facts = module_facts(module)
                 below |= _own(facts.imports, libraries) | {PACKAGE / name for name in facts.files}
-        todo = below - files
+        todo = below - files - left_out
     return Reached(frozenset(files), frozenset(libraries))
 
 

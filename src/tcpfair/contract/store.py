@@ -31,11 +31,15 @@ class Asked(NamedTuple):
     key: str
     algorithms: tuple[str, ...]
     pkts: float
+    duration_s: float = 0.0
 
 
 def asked(specs: Iterable[RunSpec]) -> list[Asked]:
     """What is asked for by some runs."""
-    return [Asked(spec.key, tuple(sorted(spec.algorithms)), expected_pkts(spec.scenario)) for spec in specs]
+    return [
+        Asked(spec.key, tuple(sorted(spec.algorithms)), expected_pkts(spec.scenario), spec.scenario.duration_s)
+        for spec in specs
+    ]
 
 
 @cache
@@ -173,14 +177,16 @@ class Remembered:
         def expanded() -> list:
             runs = asked(specs())
             kinds = sorted({run.algorithms for run in runs})
-            return [kinds, [(run.key, kinds.index(run.algorithms), run.pkts) for run in runs]]
+            return [kinds, [(run.key, kinds.index(run.algorithms), run.pkts, run.duration_s) for run in runs]]
 
         shared = {
             name: getattr(paper, name) for name in type(paper).model_fields if name not in ("experiments", "exhibits")
         }
-        made_from = part([plain_values({**shared, "experiment": paper.experiments[experiment]}), _expansion(), cut])
+        made_from = part(
+            [plain_values({**shared, "experiment": paper.experiments[experiment]}), _expansion(), Asked._fields, cut]
+        )
         kinds, rows = self.get(f"{paper.paper}/{experiment}", made_from, expanded)
-        return [Asked(key, tuple(kinds[kind]), pkts) for key, kind, pkts in rows]
+        return [Asked(key, tuple(kinds[kind]), pkts, duration_s) for key, kind, pkts, duration_s in rows]
 
 
 @cache

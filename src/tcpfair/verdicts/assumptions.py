@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from tcpfair.contract.expand import expected_pkts
 from tcpfair.contract.papers import PaperConfig, Value
 from tcpfair.contract.settings import place_name, values_in
 from tcpfair.contract.store import Held
@@ -58,15 +57,15 @@ def run_plan(papers: Mapping[str, Held], pkts_per_s: float = PLANNED_PKTS_PER_S)
     rows = []
     for paper, held in papers.items():
         for name in held.paper.experiments:
-            scenarios = [spec.scenario for spec in held.specs(name)]
-            packets = round(sum(expected_pkts(scenario) for scenario in scenarios))
+            runs = held.runs(name)
+            packets = round(sum(run.pkts for run in runs))
             trace = held.place(name)
             rows.append(
                 {
                     "paper": paper,
                     "experiment": name,
-                    "runs": len(scenarios),
-                    "simulated_s": sum(scenario.duration_s for scenario in scenarios),
+                    "runs": len(runs),
+                    "simulated_s": sum(run.duration_s for run in runs),
                     "packets": packets,
                     "expected_s": packets / pkts_per_s,
                     "trace": trace.relative_to(held.layout.root).as_posix() if trace else "",

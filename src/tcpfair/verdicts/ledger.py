@@ -51,7 +51,7 @@ def write_ledger(layout: Layout, config: Config, place: Path | None = None) -> d
     ns2 = ns2_table(layout, numbers, reproduced)
     changes = baseline.compare(layout, verdicts, scope.exhibits)
     supplement = exhibits["kind"] == "supplement"
-    ensembles = ensemble.read_shipped(layout)
+    ensembles = ensemble.read_shipped(layout, papers)
     tables = {
         "exhibits": exhibits[~supplement],
         "supplements": exhibits[supplement],

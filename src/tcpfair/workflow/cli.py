@@ -26,7 +26,7 @@ _BENCHMARKS = {
     "rehearse": "rehearse/{paper}",
     "measure": "measure/{paper}",
     "notebook": "notebook/{notebook.stem}",
-    "place": "place",
+    "place": "place/{paper}",
     "ledger": "ledger",
     "report": "report",
     "packet-lab": "lab",
@@ -166,7 +166,7 @@ def parser() -> argparse.ArgumentParser:
     page = _option("--notebook", type=Path, required=True)
     command("notebook", _notebook, "run a notebook", source, page, only, draw, own_trace, output)
     papers = _option("--papers", nargs="*", default=list(PAPERS), choices=PAPERS)
-    command("place", _place, "place what is printed among the settings of the ensembles", source, papers, output)
+    command("place", _place, "place what is printed among the settings of an ensemble", source, paper, output)
     command("ledger", _ledger, "write the ledger", source, papers, only, output)
     linked = _option("--linked", nargs="*", type=Path, default=[], help="pages to link to")
     command("report", _report, "write the report", source, linked, output)
@@ -544,7 +544,7 @@ def _notebook(given: argparse.Namespace) -> None:
 def _place(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    _say("placed", "", steps.place(_layout(given), given.papers, _folder(given)))
+    _say("placed", given.paper, steps.place(_layout(given), given.paper, _folder(given)))
 
 
 def _ledger(given: argparse.Namespace) -> None:

@@ -14,7 +14,7 @@ from tcpfair import cc
 from tcpfair.contract import checksums, code, costs, outputs, reach, record, recordings, store
 from tcpfair.contract.expand import check, plain_values, run_specs, shorten
 from tcpfair.contract.files import discard_scratch, is_editors, write_whole
-from tcpfair.contract.layout import ENSEMBLE_TABLES, LEDGER_TABLES, PAPERS, WRITE_UP, Layout, short_id
+from tcpfair.contract.layout import LEDGER_TABLES, PAPERS, WRITE_UP, Layout, short_id
 from tcpfair.contract.manifest import MANIFEST
 from tcpfair.contract.outputs import MADE, Parts, files_part, part
 from tcpfair.contract.papers import Config, Exhibit, PaperConfig, Value, check_config, load_paper, load_yaml
@@ -275,10 +275,6 @@ class Plan:
         return self.layout.results / "notebooks" / f"{paper}.ipynb"
 
     @property
-    def placed_tables(self) -> list[Path]:
-        return [self.layout.placed / f"{table}.parquet" for table in ENSEMBLE_TABLES]
-
-    @property
     def ledger_tables(self) -> list[Path]:
         return [self.layout.ledger / f"{table}.csv" for table in LEDGER_TABLES]
 
@@ -323,7 +319,7 @@ class Plan:
     def made_pages(self) -> list[Path]:
         """Pages and tables of a finished run, by their stable names."""
         pages = [path for paper in self.notebooks for path in self.pages(paper)]
-        judged = [] if self.is_raw else [*self.placed_tables, *self.ledger_tables, self.report]
+        judged = [] if self.is_raw else [*self.ledger_tables, self.report]
         judged += self.pages(WRITE_UP) if self.write_up else []
         return [*pages, *judged, *([self.lab] if self.lab else [])]
 
@@ -397,8 +393,14 @@ class Plan:
             "metrics": part([self.metrics_parts(*pair) for pair in pairs if pair in self.measured]),
             "configuration": part(plain_values({"exhibit": exhibit, "experiments": behind, **shared})),
             "print": files_part(self.root, [self._printed(paper.paper), *self._read_by(exhibit)]),
-            **reach.of_modules(*reach.EXHIBITS),
+            **self._drawing(exhibit),
         }
+
+    def _drawing(self, exhibit: Exhibit) -> Parts:
+        try:
+            return reach.of_drawing(exhibit.draw or exhibit.id.replace(".", "_"))
+        except LookupError:  # drawing it tells what is wrong
+            return reach.of_modules(reach.EXHIBITS)
 
     def _read_by(self, exhibit: Exhibit) -> list[Path]:
         """Files of ``data`` that drawing an exhibit reads, beside what is printed."""
@@ -425,18 +427,28 @@ class Plan:
 
     def _of_notebook(self, name: str) -> Parts:
         found = cells(self.notebook_source(name))
-        return {"cells": part(found), **reach.of_notebook(cell.source for cell in found if cell.kind == "code")}
+        sources = [cell.source for cell in found if cell.kind == "code"]
+        return {"cells": part(found), **reach.of_notebook(sources, self.is_raw or bool(self.config.trace))}
 
-    @property
-    def _configuration(self) -> str:
-        papers = (self.layout.paper_config(paper) for paper in self.papers)
-        return files_part(self.root, [self.layout.ensemble_config, *papers])
+    @cache  # noqa: B019
+    def _configuration(self, paper: str) -> str:
+        """A paper's configuration but for what only pages show; with that of its ensemble."""
+        shown = {"exhibits": {"__all__": {"title", "caption"}}}
+        return part(
+            [
+                self.papers[paper].model_dump(mode="json", exclude=shown),
+                files_part(self.root, [self.layout.ensemble_config]),
+            ]
+        )
 
-    def place_parts(self) -> Parts:
+    @cache  # noqa: B019
+    def place_parts(self, paper: str) -> Parts:
+        """Of one paper: what it prints and claims, and the ensemble among whose settings this is placed."""
+        others = set(PAPERS) - {paper}
+        own = [path for path in self.placed_from if path.stem.partition("_")[0] not in others]
         return {
-            "configuration": self._configuration,
-            "scope": part(list(self.papers)),
-            "print": files_part(self.root, self.placed_from),
+            "configuration": self._configuration(paper),
+            "print": files_part(self.root, own),
             "simulator": part(code.of_algorithms(cc.names())),  # an ensemble of another one than today's is left out
             **reach.of_step("place"),
         }
@@ -445,8 +457,8 @@ class Plan:
         return {
             "exhibits": part({exhibit.id: self.exhibit_parts[exhibit.id] for _, exhibit in self.exhibits}),
             "metrics": part([self.metrics_parts(*pair) for pair in self.measured]),
-            "ensembles": part(self.place_parts()),
-            "configuration": self._configuration,
+            "ensembles": part([self.place_parts(paper) for paper in self.papers]),
+            "configuration": part([self._configuration(paper) for paper in self.papers]),
             "scope": part([self.config.papers, sorted(self.config.only)]),
             "print": files_part(self.root, self.published),
             BASELINE: files_part(self.root, self.baseline),
@@ -480,15 +492,15 @@ class Plan:
 
     @property
     def lab_inputs(self) -> list[Path]:
-        """Configuration and print of all papers, whichever are asked for: the lab has presets and tours of each."""
-        papers = [self.layout.paper_config(name) for name in PAPERS]
+        """What is printed of all papers, and the baseline: the lab has presets and tours of each."""
         tables = (self.layout.data / f"{name}.yaml" for name in ("cells", "tolerances", "equations"))
-        return [*papers, *(self._printed(name) for name in PAPERS), *tables, *tours.baseline(self.layout)]
+        return [*(self._printed(name) for name in PAPERS), *tables, *tours.baseline(self.layout)]
 
     def lab_parts(self) -> Parts:
         return {
             "engine": wasm.digest()[: code.DIGEST_LENGTH],
-            "configuration": files_part(self.root, self.lab_inputs),
+            "configuration": part([self._configuration(paper) for paper in self.papers]),
+            "print": files_part(self.root, self.lab_inputs),
             **reach.of_step("packet_lab"),
         }
 
@@ -507,7 +519,7 @@ class Plan:
         found += [self._step("notebook", p, f"notebooks/{p}", self.notebook_parts(p)) for p in self.notebooks]
         found += self.beside.steps if self.beside else []
         if not self.is_raw:
-            found.append(self._step("place", "", "placed", self.place_parts()))
+            found += [self._step("place", p, f"placed/{p}", self.place_parts(p)) for p in self.papers]
             found.append(self._step("ledger", "", "ledger", self.ledger_parts()))
             found.append(self._step("report", "", "report", self.report_parts()))
         if self.write_up:
@@ -551,7 +563,7 @@ class Plan:
             return []
         files = [path for path in self.layout.ensembles.glob("*") if not is_editors(path.name)]
         acting = (code.of_algorithms(cc.names()), reach.of_modules(*_OF_ENSEMBLES))
-        made_from = part([self._configuration, files_part(self.root, sorted(files)), acting])
+        made_from = part([*map(self._configuration, self.papers), files_part(self.root, sorted(files)), acting])
 
         def work_out() -> list[str]:
             from tcpfair.contract import ensemble_table

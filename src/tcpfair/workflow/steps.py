@@ -248,13 +248,13 @@ def forget_run(executed) -> None:
             cell.source = re.sub(r"^keep = .*?(?=^\w|\Z)", "keep = True\n", cell.source, flags=re.M | re.S).rstrip("\n")
 
 
-def place(layout: Layout, papers: list[str], folder: Path) -> str:
-    """Place every printed number and claim among the settings of the shipped ensembles."""
+def place(layout: Layout, paper: str, folder: Path) -> str:
+    """Place every printed number and claim of a paper among the settings of its shipped ensemble."""
     from tcpfair.verdicts.ensemble import tables
 
     with making(layout, folder) as scratch:
-        tables.write_shipped(layout, papers, inside(layout, scratch, layout.placed))
-    return layout.placed.relative_to(layout.root).as_posix()
+        tables.write_shipped(layout, paper, inside(layout, scratch, layout.placed / paper))
+    return (layout.placed / paper).relative_to(layout.root).as_posix()
 
 
 def ledger(layout: Layout, papers: list[str], only: list[str], folder: Path) -> str:

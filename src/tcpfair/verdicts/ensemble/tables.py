@@ -269,23 +269,25 @@ def of_shipped(layout: Layout, papers: Mapping[str, PaperConfig]) -> dict[str, p
     return tables(layout, papers, found, config)
 
 
-def write_shipped(layout: Layout, papers: Iterable[str], place: Path) -> None:
-    """Write the tables of `of_shipped` to a folder. Raises InputError when a configuration is wrong."""
-    found = of_shipped(layout, {name: load_paper(layout.paper_config(name)) for name in papers})
+def write_shipped(layout: Layout, paper: str, place: Path) -> None:
+    """Write the tables of `of_shipped` for one paper to a folder. Raises InputError when a configuration is wrong."""
+    found = of_shipped(layout, {paper: load_paper(layout.paper_config(paper))})
     with whole_folder(place) as folder:
         for name, table in found.items():
             rounded_table(table).to_parquet(folder / f"{name}.parquet", index=False)
 
 
-def read_shipped(layout: Layout) -> dict[str, pd.DataFrame]:
-    """What `write_shipped` wrote, once published. Raises InputError when it is missing or torn."""
-    found = {}
-    for name in ENSEMBLE_TABLES:
-        path = layout.placed / f"{name}.parquet"
-        try:
-            found[name] = pd.read_parquet(path)
-        except (OSError, ValueError):
-            where = path.relative_to(layout.root).as_posix()
-            why = "not a Parquet table" if path.is_file() else "missing"
-            raise InputError(f"{where}: {why}; ./reproduce writes it again") from None
-    return found
+def read_shipped(layout: Layout, papers: Iterable[str]) -> dict[str, pd.DataFrame]:
+    """What `write_shipped` wrote for some papers, once published. Raises InputError when it is missing or torn."""
+    papers = list(papers)
+    return {name: _joined([_read(layout, paper, name) for paper in papers], COLUMNS[name]) for name in ENSEMBLE_TABLES}
+
+
+def _read(layout: Layout, paper: str, name: str) -> pd.DataFrame:
+    path = layout.placed / paper / f"{name}.parquet"
+    try:
+        return pd.read_parquet(path)
+    except (OSError, ValueError):
+        where = path.relative_to(layout.root).as_posix()
+        why = "not a Parquet table" if path.is_file() else "missing"
+        raise InputError(f"{where}: {why}; ./reproduce writes it again") from None
