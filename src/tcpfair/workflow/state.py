@@ -44,7 +44,7 @@ class State:
         self.steps = ""
         lacking = plan.lacking if plan and plan.papers else {}
         self.pkts = {"/".join(pair): sum(run.pkts for run in runs) for pair, runs in lacking.items()}
-        self.n_parts = {"/".join(pair): len(plan.parts(*pair)) for pair in lacking}
+        self.n_parts = {name: max(len(plan.jobs[name]), 1) for name in self.pkts}
         self.pkts_per_s = costs.expected_pkts_per_s(costs.read(plan.layout) if plan else [], PLANNED_PKTS_PER_S)
         self.cores = os.cpu_count() or 1
         self.last_s = time.monotonic()
