@@ -27,7 +27,6 @@ from tcpfair.workflow import bundles, cluster
 from tcpfair.workflow.full_disk import FullDisk
 from tcpfair.workflow.plan import Plan, load_values, simulated_runs
 from tcpfair.workflow.state import State, duration_text, paint
-from tcpfair.workflow.steps import PROGRESS
 
 DEFAULT_CONFIG = "config/config.yaml"
 PROFILES = "workflow/profiles"
@@ -42,17 +41,8 @@ MADE = {
     "report": "report",
     "lab": "packet lab",
 }
-# Snakemake's lines about itself and about the command line of a failed step; the steps' own lines, errors among them, are
-# shown, and the count of steps where nothing else says how far a run is
-_CHATTER = re.compile(
-    r"Using (workflow specific profile|shell)|Config file|Assuming|Building DAG|Provided cores|Rules claiming|Conda env"
-    r"|Provided (resources|remote)|Select jobs|Execute \d+ jobs|\[\w{3} \w{3} +\d+ |Finished jobid|Complete log|Elapsed time"
-    r"|Removing temporary|Nothing to be done|Shutting down|Job stats|job +count|total +\d|-{3,}|\w+ +\d+$"
-    r"|\[IPKernelApp\] (WARNING \| Kernel is running over TCP|ERROR \| KeyboardInterrupt)"
-    r"|SLURM run ID|Job \d+ has been submitted with SLURM|Cleaning up SLURM|No SLURM account|No wall time|Guessing SLURM"
-    r"|RuleException|CalledProcessError in file|Command '"
-    r"|Exiting because a job|WorkflowError:|At least one job did not complete"
-)
+# what Snakemake prints before its logger is there, and the kernels of notebooks about themselves
+_CHATTER = re.compile(r"Using workflow specific profile|\[IPKernelApp\] (WARNING \| Kernel is running over TCP|ERROR \| KeyboardInterrupt)")
 # what a smoke run shares with the checkout; its results stand in a folder of their own
 _SHARED = ("Snakefile", "config", "data", "envs", "notebooks", "src", "workflow")
 # a job is one of many side by side, here or on a node of a cluster
@@ -220,7 +210,7 @@ def snakemake(
     place = profile_folder(root, profile)
     executor = cluster.executor_of(place)
     cluster.check(executor)
-    command = [sys.executable, "-m", "snakemake", *arguments]
+    command = [sys.executable, "-m", "snakemake", "--logger", "tcpfair", *arguments]
     command += ["--workflow-profile", str(place.relative_to(root))]
     if executor:
         name = cluster.name_of(root, folder.relative_to(root).as_posix() if folder else "results")
@@ -245,11 +235,7 @@ def snakemake(
         try:
             for said in process.stdout:
                 for line in disk.shown(said):
-                    if line.startswith(f"{PROGRESS} "):
-                        state.progress(line)
-                    elif state.takes(line) or not line.strip() or _CHATTER.match(line):
-                        continue
-                    else:
+                    if line.strip() and not state.takes(line) and not _CHATTER.match(line):
                         state.print(line.rstrip("\n"))
             for line in disk.at_the_end():
                 state.print(line.rstrip("\n"))
