@@ -1,15 +1,27 @@
-"""A checkout with one small paper, for tests of the workflow: configuration, a little code, nothing computed."""
+"""Small checkouts for tests: one paper of a few short runs, the real papers almost without experiments, or links to all."""
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
-from tcpfair import sources
-from tcpfair.contract import trace
-from tcpfair.contract.layout import PAPERS, repository_root
-from tcpfair.workflow.plan import Plan
+import pandas as pd
+import yaml
 
-RAW = (repository_root() / "config/raw.yaml").read_text()
+from tcpfair import sources
+from tcpfair.contract import outputs, record, store, trace
+from tcpfair.contract.checksums import CHECKSUMS, listed
+from tcpfair.contract.layout import PAPERS, Layout, repository_root, short_id
+from tcpfair.contract.manifest import file_hash
+from tcpfair.contract.papers import Config
+from tcpfair.contract.record import Record
+from tcpfair.verdicts import ledger
+from tcpfair.verdicts.baseline import NUMBER_IDENTITY
+from tcpfair.verdicts.ensemble import tables
+from tcpfair.workflow.plan import Plan, Step
+
+ROOT = Path(__file__).parents[1]
 HEAD = """
 paper: ogura
 cite: a paper
@@ -54,43 +66,31 @@ exhibits:
   - {id: ogura.table1, kind: table, title: parameters}
 """
 )
-
-
 NOTEBOOK = '{"cells": [{"cell_type": "code", "source": ["1 + 1"], "outputs": [], "execution_count": null}]}'
+# of the papers' data: what results are compared with
+COMPARED = (
+    *("data/published", "data/claims", "data/reference", "notebooks"),
+    *(f"data/{name}" for name in ("equations.yaml", "sections.yaml", "cells.yaml", "scatter.csv")),
+    *("data/tolerances.yaml", "data/tolerances_scatter.yaml"),
+)
+KEPT = {"ogura": ["model1"]}  # experiments of the real papers; the others would only take time to plan
 
 
-def make_checkout(root: Path) -> Path:
-    """Write the checkout below ``root`` and return it."""
-    files = {
-        "Snakefile": "",
-        "config/config.yaml": "source: engine\n",
-        "config/papers/ogura.yaml": OGURA,
-        "config/raw.yaml": RAW,
-        "notebooks/ogura.ipynb": NOTEBOOK,
-        "data/published/ogura.csv": "exhibit,key\n",
-        **{f"config/papers/{name}.yaml": f"paper: {name}\ncite: a paper\n" for name in PAPERS if name != "ogura"},
-        **{f"src/tcpfair/{layer}/code.py": "x = 1\n" for layer in ("cc", "engine", "metrics", "exhibits", "verdicts")},
-    }
+def put(root: Path, files: dict[str, str], copied: Iterable[str] = (), linked: Iterable[str] = ()) -> Path:
+    """Write files below ``root``, copy some of this checkout's files and folders there, link to others; returns ``root``."""
+    for name in copied:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns(".*", "__pycache__"))
+        else:
+            shutil.copy(ROOT / name, root / name)
+    for name in linked:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).symlink_to(ROOT / name)
     for name, content in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(content)
     return root
-
-
-def make_plan(root: Path, **values) -> Plan:
-    """The plan of the checkout, source engine unless said otherwise."""
-    return Plan({"source": "engine", **values}, root)
-
-
-def make_trace(plan: Plan, experiment: str) -> Path:
-    """Simulate what is missing of an experiment and put its trace together, as the workflow does; returns its folder."""
-    config = plan.papers["ogura"]
-    specs = plan.specs("ogura", experiment)
-    sources.simulate_missing(plan.layout, config, experiment, specs)
-    folder = plan.layout.simulated("ogura", experiment)
-    trace.write(sources.assemble(plan.layout, config, experiment, specs), folder)
-    sources.discard_finished(plan.layout, "ogura", experiment)
-    return folder
 
 
 def edit(path: Path, old: str, new: str) -> None:
@@ -98,3 +98,130 @@ def edit(path: Path, old: str, new: str) -> None:
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
+
+
+# --- One paper of six runs --------------------------------------------------------------------------------------------
+
+
+def make_checkout(root: Path) -> Path:
+    """A checkout with one small paper and nothing computed; returns ``root``."""
+    papers = {name: f"paper: {name}\ncite: a paper\n" for name in PAPERS} | {"ogura": OGURA}
+    files = {
+        "Snakefile": "",
+        "config/config.yaml": "source: engine\n",
+        "config/raw.yaml": (repository_root() / "config/raw.yaml").read_text(),
+        **{f"notebooks/{name}.ipynb": NOTEBOOK for name in ("ogura", "raw")},
+        "data/published/ogura.csv": "exhibit,key\n",
+        **{f"config/papers/{name}.yaml": text for name, text in papers.items()},
+    }
+    return put(root, files)
+
+
+def make_plan(root: Path, **values) -> Plan:
+    """The plan of the checkout, source engine unless another one is given."""
+    return Plan({"source": "engine", **values}, root)
+
+
+def make_trace(plan: Plan, experiment: str) -> Path:
+    """Simulate what is missing of an experiment and assemble its trace, as the workflow does; returns its folder."""
+    config, specs = plan.papers["ogura"], plan.specs("ogura", experiment)
+    sources.simulate_missing(plan.layout, config, experiment, specs)
+    runs = store.asked(specs)
+    folder = store.trace_folder(plan.layout, "ogura", experiment, runs)
+    trace.write(sources.assemble(plan.layout, config, experiment, specs), folder)
+    sources.discard_merged(plan.layout, "ogura", experiment, folder, runs)
+    return folder
+
+
+def ship(plan: Plan, experiment: str) -> Path:
+    """As `make_trace`, to where shipped traces are."""
+    shipped = plan.layout.bundled("ogura", experiment)
+    shipped.parent.mkdir(parents=True, exist_ok=True)
+    return make_trace(plan, experiment).rename(shipped)
+
+
+def finish(plan: Plan) -> Plan:
+    """Make all outputs that are missing, with made-up content; returns the plan of what is there then."""
+    plan.prepare()
+    for _, experiment in plan.assembled:
+        make_trace(plan, experiment)
+    for step in plan.steps:
+        if not step.target.is_file():
+            make_output(plan, step)
+    plan.collect()
+    return Plan(plan.config.model_dump(), plan.root)
+
+
+def make_output(plan: Plan, step: Step, status: record.Status = "built") -> None:
+    """Make the output of a step: the files that the real one has, each with its name and the digest as content."""
+    layout, name = step.layout, step.item
+    stable = {
+        "measure": lambda: [layout.metrics(*name.split("/"))],
+        "rehearse": lambda: [plan.rehearsal(name)],
+        "notebook": lambda: [layout.results / f"notebooks/{name}{suffix}" for suffix in (".ipynb", ".html")],
+        "place": lambda: plan.placed_tables,
+        "ledger": lambda: plan.ledger_tables,
+        "report": lambda: [plan.report],
+        "lab": lambda: [layout.lab],
+    }
+    with outputs.making(layout, step.folder) as scratch:
+        if step.kind == "draw":
+            (exhibit,) = (exhibit for _, exhibit in plan.exhibits if exhibit.id == name)
+            drawn = record.figure_files(layout, exhibit)
+            files = {path.relative_to(layout.root).as_posix(): "0" for path in drawn}
+            is_built = status == "built"
+            made = Record(name, status, files if is_built else {}, 1, "engine", "" if is_built else "why")
+            record.write(layout, made, scratch)
+        else:
+            drawn = stable[step.kind]()
+        for path in drawn:
+            put(scratch, {outputs.inside(layout, scratch, path).relative_to(scratch).as_posix(): step.folder.name})
+
+
+# --- The real papers without experiments --------------------------------------------------------------------------------
+
+
+def make_compared(root: Path) -> Layout:
+    """Configuration of the five papers, almost without experiments, and the shipped data that results are compared with."""
+    files = {}
+    for paper in PAPERS:
+        config = yaml.safe_load((ROOT / f"config/papers/{paper}.yaml").read_text())
+        kept = KEPT.get(paper, [])
+        config["experiments"] = {name: config["experiments"][name] for name in kept}
+        for exhibit in config["exhibits"]:
+            exhibit["experiments"] = [name for name in exhibit.get("experiments", []) if name in kept]
+        files[f"config/papers/{paper}.yaml"] = yaml.safe_dump(config, sort_keys=False)
+    put(root, files, copied=COMPARED)
+    sums = {name: sha for name, sha in listed(ROOT / "data").items() if (root / "data" / name).is_file()}
+    (root / "data" / CHECKSUMS).write_text("".join(f"{sha}  {name}\n" for name, sha in sums.items()))
+    return Layout(root, "bundled")
+
+
+def put_exhibit(
+    layout: Layout,
+    exhibit_id: str,
+    numbers: Iterable[tuple] = (),
+    files: dict[str, str] | None = None,
+    error: str = "",
+    sd: float = 0.1,
+    n_runs: int = 5,
+) -> None:
+    """What drawing an exhibit leaves: its files by suffix, its numbers (key, metric, value) and its record."""
+    place = layout.figures(exhibit_id.split(".")[0]).relative_to(layout.root)
+    texts = {".svg": "<svg/>"} if files is None else files
+    drawn = {f"{place.as_posix()}/{short_id(exhibit_id)}{suffix}": text for suffix, text in texts.items()}
+    put(layout.root, drawn)
+    rows = [(exhibit_id, *number, sd, n_runs, layout.source) for number in numbers]
+    table = pd.DataFrame(rows, columns=[*NUMBER_IDENTITY, "value", "sd", "n_runs", "source"])
+    path = record.place(layout, "numbers", exhibit_id, ".csv")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table.to_csv(path, index=False)
+    hashes = {name: file_hash(layout.root / name) for name in drawn}
+    status = "failed" if error else "built"
+    record.write(layout, Record(exhibit_id, status, {} if error else hashes, n_runs, layout.source, error))
+
+
+def write_ledger(layout: Layout, config: Config) -> dict[str, dict[str, int]]:
+    """The ledger, and what is placed among the ensembles before it."""
+    tables.write_shipped(layout, config.papers)
+    return ledger.write_ledger(layout, config)

@@ -6,7 +6,7 @@ import pytest
 from tcpfair.contract.layout import Layout
 from tcpfair.errors import InputError
 from tcpfair.verdicts.baseline import accept, built_numbers, compare, read_numbers, terminal_lines, told_apart
-from tests.fake_checkout import put_exhibit
+from tests.small_checkout import put_exhibit
 
 JFI = ("rtt_ms=25", "jfi")
 FIG8, FIG9 = "ogura.fig8", "ogura.fig9"

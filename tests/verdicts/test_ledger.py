@@ -9,8 +9,8 @@ from tcpfair.errors import InputError
 from tcpfair.verdicts import claims, ledger
 from tcpfair.verdicts.claims.registry import CLAIM_COLUMNS, load_claims
 from tcpfair.verdicts.printed import parse_key
-from tests import fake_checkout
-from tests.fake_checkout import ROOT, put_exhibit
+from tests import small_checkout
+from tests.small_checkout import ROOT, put_exhibit
 
 # bhatti2009, table VIII: 0.51 at 25 ms and 0.30 at 50 ms; the tolerance of JFI is 0.05
 TABLE8 = [("rtt_ms=25", "jfi", 0.55), ("rtt_ms=50", "jfi", 0.36)]
@@ -20,7 +20,7 @@ CONFIG = Config(source="bundled")
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
     """A checkout in which four exhibits were drawn: one lost its file, one failed, one is a supplement."""
-    layout = fake_checkout.make(tmp_path_factory.mktemp("checkout"))
+    layout = small_checkout.make_compared(tmp_path_factory.mktemp("checkout"))
     put_exhibit(layout, "bhatti2009.table8", TABLE8, {".html": "<table></table>", ".csv": "x\n"})
     put_exhibit(layout, "bhatti2009.table5", [("protocol=BIC;rtt_ms=25", "jfi_mean", 0.94)])
     (layout.root / "figures/bundled/bhatti2009/tab05.svg").unlink()
@@ -33,7 +33,7 @@ def checkout(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def summary(checkout):
-    return fake_checkout.write_ledger(checkout, CONFIG)
+    return small_checkout.write_ledger(checkout, CONFIG)
 
 
 @pytest.fixture(scope="module")
@@ -181,13 +181,13 @@ def test_a_ledger_that_cannot_be_finished_leaves_the_old_one(checkout, summary, 
 
     monkeypatch.setattr(claims, "evaluate", broken)
     with pytest.raises(InputError, match="no claims"):
-        fake_checkout.write_ledger(checkout, CONFIG)
+        small_checkout.write_ledger(checkout, CONFIG)
     assert {path.name: path.read_bytes() for path in checkout.ledger.iterdir()} == before
 
 
 def test_the_same_results_give_the_same_bytes(checkout, summary):
     before = {path.name: path.read_bytes() for path in checkout.ledger.iterdir()}
-    fake_checkout.write_ledger(checkout, CONFIG)
+    small_checkout.write_ledger(checkout, CONFIG)
     assert {path.name: path.read_bytes() for path in checkout.ledger.iterdir()} == before
 
 
@@ -214,7 +214,7 @@ def part(checkout, summary):
         path.parent.mkdir(exist_ok=True)
         made = layout.results / "numbers" / f"{exhibit}.csv"
         path.write_text(made.read_text().replace("9.9", "4.2"))
-    counts = fake_checkout.write_ledger(layout, Config(source="engine", only=["ogura.fig4"]))
+    counts = small_checkout.write_ledger(layout, Config(source="engine", only=["ogura.fig4"]))
     return layout, counts
 
 

@@ -28,7 +28,7 @@ from tcpfair.verdicts.printed import (
     parse_key,
     within,
 )
-from tests import fake_checkout
+from tests import small_checkout
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "data"
@@ -542,7 +542,7 @@ def test_marks_are_those_of_the_exhibits_that_the_options_name():
 
 
 def test_an_altered_printed_number_is_noticed(tmp_path):
-    layout = fake_checkout.make(tmp_path)
+    layout = small_checkout.make_compared(tmp_path)
     assert checksums.altered(layout.data) == []
     for name in ("published/ogura.csv", "claims/ogura.yaml", "tolerances.yaml", "reference/ns2.csv", "equations.yaml"):
         path = layout.data / name

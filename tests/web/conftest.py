@@ -10,7 +10,7 @@ from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import Config
 from tcpfair.verdicts import report
 from tcpfair.web import page, wasm
-from tests import fake_checkout
+from tests import small_checkout
 from tests.web.browser import driven
 from tests.web.node import ROOT, without_presets
 from tests.web.shown import READY
@@ -51,8 +51,8 @@ def browser(lab):
 @pytest.fixture(scope="session")
 def made_up(tmp_path_factory):
     """A report of results that are made up, and of one that failed."""
-    layout = fake_checkout.make(tmp_path_factory.mktemp("checkout"))
-    fake_checkout.put_exhibit(layout, "bhatti2009.table8", TABLE8, {".csv": "x\n", ".svg": FIGURE})
-    fake_checkout.put_exhibit(layout, "ogura.fig8", error="a <b> & more")
-    fake_checkout.write_ledger(layout, Config(source="bundled"))
+    layout = small_checkout.make_compared(tmp_path_factory.mktemp("checkout"))
+    small_checkout.put_exhibit(layout, "bhatti2009.table8", TABLE8, {".csv": "x\n", ".svg": FIGURE})
+    small_checkout.put_exhibit(layout, "ogura.fig8", error="a <b> & more")
+    small_checkout.write_ledger(layout, Config(source="bundled"))
     return report.write_report(layout)

@@ -229,7 +229,7 @@ def test_a_recording_has_no_run_of_a_paper(layout, tmp_path, capsys):
 
 
 def test_a_file_of_this_checkout_is_found_by_its_bytes_and_a_csv_by_its_figure(layout, capsys):
-    from tests.fake_checkout import put_exhibit
+    from tests.small_checkout import put_exhibit
 
     (layout.root / "t.svg").touch()
     text = figure(layout, layout.root / "t.svg").read_text()

@@ -36,9 +36,9 @@ def plan(made, tmp_path):
 
 def remake(plan, experiment, delivered_bytes):
     """Leave a trace of the experiment with samples that do not depend on it, so that two of them can share."""
-    old = trace.read(plan.layout.simulated("ogura", experiment))
-    old.samples = trace.read(plan.layout.simulated("ogura", "self")).samples.assign(delivered_bytes=delivered_bytes)
-    trace.write(old, plan.layout.simulated("ogura", experiment))
+    old = trace.read(plan.trace_folder("ogura", experiment))
+    old.samples = trace.read(plan.trace_folder("ogura", "self")).samples.assign(delivered_bytes=delivered_bytes)
+    trace.write(old, plan.trace_folder("ogura", experiment))
 
 
 def test_shipped_traces_are_whole_and_what_the_configuration_asks_for(plan):

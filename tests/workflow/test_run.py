@@ -2,20 +2,20 @@
 
 import os
 import shutil
+import subprocess
+import sys
 import textwrap
 import time
 
 import pytest
 import yaml
 
-from tcpfair.contract.layout import Layout, repository_root
-from tcpfair.contract.stamps import write_stamp
+from tcpfair.contract.layout import repository_root
 from tcpfair.errors import InputError
 from tcpfair.verdicts.baseline import CHANGE_COLUMNS
 from tcpfair.workflow import run
 from tcpfair.workflow.state import State
-from tests.small_checkout import edit, make_checkout, make_plan, make_trace
-from tests.workflow.test_plan import finish
+from tests.small_checkout import edit, finish, make_checkout, make_output, make_plan, ship
 
 
 @pytest.fixture
@@ -62,10 +62,22 @@ def test_smoke_runs_have_a_root_of_their_own(root):
     assert plan.asked != make_plan(root).asked
 
 
-def test_two_runs_do_not_share_a_checkout(root):
+def test_two_runs_do_not_share_a_checkout_and_a_killed_one_leaves_no_lock(root):
+    held = "import sys, time\nfrom pathlib import Path\nfrom tcpfair.workflow.run import only_run\n"
+    held += "with only_run(Path(sys.argv[1])):\n    print('held', flush=True)\n    time.sleep(60)\n"
+    with subprocess.Popen([sys.executable, "-c", held, str(root)], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout.readline() == "held\n"
+        for alone in (False, True):
+            with pytest.raises(InputError, match="another ./reproduce"), run.only_run(root, alone=alone):
+                pass
+        with pytest.raises(InputError, match="another ./reproduce"), run.only_run(root, "results/other", alone=True):
+            pass
+        with run.only_run(root, "results/other"):  # what it makes is in another folder
+            pass
+        other.kill()
     with run.only_run(root), pytest.raises(InputError, match="another ./reproduce"), run.only_run(root):
         pass
-    with run.only_run(root):
+    with run.only_run(root, alone=True):
         pass
 
 
@@ -86,8 +98,7 @@ def date(path, dated_s=FUTURE_S):
     return path
 
 
-@pytest.mark.parametrize("made_with", ["build", "jobs"])
-def test_a_workflow_runs_whose_inputs_are_dated_in_the_future(made_with, root):
+def test_a_workflow_runs_whose_inputs_are_dated_in_the_future(root):
     shutil.copytree(repository_root() / run.PROFILES / "default", root / run.PROFILES / "default")
     inputs = ["config/papers/ogura.yaml", "data/published/ogura.csv", "notebooks/a.ipynb", "results/earlier.txt"]
     rules = """
@@ -95,17 +106,14 @@ def test_a_workflow_runs_whose_inputs_are_dated_in_the_future(made_with, root):
             default_target: True
             input: "results/made.txt"
         rule make:
-            input: [ancient(path) for path in INPUTS]
+            input: INPUTS
             output: "results/made.txt"
             shell: "echo made > {output}"
     """
     (root / "Snakefile").write_text(f"INPUTS = {inputs}\n{textwrap.dedent(rules)}")
     for name in inputs:
         date(root / name)
-    if made_with == "build":
-        assert run.snakemake(root, [], State(), 1, "default") == 0
-    else:
-        assert run.jobs(Layout(root, "engine"), "Snakefile", root / "results", {}, 1, "default", State()) == 0
+    assert run.snakemake(root, [], State(), 1, "default") == 0
     assert (root / "results/made.txt").read_text() == "made\n"
 
 
@@ -151,7 +159,7 @@ def test_with_several_simulations_their_sum_is_announced(root):
 
 def test_a_trace_alone_announces_its_own_runs(root):
     plan = make_plan(root)
-    lines = run.announced(plan, [plan.trace_mark("ogura", "pair")])
+    lines = run.announced(plan, [("ogura", "pair")])
     assert len(lines) == 1
     assert lines[0].startswith("simulate   ogura/pair")
 
@@ -160,33 +168,39 @@ def test_the_summary_says_what_was_made_what_is_missing_and_what_to_open(root):
     plan = make_plan(root)
     assert sum(len(runs) for runs in plan.lacking.values()) == 6
     assert len(plan.stale) == 9
-    started_s = time.time() - 60
-    finish(make_plan(root))
+    after = finish(make_plan(root))
     (plan.layout.ledger / "exhibits.csv").write_text("id,status\na,built\nb,built\nc,pending\n")
     (plan.layout.ledger / "claims.csv").write_text("id,verdict\na,reproduced\nb,partly\n")
     (plan.layout.ledger / "changes.csv").write_text(",".join(CHANGE_COLUMNS) + "\n")
-    plan.layout.metrics("ogura", "self").unlink()
-    text = run.summary(plan, started_s)
-    assert (
-        "computed   6 runs simulated, 1 metric, 2 exhibits, 1 notebook, ensembles, ledger, report, packet lab" in text
-    )
-    assert "exhibits   2 built, 1 pending" in text
-    assert "claims     1 reproduced, 1 partly" in text
-    assert "missing    measure ogura/self" in text
-    assert "results/engine/report.html" in text
-    assert "source     engine" in text
+    shutil.rmtree(after.of_kind("measure")[0].folder)
+    text = run.summary(plan, time.time() - 60)
+    for part in (
+        "computed   6 runs simulated, 1 metric, 2 exhibits, 1 notebook, ensembles, ledger, report, packet lab",
+        "exhibits   2 built, 1 pending",
+        "claims     1 reproduced, 1 partly",
+        "missing    measure ogura/self",
+        "results/engine/report.html",
+        "source     engine",
+    ):
+        assert part in text
+
+
+def test_exhibits_that_failed_are_named_with_their_reason_those_that_were_asked_for(root):
+    plan = finish(make_plan(root))
+    for step in plan.of_kind("draw"):
+        make_output(plan, step, "failed")
+    assert run.failed_exhibits(make_plan(root)) == ["ogura.fig8, ogura.table1: why"]
+    assert run.failed_exhibits(make_plan(root, only=["ogura.table1"])) == ["ogura.table1: why"]
+    text = run.summary(plan, time.time())
+    assert "failed     ogura.fig8, ogura.table1: why" in text and "missing    draw ogura.fig8" in text
 
 
 def test_the_summary_says_which_value_made_runs_that_are_not_shipped(root):
     for experiment in ("self", "pair", "watched"):
-        shipped = root / f"data/bundled/ogura/{experiment}"
-        shipped.parent.mkdir(parents=True, exist_ok=True)
-        make_trace(make_plan(root), experiment).rename(shipped)
-    finish(make_plan(root, source="bundled"))
-    assert "engine " not in run.summary(make_plan(root, source="bundled"), time.time())
+        ship(make_plan(root), experiment)
+    assert "engine " not in run.summary(finish(make_plan(root, source="bundled")), time.time())
     edit(root / "config/papers/ogura.yaml", "runs: {value: 2,", "runs: {value: 3,")
-    finish(make_plan(root, source="bundled"))
-    text = run.summary(make_plan(root, source="bundled"), time.time())
+    text = run.summary(finish(make_plan(root, source="bundled")), time.time())
     assert "engine     ogura/pair: runs 2 -> 3; shown in ogura.fig8" in text
 
 
@@ -206,13 +220,3 @@ def test_the_summary_says_which_value_made_runs_that_are_not_shipped(root):
 )
 def test_snakemakes_lines_about_itself_are_left_out(line, shown):
     assert (run._CHATTER.match(line) is None) == shown
-
-
-def test_a_missing_page_is_made_again_though_every_step_is_done(root):
-    finish(make_plan(root))
-    plan = make_plan(root)
-    assert plan.is_up_to_date()
-    plan.notebook("ogura").with_suffix(".html").unlink()
-    assert run.to_do(make_plan(root)) == []
-    assert not make_plan(root).is_up_to_date()
-    write_stamp(plan.report, plan.report_stamp())

@@ -31,8 +31,8 @@ def test_the_state_adds_up_the_parts_of_an_experiment(plan):
     shown.pkts_per_s = 1.0
     assert shown.takes("3 of 9 steps (33%) done")
     assert not shown.takes("measured ogura/self")
-    shown.progress("progress ogura/pair 1-of-2 1 2")
-    shown.progress("progress ogura/pair 2-of-2 0 2")
+    shown.progress("progress ogura/pair 0a1b 1 2")
+    shown.progress("progress ogura/pair 2c3d 0 2")
     assert shown.text().startswith("step 3 of 9; ogura/pair 1 of 4 runs; about ")
 
 
@@ -67,7 +67,7 @@ def test_time_left_shrinks_with_every_run(plan):
         return shown.text().rpartition("about ")[2]
 
     assert left() == f"{state.duration_text(sum(pkts.values()))} of simulation left"
-    shown.progress("progress ogura/pair 1-of-2 2 2")
+    shown.progress("progress ogura/pair 0a1b 2 2")
     assert left() == f"{state.duration_text(sum(pkts.values()) - pkts['pair'] / 2)} of simulation left"
 
 

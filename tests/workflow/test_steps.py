@@ -1,4 +1,4 @@
-"""Steps of the workflow: whole outputs with stamps, and runs of a notebook that leave no trace of when they ran."""
+"""Steps of the workflow: complete outputs, and runs of a notebook that leave no trace of when they ran."""
 
 import json
 
@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 from tcpfair import sources
-from tcpfair.contract import costs, record, stamps, store, trace
+from tcpfair.contract import costs, trace
 from tcpfair.contract.layout import Layout
-from tcpfair.contract.stamps import Planned
 from tcpfair.errors import InputError
 from tcpfair.workflow import steps
 from tests.small_checkout import edit, make_checkout, make_plan, make_trace
@@ -18,10 +17,6 @@ from tests.small_checkout import edit, make_checkout, make_plan, make_trace
 @pytest.fixture
 def root(tmp_path):
     return make_checkout(tmp_path)
-
-
-def planned_of(plan):
-    return Planned(plan.planned, plan.root)
 
 
 @pytest.mark.parametrize(("part", "expected"), [("1-of-1", (0, 1)), ("1-of-4", (0, 4)), ("4-of-4", (3, 4))])
@@ -35,52 +30,62 @@ def test_a_part_that_does_not_exist_is_refused(part):
         steps.parse_part(part)
 
 
-def test_simulating_in_parts_and_assembling_leaves_the_trace_that_was_asked_for(root, capsys, monkeypatch):
+def simulate(plan, experiment):
+    """Take the jobs of an experiment; returns where its trace is to be."""
+    plan.prepare()
+    for target in plan.job_targets("ogura", experiment):
+        steps.simulate(plan.layout, "ogura", experiment, plan.jobs_file, target.parent)
+    return plan.trace_folder("ogura", experiment)
+
+
+def test_simulating_in_jobs_and_assembling_leaves_the_trace_that_was_asked_for(root, capsys, monkeypatch):
     monkeypatch.setattr("tcpfair.workflow.plan.PART_PKTS", 1)
-    plan = make_plan(root)
-    mark = plan.trace_mark("ogura", "pair")
-    files = [plan.part_file("ogura", "pair", part) for part in plan.parts("ogura", "pair")]
-    for path in files:
-        steps.simulate(plan.layout, "ogura", "pair", path.stem, path)
-    assert "progress ogura/pair 2-of-2 2 2" in capsys.readouterr().out
-    (files[0].parent / "1-of-9.json").write_text('{"runs": 9, "pkts": 9}')  # of a run that was killed
-    monkeypatch.chdir(root)
-    relative = [path.relative_to(root) for path in files]  # as Snakemake names them
-    assert steps.assemble(plan.layout, "ogura", "pair", relative, mark) == "4 runs, 4 of them new"
-    made = trace.read(plan.layout.simulated("ogura", "pair"))
+    plan = make_plan(root, shards=2)
+    assert len(plan.jobs["ogura/pair"]) == 2
+    folder = simulate(plan, "pair")
+    said = capsys.readouterr().out
+    assert all(f"progress ogura/pair {job} 2 2" in said for job in plan.jobs["ogura/pair"])
+    assert steps.assemble(plan.layout, "ogura", "pair", plan.jobs_file, folder) == "4 runs, 4 of them new"
+    made = trace.read(folder)
     assert made.runs["run_id"].tolist() == [0, 1, 2, 3]
     counted = json.loads(costs.counted(plan.layout, "simulate", "ogura/pair").read_text())
     assert counted == {"simulated_runs": 4, "simulated_pkts": sources.delivered_pkts(made)}
-    assert mark.read_text() == store.MARK
-    assert not plan.layout.finished_runs("ogura", "pair").exists()
-    assert make_plan(root).traces["ogura", "pair"] == plan.layout.simulated("ogura", "pair")
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]  # what it holds is kept once
+    assert make_plan(root).traces["ogura", "pair"] == folder
 
 
-def test_parts_that_nobody_names_any_more_are_counted(root):
+def test_a_job_that_is_taken_again_simulates_what_is_missing(root):
     plan = make_plan(root)
-    path = plan.part_file("ogura", "pair", "1-of-1")
-    steps.simulate(plan.layout, "ogura", "pair", path.stem, path)
-    assert make_plan(root).parts("ogura", "pair") == []  # as a job of a cluster finds it
-    assert steps.assemble(plan.layout, "ogura", "pair", [], plan.trace_mark("ogura", "pair")) == "4 runs, 4 of them new"
+    simulate(plan, "pair")
+    (target,) = plan.job_targets("ogura", "pair")
+    said = steps.simulate(plan.layout, "ogura", "pair", plan.jobs_file, target.parent)
+    assert said.startswith("1 runs, ")  # its last one, whose shard Snakemake removes before it takes a job again
 
 
 def test_assembling_what_is_not_simulated_yet_is_refused(root):
     plan = make_plan(root)
+    plan.prepare()
+    folder = plan.trace_folder("ogura", "pair")
     with pytest.raises(InputError, match="ogura/pair: 4 of 4 runs are missing; simulate them first"):
-        steps.assemble(plan.layout, "ogura", "pair", [], plan.trace_mark("ogura", "pair"))
-    assert not plan.trace_mark("ogura", "pair").exists()
+        steps.assemble(plan.layout, "ogura", "pair", plan.jobs_file, folder)
+    assert not folder.exists()
 
 
-def test_metrics_are_stamped_with_what_the_plan_says(root):
+def test_metrics_of_a_paper_are_measured_in_one_process_those_of_weights_first(root):
+    edit(root / "config/papers/ogura.yaml", "measures: [throughput, nru]", "measures: [throughput]")
     plan = make_plan(root)
-    folder = make_trace(plan, "self")
-    output = plan.layout.metrics("ogura", "self")
-    with pytest.raises(InputError, match="start the workflow with ./reproduce"):
-        steps.measure(plan.layout, "ogura", "self", folder, None, output, planned_of(plan))
-    plan.discard_stale()
-    assert steps.measure(plan.layout, "ogura", "self", folder, None, output, planned_of(plan)) == "1 runs"
-    assert stamps.changed(output, plan.measure_stamp("ogura", "self")) == []
-    assert set(pd.read_parquet(output)["metric"]) >= {"throughput_mean", "utilisation"}
+    for name in ("self", "pair"):
+        make_trace(plan, name)
+    plan.prepare()
+    folders = [step.folder for step in reversed(plan.of_kind("measure"))]
+    assert steps.measure(plan.layout, "ogura", folders) == "2 experiments"
+    assert [step.kind for step, _ in make_plan(root).stale if step.kind == "measure"] == []
+    table = pd.read_parquet(plan.layout.metrics("ogura", "self"))
+    assert set(table["metric"]) >= {"throughput_mean", "utilisation"}
+    # alone, with the weights that an earlier process measured
+    before = plan.layout.metrics("ogura", "pair").read_bytes()
+    assert steps.measure(plan.layout, "ogura", [plan.of_kind("measure")[1].folder]) == "1 experiments"
+    assert plan.layout.metrics("ogura", "pair").read_bytes() == before
 
 
 @pytest.mark.parametrize(("share", "expected"), [(1.0, [10, 20]), (0.5, [5, 10])])
@@ -91,11 +96,6 @@ def test_the_window_is_cut_as_the_runs_are(root, share, expected):
     made.runs["duration_s"] *= share
     assert steps.with_window_of(made, paper, "pair").experiments["pair"].window_s.value == expected
     assert paper.experiments["pair"].window_s.value == [10, 20]
-
-
-def test_a_trace_without_runs_carries_no_packets():
-    empty = trace.Trace(*(trace.empty(name) for name in ("runs", "flows", "samples")))
-    assert sources.delivered_pkts(empty) == 0
 
 
 def test_an_executed_notebook_forgets_when_and_where_it_ran():
@@ -114,38 +114,11 @@ def test_an_executed_notebook_forgets_when_and_where_it_ran():
     assert executed("now", over_lines) == executed("later", "[]\nother = 1")
 
 
-def test_check_fails_when_an_exhibit_that_was_asked_for_failed_and_names_it(root):
-    layout = Layout(root, "engine")
-    output = layout.results / "checked.txt"
-    record.write(layout, record.Record("ogura.fig8", "failed", error="no metrics"))
-    record.write(layout, record.Record("ogura.fig9", "failed", error="no metrics"))
-    with pytest.raises(InputError, match="failed: ogura.fig8, ogura.fig9: no metrics"):
-        steps.check(layout, [], output)
-    with pytest.raises(InputError, match="failed: ogura.fig9: no metrics"):
-        steps.check(layout, ["ogura.fig9", "ogura.table1"], output)
-    assert not output.exists()
-    steps.check(layout, ["ogura.table1"], output)
-    assert output.is_file()
-
-
-def test_only_exhibits_that_are_built_are_stamped(root):
-    plan = make_plan(root)
-    plan.discard_stale()
-    (_, exhibit), *_ = plan.exhibits
-    place = plan.record(exhibit)
-    record.write(plan.layout, record.Record(exhibit.id, "failed", error="why"))
-    steps.stamp_exhibits(plan.layout, [exhibit.id], planned_of(plan))
-    assert not stamps.stamp_path(place).exists()
-    record.write(plan.layout, record.Record(exhibit.id, "built", {"figures/a.svg": "0"}))
-    steps.stamp_exhibits(plan.layout, [exhibit.id], planned_of(plan))
-    assert stamps.stamp_path(place).exists()
-
-
 def test_a_rehearsal_runs_every_experiment_of_a_paper_and_counts_what_was_too_short(root):
     edit(root / "config/papers/ogura.yaml", "measures: [throughput, nru]", "measures: [throughput]")
     plan = make_plan(root, smoke=True)
-    plan.discard_stale()
-    steps.rehearse(plan.layout, "ogura", 2.0, plan.rehearsal("ogura"), planned_of(plan))
+    plan.prepare()
+    steps.rehearse(plan.layout, "ogura", 2.0, plan.steps[0].folder)
     table = pd.read_csv(plan.rehearsal("ogura")).set_index("experiment")
     assert set(table.index) == {"self", "pair", "watched"}
     assert table["runs"].to_dict() == {"self": 1, "pair": 2, "watched": 1}  # one for each point of the grid
@@ -159,7 +132,7 @@ DECLARED = 'source = "x"\nonly = ""  # parameters'
 def run_notebook(root, *cells, parameters=DECLARED, only=()):
     """Run a notebook of some (source, tags) with the step; what the step says, and the executed cells."""
     layout = Layout(root, "engine")
-    source, output = root / "notebooks" / "small.ipynb", root / "out.ipynb"
+    source, folder = root / "notebooks" / "small.ipynb", layout.work / "notebooks" / "small-0"
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     book = nbformat.v4.new_notebook(metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
     every = [(parameters, ["parameters"])] if parameters else []
@@ -167,10 +140,8 @@ def run_notebook(root, *cells, parameters=DECLARED, only=()):
         book.cells.append(nbformat.v4.new_code_cell(text, metadata={"tags": tags}))
     source.parent.mkdir(exist_ok=True)
     nbformat.write(book, source)
-    planned = root / "planned.json"
-    planned.write_text(json.dumps({"out.ipynb": {"cells": "1"}}))
-    said = steps.notebook(layout, source, list(only), [], "", [output, root / "out.html"], Planned(planned, root))
-    return said, nbformat.read(output, as_version=4).cells
+    said = steps.notebook(layout, source, list(only), [], "", folder)
+    return said, nbformat.read(layout.results / "notebooks" / "small.ipynb", as_version=4).cells
 
 
 @pytest.mark.slow
@@ -181,7 +152,7 @@ def test_a_notebook_is_given_what_it_declares_and_nothing_else(root, caplog):
     assert "unknown parameter" not in caplog.text
     _, cells = run_notebook(root, ("1", []), parameters="")
     assert [cell.source for cell in cells] == ["1"]  # no cell of parameters that nobody reads
-    assert "<script" not in (root / "out.html").read_text()
+    assert "<script" not in (root / "results/engine/notebooks/small.html").read_text()
 
 
 @pytest.mark.slow
@@ -191,7 +162,7 @@ def test_a_kernel_that_was_killed_is_one_line(root):
     ) as told:
         run_notebook(root, ("import os\nos.kill(os.getpid(), 9)", []))
     assert "\n" not in str(told.value)
-    assert not (root / "out.ipynb").exists()
+    assert not (root / "results/engine/notebooks").exists()
 
 
 DERIVES = [steps.DERIVATION, "raises-exception"]

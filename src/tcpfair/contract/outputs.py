@@ -78,14 +78,27 @@ def inside(layout: Layout, folder: Path, stable: Path) -> Path:
 
 
 def publish(layout: Layout, folder: Path) -> None:
-    """Copy the files of an output to their stable names, unless they are there already."""
-    for name in _hashes(folder):
-        made, stable = folder / name, layout.results / name
-        if name.startswith(f"{_FIGURES}/"):
-            stable = layout.figures("") / name.removeprefix(f"{_FIGURES}/")
+    """Copy the files of an output to their stable names, unless they are there already.
+
+    What an output of the same name published and this one does not have is removed there.
+    """
+    names = _hashes(folder)
+    is_new = False
+    for name in names:
+        made, stable = folder / name, _stable(layout, name)
         if _state(made) != _state(stable):
+            is_new = True
             with whole(stable) as scratch:
                 shutil.copy2(made, scratch)
+    for other in _others(folder) if is_new else ():
+        for name in _hashes(other).keys() - names.keys():
+            _stable(layout, name).unlink(missing_ok=True)
+
+
+def _stable(layout: Layout, name: str) -> Path:
+    if name.startswith(f"{_FIGURES}/"):
+        return layout.figures("") / name.removeprefix(f"{_FIGURES}/")
+    return layout.results / name
 
 
 def _state(path: Path) -> tuple[int, int] | None:
@@ -125,8 +138,8 @@ def changed(folder: Path, parts: Parts) -> list[str]:
     if is_intact(folder):
         return []
     for other in _others(folder):
-        with suppress(OSError, ValueError, AttributeError):
-            before = json.loads(_parts_file(other).read_text(encoding="utf-8"))
+        with suppress(OSError, ValueError, TypeError):
+            before = dict(json.loads(_parts_file(other).read_text(encoding="utf-8")))
             return [name for name in {**before, **parts} if before.get(name) != parts.get(name)]
     return ["missing"]
 

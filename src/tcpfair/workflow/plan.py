@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -197,9 +197,21 @@ class Plan:
         return found
 
     def use_written_jobs(self) -> None:
-        """Take the jobs from the file that `write_jobs` wrote: a cluster's job that plans anew has to find the same ones."""
+        """Take the jobs from the file that `write_jobs` wrote: a cluster's job that plans anew has to find the same ones.
+
+        Jobs that do not cover what is missing are of another configuration; they are not taken.
+        """
         if self.jobs_file.is_file():
-            self.jobs = json.loads(self.jobs_file.read_text(encoding="utf-8"))
+            written = json.loads(self.jobs_file.read_text(encoding="utf-8"))
+            if all(self._cover(written.get("/".join(pair), {}), pair) for pair in self.lacking):
+                self.jobs = written
+
+    def _cover(self, jobs: Mapping[str, list[int]], pair: tuple[str, str]) -> bool:
+        """Whether jobs simulate all runs that an experiment lacks."""
+        keys = dict(enumerate(run.key for run in self.asked[pair]))
+        return {keys.get(number) for job in jobs.values() for number in job}.issuperset(
+            run.key for run in self.lacking[pair]
+        )
 
     def write_jobs(self) -> None:
         write_whole(self.jobs_file, json.dumps(self.jobs) + "\n")
@@ -638,6 +650,9 @@ class Plan:
         for pair, folder in self.traces.items():
             if folder is None:
                 costs.forget(self.layout, "simulate", "/".join(pair))
+                # what has these names already is damaged or of other code, and Snakemake would take it for made
+                for target in (self.trace_target(*pair), *self.job_targets(*pair)):
+                    outputs.discard(target.parent)
         record.discard_unreadable(self.layout)
         self.publish()
 

@@ -42,7 +42,9 @@ MADE = {
     "lab": "packet lab",
 }
 # what Snakemake prints before its logger is there, and the kernels of notebooks about themselves
-_CHATTER = re.compile(r"Using workflow specific profile|\[IPKernelApp\] (WARNING \| Kernel is running over TCP|ERROR \| KeyboardInterrupt)")
+_CHATTER = re.compile(
+    r"Using workflow specific profile|\[IPKernelApp\] (WARNING \| Kernel is running over TCP|ERROR \| KeyboardInterrupt)"
+)
 # what a smoke run shares with the checkout; its results stand in a folder of their own
 _SHARED = ("Snakefile", "config", "data", "envs", "notebooks", "src", "workflow")
 # a job is one of many side by side, here or on a node of a cluster

@@ -12,8 +12,8 @@ from tcpfair.contract.papers import Config
 from tcpfair.errors import InputError
 from tcpfair.verdicts import report
 from tcpfair.verdicts.report.words import anchor
-from tests import fake_checkout
-from tests.fake_checkout import ROOT, put_exhibit
+from tests import small_checkout
+from tests.small_checkout import ROOT, put_exhibit
 from tests.verdicts.report import links
 from tests.verdicts.report.links import Page
 
@@ -27,12 +27,12 @@ ERROR = "config/papers/ogura.yaml: <b> & more"
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    layout = fake_checkout.make(tmp_path_factory.mktemp("checkout"))
+    layout = small_checkout.make_compared(tmp_path_factory.mktemp("checkout"))
     put_exhibit(layout, "bhatti2009.table8", TABLE8, {".html": PAGE, ".csv": "x\n"})
     put_exhibit(layout, "ogura.fig4", [("item=80 ms over 40 ms;protocol=Reno", "t1_ratio", 4.2)])
     put_exhibit(layout, "ogura.fig8", error=ERROR)
     put_exhibit(layout, "ogura.sens_jitter")
-    fake_checkout.write_ledger(layout, Config(source="bundled"))
+    small_checkout.write_ledger(layout, Config(source="bundled"))
     put_cost(layout, "1.25")
     return layout
 
@@ -211,7 +211,7 @@ def moved(checkout):
     before.write_text((layout.results / "numbers/ogura/fig04.csv").read_text().replace("rtt_ms=75", "rtt_ms=99"))
     today = [(*cells[0][:2], 4.5), (*cells[1][:2], 4.05), cells[2], ("rtt_ms=25", "case", "B")]
     put_exhibit(layout, "ogura.fig4", today)
-    fake_checkout.write_ledger(layout, Config(source="engine", only=["ogura.fig4"]))
+    small_checkout.write_ledger(layout, Config(source="engine", only=["ogura.fig4"]))
     text = report.write_report(layout).read_text()
     return text.partition('id="moved"')[2].partition("</section>")[0].partition(">")[2]
 
