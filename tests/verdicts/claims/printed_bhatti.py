@@ -8,7 +8,7 @@ import pandas as pd
 from tcpfair.contract.layout import repository_root
 from tcpfair.contract.trace import Trace
 from tcpfair.verdicts.printed import load_printed, parse_key
-from tests.verdicts.claims.edges import CONFIGS
+from tests.verdicts.claims.worlds import CONFIGS
 
 ROOT = repository_root()
 N_REPLICATES = 3

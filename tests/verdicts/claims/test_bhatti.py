@@ -10,9 +10,9 @@ from tcpfair.verdicts.claims.decision import holds as clause_holds
 from tcpfair.verdicts.claims.decision import quantities
 from tcpfair.verdicts.claims.evidence import Evidence, Means, SingleRuns
 from tcpfair.verdicts.claims.registry import claim_function, decide
-from tests.verdicts.claims.edges import CLAIMS as OF_ALL_PAPERS
-from tests.verdicts.claims.edges import CONFIGS
 from tests.verdicts.claims.printed_bhatti import N_REPLICATES, RTTS_2008, printed_experiments, single_trace
+from tests.verdicts.claims.worlds import CLAIMS as OF_ALL_PAPERS
+from tests.verdicts.claims.worlds import CONFIGS
 
 CLAIMS = {claim_id: claim for claim_id, claim in OF_ALL_PAPERS.items() if claim.paper.startswith("bhatti")}
 CLAUSES = [(claim_id, clause_id) for claim_id, claim in CLAIMS.items() for clause_id in claim.clauses]

@@ -11,7 +11,7 @@ from tcpfair.verdicts.claims.decision import holds, quantities
 from tcpfair.verdicts.claims.evidence import Evidence
 from tcpfair.verdicts.claims.registry import claim_function
 from tcpfair.verdicts.printed_metrics import printed_metrics
-from tests.verdicts.claims.edges import CLAIMS, CONFIGS, LAYOUT
+from tests.verdicts.claims.worlds import CLAIMS, CONFIGS, LAYOUT
 
 
 @cache
