@@ -226,7 +226,7 @@ def with_number(claim: Claim, path: tuple, value: Any) -> Claim:
     _, name, *rest = path
     of = Expression.model_validate(changed(claim.expressions[name].model_dump(mode="json"), tuple(rest), value))
     clause = claim.clauses[name].model_copy(update={"of": of, "where": {}})
-    return claim.model_copy(update={"clauses": claim.clauses | {name: clause}})
+    return claim.model_copy(update={"clauses": {name: clause}, "of": None})
 
 
 def named(claim: Claim) -> Iterator[tuple[tuple, Any]]:
@@ -251,16 +251,15 @@ def others(claim: Claim, path: tuple, value: Any) -> Iterator[Any]:
         yield from (1.5 * value, 0.5 * value, value + 1, value - 1, value + 0.3)
 
 
-def shown(claim: Claim) -> list[tuple[list[str], bytes]]:
-    return [
-        (list(map(str, x.columns)), x.to_numpy(float).round(9).tobytes()) for x in map(frame, found(claim).values())
-    ]
+def shown(claim: Claim) -> dict[str, tuple[list[str], bytes]]:
+    tables = {name: frame(quantity) for name, quantity in found(claim).items()}
+    return {name: (list(map(str, x.columns)), x.to_numpy(float).round(9).tobytes()) for name, x in tables.items()}
 
 
-def matters(claim: Claim, path: tuple, value: Any, now: list) -> bool:
+def matters(claim: Claim, path: tuple, value: Any, now: dict) -> bool:
     for other in others(claim, path, value):
         try:
-            if shown(with_number(claim, path, other)) != now:
+            if not shown(with_number(claim, path, other)).items() <= now.items():
                 return True
         except (
             KeyError,
