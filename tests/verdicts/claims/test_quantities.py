@@ -102,14 +102,12 @@ def at(cells: Cells, paper: str, world: int) -> dict[Point, np.float64]:
         for g in grid
         if isinstance(cells.where.get(g, []), list | dict) and (g in cells.where or len(grid[g].value) > 1)
     ]
-    flows = [cells.flow or 0] if cells.flow != "each" else range(1, 1 + max(flow for _, flow, _ in table))
+    each = {"each": range(1, 1 + max(flow for _, flow in table))}.get(cells.flow, cells.flow)
+    several = isinstance(each, tuple | range)
     return {
-        (
-            *((("flow", f"flow {flow}"),) if cells.flow == "each" else ()),
-            *((g, v) for g, v in point if g in free),
-        ): value
-        for flow in flows
-        for point, value in table[cells.measure, flow, None].items()
+        (*((("flow", f"flow {flow}"),) if several else ()), *((g, v) for g, v in point if g in free)): value
+        for flow in (each if several else [each or 0])
+        for point, value in table[cells.measure, flow].items()
         if all(_fits(v, cells.where[g]) for g, v in point if g in cells.where)
     }
 
@@ -121,7 +119,7 @@ def of_world(paper: str, experiment: str, world: int) -> dict[tuple, dict[Point,
     values: dict[tuple, dict[Point, np.float64]] = {}
     for row in table[table[REPLICATE] == world].to_dict("records"):
         point = tuple((g, row[g]) for g in grid)
-        values.setdefault((row["metric"], row["flow"], None), {})[point] = np.float64(row["value"])
+        values.setdefault((row["metric"], row["flow"]), {})[point] = np.float64(row["value"])
     return {of: dict(sorted(points.items())) for of, points in values.items()}
 
 
@@ -137,16 +135,10 @@ def plain(of: Expression, cells: Cells, paper: str, world: int) -> dict[Point, n
     for step in of.steps:
         if step.by:
             other = plain(step.by, cells.but(step.by.cells), paper, world)
-            values = (
-                values | other
-                if step.do == "join"
-                else {
-                    max(p, q, key=len): x - y if step.do == "less" else x / y
-                    for p, x in values.items()
-                    for q, y in other.items()
-                    if set(p) <= set(q) or set(q) <= set(p)
-                }
-            )
+            do = {"less": np.subtract, "base": np.divide}.get(step.do)
+            pairs = [(p, q) for p in values for q in other if set(p) <= set(q) or set(q) <= set(p)]
+            pairs = pairs or list(zip(values, other, strict=False))  # in the same place where none has the same name
+            values = {max(p, q, key=len): do(values[p], other[q]) for p, q in pairs} if do else values | other
         elif step.do in BY_CELL:
             values = {point: BY_CELL[step.do](x, step.bound) for point, x in values.items()}
         else:

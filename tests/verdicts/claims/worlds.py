@@ -6,6 +6,7 @@ made of. Some worlds have ties, zeros and cells without a value.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from itertools import product
@@ -37,43 +38,33 @@ NEVER = {"T_U": 0.4, "fair_at_s": 0.4, "converged_share": 0.2}
 TIES, TIES_DB = (0.32, 0.4, 0.5), (-1.0, -0.004, 0.0, 0.004, 1.0)
 
 
-def _values(random: np.random.Generator, kind: str, metrics: np.ndarray) -> np.ndarray:
-    n, decibels = len(metrics), np.char.startswith(metrics, "U_")
+def _values(n: int, kind: str, metric: str, random: np.random.Generator) -> np.ndarray:
+    decibels = metric.startswith("U_")
     if kind == "ties":
-        return np.where(decibels, random.choice(TIES_DB, n), random.choice(TIES, n))
-    values = random.uniform(0.1, 0.9, n)
-    values = np.where(decibels, 8 * values - 4, values)
-    return (
-        np.where(random.random(n) < 0.05, {"zeros": 0.0, "unmeasured": np.nan}[kind], values)
-        if kind != "any"
-        else values
-    )
+        values = random.choice(TIES_DB if decibels else TIES, n)
+    else:
+        values = random.uniform(-4.0, 4.0, n) if decibels else random.uniform(0.1, 0.9, n)
+    share, value = {"zeros": (0.05, 0.0), "unmeasured": (0.05, np.nan)}.get(kind, (NEVER.get(metric, 0.0), np.nan))
+    return np.where(random.random(n) < share, value, values)
 
 
 @cache
 def metrics(paper: str, experiment: str) -> pd.DataFrame:
     """Metrics of all worlds: every point of the grid, every metric that a claim of the paper can name, up to four flows."""
     config = CONFIGS[paper].experiments[experiment]
-    folder = LAYOUT.data / "claims", repository_root() / "src/tcpfair/verdicts/claims"
-    text = "".join(
-        path.read_text()
-        for path in (folder[0] / f"{paper}.yaml", folder[1] / f"{paper}.py", folder[1] / "pair_tests.py")
-    )
-    named = [name for name in METRICS if f": {name}," in text or f": {name}}}" in text or f'"{name}"' in text]
+    data, code = LAYOUT.data / "claims", repository_root() / "src/tcpfair/verdicts/claims"
+    text = "".join(p.read_text() for p in (data / f"{paper}.yaml", code / f"{paper}.py", code / "pair_tests.py"))
     grid = {name: value.value for name, value in config.grid.items()}
-    flows = range(1, min(len(config.flows), MOST_FLOWS) + 1)
-    of = [(flow, name) for name in named for flow in (flows if name in OF_FLOWS else [0])]
-    cells = pd.DataFrame(
-        [(*point, *one) for point in product(*grid.values()) for one in of], columns=[*grid, "flow", "metric"]
-    )
+    points = pd.DataFrame(list(product(*grid.values())), columns=list(grid))
     parts = []
-    for replicate, kind in enumerate(WORLDS):
-        random = np.random.default_rng([replicate, *experiment.encode()])
-        metric = cells["metric"].to_numpy(str)
-        values = _values(random, kind, metric)
-        for name, share in NEVER.items():
-            values[(metric == name) & (random.random(len(metric)) < share)] = np.nan
-        parts.append(cells.assign(value=values, replicate=replicate, run_id=replicate))
+    for metric in METRICS:
+        flows = range(1, min(len(config.flows), MOST_FLOWS) + 1) if metric in OF_FLOWS else [0]
+        if re.search(rf'[" ]{re.escape(metric)}[",}}]', text):
+            for (replicate, kind), flow in product(enumerate(WORLDS), flows):
+                random = np.random.default_rng([replicate, flow, *experiment.encode(), *metric.encode()])
+                values = _values(len(points), kind, metric, random)
+                run = {"replicate": replicate, "run_id": replicate}
+                parts.append(points.assign(flow=flow, metric=metric, value=values, **run))
     return pd.concat(parts, ignore_index=True)
 
 

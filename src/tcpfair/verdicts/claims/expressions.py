@@ -38,7 +38,7 @@ def _value(of: Expression, cells: Cells, evidence: Evidence) -> Table | pd.Serie
 
 
 def _table(cells: Cells, evidence: Evidence) -> Table | pd.Series:
-    """Columns are the flows, if each is wanted, and the grid variables with several values; a series where there is one cell."""
+    """Columns are flows, where several are wanted, and grid variables with several values; a series for one cell."""
     grid = evidence.config.experiments[cells.experiment].grid
     for name in cells.where:
         if name not in grid:
@@ -56,9 +56,9 @@ def _table(cells: Cells, evidence: Evidence) -> Table | pd.Series:
                 table = _chosen(table, name, cells.where[name])
         return table.droplevel([], axis=1) if len(by) > 1 else table.set_axis(table.columns.get_level_values(0), axis=1)
 
-    if cells.flow != "each":
+    if not isinstance(cells.flow, tuple | str):
         return of_flow(cells.flow or 0)
-    flows = evidence.flows(cells.experiment, cells.measure)
+    flows = evidence.flows(cells.experiment, cells.measure) if cells.flow == "each" else cells.flow
     return pd.concat({f"flow {flow}": of_flow(flow) for flow in flows}, axis=1, names=["flow"])
 
 
@@ -74,7 +74,10 @@ def _chosen(table: Table, name: str, which: Any) -> Table:
 
 
 def _against(x: Table | pd.Series, y: Table | pd.Series, do: str) -> Table | pd.Series:
-    """Each column of one less, or over, the column of the other that has its name, or its only one; or the columns of both."""
+    """Each column of one less, or over, a column of the other; or the columns of both.
+
+    The column of the other is the one of the same name, or its only one, or the one in the same place where no names are shared.
+    """
     if do == "join":
         return pd.concat([x, y], axis=1)
     name = {"less": "sub", "base": "div"}[do]
@@ -82,6 +85,8 @@ def _against(x: Table | pd.Series, y: Table | pd.Series, do: str) -> Table | pd.
         return getattr(x, name)(y, axis=0) if x.ndim > y.ndim else getattr(y, f"r{name}")(x, axis=0)
     if x.ndim == 2 and x.columns.nlevels > y.columns.nlevels:
         y = y[x.columns.get_level_values(y.columns.name)].set_axis(x.columns, axis=1)
+    elif x.ndim == 2 and x.shape == y.shape and not x.columns.isin(y.columns).any():
+        y = y.set_axis(x.columns, axis=1)
     return getattr(x, name)(y)
 
 

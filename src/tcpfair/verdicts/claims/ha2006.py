@@ -26,13 +26,6 @@ FOUR_TYPES = ["Type I", "Type II", "Type III", "Type IV"]
 FIXED = "{}, fixed RTT"
 PROTOCOL_AND_RTT = ["protocol", "rtt_ms"]
 # the experiments of the three tests of fairness: against the RTT, and at one RTT under the other kinds of background
-TESTS = {
-    "intra": ("intra", "intra_types"),
-    "rtt": ("rtt_fairness", "rtt_types"),
-    "friendliness": ("friendliness", "friendliness_types"),
-}
-
-
 # --- Background alone (sec. 3.3) ---------------------------------------------------------------------------------
 
 
@@ -56,37 +49,6 @@ def ha2006_c14(evidence: Evidence) -> Quantities:
     return {
         "overall": _pearson(used, cov),
         "among_protocols": _pearson(_less_mean_at_rtt(used), _less_mean_at_rtt(cov)),
-    }
-
-
-def ha2006_c16(evidence: Evidence) -> Quantities:
-    """Varied RTTs of the background make H-TCP vary more and use less than fixed ones."""
-    varied, fixed = _varied_and_fixed(evidence.table("htcp_types", "load_cov", "traffic"), FOUR_TYPES)
-    factor = varied / fixed
-    varied, fixed = _varied_and_fixed(evidence.table("htcp_types", "utilisation", "traffic"), FOUR_TYPES)
-    loss = fixed - varied
-    return {
-        "varies": _mean(factor),
-        "varies_mostly": _share(factor > 1, factor),
-        "uses_less": loss.mean(axis=1, skipna=False),
-        "uses_less_mostly": _share(loss > 0, loss),
-    }
-
-
-def ha2006_c19(evidence: Evidence) -> Quantities:
-    """FAST uses more of the link with little background, and there the flows that join later take more."""
-    little, usual = evidence["little"], evidence["usual"]
-    used = evidence.table("fast_type1", "utilisation", "traffic")
-    other = evidence.table("util_type2", "utilisation", "traffic", protocol="FAST", rtt_ms=evidence["rtt_ms"])
-    late, early = (
-        sum(evidence.table("fast_type1", "throughput_mean", "traffic", flow=flow)[little] for flow in evidence[name])
-        for name in ("late", "early")
-    )
-    by_type = other["Type II"] - used[usual]
-    return {
-        "little": used[little] - used[usual],
-        "amount": (used[little] - used[usual]).abs() - by_type.abs(),
-        "late": late / early,
     }
 
 
@@ -146,16 +108,6 @@ def _speed_of_convergence(evidence: Evidence, experiment: str, **where: Any) -> 
 # --- Fairness with background (sec. 4.2.2) -----------------------------------------------------------------------
 
 
-def ha2006_c35(evidence: Evidence) -> Quantities:
-    """Whether the background's RTTs are fixed or varied matters little to the ratios."""
-    found = {}
-    for name, (_, experiment) in TESTS.items():
-        ratio = evidence.table(experiment, "fair_ratio", ["traffic", "protocol"])
-        factors = [_apart(ratio[kind], ratio[FIXED.format(kind)]) for kind in evidence["types"]]
-        found[name] = pd.concat(factors, axis=1).median(axis=1, skipna=False)
-    return found
-
-
 def ha2006_c37(evidence: Evidence) -> Quantities:
     """Web traffic gets as much beside any protocol: the confidence intervals overlap at each number of flows."""
     level = evidence.config.analysis_value("confidence_level")
@@ -179,11 +131,6 @@ def _most(x: Table) -> pd.Series:
     return x.max(axis=1, skipna=False)
 
 
-def _share(condition: Table, of: Table) -> pd.Series:
-    """Share of the cells in which a condition on ``of`` holds; NaN where one of them has no value."""
-    return condition.astype(float).where(of.notna()).mean(axis=1, skipna=False)
-
-
 def _log(x: Table) -> Table:
     with np.errstate(divide="ignore"):  # two flows of which one got nothing
         return np.log(x)
@@ -192,11 +139,6 @@ def _log(x: Table) -> Table:
 def _mean(x: Table) -> pd.Series:
     """Geometric mean of each row."""
     return np.exp(_log(x).mean(axis=1, skipna=False))
-
-
-def _apart(a: Table, b: Table) -> Table:
-    """The larger over the smaller, cell by cell."""
-    return np.maximum(a / b, b / a)
 
 
 def _pearson(x: Table, y: Table) -> pd.Series:

@@ -25,6 +25,7 @@ from tcpfair.errors import InputError, unknown
 from tcpfair.verdicts.claims import why
 
 MARGINS = "margins.yaml"
+Flow = Annotated[int, Field(ge=0)]
 _OPERANDS = {"less": "by", "base": "by", "join": "by", "above": "bound"}
 
 
@@ -61,7 +62,7 @@ class Cells(_Strict):
 
     experiment: str = Field(default="", description="the only one of the claim, if left out")
     measure: str = ""
-    flow: Annotated[int, Field(ge=0)] | Literal["each"] | None = Field(
+    flow: Flow | tuple[Flow, ...] | Literal["each"] | None = Field(
         default=None, description="0, the system, if left out"
     )
     where: dict[str, Any] = {}
