@@ -320,6 +320,14 @@ def test_a_quantity_has_no_value_where_a_cell_that_it_is_made_of_has_none(claim_
             assert np.isnan(x).any(), name
 
 
+@pytest.mark.parametrize("claim_id", ["kozu2014.c20", "kozu2014.c21"])
+def test_where_an_index_was_not_measured_two_methods_are_not_compared(claim_id):
+    table = metrics("kozu2014", "rtt_sweep")
+    gone = table.assign(value=table["value"].mask(table["protocol"].eq("Proposed K") & table["rtt_ms"].eq(16)))
+    load = {"rtt_sweep": gone, "existing": metrics("kozu2014", "existing")}.__getitem__
+    assert all(frame(quantity).isna().all(axis=None) for quantity in found(CLAIMS[claim_id], load=load).values())
+
+
 @pytest.mark.parametrize("claim_id", sorted(set(MEASURED) - {"ha2006.c37"}))
 def test_equal_replicates_have_the_mean_of_each(claim_id):
     claim = CLAIMS[claim_id]
