@@ -15,7 +15,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ from tcpfair.workflow import bundles, cluster
 from tcpfair.workflow.full_disk import FullDisk
 from tcpfair.workflow.plan import Plan, load_values, simulated_runs
 from tcpfair.workflow.state import State, duration_text, paint
-from tcpfair.workflow.steps import PROGRESS
 
 DEFAULT_CONFIG = "config/config.yaml"
 PROFILES = "workflow/profiles"
@@ -43,16 +41,9 @@ MADE = {
     "report": "report",
     "lab": "packet lab",
 }
-# Snakemake's lines about itself and about the command line of a failed step; the steps' own lines, errors among them, are
-# shown, and the count of steps where nothing else says how far a run is
+# what Snakemake prints before its logger is there, and the kernels of notebooks about themselves
 _CHATTER = re.compile(
-    r"Using (workflow specific profile|shell)|Config file|Assuming|Building DAG|Provided cores|Rules claiming|Conda env"
-    r"|Provided (resources|remote)|Select jobs|Execute \d+ jobs|\[\w{3} \w{3} +\d+ |Finished jobid|Complete log|Elapsed time"
-    r"|Removing temporary|Nothing to be done|Shutting down|Job stats|job +count|total +\d|-{3,}|\w+ +\d+$"
-    r"|\[IPKernelApp\] (WARNING \| Kernel is running over TCP|ERROR \| KeyboardInterrupt)"
-    r"|SLURM run ID|Job \d+ has been submitted with SLURM|Cleaning up SLURM|No SLURM account|No wall time|Guessing SLURM"
-    r"|RuleException|CalledProcessError in file|Command '"
-    r"|Exiting because a job|WorkflowError:|At least one job did not complete"
+    r"Using workflow specific profile|\[IPKernelApp\] (WARNING \| Kernel is running over TCP|ERROR \| KeyboardInterrupt)"
 )
 # what a smoke run shares with the checkout; its results stand in a folder of their own
 _SHARED = ("Snakefile", "config", "data", "envs", "notebooks", "src", "workflow")
@@ -221,7 +212,7 @@ def snakemake(
     place = profile_folder(root, profile)
     executor = cluster.executor_of(place)
     cluster.check(executor)
-    command = [sys.executable, "-m", "snakemake", *arguments]
+    command = [sys.executable, "-m", "snakemake", "--logger", "tcpfair", *arguments]
     command += ["--workflow-profile", str(place.relative_to(root))]
     if executor:
         name = cluster.name_of(root, folder.relative_to(root).as_posix() if folder else "results")
@@ -231,7 +222,7 @@ def snakemake(
     elif cores:
         command += ["--cores", str(cores)]
     disk = FullDisk(root)
-    undate_future(root)
+    undate_future(root / "results")
     with subprocess.Popen(
         command,
         cwd=root,
@@ -246,11 +237,7 @@ def snakemake(
         try:
             for said in process.stdout:
                 for line in disk.shown(said):
-                    if line.startswith(f"{PROGRESS} "):
-                        state.progress(line)
-                    elif state.takes(line) or not line.strip() or _CHATTER.match(line):
-                        continue
-                    else:
+                    if line.strip() and not state.takes(line) and not _CHATTER.match(line):
                         state.print(line.rstrip("\n"))
             for line in disk.at_the_end():
                 state.print(line.rstrip("\n"))
@@ -282,33 +269,15 @@ def job_places(root: Path, profile: str, cores: int) -> int:
     return most if isinstance(most, int) and most > 0 else cores
 
 
-def undate_future(root: Path) -> None:
-    """Date files that a step may read today where they are dated in the future: Snakemake refuses outputs that are older than
-    an input, even where stamps decide.
-
-    Raises InputError for a file that is not ours to date.
-    """
+def undate_future(results: Path) -> None:
+    """Date results today that are dated in the future, after a clock was wrong: Snakemake refuses outputs that are older than an
+    input."""
     now_s = time.time()
-    recordings = str(root / "data/raw")  # steps find them by themselves; their dates are their owner's
-    for folder in ("config", "data", "notebooks", "results"):
-        for place, _, names in os.walk(root / folder):
-            if place.startswith(recordings):
-                continue
-            for path in (Path(place, name) for name in names):
-                with suppress(FileNotFoundError):
-                    if path.stat().st_mtime > now_s:
-                        _date_today(path, root)
-
-
-def _date_today(path: Path, root: Path) -> None:
-    try:
-        os.utime(path)
-    except OSError:
-        day = f"{datetime.fromtimestamp(path.stat().st_mtime):%Y-%m-%d %H:%M}"
-        raise InputError(
-            f"{path.relative_to(root)} is dated {day}, in the future, and may not be changed; "
-            "Snakemake wants inputs older than outputs: set the clock right, or the date of the file (touch)"
-        ) from None
+    for place, _, names in os.walk(results):
+        for path in (Path(place, name) for name in names):
+            with suppress(OSError):
+                if path.stat().st_mtime > now_s:
+                    os.utime(path)
 
 
 def profile_folder(root: Path, profile: str) -> Path:

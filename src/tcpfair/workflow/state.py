@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 import time
@@ -14,8 +13,6 @@ from tcpfair.contract import costs
 if TYPE_CHECKING:
     from tcpfair.workflow.plan import Plan
 
-_PROGRESS = re.compile(r"progress (\S+) (\S+) (\d+) (\d+)")
-_COUNT = re.compile(r"(\d+) of (\d+) steps")
 _EVERY_S = 30.0  # between lines where there is no terminal
 PLANNED_PKTS_PER_S = 30e6  # of one core, while nothing has been measured on this machine; most experiments: 25 to 50
 _CODES = {"red": "31", "green": "32", "bold": "1"}
@@ -44,25 +41,28 @@ class State:
         self.steps = ""
         lacking = plan.lacking if plan and plan.papers else {}
         self.pkts = {"/".join(pair): sum(run.pkts for run in runs) for pair, runs in lacking.items()}
-        self.n_parts = {name: len(jobs) for name, jobs in plan.jobs.items()} if lacking else {}
+        self.n_parts = {name: max(len(plan.jobs[name]), 1) for name in self.pkts}
         self.pkts_per_s = costs.expected_pkts_per_s(costs.read(plan.layout) if plan else [], PLANNED_PKTS_PER_S)
         self.cores = os.cpu_count() or 1
         self.last_s = time.monotonic()
 
     def takes(self, line: str) -> bool:
-        """Whether a line of Snakemake is its count of steps, which goes into the state."""
-        found = _COUNT.match(line)
-        if found:
-            self.steps = f"step {found[1]} of {found[2]}"
-            self._show()
-        return found is not None
+        """Whether a line is about progress, of a job or of the steps, and goes into the state.
 
-    def progress(self, line: str) -> None:
-        """Take a line ``progress paper/experiment part done of``; one that steps wrote into each other's is left out."""
-        found = _PROGRESS.fullmatch(line.strip())
-        if found:
-            self.parts[f"{found[1]} {found[2]}"] = (int(found[3]), int(found[4]))
-            self._show()
+        One that jobs wrote into each other's is left out.
+        """
+        kind, *words = line.split()
+        match kind, words:
+            case "steps", [done, of]:
+                self.steps = f"step {done} of {of}"
+            case "progress", [item, part, done, of] if done.isdigit() and of.isdigit():
+                self.parts[f"{item} {part}"] = (int(done), int(of))
+            case "progress", _:
+                return True
+            case _:
+                return False
+        self._show()
+        return True
 
     def print(self, line: str) -> None:
         """A line that stays."""

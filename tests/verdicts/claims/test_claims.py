@@ -15,10 +15,10 @@ from tcpfair.verdicts.claims import VERDICTS, registry
 from tcpfair.verdicts.claims import evaluate as evaluate_held
 from tcpfair.verdicts.claims.registry import CLAIM_COLUMNS, CLAUSE_COLUMNS, Judged, claim_function, decide
 from tcpfair.verdicts.claims.statement import load_claims
-from tests.verdicts.claims import edges_ogura
-from tests.verdicts.claims.edges import loader
 from tests.verdicts.claims.test_decision import claim, ratio
 from tests.verdicts.claims.test_evidence import CONFIG, metrics
+from tests.verdicts.claims.worlds import metrics as of_worlds
+from tests.verdicts.claims.worlds import trace as of_world
 
 ROOT = repository_root()
 CONFIGS = {paper: load_paper(Layout(ROOT).paper_config(paper)) for paper in PAPERS}
@@ -134,8 +134,7 @@ def test_a_claim_that_was_not_asked_for_is_not_run_whatever_there_is(checkout):
 
 @pytest.fixture
 def of_ogura(checkout, monkeypatch):
-    """The claims of ogura on the results of one world; what was read of each experiment is in ``read``."""
-    in_world = loader([edges_ogura.WORLD] * 2)
+    """The claims of ogura in a world with Proposal between Alpha and Libra; ``read`` lists the experiments that were read."""
     layout, read = Layout(checkout, "engine"), []
 
     def metrics(experiment):
@@ -143,7 +142,9 @@ def of_ogura(checkout, monkeypatch):
             return None
         read.append(experiment)
         path = checkout / f"{experiment}.parquet"
-        in_world(experiment).to_parquet(path)
+        table = of_worlds("ogura", experiment).query("replicate < 2")
+        second = table["flow"].eq(2) * table["protocol"].map({"Alpha": -0.1, "Libra": 0.1}).fillna(0)
+        table.assign(value=0.5 + second).to_parquet(path)
         return path
 
     def folder(experiment):
@@ -152,7 +153,7 @@ def of_ogura(checkout, monkeypatch):
             raise MissingRunsError("model2: 2 of 6 runs are not there")
         return checkout / experiment
 
-    monkeypatch.setattr(registry.trace, "read", lambda folder: edges_ogura.WORLD.traces[folder.name])
+    monkeypatch.setattr(registry.trace, "read", lambda folder: of_world("ogura", folder.name))
     held = SimpleNamespace(paper=CONFIGS["ogura"], metrics=metrics, trace=folder)
     claims, clauses = evaluate_held(layout, {"ogura": held}, lambda claim: "")
     return SimpleNamespace(claims=claims.set_index("id"), clauses=clauses.set_index(["id", "clause"]), read=read)

@@ -18,9 +18,12 @@ def claim(of, **more):
 @pytest.mark.parametrize(
     ("of", "more", "told"),
     [
-        ([{"measure": "t1_s"}, "median"], {}, "Input should be 'less'"),
+        ([{"measure": "t1_s"}, "mode"], {}, "Input should be 'less'"),
         ([{"measure": "t1_s"}, {"trend": "rtt_ms"}], {}, "trend goes along no single variable"),
-        ([{"measure": "t1_s"}, "less"], {}, "less and base need cells"),
+        ([{"measure": "t1_s"}, "less"], {}, "less, base and join need cells"),
+        ([{"measure": "t1_s"}, "above"], {}, "above needs a number"),
+        ([{"measure": "t1_s"}, {"above": "rtt_ms"}], {}, "should be a valid number"),
+        ({"measure": "t1_s", "flow": "all"}, {}, "Input should be 'each'"),
         ({"metric": "t1_s"}, {}, "Extra inputs are not permitted"),
         ({"flow": 1}, {}, "measure is missing"),
         ({"measure": "t1_s"}, {"experiments": ["model1", "model2"]}, "name the experiment"),

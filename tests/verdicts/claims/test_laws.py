@@ -8,13 +8,21 @@ import pytest
 from tcpfair.metrics import fairness
 from tcpfair.models import cubic, rtt_fairness
 from tcpfair.verdicts.claims import bhatti2008, bhatti2009, kozu2014, ogura, pair_tests
-from tests.verdicts.claims.edges import CLAIMS, World, found
+from tcpfair.verdicts.claims.decision import holds as clause_holds
+from tcpfair.verdicts.claims.decision import quantities
+from tcpfair.verdicts.claims.registry import claim_function
+from tests.verdicts.claims.worlds import CLAIMS, evidence
 
 
 def holds(claim_id: str, clause: str | None = None) -> bool:
     """Whether all clauses of a claim hold, or one of them."""
-    held = found(CLAIMS[claim_id], [World({})])
-    return all(bool((of == 1).all()) for name, of in held.items() if clause in (None, name))
+    return all(held for name, held in outcomes(claim_id).items() if clause in (None, name))
+
+
+def outcomes(claim_id: str) -> dict[str, bool]:
+    claim = CLAIMS[claim_id]
+    found = quantities(claim_function(claim), evidence(claim))
+    return {name: bool((clause_holds(claim.clauses[name], of) == 1).all()) for name, of in found.items()}
 
 
 @pytest.mark.parametrize("claim_id", ["bhatti2008.c01", "bhatti2009.c01"])
@@ -49,8 +57,7 @@ def test_each_law_of_two_flows_is_tried_at_each_ratio(law, k, expected, off, mon
     monkeypatch.setattr(
         rtt_fairness, name, lambda protocol, of_k: right(protocol, of_k) * (1 + off * np.equal(of_k, k))
     )
-    held = {clause: bool(values.all()) for clause, values in found(CLAIMS["ha2006.c26"], [World({})]).items()}
-    assert held == {"synchronised": True, "random": True} | {law: expected}
+    assert outcomes("ha2006.c26") == {"synchronised": True, "random": True} | {law: expected}
 
 
 @pytest.mark.parametrize("place", [0, 1])

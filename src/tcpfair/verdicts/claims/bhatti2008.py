@@ -17,10 +17,8 @@ from tcpfair.verdicts.claims.pair_tests import (
     case_letters,
     flow_nru_db,
     jfi_range,
-    largest_nru_db,
     mean_jfi,
     of_pairs,
-    turns_positive,
 )
 
 NEWRENO, CUBIC = "NewReno", "CUBIC"
@@ -54,14 +52,6 @@ def bhatti2008_c10(evidence: Evidence) -> Quantities:
         "neither": higher_db[tuple(evidence["neither"])],
         "rounded": higher_db[tuple(evidence["rounded"])],
     }
-
-
-def bhatti2008_c11(evidence: Evidence) -> Quantities:
-    """Against CUBIC at 100 ms one flow has less than half its expectation and one well above it."""
-    u_db = flow_nru_db(evidence, "pair", PROTOCOL_AND_RTT).xs(
-        (CUBIC, evidence["rtt_ms"]), axis=1, level=PROTOCOL_AND_RTT
-    )
-    return {"less": u_db.min(axis=1, skipna=False), "more": u_db.max(axis=1, skipna=False)}
 
 
 def bhatti2008_c12(evidence: Evidence) -> Quantities:
@@ -103,24 +93,6 @@ def bhatti2008_c21(evidence: Evidence) -> Quantities:
     reached = share >= evidence.config.analysis_value("converged_runs_share")
     as_printed = reached == [rtt_ms not in never[name] for name, rtt_ms in share.columns]
     return {"pattern": as_printed.astype(float).where(share.notna()).mean(axis=1, skipna=False)}
-
-
-# --- Fourteen flows (sec. VI-E) ----------------------------------------------------------------------------------
-
-
-def bhatti2008_c16(evidence: Evidence) -> Quantities:
-    """Some of 14 flows do better than expected from 125 ms on, and none before."""
-    return turns_positive(evidence)
-
-
-def bhatti2008_c17(evidence: Evidence) -> Quantities:
-    """Largest NRU of 14 flows, which makes the tuples of Case A, C to one decimal, and B."""
-    u_db = largest_nru_db(evidence, "ns2_14")
-    return {
-        "case_a": u_db.loc[:, : evidence["last_a_rtt_ms"]],
-        "case_c": u_db[evidence["c_rtt_ms"]],
-        "case_b": u_db.loc[:, evidence["first_b_rtt_ms"] :],
-    }
 
 
 # --- What the claims share ---------------------------------------------------------------------------------------

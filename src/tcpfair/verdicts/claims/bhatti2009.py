@@ -8,16 +8,13 @@ import pandas as pd
 from tcpfair.metrics.fairness import jfi, rate_ratio_from_jfi
 from tcpfair.units import mbps
 from tcpfair.verdicts.claims.decision import Quantities
-from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, Table, range_over, trend
+from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, range_over, trend
 from tcpfair.verdicts.claims.pair_tests import (
     CCID2,
     PROTOCOL_AND_RTT,
     flow_nru_db,
     jfi_range,
-    mean_jfi,
-    nru_gap_db,
     of_pairs,
-    turns_positive,
 )
 
 NEWRENO, BIC, CUBIC, COMPOUND = "NewReno", "BIC", "CUBIC", "Compound"
@@ -100,43 +97,3 @@ def bhatti2009_c19(evidence: Evidence) -> Quantities:
         "flows": pd.DataFrame({CCID2: of_ccid2[NEWRENO], NEWRENO: range_over(u_n_db[2][NEWRENO])}),
         "flatter": of_ccid2[NEWRENO] - of_ccid2.drop(columns=NEWRENO).min(axis=1, skipna=False),
     }
-
-
-def bhatti2009_c24(evidence: Evidence) -> Quantities:
-    """By NRU the flows are furthest apart at 100 ms for BIC, CUBIC and Compound."""
-    gap_db, at = nru_gap_db(evidence, CCID2_FIRST), evidence["rtt_ms"]
-    return {
-        clause: gap_db[name, at] - gap_db[name].drop(columns=at).max(axis=1, skipna=False)
-        for clause, name in FAST_VARIANTS.items()
-    }
-
-
-def bhatti2009_c25(evidence: Evidence) -> Quantities:
-    """By NRU the flows are closer together at 200 than at 100 ms for BIC, CUBIC and Compound."""
-    return _change_over_rtt(evidence, nru_gap_db(evidence, CCID2_FIRST))
-
-
-# --- Fourteen flows (sec. V-D) -----------------------------------------------------------------------------------
-
-
-def bhatti2009_c29(evidence: Evidence) -> Quantities:
-    """Some of 14 flows do better than expected from 125 ms on, and none before."""
-    return turns_positive(evidence)
-
-
-# --- TCP variant first (appendix A) ------------------------------------------------------------------------------
-
-
-def bhatti2009_c30(evidence: Evidence) -> Quantities:
-    """With BIC or CUBIC first the index is another than with CCID2 first."""
-    distance = (mean_jfi(evidence, TCP_FIRST) - mean_jfi(evidence, CCID2_FIRST)).abs()
-    return {clause: distance[name].mean(axis=1, skipna=False) for clause, name in BIC_AND_CUBIC.items()}
-
-
-# --- What the claims share ---------------------------------------------------------------------------------------
-
-
-def _change_over_rtt(evidence: Evidence, table: Table) -> Quantities:
-    """Value at the second of two RTTs less that at the first, of BIC, CUBIC and Compound."""
-    rtt_ms = evidence["rtt_ms"]
-    return {clause: table[name, rtt_ms["to"]] - table[name, rtt_ms["from"]] for clause, name in FAST_VARIANTS.items()}

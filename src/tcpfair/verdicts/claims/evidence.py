@@ -167,6 +167,12 @@ class Evidence:
         """How many replicates have a value, by cell."""
         return self._per_run(experiment, metric, by, flow, where).count()
 
+    def flows(self, experiment: str, metric: str) -> list[int]:
+        """Numbers of the flows of which an experiment has a metric; 1 where it has none, so that `table` says what is missing."""
+        metrics = self.metrics(experiment)
+        found = metrics.loc[(metrics["metric"] == metric) & (metrics["flow"] > 0), "flow"]
+        return sorted(found.unique()) or [1]
+
     def of_runs(self, values: Table | pd.Series) -> Table:
         """What was computed for every replicate, from a trace, in the rows that tables have."""
         return self.rows.means(values.to_frame("") if isinstance(values, pd.Series) else values)

@@ -1,8 +1,10 @@
 """Quantities of the claims that say in ``data/claims/<paper>.yaml`` which cells they come from.
 
 An expression (`tcpfair.verdicts.claims.statement.Expression`) starts with a table of cells, and its steps are done in order.
-``less`` and ``base`` subtract or divide by other cells; ``mean``, ``geometric mean``, ``min``, ``max`` and ``range`` combine
-all columns, or those along one grid variable; ``trend`` is `evidence.trend`; ``factor`` is the larger of x and 1/x.
+``less`` and ``base`` subtract or divide by other cells, ``join`` adds their columns. ``mean``, ``geometric mean``, ``min``,
+``max`` and ``range`` combine all columns, or those along one grid variable; so do ``median``, ``trend`` (`evidence.trend`) and
+``typical factor``, the factor by which the columns typically depart from their geometric mean, for all of them. Cell by cell
+work ``factor``, the larger of x and 1/x, ``abs``, and ``above``, which is 1 where a cell exceeds a number and else 0.
 """
 
 from __future__ import annotations
@@ -36,21 +38,28 @@ def _value(of: Expression, cells: Cells, evidence: Evidence) -> Table | pd.Serie
 
 
 def _table(cells: Cells, evidence: Evidence) -> Table | pd.Series:
-    """Columns are the grid variables that are not fixed to one value; a series where all are."""
+    """Columns are flows, where several are wanted, and grid variables with several values; a series for one cell."""
     grid = evidence.config.experiments[cells.experiment].grid
     for name in cells.where:
         if name not in grid:
             raise unknown(f"data/claims/{evidence.claim.paper}.yaml: {evidence.claim.id}: of: where", name, grid)
     fixed = {name: value for name, value in cells.where.items() if not isinstance(value, list | dict)}
-    by = [name for name in grid if name not in fixed]
-    table = evidence.table(cells.experiment, cells.measure, by or list(grid), flow=cells.flow or 0, **fixed)
-    if not by:
-        return table.iloc[:, 0]
-    table = table.sort_index(axis=1)
-    for name in by:
-        if name in cells.where:
-            table = _chosen(table, name, cells.where[name])
-    return table.droplevel([], axis=1) if len(by) > 1 else table.set_axis(table.columns.get_level_values(0), axis=1)
+    by = [name for name in grid if name not in fixed and (name in cells.where or len(grid[name].value) > 1)]
+
+    def of_flow(flow: int) -> Table | pd.Series:
+        table = evidence.table(cells.experiment, cells.measure, by or list(grid), flow=flow, **fixed)
+        if not by:
+            return table.iloc[:, 0]
+        table = table.sort_index(axis=1)
+        for name in by:
+            if name in cells.where:
+                table = _chosen(table, name, cells.where[name])
+        return table.droplevel([], axis=1) if len(by) > 1 else table.set_axis(table.columns.get_level_values(0), axis=1)
+
+    if not isinstance(cells.flow, tuple | str):
+        return of_flow(cells.flow or 0)
+    flows = evidence.flows(cells.experiment, cells.measure) if cells.flow == "each" else cells.flow
+    return pd.concat({f"flow {flow}": of_flow(flow) for flow in flows}, axis=1, names=["flow"])
 
 
 def _chosen(table: Table, name: str, which: Any) -> Table:
@@ -65,26 +74,42 @@ def _chosen(table: Table, name: str, which: Any) -> Table:
 
 
 def _against(x: Table | pd.Series, y: Table | pd.Series, do: str) -> Table | pd.Series:
-    """Each column of one less, or over, the column of the other that has its name, or its only one."""
+    """Each column of one less, or over, a column of the other; or the columns of both.
+
+    The column of the other is the one of the same name, or its only one, or the one in the same place where no names are shared.
+    """
+    if do == "join":
+        return pd.concat([x, y], axis=1)
     name = {"less": "sub", "base": "div"}[do]
-    if x.ndim == y.ndim:
-        return getattr(x, name)(y)
-    return getattr(x, name)(y, axis=0) if x.ndim > y.ndim else getattr(y, f"r{name}")(x, axis=0)
+    if x.ndim != y.ndim:
+        return getattr(x, name)(y, axis=0) if x.ndim > y.ndim else getattr(y, f"r{name}")(x, axis=0)
+    if x.ndim == 2 and x.columns.nlevels > y.columns.nlevels:
+        y = y[x.columns.get_level_values(y.columns.name)].set_axis(x.columns, axis=1)
+    elif x.ndim == 2 and x.shape == y.shape and not x.columns.isin(y.columns).any():
+        y = y.set_axis(x.columns, axis=1)
+    return getattr(x, name)(y)
 
 
 def _combined(x: Table, step: Step) -> Table | pd.Series:
+    if step.do == "geometric mean":
+        with np.errstate(divide="ignore"):  # a ratio of two flows of which one got nothing
+            return np.exp(_combined(np.log(x), step.model_copy(update={"do": "mean"})))
     if step.along:
         (kept,) = (name for name in x.columns.names if name != step.along)
         if step.do == "range":
             return over(x, kept, "max") - over(x, kept, "min")
         return over(x, kept, step.do)
     match step.do:
-        case "geometric mean":
-            return np.exp(np.log(x).mean(axis=1, skipna=False))
         case "range":
             return range_over(x)
         case "trend":
             return trend(x)
         case "factor":
             return np.maximum(x, 1 / x)
+        case "typical factor":
+            return np.exp(np.log(x).std(axis=1, ddof=0, skipna=False))
+        case "abs":
+            return x.abs()
+        case "above":
+            return (x > step.bound).astype(float).where(x.notna())
     return getattr(x, step.do)(axis=1, skipna=False)

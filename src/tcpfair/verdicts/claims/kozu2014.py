@@ -21,13 +21,6 @@ RENO, CONSTANT_RATE = "Reno", "Constant-Rate"
 # --- Section 3.1: standard CUBIC ---------------------------------------------------------------------------------
 
 
-def kozu2014_c01(evidence: Evidence) -> Quantities:
-    """The flow of 2 ms gets more than that of a larger RTT."""
-    lead = _lead(evidence).loc[:, evidence["least_rtt_ms"] :]
-    more = (lead > 1).astype(float).where(lead.notna())
-    return {"more": np.exp(np.log(lead).mean(axis=1, skipna=False)), "most": more.mean(axis=1, skipna=False)}
-
-
 def kozu2014_c04(evidence: Evidence) -> Quantities:
     """Mean windows in MB are the printed ones."""
     mb_per_pkt = evidence.config.settings["payload_bytes"].value * evidence["mb_per_byte"]
@@ -112,14 +105,6 @@ def kozu2014_c23(evidence: Evidence) -> Quantities:
 def _index(evidence: Evidence, protocol: str, replicates: slice = slice(None)) -> pd.DataFrame:
     """Jain's index by RTT of flow 2."""
     return evidence.table("rtt_sweep", "jfi_of_means", "rtt_ms", replicates=replicates, protocol=protocol)
-
-
-def _lead(evidence: Evidence) -> pd.DataFrame:
-    """Throughput of flow 1 over that of flow 2, standard CUBIC."""
-    short, long = (
-        evidence.table("rtt_sweep", "throughput_mean", "rtt_ms", flow=flow, protocol=STANDARD) for flow in (1, 2)
-    )
-    return short / long
 
 
 def _of_flow(evidence: Evidence, metric: str, protocol: str, flow: int) -> pd.Series:

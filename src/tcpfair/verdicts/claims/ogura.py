@@ -18,11 +18,9 @@ from tcpfair.metrics.series import first_time_s
 from tcpfair.models import aimd, rtt_fairness
 from tcpfair.units import MS_PER_S
 from tcpfair.verdicts.claims.decision import Quantities
-from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, over, trend
+from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, trend
 
 CELL = ["protocol", "rtt_ms"]
-SLOW = ["Reno", "Alpha", "Westwood"]  # whose throughput suffers from a large RTT, as the text has it
-
 # --- Sections 2.1, 3, 5.2 and 5.3: window ratio, Model I and Model II ---------------------------------------------
 
 
@@ -134,34 +132,12 @@ def ogura_c14(evidence: Evidence) -> Quantities:
     return {"almost_all": _share(ratio.notna(), (ratio >= low) & (ratio <= high))}
 
 
-def ogura_c15(evidence: Evidence) -> Quantities:
-    """Reno is the most unfair at high loss."""
-    unfairness = _factor(_ratio(evidence, "loss_sweep", ["protocol", "loss_rate"]))
-    at_high_loss = unfairness.loc[:, pd.IndexSlice[:, evidence["loss_rate"]]]
-    others = over(at_high_loss.drop(columns="Reno", level="protocol"), "loss_rate", "max")
-    return {"most": at_high_loss["Reno"] / others}
-
-
 def ogura_c20(evidence: Evidence) -> Quantities:
     """Reno and Alpha give the varied flow the less, the larger its RTT."""
     rtt_ms = evidence["rtt_ms"]
     ratios = {name: _by_rtt(evidence, protocol) for name, protocol in _RENO_AND_ALPHA}
     ends = {name: ratio[rtt_ms["least"]] / ratio[rtt_ms["largest"]] for name, ratio in ratios.items()}
     return {"ends": pd.DataFrame(ends), **{name: trend(ratio) for name, ratio in ratios.items()}}
-
-
-def ogura_c23(evidence: Evidence) -> Quantities:
-    """At the least RTT Proposal is nearer to Alpha than to Libra."""
-    ratio = _ratio(evidence, "rtt_sweep", "protocol", rtt_ms=evidence["rtt_ms"])
-    to_alpha, to_libra = (_factor(ratio["Proposal"] / ratio[other]) for other in ("Alpha", "Libra"))
-    return {"nearer": to_libra / to_alpha}
-
-
-def ogura_c24(evidence: Evidence) -> Quantities:
-    """Reno and Alpha favour the smaller RTT about equally at every buffer size."""
-    ratios = {name: _by_buffer(evidence, protocol) for name, protocol in _RENO_AND_ALPHA}
-    below = {f"{name}_below": ratio for name, ratio in ratios.items()}
-    return {**below, **{f"{name}_constant": _typical_factor(ratio) for name, ratio in ratios.items()}}
 
 
 def ogura_c26(evidence: Evidence) -> Quantities:
@@ -183,34 +159,6 @@ def ogura_c30(evidence: Evidence) -> Quantities:
     r = {name: _alone(evidence, protocol) for name, protocol in _RENO_AND_ALPHA}
     ends = pd.DataFrame({name: _kept(evidence, of_rtt) for name, of_rtt in r.items()})
     return {"ends": ends, **{name: trend(of_rtt) for name, of_rtt in r.items()}}
-
-
-def ogura_c31(evidence: Evidence) -> Quantities:
-    """Libra alone has about the same throughput at every RTT."""
-    r = _alone(evidence, "Libra")
-    return {"around": r.mean(axis=1, skipna=False), "stays": _typical_factor(r)}
-
-
-def ogura_c32(evidence: Evidence) -> Quantities:
-    """At the largest RTT Proposal alone has the highest throughput, and keeps more of it than those that suffer."""
-    least, largest = (_at_rtt(evidence, rtt_ms) for rtt_ms in evidence["rtt_ms"])
-    kept = largest / least
-    return {
-        "highest": largest.drop(columns="Proposal").rdiv(largest["Proposal"], axis=0),
-        "robust": kept[SLOW].rdiv(kept["Proposal"], axis=0),
-    }
-
-
-# --- Section 5.6: friendliness -----------------------------------------------------------------------------------
-
-
-def ogura_c35(evidence: Evidence) -> Quantities:
-    """What Reno gets against Proposal hardly depends on Proposal's RTT, and depends less than against Reno."""
-    proposal, reno = (
-        _typical_factor(evidence.table("friendliness", "throughput_mean", "rtt_ms", flow=1, protocol=protocol))
-        for protocol in ("Proposal", "Reno")
-    )
-    return {"constant": proposal, "steadier": proposal / reno}
 
 
 # --- What the claims share ---------------------------------------------------------------------------------------
@@ -243,11 +191,6 @@ def _alone(evidence: Evidence, protocol: str) -> pd.DataFrame:
     return evidence.table("efficiency", "throughput_mean", "rtt_ms", flow=1, protocol=protocol)
 
 
-def _at_rtt(evidence: Evidence, rtt_ms: float) -> pd.DataFrame:
-    """Throughput of a single flow in Mb/s by protocol."""
-    return evidence.table("efficiency", "throughput_mean", "protocol", flow=1, rtt_ms=rtt_ms)
-
-
 def _kept(evidence: Evidence, throughput: pd.DataFrame) -> pd.Series:
     """Throughput at the larger of the claim's two RTTs over that at the least."""
     least_ms, largest_ms = evidence["rtt_ms"]
@@ -261,11 +204,6 @@ def _factor(ratio: Any) -> Any:
 
 def _geometric_mean(ratio: pd.DataFrame) -> pd.Series:
     return np.exp(np.log(ratio).mean(axis=1, skipna=False))
-
-
-def _typical_factor(x: pd.DataFrame) -> pd.Series:
-    """By which factor the columns typically depart from their geometric mean: 1 where all are alike."""
-    return np.exp(np.log(x).std(axis=1, ddof=0, skipna=False))
 
 
 def _share(known: pd.DataFrame, held: pd.DataFrame) -> pd.Series:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -25,6 +25,8 @@ from tcpfair.errors import InputError, unknown
 from tcpfair.verdicts.claims import why
 
 MARGINS = "margins.yaml"
+Flow = Annotated[int, Field(ge=0)]
+_OPERANDS = {"less": "by", "base": "by", "join": "by", "above": "bound"}
 
 
 class _Strict(BaseModel):
@@ -60,7 +62,9 @@ class Cells(_Strict):
 
     experiment: str = Field(default="", description="the only one of the claim, if left out")
     measure: str = ""
-    flow: int | None = Field(default=None, ge=0, description="0, the system, if left out")
+    flow: Flow | tuple[Flow, ...] | Literal["each"] | None = Field(
+        default=None, description="0, the system, if left out"
+    )
     where: dict[str, Any] = {}
 
     def but(self, other: Cells) -> Cells:
@@ -70,10 +74,14 @@ class Cells(_Strict):
 
 
 class Step(_Strict):
-    """What is done with a table: ``less`` and ``base`` (over) take cells, the others go ``along`` one grid variable or all."""
+    """One operation on a table: ``less``, ``base`` and ``join`` take cells, ``above`` a number, the others at most ``along``."""
 
-    do: Literal["less", "base", "mean", "geometric mean", "min", "max", "range", "trend", "factor"]
+    do: Literal[
+        *("less", "base", "join", "above", "mean", "geometric mean", "min", "max", "range"),
+        *("median", "trend", "factor", "abs", "typical factor"),
+    ]
     by: Expression | None = None
+    bound: float | None = Field(default=None, allow_inf_nan=False, description="of ``above``")
     along: str = ""
 
     @model_validator(mode="before")
@@ -83,14 +91,16 @@ class Step(_Strict):
             return {"do": given}
         if isinstance(given, dict) and len(given) == 1 and "do" not in given:
             ((do, what),) = given.items()
-            return {"do": do, ("by" if do in ("less", "base") else "along"): what}
+            return {"do": do, _OPERANDS.get(do, "along"): what}
         return given
 
     @model_validator(mode="after")
     def _fits(self) -> Step:
-        if (self.by is not None) != (self.do in ("less", "base")):
-            raise ValueError("less and base need cells, and nothing else takes them")
-        if self.along and self.do not in ("mean", "min", "max", "range"):
+        if (self.by is not None) != (_OPERANDS.get(self.do) == "by"):
+            raise ValueError("less, base and join need cells, and nothing else takes them")
+        if (self.bound is not None) != (_OPERANDS.get(self.do) == "bound"):
+            raise ValueError("above needs a number, and nothing else takes one")
+        if self.along and self.do not in ("mean", "geometric mean", "min", "max", "range"):
             raise ValueError(f"{self.do} goes along no single variable")
         return self
 
