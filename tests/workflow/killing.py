@@ -15,7 +15,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from tests.small_checkout import ROOT, put
+from tests.small_checkout import put
 
 _LINKED = ("Snakefile", "config", "data", "envs", "notebooks", "src", "workflow")
 # what differs from run to run (times, order, the jobs that were left, how runs were cut), and what only says who runs

@@ -544,7 +544,9 @@ def test_only_is_part_of_what_the_ledger_is_made_from(root):
 
 
 @pytest.mark.parametrize("damage", ["lost", "altered", "unfinished"])
-@pytest.mark.parametrize("name", ["measure ogura/self", FIG8, "notebook ogura", "place ogura", "ledger", "report", "lab"])
+@pytest.mark.parametrize(
+    "name", ["measure ogura/self", FIG8, "notebook ogura", "place ogura", "ledger", "report", "lab"]
+)
 def test_an_output_that_is_damaged_is_made_again_and_no_other(finished, name, damage):
     plan = make_plan(finished)
     step = next(step for step in plan.steps if step.name == name)
