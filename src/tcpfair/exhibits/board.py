@@ -20,8 +20,8 @@ from tcpfair.contract.papers import Exhibit
 from tcpfair.errors import InputError
 from tcpfair.exhibits import pages, style
 from tcpfair.exhibits.context import Drawn
-from tcpfair.exhibits.numbers import no_numbers, rounded
 from tcpfair.verdicts.baseline import read_numbers
+from tcpfair.verdicts.columns import csv_bytes, no_numbers, rounded
 
 
 class Board:
@@ -30,6 +30,7 @@ class Board:
     With ``keep`` an exhibit's files, its numbers and its record are written; without it nothing is.
     """
 
+    computes_numbers = True  # here; the numbers of papers are there before
     absence: type[Exception] | tuple[()] = ()  # raised when sound input has nothing of what an exhibit shows
 
     def __init__(self, layout: Layout, keep: bool = False) -> None:
@@ -105,8 +106,8 @@ class Board:
         if not self.keep:
             return
         contents = {path: (files or {}).get(path.suffix) for path in record.figure_files(self.layout, exhibit)}
-        table = None if numbers is None else pages.csv_bytes(numbers.assign(source=source))
-        beside = {record.place(self.layout, "numbers", exhibit.id, ".csv"): table}
+        table = None if numbers is None else csv_bytes(numbers.assign(source=source))
+        beside = {} if not self.computes_numbers else {record.place(self.layout, "numbers", exhibit.id, ".csv"): table}
         for path, content in {**contents, **beside}.items():
             if content is None:
                 path.unlink(missing_ok=True)

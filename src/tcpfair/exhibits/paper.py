@@ -18,14 +18,17 @@ from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError, unknown
 from tcpfair.exhibits import kinds, pages  # noqa: F401  (importing the kinds registers them)
 from tcpfair.exhibits.board import Board
-from tcpfair.exhibits.context import Context, Table, draw, joined
-from tcpfair.exhibits.numbers import no_numbers
+from tcpfair.exhibits.context import Table, draw
 from tcpfair.verdicts import printed
 from tcpfair.verdicts.baseline import read_numbers
+from tcpfair.verdicts.columns import joined, no_numbers
+from tcpfair.verdicts.context import Context
 
 
 class Paper(Board):
     """The exhibits of one paper."""
+
+    computes_numbers = False
 
     def __init__(self, context: Context, only: Sequence[str] = (), keep: bool | Sequence[str] = False) -> None:
         """``keep`` may name the exhibits to draw and keep; the others are then shown as an earlier run left them."""

@@ -94,7 +94,9 @@ class Numbers:
     @property
     def n_runs(self) -> int:
         """The most runs behind one number."""
-        return int(max((column.cells["n_runs"].max() for column in self.columns if "n_runs" in column.cells), default=0))
+        return int(
+            max((column.cells["n_runs"].max() for column in self.columns if "n_runs" in column.cells), default=0)
+        )
 
 
 def no_numbers() -> pd.DataFrame:
@@ -105,6 +107,11 @@ def no_numbers() -> pd.DataFrame:
 def rounded(numbers: pd.DataFrame) -> pd.DataFrame:
     """Numbers as they are stored: to a fixed count of significant digits, letters as they are."""
     return numbers.assign(value=numbers["value"].map(_round), sd=numbers["sd"].map(_round))
+
+
+def csv_bytes(frame: pd.DataFrame) -> bytes:
+    """A table as CSV."""
+    return rounding.rounded_table(frame).to_csv(index=False, float_format="%.7g", lineterminator="\n").encode()
 
 
 def _round(value: Any) -> Any:

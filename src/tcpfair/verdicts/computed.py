@@ -141,7 +141,11 @@ def formula(context: Context, exhibit: Exhibit) -> Columns:
     quantity, link = exhibit.options["quantity"], AimdLink.of(context.paper)
     value = link.increment_pkts if quantity == "x_RTT" else link.time_s
     cells = [
-        {"protocol": protocol, "rtt_ms": rtt_s * MS_PER_S, "value": value(protocol, rtt_s, 2 if quantity == "t2" else 1)}
+        {
+            "protocol": protocol,
+            "rtt_ms": rtt_s * MS_PER_S,
+            "value": value(protocol, rtt_s, 2 if quantity == "t2" else 1),
+        }
         for protocol, rtt_s in product(paper_models.MODEL_PROTOCOLS, link.rtts_s)
     ]
     yield Column(exhibit.id, quantity, pd.DataFrame(cells), KEY)

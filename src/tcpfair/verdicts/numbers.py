@@ -20,13 +20,12 @@ from tcpfair.contract import record
 from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import Exhibit, Experiment, PaperConfig
-from tcpfair.contract.rounding import rounded_table
 from tcpfair.errors import InputError, unknown
 from tcpfair.measures import SYSTEM
 from tcpfair.metrics.series import mean_interval
 from tcpfair.verdicts import computed
 from tcpfair.verdicts.cells import EACH, Computed, Rule, Rules, Series, cell_of, rule_of, scale_of
-from tcpfair.verdicts.columns import Column, Numbers, joined, of_metric, rounded, selected, single
+from tcpfair.verdicts.columns import Column, Numbers, csv_bytes, joined, of_metric, rounded, selected, single
 from tcpfair.verdicts.combine import over_flows, over_runs
 from tcpfair.verdicts.context import Context
 from tcpfair.verdicts.printed import make_key, parse_key, quoted_identity
@@ -55,11 +54,6 @@ def write(layout: Layout, paper: PaperConfig, exhibits: Collection[str] | None =
             write_whole(path, content)
             written.append(path)
     return written
-
-
-def csv_bytes(frame: pd.DataFrame) -> bytes:
-    """A table as CSV."""
-    return rounded_table(frame).to_csv(index=False, float_format="%.7g", lineterminator="\n").encode()
 
 
 def numbers_of(context: Context, exhibit: Exhibit) -> Numbers:

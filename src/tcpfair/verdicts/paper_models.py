@@ -98,7 +98,10 @@ def two_flows(paper: PaperConfig) -> tuple[cubic_map.Link, np.ndarray]:
 def standard_maps(link: cubic_map.Link) -> dict[str, cubic_map.CubicMap]:
     """Standard CUBIC by both readings of when the next common loss falls."""
     readings = (cubic_map.PAPER, cubic_map.Reading(full_link=True))
-    return {text: cubic_map.CubicMap(link, cubic_map.STANDARD, r) for text, r in zip(READINGS.values(), readings, strict=True)}
+    return {
+        text: cubic_map.CubicMap(link, cubic_map.STANDARD, r)
+        for text, r in zip(READINGS.values(), readings, strict=True)
+    }
 
 
 def after_loss(paper: PaperConfig, scaled_c: bool) -> Iterator[tuple[float, float, dict[str, tuple[float, float]]]]:

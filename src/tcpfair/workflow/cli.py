@@ -26,6 +26,7 @@ _BENCHMARKS = {
     "assemble": "assemble/{paper}/{experiment}",
     "rehearse": "rehearse/{paper}",
     "measure": "measure/{paper}/{experiment}",
+    "numbers": "numbers/{paper}",
     "notebook": "notebook/{notebook.stem}",
     "place": "place",
     "ledger": "ledger",
@@ -166,6 +167,8 @@ def parser() -> argparse.ArgumentParser:
     command(
         "measure", _measure, "metrics of an experiment", source, paper, experiment, folder, weights, output, planned
     )
+    among = _option("--exhibits", nargs="*", default=[])
+    command("numbers", _numbers, "numbers of a paper's exhibits", source, paper, among, output, planned)
     only = _option("--only", nargs="*", default=[], help="exhibits to show; none = all")
     draw = _option("--draw", nargs="*", default=[], help="exhibits to draw anew")
     own_trace = _option("--trace", default="", help="the user's own trace")
@@ -184,7 +187,6 @@ def parser() -> argparse.ArgumentParser:
     command("ensemble-part", _ensemble_part, "simulate a part of an ensemble", paper, part, settings)
     named = _option("--study", required=True, metavar="NAME")
     command("study-part", _study_part, "simulate a part of a study", named, part)
-    among = _option("--exhibits", nargs="*", default=[])
     command("check", _check, "fail when an exhibit failed", source, own_trace, among, output)
     return top
 
@@ -552,6 +554,13 @@ def _measure(given: argparse.Namespace) -> None:
     where = (given.folder, given.weights, given.output.absolute(), _planned(given))
     done = steps.measure(_layout(given), given.paper, given.experiment, *where)
     _say("measured", f"{given.paper}/{given.experiment}", done)
+
+
+def _numbers(given: argparse.Namespace) -> None:
+    from tcpfair.workflow import steps
+
+    done = steps.numbers(_layout(given), given.paper, given.exhibits, given.output.absolute(), _planned(given))
+    _say("numbers", given.paper, done)
 
 
 def _notebook(given: argparse.Namespace) -> None:

@@ -15,6 +15,7 @@ from tcpfair.contract import checksums, code, costs, reach, record, recordings, 
 from tcpfair.contract.expand import check, plain_values, run_specs, shorten
 from tcpfair.contract.files import discard_scratch, is_editors, write_whole
 from tcpfair.contract.layout import ENSEMBLE_TABLES, LEDGER_TABLES, PAPERS, WRITE_UP, Layout, short_id
+from tcpfair.contract.manifest import file_hash
 from tcpfair.contract.papers import Config, Exhibit, PaperConfig, Value, check_config, load_paper, load_yaml
 from tcpfair.contract.stamps import Stamp, files_part, part
 from tcpfair.contract.store import Asked
@@ -225,6 +226,10 @@ class Plan:
         """The executed notebook."""
         return self.layout.results / "notebooks" / f"{paper}.ipynb"
 
+    def numbers(self, paper: str) -> Path:
+        """What names the tables of numbers of a paper's exhibits."""
+        return self.layout.results / "numbers" / f"{paper}.json"
+
     @property
     def placed_tables(self) -> list[Path]:
         return [self.layout.placed / f"{table}.parquet" for table in ENSEMBLE_TABLES]
@@ -291,7 +296,8 @@ class Plan:
         marks = [self.trace_mark(*pair) for pair in self.experiments]
         metrics = [self.layout.metrics(*pair) for pair in self.measured]
         pages = [path for paper in self.notebooks for path in self.pages(paper)]
-        judged = [] if self.is_raw else [*self.placed_tables, *self.ledger_tables, self.report]
+        judged = [self.numbers(paper) for paper in self.papers]
+        judged += [] if self.is_raw else [*self.placed_tables, *self.ledger_tables, self.report]
         judged += self.pages(WRITE_UP) if self.write_up else []
         judged += [self.lab] if self.lab else []
         return [*marks, *metrics, *pages, *judged, self.checked]
@@ -381,11 +387,19 @@ class Plan:
 
     def _read_by(self, exhibit: Exhibit) -> list[Path]:
         """Files of ``data`` that drawing an exhibit reads, beside what is printed."""
-        names = ("tolerances.yaml", *READ_BY_KIND.get(exhibit.draw, ()))
+        names = ("cells.yaml", "tolerances.yaml", *READ_BY_KIND.get(exhibit.draw, ()))
         return [self.layout.data / name for name in names]
 
     def _printed(self, paper: str) -> Path:
         return self.layout.data / "published" / f"{paper}.csv"
+
+    def numbers_stamp(self, paper: str) -> Stamp:
+        return {
+            "exhibits": part(
+                {e.id: self.exhibit_stamp(config, e) for config, e in self.exhibits if config.paper == paper}
+            ),
+            **reach.of_step("numbers"),
+        }
 
     def notebook_stamp(self, paper: str) -> Stamp:
         common = self._of_notebook(paper)
@@ -479,6 +493,7 @@ class Plan:
         if self.config.smoke:
             return [Step("rehearse", p, self.rehearsal(p), self._rehearsal_stamp(p)) for p in self.rehearsed]
         found = [Step("measure", "/".join(p), self.layout.metrics(*p), self.measure_stamp(*p)) for p in self.measured]
+        found += [Step("numbers", p, self.numbers(p), self.numbers_stamp(p)) for p in self.papers]
         found += [Step("draw", e.id, self.record(e), self.exhibit_stamp(p, e)) for p, e in self.exhibits]
         found += [Step("notebook", p, self.notebook(p), self.notebook_stamp(p)) for p in self.notebooks]
         if not self.is_raw:
@@ -519,6 +534,10 @@ class Plan:
         found = stamps.changed(step.output, step.stamp)
         if not found and step.kind == "draw":
             return self._fault_of(step.output)
+        if not found and step.kind == "numbers":
+            named = json.loads(step.output.read_text())
+            there = all((self.root / name).is_file() and file_hash(self.root / name) == h for name, h in named.items())
+            return [] if there else ["missing"]
         return found
 
     def _fault_of(self, path: Path) -> list[str]:
@@ -558,7 +577,7 @@ class Plan:
 
         The baseline does not count: the ledger is compared with it and gives the next one. Nor do exhibits that failed.
         """
-        judged = ("measure", "draw", "place", "ledger")
+        judged = ("measure", "numbers", "draw", "place", "ledger")
         stale = {
             f"{step.kind} {step.item}".strip(): named
             for step, reasons in self.stale

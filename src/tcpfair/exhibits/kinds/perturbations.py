@@ -181,7 +181,9 @@ def perturbed_panels(context: Context, exhibit: Exhibit, numbers: Numbers, optio
             cells = numbers.of(band.metric)
             _draw_band(ax, band, cells)
             if band.marks:
-                _draw_runs(ax, band, metrics[(metrics["metric"] == (band.runs or band.metric)) & (metrics["flow"] == SYSTEM)])
+                _draw_runs(
+                    ax, band, metrics[(metrics["metric"] == (band.runs or band.metric)) & (metrics["flow"] == SYSTEM)]
+                )
                 _draw_marks(ax, band, cells)
         if any(band.marks for band in panel.bands):
             ax.add_line(style.printed_handle("printed; at the foot: runs below it"))

@@ -164,7 +164,9 @@ def _printed_points(context: Context, exhibit: Exhibit, options: MetricLines, ex
         if cell and cell.cells in (None, "mean") and not cell.base and cell.measure == options.metric:
             at = cell.where.get(options.x, values_of(experiment, options.x))
             points.append(
-                pd.DataFrame({"protocol": cell.where["protocol"], options.x: np.ravel(at), "value": float(number["value"])})
+                pd.DataFrame(
+                    {"protocol": cell.where["protocol"], options.x: np.ravel(at), "value": float(number["value"])}
+                )
             )
     return joined(frame for frame in points if len(frame)) if len(points) > 1 else points[0]
 
