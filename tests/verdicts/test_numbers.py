@@ -9,6 +9,7 @@ import yaml
 
 from tcpfair.contract import record
 from tcpfair.contract.layout import PAPERS, Layout
+from tcpfair.contract.rounding import rounded_table
 from tcpfair.errors import InputError
 from tcpfair.verdicts import numbers
 from tcpfair.verdicts.columns import csv_bytes, rounded
@@ -18,10 +19,12 @@ from tests.verdicts import bundled
 
 
 class Shipped(Context):
-    """The shipped runs, measured here and now."""
+    """The shipped runs, measured here and now, as a build keeps them."""
 
     def metrics(self, experiment):
-        return bundled.metrics(self.paper.paper, experiment)
+        if experiment not in self._metrics:
+            self._metrics[experiment] = rounded_table(bundled.metrics(self.paper.paper, experiment))
+        return self._metrics[experiment]
 
 
 def context(paper, root=bundled.LAYOUT.root):

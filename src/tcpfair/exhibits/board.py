@@ -20,7 +20,6 @@ from tcpfair.contract.papers import Exhibit
 from tcpfair.errors import InputError
 from tcpfair.exhibits import pages, style
 from tcpfair.exhibits.context import Drawn
-from tcpfair.verdicts.baseline import read_numbers
 from tcpfair.verdicts.columns import csv_bytes, no_numbers, rounded
 
 
@@ -76,17 +75,7 @@ class Board:
         else:
             self._keep(exhibit, "built", source, files, numbers, drawn.n_runs)
             self._display(exhibit, title, files, verdict)
-            return _rows(files)
-
-    def show_kept(self, exhibit: Exhibit, title: str) -> pd.DataFrame:
-        """Display an exhibit from the files that an earlier run left, and return what is drawn.
-
-        Raises InputError when they are not there.
-        """
-        numbers = read_numbers(record.place(self.layout, "numbers", exhibit.id, ".csv"))
-        files = {path.suffix: path.read_bytes() for path in record.figure_files(self.layout, exhibit)}
-        self._display(exhibit, title, files, self.verdict(exhibit, numbers))
-        return _rows(files)
+            return rows(files)
 
     def verdict(self, exhibit: Exhibit, numbers: pd.DataFrame) -> str:
         """A sentence on how the numbers compare with print; empty when nothing is printed."""
@@ -139,7 +128,7 @@ class Board:
         display(HTML(pages.caption_html(title, " ".join(filter(None, [exhibit.caption, verdict])))))
 
 
-def _rows(files: Mapping[str, bytes]) -> pd.DataFrame:
+def rows(files: Mapping[str, bytes]) -> pd.DataFrame:
     """What an exhibit's CSV holds: the same whether it was drawn just now or by an earlier run."""
     return pd.read_csv(BytesIO(files[".csv"])) if files[".csv"].strip() else no_numbers()
 

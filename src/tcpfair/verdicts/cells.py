@@ -20,7 +20,7 @@ from tcpfair.contract.papers import PaperConfig, load_yaml
 from tcpfair.errors import InputError, unknown
 from tcpfair.measures import SYSTEM
 from tcpfair.verdicts.combine import OverCells, OverFlows, OverRuns, over_cells, over_flows, over_runs
-from tcpfair.verdicts.printed import PRINTED_COLUMNS, load_printed, parse_key
+from tcpfair.verdicts.printed import PRINTED_COLUMNS, load_printed, make_key, parse_key, quoted_identity
 
 CELL_COLUMNS = [
     *PRINTED_COLUMNS,
@@ -240,6 +240,7 @@ class Series(Rule):
     runs: OverRuns | Literal["share", "half_interval", "distribution"] = "mean"
     against: dict[str, str] = Field(default_factory=dict)
     printed_in: str = ""
+    flows: OverFlows | dict[str, OverFlows] | None = None
     scale: Scale | dict[str, Scale] | None = None
     select: str = ""
 
@@ -250,11 +251,13 @@ class Series(Rule):
 
     def rule(self, metric: str) -> Rule:
         """The rule of one printed number of it."""
-        return self.model_copy(update={"measure": self.metrics[metric], "scale": self.scale_of(metric)})
-
-    def scale_of(self, metric: str) -> Scale | None:
-        """The scale of one of its numbers."""
-        return self.scale.get(metric) if isinstance(self.scale, dict) else self.scale
+        return self.model_copy(
+            update={
+                "measure": self.metrics[metric],
+                "flows": self.flows.get(metric) if isinstance(self.flows, dict) else self.flows,
+                "scale": self.scale.get(metric) if isinstance(self.scale, dict) else self.scale,
+            }
+        )
 
 
 class Computed(BaseModel):
@@ -274,7 +277,7 @@ def _listed(given: Any) -> list[Any]:
 
 
 class _Shown(BaseModel):
-    """The numbers of one exhibit, or of one section of the text."""
+    """The numbers of one exhibit, or of one section of the text; what stands in ``of`` holds for all its series."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -284,7 +287,10 @@ class _Shown(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _by_metric(cls, given: dict[str, Any]) -> dict[str, Any]:
-        return {"series": given.get("series", []), "rules": {k: v for k, v in given.items() if k != "series"}}
+        rules = {name: rule for name, rule in given.items() if name not in ("of", "series")}
+        shared = given.get("of", {})
+        series = [{**shared, **each} if isinstance(each, dict) else each for each in given.get("series", [])]
+        return {"series": series, "rules": rules}
 
 
 class Rules(BaseModel):
@@ -356,6 +362,25 @@ def rule_of(rules: Rules, number: Mapping[str, str]) -> Rule:
             return rule
     where = f"{number['exhibit']} {number['key']} {number['metric']}"
     raise InputError(f"data/cells.yaml: no rule for {where}; give its cell or the reason why there is none")
+
+
+def stated(rules: Rules, paper: str, published: pd.DataFrame) -> dict[tuple[str, str, str], Rule]:
+    """The rules that are no series, by exhibit or section, key and metric: those with a key, then the others as printed."""
+    found = {
+        (f"{paper}.{place}", make_key(**rule.key), metric): rule
+        for place, shown in rules.exhibits.items()
+        for metric, listed in shown.rules.items()
+        for rule in listed
+        if rule.key and not rule.reason
+    }
+    for number in published[published["kind"] == "result"].to_dict("records"):
+        rule = rule_of(rules, number)
+        if rule.key or rule.reason or isinstance(rule, Series):
+            continue
+        own = rules.of(number["exhibit"].partition(".")[2], number["metric"], parse_key(number["key"]))
+        identity = None if own else quoted_identity(number)
+        found.setdefault(identity or (number["exhibit"], number["key"], number["metric"]), rule)
+    return found
 
 
 def _described(cell: Cell | None) -> dict[str, Any]:

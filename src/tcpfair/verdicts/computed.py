@@ -385,6 +385,8 @@ def phases(context: Context, exhibit: Exhibit) -> Columns:
     Of the logarithm where the axis is logarithmic.
     """
     options = exhibit.options
+    if len(options["labels"]) != len(exhibit.experiments):
+        raise InputError(f"{context.where(exhibit)}.options.labels: give one for each of the experiments")
     flow = {"flow": options["flow"]} if options.get("flow") else {}
     _, experiment = context.experiment(exhibit)
     others = [name for name in experiment.grid if name != "rtt_ms"]

@@ -18,7 +18,7 @@ from tcpfair.contract.papers import Exhibit, Experiment, PaperConfig, Value
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
 from tcpfair.verdicts import printed
-from tcpfair.verdicts.cells import Rules, load_rules
+from tcpfair.verdicts.cells import Rule, Rules, load_rules, stated
 
 
 @dataclass
@@ -109,6 +109,11 @@ class Context:
     def rules(self) -> Rules:
         """Which cells the paper's numbers are."""
         return load_rules(self.paper, self.layout)
+
+    @cached_property
+    def stated(self) -> dict[tuple[str, str, str], Rule]:
+        """The rules of the numbers that are said of many cells, by exhibit or section, key and metric."""
+        return stated(self.rules, self.paper.paper, self.published)
 
     @cached_property
     def tolerances(self) -> dict[str, printed.Tolerance]:

@@ -24,11 +24,11 @@ from tcpfair.errors import InputError, unknown
 from tcpfair.measures import SYSTEM
 from tcpfair.metrics.series import mean_interval
 from tcpfair.verdicts import computed
-from tcpfair.verdicts.cells import EACH, Computed, Rule, Rules, Series, cell_of, rule_of, scale_of
+from tcpfair.verdicts.cells import EACH, Computed, Rule, Series, cell_of, scale_of
 from tcpfair.verdicts.columns import Column, Numbers, csv_bytes, joined, of_metric, rounded, selected, single
 from tcpfair.verdicts.combine import over_flows, over_runs
 from tcpfair.verdicts.context import Context
-from tcpfair.verdicts.printed import make_key, parse_key, quoted_identity
+from tcpfair.verdicts.printed import parse_key
 from tcpfair.verdicts.spread import distribution
 
 _SHORT = {"flow_protocol": "protocol"}  # column of the metrics -> part of a key
@@ -62,7 +62,12 @@ def numbers_of(context: Context, exhibit: Exhibit) -> Numbers:
     Raises InputError when a rule is wrong, or when what it needs was not measured.
     """
     name = exhibit.id.partition(".")[2]
-    shown, stated = context.rules.exhibits.get(name), _stated(context, context.rules, name)
+    shown = context.rules.exhibits.get(name)
+    stated = [
+        _stated_number(context, rule, *identity)
+        for identity, rule in context.stated.items()
+        if name in (identity[0].partition(".")[2], rule.table)
+    ]
     columns: list[Column] = []
     for each in shown.series if shown else ():
         match each:
@@ -81,29 +86,6 @@ def numbers_of(context: Context, exhibit: Exhibit) -> Numbers:
 # --- Numbers said of many cells ------------------------------------------------------------------------------------
 
 
-def _stated(context: Context, rules: Rules, name: str) -> list[Column]:
-    """The numbers of an exhibit's own rules: those that have a key there, and those that print has, each once."""
-    paper = context.paper.paper
-    found: dict[tuple[str, str, str], Rule] = {}
-    for place, shown in rules.exhibits.items():
-        of_exhibit = f"{paper}.{place}"
-        for metric, listed in shown.rules.items():
-            for rule in listed:
-                if rule.key and not rule.reason and name in (place, rule.table):
-                    found[of_exhibit, make_key(**rule.key), metric] = rule
-    results = context.published[context.published["kind"] == "result"]
-    for number in results.to_dict("records"):
-        rule = rule_of(rules, number)
-        if rule.key or rule.reason or isinstance(rule, Series):
-            continue
-        own = rules.of(number["exhibit"].partition(".")[2], number["metric"], parse_key(number["key"]))
-        identity = None if own else quoted_identity(number)
-        exhibit, key, metric = identity or (number["exhibit"], number["key"], number["metric"])
-        if name in (exhibit.partition(".")[2], rule.table):
-            found.setdefault((exhibit, key, metric), rule)
-    return [_stated_number(context, rule, *identity) for identity, rule in found.items()]
-
-
 def _stated_number(context: Context, rule: Rule, exhibit: str, key: str, metric: str) -> Column:
     cell = cell_of(context.paper, rule, {"exhibit": exhibit, "key": key, "metric": metric})
     return single(exhibit, metric, cell.value(context.metrics), **parse_key(key))
@@ -116,18 +98,16 @@ def _of_series(context: Context, exhibit: Exhibit, series: Series) -> Iterator[C
     """A column for each metric; with ``per`` those of its first value first, and so on."""
     where = series.where
     for value in where[series.per] if series.per else [None]:
-        for metric, measure in series.metrics.items():
+        for metric in series.metrics:
             chosen = {**where, series.per: value} if series.per else where
-            cells, key = _cells(context, series, metric, measure, chosen)
+            cells, key = _cells(context, series.rule(metric), metric, chosen)
             yield from computed.with_further(Column(exhibit.id, metric, cells, key, series.key, series.names))
 
 
-def _cells(
-    context: Context, series: Series, metric: str, measure: str, where: dict[str, Any]
-) -> tuple[pd.DataFrame, list[str]]:
+def _cells(context: Context, series: Series, metric: str, where: dict[str, Any]) -> tuple[pd.DataFrame, list[str]]:
     """The cells of one metric of a series, and the columns that make up their keys."""
     runs = joined(selected(_metrics(context, name, series.select), where) for name in series.experiments)
-    chosen = of_metric(runs, measure)
+    chosen = of_metric(runs, series.measure)
     experiment = context.paper.experiments[series.experiments[0]]
     key = list(series.by) if series.by is not None else _key(experiment)
     if isinstance(series.flow, int):
@@ -154,11 +134,11 @@ def _cells(
                 "by": at,
             }
         )
-        by, _ = _cells(context, base, metric, measure, {**base.where})
+        by, _ = _cells(context, base, metric, base.where)
         by = cells[at].merge(by, on=at, how="left")["value"].to_numpy()
         cells[["value", "sd"]] = cells[["value", "sd"]].div(by, axis=0)
-    if scale := series.scale_of(metric):
-        cells[["value", "sd"]] *= scale_of(context.paper, scale)
+    if series.scale:
+        cells[["value", "sd"]] *= scale_of(context.paper, series.scale)
     return cells.rename(columns=_SHORT), [_SHORT.get(name, name) for name in key]
 
 

@@ -14,7 +14,6 @@ from matplotlib.axes import Axes
 from pydantic import BaseModel, ConfigDict, Field
 
 from tcpfair.contract.papers import Exhibit
-from tcpfair.errors import InputError
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
 from tcpfair.exhibits.kinds.sweeps import Axis, value_text
@@ -58,8 +57,6 @@ def phase_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options: 
 
     ``rtt_share`` is the share of the variance that lies between RTTs, of the logarithm where the axis is logarithmic.
     """
-    if len(options.labels) != len(exhibit.experiments):
-        raise InputError(f"{context.where(exhibit)}.options.labels: give one for each of the experiments")
     _, experiment = context.experiment(exhibit)
     others = [name for name in experiment.grid if name != X]
     points = list(product(*(values_of(experiment, name) for name in others)))
