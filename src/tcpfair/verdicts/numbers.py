@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -163,9 +163,6 @@ def _over_flows(runs: pd.DataFrame, chosen: pd.DataFrame, series: Series, metric
     cells = pd.DataFrame({"value": found["value"].agg(partial(over_flows, how=series.flows))})
     own = runs[(runs["metric"] == metric) & (runs["flow"] == SYSTEM)].groupby(key)["value"].std()
     return cells.assign(sd=own.reindex(cells.index), n_runs=found["n_runs"].first()).reset_index()
-
-
-_Over = Callable[[pd.Series], float]
 
 
 def _over_runs(context: Context, series: Series, metric: str, chosen: pd.DataFrame, key: list[str]) -> pd.DataFrame:
