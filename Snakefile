@@ -147,6 +147,7 @@ for run, paper in [
             f"notebook_{paper}"
         input:
             run.targets("measure", paper),
+            run.targets("numbers", paper),
             run.trace_targets(paper),
         output:
             page=run.targets("notebook", paper),
@@ -199,7 +200,7 @@ for paper in plan.papers if plan.targets("place") else ():
 rule ledger:
     input:
         plan.targets("measure"),
-        plan.targets("draw"),
+        plan.targets("numbers"),
         plan.targets("place"),
     output:
         plan.targets("ledger"),
@@ -223,6 +224,7 @@ rule ledger:
 rule report:
     input:
         plan.targets("ledger"),
+        plan.targets("draw"),
     output:
         plan.targets("report"),
     log:
@@ -235,9 +237,12 @@ rule report:
         "envs/environment.yaml"
     params:
         source=plan.config.source,
+        papers=plan.config.papers,
+        only=plan.config.only,
         linked=plan.linked,
     shell:
-        "python -m tcpfair report --source {params.source} --linked {params.linked:q} --output {output:q} 2>&1 | tee {log:q}"
+        "python -m tcpfair report --source {params.source} --papers {params.papers} --only {params.only:q}"
+        " --linked {params.linked:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule lab:
@@ -259,7 +264,7 @@ rule lab:
 
 rule write_up:
     input:
-        plan.targets("ledger"),
+        plan.targets("report"),
     output:
         plan.targets("notebook", WRITE_UP),
     log:
