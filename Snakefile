@@ -138,6 +138,36 @@ for paper in plan.papers:
                 " 2>&1 | tee {log:q}"
 
 
+for paper in plan.papers if plan.targets("numbers") else ():
+
+    rule:
+        name:
+            f"numbers_{paper}"
+        input:
+            plan.targets("measure", paper),
+            plan.trace_targets(paper),
+        output:
+            plan.targets("numbers", paper),
+        log:
+            results / f"logs/numbers/{paper}.log",
+        benchmark:
+            results / f"benchmarks/numbers/{paper}.tsv"
+        priority: plan.AT_ONCE
+        group:
+            "measure"
+        conda:
+            "envs/environment.yaml"
+        resources:
+            mem_mb=2000,
+        params:
+            source=plan.config.source,
+            paper=paper,
+            exhibits=[e.id for config, e in plan.exhibits if config.paper == paper],
+        shell:
+            "python -m tcpfair numbers --source {params.source} --paper {params.paper} --exhibits {params.exhibits:q}"
+            " --output {output:q} 2>&1 | tee {log:q}"
+
+
 for run, paper in [
     (each, paper) for each in (plan, plan.beside) if each for paper in each.notebooks
 ]:
