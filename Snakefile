@@ -138,6 +138,36 @@ for paper in plan.papers:
                 " 2>&1 | tee {log:q}"
 
 
+for paper in plan.papers if plan.targets("numbers") else ():
+
+    rule:
+        name:
+            f"numbers_{paper}"
+        input:
+            plan.targets("measure", paper),
+            plan.trace_targets(paper),
+        output:
+            plan.targets("numbers", paper),
+        log:
+            results / f"logs/numbers/{paper}.log",
+        benchmark:
+            results / f"benchmarks/numbers/{paper}.tsv"
+        priority: plan.AT_ONCE
+        group:
+            "measure"
+        conda:
+            "envs/environment.yaml"
+        resources:
+            mem_mb=2000,
+        params:
+            source=plan.config.source,
+            paper=paper,
+            exhibits=[e.id for config, e in plan.exhibits if config.paper == paper],
+        shell:
+            "python -m tcpfair numbers --source {params.source} --paper {params.paper} --exhibits {params.exhibits:q}"
+            " --output {output:q} 2>&1 | tee {log:q}"
+
+
 for run, paper in [
     (each, paper) for each in (plan, plan.beside) if each for paper in each.notebooks
 ]:
@@ -147,6 +177,7 @@ for run, paper in [
             f"notebook_{paper}"
         input:
             run.targets("measure", paper),
+            run.targets("numbers", paper),
             run.trace_targets(paper),
         output:
             page=run.targets("notebook", paper),
@@ -199,7 +230,7 @@ for paper in plan.papers if plan.targets("place") else ():
 rule ledger:
     input:
         plan.targets("measure"),
-        plan.targets("draw"),
+        plan.targets("numbers"),
         plan.targets("place"),
     output:
         plan.targets("ledger"),
@@ -223,6 +254,7 @@ rule ledger:
 rule report:
     input:
         plan.targets("ledger"),
+        plan.targets("draw"),
     output:
         plan.targets("report"),
     log:
@@ -235,9 +267,12 @@ rule report:
         "envs/environment.yaml"
     params:
         source=plan.config.source,
+        papers=plan.config.papers,
+        only=plan.config.only,
         linked=plan.linked,
     shell:
-        "python -m tcpfair report --source {params.source} --linked {params.linked:q} --output {output:q} 2>&1 | tee {log:q}"
+        "python -m tcpfair report --source {params.source} --papers {params.papers} --only {params.only:q}"
+        " --linked {params.linked:q} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule lab:
@@ -259,7 +294,7 @@ rule lab:
 
 rule write_up:
     input:
-        plan.targets("ledger"),
+        plan.targets("report"),
     output:
         plan.targets("notebook", WRITE_UP),
     log:

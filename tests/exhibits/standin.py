@@ -11,7 +11,7 @@ import tcpfair.exhibits.kinds  # noqa: F401  (registers them)
 from tcpfair.contract import trace
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig, load_paper
-from tcpfair.exhibits.context import Context
+from tcpfair.verdicts.context import Context
 
 ROOT = Path(__file__).parents[2]
 RUNS = 3

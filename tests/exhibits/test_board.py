@@ -48,7 +48,7 @@ def files_below(root):
     return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in found}
 
 
-def test_keeping_writes_files_numbers_and_record(paper, layout):
+def test_keeping_writes_files_and_record(paper, layout):
     paper.show("fig08")
     files = [f"figures/engine/bhatti2009/fig08.{suffix}" for suffix in ("csv", "svg", "png")]
     made = record(layout, "fig08")
@@ -56,10 +56,11 @@ def test_keeping_writes_files_numbers_and_record(paper, layout):
     assert (made.source, made.error) == ("engine", "")
     hashes = [hashlib.sha256((layout.root / file).read_bytes()).hexdigest() for file in files]
     assert list(made.files.items()) == list(zip(files, hashes, strict=True))
-    numbers = pd.read_csv(layout.results / "numbers" / "bhatti2009" / "fig08.csv")
-    assert list(numbers.columns) == ["exhibit", "key", "metric", "value", "sd", "n_runs", "source"]
+    numbers = pd.read_csv(layout.root / files[0])
+    assert list(numbers.columns) == ["exhibit", "key", "metric", "value", "sd", "n_runs"]
     bic = numbers[(numbers["key"] == "protocol=BIC;rtt_ms=25") & (numbers["metric"] == "jfi_mean")].iloc[0]
-    assert (bic["value"], bic["sd"], bic["n_runs"], bic["source"]) == (0.91, 0.01, 3, "engine")
+    assert (bic["value"], bic["sd"], bic["n_runs"]) == (0.91, 0.01, 3)
+    assert made.numbers == {} and not (layout.results / "numbers").exists()  # they are a step of their own
 
 
 def test_show_returns_what_it_drew(paper, layout):
@@ -110,7 +111,7 @@ def test_looking_writes_nothing(context, capsys):
         assert "Figure 14: " in out and "  Failed: " in out
         Paper(context, keep=True).show("fig08")
         Paper(context, keep=True).show("fig14")
-        assert len(files_below(root)) == 10  # three pictures, numbers and a record each
+        assert len(files_below(root)) == 8  # three pictures and a record each
         capsys.readouterr()
 
 
@@ -142,7 +143,6 @@ def test_showing_again_gives_the_same_bytes(paper, layout):
     first = [file.read_bytes() for file in files]
     paper.show("fig8")
     assert [file.read_bytes() for file in files] == first
-    assert list(record(layout, "fig08").numbers) == ["results/engine/numbers/bhatti2009/fig08.csv"]
 
 
 def test_an_exhibit_without_data_fails_alone_and_names_the_command(paper, layout, capsys):
@@ -160,7 +160,7 @@ def test_an_exhibit_without_data_fails_alone_and_names_the_command(paper, layout
 def test_a_failure_stands_in_the_place_of_the_older_picture(paper, layout, monkeypatch, capsys):
     """Every file that a workflow expects is there, says why in words, and holds no number of an earlier run."""
     paper.show("fig08")
-    figure, numbers = layout.figures("bhatti2009") / "fig08", layout.results / "numbers" / "bhatti2009" / "fig08.csv"
+    figure = layout.figures("bhatti2009") / "fig08"
     before = {suffix: figure.with_suffix(suffix).read_bytes() for suffix in (".csv", ".svg", ".png")}
 
     def broken(*_):
@@ -177,7 +177,6 @@ def test_a_failure_stands_in_the_place_of_the_older_picture(paper, layout, monke
     assert not [suffix for suffix, content in before.items() if figure.with_suffix(suffix).read_bytes() == content]
     assert "<!-- Figure 8: failed: ZeroDivisionError: a $bug$ -->" in figure.with_suffix(".svg").read_text()
     assert figure.with_suffix(".csv").read_text() == "exhibit,key,metric,value,sd,n_runs\n"
-    assert numbers.read_text() == "exhibit,key,metric,value,sd,n_runs,source\n"
     assert "Traceback" in capsys.readouterr().err  # a bug is no user's error: where it happened is said too
 
 

@@ -9,7 +9,8 @@ import pytest
 from tcpfair.contract import stamps, store
 from tcpfair.contract.papers import load_paper
 from tcpfair.errors import InputError
-from tcpfair.exhibits.context import KINDS, draw, flow_protocol, read_options
+from tcpfair.exhibits.context import KINDS, draw, read_options
+from tcpfair.verdicts.context import flow_protocol
 from tests.exhibits import standin
 from tests.exhibits.standin import ROOT
 

@@ -22,8 +22,7 @@ from tcpfair.contract.papers import Exhibit
 from tcpfair.errors import InputError
 from tcpfair.exhibits import pages, style
 from tcpfair.exhibits.context import Drawn
-from tcpfair.exhibits.numbers import no_numbers, rounded
-from tcpfair.verdicts.baseline import read_numbers
+from tcpfair.verdicts.columns import csv_bytes, no_numbers, rounded
 
 
 class Board:
@@ -33,6 +32,7 @@ class Board:
     an output (`tcpfair.contract.outputs`) that it names. Without it nothing is written.
     """
 
+    computes_numbers = True  # here; the numbers of papers are there before
     absence: type[Exception] | tuple[()] = ()  # raised when sound input has nothing of what an exhibit shows
 
     def __init__(self, layout: Layout, keep: bool | str | Path = False) -> None:
@@ -82,17 +82,7 @@ class Board:
         else:
             self._keep(exhibit, "built", source, files, numbers, drawn.n_runs)
             self._display(exhibit, title, files, verdict)
-            return _rows(files)
-
-    def show_kept(self, exhibit: Exhibit, title: str) -> pd.DataFrame:
-        """Display an exhibit from the files that an earlier run left, and return what is drawn.
-
-        Raises InputError when they are not there.
-        """
-        numbers = read_numbers(record.place(self.layout, "numbers", exhibit.id, ".csv"))
-        files = {path.suffix: path.read_bytes() for path in record.figure_files(self.layout, exhibit)}
-        self._display(exhibit, title, files, self.verdict(exhibit, numbers))
-        return _rows(files)
+            return rows(files)
 
     def verdict(self, exhibit: Exhibit, numbers: pd.DataFrame) -> str:
         """A sentence on how the numbers compare with print; empty when nothing is printed."""
@@ -113,8 +103,8 @@ class Board:
             return
         folder = self.place(exhibit)
         contents = {path: (files or {}).get(path.suffix) for path in record.figure_files(self.layout, exhibit)}
-        table = None if numbers is None else pages.csv_bytes(numbers.assign(source=source))
-        beside = {record.place(self.layout, "numbers", exhibit.id, ".csv"): table}
+        table = None if numbers is None else csv_bytes(numbers.assign(source=source))
+        beside = {} if not self.computes_numbers else {record.place(self.layout, "numbers", exhibit.id, ".csv"): table}
         for stable, content in {**contents, **beside}.items():
             path = inside(self.layout, folder, stable) if folder else stable
             if content is None:
@@ -148,7 +138,7 @@ class Board:
         display(HTML(pages.caption_html(title, " ".join(filter(None, [exhibit.caption, verdict])))))
 
 
-def _rows(files: Mapping[str, bytes]) -> pd.DataFrame:
+def rows(files: Mapping[str, bytes]) -> pd.DataFrame:
     """What an exhibit's CSV holds: the same whether it was drawn just now or by an earlier run."""
     return pd.read_csv(BytesIO(files[".csv"])) if files[".csv"].strip() else no_numbers()
 

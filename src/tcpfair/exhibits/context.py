@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tcpfair import measures
-from tcpfair.contract import store, trace
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.manifest import CODE, RUNS
-from tcpfair.contract.origin import Origin, digest_of_keys
-from tcpfair.contract.papers import Exhibit, Experiment, PaperConfig, Value
+from tcpfair.contract.papers import Exhibit
 from tcpfair.contract.scenario import one_line
-from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
-from tcpfair.verdicts import printed
+from tcpfair.verdicts.context import Context
+from tcpfair.verdicts.numbers import numbers_of
 
 
 class Options(BaseModel):
@@ -42,7 +34,7 @@ class Table:
 class Drawn:
     """What a drawing kind makes of an exhibit.
 
-    ``numbers`` are compared with print (columns of `tcpfair.exhibits.numbers.NUMBER_COLUMNS`); ``data`` holds all that
+    ``numbers`` are compared with print (columns of `tcpfair.verdicts.numbers.NUMBER_COLUMNS`); ``data`` holds all that
     is drawn when that is more than the numbers, such as curves. ``n_runs`` counts the runs behind one point, 0 for
     what no run went into.
     """
@@ -52,117 +44,6 @@ class Drawn:
     n_runs: int = 0
     data: pd.DataFrame | None = None
     note: str = ""  # what the corner says of the runs, when it is not their number
-
-
-@dataclass
-class Context:
-    """One paper seen from one source: configuration, traces, metrics and printed numbers, each read once."""
-
-    paper: PaperConfig
-    layout: Layout
-    trace_folder: Path | None = None  # the user's own trace, which stands in for the experiment that it names
-    _traces: dict[str, Trace] = field(default_factory=dict)
-    _metrics: dict[str, pd.DataFrame] = field(default_factory=dict)
-
-    def experiment(self, exhibit: Exhibit, place: int = 0) -> tuple[str, Experiment]:
-        """Name and configuration of the exhibit's experiment; InputError when it names none."""
-        if place >= len(exhibit.experiments):
-            raise InputError(f"{self.where(exhibit)}.experiments: its drawing needs {place + 1}")
-        name = exhibit.experiments[place]
-        return name, self.paper.experiments[name]
-
-    def where(self, exhibit: Exhibit) -> str:
-        """Place of an exhibit in the configuration, for messages."""
-        return f"config/papers/{self.paper.paper}.yaml: exhibits.{exhibit.id}"
-
-    def trace(self, experiment: str) -> Trace:
-        """The trace of an experiment from this source. Raises InputError when it is missing or damaged."""
-        if experiment not in self._traces:
-            self._traces[experiment] = trace.read(self._folder(experiment))
-        return self._traces[experiment]
-
-    def made_by(self, exhibit: Exhibit) -> str:
-        """How the traces of an exhibit were made, as its corner and its record say; the source while there are none."""
-        try:
-            return self.held.made_by(self._behind(exhibit)) or self.layout.source
-        except InputError:
-            return self.layout.source
-
-    def origin(self, exhibit: Exhibit) -> Origin:
-        """What the files of an exhibit tell of where they come from."""
-        behind = self._behind(exhibit)
-        if self.trace_folder is not None:
-            manifest = trace.read_manifest(self.trace_folder)
-            keys, made_by = manifest.get(RUNS, []), manifest.get(CODE, {})
-        else:
-            runs = [run for name in behind for run in self.held.runs(name)]
-            keys, made_by = [run.key for run in runs], store.code_behind(runs) if runs else {}
-        names = tuple(f"{self.paper.paper}/{name}" for name in behind)
-        return Origin(
-            exhibit.id, self.made_by(exhibit), names, len(keys), digest_of_keys(keys) if keys else "", made_by
-        )
-
-    def _behind(self, exhibit: Exhibit) -> list[str]:
-        """The experiments of an exhibit, each followed by the one that its weights come from."""
-        named = [name for each in exhibit.experiments for name in (each, self._weights(each)) if name]
-        return list(dict.fromkeys(named))
-
-    def _weights(self, experiment: str) -> str | None:
-        weights = self.paper.experiments[experiment].weights
-        return weights.experiment if weights else None
-
-    def _folder(self, experiment: str) -> Path:
-        if self.trace_folder is not None and trace.read_manifest(self.trace_folder).get("experiment") == experiment:
-            return self.trace_folder
-        return self.held.trace(experiment)
-
-    def metrics(self, experiment: str) -> pd.DataFrame:
-        """Tidy metrics of an experiment: those on disk, or computed from the trace when there are none."""
-        if experiment not in self._metrics:
-            path = self.held.metrics(experiment) if self.trace_folder is None else None
-            self._metrics[experiment] = pd.read_parquet(path) if path else self._measure(experiment)
-        return self._metrics[experiment]
-
-    def _measure(self, experiment: str) -> pd.DataFrame:
-        weights = self._weights(experiment)
-        of_weights = self.metrics(weights) if weights else None
-        return measures.measure(self.trace(experiment), self.paper, experiment, of_weights)
-
-    @cached_property
-    def held(self) -> store.Held:
-        """Traces and metrics that are just what the configuration asks for."""
-        return store.Held(self.layout, self.paper)
-
-    @cached_property
-    def published(self) -> pd.DataFrame:
-        """Everything the paper prints."""
-        return printed.load_printed(self.paper, self.layout.data)
-
-    @cached_property
-    def tolerances(self) -> dict[str, printed.Tolerance]:
-        return printed.load_tolerances(self.layout.data / "tolerances.yaml")
-
-    def printed(self, exhibit_id: str, metric: str) -> pd.DataFrame:
-        """Printed results of one exhibit and metric: a column for each part of their keys, and ``value``."""
-        rows = self.published.query("exhibit == @exhibit_id and metric == @metric and kind == 'result'")
-        parts = [{name: _plain(text) for name, text in printed.parse_key(key).items()} for key in rows["key"]]
-        return pd.DataFrame(parts).assign(value=pd.to_numeric(rows["value"], errors="coerce").to_numpy())
-
-    def compared(self, numbers: pd.DataFrame) -> pd.DataFrame:
-        """All printed results of the paper, with the reproduced one beside those that are among ``numbers``."""
-        return printed.compare(self.published, numbers.assign(source=self.layout.source), self.tolerances)
-
-    def against_print(self, exhibit_id: str, numbers: pd.DataFrame) -> pd.DataFrame:
-        """Printed results that belong to an exhibit, or quote it, beside its reproduced numbers."""
-        compared = self.compared(numbers)
-        return compared[(compared["exhibit"] == exhibit_id) | compared["reproduced"].notna()]
-
-
-def _plain(text: str) -> str | float:
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 Draw = Callable[..., Drawn]
@@ -183,8 +64,9 @@ KINDS: dict[str, Kind] = {}
 def drawing(options: type[Options] | None = None, *, table: bool = False) -> Callable[[Draw], Draw]:
     """Register a function under its own name.
 
-    A kind is ``draw(context, exhibit, options) -> Drawn`` for exhibits that name it. The drawing of a single exhibit is
-    ``draw(context, exhibit) -> Drawn``, called as the exhibit with ``_`` for the dot: ``ogura_table1``.
+    A kind is ``draw(context, exhibit, numbers, options) -> Drawn`` for exhibits that name it; ``numbers`` are those of
+    `tcpfair.verdicts.numbers.numbers_of`. The drawing of a single exhibit may have no options. It is named as the exhibit
+    with ``_`` for the dot: ``ogura_table1``.
     """
 
     def register(draw: Draw) -> Draw:
@@ -216,29 +98,6 @@ def read_options(context: Context, exhibit: Exhibit) -> Options:
 
 
 def draw(context: Context, exhibit: Exhibit) -> Drawn:
-    """Draw one exhibit as its configuration says."""
+    """Draw one exhibit, and its numbers, as its configuration says."""
     kind, options = kind_of(context, exhibit), read_options(context, exhibit)
-    return kind.draw(context, exhibit, *([options] if kind.options else []))
-
-
-def protocols_of(experiment: Experiment) -> list[str]:
-    """Protocols in the order in which the experiment lists them."""
-    return [str(label) for label in experiment.grid["protocol"].value]
-
-
-def values_of(experiment: Experiment, variable: str) -> list[Any]:
-    """Values of one grid variable in the order of the configuration; InputError when there is no such variable."""
-    if variable not in experiment.grid:
-        raise InputError(f"{variable!r} is not a grid variable; known are {', '.join(experiment.grid)}")
-    return list(experiment.grid[variable].value)
-
-
-def flow_protocol(experiment: Experiment, flow: int, protocol: str) -> str:
-    """Protocol of a flow (1, 2, ...) in the runs whose grid variable ``protocol`` has the given value."""
-    setting = experiment.flows[flow - 1].get("protocol")
-    return setting.value if isinstance(setting, Value) else protocol
-
-
-def joined(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Frames of the same columns as one."""
-    return pd.concat(list(frames), ignore_index=True)
+    return kind.draw(context, exhibit, numbers_of(context, exhibit), *([options] if kind.options else []))

@@ -10,12 +10,11 @@ import numpy as np
 
 from tcpfair.errors import unknown
 from tcpfair.exhibits.explore import open_config
-from tcpfair.exhibits.kinds.cubic_curves import link_of
-from tcpfair.exhibits.kinds.windows import Link
 from tcpfair.exhibits.workbench import Bench
 from tcpfair.metrics import fairness
 from tcpfair.models import cubic, cubic_map, rtt_fairness
 from tcpfair.units import MS_PER_S
+from tcpfair.verdicts.paper_models import AimdLink, link_of
 
 OPEN = "Still open: put your answer in the place of None, and run the cell again."
 RIGHT = "Right."
@@ -70,7 +69,7 @@ def check(name: str, answer: Any, *given: Any) -> None:
 
 
 def _t1_ratio(protocol: str = "Reno") -> float:
-    link = Link.of(open_config("ogura"))
+    link = AimdLink.of(open_config("ogura"))
     short_s, long_s = link.rtts_s
     return link.time_s(protocol, long_s, 1) / link.time_s(protocol, short_s, 1)
 

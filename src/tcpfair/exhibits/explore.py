@@ -19,10 +19,7 @@ from tcpfair.contract.layout import Layout, repository_root
 from tcpfair.contract.papers import PaperConfig, load_paper
 from tcpfair.contract.scenario import Scenario
 from tcpfair.exhibits import style
-from tcpfair.exhibits.context import protocols_of, values_of
-from tcpfair.exhibits.kinds.common_losses import method_of, reading
-from tcpfair.exhibits.kinds.cubic_curves import link_of
-from tcpfair.exhibits.kinds.windows import Link, window_path
+from tcpfair.exhibits.kinds.windows import window_path
 from tcpfair.metrics.epochs import common_losses as pairs_of_losses
 from tcpfair.metrics.fairness import flow_nru_db_of_mean, jfi, nru_tuple
 from tcpfair.models import cubic_map
@@ -35,6 +32,8 @@ from tcpfair.models.rtt_fairness import (
     throughput_ratio,
 )
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S, mbps
+from tcpfair.verdicts.context import protocols_of, values_of
+from tcpfair.verdicts.paper_models import AimdLink, link_of, method_of, reading
 
 _LIVE_SAMPLES = 400  # over the width of a figure
 
@@ -74,7 +73,7 @@ def rate(paper: PaperConfig, share: float) -> FloatSlider:
 
 def windows(paper: PaperConfig, rtt_ms: float, buffer_pkts: float) -> Image:
     """Windows of all protocols of Model I and II from half use of the link over three overflows (ogura eq. 3 to 20)."""
-    link, rtt_s = replace(Link.of(paper), S=buffer_pkts), rtt_ms / MS_PER_S
+    link, rtt_s = replace(AimdLink.of(paper), S=buffer_pkts), rtt_ms / MS_PER_S
     with style.applied():
         figure, [[ax]] = style.new_figure(width_in=6.4, height_in=3.2)
         for protocol in ("Reno", "Libra", "Alpha", "Proposal"):

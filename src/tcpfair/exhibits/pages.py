@@ -10,10 +10,9 @@ import pandas as pd
 
 from tcpfair.contract.layout import short_id
 from tcpfair.contract.papers import Exhibit
-from tcpfair.contract.rounding import rounded_table
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Table
-from tcpfair.exhibits.numbers import no_numbers
+from tcpfair.verdicts.columns import csv_bytes, no_numbers
 
 _CSS = """
 .exhibit { font: 14px/1.35 system-ui, sans-serif; color: #111; background: #fff; overflow-x: auto; }
@@ -108,8 +107,3 @@ def failure(exhibit: Exhibit, reason: str) -> Drawn:
     ax.set_axis_off()
     ax.text(0.5, 0.5, textwrap.fill(text, _LINE), ha="center", va="center", parse_math=False)
     return Drawn(figure, no_numbers())
-
-
-def csv_bytes(frame: pd.DataFrame) -> bytes:
-    """A table as CSV."""
-    return rounded_table(frame).to_csv(index=False, float_format="%.7g", lineterminator="\n").encode()

@@ -18,15 +18,19 @@ from tcpfair.contract.recordings import folder_of
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError, unknown
 from tcpfair.exhibits import kinds, pages  # noqa: F401  (importing the kinds registers them)
-from tcpfair.exhibits.board import Board
-from tcpfair.exhibits.context import Context, Table, draw, joined
-from tcpfair.exhibits.numbers import no_numbers
+from tcpfair.exhibits.board import Board, rows
+from tcpfair.exhibits.context import Table, draw
 from tcpfair.verdicts import printed
 from tcpfair.verdicts.baseline import read_numbers
+from tcpfair.verdicts.columns import joined, no_numbers, rounded
+from tcpfair.verdicts.context import Context
+from tcpfair.verdicts.numbers import numbers_of
 
 
 class Paper(Board):
     """The exhibits of one paper."""
+
+    computes_numbers = False
 
     def __init__(self, context: Context, only: Sequence[str] = (), keep: bool | Mapping[str, str] = False) -> None:
         """``keep`` may give folders for the exhibits to draw; the others are then shown as an earlier run left them."""
@@ -69,7 +73,7 @@ class Paper(Board):
             return no_numbers()
         title = f"{pages.heading(exhibit)}: {exhibit.title}"
         if self.kept is not None and short_id(exhibit.id) not in self.kept:
-            return self.show_kept(exhibit, title)
+            return self._show_kept(exhibit, title)
         with (
             making(self.layout, self.kept[short_id(exhibit.id)]) if self.kept is not None else nullcontext() as scratch
         ):
@@ -84,6 +88,17 @@ class Paper(Board):
 
     def place(self, exhibit: Exhibit) -> Path | None:
         return self._scratch
+
+    def _show_kept(self, exhibit: Exhibit, title: str) -> pd.DataFrame:
+        """Display an exhibit from the files that an earlier run left, and return what is drawn."""
+        files = {path.suffix: path.read_bytes() for path in record.figure_files(self.layout, exhibit)}
+        self._display(exhibit, title, files, self.verdict(exhibit, self._numbers(exhibit)))
+        return rows(files)
+
+    def _numbers(self, exhibit: Exhibit) -> pd.DataFrame:
+        """The numbers of an exhibit as the workflow computed them, or as they are now where it did not."""
+        path = record.place(self.layout, "numbers", exhibit.id, ".csv")
+        return read_numbers(path) if path.is_file() else rounded(numbers_of(self.context, exhibit).table)
 
     def beside(self) -> pd.DataFrame:
         """Draw the recording that ``trace`` names into the paper's figure of the same kind; without one say how.
@@ -170,19 +185,18 @@ class Paper(Board):
         """Display every exhibit of the paper with its state, and the printed numbers that are not met."""
         exhibits, records = self.context.paper.exhibits, record.read_all(self.layout, self.context.paper.paper)
         states = {e.id: records[e.id].status if e.id in records else "pending" for e in exhibits}
-        built = [e.id for e in exhibits if states[e.id] == "built"]
-        numbers = [read_numbers(record.place(self.layout, "numbers", name, ".csv")) for name in built]
-        compared = self.context.compared(joined([no_numbers(), *numbers]))
-        rows = []
+        built = {e.id: self._numbers(e) for e in exhibits if states[e.id] == "built"}
+        compared = self.context.compared(joined([no_numbers(), *built.values()]))
+        table = []
         for exhibit in exhibits:
             runs, total, within = "", "", ""
             if exhibit.id in built:
                 counted = printed.count_within(compared, exhibit.id)
                 runs = records[exhibit.id].n_runs or ""
                 total, within = (counted.total, counted.within) if counted.total else ("", "")
-            rows.append((pages.heading(exhibit), exhibit.title, states[exhibit.id], runs, total, within))
+            table.append((pages.heading(exhibit), exhibit.title, states[exhibit.id], runs, total, within))
         columns = ["exhibit", "title", "state", "runs", "printed numbers", "within tolerance"]
-        self._display_table(pd.DataFrame(rows, columns=columns))
+        self._display_table(pd.DataFrame(table, columns=columns))
         missed = compared[compared["within"].eq(False).fillna(False)]
         if len(missed):
             columns = ["exhibit", "key", "metric", "printed", "reproduced", "tolerance"]

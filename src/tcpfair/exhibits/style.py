@@ -10,6 +10,7 @@ from typing import NamedTuple
 import matplotlib as mpl
 from IPython.display import Image
 from matplotlib.axes import Axes
+from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
@@ -119,6 +120,17 @@ class _Layout(ConstrainedLayoutEngine):
             ax.set_in_layout(True)
 
 
+class _Figure(Figure):
+    """A figure that is laid out before it is saved, as matplotlib asks, and drawn once: not a second time for the layout."""
+
+    def draw(self, renderer: RendererBase) -> None:
+        layout = self.get_layout_engine()
+        if isinstance(layout, _Layout) and self.canvas.is_saving():
+            layout.execute(self)
+        else:
+            super().draw(renderer)
+
+
 def new_figure(
     rows: int = 1, columns: int = 1, width_in: float | None = None, height_in: float = 3.0, **shared: bool | str
 ) -> tuple[Figure, list[list[Axes]]]:
@@ -126,7 +138,7 @@ def new_figure(
     width_in = width_in or (COLUMN_IN if columns == 1 else PAGE_IN)
     # the lowest strip belongs to the corner note
     layout = _Layout(rect=(0, 0.15 / height_in, 1, 1 - 0.15 / height_in))
-    figure = Figure(figsize=(width_in, height_in), layout=layout)
+    figure = _Figure(figsize=(width_in, height_in), layout=layout)
     return figure, figure.subplots(rows, columns, squeeze=False, **shared).tolist()
 
 

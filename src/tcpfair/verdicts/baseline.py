@@ -17,7 +17,7 @@ from pathlib import Path
 import pandas as pd
 
 from tcpfair.contract import record
-from tcpfair.contract.files import write_whole
+from tcpfair.contract.files import is_scratch, write_whole
 from tcpfair.contract.layout import Layout
 from tcpfair.errors import InputError
 from tcpfair.verdicts.printed import NO_VALUE, key_text
@@ -37,14 +37,10 @@ _NOT_DECIDED = ("pending", "not run", "failed")
 
 
 def built_numbers(layout: Layout, exhibits: Collection[str] | None = None) -> list[Path]:
-    """``results/<source>/numbers/<paper>/<short id>.csv`` of the exhibits that are built; with ``exhibits`` of these."""
-    records = [
-        found
-        for name, found in record.read_all(layout).items()
-        if found.status == "built" and (exhibits is None or name in exhibits) and record.is_whole(layout.root, found)
-    ]
-    files = (record.place(layout, "numbers", found.exhibit, ".csv") for found in records)
-    return [path for path in files if path.is_file()]
+    """``results/<source>/numbers/<paper>/<short id>.csv`` as far as they are there; with ``exhibits`` of these."""
+    files = sorted((layout.results / "numbers").glob("*/*.csv"))
+    wanted = None if exhibits is None else {record.place(layout, "numbers", name, ".csv") for name in exhibits}
+    return [path for path in files if not is_scratch(path) and (wanted is None or path in wanted)]
 
 
 def read_numbers(path: Path) -> pd.DataFrame:

@@ -13,14 +13,14 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig, load_yaml
 from tcpfair.errors import InputError, unknown
 from tcpfair.measures import SYSTEM
 from tcpfair.verdicts.combine import OverCells, OverFlows, OverRuns, over_cells, over_flows, over_runs
-from tcpfair.verdicts.printed import PRINTED_COLUMNS, load_printed, parse_key
+from tcpfair.verdicts.printed import PRINTED_COLUMNS, load_printed, make_key, parse_key, quoted_identity
 
 CELL_COLUMNS = [
     *PRINTED_COLUMNS,
@@ -37,7 +37,9 @@ CELL_COLUMNS = [
 EACH = "each"  # in place of a flow: all flows together
 _NOT_IN_GRID = {"flow", "item", "condition"}  # parts of a printed key that name no grid variable
 _BYTES_PER_MB = 1e6
+_OF_MODEL = {"rules", "Series", "Computed", "str"}  # parts of the model that no rule names
 
+Scale = Literal["percent", "MB_per_packet", "MB_per_byte"]
 LoadMetrics = Callable[[str], pd.DataFrame]
 
 
@@ -188,12 +190,12 @@ class _Base(BaseModel):
     where: dict[str, Any] = Field(default_factory=dict)
 
 
-class _Rule(BaseModel):
+class Rule(BaseModel):
     """Which cells the printed numbers of one metric of an exhibit are; ``data/cells.yaml`` explains the fields."""
 
     model_config = ConfigDict(extra="forbid")
 
-    key: dict[str, str | float] = Field(default_factory=dict)
+    key: dict[str, str | int | float] = Field(default_factory=dict)
     experiment: str | list[str] = ""
     measure: str = ""
     flow: int | Literal["each"] | None = None
@@ -208,11 +210,12 @@ class _Rule(BaseModel):
     gain: bool = False
     inverse: bool = False
     printed_runs: int = Field(default=0, ge=0)
-    scale: Literal["percent", "MB_per_packet", "MB_per_byte"] | None = None
+    scale: Scale | None = None
+    table: str = ""
     reason: str = ""
 
     @model_validator(mode="after")
-    def _cell_or_reason(self) -> _Rule:
+    def _cell_or_reason(self) -> Rule:
         if bool(self.experiment) == bool(self.reason):
             raise ValueError("give an experiment, or the reason why there is no cell")
         if self.gain and not self.base:
@@ -227,32 +230,97 @@ class _Rule(BaseModel):
         return all(parts.get(name) == str(value) for name, value in self.key.items())
 
 
+class Series(Rule):
+    """The rule of whole columns of numbers: of each of ``metrics``, one at every point of the grid."""
+
+    metrics: dict[str, str]  # number -> metric of the experiment
+    by: list[str] | None = None
+    per: str = ""
+    names: dict[str, str] = Field(default_factory=dict)
+    runs: OverRuns | Literal["share", "half_interval", "distribution"] = "mean"
+    against: dict[str, str] = Field(default_factory=dict)
+    printed_in: str = ""
+    flows: OverFlows | dict[str, OverFlows] | None = None
+    scale: Scale | dict[str, Scale] | None = None
+    select: str = ""
+
+    @field_validator("metrics", mode="before")
+    @classmethod
+    def _named_alike(cls, metrics: Any) -> Any:
+        return {name: name for name in metrics} if isinstance(metrics, list) else metrics
+
+    def rule(self, metric: str) -> Rule:
+        """The rule of one printed number of it."""
+        return self.model_copy(
+            update={
+                "measure": self.metrics[metric],
+                "flows": self.flows.get(metric) if isinstance(self.flows, dict) else self.flows,
+                "scale": self.scale.get(metric) if isinstance(self.scale, dict) else self.scale,
+            }
+        )
+
+
+class Computed(BaseModel):
+    """Numbers that a function of `tcpfair.verdicts.computed` gives, from models or from more than one cell."""
+
+    model_config = ConfigDict(extra="allow")
+
+    function: str
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        return dict(self.model_extra or {})
+
+
 def _listed(given: Any) -> list[Any]:
     return given if isinstance(given, list) else [given]
 
 
-class _Rules(BaseModel):
-    """Rules of one paper, by exhibit and printed metric."""
+class _Shown(BaseModel):
+    """The numbers of one exhibit, or of one section of the text; what stands in ``of`` holds for all its series."""
 
     model_config = ConfigDict(extra="forbid")
 
-    exhibits: dict[str, dict[str, Annotated[list[_Rule], BeforeValidator(_listed)]]]
+    series: list[Series | Computed | str] = Field(default_factory=list)
+    rules: dict[str, Annotated[list[Rule], BeforeValidator(_listed)]]
 
-    def of(self, exhibit: str, metric: str, parts: Mapping[str, str]) -> _Rule | None:
-        found = self.exhibits.get(exhibit, {}).get(metric, [])
+    @model_validator(mode="before")
+    @classmethod
+    def _by_metric(cls, given: dict[str, Any]) -> dict[str, Any]:
+        rules = {name: rule for name, rule in given.items() if name not in ("of", "series")}
+        shared = given.get("of", {})
+        series = [{**shared, **each} if isinstance(each, dict) else each for each in given.get("series", [])]
+        return {"series": series, "rules": rules}
+
+
+class Rules(BaseModel):
+    """Rules of one paper, by exhibit or section, then by metric."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    exhibits: dict[str, _Shown]
+
+    def of(self, exhibit: str, metric: str, parts: Mapping[str, str]) -> Rule | None:
+        """The rule of a printed number; None where there is none. A rule of its own stands before a series."""
+        if exhibit not in self.exhibits:
+            return None
+        shown = self.exhibits[exhibit]
+        columns = [each for each in shown.series if isinstance(each, Series) and metric in each.metrics]
+        found = [*shown.rules.get(metric, []), *(each.rule(metric) for each in columns)]
         return next((rule for rule in found if rule.fits(parts)), None)
 
 
-def _load_rules(paper: PaperConfig, layout: Layout) -> _Rules:
+def load_rules(paper: PaperConfig, layout: Layout) -> Rules:
+    """The rules of a paper in ``data/cells.yaml``. Raises InputError with one line when one is wrong."""
     path = layout.data / "cells.yaml"
     content = load_yaml(path)
     if paper.paper not in content:
         raise unknown(f"{path}: paper", paper.paper, content)
     try:
-        return _Rules.model_validate({"exhibits": content[paper.paper]})
+        return Rules.model_validate({"exhibits": content[paper.paper]})
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(part for part in first["loc"][1:] if isinstance(part, str))
+        place = ".".join(part for part in first["loc"][1:] if isinstance(part, str) and part not in _OF_MODEL)
         raise InputError(f"{path}: {paper.paper}.{place}: {first['msg'].removeprefix('Value error, ')}") from None
 
 
@@ -268,12 +336,12 @@ def cells(paper: PaperConfig, layout: Layout) -> pd.DataFrame:
     it is not the mean over runs of one cell) and the ``reason`` why there is no cell. Raises InputError when a number has
     no rule, or when a rule names what the paper's configuration does not have.
     """
-    rules = _load_rules(paper, layout)
+    rules = load_rules(paper, layout)
     printed = load_printed(paper, layout.data)
     rows = []
     for number in printed[printed["kind"] == "result"].to_dict("records"):
-        rule = _rule_of(rules, number)
-        cell = None if rule.reason else _cell_of(paper, rule, number)
+        rule = rule_of(rules, number)
+        cell = None if rule.reason else cell_of(paper, rule, number)
         runs = rule.printed_runs or (paper.experiments[cell.experiments[0]].runs.value if cell else 0)
         rows.append({**number, **_described(cell), "cell": cell, "printed_runs": runs, "reason": rule.reason})
     return pd.DataFrame(rows, columns=CELL_COLUMNS).astype({"flow": "Int64"})
@@ -285,7 +353,7 @@ def values(table: pd.DataFrame, load_metrics: LoadMetrics) -> pd.Series:
     return pd.Series(found, index=table.index, dtype=object, name="value")
 
 
-def _rule_of(rules: _Rules, number: Mapping[str, str]) -> _Rule:
+def rule_of(rules: Rules, number: Mapping[str, str]) -> Rule:
     """The rule of the number's own exhibit, else of the one that it quotes."""
     parts = parse_key(number["key"])
     for exhibit in (number["exhibit"], number["quotes"]):
@@ -296,6 +364,25 @@ def _rule_of(rules: _Rules, number: Mapping[str, str]) -> _Rule:
     raise InputError(f"data/cells.yaml: no rule for {where}; give its cell or the reason why there is none")
 
 
+def stated(rules: Rules, paper: str, published: pd.DataFrame) -> dict[tuple[str, str, str], Rule]:
+    """The rules that are no series, by exhibit or section, key and metric: those with a key, then the others as printed."""
+    found = {
+        (f"{paper}.{place}", make_key(**rule.key), metric): rule
+        for place, shown in rules.exhibits.items()
+        for metric, listed in shown.rules.items()
+        for rule in listed
+        if rule.key and not rule.reason
+    }
+    for number in published[published["kind"] == "result"].to_dict("records"):
+        rule = rule_of(rules, number)
+        if rule.key or rule.reason or isinstance(rule, Series):
+            continue
+        own = rules.of(number["exhibit"].partition(".")[2], number["metric"], parse_key(number["key"]))
+        identity = None if own else quoted_identity(number)
+        found.setdefault(identity or (number["exhibit"], number["key"], number["metric"]), rule)
+    return found
+
+
 def _described(cell: Cell | None) -> dict[str, Any]:
     if cell is None:
         return {"experiment": "", "measure": "", "flow": None, "where": {}, "scale": np.nan, "derived": ""}
@@ -303,19 +390,25 @@ def _described(cell: Cell | None) -> dict[str, Any]:
     return named | {name: getattr(cell, name) for name in ("measure", "flow", "scale")}
 
 
-def _cell_of(paper: PaperConfig, rule: _Rule, number: Mapping[str, str]) -> Cell:
+def cell_of(paper: PaperConfig, rule: Rule, number: Mapping[str, str]) -> Cell:
+    """The cell that a rule gives a number with this key."""
     place = f"data/cells.yaml: {number['exhibit']} {number['metric']}"
     grid = _grid(paper, rule.experiments, place)
     parts = parse_key(number["key"])
     printed_where = {name: text for name, text in parts.items() if name not in _NOT_IN_GRID}
-    where = {name: _in_grid(grid, name, value, place) for name, value in {**printed_where, **rule.where}.items()}
+    if isinstance(rule, Series):  # of the many cells of its columns the one that is printed
+        own = {name: value for name, value in rule.where.items() if not isinstance(value, list)}
+        chosen = {**{name: value for name, value in printed_where.items() if name not in rule.key}, **own}
+    else:
+        chosen = {**printed_where, **rule.where}
+    where = {name: _in_grid(grid, name, value, place) for name, value in chosen.items()}
     flow = rule.flow if rule.flow is not None else int(parts.get("flow", SYSTEM))
     cell = Cell(
         experiments=rule.experiments,
         measure=rule.measure or number["metric"],
         flow=None if flow == EACH else flow,
         where=where,
-        runs=rule.runs,
+        runs="median" if rule.runs == "distribution" else rule.runs,
         flows=rule.flows,
         cells=rule.cells,
         over=rule.over,
@@ -323,7 +416,7 @@ def _cell_of(paper: PaperConfig, rule: _Rule, number: Mapping[str, str]) -> Cell
         slack=rule.slack,
         gain=rule.gain,
         inverse=rule.inverse,
-        scale=_scale(paper, rule.scale),
+        scale=scale_of(paper, rule.scale),
         share=paper.analysis_value("converged_runs_share") if rule.runs == "reached" else 0.5,
         grid=grid,
     )
@@ -369,7 +462,8 @@ def _same(known: float, text: str) -> bool:
         return False
 
 
-def _scale(paper: PaperConfig, name: str | None) -> float:
+def scale_of(paper: PaperConfig, name: str | None) -> float:
+    """The factor from the unit of a metric to that of print."""
     match name:
         case "percent":
             return 100.0

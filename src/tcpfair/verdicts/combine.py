@@ -16,7 +16,7 @@ from tcpfair.metrics.fairness import case_letter, nru_tuple, tuple_stability
 # over the runs of one cell
 OverRuns = Literal["mean", "median", "sd", "cv", "reached"]
 # over the flows of one cell
-OverFlows = Literal["mean of fair", "mean of unfair", "variation", "case", "case_1dp"]
+OverFlows = Literal["mean", "mean of fair", "mean of unfair", "variation", "case", "case_1dp"]
 # over many cells
 OverCells = Literal[
     "mean",
@@ -68,10 +68,10 @@ def over_flows(u_n_db: pd.Series, how: OverFlows) -> float | str:
     flows = u_n_db.to_numpy(dtype=float)
     if how == "variation":
         return float(tuple_stability(flows))
-    _, fair, unfair = nru_tuple(flows)
+    mean, fair, unfair = nru_tuple(flows)
     if how in _CASE_DECIMALS:
         return str(case_letter(fair, unfair, _CASE_DECIMALS[how]))
-    return float(fair if how == "mean of fair" else unfair)
+    return float({"mean": mean, "mean of fair": fair, "mean of unfair": unfair}[how])
 
 
 # --- Over cells ---------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pandas as pd
 import yaml
 
 from tcpfair.contract import record
-from tcpfair.contract.files import whole_folder
+from tcpfair.contract.files import whole
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import Config, Exhibit, PaperConfig
 from tcpfair.contract.record import Record
@@ -36,32 +36,27 @@ Papers = Mapping[str, PaperConfig]
 
 
 def write_ledger(layout: Layout, config: Config, place: Path | None = None) -> dict[str, dict[str, int]]:
-    """Write every table of the ledger for what ``config`` requests, to ``place`` (default: where it is read).
+    """Write the tables of the ledger for what ``config`` requests, to ``place`` (default: where they are read).
 
-    Returns counts: exhibits per status, numbers per outcome, claims per verdict, changes per kind. Raises InputError
-    when a configuration, a printed number or a file that an exhibit left is wrong; the old ledger stays then.
+    `write_exhibits` writes those that depend on drawings. Returns counts: numbers per outcome, claims per verdict, changes per
+    kind. Raises InputError when a configuration, a printed number or a table of numbers is wrong; the old ledger stays then.
     """
     scope = scope_of(layout, config)
     papers = scope.papers
     held = {name: Held(layout, paper) for name, paper in papers.items()}
-    exhibits = exhibit_table(layout, scope)
     reproduced = reproduced_numbers(layout, scope)
     numbers = number_table(layout, papers, reproduced)
     verdicts, clauses = claims.evaluate(layout, held, scope.left_out)
     ns2 = ns2_table(layout, numbers, reproduced)
     changes = baseline.compare(layout, verdicts, scope.exhibits)
-    supplement = exhibits["kind"] == "supplement"
     ensembles = ensemble.read_shipped(layout, papers)
     tables = {
-        "exhibits": exhibits[~supplement],
-        "supplements": exhibits[supplement],
         "numbers": numbers,
         "claims": verdicts,
         "clauses": clauses,
         "margins": margin_table(layout, papers, verdicts, clauses),
         **ensembles,
         "equations": equation_table(layout, papers),
-        "summary": summary_table(papers, exhibits[~supplement], numbers, verdicts),
         "yardsticks": yardstick_table(layout, papers, numbers, ensembles["ensemble_numbers"]),
         "ns2": ns2,
         "agreement": agreement_table(ns2),
@@ -70,16 +65,37 @@ def write_ledger(layout: Layout, config: Config, place: Path | None = None) -> d
         "stated": assumptions.stated(papers),
         "run_plan": assumptions.run_plan(held),
     }
-    with whole_folder(place or layout.ledger) as folder:
-        for name, table in tables.items():
-            shown = rounded_table(table)
-            shown.to_csv(folder / f"{name}.csv", index=False, float_format="%.7g", lineterminator="\n")
+    _write(tables, place or layout.ledger)
     return {
-        "exhibits": _counts(tables["exhibits"]["status"], STATUSES),
         "numbers": printed.count(numbers).by_outcome(),
         "claims": _counts(verdicts["verdict"], claims.VERDICTS),
         "changes": _counts(changes["change"], baseline.CHANGES),
     }
+
+
+def write_exhibits(layout: Layout, config: Config, place: Path | None = None) -> dict[str, int]:
+    """Write what depends on drawings, once the rest of the ledger is published: the state of every exhibit, and the summary.
+
+    Returns the number of exhibits per status. Raises InputError when a file that an exhibit left is wrong.
+    """
+    scope = scope_of(layout, config)
+    exhibits = exhibit_table(layout, scope)
+    numbers, verdicts = (pd.read_csv(layout.ledger / f"{name}.csv") for name in ("numbers", "claims"))
+    supplement = exhibits["kind"] == "supplement"
+    tables = {
+        "exhibits": exhibits[~supplement],
+        "supplements": exhibits[supplement],
+        "summary": summary_table(scope.papers, exhibits[~supplement], numbers, verdicts),
+    }
+    _write(tables, place or layout.ledger)
+    return _counts(tables["exhibits"]["status"], STATUSES)
+
+
+def _write(tables: Mapping[str, pd.DataFrame], place: Path) -> None:
+    """Write tables to a folder, beside others that are there."""
+    for name, table in tables.items():
+        with whole(place / f"{name}.csv") as scratch:
+            rounded_table(table).to_csv(scratch, index=False, float_format="%.7g", lineterminator="\n")
 
 
 # --- Exhibits -----------------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ _BENCHMARKS = {
     "assemble": "assemble/{paper}/{experiment}",
     "rehearse": "rehearse/{paper}",
     "measure": "measure/{paper}",
+    "numbers": "numbers/{paper}",
     "notebook": "notebook/{notebook.stem}",
     "place": "place/{paper}",
     "ledger": "ledger",
@@ -160,6 +161,8 @@ def parser() -> argparse.ArgumentParser:
     command("assemble", _assemble, "put a trace together", source, paper, experiment, jobs, output)
     outputs = _option("--output", nargs="+", type=Path, required=True)
     command("measure", _measure, "metrics of some experiments of a paper", source, paper, outputs)
+    among = _option("--exhibits", nargs="*", default=[])
+    command("numbers", _numbers, "numbers of a paper's exhibits", source, paper, among, output)
     only = _option("--only", nargs="*", default=[], help="exhibits to show; none = all")
     draw = _option("--draw", nargs="*", type=Path, default=[], help="outputs of the exhibits to draw")
     own_trace = _option("--trace", default="", help="the user's own trace")
@@ -169,7 +172,7 @@ def parser() -> argparse.ArgumentParser:
     command("place", _place, "place what is printed among the settings of an ensemble", source, paper, output)
     command("ledger", _ledger, "write the ledger", source, papers, only, output)
     linked = _option("--linked", nargs="*", type=Path, default=[], help="pages to link to")
-    command("report", _report, "write the report", source, linked, output)
+    command("report", _report, "write the report", source, papers, only, linked, output)
     command("packet-lab", _packet_lab, "write the packet lab", source, output)
     kind = _option("--kind", choices=("whole", "quick", "kernel"), required=True)
     job = _option("--job", required=True, metavar="engine/EXPERIMENT")
@@ -533,6 +536,13 @@ def _measure(given: argparse.Namespace) -> None:
     _say("measured", given.paper, steps.measure(_layout(given), given.paper, folders))
 
 
+def _numbers(given: argparse.Namespace) -> None:
+    from tcpfair.workflow import steps
+
+    done = steps.numbers(_layout(given), given.paper, given.exhibits, _folder(given))
+    _say("numbers", given.paper, done)
+
+
 def _notebook(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
@@ -556,7 +566,8 @@ def _ledger(given: argparse.Namespace) -> None:
 def _report(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    _say("report", "", steps.report(_layout(given), [path.absolute() for path in given.linked], _folder(given)))
+    linked = [path.absolute() for path in given.linked]
+    _say("report", "", steps.report(_layout(given), given.papers, given.only, linked, _folder(given)))
 
 
 def _packet_lab(given: argparse.Namespace) -> None:

@@ -34,6 +34,7 @@ _OF_ENSEMBLES = (
 SMALL = "small"  # the group of experiments that are not worth a cluster's job each
 
 # files of data/ that exhibits of a kind read beside print; tests/workflow/test_opened_files.py checks that none is missing
+_OF_NUMBERS = ("cells.yaml", "tolerances.yaml", "equations.yaml")  # files of data/ that numbers are made from
 READ_BY_KIND = {"definition_table": ("equations.yaml",)}
 
 
@@ -404,11 +405,23 @@ class Plan:
 
     def _read_by(self, exhibit: Exhibit) -> list[Path]:
         """Files of ``data`` that drawing an exhibit reads, beside what is printed."""
-        names = ("tolerances.yaml", *READ_BY_KIND.get(exhibit.draw, ()))
+        names = ("cells.yaml", "tolerances.yaml", *READ_BY_KIND.get(exhibit.draw, ()))
         return [self.layout.data / name for name in names]
 
     def _printed(self, paper: str) -> Path:
         return self.layout.data / "published" / f"{paper}.csv"
+
+    def numbers_parts(self, paper: str) -> Parts:
+        """Of the exhibits of one paper that are wanted."""
+        pairs = [pair for pair in self.experiments if pair[0] == paper]
+        return {
+            "exhibits": part([exhibit.id for config, exhibit in self.exhibits if config.paper == paper]),
+            "runs": part([self.runs_parts[pair] for pair in pairs]),
+            "metrics": part([self.metrics_parts(*pair) for pair in pairs if pair in self.measured]),
+            "configuration": self._configuration(paper),
+            "print": files_part(self.root, [self._printed(paper), *(self.layout.data / name for name in _OF_NUMBERS)]),
+            **reach.of_step("numbers"),
+        }
 
     def notebook_parts(self, paper: str) -> Parts:
         common = self._of_notebook(paper)
@@ -455,8 +468,7 @@ class Plan:
 
     def ledger_parts(self) -> Parts:
         return {
-            "exhibits": part({exhibit.id: self.exhibit_parts[exhibit.id] for _, exhibit in self.exhibits}),
-            "metrics": part([self.metrics_parts(*pair) for pair in self.measured]),
+            "numbers": part([self.numbers_parts(paper) for paper in self.papers]),
             "ensembles": part([self.place_parts(paper) for paper in self.papers]),
             "configuration": part([self._configuration(paper) for paper in self.papers]),
             "scope": part([self.config.papers, sorted(self.config.only)]),
@@ -466,7 +478,11 @@ class Plan:
         }
 
     def write_up_parts(self) -> Parts:
-        return {**self._of_notebook(WRITE_UP), "ledger": part(self.ledger_parts())}
+        return {
+            **self._of_notebook(WRITE_UP),
+            "ledger": part(self.ledger_parts()),
+            "scope": part(reach.of_step("report")),
+        }
 
     def report_parts(self) -> Parts:
         sources = {name: self.notebook_source(name) for name in self.papers}
@@ -475,6 +491,7 @@ class Plan:
         }  # the report leads to these cells
         return {
             "ledger": part(self.ledger_parts()),
+            "exhibits": part(self.exhibit_parts),
             "linked": part([[page.name for page in self.linked], shown]),
             "checksums": part(checksums.listed_of_compared(self.layout.data)),  # the report names altered files
             **reach.of_step("report"),
@@ -512,6 +529,7 @@ class Plan:
         found = [
             self._step("measure", f"{p}/{e}", f"metrics/{p}/{e}", self.metrics_parts(p, e)) for p, e in self.measured
         ]
+        found += [self._step("numbers", p, f"numbers/{p}", self.numbers_parts(p)) for p in self.papers]
         found += [
             self._step("draw", e.id, f"exhibits/{p.paper}/{short_id(e.id)}", self.exhibit_parts[e.id])
             for p, e in self.exhibits
@@ -610,7 +628,7 @@ class Plan:
 
         The baseline does not count: the ledger is compared with it and gives the next one. Nor do exhibits that failed.
         """
-        judged = ("measure", "draw", "place", "ledger")
+        judged = ("measure", "numbers", "draw", "place", "ledger")
         stale = {
             f"{step.kind} {step.item}".strip(): named
             for step, reasons in self.stale
@@ -643,8 +661,11 @@ class Plan:
         self.write_jobs()
         failed = {step.item.partition(".")[0] for step, reasons in self.stale if reasons == ["failed"]}
         for step in self.steps:
-            with_failed = failed and (step.kind in ("ledger", "report") or step.item in (*failed, WRITE_UP))
-            if with_failed or any(step is stale for stale, _ in self.stale):
+            is_with_failed = failed and (
+                step.kind in ("ledger", "report")
+                or (step.kind in ("numbers", "notebook") and step.item in (*failed, WRITE_UP))
+            )
+            if is_with_failed or any(step is stale for stale, _ in self.stale):
                 outputs.discard(step.folder)
                 outputs.describe(step.folder, step.parts)
         for pair, folder in self.traces.items():

@@ -33,6 +33,7 @@ PROFILES = "workflow/profiles"
 _CONFIG = "config.json"  # what the last run of a source was asked for
 MADE = {
     "measure": "metrics",
+    "numbers": "papers' numbers",
     "draw": "exhibits",
     "rehearse": "papers rehearsed",
     "notebook": "notebooks",

@@ -111,6 +111,15 @@ def measure(layout: Layout, paper: str, folders: list[Path]) -> str:
     return f"{len(wanted)} experiments"
 
 
+def numbers(layout: Layout, paper: str, exhibits: list[str], folder: Path) -> str:
+    """Compute the numbers of some exhibits of a paper."""
+    from tcpfair.verdicts import numbers as writer
+
+    with making(layout, folder) as scratch:
+        written = writer.write(layout, load_paper(layout.paper_config(paper)), exhibits, scratch)
+    return f"{len(written)} of {len(exhibits)} exhibits"
+
+
 def rehearse(layout: Layout, paper: str, smoke_s: float, folder: Path) -> str:
     """Simulate and measure every experiment of a paper for ``smoke_s`` seconds, all in one process."""
     import pandas as pd
@@ -267,11 +276,14 @@ def ledger(layout: Layout, papers: list[str], only: list[str], folder: Path) -> 
     return layout.ledger.relative_to(layout.root).as_posix()
 
 
-def report(layout: Layout, linked: list[Path], folder: Path) -> str:
-    """Write the report: one HTML file that opens from disk, with links to some other pages."""
+def report(layout: Layout, papers: list[str], only: list[str], linked: list[Path], folder: Path) -> str:
+    """Write the state of the exhibits and the report: one HTML file that opens from disk, with links to some other pages."""
+    from tcpfair.verdicts import ledger
     from tcpfair.verdicts import report as writer
 
     with making(layout, folder) as scratch:
+        config = Config(source=layout.source, papers=papers, only=only)
+        ledger.write_exhibits(layout, config, inside(layout, scratch, layout.ledger))
         writer.write_report(layout, scratch, linked)
     return (layout.results / "report.html").relative_to(layout.root).as_posix()
 

@@ -10,8 +10,8 @@ from tcpfair.contract import trace
 from tcpfair.contract.expand import run_specs
 from tcpfair.exhibits import explore
 from tcpfair.exhibits.context import draw
-from tcpfair.exhibits.kinds import common_losses, cubic_curves
 from tcpfair.models import cubic_map
+from tcpfair.verdicts import paper_models
 from tests.exhibits import standin
 
 
@@ -25,7 +25,7 @@ def values(drawn, metric):
 
 
 def test_the_link_is_that_of_the_configuration(kozu):
-    link = cubic_curves.link_of(kozu.paper, (2, 128))
+    link = paper_models.link_of(kozu.paper, (2, 128))
     assert link.capacity_pps == pytest.approx(1e9 / (8 * 1538))
     assert link.rtt_s == (0.002, 0.128)
     assert link.buffer_pkts == kozu.paper.settings["buffer_pkts"].value
@@ -81,9 +81,9 @@ def test_methods_follow_the_configuration(kozu):
         "Existing method (map)": [10, 2.5],
     }
     for protocol, k_s in expected.items():
-        method = common_losses.method_of(kozu.paper, protocol, x=0.25)
+        method = paper_models.method_of(kozu.paper, protocol, x=0.25)
         assert method.k_s(w_pkts, rtt_s).tolist() == pytest.approx(k_s)
-    scaled = common_losses.method_of(kozu.paper, "Proposed K and C' (map)")
+    scaled = paper_models.method_of(kozu.paper, "Proposed K and C' (map)")
     assert scaled.c(rtt_s).tolist() == pytest.approx([0.4, 3.2])
 
 
@@ -112,8 +112,8 @@ def put_common_losses(context, experiment, follow):
         runs.append({**about, **host, **link, **spec.point})
         rtts_s = [flow.rtt_s for flow in scenario.flows]
         bottleneck = cubic_map.Link(link["capacity_bps"] / (8 * link["wire_bytes"]), link["buffer_pkts"], tuple(rtts_s))
-        method = common_losses.method_of(params, spec.point["protocol"], spec.point.get("x", 1.0))
-        model = cubic_map.CubicMap(bottleneck, method, common_losses.reading(params, follow))
+        method = paper_models.method_of(params, spec.point["protocol"], spec.point.get("x", 1.0))
+        model = cubic_map.CubicMap(bottleneck, method, paper_models.reading(params, follow))
         times_s, windows = model.path(bottleneck.windows_pkts(0.3), 9)
         for flow in (1, 2):
             fields = {"protocol": spec.point["protocol"], "cc": "cubic", "access_bps": 1e9, "role": "foreground"}

@@ -17,11 +17,14 @@ def kozu(tmp_path):
     """Flow 1 gets 2, 3 and 4 times as much as flow 2 with CUBIC at 128 ms, and as much as flow 2 elsewhere."""
     context = standin.context(tmp_path, "kozu2014")
 
-    def throughput(point, run, flow):
-        lead = (2 + run) if (point["protocol"], point["rtt_ms"]) == ("CUBIC", 128) else 1
-        return 900 * (lead if flow == 1 else 1) / (1 + lead)
+    def lead(point, run):
+        return (2 + run) if (point["protocol"], point["rtt_ms"]) == ("CUBIC", 128) else 1
 
-    index = {"jfi_of_means": lambda point, run: 0.9 if point["rtt_ms"] == 128 else 1.0, "jfi_mean": lambda *_: 0.8}
+    def throughput(point, run, flow):
+        return 900 * (lead(point, run) if flow == 1 else 1) / (1 + lead(point, run))
+
+    index = {"ratio": lambda *at: 1 / lead(*at)}
+    index |= {"jfi_of_means": lambda point, run: 0.9 if point["rtt_ms"] == 128 else 1.0, "jfi_mean": lambda *_: 0.8}
     standin.put_metrics(context, "rtt_sweep", system=index, flows={"throughput_mean": throughput})
     return context
 
@@ -61,7 +64,9 @@ def tuned(kozu, monkeypatch):
 
     monkeypatch.setattr(standin, "RUNS", 8)
     flows = {"throughput_mean": lambda point, run, flow: 470.0}
-    standin.put_metrics(kozu, "existing", system={"jfi_of_means": index, "jfi_mean": index}, flows=flows)
+    standin.put_metrics(
+        kozu, "existing", system=dict.fromkeys(("jfi_of_means", "jfi_mean", "ratio"), index), flows=flows
+    )
     return kozu
 
 

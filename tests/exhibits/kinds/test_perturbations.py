@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from tcpfair.exhibits.context import draw
-from tcpfair.exhibits.kinds import perturbations
 from tests.exhibits import standin
 
 RTTS_MS = [25, 50, 75, 100, 125, 150, 175, 200]
@@ -48,27 +47,6 @@ def bhatti2009(tmp_path):
 def value(drawn, metric, rtt_ms):
     numbers = drawn.numbers.set_index(["key", "metric"])["value"]
     return numbers[f"rtt_ms={rtt_ms}", metric]
-
-
-def test_quantiles_and_the_place_of_a_printed_value():
-    found = perturbations.distribution(pd.Series(np.arange(1.0, 102.0)), printed=26.0)
-    assert (found["low"], found["value"], found["high"]) == (6, 51, 96)
-    assert found["percentile"] == pytest.approx(100 * 25.5 / 101)  # a tie counts half
-    assert (found["share"], found["n_runs"]) == (1, 101)
-
-
-def test_less_than_half_of_the_runs_are_no_value():
-    found = perturbations.distribution(pd.Series([1.0, np.nan, np.nan]), printed=2.0)
-    assert np.isnan(found["value"])
-    assert found["share"] == pytest.approx(1 / 3)
-    assert found["percentile"] == 100  # of those that have one
-    assert np.isnan(perturbations.distribution(pd.Series([1.0]), printed=np.nan)["percentile"])
-
-
-def test_no_run_has_a_value():
-    found = perturbations.distribution(pd.Series([np.nan, np.nan]), printed=2.0)
-    assert found["share"] == 0
-    assert np.isnan([found[name] for name in ("value", "low", "high", "percentile", "sd")]).all()
 
 
 def test_table_of_the_index_has_medians_quantiles_and_percentiles(bhatti2009):

@@ -5,7 +5,7 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.exhibits.context import draw
-from tcpfair.exhibits.kinds.phase import PrintedLine, _printed
+from tcpfair.verdicts.computed import printed_line
 from tests.exhibits import standin
 from tests.exhibits.standin import value
 
@@ -82,9 +82,9 @@ def test_the_print_is_a_line_in_the_rows_of_which_it_speaks(tmp_path):
 
 def test_the_print_of_one_flow_is_found_by_its_whole_key(tmp_path):
     context = standin.context(tmp_path, "bhatti2009")
-    line = PrintedLine(exhibit="bhatti2009.table6", metric="throughput_mean", key={"flow": 1, "rtt_ms": 50})
-    assert _printed(context, line, "CUBIC") == 25  # table VI
-    assert _printed(context, line, "CCID2") is None
+    line = context.paper.exhibit("bhatti2009.sens_phase").options["printed"]
+    assert printed_line(context, line, "CUBIC") == 25  # table VI
+    assert printed_line(context, line, "CCID2") is None
     flows = {"throughput_mean": lambda point, run, flow: 10.0 * flow + run}
     for name in ("sens_phase", "sens_phase_still"):
         standin.put_metrics(context, name, flows=flows)

@@ -6,6 +6,7 @@ from matplotlib.collections import PathCollection
 
 from tcpfair.exhibits.context import draw
 from tcpfair.exhibits.kinds import sweeps
+from tcpfair.verdicts.columns import over_runs
 from tests.exhibits import standin
 from tests.exhibits.standin import value
 
@@ -53,10 +54,11 @@ def test_single_runs_are_drawn_only_below_the_bound(ogura):
 
 def test_bands_hold_the_middle_of_the_runs_or_one_sd(ogura):
     metrics = standin.metrics(ogura.paper, "loss_sweep", system={"ratio": lambda point, run: float(run)})
-    cells = sweeps.with_band(metrics, "ratio", ["protocol", "loss_rate"], "median")
+    key = ["protocol", "loss_rate"]
+    cells = sweeps.with_band(over_runs(metrics, "ratio", key, "median"), metrics, "ratio")
     assert cells[["value", "low", "high"]].iloc[0].tolist() == pytest.approx([1.0, 0.2, 1.8])
     assert sweeps.band_text("median") == "line: median, band: 10–90 % over runs"
-    cells = sweeps.with_band(metrics, "ratio", ["protocol", "loss_rate"])
+    cells = sweeps.with_band(over_runs(metrics, "ratio", key))
     assert cells[["value", "low", "high"]].iloc[0].tolist() == pytest.approx([1.0, 0.0, 2.0])
     assert sweeps.band_text() == "line: mean, band: ±1 sd over runs"
 

@@ -1,7 +1,6 @@
 """Tables: cells beside print, convergence over runs, definitions and cases."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from tcpfair.exhibits.context import draw
@@ -77,20 +76,6 @@ def test_cv_is_sd_over_mean(tmp_path):
     standin.put_metrics(context, "pair", system={name: lambda point, run: of_run[run] for name in names})
     drawn = draw(context, context.paper.exhibit("bhatti2008.table5"))
     assert number(drawn, "protocol=CUBIC;rtt_ms=125", "jfi_cv")["value"] == pytest.approx(0.25)
-
-
-@pytest.mark.parametrize(
-    ("times_s", "share", "reached"),
-    [
-        ([61, 70, 90], 0.5, 70),  # the median
-        ([61, 70, np.nan], 0.5, 70),  # two of three converge
-        ([61, np.nan, np.nan], 0.5, np.nan),
-        ([61, 70, np.nan, np.nan], 0.5, np.nan),  # half do not
-        ([61, 63, np.nan, np.nan, np.nan], 0.25, 63),
-    ],
-)
-def test_time_by_which_a_share_of_the_runs_has_converged(times_s, share, reached):
-    assert tables.reached_by_share(pd.Series(times_s), share) == pytest.approx(reached, nan_ok=True)
 
 
 def test_convergence_counts_from_the_start_of_the_run(tmp_path):

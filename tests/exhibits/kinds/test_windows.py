@@ -11,10 +11,11 @@ from tcpfair.contract.expand import run_specs, shorten
 from tcpfair.contract.papers import load_paper
 from tcpfair.exhibits.context import draw
 from tcpfair.exhibits.kinds import windows
+from tcpfair.verdicts.paper_models import AimdLink
 from tests.exhibits import standin
 
 PAPER = load_paper(standin.ROOT / "config" / "papers" / "ogura.yaml")
-LINK = windows.Link.of(PAPER)
+LINK = AimdLink.of(PAPER)
 PROTOCOLS = ("Reno", "Libra", "Alpha", "Proposal")
 
 

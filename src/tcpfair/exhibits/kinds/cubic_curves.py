@@ -6,73 +6,51 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from tcpfair.contract.papers import Exhibit, PaperConfig
+from tcpfair.contract.papers import Exhibit
 from tcpfair.exhibits import style
-from tcpfair.exhibits.context import Context, Drawn, Options, drawing, joined
-from tcpfair.exhibits.numbers import number_rows, single_number
-from tcpfair.models import cubic, cubic_map
-from tcpfair.models.aimd import link_capacity_pps
+from tcpfair.exhibits.context import Drawn, Options, drawing
+from tcpfair.models import cubic
 from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, MS_PER_S
+from tcpfair.verdicts.columns import Numbers, joined
+from tcpfair.verdicts.context import Context
+from tcpfair.verdicts.paper_models import READINGS, after_loss, standard_maps, two_flows
 
 _POINTS = 200
-_EQUAL_SHARE = 0.5  # of the first flow in the throughput, at the first loss
 _SMALL, _LARGE = style.VERMILION, style.BLUE
-_BYTES = {"KB": 1e3, "MB": 1e6}  # the units of eq. 10 and eq. 11
+_UNITS = ("KB", "MB")  # of eq. 10 and eq. 11
 _ROUNDS = 2
-
-
-def link_of(paper: PaperConfig, rtts_ms: tuple[float, float]) -> cubic_map.Link:
-    """The paper's bottleneck with two flows of these RTTs."""
-    capacity_pps = link_capacity_pps(paper.settings["capacity_bps"].value, paper.settings["wire_bytes"].value)
-    rtt_s = tuple(rtt_ms / MS_PER_S for rtt_ms in rtts_ms)
-    return cubic_map.Link(capacity_pps, paper.settings["buffer_pkts"].value, rtt_s)
 
 
 # --- Two flows from one common loss to the next ------------------------------------------------------------------
 
 
 @drawing()
-def kozu2014_fig5(context: Context, exhibit: Exhibit) -> Drawn:
+def kozu2014_fig5(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
     """Windows of a flow with a small K and one with a large K between two common losses, by both readings of when."""
-    link = link_of(context.paper, tuple(context.paper.analysis_value("model_rtt_ms")))
-    w_max_pkts = link.windows_pkts(_EQUAL_SHARE)
+    link, w_max_pkts = two_flows(context.paper)
     k_s = cubic.cubic_k_s(w_max_pkts)
-    maps = {
-        "sum of windows as before": cubic_map.CubicMap(link, cubic_map.STANDARD, cubic_map.PAPER),
-        "link and buffer full": cubic_map.CubicMap(link, cubic_map.STANDARD, cubic_map.Reading(full_link=True)),
-    }
     t_s = np.linspace(0, 1.08 * k_s.max(), _POINTS)
-    grown = np.array([maps["link and buffer full"].growth(w_max_pkts)(t) for t in t_s])
+    full = standard_maps(link)[READINGS["physical"]]
+    grown = np.array([full.growth(w_max_pkts)(t) for t in t_s])
     figure, [[ax]] = style.new_figure(width_in=5.8, height_in=3.2)
     for place, (name, color) in enumerate((("S", _SMALL), ("L", _LARGE))):
         label = f"connection {name}: {link.rtt_s[place] * MS_PER_S:g} ms, $W_{{max}}$ {w_max_pkts[place]:.0f} packets"
         ax.plot(t_s, grown[:, place] / w_max_pkts[place], color=color, label=label)
         ax.axvline(k_s[place], color=color, lw=0.8, ls=":")
         ax.annotate(f"$K_{name}$", (k_s[place], 0.79), (3, 0), textcoords="offset points", color=color)
-    rows = []
-    for (text, model), line in zip(maps.items(), ("--", "-"), strict=True):
-        at_s, after = model.next_loss(w_max_pkts)
+    found = numbers.of("window_ratio").groupby("reading", sort=False)
+    for (text, after), line in zip(found, ("--", "-"), strict=True):
+        at_s = after["at_s"].iloc[0]
         ax.axvline(at_s, color=style.GREY, lw=0.9, ls=line, label=f"time B: {text}")
-        for place, color in enumerate((_SMALL, _LARGE)):
-            ax.plot(at_s, after[place] / w_max_pkts[place], marker="o", color=color)
-        reading = "paper" if model.reading is cubic_map.PAPER else "full link"
-        rows += [{"form": reading, "flow": i + 1, "value": after[i] / w_max_pkts[i]} for i in (0, 1)]
-        rows.append({"form": reading, "flow": np.nan, "value": at_s})
+        for share, color in zip(after["value"], (_SMALL, _LARGE), strict=True):
+            ax.plot(at_s, share, marker="o", color=color)
     ax.axhline(1, color=style.GREY, lw=0.6)
     ax.annotate("time A", (0, 1.0), (3, 3), textcoords="offset points", fontsize=7.5)
     ax.set(xlabel="time since the common loss (s)", ylabel="window / window at time A")
     ax.set(xlim=(0, t_s[-1]), ylim=(0.98 * (1 - cubic.BETA), 1.2))
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    found = pd.DataFrame(rows)
-    times, ratios = found[found["flow"].isna()], found[found["flow"].notna()]
-    numbers = joined(
-        [
-            number_rows(exhibit.id, "time_B_s", times, ["form"]),
-            number_rows(exhibit.id, "window_ratio", ratios, ["form", "flow"]),
-        ]
-    )
     data = pd.DataFrame({"t_s": t_s, "small_k_pkts": grown[:, 0], "large_k_pkts": grown[:, 1]})
-    return Drawn(figure, numbers, data=data, note="closed form")
+    return Drawn(figure, numbers.table, data=data, note="closed form")
 
 
 # --- Where the curve starts after a loss -------------------------------------------------------------------------
@@ -85,69 +63,51 @@ class DiagramAfterLoss(Options):
 
 
 @drawing(DiagramAfterLoss)
-def diagram_after_loss(context: Context, exhibit: Exhibit, options: DiagramAfterLoss) -> Drawn:
+def diagram_after_loss(context: Context, exhibit: Exhibit, numbers: Numbers, options: DiagramAfterLoss) -> Drawn:
     """Eq. 1 with standard K, and with the proposed K and C or C', for equal throughput at both RTTs."""
-    rtts_ms = tuple(context.paper.analysis_value("model_rtt_ms"))
-    link = link_of(context.paper, rtts_ms)
-    windows_pkts = link.windows_pkts(_EQUAL_SHARE)
     figure, [axes] = style.new_figure(1, 2, height_in=2.8, sharey=True)
-    proposed = "Proposed K and C'" if options.scaled_c else "Proposed K"
-    curves, starts = [], []
-    for ax, rtt_ms, rtt_s, w_max_pkts in zip(axes, rtts_ms, link.rtt_s, windows_pkts, strict=True):
-        c = cubic.scaled_c(rtt_s) if options.scaled_c else cubic.C
-        of_method = {
-            "CUBIC": (cubic.cubic_k_s(w_max_pkts), cubic.C),
-            proposed: (cubic.proposed_k_s(w_max_pkts, rtt_s), c),
-        }
+    curves = []
+    methods = list(after_loss(context.paper, options.scaled_c))
+    for ax, (rtt_ms, w_max_pkts, of_method) in zip(axes, methods, strict=True):
         t_s = np.linspace(0, 1.25 * of_method["CUBIC"][0], _POINTS)
         for protocol, (k_s, c_of) in of_method.items():
             share = cubic.window_pkts(t_s, k_s, w_max_pkts, c_of) / w_max_pkts
             color = style.look(protocol).color
             ax.plot(t_s, share, color=color, label=f"{protocol}: K = {k_s:.1f} s")
             ax.plot(0, share[0], marker="o", color=color, clip_on=False, zorder=4)
-            starts.append({"protocol": protocol, "rtt_ms": rtt_ms, "value": share[0]})
             curves.append(pd.DataFrame({"protocol": protocol, "rtt_ms": rtt_ms, "t_s": t_s, "share_of_w_max": share}))
         ax.axhline(1, color=style.GREY, lw=0.6)
         ax.axhline(1 - cubic.BETA, color=style.GREY, lw=0.9, ls="--")
         ax.set(xlabel="time since the loss (s)", xlim=(0, t_s[-1]), ylim=(0.75, 1.1))
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 0.28))
-    style.letter_panels(axes, [f"RTT {rtt_ms:g} ms" for rtt_ms in rtts_ms])
+    style.letter_panels(axes, [f"RTT {rtt_ms:g} ms" for rtt_ms, *_ in methods])
     axes[0].set_ylabel(r"window / $W_{max}$")
     text = rf"ssthresh = (1 − β) $W_{{max}}$, {1 - cubic.BETA:g}"
     axes[1].annotate(
         text, (axes[1].get_xlim()[1], 1 - cubic.BETA), (-3, -9), textcoords="offset points", ha="right", fontsize=7.5
     )
-    frames = [number_rows(exhibit.id, "curve_start", pd.DataFrame(starts), ["protocol", "rtt_ms"])]
-    if not options.scaled_c:  # what section 5.2 says of standard CUBIC
-        standard = cubic.window_pkts(0.0, cubic.cubic_k_s(1.0), 1.0)
-        key = {"item": "ssthresh over W_max", "protocol": "CUBIC"}
-        frames.append(single_number("kozu2014.sec-5.2", "ssthresh_ratio", float(standard), **key))
-    return Drawn(figure, joined(frames), data=joined(curves), note="closed form")
+    return Drawn(figure, numbers.table, data=joined(curves), note="closed form")
 
 
 # --- One window per round trip -----------------------------------------------------------------------------------
 
 
 @drawing()
-def kozu2014_fig16(context: Context, exhibit: Exhibit) -> Drawn:
+def kozu2014_fig16(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
     """A sender that may have one window under way: data out, ACKs back, and the link idle between."""
     target_bps, capacity_bps = (
         context.paper.analysis_value("target_rate_bps"),
         context.paper.settings["capacity_bps"].value,
     )
     figure, [axes] = style.new_figure(1, 2, height_in=2.9)
-    frames = []
-    rtts_ms = context.paper.analysis_value("model_rtt_ms")
-    for ax, rtt_ms, (unit, unit_bytes), equation in zip(axes, rtts_ms, _BYTES.items(), ("eq10", "eq11"), strict=True):
+    needed = numbers.of("window")[["rtt_ms", "value"]].to_numpy()
+    for ax, (rtt_ms, size), unit in zip(axes, needed, _UNITS, strict=True):
         rtt_s = rtt_ms / MS_PER_S
         needed_bytes = cubic.window_needed_bytes(target_bps, rtt_s)
         _draw_round_trips(ax, rtt_ms, needed_bytes * BITS_PER_BYTE / capacity_bps * MS_PER_S)
-        size = needed_bytes / unit_bytes
         rate_mbps = cubic.window_limit_bps(needed_bytes, rtt_s) / BPS_PER_MBPS
         ax.set_title(f"{size:g} {unit} per {rtt_ms:g} ms: {rate_mbps:g} Mb/s", fontsize=8.5)
-        key = {"item": f"window for {target_bps / BPS_PER_MBPS:g} Mb/s", "rtt_ms": rtt_ms}
-        frames.append(single_number(f"kozu2014.{equation}", "window", size, **key))
-    return Drawn(figure, joined(frames), note="closed form")
+    return Drawn(figure, numbers.table, note="closed form")
 
 
 def _draw_round_trips(ax: Axes, rtt_ms: float, sending_ms: float) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,27 +15,20 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tcpfair.contract.papers import Exhibit, Value
 from tcpfair.exhibits import style
-from tcpfair.exhibits.context import Context, Drawn, Options, drawing, joined, protocols_of, values_of
+from tcpfair.exhibits.context import Drawn, Options, drawing
 from tcpfair.exhibits.kinds.sweeps import Axis, band_text, draw_line, with_band
-from tcpfair.exhibits.numbers import Statement, number_rows, over_runs, single_number, stated_numbers
 from tcpfair.measures import SYSTEM
 from tcpfair.models.rtt_fairness import random_loss_ratio, synchronised_loss_ratio
-from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, MS_PER_S, mbps
+from tcpfair.units import BPS_PER_MBPS, mbps
+from tcpfair.verdicts.columns import Column, Numbers, joined, selected
+from tcpfair.verdicts.context import Context, protocols_of, values_of
 
 _BYTES_PER_MB = 1e6
-_PERCENT = 100
 TYPES = ("Type I", "Type II", "Type III", "Type IV", "Type V")  # of background traffic, as the paper numbers them
 
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid")
-
-
-def selected(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
-    """Rows whose columns have the values of ``where``, or one of them where it lists several."""
-    for column, value in where.items():
-        table = table[table[column].isin(value if isinstance(value, list) else [value])]
-    return table
 
 
 # --- A metric over a swept variable ------------------------------------------------------------------------------
@@ -47,17 +40,6 @@ class Panel(_Part):
     title: str = ""
     experiment: int = 0
     where: dict[str, Any] = Field(default_factory=dict)
-    key: dict[str, str] = Field(
-        default_factory=dict, description="parts of the keys of its numbers, where panels need them"
-    )
-
-
-class BdpShare(_Part):
-    """A buffer that the text compares with the BDP."""
-
-    exhibit: str
-    buffer_mb: float
-    rtt_ms: float
 
 
 class MetricPanels(Options):
@@ -68,35 +50,21 @@ class MetricPanels(Options):
     x_axis: Axis
     y_axis: Axis
     panels: list[Panel]
-    also: list[str] = Field(default_factory=list)
-    statements: list[Statement] = Field(default_factory=list)
-    bdp_shares: list[BdpShare] = Field(default_factory=list)
 
 
 @drawing(MetricPanels)
-def metric_panels(context: Context, exhibit: Exhibit, options: MetricPanels) -> Drawn:
+def metric_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options: MetricPanels) -> Drawn:
     """One metric over one grid variable, a line per protocol, in one or more panels.
 
     Where the RTT of flow 1 is fixed, the laws of SACK's ratio are drawn over that of flow 2.
     """
     n, to_axis = len(options.panels), 1 / _BYTES_PER_MB if options.x == "buffer_bytes" else 1.0
     figure, [axes] = style.new_figure(1, n, 5.4 if n == 1 else None, 3.0, sharey=True)
-    frames, cells = [], []
-    for letter, panel, ax in zip("abc", options.panels, axes, strict=False):
-        name, experiment = context.experiment(exhibit, panel.experiment)
-        metrics = selected(context.metrics(name), panel.where)
-        key = ["protocol", options.x]
-        drawn = _in_percent(options.metric, with_band(_of_system(metrics, options.metric), options.metric, key))
-        for metric in (options.metric, *options.also):
-            of_metric = metrics[metrics["metric"] == metric]
-            by = key if (of_metric["flow"] == SYSTEM).all() else [*key, "flow"]
-            found = over_runs(of_metric, metric, by).assign(panel=letter, metric=metric)
-            if metric.startswith(options.metric):
-                found = _in_percent(metric, found)
-            frames.append(number_rows(exhibit.id, metric, found, by, **panel.where, **panel.key))
-            cells.append(found)
+    for panel, column, ax in zip(options.panels, numbers.from_runs(options.metric), axes, strict=True):
+        _, experiment = context.experiment(exhibit, panel.experiment)
+        cells = with_band(column.cells)
         for protocol in protocols_of(experiment):
-            line = drawn.query("protocol == @protocol").assign(x=lambda rows: rows[options.x] * to_axis)
+            line = cells.query("protocol == @protocol").assign(x=lambda rows: rows[options.x] * to_axis)
             draw_line(ax, line, "x", style.look(protocol), protocol)
         places = [value * to_axis for value in values_of(experiment, options.x)]
         fixed = experiment.flows[0]["rtt_ms"]
@@ -108,21 +76,7 @@ def metric_panels(context: Context, exhibit: Exhibit, options: MetricPanels) -> 
     if n > 1:
         style.letter_panels(axes, [panel.title for panel in options.panels])
     axes[-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    frames.append(stated_numbers(exhibit.id, joined(cells), options.statements))
-    frames += [_bdp_share(context, share) for share in options.bdp_shares]
-    numbers = joined(frame for frame in frames if len(frame))
-    return Drawn(figure, numbers, int(max(found["n_runs"].max() for found in cells)), note=band_text())
-
-
-def _of_system(metrics: pd.DataFrame, metric: str) -> pd.DataFrame:
-    return metrics[(metrics["metric"] == metric) & (metrics["flow"] == SYSTEM)]
-
-
-def _in_percent(metric: str, cells: pd.DataFrame) -> pd.DataFrame:
-    """Utilisation as the papers give it; other metrics as they are."""
-    if not metric.startswith("utilisation"):
-        return cells
-    return cells.assign(**{name: _PERCENT * cells[name] for name in ("value", "sd", "low", "high") if name in cells})
+    return Drawn(figure, numbers.table, numbers.n_runs, note=band_text())
 
 
 def _draw_laws(ax: Axes, rtts_ms: Sequence[float], fixed_ms: float) -> None:
@@ -136,14 +90,6 @@ def _draw_laws(ax: Axes, rtts_ms: Sequence[float], fixed_ms: float) -> None:
         ax.plot(x, law("reno", k), color=style.GREY, ls=dashes, lw=1.1, zorder=1, label=text)
 
 
-def _bdp_share(context: Context, share: BdpShare) -> pd.DataFrame:
-    """A buffer in percent of the BDP, as the text puts it."""
-    bdp_bytes = context.paper.settings["capacity_bps"].value * share.rtt_ms / MS_PER_S / BITS_PER_BYTE
-    value = _PERCENT * share.buffer_mb * _BYTES_PER_MB / bdp_bytes
-    key = {"item": f"{share.buffer_mb:g} MB buffer", "rtt_ms": share.rtt_ms}
-    return single_number(share.exhibit, "bdp_share", value, **key)
-
-
 # --- Rates over time ---------------------------------------------------------------------------------------------
 
 
@@ -151,35 +97,25 @@ class RatePanels(Options):
     """Options of `rate_panels`."""
 
     panels: list[Panel]
-    also: list[str] = Field(default_factory=list)
 
 
 @drawing(RatePanels)
-def rate_panels(context: Context, exhibit: Exhibit, options: RatePanels) -> Drawn:
+def rate_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options: RatePanels) -> Drawn:
     """Rates of the flows and of all forward traffic in an example run, a panel for each; utilisation over all runs."""
     rows = -(-len(options.panels) // 2)
     figure, axes = style.new_figure(rows, 2, style.PAGE_IN, 0.7 + 1.55 * rows, sharex=True, sharey=True)
     every = [ax for row in axes for ax in row]
     capacity_mbps = context.paper.settings["capacity_bps"].value / BPS_PER_MBPS
-    numbers, curves, titles = [], [], []
-    for panel, ax in zip(options.panels, every, strict=False):
-        name, experiment = context.experiment(exhibit, panel.experiment)
-        metrics = selected(context.metrics(name), panel.where)
-        key = [n for n, value in experiment.grid.items() if n in ("protocol", "rtt_ms") or len(value.value) > 1]
-        cells = _in_percent("utilisation", over_runs(metrics, "utilisation", key))
-        numbers.append(number_rows(exhibit.id, "utilisation", cells, key))
-        for metric in options.also:
-            of_metric = metrics[metrics["metric"] == metric]
-            by = key if (of_metric["flow"] == SYSTEM).all() else [*key, "flow"]
-            numbers.append(number_rows(exhibit.id, metric, _in_percent(metric, over_runs(of_metric, metric, by)), by))
+    curves, titles = [], []
+    used = numbers.from_runs("utilisation")
+    for panel, column, ax in zip(options.panels, used, every, strict=False):
+        name, _ = context.experiment(exhibit, panel.experiment)
         curve = example_rates(context, name, panel.where).assign(panel=panel.title)
         for flow, line in curve.groupby("flow"):
             total = flow == SYSTEM
             color = style.BLACK if total else style.FLOW_COLORS[(int(flow) - 1) % len(style.FLOW_COLORS)]
             ax.plot(line["t_s"], line["mbps"], color=color, lw=1.0 if total else 0.8, zorder=3 if total else 2)
-        titles.append(
-            f"{panel.title}: {_utilisation_text(context, exhibit.id, numbers[-1 - len(options.also)], cells)}"
-        )
+        titles.append(f"{panel.title}: {_utilisation_text(context, exhibit.id, column)}")
         curves.append(curve)
     style.letter_panels(every, titles)
     for ax in every:
@@ -194,15 +130,14 @@ def rate_panels(context: Context, exhibit: Exhibit, options: RatePanels) -> Draw
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
     replicate = context.paper.analysis_value("example_replicate")
     note = f"drawn: run {replicate + 1} of each; utilisation: mean ± sd over runs"
-    table = joined(numbers)
-    return Drawn(figure, table, int(table["n_runs"].max()), joined(curves), note)
+    return Drawn(figure, numbers.table, numbers.n_runs, joined(curves), note)
 
 
-def _utilisation_text(context: Context, exhibit_id: str, numbers: pd.DataFrame, cells: pd.DataFrame) -> str:
+def _utilisation_text(context: Context, exhibit_id: str, column: Column) -> str:
     """``93 ± 1 % (printed 95 %)``."""
-    row = cells.iloc[0]
+    row = column.cells.iloc[0]
     text = f"{row['value']:.1f} ± {row['sd']:.1f} %" if np.isfinite(row["sd"]) else f"{row['value']:.1f} %"
-    printed = context.against_print(exhibit_id, numbers).dropna(subset="reproduced")["printed"]
+    printed = context.against_print(exhibit_id, column.rows).dropna(subset="reproduced")["printed"]
     return f"{text} (printed {printed.iloc[0]} %)" if len(printed) else text
 
 
@@ -228,28 +163,19 @@ def example_rates(context: Context, experiment: str, where: Mapping[str, Any]) -
 # --- Bars in groups ----------------------------------------------------------------------------------------------
 
 
-_KEY = ["protocol", "rtt_ms", "traffic"]
 _VARIANTS = ("CUBIC", "BIC", "H-TCP", "HSTCP", "STCP")
 
 
 class Bars(NamedTuple):
-    """One panel: a metric from one or more of the exhibit's experiments."""
+    """One panel: a metric, with the panel's title in its keys."""
 
     title: str
     metric: str
     y_axis: Axis
-    experiments: tuple[int, ...] = (0,)
-    where: Mapping[str, Any] = {}
-
-    def cells(self, context: Context, exhibit: Exhibit) -> pd.DataFrame:
-        """Its metric over runs, for each protocol, RTT and kind of traffic."""
-        names = [context.experiment(exhibit, place)[0] for place in self.experiments]
-        metrics = joined(selected(context.metrics(name), self.where) for name in names)
-        return _in_percent(self.metric, over_runs(_of_system(metrics, self.metric), self.metric, _KEY))
 
 
 @drawing()
-def ha2006_fig8(context: Context, exhibit: Exhibit) -> Drawn:
+def ha2006_fig8(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
     """Utilisation and variation under each type of background, with fixed and varied RTTs, and without background."""
     panels = (
         Bars("utilisation", "utilisation", Axis(label="utilisation (%)", limits=(60, 100))),
@@ -261,37 +187,26 @@ def ha2006_fig8(context: Context, exhibit: Exhibit) -> Drawn:
         "varied background RTT": [{"traffic": kind} for kind in types],
     }
     figure, [axes] = style.new_figure(1, len(panels), style.PAGE_IN, 3.0)
-    tables = [panel.cells(context, exhibit) for panel in panels]
+    tables = [numbers.of(panel.metric, item=panel.title) for panel in panels]
     alone = [float(selected(cells, {"traffic": "none"})["value"].mean()) for cells in tables]
     _draw_groups(figure, axes, panels, tables, types, series, alone)
-    numbers = joined(_bar_numbers(exhibit.id, panels, tables))
-    return Drawn(figure, numbers, _most_runs(tables), note=_BARS_NOTE)
+    return Drawn(figure, numbers.table, numbers.n_runs, note=_BARS_NOTE)
 
 
 @drawing()
-def ha2006_fig13(context: Context, exhibit: Exhibit) -> Drawn:
-    """TCP-friendliness, intra-protocol and RTT-fairness of each variant under each type; what the text says of gains."""
+def ha2006_fig13(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
+    """TCP-friendliness, intra-protocol and RTT-fairness of each variant under each type."""
     axis = Axis(label="smaller / larger", limits=(0, 1))
     panels = (
-        Bars("TCP-friendliness", "fair_ratio", axis, (0, 1), {"rtt_ms": 42}),
-        Bars("intra-protocol fairness", "fair_ratio", axis, (2, 3), {"rtt_ms": 82}),
-        Bars("RTT-fairness", "fair_ratio", axis, (4, 5), {"rtt_ms": 42}),
+        Bars("TCP-friendliness", "fair_ratio", axis),
+        Bars("intra-protocol fairness", "fair_ratio", axis),
+        Bars("RTT-fairness", "fair_ratio", axis),
     )
     series = {kind: [{"traffic": kind, "protocol": label} for label in _VARIANTS] for kind in ("none", *TYPES)}
     figure, grid = style.new_figure(len(panels), 1, style.PAGE_IN, 0.8 + 1.7 * len(panels), sharex=True)
-    tables = [panel.cells(context, exhibit) for panel in panels]
+    tables = [numbers.of(panel.metric, item=panel.title) for panel in panels]
     _draw_groups(figure, [row[0] for row in grid], panels, tables, _VARIANTS, series)
-    friendliness, _, rtt_fairness = tables
-    gains = [
-        single_number(exhibit.id, f"improvement_{rule}", gain, item="RTT-fairness", protocol=protocol)
-        for protocol in ("BIC", "STCP")
-        for rule, gain in gains_percent(rtt_fairness, protocol, TYPES).agg(["min", "max"]).items()
-    ]
-    under_type_v = gains_percent(friendliness, "CUBIC", TYPES[-1:]).max()
-    key = {"item": "TCP-friendliness under Type V", "protocol": "CUBIC"}
-    gains.append(single_number(exhibit.id, "improvement", under_type_v, **key))
-    numbers = joined([*_bar_numbers(exhibit.id, panels, tables), *gains])
-    return Drawn(figure, numbers, _most_runs(tables), note=_BARS_NOTE)
+    return Drawn(figure, numbers.table, numbers.n_runs, note=_BARS_NOTE)
 
 
 _BARS_NOTE = "bar: mean, line: ±1 sd over runs"
@@ -329,19 +244,3 @@ def _draw_bar(ax: Axes, cells: pd.DataFrame, x: int, lane: int, lanes: int, colo
     for row in cells.itertuples():
         at = x + (lane - (lanes - 1) / 2) * width
         ax.bar(at, row.value, 0.92 * width, color=color, yerr=row.sd, capsize=1.5, error_kw=error)
-
-
-def _bar_numbers(exhibit_id: str, panels: Sequence[Bars], tables: Sequence[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-    for panel, cells in zip(panels, tables, strict=True):
-        yield number_rows(exhibit_id, panel.metric, cells, _KEY, item=panel.title)
-
-
-def _most_runs(tables: Sequence[pd.DataFrame]) -> int:
-    return int(max(cells["n_runs"].max() for cells in tables))
-
-
-def gains_percent(cells: pd.DataFrame, protocol: str, types: Sequence[str]) -> pd.Series:
-    """How much larger a protocol's value is under each type of background than without, in percent."""
-    own = selected(cells, {"protocol": protocol})
-    without = selected(own, {"traffic": "none"})["value"].mean()
-    return _PERCENT * (own.loc[own["traffic"].isin(types), "value"] / without - 1)

@@ -7,83 +7,31 @@ from such a distribution, so what says most is the share of the runs that lie be
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 from matplotlib import MatplotlibDeprecationWarning
 from matplotlib.axes import Axes
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from tcpfair.contract.papers import Exhibit
 from tcpfair.exhibits import pages, style
-from tcpfair.exhibits.context import Context, Drawn, Options, Table, drawing, joined, values_of
+from tcpfair.exhibits.context import Drawn, Options, Table, drawing
 from tcpfair.exhibits.kinds.sweeps import Axis
 from tcpfair.exhibits.kinds.tables import DASH, number_text
-from tcpfair.exhibits.numbers import Statement, number_rows, stated_numbers
 from tcpfair.measures import BY_RULE, SYSTEM
 from tcpfair.metrics.fairness import case_letter
+from tcpfair.verdicts.columns import Numbers
+from tcpfair.verdicts.context import Context, values_of
+from tcpfair.verdicts.spread import LEVELS
 
-LEVELS = (0.05, 0.95)
-SOME = 0.5  # share of the runs that must have a value for the point to have one
 CASES = "ABCDE"
 _ASIDE = 0.3  # of the distance between two RTTs: where a printed value stands beside the runs
 _NOTE = (
     "above: median and, in brackets, 5 to 95 % over perturbations; below: printed, and the share of the runs that lie "
     "below it, ✗ outside of 5 to 95 %"
 )
-
-
-# --- Distributions -----------------------------------------------------------------------------------------------
-
-
-def distribution(values: pd.Series, printed: float | None = None) -> dict[str, float]:
-    """Median, 5 and 95 % of one metric over runs, and the share of the runs that have it.
-
-    With fewer than half of the runs the point as a whole has no ``value``. With a ``printed`` number its ``percentile``:
-    the share of the runs that have the metric and lie below it, in percent, ties counted half.
-    """
-    found = values.dropna().to_numpy(dtype=float)
-    share = len(found) / len(values) if len(values) else np.nan
-    low, median, high = np.quantile(found, [LEVELS[0], 0.5, LEVELS[1]]) if len(found) else [np.nan] * 3
-    result = {
-        "value": median if share >= SOME else np.nan,
-        "sd": float(np.std(found, ddof=1)) if len(found) > 1 else np.nan,
-        "n_runs": len(values),
-        "low": low,
-        "high": high,
-        "share": share,
-    }
-    if printed is not None:
-        known = len(found) > 0 and np.isfinite(printed)
-        result["percentile"] = 100 * np.mean((found < printed) + (found == printed) / 2) if known else np.nan
-    return result
-
-
-def by_rtt(metrics: pd.DataFrame, metric: str, printed: pd.DataFrame) -> pd.DataFrame:
-    """`distribution` of a metric of the system at each RTT, and what is ``printed`` of it (NaN: a dash), if anything."""
-    at = printed.set_index("rtt_ms")["value"].to_dict() if len(printed) else {}
-    chosen = metrics[(metrics["metric"] == metric) & (metrics["flow"] == SYSTEM)]
-    rows = [
-        {"rtt_ms": rtt_ms, **distribution(group, at.get(rtt_ms)), "printed": at.get(rtt_ms, np.nan)}
-        for rtt_ms, group in chosen.groupby("rtt_ms")["value"]
-    ]
-    return pd.DataFrame(rows)
-
-
-def distribution_numbers(exhibit_id: str, name: str, cells: pd.DataFrame, key: Sequence[str]) -> pd.DataFrame:
-    """The median as number ``name``; beside it its quantiles, the share of the runs and the percentile of the print."""
-    frames = [number_rows(exhibit_id, name, cells, key)]
-    further = {"low": "p05", "high": "p95"}
-    if (cells["share"] < 1).any():
-        further["share"] = "share"
-    if "percentile" in cells and cells["percentile"].notna().any():
-        further["percentile"] = "percentile"
-    for column, suffix in further.items():
-        values = cells.assign(value=cells[column], sd=np.nan)
-        frames.append(number_rows(exhibit_id, f"{name}_{suffix}", values, key))
-    return joined(frames)
 
 
 # --- Tables ------------------------------------------------------------------------------------------------------
@@ -96,17 +44,7 @@ class Row(BaseModel):
 
     label: str
     metric: str
-    name: str = ""  # of the number, and of the printed one; the metric when empty
-    against: str = ""  # printed number to compare with under another name
     decimals: int = 2
-
-    @property
-    def number(self) -> str:
-        return self.name or self.metric
-
-    @property
-    def printed(self) -> str:
-        return self.against or self.number
 
 
 class CaseRow(BaseModel):
@@ -126,26 +64,21 @@ class PerturbedTable(Options):
 
 
 @drawing(PerturbedTable, table=True)
-def perturbed_table(context: Context, exhibit: Exhibit, options: PerturbedTable) -> Drawn:
+def perturbed_table(context: Context, exhibit: Exhibit, numbers: Numbers, options: PerturbedTable) -> Drawn:
     """A row per metric, a column per RTT: median and 5 to 95 % over the runs, the print and its place among them."""
-    name, experiment = context.experiment(exhibit)
-    metrics = context.metrics(name)
-    frames, rows = [], {}
+    _, experiment = context.experiment(exhibit)
+    rows = {}
     for row in options.rows:
         if isinstance(row, CaseRow):
-            shares = case_shares(metrics, row.rule)
-            frames.append(case_numbers(exhibit.id, shares, row.rule))
             letters = printed_letters(context, options.printed)
-            texts = {rtt: _case_text(group, letters.get(rtt, "")) for rtt, group in shares.groupby("rtt_ms")}
+            shares = case_shares(numbers, row.rule)
+            texts = {rtt: _case_text(shares.loc[rtt], letters.get(rtt, "")) for rtt in shares.index}
         else:
-            cells = by_rtt(metrics, row.metric, context.printed(options.printed, row.printed))
-            frames.append(distribution_numbers(exhibit.id, row.number, cells, ["rtt_ms"]))
-            texts = {cell.rtt_ms: _cell_text(cell, row.decimals) for cell in cells.itertuples()}
+            texts = {cell.rtt_ms: _cell_text(cell, row.decimals) for cell in numbers.of(row.metric).itertuples()}
         rows[pages.with_symbols(row.label)] = texts
     columns = {rtt: f"{rtt:g} ms" for rtt in values_of(experiment, "rtt_ms")}
     table = pd.DataFrame.from_dict(rows, orient="index").reindex(columns=list(columns)).fillna("")
-    numbers = joined(frames)
-    return Drawn(Table(table.rename(columns=columns), _NOTE), numbers, int(numbers["n_runs"].max()))
+    return Drawn(Table(table.rename(columns=columns), _NOTE), numbers.table, numbers.n_runs)
 
 
 def _cell_text(cell, decimals: int) -> str:
@@ -165,34 +98,13 @@ def _cell_text(cell, decimals: int) -> str:
     return f'<div class="ours">{ours}</div><div class="printed">{lower}</div>'
 
 
-def case_shares(metrics: pd.DataFrame, rule: str = "") -> pd.DataFrame:
-    """Share of the runs with each letter (table II, to two decimals): rtt_ms, letter, share, n_runs."""
+def case_shares(numbers: Numbers, rule: str = "") -> pd.DataFrame:
+    """Share of the runs with each letter that comes up somewhere: a row for each RTT, a column for each letter."""
     suffix = BY_RULE + rule if rule else ""
-    names = [f"{name}{suffix}" for name in ("U_N+", "U_N-")]
-    system = metrics[metrics["metric"].isin(names) & (metrics["flow"] == SYSTEM)]
-    tuples = system.pivot(index=["rtt_ms", "run_id"], columns="metric", values="value").reindex(columns=names)
-    letters = pd.Series(case_letter(tuples[names[0]], tuples[names[1]]), tuples.index)
-    rows = [
-        {"rtt_ms": rtt_ms, "letter": letter, "share": float((group == letter).mean()), "n_runs": len(group)}
-        for rtt_ms, group in letters.groupby(level="rtt_ms")
-        for letter in CASES
-    ]
-    return pd.DataFrame(rows)
-
-
-def case_numbers(exhibit_id: str, shares: pd.DataFrame, rule: str) -> pd.DataFrame:
-    """The share of the runs of each letter that comes up somewhere."""
-    suffix = BY_RULE + rule if rule else ""
-    present = [letter for letter, group in shares.groupby("letter") if group["share"].any()]
-    return joined(
-        number_rows(
-            exhibit_id,
-            f"case_{letter}_share{suffix}",
-            shares[shares["letter"] == letter].rename(columns={"share": "value"}),
-            ["rtt_ms"],
-        )
-        for letter in present
-    )
+    given = {column.metric for column in numbers.columns}
+    names = {letter: f"case_{letter}_share{suffix}" for letter in CASES}
+    shares = {letter: numbers.of(name).set_index("rtt_ms")["value"] for letter, name in names.items() if name in given}
+    return pd.DataFrame(shares)
 
 
 def printed_letters(context: Context, exhibit_id: str) -> dict[float, str]:
@@ -202,29 +114,22 @@ def printed_letters(context: Context, exhibit_id: str) -> dict[float, str]:
     return dict(zip(both["rtt_ms"], case_letter(both["value_plus"], both["value_minus"]).tolist(), strict=True))
 
 
-def _case_text(shares: pd.DataFrame, printed: str) -> str:
-    ours = ", ".join(f"{row.letter} {100 * row.share:.0f} %" for row in shares.itertuples() if row.share)
+def _case_text(shares: pd.Series, printed: str) -> str:
+    ours = ", ".join(f"{letter} {100 * share:.0f} %" for letter, share in shares.items() if share)
     return f'<div class="ours">{ours or DASH}</div><div class="printed">{printed}</div>'
 
 
 @drawing(table=True)
-def bhatti2009_shares_14(context: Context, exhibit: Exhibit) -> Drawn:
+def bhatti2009_shares_14(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
     """Throughput of every flow: a row per flow, the largest first, a column per RTT."""
-    name, experiment = context.experiment(exhibit)
-    metrics = context.metrics(name)
-    metrics = metrics[(metrics["metric"] == "throughput_mean") & (metrics["flow"] != SYSTEM)]
-    rows = [
-        {"protocol": protocol, "rtt_ms": rtt_ms, **distribution(group)}
-        for (protocol, rtt_ms), group in metrics.groupby(["flow_protocol", "rtt_ms"])["value"]
-    ]
-    cells = pd.DataFrame(rows)
-    numbers = distribution_numbers(exhibit.id, "throughput_mean", cells, ["protocol", "rtt_ms"])
+    _, experiment = context.experiment(exhibit)
+    cells = numbers.of("throughput_mean")
     order = cells.groupby("protocol")["value"].mean().sort_values(ascending=False).index
     texts = cells.assign(text=[_cell_text(cell, 1) for cell in cells.itertuples()])
     table = texts.pivot(index="protocol", columns="rtt_ms", values="text").loc[order, values_of(experiment, "rtt_ms")]
     table = table.rename(columns="{:g} ms".format).rename_axis(index=None, columns=None)
     note = "median and, in brackets, 5 to 95 % over perturbations"
-    return Drawn(Table(table, note), numbers, int(cells["n_runs"].max()))
+    return Drawn(Table(table, note), numbers.table, numbers.n_runs)
 
 
 # --- Figures -----------------------------------------------------------------------------------------------------
@@ -239,13 +144,8 @@ class Band(BaseModel):
     label: str
     color: Literal["black", "orange", "sky", "green", "blue", "vermilion", "purple", "grey"]
     dashed: bool = False
-    name: str = ""  # of the number, and of the printed one; the metric when empty
-    against: str = ""  # printed number that the percentile is of, under another name
     marks: bool = False  # the print is drawn, with its percentile, and all runs
-
-    @property
-    def number(self) -> str:
-        return self.name or self.metric
+    runs: str = ""  # their metric, where it has another name than the number
 
     @property
     def shade(self) -> str:
@@ -267,35 +167,31 @@ class PerturbedPanels(Options):
     """Options of `perturbed_panels`."""
 
     panels: list[Panel]
-    statements: list[Statement] = Field(default_factory=list)
 
 
 @drawing(PerturbedPanels)
-def perturbed_panels(context: Context, exhibit: Exhibit, options: PerturbedPanels) -> Drawn:
+def perturbed_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options: PerturbedPanels) -> Drawn:
     """Panels of metrics of the system over the RTT, with the printed values at their percentiles."""
     name, experiment = context.experiment(exhibit)
     metrics = context.metrics(name)
     figure, axes = style.new_figure(1, len(options.panels), style.PAGE_IN, 3.6)
     style.letter_panels(axes[0], [panel.title for panel in options.panels])
-    frames, stated = [], []
     for ax, panel in zip(axes[0], options.panels, strict=True):
         for band in panel.bands:
-            cells = by_rtt(metrics, band.metric, context.printed(panel.printed, band.against or band.number))
-            frames.append(distribution_numbers(exhibit.id, band.number, cells, ["rtt_ms"]))
-            stated.append(cells.assign(metric=band.number))
+            cells = numbers.of(band.metric)
             _draw_band(ax, band, cells)
             if band.marks:
-                _draw_runs(ax, band, metrics.query("metric == @band.metric and flow == @SYSTEM"))
+                _draw_runs(
+                    ax, band, metrics[(metrics["metric"] == (band.runs or band.metric)) & (metrics["flow"] == SYSTEM)]
+                )
                 _draw_marks(ax, band, cells)
         if any(band.marks for band in panel.bands):
             ax.add_line(style.printed_handle("printed; at the foot: runs below it"))
         Axis(label="RTT (ms)").dress_x(ax, values_of(experiment, "rtt_ms"))
         panel.y_axis.dress_y(ax)
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2)
-    frames.append(stated_numbers(exhibit.id, joined(stated), options.statements))
-    numbers = joined(frame for frame in frames if len(frame))
     note = "lines: median over perturbations; bands and whiskers: 5–95 %; boxes: quartiles"
-    return Drawn(figure, numbers, int(numbers["n_runs"].max()), note=note)
+    return Drawn(figure, numbers.table, numbers.n_runs, note=note)
 
 
 def _draw_band(ax: Axes, band: Band, cells: pd.DataFrame) -> None:

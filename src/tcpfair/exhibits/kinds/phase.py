@@ -14,14 +14,14 @@ from matplotlib.axes import Axes
 from pydantic import BaseModel, ConfigDict, Field
 
 from tcpfair.contract.papers import Exhibit
-from tcpfair.errors import InputError
 from tcpfair.exhibits import style
-from tcpfair.exhibits.context import Context, Drawn, Options, drawing, joined, values_of
-from tcpfair.exhibits.kinds.perturbations import LEVELS, distribution, distribution_numbers
+from tcpfair.exhibits.context import Drawn, Options, drawing
 from tcpfair.exhibits.kinds.sweeps import Axis, value_text
-from tcpfair.exhibits.numbers import number_rows
 from tcpfair.measures import SYSTEM
-from tcpfair.metrics.spread import share_between_groups
+from tcpfair.verdicts.columns import Numbers
+from tcpfair.verdicts.computed import phase_runs, printed_line
+from tcpfair.verdicts.context import Context, values_of
+from tcpfair.verdicts.spread import LEVELS
 
 X = "rtt_ms"
 _BOX_SHARE = 0.42  # width of the panel of distributions, of that of a panel over the RTT
@@ -52,27 +52,24 @@ class PhasePanels(Options):
 
 
 @drawing(PhasePanels)
-def phase_panels(context: Context, exhibit: Exhibit, options: PhasePanels) -> Drawn:
+def phase_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options: PhasePanels) -> Drawn:
     """A row for each point of the grid but for the RTT: a panel over the RTT for each experiment, and all side by side.
 
     ``rtt_share`` is the share of the variance that lies between RTTs, of the logarithm where the axis is logarithmic.
     """
-    if len(options.labels) != len(exhibit.experiments):
-        raise InputError(f"{context.where(exhibit)}.options.labels: give one for each of the experiments")
     _, experiment = context.experiment(exhibit)
     others = [name for name in experiment.grid if name != X]
     points = list(product(*(values_of(experiment, name) for name in others)))
     rows, columns = len(points), len(options.labels) + 1
     figure, axes = style.new_figure(rows, columns, style.PAGE_IN, 0.8 + 1.6 * rows, sharex="col", sharey="row")
     axes[0][0].get_gridspec().set_width_ratios([1] * (columns - 1) + [_BOX_SHARE])
-    cells = []
+    cells = iter(numbers.of(options.metric).to_dict("records"))
     for row, values in zip(axes, points, strict=True):
         point = dict(zip(others, values, strict=True))
-        color, printed = style.look(point["protocol"]).color, _printed(context, options.printed, point["protocol"])
+        color = style.look(point["protocol"]).color
+        printed = printed_line(context, exhibit.options.get("printed"), point["protocol"])
         for place, (name, label) in enumerate(zip(exhibit.experiments, options.labels, strict=True)):
-            runs = _runs(context.metrics(name), options, point)
-            cell = distribution(runs, printed) | {"rtt_share": _rtt_share(runs, options.y_axis)}
-            cells.append({**point, "setting": label, **({"flow": options.flow} if options.flow else {}), **cell})
+            runs, cell = phase_runs(context.metrics(name), exhibit.options, point), next(cells)
             _draw_over_rtt(row[place], runs, color)
             _draw_box(row[-1], runs, place, color)
             title = ", ".join(value_text(*part) for part in point.items())
@@ -83,29 +80,7 @@ def phase_panels(context: Context, exhibit: Exhibit, options: PhasePanels) -> Dr
     axes[-1][-1].set_xticks(range(columns - 1), [label.replace(" ", "\n", 1) for label in options.labels])
     if options.printed:
         axes[0][-1].legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0)
-    table = pd.DataFrame(cells)
-    key = [*others, "setting", *(["flow"] if options.flow else [])]
-    numbers = [distribution_numbers(exhibit.id, options.metric, table, key)]
-    shares = table.assign(value=table["rtt_share"], sd=np.nan)
-    numbers.append(number_rows(exhibit.id, "rtt_share", shares, key))
-    return Drawn(figure, joined(numbers), int(table["n_runs"].max()), note=_NOTE)
-
-
-def _runs(metrics: pd.DataFrame, options: PhasePanels, point: dict) -> pd.Series:
-    """Values of the runs at one point of the grid, by RTT and replicate; InputError when the metric is not measured."""
-    chosen = metrics[(metrics["metric"] == options.metric) & (metrics["flow"] == options.flow)]
-    if chosen.empty:
-        raise InputError(f"metric {options.metric!r}: not among the metrics of this experiment; check its `measures`")
-    for name, value in point.items():
-        chosen = chosen[chosen[name] == value]
-    return chosen.set_index([X, "replicate"])["value"].sort_index()
-
-
-def _rtt_share(runs: pd.Series, axis: Axis) -> float:
-    """Share of the variance of the runs, as the axis shows them, that lies between RTTs."""
-    values = runs.unstack().to_numpy(dtype=float)  # (RTTs, replicates)
-    with np.errstate(divide="ignore"):  # a flow that was shut out has no logarithm, and its RTT does not count
-        return share_between_groups(np.log(values) if axis.scale == "log" else values)
+    return Drawn(figure, numbers.table, numbers.n_runs, note=_NOTE)
 
 
 def _in_numbers(cell: dict) -> str:
@@ -141,13 +116,3 @@ def _draw_box(ax: Axes, runs: pd.Series, place: int, color: str) -> None:
     }
     percent = tuple(100 * level for level in LEVELS)
     ax.boxplot(runs.dropna(), positions=[place], widths=2 * _STRIP, whis=percent, showfliers=False, **lines)
-
-
-def _printed(context: Context, line: PrintedLine | None, protocol: str) -> float | None:
-    """The printed number for a protocol; None where there is none."""
-    if line is None:
-        return None
-    found = context.printed(line.exhibit, line.metric).query("protocol == @protocol")
-    for part, value in line.key.items():
-        found = found[found[part] == value]
-    return None if found.empty else float(1 / found["value"].iloc[0] if line.inverse else found["value"].iloc[0])

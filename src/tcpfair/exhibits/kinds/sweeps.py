@@ -13,20 +13,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tcpfair.contract.papers import Exhibit, Experiment
 from tcpfair.exhibits import style
-from tcpfair.exhibits.context import Context, Drawn, Options, drawing, flow_protocol, joined, protocols_of, values_of
-from tcpfair.exhibits.numbers import (
-    Centre,
-    Statement,
-    number_rows,
-    over_runs,
-    quantiles_over_runs,
-    single_number,
-    stated_numbers,
-)
+from tcpfair.exhibits.context import Drawn, Options, drawing
 from tcpfair.measures import SYSTEM
-from tcpfair.models.cubic import proposed_k_s, tuned_x
+from tcpfair.models.cubic import proposed_k_s
 from tcpfair.models.rtt_fairness import INCREMENT_EXPONENT, random_loss_ratio
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S
+from tcpfair.verdicts.cells import cells
+from tcpfair.verdicts.columns import Centre, Numbers, joined, quantiles_over_runs
+from tcpfair.verdicts.computed import TUNED
+from tcpfair.verdicts.context import Context, flow_protocol, protocols_of, values_of
 
 Scale = Literal["linear", "log"]
 _QUANTILES = (0.1, 0.9)  # the band about a median
@@ -66,18 +61,16 @@ class Axis(BaseModel):
             ax.yaxis.set_minor_formatter("")
 
 
-KEY = ["protocol", "rtt_ms"]
 RTT_OF_FLOW_2 = Axis(label="RTT of flow 2 (ms)", scale="log")
-TUNED = "Existing method"  # every run has its own value of x, to be tuned for fairness at each RTT (kozu2014, eq. 9)
 
 
-def with_band(metrics: pd.DataFrame, metric: str, by: Sequence[str], centre: Centre = "mean") -> pd.DataFrame:
-    """Cells of `over_runs` with the ends of the band, ``low`` and ``high``: one sd about a mean, quantiles for a median."""
-    cells = over_runs(metrics, metric, by, centre)
-    if centre == "mean":
+def with_band(cells: pd.DataFrame, runs: pd.DataFrame | None = None, metric: str = "") -> pd.DataFrame:
+    """Cells with the ends of the band, ``low`` and ``high``: one sd about a mean; quantiles of the ``runs`` for a median."""
+    if runs is None:
         return cells.assign(low=cells["value"] - cells["sd"], high=cells["value"] + cells["sd"])
-    quantiles = quantiles_over_runs(metrics, metric, by, _QUANTILES)
-    return cells.merge(quantiles.rename(columns=dict(zip(_QUANTILES, ("low", "high"), strict=True))), on=list(by))
+    by = [name for name in cells if name in runs and name not in ("value", "flow")]
+    quantiles = quantiles_over_runs(runs, metric, by, _QUANTILES)
+    return cells.merge(quantiles.rename(columns=dict(zip(_QUANTILES, ("low", "high"), strict=True))), on=by)
 
 
 def band_text(centre: Centre = "mean") -> str:
@@ -107,21 +100,16 @@ class MetricLines(Options):
     centre: Centre = "mean"
     runs_below: float | None = None  # single runs are drawn where x is smaller
     printed: str = ""  # exhibit with the printed values
-    statements: list[Statement] = Field(default_factory=list)
 
 
 @drawing(MetricLines)
-def metric_lines(context: Context, exhibit: Exhibit, options: MetricLines) -> Drawn:
+def metric_lines(context: Context, exhibit: Exhibit, numbers: Numbers, options: MetricLines) -> Drawn:
     """One metric over one grid variable, a line per protocol."""
     name, experiment = context.experiment(exhibit)
-    metrics, key = context.metrics(name), ["protocol", options.x]
+    metrics = context.metrics(name)
     metrics = metrics[metrics["flow"] == (1 if len(experiment.flows) == 1 else SYSTEM)]
-    cells = with_band(metrics, options.metric, key, options.centre)
-    frames = [number_rows(exhibit.id, options.metric, cells, key)]
-    if options.metric == "jfi_mean":
-        frames.append(number_rows(exhibit.id, "jfi_of_means", over_runs(metrics, "jfi_of_means", key), key))
-    frames.append(stated_numbers(exhibit.id, cells.assign(metric=options.metric), options.statements))
-    numbers = joined(frame for frame in frames if len(frame))
+    [column] = numbers.from_runs(options.metric)
+    cells = with_band(column.cells, *([metrics, options.metric] if options.centre == "median" else []))
 
     figure, [[ax]] = style.new_figure(width_in=5.4)
     if options.metric == "ratio":
@@ -143,7 +131,7 @@ def metric_lines(context: Context, exhibit: Exhibit, options: MetricLines) -> Dr
     options.x_axis.dress_x(ax, values_of(experiment, options.x))
     options.y_axis.dress_y(ax)
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    return Drawn(figure, numbers, int(cells["n_runs"].max()), note=band_text(options.centre))
+    return Drawn(figure, numbers.table, numbers.n_runs, note=band_text(options.centre))
 
 
 def _draw_runs(ax: Axes, metrics: pd.DataFrame, options: MetricLines, protocol: str, place: int) -> None:
@@ -167,17 +155,19 @@ def _draw_random_loss_law(ax: Axes, experiment: Experiment) -> None:
 
 
 def _printed_points(context: Context, exhibit: Exhibit, options: MetricLines, experiment: Experiment) -> pd.DataFrame:
-    """Printed cells of the table that is plotted, and means that the text states, at every x that they speak of."""
+    """Printed cells of the table that is plotted, and means that the text states, at every x of their cells."""
     points = [pd.DataFrame(columns=["protocol", options.x, "value"])]
     if options.printed:
         points.append(context.printed(options.printed, options.metric))
-    for statement in options.statements:
-        if statement.rule == "mean":
-            number = single_number(statement.exhibit or exhibit.id, statement.metric, np.nan, **statement.key)
-            for text in context.against_print(exhibit.id, number).query("reproduced == '-'")["printed"]:
-                at = statement.where.get(options.x, values_of(experiment, options.x))
-                label = statement.where["protocol"][0]
-                points.append(pd.DataFrame({"protocol": label, options.x: at, "value": float(text)}))
+    for number in cells(context.paper, context.layout).query("quotes == @exhibit.id").to_dict("records"):
+        cell = number["cell"]
+        if cell and cell.cells in (None, "mean") and not cell.base and cell.measure == options.metric:
+            at = cell.where.get(options.x, values_of(experiment, options.x))
+            points.append(
+                pd.DataFrame(
+                    {"protocol": cell.where["protocol"], options.x: np.ravel(at), "value": float(number["value"])}
+                )
+            )
     return joined(frame for frame in points if len(frame)) if len(points) > 1 else points[0]
 
 
@@ -192,18 +182,10 @@ class FlowLines(Options):
 
 
 @drawing(FlowLines)
-def flow_lines(context: Context, exhibit: Exhibit, options: FlowLines) -> Drawn:
+def flow_lines(context: Context, exhibit: Exhibit, numbers: Numbers, options: FlowLines) -> Drawn:
     """Mean throughput of a flow at a fixed RTT, of one at a varied RTT, and of both together, over the latter."""
-    name, experiment = context.experiment(exhibit)
-    metrics = context.metrics(name).query("protocol == @options.protocol")
-    flows = with_band(metrics, "throughput_mean", [*KEY, "flow"])
-    total = with_band(metrics, "throughput_sum", KEY)
-    numbers = joined(
-        [
-            number_rows(exhibit.id, "throughput_mean", flows, [*KEY, "flow"]),
-            number_rows(exhibit.id, "throughput_sum", total, KEY),
-        ]
-    )
+    _, experiment = context.experiment(exhibit)
+    flows, total = (with_band(numbers.of(metric)) for metric in ("throughput_mean", "throughput_sum"))
     figure, [[ax]] = style.new_figure()
     fixed_ms = experiment.flows[0]["rtt_ms"].value
     for flow, rtt, line in ((1, f"{fixed_ms:g} ms", "-"), (2, "varied RTT", "--")):
@@ -213,7 +195,7 @@ def flow_lines(context: Context, exhibit: Exhibit, options: FlowLines) -> Drawn:
     options.x_axis.dress_x(ax, values_of(experiment, "rtt_ms"))
     ax.set(ylabel="throughput (Mb/s)", ylim=(0, context.paper.settings["capacity_bps"].value / BPS_PER_MBPS))
     ax.legend(loc="best")
-    return Drawn(figure, numbers, int(total["n_runs"].max()), note=band_text())
+    return Drawn(figure, numbers.table, numbers.n_runs, note=band_text())
 
 
 # --- Throughput and fairness side by side -----------------------------------------------------------------------
@@ -224,28 +206,13 @@ class FairnessPanels(Options):
 
     protocols: list[str]
     beside: list[str] = Field(default_factory=list)  # protocols of which the index alone is drawn
-    statements: list[Statement] = Field(default_factory=list)
 
 
 @drawing(FairnessPanels)
-def fairness_panels(context: Context, exhibit: Exhibit, options: FairnessPanels) -> Drawn:
+def fairness_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options: FairnessPanels) -> Drawn:
     """Left the throughput of each flow, right Jain's index of the means, over the RTT of flow 2."""
-    name, experiment = context.experiment(exhibit)
-    metrics = context.metrics(name)
-    if TUNED in options.protocols:
-        metrics = joined([metrics, judged_runs(context)])
-    metrics = metrics[metrics["protocol"].isin([*options.protocols, *options.beside])]
-    flows = with_band(metrics, "throughput_mean", [*KEY, "flow"])
-    index = with_band(metrics, "jfi_of_means", KEY)
-    lead = _lead_of_flow_1(metrics)
-    drawn = flows[flows["protocol"].isin(options.protocols)]
-    frames = [
-        number_rows(exhibit.id, "throughput_mean", drawn, [*KEY, "flow"]),
-        number_rows(exhibit.id, "jfi_of_means", index, KEY),
-        number_rows(exhibit.id, "jfi_mean", over_runs(metrics, "jfi_mean", KEY), KEY),
-        number_rows(exhibit.id, "lead", lead, KEY),
-        stated_numbers(exhibit.id, lead.assign(metric="lead"), options.statements),
-    ]
+    _, experiment = context.experiment(exhibit)
+    flows, index = (with_band(numbers.of(metric)) for metric in ("throughput_mean", "jfi_of_means"))
     figure, [[left, right]] = style.new_figure(1, 2, height_in=2.9)
     for protocol in options.protocols:
         look = style.look(protocol)
@@ -265,45 +232,14 @@ def fairness_panels(context: Context, exhibit: Exhibit, options: FairnessPanels)
     for ax in (left, right):
         RTT_OF_FLOW_2.dress_x(ax, values_of(experiment, "rtt_ms"))
         ax.legend(loc="best")
-    numbers = joined(frame for frame in frames if len(frame))
-    return Drawn(figure, numbers, int(index["n_runs"].max()), note=band_text())
-
-
-def _lead_of_flow_1(metrics: pd.DataFrame) -> pd.DataFrame:
-    """Throughput of flow 1 over that of flow 2, of each run: cells as of `over_runs`."""
-    means = metrics[metrics["metric"] == "throughput_mean"]
-    by_flow = means.set_index([*KEY, "run_id", "flow"])["value"].unstack("flow")
-    leads = (by_flow[1] / by_flow[2]).rename("value").reset_index().assign(metric="lead")
-    order = metrics[KEY].drop_duplicates()
-    return order.merge(over_runs(leads, "lead", KEY), on=KEY)
-
-
-def judged_runs(context: Context) -> pd.DataFrame:
-    """Metrics of the runs in which the parameter has the value that others than these were tuned to, at each RTT."""
-    metrics = context.metrics("existing").query("protocol == @TUNED")
-    x = tuned_to(context)["x"]
-    first = context.paper.analysis_value("tuning_replicates")
-    return metrics[(metrics["x"] == metrics["rtt_ms"].map(x)) & (metrics["replicate"] >= first)].drop(columns="x")
-
-
-def tuned_to(context: Context) -> pd.DataFrame:
-    """x(RTT) as `tuned_x` finds it, and the ends of the x that are within a standard deviation as fair: x, low, high."""
-    metrics = context.metrics("existing").query("protocol == @TUNED and metric == 'jfi_of_means'")
-    first = context.paper.analysis_value("tuning_replicates")
-    runs = metrics[metrics["replicate"] < first].groupby(["rtt_ms", "x"])["value"]
-    means, spread = runs.mean().unstack("x").sort_index(), runs.std().unstack("x").sort_index()
-    x = pd.Series(tuned_x(means, means.columns), index=means.index)
-    at_best = np.arange(len(means)), means.to_numpy().argmax(axis=1)
-    near = means.ge(means.to_numpy()[at_best] - spread.fillna(0).to_numpy()[at_best], axis=0)
-    ends = near.apply(lambda row: pd.Series({"low": row.index[row].min(), "high": row.index[row].max()}), axis=1)
-    return ends.assign(x=x)
+    return Drawn(figure, numbers.table, numbers.n_runs, note=band_text())
 
 
 @drawing()
-def kozu2014_fig14(context: Context, exhibit: Exhibit) -> Drawn:
+def kozu2014_fig14(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
     """x(RTT) of eq. 9 tuned for fairness, and the factor of eq. 6 relative to the least RTT."""
-    found = tuned_to(context)
-    rtts = found.index.to_numpy(dtype=float)
+    found = numbers.of("x")
+    rtts = found["rtt_ms"].to_numpy(dtype=float)
     least, span_s = rtts.min(), np.geomspace(rtts.min(), rtts.max(), 50) / MS_PER_S
     law = proposed_k_s(1.0, span_s) / proposed_k_s(1.0, least / MS_PER_S)
     figure, [[ax]] = style.new_figure()
@@ -316,9 +252,8 @@ def kozu2014_fig14(context: Context, exhibit: Exhibit) -> Drawn:
     RTT_OF_FLOW_2.dress_x(ax, values_of(context.paper.experiments["existing"], "rtt_ms"))
     ax.set(ylabel="x", ylim=(0, 1.1))
     ax.legend(loc="upper right")
-    rows = found.reset_index().assign(protocol=TUNED)
-    frames = [number_rows(exhibit.id, name, rows.assign(value=rows[name]), KEY) for name in ("x", "low", "high")]
-    return Drawn(figure, joined(frames), int(context.paper.analysis_value("tuning_replicates")), note="tuning runs")
+    n_runs = int(context.paper.analysis_value("tuning_replicates"))
+    return Drawn(figure, numbers.table, n_runs, note="tuning runs")
 
 
 # --- What an assumption does -------------------------------------------------------------------------------------
@@ -370,7 +305,7 @@ def value_text(variable: str, value: Any) -> str:
 
 
 @drawing(SensitivityLines)
-def sensitivity_lines(context: Context, exhibit: Exhibit, options: SensitivityLines) -> Drawn:
+def sensitivity_lines(context: Context, exhibit: Exhibit, numbers: Numbers, options: SensitivityLines) -> Drawn:
     """The same metrics for each value of an assumption: a column per protocol, a row per metric.
 
     Where the protocol itself is what varies, all stand in one column.
@@ -383,13 +318,11 @@ def sensitivity_lines(context: Context, exhibit: Exhibit, options: SensitivityLi
     used = {**context.paper.settings, **context.paper.flow}.get(options.variable)
     rows, columns = len(options.measures), len(panels)
     figure, axes = style.new_figure(rows, columns, style.PAGE_IN, 0.9 + 1.6 * rows, sharex=True, sharey="row")
-    frames = []
     for measure, row in zip(options.measures, axes, strict=True):
-        metrics = context.metrics(name).query("flow == @measure.flow")
-        key = list(dict.fromkeys(["protocol", options.x, options.variable]))
-        cells = with_band(metrics, measure.metric, key, options.centre)
-        flow = {"flow": measure.flow} if measure.flow != SYSTEM else {}
-        frames.append(number_rows(exhibit.id, measure.metric, cells, key, **flow))
+        cells = numbers.of(measure.metric)
+        cells = cells[cells["flow"] == measure.flow] if measure.flow != SYSTEM else cells
+        runs = context.metrics(name).query("flow == @measure.flow")
+        cells = with_band(cells, *([runs, measure.metric] if options.centre == "median" else []))
         for protocol, ax in zip(panels, row, strict=True):
             of_panel = cells if together else cells[cells["protocol"] == protocol]
             for value, look in zip(values, looks, strict=True):
@@ -409,8 +342,7 @@ def sensitivity_lines(context: Context, exhibit: Exhibit, options: SensitivityLi
         axes[0][0].add_line(style.printed_handle())
     handles, labels = axes[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(handles))
-    numbers = joined(frames)
-    return Drawn(figure, numbers, int(numbers["n_runs"].max()), note=band_text(options.centre))
+    return Drawn(figure, numbers.table, numbers.n_runs, note=band_text(options.centre))
 
 
 def _draw_printed_row(ax: Axes, context: Context, measure: Measure, protocol: str, x: str) -> None:

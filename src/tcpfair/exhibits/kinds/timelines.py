@@ -7,15 +7,15 @@ from matplotlib.axes import Axes
 
 from tcpfair.contract.papers import Exhibit
 from tcpfair.exhibits import style
-from tcpfair.exhibits.context import Context, Drawn, Options, drawing, joined, values_of
-from tcpfair.exhibits.numbers import number_rows, over_runs
+from tcpfair.exhibits.context import Drawn, Options, drawing
 from tcpfair.metrics.epochs import LOSS_KINDS, k_over_time_s
 from tcpfair.models.cubic import window_needed_bytes
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S, mbps
+from tcpfair.verdicts.columns import Numbers, joined
+from tcpfair.verdicts.context import Context, values_of
 
 _BYTES_PER_MB = 1e6
 _ZOOM_S = 10  # of the start, enlarged in panel (a)
-PEAK_METRICS = ("throughput_peak", "time_to_90_s", "throughput_full_mean")
 
 
 class TimePanels(Options):
@@ -25,7 +25,7 @@ class TimePanels(Options):
 
 
 @drawing(TimePanels)
-def time_panels(context: Context, exhibit: Exhibit, options: TimePanels) -> Drawn:
+def time_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options: TimePanels) -> Drawn:
     """(a) one flow at each RTT, (b) two flows of the same protocol at one RTT: one example run each."""
     single, pair = (context.experiment(exhibit, place)[0] for place in (0, 1))
     pair_rtt_ms = context.paper.analysis_value("example_pair_rtt_ms")
@@ -49,12 +49,9 @@ def time_panels(context: Context, exhibit: Exhibit, options: TimePanels) -> Draw
     left.legend(loc="lower right", ncols=4, columnspacing=1.0, handlelength=1.4)
     right.legend(loc="lower right", ncols=2)
 
-    metrics = context.metrics(single).query("protocol == @options.protocol")
-    key = ["protocol", "rtt_ms"]
-    numbers = joined(number_rows(exhibit.id, m, over_runs(metrics, m, key), key) for m in PEAK_METRICS)
     replicate = context.paper.analysis_value("example_replicate")
     note = f"drawn: example run {replicate + 1} of each"
-    return Drawn(figure, numbers, int(numbers["n_runs"].max()), joined([alone, both]), note)
+    return Drawn(figure, numbers.table, numbers.n_runs, joined([alone, both]), note)
 
 
 def example_run(context: Context, experiment: str, protocol: str, rtt_ms: float) -> pd.DataFrame:
@@ -82,17 +79,16 @@ class CwndAndK(Options):
 
 
 @drawing(CwndAndK)
-def cwnd_and_k(context: Context, exhibit: Exhibit, options: CwndAndK) -> Drawn:
+def cwnd_and_k(context: Context, exhibit: Exhibit, numbers: Numbers, options: CwndAndK) -> Drawn:
     """Window of one flow of the example run with the window that the target rate needs, and its K beside the other's."""
     name, _ = context.experiment(exhibit)
     rows = example_windows(context, name, options.protocol)
     own, other = rows.query("flow == @options.flow"), rows.query("flow != @options.flow")
-    metrics = context.metrics(name).query("protocol == @options.protocol")
     rtt_ms = context.paper.analysis_value("model_rtt_ms")[options.flow - 1]
-    numbers, mb_per_pkt = _window_numbers(context, exhibit, options.flow, rtt_ms, metrics)
+    mb_per_pkt = context.paper.settings["payload_bytes"].value / _BYTES_PER_MB
     target_bps = context.paper.analysis_value("target_rate_bps")
     needed_mb = window_needed_bytes(target_bps, rtt_ms / MS_PER_S) / _BYTES_PER_MB
-    mean_mb = numbers.query("metric == 'cwnd_mean'")["value"].item()
+    mean_mb = numbers.of("cwnd_mean")["value"].item()
 
     figure, axes = style.new_figure(2, 1, style.PAGE_IN, 3.6, sharex=True)
     top, bottom = (row[0] for row in axes)
@@ -101,7 +97,7 @@ def cwnd_and_k(context: Context, exhibit: Exhibit, options: CwndAndK) -> Drawn:
     top.axhline(mean_mb, color=color, lw=0.9, ls="--", label=f"mean over runs, {mean_mb:.2f} MB")
     needed = f"needed for {target_bps / BPS_PER_MBPS:g} Mb/s, {needed_mb:g} MB"
     top.axhline(needed_mb, color=style.GREY, lw=0.9, ls=":", label=needed)
-    printed = context.against_print(exhibit.id, numbers).query("metric == 'cwnd_mean'")["printed"].astype(float)
+    printed = context.against_print(exhibit.id, numbers.table).query("metric == 'cwnd_mean'")["printed"].astype(float)
     last_s = rows["t_s"].max()
     for value in printed:
         style.draw_printed(top, [last_s], [value], style.Look(color, "o"), "printed mean")
@@ -112,8 +108,7 @@ def cwnd_and_k(context: Context, exhibit: Exhibit, options: CwndAndK) -> Drawn:
     for ax in (top, bottom):
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     replicate = context.paper.analysis_value("example_replicate")
-    n_runs = int(numbers["n_runs"].max())
-    return Drawn(figure, numbers, n_runs, rows, note=f"drawn: run {replicate + 1}")
+    return Drawn(figure, numbers.table, numbers.n_runs, rows, note=f"drawn: run {replicate + 1}")
 
 
 def example_windows(context: Context, experiment: str, protocol: str) -> pd.DataFrame:
@@ -128,21 +123,3 @@ def example_windows(context: Context, experiment: str, protocol: str) -> pd.Data
         k_s = k_over_time_s(rows["t_s"], own["t_s"], own["k_s"])
         parts.append(rows[["t_s", "cwnd_pkts"]].assign(flow=flow, k_s=k_s))
     return joined(parts)[["flow", "t_s", "cwnd_pkts", "k_s"]]
-
-
-def _window_numbers(
-    context: Context, exhibit: Exhibit, flow: int, rtt_ms: float, metrics: pd.DataFrame
-) -> tuple[pd.DataFrame, float]:
-    """Means over runs of the flow's window in MB and K in s, shares of the time; and the MB of one packet."""
-    mb_per_pkt = context.paper.settings["payload_bytes"].value / _BYTES_PER_MB
-    own, system = metrics.query("flow == @flow"), metrics.query("flow == 0")
-    frames = []
-    for metric, rows in (
-        *((metric, own) for metric in ("cwnd_mean", "k_mean", "window_enough_share", "losses", "common_loss_share")),
-        ("k_larger_share", system),
-    ):
-        cells = over_runs(rows, metric, ["protocol"]).assign(rtt_ms=rtt_ms)
-        if metric == "cwnd_mean":
-            cells[["value", "sd"]] *= mb_per_pkt
-        frames.append(number_rows(exhibit.id, metric, cells, ["protocol", "rtt_ms"]))
-    return joined(frames), mb_per_pkt

@@ -10,9 +10,10 @@ from pydantic import BaseModel, ConfigDict
 
 from tcpfair.contract.papers import Exhibit
 from tcpfair.exhibits import style
-from tcpfair.exhibits.context import Context, Drawn, Options, drawing, values_of
-from tcpfair.exhibits.numbers import no_numbers
+from tcpfair.exhibits.context import Drawn, Options, drawing
 from tcpfair.units import BPS_PER_MBPS
+from tcpfair.verdicts.columns import Numbers
+from tcpfair.verdicts.context import Context, values_of
 
 _BPS_PER_GBPS = 1e9
 _BYTES_PER_MB = 1e6
@@ -38,7 +39,7 @@ class DiagramTopology(Options):
 
 
 @drawing(DiagramTopology)
-def diagram_topology(context: Context, exhibit: Exhibit, options: DiagramTopology) -> Drawn:
+def diagram_topology(context: Context, exhibit: Exhibit, numbers: Numbers, options: DiagramTopology) -> Drawn:
     """Senders, routers and receivers of a dumbbell with the rates, delays and the buffer of the configuration."""
     settings, flow = context.paper.settings, context.paper.flow
     access = rate_text(flow["access_bps"].value)
@@ -70,7 +71,7 @@ def diagram_topology(context: Context, exhibit: Exhibit, options: DiagramTopolog
         rtts = ", ".join(f"{rtt:g}" for rtt in values_of(context.experiment(exhibit)[1], "rtt_ms"))
         below.append(f"RTT {rtts} ms")
     ax.annotate("\n".join(below), (np.mean(routers), 0.72), ha="center", va="top", fontsize=8, linespacing=1.5)
-    return Drawn(figure, no_numbers(), note="from the configuration")
+    return Drawn(figure, numbers.table, note="from the configuration")
 
 
 _PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import partial
+from itertools import product
 from typing import Literal
 
 import numpy as np
@@ -12,68 +11,20 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tcpfair.contract.papers import Exhibit, PaperConfig
+from tcpfair.contract.papers import Exhibit
 from tcpfair.exhibits import style
-from tcpfair.exhibits.context import Context, Drawn, Options, Table, drawing, joined
+from tcpfair.exhibits.context import Drawn, Options, Table, drawing
 from tcpfair.exhibits.kinds.tables import number_text
-from tcpfair.exhibits.numbers import no_numbers, number_rows, over_runs, single_number
 from tcpfair.metrics.epochs import loss_times_s
 from tcpfair.metrics.series import first_time_s
 from tcpfair.models import aimd
 from tcpfair.units import MS_PER_S
+from tcpfair.verdicts.columns import Numbers, joined
+from tcpfair.verdicts.context import Context
+from tcpfair.verdicts.paper_models import MODEL_PROTOCOLS, AimdLink
 
 KEY = ["protocol", "rtt_ms"]
-MODEL_PROTOCOLS = ("Reno", "Libra", "Alpha")
 _CURVE_POINTS = 200
-
-
-@dataclass(frozen=True)
-class Link:
-    """The bottleneck of the models, in their symbols."""
-
-    B: float  # capacity, packets per second
-    R: float  # residual capacity at the start of Model I
-    S: float  # buffer, packets
-    reference_rtt_s: float  # RTT of the Reno flow that k and k' assume
-    rtts_s: tuple[float, ...]
-
-    @classmethod
-    def of(cls, paper: PaperConfig) -> Link:
-        """The link that the paper's configuration describes."""
-        B = aimd.link_capacity_pps(paper.settings["capacity_bps"].value, paper.settings["wire_bytes"].value)
-        value = paper.analysis_value
-        rtts_s = tuple(value("model_rtt_s"))
-        return cls(B, value("residual_share") * B, value("model_buffer_pkts"), value("rtt_ref_s"), rtts_s)
-
-    @property
-    def full_reference_rtt_s(self) -> float:
-        """RTT of that Reno flow with its average queueing delay: RTT + alpha of eq. 15 and 16."""
-        return aimd.average_rtt_s(self.reference_rtt_s, self.B, self.S)
-
-    def bdp_pkts(self, rtt_s: float) -> float:
-        return aimd.bdp_pkts(rtt_s, self.B)
-
-    def increment_pkts(self, protocol: str, rtt_s: float, model: int) -> float:
-        """Increment per RTT, in Model II at the average RTT."""
-        if model == 1:
-            return aimd.increment_per_rtt_pkts(protocol.lower(), rtt_s, self.reference_rtt_s)
-        mean_rtt_s = aimd.average_rtt_s(rtt_s, self.B, self.S)
-        return aimd.increment_per_rtt_pkts(protocol.lower(), mean_rtt_s, self.full_reference_rtt_s)
-
-    def time_s(self, protocol: str, rtt_s: float, model: int) -> float:
-        """t1 (eq. 8) or t2 (eq. 14)."""
-        increment_pkts = self.increment_pkts(protocol, rtt_s, model)
-        if model == 1:
-            return aimd.t1_s(self.R, rtt_s, increment_pkts)
-        return aimd.t2_s(aimd.average_rtt_s(rtt_s, self.B, self.S), self.S, increment_pkts)
-
-    def cwnd_pkts(self, protocol: str, rtt_s: float, model: int, t_s: np.ndarray) -> np.ndarray:
-        """Window of the model (eq. 11 or 17)."""
-        increment_pkts = self.increment_pkts(protocol, rtt_s, model)
-        if model == 1:
-            return aimd.model1_cwnd_pkts(t_s, rtt_s, self.B, self.R, increment_pkts)
-        mean_rtt_s = aimd.average_rtt_s(rtt_s, self.B, self.S)
-        return aimd.model2_cwnd_pkts(t_s, rtt_s, self.B, mean_rtt_s, increment_pkts)
 
 
 # --- Curves ------------------------------------------------------------------------------------------------------
@@ -86,22 +37,13 @@ class ModelOptions(Options):
 
 
 @drawing(ModelOptions)
-def cwnd_curves(context: Context, exhibit: Exhibit, options: ModelOptions) -> Drawn:
+def cwnd_curves(context: Context, exhibit: Exhibit, numbers: Numbers, options: ModelOptions) -> Drawn:
     """Simulated windows from half of the BDP to the BDP (Model I) or from there to the first loss (Model II)."""
     name, experiment = context.experiment(exhibit)
     curves = joined(_simulated_curves(context, name, options.model))
-    metric = f"t{options.model}"
-    cells = over_runs(context.metrics(name), f"{metric}_s", KEY)
-    cells["protocol"] = cells["protocol"].map(_protocol)
-    times = cells.set_index(KEY)["value"]
-    numbers = joined(
-        [
-            number_rows(exhibit.id, metric, cells, KEY),
-            _ratios(exhibit.id, f"{metric}_ratio", times),
-        ]
-    )
+    times = numbers.of(f"t{options.model}").set_index(KEY)["value"]
     figure = _curves_figure(curves, options.model, times)
-    return Drawn(figure, numbers, int(experiment.runs.value), curves)
+    return Drawn(figure, numbers.table, int(experiment.runs.value), curves)
 
 
 def _protocol(label: str) -> str:
@@ -131,42 +73,25 @@ def _curve(protocol: str, rtt_ms: float, t_s: np.ndarray, cwnd_pkts: np.ndarray,
     return pd.DataFrame({"protocol": protocol, "rtt_ms": rtt_ms, "form": form, "t_s": t_s, "cwnd_pkts": cwnd_pkts})
 
 
-def _ratios(exhibit_id: str, metric: str, times_s: pd.Series) -> pd.DataFrame:
-    """Time at the longest RTT over that at the shortest, for each protocol."""
-    by_rtt = times_s.unstack("rtt_ms")
-    short, long = by_rtt.columns.min(), by_rtt.columns.max()
-    ratios = (by_rtt[long] / by_rtt[short]).rename("value").reset_index()
-    return number_rows(exhibit_id, metric, ratios, ["protocol"], item=f"{long:g} ms over {short:g} ms")
-
-
 @drawing(ModelOptions)
-def model_curves(context: Context, exhibit: Exhibit, options: ModelOptions) -> Drawn:
+def model_curves(context: Context, exhibit: Exhibit, numbers: Numbers, options: ModelOptions) -> Drawn:
     """Windows by eq. 11 (Model I) or eq. 17 (Model II), and the solution that the latter replaces."""
-    link, metric = Link.of(context.paper), f"t{options.model}"
-    curves, times = [], {}
-    for protocol in MODEL_PROTOCOLS:
-        for rtt_s in link.rtts_s:
-            place = (protocol, rtt_s * MS_PER_S)
-            times[place] = link.time_s(protocol, rtt_s, options.model)
-            t_s = np.linspace(0, times[place], _CURVE_POINTS)
-            curves.append(_curve(*place, t_s, link.cwnd_pkts(protocol, rtt_s, options.model, t_s)))
-            if options.model == 2:
-                curves.append(_exact_curve(link, protocol, rtt_s))
-    times = pd.Series(times, name="value").rename_axis(KEY)
-    numbers = [number_rows(exhibit.id, metric, times.reset_index(), KEY), _ratios(exhibit.id, f"{metric}_ratio", times)]
-    if options.model == 2:
-        exact = joined(curves).query("form == 'exact'").groupby(KEY)["t_s"].max().rename("value")
-        numbers.append(number_rows(exhibit.id, f"{metric}_exact", exact.reset_index(), KEY))
+    link, curves = AimdLink.of(context.paper), []
+    times = numbers.of(f"t{options.model}").set_index(KEY)["value"]
+    for (protocol, rtt_s), end_s in zip(product(MODEL_PROTOCOLS, link.rtts_s), times, strict=True):
+        t_s = np.linspace(0, end_s, _CURVE_POINTS)
+        cwnd_pkts = link.cwnd_pkts(protocol, rtt_s, options.model, t_s)
+        curves.append(_curve(protocol, rtt_s * MS_PER_S, t_s, cwnd_pkts))
+        if options.model == 2:
+            curves.append(_exact_curve(link, protocol, rtt_s))
     figure = _curves_figure(joined(curves), options.model, times)
-    return Drawn(figure, joined(numbers), data=joined(curves), note="closed form")
+    return Drawn(figure, numbers.table, data=joined(curves), note="closed form")
 
 
-def _exact_curve(link: Link, protocol: str, rtt_s: float) -> pd.DataFrame:
+def _exact_curve(link: AimdLink, protocol: str, rtt_s: float) -> pd.DataFrame:
     """Model II with the momentary RTT, k and k' following the queue."""
-    cc, follow = protocol.lower(), {"follow_queue": True}
-    t2_s = aimd.exact_t2_s(cc, rtt_s, link.B, link.S, link.reference_rtt_s, **follow)
-    t_s = np.linspace(0, t2_s, _CURVE_POINTS)
-    cwnd_pkts = aimd.exact_model2_cwnd_pkts(cc, t_s, rtt_s, link.B, link.reference_rtt_s, **follow)
+    t_s, at = np.linspace(0, link.exact_t2_s(protocol, rtt_s), _CURVE_POINTS), (rtt_s, link.B, link.reference_rtt_s)
+    cwnd_pkts = aimd.exact_model2_cwnd_pkts(protocol.lower(), t_s, *at, follow_queue=True)
     return _curve(protocol, rtt_s * MS_PER_S, t_s, cwnd_pkts, "exact")
 
 
@@ -222,27 +147,15 @@ _FORMULAS = {
 
 
 @drawing(FormulaTable, table=True)
-def formula_table(context: Context, exhibit: Exhibit, options: FormulaTable) -> Drawn:
+def formula_table(context: Context, exhibit: Exhibit, numbers: Numbers, options: FormulaTable) -> Drawn:
     """A formula per protocol, and its value at the RTTs of the paper."""
-    link = Link.of(context.paper)
-    model = 2 if options.quantity == "t2" else 1
-    value = partial(link.increment_pkts if options.quantity == "x_RTT" else link.time_s, model=model)
-    cells = pd.DataFrame(
-        [
-            {"protocol": protocol, "rtt_ms": rtt_s * MS_PER_S, "value": value(protocol, rtt_s)}
-            for protocol in MODEL_PROTOCOLS
-            for rtt_s in link.rtts_s
-        ]
-    )
-    numbers = number_rows(exhibit.id, options.quantity, cells, KEY)
-    if options.quantity == "t1":  # the text works its values out with B
-        numbers = joined([numbers, single_number("ogura.eq_B", "capacity", link.B, item="B")])
+    link, cells = AimdLink.of(context.paper), numbers.of(options.quantity)
     rows = {"formula": dict(zip(MODEL_PROTOCOLS, _FORMULAS[options.quantity], strict=True))}
     for rtt_ms, group in cells.groupby("rtt_ms"):
         texts = group.set_index("protocol")["value"].map(lambda v: number_text(v, 2))
         rows[f"at {rtt_ms:g} ms ({_UNITS[options.quantity]})"] = texts.to_dict()
     note = f"B = {link.B:.2f} packets/s, R = {link.R:.2f} packets/s, S = {link.S:g} packets"
-    return Drawn(Table(pd.DataFrame(rows).T, note), numbers, note="closed form")
+    return Drawn(Table(pd.DataFrame(rows).T, note), numbers.table, note="closed form")
 
 
 # --- Sketches ----------------------------------------------------------------------------------------------------
@@ -258,9 +171,9 @@ _OVERFLOWS = {"Reno": 2, "Proposal": 3}  # until the sketch ends
 
 
 @drawing(DiagramWindow)
-def diagram_window(context: Context, exhibit: Exhibit, options: DiagramWindow) -> Drawn:
+def diagram_window(context: Context, exhibit: Exhibit, numbers: Numbers, options: DiagramWindow) -> Drawn:
     """The window of one flow round by round, from half use of the link over several overflows."""
-    link = Link.of(context.paper)
+    link = AimdLink.of(context.paper)
     rtt_s = max(link.rtts_s)
     path = window_path(link, options.protocol, rtt_s, _OVERFLOWS[options.protocol])
     bdp = link.bdp_pkts(rtt_s)
@@ -283,10 +196,10 @@ def diagram_window(context: Context, exhibit: Exhibit, options: DiagramWindow) -
     _mark_phases(ax, path, bdp, options.protocol)
     ax.set(xlabel="time (s)", ylabel="cwnd (packets)", xlim=(0, last_s), ylim=(bottom, 1.06 * (bdp + link.S)))
     ax.grid(visible=False)
-    return Drawn(figure, no_numbers(), data=path, note=f"by the model, RTT {rtt_s * MS_PER_S:g} ms")
+    return Drawn(figure, numbers.table, data=path, note=f"by the model, RTT {rtt_s * MS_PER_S:g} ms")
 
 
-def window_path(link: Link, protocol: str, rtt_min_s: float, losses: int) -> pd.DataFrame:
+def window_path(link: AimdLink, protocol: str, rtt_min_s: float, losses: int) -> pd.DataFrame:
     """Window of one flow from (B - R) RTT_min on, at the end of each RTT, until the ``losses``-th overflow.
 
     ``protocol`` is Reno, Libra, Alpha or Proposal; k and k' stay those of Model I. Columns t_s and cwnd_pkts.
@@ -307,7 +220,7 @@ def window_path(link: Link, protocol: str, rtt_min_s: float, losses: int) -> pd.
         cwnd_pkts = min(cwnd_pkts + _increment_pkts(link, protocol, rtt_s, rtt_min_s), full_pkts)
 
 
-def _increment_pkts(link: Link, protocol: str, rtt_s: float, rtt_min_s: float) -> float:
+def _increment_pkts(link: AimdLink, protocol: str, rtt_s: float, rtt_min_s: float) -> float:
     reference_s = link.reference_rtt_s
     if protocol != "Proposal":
         return aimd.increment_per_rtt_pkts(protocol.lower(), rtt_s, reference_s)

@@ -17,10 +17,11 @@ from tcpfair.contract.papers import load_paper
 from tcpfair.contract.recordings import PaperFigure
 from tcpfair.errors import InputError, unknown
 from tcpfair.exhibits import style
-from tcpfair.exhibits.context import Context, Drawn
+from tcpfair.exhibits.context import Drawn
 from tcpfair.exhibits.recordings.recording import NotInTraceError, Recording, metric_numbers
 from tcpfair.metrics import fairness, series
 from tcpfair.units import MS_PER_S
+from tcpfair.verdicts.context import Context
 
 
 class Measure(NamedTuple):

@@ -19,7 +19,6 @@ from tcpfair.contract.strange_trace import read_strange
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
 from tcpfair.exhibits import style
-from tcpfair.exhibits.context import joined
 from tcpfair.exhibits.numbers import single_number
 from tcpfair.measures.growth import POLLS, Recoveries
 from tcpfair.measures.resolution import OF_RECORDINGS, is_coarse, left_out
@@ -30,6 +29,7 @@ from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.observed import Observed
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
 from tcpfair.units import BITS_PER_BYTE
+from tcpfair.verdicts.columns import joined
 
 NOT_COUNTED = "#EFEFEF"
 _COUNTERS = ("delivered_bytes", "received_bytes")

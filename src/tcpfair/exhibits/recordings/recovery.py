@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from tcpfair.exhibits import style
-from tcpfair.exhibits.context import Drawn, Table, joined
+from tcpfair.exhibits.context import Drawn, Table
 from tcpfair.exhibits.numbers import no_numbers, single_number
 from tcpfair.exhibits.recordings.recording import (
     NotInTraceError,
@@ -15,6 +15,7 @@ from tcpfair.exhibits.recordings.recording import (
     finish_panels,
     window_panels,
 )
+from tcpfair.verdicts.columns import joined
 
 _NOTE_SHARE = 0.06  # of the time axis, about the width of a note
 

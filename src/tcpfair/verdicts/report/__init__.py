@@ -69,7 +69,7 @@ def write_report(layout: Layout, place: Path | None = None, linked: Collection[P
 
     Raises InputError when the ledger is missing.
     """
-    ledger = read_ledger(layout)
+    ledger = read_ledger(layout, place)
     configs = {name: load_paper(layout.paper_config(name)) for name in ledger["exhibits"]["paper"].unique()}
     chain = chains.build(layout, configs, ledger["run_plan"])
     lab = chains.relative(layout, layout.lab) if layout.lab in linked else ""
@@ -114,11 +114,16 @@ def write_report(layout: Layout, place: Path | None = None, linked: Collection[P
     return write_page(place / "report.html", "report/page.html.j2", context)
 
 
-def read_ledger(layout: Layout) -> Ledger:
-    """Every table of the ledger, all columns as text but for ``within``. Raises InputError when one is missing."""
+def read_ledger(layout: Layout, place: Path | None = None) -> Ledger:
+    """Every table of the ledger, all columns as text but for ``within``; those below ``place`` before others.
+
+    Raises InputError when one is missing.
+    """
     ledger = {}
     for name in LEDGER_TABLES:
         path = layout.ledger / f"{name}.csv"
+        if place and (place / "ledger" / path.name).is_file():
+            path = place / "ledger" / path.name
         if not path.is_file():
             raise InputError(f"{path.relative_to(layout.root)}: missing; run `tcpfair ledger --source {layout.source}`")
         ledger[name] = pd.read_csv(path, dtype=str, keep_default_na=False)

@@ -1,0 +1,157 @@
+"""Reproduced numbers as columns of cells, and as rows under the keys of the printed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from tcpfair.contract import rounding
+from tcpfair.errors import InputError
+from tcpfair.verdicts.printed import make_key
+
+NUMBER_COLUMNS = ["exhibit", "key", "metric", "value", "sd", "n_runs"]
+SIGNIFICANT_DIGITS = 7  # more would differ between processors
+
+Centre = Literal["mean", "median"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One metric at many places: ``cells`` has the columns of ``key``, ``value`` and, from runs, ``sd`` and ``n_runs``.
+
+    ``fixed`` adds parts to every key, ``names`` translates labels of protocols into those of print. Further columns of
+    ``cells`` are for drawing.
+    """
+
+    exhibit: str
+    metric: str
+    cells: pd.DataFrame
+    key: Sequence[str]
+    fixed: Mapping[str, str | float] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """The numbers with `NUMBER_COLUMNS`."""
+        cells, key = self.named, list(self.key)
+        frame = pd.DataFrame(
+            {
+                "exhibit": self.exhibit,
+                "key": [make_key(**row, **self.fixed) for row in cells[key].to_dict("records")],
+                "metric": self.metric,
+                "value": cells["value"].to_numpy(),
+                "sd": cells["sd"].to_numpy() if "sd" in cells else np.nan,
+                "n_runs": cells["n_runs"].to_numpy() if "n_runs" in cells else 0,
+            }
+        )
+        return frame.astype({"n_runs": "int64"})
+
+    @property
+    def named(self) -> pd.DataFrame:
+        """The cells with the protocols as print calls them."""
+        return self.cells.replace({"protocol": dict(self.names)}) if self.names else self.cells
+
+
+def single(exhibit: str, metric: str, value: float | str, **key: str | float) -> Column:
+    """One number that is not a mean over runs."""
+    return Column(exhibit, metric, pd.DataFrame([{**key, "value": value}]), list(key))
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """All numbers of an exhibit, column by column."""
+
+    columns: tuple[Column, ...]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """Every number with `NUMBER_COLUMNS`."""
+        frames = [rows for column in self.columns if len(rows := column.rows)]
+        return pd.concat(frames, ignore_index=True) if frames else no_numbers()
+
+    def of(self, metric: str, **fixed: str) -> pd.DataFrame:
+        """The cells of a metric; of several columns those in whose keys ``fixed`` is fixed.
+
+        Raises InputError when there are none.
+        """
+        found = [
+            column.named.assign(**column.fixed)
+            for column in self.columns
+            if column.metric == metric and fixed.items() <= dict(column.fixed).items()
+        ]
+        if not found:
+            raise InputError(f"metric {metric!r}: not among the numbers of this exhibit; see data/cells.yaml")
+        return pd.concat(found, ignore_index=True)
+
+    def from_runs(self, metric: str) -> list[Column]:
+        """The columns of a metric that come from runs, in their order; without what the text says of many cells."""
+        return [column for column in self.columns if column.metric == metric and "n_runs" in column.cells]
+
+    @property
+    def n_runs(self) -> int:
+        """The most runs behind one number."""
+        return int(
+            max((column.cells["n_runs"].max() for column in self.columns if "n_runs" in column.cells), default=0)
+        )
+
+
+def no_numbers() -> pd.DataFrame:
+    """What an exhibit without numbers gives."""
+    return pd.DataFrame(columns=NUMBER_COLUMNS)
+
+
+def rounded(numbers: pd.DataFrame) -> pd.DataFrame:
+    """Numbers as they are stored: to a fixed count of significant digits, letters as they are."""
+    return numbers.assign(value=numbers["value"].map(_round), sd=numbers["sd"].map(_round))
+
+
+def csv_bytes(frame: pd.DataFrame) -> bytes:
+    """A table as CSV."""
+    return rounding.rounded_table(frame).to_csv(index=False, float_format="%.7g", lineterminator="\n").encode()
+
+
+def _round(value: Any) -> Any:
+    return value if isinstance(value, str) else rounding.rounded(float(value), SIGNIFICANT_DIGITS)
+
+
+# --- From metrics -------------------------------------------------------------------------------------------------
+
+
+def joined(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Frames of the same columns as one."""
+    return pd.concat(list(frames), ignore_index=True)
+
+
+def selected(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
+    """Rows whose columns have the values of ``where``, or one of them where it lists several."""
+    for column, value in where.items():
+        table = table[table[column].isin(value if isinstance(value, list) else [value])]
+    return table
+
+
+def of_metric(metrics: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """The rows of one metric. Raises InputError when the experiment does not measure it."""
+    chosen = metrics[metrics["metric"] == metric]
+    if chosen.empty:
+        raise InputError(f"metric {metric!r}: not among the metrics of this experiment; check its `measures`")
+    return chosen
+
+
+def over_runs(metrics: pd.DataFrame, metric: str, by: Sequence[str], centre: Centre = "mean") -> pd.DataFrame:
+    """``value``, ``sd`` (sample standard deviation) and ``n_runs`` of one metric over the runs of each group.
+
+    ``by`` are columns of the tidy ``metrics``; groups keep their order. A run without a value does not count.
+    Raises InputError when the experiment does not measure it.
+    """
+    groups = of_metric(metrics, metric).groupby(list(by), sort=False)["value"]
+    return groups.agg(value=centre, sd="std", n_runs="count").reset_index()
+
+
+def quantiles_over_runs(metrics: pd.DataFrame, metric: str, by: Sequence[str], levels: Sequence[float]) -> pd.DataFrame:
+    """Quantiles of one metric over the runs of each group: a column for each of ``levels``."""
+    groups = metrics[metrics["metric"] == metric].groupby(list(by), sort=False)["value"]
+    return groups.quantile(list(levels)).unstack().reindex(columns=list(levels)).reset_index()

@@ -1,0 +1,207 @@
+"""The numbers of every exhibit, from metrics, traces and models, as ``data/cells.yaml`` says: nothing is drawn.
+
+`numbers_of` gives those of one exhibit, which its drawing takes; `write` writes a paper's tables, one for each exhibit, to
+``results/<source>/numbers/<paper>/``.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Collection, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tcpfair.contract import record
+from tcpfair.contract.files import write_whole
+from tcpfair.contract.layout import Layout
+from tcpfair.contract.outputs import inside
+from tcpfair.contract.papers import Exhibit, Experiment, PaperConfig
+from tcpfair.errors import InputError, unknown
+from tcpfair.measures import SYSTEM
+from tcpfair.metrics.series import mean_interval
+from tcpfair.verdicts import computed
+from tcpfair.verdicts.cells import EACH, Computed, Rule, Series, cell_of, scale_of
+from tcpfair.verdicts.columns import Column, Numbers, csv_bytes, joined, of_metric, rounded, selected, single
+from tcpfair.verdicts.combine import over_flows, over_runs
+from tcpfair.verdicts.context import Context
+from tcpfair.verdicts.printed import parse_key
+from tcpfair.verdicts.spread import distribution
+
+_SHORT = {"flow_protocol": "protocol"}  # column of the metrics -> part of a key
+
+
+def write(
+    layout: Layout, paper: PaperConfig, exhibits: Collection[str] | None = None, folder: Path | None = None
+) -> list[Path]:
+    """Write the numbers of a paper's exhibits (None: all) to their stable names, or into the folder of an output.
+
+    Returns the files, in the order of the configuration.
+
+    An exhibit whose numbers cannot be computed has no file afterwards; drawing it tells why.
+    """
+    context, written = Context(paper, layout), []
+    for exhibit in paper.exhibits:
+        if exhibits is not None and exhibit.id not in exhibits:
+            continue
+        stable = record.place(layout, "numbers", exhibit.id, ".csv")
+        path = inside(layout, folder, stable) if folder else stable
+        try:
+            content = csv_bytes(rounded(numbers_of(context, exhibit).table).assign(source=context.made_by(exhibit)))
+        except Exception as error:  # whatever it is, the other exhibits have numbers
+            if not isinstance(error, InputError):
+                traceback.print_exc(file=sys.stderr)
+            path.unlink(missing_ok=True)
+        else:
+            write_whole(path, content)
+            written.append(path)
+    return written
+
+
+def numbers_of(context: Context, exhibit: Exhibit) -> Numbers:
+    """The numbers of one exhibit, in the order of ``data/cells.yaml``; numbers said of many cells follow in print's order.
+
+    Raises InputError when a rule is wrong, or when what it needs was not measured.
+    """
+    name = exhibit.id.partition(".")[2]
+    shown = context.rules.exhibits.get(name)
+    stated = [
+        _stated_number(context, rule, *identity)
+        for identity, rule in context.stated.items()
+        if name in (identity[0].partition(".")[2], rule.table)
+    ]
+    columns: list[Column] = []
+    for each in shown.series if shown else ():
+        match each:
+            case Series():
+                columns += _of_series(context, exhibit, each)
+            case Computed():
+                if each.function not in computed.FUNCTIONS:
+                    raise unknown(f"data/cells.yaml: {exhibit.id}: function", each.function, computed.FUNCTIONS)
+                columns += computed.FUNCTIONS[each.function](context, exhibit, **each.arguments)
+            case str():
+                columns += [column for column in stated if column.metric == each]
+                stated = [column for column in stated if column.metric != each]
+    return Numbers((*columns, *stated))
+
+
+# --- Numbers said of many cells ------------------------------------------------------------------------------------
+
+
+def _stated_number(context: Context, rule: Rule, exhibit: str, key: str, metric: str) -> Column:
+    cell = cell_of(context.paper, rule, {"exhibit": exhibit, "key": key, "metric": metric})
+    return single(exhibit, metric, cell.value(context.metrics), **parse_key(key))
+
+
+# --- Columns -------------------------------------------------------------------------------------------------------
+
+
+def _of_series(context: Context, exhibit: Exhibit, series: Series) -> Iterator[Column]:
+    """A column for each metric; with ``per`` those of its first value first, and so on."""
+    where = series.where
+    for value in where[series.per] if series.per else [None]:
+        for metric in series.metrics:
+            chosen = {**where, series.per: value} if series.per else where
+            cells, key = _cells(context, series.rule(metric), metric, chosen)
+            yield from computed.with_further(Column(exhibit.id, metric, cells, key, series.key, series.names))
+
+
+def _cells(context: Context, series: Series, metric: str, where: dict[str, Any]) -> tuple[pd.DataFrame, list[str]]:
+    """The cells of one metric of a series, and the columns that make up their keys."""
+    runs = joined(selected(_metrics(context, name, series.select), where) for name in series.experiments)
+    chosen = of_metric(runs, series.measure)
+    experiment = context.paper.experiments[series.experiments[0]]
+    key = list(series.by) if series.by is not None else _key(experiment)
+    if isinstance(series.flow, int):
+        chosen = chosen[chosen["flow"] == series.flow]
+    elif series.flow == EACH or not (chosen["flow"] == SYSTEM).any():
+        chosen = chosen[chosen["flow"] != SYSTEM]
+        if series.flow is None and len(experiment.flows) > 1 and not {"flow", "flow_protocol"} & set(key):
+            key.append("flow")
+    else:
+        chosen = chosen[chosen["flow"] == SYSTEM]
+    if series.inverse:
+        with np.errstate(divide="ignore"):
+            chosen = chosen.assign(value=1 / chosen["value"].to_numpy(dtype=float))
+    if series.flows:
+        return _over_flows(runs, chosen, series, metric, key), key
+    cells = _over_runs(context, series, metric, chosen, key)
+    if series.base:
+        at = [name for name in key if name not in series.base.where]
+        base = series.model_copy(
+            update={
+                "experiment": series.base.experiment or series.experiment,
+                "where": {**where, **series.base.where},
+                "base": None,
+                "by": at,
+            }
+        )
+        by, _ = _cells(context, base, metric, base.where)
+        by = cells[at].merge(by, on=at, how="left")["value"].to_numpy()
+        cells[["value", "sd"]] = cells[["value", "sd"]].div(by, axis=0)
+    if series.scale:
+        cells[["value", "sd"]] *= scale_of(context.paper, series.scale)
+    return cells.rename(columns=_SHORT), [_SHORT.get(name, name) for name in key]
+
+
+def _key(experiment: Experiment) -> list[str]:
+    """Protocol, RTT, and the other grid variables of more than one value."""
+    return [name for name, value in experiment.grid.items() if name in computed.KEY or len(value.value) > 1]
+
+
+def _metrics(context: Context, experiment: str, select: str) -> pd.DataFrame:
+    metrics = context.metrics(experiment)
+    return computed.SELECTIONS[select](context, experiment, metrics) if select else metrics
+
+
+def _over_flows(runs: pd.DataFrame, chosen: pd.DataFrame, series: Series, metric: str, key: list[str]) -> pd.DataFrame:
+    """Means over the runs of each flow, then one value over the flows; the spread is that of the runs' own value.
+
+    For the flows are divided into fair and unfair after averaging over runs. Where no run has the value, as a letter, there
+    is no spread.
+    """
+    means = chosen.groupby([*key, "flow"])["value"].agg(value="mean", n_runs="count").reset_index("flow")
+    found = means.groupby(level=key)
+    cells = pd.DataFrame({"value": found["value"].agg(partial(over_flows, how=series.flows))})
+    own = runs[(runs["metric"] == metric) & (runs["flow"] == SYSTEM)].groupby(key)["value"].std()
+    return cells.assign(sd=own.reindex(cells.index), n_runs=found["n_runs"].first()).reset_index()
+
+
+def _over_runs(context: Context, series: Series, metric: str, chosen: pd.DataFrame, key: list[str]) -> pd.DataFrame:
+    """``value``, ``sd`` and ``n_runs`` over the runs of each cell; with ``distribution`` its quantiles too."""
+    groups = chosen.groupby(key, sort=series.runs == "distribution")["value"]
+    match series.runs:
+        case "distribution":
+            return _distributions(context, series, metric, groups, key)
+        case "mean" | "median":
+            return groups.agg(value=series.runs, sd="std", n_runs="count").reset_index()
+        case "share":
+            return groups.agg(value=lambda values: values.notna().mean(), n_runs="size").reset_index()
+        case "reached":
+            reached = partial(over_runs, how="reached", share=context.paper.analysis_value("converged_runs_share"))
+            return groups.agg(value=reached, sd="std", n_runs="size").reset_index()
+        case "half_interval":
+            level = context.paper.analysis_value("confidence_level")
+            return groups.agg(value=lambda v: mean_interval(v, level)[1], sd="std", n_runs="count").reset_index()
+    cells = groups.agg(value=partial(over_runs, how=series.runs), n_runs="count").reset_index()
+    return cells.assign(sd=np.nan)
+
+
+def _distributions(context: Context, series: Series, metric: str, groups: Any, key: list[str]) -> pd.DataFrame:
+    """`distribution` of each cell, and what is printed of it (NaN: a dash), if anything."""
+    printed = {}
+    if series.printed_in:
+        against = series.against.get(metric, metric.partition("@")[0])
+        table = context.printed(f"{context.paper.paper}.{series.printed_in}", against)
+        printed = table.set_index(key[0])["value"].to_dict() if len(table) else {}
+    rows = []
+    for place, values in groups:
+        at = printed.get(place[0])
+        rows.append({**dict(zip(key, place, strict=True)), **distribution(values, at)})
+        if series.printed_in:
+            rows[-1]["printed"] = np.nan if at is None else at
+    return pd.DataFrame(rows)

@@ -1,0 +1,88 @@
+"""The numbers of the exhibits, as data/cells.yaml says: those of the baseline, without a drawing."""
+
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+import yaml
+
+from tcpfair.contract import record
+from tcpfair.contract.layout import PAPERS, Layout
+from tcpfair.contract.rounding import rounded_table
+from tcpfair.errors import InputError
+from tcpfair.verdicts import numbers
+from tcpfair.verdicts.columns import csv_bytes, rounded
+from tcpfair.verdicts.context import Context
+from tcpfair.verdicts.numbers import numbers_of
+from tests.verdicts import bundled
+
+
+class Shipped(Context):
+    """The shipped runs, measured here and now, as a build keeps them."""
+
+    def metrics(self, experiment):
+        if experiment not in self._metrics:
+            self._metrics[experiment] = rounded_table(bundled.metrics(self.paper.paper, experiment))
+        return self._metrics[experiment]
+
+
+def context(paper, root=bundled.LAYOUT.root):
+    return Shipped(bundled.config(paper), Layout(root, "bundled"))
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_table_is_that_of_the_baseline(paper):
+    seen = context(paper)
+    for exhibit in seen.paper.exhibits:
+        table = rounded(numbers_of(seen, exhibit).table).assign(source="bundled")
+        name = record.place(seen.layout, "numbers", exhibit.id, ".csv").name
+        assert csv_bytes(table) == (seen.layout.expected(paper) / name).read_bytes(), exhibit.id
+
+
+def test_nothing_of_it_draws():
+    """The step that writes the numbers does not pay for matplotlib."""
+    code = "import sys, tcpfair.verdicts.numbers; print('matplotlib' in sys.modules, 'IPython' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False False\n"
+
+
+def test_an_exhibit_without_its_metrics_has_no_file_and_the_others_have(tmp_path, monkeypatch):
+    for name in ("config", "data"):
+        (tmp_path / name).symlink_to(bundled.LAYOUT.root / name)
+    layout = Layout(tmp_path, "bundled")
+
+    def metrics(self, experiment):
+        table = bundled.metrics("ogura", experiment)
+        return table if experiment == "efficiency" else table.assign(metric="none of them")
+
+    monkeypatch.setattr(Context, "metrics", metrics)
+    stale = record.place(layout, "numbers", "ogura.fig8", ".csv")
+    stale.parent.mkdir(parents=True)
+    stale.write_text("of an earlier run")
+    written = numbers.write(layout, bundled.config("ogura"), {"ogura.fig8", "ogura.fig11"})
+    assert [path.name for path in written] == ["fig11.csv"]
+    assert not stale.exists()
+    assert set(pd.read_csv(written[0])["source"]) == {"bundled"}
+
+
+@pytest.mark.parametrize(
+    ("change", "hint"),
+    [
+        (lambda fig: fig.update(series=[{"function": "quantiles"}]), "function 'quantiles' is unknown"),
+        (lambda fig: fig["series"][0].update(metrics=["ration"]), "metric 'ration': not among the metrics"),
+        (lambda fig: fig["series"][0].update(colour="red"), "fig8.series"),
+    ],
+)
+def test_a_wrong_series_is_named(tmp_path, change, hint):
+    content = yaml.safe_load((bundled.LAYOUT.data / "cells.yaml").read_text())
+    change(content["ogura"]["fig8"])
+    (tmp_path / "data").mkdir()
+    for path in bundled.LAYOUT.data.iterdir():
+        if path.name != "cells.yaml":
+            (tmp_path / "data" / path.name).symlink_to(path)
+    (tmp_path / "data" / "cells.yaml").write_text(yaml.safe_dump(content))
+    seen = context("ogura", tmp_path)
+    with pytest.raises(InputError) as caught:
+        numbers_of(seen, seen.paper.exhibit("ogura.fig8"))
+    assert hint in str(caught.value)
+    assert "\n" not in str(caught.value)
