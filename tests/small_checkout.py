@@ -157,6 +157,9 @@ def make_output(plan: Plan, step: Step, status: record.Status = "built") -> None
     layout, name = step.layout, step.item
     stable = {
         "measure": lambda: [layout.metrics(*name.split("/"))],
+        "numbers": lambda: [
+            record.place(layout, "numbers", exhibit.id, ".csv") for of, exhibit in plan.exhibits if of.paper == name
+        ],
         "rehearse": lambda: [plan.rehearsal(name)],
         "notebook": lambda: [layout.results / f"notebooks/{name}{suffix}" for suffix in (".ipynb", ".html")],
         "place": lambda: [layout.placed / name / f"{table}.parquet" for table in ENSEMBLE_TABLES],
