@@ -120,6 +120,8 @@ def test_the_rules_use_commands_and_options_that_exist():
         "{params.papers}": ["ogura", "ha2006"],
         "{wildcards.paper}": ["ogura"],
         "{params.paper}": ["ogura"],
+        "{wildcards.kind}": ["whole"],
+        "{params.settings}": [],
         "--trace={params.trace:q}": ["--trace=data/raw/x"],
     }
     found = [text for _, text in shells()]
@@ -134,6 +136,7 @@ def test_the_rules_use_commands_and_options_that_exist():
 def test_every_value_that_reaches_a_shell_is_quoted_or_one_of_a_few_words():
     """Names of papers, sources and numbers are checked before; all else, paths among them, is quoted."""
     checked = {"params.source", "params.paper", "params.papers", "params.smoke_s", "wildcards.paper"}
+    checked |= {"wildcards.part", "wildcards.kind", "params.settings"}
     for file, text in shells():
         for name in re.findall(r"\{([^}]*)\}", text):
             assert name.endswith(":q") or name in checked, f"{file}: {name}"

@@ -465,7 +465,7 @@ CODE = {  # what is changed: kinds of steps that are made again
     },
     swap: {
         **dict.fromkeys(("numpy", "pandas", "scipy", "pyarrow", "pydantic", "pydantic-core", "pyyaml"), ALL),
-        **dict.fromkeys(("matplotlib", "seaborn", "pillow"), DRAWN | {"write-up"}),  # matplotlib writes PNG with pillow
+        **dict.fromkeys(("matplotlib", "pillow"), DRAWN | {"write-up"}),  # matplotlib writes PNG with pillow
         **dict.fromkeys(("nbconvert", "papermill"), NOTEBOOKS),
         "scikit-learn": PLACED,
         "jinja2": {"report", *NOTEBOOKS},
