@@ -17,8 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from tcpfair.contract import costs, journal, store
+from tcpfair.contract import costs, store
 from tcpfair.contract.layout import Layout
+from tests.small_checkout import put
 from tests.workflow import killing
 from tests.workflow.killing import finish, kill, outputs, stand_in, start
 
@@ -72,24 +73,28 @@ def remove_some(root: Path, share: float, chance: random.Random) -> None:
 
 
 @pytest.mark.parametrize("whom", WHOM)
-def test_a_paper_that_is_killed_simulates_no_finished_run_again(tmp_path, whom):
+def test_a_paper_that_is_killed_simulates_no_run_again_that_a_shard_has(tmp_path, whom):
     root = stand_in(tmp_path / "checkout")
-    asked = ["figure", "bhatti2009.table3", "--config", "source=engine"]  # 100 runs, some of them a tenth of a second
+    (root / "config").unlink()
+    put(root, {}, copied=["config"])
+    path = root / "config/papers/bhatti2009.yaml"
+    path.write_text(re.sub(r"duration_s: \{value: \d+", "duration_s: {value: 6000", path.read_text(), count=1))
+    asked = ["figure", "bhatti2009.table3", "--config", "source=engine"]  # 100 runs
     layout = Layout(root, "engine")
 
     def kept() -> set[str]:
-        places = store.places(layout, "bhatti2009", "self")
-        return {key for place in places for key in (store.manifest_of(layout, place) or {}).get("runs", ())}
+        shards = store.shards(layout, "bhatti2009", "self")
+        return {key for shard in shards for key in (store.manifest_of(layout, shard) or {}).get("runs", ())}
 
     process = start(root, asked)
-    while len(kept()) < 20 and process.poll() is None:
+    while not kept() and process.poll() is None:
         time.sleep(0.02)
     groups = killing.groups_of(process)
     assert kill(process, whom)
     process.wait(300)
     killing.wait_for_the_end(groups)
     n_kept = len(kept())
-    assert 20 <= n_kept < 100
+    assert 0 < n_kept < 100
     told = finish(root, asked)
     assert f"{100 - n_kept} of 100 runs" in told
     counted = json.loads(costs.counted(layout, "simulate", "bhatti2009/self").read_text())
@@ -101,16 +106,17 @@ def test_a_paper_that_is_killed_simulates_no_finished_run_again(tmp_path, whom):
 
 
 @pytest.mark.parametrize("whom", WHOM)
-def test_a_study_that_is_killed_simulates_no_finished_run_again(tmp_path, whom):
+def test_a_study_that_is_killed_simulates_no_finished_slice_again(tmp_path, whom):
     root = stand_in(tmp_path / "checkout")
     text = (killing.ROOT / "config/studies/tiny.yaml").read_text()
-    text = text.replace("duration_s: 20", "duration_s: 2000").replace("replicates: 2", "replicates: 60")
+    text = text.replace("duration_s: 20", "duration_s: 20000").replace("replicates: 2", "replicates: 60")
     (root / "tiny.yaml").write_text(text)
     asked = ["study", "tiny.yaml", "--yes"]
-    parts = root / "results/engine/studies/tiny/parts"
+    shards = root / "results/engine/studies/tiny/shards"
 
     def kept() -> int:
-        return sum(max(len(journal.read(path)[1]) - 1, 0) for path in parts.glob("*.jsonl"))
+        ranges = (path.stem.partition("-")[0].split("_") for path in shards.glob("[0-9]*.parquet"))
+        return sum(int(end) - int(first) for first, end in ranges)
 
     process = start(root, asked)
     while kept() < 40 and process.poll() is None:
@@ -123,4 +129,9 @@ def test_a_study_that_is_killed_simulates_no_finished_run_again(tmp_path, whom):
     assert 40 <= n_kept < 480
     told = finish(root, asked)
     assert f"{480 - n_kept} runs to simulate" in told
-    assert sum(int(re.search(r'"runs": (\d+)', path.read_text())[1]) for path in parts.glob("*.done")) == 480 - n_kept
+    took = (root / "results/engine/benchmarks/study/tiny").rglob("*.json")
+    assert sum(json.loads(path.read_text())["runs"] for path in took) == 480 - n_kept
+    killed = outputs(root)
+    shutil.rmtree(root / "results/engine")
+    finish(root, asked)
+    assert outputs(root) == killed

@@ -51,8 +51,10 @@ def folder_of(place: Path, parts: Parts) -> Path:
 
 
 def describe(folder: Path, parts: Parts) -> None:
-    """Write down what an output is going to be made from."""
-    write_whole(_parts_file(folder), json.dumps(dict(parts), sort_keys=True) + "\n")
+    """Write down what an output is made from, unless it is written already."""
+    text, place = json.dumps(dict(parts), sort_keys=True) + "\n", _parts_file(folder)
+    if not place.is_file() or place.read_bytes() != text.encode():
+        write_whole(place, text)
 
 
 def _parts_file(folder: Path) -> Path:
