@@ -177,7 +177,7 @@ def _refuse_beyond_link(trace: Trace, runs: pd.DataFrame, recording: Path) -> No
 _TOOL = re.compile(r"[a-z][a-z0-9_ +]{0,40}", re.ASCII)
 _ALGORITHM = re.compile(r"[a-z][a-z0-9_-]{0,15}", re.ASCII)  # as long as a kernel allows
 _ORIGIN = re.compile(r"(receiver|sender|table)(: intervals\b)?")
-_KERNEL = re.compile(r"Linux \d+\.\d+", re.ASCII)
+_KERNEL = re.compile(r"(Linux )?\d{1,2}\.\d{1,3}(\.\d{1,3})?", re.ASCII)
 _WORDS = {  # texts of the tables that tell nothing; any other becomes the first
     "role": ("foreground", "background", "web"),
     "direction": ("forward", "reverse"),

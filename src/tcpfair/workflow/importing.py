@@ -183,11 +183,11 @@ def _is_same(folder: Path, recorded: Trace) -> bool:
         return sorted(each["sha256"] for each in native) == sorted(
             each["sha256"] for each in manifest.get("native", [])
         )
-    held = read_strange(folder).tables
-    return held.keys() == recorded.tables.keys() and all(
-        traces.in_schema(name, table).equals(traces.in_schema(name, held[name]))
-        for name, table in recorded.tables.items()
+    own, held = (
+        {n: traces.in_schema(n, t).to_pandas() for n, t in each.tables.items()}
+        for each in (recorded, read_strange(folder))
     )
+    return own.keys() == held.keys() and all(table.equals(held[name]) for name, table in own.items())
 
 
 def _said_before(folder: Path) -> dict:
