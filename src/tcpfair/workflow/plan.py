@@ -16,6 +16,7 @@ from tcpfair.contract.expand import check, plain_values, run_specs, shorten
 from tcpfair.contract.files import discard_scratch, is_editors, write_whole
 from tcpfair.contract.layout import ENSEMBLE_TABLES, LEDGER_TABLES, PAPERS, WRITE_UP, Layout, short_id
 from tcpfair.contract.papers import Config, Exhibit, PaperConfig, Value, check_config, load_paper, load_yaml
+from tcpfair.contract.recorded import trace_place
 from tcpfair.contract.stamps import Stamp, files_part, part
 from tcpfair.contract.store import Asked
 from tcpfair.errors import InputError, unknown
@@ -342,16 +343,25 @@ class Plan:
     @property
     def recordings(self) -> list[Path]:
         """Files of the user's own recordings, or of the shipped examples when none is named."""
-        traces = [self.root / each for each in recordings.recordings_in(self.config.trace or "data/raw/examples")]
         found = {
             path
-            for trace in traces
+            for trace in self._recorded
             for path in (trace, recordings.sidecar_path(trace), *trace.rglob("*"))
             if path.is_file()
         }
         return sorted(found)
 
+    @property
+    def _recorded(self) -> list[Path]:
+        return [self.root / each for each in recordings.recordings_in(self.config.trace or "data/raw/examples")]
+
     # --- Stamps ----------------------------------------------------------------------------------------------------
+
+    @property
+    def _recordings_part(self) -> str:
+        """Digest of the recordings, of a tool's own files with the code that reads them."""
+        places = [trace_place(self.root, each).name for each in self._recorded]
+        return part([files_part(self.root, self.recordings), places])
 
     @cached_property
     def runs_parts(self) -> dict[tuple[str, str], str]:
@@ -394,10 +404,10 @@ class Plan:
             return {
                 **common,
                 "configuration": part([files_part(self.root, [settings]), self.config.only, self.config.trace]),
-                "recordings": files_part(self.root, self.recordings),
+                "recordings": self._recordings_part,
             }
         if self.config.trace:
-            common["recordings"] = files_part(self.root, self.recordings)
+            common["recordings"] = self._recordings_part
             common["configuration"] = files_part(self.root, [settings])
         mine = {e.id: self.exhibit_stamp(config, e) for config, e in self.exhibits if config.paper == paper}
         return {**common, "exhibits": part(mine)}
