@@ -132,9 +132,9 @@ def parser() -> argparse.ArgumentParser:
         "paths", nargs="*", type=_asked_path, metavar="PATH", help="files or folders; none: all in data/raw"
     )
     called = _option("--name", default="", help="what to call it (default: as the file or folder)")
-    anonymise = _option("--anonymise", action="store_true", help="rewrite everything that tells whose recording it is")
+    anonymise = _option("--anonymise", action="store_true", help="keep nothing that tells whose recording it is")
     replaced = _option("--replace", action="store_true", help="in the place of a recording of this name")
-    looked_at = _option("--no-figures", action="store_true", help="only read, check and copy")
+    looked_at = _option("--no-figures", action="store_true", help="only read and check it, and write the trace")
     how = (brought, called, anonymise, replaced, looked_at, cores)
     command("import", _import, "bring recordings into data/raw and show them", *how)
     command("testbed", _testbed, "record a run of this machine's own kernel (needs root)", *_testbed_options())
