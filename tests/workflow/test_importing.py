@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from tcpfair.contract.layout import Layout, repository_root
 from tcpfair.contract.recorded import is_trace, open_recorded, trace_place
 from tcpfair.contract.recordings import sidecar_path
 from tcpfair.contract.sidecar import AT_IMPORT, FLOWS_AT_IMPORT, Said
-from tcpfair.contract.trace import in_schema
+from tcpfair.contract.trace import in_schema, write
 from tcpfair.errors import InputError
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
 from tcpfair.workflow import importing
@@ -201,6 +202,39 @@ def test_a_trace_that_someone_shares_is_imported_like_any_recording(layout, tmp_
     shutil.copy(given / "flows.parquet", given / "link.parquet")
     with pytest.raises(InputError, match=r"link\.parquet: differs from the hash"):
         importing.bring(layout, given, name="again")
+
+
+STRANGE = {
+    "no names": ({"names": "ab"}, "names: must be a list of texts"),
+    "numbers": ({"names": [1, 2]}, "names: must be a list of texts"),
+    "one name for two": ({"names": ["a", "a"]}, "names: must be a name for each of the 2 flows"),
+    "too many": ({"names": ["a", "b", "c"]}, "names: must be a name for each of the 2 flows"),
+    "an origin": ({"origins": ["receiver"]}, "origins: must be a text for each of the 2 flows"),
+    "remarks": ({"remarks": {"a": 1}}, "remarks: must be a list of texts"),
+}
+
+
+@pytest.mark.parametrize(("manifest", "says"), STRANGE.values(), ids=STRANGE)
+def test_a_manifest_of_a_stranger_names_each_flow_once(layout, tmp_path, manifest, says):
+    made, _ = importing.trace_of(RUN)
+    write(replace(made, provenance={**made.provenance, **manifest}), tmp_path / "given")
+    with pytest.raises(InputError, match=rf"manifest\.json: {says}"):
+        importing.bring(layout, tmp_path / "given")
+
+
+def test_polls_of_a_stranger_are_checked_too(layout, tmp_path):
+    made, _ = importing.trace_of(RUN)
+    write(replace(made, polls=made.polls.assign(cwnd_pkts=-1.0)), tmp_path / "given")
+    with pytest.raises(InputError, match=r"polls\.parquet: cwnd_pkts: must be at least 0"):
+        importing.bring(layout, tmp_path / "given")
+
+
+def test_a_flow_of_a_trace_without_names_is_called_by_its_number(layout, tmp_path):
+    made, _ = importing.trace_of(RUN)
+    write(replace(made, provenance={"paper": "mine"}), tmp_path / "given")
+    (tmp_path / "given" / "trace.yaml").write_text("flows: [{flow: flow2, label: second}]\n")
+    _, found = importing.bring(layout, tmp_path / "given")
+    assert found.trace.flows["protocol"].tolist() == ["reno", "second"]
 
 
 def native_in_raw(layout, kind):

@@ -76,13 +76,18 @@ def open_recorded(folder: Path, recording: Path | None = None) -> tuple[Trace, S
 
 
 def with_names(trace: Trace, where: Path) -> Trace:
-    """A trace of any source, with a name for each flow. Raises InputError where its manifest does not name each once."""
+    """A trace of any source, with a name for each flow. Raises InputError where its manifest has other than lists of texts."""
     ids = sorted(trace.flows["flow_id"].unique())
-    names = trace.provenance.get("names", [f"flow{flow_id}" for flow_id in ids])
-    is_whole = isinstance(names, list) and len(names) == len(ids) and all(isinstance(name, str) for name in names)
-    if not is_whole or len(set(names)) != len(ids):
+    found = {"names": [f"flow{flow_id}" for flow_id in ids], **trace.provenance}
+    for key in ("names", "origins", "remarks", "goodput"):
+        texts = found.get(key, [])
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise InputError(f"{where / MANIFEST}: {key}: must be a list of texts")
+    if len(set(found["names"])) != len(ids) or len(found["names"]) != len(ids):
         raise InputError(f"{where / MANIFEST}: names: must be a name for each of the {len(ids)} flows")
-    return replace(trace, provenance={**trace.provenance, "names": names})
+    if "origins" in found and len(found["origins"]) != len(trace.flows):
+        raise InputError(f"{where / MANIFEST}: origins: must be a text for each of the {len(trace.flows)} flows")
+    return replace(trace, provenance=found)
 
 
 # --- What a person states, against what was recorded --------------------------------------------------------------------
@@ -155,7 +160,8 @@ def _refuse_beyond_link(trace: Trace, runs: pd.DataFrame, recording: Path) -> No
         return
     sample_s, share = run["sample_s"], run.get("payload_bytes", 1.0) / run.get("wire_bytes", 1.0)
     carried_bytes = _SLACK * capacity_bps * share / BITS_PER_BYTE * sample_s
-    origins, directions = trace.provenance["origins"], trace.flows["direction"]
+    origins = trace.provenance["origins"]
+    directions = trace.flows.get("direction", pd.Series("forward", trace.flows.index))
     for direction in directions.unique():
         that_way = trace.flows["flow_id"][directions == direction]
         own = trace.samples[trace.samples["flow_id"].isin(that_way)]

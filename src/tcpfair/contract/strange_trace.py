@@ -51,13 +51,14 @@ def _check_flows(strange: Trace, folder: Path) -> None:
 def _check_samples(strange: Trace, folder: Path) -> None:
     where, key = folder / "samples.parquet", ["run_id", "flow_id"]
     samples = strange.samples.sort_values([*key, "t_s"])
-    if not np.isfinite(samples["t_s"]).all() or (samples["t_s"] < 0).any():
-        raise InputError(f"{where}: t_s: must be a number of at least 0 s")
+    for table, rows in {"samples": samples, **({} if strange.polls is None else {"polls": strange.polls})}.items():
+        if not np.isfinite(rows["t_s"]).all() or (rows["t_s"] < 0).any():
+            raise InputError(f"{folder / table}.parquet: t_s: must be a number of at least 0 s")
+        for name in ("cwnd_pkts", "srtt_s"):
+            if name in rows and (rows[name] < 0).any():
+                raise InputError(f"{folder / table}.parquet: {name}: must be at least 0")
     if samples.duplicated([*key, "t_s"]).any():
         raise InputError(f"{where}: t_s: the same sample of a flow twice")
-    for name in ("cwnd_pkts", "srtt_s"):
-        if name in samples and (samples[name] < 0).any():
-            raise InputError(f"{where}: {name}: must be at least 0")
     timed = samples.merge(strange.runs[["run_id", "duration_s", "sample_s"]])
     spacing_s = timed.groupby(key)["t_s"].diff().fillna(timed["t_s"])
     odd = (spacing_s - timed["sample_s"]).abs() > 0.1 * timed["sample_s"]

@@ -567,7 +567,8 @@ def _read(given: argparse.Namespace) -> None:
     from tcpfair.workflow import importing
 
     for path in given.parts:
-        _say("read", str(path), os.path.relpath(importing.read_once(Layout(repository_root()), path)))
+        folder = importing.read_once(Layout(repository_root()), path)
+        print("\n".join(importing.told(importing.look(folder))), flush=True)
 
 
 def _place(given: argparse.Namespace) -> None:
