@@ -103,9 +103,9 @@ def stated(trace: Trace, said: Said, recording: Path) -> Trace:
         if each.flow not in trace.provenance["names"]:
             raise unknown(f"{where}: flows: flow", each.flow, trace.provenance["names"])
     runs = _runs(trace.runs, said, where)
-    flows = _flows(trace, said, where)
     if "origins" in trace.provenance:
         _refuse_beyond_link(trace, runs, recording)
+    flows = _flows(trace, said, where)
     remarks = list(trace.provenance.get("remarks", []))
     if (flows["cc"] == UNKNOWN_CC).any():
         remarks.append(f"the congestion control is not recorded; say it as flows: protocol in {where.name}")

@@ -131,7 +131,7 @@ def bring(
     when the name is taken by another (``replace`` puts it in its place).
     """
     raw = layout.data / "raw"
-    if path.resolve().parent == raw.resolve() and not anonymise and not name:
+    if Path(os.path.realpath(path)).parent == raw.resolve() and not anonymise and not name:
         return path, _in_place(layout, path)
     recorded, said = trace_of(path)
     oddities = stated(recorded, said, path).provenance["remarks"]
