@@ -146,6 +146,7 @@ def test_only_the_comparison_reads_what_is_printed():
     }
     assert named <= {"verdicts/printed.py", "contract/checksums.py", "workflow/plan.py"}  # watch or check its bytes
 
+
 def test_only_imports_and_the_testbed_read_the_files_of_other_tools():
     """A recording becomes a trace once: nothing that draws, measures or judges depends on a reader."""
     readers = {name_of(m) for m in MODULES if any(name.startswith("tcpfair.sources.readers") for name in imports(m))}
