@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tcpfair.contract import reach
+
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "tcpfair"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
@@ -143,3 +145,11 @@ def test_only_the_comparison_reads_what_is_printed():
         if isinstance(node, ast.Constant) and node.value == "published"
     }
     assert named <= {"verdicts/printed.py", "contract/checksums.py", "workflow/plan.py"}  # watch or check its bytes
+
+
+def test_only_imports_and_the_testbed_read_the_files_of_other_tools():
+    """A recording becomes a trace once: nothing that draws, measures or judges depends on a reader."""
+    readers = {name_of(m) for m in MODULES if any(name.startswith("tcpfair.sources.readers") for name in imports(m))}
+    outside = {name for name in readers if not name.startswith("sources/")}
+    assert outside == {"workflow/importing.py", "validation/recordings.py"}
+    assert not any("readers" in path.parts for path in reach.reached([PACKAGE / "exhibits/paper.py"]).files)

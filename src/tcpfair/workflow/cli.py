@@ -131,9 +131,9 @@ def parser() -> argparse.ArgumentParser:
         "paths", nargs="*", type=_asked_path, metavar="PATH", help="files or folders; none: all in data/raw"
     )
     called = _option("--name", default="", help="what to call it (default: as the file or folder)")
-    anonymise = _option("--anonymise", action="store_true", help="rewrite everything that tells whose recording it is")
+    anonymise = _option("--anonymise", action="store_true", help="keep nothing that tells whose recording it is")
     replaced = _option("--replace", action="store_true", help="in the place of a recording of this name")
-    looked_at = _option("--no-figures", action="store_true", help="only read, check and copy")
+    looked_at = _option("--no-figures", action="store_true", help="only read and check it, and write the trace")
     how = (brought, called, anonymise, replaced, looked_at, cores)
     command("import", _import, "bring recordings into data/raw and show them", *how)
     command("testbed", _testbed, "record a run of this machine's own kernel (needs root)", *_testbed_options())
@@ -168,6 +168,7 @@ def parser() -> argparse.ArgumentParser:
     own_trace = _option("--trace", default="", help="the user's own trace")
     page = _option("--notebook", type=Path, required=True)
     command("notebook", _notebook, "run a notebook", source, page, only, draw, own_trace, output)
+    command("read", _read, "read recordings into traces in results", _option("parts", nargs="+", type=Path))
     papers = _option("--papers", nargs="*", default=list(PAPERS), choices=PAPERS)
     command("place", _place, "place what is printed among the settings of an ensemble", source, paper, output)
     command("ledger", _ledger, "write the ledger", source, papers, only, output)
@@ -549,6 +550,14 @@ def _notebook(given: argparse.Namespace) -> None:
     drawn = [path.absolute().parent for path in given.draw]
     done = steps.notebook(_layout(given), given.notebook.absolute(), given.only, drawn, given.trace, _folder(given))
     _say("notebook", given.notebook.stem, done)
+
+
+def _read(given: argparse.Namespace) -> None:
+    from tcpfair.workflow import importing
+
+    for path in given.parts:
+        folder = importing.read_once(Layout(repository_root()), path)
+        print("\n".join(importing.told(importing.look(folder))), flush=True)
 
 
 def _place(given: argparse.Namespace) -> None:

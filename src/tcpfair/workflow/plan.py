@@ -18,6 +18,7 @@ from tcpfair.contract.layout import LEDGER_TABLES, PAPERS, WRITE_UP, Layout, sho
 from tcpfair.contract.manifest import MANIFEST
 from tcpfair.contract.outputs import MADE, Parts, files_part, part
 from tcpfair.contract.papers import Config, Exhibit, PaperConfig, Value, check_config, load_paper, load_yaml
+from tcpfair.contract.recorded import trace_place
 from tcpfair.contract.store import Asked
 from tcpfair.errors import InputError, unknown
 from tcpfair.verdicts.cell_links import notebook_cells
@@ -360,16 +361,25 @@ class Plan:
     @property
     def recordings(self) -> list[Path]:
         """Files of the user's own recordings, or of the shipped examples when none is named."""
-        traces = [self.root / each for each in recordings.recordings_in(self.config.trace or "data/raw/examples")]
         found = {
             path
-            for trace in traces
+            for trace in self._recorded
             for path in (trace, recordings.sidecar_path(trace), *trace.rglob("*"))
             if path.is_file()
         }
         return sorted(found)
 
+    @property
+    def _recorded(self) -> list[Path]:
+        return [self.root / each for each in recordings.recordings_in(self.config.trace or "data/raw/examples")]
+
     # --- What outputs are made from --------------------------------------------------------------------------------
+
+    @property
+    def _recordings_part(self) -> str:
+        """Digest of the recordings, of a tool's own files with the code that reads them."""
+        places = [trace_place(self.root, each).name for each in self._recorded]
+        return part([files_part(self.root, self.recordings), places])
 
     @cached_property
     def runs_parts(self) -> dict[tuple[str, str], str]:
@@ -430,10 +440,10 @@ class Plan:
             return {
                 **common,
                 "configuration": part([files_part(self.root, [settings]), self.config.only, self.config.trace]),
-                "recordings": files_part(self.root, self.recordings),
+                "recordings": self._recordings_part,
             }
         if self.config.trace:
-            common["recordings"] = files_part(self.root, self.recordings)
+            common["recordings"] = self._recordings_part
             common["configuration"] = files_part(self.root, [settings])
         mine = {e.id: self.exhibit_parts[e.id] for config, e in self.exhibits if config.paper == paper}
         return {**common, "exhibits": part(mine)}

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tcpfair.contract.layout import Layout
 from tcpfair.contract.recordings import load_raw
 from tcpfair.exhibits.recordings.board import EXHIBITS, open_raw
 from tcpfair.exhibits.recordings.recording import Recording
@@ -61,6 +62,7 @@ def recorded(root, name, every_s, flows):
         rows += [(round(edges_s[i], 6), number, int(totals[i]), "reno") for i in at]
     path = root / f"{name}.csv"
     pd.DataFrame(rows, columns=["time_s", "flow", "total_bytes", "cc"]).to_csv(path, index=False)
+    importing.read_once(Layout(root), path)  # here, which is quicker than in a process of its own
     return path
 
 

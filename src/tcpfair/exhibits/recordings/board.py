@@ -132,12 +132,11 @@ def open_raw(
 ) -> Raw:
     """The exhibits of a recording, or of the shipped examples when ``trace`` is empty.
 
-    ``trace`` is a file or folder that `tcpfair.sources.readers.read_any` takes, or the folder of a trace of this project, of
-    which ``run`` is shown; several stand one below the other, with commas between them. A relative path counts from the
-    repository. ``only`` names the exhibits to draw, ``"jfi"``
-    or ``"rr_wire.jfi"`` or a list. Looking writes nothing; with ``keep`` every exhibit leaves its
-    files below figures/raw and its record. Raises InputError when config/raw.yaml is wrong or ``source`` is another than raw;
-    what is wrong with a recording, `Raw.show` says.
+    ``trace`` is the folder of a trace, of which ``run`` is shown, or a file or folder of another tool, which is read once, into a
+    trace below results/recordings. Several are shown one below the other, with commas between them. A relative path counts from
+    the repository. ``only`` names the exhibits to draw, ``"jfi"`` or ``"rr_wire.jfi"`` or a list. With ``keep`` every exhibit
+    leaves its files below figures/raw and its record. Raises InputError when config/raw.yaml is wrong or ``source`` is another
+    than raw; what is wrong with a recording, `Raw.show` says.
     """
     if source != "raw":
         raise InputError(f'source {source!r}: recordings are shown with source = "raw"')

@@ -30,7 +30,6 @@ from tcpfair.sources.readers import (
     testbed,
     tshark,
 )
-from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.merge import GOODPUT, merged
 from tcpfair.sources.readers.observed import Observed
@@ -44,20 +43,6 @@ FILES = (pcap, iperf3, flent, flowmonitor, tcp_info, tcp_probe, ss, tshark, mahi
 READERS = (testbed, *FILES)
 MAX_FILES = 10_000
 UNUSED = testbed.UNUSED
-_KEPT_ENDINGS = (
-    ".json",
-    ".jsonl",
-    ".csv",
-    ".tsv",
-    ".log",
-    ".txt",
-    ".tr",
-    ".xml",
-    ".parquet",
-    ".pcap",
-    ".pcapng",
-    ".flent",
-)
 # what people put beside recordings; named as unused
 _ASIDE = re.compile(r"readme.*|licen[cs]e.*|.*sums|notes?(\..*)?|\..*", re.IGNORECASE)
 
@@ -74,15 +59,17 @@ def observe(path: Path, said: Sidecar) -> Observed:
     Raises InputError when there is nothing at ``path``; when a file is none that a reader knows, or is of another format than the
     others while ``format`` of trace.yaml does not choose one; and whatever a reader raises.
     """
-    found = _observed(path, said)
+    formats, found = _observed(path, said)
     return replace(
         found,
+        provenance={**found.provenance, "format": "+".join(formats)},
         flows=tuple(replace(flow, name=printable(flow.name)) for flow in found.flows),
         remarks=tuple(printable(remark) for remark in found.remarks),
     )
 
 
-def _observed(path: Path, said: Sidecar) -> Observed:
+def _observed(path: Path, said: Sidecar) -> tuple[list[str], Observed]:
+    """The names of the readers that read a recording, and what they give."""
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
     for entry in path.iterdir() if path.is_dir() else [path]:
@@ -90,7 +77,7 @@ def _observed(path: Path, said: Sidecar) -> Observed:
     chosen = _chosen(said, path)
     whole = next((reader for reader in FOLDERS if chosen in (None, reader) and reader.sniff(path)), None)
     if whole:
-        return whole.read(path, said)
+        return [whole.NAME], whole.read(path, said)
     files, aside = _files(path)
     found = {file: _reader_of(file, chosen) for file in files}
     of_others = [file for file, reader in found.items() if reader is None]
@@ -114,23 +101,8 @@ def _observed(path: Path, said: Sidecar) -> Observed:
         for name in names
     }
     if len(by_tool) == 1:
-        return _together(next(iter(by_tool.values())), path, remark)
-    return merged({name: _together(parts, path, remark) for name, parts in by_tool.items()})
-
-
-def anonymised(path: Path, observed: Observed, said: Sidecar, keep: Anonymous) -> dict[str, bytes]:
-    """Names and contents of an anonymous copy of what `observe` read, in the order of ``observed.files``; old names say too much.
-
-    Raises InputError as `observe` does.
-    """
-    chosen = _chosen(said, path)
-    if chosen in (None, testbed) and testbed.sniff(path):
-        return testbed.anonymised(observed.files, keep)
-    copies: dict[str, bytes] = {}
-    for number, file in enumerate(observed.files, start=1):
-        endings = [ending for ending in file.suffixes if ending.lower() in _KEPT_ENDINGS]
-        copies[f"{observed.backend}{number:03d}{''.join(endings)}"] = _reader_of(file, chosen).anonymised(file, keep)
-    return copies
+        return names, _together(by_tool[names[0]], path, remark)
+    return names, merged({name: _together(parts, path, remark) for name, parts in by_tool.items()})
 
 
 def _chosen(said: Sidecar, path: Path) -> ModuleType | None:
