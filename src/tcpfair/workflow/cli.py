@@ -313,8 +313,9 @@ def _bundle(given: argparse.Namespace) -> int:
 
 def _same_bits(given: argparse.Namespace) -> int:
     from tcpfair.workflow import same_bits
+    from tcpfair.workflow.run import free_cores
 
-    return same_bits.main(Layout(repository_root()), mark=given.mark)
+    return same_bits.main(Layout(repository_root()), given.mark, free_cores())
 
 
 def _accept(given: argparse.Namespace) -> None:

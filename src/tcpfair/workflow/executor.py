@@ -1,9 +1,9 @@
 """The executor: a list of items in, shards out. Ensembles, studies and the validation are campaigns of items.
 
 An item is what one job makes without a break: half a minute of a core, where it can be cut so fine. A finished item is a shard
-(`tcpfair.contract.shards`). A campaign prints what it takes, requires ``--yes`` above ten minutes, cuts what is missing into jobs,
-and has Snakemake run them, here or on a cluster (``workflow/campaign.smk``). Each job makes its items in order; the shard of its
-last item is the job's output. After a kill, or a failure, the next start cuts anew what is then missing.
+(`tcpfair.contract.shards`). A campaign prints what it takes, requires ``--yes`` above ten minutes, cuts what is missing into
+jobs, and has Snakemake run them, here or on a cluster (``workflow/campaign.smk``). Each job makes its items in order; the shard
+of its last item is the job's output. After a kill, or a failure, the next start cuts anew what is then missing.
 
 A module of this package whose name is the campaign's ``kind`` makes the items: its function ``maker(layout, asked)`` returns a
 function that makes the item of a given name, writes its shard, and returns the counts of `Made`.

@@ -435,10 +435,11 @@ def _summarise(layout: Layout, study: Study) -> list[str]:
     is_drawn = all(place.is_file() for place in (svg, png, csv)) and origin in svg.read_text()
     if not is_drawn:
         figure, shown = drawn.summary(table.to_pandas(), study, names)
-        write_whole(csv, shown.to_csv(index=False, lineterminator="\n"))
         with style.applied():
-            write_whole(png, style.as_png(figure))
-            write_whole(svg, style.as_svg(figure, origin))  # last: it says what all three are made from
+            contents = {svg: style.as_svg(figure, origin), png: style.as_png(figure)}
+        contents[csv] = shown.to_csv(index=False, lineterminator="\n")
+        for place in (csv, png, svg):  # the last one says what all three are made from
+            write_whole(place, contents[place])
     size_mb = path.stat().st_size / 1e6
     n_columns = len(names)
     relative = path.relative_to(layout.root)
