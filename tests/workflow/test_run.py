@@ -8,7 +8,7 @@ import time
 import pytest
 import yaml
 
-from tcpfair.contract.layout import Layout, repository_root
+from tcpfair.contract.layout import repository_root
 from tcpfair.contract.stamps import write_stamp
 from tcpfair.errors import InputError
 from tcpfair.verdicts.baseline import CHANGE_COLUMNS
@@ -86,8 +86,7 @@ def date(path, dated_s=FUTURE_S):
     return path
 
 
-@pytest.mark.parametrize("made_with", ["build", "jobs"])
-def test_a_workflow_runs_whose_inputs_are_dated_in_the_future(made_with, root):
+def test_a_workflow_runs_whose_inputs_are_dated_in_the_future(root):
     shutil.copytree(repository_root() / run.PROFILES / "default", root / run.PROFILES / "default")
     inputs = ["config/papers/ogura.yaml", "data/published/ogura.csv", "notebooks/a.ipynb", "results/earlier.txt"]
     rules = """
@@ -102,10 +101,7 @@ def test_a_workflow_runs_whose_inputs_are_dated_in_the_future(made_with, root):
     (root / "Snakefile").write_text(f"INPUTS = {inputs}\n{textwrap.dedent(rules)}")
     for name in inputs:
         date(root / name)
-    if made_with == "build":
-        assert run.snakemake(root, [], State(), 1, "default") == 0
-    else:
-        assert run.jobs(Layout(root, "engine"), "Snakefile", root / "results", {}, 1, "default", State()) == 0
+    assert run.snakemake(root, [], State(), 1, "default") == 0
     assert (root / "results/made.txt").read_text() == "made\n"
 
 

@@ -98,6 +98,7 @@ def hash_of(made: Trace) -> str:
 
 def compared(layout: Layout, chosen: Sequence[Held], cores: int) -> Iterator[str]:
     """Names of the shipped runs that differ when they are simulated today, as they are found."""
+    live.prepare(say=lambda line: print(line, flush=True))  # once, before processes run side by side
     pieces = _pieces(chosen, sum(run.pkts for run in chosen) / (_TASKS_PER_CORE * cores))
     for (*_, piece), differ in side_by_side(differing, [(layout, piece) for piece in pieces], cores):
         yield from (piece[place].name for place in differ)
@@ -160,7 +161,6 @@ def check(layout: Layout, share: float = SHARE, seed: int | None = None, cores: 
     )
     if only_say:
         return 0
-    live.prepare(say=lambda line: print(line, flush=True))  # once, before processes run side by side
     started_s = time.monotonic()
     found = list(compared(layout, chosen, cores))
     print("\n".join(f"differs    {line}" for line in found) or f"same       all {len(chosen)}, bit by bit", flush=True)

@@ -27,6 +27,7 @@ from tcpfair.contract.manifest import CODE, CONFIG, RUNS, read_manifest, write_m
 from tcpfair.contract.papers import PaperConfig, load_paper, load_yaml
 from tcpfair.contract.settings import BASE
 from tcpfair.contract.store import Asked
+from tcpfair.sources import live
 from tcpfair.workflow import again
 from tcpfair.workflow import ensemble as ensembles
 from tcpfair.workflow.again import Held, hash_of
@@ -42,6 +43,7 @@ def main(layout: Layout, mark: bool = False, cores: int = 1) -> int:
     """Simulate and compare; with ``mark`` write down that today's code made what is shipped. 1 when a bit differs."""
     smoke_s = float(load_yaml(layout.config / "smoke.yaml")["smoke_duration_s"])
     papers = {paper: load_paper(layout.paper_config(paper)) for paper in PAPERS}
+    live.prepare(say=lambda line: print(line, flush=True))  # once, before processes run side by side
     tasks = [(layout, paper, name, smoke_s) for paper, config in papers.items() for name in config.experiments]
     hashes = {task[1:3]: rows for task, rows in side_by_side(smoke_bits, tasks, cores)}
     bits = pd.DataFrame([row for task in tasks for row in hashes[task[1:3]]], columns=_COLUMNS)

@@ -69,9 +69,8 @@ def _make(
         for part in parts
         if not part.is_kept()
     ]
-    executor.run(
-        layout, Campaign("validate", layout.validation, campaign.store_of(layout), items), cores, profile, yes, say
-    )
+    store = campaign.store_of(layout)
+    executor.run(layout, Campaign("validate", store, store, items), cores, profile, yes, say)
 
 
 def compare(layout: Layout, cores: int = 1, profile: str = "default", say: Say = print) -> str:
