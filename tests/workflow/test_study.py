@@ -24,7 +24,7 @@ from tests.workflow.in_process import InProcess
 def layout(tmp_path, monkeypatch):
     monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
     monkeypatch.setattr(
-        executor, "_LEAST_S", 0.05
+        executor, "_LEAST_S", 0.02
     )  # so that a few short runs are more than one slice, and more than one job
     return Layout(make_checkout(tmp_path), "engine")
 

@@ -2,8 +2,8 @@
 
 The items of the campaign (`tcpfair.workflow.executor`) are slices: consecutive runs that take about half a minute of a core. The
 slices depend only on the study, so that one core, many cores and a cluster leave the same bytes. A slice becomes a shard with the
-metrics of its runs and, with ``keep_traces``, a trace, written first. What an edited study still holds of its earlier version is
-collected in one table first (`_carry_over`), in which a slice looks up its runs.
+metrics of its runs and, with ``keep_traces``, a trace, written first. Runs of an earlier version of an edited study that still
+hold are looked up by their keys, in its table and in the shards that it left.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tcpfair import cc, sources
@@ -43,6 +44,7 @@ from tcpfair.workflow.state import PLANNED_PKTS_PER_S, duration_text
 
 STEP = "study"  # its name among the benchmarks
 _SLICE_S = 30  # of a slice, as planned: what a kill costs at most
+_MOST_SLICES = 100_000  # files in one folder; the slices of a study of months take longer
 _SLICED_PKTS_PER_S = 10e6  # by which a study is cut into slices, on the careful side; another value cuts it anew
 _RUN_S = 0.01  # of a run beside its simulation, on the careful side
 _SAMPLED = 2000  # runs that are expanded to say what a study takes
@@ -65,11 +67,6 @@ def metrics_file(layout: Layout, study: Study) -> Path:
 def figure_files(layout: Layout, study: Study) -> list[Path]:
     """The summary: figure and numbers."""
     return [layout.study(study.name) / f"summary{suffix}" for suffix in (".svg", ".png", ".csv")]
-
-
-def _earlier(layout: Layout, study: Study) -> Path:
-    """The table of the runs that an earlier version of the study gave and that still hold."""
-    return layout.study(study.name) / "earlier.parquet"
 
 
 def _shards(layout: Layout, study: Study) -> Path:
@@ -147,7 +144,7 @@ def plan(layout: Layout, study: Study) -> Work:
     edges = np.append(some, study.n_runs)
     pkts = np.append(0.0, np.cumsum(of_run_pkts * np.diff(edges)))
     planned_s = pkts / _SLICED_PKTS_PER_S + edges * _RUN_S
-    n = executor.pieces(planned_s[-1], _SLICE_S, study.n_runs)
+    n = executor.pieces(planned_s[-1], _SLICE_S, min(_MOST_SLICES, study.n_runs))
     at = np.interp(np.linspace(0, planned_s[-1], n + 1), planned_s, edges)
     cuts = np.unique(at.round().astype(int))
     slices = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
@@ -168,15 +165,13 @@ def _left(layout: Layout, study: Study, slices: list[tuple[int, int]]) -> list[i
     if is_up_to_date(layout, study):
         return [0] * len(slices)
     made_from, place = part_of(study), _shards(layout, study)
-    earlier = {key for path in _earlier_tables(layout, study) for key in pq.read_table(path)["key"].to_pylist()}
+    table = _earlier(layout, study)
+    earlier = set(table["key"].to_pylist()) if table else set()
     found = []
     for first, end in slices:
-        if (place / f"{_slice_name(first, end)}-{made_from}{shards.SUFFIX}").is_file():
-            found.append(0)
-        elif not earlier:
-            found.append(end - first)
-        else:
-            found.append(end - first - sum(spec.key in earlier for spec in _possible(study, first, end)))
+        is_there = (place / f"{_slice_name(first, end)}-{made_from}{shards.SUFFIX}").is_file()
+        n_known = sum(spec.key in earlier for spec in _possible(study, first, end)) if earlier else 0
+        found.append(0 if is_there else end - first - n_known)
     return found
 
 
@@ -186,48 +181,17 @@ def _possible(study: Study, first: int, end: int) -> Iterator[RunSpec]:
             yield study.spec(run)
 
 
-# --- What an earlier version gave --------------------------------------------------------------------------------
-
-
-def _earlier_tables(layout: Layout, study: Study) -> list[Path]:
-    """Tables with runs that an earlier version of a study gave, measured alike and by the same code."""
-    if study.file.keep_traces:
-        return []
-    own = part_of(study)
-    old = (path for path in sorted(_shards(layout, study).glob(f"*{shards.SUFFIX}")) if not path.stem.endswith(own))
-    places = [_earlier(layout, study), metrics_file(layout, study), *old]
-    return [path for path in places if (made_from := shards.about(path).get("made_from")) and study.holds(made_from)]
-
-
-def _carry_over(layout: Layout, study: Study) -> None:
-    """Collect what an earlier version of a study gave and still holds, and remove the rest of what it left."""
-    path = _earlier(layout, study)
-    if shards.about(path).get("made_from") != dict(study.stamp):
-        found: dict[str, dict[str, Any]] = {}
-        for place in _earlier_tables(layout, study):
-            table, about = shards.read(place)
-            rows = table.select(["key", "refused", *about["metrics"]]).to_pylist()
-            found |= {row["key"]: row for row in rows if row["key"] and not row.pop("refused")}
-        if found:
-            names = [name for name in next(iter(found.values())) if name != "key"]
-            rows = [row for row in found.values() if list(row) == ["key", *names]]
-            shards.write(path, pa.Table.from_pylist(rows), {"metrics": names, "made_from": dict(study.stamp)})
-        else:
-            path.unlink(missing_ok=True)
-    own = part_of(study)
-    for old in _shards(layout, study).glob(f"*{shards.SUFFIX}"):
-        if not old.stem.endswith(own):
-            old.unlink()
-
-
-def _known(layout: Layout, study: Study, specs: Iterator[RunSpec]) -> dict[str, dict[str, float]]:
-    """Metrics by key of those runs that are in the table of earlier ones."""
-    path = _earlier(layout, study)
-    about = shards.about(path)
-    if about.get("made_from") != dict(study.stamp):
-        return {}
-    rows = pq.read_table(path, filters=[("key", "in", [spec.key for spec in specs] or [""])]).to_pylist()
-    return {row["key"]: {name: row[name] for name in about["metrics"]} for row in rows}
+def _earlier(layout: Layout, study: Study) -> pa.Table | None:
+    """Keys and metrics of the runs that an earlier version of a study gave, measured alike and by the same code."""
+    found: list[pa.Table] = []
+    old = [metrics_file(layout, study), *sorted(_shards(layout, study).glob(f"*{shards.SUFFIX}"))]
+    for path in () if study.file.keep_traces else old:
+        about = shards.about(path)
+        if about and not path.stem.endswith(part_of(study)) and study.holds(about["made_from"]):
+            table = pq.read_table(path, filters=[("refused", "=", "")]).select(["key", *about["metrics"]])
+            if len(table) and (not found or table.column_names == found[0].column_names):
+                found.append(table.replace_schema_metadata())
+    return pa.concat_tables(found) if found else None
 
 
 # --- One slice ---------------------------------------------------------------------------------------------------
@@ -236,6 +200,7 @@ def _known(layout: Layout, study: Study, specs: Iterator[RunSpec]) -> dict[str, 
 def maker(layout: Layout, asked: Mapping[str, Any]) -> Callable[[str], Made]:
     """What makes a slice by the name of its shard (see `tcpfair.workflow.executor`), of the study as it was started."""
     study = made_study(asked["file"], asked["name"], asked["where"], cc.names(), READS)
+    earlier = _earlier(layout, study)
     live.prepare(say=lambda line: None)
 
     def make(name: str) -> Made:
@@ -243,14 +208,16 @@ def maker(layout: Layout, asked: Mapping[str, Any]) -> Callable[[str], Made]:
         if made_from != part_of(study):
             raise InputError("the code was edited during the run; start it again")
         first, _, end = own.partition("_")
-        return make_slice(layout, study, int(first), int(end))
+        return make_slice(layout, study, int(first), int(end), earlier)
 
     return make
 
 
-def make_slice(layout: Layout, study: Study, first: int, end: int) -> Made:
-    """Simulate and measure the runs of a slice, and write its trace and its shard."""
-    known = _known(layout, study, _possible(study, first, end))
+def make_slice(layout: Layout, study: Study, first: int, end: int, earlier: pa.Table | None) -> Made:
+    """Simulate and measure the runs of a slice but those that are in ``earlier``, and write its trace and its shard."""
+    keys = [spec.key for spec in _possible(study, first, end)] if earlier else []
+    rows = earlier.filter(pc.is_in(earlier["key"], pa.array(keys, pa.string()))).to_pylist() if earlier else []
+    known = {row.pop("key"): row for row in rows}
     names: list[str] = []
     rows, traces, pkts, engine_s = [], [], 0, 0.0
     for run in range(first, end):
@@ -322,7 +289,6 @@ def run(
     for line in work.lines:
         say(line)
     if not is_up_to_date(layout, study):
-        _carry_over(layout, study)
         _simulate(layout, work, cores, profile, yes, say)
         _gather(layout, work)
         _tidy(layout, work)
@@ -339,7 +305,7 @@ def _simulate(layout: Layout, work: Work, cores: int, profile: str, yes: bool, s
     campaign = Campaign(STEP, folder, folder.parent, work.items, asked)
     for item, own in zip(work.items, work.slices, strict=True):
         if not item.n_runs and not campaign.shard(item).is_file():
-            make_slice(layout, study, *own)  # all of its runs are known
+            make_slice(layout, study, *own, _earlier(layout, study))  # all of its runs are known
     executor.run(layout, campaign, cores, profile, yes, say, before=lambda: _try(study))
 
 
@@ -388,7 +354,6 @@ def _tidy(layout: Layout, work: Work) -> None:
         if old.name not in own or not study.file.keep_traces:
             shutil.rmtree(old, ignore_errors=True)
     shutil.rmtree(_shards(layout, study), ignore_errors=True)
-    _earlier(layout, study).unlink(missing_ok=True)
 
 
 def _design(study: Study) -> dict[str, pa.Array]:
