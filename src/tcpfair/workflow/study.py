@@ -187,7 +187,8 @@ def _earlier(layout: Layout, study: Study) -> pa.Table | None:
     old = [metrics_file(layout, study), *sorted(_shards(layout, study).glob(f"*{shards.SUFFIX}"))]
     for path in () if study.file.keep_traces else old:
         about = shards.about(path)
-        if about and not path.stem.endswith(part_of(study)) and study.holds(about["made_from"]):
+        is_old = "made_from" in about and not path.stem.endswith(part_of(study))
+        if is_old and study.holds(about["made_from"]):
             table = pq.read_table(path, filters=[("refused", "=", "")]).select(["key", *about["metrics"]])
             if len(table) and (not found or table.column_names == found[0].column_names):
                 found.append(table.replace_schema_metadata())
