@@ -10,11 +10,11 @@ rule all:
 
 rule make_shards:
     output:
-        config["store"] + "/{job}.parquet",
+        f"{config['store']}/{{job}}.parquet",
     log:
-        config["logs"] + "/{job}.log",
+        f"{config['logs']}/{{job}}.log",
     benchmark:
-        config["benchmarks"] + "/{job}.tsv"
+        f"{config['benchmarks']}/{{job}}.tsv"
     wildcard_constraints:
         job=".+",
     priority: lambda w: config["jobs"][w.job]["priority"]
