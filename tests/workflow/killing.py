@@ -19,8 +19,7 @@ ROOT = Path(__file__).parents[2]
 _LINKED = ("Snakefile", "config", "data", "envs", "notebooks", "src", "workflow")
 # what differs from run to run (times, order, the jobs that were left), and what only says who runs
 _VOLATILE = re.compile(
-    r"/(logs|benchmarks|\.snakemake)/|/costs\.html$|/asked\.json$|/\.(lock|in-use)$|/validation/config\.json$"
-    r"|/(studies|ensemble)/(.*\.done|(.*/)?config\.json)$"
+    r"/(logs|benchmarks|\.snakemake)/|/costs\.html$|/asked\.json$|/\.(lock|in-use)$|/campaign\.json$"
 )
 FIND_PROCESSES = Path("/proc/self/task").is_dir()
 

@@ -13,7 +13,8 @@ from tcpfair.errors import InputError
 from tcpfair.workflow import crate
 from tcpfair.workflow.plan import Plan
 from tcpfair.workflow.run import last_plan
-from tests.small_checkout import make_compared as make, put_exhibit
+from tests.small_checkout import make_compared as make
+from tests.small_checkout import put_exhibit
 
 ROOT = Path(__file__).parents[2]
 BESIDE = ("Snakefile", "CITATION.cff", "README.md", "pyproject.toml", "envs", "workflow")

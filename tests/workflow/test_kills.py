@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import shutil
 import subprocess
 import time
@@ -17,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tcpfair.contract import costs, journal, store
+from tcpfair.contract import costs, store
 from tcpfair.contract.layout import Layout
 from tests.workflow import killing
 from tests.workflow.killing import finish, kill, outputs, stand_in, start
@@ -101,16 +100,17 @@ def test_a_paper_that_is_killed_simulates_no_finished_run_again(tmp_path, whom):
 
 
 @pytest.mark.parametrize("whom", WHOM)
-def test_a_study_that_is_killed_simulates_no_finished_run_again(tmp_path, whom):
+def test_a_study_that_is_killed_simulates_no_finished_slice_again(tmp_path, whom):
     root = stand_in(tmp_path / "checkout")
     text = (killing.ROOT / "config/studies/tiny.yaml").read_text()
-    text = text.replace("duration_s: 20", "duration_s: 2000").replace("replicates: 2", "replicates: 60")
+    text = text.replace("duration_s: 20", "duration_s: 20000").replace("replicates: 2", "replicates: 60")
     (root / "tiny.yaml").write_text(text)
     asked = ["study", "tiny.yaml", "--yes"]
-    parts = root / "results/engine/studies/tiny/parts"
+    shards = root / "results/engine/studies/tiny/shards"
 
     def kept() -> int:
-        return sum(max(len(journal.read(path)[1]) - 1, 0) for path in parts.glob("*.jsonl"))
+        ranges = (path.stem.partition("-")[0].split("_") for path in shards.glob("[0-9]*.parquet"))
+        return sum(int(end) - int(first) for first, end in ranges)
 
     process = start(root, asked)
     while kept() < 40 and process.poll() is None:
@@ -123,4 +123,9 @@ def test_a_study_that_is_killed_simulates_no_finished_run_again(tmp_path, whom):
     assert 40 <= n_kept < 480
     told = finish(root, asked)
     assert f"{480 - n_kept} runs to simulate" in told
-    assert sum(int(re.search(r'"runs": (\d+)', path.read_text())[1]) for path in parts.glob("*.done")) == 480 - n_kept
+    took = (root / "results/engine/benchmarks/study/tiny").rglob("*.json")
+    assert sum(json.loads(path.read_text())["runs"] for path in took) == 480 - n_kept
+    killed = outputs(root)
+    shutil.rmtree(root / "results/engine")
+    finish(root, asked)
+    assert outputs(root) == killed
