@@ -462,8 +462,8 @@ CODE = {  # what is changed: kinds of steps that are made again
         "jinja2": {"report", *NOTEBOOKS},
         "latex2mathml": {"report", "lab", *NOTEBOOKS},
         # a run has the same bits with every version; the page has what llvmlite compiled
-        **dict.fromkeys(("numba", "llvmlite"), {"lab"}),
-        **dict.fromkeys(("snakemake", "rocrate", "jupyterlab", "pytest"), set()),
+        **{key: {"lab"} for key in ("numba", "llvmlite")},
+        **{key: set() for key in ("snakemake", "rocrate", "jupyterlab", "pytest")},
     },
 }
 

@@ -20,10 +20,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from tcpfair.contract import code, settings
 from tcpfair.contract.expand import RunSpec, expected_pkts, plain_values, run_specs
 from tcpfair.contract.layout import PAPERS
+from tcpfair.contract.outputs import Parts, part
 from tcpfair.contract.papers import Experiment, PaperConfig, Value, load_yaml
 from tcpfair.contract.scenario import one_line
 from tcpfair.contract.settings import BASE, Assumption
-from tcpfair.contract.stamps import Stamp, part
 from tcpfair.errors import InputError, unknown
 
 AS_PRINTED = ""  # the name of no hypothesis: the paper is taken at its word
@@ -209,7 +209,7 @@ class Member:
         return specs
 
     @property
-    def stamp(self) -> Stamp:
+    def stamp(self) -> Parts:
         """What its metrics are made from."""
         changes = self.ensemble.changes(self.hypothesis)
         row = {name: plain_values(value) for name, value in self.ensemble.table.loc[self.setting].items()}

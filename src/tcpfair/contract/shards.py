@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tcpfair.contract.files import settle, whole
-from tcpfair.contract.stamps import part
+from tcpfair.contract.outputs import part
 from tcpfair.errors import InputError
 
 SUFFIX = ".parquet"

@@ -19,8 +19,8 @@ import pyarrow as pa
 from tcpfair.contract import code, shards, store
 from tcpfair.contract.expand import RunSpec, expected_pkts
 from tcpfair.contract.layout import Layout
+from tcpfair.contract.outputs import Parts, part
 from tcpfair.contract.papers import PaperConfig
-from tcpfair.contract.stamps import Stamp, part
 from tcpfair.errors import InputError
 from tcpfair.validation.measures import CURVE_COLUMNS, RUN_COLUMNS, measured
 from tcpfair.validation.scenarios import ENGINE, TITLES, Window, chosen, digests_of, label_of, windows
@@ -50,7 +50,7 @@ class Part:
     specs: tuple[RunSpec, ...]
     windows_s: tuple[Window, ...]
     place: Path
-    stamp: Stamp
+    stamp: Parts
     replicates: str = ""
 
     @property

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tcpfair import cc, sources
-from tcpfair.contract import code, costs, shards, stamps, store, trace
+from tcpfair.contract import code, costs, outputs, shards, store, trace
 from tcpfair.contract.expand import RunSpec, expected_pkts, shorten
 from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import Layout
@@ -123,7 +123,7 @@ class Work:
 
 def part_of(study: Study) -> str:
     """What the names of a study's shards end in."""
-    return stamps.part(dict(study.stamp))
+    return outputs.part(dict(study.stamp))
 
 
 def _slice_name(first: int, end: int) -> str:
@@ -387,7 +387,7 @@ def _summarise(layout: Layout, study: Study) -> list[str]:
         study.file.figure.model_dump(),
         code.of_rooms("exhibits/study.py", "exhibits/style.py"),
     ]
-    origin = f"{STUDY} {study.name}, made from {stamps.part(made_from)}"
+    origin = f"{STUDY} {study.name}, made from {outputs.part(made_from)}"
     table = pq.read_table(path)
     names = json.loads(table.schema.metadata[b"metrics"])
     why = [text for text in table["refused"].to_pylist() if text]
