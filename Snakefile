@@ -96,6 +96,7 @@ for paper, experiment in plan.assembled:
             "envs/environment.yaml"
         resources:
             mem_mb=2000,
+            runtime=4,
         params:
             source=plan.config.source,
             paper=paper,

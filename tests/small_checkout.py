@@ -12,7 +12,7 @@ import yaml
 from tcpfair import sources
 from tcpfair.contract import outputs, record, store, trace
 from tcpfair.contract.checksums import CHECKSUMS, listed
-from tcpfair.contract.layout import PAPERS, Layout, repository_root, short_id
+from tcpfair.contract.layout import ENSEMBLE_TABLES, PAPERS, Layout, repository_root, short_id
 from tcpfair.contract.manifest import file_hash
 from tcpfair.contract.papers import Config
 from tcpfair.contract.record import Record
@@ -157,9 +157,12 @@ def make_output(plan: Plan, step: Step, status: record.Status = "built") -> None
     layout, name = step.layout, step.item
     stable = {
         "measure": lambda: [layout.metrics(*name.split("/"))],
+        "numbers": lambda: [
+            record.place(layout, "numbers", exhibit.id, ".csv") for of, exhibit in plan.exhibits if of.paper == name
+        ],
         "rehearse": lambda: [plan.rehearsal(name)],
         "notebook": lambda: [layout.results / f"notebooks/{name}{suffix}" for suffix in (".ipynb", ".html")],
-        "place": lambda: plan.placed_tables,
+        "place": lambda: [layout.placed / name / f"{table}.parquet" for table in ENSEMBLE_TABLES],
         "ledger": lambda: plan.ledger_tables,
         "report": lambda: [plan.report],
         "lab": lambda: [layout.lab],
@@ -223,5 +226,6 @@ def put_exhibit(
 
 def write_ledger(layout: Layout, config: Config) -> dict[str, dict[str, int]]:
     """The ledger, and what is placed among the ensembles before it."""
-    tables.write_shipped(layout, config.papers)
+    for paper in config.papers:
+        tables.write_shipped(layout, paper, layout.placed / paper)
     return ledger.write_ledger(layout, config)

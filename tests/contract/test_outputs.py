@@ -49,6 +49,11 @@ def test_a_finished_output_is_intact_and_published_whatever_the_order_of_its_par
         assert outputs.inside(layout, folder, layout.root / name) == folder / file
 
 
+def test_an_output_without_files_is_an_output(layout):
+    folder = make(layout, files=())
+    assert outputs.is_intact(folder) and stable(layout) == [None, None]
+
+
 def test_one_that_was_not_finished_leaves_nothing(layout):
     with pytest.raises(KeyboardInterrupt):
         make_interrupted(layout)
@@ -77,7 +82,7 @@ def spoil(folder, how):
             made.write_bytes(content)
 
 
-DAMAGES = ["a file lost", "a file altered", "the list lost", "all lost", b"", b"{", b"[]", b"{}", b'"text"', b"\xff"]
+DAMAGES = ["a file lost", "a file altered", "the list lost", "all lost", b"", b"{", b"[]", b'"text"', b"\xff"]
 
 
 @pytest.mark.parametrize("how", DAMAGES)

@@ -15,21 +15,18 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from tests.small_checkout import put
+
 ROOT = Path(__file__).parents[2]
 _LINKED = ("Snakefile", "config", "data", "envs", "notebooks", "src", "workflow")
-# what differs from run to run (times, order, the jobs that were left), and what only says who runs
-_VOLATILE = re.compile(
-    r"/(logs|benchmarks|\.snakemake)/|/costs\.html$|/asked\.json$|/\.(lock|in-use)$|/campaign\.json$"
-)
+# what differs from run to run (times, the jobs that were left), and what only says who runs
+_VOLATILE = re.compile(r"/(logs|benchmarks|\.snakemake)/|/costs\.html$|/(asked|jobs|campaign)\.json$|/\.(lock|in-use)$")
 FIND_PROCESSES = Path("/proc/self/task").is_dir()
 
 
 def stand_in(root: Path) -> Path:
     """A folder in which the checkout is, and of it nothing that was made."""
-    root.mkdir(parents=True, exist_ok=True)
-    for name in _LINKED:
-        (root / name).symlink_to(ROOT / name)
-    return root
+    return put(root, {}, linked=_LINKED)
 
 
 def command(arguments: list[str]) -> list[str]:
@@ -120,12 +117,12 @@ WHOM = {
 
 
 def groups_of(process: subprocess.Popen) -> set[int]:
-    """The process groups of a run: its own, that of the leash with Snakemake and the steps, and those of kernels."""
+    """The process groups of a run: its own, that of Snakemake with the steps, and those of kernels."""
     return {os.getpgid(pid) for pid in below(process.pid) if words_of(pid)}
 
 
 def wait_for_the_end(groups: set[int]) -> None:
-    """Wait until all of these groups are gone, as a leash sees to where the leader was killed."""
+    """Wait until all of these groups are gone; nothing that a killed run started may stay for long."""
     until_s = time.monotonic() + 120
     for group in groups:
         with suppress(ProcessLookupError):

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tcpfair.contract import record
-from tcpfair.contract.layout import Layout
 from tcpfair.workflow import cli
 from tcpfair.workflow.cli import main, parser
 from tests.small_checkout import edit, make_checkout
@@ -102,22 +100,16 @@ def test_a_dry_run_lists_what_is_to_do_and_does_nothing(root, capsys):
     assert sorted(root.rglob("*")) == before
 
 
-def test_every_failed_exhibit_is_named_at_the_end(root, capsys):
-    for name in ("fig08", "fig09"):
-        record.write(Layout(root, "engine"), record.Record(f"ogura.{name}", "failed", error="torn"))
-    line = complaint(capsys, ["check", "--source", "engine", "--output", str(root / "results/engine/checked.txt")])
-    assert "ogura.fig08, ogura.fig09: torn" in line
-
-
 # --- The rules ------------------------------------------------------------------------------------------------------
 
+RULES = {path.name: path.read_text() for path in (ROOT / "Snakefile", *sorted((ROOT / "workflow").glob("*.smk")))}
 
-def commands_of_the_rules():
-    """Text of every `python -m tcpfair ...` of the rules, without what follows it."""
-    for rules in sorted((ROOT / "workflow/rules").glob("*.smk")):
-        joined = re.sub(r'"\s+"', "", rules.read_text())
-        for text in re.findall(r'"(python -m tcpfair .*?)"', joined):
-            yield rules.name, text.partition(" 2>&1")[0]
+
+def shells():
+    """(file, text of a shell command) of each rule."""
+    for name, text in RULES.items():
+        for found in re.findall(r'shell:\s+((?:"[^\n]*"\s*)+)', text):
+            yield name, re.sub(r'"\s+"', "", found.strip())
 
 
 def test_the_rules_use_commands_and_options_that_exist():
@@ -125,28 +117,29 @@ def test_the_rules_use_commands_and_options_that_exist():
     stand_in = {
         "{params.source}": ["engine"],
         "{params.smoke_s}": ["4"],
-        "{params.weights:q}": ["--weights", "w.parquet"],
         "{params.papers}": ["ogura", "ha2006"],
         "{wildcards.paper}": ["ogura"],
-        "{output.pages:q}": ["a.ipynb", "a.html"],
+        "{params.paper}": ["ogura"],
+        "{wildcards.kind}": ["whole"],
+        "{params.settings}": [],
         "--trace={params.trace:q}": ["--trace=data/raw/x"],
     }
-    found = list(commands_of_the_rules())
-    for _, text in found:
-        words = [word for given in text.split()[3:] for word in stand_in.get(given, [given])]
-        assert callable(parser().parse_args(words).run)
-    assert len(found) >= 9
+    found = [text for _, text in shells()]
+    for text in found:
+        words = text.strip('"').partition(" 2>&1")[0].split()
+        assert words[:3] == ["python", "-m", "tcpfair"]
+        given = [word for each in words[3:] for word in stand_in.get(each, [each])]
+        assert callable(parser().parse_args(given).run)
+    assert len(found) >= 10
 
 
 def test_every_value_that_reaches_a_shell_is_quoted_or_one_of_a_few_words():
-    """Names of papers, sources, parts and numbers are checked before; all else, paths among them, is quoted."""
-    checked = {"params.source", "params.papers", "params.smoke_s", "params.cores", "params.tool"}
-    checked |= {"wildcards.paper", "wildcards.tool"}
-    for rules in sorted((ROOT / "workflow/rules").glob("*.smk")):
-        shells = re.findall(r"shell:\s+(.*?)(?=\n\n\n|\Z)", rules.read_text(), re.DOTALL)
-        assert shells
-        for name in re.findall(r"\{([^}]*)\}", "".join(shells)):
-            assert name.endswith(":q") or name in checked, f"{rules.name}: {name}"
+    """Names of papers, sources and numbers are checked before; all else, paths among them, is quoted."""
+    checked = {"params.source", "params.paper", "params.papers", "params.smoke_s", "wildcards.paper"}
+    checked |= {"wildcards.part", "wildcards.kind", "params.settings"}
+    for file, text in shells():
+        for name in re.findall(r"\{([^}]*)\}", text):
+            assert name.endswith(":q") or name in checked, f"{file}: {name}"
 
 
 HOSTILE = ("jfi; touch PWNED", "$(touch PWNED)", "`touch PWNED`", "jfi' ; touch PWNED ; '", "a|touch PWNED")
@@ -268,7 +261,6 @@ def test_the_default_configuration_is_the_checkouts(tmp_path, monkeypatch):
 
 
 def test_the_cpu_time_of_a_step_stands_beside_its_benchmark():
-    rules = "".join(path.read_text() for path in sorted((ROOT / "workflow").rglob("*.smk")))
-    kept = re.findall(r"benchmarks/([^\"]+)\.tsv", rules)
+    kept = re.findall(r"benchmarks/([^\"]+)\.tsv", "".join(RULES.values()))
     patterns = {re.sub(r"\{[^}]*\}", "*", name) for name in cli._BENCHMARKS.values()}
     assert {re.sub(r"\{[^}]*\}", "*", name) for name in kept} - {"*/*", "compare"} == patterns

@@ -29,17 +29,17 @@ def test_durations_are_short(seconds, text):
 def test_the_state_adds_up_the_parts_of_an_experiment(plan):
     shown = state.State(plan, io.StringIO())
     shown.pkts_per_s = 1.0
-    assert shown.takes("3 of 9 steps (33%) done")
+    assert shown.takes("steps 3 9")
     assert not shown.takes("measured ogura/self")
-    shown.progress("progress ogura/pair 0a1b 1 2")
-    shown.progress("progress ogura/pair 2c3d 0 2")
+    shown.takes("progress ogura/pair 0a1b 1 2")
+    shown.takes("progress ogura/pair 2c3d 0 2")
     assert shown.text().startswith("step 3 of 9; ogura/pair 1 of 4 runs; about ")
 
 
 def test_without_a_plan_it_says_what_runs_but_no_time():
     shown = state.State(stream=io.StringIO())
-    shown.takes("1 of 3 steps (33%) done")
-    shown.progress("progress engine/two whole 3 6")
+    shown.takes("steps 1 3")
+    shown.takes("progress engine/two whole 3 6")
     assert shown.text() == "step 1 of 3; engine/two 3 of 6 runs"
 
 
@@ -47,14 +47,14 @@ def test_a_file_gets_no_empty_line_when_all_that_was_known_is_done():
     file = io.StringIO()
     shown = state.State(stream=file)
     shown.last_s -= 2 * state._EVERY_S
-    shown.progress("progress engine/two whole 6 6")
+    shown.takes("progress engine/two whole 6 6")
     assert file.getvalue() == ""
 
 
 def test_lines_of_steps_that_were_written_into_each_other_are_left_out():
     shown = state.State(stream=io.StringIO())
     for line in ("progress engine/two whole 3 6progress engine/one whole 0 6\n", "progress engine/two whole\n"):
-        shown.progress(line)
+        shown.takes(line)
     assert shown.text() == ""
 
 
@@ -67,7 +67,7 @@ def test_time_left_shrinks_with_every_run(plan):
         return shown.text().rpartition("about ")[2]
 
     assert left() == f"{state.duration_text(sum(pkts.values()))} of simulation left"
-    shown.progress("progress ogura/pair 0a1b 2 2")
+    shown.takes("progress ogura/pair 0a1b 2 2")
     assert left() == f"{state.duration_text(sum(pkts.values()) - pkts['pair'] / 2)} of simulation left"
 
 
@@ -77,7 +77,7 @@ def test_a_terminal_gets_one_line_that_is_overwritten_and_a_file_gets_lines(plan
         shown = state.State(plan, stream)
         shown.is_live = stream is terminal
         shown.last_s -= 2 * state._EVERY_S
-        shown.takes("1 of 9 steps (11%) done")
+        shown.takes("steps 1 9")
         shown.print("measured  ogura/self")
         shown.close()
     assert "\r" in terminal.getvalue() and "measured  ogura/self\n" in terminal.getvalue()

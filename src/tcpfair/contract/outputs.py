@@ -51,8 +51,10 @@ def folder_of(place: Path, parts: Parts) -> Path:
 
 
 def describe(folder: Path, parts: Parts) -> None:
-    """Write down what an output is going to be made from."""
-    write_whole(_parts_file(folder), json.dumps(dict(parts), sort_keys=True) + "\n")
+    """Write down what an output is made from, unless it is written already."""
+    text, place = json.dumps(dict(parts), sort_keys=True) + "\n", _parts_file(folder)
+    if not place.is_file() or place.read_bytes() != text.encode():
+        write_whole(place, text)
 
 
 def _parts_file(folder: Path) -> Path:
@@ -82,7 +84,7 @@ def publish(layout: Layout, folder: Path) -> None:
 
     What an output of the same name published and this one does not have is removed there.
     """
-    names = _hashes(folder)
+    names = _hashes(folder) or {}
     is_new = False
     for name in names:
         made, stable = folder / name, _stable(layout, name)
@@ -91,7 +93,7 @@ def publish(layout: Layout, folder: Path) -> None:
             with whole(stable) as scratch:
                 shutil.copy2(made, scratch)
     for other in _others(folder) if is_new else ():
-        for name in _hashes(other).keys() - names.keys():
+        for name in (_hashes(other) or {}).keys() - names.keys():
             _stable(layout, name).unlink(missing_ok=True)
 
 
@@ -109,13 +111,13 @@ def _state(path: Path) -> tuple[int, int] | None:
     return None
 
 
-def _hashes(folder: Path) -> Mapping[str, str]:
-    """Files of an output with their SHA-256; none when it was not finished."""
+def _hashes(folder: Path) -> Mapping[str, str] | None:
+    """Files of an output with their SHA-256; None when it was not finished."""
     with suppress(OSError, ValueError):
         found = json.loads((folder / MADE).read_text(encoding="utf-8"))
         if isinstance(found, dict):
             return found
-    return {}
+    return None
 
 
 def _files(folder: Path) -> list[Path]:
@@ -128,7 +130,7 @@ def _files(folder: Path) -> list[Path]:
 def is_intact(folder: Path) -> bool:
     """Whether an output is complete and each of its files as it was written."""
     hashes = _hashes(folder)
-    return bool(hashes) and all(
+    return hashes is not None and all(
         (folder / name).is_file() and file_hash(folder / name) == sha for name, sha in hashes.items()
     )
 

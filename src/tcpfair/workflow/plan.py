@@ -677,7 +677,7 @@ class Plan:
             )
             if is_with_failed or any(step is stale for stale, _ in self.stale):
                 outputs.discard(step.folder)
-                outputs.describe(step.folder, step.parts)
+            outputs.describe(step.folder, step.parts)
         for pair, folder in self.traces.items():
             if folder is None:
                 costs.forget(self.layout, "simulate", "/".join(pair))
