@@ -65,7 +65,8 @@ def put_exhibit(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         drawn[path.relative_to(layout.root).as_posix()] = file_hash(path)
-    rows = [(exhibit_id, *number, sd, n_runs, layout.source) for number in numbers]
+    computed = [] if error else numbers
+    rows = [(exhibit_id, *number, sd, n_runs, layout.source) for number in computed]
     table = pd.DataFrame(rows, columns=[*NUMBER_IDENTITY, "value", "sd", "n_runs", "source"])
     path = record.place(layout, "numbers", exhibit_id, ".csv")
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,31 +1,34 @@
 # What is read: numbers, executed notebooks with their figures, the ledger, the report, and last the check that all were drawn.
 
 
-rule numbers:
-    input:
-        config=lambda w: ancient(plan.layout.paper_config(w.paper)),
-        data=lambda w: [ancient(path) for path in plan.shown(w.paper)],
-    output:
-        plan.layout.results / "numbers/{paper}.json",
-    log:
-        plan.layout.results / "logs/numbers/{paper}.log",
-    benchmark:
-        plan.layout.results / "benchmarks/numbers/{paper}.tsv"
-    group:
-        "notebooks"
-    conda:
-        "../../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-    params:
-        source=plan.config.source,
-        exhibits=lambda w: [
-            e.id for paper, e in plan.exhibits if paper.paper == w.paper
-        ],
-        planned=plan.planned,
-    shell:
-        "python -m tcpfair numbers --source {params.source} --paper {wildcards.paper} --exhibits {params.exhibits:q}"
-        " --planned {params.planned:q} --output {output:q} 2>&1 | tee {log:q}"
+for paper in plan.numbered:
+
+    rule:
+        name:
+            f"numbers_{paper}"
+        input:
+            config=ancient(plan.layout.paper_config(paper)),
+            data=[ancient(path) for path in plan.shown(paper)],
+        output:
+            plan.numbers(paper),
+        log:
+            plan.layout.results / f"logs/numbers/{paper}.log",
+        benchmark:
+            plan.layout.results / f"benchmarks/numbers/{paper}.tsv"
+        group:
+            "notebooks"
+        conda:
+            "../../envs/environment.yaml"
+        resources:
+            mem_mb=2000,
+        params:
+            source=plan.config.source,
+            paper=paper,
+            exhibits=[e.id for config, e in plan.exhibits if config.paper == paper],
+            planned=plan.planned,
+        shell:
+            "python -m tcpfair numbers --source {params.source} --paper {params.paper} --exhibits {params.exhibits:q}"
+            " --planned {params.planned:q} 2>&1 | tee {log:q}"
 
 
 for paper in plan.notebooks:
@@ -87,7 +90,7 @@ rule place:
 rule ledger:
     input:
         [ancient(table) for table in plan.placed_tables],
-        [ancient(plan.numbers(paper)) for paper in plan.papers],
+        [ancient(path) for paper in plan.numbered for path in plan.numbers(paper)],
         [ancient(page) for paper in plan.notebooks for page in plan.pages(paper)],
         [ancient(plan.layout.metrics(*pair)) for pair in plan.measured],
         [ancient(plan.layout.paper_config(paper)) for paper in plan.papers],

@@ -33,6 +33,7 @@ class Column:
     key: Sequence[str]
     fixed: Mapping[str, str | float] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
+    centre: str = "mean"  # what ``value`` is of the runs
 
     @property
     def rows(self) -> pd.DataFrame:

@@ -168,7 +168,7 @@ def parser() -> argparse.ArgumentParser:
         "measure", _measure, "metrics of an experiment", source, paper, experiment, folder, weights, output, planned
     )
     among = _option("--exhibits", nargs="*", default=[])
-    command("numbers", _numbers, "numbers of a paper's exhibits", source, paper, among, output, planned)
+    command("numbers", _numbers, "numbers of a paper's exhibits", source, paper, among, planned)
     only = _option("--only", nargs="*", default=[], help="exhibits to show; none = all")
     draw = _option("--draw", nargs="*", default=[], help="exhibits to draw anew")
     own_trace = _option("--trace", default="", help="the user's own trace")
@@ -559,8 +559,7 @@ def _measure(given: argparse.Namespace) -> None:
 def _numbers(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    done = steps.numbers(_layout(given), given.paper, given.exhibits, given.output.absolute(), _planned(given))
-    _say("numbers", given.paper, done)
+    _say("numbers", given.paper, steps.numbers(_layout(given), given.paper, given.exhibits, _planned(given)))
 
 
 def _notebook(given: argparse.Namespace) -> None:

@@ -15,7 +15,6 @@ from tcpfair.contract import checksums, code, costs, reach, record, recordings, 
 from tcpfair.contract.expand import check, plain_values, run_specs, shorten
 from tcpfair.contract.files import discard_scratch, is_editors, write_whole
 from tcpfair.contract.layout import ENSEMBLE_TABLES, LEDGER_TABLES, PAPERS, WRITE_UP, Layout, short_id
-from tcpfair.contract.manifest import file_hash
 from tcpfair.contract.papers import Config, Exhibit, PaperConfig, Value, check_config, load_paper, load_yaml
 from tcpfair.contract.stamps import Stamp, files_part, part
 from tcpfair.contract.store import Asked
@@ -226,9 +225,15 @@ class Plan:
         """The executed notebook."""
         return self.layout.results / "notebooks" / f"{paper}.ipynb"
 
-    def numbers(self, paper: str) -> Path:
-        """What names the tables of numbers of a paper's exhibits."""
-        return self.layout.results / "numbers" / f"{paper}.json"
+    @property
+    def numbered(self) -> list[str]:
+        """The papers that have exhibits to draw, and thus numbers."""
+        return list(dict.fromkeys(config.paper for config, _ in self.exhibits))
+
+    def numbers(self, paper: str) -> list[Path]:
+        """The tables of numbers of a paper's exhibits."""
+        mine = (exhibit.id for config, exhibit in self.exhibits if config.paper == paper)
+        return [record.place(self.layout, "numbers", name, ".csv") for name in mine]
 
     @property
     def placed_tables(self) -> list[Path]:
@@ -296,7 +301,7 @@ class Plan:
         marks = [self.trace_mark(*pair) for pair in self.experiments]
         metrics = [self.layout.metrics(*pair) for pair in self.measured]
         pages = [path for paper in self.notebooks for path in self.pages(paper)]
-        judged = [self.numbers(paper) for paper in self.papers]
+        judged = [path for paper in self.numbered for path in self.numbers(paper)]
         judged += [] if self.is_raw else [*self.placed_tables, *self.ledger_tables, self.report]
         judged += self.pages(WRITE_UP) if self.write_up else []
         judged += [self.lab] if self.lab else []
@@ -493,7 +498,7 @@ class Plan:
         if self.config.smoke:
             return [Step("rehearse", p, self.rehearsal(p), self._rehearsal_stamp(p)) for p in self.rehearsed]
         found = [Step("measure", "/".join(p), self.layout.metrics(*p), self.measure_stamp(*p)) for p in self.measured]
-        found += [Step("numbers", p, self.numbers(p), self.numbers_stamp(p)) for p in self.papers]
+        found += [Step("numbers", p, self.numbers(p)[-1], self.numbers_stamp(p)) for p in self.numbered]
         found += [Step("draw", e.id, self.record(e), self.exhibit_stamp(p, e)) for p, e in self.exhibits]
         found += [Step("notebook", p, self.notebook(p), self.notebook_stamp(p)) for p in self.notebooks]
         if not self.is_raw:
@@ -534,10 +539,6 @@ class Plan:
         found = stamps.changed(step.output, step.stamp)
         if not found and step.kind == "draw":
             return self._fault_of(step.output)
-        if not found and step.kind == "numbers":
-            named = json.loads(step.output.read_text())
-            there = all((self.root / name).is_file() and file_hash(self.root / name) == h for name, h in named.items())
-            return [] if there else ["missing"]
         return found
 
     def _fault_of(self, path: Path) -> list[str]:

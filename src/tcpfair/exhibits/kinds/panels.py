@@ -62,7 +62,7 @@ def metric_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options:
     figure, [axes] = style.new_figure(1, n, 5.4 if n == 1 else None, 3.0, sharey=True)
     for panel, column, ax in zip(options.panels, numbers.from_runs(options.metric), axes, strict=True):
         _, experiment = context.experiment(exhibit, panel.experiment)
-        cells = with_band(column.cells)
+        cells = with_band(column)
         for protocol in protocols_of(experiment):
             line = cells.query("protocol == @protocol").assign(x=lambda rows: rows[options.x] * to_axis)
             draw_line(ax, line, "x", style.look(protocol), protocol)
