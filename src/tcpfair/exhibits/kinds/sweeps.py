@@ -19,7 +19,7 @@ from tcpfair.models.cubic import proposed_k_s
 from tcpfair.models.rtt_fairness import INCREMENT_EXPONENT, random_loss_ratio
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S
 from tcpfair.verdicts.cells import cells
-from tcpfair.verdicts.columns import Centre, Column, Numbers, joined, quantiles_over_runs
+from tcpfair.verdicts.columns import Column, Numbers, joined, quantiles_over_runs
 from tcpfair.verdicts.computed import TUNED
 from tcpfair.verdicts.context import Context, flow_protocol, protocols_of, values_of
 
@@ -74,7 +74,7 @@ def with_band(column: Column, runs: pd.DataFrame | None = None) -> pd.DataFrame:
     return cells.merge(quantiles.rename(columns=dict(zip(_QUANTILES, ("low", "high"), strict=True))), on=by)
 
 
-def band_text(centre: Centre = "mean") -> str:
+def band_text(centre: str = "mean") -> str:
     """What line and band are, for the corner note."""
     low, high = _QUANTILES
     spread = "±1 sd" if centre == "mean" else f"{100 * low:g}–{100 * high:g} %"
