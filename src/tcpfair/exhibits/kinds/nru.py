@@ -14,9 +14,8 @@ from tcpfair.exhibits.kinds.tables import CELL_NOTE, protocol_rows, result_cells
 from tcpfair.measures import SYSTEM
 from tcpfair.metrics.fairness import flow_nru_db_of_mean
 from tcpfair.verdicts.columns import Numbers, of_metric
+from tcpfair.verdicts.computed import KEY
 from tcpfair.verdicts.context import Context, flow_protocol
-
-KEY = ["protocol", "rtt_ms"]
 
 _SINGLE_LIMITS_DB = (-9, 4)  # panels that are figures of their own have the same axis
 
