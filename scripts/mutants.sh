@@ -45,7 +45,7 @@ pytest_add_cli_args=
     no:cacheprovider
     --ignore=tests/measures/test_background_load.py
     --ignore=tests/verdicts/claims/test_mutations.py
-    --deselect=tests/verdicts/claims/test_edges.py::test_every_number_and_bound_is_one_that_some_case_turns_on
+    --deselect=tests/verdicts/claims/test_quantities.py::test_every_number_and_cell_that_a_claim_names_matters
     --deselect=tests/verdicts/claims/test_claims.py::test_bounds_stand_with_the_clause_not_in_a_function
 also_copy=
     src

@@ -37,6 +37,17 @@ def test_parts_that_ran_side_by_side_are_one_cost_with_their_packets(layout):
     assert costs.read(layout)[1].pkts_per_s == 20.0
 
 
+def test_jobs_of_a_campaign_are_one_cost_of_their_group_with_what_each_of_them_took(layout):
+    for job, cpu_s in (("ogura/H1/0001-a", 9.0), ("ogura/0002-b", 20.0), ("kozu2014/0001-c", 1.0)):
+        bench(layout, f"ensemble/{job}", 10.0, 300.0, 0.0)
+        said = {"runs": 2, "simulated_pkts": 100, "cpu_s": cpu_s}
+        (costs.folder(layout) / f"ensemble/{job}.json").write_text(json.dumps(said))
+    assert costs.read(layout) == [
+        costs.Cost("ensemble", "kozu2014", 10.0, 1.0, 300.0, 100),
+        costs.Cost("ensemble", "ogura", 10.0, 29.0, 300.0, 200, jobs=2),
+    ]
+
+
 def test_what_was_too_short_to_measure_costs_nothing(layout):
     bench(layout, "ledger", 0.1, "NA", "-")
     (cost,) = costs.read(layout)

@@ -6,7 +6,7 @@ import os
 import pandas as pd
 import pytest
 
-from tcpfair.contract import files, stamps, trace
+from tcpfair.contract import files, trace
 
 
 @pytest.mark.parametrize("write", [files.whole, files.whole_folder])

@@ -6,7 +6,7 @@ from collections import Counter
 import pandas as pd
 import pytest
 
-from tcpfair.contract import stamps, store
+from tcpfair.contract import store
 from tcpfair.contract.papers import load_paper
 from tcpfair.errors import InputError
 from tcpfair.exhibits.context import KINDS, draw, read_options

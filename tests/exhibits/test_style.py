@@ -133,3 +133,16 @@ def test_printed_values_are_hollow():
     (line,) = ax.lines
     assert line.get_markerfacecolor() == "white"
     assert line.get_markeredgecolor() == style.look("BIC").color
+
+
+def test_a_figure_is_laid_out_and_drawn_once_for_each_file(monkeypatch):
+    with style.applied():
+        figure, [[ax]] = style.new_figure()
+        (line,) = ax.plot([0, 1], [0, 1])
+        drawn, laid_out = [], []
+        draw, execute = line.draw, figure.get_layout_engine().execute
+        monkeypatch.setattr(line, "draw", lambda renderer: (drawn.append(renderer), draw(renderer)))
+        monkeypatch.setattr(figure.get_layout_engine(), "execute", lambda fig: (laid_out.append(fig), execute(fig)))
+        style.as_svg(figure)
+        style.as_png(figure)
+    assert (len(drawn), len(laid_out)) == (2, 2)

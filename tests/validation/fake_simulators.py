@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Mapping
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,7 +14,7 @@ from tcpfair.contract.trace import Trace, empty
 from tcpfair.errors import InputError
 from tcpfair.validation import campaign
 from tcpfair.workflow import run
-from tcpfair.workflow.cli import main
+from tests.workflow.in_process import InProcess
 
 CONFIG = """
 paper: validation
@@ -104,7 +102,6 @@ BY_CHANCE = (
 """,
 )
 PERIOD_S = 5
-INTERRUPTED = 130  # the status of a command after Ctrl-C
 
 
 def make_checkout(root: Path) -> Layout:
@@ -197,28 +194,4 @@ def install(monkeypatch, *simulators: Simulator) -> None:
     modules = {simulator.name: simulator.module for simulator in simulators}
     monkeypatch.setattr(campaign, "simulator", modules.__getitem__)
     monkeypatch.setattr(run, "free_cores", lambda: 1)
-    monkeypatch.setattr(run, "validate", take_steps)
-
-
-def take_steps(layout: Layout, values: dict, cores: int, profile: str) -> int:
-    """What the rules of workflow/validate.smk do: the same commands, one after another, the largest job first."""
-    jobs = sorted(values["jobs"], key=values["jobs"].get, reverse=True)
-    failed = [job for job in jobs if _step(layout, job, "validate-part", "--kind", values["kind"], "--job", job)]
-    if failed or not values["page"]:
-        return len(failed)
-    return _step(layout, "compare", "validate-page")
-
-
-def _step(layout: Layout, name: str, *command: str) -> int:
-    kind = Path(command[2]) if len(command) > 1 else Path()
-    log = layout.validation / "logs" / kind / f"{name}.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("w") as stream, redirect_stdout(stream), redirect_stderr(stream):
-        try:
-            status = main(list(command))
-        except RuntimeError:
-            traceback.print_exc()
-            return 1
-    if status == INTERRUPTED:
-        raise KeyboardInterrupt
-    return status
+    InProcess(monkeypatch)

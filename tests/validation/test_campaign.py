@@ -2,6 +2,7 @@
 the way of each. The simulators are made up."""
 
 import json
+import re
 import shutil
 
 import pandas as pd
@@ -11,11 +12,12 @@ from tcpfair.contract import store
 from tcpfair.errors import InputError
 from tcpfair.validation import campaign, comparison, shipped
 from tcpfair.validation.scenarios import load
-from tcpfair.workflow import run
+from tcpfair.workflow import executor
 from tcpfair.workflow.bundles import faults
 from tcpfair.workflow.cli import main
 from tests.small_checkout import edit
-from tests.validation.fake_simulators import INTERRUPTED, Simulator, install, make_checkout, take_steps
+from tests.validation.fake_simulators import Simulator, install, make_checkout
+from tests.workflow.in_process import INTERRUPTED
 
 
 @pytest.fixture
@@ -44,7 +46,10 @@ def test_results_of_a_simulator_are_shipped_with_their_provenance(layout, engine
     ns2 = Simulator("ns2")
     install(monkeypatch, engine, ns2)
     assert main(["validate", "--run", "ns2"]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == "ns-2      12 runs of one, two: about 12 s on 1 cores (ns2 1.0)"
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        "ns-2      12 runs of one, two (ns2 1.0)",
+        "validate   about 12 s on 1 core, in 2 jobs",
+    ]
     assert len(ns2.made) == 12
     one = pd.read_csv(layout.validated / "ns2" / "one.csv")
     assert list(one) == [
@@ -95,7 +100,7 @@ def test_experiments_can_be_chosen(layout, engine, monkeypatch, capsys):
 def test_a_long_estimate_wants_yes(layout, engine, monkeypatch, capsys):
     ns2 = Simulator("ns2", estimate_s=100)  # 20 min on one core
     install(monkeypatch, engine, ns2)
-    assert "this takes about 20 min; add --yes to start it" in complaint(capsys, "--run", "ns2")
+    assert "this takes about 20 min on 1 core; add --yes to start it" in complaint(capsys, "--run", "ns2")
     assert ns2.made == []
     assert main(["validate", "--run", "ns2", "--yes"]) == 0
     assert len(ns2.made) == 12
@@ -113,10 +118,12 @@ def test_parts_that_fail_are_named_by_reason_and_the_next_run_makes_what_is_miss
 ):
     broke = InputError("ns2 broke: no memory")
     install(monkeypatch, engine, Simulator("ns2", fails={"one/fast": broke, "two/fast": broke}))
-    assert complaint(capsys, "--run", "ns2") == "error: ns-2: one/fast, two/fast: ns2 broke: no memory"
+    both = "whole/ns2/one/fast, whole/ns2/two/fast"
+    missing = f"error: 6 of 12 runs are missing: {both}: ns2 broke: no memory; run it again to go on"
+    assert complaint(capsys, "--run", "ns2") == missing
     assert not (layout.validated / "ns2").exists()
     install(monkeypatch, engine, Simulator("ns2", fails={"two/fast": broke}))
-    assert complaint(capsys, "--run", "ns2") == "error: ns-2: two/fast: ns2 broke: no memory"
+    assert "error: 3 of 6 runs are missing: whole/ns2/two/fast: ns2 broke" in complaint(capsys, "--run", "ns2")
     assert (layout.validated / "ns2" / "one.csv").is_file()
     assert not (layout.validated / "ns2" / "two.csv").exists()
     mended = Simulator("ns2")
@@ -128,13 +135,13 @@ def test_parts_that_fail_are_named_by_reason_and_the_next_run_makes_what_is_miss
 
 def test_of_a_part_that_crashed_the_log_is_named(layout, engine, monkeypatch, capsys):
     install(monkeypatch, engine, Simulator("ns2", fails={"two/fast": RuntimeError("no such attribute")}))
-    log = "results/validation/logs/whole/ns2/two/fast.log"
-    assert complaint(capsys, "--run", "ns2") == f"error: ns-2: two/fast: see {log}"
+    told = complaint(capsys, "--run", "ns2")
+    log = re.search(r"whole/ns2/two/fast.*: see (results/validation/logs/validate/whole/ns2/.*[.]log);", told)[1]
     assert "no such attribute" in (layout.root / log).read_text()
 
 
 def test_an_interrupted_run_ships_what_is_whole_and_the_next_one_goes_on(layout, engine, monkeypatch):
-    ns2 = Simulator("ns2", fails={"two/slow": KeyboardInterrupt()})
+    ns2 = Simulator("ns2", fails={"two/slow": KeyboardInterrupt()}, estimate_s=0.1)  # one job
     install(monkeypatch, engine, ns2)
     assert main(["validate", "--run", "ns2"]) == INTERRUPTED
     assert (layout.validated / "ns2" / "one.csv").is_file()
@@ -245,9 +252,9 @@ def test_nothing_is_done_while_nothing_has_changed(layout, engine, monkeypatch, 
     install(monkeypatch, engine)
     main(["validate"])
     first = capsys.readouterr().out.splitlines()
-    monkeypatch.setattr(run, "validate", None)
+    monkeypatch.setattr(executor, "_start", None)
     assert main(["validate"]) == 0
-    assert capsys.readouterr().out.splitlines() == first[1:]  # without the runs of the engine
+    assert capsys.readouterr().out.splitlines() == first[2:]  # without the runs of the engine
     assert first[-1].startswith("open       ")
 
 
@@ -274,7 +281,7 @@ def test_an_edit_of_the_measures_runs_the_engine_again(layout, engine, monkeypat
     assert len(engine.made) == 12
 
 
-@pytest.mark.parametrize("what", ["explanations", "bars", "code", "lost table", "lost stamp"])
+@pytest.mark.parametrize("what", ["explanations", "bars", "code", "lost table", "lost digest"])
 def test_what_the_page_alone_is_made_from_runs_nothing_again(layout, engine, monkeypatch, what):
     install(monkeypatch, engine, Simulator("ns2", gain=1.02))
     main(["validate", "--run", "ns2"])
@@ -282,6 +289,7 @@ def test_what_the_page_alone_is_made_from_runs_nothing_again(layout, engine, mon
     engine.made.clear()
     report = layout.validation / "report.html"
     before = (report.stat().st_mtime_ns, report.read_text())
+    digest = re.search('name="made-from" content="(.*)"', before[1])[1]
     if what == "explanations":
         (layout.validated / "explanations.yaml").write_text("ns2: {mean_cwnd/*/one: larger}\nns3: {}\n")
     elif what == "bars":
@@ -291,11 +299,15 @@ def test_what_the_page_alone_is_made_from_runs_nothing_again(layout, engine, mon
     elif what == "lost table":
         (layout.validation / "two.csv").unlink()
     else:
-        (layout.validation / "report.html.stamp").unlink()
+        edit(report, digest, "")
     assert main(["validate"]) == 0
     assert engine.made == []
     assert report.stat().st_mtime_ns > before[0]
-    assert (report.read_text() != before[1]) == (what == "bars")
+    after = report.read_text()
+    assert (digest in after) == what.startswith("lost")
+    assert (re.sub('name="made-from" content=".*"', f'name="made-from" content="{digest}"', after) != before[1]) == (
+        what == "bars"
+    )
     assert (layout.validation / "two.csv").is_file()
 
 
@@ -306,38 +318,26 @@ def test_an_interrupted_experiment_of_the_engine_goes_on_where_it_was(layout, mo
     install(monkeypatch, again)
     assert main(["validate"]) == 0
     assert {name.rsplit("/", 1)[0] for name in again.made} == {"one/fast", "two/slow", "two/fast"}
+    assert not list(layout.validation.rglob(".*.new*"))
 
 
 def test_a_failure_of_the_engine_is_named_and_no_page_is_written(layout, monkeypatch, capsys):
     install(monkeypatch, Simulator("engine", fails={"one/fast": InputError("no such buffer")}))
-    assert complaint(capsys) == "error: engine: one/fast: no such buffer"
+    assert "3 of 12 runs are missing: whole/engine/one/fast: no such buffer" in complaint(capsys)
     assert not (layout.validation / "report.html").exists()
 
 
-def test_results_of_other_scenarios_are_never_shown_as_those_of_the_present_ones(layout, engine, monkeypatch, capsys):
+def test_an_edit_during_the_run_makes_nothing_of_two_configurations(layout, engine, monkeypatch, capsys):
     install(monkeypatch, engine)
-    main(["validate"])
-    edit(layout.validation_config, "duration_s: {value: 40,", "duration_s: {value: 45,")
-    assert main(["validate-page"]) == 1  # as when somebody edits while the jobs run
-    assert "error: engine: two/slow: not what is asked for now" in capsys.readouterr().err
+    start = executor._start
 
+    def edited(*given):
+        edit(layout.validation_config, "duration_s: {value: 40,", "duration_s: {value: 45,")
+        start(*given)
 
-def test_a_page_that_cannot_be_written_is_a_failure(layout, engine, monkeypatch, capsys):
-    install(monkeypatch, engine)
-    monkeypatch.setattr(run, "validate", lambda *given: take_steps(*given) + 1)
-    assert complaint(capsys) == "error: the comparison failed; see results/validation/logs"
-
-
-def test_the_largest_job_has_the_largest_size(layout, engine, monkeypatch):
-    install(monkeypatch, engine, Simulator("ns2", estimate_s=7))
-    config = load(layout.validation_config)
-    # three runs of 50 and of 40 s at 100 packets a second, two algorithms
-    of_engine = campaign.jobs(campaign.parts(layout, config, "whole", "engine", ["one", "two"]))
-    assert of_engine == {"engine/one": 30e3, "engine/two": 24e3}
-    assert campaign.jobs(campaign.parts(layout, config, "whole", "ns2", ["two"])) == {
-        "ns2/two/slow": 21,
-        "ns2/two/fast": 21,
-    }
+    monkeypatch.setattr(executor, "_start", edited)
+    assert "whole/engine/two/slow, whole/engine/two/fast: the configuration or the code was edited" in complaint(capsys)
+    assert not (layout.validation / "report.html").exists()
 
 
 def test_the_comparison_of_two_simulators(layout, monkeypatch):
@@ -367,7 +367,7 @@ def test_the_quick_check_runs_little_and_keeps_nothing(layout, engine, monkeypat
     assert ns2.made == engine.made == ["one/slow/0", "two/slow/0"]
     assert capsys.readouterr().out.splitlines()[-1] == "roughly right"
     assert not (layout.validated / "ns2").exists()
-    assert list(layout.validation.rglob("*.json*")) == []
+    assert list(layout.validation.rglob("*.parquet")) == []
 
 
 def test_the_quick_check_fails_when_far_off(layout, engine, monkeypatch, capsys):

@@ -1,4 +1,4 @@
-"""The rules of workflow/validate.smk with the real engine, and that no code is left out of what decides what is fresh."""
+"""The validation as a campaign with the real engine, and that no code is left out of what decides what is fresh."""
 
 import shutil
 import subprocess
@@ -9,6 +9,8 @@ import pytest
 from tcpfair.contract import code
 from tcpfair.contract.layout import repository_root
 from tcpfair.validation import campaign, comparison
+from tcpfair.validation.scenarios import load
+from tcpfair.workflow import executor
 from tcpfair.workflow.cli import main
 from tests.small_checkout import edit
 from tests.validation.fake_simulators import make_checkout
@@ -26,21 +28,16 @@ def layout(tmp_path, monkeypatch):
 
 
 def ages(layout):
-    return {path: path.stat().st_mtime_ns for path in layout.validation.rglob("whole/*/*/*.json")}
+    return {path: path.stat().st_mtime_ns for path in layout.validation.rglob("shards/whole/*/*/*.parquet")}
 
 
-def test_snakemake_runs_the_experiments_of_the_engine_and_then_the_comparison(layout, capsys):
+def test_snakemake_runs_the_parts_of_the_engine_and_then_they_are_compared(layout, capsys):
     assert main(["validate", "--cores", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "engine    12 runs in 2 experiments"
-    assert {line for line in lines if line.startswith("simulated")} == {
-        "simulated engine/one  6 runs",
-        "simulated engine/two  6 runs",
-    }
+    assert lines[:2] == ["engine    12 runs in 2 experiments", "validate   about 1 s on 1 core, in 1 job"]
+    assert "simulated whole 1-of-1  12 runs" in lines
     assert (layout.validation / "report.html").is_file()
-    assert {path.name for path in (layout.validation / "benchmarks").rglob("*.tsv")} == {
-        *("one.tsv", "two.tsv", "compare.tsv")
-    }
+    assert len(list((layout.validation / "benchmarks").rglob("*.tsv"))) == 1
     before = ages(layout)
     assert len(before) == 4
 
@@ -49,27 +46,31 @@ def test_snakemake_runs_the_experiments_of_the_engine_and_then_the_comparison(la
     layout.validation_config.touch()
     edit(layout.validation_config, "duration_s: {value: 40,", "duration_s: {value: 45,")
     assert main(["validate", "--cores", "2"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line for line in lines if line.startswith("simulated")] == ["simulated engine/two  6 runs"]
-    assert {path.parent.name for path, age in ages(layout).items() if age != before[path]} == {"two"}
+    assert "simulated whole 1-of-1  6 runs" in capsys.readouterr().out.splitlines()
+    after = ages(layout)
+    assert len(after) == 4 and {path.parent.name for path, _ in after.items() - before.items()} == {"two"}
 
 
-def test_what_the_log_of_a_failed_job_says_is_reported_and_the_others_are_made(layout, capsys):
-    broken = "(test {wildcards.job} != engine/two || (echo error: two/fast: no memory; false)) | tee {log:q} &&"
-    edit(
-        layout.root / "workflow/validate.smk",
-        '"python -m tcpfair validate-part',
-        f'"{broken} python -m tcpfair validate-part',
+def test_what_the_log_of_a_failed_job_says_is_reported_and_the_others_are_made(layout, capsys, monkeypatch):
+    broken = (
+        "(test {wildcards.job} != $BROKEN || (echo error: whole/engine/two/fast: no memory; false)) | tee {log:q} &&"
     )
+    edit(layout.root / "workflow/campaign.smk", '"python -m tcpfair job', f'"{broken} python -m tcpfair job')
+    monkeypatch.setattr(executor, "_LEAST_S", 1e-6)  # a job for each part
+    config = load(layout.validation_config)
+    (part,) = (part for part in comparison.engine_parts(layout, config) if part.name == "two/fast")
+    monkeypatch.setenv("BROKEN", part.shard_name)
     assert main(["validate"]) == 1
-    assert capsys.readouterr().err == "error: engine: two/fast: no memory\n"
-    assert {path.parent.name for path in ages(layout)} == {"one"}
+    assert capsys.readouterr().err == (
+        "error: 3 of 12 runs are missing: whole/engine/two/fast: no memory; run it again to go on\n"
+    )
+    assert len(ages(layout)) == 3
     assert not (layout.validation / "report.html").exists()
 
 
 def test_all_the_code_that_compares_and_shows_counts():
     reached = code.reached(
-        [code.PACKAGE / "validation" / "page.py", code.PACKAGE / "validation" / "commands.py"], ("",)
+        [code.PACKAGE / "validation" / "page.py", code.PACKAGE / "validation" / "comparison.py"], ("",)
     )
     names = {path.relative_to(code.PACKAGE).as_posix() for path in reached}
     missed = {name for name in names if not name.startswith(comparison.CODE) and not name.endswith("__init__.py")}

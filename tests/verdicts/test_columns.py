@@ -10,48 +10,17 @@ from tcpfair.verdicts.columns import (
     Column,
     Numbers,
     no_numbers,
-    over_runs,
+    of_metric,
     quantiles_over_runs,
     rounded,
     selected,
     single,
 )
 
-
-@pytest.fixture
-def metrics():
-    values = {
-        ("CUBIC", 25): [0.9, 0.8],
-        ("CUBIC", 100): [0.6, 0.7],
-        ("BIC", 25): [0.95, np.nan],
-        ("BIC", 100): [0.5, 0.5],
-    }
-    rows = [
-        {"protocol": protocol, "rtt_ms": rtt_ms, "flow": 0, "metric": "jfi_mean", "value": value}
-        for (protocol, rtt_ms), runs in values.items()
-        for value in runs
-    ]
-    return pd.DataFrame(rows)
-
-
-@pytest.fixture
-def cells(metrics):
-    return over_runs(metrics, "jfi_mean", ["protocol", "rtt_ms"])
-
-
-def test_mean_sd_and_number_of_runs_of_each_group(cells):
-    assert cells["protocol"].tolist() == ["CUBIC", "CUBIC", "BIC", "BIC"]  # the order of the metrics
-    first, third = cells.iloc[0], cells.iloc[2]
-    assert first["value"] == pytest.approx(0.85)
-    assert first["sd"] == pytest.approx(0.1 / np.sqrt(2))  # n - 1 = 1
-    assert (first["n_runs"], third["n_runs"]) == (2, 1)
-    assert third["value"] == 0.95
-    assert np.isnan(third["sd"])
-
-
-def test_median_ignores_one_outlier():
-    metrics = pd.DataFrame({"protocol": "Reno", "metric": "ratio", "value": [0.3, 0.4, 9.0]})
-    assert over_runs(metrics, "ratio", ["protocol"], "median")["value"].item() == 0.4
+CELLS = pd.DataFrame(
+    [("CUBIC", 25, 0.85, 2), ("CUBIC", 100, 0.65, 2), ("BIC", 25, 0.95, 1), ("BIC", 100, 0.5, 2)],
+    columns=["protocol", "rtt_ms", "value", "n_runs"],
+)
 
 
 def test_quantiles_bound_the_middle_runs():
@@ -61,9 +30,9 @@ def test_quantiles_bound_the_middle_runs():
     assert bounds[0.9].item() == pytest.approx(0.9)
 
 
-def test_a_metric_that_was_not_measured_is_named(metrics):
+def test_a_metric_that_was_not_measured_is_named():
     with pytest.raises(InputError, match="metric 'U_n': .*`measures`"):
-        over_runs(metrics, "U_n", ["protocol"])
+        of_metric(pd.DataFrame({"metric": ["jfi_mean"], "value": [0.9]}), "U_n")
 
 
 def test_one_of_several_values_may_be_selected():
@@ -72,8 +41,8 @@ def test_one_of_several_values_may_be_selected():
     assert selected(table, {"rtt_ms": 16})["rtt_ms"].tolist() == [16]
 
 
-def test_keys_are_those_of_the_printed_numbers(cells):
-    rows = Column("bhatti2009.table5", "jfi_mean", cells, ["protocol", "rtt_ms"]).rows
+def test_keys_are_those_of_the_printed_numbers():
+    rows = Column("bhatti2009.table5", "jfi_mean", CELLS, ["protocol", "rtt_ms"]).rows
     assert list(rows.columns) == NUMBER_COLUMNS
     assert rows["key"].tolist()[:2] == ["protocol=CUBIC;rtt_ms=25", "protocol=CUBIC;rtt_ms=100"]
 
@@ -85,10 +54,10 @@ def test_labels_are_translated_and_fixed_parts_added():
     assert Numbers((column,)).of("t2")[["protocol", "item"]].to_numpy().tolist() == [["Alpha", "80 over 40"]]
 
 
-def test_of_several_columns_those_with_a_part_of_the_key(cells):
+def test_of_several_columns_those_with_a_part_of_the_key():
     columns = (
-        Column("x.fig1", "J", cells, ["protocol", "rtt_ms"], {"item": "a"}),
-        Column("x.fig1", "J", cells[:1], ["protocol", "rtt_ms"], {"item": "b"}),
+        Column("x.fig1", "J", CELLS, ["protocol", "rtt_ms"], {"item": "a"}),
+        Column("x.fig1", "J", CELLS[:1], ["protocol", "rtt_ms"], {"item": "b"}),
         single("x.fig1", "J", 0.5, item="said of many"),
     )
     numbers = Numbers(columns)

@@ -22,8 +22,9 @@ def checkout(tmp_path_factory):
     """A checkout in which four exhibits were drawn: one lost its file, one failed, one is a supplement."""
     layout = small_checkout.make_compared(tmp_path_factory.mktemp("checkout"))
     put_exhibit(layout, "bhatti2009.table8", TABLE8, {".html": "<table></table>", ".csv": "x\n"})
-    put_exhibit(layout, "bhatti2009.table5")
-    (layout.root / "figures/bundled/bhatti2009/tab05.svg").unlink()
+    put_exhibit(layout, "bhatti2009.table5", [("protocol=BIC;rtt_ms=25", "jfi_mean", 0.94)])
+    for lost in ("figures/bundled/bhatti2009/tab05.svg", "results/bundled/numbers/bhatti2009/tab05.csv"):
+        (layout.root / lost).unlink()
     missing = f"{layout.root}/data/bundled/ogura/loss_sweep/manifest.json: no manifest"
     put_exhibit(layout, "ogura.fig8", [("item=high loss;protocol=Alpha", "ratio", 0.5)], error=missing)
     put_exhibit(layout, "ogura.fig4", [("item=80 ms over 40 ms;protocol=Reno", "t1_ratio", 4.2)])

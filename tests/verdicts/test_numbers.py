@@ -46,7 +46,7 @@ def test_nothing_of_it_draws():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False False\n"
 
 
-def test_an_exhibit_without_its_metrics_has_no_file_and_the_others_have(tmp_path, monkeypatch):
+def test_an_exhibit_without_its_metrics_has_no_rows_and_the_others_have(tmp_path, monkeypatch):
     for name in ("config", "data"):
         (tmp_path / name).symlink_to(bundled.LAYOUT.root / name)
     layout = Layout(tmp_path, "bundled")
@@ -60,9 +60,9 @@ def test_an_exhibit_without_its_metrics_has_no_file_and_the_others_have(tmp_path
     stale.parent.mkdir(parents=True)
     stale.write_text("of an earlier run")
     written = numbers.write(layout, bundled.config("ogura"), {"ogura.fig8", "ogura.fig11"})
-    assert [path.name for path in written] == ["fig11.csv"]
-    assert not stale.exists()
-    assert set(pd.read_csv(written[0])["source"]) == {"bundled"}
+    assert [path.name for path in written] == ["fig08.csv", "fig11.csv"]
+    assert stale.read_text() == "exhibit,key,metric,value,sd,n_runs,source\n"
+    assert set(pd.read_csv(written[1])["source"]) == {"bundled"}
 
 
 @pytest.mark.parametrize(

@@ -12,30 +12,6 @@ from tcpfair.workflow import again, bundles, whence
 from tests.small_checkout import edit, make_checkout, make_plan, make_trace
 
 
-class AtOnce:
-    """Stands in for the pool of processes, which tests need not start."""
-
-    def __init__(self, *_, **__):
-        pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-    def submit(self, function, *arguments):
-        return Done(function(*arguments))
-
-
-class Done:
-    def __init__(self, value):
-        self.value = value
-
-    def result(self):
-        return self.value
-
-
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory):
     """A checkout that ships the five runs of its one paper."""
@@ -49,8 +25,6 @@ def shipped(tmp_path_factory):
 
 @pytest.fixture
 def layout(shipped, monkeypatch):
-    monkeypatch.setattr(again, "ProcessPoolExecutor", AtOnce)
-    monkeypatch.setattr(again, "as_completed", list)
     monkeypatch.setenv("TCPFAIR_ROOT", str(shipped.root))
     again._read.cache_clear()
     return shipped
@@ -128,7 +102,7 @@ def test_a_share_or_a_seed_that_is_none_is_refused(layout, wrong):
 
 def test_tasks_keep_experiments_apart_and_are_about_as_long_as_asked_for():
     runs = [again.Held("p", name, number, 1.0) for name in "ab" for number in range(10)]
-    tasks = again._tasks(runs, 4)
+    tasks = again._pieces(runs, 4)
     assert sorted(run for task in tasks for run in task) == sorted(runs)
     assert all(len({run.experiment for run in task}) == 1 and len(task) <= 4 for task in tasks)
 

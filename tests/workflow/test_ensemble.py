@@ -12,9 +12,10 @@ from tcpfair.contract.layout import Layout, repository_root
 from tcpfair.contract.papers import load_paper
 from tcpfair.errors import InputError
 from tcpfair.workflow import ensemble as ensembles
-from tcpfair.workflow import same_bits
+from tcpfair.workflow import executor, same_bits
 from tcpfair.workflow.cli import main
 from tests.small_checkout import HEAD, edit, make_checkout
+from tests.workflow.in_process import InProcess
 
 EXPERIMENTS = """
 experiments:
@@ -41,6 +42,11 @@ experiments:
     flows: [{rtt_ms: "=rtt_ms"}]
     runs: {value: 1, source: sec. 3}
 """
+MORE = """
+    flows: [{rtt_ms: "=rtt_ms"}]
+    runs: {value: 1, source: sec. 3}
+    measures: [throughput]
+  watched:"""
 ENSEMBLE = """
 judging: {inside: [0.025, 0.975], with_table: 0.5, far: 4, accepted: 0.2, least_share: 0.08, chance: 0.05}
 papers:
@@ -80,33 +86,25 @@ def opened(layout):
     return ensemble_of(load(layout.ensemble_config), load_paper(layout.paper_config("ogura")))
 
 
-class Jobs:
-    """Stands for Snakemake: makes the parts in this process, and counts the members that each of them simulates."""
+class Members(InProcess):
+    """Counts the groups of experiments that are simulated, and ends the process at one of them where a test says so."""
 
-    def __init__(self, layout, stop_after=None):
-        self.layout, self.stop_after, self.made = layout, stop_after, []
+    def __init__(self, monkeypatch, stop_after=None):
+        super().__init__(monkeypatch)
+        self.simulated, self.stop_after, self.made = 0, stop_after, ensembles.made
+        monkeypatch.setattr(ensembles, "made", self.count)
 
-    def __call__(self, values, state):
-        for job in values["jobs"]:
-            paper, _, part = job.partition("/")
-            number, _, parts = part.partition("-of-")
-            place = (int(number) - 1, int(parts))
-            ensembles.make_part(self.layout, paper, place, values["settings"], self.count)
-        return 0
-
-    def count(self, done, of):
-        if done and done == self.stop_after:
+    def count(self, member, unit):
+        if self.simulated == self.stop_after:
             raise KeyboardInterrupt
-        self.made.append((done, of))
-
-    @property
-    def simulated(self):
-        return sum(of for done, of in self.made if done == of)
+        self.simulated += 1
+        return self.made(member, unit)
 
 
-def run(layout, **how):
-    jobs, said = Jobs(layout, how.pop("stop_after", None)), []
-    ensembles.run(layout, jobs, say=said.append, **how)
+def run(layout, stop_after=None, **how):
+    with pytest.MonkeyPatch.context() as patch:
+        jobs, said = Members(patch, stop_after), []
+        ensembles.run(layout, say=said.append, **how)
     return jobs, said
 
 
@@ -198,13 +196,14 @@ def test_the_base_setting_gives_the_means_of_the_papers_own_runs(layout):
 def test_an_interrupted_run_goes_on_where_it_was(layout):
     with pytest.raises(KeyboardInterrupt):
         run(layout, stop_after=2)
+    assert not list(layout.results.rglob(".*.new*"))
     left = sum(not ensemble_table.is_kept(layout, member) for member in opened(layout).members())
     assert left == 7
     assert not layout.ensembles.exists()
     jobs, _ = run(layout)
     assert jobs.simulated == 7
     again, said = run(layout)
-    assert again.made == []
+    assert again.simulated == 0
     assert "all there" in said[0]
 
 
@@ -214,7 +213,7 @@ def test_a_fresh_checkout_goes_on_from_what_is_shipped(layout):
     assert "all there" in ensembles.plan(layout)[0].line  # as a dry run says it, which restores nothing
     assert not layout.results.exists()
     again, said = run(layout)
-    assert again.made == []
+    assert again.simulated == 0
     assert said[0] == "taken      ogura: 9 settings from data/ensemble"
     shutil.rmtree(layout.results)
     edit(layout.ensemble_config, "settings: 3", "settings: 5")
@@ -262,22 +261,44 @@ def test_other_code_with_other_bits_is_found(layout, monkeypatch):
     assert same_bits.compare_ensemble(layout, "ogura") == ["ogura, ensemble, setting 0001"]
 
 
-def test_a_member_that_was_half_written_is_made_again(layout, monkeypatch):
-    member = opened(layout).members()[0]
-    ensembles.make(layout, member)
-    before = ensemble_table.member_file(layout, member).read_bytes()
+def test_experiments_of_a_long_member_are_simulated_in_groups_and_give_the_same_tables(layout, monkeypatch):
+    edit(
+        layout.root / "config/papers/ogura.yaml",
+        "  watched:",
+        "  more: &more\n    what: more\n    grid: *grid\n" + MORE,
+    )
+    run(layout)
+    whole = [path.read_bytes() for path in ensemble_table.paths(layout.ensembles, "ogura")]
+    shutil.rmtree(layout.ensembles)
+    monkeypatch.setattr("tcpfair.contract.ensemble._UNIT_PKTS", 1)
+    assert opened(layout).units == [["self", "pair"], ["more"]]
+    jobs, _ = run(layout)
+    assert jobs.simulated == 2 * 9
+    assert [path.read_bytes() for path in ensemble_table.paths(layout.ensembles, "ogura")] == whole
+    shutil.rmtree(layout.results)
+    assert run(layout)[0].simulated == 0
+    assert len(list(layout.ensemble_shards.rglob("*.parquet"))) == 2 * 9
 
-    def killed(*_, **__):
-        raise KeyboardInterrupt
 
-    with monkeypatch.context() as patched:
-        patched.setattr(ensemble_table, "write_stamp", killed)
-        with pytest.raises(KeyboardInterrupt):
-            ensembles.make(layout, member)
-    assert not ensemble_table.is_kept(layout, member)
-    ensembles.make(layout, member)
-    assert ensemble_table.is_kept(layout, member)
-    assert ensemble_table.member_file(layout, member).read_bytes() == before
+def test_an_edit_leaves_no_shard_of_the_earlier_configuration(layout):
+    run(layout)
+    edit(layout.ensemble_config, "replicates: 2", "replicates: 1")
+    run(layout)
+    fresh = {path for member in opened(layout).members() for path in ensemble_table.member_files(layout, member)}
+    assert set((layout.ensemble_shards / "ogura").rglob("*.*")) == fresh
+
+
+def test_an_edit_during_the_run_makes_nothing_of_two_configurations(layout, monkeypatch):
+    start = executor._start
+
+    def edited(*given):
+        edit(layout.ensemble_config, "replicates: 2", "replicates: 1")
+        start(*given)
+
+    monkeypatch.setattr(executor, "_start", edited)
+    with pytest.raises(InputError, match="the configuration or the code was edited during the run"):
+        run(layout)
+    assert not layout.ensembles.exists()
 
 
 @pytest.mark.parametrize(
@@ -362,28 +383,31 @@ def test_a_long_run_wants_yes(layout, monkeypatch):
 
 def test_the_expected_time_is_that_of_earlier_jobs(layout):
     run(layout, n_settings=0)
-    benchmark = layout.results / "benchmarks/ensemble/ogura.1-of-1.tsv"
-    benchmark.parent.mkdir(parents=True)
-    benchmark.write_text("s\tcpu_time\tmax_rss\n2000.0\t2000.0\t100\n")
-    pkts = sum(
-        json.loads(mark.read_text())["simulated_pkts"] for mark in (layout.results / "ensemble/ogura").glob("*.done")
-    )
+    (said,) = (layout.results / "benchmarks/ensemble/ogura").rglob("*.json")
+    pkts = json.loads(said.read_text())["simulated_pkts"]
+    said.write_text(json.dumps({"simulated_pkts": pkts, "cpu_s": 2000.0}))
+    said.with_suffix(".tsv").write_text("s\tcpu_time\tmax_rss\n2000.0\t1.0\t100\n")
     (work,) = ensembles.plan(layout)
     measured = [cost for cost in costs.read(layout) if cost.step == "ensemble"]
-    assert [(cost.pkts, cost.cpu_s) for cost in measured] == [(pkts, 2000.0)]
-    assert work.expected_s == work.pkts / costs.expected_pkts_per_s(measured, ensembles.PLANNED_PKTS_PER_S)
+    assert [(cost.item, cost.pkts, cost.cpu_s) for cost in measured] == [("ogura", pkts, 2000.0)]
+    rate = costs.expected_pkts_per_s(measured, ensembles.PLANNED_PKTS_PER_S)
+    assert work.expected_s == len(work.todo) * work.ensemble.pkts / rate
 
 
 def test_what_fails_is_said_and_the_rest_is_kept(layout, monkeypatch):
-    jobs = Jobs(layout)
+    made = ensembles.made
 
-    def fails(values, state):
-        jobs({**values, "jobs": list(values["jobs"])[:1]}, state)
-        return 1
+    def fails(member, unit):
+        if member.name in ("0002", "slow/0000"):
+            raise InputError("out of luck")
+        return made(member, unit)
 
-    with pytest.raises(InputError, match=r"not simulated: ogura: \d of 9 settings; see results/engine/logs/ensemble"):
-        ensembles.run(layout, fails, say=lambda line: None)
-    assert jobs.simulated > 0
+    InProcess(monkeypatch)
+    monkeypatch.setattr(ensembles, "made", fails)
+    with pytest.raises(InputError, match="are missing: ogura/0002, ogura/slow/0000: out of luck; run it again") as said:
+        ensembles.run(layout, say=lambda line: None)
+    assert "16 of 72 runs" in str(said.value)
+    assert len(ensembles.plan(layout)[0].todo) == 2
 
 
 @pytest.mark.parametrize(

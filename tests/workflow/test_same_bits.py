@@ -7,29 +7,14 @@ import pytest
 from tcpfair.contract import checksums, code, store, trace
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.manifest import read_manifest, write_manifest
-from tcpfair.workflow import bundles, same_bits
+from tcpfair.workflow import again, bundles, same_bits
 from tests.small_checkout import edit, make_checkout, make_plan, make_trace
 
 
-class OneByOne:
-    """Stands in for the pool of processes, which tests need not start."""
-
-    def __init__(self, **settings):
-        pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
-    map = staticmethod(map)
-
-
 @pytest.fixture
-def layout(tmp_path, monkeypatch):
+def layout(tmp_path):
     """A checkout whose one paper with experiments is shipped and marked."""
-    monkeypatch.setattr(same_bits, "ProcessPoolExecutor", OneByOne)
+    again._read.cache_clear()
     root = make_checkout(tmp_path)
     (root / "config/smoke.yaml").write_text("smoke_duration_s: 2\n")
     plan = make_plan(root)
@@ -64,9 +49,10 @@ def test_one_other_value_in_a_shipped_run_is_found_and_nothing_is_marked(layout,
     held = trace.read(folder)
     held.samples.loc[3, "delivered_bytes"] += 1460
     trace.write(held, folder)
+    again._read.cache_clear()
     before = (folder / "manifest.json").read_bytes()
     assert same_bits.main(layout, mark=True) == 1
-    assert "differs    ogura/self, run 0" in capsys.readouterr().out
+    assert "differs    ogura/self run 0" in capsys.readouterr().out
     assert (folder / "manifest.json").read_bytes() == before
 
 
@@ -93,3 +79,43 @@ def test_a_scenario_that_is_only_written_otherwise_gets_its_new_key(layout):
     assert make_plan(layout.root, source="bundled").traces["ogura", "pair"] is None
     assert same_bits.main(layout, mark=True) == 0
     assert read_manifest(folder)["runs"] == manifest["runs"]
+
+
+# --- the small check of runs that other code made ---------------------------------------------------------------------
+
+
+def made_by_other_code(monkeypatch, name=code.SIMULATOR):
+    now = store._code_now
+    monkeypatch.setattr(store, "_code_now", lambda algorithms: {**now(algorithms), name: "f" * 16})
+
+
+def holds(layout):
+    said = []
+    return same_bits.holds_bits(layout, say=said.append), said
+
+
+def test_runs_of_todays_code_are_not_simulated(layout):
+    assert holds(layout) == ([], [])
+
+
+def test_of_other_code_the_shortest_run_of_each_experiment_and_algorithm_is_compared(layout, monkeypatch):
+    made_by_other_code(monkeypatch)
+    differ, said = holds(layout)
+    assert differ == []
+    assert said[0].startswith("same bits? 3 shipped runs are compared, as the simulator is another: about ")
+    assert said[1].startswith("same bits  3 of 3 runs, in ")
+
+
+def test_of_an_edited_algorithm_only_its_runs_are_compared(layout, monkeypatch):
+    made_by_other_code(monkeypatch, "libra")
+    assert holds(layout)[1][0].startswith("same bits? 1 shipped runs")
+
+
+def test_other_bits_of_other_code_are_named(layout, monkeypatch):
+    made_by_other_code(monkeypatch)
+    folder = layout.bundled("ogura", "self")
+    held = trace.read(folder)
+    held.samples.loc[3, "delivered_bytes"] += 1460
+    trace.write(held, folder)
+    again._read.cache_clear()
+    assert holds(layout)[0] == ["ogura/self run 0"]

@@ -9,19 +9,23 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from tcpfair.contract import journal, trace
+from tcpfair.contract import trace
 from tcpfair.contract.layout import Layout
+from tcpfair.engine import dumbbell
 from tcpfair.errors import InputError, ShortageError
-from tcpfair.workflow import cli
+from tcpfair.workflow import cli, executor
 from tcpfair.workflow import study as studies
 from tests.contract.test_study import values
 from tests.small_checkout import make_checkout
+from tests.workflow.in_process import InProcess
 
 
 @pytest.fixture
 def layout(tmp_path, monkeypatch):
     monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
-    monkeypatch.setattr(studies, "_LEAST_JOB_S", 0.05)  # so that a few short runs are more than one job
+    monkeypatch.setattr(
+        executor, "_LEAST_S", 0.02
+    )  # so that a few short runs are more than one slice, and more than one job
     return Layout(make_checkout(tmp_path), "engine")
 
 
@@ -31,33 +35,29 @@ def opened(layout, given=None, **changes):
     return studies.opened(path)
 
 
-class Jobs:
-    """Stands for Snakemake: makes the jobs in this process, and is killed when it is told that so many runs are done."""
+class Runs(InProcess):
+    """Counts the runs that are simulated, and ends the process at one of them where a test says so."""
 
-    def __init__(self, layout, kill_after=None):
-        self.layout, self.kill_after, self.asked, self.simulated = layout, kill_after, [], 0
+    def __init__(self, monkeypatch, kill_at=None):
+        super().__init__(monkeypatch)
+        self.simulated, self.kill_at, self.simulate = 0, kill_at, dumbbell.run
+        monkeypatch.setattr(studies, "simulate", self.count)
 
-    def __call__(self, asked, state):
-        self.asked = asked["jobs"]
-        for job in asked["jobs"]:
-            number, _, parts = job.partition("-of-")
-            self.before = self.simulated
-            studies.make_part(self.layout, asked["study"], (int(number) - 1, int(parts)), self.count)
-        return 0
-
-    def count(self, done, of):
-        self.simulated = self.before + done
-        if self.simulated == self.kill_after:
+    def count(self, scenario, seed):
+        if self.simulated == self.kill_at:
             raise KeyboardInterrupt
+        self.simulated += 1
+        return self.simulate(scenario, seed)
 
 
-def run(layout, study, kill_after=None, **how):
-    jobs, said = Jobs(layout, kill_after), []
-    if kill_after is None:
-        studies.run(layout, jobs, study, 2, say=said.append, **how)
-    else:
-        with pytest.raises(KeyboardInterrupt):
-            studies.run(layout, jobs, study, 2, say=said.append, **how)
+def run(layout, study, kill_at=None, cores=2, **how):
+    with pytest.MonkeyPatch.context() as patch:
+        jobs, said = Runs(patch, kill_at), []
+        if kill_at is None:
+            studies.run(layout, study, cores, say=said.append, **how)
+        else:
+            with pytest.raises(KeyboardInterrupt):
+                studies.run(layout, study, cores, say=said.append, **how)
     return jobs, said
 
 
@@ -72,7 +72,7 @@ def test_every_run_is_a_row_with_its_axes_and_its_metrics(layout):
     study = opened(layout)
     jobs, said = run(layout, study)
     table = pd.read_parquet(studies.metrics_file(layout, study))
-    assert jobs.simulated == len(table) == 12 and len(jobs.asked) > 1
+    assert jobs.simulated == len(table) == 12 and len(jobs.jobs) > 1
     assert list(table["run"]) == list(range(12))
     assert list(table["rtt_ms"][:6]) == [20, 20, 40, 40, 80, 80] and set(table["protocol"]) == {"reno", "cubic"}
     assert list(table["key"]) == [study.spec(run).key for run in range(12)]
@@ -94,37 +94,57 @@ def test_every_run_is_a_row_with_its_axes_and_its_metrics(layout):
 @pytest.mark.parametrize("keep_traces", [False, True], ids=["metrics", "traces"])
 def test_a_study_that_is_killed_at_any_run_ends_with_the_same_bytes(layout, keep_traces):
     study = opened(layout, keep_traces=keep_traces)
+    slice_runs = max(end - first for first, end in studies.plan(layout, study).slices)
     run(layout, study)
     whole, folder = files(layout, study), layout.study(study.name)
     assert any(name.startswith("traces/") for name in whole) == keep_traces
-    for kill_after in (0, 1, 5, 11):
-        folder.rename(folder.with_name(f"before_{kill_after}"))
-        run(layout, study, kill_after)
+    for kill_at in (0, 1, 5, 11):
+        folder.rename(folder.with_name(f"before_{kill_at}"))
+        run(layout, study, kill_at)
+        n_left = sum(studies.plan(layout, study).n_left)
         resumed, _ = run(layout, study)
-        n_lost = resumed.simulated + kill_after - 12
-        assert n_lost == 0 if not keep_traces else n_lost <= kill_after, "a finished run was simulated again"
+        assert n_left == resumed.simulated < 12 - kill_at + slice_runs, "runs of finished slices were simulated again"
         assert files(layout, study) == whole
+        assert {path.name for path in folder.iterdir()} - {"traces", "campaign.json"} == {
+            *(name for name in whole if "/" not in name)
+        }
+
+
+def test_what_is_left_after_the_table_was_written_does_not_disturb(layout, monkeypatch):
+    study = opened(layout, keep_traces=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(studies, "_tidy", lambda *given: None)
+        run(layout, study)
+    before = files(layout, study)
+    assert run(layout, study)[0].simulated == 0
+    assert files(layout, study) == before
+    other = opened(layout, keep_traces=True, seed=1)
+    assert run(layout, other)[0].simulated == 12
+    whole = files(layout, other)
+    layout.study("rtt").rename(layout.study("other"))
+    run(layout, other)
+    assert files(layout, other) == whole
 
 
 def test_traces_are_those_of_the_runs(layout):
     study = opened(layout, keep_traces=True)
-    jobs, _ = run(layout, study)
-    held = [trace.read(layout.study("rtt") / "traces" / job) for job in jobs.asked]
-    assert sorted(run for each in held for run in each.runs["run_id"]) == list(range(12))
+    run(layout, study)
+    held = [trace.read(folder) for folder in sorted((layout.study("rtt") / "traces").iterdir())]
+    assert len(held) > 1 and [run for each in held for run in each.runs["run_id"]] == list(range(12))
     keys = {run: key for each in held for run, key in zip(each.runs["run_id"], each.provenance["runs"], strict=True)}
     assert keys == {run: study.spec(run).key for run in range(12)}
 
 
-def test_a_torn_journal_costs_the_run_that_was_torn(layout):
+def test_a_damaged_shard_is_removed_in_one_line_and_costs_its_runs(layout):
     study = opened(layout)
     run(layout, study)
     whole = files(layout, study)
-    (layout.study("rtt") / "metrics.parquet.stamp").unlink()
-    run(layout, study, 6)
-    path = next((layout.study("rtt") / "parts").glob("1-of-*.jsonl"))
-    n_kept = len(journal.read(path)[1]) - 1
-    path.write_bytes(path.read_bytes()[:-3])
-    assert len(journal.read(path)[1]) - 1 == n_kept - 1
+    (layout.study("rtt") / "metrics.parquet").unlink()
+    run(layout, study, 8)
+    shard = min((layout.study("rtt") / "shards").iterdir())
+    shard.write_bytes(shard.read_bytes()[:-3])
+    with pytest.raises(InputError, match="was damaged and is removed; run the same command again"):
+        run(layout, study)
     run(layout, study)
     assert files(layout, study) == whole
 
@@ -132,7 +152,7 @@ def test_a_torn_journal_costs_the_run_that_was_torn(layout):
 def test_more_points_simulate_only_what_is_new_and_another_measure_everything(layout):
     run(layout, opened(layout))
     longer = opened(layout, grid={"protocol": ["libra", "reno", "cubic"], "rtt_ms": [20, 40, 80]})
-    assert studies.plan(layout, longer).n_left == 6
+    assert sum(studies.plan(layout, longer).n_left) == 6
     jobs, _ = run(layout, longer)
     assert jobs.simulated == 6
     found = files(layout, longer)["metrics.parquet"]
@@ -146,11 +166,29 @@ def test_more_points_simulate_only_what_is_new_and_another_measure_everything(la
 def test_an_edit_while_it_was_interrupted_keeps_what_holds(layout):
     run(layout, opened(layout), 7)
     shorter = opened(layout, grid={"protocol": ["reno"], "rtt_ms": [20, 40, 80]})
-    n_there = sum(len(journal.read(path)[1][1:]) for path in (layout.study("rtt") / "parts").glob("*.jsonl"))
-    assert n_there == 7
     jobs, _ = run(layout, shorter)
-    assert jobs.simulated < 6
+    assert 0 < jobs.simulated < 6
+    found = files(layout, shorter)
     assert len(pd.read_parquet(studies.metrics_file(layout, shorter))) == 6
+    layout.study("rtt").rename(layout.study("other"))
+    run(layout, shorter)
+    assert files(layout, shorter) == found
+
+
+def test_an_edit_of_the_file_during_the_run_changes_nothing(layout, monkeypatch):
+    study = opened(layout)
+    run(layout, study)
+    whole = files(layout, study)
+    layout.study("rtt").rename(layout.study("other"))
+    start = executor._start
+
+    def edited(*given):
+        opened(layout, seed=3)
+        start(*given)
+
+    monkeypatch.setattr(executor, "_start", edited)
+    run(layout, study)
+    assert files(layout, study) == whole
 
 
 def test_runs_that_cannot_be_are_rows_with_the_reason(layout):
@@ -171,6 +209,7 @@ def test_a_long_study_wants_yes(layout, monkeypatch):
     monkeypatch.setattr(studies, "PLANNED_PKTS_PER_S", 1.0)
     with pytest.raises(InputError, match=r"this takes about .* on 2 cores; add --yes to start it"):
         run(layout, opened(layout))
+    assert run(layout, opened(layout), yes=True)[0].simulated == 12
 
 
 def test_a_measure_that_the_runs_cannot_have_is_refused_before_they_start(layout):
@@ -180,17 +219,34 @@ def test_a_measure_that_the_runs_cannot_have_is_refused_before_they_start(layout
         run(layout, opened(layout, given))
 
 
-def test_what_fails_is_said_and_the_rest_is_kept(layout):
+def test_what_fails_is_said_and_the_rest_is_kept(layout, monkeypatch):
     study = opened(layout)
-    with pytest.raises(InputError, match=r"not simulated: 12 of 12 runs; see results/engine/logs/study/rtt"):
-        studies.run(layout, lambda asked, state: 1, study, 2, say=lambda line: None)
+    row = studies.of_run.row
+
+    def fails(made, *given):
+        if made.runs["run_id"].iloc[0] == 5:
+            raise InputError("no such measure")
+        return row(made, *given)
+
+    monkeypatch.setattr(studies.of_run, "row", fails)
+    with pytest.raises(InputError, match=r"of 12 runs are missing: rtt/shards/\d+_\d+: no such measure; run it again"):
+        run(layout, study)
+    assert sum(studies.plan(layout, study).n_left) <= 3
+    InProcess(monkeypatch).broken.add("study")
+    with pytest.raises(InputError, match=r"see results/engine/logs/study/rtt/"):
+        studies.run(layout, study, 2, say=lambda line: None)
 
 
-def test_however_many_runs_there_are_the_files_are_not_more_than_the_jobs(layout):
-    given = values(replicates=1_000_000)
-    given["base"]["settings"]["duration_s"] = 1000
-    work = studies.Work(opened(layout, given), 1e13, 6_000_000, 1e7)
-    assert len(work.jobs) == studies.MOST_JOBS
+def test_a_slice_takes_half_a_minute_and_depends_on_the_study_alone(layout):
+    given = values(replicates=1000)
+    given["base"]["settings"] |= {"duration_s": 1000, "capacity_bps": "=capacity_bps"}
+    given["grid"]["capacity_bps"] = [1e6, 1e8]
+    work = studies.plan(layout, opened(layout, given))
+    assert [first for first, _ in work.slices[1:]] == [end for _, end in work.slices[:-1]]
+    assert (work.slices[0][0], work.slices[-1][1]) == (0, 12_000)
+    long_s = [pkts / studies._SLICED_PKTS_PER_S for pkts in work.slice_pkts]
+    assert max(long_s) < 40 and sum(long_s) > 1000
+    assert studies.plan(layout, opened(layout, given)) == work
 
 
 def test_the_plan_says_what_it_takes_and_writes_nothing(layout, capsys):
@@ -221,9 +277,11 @@ def test_a_place_that_cannot_be_written_is_one_line_and_nothing_is_trusted(layou
         raise OSError(number, "as the system says it")
 
     with monkeypatch.context() as patch:
-        patch.setattr(studies.pq, "write_table", full)
-        patch.setattr("tcpfair.workflow.run.job_places", lambda *given: 2)
-        patch.setattr("tcpfair.workflow.run.jobs", lambda *given: Jobs(layout)(given[3], None))
+        write = studies.shards.write
+        patch.setattr(
+            studies.shards, "write", lambda path, *given: (full if path.stem == "metrics" else write)(path, *given)
+        )
+        InProcess(patch)
         assert cli.main(["study", str(layout.root / "rtt.yaml"), "--cores", "2"]) == 1
     said = capsys.readouterr().err
     assert said.startswith("error: ") and os.strerror(number) in said and said.count("\n") == 1
@@ -246,11 +304,11 @@ def test_a_shortage_of_memory_is_no_result(layout, monkeypatch):
         return simulate(scenario, seed)
 
     monkeypatch.setattr(studies, "simulate", short_of_memory)
-    with pytest.raises(ShortageError, match="not simulated; the first: .*memory"):
-        run(layout, study)
+    InProcess(monkeypatch)
+    with pytest.raises(InputError, match="of 12 runs are missing: .*memory"):
+        studies.run(layout, study, 2, say=lambda line: None)
     monkeypatch.setattr(studies, "simulate", simulate)
-    for _ in range(3):  # the jobs of this test end at the first that fails
-        run(layout, study)
+    run(layout, study)
     table = pq.read_table(studies.metrics_file(layout, study)).to_pandas()
     assert (table["refused"] == "").all()
 
@@ -259,9 +317,10 @@ def test_a_study_in_which_every_run_is_refused_says_so(layout, monkeypatch):
     def refuse(scenario, seed):
         raise InputError("flow Reno: recovery: stack ns2 has sack only")
 
+    InProcess(monkeypatch)
     monkeypatch.setattr(studies, "simulate", refuse)
-    study = opened(layout)
-    _, said = run(layout, study)
+    study, said = opened(layout), []
+    studies.run(layout, study, 2, say=said.append)
     assert next(line for line in said if line.startswith("refused")).endswith("stack ns2 has sack only")
     assert "no run can have the values" in said[-2]
 

@@ -21,6 +21,7 @@ _SPARE_MEMORY, _SPARE_TIME = 1.5, 4.0
 _LEAST_MB, _LEAST_MIN = 500, 10
 _START_S = 4.0  # CPU time of a job beside what it simulates: Python, its libraries, the trace
 _PRIOR_S = 60.0  # how long a simulation must have run until its speed counts as much as the planned one
+CAMPAIGNS = ("ensemble", "study")  # steps whose jobs make shards; beside each benchmark is what the job took
 _PART = re.compile(r"\.\d+-of-\d+$")
 
 
@@ -53,7 +54,10 @@ def read(layout: Layout) -> list[Cost]:
         for cost in _rows(layout, path):
             known = found.get((cost.step, cost.item))
             found[cost.step, cost.item] = _together(known, cost) if known else cost
-    costs = [replace(cost, pkts=_pkts(layout, cost)) for cost in found.values()]
+    costs = [
+        replace(cost, pkts=_said_by(counted(layout, cost.step, cost.item)).get("simulated_pkts", cost.pkts))
+        for cost in found.values()
+    ]
     return sorted(costs, key=lambda cost: (cost.step, cost.item))
 
 
@@ -111,12 +115,14 @@ def runtime_min(expected_s: float) -> int:
 def _rows(layout: Layout, path: Path) -> Iterator[Cost]:
     """The benchmark of one job; nothing where it is cut short."""
     step, _, item = path.relative_to(folder(layout)).with_suffix("").as_posix().partition("/")
+    said = _said_by(path.with_suffix(".json")) if step in CAMPAIGNS else {}
+    item = item.partition("/")[0] if step in CAMPAIGNS else _PART.sub("", item)
     with path.open(newline="") as stream:
         for row in csv.DictReader(stream, delimiter="\t"):
             wall_s, cpu_s, rss_mb = (_number(row.get(name)) for name in ("s", "cpu_time", "max_rss"))
             with suppress(OSError):
                 cpu_s = _number(path.with_suffix(".cpu").read_text())
-            yield Cost(step, _PART.sub("", item), wall_s, cpu_s, rss_mb)
+            yield Cost(step, item, wall_s, said.get("cpu_s", cpu_s), rss_mb, said.get("simulated_pkts", 0))
 
 
 def _number(text: str | None) -> float:
@@ -130,22 +136,14 @@ def _number(text: str | None) -> float:
 def _together(one: Cost, other: Cost) -> Cost:
     """Parts that ran side by side: the longer wall time, CPU time added up, the larger memory."""
     wall_s, rss_mb = max(one.wall_s, other.wall_s), max(one.max_rss_mb, other.max_rss_mb)
-    return Cost(one.step, one.item, wall_s, one.cpu_s + other.cpu_s, rss_mb, jobs=one.jobs + other.jobs)
+    cpu_s, pkts, jobs = one.cpu_s + other.cpu_s, one.pkts + other.pkts, one.jobs + other.jobs
+    return Cost(one.step, one.item, wall_s, cpu_s, rss_mb, pkts, jobs)
 
 
-def _pkts(layout: Layout, cost: Cost) -> int:
-    """Packets that the simulations behind a trace or an ensemble delivered, as they or the marks of their jobs say."""
-    if cost.step == "ensemble":
-        return sum(_said_by(path) for path in layout.ensemble_members(cost.item).glob("*.done"))
-    if cost.step == "study":
-        return sum(_said_by(path) for path in layout.study(cost.item).glob("parts/*.done"))
-    if cost.step != "simulate":
-        return 0
-    return _said_by(counted(layout, cost.step, cost.item))
-
-
-def _said_by(mark: Path) -> int:
+def _said_by(path: Path) -> dict[str, float]:
+    """What a step said about its simulations; empty where it said nothing."""
     try:
-        return int(json.loads(mark.read_text())["simulated_pkts"])
-    except (OSError, ValueError, KeyError):
-        return 0
+        said = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return said if isinstance(said, dict) else {}

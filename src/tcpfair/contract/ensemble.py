@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -20,16 +20,17 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from tcpfair.contract import code, settings
 from tcpfair.contract.expand import RunSpec, expected_pkts, plain_values, run_specs
 from tcpfair.contract.layout import PAPERS
+from tcpfair.contract.outputs import Parts, part
 from tcpfair.contract.papers import Experiment, PaperConfig, Value, load_yaml
 from tcpfair.contract.scenario import one_line
 from tcpfair.contract.settings import BASE, Assumption
-from tcpfair.contract.stamps import Stamp, part
 from tcpfair.errors import InputError, unknown
 
 AS_PRINTED = ""  # the name of no hypothesis: the paper is taken at its word
 # from the replicates of one setting to those of the next, so that no two settings share their perturbations; the
 # base setting has the first ones, those of the paper's own exhibits
 _REPLICATES_APART = 1000
+_UNIT_PKTS = 600e6  # of the experiments that are simulated together, about: 20 s of one core
 # the code that turns a trace into metrics, and these into means
 _MEASURED_BY, _MEASURED_IN = ("groups.py", "replicates.py"), ("metrics/", "measures/", "units.py")
 
@@ -208,7 +209,7 @@ class Member:
         return specs
 
     @property
-    def stamp(self) -> Stamp:
+    def stamp(self) -> Parts:
         """What its metrics are made from."""
         changes = self.ensemble.changes(self.hypothesis)
         row = {name: plain_values(value) for name, value in self.ensemble.table.loc[self.setting].items()}
@@ -218,6 +219,13 @@ class Member:
             "setting": part([self.setting, row, [change.plain for change in changes]]),
             "code": self.ensemble.code,
         }
+
+
+class Size(NamedTuple):
+    """How much is to be simulated: runs, and the packets that full links would carry in them."""
+
+    runs: int
+    pkts: float
 
 
 @dataclass(frozen=True)
@@ -234,6 +242,31 @@ class Ensemble:
         own = self.paper.experiments
         weights = {each.weights.experiment for each in own.values() if each.weights}
         return sorted(own, key=lambda name: name not in weights)
+
+    @cached_property
+    def units(self) -> list[list[str]]:
+        """The experiments in the groups in which they are simulated: as long as a kill may cost, and each experiment in the
+        group of the one that its NRU weights come from."""
+        chains: dict[str, list[str]] = {}
+        for name in self.experiments:
+            weights = self.paper.experiments[name].weights
+            chains.setdefault(weights.experiment if weights else name, []).append(name)
+        found: list[list[str]] = []
+        free = 0.0
+        for chain in chains.values():
+            pkts = sum(self.sizes[name].pkts for name in chain)
+            if not found or pkts > free:
+                found.append([])
+                free = _UNIT_PKTS
+            found[-1] += chain
+            free -= pkts
+        return found
+
+    @cached_property
+    def sizes(self) -> dict[str, Size]:
+        """What each experiment is in one member, as configured."""
+        specs = {name: run_specs(self.paper, name) for name in self.experiments}
+        return {name: Size(len(own), sum(expected_pkts(spec.scenario) for spec in own)) for name, own in specs.items()}
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -255,15 +288,15 @@ class Ensemble:
         chosen = self.plan.hypotheses[hypothesis]
         return [*chosen.changes, *(change for name in chosen.all_of for change in self.changes(name))]
 
-    @cached_property
+    @property
     def pkts(self) -> float:
         """Packets that full links would carry in one member, as configured: the unit of the plan."""
-        return sum(expected_pkts(spec.scenario) for name in self.experiments for spec in run_specs(self.paper, name))
+        return sum(size.pkts for size in self.sizes.values())
 
-    @cached_property
+    @property
     def n_runs(self) -> int:
         """Runs of one member."""
-        return sum(len(run_specs(self.paper, name)) for name in self.experiments)
+        return sum(size.runs for size in self.sizes.values())
 
     @cached_property
     def configuration(self) -> str:

@@ -1,4 +1,4 @@
-"""What an ensemble gave, as files: a small table for each member, and the table of all that the repository ships.
+"""What an ensemble gave, as files: shards of each member (`tcpfair.contract.shards`), and the table of all that is shipped.
 
 Shipped are three files per paper below ``data/ensemble``:
 
@@ -21,13 +21,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tcpfair.contract import shards
 from tcpfair.contract.ensemble import Ensemble, Member, ensemble_of, load
 from tcpfair.contract.files import whole, write_whole
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.manifest import file_hash
 from tcpfair.contract.papers import Experiment, load_paper
 from tcpfair.contract.settings import grid_points, point_text
-from tcpfair.contract.stamps import changed, stamp_path, write_stamp
 from tcpfair.errors import InputError
 
 _WORDS = pa.dictionary(pa.int16(), pa.string())
@@ -42,7 +42,6 @@ _OF_MEMBER = {
 }
 _OF_ALL = {"hypothesis": _WORDS, "setting": pa.int16(), **_OF_MEMBER}
 _WORD_COLUMNS = [name for name, kind in _OF_MEMBER.items() if kind == _WORDS]
-_REFUSED = b"refused"
 
 
 CELL = ["experiment", "point", "flow", "flow_protocol", "metric"]  # what a value is of
@@ -59,29 +58,36 @@ class Shipped(NamedTuple):
 # --- One member --------------------------------------------------------------------------------------------------
 
 
-def member_file(layout: Layout, member: Member) -> Path:
-    return layout.ensemble_members(member.ensemble.paper.paper) / f"{member.name}.parquet"
+def shard_names(member: Member) -> list[str]:
+    """Names of the shards of a member, one for each group of experiments; they end in digests of what makes them."""
+    of, units = member.ensemble.paper.paper, member.ensemble.units
+    numbers = [f".{i + 1}-of-{len(units)}" for i in range(len(units))] if len(units) > 1 else [""]
+    return [
+        shards.named(f"{of}/{member.name}{number}", [dict(member.stamp), unit])
+        for number, unit in zip(numbers, units, strict=True)
+    ]
+
+
+def member_files(layout: Layout, member: Member) -> list[Path]:
+    """Where the shards of a member are."""
+    return [layout.ensemble_shards / f"{name}{shards.SUFFIX}" for name in shard_names(member)]
 
 
 def is_kept(layout: Layout, member: Member) -> bool:
-    """Whether what a member gives is there, made from what it would be made from now."""
-    return not changed(member_file(layout, member), member.stamp)
+    """Whether all shards of a member are there."""
+    return all(path.is_file() for path in member_files(layout, member))
 
 
-def keep(layout: Layout, member: Member, metrics: pd.DataFrame, refused: str = "") -> None:
-    """Keep what a member gave: its metrics, or the reason why no run can have its values."""
-    path = member_file(layout, member)
-    table = _table(metrics.reindex(columns=list(_OF_MEMBER)), _OF_MEMBER)
-    stamp_path(path).unlink(missing_ok=True)
-    with whole(path) as scratch:
-        pq.write_table(table.replace_schema_metadata({_REFUSED: refused.encode()}), scratch, compression="zstd")
-    write_stamp(path, member.stamp)
+def keep(path: Path, metrics: pd.DataFrame, refused: str = "") -> None:
+    """Write a shard of a member: its metrics, or the reason why no run can have its values."""
+    shards.write(path, _table(metrics.reindex(columns=list(_OF_MEMBER)), _OF_MEMBER), {"refused": refused})
 
 
 def kept(layout: Layout, member: Member) -> tuple[pd.DataFrame, str]:
     """The metrics that a member gave and, where there are none, the reason."""
-    table = pq.read_table(member_file(layout, member))
-    return table.to_pandas(), (table.schema.metadata or {}).get(_REFUSED, b"").decode()
+    tables, abouts = zip(*map(shards.read, member_files(layout, member)), strict=True)
+    words = dict.fromkeys(_WORD_COLUMNS, str)
+    return pd.concat([table.to_pandas().astype(words) for table in tables]), abouts[0]["refused"]
 
 
 def _table(frame: pd.DataFrame, columns: Mapping[str, pa.DataType]) -> pa.Table:
@@ -101,13 +107,13 @@ def gather(layout: Layout, ensemble: Ensemble, members: list[Member]) -> Shipped
         raise InputError(
             f"{ensemble.paper.paper}: {len(missing)} of {len(members)} settings are missing; ./reproduce ensemble makes them"
         )
-    parts, rows = [], []
+    tables, rows = [], []
     for member in members:
         metrics, refused = kept(layout, member)
         about = {"hypothesis": member.hypothesis, "setting": member.setting}
-        parts.append(metrics.assign(**about))
+        tables.append(metrics.assign(**about))
         rows.append({**about, "refused": refused, **ensemble.table.loc[member.setting]})
-    metrics = pd.concat([table.astype(dict.fromkeys(_WORD_COLUMNS, str)) for table in parts], ignore_index=True)
+    metrics = pd.concat(tables, ignore_index=True)
     by_cell = metrics.sort_values([*CELL, "hypothesis", "setting"], kind="stable", ignore_index=True)
     return Shipped(by_cell[list(_OF_ALL)], pd.DataFrame(rows))
 
@@ -137,7 +143,9 @@ def restore(layout: Layout, ensemble: Ensemble) -> int:
     tables = dict(list(found.metrics.groupby(["hypothesis", "setting"], observed=True)))
     for member in wanted:
         name = (member.hypothesis, member.setting)
-        keep(layout, member, tables.get(name, found.metrics.iloc[:0]), why[name])
+        own = tables.get(name, found.metrics.iloc[:0])
+        for path, unit in zip(member_files(layout, member), ensemble.units, strict=True):
+            keep(path, own[own["experiment"].isin(unit)], why[name])
     return len(wanted)
 
 

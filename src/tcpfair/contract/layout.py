@@ -127,9 +127,10 @@ class Layout:
         """Folder of the `ENSEMBLE_TABLES`, before they stand in the ledger."""
         return self.results / "placed"
 
-    def ensemble_members(self, paper: str) -> Path:
-        """Folder of what the settings of a paper's ensemble gave, a file each."""
-        return self.results / "ensemble" / paper
+    @property
+    def ensemble_shards(self) -> Path:
+        """Folder of what the settings of the ensembles gave, a folder for each paper."""
+        return self.results / "ensemble"
 
     def study(self, name: str) -> Path:
         """Folder of all that a study of one's own leaves."""

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from tcpfair.contract.outputs import DIGEST_LENGTH
 from tcpfair.contract.scenario import digest
-from tcpfair.contract.stamps import DIGEST_LENGTH
 from tcpfair.errors import InputError
 
 _MARK = "tcpfair-origin:"

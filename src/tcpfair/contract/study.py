@@ -25,10 +25,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from tcpfair.contract import code
 from tcpfair.contract.expand import RunSpec, places_of, scenario_at, seed_of
+from tcpfair.contract.outputs import Parts, part
 from tcpfair.contract.papers import Experiment, PaperConfig, Perturbation, Value, load_yaml
 from tcpfair.contract.scenario import one_line
 from tcpfair.contract.settings import Assumption, drawn_between
-from tcpfair.contract.stamps import Stamp, part
 from tcpfair.errors import InputError, unknown
 
 STUDY = "study"  # stands for the paper and for the experiment that a study has none of
@@ -236,7 +236,7 @@ class Study:
         return RunSpec(run, replicate, seed, point, scenario)
 
     @cached_property
-    def measured(self) -> Stamp:
+    def measured(self) -> Parts:
         """What a run's metrics are made from, besides the run: the code, and how they are measured."""
         used = {str(each.cc.value) for each in self.paper.protocols.values() if isinstance(each.cc, Value)}
         used &= self._algorithms
@@ -272,7 +272,7 @@ class Study:
         return labels | set(own.values())
 
     @cached_property
-    def stamp(self) -> Stamp:
+    def stamp(self) -> Parts:
         """What the table of metrics is made from."""
         values = self.file.model_dump(mode="json", exclude={"what", "figure", "measures", "window_s", "analysis"})
         return {"design": part(values), "expansion": code.of_rooms("contract/expand.py", "contract/study.py")} | dict(

@@ -1,30 +1,29 @@
 """The runs that the validation needs of each simulator, in parts, and what each part gave.
 
-A part is all runs of one algorithm in one experiment. What it gave is kept under ``results/validation`` with a stamp of what
-it was made from (`tcpfair.contract.stamps`), so that a run that was interrupted, or repeated, makes what is missing. Parts
-are made by jobs of the workflow (``workflow/validate.smk``).
+A part is all runs of one algorithm in one experiment. What it gave is a shard (`tcpfair.contract.shards`) below
+``results/validation/shards``, whose name says what it was made from.
 """
 
 from __future__ import annotations
 
 import importlib
-import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 
 import pandas as pd
+import pyarrow as pa
 
-from tcpfair.contract import code, store
+from tcpfair.contract import code, shards, store
 from tcpfair.contract.expand import RunSpec, expected_pkts
-from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import Layout
+from tcpfair.contract.outputs import Parts, part
 from tcpfair.contract.papers import PaperConfig
-from tcpfair.contract.stamps import Stamp, changed, part, write_stamp
 from tcpfair.errors import InputError
 from tcpfair.validation.measures import CURVE_COLUMNS, RUN_COLUMNS, measured
-from tcpfair.validation.scenarios import ENGINE, QUICK, TITLES, Window, chosen, config_of, digests_of, label_of, windows
+from tcpfair.validation.scenarios import ENGINE, TITLES, Window, chosen, digests_of, label_of, windows
 
 MEASURES, MEASURED_IN = "validation/measures.py", ("metrics/", "measures/", "units.py")  # the code that measures
 
@@ -39,7 +38,10 @@ class Results:
 
 @dataclass(frozen=True)
 class Part:
-    """All runs of one algorithm in one experiment by one simulator; the file that keeps what they gave, its stamp, its job."""
+    """All runs of one algorithm in one experiment by one simulator, the folder of shards, and what its results are made from.
+
+    ``replicates`` names some of its runs, where it is not about all.
+    """
 
     kind: str
     backend: str
@@ -47,9 +49,9 @@ class Part:
     label: str
     specs: tuple[RunSpec, ...]
     windows_s: tuple[Window, ...]
-    file: Path
-    stamp: Stamp
-    job: str
+    place: Path
+    stamp: Parts
+    replicates: str = ""
 
     @property
     def name(self) -> str:
@@ -59,21 +61,32 @@ class Part:
         """Whether this part belongs to a kind of validation."""
         return self.kind == kind
 
+    @cached_property
+    def shard_name(self) -> str:
+        """The name of its shard."""
+        own = f"{self.kind}/{self.backend}/{self.experiment}/{self.label}{self.replicates}"
+        return shards.named(own, dict(self.stamp))
+
+    @property
+    def file(self) -> Path:
+        """The shard, which exists when its runs are done."""
+        return self.place / f"{self.shard_name}{shards.SUFFIX}"
+
     def is_kept(self) -> bool:
-        """Whether the file has what these runs give."""
-        return not changed(self.file, self.stamp)
+        """Whether its runs are done."""
+        return self.file.is_file()
 
     def kept(self) -> Results:
         """What the runs gave. Raises InputError when something else is kept, as after an edit during a run."""
         if not self.is_kept():
             raise InputError(f"{self.backend}: {self.name}: not what is asked for now; run ./reproduce validate again")
-        found = json.loads(self.file.read_text())
-        return Results(pd.DataFrame(found["runs"]), pd.DataFrame(found["curves"]))
+        runs, about = shards.read(self.file)
+        return Results(runs.to_pandas(), pd.DataFrame(about["curves"]))
 
     def keep(self, runs: pd.DataFrame, curves: pd.DataFrame) -> None:
         """Keep what the runs gave, for `kept`."""
-        write_whole(self.file, json.dumps({"runs": runs.to_dict("list"), "curves": curves.to_dict("list")}))
-        write_stamp(self.file, self.stamp)
+        table = pa.Table.from_pandas(runs, preserve_index=False)
+        shards.write(self.file, table, {"curves": curves.to_dict("list")})
 
 
 def simulator(backend: str) -> ModuleType:
@@ -97,21 +110,15 @@ def measuring_code() -> str:
     return code.digest_of(code.reached([code.PACKAGE / MEASURES], MEASURED_IN))
 
 
-def folder(layout: Layout, kind: str) -> Path:
-    """Where the parts of the whole comparison are kept, or those of a quick check."""
-    return layout.validation / kind
-
-
-def mark(layout: Layout, kind: str, job: str) -> Path:
-    """The file that a job leaves when all of its parts are kept."""
-    return folder(layout, kind) / f"{job}.done"
+def store_of(layout: Layout) -> Path:
+    """The folder of all shards."""
+    return layout.validation / "shards"
 
 
 def parts(layout: Layout, config: PaperConfig, kind: str, backend: str, experiments: Iterable[str]) -> list[Part]:
     """The parts of some experiments in one simulator."""
     selection = chosen(config, kind, backend)
     origin = {"measured": measuring_code()} if backend == ENGINE else provenance(config, backend)
-    is_short = backend == ENGINE or kind == QUICK  # one job for an experiment: starting Python takes longer than a part
     found = []
     for experiment in experiments:
         of_label: dict[str, list[RunSpec]] = {}
@@ -123,59 +130,27 @@ def parts(layout: Layout, config: PaperConfig, kind: str, backend: str, experime
             stamp = {"scenarios": own, "windows": part(windows_s), **origin}
             if backend == ENGINE:
                 stamp["code"] = part(store.code_behind(store.asked(specs)))
-            file = folder(layout, kind) / backend / experiment / f"{label}.json"
-            job = f"{backend}/{experiment}" if is_short else f"{backend}/{experiment}/{label}"
-            found.append(Part(kind, backend, experiment, label, tuple(specs), windows_s, file, stamp, job))
+            found.append(Part(kind, backend, experiment, label, tuple(specs), windows_s, store_of(layout), stamp))
     return found
 
 
 def replicates(whole: Part, first: int, end: int) -> Part:
-    """A part with some replicates of another alone, from ``first`` to before ``end``; kept in a file of its own."""
+    """A part with some replicates of another alone, from ``first`` to before ``end``; kept in a shard of its own."""
     specs = tuple(spec for spec in whole.specs if first <= spec.replicate < end)
     own = part([spec.key for spec in specs])
-    file = whole.file.with_name(f"{whole.file.stem}_{first}_{end}.json")
-    return replace(whole, specs=specs, file=file, stamp={**whole.stamp, "scenarios": own})
+    return replace(whole, specs=specs, replicates=f"_{first}_{end}", stamp={**whole.stamp, "scenarios": own})
 
 
-def jobs(todo: Iterable[Part]) -> dict[str, float]:
-    """The jobs that make some parts, with their sizes: packets in the engine, seconds in another simulator."""
-    sizes: dict[str, float] = {}
-    for each in todo:
-        is_engine = each.backend == ENGINE
-        size = sum(expected_pkts(s.scenario) for s in each.specs) if is_engine else estimate_s([each])
-        sizes[each.job] = sizes.get(each.job, 0.0) + size
-    return sizes
+def expected_s(each: Part, pkts_per_s: float) -> float:
+    """Seconds that a part takes on one core."""
+    if each.backend == ENGINE:
+        return sum(expected_pkts(spec.scenario) for spec in each.specs) / pkts_per_s
+    return simulator(each.backend).estimate_s(each.specs)
 
 
-def estimate_s(todo: Iterable[Part]) -> float:
-    """Seconds that parts of other simulators take on one core."""
-    return sum(simulator(each.backend).estimate_s(each.specs) for each in todo)
-
-
-def make(layout: Layout, kind: str, job: str, progress: Callable[[int, int], None]) -> int:
-    """Make the parts of a job that are missing, each kept as soon as it is there; returns the number of runs.
-
-    ``progress`` is told how many runs of how many are done. Raises InputError with the name of a part that failed.
-    """
-    config = config_of(layout, kind)
-    backend, experiment, *_ = job.split("/")
-    todo = [p for p in parts(layout, config, kind, backend, [experiment]) if p.job == job and not p.is_kept()]
-    done, of = 0, sum(len(each.specs) for each in todo)
-    for each in todo:
-        progress(done, of)
-        make_part(config, each)
-        done += len(each.specs)
-    progress(of, of)
-    write_whole(mark(layout, kind, job), "")
-    return of
-
-
-def make_part(config: PaperConfig, wanted: Part) -> None:
-    """Run a part and keep what it gave. Raises InputError with its name when it failed."""
-    try:
-        trace = simulator(wanted.backend).simulate_runs(config, wanted.experiment, wanted.specs)
-    except InputError as error:
-        raise InputError(f"{wanted.name}: {error}") from None
+def make(config: PaperConfig, wanted: Part) -> None:
+    """Run a part and keep what it gave."""
+    trace = simulator(wanted.backend).simulate_runs(config, wanted.experiment, wanted.specs)
     wanted.keep(*measured(config, wanted.experiment, trace, wanted.windows_s))
 
 

@@ -9,8 +9,8 @@ import pandas as pd
 
 from tcpfair.contract import code
 from tcpfair.contract.layout import Layout
+from tcpfair.contract.outputs import Parts, files_part, part
 from tcpfair.contract.papers import PaperConfig
-from tcpfair.contract.stamps import Stamp, files_part, part
 from tcpfair.validation import agreement, campaign, chance, drawn, kernel, shipped
 from tcpfair.validation.campaign import Part, Results
 from tcpfair.validation.kernel import Kernel
@@ -116,7 +116,7 @@ def _joined(tables: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFr
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
 
 
-def stamp(layout: Layout, config: PaperConfig, engine: Sequence[Part]) -> Stamp:
+def stamp(layout: Layout, config: PaperConfig, engine: Sequence[Part]) -> Parts:
     """What the comparison and its page are made from."""
     return {
         "engine": part({f"{each.kind}/{each.name}": each.stamp for each in engine}),

@@ -71,8 +71,16 @@ def outputs(layout: Layout, config: PaperConfig) -> list[Path]:
     return [*(layout.validation / name for name in names), summary_file(layout), report(layout)]
 
 
-def write(layout: Layout, comparison: Comparison) -> None:
-    """Write ``agreement.csv``, a CSV of all runs per experiment, the curves, the figures, the summary and the page."""
+def is_made_from(layout: Layout, made_from: str) -> bool:
+    """Whether the page, which is written last, says that all files are made from what a digest stands for."""
+    return report(layout).is_file() and made_from in report(layout).read_text()
+
+
+def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
+    """Write ``agreement.csv``, a CSV of all runs per experiment, the curves, the figures, the summary and the page.
+
+    ``made_from`` is a digest that the page shows: of what all this is made from.
+    """
     place = layout.validation
     write_whole(place / "agreement.csv", _csv(rounded(comparison.rows)))
     for name in comparison.engine:
@@ -86,6 +94,7 @@ def write(layout: Layout, comparison: Comparison) -> None:
         write_whole(place / "kernel.csv", _csv(rounded(comparison.kernel.rows)))
         write_whole(place / "kernel_runs.csv", _csv(comparison.kernel.runs()))
     context = {
+        "made_from": made_from,
         "tools": [_tool_view(comparison, tool) for tool in TOOLS],
         "stack": stack_of(comparison.config),
         "kernel": _kernel_view(comparison.kernel) if comparison.kernel is not None else None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,8 +15,6 @@ from tcpfair.verdicts.printed import make_key
 
 NUMBER_COLUMNS = ["exhibit", "key", "metric", "value", "sd", "n_runs"]
 SIGNIFICANT_DIGITS = 7  # more would differ between processors
-
-Centre = Literal["mean", "median"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +31,7 @@ class Column:
     key: Sequence[str]
     fixed: Mapping[str, str | float] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
+    centre: str = "mean"  # what ``value`` is of the runs
 
     @property
     def rows(self) -> pd.DataFrame:
@@ -139,16 +138,6 @@ def of_metric(metrics: pd.DataFrame, metric: str) -> pd.DataFrame:
     if chosen.empty:
         raise InputError(f"metric {metric!r}: not among the metrics of this experiment; check its `measures`")
     return chosen
-
-
-def over_runs(metrics: pd.DataFrame, metric: str, by: Sequence[str], centre: Centre = "mean") -> pd.DataFrame:
-    """``value``, ``sd`` (sample standard deviation) and ``n_runs`` of one metric over the runs of each group.
-
-    ``by`` are columns of the tidy ``metrics``; groups keep their order. A run without a value does not count.
-    Raises InputError when the experiment does not measure it.
-    """
-    groups = of_metric(metrics, metric).groupby(list(by), sort=False)["value"]
-    return groups.agg(value=centre, sd="std", n_runs="count").reset_index()
 
 
 def quantiles_over_runs(metrics: pd.DataFrame, metric: str, by: Sequence[str], levels: Sequence[float]) -> pd.DataFrame:

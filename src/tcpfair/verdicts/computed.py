@@ -29,7 +29,6 @@ from tcpfair.verdicts.spread import FURTHER, distribution
 
 KEY = ["protocol", "rtt_ms"]
 _BYTES_PER_MB = 1e6
-_PERCENT = 100
 
 Columns = Iterable[Column]
 FUNCTIONS: dict[str, Callable[..., Columns]] = {}
@@ -75,9 +74,8 @@ def bdp(context: Context, exhibit: Exhibit) -> Columns:
 @_computes
 def bdp_share(context: Context, exhibit: Exhibit, section: str, buffer_mb: float, rtt_ms: float) -> Columns:
     """A buffer in percent of the bandwidth-delay product, as the text puts it."""
-    bdp_bytes = context.paper.settings["capacity_bps"].value * rtt_ms / MS_PER_S / BITS_PER_BYTE
-    value = _PERCENT * buffer_mb * _BYTES_PER_MB / bdp_bytes
     key = {"item": f"{buffer_mb:g} MB buffer", "rtt_ms": rtt_ms}
+    value = 100 * buffer_mb / bdp_mb(context, rtt_ms)
     yield single(f"{context.paper.paper}.{section}", "bdp_share", value, **key)
 
 

@@ -26,7 +26,17 @@ from tcpfair.measures import SYSTEM
 from tcpfair.metrics.series import mean_interval
 from tcpfair.verdicts import computed
 from tcpfair.verdicts.cells import EACH, Computed, Rule, Series, cell_of, scale_of
-from tcpfair.verdicts.columns import Column, Numbers, csv_bytes, joined, of_metric, rounded, selected, single
+from tcpfair.verdicts.columns import (
+    Column,
+    Numbers,
+    csv_bytes,
+    joined,
+    no_numbers,
+    of_metric,
+    rounded,
+    selected,
+    single,
+)
 from tcpfair.verdicts.combine import over_flows, over_runs
 from tcpfair.verdicts.context import Context
 from tcpfair.verdicts.printed import parse_key
@@ -42,23 +52,21 @@ def write(
 
     Returns the files, in the order of the configuration.
 
-    An exhibit whose numbers cannot be computed has no file afterwards; drawing it tells why.
+    The table of an exhibit whose numbers cannot be computed has no rows; drawing it tells why.
     """
     context, written = Context(paper, layout), []
     for exhibit in paper.exhibits:
         if exhibits is not None and exhibit.id not in exhibits:
             continue
         stable = record.place(layout, "numbers", exhibit.id, ".csv")
-        path = inside(layout, folder, stable) if folder else stable
         try:
-            content = csv_bytes(rounded(numbers_of(context, exhibit).table).assign(source=context.made_by(exhibit)))
+            table = numbers_of(context, exhibit).table
         except Exception as error:  # whatever it is, the other exhibits have numbers
             if not isinstance(error, InputError):
                 traceback.print_exc(file=sys.stderr)
-            path.unlink(missing_ok=True)
-        else:
-            write_whole(path, content)
-            written.append(path)
+            table = no_numbers()
+        written.append(inside(layout, folder, stable) if folder else stable)
+        write_whole(written[-1], csv_bytes(rounded(table).assign(source=context.made_by(exhibit))))
     return written
 
 
@@ -107,7 +115,9 @@ def _of_series(context: Context, exhibit: Exhibit, series: Series) -> Iterator[C
         for metric in series.metrics:
             chosen = {**where, series.per: value} if series.per else where
             cells, key = _cells(context, series.rule(metric), metric, chosen)
-            yield from computed.with_further(Column(exhibit.id, metric, cells, key, series.key, series.names))
+            yield from computed.with_further(
+                Column(exhibit.id, metric, cells, key, series.key, series.names, series.runs)
+            )
 
 
 def _cells(context: Context, series: Series, metric: str, where: dict[str, Any]) -> tuple[pd.DataFrame, list[str]]:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import random
 import secrets
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import lru_cache
-from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
+from tcpfair import sources
 from tcpfair.contract import store, trace
-from tcpfair.contract.expand import expected_pkts, run_specs
+from tcpfair.contract.expand import RunSpec, expected_pkts, run_specs
 from tcpfair.contract.layout import PAPERS, Layout
 from tcpfair.contract.papers import PaperConfig, load_paper
-from tcpfair.contract.trace import Trace
+from tcpfair.contract.trace import TABLES, Trace
 from tcpfair.errors import InputError
 from tcpfair.sources import live
-from tcpfair.workflow.same_bits import is_same
+from tcpfair.workflow.executor import side_by_side
 from tcpfair.workflow.state import PLANNED_PKTS_PER_S, duration_text
 
 SHARE = 0.02  # of the shipped runs, when nothing else is asked for
@@ -69,18 +69,68 @@ def drawn(runs: Sequence[Held], share: float, seed: int) -> list[Held]:
     return sorted(random.Random(seed).sample(list(runs), n))
 
 
-def differing(layout: Layout, folder: Path, paper: str, experiment: str, run_ids: Sequence[int]) -> list[int]:
-    """Simulate runs of an experiment; those for which a row of the trace in ``folder`` differs."""
-    config, held = load_paper(layout.paper_config(paper)), _read(folder)
-    wanted = set(run_ids)
-    specs = [spec for spec in run_specs(config, experiment) if spec.run_id in wanted]
-    return [spec.run_id for spec in specs if not is_same(config, experiment, spec, held)]
+# --- Comparing ---------------------------------------------------------------------------------------------------
+
+
+def is_same(config: PaperConfig, experiment: str, spec: RunSpec, held: Trace) -> bool:
+    """Whether simulating a run gives every row of every table that is held of it."""
+    made = sources.merge([sources.simulate(config, experiment, "engine", [spec])])
+    for name in TABLES:
+        old, new = getattr(held, name), getattr(made, name)
+        old = old[old["run_id"] == spec.run_id].reset_index(drop=True)
+        if name == "runs":  # the rest of it is the scenario as it is written
+            old, new = old[["run_id", "seed", "replicate"]], new[["run_id", "seed", "replicate"]]
+        if not old.equals(new[old.columns].astype(old.dtypes)):
+            return False
+    return True
+
+
+def hash_of(made: Trace) -> str:
+    """Hash of every value that a simulation adds to its scenario: samples, link and events, in the types of the schema."""
+    sha = hashlib.sha256()
+    for name in ("samples", "link", "events"):
+        table = trace.in_schema(name, getattr(made, name))
+        for column in table.column_names:
+            sha.update(column.encode())
+            sha.update("\n".join(map(repr, table[column].to_pylist())).encode())
+    return sha.hexdigest()
+
+
+def compared(layout: Layout, chosen: Sequence[Held], cores: int) -> Iterator[str]:
+    """Names of the shipped runs that differ when they are simulated today, as they are found."""
+    live.prepare(say=lambda line: print(line, flush=True))  # once, before processes run side by side
+    pieces = _pieces(chosen, sum(run.pkts for run in chosen) / (_TASKS_PER_CORE * cores))
+    for (*_, piece), differ in side_by_side(differing, [(layout, piece) for piece in pieces], cores):
+        yield from (piece[place].name for place in differ)
+
+
+def differing(layout: Layout, piece: Sequence[Held]) -> list[int]:
+    """Simulate some runs of one experiment; the places of those for which a row of the shipped trace differs."""
+    paper, experiment = piece[0].paper, piece[0].experiment
+    config, held = load_paper(layout.paper_config(paper)), _read(layout.bundled(paper, experiment))
+    specs = run_specs(config, experiment)
+    return [i for i, run in enumerate(piece) if not is_same(config, experiment, specs[run.run_id], held)]
 
 
 @lru_cache(maxsize=1)
 def _read(folder: Path) -> Trace:
     """The trace of the task at hand, which the next task may share."""
     return trace.read(folder)
+
+
+def _pieces(chosen: Sequence[Held], most_pkts: float) -> list[list[Held]]:
+    """Runs by experiment, in pieces of about ``most_pkts`` packets, the longest first."""
+    pieces: list[list[Held]] = []
+    for run in sorted(chosen):
+        last = pieces[-1] if pieces else []
+        if last and last[0][:2] == run[:2] and sum(each.pkts for each in last) + run.pkts <= most_pkts:
+            last.append(run)
+        else:
+            pieces.append([run])
+    return sorted(pieces, key=lambda piece: -sum(run.pkts for run in piece))
+
+
+# --- A random share of what is shipped ---------------------------------------------------------------------------
 
 
 def check(layout: Layout, share: float = SHARE, seed: int | None = None, cores: int = 1, only_say: bool = False) -> int:
@@ -111,36 +161,8 @@ def check(layout: Layout, share: float = SHARE, seed: int | None = None, cores: 
     )
     if only_say:
         return 0
-    live.prepare(say=lambda line: print(line, flush=True))  # once, before processes run side by side
     started_s = time.monotonic()
-    found = list(_compared(layout, chosen, cores))
+    found = list(compared(layout, chosen, cores))
     print("\n".join(f"differs    {line}" for line in found) or f"same       all {len(chosen)}, bit by bit", flush=True)
     print(f"time       {time.monotonic() - started_s:.1f} s")
     return 1 if found else 0
-
-
-def _compared(layout: Layout, chosen: Sequence[Held], cores: int) -> Iterator[str]:
-    """Names of the runs that differ, as they are found."""
-    tasks = list(_tasks(chosen, sum(run.pkts for run in chosen) / (_TASKS_PER_CORE * cores)))
-    with ProcessPoolExecutor(cores, mp_context=get_context("spawn")) as pool:
-        waiting = {}
-        for task in tasks:
-            paper, experiment = task[0].paper, task[0].experiment
-            ids = [run.run_id for run in task]
-            folder = layout.bundled(paper, experiment)
-            waiting[pool.submit(differing, layout, folder, paper, experiment, ids)] = (paper, experiment)
-        for done in as_completed(waiting):
-            paper, experiment = waiting[done]
-            yield from (f"{paper}/{experiment} run {run_id}" for run_id in done.result())
-
-
-def _tasks(chosen: Sequence[Held], most_pkts: float) -> list[list[Held]]:
-    """Runs by experiment, in pieces of about ``most_pkts`` packets, the longest first."""
-    tasks: list[list[Held]] = []
-    for run in sorted(chosen):
-        last = tasks[-1] if tasks else []
-        if last and last[0][:2] == run[:2] and sum(each.pkts for each in last) + run.pkts <= most_pkts:
-            last.append(run)
-        else:
-            tasks.append([run])
-    return sorted(tasks, key=lambda task: -sum(run.pkts for run in task))

@@ -31,8 +31,6 @@ _BENCHMARKS = {
     "ledger": "ledger",
     "report": "report",
     "packet-lab": "lab",
-    "ensemble-part": "ensemble/{paper}.{part}",
-    "study-part": "study/{study}.{part}",
 }
 _DEFAULT_CONFIG = "config/config.yaml"
 
@@ -175,14 +173,9 @@ def parser() -> argparse.ArgumentParser:
     linked = _option("--linked", nargs="*", type=Path, default=[], help="pages to link to")
     command("report", _report, "write the report", source, papers, only, linked, output)
     command("packet-lab", _packet_lab, "write the packet lab", source, output)
-    kind = _option("--kind", choices=("whole", "quick", "kernel"), required=True)
-    job = _option("--job", required=True, metavar="engine/EXPERIMENT")
-    command("validate-part", _validate_part, "simulate for the comparison with ns-2 and ns-3", kind, job)
-    command("validate-page", _validate_page, "compare with ns-2 and ns-3, and write the page")
-    part = _option("--part", required=True, metavar="1-of-2")
-    command("ensemble-part", _ensemble_part, "simulate a part of an ensemble", paper, part, settings)
-    named = _option("--study", required=True, metavar="NAME")
-    command("study-part", _study_part, "simulate a part of a study", named, part)
+    campaign = _option("--campaign", type=Path, required=True)
+    job = _option("--job", required=True, metavar="SHARD", help="the last shard of the job")
+    command("job", _job, "make shards of an ensemble, a study or the validation", campaign, job)
     return top
 
 
@@ -304,8 +297,9 @@ def _bundle(given: argparse.Namespace) -> int:
 
 def _same_bits(given: argparse.Namespace) -> int:
     from tcpfair.workflow import same_bits
+    from tcpfair.workflow.run import free_cores
 
-    return same_bits.main(Layout(repository_root()), mark=given.mark)
+    return same_bits.main(Layout(repository_root()), given.mark, free_cores())
 
 
 def _accept(given: argparse.Namespace) -> None:
@@ -385,8 +379,9 @@ def _import(given: argparse.Namespace) -> int:
 
 
 def _validate(given: argparse.Namespace) -> int:
-    from tcpfair.validation import commands, page
+    from tcpfair.validation import page
     from tcpfair.workflow import run as runs
+    from tcpfair.workflow import validate
 
     layout = Layout(repository_root())
     if not given.tool:
@@ -395,24 +390,20 @@ def _validate(given: argparse.Namespace) -> int:
                 raise InputError(f"--{option}: goes with --run; write --run ns2 or --run ns3")
     if given.random is not None and (given.tool or given.random < 0 or given.count < 1):
         raise InputError("--random: takes a seed of 0 or more and --count of 1 or more, and goes without --run")
-    cores = given.cores or runs.free_cores()
-
-    def workflow(values: dict) -> int:
-        return runs.validate(layout, values, cores, given.profile)
-
+    how = (given.cores or runs.free_cores(), given.profile)
     with runs.only_run(layout.root, "results/validation"):
         if given.random is not None:
-            return 0 if commands.try_random(layout, given.random, given.count) else 1
+            return 0 if validate.try_random(layout, given.random, given.count) else 1
         elif not given.tool:
-            print(commands.compare(layout, workflow), end="")
+            print(validate.compare(layout, *how), end="")
             print(f"open       {os.path.relpath(page.report(layout))}")
         elif given.quick:
-            far_off = commands.check_quickly(layout, given.tool, workflow, given.experiments)
+            far_off = validate.check_quickly(layout, given.tool, given.experiments, *how)
             print("\n".join(f"far off    {line}" for line in far_off) or "roughly right")
             return 1 if far_off else 0
         else:
             try:
-                commands.run_tool(layout, given.tool, workflow, given.experiments, cores, given.yes)
+                validate.run_tool(layout, given.tool, given.experiments, *how, given.yes)
             finally:  # of what succeeded
                 checksums.update(layout.data, [layout.validated])
     return 0
@@ -447,13 +438,8 @@ def _ensemble(given: argparse.Namespace) -> None:
         print("\n".join(work.line for work in ensemble.plan(layout, given.papers, given.settings)))
         return
     cores = given.cores or runs.free_cores()
-    folder = layout.results / "ensemble"
-
-    def workflow(values: dict, state) -> int:
-        return runs.jobs(layout, "workflow/ensemble.smk", folder, values, cores, given.profile, state)
-
     with runs.only_run(layout.root, "results/engine/ensemble"):
-        ensemble.run(layout, workflow, given.papers, given.settings, cores, given.yes)
+        ensemble.run(layout, given.papers, given.settings, cores, given.profile, given.yes)
 
 
 def _study(given: argparse.Namespace) -> None:
@@ -466,13 +452,8 @@ def _study(given: argparse.Namespace) -> None:
         print("\n".join(studies.plan(layout, study).lines))
         return
     cores = given.cores or runs.free_cores()
-    folder = layout.study(study.name)
-
-    def workflow(values: dict, state) -> int:
-        return runs.jobs(layout, "workflow/study.smk", folder, values, cores, given.profile, state)
-
-    with runs.only_run(layout.root, folder.relative_to(layout.root).as_posix()):
-        studies.run(layout, workflow, study, runs.job_places(layout.root, given.profile, cores), given.yes)
+    with runs.only_run(layout.root, layout.study(study.name).relative_to(layout.root).as_posix()):
+        studies.run(layout, study, cores, given.profile, given.yes)
 
 
 def _bench(given: argparse.Namespace) -> None:
@@ -590,34 +571,7 @@ def _folder(given: argparse.Namespace) -> Path:
     return given.output.absolute().parent
 
 
-def _validate_part(given: argparse.Namespace) -> None:
-    from tcpfair.validation import campaign
-    from tcpfair.workflow import steps
+def _job(given: argparse.Namespace) -> None:
+    from tcpfair.workflow import executor
 
-    n_runs = campaign.make(Layout(repository_root()), given.kind, given.job, steps.teller(given.job, given.kind))
-    _say("simulated", given.job, f"{n_runs} runs")
-
-
-def _validate_page(given: argparse.Namespace) -> None:
-    from tcpfair.validation import commands
-
-    commands.write_page(Layout(repository_root()))
-
-
-def _ensemble_part(given: argparse.Namespace) -> None:
-    from tcpfair.workflow import ensemble, steps
-
-    told = steps.teller(given.paper, given.part)
-    place = steps.parse_part(given.part)
-    n = ensemble.make_part(Layout(repository_root(), "engine"), given.paper, place, given.settings, told)
-    _say("simulated", f"{given.paper} {given.part}", f"{n} settings")
-
-
-def _study_part(given: argparse.Namespace) -> None:
-    from tcpfair.workflow import steps
-    from tcpfair.workflow import study as studies
-
-    place = steps.parse_part(given.part)
-    told = steps.teller(given.study, given.part)
-    n_runs = studies.make_part(Layout(repository_root(), "engine"), given.study, place, told)
-    _say("simulated", f"{given.study} {given.part}", f"{n_runs} runs")
+    _say("simulated", *executor.make(Layout(repository_root(), "engine"), given.campaign, given.job))

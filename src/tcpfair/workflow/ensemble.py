@@ -1,87 +1,74 @@
 """What ``./reproduce ensemble`` does: every paper under many settings of what it leaves out, and the tables that are shipped.
 
-Members (`tcpfair.contract.ensemble`) are simulated by jobs of ``workflow/ensemble.smk``, each a part of a paper's members, and
-kept one by one: an interrupted run goes on where it was, and a member whose stamp is not today's is made again.
+The items of the campaign (`tcpfair.workflow.executor`) are groups of experiments of each member (`tcpfair.contract.ensemble`).
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from functools import cached_property
 
 import pandas as pd
 
 from tcpfair import measures, sources
-from tcpfair.contract import checksums, costs, ensemble_table
+from tcpfair.contract import checksums, costs, ensemble_table, shards
 from tcpfair.contract.ensemble import Ensemble, EnsembleConfig, Member, ensemble_of, load
-from tcpfair.contract.expand import RunSpec
-from tcpfair.contract.files import discard_scratch, write_whole
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import load_paper
 from tcpfair.errors import InputError, unknown
 from tcpfair.measures import replicates
-from tcpfair.workflow.state import PLANNED_PKTS_PER_S, State, duration_text
+from tcpfair.workflow import executor
+from tcpfair.workflow.executor import Campaign, Item, Made, Say
+from tcpfair.workflow.state import PLANNED_PKTS_PER_S, duration_text
 
-LONG_S = 600  # an estimate above this wants --yes
-_JOB_S = 240  # what a job takes, about: long against starting Python, short against the whole
 STEP = "ensemble"  # its name among the benchmarks
-
-# runs workflow/ensemble.smk with a configuration, returns its exit status
-Workflow = Callable[[dict[str, Any], State], int]
-Say = Callable[[str], None]
-Progress = Callable[[int, int], None]
 
 
 # --- One member --------------------------------------------------------------------------------------------------
 
 
-def simulate(member: Member, specs: Mapping[str, Sequence[RunSpec]]) -> tuple[pd.DataFrame, int]:
-    """Simulate and measure the runs of a member by experiment; its metrics and the packets that were delivered."""
-    measured: dict[str, pd.DataFrame] = {}
-    parts, pkts = [], 0
-    for name, own in specs.items():
-        experiment = member.config.experiments[name]
-        trace = sources.simulate(member.config, name, "engine", own)
-        pkts += sources.delivered_pkts(trace)
-        of_self = measured[experiment.weights.experiment] if experiment.weights else None
-        measured[name] = measures.measure(trace, member.config, name, of_self)
-        parts.append(replicates.means(measured[name], member.config, name))
-    return pd.concat(parts, ignore_index=True), pkts
+def made(member: Member, unit: Sequence[str]) -> tuple[pd.DataFrame, str, int]:
+    """Simulate and measure the experiments of a group: metrics, why no run can have the values (empty for most), and packets.
 
-
-def made(member: Member) -> tuple[pd.DataFrame, str, int]:
-    """What a member gives: its metrics, why no run can have its values (empty for most), the packets delivered."""
+    A member is refused as a whole.
+    """
     try:
         specs = {name: member.specs(name) for name in member.ensemble.experiments}
     except InputError as error:
         return pd.DataFrame(columns=[*ensemble_table.CELL, "value", "n"]), str(error), 0
-    metrics, pkts = simulate(member, specs)
-    return metrics, "", pkts
+    measured: dict[str, pd.DataFrame] = {}
+    means, pkts = [], 0
+    for name in unit:
+        experiment = member.config.experiments[name]
+        trace = sources.simulate(member.config, name, "engine", specs[name])
+        pkts += sources.delivered_pkts(trace)
+        of_self = measured[experiment.weights.experiment] if experiment.weights else None
+        measured[name] = measures.measure(trace, member.config, name, of_self)
+        means.append(replicates.means(measured[name], member.config, name))
+    return pd.concat(means, ignore_index=True), "", pkts
 
 
-def make(layout: Layout, member: Member) -> int:
-    """Keep what a member gives; returns the packets delivered."""
-    metrics, refused, pkts = made(member)
-    ensemble_table.keep(layout, member, metrics, refused)
-    return pkts
+def maker(layout: Layout, n_settings: int | None) -> Callable[[str], Made]:
+    """What makes an item of the campaign by its name (see `tcpfair.workflow.executor`)."""
+    of_paper: dict[str, dict[str, tuple[Member, list[str]]]] = {}
 
+    def make(name: str) -> Made:
+        paper = name.partition("/")[0]
+        if paper not in of_paper:
+            (ensemble,) = _ensembles(layout, [paper])
+            of_paper[paper] = {
+                shard: (member, unit)
+                for member in ensemble.members(n_settings)
+                for shard, unit in zip(ensemble_table.shard_names(member), ensemble.units, strict=True)
+            }
+        if name not in of_paper[paper]:
+            raise InputError("the configuration or the code was edited during the run; start it again")
+        metrics, refused, pkts = made(*of_paper[paper][name])
+        ensemble_table.keep(layout.ensemble_shards / f"{name}{shards.SUFFIX}", metrics, refused)
+        return Made(pkts)
 
-def make_part(layout: Layout, paper: str, part: tuple[int, int], n_settings: int | None, progress: Progress) -> int:
-    """Make those of one job's members that are not kept; returns how many. ``progress`` is told how many of how many."""
-    ensemble = ensemble_of(load(layout.ensemble_config), load_paper(layout.paper_config(paper)))
-    place, parts = part
-    todo = [m for m in ensemble.members(n_settings)[place::parts] if not ensemble_table.is_kept(layout, m)]
-    pkts = 0
-    for done, member in enumerate(todo):
-        progress(done, len(todo))
-        pkts += make(layout, member)
-    progress(len(todo), len(todo))
-    said = {"members": len(todo), "simulated_pkts": pkts}
-    write_whole(_mark(layout, paper, f"{place + 1}-of-{parts}"), json.dumps(said) + "\n")
-    return len(todo)
+    return make
 
 
 # --- All of them -------------------------------------------------------------------------------------------------
@@ -89,7 +76,7 @@ def make_part(layout: Layout, paper: str, part: tuple[int, int], n_settings: int
 
 @dataclass(frozen=True)
 class Work:
-    """What there is to do for one paper."""
+    """What there is to do for one paper: all members, and those that are missing."""
 
     ensemble: Ensemble
     members: list[Member]
@@ -101,22 +88,20 @@ class Work:
         return self.ensemble.paper.paper
 
     @property
-    def pkts(self) -> float:
-        """Packets that full links would carry in what is to be done."""
-        return len(self.todo) * self.ensemble.pkts
-
-    @property
     def expected_s(self) -> float:
-        """On one core."""
-        return self.pkts / self.pkts_per_s
+        """Of what is missing, on one core, as full links would have it."""
+        return len(self.todo) * self.ensemble.pkts / self.pkts_per_s
 
-    @property
-    def jobs(self) -> list[str]:
-        """The jobs that make it, each about as long as another."""
-        if not self.todo:
-            return []
-        n = min(max(round(self.expected_s / _JOB_S), 2), len(self.members))
-        return [f"{i + 1}-of-{n}" for i in range(n)]
+    @cached_property
+    def items(self) -> list[Item]:
+        """The items of the members that are missing."""
+        sizes = [[self.ensemble.sizes[name] for name in unit] for unit in self.ensemble.units]
+        of_unit = [(sum(size.pkts for size in own) / self.pkts_per_s, sum(size.runs for size in own)) for own in sizes]
+        return [
+            Item(name, expected_s, n)
+            for member in self.todo
+            for name, (expected_s, n) in zip(ensemble_table.shard_names(member), of_unit, strict=True)
+        ]
 
     @property
     def line(self) -> str:
@@ -159,10 +144,10 @@ def _ensembles(layout: Layout, wanted: Sequence[str]) -> list[Ensemble]:
 
 def run(
     layout: Layout,
-    workflow: Workflow,
     wanted: Sequence[str] = (),
     n_settings: int | None = None,
     cores: int = 1,
+    profile: str = "default",
     yes: bool = False,
     say: Say = print,
 ) -> None:
@@ -176,52 +161,22 @@ def run(
     works = plan(layout, wanted, n_settings)
     for work in works:
         say(work.line)
-    expected_s = sum(work.expected_s for work in works) / cores
-    if any(work.todo for work in works):
-        say(f"ensemble   about {duration_text(expected_s)} on {cores} cores")
-    if expected_s > LONG_S and not yes:
-        raise InputError(f"this takes about {duration_text(expected_s)} on {cores} cores; add --yes to start it")
-    todo = [work for work in works if work.todo]
-    if todo:
-        _simulate_all(layout, workflow, todo, n_settings, cores)
-    failed = []
-    for work in works:
-        left = [member for member in work.members if not ensemble_table.is_kept(layout, member)]
-        if left:
-            failed.append(f"{work.paper}: {len(left)} of {len(work.members)} settings")
-        else:
-            for line in _finish(layout, work, n_settings):
-                say(line)
-    if failed:
-        logs = (layout.results / "logs" / STEP).relative_to(layout.root)
-        raise InputError(f"not simulated: {'; '.join(failed)}; see {logs}, and run it again to go on")
-
-
-def _simulate_all(layout: Layout, workflow: Workflow, works: list[Work], n_settings: int | None, cores: int) -> None:
-    state, sizes = State(of="settings"), {}
-    for work in works:
-        costs.forget(layout, STEP, work.paper)
-        discard_scratch(layout.ensemble_members(work.paper))
-        for mark in layout.ensemble_members(work.paper).glob("*.done"):
-            mark.unlink()
-        # the longest first, papers in the order in which they are named
-        sizes |= {f"{work.paper}/{job}": work.expected_s / len(work.jobs) for job in work.jobs}
-        state.pkts[work.paper] = work.expected_s  # in seconds of one core, as papers differ in speed
-        state.n_parts[work.paper] = len(work.jobs)
-    state.pkts_per_s, state.cores = 1.0, cores
-    workflow({"jobs": sizes, "settings": n_settings}, state)
-
-
-def _mark(layout: Layout, paper: str, job: str) -> Path:
-    """The file that a job leaves when all of its members are kept."""
-    return layout.ensemble_members(paper) / f"{job}.done"
+    items = [item for work in works for item in work.items]
+    store = layout.ensemble_shards
+    try:
+        executor.run(layout, Campaign(STEP, store, store, items, n_settings), cores, profile, yes, say)
+    finally:  # of an interrupted or failed run too, the papers that are complete
+        for work in works:
+            if all(ensemble_table.is_kept(layout, member) for member in work.members):
+                for line in _finish(layout, work, n_settings):
+                    say(line)
 
 
 def _finish(layout: Layout, work: Work, n_settings: int | None) -> list[str]:
     """Gather what all members gave, as lines for the terminal: into ``data`` when these are all that the configuration asks
     for, else beside the members."""
     whole = n_settings is None or n_settings >= work.ensemble.plan.settings
-    folder = layout.ensembles if whole else layout.ensemble_members(work.paper).parent
+    folder = layout.ensembles if whole else layout.ensemble_shards
     written = ensemble_table.paths(folder, work.paper)
     lines = []
     if not whole or ensemble_table.stale(folder, work.ensemble):
@@ -234,5 +189,7 @@ def _finish(layout: Layout, work: Work, n_settings: int | None) -> list[str]:
             f"refused    {work.paper} {row.hypothesis} {row.setting}: {row.refused}" for row in refused.itertuples()
         ]
         lines += [f"refused    {work.paper}: {len(refused)} of {len(found.settings)} settings"] if len(refused) else []
+    fresh = {path for member in work.ensemble.members() for path in ensemble_table.member_files(layout, member)}
+    shards.discard_others(layout.ensemble_shards / work.paper, fresh)
     size_mb = sum(path.stat().st_size for path in written) / 1e6
     return [*lines, f"written    {written[0].relative_to(layout.root)}  {len(work.members)} settings, {size_mb:.2f} MB"]

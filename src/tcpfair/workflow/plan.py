@@ -694,7 +694,7 @@ class Plan:
 
     def _discard_scratch(self) -> None:
         """Remove what killed runs left half written, but in the folders that other commands may write to meanwhile."""
-        others = {self.layout.study("").name, self.layout.ensemble_members("").name}
+        others = {self.layout.study("").name, self.layout.ensemble_shards.name}
         discard_scratch(self.layout.results)
         for folder in self.layout.results.glob("*/"):
             if folder.name not in others:

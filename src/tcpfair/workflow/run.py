@@ -184,25 +184,6 @@ def failed_exhibits(plan: Plan) -> list[str]:
     return [f"{', '.join(exhibits)}: {reason}" for reason, exhibits in failed.items()]
 
 
-def jobs(
-    layout: Layout, snakefile: str, folder: Path, values: dict[str, Any], cores: int, profile: str, state: State
-) -> int:
-    """Run the jobs of a workflow of its own; ``values`` is the configuration of its rules, kept in ``folder``.
-
-    Returns the status of Snakemake.
-    """
-    config = folder / "config.json"
-    write_whole(config, json.dumps(values, indent=1) + "\n")
-    arguments = ["--snakefile", snakefile, "--configfile", str(config.relative_to(layout.root))]
-    arguments += ["--max-jobs-per-timespan", "100000/1s"]  # Snakemake ends when it is over; these jobs are few
-    return snakemake(layout.root, arguments, state, cores, profile, folder)
-
-
-def validate(layout: Layout, values: dict[str, Any], cores: int, profile: str = "default") -> int:
-    """Run the jobs of the validation; ``values`` is the configuration of its rules. Returns the status of Snakemake."""
-    return jobs(layout, "workflow/validate.smk", layout.validation, values, cores, profile, State())
-
-
 def snakemake(
     root: Path, arguments: Sequence[str], state: State, cores: int | None, profile: str, folder: Path | None = None
 ) -> int:

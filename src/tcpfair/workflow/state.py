@@ -34,8 +34,8 @@ def duration_text(seconds: float) -> str:
 class State:
     """What is running, how far each simulation is, and the time left from what steps have cost before."""
 
-    def __init__(self, plan: Plan | None = None, stream=None, of: str = "runs") -> None:
-        self.stream, self.of = stream or sys.stdout, of
+    def __init__(self, plan: Plan | None = None, stream=None) -> None:
+        self.stream = stream or sys.stdout
         self.is_live = self.stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
         self.parts: dict[str, tuple[int, int]] = {}
         self.steps = ""
@@ -85,7 +85,7 @@ class State:
                 counted = running.setdefault(item, [0, 0])
                 counted[0] += done
                 counted[1] += of
-        shown = [f"{item} {done} of {of} {self.of}" for item, (done, of) in running.items()]
+        shown = [f"{item} {done} of {of} runs" for item, (done, of) in running.items()]
         left_s = sum(max(pkts, 0.0) for pkts in left.values()) / self.pkts_per_s / self.cores
         time_left = [f"about {duration_text(left_s)} of simulation left"] if left_s >= 1 else []
         return "; ".join([*([self.steps] if self.steps else []), *shown, *time_left])

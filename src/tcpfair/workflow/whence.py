@@ -14,8 +14,8 @@ from tcpfair.contract.origin import Origin, digest_of_keys, read
 from tcpfair.contract.papers import Exhibit, PaperConfig, load_paper
 from tcpfair.errors import InputError, unknown
 from tcpfair.sources import live
+from tcpfair.workflow.again import hash_of, is_same
 from tcpfair.workflow.plan import find_exhibit
-from tcpfair.workflow.same_bits import hash_of, is_same
 
 _LOOKED_AT = ("bundled", "engine")  # sources that hold runs of the papers, in the order in which they are looked at
 

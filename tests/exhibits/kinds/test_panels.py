@@ -66,14 +66,6 @@ def test_panels_share_their_axis_and_numbers_are_percent(ha):
     assert value(drawn, "protocol=SACK;rtt_ms=42;traffic=Type II", "utilisation") == pytest.approx(40)
 
 
-def test_statements_of_the_text_come_from_their_panel(ha):
-    put_utilisation(ha)
-    drawn = draw(ha, ha.paper.exhibit("ha2006.fig3"))
-    compared = ha.against_print("ha2006.fig3", drawn.numbers).set_index("metric")
-    assert compared.loc["utilisation", ["printed", "reproduced"]].tolist() == ["95", pytest.approx(91)]
-    assert compared.loc["throughput_upper_bound", "reproduced"] == 200  # the larger of two flows
-
-
 @pytest.mark.parametrize(
     ("h_tcp", "expected"),
     [([0.5, 0.6, 0.7, 0.88, 0.9], 6), ([0.9] * 5, 1), ([0.9, 0.5, 0.9, 0.9, 0.5], None)],

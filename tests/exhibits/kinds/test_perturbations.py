@@ -123,11 +123,3 @@ def test_runs_that_the_print_is_one_of_are_all_drawn(bhatti2009, recwarn):
     ends = {tuple(np.round(line.get_ydata(), 4)) for line in jfi.lines if len(line.get_ydata()) == 2}
     assert {(0.2875, 0.1), (0.7625, 0.95)} <= ends
     assert [str(warning.message) for warning in recwarn] == []  # a notebook would show them
-
-
-def test_where_the_mean_is_least_is_said_of_the_section(tmp_path):
-    context = standin.context(tmp_path, "bhatti2008")
-    standin.put(context, "ns2_14", measured=ns2_metrics(lambda *_: 3.0, lambda *_: 0.1))
-    numbers = draw(context, context.paper.exhibit("bhatti2008.fig5")).numbers
-    found = numbers[numbers["metric"] == "rtt_of_U_N_min"].iloc[0]
-    assert (found["exhibit"], found["key"], found["value"]) == ("bhatti2008.sec-VI-E", "item=14 flows", 200)

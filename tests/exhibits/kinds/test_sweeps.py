@@ -6,7 +6,7 @@ from matplotlib.collections import PathCollection
 
 from tcpfair.exhibits.context import draw
 from tcpfair.exhibits.kinds import sweeps
-from tcpfair.verdicts.columns import over_runs
+from tcpfair.verdicts.columns import Column
 from tests.exhibits import standin
 from tests.exhibits.standin import value
 
@@ -55,10 +55,12 @@ def test_single_runs_are_drawn_only_below_the_bound(ogura):
 def test_bands_hold_the_middle_of_the_runs_or_one_sd(ogura):
     metrics = standin.metrics(ogura.paper, "loss_sweep", system={"ratio": lambda point, run: float(run)})
     key = ["protocol", "loss_rate"]
-    cells = sweeps.with_band(over_runs(metrics, "ratio", key, "median"), metrics, "ratio")
+    groups = metrics.groupby(key, sort=False)["value"]
+    median = Column("ogura.fig8", "ratio", groups.agg(value="median").reset_index(), key, centre="median")
+    cells = sweeps.with_band(median, metrics)
     assert cells[["value", "low", "high"]].iloc[0].tolist() == pytest.approx([1.0, 0.2, 1.8])
     assert sweeps.band_text("median") == "line: median, band: 10–90 % over runs"
-    cells = sweeps.with_band(over_runs(metrics, "ratio", key))
+    cells = sweeps.with_band(Column("ogura.fig8", "ratio", groups.agg(value="mean", sd="std").reset_index(), key))
     assert cells[["value", "low", "high"]].iloc[0].tolist() == pytest.approx([1.0, 0.0, 2.0])
     assert sweeps.band_text() == "line: mean, band: ±1 sd over runs"
 

@@ -40,23 +40,6 @@ def test_link_of_section_5():
     assert LINK.full_reference_rtt_s == pytest.approx(0.070)
 
 
-def test_times_of_the_tables(ogura):
-    t1 = values(draw(ogura, ogura.paper.exhibit("ogura.table2")), "t1")
-    assert t1["protocol=Reno;rtt_ms=40"] == pytest.approx(6.67, abs=0.01)
-    assert t1["protocol=Reno;rtt_ms=80"] == pytest.approx(26.67, abs=0.01)
-    assert t1["protocol=Alpha;rtt_ms=80"] == pytest.approx(13.33, abs=0.01)
-    t2 = values(draw(ogura, ogura.paper.exhibit("ogura.table3")), "t2")
-    assert t2["protocol=Reno;rtt_ms=80"] == pytest.approx(55.0)
-    assert t2["protocol=Libra;rtt_ms=80"] == pytest.approx(22.3, abs=0.05)
-    assert t2["protocol=Alpha;rtt_ms=80"] == pytest.approx(35.0)
-
-
-def test_capacity_of_the_text_is_a_number_of_table_2(ogura):
-    drawn = draw(ogura, ogura.paper.exhibit("ogura.table2"))
-    compared = ogura.against_print("ogura.table2", drawn.numbers)
-    assert compared[["exhibit", "printed", "within"]].values.tolist() == [["ogura.sec-5.1", "8333.33", True]]
-
-
 @pytest.mark.parametrize(("figure", "metric"), [("fig4", "t1_ratio"), ("fig5", "t1_ratio")])
 def test_ratios_of_t1_in_simulation_and_model(ogura, figure, metric):
     ratios = values(draw(ogura, ogura.paper.exhibit(f"ogura.{figure}")), metric)

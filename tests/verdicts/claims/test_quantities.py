@@ -124,6 +124,8 @@ def of_world(paper: str, experiment: str, world: int) -> dict[tuple, dict[Point,
 
 
 def _fits(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, dict) and "but" in wanted:
+        return value not in (wanted["but"] if isinstance(wanted["but"], list) else [wanted["but"]])
     if isinstance(wanted, dict):
         return wanted.get("from", -inf) <= value <= wanted.get("to", inf)
     return value in wanted if isinstance(wanted, list) else value == wanted

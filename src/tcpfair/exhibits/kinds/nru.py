@@ -13,18 +13,17 @@ from tcpfair.exhibits.context import Drawn, Options, Table, drawing
 from tcpfair.exhibits.kinds.tables import CELL_NOTE, protocol_rows, result_cells, rtts_ms
 from tcpfair.measures import SYSTEM
 from tcpfair.metrics.fairness import flow_nru_db_of_mean
-from tcpfair.verdicts.columns import Numbers, over_runs
+from tcpfair.verdicts.columns import Numbers, of_metric
+from tcpfair.verdicts.computed import KEY
 from tcpfair.verdicts.context import Context, flow_protocol
-
-KEY = ["protocol", "rtt_ms"]
 
 _SINGLE_LIMITS_DB = (-9, 4)  # panels that are figures of their own have the same axis
 
 
 def flow_nru(metrics: pd.DataFrame) -> pd.DataFrame:
     """Flow NRU in dB averaged over runs: a row per protocol and RTT, a column per flow."""
-    cells = over_runs(metrics[metrics["flow"] != SYSTEM], "U_n", [*KEY, "flow"])
-    return cells.pivot(index=KEY, columns="flow", values="value")
+    own = of_metric(metrics[metrics["flow"] != SYSTEM], "U_n")
+    return own.groupby([*KEY, "flow"])["value"].mean().unstack("flow")
 
 
 @drawing(table=True)

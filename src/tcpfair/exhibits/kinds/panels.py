@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from tcpfair.contract.papers import Exhibit, Value
 from tcpfair.exhibits import style
@@ -35,11 +35,10 @@ class _Part(BaseModel):
 
 
 class Panel(_Part):
-    """One panel: which of the exhibit's experiments, and the values that grid variables have in it."""
+    """One panel, of one of the exhibit's experiments."""
 
     title: str = ""
     experiment: int = 0
-    where: dict[str, Any] = Field(default_factory=dict)
 
 
 class MetricPanels(Options):
@@ -62,7 +61,7 @@ def metric_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options:
     figure, [axes] = style.new_figure(1, n, 5.4 if n == 1 else None, 3.0, sharey=True)
     for panel, column, ax in zip(options.panels, numbers.from_runs(options.metric), axes, strict=True):
         _, experiment = context.experiment(exhibit, panel.experiment)
-        cells = with_band(column.cells)
+        cells = with_band(column)
         for protocol in protocols_of(experiment):
             line = cells.query("protocol == @protocol").assign(x=lambda rows: rows[options.x] * to_axis)
             draw_line(ax, line, "x", style.look(protocol), protocol)
@@ -93,10 +92,16 @@ def _draw_laws(ax: Axes, rtts_ms: Sequence[float], fixed_ms: float) -> None:
 # --- Rates over time ---------------------------------------------------------------------------------------------
 
 
+class RatePanel(Panel):
+    """A panel of one run of the experiment: that with these values of grid variables."""
+
+    where: dict[str, Any]
+
+
 class RatePanels(Options):
     """Options of `rate_panels`."""
 
-    panels: list[Panel]
+    panels: list[RatePanel]
 
 
 @drawing(RatePanels)

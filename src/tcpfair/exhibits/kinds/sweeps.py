@@ -19,7 +19,7 @@ from tcpfair.models.cubic import proposed_k_s
 from tcpfair.models.rtt_fairness import INCREMENT_EXPONENT, random_loss_ratio
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S
 from tcpfair.verdicts.cells import cells
-from tcpfair.verdicts.columns import Centre, Numbers, joined, quantiles_over_runs
+from tcpfair.verdicts.columns import Column, Numbers, joined, quantiles_over_runs
 from tcpfair.verdicts.computed import TUNED
 from tcpfair.verdicts.context import Context, flow_protocol, protocols_of, values_of
 
@@ -64,16 +64,17 @@ class Axis(BaseModel):
 RTT_OF_FLOW_2 = Axis(label="RTT of flow 2 (ms)", scale="log")
 
 
-def with_band(cells: pd.DataFrame, runs: pd.DataFrame | None = None, metric: str = "") -> pd.DataFrame:
+def with_band(column: Column, runs: pd.DataFrame | None = None) -> pd.DataFrame:
     """Cells with the ends of the band, ``low`` and ``high``: one sd about a mean; quantiles of the ``runs`` for a median."""
-    if runs is None:
+    cells, metric = column.cells, column.metric
+    if column.centre == "mean":
         return cells.assign(low=cells["value"] - cells["sd"], high=cells["value"] + cells["sd"])
     by = [name for name in cells if name in runs and name not in ("value", "flow")]
     quantiles = quantiles_over_runs(runs, metric, by, _QUANTILES)
     return cells.merge(quantiles.rename(columns=dict(zip(_QUANTILES, ("low", "high"), strict=True))), on=by)
 
 
-def band_text(centre: Centre = "mean") -> str:
+def band_text(centre: str = "mean") -> str:
     """What line and band are, for the corner note."""
     low, high = _QUANTILES
     spread = "±1 sd" if centre == "mean" else f"{100 * low:g}–{100 * high:g} %"
@@ -97,7 +98,6 @@ class MetricLines(Options):
     x: str
     x_axis: Axis
     y_axis: Axis
-    centre: Centre = "mean"
     runs_below: float | None = None  # single runs are drawn where x is smaller
     printed: str = ""  # exhibit with the printed values
 
@@ -109,7 +109,7 @@ def metric_lines(context: Context, exhibit: Exhibit, numbers: Numbers, options: 
     metrics = context.metrics(name)
     metrics = metrics[metrics["flow"] == (1 if len(experiment.flows) == 1 else SYSTEM)]
     [column] = numbers.from_runs(options.metric)
-    cells = with_band(column.cells, *([metrics, options.metric] if options.centre == "median" else []))
+    cells = with_band(column, metrics)
 
     figure, [[ax]] = style.new_figure(width_in=5.4)
     if options.metric == "ratio":
@@ -131,7 +131,7 @@ def metric_lines(context: Context, exhibit: Exhibit, numbers: Numbers, options: 
     options.x_axis.dress_x(ax, values_of(experiment, options.x))
     options.y_axis.dress_y(ax)
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    return Drawn(figure, numbers.table, numbers.n_runs, note=band_text(options.centre))
+    return Drawn(figure, numbers.table, numbers.n_runs, note=band_text(column.centre))
 
 
 def _draw_runs(ax: Axes, metrics: pd.DataFrame, options: MetricLines, protocol: str, place: int) -> None:
@@ -185,7 +185,7 @@ class FlowLines(Options):
 def flow_lines(context: Context, exhibit: Exhibit, numbers: Numbers, options: FlowLines) -> Drawn:
     """Mean throughput of a flow at a fixed RTT, of one at a varied RTT, and of both together, over the latter."""
     _, experiment = context.experiment(exhibit)
-    flows, total = (with_band(numbers.of(metric)) for metric in ("throughput_mean", "throughput_sum"))
+    flows, total = (with_band(*numbers.from_runs(metric)) for metric in ("throughput_mean", "throughput_sum"))
     figure, [[ax]] = style.new_figure()
     fixed_ms = experiment.flows[0]["rtt_ms"].value
     for flow, rtt, line in ((1, f"{fixed_ms:g} ms", "-"), (2, "varied RTT", "--")):
@@ -212,7 +212,7 @@ class FairnessPanels(Options):
 def fairness_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options: FairnessPanels) -> Drawn:
     """Left the throughput of each flow, right Jain's index of the means, over the RTT of flow 2."""
     _, experiment = context.experiment(exhibit)
-    flows, index = (with_band(numbers.of(metric)) for metric in ("throughput_mean", "jfi_of_means"))
+    flows, index = (with_band(*numbers.from_runs(metric)) for metric in ("throughput_mean", "jfi_of_means"))
     figure, [[left, right]] = style.new_figure(1, 2, height_in=2.9)
     for protocol in options.protocols:
         look = style.look(protocol)
@@ -276,7 +276,6 @@ class SensitivityLines(Options):
     variable: str  # the grid variable whose effect is shown
     x: str
     x_axis: Axis
-    centre: Centre = "mean"
     measures: list[Measure]
 
 
@@ -319,10 +318,9 @@ def sensitivity_lines(context: Context, exhibit: Exhibit, numbers: Numbers, opti
     rows, columns = len(options.measures), len(panels)
     figure, axes = style.new_figure(rows, columns, style.PAGE_IN, 0.9 + 1.6 * rows, sharex=True, sharey="row")
     for measure, row in zip(options.measures, axes, strict=True):
-        cells = numbers.of(measure.metric)
-        cells = cells[cells["flow"] == measure.flow] if measure.flow != SYSTEM else cells
-        runs = context.metrics(name).query("flow == @measure.flow")
-        cells = with_band(cells, *([runs, measure.metric] if options.centre == "median" else []))
+        given = numbers.from_runs(measure.metric)
+        column = next(each for each in given if not measure.flow or each.cells["flow"].eq(measure.flow).all())
+        cells = with_band(column, context.metrics(name).query("flow == @measure.flow"))
         for protocol, ax in zip(panels, row, strict=True):
             of_panel = cells if together else cells[cells["protocol"] == protocol]
             for value, look in zip(values, looks, strict=True):
@@ -342,7 +340,7 @@ def sensitivity_lines(context: Context, exhibit: Exhibit, numbers: Numbers, opti
         axes[0][0].add_line(style.printed_handle())
     handles, labels = axes[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(handles))
-    return Drawn(figure, numbers.table, numbers.n_runs, note=band_text(options.centre))
+    return Drawn(figure, numbers.table, numbers.n_runs, note=band_text(column.centre))
 
 
 def _draw_printed_row(ax: Axes, context: Context, measure: Measure, protocol: str, x: str) -> None:

@@ -20,10 +20,10 @@ from tcpfair.metrics.series import first_time_s
 from tcpfair.models import aimd
 from tcpfair.units import MS_PER_S
 from tcpfair.verdicts.columns import Numbers, joined
+from tcpfair.verdicts.computed import KEY
 from tcpfair.verdicts.context import Context
 from tcpfair.verdicts.paper_models import MODEL_PROTOCOLS, AimdLink
 
-KEY = ["protocol", "rtt_ms"]
 _CURVE_POINTS = 200
 
 

@@ -65,6 +65,8 @@ def _table(cells: Cells, evidence: Evidence) -> Table | pd.Series:
 def _chosen(table: Table, name: str, which: Any) -> Table:
     values = table.columns.get_level_values(name)
     if isinstance(which, dict):
+        if "but" in which:
+            return table.loc[:, ~values.isin(np.atleast_1d(which["but"]))]
         return table.loc[:, (values >= which.get("from", -np.inf)) & (values <= which.get("to", np.inf))]
     for value in which:
         if value not in values:

@@ -56,8 +56,8 @@ class Margin(_Strict):
 class Cells(_Strict):
     """Cells of the metrics, in the words of ``data/cells.yaml``; in an operand, only what differs from the first cells.
 
-    ``where`` gives a grid variable one value, a list of values, or a range (``{from: 50}``, ``{to: 100}``); one that it
-    leaves out has all its values.
+    ``where`` gives a grid variable one value, a list of values, a range (``{from: 50}``, ``{to: 100}``), or all values but some
+    (``{but: Reno}``); one that it leaves out has all its values.
     """
 
     experiment: str = Field(default="", description="the only one of the claim, if left out")

@@ -1,7 +1,6 @@
 """What ``./reproduce validate`` does: compare, run a simulator for the comparison, or check quickly that it works.
 
-Simulations are left to the workflow: a command works out which parts are missing, hands their jobs over, and goes on with
-what they gave.
+The items of its campaigns (`tcpfair.workflow.executor`) are parts: all runs of one algorithm in one experiment by one simulator.
 """
 
 from __future__ import annotations
@@ -9,15 +8,13 @@ from __future__ import annotations
 import functools
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
+from tcpfair.contract import outputs, shards
 from tcpfair.contract.files import write_whole
 from tcpfair.contract.layout import Layout
 from tcpfair.contract.papers import PaperConfig
-from tcpfair.contract.stamps import changed, discard, write_stamp
 from tcpfair.errors import InputError
 from tcpfair.validation import agreement, campaign, chance, comparison, drawn, page, recordings, shipped
 from tcpfair.validation.campaign import Part
@@ -37,75 +34,62 @@ from tcpfair.validation.scenarios import (
     stack_of,
     whole,
 )
+from tcpfair.workflow import executor
+from tcpfair.workflow.executor import Campaign, Item, Made, Say
+from tcpfair.workflow.state import PLANNED_PKTS_PER_S
 
-LONG_S = 600  # an estimate above this wants --yes
-
-Say = Callable[[str], None]
 _say_at_once: Say = functools.partial(print, flush=True)  # seen in a log while it runs
-# runs workflow/validate.smk with a configuration, returns its exit status
-Workflow = Callable[[dict[str, Any]], int]
 
 
-def compare(layout: Layout, workflow: Workflow, say: Say = print) -> str:
+def maker(layout: Layout, asked: None) -> Callable[[str], Made]:
+    """What makes a part by the name of its shard (see `tcpfair.workflow.executor`)."""
+
+    @functools.cache
+    def of(kind: str, backend: str, experiment: str) -> tuple[PaperConfig, dict[str, Part]]:
+        config = config_of(layout, kind)
+        parts = campaign.parts(layout, config, kind, backend, [experiment])
+        return config, {part.shard_name: part for part in parts}
+
+    def make(name: str) -> Made:
+        config, parts = of(*name.split("/")[:3])
+        if name not in parts:
+            raise InputError("the configuration or the code was edited during the run; start it again")
+        campaign.make(config, parts[name])
+        return Made()
+
+    return make
+
+
+def _make(
+    layout: Layout, parts: Sequence[Part], cores: int, profile: str = "default", yes: bool = True, say: Say = print
+) -> None:
+    """Make the parts that are missing. Raises InputError as `executor.run` does."""
+    items = [
+        Item(part.shard_name, campaign.expected_s(part, PLANNED_PKTS_PER_S), len(part.specs))
+        for part in parts
+        if not part.is_kept()
+    ]
+    store = campaign.store_of(layout)
+    executor.run(layout, Campaign("validate", store, store, items), cores, profile, yes, say)
+
+
+def compare(layout: Layout, cores: int = 1, profile: str = "default", say: Say = print) -> str:
     """Bring the comparison up to date, the engine run where its results are missing or old; returns it as text."""
     config = load(layout.validation_config)
     comparison.explanations(layout, config)
     engine = comparison.engine_parts(layout, config)
-    outputs = page.outputs(layout, config)
-    if changed(page.report(layout), comparison.stamp(layout, config, engine)) or not all(p.is_file() for p in outputs):
-        discard(page.report(layout))
+    made_from = outputs.part(dict(comparison.stamp(layout, config, engine)))
+    is_there = all(path.is_file() for path in page.outputs(layout, config))
+    if not is_there or not page.is_made_from(layout, made_from):
         todo = [part for part in engine if not part.is_kept()]
         if todo:
             runs = sum(len(part.specs) for part in todo)
             say(f"{TITLES[ENGINE]:<9} {runs} runs in {len({part.experiment for part in todo})} experiments")
-        _make(layout, KERNEL, [part for part in todo if part.of(KERNEL)], workflow)
-        todo = [part for part in todo if part.of(WHOLE)]
-        _make(layout, WHOLE, todo, workflow, [path.relative_to(layout.root).as_posix() for path in outputs])
+        _make(layout, todo, cores, profile, say=say)
+        page.write(layout, comparison.compare(layout, config, engine), made_from)
+        for kind in (WHOLE, KERNEL):
+            shards.discard_others(campaign.store_of(layout) / kind / ENGINE, {part.file for part in engine})
     return page.summary_file(layout).read_text()
-
-
-def write_page(layout: Layout) -> None:
-    """Compare and write the page: the step of the workflow after the engine's jobs."""
-    config = load(layout.validation_config)
-    engine = comparison.engine_parts(layout, config)
-    made_from = comparison.stamp(layout, config, engine)
-    page.write(layout, comparison.compare(layout, config, engine))
-    write_stamp(page.report(layout), made_from)
-
-
-def _make(layout: Layout, kind: str, todo: Sequence[Part], workflow: Workflow, page_files: Sequence[str] = ()) -> None:
-    """Let the workflow make parts, and the page from them where its files are named.
-
-    Raises InputError with the parts that failed, grouped by reason.
-    """
-    jobs = campaign.jobs(todo)
-    logs = {job: layout.validation / "logs" / kind / f"{job}.log" for job in jobs}
-    for part in todo:
-        discard(part.file)
-    for job, log in logs.items():
-        campaign.mark(layout, kind, job).unlink(missing_ok=True)
-        log.unlink(missing_ok=True)
-    if not jobs and not page_files:
-        return
-    status = workflow({"kind": kind, "jobs": jobs, "page": list(page_files)})
-    failed: dict[tuple[str, str], list[str]] = {}
-    for job, log in logs.items():
-        if not campaign.mark(layout, kind, job).is_file():
-            backend, _, name = job.partition("/")
-            name, reason = _error(log) or (name, f"see {log.relative_to(layout.root)}")
-            failed.setdefault((TITLES[backend], reason), []).append(name)
-    if failed:
-        told = (f"{title}: {', '.join(names)}: {reason}" for (title, reason), names in failed.items())
-        raise InputError("; ".join(told))
-    if status:
-        raise InputError(f"the comparison failed; see {(layout.validation / 'logs').relative_to(layout.root)}")
-
-
-def _error(log: Path) -> tuple[str, str] | None:
-    """The part at which a job failed, and the reason, as its log says it; None when it does not."""
-    lines = log.read_text().splitlines() if log.is_file() else []
-    told = [line.removeprefix("error: ").partition(": ") for line in lines if line.startswith("error: ")]
-    return (told[-1][0], told[-1][2]) if told else None
 
 
 # --- Running a simulator ------------------------------------------------------------------------------------------
@@ -114,9 +98,9 @@ def _error(log: Path) -> tuple[str, str] | None:
 def run_tool(
     layout: Layout,
     tool: str,
-    workflow: Workflow,
     experiments: Sequence[str] = (),
     cores: int = 1,
+    profile: str = "default",
     yes: bool = False,
     say: Say = print,
 ) -> None:
@@ -135,17 +119,11 @@ def run_tool(
     for part in parts:
         if part.label in right[part.experiment] and not part.is_kept():
             part.keep(*right[part.experiment][part.label])
-    todo = [part for part in parts if not part.is_kept()]
-    estimate_s = campaign.estimate_s(todo) / cores
-    say(
-        f"{TITLES[tool]:<9} {sum(len(part.specs) for part in todo)} runs of {', '.join(chosen)}: "
-        f"about {_minutes(estimate_s)} on {cores} cores ({origin['tool']})"
-    )
-    if estimate_s > LONG_S and not yes:
-        raise InputError(f"this takes about {_minutes(estimate_s)}; add --yes to start it")
+    n_runs = sum(len(part.specs) for part in parts if not part.is_kept())
+    say(f"{TITLES[tool]:<9} {n_runs} runs of {', '.join(chosen)} ({origin['tool']})")
     try:
-        _make(layout, kind, todo, workflow)
-    finally:  # of an interrupted run too, the experiments that are whole
+        _make(layout, parts, cores, profile, yes, say)
+    finally:  # of an interrupted run too, the experiments that are complete
         for name in chosen:
             own = [part for part in parts if part.experiment == name]
             if all(part.is_kept() for part in own):
@@ -155,6 +133,8 @@ def run_tool(
                 if tool == TESTBED and recordings.are_kept(layout, config, name):
                     recordings.ship(layout, config, name, origin)
                 say(f"written   {shipped.folder(layout, tool).relative_to(layout.root)}/{name}.csv")
+                place = campaign.store_of(layout) / kind / tool / name
+                shards.discard_others(place, {part.file for part in own})
 
 
 def chosen_experiments(config: PaperConfig, selection: Selection, tool: str, wanted: Sequence[str]) -> list[str]:
@@ -166,14 +146,13 @@ def chosen_experiments(config: PaperConfig, selection: Selection, tool: str, wan
     return [name for name in known if not wanted or name in wanted]
 
 
-def _minutes(seconds: float) -> str:
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
 def check_quickly(
-    layout: Layout, tool: str, workflow: Workflow, experiments: Sequence[str] = (), say: Say = print
+    layout: Layout,
+    tool: str,
+    experiments: Sequence[str] = (),
+    cores: int = 1,
+    profile: str = "default",
+    say: Say = print,
 ) -> list[str]:
     """A few short runs of a simulator and of the engine, kept nowhere; returns a line for each that is far off."""
     if tool == TESTBED:
@@ -184,7 +163,7 @@ def check_quickly(
     found: list[str] = []
     of = {backend: campaign.parts(layout, config, QUICK, backend, chosen) for backend in (ENGINE, tool)}
     try:
-        _make(layout, QUICK, [part for parts in of.values() for part in parts], workflow)
+        _make(layout, [part for parts in of.values() for part in parts], cores, profile, say=say)
         for name in chosen:
             own = {
                 backend: campaign.joined(config, name, [part for part in parts if part.experiment == name]).runs
@@ -195,7 +174,7 @@ def check_quickly(
                 say(line)
             found += agreement.far_off(config, rows)
     finally:
-        shutil.rmtree(campaign.folder(layout, QUICK), ignore_errors=True)
+        shutil.rmtree(campaign.store_of(layout) / QUICK, ignore_errors=True)
     return found
 
 
@@ -209,7 +188,7 @@ def try_random(layout: Layout, seed: int, count: int, say: Say = _say_at_once) -
     most = load(layout.validation_config).analysis_value("drawn_most_runs")
     config = drawn.redrawn(load(layout.validation_config), seed, count, most)
     stack, kind = stack_of(config), f"random_{seed}"
-    place = campaign.folder(layout, kind)
+    place = layout.validation / kind
     say(f"stack      the engine's flows have {stack}; margins hold for this stack alone")
     rows, tables = [], []
     for name in drawn.experiments(config):
@@ -225,7 +204,7 @@ def try_random(layout: Layout, seed: int, count: int, say: Say = _say_at_once) -
                 for part in pair:
                     more = campaign.replicates(part, before, upto)
                     if not more.is_kept():
-                        campaign.make_part(config, more)
+                        campaign.make(config, more)
                     found[part.backend] = pd.concat([found[part.backend], more.kept().runs], ignore_index=True)
                 row = {"experiment": name, "label": label, **chance.judge(config, found[ENGINE], found["ns2"])}
                 verdict = row["verdict"]

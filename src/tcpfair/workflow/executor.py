@@ -1,0 +1,252 @@
+"""The executor: a list of items in, shards out. Ensembles, studies and the validation are campaigns of items.
+
+An item is what one job makes without a break: half a minute of a core, where it can be cut so fine. A finished item is a shard
+(`tcpfair.contract.shards`). A campaign prints what it takes, requires ``--yes`` above ten minutes, cuts what is missing into
+jobs, and has Snakemake run them, here or on a cluster (``workflow/campaign.smk``). Each job makes its items in order; the shard
+of its last item is the job's output. After a kill, or a failure, the next start cuts anew what is then missing.
+
+A module of this package whose name is the campaign's ``kind`` makes the items: its function ``maker(layout, asked)`` returns a
+function that makes the item of a given name, writes its shard, and returns the counts of `Made`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tcpfair.contract import costs, shards
+from tcpfair.contract.files import discard_scratch, write_whole
+from tcpfair.contract.layout import Layout
+from tcpfair.errors import InputError
+from tcpfair.workflow.state import State, duration_text
+from tcpfair.workflow.steps import teller
+
+LONG_S = 600  # an estimate above this requires --yes
+MOST_JOBS = 1000  # what a cluster's scheduler takes without complaint
+_JOB_S = 240  # of a job, about: long against starting Python, short against what a cluster gives
+_LEAST_S, _FEW = 10, 8  # a short campaign has something for every core, a tiny one no job without work
+_MB_WITHOUT_COSTS = 1000
+_SNAKEFILE = "workflow/campaign.smk"
+_SHOWN = 5  # names of failed items on the terminal
+
+Say = Callable[[str], None]
+
+
+class Item(NamedTuple):
+    """What a job makes without a break: the name of its shard below the store, expected seconds of one core, number of runs.
+
+    What is in front of the first slash of its name is its group: progress and costs are shown by group.
+    """
+
+    name: str
+    expected_s: float
+    n_runs: int
+
+    @property
+    def group(self) -> str:
+        return self.name.partition("/")[0]
+
+
+class Made(NamedTuple):
+    """What making an item took: packets delivered, and seconds that the simulator worked where that was measured."""
+
+    pkts: int = 0
+    engine_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """Items of one kind. ``folder`` is locked by the caller; ``asked`` is plain data that the jobs need beside the names."""
+
+    kind: str
+    folder: Path
+    store: Path
+    items: Sequence[Item]
+    asked: Any = None
+
+    def shard(self, item: Item) -> Path:
+        """The file that exists when an item is finished."""
+        return self.store / f"{item.name}{shards.SUFFIX}"
+
+    @property
+    def todo(self) -> list[Item]:
+        """The items that are missing."""
+        return [item for item in self.items if not self.shard(item).is_file()]
+
+    def about(self, what: str, group: str = "") -> Path:
+        """Folder of the ``logs`` or ``benchmarks`` of its jobs."""
+        return self.store.parent / what / self.kind / group
+
+
+def pieces(expected_s: float, piece_s: float, most: int) -> int:
+    """Into how many pieces of about ``piece_s`` seconds something is cut."""
+    return min(max(round(expected_s / piece_s), min(math.ceil(expected_s / _LEAST_S), _FEW), 1), most)
+
+
+def cut(items: Iterable[Item]) -> list[list[Item]]:
+    """Items as jobs of about the same length, each of one group, the longest items first."""
+    groups: dict[str, list[Item]] = {}
+    for item in sorted(items, key=lambda item: -item.expected_s):
+        groups.setdefault(item.group, []).append(item)
+    jobs = []
+    for own in groups.values():
+        n = pieces(sum(item.expected_s for item in own), _JOB_S, min(MOST_JOBS, len(own)))
+        jobs += [own[place::n] for place in range(n)]
+    return jobs
+
+
+def run(
+    layout: Layout,
+    campaign: Campaign,
+    cores: int,
+    profile: str = "default",
+    yes: bool = False,
+    say: Say = print,
+    before: Callable[[], None] = lambda: None,
+) -> None:
+    """Make what is missing of a campaign, after a call of ``before``. Finished items stay, whatever happens.
+
+    Raises InputError when it takes long and ``yes`` was not given, and, with the reasons, when items failed.
+    """
+    from tcpfair.workflow import run as runs
+
+    todo = campaign.todo
+    if not todo:
+        return
+    jobs = cut(todo)
+    places = min(runs.job_places(layout.root, profile, cores), len(jobs))
+    expected_s = sum(item.expected_s for item in todo) / places
+    on_cores = f"about {duration_text(expected_s)} on {places} core{'s' * (places > 1)}"
+    say(f"{campaign.kind:<10} {on_cores}, in {len(jobs)} job{'s' * (len(jobs) > 1)}")
+    if expected_s > LONG_S and not yes:
+        raise InputError(f"this takes {on_cores}; add --yes to start it")
+    for group in {item.group for item in todo}:
+        discard_scratch(campaign.store / group, deep=True)
+        for what in ("logs", "benchmarks"):
+            shutil.rmtree(campaign.about(what, group), ignore_errors=True)
+    before()
+    _start(layout, campaign, jobs, places, cores, profile)
+    if failed := [item for item in todo if not campaign.shard(item).is_file()]:
+        raise InputError(_failure(layout, campaign, jobs, failed, sum(item.n_runs for item in todo)))
+
+
+def _start(layout: Layout, campaign: Campaign, jobs: list[list[Item]], places: int, cores: int, profile: str) -> None:
+    """Write down the cut, for the jobs and for Snakemake wherever it reads its rules, and run it."""
+    from tcpfair.workflow import run as runs
+
+    n_parts = Counter(own[0].group for own in jobs)
+    numbers: Counter[str] = Counter()
+    listed = {}
+    for own in jobs:
+        group, expected_s = own[0].group, sum(item.expected_s for item in own)
+        numbers[group] += 1
+        listed[own[-1].name] = {
+            "group": group,
+            "part": f"{numbers[group]}-of-{n_parts[group]}",
+            "items": [[item.name, item.n_runs] for item in own],
+            "priority": round(expected_s),
+            "runtime_min": costs.runtime_min(expected_s),
+        }
+    file = campaign.folder / "campaign.json"
+    given = {
+        "kind": campaign.kind,
+        "asked": campaign.asked,
+        "campaign": file.relative_to(layout.root).as_posix(),
+        "store": campaign.store.relative_to(layout.root).as_posix(),
+        "memory_mb": costs.memory_mb(layout, campaign.kind, _MB_WITHOUT_COSTS),
+        **{what: campaign.about(what).relative_to(layout.root).as_posix() for what in ("logs", "benchmarks")},
+        "jobs": listed,
+    }
+    write_whole(file, json.dumps(given) + "\n")
+    state = State()
+    for item in (item for own in jobs for item in own):
+        state.pkts[item.group] = state.pkts.get(item.group, 0.0) + item.expected_s  # in seconds of one core
+    state.n_parts, state.pkts_per_s, state.cores = dict(n_parts), 1.0, places
+    arguments = ["--snakefile", _SNAKEFILE, "--configfile", given["campaign"]]
+    arguments += ["--max-jobs-per-timespan", "100000/1s"]  # Snakemake ends when it is over; these jobs are few
+    runs.snakemake(layout.root, arguments, state, cores, profile, campaign.folder)
+
+
+def _failure(layout: Layout, campaign: Campaign, jobs: list[list[Item]], failed: list[Item], n_all: int) -> str:
+    """One line: how much is missing, and the reasons that the logs of the jobs have."""
+    why: dict[str, list[str]] = {}
+    for own in jobs:
+        if lost := [shards.label(item.name) for item in own if item in failed]:
+            log = campaign.about("logs") / f"{own[-1].name}.log"
+            told = _told(log)
+            for name in lost:
+                why.setdefault(told.get(name, f"see {log.relative_to(layout.root)}"), []).append(name)
+    reasons = []
+    for reason, names in why.items():
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        reasons.append(f"{', '.join(names[:_SHOWN])}{more}: {reason}")
+    n = sum(item.n_runs for item in failed)
+    return f"{n:,} of {n_all:,} runs are missing: {'; '.join(reasons)}; run it again to go on"
+
+
+def _told(log: Path) -> dict[str, str]:
+    """What a job printed of items that failed."""
+    lines = log.read_text().splitlines() if log.is_file() else []
+    told = (line.removeprefix("error: ").partition(": ") for line in lines if line.startswith("error: "))
+    return {name: reason for name, _, reason in told}
+
+
+# --- One job ---------------------------------------------------------------------------------------------------------
+
+
+def make(layout: Layout, file: Path, job: str, progress: Callable[[int, int], None] | None = None) -> tuple[str, str]:
+    """Make the items of a job of a campaign's ``file``; what was made, and how much, for the terminal.
+
+    An item that fails is printed as one line of an error, and the others are made. Raises InputError where the last one failed,
+    whose shard is the output of the job.
+    """
+    given = json.loads(file.read_text())
+    of_job = given["jobs"][job]
+    items, label = of_job["items"], f"{of_job['group']} {of_job['part']}"
+    progress = progress or teller(of_job["group"], of_job["part"])
+    make_one = importlib.import_module(f"tcpfair.workflow.{given['kind']}").maker(layout, given["asked"])
+    made, done, of, error = [], 0, sum(n for _, n in items), None
+    n_made = 0
+    for name, n in items:
+        progress(done, of)
+        error = None
+        try:
+            made.append(make_one(name))
+            n_made += n
+        except InputError as failed:
+            error = f"{shards.label(name)}: {failed}"
+            if name != job:
+                print(f"error: {error}", flush=True)
+        done += n
+    progress(of, of)
+    took = {
+        "runs": n_made,
+        "simulated_pkts": sum(each.pkts for each in made),
+        "engine_s": sum(each.engine_s for each in made),
+        "cpu_s": costs.cpu_s(),  # from the start of Python on
+    }
+    write_whole(layout.root / given["benchmarks"] / f"{job}.json", json.dumps(took) + "\n")
+    if error:
+        raise InputError(error)
+    return label, f"{n_made} runs"
+
+
+def side_by_side(function: Callable, tasks: Iterable[tuple], cores: int) -> Iterator[tuple[tuple, Any]]:
+    """Tasks (arguments of ``function``) with their results, as they end; each in a process, with one core in this one."""
+    if cores == 1:
+        for task in tasks:
+            yield task, function(*task)
+        return
+    with ProcessPoolExecutor(cores, mp_context=get_context("spawn")) as pool:
+        waiting = {pool.submit(function, *task): task for task in tasks}
+        for done in as_completed(waiting):
+            yield waiting[done], done.result()

@@ -1,0 +1,49 @@
+"""Stands in for Snakemake: makes the jobs of campaigns in this process, with their logs, the longest first."""
+
+from __future__ import annotations
+
+import io
+import json
+import traceback
+from contextlib import redirect_stderr, redirect_stdout
+
+from tcpfair.workflow import cli, run
+
+INTERRUPTED = 130  # the status of a command after Ctrl-C
+
+
+class InProcess:
+    """Takes the place of `tcpfair.workflow.run.snakemake`; ``jobs`` are the items of each job that was run, ``broken`` are kinds
+    of campaigns whose jobs all fail before they begin."""
+
+    def __init__(self, monkeypatch) -> None:
+        self.jobs: list[list[str]] = []
+        self.broken: set[str] = set()
+        monkeypatch.setattr(run, "snakemake", self)
+        monkeypatch.setattr(run, "job_places", lambda root, profile, cores: cores)
+
+    def __call__(self, root, arguments, state, cores, profile, folder) -> int:
+        campaign = arguments[arguments.index("--configfile") + 1]
+        given = json.loads((root / campaign).read_text())
+        listed = {} if given["kind"] in self.broken else given["jobs"]
+        status = 0
+        for job in sorted(listed, key=lambda job: -listed[job]["priority"]):
+            self.jobs.append([name for name, _ in listed[job]["items"]])
+            with redirect_stdout(io.StringIO()) as said, redirect_stderr(said):
+                try:
+                    ended = cli.main(["job", "--campaign", str(root / campaign), "--job", job])
+                except RuntimeError:
+                    traceback.print_exc()
+                    ended = 1
+            log = root / given["logs"] / f"{job}.log"
+            log.parent.mkdir(parents=True, exist_ok=True)
+            log.write_text(said.getvalue())
+            if ended == INTERRUPTED:
+                raise KeyboardInterrupt
+            status = status or ended
+        return status
+
+    @property
+    def items(self) -> list[str]:
+        """Names of all items that were begun."""
+        return [name for names in self.jobs for name in names]
