@@ -105,6 +105,7 @@ def edit(path: Path, old: str, new: str) -> None:
 
 def make_checkout(root: Path) -> Path:
     """A checkout with one small paper and nothing computed; returns ``root``."""
+    (root / "data/raw/examples").mkdir(parents=True)
     papers = {name: f"paper: {name}\ncite: a paper\n" for name in PAPERS} | {"ogura": OGURA}
     files = {
         "Snakefile": "",

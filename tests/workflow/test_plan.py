@@ -158,7 +158,6 @@ def test_source_raw_runs_the_notebook_of_recordings_alone(root):
 
 def test_a_notebook_with_a_recording_depends_on_the_settings_of_recordings(root):
     edit(root / "config/raw.yaml", "paper: bhatti2009", "paper: ogura")
-    (root / "data/raw").mkdir(parents=True)
     (root / "data/raw/mine.json").write_text("{}")
     asked = {"papers": ["ogura"], "trace": "data/raw/mine.json"}
     finish(make_plan(root, **asked))
