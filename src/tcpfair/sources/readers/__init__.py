@@ -30,7 +30,6 @@ from tcpfair.sources.readers import (
     testbed,
     tshark,
 )
-from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.merge import GOODPUT, merged
 from tcpfair.sources.readers.observed import Observed
@@ -44,20 +43,6 @@ FILES = (pcap, iperf3, flent, flowmonitor, tcp_info, tcp_probe, ss, tshark, mahi
 READERS = (testbed, *FILES)
 MAX_FILES = 10_000
 UNUSED = testbed.UNUSED
-_KEPT_ENDINGS = (
-    ".json",
-    ".jsonl",
-    ".csv",
-    ".tsv",
-    ".log",
-    ".txt",
-    ".tr",
-    ".xml",
-    ".parquet",
-    ".pcap",
-    ".pcapng",
-    ".flent",
-)
 # what people put beside recordings; named as unused
 _ASIDE = re.compile(r"readme.*|licen[cs]e.*|.*sums|notes?(\..*)?|\..*", re.IGNORECASE)
 
@@ -116,21 +101,6 @@ def _observed(path: Path, said: Sidecar) -> Observed:
     if len(by_tool) == 1:
         return _together(next(iter(by_tool.values())), path, remark)
     return merged({name: _together(parts, path, remark) for name, parts in by_tool.items()})
-
-
-def anonymised(path: Path, observed: Observed, said: Sidecar, keep: Anonymous) -> dict[str, bytes]:
-    """Names and contents of an anonymous copy of what `observe` read, in the order of ``observed.files``; old names say too much.
-
-    Raises InputError as `observe` does.
-    """
-    chosen = _chosen(said, path)
-    if chosen in (None, testbed) and testbed.sniff(path):
-        return testbed.anonymised(observed.files, keep)
-    copies: dict[str, bytes] = {}
-    for number, file in enumerate(observed.files, start=1):
-        endings = [ending for ending in file.suffixes if ending.lower() in _KEPT_ENDINGS]
-        copies[f"{observed.backend}{number:03d}{''.join(endings)}"] = _reader_of(file, chosen).anonymised(file, keep)
-    return copies
 
 
 def _chosen(said: Sidecar, path: Path) -> ModuleType | None:

@@ -14,7 +14,6 @@ host. The algorithm is CONG_CONTROL of the series, or what the test asked for; o
 from __future__ import annotations
 
 import datetime
-import json
 import math
 import re
 from itertools import pairwise
@@ -28,7 +27,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tcpfair.contract.scenario import one_line
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import readings
-from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Observed, ObservedFlow
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, read_json
@@ -44,9 +42,6 @@ BYTES_AGREE, SOCKET_BYTES = 0.03, 8e6  # what waits in the socket at the end
 MEAN_LEAST, MEAN_MOST, MEAN_ROUNDING = 0.4, 1.1, 0.05  # the mean is over the time to hand over all as well
 MAX_MESSAGE = 600  # what is quoted of a damaged file may be long
 _SERIES = re.compile(r"TCP (upload|download)\b(?!.*\b(?:avg|sum|fairness|totals)\b)")
-_WORD = re.compile(
-    r"(?:TCP|UDP|Ping|\(ms\)|upload|download|avg|sum|(?:ICMP|BE|BK|EF|CS|AF|flow|stream)?\d{0,3})(?:::\d{1,4})?"
-)
 _CC = re.compile(r"[A-Za-z0-9_-]{1,16}")
 
 Text = Annotated[str, Field(max_length=200)]
@@ -123,66 +118,6 @@ def read(path: Path, said: Sidecar) -> Observed:
         remarks.append(f"left out: {', '.join(left[:12])}{' and more' if len(left) > 12 else ''}")
     provenance = {"flent": file.metadata.FLENT_VERSION} if file.metadata.FLENT_VERSION else {}
     return Observed(BACKEND, tuple(flows), (path,), provenance=provenance, remarks=tuple(remarks))
-
-
-def anonymised(path: Path, keep: Anonymous) -> bytes:
-    """The series of TCP and pings with shifted times; hosts in their names get pseudonyms, all other metadata is left out.
-    Raises InputError as `read` does."""
-    file = _load(path)
-    read(path, Sidecar())
-    t0_s = _t0_s(file, path)
-    pings = [name for name, meta in file.metadata.SERIES_META.items() if _is_ping(name, meta)]
-    kept = dict.fromkeys([*_names(file), *pings])
-    renamed = {name: _without_hosts(name, keep) for name in kept}
-    raw = {}
-    for name in kept:
-        points = [point for point in file.raw_values.get(name, []) if isinstance(point.get("t"), (int, float))]
-        raw[renamed[name]] = [
-            {
-                "t": keep.clock_s(float(point["t"])),
-                **{key: point[key] for key in ("dur", "val", "tcp_cwnd", "tcp_rtt") if _is_number(point.get(key))},
-            }
-            for point in points
-            if _is_number(point.get("dur")) or _is_number(point.get("tcp_cwnd"))
-        ]
-    meta: dict[str, Any] = {
-        "NAME": "test",
-        "STEP_SIZE": file.metadata.STEP_SIZE,
-        "FLENT_VERSION": _plain_version(file.metadata.FLENT_VERSION),
-        "SERIES_META": {
-            renamed[name]: file.metadata.SERIES_META[name].model_dump(exclude_none=True)
-            for name in kept
-            if name in file.metadata.SERIES_META
-        },
-    }
-    if file.metadata.HOSTS:
-        meta["HOSTS"] = [keep.address(host) for host in file.metadata.HOSTS]
-    cc = _asked_cc(file)
-    if cc:
-        meta["TEST_PARAMETERS"] = {"tcp_cong_control": cc}
-    for series in meta["SERIES_META"].values():
-        if not _CC.fullmatch(series.get("CONG_CONTROL", "x")):
-            del series["CONG_CONTROL"]
-    if t0_s is not None:
-        meta["T0"] = datetime.datetime.fromtimestamp(keep.clock_s(t0_s), datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    results = {renamed[name]: file.results[name] for name in kept if name in file.results}
-    document = {
-        "metadata": meta,
-        "raw_values": raw,
-        "results": results,
-        "version": file.version,
-        "x_values": file.x_values,
-    }
-    return (json.dumps(document, indent=1, sort_keys=True, allow_nan=False) + "\n").encode()
-
-
-def _plain_version(version: str | None) -> str | None:
-    match = re.match(r"\d{1,3}(\.\d{1,3}){0,3}", version or "")
-    return match.group() if match else None
-
-
-def _without_hosts(name: str, keep: Anonymous) -> str:
-    return " ".join(word if _WORD.fullmatch(word) else keep.address(word) for word in name.split(" "))
 
 
 # ---------------------------------------------------------------- the file

@@ -19,13 +19,11 @@ from ipaddress import ip_address
 from pathlib import Path
 from xml.etree.ElementTree import ParseError
 from xml.parsers import expat
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import readings
-from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.observed import Observed, ObservedFlow
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import MAX_LINE_BYTES, chunks, head
@@ -113,35 +111,6 @@ def read(path: Path, said: Sidecar) -> Observed:
             f"{path}: FlowStats: no flow has data that arrive; run the simulation with its monitor installed on all nodes"
         )
     return Observed(BACKEND, tuple(flows), (path,), remarks=tuple(remarks))
-
-
-def anonymised(path: Path, keep: Anonymous) -> bytes:
-    """Totals and classifier with other addresses and ports; histograms, DSCP and probes are left out. Raises InputError as
-    `read` does."""
-    document = _document(path)
-    lines = ['<?xml version="1.0" ?>', "<FlowMonitor>", "  <FlowStats>"]
-    for number, values in document.stats.items():
-        _checked(values, document, number, path)
-        lines.append(
-            f"    <Flow flowId={quoteattr(str(number))} {_attributes({k: values[k] for k in (*TIMES, *COUNTS)})} />"
-        )
-    lines += ["  </FlowStats>", "  <Ipv4FlowClassifier>"]
-    for number, values in document.ends.items():
-        end = _ends(values, f"{path}: flow {number}")
-        shown = {
-            "sourceAddress": keep.address(end.source),
-            "destinationAddress": keep.address(end.destination),
-            "protocol": str(end.protocol),
-            "sourcePort": str(keep.port(end.source_port)),
-            "destinationPort": str(keep.port(end.destination_port)),
-        }
-        lines.append(f"    <Flow flowId={quoteattr(str(number))} {_attributes(shown)} />")
-    lines += ["  </Ipv4FlowClassifier>", "</FlowMonitor>", ""]
-    return "\n".join(lines).encode()
-
-
-def _attributes(values: dict[str, str]) -> str:
-    return " ".join(f"{name}={quoteattr(value)}" for name, value in values.items())
 
 
 # ---------------------------------------------------------------- the document

@@ -33,7 +33,6 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import iperf3_text
-from tcpfair.sources.readers.iperf3_anonymous import TITLE, anonymised
 from tcpfair.sources.readers.iperf3_report import UDP, Report, Stream, objects, parse, uncounted_bytes
 from tcpfair.sources.readers.observed import EVENTS, UNKNOWN_CC, WINDOWS, Floats, Observed, ObservedFlow
 from tcpfair.sources.readers.sidecar import Sidecar
@@ -48,7 +47,8 @@ NO_WINDOWS = pd.DataFrame({name: pd.Series(dtype="float64") for name in WINDOWS}
 NO_EVENTS = pd.DataFrame({name: pd.Series(dtype="object" if name == "kind" else "float64") for name in EVENTS})
 STALLED = 1.5  # intervals so many times as long as the others are worth a word
 STREAMED = ("start", "interval", "error", "server_output_json", "server_output_text", "end")
-__all__ = ["ACCEPTS", "NAME", "Goodput", "anonymised", "read", "read_report", "same_interval_s", "sniff"]
+__all__ = ["ACCEPTS", "NAME", "Goodput", "read", "read_report", "same_interval_s", "sniff"]
+_TITLE = re.compile(r"start=(\d{1,5}(?:\.\d{1,9})?)", re.ASCII)
 _LOG = re.compile(r"\[ *\d{1,9}\] local \S{1,255} port \d{1,5} connected to ")
 
 
@@ -237,7 +237,7 @@ def _test(values: dict[str, Any], where: str, error: str) -> _Test:
     title = values.get("title", "")
     if not isinstance(title, str):
         raise InputError(f"{where}: title: must be a text; give a report as iperf3 wrote it")
-    start = TITLE.fullmatch(title)
+    start = _TITLE.fullmatch(title)
     remarks = list(near.remarks)
     if not start and "start" in title.lower():
         remarks.append(f"the title {title!r:.80} does not read start=SECONDS and is not used")

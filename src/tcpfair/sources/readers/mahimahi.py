@@ -24,7 +24,6 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import readings
-from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.observed import LINK, Observed, ObservedFlow, ObservedLink
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import MAX_LINE_BYTES, chunks, head
@@ -107,22 +106,6 @@ def read(path: Path, said: Sidecar) -> Observed:
         link=ObservedLink(_link(events, t_s, stop_s), clock_s),
         remarks=tuple(remarks),
     )
-
-
-def anonymised(path: Path, keep: Anonymous) -> bytes:
-    """The log with its wall clock shifted, and without command, paths and configuration. Raises InputError as `read` does."""
-    headers, _ = _load(path)
-    lines = [f"# mahimahi mm-link ({headers.get('name', 'uplink')}) [] > "]
-    if "init" in headers:
-        lines.append(f"# init timestamp: {round(headers['init'] + MS_PER_S * keep.shift_s)}")
-    lines.append(f"# base timestamp: {headers['base']}")
-    body = [
-        match.group()
-        for _, block in _blocks(path)
-        for text in block.split(b"\n")
-        if not text.startswith(b"#") and (match := _EVENT.fullmatch(text))
-    ]
-    return "\n".join(lines).encode() + b"\n" + b"\n".join(body) + b"\n"
 
 
 # ---------------------------------------------------------------- the log

@@ -27,7 +27,6 @@ import pandas as pd
 from tcpfair.contract.recordings import SIDECAR
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import readings
-from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.observed import LINK, WINDOWS, Observed, ObservedFlow, ObservedLink
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import MAX_LINE_BYTES, chunks, head
@@ -103,17 +102,6 @@ def read(path: Path, said: Sidecar) -> Observed:
         link=ObservedLink(table) if table is not None else None,
         remarks=tuple(remarks),
     )
-
-
-def anonymised(path: Path, keep: Anonymous) -> bytes:
-    """Events and variables only: a simulation's nodes and times are nobody's; lines of other kinds (annotations) are left
-    out. Raises InputError as `read` does."""
-    kept = []
-    for line, block in _blocks(path):
-        _take(block, line, path, _Seen(path))
-        texts = block.split(b"\n")
-        kept += [m.group() + b"\n" for text in texts if (m := _EVENT.match(text) or _VARIABLE.match(text))]
-    return b"".join(kept)
 
 
 # ---------------------------------------------------------------- lines

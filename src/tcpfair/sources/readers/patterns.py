@@ -21,7 +21,6 @@ import pandas as pd
 
 from tcpfair.errors import InputError, unknown
 from tcpfair.sources.readers import readings
-from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.observed import WINDOWS, Observed, ObservedFlow
 from tcpfair.sources.readers.pattern_records import records, text_of
 from tcpfair.sources.readers.pattern_table import NEEDED, NUMBERS, QUANTITIES, TABLE, Pattern, Row, formats, units
@@ -112,22 +111,6 @@ def read(path: Path, said: Sidecar) -> Observed:
         remarks += [f"{one.name}: left out as the other direction, {one.total_bytes[-1]:g} bytes" for one in others]
         found = [most]
     return Observed(pattern.name, tuple(found), (path,), remarks=tuple(remarks))
-
-
-def anonymised(path: Path, keep: Anonymous) -> bytes:
-    """Running totals and windows as a plain CSV, flows with pseudonyms and clocks shifted. Raises InputError as `read` does."""
-    parts = []
-    for number, flow in enumerate(read(path, load_sidecar(path)).flows, start=1):
-        zero_s = keep.clock_s(flow.clock_s) if flow.clock_s is not None else (flow.offset_s or 0.0) - flow.start_s
-        table = pd.DataFrame(
-            {"time_s": flow.times_s + zero_s, "flow": f"flow{number}", "total_bytes": flow.total_bytes}
-        )
-        if len(flow.windows):
-            index = np.searchsorted(flow.windows["t_s"], flow.times_s, side="right") - 1
-            for name in WINDOWS[1:]:
-                table[name] = np.where(index < 0, np.nan, flow.windows[name].to_numpy()[np.maximum(index, 0)])
-        parts.append(table)
-    return pd.concat(parts).to_csv(index=False, lineterminator="\n", float_format="%.17g").encode()
 
 
 # --- Lines and records ------------------------------------------------------------------------------------------------

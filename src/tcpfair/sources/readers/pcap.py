@@ -17,8 +17,6 @@ import numpy as np
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import frames
-from tcpfair.sources.readers.anonymous import Anonymous
-from tcpfair.sources.readers.anonymous_packets import AnonymousPackets
 from tcpfair.sources.readers.observed import Observed
 from tcpfair.sources.readers.packets import Tracker
 from tcpfair.sources.readers.sidecar import Sidecar
@@ -71,18 +69,6 @@ def read(path: Path, said: Sidecar) -> Observed:
             print(f"{path.name}: {capture.progress()}", file=sys.stderr, flush=True)
     tracker.counts += capture.counts
     return tracker.observed(BACKEND, said, capture.remarks)
-
-
-def anonymised(path: Path, keep: Anonymous) -> bytes:
-    """The same capture as a pcap of IP and TCP headers without payload, rewritten; of other packets nothing.
-
-    Kept are lengths, flags, windows and the differences of times, sequence numbers, IP numbers and TCP timestamps.
-    """
-    capture = _Capture(path)
-    writer = AnonymousPackets(keep)
-    parts = [_file_header()]
-    parts += [_records(writer.renamed(packets)) for packets in capture.packets() if len(packets)]
-    return b"".join(parts)
 
 
 def _is_capture(start: bytes) -> bool:
@@ -271,66 +257,3 @@ class _Capture:
             at += 4 + size + -size % 4
         self._interfaces[self._interface_count] = link_type, units, offset_s, snap_bytes
         self._interface_count += 1
-
-
-def _file_header() -> bytes:
-    fields = (0xA1B23C4D).to_bytes(4, "little"), (2).to_bytes(2, "little"), (4).to_bytes(2, "little"), bytes(8)
-    return b"".join((*fields, (262_144).to_bytes(4, "little"), (frames.RAW[0]).to_bytes(4, "little")))
-
-
-def _records(packets: np.ndarray) -> bytes:
-    """Packets as records of a pcap with nanoseconds and raw IP, little-endian."""
-    has_times, is_v6 = (packets["flags"] & frames.TIMESTAMPS) > 0, (packets["flags"] & frames.V6) > 0
-    captured = np.where(is_v6, 40, 20) + 20 + np.where(has_times, 12, 0)
-    ends = np.cumsum(16 + captured)
-    out = np.zeros(int(ends[-1]), np.uint8)
-    for v6 in (False, True):
-        for times in (False, True):
-            chosen = np.flatnonzero((is_v6 == v6) & (has_times == times))
-            if len(chosen):
-                block = _layout(v6, times)
-                rows = np.zeros(len(chosen), block)
-                _fill(rows, packets[chosen], v6, times)
-                places = (ends - 16 - captured)[chosen][:, None] + np.arange(block.itemsize)
-                out[places] = rows.view(np.uint8).reshape(len(chosen), -1)
-    return out.tobytes()
-
-
-def _layout(v6: bool, times: bool) -> np.dtype:
-    """Of one record."""
-    fields = [("seconds", "<u4"), ("nanoseconds", "<u4"), ("captured", "<u4"), ("wire", "<u4")]
-    if v6:
-        fields += [("version", ">u4"), ("length", ">u2"), ("next", "u1"), ("hops", "u1"), ("ends", ">u8", 4)]
-    else:
-        fields += [("version", ">u2"), ("length", ">u2"), ("id", ">u2"), ("fragment", ">u2"), ("hops", "u1")]
-        fields += [("next", "u1"), ("checksum", ">u2"), ("source", ">u4"), ("target", ">u4")]
-    fields += [("sport", ">u2"), ("dport", ">u2"), ("seq", ">u4"), ("ack", ">u4"), ("offset", "u1"), ("flags", "u1")]
-    fields += [("window", ">u2"), ("sum", ">u2"), ("urgent", ">u2")]
-    if times:
-        fields += [("padding", ">u2"), ("kind", ">u2"), ("tsval", ">u4"), ("tsecr", ">u4")]
-    return np.dtype(fields)
-
-
-def _fill(rows: np.ndarray, packets: np.ndarray, v6: bool, times: bool) -> None:
-    tcp_bytes = 32 if times else 20
-    ip_bytes = 40 if v6 else 20
-    wire = ip_bytes + tcp_bytes + packets["payload_bytes"]
-    length = wire - (40 if v6 else 0)
-    rows["seconds"], rows["nanoseconds"] = packets["t_ns"] // NANOSECONDS, packets["t_ns"] % NANOSECONDS
-    rows["captured"], rows["wire"] = ip_bytes + tcp_bytes, wire
-    rows["length"] = np.where(length <= 0xFFFF, length, 0)  # as large segments of offloading hosts stand in captures
-    rows["hops"], rows["next"] = 64, 6
-    if v6:
-        rows["version"] = 6 << 28
-        for k, name in enumerate(("src_high", "src_low", "dst_high", "dst_low")):
-            rows["ends"][:, k] = packets[name].astype(np.uint64)
-    else:
-        rows["version"], rows["id"] = 0x4500, packets["ip_id"]
-        rows["fragment"] = np.where(packets["flags"] & frames.FRAGMENT, 0x2000, 0)
-        rows["source"], rows["target"] = packets["src_low"] & U32, packets["dst_low"] & U32
-    rows["sport"], rows["dport"] = packets["src_port"], packets["dst_port"]
-    rows["seq"], rows["ack"] = packets["seq"], packets["ack"]
-    rows["offset"], rows["flags"], rows["window"] = tcp_bytes // 4 << 4, packets["flags"] & 0xFF, packets["window"]
-    if times:
-        rows["padding"], rows["kind"] = 0x0101, 0x080A
-        rows["tsval"], rows["tsecr"] = packets["tsval"], packets["tsecr"]

@@ -40,7 +40,6 @@ import pyarrow.parquet as pq
 from tcpfair.contract.recordings import SIDECAR, sidecar_path
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import columns, readings
-from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.columns import UNITS, Table
 from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Observed, ObservedFlow
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
@@ -123,49 +122,6 @@ def read(path: Path, said: Sidecar) -> Observed:
         many = [replace(flow, offset_s=flow.start_s - first_s) for flow in many]
         remarks.append(f"{table.time.name}: no wall clock; flows start as far from each other as the column says")
     return Observed(BACKEND, tuple(many), (path,), remarks=tuple(dict.fromkeys(remarks)))
-
-
-def anonymised(path: Path, keep: Anonymous) -> bytes:
-    """The columns that are read, under plain names and in SI units, as CSV in long form; flows get pseudonyms, wall clocks
-    are shifted, all other columns are left out. Needs no trace.yaml. Raises InputError as `read` does."""
-    said = load_sidecar(path)
-    table, values, _ = _load(path, said)
-    if "total_bytes" in values and said.columns.total_from_zero is not None:
-        values = _from_zero(values, said.columns.total_from_zero)
-    labels = values["flow"].astype(str)
-    names = {label: label if _says_nothing(label) else keep.address(label) for label in dict.fromkeys(labels)}
-    out = pd.DataFrame({"time_s": values["time"]})
-    if len(values) and readings.is_wall_clock(float(values["time"].iloc[0])):
-        out["time_s"] = keep.clock_s(values["time"].to_numpy())
-    out["flow"] = labels.map(names)
-    unit_of_window = table.units["cwnd"] or ""
-    plain_names = {"total_bytes": "total_bytes", "bytes": "bytes", "rate": "rate_bps", "srtt": "srtt_s"}
-    plain_names |= {name: f"{name}_{unit_of_window}" for name in ("cwnd", "ssthresh") if unit_of_window}
-    for quantity, name in plain_names.items():
-        if quantity in values:
-            out[name] = values[quantity]
-    if "cc" in values:
-        out["cc"] = [cc if _is_cc(cc) else UNKNOWN_CC for cc in values["cc"].astype(str)]
-    return out.to_csv(index=False, lineterminator="\n", float_format="%.17g").encode()
-
-
-def _from_zero(values: pd.DataFrame, is_counted: bool) -> pd.DataFrame:
-    """The rows with running totals that begin with 0, so that the copy needs no word on what came before its first row."""
-    parts = []
-    for _, rows in values.groupby("flow", sort=False, observed=True):
-        first = rows.iloc[:1].copy()
-        if is_counted:
-            first["time"] -= readings.usual_spacing(rows["time"].to_numpy())[0]
-            first["total_bytes"] = 0.0
-            parts += [first, rows]
-        else:
-            parts.append(rows.assign(total_bytes=rows["total_bytes"] - first["total_bytes"].item()))
-    return pd.concat(parts, ignore_index=True)
-
-
-def _says_nothing(label: str) -> bool:
-    word = label.lower().rstrip("0123456789").rstrip(" _-")
-    return word in ("", "flow", "stream", "f", "s") and len(label) < 12
 
 
 def _is_cc(name: str) -> bool:

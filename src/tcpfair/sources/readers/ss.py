@@ -33,7 +33,6 @@ import numpy as np
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
-from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.observed import Floats, Observed
 from tcpfair.sources.readers.polls import (
     BUSY,
@@ -46,7 +45,7 @@ from tcpfair.sources.readers.polls import (
     Socket,
 )
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import MAX_LINE_BYTES, chunks, head_bytes, packed_like
+from tcpfair.sources.readers.text import MAX_LINE_BYTES, chunks, head_bytes
 
 NAME = "ss"
 ACCEPTS = "logs of ss -tin loops (text, with a time stamp at each poll as scripts/poll_ss.sh writes)"
@@ -649,89 +648,3 @@ def _since(marks: np.ndarray, inside: np.ndarray, before: np.ndarray) -> np.ndar
     count = np.cumsum(marks)
     at_start = np.maximum.accumulate(np.where(inside & ~before, count - marks, 0))
     return inside & (count > at_start)
-
-
-# --- made anonymous ------------------------------------------------------------------------------------------------
-
-_HARMLESS = frozenset(
-    (
-        *(b"wscale", b"rto", b"backoff", b"rtt", b"ato", b"mss", b"pmtu", b"rcvmss", b"advmss", b"cwnd", b"ssthresh"),
-        *(b"bytes_sent", b"bytes_retrans", b"bytes_acked", b"bytes_received", b"segs_out", b"segs_in"),
-        *(b"data_segs_out", b"data_segs_in", b"lastsnd", b"lastrcv", b"lastack", b"delivered", b"busy", b"unacked"),
-        *(b"retrans", b"lost", b"sacked", b"dsack_dups", b"reordering", b"reord_seen", b"rcv_rtt", b"rcv_space"),
-        *(b"rcv_ssthresh", b"notsent", b"minrtt", b"rcv_ooopack", b"snd_wnd", b"rcv_wnd"),
-    )
-)
-_NUMBERS = re.compile(rb"[0-9.,/]{1,40}(?:ms)?")
-
-
-def anonymised(path: Path, keep: Anonymous) -> bytes:
-    """The same polls as scripts/poll_ss.sh writes them, with other clocks, addresses, ports and cookies.
-
-    Fields that are not known to be harmless, and lines that are not ss's, are left out. Where the wall clock is not known,
-    times count from the first one.
-    """
-    log = _Log(path)
-    written_s = None
-    out: list[bytes | float] = []  # a number is a time stamp
-    record: list[bytes] = []
-    found: re.Match[bytes] | None = None
-    for data, _ in _blocks(path):
-        for line in data.split(b"\n"):
-            what = _line(line, log.order)
-            if what.is_detail:
-                record.append(line)
-                continue
-            if found is not None:
-                out.append(_other_socket(found, b" ".join(record), keep))
-            found, record = None, []
-            if what.stamp is not None:
-                log.take_stamp(what.stamp, begins_poll=False)
-                t_s = log.stamp.t_s + log.midnights_s
-                if what.begins_poll or t_s != written_s:
-                    out.append(t_s)
-                    written_s = t_s
-            if (
-                what.socket is not None
-                and what.socket["state"] not in _NO_FLOW
-                and what.socket["netid"] in (None, b"tcp")
-            ):
-                found, record = what.socket, [line[what.socket.end() :]]
-    if found is not None:
-        out.append(_other_socket(found, b" ".join(record), keep))
-    first_s = next((entry for entry in out if isinstance(entry, float)), 0.0)
-    return packed_like(
-        path, b"".join(_other_stamp(one, first_s, log, keep) if isinstance(one, float) else one for one in out)
-    )
-
-
-def _other_stamp(t_s: float, first_s: float, log: _Log, keep: Anonymous) -> bytes:
-    digits = 0 if log.is_whole else 6
-    if log.is_wall:
-        return f"{keep.clock_s(t_s):.{digits}f}\n".encode()
-    since_s = max(t_s - first_s, 0.0)
-    whole_s = int(since_s)
-    fraction = f"{since_s - whole_s:.6f}"[1:] if digits else ""
-    return f"{whole_s // 3600 % 24:02}:{whole_s // 60 % 60:02}:{whole_s % 60:02}{fraction}\n".encode()
-
-
-def _other_socket(found: re.Match[bytes], text: bytes, keep: Anonymous) -> bytes:
-    ends = []
-    for end in ("local", "peer"):
-        host, port = _address(found[end])
-        number = str(keep.port(int(port))) if port.isdecimal() and len(port) < 6 else keep.address(port)
-        ends.append(_joined(keep.address(host), number))
-    words = text.split()
-    shown = ["ESTAB 0 0", *ends]
-    cookie = next((word[3:] for word in words if word.startswith(b"sk:")), b"")
-    if cookie:
-        shown.append("sk:" + keep.cookie(cookie.decode("ascii", errors="replace")).removeprefix("cookie"))
-    before = b""
-    for word in words:
-        name, colon, value = word.partition(b":")
-        if colon and name in _HARMLESS and _NUMBERS.fullmatch(value):
-            if name in (b"wscale", b"rto") and before not in _NO_ALGORITHM and _ALGORITHM.fullmatch(before):
-                shown.append(before.decode())
-            shown.append(word.decode())
-        before = word
-    return " ".join(shown).encode() + b"\n"

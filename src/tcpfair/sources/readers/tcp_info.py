@@ -14,7 +14,6 @@ What cannot be known: what was acknowledged after the last poll, and in a file w
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +21,6 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
-from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.observed import Observed, ObservedFlow
 from tcpfair.sources.readers.polls import (
     BUSY,
@@ -39,7 +37,7 @@ from tcpfair.sources.readers.polls import (
     windows,
 )
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import check_increasing, head, packed_like, read_csv, read_csv_blocks
+from tcpfair.sources.readers.text import check_increasing, head, read_csv, read_csv_blocks
 
 __all__ = ["CA_LOSS", "CA_RECOVERY", "COOKIE_BYTES", "INFINITE_SSTHRESH", "from_choice_of_algorithm", "windows"]
 
@@ -70,28 +68,6 @@ OPTIONAL = {
     "bytes_received": ("int64", 0, COUNT_MAX),
     "busy_us": ("int64", 0, COUNT_MAX),
 }
-# further numbers of struct tcp_info that tell nobody: kept when a recording is made anonymous
-HARMLESS = frozenset(
-    (
-        *(
-            "rttvar_us",
-            "mss",
-            "rcv_mss",
-            "advmss",
-            "pmtu",
-            "unacked",
-            "sacked",
-            "lost",
-            "retrans",
-            "fackets",
-            "reordering",
-        ),
-        *("delivered", "delivered_ce", "delivery_rate", "pacing_rate", "max_pacing_rate", "app_limited", "notsent"),
-        *("busy_us", "rwnd_limited_us", "sndbuf_limited_us", "rto_us", "ato_us", "backoff", "dsack_dups", "reord_seen"),
-        *("segs_out", "segs_in", "data_segs_out", "data_segs_in", "bytes_sent", "bytes_retrans"),
-        *("snd_wnd", "rcv_wnd", "rcv_rtt_us", "rcv_space", "rcv_ssthresh"),
-    )
-)
 
 
 def sniff(path: Path) -> bool:
@@ -180,31 +156,6 @@ def _socket(row: dict[str, str | int]) -> Socket:
 
 def _bracketed(address: str) -> str:
     return f"[{address}]" if ":" in address else address
-
-
-def anonymised(path: Path, keep: Anonymous) -> bytes:
-    """The same CSV with other clocks, addresses, ports and cookies; columns that nobody knows are left out."""
-    header = _header(path)
-    columns = COLUMNS | {name: kind for name, kind in OPTIONAL.items() if name in header}
-    columns |= {name: ("float64", -np.inf, np.inf) for name in header if name in HARMLESS}
-    out = io.StringIO()
-    for i, table in enumerate(read_csv_blocks(path, columns)):
-        table["t"] = [f"{keep.clock_s(t_s):.6f}" for t_s in table["t"]]
-        for name, pseudonym in (
-            ("sport", keep.port),
-            ("dport", keep.port),
-            ("saddr", keep.address),
-            ("daddr", keep.address),
-            ("cookie", keep.cookie),
-        ):
-            if name in table:
-                table[name] = table[name].map({value: pseudonym(value) for value in table[name].unique()})
-        for name in table:
-            if name in HARMLESS:
-                table[name] = [f"{value:.15g}" for value in table[name]]
-        table[[name for name in header if name in columns]].to_csv(out, index=False, header=i == 0, lineterminator="\n")
-    data = out.getvalue().encode()
-    return packed_like(path, data)
 
 
 # --- of the one data connection of a run of the testbed ------------------------------------------------------------

@@ -31,7 +31,6 @@ import numpy as np
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
-from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.observed import Floats, Observed
 from tcpfair.sources.readers.polls import (
     CA_LOSS,
@@ -43,7 +42,7 @@ from tcpfair.sources.readers.polls import (
     Socket,
 )
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import chunks, head_bytes, packed_like
+from tcpfair.sources.readers.text import chunks, head_bytes
 
 NAME = "tcp_probe"
 ACCEPTS = "text of the tracepoint tcp:tcp_probe (perf script, trace-cmd report, trace_pipe) or of /proc/net/tcpprobe"
@@ -342,47 +341,3 @@ def _states(rows: dict[str, np.ndarray]) -> np.ndarray:
         stop = int(np.searchsorted(acked, acked[i] + int(rows["flight"][i])))
         state[i : max(stop, i + 1)] = CA_LOSS if cwnd[i] == 1 else CA_RECOVERY
     return state
-
-
-def anonymised(path: Path, keep: Anonymous) -> bytes:
-    """The same lines with other addresses, ports and cookies, times from the first line, sequence numbers from the first one.
-
-    Process, processor, mark, kernel addresses and other events are left out.
-    """
-    log = _Log(path)
-    out: list[bytes] = []
-    first_s: float | None = None
-    begin: dict[tuple[bytes, bytes, bytes], int] = {}
-    number = 0
-    rest = b""
-    for piece in chunks(path, BLOCK_BYTES):
-        *lines, rest = (rest + piece).split(b"\n")
-        for line in lines:
-            number += 1
-            row = log.row(line, number)
-            if row is None:
-                continue
-            time, source, target, nxt_hex, una_hex, *state, cookie = row
-            cwnd, ssthresh, srtt = (int(value) for value in state)
-            t_s, nxt, una = float(time), int(nxt_hex, 16), int(una_hex, 16)
-            first_s = t_s if first_s is None else first_s
-            start = begin.setdefault((source, target, cookie), una)
-            ends = [_other_end(end, keep) for end in (source, target)]
-            nxt, una = (nxt - start) % 2**32, (una - start) % 2**32
-            if log.is_module:
-                text = f"{t_s - first_s:.9f} {ends[0]} {ends[1]} 0 {nxt:#x} {una:#x} {cwnd} {ssthresh} 0 {srtt} 0"
-            else:
-                tail = f" sock_cookie={keep.cookie(cookie.decode()).removeprefix('cookie')}" if cookie else ""
-                text = (
-                    f"tcp-0 [000] {t_s - first_s:.6f}: tcp:tcp_probe: src={ends[0]} dest={ends[1]} mark=0 data_len=0 "
-                    f"snd_nxt={nxt:#x} snd_una={una:#x} snd_cwnd={cwnd} ssthresh={ssthresh} snd_wnd=0 srtt={srtt} rcv_wnd=0{tail}"
-                )
-            out.append(text.encode() + b"\n")
-    return packed_like(path, b"".join(out))
-
-
-def _other_end(text: bytes, keep: Anonymous) -> str:
-    host, port = _host_and_port(text)
-    address = keep.address(host)
-    number = keep.port(int(port)) if port.isdecimal() and len(port) < 6 else keep.address(port)
-    return f"[{address}]:{number}" if ":" in address else f"{address}:{number}"

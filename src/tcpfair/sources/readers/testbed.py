@@ -15,8 +15,6 @@ is therefore up to 0.4 s late against windows and link. The printed intervals ar
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +29,6 @@ from tcpfair.contract.recordings import SIDECAR
 from tcpfair.contract.scenario import one_line
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import conservation, iperf3, tcp_info
-from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.compose import RTT_ERROR
 from tcpfair.sources.readers.observed import Observed, ObservedFlow, ObservedLink
 from tcpfair.sources.readers.polls import smallest_rtt_s
@@ -146,25 +143,6 @@ def read(path: Path, said: Sidecar) -> Observed:
         provenance={"kernel": meta.kernel, "bottleneck": meta.bottleneck},
         remarks=(f"{UNUSED}: {', '.join(unused)}",) if unused else (),
     )
-
-
-def anonymised(files: Sequence[Path], keep: Anonymous) -> dict[str, bytes]:
-    """The files of a run without what tells whose it is: name, and content unpacked."""
-    return {file.name.removesuffix(".gz"): _anonymous(file, keep) for file in files}
-
-
-def _anonymous(file: Path, keep: Anonymous) -> bytes:
-    if file.name == META:
-        meta = read_meta(file)
-        kernel = re.match(r"\w* ?\d+(\.\d+)*", meta.kernel)
-        fields = meta.model_dump() | {"t0": keep.clock_s(meta.t0), "kernel": kernel[0] if kernel else ""}
-        return (json.dumps(fields, indent=1) + "\n").encode()
-    if ".iperf.json" in file.name:
-        return iperf3.anonymised(file, keep)
-    if ".tcp.csv" in file.name:
-        return tcp_info.anonymised(file, keep)
-    queue = read_csv(file, QUEUE_COLUMNS)
-    return queue.assign(t=keep.clock_s(queue["t"])).to_csv(index=False, float_format="%.17g").encode()
 
 
 def _flow(flow_id: int, file: Path, report: iperf3.Goodput, polls_file: Path | None, meta: Meta) -> ObservedFlow:

@@ -99,12 +99,6 @@ def chunks(path: Path, size_bytes: int = _CHUNK_BYTES) -> Iterator[bytes]:
         raise InputError(f"{path}: cannot be read ({error.strerror}); give a readable file") from None
 
 
-def packed_like(path: Path, data: bytes) -> bytes:
-    """``data`` packed with gzip, without name and time, when the file is packed in any way; else as it is."""
-    with path.open("rb") as raw:
-        return gzip.compress(data, mtime=0) if _packing(raw.read(8)) else data
-
-
 def read_bytes(path: Path, most_bytes: int = MAX_WHOLE_BYTES) -> bytes:
     """The whole content, unpacked. Raises InputError as `chunks` does, and for more than ``most_bytes``."""
     parts, total_bytes = [], 0

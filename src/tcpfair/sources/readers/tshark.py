@@ -23,8 +23,6 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import frames
-from tcpfair.sources.readers.anonymous import Anonymous
-from tcpfair.sources.readers.anonymous_packets import AnonymousPackets
 from tcpfair.sources.readers.frames import NS_PER_S
 from tcpfair.sources.readers.observed import Observed
 from tcpfair.sources.readers.packets import Tracker, address
@@ -88,18 +86,6 @@ def read(path: Path, said: Sidecar) -> Observed:
     if table.time != TIMES[0]:
         remarks.append(f"{path.name}: no {TIMES[0]}, so nothing places it on a wall clock beside other recordings")
     return tracker.observed(BACKEND, said, remarks)
-
-
-def anonymised(path: Path, keep: Anonymous) -> bytes:
-    """The same table of what is used of it, comma-separated, with pseudonyms; rows without TCP are left out."""
-    table = _Table(path)
-    names = {column: table.columns[column] for column in (*NEEDED, *OPTIONAL) if column in table.columns}
-    parts = [",".join([table.time, *ADDRESSES[0], *ADDRESSES[1], *names.values()]) + "\n"]
-    has_clock = table.time == TIMES[0]
-    writer = AnonymousPackets(keep, relative=table.columns["seq"] != "tcp.seq_raw", clock=has_clock)
-    for packets in table.packets():
-        parts.append(_rows(writer.renamed(packets), names).to_csv(index=False, header=False, lineterminator="\n"))
-    return "".join(parts).encode()
 
 
 def _rows(packets: np.ndarray, names: dict[str, str]) -> pd.DataFrame:
