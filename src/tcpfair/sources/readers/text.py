@@ -118,30 +118,29 @@ def read_text(path: Path) -> str:
         raise InputError(f"{path}: not text (byte {error.start} is not UTF-8); give the tool's own output") from None
 
 
-def lines(path: Path) -> Iterator[str]:
-    """The lines of a text file without their ends, unpacked, one after the other: for files larger than memory.
+def byte_lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file with their ends, unpacked, one after the other: for files larger than memory.
 
-    Raises InputError as `chunks` does, when it is not text, and for a line that no tool writes.
+    Raises InputError as `chunks` does, and for a line that no tool writes.
     """
     rest, number = b"", 0
     for piece in chunks(path):
         *whole, rest = (rest + piece).split(b"\n")
+        number += len(whole)
         if len(rest) > MAX_LINE_BYTES:
-            raise InputError(
-                f"{path}: line {number + len(whole) + 1}: longer than {MAX_LINE_BYTES} bytes; give a tool's own output"
-            )
-        for line in whole:
-            number += 1
-            yield _decoded(line, path, number)
+            raise InputError(f"{path}: line {number + 1}: longer than {MAX_LINE_BYTES} bytes; give a tool's own output")
+        yield from (line + b"\n" for line in whole)
     if rest:
-        yield _decoded(rest, path, number + 1)
+        yield rest
 
 
-def _decoded(line: bytes, path: Path, number: int) -> str:
-    try:
-        return line.removesuffix(b"\r").decode("utf-8")
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: line {number}: not text (UTF-8); give the tool's own output") from None
+def lines(path: Path) -> Iterator[str]:
+    """The lines of a text file without their ends. Raises InputError as `byte_lines` does, and when it is not text."""
+    for number, line in enumerate(byte_lines(path), start=1):
+        try:
+            yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+        except UnicodeDecodeError:
+            raise InputError(f"{path}: line {number}: not text (UTF-8); give the tool's own output") from None
 
 
 def head_bytes(path: Path) -> bytes:
