@@ -151,19 +151,17 @@ _TITLES = (b"State", b"Netid", b"Recv-Q")
 _NO_FLOW = (b"LISTEN", b"UNCONN", b"CLOSED", b"TIME-WAIT")
 _NO_ALGORITHM = frozenset([b"ts", b"sack", b"ecn", b"ecnseen", b"fastopen", b"<->", b"-->", b"<--", b"---", b""])
 
-_WHOLE = re.compile(rb"(\d{1,18})")
-_PAIR = re.compile(rb"(\d{1,18})/(\d{1,18})")
-_FIRST = re.compile(rb"(\d{1,18}(?:\.\d{0,18})?)(?:/.*)?")
-_MS = re.compile(rb"(\d{1,18}(?:\.\d{0,18})?)(?:m.*)?")
-_FIELDS = {  # how its numbers are written, and their largest value
-    **dict.fromkeys((b"cwnd", b"ssthresh", b"lost"), (_WHOLE, U32_MAX)),
-    b"backoff": (_WHOLE, 255),
-    **dict.fromkeys((b"bytes_sent", b"bytes_acked", b"bytes_received"), (_WHOLE, 2**62)),
-    **dict.fromkeys((b"rtt", b"minrtt"), (_FIRST, 4e6)),  # ms
-    b"retrans": (_PAIR, U32_MAX),
-    b"busy": (_MS, U32_MAX),
+_FIELDS = {  # their largest value, and what may follow a number with a fraction
+    **dict.fromkeys((b"cwnd", b"ssthresh", b"lost"), (U32_MAX, b"")),
+    b"backoff": (255, b""),
+    **dict.fromkeys((b"bytes_sent", b"bytes_acked", b"bytes_received"), (2**62, b"")),
+    **dict.fromkeys((b"rtt", b"minrtt"), (4e6, b"/")),  # ms
+    b"retrans": (U32_MAX, b"/"),
+    b"busy": (U32_MAX, b"m"),  # ms, with that unit
 }
-_FIELD = re.compile(rb"[ \t](" + b"|".join([*_FIELDS, b"rto", b"wscale"]) + rb"):([^ \t\r\n\0]*)")
+_FIELD = re.compile(
+    rb"[ \t](" + b"|".join([*_FIELDS, b"rto", b"wscale"]) + rb"):(\d{1,18}(?:\.\d{0,18})?|)([^ \t\r\n\0]*)"
+)
 _ALGORITHM = re.compile(rb"[A-Za-z][\w-]{0,15}")  # TCP_CA_NAME_MAX is 16
 
 
@@ -189,15 +187,15 @@ class _Line(NamedTuple):
 def _line(line: bytes, order: list[re.Pattern[bytes]]) -> _Line:
     if line[:1] in (b"\t", b" ", b"", b"\r"):
         return _Line("detail")
-    stamp, end = (
-        (None, 0) if _socket(line, 0) or line.startswith(_TITLES) else _stamp(line, _LEAD.match(line).end(), order)
-    )
-    rest = _TAIL.match(line, end).end() if stamp else 0
-    if stamp and rest < len(line) and line[end : end + 1] == b" " and line[end + 1 : end + 2] in (b"\t", b" "):
-        return _Line("detail")  # ts puts one blank between; what follows is indented
+    socket, stamp, rest = _socket(line, 0), None, 0
+    if socket is None and not line.startswith(_TITLES):
+        stamp, end = _stamp(line, _LEAD.match(line).end(), order)
+        rest = _TAIL.match(line, end).end() if stamp else 0
+        if stamp and rest < len(line) and line[end : end + 1] == b" " and line[end + 1 : end + 2] in (b"\t", b" "):
+            return _Line("detail")  # ts puts one blank between; what follows is indented
+        socket = _socket(line, rest)
     if rest >= len(line) or line.startswith(_TITLES, rest):
         return _Line("poll", stamp)
-    socket = _socket(line, rest)
     return _Line("socket" if socket else "strange", stamp, socket)
 
 
@@ -301,18 +299,15 @@ class _Log:
 
     def _take_fields(self, text: bytes, socket: int, line: int) -> None:
         """The numbers of one socket in one poll."""
-        shown: dict[bytes, list[float]] = {}
-        for name, value in _FIELD.findall(text):
+        shown: dict[bytes, float] = {}
+        for name, number, tail in _FIELD.findall(text):
             if name in shown:
                 raise InputError(f"{self.path}: {name.decode()}: twice for the socket in line {line}; {ADVICE}")
-            shown[name] = self._numbers(name, value, line) if name in _FIELDS else []
-        cwnd, rtt, backoff, lost, acked, received, sent, busy, ssthresh, smallest_rtt = (
-            shown[name][0] if name in shown else None
-            for name in (
-                *(b"cwnd", b"rtt", b"backoff", b"lost", b"bytes_acked", b"bytes_received", b"bytes_sent", b"busy"),
-                *(b"ssthresh", b"minrtt"),
-            )
-        )
+            shown[name] = self._number(name, number, tail, line) if name in _FIELDS else 0
+            if name == b"retrans":  # now/in all
+                shown[b"in all"] = self._number(b"lost", tail[1:], b"", line, name)
+        cwnd, rtt = shown.get(b"cwnd"), shown.get(b"rtt")
+        acked, received, sent = (shown.get(name) for name in (b"bytes_acked", b"bytes_received", b"bytes_sent"))
         # the SYN and the FIN are acknowledged and not counted as sent, what a repaired socket sent before neither
         if acked is not None and sent is not None and acked > sent + 65_536:
             raise InputError(
@@ -322,37 +317,31 @@ class _Log:
         self.with_bytes += acked is not None or received is not None
         if cwnd is None and rtt is None:
             return
-        resent_now, resent = shown.get(b"retrans", (0, 0))
-        is_resending = resent_now > 0 or bool(lost)
-        state = (CA_LOSS if backoff else CA_RECOVERY) if is_resending else CA_OPEN
-        self.rows.append(
-            (
-                *(socket, self.poll, self._cc(text), state, cwnd or 0, ssthresh or INFINITE_SSTHRESH),
-                *(round((rtt or 0) * 1e3), round((smallest_rtt or 0) * 1e3), resent),
-                *(acked or 0, received or 0, int(busy or 0)),
-            )
-        )
+        is_resending = shown.get(b"retrans", 0) > 0 or shown.get(b"lost", 0) > 0
+        state = (CA_LOSS if shown.get(b"backoff") else CA_RECOVERY) if is_resending else CA_OPEN
+        ssthresh, resent = shown.get(b"ssthresh") or INFINITE_SSTHRESH, shown.get(b"in all", 0)
+        ssthresh, resent = shown.get(b"ssthresh") or INFINITE_SSTHRESH, shown.get(b"in all", 0)
+        rtts_us = (round(ms * 1e3) for ms in (rtt or 0, shown.get(b"minrtt", 0)))
+        counted = (resent, acked or 0, received or 0, int(shown.get(b"busy", 0)))
+        self.rows.append((socket, self.poll, self._cc(text), state, cwnd or 0, ssthresh, *rtts_us, *counted))
         if len(self.rows) >= ROWS_AT_ONCE:
             self._store()
 
-    def _numbers(self, name: bytes, value: bytes, line: int) -> list[float]:
-        form, largest = _FIELDS[name]
-        found = form.fullmatch(value)
-        if found is None:
-            shown = value[:20].decode("ascii", errors="replace")
-            raise InputError(f"{self.path}: {name.decode()}: {shown!r} in line {line} is no number that ss writes")
-        numbers = [float(text) if form in (_FIRST, _MS) else int(text) for text in found.groups()]
-        if max(numbers) > largest:
-            raise InputError(
-                f"{self.path}: {name.decode()}: {max(numbers)} in line {line} is not between 0 and {largest:g}"
-            )
-        return numbers
+    def _number(self, name: bytes, number: bytes, tail: bytes, line: int, shown_as: bytes = b"") -> float:
+        """A number from 0 up; ``tail`` is what follows it."""
+        (largest, end), shown_as = _FIELDS[name], (shown_as or name).decode()
+        if not (number.isdigit() or (end and number)) or tail[:1] not in (b"", end) or len(number) > 37:
+            shown = (number + tail)[:20].decode("ascii", errors="replace")
+            raise InputError(f"{self.path}: {shown_as}: {shown!r} in line {line} is no number that ss writes")
+        value = float(number) if end else int(number)
+        if value > largest:
+            raise InputError(f"{self.path}: {shown_as}: {value} in line {line} is not between 0 and {largest:g}")
+        return value
 
     def _cc(self, text: bytes) -> int:
         """Number of the algorithm: what is before wscale, or without it before rto."""
-        text = text.replace(b"\t", b" ")
-        before = next((text[:at] for mark in (b" wscale:", b" rto:") if (at := text.find(mark)) >= 0), b"")
-        name = before.rpartition(b" ")[2]
+        at = next((at for mark in (b" wscale:", b"\twscale:", b" rto:", b"\trto:") if (at := text.find(mark)) >= 0), 0)
+        name = text[max(at - 40, 0) : at].replace(b"\t", b" ").rpartition(b" ")[2]
         if name not in self.ccs:
             known = b"" if name in _NO_ALGORITHM or not _ALGORITHM.fullmatch(name) else name
             self.ccs[name] = self.store.cc(known.decode())

@@ -6,7 +6,6 @@ import bz2
 import contextlib
 import gzip
 import io
-import itertools
 import json
 import lzma
 import warnings
@@ -118,20 +117,27 @@ def read_text(path: Path) -> str:
         raise InputError(f"{path}: not text (byte {error.start} is not UTF-8); give the tool's own output") from None
 
 
-def byte_lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file with their ends, unpacked, one after the other: for files larger than memory.
+def line_blocks(path: Path, size_bytes: int = _CHUNK_BYTES) -> Iterator[bytes]:
+    """The content of a file, unpacked, in pieces that end at the end of a line; the end of the last may be missing.
 
     Raises InputError as `chunks` does, and for a line that no tool writes.
     """
-    rest, number = b"", 0
-    for piece in chunks(path):
-        *whole, rest = (rest + piece).split(b"\n")
-        number += len(whole)
+    rest, line = b"", 1
+    for piece in chunks(path, size_bytes):
+        whole, newline, rest = (rest + piece).rpartition(b"\n")
+        line += whole.count(b"\n") + len(newline)
         if len(rest) > MAX_LINE_BYTES:
-            raise InputError(f"{path}: line {number + 1}: longer than {MAX_LINE_BYTES} bytes; give a tool's own output")
-        yield from (line + b"\n" for line in whole)
+            raise InputError(f"{path}: line {line}: longer than {MAX_LINE_BYTES} bytes; give a tool's own output")
+        if newline:
+            yield whole + newline
     if rest:
         yield rest
+
+
+def byte_lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file with their ends, one after the other. Raises InputError as `line_blocks` does."""
+    for block in line_blocks(path):
+        yield from io.BytesIO(block)
 
 
 def lines(path: Path) -> Iterator[str]:
@@ -195,11 +201,9 @@ def read_csv_blocks(
 
     Raises InputError as `read_csv` does, for all but a file without rows, of which there is no block.
     """
-    header, rest, line = b"", b"", 1
-    for piece in itertools.chain(chunks(path, size_bytes), [b"\n"]):
-        whole, _, rest = (rest + piece).rpartition(b"\n")
-        if len(rest) > MAX_LINE_BYTES:
-            raise InputError(f"{path}: line {line}: longer than {MAX_LINE_BYTES} bytes; give a tool's own output")
+    header, line = b"", 1
+    for block in line_blocks(path, size_bytes):
+        whole = block.removesuffix(b"\n")
         if not header and whole:
             header, _, whole = whole.partition(b"\n")
             line = 2
