@@ -171,7 +171,7 @@ def several(tmp_path, sockets, n=10, header=HEADER):
 
 def test_every_connection_with_data_is_a_flow():
     """iperf3's report of the run: 11404376, 10730240 and 1798416 bytes received; the last poll is up to 0.1 s early."""
-    flows = {flow.name: flow for flow in tcp_info.flows(THREE, Sidecar())}
+    flows = {flow.name: flow for flow in tcp_info.read(THREE, Sidecar()).flows}
     assert sorted(flows) == ["40001", "40002", "40005"]
     got = [flows[name].total_bytes[-1] for name in sorted(flows)]
     assert got == pytest.approx([11_404_376, 10_730_240, 1_798_416], rel=0.012)
@@ -194,7 +194,7 @@ def test_control_connections_are_left_out_and_named():
     observed = tcp_info.read(THREE, Sidecar())
     assert any("40000 (" in remark and "40003 (" in remark for remark in observed.remarks)
     said = Sidecar(flows=[SaidFlow(flow="40000")])
-    assert "40000" in [flow.name for flow in tcp_info.flows(THREE, said)]
+    assert "40000" in [flow.name for flow in tcp_info.read(THREE, said).flows]
 
 
 @pytest.mark.parametrize(("counter", "begin_s"), [("bytes_acked", 100.23), ("bytes_received", 100.20)])
@@ -208,7 +208,7 @@ def test_time_with_data_in_flight_is_the_senders(tmp_path, counter, begin_s):
     ]
     path = tmp_path / "polls.csv"
     path.write_text(header + "\n".join(rows) + "\n")
-    (flow,) = tcp_info.flows(path, Sidecar())
+    (flow,) = tcp_info.read(path, Sidecar()).flows
     assert flow.clock_s == pytest.approx(begin_s, abs=1e-6)
     assert flow.name == "5000"  # without addresses all that is known of either end
 
@@ -220,7 +220,7 @@ def test_a_starved_flow_is_none(tmp_path):
         "5001,cubic,0,2,50,50000,50000,0,{}": 200_000,
         "5002,cubic,0,10,50,50000,50000,0,{}": 100,
     }
-    assert [flow.name for flow in tcp_info.flows(several(tmp_path, rows), Sidecar())] == ["5000", "5001"]
+    assert [flow.name for flow in tcp_info.read(several(tmp_path, rows), Sidecar()).flows] == ["5000", "5001"]
 
 
 def test_addresses_and_both_ends(tmp_path):
@@ -230,7 +230,7 @@ def test_addresses_and_both_ends(tmp_path):
         "10.0.0.2,5201,10.0.0.1,4000,cubic,0,10,50,50000,50000,0,0,{}": 99_000,
         "10.0.0.3,4000,10.0.0.2,5201,cubic,0,10,50,60000,60000,0,{},0": 50_000,
     }
-    flows = {flow.name: flow for flow in tcp_info.flows(several(tmp_path, rows, header=header), Sidecar())}
+    flows = {flow.name: flow for flow in tcp_info.read(several(tmp_path, rows, header=header), Sidecar()).flows}
     assert sorted(flows) == ["10.0.0.1:4000", "10.0.0.3:4000"]
     one = flows["10.0.0.1:4000"]
     assert (one.origin, one.total_bytes[-1], one.cc) == ("receiver: bytes_received", 9 * 99_000, "reno")
@@ -255,15 +255,15 @@ def test_a_gap_is_marked(tmp_path):
     path = several(tmp_path, rows, n=100)
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:40] + lines[70:]))
-    (flow,) = tcp_info.flows(path, Sidecar())
+    (flow,) = tcp_info.read(path, Sidecar()).flows
     assert flow.gaps_s == (pytest.approx((3.8, 6.9)),)
 
 
 def test_blocks_of_lines_are_one_file(monkeypatch):
-    whole = tcp_info.flows(THREE, Sidecar())
+    whole = tcp_info.read(THREE, Sidecar()).flows
     blocks = tcp_info.read_csv_blocks
     monkeypatch.setattr(tcp_info, "read_csv_blocks", lambda path, columns: blocks(path, columns, size_bytes=3000))
-    for mine, its in zip(tcp_info.flows(THREE, Sidecar()), whole, strict=True):
+    for mine, its in zip(tcp_info.read(THREE, Sidecar()).flows, whole, strict=True):
         assert mine.total_bytes.tolist() == its.total_bytes.tolist()
         assert mine.events.equals(its.events)
 
@@ -325,14 +325,14 @@ def test_anonymised_files_give_the_same_numbers(tmp_path):
     header = HEADER.replace("t,sport", "t,saddr,sport,daddr,dport,host,cookie,mss")
     rows = {"10.0.0.1,3987,fe80::1,5201,secret,beef,1448,reno,0,10,50,50000,50000,0,{}": 100_000}
     path = several(tmp_path, rows, header=header)
-    (expected,) = tcp_info.flows(path, Sidecar())
+    (expected,) = tcp_info.read(path, Sidecar()).flows
     data = tcp_info.anonymised(path, Anonymous.from_earliest(expected.clock_s))
     for secret in ("10.0.0", "3987", "fe80", "secret", "beef", "100.1"):
         assert secret not in data.decode()
     assert "1448" in data.decode()
     other = tmp_path / "other.csv"
     other.write_bytes(data)
-    (flow,) = tcp_info.flows(other, Sidecar())
+    (flow,) = tcp_info.read(other, Sidecar()).flows
     assert flow.clock_s == pytest.approx(946_684_800)
     assert flow.times_s == pytest.approx(expected.times_s, abs=2e-6)
     assert flow.total_bytes.tolist() == expected.total_bytes.tolist()
