@@ -1,8 +1,7 @@
-"""./reproduce import: checked first, copied whole or not at all, with what was inferred."""
+"""./reproduce import: read once, checked, written whole or not at all, with what was inferred."""
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import os
@@ -12,9 +11,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tcpfair.contract import sidecar
 from tcpfair.contract.layout import Layout, repository_root
+from tcpfair.contract.recorded import is_trace, open_recorded, trace_place
+from tcpfair.contract.recordings import sidecar_path
+from tcpfair.contract.sidecar import AT_IMPORT, FLOWS_AT_IMPORT, Said
+from tcpfair.contract.trace import in_schema
 from tcpfair.errors import InputError
-from tcpfair.sources.readers import read_any
+from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
 from tcpfair.workflow import importing
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -32,27 +36,115 @@ def files_of(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_file_becomes_a_folder_with_what_was_inferred(layout):
+def test_a_file_becomes_a_trace_with_what_was_inferred_and_where_it_is_from(layout):
     folder, found = importing.bring(layout, REPORT)
-    assert folder == layout.data / "raw" / "reno_4s"
-    assert (folder / "reno_4s.json").read_bytes() == REPORT.read_bytes()
+    assert folder == layout.data / "raw" / "reno_4s" and is_trace(folder)
+    assert not any(path.read_bytes() == REPORT.read_bytes() for path in folder.iterdir())
     assert found.trace.flows["cc"].tolist() == ["reno"]
     text = (folder / "trace.yaml").read_text()
     assert "#     protocol: reno" in text and "#   capacity_bps:   # rate of the bottleneck" in text
     # what was inferred becomes what is said once the number signs are taken away
     stated = "\n".join(line.removeprefix("# ") for line in text.splitlines() if line.startswith(("# flows", "#   ")))
     said = yaml.safe_load(stated[stated.index("flows:") :].replace("#  ", "   "))
-    assert said["flows"][0]["protocol"] == "reno" and said["flows"][0]["rtt_s"] == pytest.approx(0.05169)
-    for line in (folder / "SHA256SUMS").read_text().splitlines():
-        sha, name = line.split("  ")
-        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == sha
+    assert said["flows"] == [{"flow": "reno_4s.json", "protocol": "reno", "rtt_s": pytest.approx(0.05169)}]
+    (folder / "trace.yaml").write_text(yaml.safe_dump(said))
+    assert importing.look(folder).trace.flows["rtt_s"].item() == said["flows"][0]["rtt_s"]
+    told = json.loads((folder / "manifest.json").read_text())
+    content = REPORT.read_bytes()
+    sha = hashlib.sha256(content).hexdigest()
+    assert told["native"] == [{"name": "reno_4s.json", "sha256": sha, "bytes": len(content)}]
+    assert told["format"] == "iperf3" and told["said"] == {}
 
 
-def test_again_is_no_other_and_another_is_refused_unless_it_replaces(layout, tmp_path):
+@pytest.mark.parametrize("path", [REPORT, RUN], ids=lambda path: path.name)
+def test_a_recording_is_read_once(layout, tmp_path, monkeypatch, path):
+    """And never again: what is drawn afterwards needs the tool's own files no more."""
+    read, observe = [], importing.observe
+    monkeypatch.setattr(importing, "observe", lambda *what: read.append(what) or observe(*what))
+    copied = shutil.copytree if path.is_dir() else shutil.copy
+    own = Path(copied(path, tmp_path / path.name))
+    before = importing.look(own).trace
+    read.clear()
+    folder, found = importing.bring(layout, own)
+    assert len(read) == 1
+    shutil.rmtree(own) if own.is_dir() else own.unlink()
+    after, _ = open_recorded(folder)
+    assert len(read) == 1
+    for name, table in before.tables.items():
+        same = in_schema(name, table).to_pandas().equals(in_schema(name, after.tables[name]).to_pandas())
+        assert same, name
+    assert importing.told(found)[1:] == importing.told(importing.Found(own, before))[1:]
+
+
+# --- Corrected afterwards -----------------------------------------------------------------------------------------------
+
+NAME = "reno_4s.json"
+CORRECTED = {
+    "label": ({"flows": [{"flow": NAME, "label": "mine"}]}, lambda t: t.flows["protocol"].item() == "mine"),
+    "rtt": ({"flows": [{"flow": NAME, "rtt_s": 0.05}]}, lambda t: t.flows["rtt_s"].item() == 0.05),
+    "link": ({"link": {"capacity_bps": 5e8}}, lambda t: t.runs["capacity_bps"].item() == 5e8),
+    "kind": ({"kind": "pairs"}, lambda t: True),
+}
+CANNOT = {
+    "another protocol": ({"flows": [{"flow": NAME, "protocol": "bbr"}]}, "'bbr', but it was recorded as 'reno'"),
+    "an RTT above the smallest": ({"flows": [{"flow": NAME, "rtt_s": 0.5}]}, "but RTTs down to 0.051"),
+    "an RTT in ms": ({"flows": [{"flow": NAME, "rtt_s": 0.0001}]}, "give seconds"),
+    "a slow link": ({"link": {"capacity_bps": 1e6}}, "above what a link of 1e\\+06 bit/s carries"),
+    "no such flow": ({"flows": [{"flow": "reno.json"}]}, "did you mean 'reno_4s.json'"),
+    "a start": (
+        {"flows": [{"flow": NAME, "start_s": 3}]},
+        "trace.yaml: flows: start_s: counts when the tool's own files",
+    ),
+    "columns": ({"columns": {"time": "t"}}, "trace.yaml: columns: counts when the tool's own files"),
+    "a word": ({"link": {"capacity": 1}}, r"link\.capacity: "),
+}
+
+
+@pytest.mark.parametrize(("said", "holds"), CORRECTED.values(), ids=CORRECTED)
+def test_what_holds_for_a_trace_can_be_corrected_at_any_time_and_taken_back(layout, said, holds):
+    folder, before = importing.bring(layout, REPORT)
+    (folder / "trace.yaml").write_text(yaml.safe_dump(said))
+    assert importing.bring(layout, folder)[0] == folder and holds(importing.look(folder).trace)
+    importing.bring(layout, REPORT)  # the same recording again: what a person wrote stays
+    assert yaml.safe_load((folder / "trace.yaml").read_text()) == said
+    importing.bring(layout, REPORT, replace=True)
+    assert importing.look(folder).trace.flows.equals(before.trace.flows)
+
+
+@pytest.mark.parametrize(("said", "says"), CANNOT.values(), ids=CANNOT)
+def test_what_contradicts_a_trace_or_comes_too_late_is_one_line(layout, said, says):
     folder, _ = importing.bring(layout, REPORT)
-    (folder / "trace.yaml").write_text("flows: [{flow: reno_4s.json, label: mine, start_s: 10}]\n")
-    importing.bring(layout, folder)  # what a person wrote stays
-    assert "label: mine" in (folder / "trace.yaml").read_text()
+    (folder / "trace.yaml").write_text(yaml.safe_dump(said))
+    for look in (
+        lambda: importing.look(folder),
+        lambda: open_recorded(folder),
+        lambda: importing.bring(layout, folder),
+    ):
+        with pytest.raises(InputError, match=says) as error:
+            look()
+        assert "\n" not in str(error.value)
+
+
+def test_what_counts_at_import_is_stated_beside_the_file_and_imported_again(layout, tmp_path):
+    own = tmp_path / NAME
+    shutil.copy(REPORT, own)
+    folder, found = importing.bring(layout, own)
+    assert found.trace.runs["sample_s"].item() == 1
+    said = {"interval_s": 2, "flows": [{"flow": NAME, "label": "slow", "start_s": 1}]}
+    Path(f"{own}.trace.yaml").write_text(yaml.safe_dump(said))
+    again, found = importing.bring(layout, own)
+    assert again == folder and found.trace.runs["sample_s"].item() == 2 and found.trace.flows["start_s"].item() == 1
+    assert yaml.safe_load((folder / "trace.yaml").read_text()) == {"flows": [{"flow": NAME, "label": "slow"}]}
+    assert json.loads((folder / "manifest.json").read_text())["said"] == said
+
+
+def test_what_counts_at_import_is_what_the_sidecar_of_a_file_has_beyond_that_of_a_trace():
+    assert set(AT_IMPORT) == set(Sidecar.model_fields) - set(Said.model_fields)
+    assert set(FLOWS_AT_IMPORT) == set(SaidFlow.model_fields) - set(sidecar.SaidFlow.model_fields)
+
+
+def test_another_recording_is_refused_unless_it_replaces(layout, tmp_path):
+    folder, _ = importing.bring(layout, REPORT)
     other = tmp_path / "reno_4s.json"
     report = json.loads(REPORT.read_text())
     report["title"] = "start=3"
@@ -62,7 +154,10 @@ def test_again_is_no_other_and_another_is_refused_unless_it_replaces(layout, tmp
         importing.bring(layout, other)
     assert files_of(folder) == before
     importing.bring(layout, other, replace=True)
-    assert files_of(folder)["reno_4s.json"] == other.read_bytes()
+    assert importing.look(folder).trace.flows["start_s"].item() == 3
+
+
+# --- Refused, shared, left in place -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("damage", ["cut", "nothing", "a letter"])
@@ -77,41 +172,83 @@ def test_what_is_refused_leaves_everything_as_it_was(layout, tmp_path, damage):
     assert files_of(layout.root) == before
 
 
-def test_a_copy_that_goes_wrong_is_not_kept(layout, monkeypatch):
-    monkeypatch.setattr(
-        shutil, "copyfile", lambda source, target: Path(target).write_text(Path(source).read_text()[:-200])
-    )
-    with pytest.raises(InputError):
+def test_a_trace_that_is_written_wrong_is_not_kept(layout, monkeypatch):
+    monkeypatch.setattr(importing, "_sidecar_text", lambda *_: "flows: [{flow: nobody}]")
+    with pytest.raises(InputError, match="'nobody' is unknown"):
         importing.bring(layout, REPORT)
     assert files_of(layout.data / "raw") == {}
 
 
-def test_a_testbed_run_is_copied_with_all_its_files(layout, tmp_path):
-    folder, found = importing.bring(layout, RUN)
-    assert {name for name in files_of(folder) if name not in ("trace.yaml", "SHA256SUMS")} == set(files_of(RUN))
-    assert not any("not used" in line for line in importing.told(found))
-    (tmp_path / "run").mkdir()
-    shutil.copytree(RUN, tmp_path / "run", dirs_exist_ok=True)
+def test_what_was_not_used_is_told(layout, tmp_path):
+    shutil.copytree(RUN, tmp_path / "run")
     (tmp_path / "run" / "headers.pcap.gz").write_bytes(b"")
-    assert "note       not used: headers.pcap.gz" in importing.told(importing.bring(layout, tmp_path / "run")[1])
-    assert importing.told(found)[0].endswith("testbed, 2 flows, 14 s, recorded every 1 s")
+    folder, found = importing.bring(layout, tmp_path / "run")
+    told = importing.told(found)
+    assert (
+        told[0].endswith("testbed, 2 flows, 14 s, recorded every 1 s")
+        and "note       not used: headers.pcap.gz" in told
+    )
+    assert "# not used: headers.pcap.gz" in (folder / "trace.yaml").read_text()
 
 
-def test_an_anonymous_copy_gives_the_same_and_tells_nothing(layout, tmp_path):
-    source = tmp_path / "alice@laptop_home"
-    shutil.copytree(RUN, source)
-    folder, found = importing.bring(layout, source, name="shared", anonymise=True)
-    before, after = read_any(source), found.trace
-    assert before.samples["delivered_bytes"].tolist() == after.samples["delivered_bytes"].tolist()
-    assert before.flows[["cc", "start_s", "rtt_s"]].equals(after.flows[["cc", "start_s", "rtt_s"]])
-    assert (folder / "LICENSE").is_file()
-    meta = json.loads((RUN / "meta.json").read_text())
-    report = json.loads(gzip.decompress((RUN / "flow1.iperf.json.gz").read_bytes()))
-    telling = [str(int(meta["t0"])), "alice", str(report["start"]["timestamp"]["timesecs"])]
-    telling.append(report["start"]["connected"][0]["local_host"])
-    for name, content in files_of(folder).items():
-        for word in telling:
-            assert word.encode() not in content, (name, word)
+def test_a_trace_that_someone_shares_is_imported_like_any_recording(layout, tmp_path):
+    folder, _ = importing.bring(layout, RUN, name="shared", anonymise=True)
+    (folder / "trace.yaml").write_text("flows: [{flow: flow1, label: first}]\n")
+    given = tmp_path / "from_alice"
+    folder.rename(given)
+    copy, found = importing.bring(layout, given)
+    assert copy == layout.data / "raw" / "from_alice" and found.trace.flows["protocol"].tolist() == ["first", "reno"]
+    shutil.copy(given / "flows.parquet", given / "link.parquet")
+    with pytest.raises(InputError, match=r"link\.parquet: differs from the hash"):
+        importing.bring(layout, given, name="again")
+
+
+def native_in_raw(layout, kind):
+    """A tool's own files in data/raw: dropped there, recorded there by ``./reproduce testbed``, or imported by version 0.10."""
+    place = layout.data / "raw" / {"dropped": "dropped.json", "testbed": "testbed", "0.10": "reno_4s"}[kind]
+    if kind == "testbed":
+        shutil.copytree(RUN, place)
+    elif kind == "dropped":
+        shutil.copy(REPORT, place)
+    else:
+        place.mkdir()
+        shutil.copy(REPORT, place)
+        (place / "SHA256SUMS").write_text("")
+        (place / "trace.yaml").write_text("# flows:\n#   - flow: reno_4s.json\n")
+    return place
+
+
+@pytest.mark.parametrize("kind", ["dropped", "testbed", "0.10"])
+def test_own_files_in_data_raw_stay_and_are_read_once(layout, kind, monkeypatch):
+    place = native_in_raw(layout, kind)
+    before = files_of(place) if place.is_dir() else place.read_bytes()
+    assert importing.chosen(layout, [], "") == [place]
+    folder, found = importing.bring(layout, place)
+    assert folder == place and sidecar_path(place).is_file()
+    now = files_of(place) if place.is_dir() else place.read_bytes()
+    assert now == before if kind != "testbed" else now.items() > before.items()
+    kept = importing.read_once(layout, place)
+    assert is_trace(kept) and kept.parent == layout.root / "results" / "recordings"
+    monkeypatch.setattr(importing, "observe", None)  # from here on nothing is read
+    assert importing.bring(layout, place)[1].trace.samples.equals(found.trace.samples)
+    sidecar_path(place).write_text("link: {capacity_bps: 1.0e+9}\n")
+    assert importing.trace_place(layout.root, place) != kept
+
+
+def test_a_trace_in_results_belongs_to_content_statements_and_code(layout, tmp_path, monkeypatch):
+    own = tmp_path / NAME
+    shutil.copy(REPORT, own)
+    first = trace_place(layout.root, own)
+    Path(f"{own}.trace.yaml").write_text("# nothing\n")
+    os.utime(own, (0, 0))
+    assert trace_place(layout.root, own) == first
+    Path(f"{own}.trace.yaml").write_text("interval_s: 2\n")
+    assert trace_place(layout.root, own) != first
+    Path(f"{own}.trace.yaml").unlink()
+    monkeypatch.setattr("tcpfair.contract.reach.of_modules", lambda *_: {"code": "edited"})
+    assert trace_place(layout.root, own) != first
+    with pytest.raises(InputError, match="nothing: no such file or folder"):
+        trace_place(layout.root, tmp_path / "nothing")
 
 
 @pytest.mark.parametrize("name", ["examples", "a/b", "../up", "", "a b", "README.md", "$(ls)"])
@@ -121,14 +258,9 @@ def test_names_that_cannot_be(layout, name):
             importing.bring(layout, REPORT, name=name)
 
 
-def test_without_a_path_what_lies_in_data_raw_is_taken(layout):
+def test_without_a_path_there_has_to_be_something_in_data_raw(layout):
     with pytest.raises(InputError, match=r"nothing in .*data/raw yet"):
         importing.chosen(layout, [], "")
-    shutil.copy(REPORT, layout.data / "raw" / "dropped.json")
-    (path,) = importing.chosen(layout, [], "")
-    folder, _ = importing.bring(layout, path)
-    assert folder == path and (layout.data / "raw" / "dropped.json.trace.yaml").is_file()
-    assert importing.chosen(layout, [], "") == [path]
     with pytest.raises(InputError, match="--name: goes with one PATH"):
         importing.chosen(layout, [], "mine")
 
@@ -141,7 +273,7 @@ def test_a_long_file_name_is_only_a_name(layout, tmp_path, length):
     path = tmp_path / f"{'n' * (length - 5)}.json"
     shutil.copy(REPORT, path)
     folder, found = importing.bring(layout, path)
-    assert (folder / path.name).is_file() and len(folder.name) <= 100
+    assert is_trace(folder) and len(folder.name) <= 100
     assert found.trace.provenance["names"] == [path.name]
     (folder / "trace.yaml").write_text(yaml.safe_dump({"flows": [{"flow": path.name, "rtt_s": 0.05}]}))
     assert importing.look(folder).trace.flows["rtt_s"].tolist() == [0.05]
@@ -167,17 +299,6 @@ def test_a_name_that_is_no_text_is_refused_or_read_but_never_a_traceback(layout,
     shutil.copy(REPORT, path)
     _, found = importing.bring(layout, path)
     assert found.trace.provenance["names"] == [r"caf\udce9.json"]
-
-
-def test_an_anonymous_copy_has_neither_the_folders_name_nor_labels(layout, tmp_path):
-    source = tmp_path / "alice_at_home"
-    shutil.copytree(RUN, source)
-    (source / "trace.yaml").write_text("flows: [{flow: flow1, label: of alice, rtt_s: 0.05}]\n")
-    folder, found = importing.bring(layout, source, anonymise=True)
-    assert folder.name.startswith("testbed-") and found.trace.flows["protocol"].tolist() == ["reno", "reno"]
-    for name, content in files_of(layout.data / "raw").items():
-        assert b"alice" not in name.encode() + content, name
-    assert importing.bring(layout, source, anonymise=True)[0] == folder  # the same content has the same name
 
 
 def test_the_others_are_imported_when_one_is_refused(layout, tmp_path, capsys, monkeypatch):

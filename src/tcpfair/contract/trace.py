@@ -1,8 +1,8 @@
 """The trace: what any source (engine, ns-2, kernel, the user's own files) leaves behind, in one schema.
 
 A trace is a folder with ``runs``, ``flows``, ``samples``, ``link`` and ``events`` as Parquet and a ``manifest.json`` that is
-written last. The manifest holds the SHA-256 of every file, of the scenarios and of the code that made them; nothing in it
-changes from run to run, so equal inputs give byte-identical folders.
+written last. A recording whose windows were polled has ``polls`` too. The manifest holds the SHA-256 of every file, of the
+scenarios and of the code that made them; nothing in it changes from run to run, so equal inputs give byte-identical folders.
 """
 
 from __future__ import annotations
@@ -84,14 +84,23 @@ SCHEMA: dict[str, tuple[tuple[str, str, bool], ...]] = {
         ("w_max", "float64", True),
         ("k_s", "float64", True),
     ),
+    "polls": (
+        ("run_id", "int32", False),
+        ("flow_id", "int32", False),
+        ("t_s", "float64", False),
+        ("cwnd_pkts", "float64", False),
+        ("ssthresh_pkts", "float64", False),
+        ("srtt_s", "float64", False),
+    ),
 }
 EVENT_KINDS = ("loss", "rto", "recovery_end")
-TABLES = tuple(SCHEMA)
+POLLS = "polls"  # windows at moments of their own, of a recording; a trace without them has no such file
+TABLES = tuple(name for name in SCHEMA if name != POLLS)
 
 
 @dataclass
 class Trace:
-    """The five tables of one experiment and the provenance that goes into the manifest.
+    """The five tables of one experiment, the polls of a recording, and the provenance that goes into the manifest.
 
     ``samples.delivered_bytes`` and ``received_bytes`` count one interval that ends at ``t_s``; ``runs`` carries the grid
     variables of the experiment as further columns, named in ``provenance['grid']``.
@@ -103,6 +112,12 @@ class Trace:
     link: pd.DataFrame = field(default_factory=lambda: empty("link"))
     events: pd.DataFrame = field(default_factory=lambda: empty("events"))
     provenance: dict = field(default_factory=dict)
+    polls: pd.DataFrame | None = None
+
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The tables that it has, by name."""
+        return {name: table for name in SCHEMA if (table := getattr(self, name)) is not None}
 
     @property
     def resolution_s(self) -> float:
@@ -165,8 +180,8 @@ def _check_values(trace: Trace, where: str) -> None:
     if unknown:
         raise InputError(f"{where}: events.kind: {sorted(unknown)[0]!r} is not one of {', '.join(EVENT_KINDS)}")
     runs = set(trace.runs["run_id"])
-    for name in ("flows", "samples", "link", "events"):
-        stray = set(getattr(trace, name)["run_id"].unique()) - runs
+    for name, table in trace.tables.items():
+        stray = set(table["run_id"].unique()) - runs
         if stray:
             raise InputError(f"{where}: {name}.run_id: {min(stray)} has no row in runs")
 
@@ -214,12 +229,12 @@ def write(trace: Trace, folder: Path) -> None:
     """
     where = str(folder)
     _check_values(trace, where)
-    tables = {name: _arrow_table(name, getattr(trace, name), where) for name in TABLES}
+    tables = {name: _arrow_table(name, table, where) for name, table in trace.tables.items()}
     with whole_folder(folder) as scratch:
         for name, table in tables.items():
             _write_parquet(table, scratch / f"{name}.parquet")
             settle(scratch / f"{name}.parquet")
-        files = {f"{name}.parquet": file_hash(scratch / f"{name}.parquet") for name in TABLES}
+        files = {f"{name}.parquet": file_hash(scratch / f"{name}.parquet") for name in tables}
         write_manifest({"schema": SCHEMA_VERSION, **trace.provenance, "files": files}, scratch)
 
 
@@ -231,7 +246,7 @@ def read(folder: Path) -> Trace:
     manifest = read_manifest(folder)
     shared, files = _names_in(manifest, SHARED, folder), _names_in(manifest, "files", folder)
     frames = {}
-    for name in TABLES:
+    for name in (*TABLES, POLLS) if f"{POLLS}.parquet" in files else TABLES:
         path = folder / f"{name}.parquet"
         if path.name in shared:
             place = Path(shared[path.name])

@@ -172,6 +172,7 @@ def parser() -> argparse.ArgumentParser:
     page = _option("--notebook", type=Path, required=True)
     pages = _option("--output", nargs=2, type=Path, required=True)
     command("notebook", _notebook, "run a notebook", source, page, only, draw, own_trace, pages, planned)
+    command("read", _read, "read recordings into traces in results", parts)
     papers = _option("--papers", nargs="*", default=list(PAPERS), choices=PAPERS)
     command("place", _place, "place what is printed among the settings of the ensembles", source, papers, planned)
     command("ledger", _ledger, "write the ledger", source, papers, only, planned)
@@ -560,6 +561,13 @@ def _notebook(given: argparse.Namespace) -> None:
     pages = [path.absolute() for path in given.output]
     what = (given.notebook.absolute(), given.only, given.draw, given.trace)
     _say("notebook", given.notebook.stem, steps.notebook(_layout(given), *what, pages, _planned(given)))
+
+
+def _read(given: argparse.Namespace) -> None:
+    from tcpfair.workflow import importing
+
+    for path in given.parts:
+        _say("read", str(path), os.path.relpath(importing.read_once(Layout(repository_root()), path)))
 
 
 def _place(given: argparse.Namespace) -> None:

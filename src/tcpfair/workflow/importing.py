@@ -1,48 +1,50 @@
-"""``./reproduce import``: recordings are read and checked first, then copied below data/raw with what was inferred, then shown.
+"""``./reproduce import``: a recording is read and checked once, and becomes a trace below data/raw, with what was inferred.
 
-A copy is read again before it takes its place, and must give the same numbers; nothing that is there is replaced by what is
-refused. ``--anonymise`` has every file rewritten by its reader (`tcpfair.sources.readers.anonymous`).
+`trace_of` reads, `write_recorded` writes; all else works on the trace. ``--anonymise`` is
+`tcpfair.contract.recorded.anonymised`. Recordings that stay where they are (the shipped examples, ``trace=PATH``, files that
+someone puts into data/raw) are read once into a trace below results (`read_once`).
 """
 
 from __future__ import annotations
 
-import filecmp
-import hashlib
 import os
-import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import yaml
 
-from tcpfair.contract.checksums import CHECKSUMS
+from tcpfair.contract import trace as traces
 from tcpfair.contract.files import whole_folder, write_whole
 from tcpfair.contract.layout import Layout
+from tcpfair.contract.manifest import file_hash, read_manifest
+from tcpfair.contract.recorded import (
+    UNKNOWN_CC,
+    anonymised,
+    is_trace,
+    open_recorded,
+    stated,
+    trace_place,
+    with_names,
+)
 from tcpfair.contract.recordings import SIDECAR, name_of, sidecar_path
+from tcpfair.contract.scenario import digest
+from tcpfair.contract.sidecar import Said, SaidLink, load_said
+from tcpfair.contract.strange_trace import read_strange
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError, printable
 from tcpfair.measures.resolution import left_out
 from tcpfair.measures.runs import means_mbps
-from tcpfair.sources.readers import UNUSED, anonymised, observe
-from tcpfair.sources.readers.anonymous import Anonymous
-from tcpfair.sources.readers.compose import compose
-from tcpfair.sources.readers.observed import UNKNOWN_CC, Observed, ObservedFlow
-from tcpfair.sources.readers.sidecar import SaidLink, Sidecar, load_sidecar
+from tcpfair.sources.readers import observe
+from tcpfair.sources.readers.compose import as_recorded
+from tcpfair.sources.readers.sidecar import load_sidecar
 from tcpfair.units import MS_PER_S
 
 LICENCE = """This recording was anonymised and is shared under the Creative Commons Attribution 4.0 International licence
-(SPDX: CC-BY-4.0). Times were shifted so that it begins on 2000-01-01; addresses, ports, names and payload are not the original's.
+(SPDX: CC-BY-4.0). Times count from its beginning; names, addresses and ports are not the original's.
 """
-_TELLING = (
-    "self_pairs",
-    "columns",
-    "units",
-)  # of a trace.yaml: other recordings' paths, and columns that the copy has not
 _KEPT = ("examples", "README.md")  # of data/raw, no recordings of the user
-CLOCK_S = 2e-6  # resolution of a wall clock in a float, and of most tools
-EDGE_BYTES = 4096  # two packets: what comes within that at the edge of an interval, and may change sides
 _HEADER = (
     "# What is known of this recording; correct what is wrong. data/raw/README.md says what each line means.\n"
     "# A line that begins with # was inferred: take the # away to state it.\n"
@@ -51,56 +53,109 @@ _HEADER = (
 
 @dataclass(frozen=True)
 class Found:
-    """A recording that was read and checked."""
+    """A recording that was read and checked; ``trace`` has what is stated of it."""
 
     path: Path
-    said: Sidecar
-    observed: Observed
     trace: Trace
 
 
-def look(path: Path) -> Found:
-    """Read and check a recording where it lies. Raises InputError with one line."""
+# --- Reading once -------------------------------------------------------------------------------------------------------
+
+
+def trace_of(path: Path) -> tuple[Trace, Said]:
+    """A recording as it was recorded, and what is stated of it: of a trace, or of a tool's own files, which are read here.
+
+    Raises InputError with one line.
+    """
+    if is_trace(path):
+        recorded = with_names(read_strange(path), path)
+        if len(recorded.runs) > 1:
+            raise InputError(
+                f"{path}: {len(recorded.runs)} runs; ./reproduce --config source=raw trace={path} shows one"
+            )
+        return recorded, load_said(path)
     said = load_sidecar(path)
     observed = observe(path, said)
-    return Found(path, said, observed, compose(observed, said, path))
+    recorded = as_recorded(observed, said, path)
+    native = [
+        {"name": printable(file.name), "sha256": file_hash(file), "bytes": file.stat().st_size}
+        for file in observed.files
+    ]
+    told = said.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
+    return replace(recorded, provenance={**recorded.provenance, "native": native, "said": told}), said.of_trace
+
+
+def look(path: Path) -> Found:
+    """Read and check a recording where it is. Raises InputError with one line."""
+    recorded, said = trace_of(path)
+    return Found(path, stated(recorded, said, path))
+
+
+def read_once(layout: Layout, path: Path) -> Path:
+    """The folder of the trace of a recording that stays where it is; read where that was not done before.
+
+    Raises InputError with one line.
+    """
+    folder = trace_place(layout.root, path)
+    if not is_trace(folder):
+        recorded, said = trace_of(path)
+        write_recorded(recorded, said, folder, path)
+    return folder
+
+
+def write_recorded(recorded: Trace, said: Said, folder: Path, path: Path, text: str = "", licence: str = "") -> None:
+    """Write a trace with its trace.yaml (``text``, or what ``said`` has and what was inferred) to ``folder``, and read it again.
+
+    ``path`` is the recording, named in errors. Raises InputError, and leaves everything as it was, for statements that
+    contradict the recording.
+    """
+    stated(recorded, said, path)
+    with whole_folder(folder) as scratch:
+        traces.write(recorded, scratch)
+        text = text or _sidecar_text(stated(recorded, said, scratch), said)
+        (scratch / SIDECAR).write_text(text, encoding="utf-8")
+        if licence:
+            (scratch / "LICENSE").write_text(licence, encoding="utf-8")
+        open_recorded(scratch, path)
+
+
+# --- Into data/raw ------------------------------------------------------------------------------------------------------
 
 
 def bring(
     layout: Layout, path: Path, name: str = "", anonymise: bool = False, replace: bool = False
 ) -> tuple[Path, Found]:
-    """Copy a recording to ``data/raw/NAME`` and return the copy, read and checked again.
+    """Read a recording into a trace in ``data/raw/NAME``; return its folder, and the trace as it is read from there.
 
-    A recording that lies in data/raw already gets its trace.yaml and stays. Raises InputError with one line when it is refused,
-    when the name is taken by another (``replace`` puts it in its place), and when the copy gives other numbers.
+    What lies in data/raw already gets a trace.yaml and stays. Raises InputError with one line when the recording is refused, and
+    when the name is taken by another (``replace`` puts it in its place).
     """
-    found = look(path)
     raw = layout.data / "raw"
     if path.resolve().parent == raw.resolve() and not anonymise and not name:
-        return path, _with_sidecar(found)
+        return path, _in_place(layout, path)
+    recorded, said = trace_of(path)
+    oddities = stated(recorded, said, path).provenance["remarks"]
     if anonymise:
-        content = _anonymous_files(found)
-        digest = hashlib.sha256(b"".join(content.values())).hexdigest()[:8]
-        name = name or f"{found.observed.backend}-{digest}"  # the folder's own name may be a person's
-    else:
-        content = {printable(file.name.lstrip(".")): file for file in found.observed.files}
-    folder = raw / _name(name or name_of(path), raw)
-    if folder.exists() and not replace and not _is_same(folder, content):
-        raise InputError(f"{_shown(folder)}: is there already, with another recording; choose --name, or --replace it")
-    with whole_folder(folder) as scratch:
-        for file_name, source in content.items():
-            target = scratch / file_name
-            target.write_bytes(source) if isinstance(source, bytes) else shutil.copyfile(source, target)
-        names = _pseudonyms(found, scratch) if anonymise else {}
-        (scratch / SIDECAR).write_text(_sidecar_text(found, names), encoding="utf-8")
-        if anonymise:
-            (scratch / "LICENSE").write_text(LICENCE, encoding="utf-8")
-        _write_sums(scratch)
-        copy = look(scratch)
-        _refuse_difference(found.trace, copy.trace, folder)
-    copy = look(folder)
-    copy.trace.provenance["remarks"] += [line for line in found.trace.provenance["remarks"] if line.startswith(UNUSED)]
-    return folder, copy
+        recorded, said = anonymised(recorded, said)
+        name = name or _anonymous_name(recorded, said)  # the folder's own name may be a person's
+    folder, text = raw / _name(name or name_of(path), raw), ""
+    if folder.exists() and not replace:
+        if not _is_same(folder, recorded):
+            raise InputError(
+                f"{_shown(folder)}: is there already, with another recording; choose --name, or --replace it"
+            )
+        if sidecar_path(folder).is_file() and _said_before(folder) == recorded.provenance.get("said", {}):
+            said, text = load_said(folder), sidecar_path(folder).read_text(encoding="utf-8")  # corrected since
+    write_recorded(recorded, said, folder, path, text, LICENCE if anonymise else "")
+    found = look(folder)
+    if anonymise:
+        found.trace.provenance["remarks"] = oddities  # for the eyes of who has the original
+    return folder, found
+
+
+def _anonymous_name(recorded: Trace, said: Said) -> str:
+    tables = {name: table.to_csv(index=False) for name, table in recorded.tables.items()}
+    return f"{name_of(Path(recorded.provenance['backend']))}-{digest([tables, said.model_dump(mode='json')])[:8]}"
 
 
 def _name(name: str, raw: Path) -> str:
@@ -111,111 +166,63 @@ def _name(name: str, raw: Path) -> str:
     return name
 
 
-def _with_sidecar(found: Found) -> Found:
-    """A recording that was dropped into data/raw gets a trace.yaml to correct, unless it has one."""
-    if not sidecar_path(found.path).exists():
-        write_whole(sidecar_path(found.path), _sidecar_text(found, {}))
-    return look(found.path)
+def _in_place(layout: Layout, path: Path) -> Found:
+    """A recording that lies in data/raw: it gets a trace.yaml to correct, unless it has one, and is read where it lies."""
+    trace, said = open_recorded(read_once(layout, path), path)
+    if not sidecar_path(path).exists():
+        write_whole(sidecar_path(path), _sidecar_text(trace, said, is_native=not is_trace(path)))
+    return Found(path, trace)
 
 
-def _is_same(folder: Path, content: Mapping[str, Path | bytes]) -> bool:
-    """Whether a folder holds just these files; what was written beside them does not count."""
-    for file_name, source in content.items():
-        held = folder / file_name
-        if not held.is_file():
-            return False
-        if held.read_bytes() != source if isinstance(source, bytes) else not filecmp.cmp(held, source, shallow=False):
-            return False
-    beside = {SIDECAR, CHECKSUMS, "LICENSE"}
-    return {path.name for path in folder.iterdir()} - beside == set(content)
-
-
-def _write_sums(folder: Path) -> None:
-    lines = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in sorted(folder.iterdir())]
-    (folder / CHECKSUMS).write_text("".join(lines))
-
-
-def _refuse_difference(before: Trace, after: Trace, folder: Path) -> None:
-    """The copy gives the numbers of the original, but for the last microsecond of a clock."""
-    totals = [trace.samples.groupby("flow_id")["delivered_bytes"].sum() for trace in (before, after)]
-    if len(totals[0]) != len(totals[1]) or not np.allclose(*totals, rtol=0, atol=2):
-        raise InputError(f"{_shown(folder)}: a copy gives other totals than the original; nothing was kept")
-    for table, column, may in (
-        ("samples", "flow_id", 0),
-        ("samples", "t_s", CLOCK_S),
-        ("samples", "delivered_bytes", EDGE_BYTES),
-        ("flows", "start_s", CLOCK_S),
-        ("flows", "stop_s", CLOCK_S),
-        ("flows", "rtt_s", CLOCK_S),
-        ("flows", "cc", None),
-        ("events", "t_s", CLOCK_S),
-        ("events", "cwnd_before", 0),
-    ):
-        one, other = getattr(before, table)[column].to_numpy(), getattr(after, table)[column].to_numpy()
-        same = one.shape == other.shape and (
-            (one == other).all() if may is None else np.allclose(one, other, rtol=0, atol=may, equal_nan=True)
+def _is_same(folder: Path, recorded: Trace) -> bool:
+    """Whether a folder holds the same recording: the trace of the same files, or the same tables."""
+    if not is_trace(folder):
+        return False
+    manifest = read_manifest(folder)
+    if native := recorded.provenance.get("native"):
+        return sorted(each["sha256"] for each in native) == sorted(
+            each["sha256"] for each in manifest.get("native", [])
         )
-        if not same:
-            which = f"{table}.{column}"
-            raise InputError(
-                f"{_shown(folder)}: a copy gives other numbers than the original ({which}); nothing was kept"
-            )
+    own, held = (
+        {n: traces.in_schema(n, t).to_pandas() for n, t in each.tables.items()}
+        for each in (recorded, read_strange(folder))
+    )
+    return own.keys() == held.keys() and all(table.equals(held[name]) for name, table in own.items())
 
 
-# --- Anonymous copies ---------------------------------------------------------------------------------------------------
-
-
-def _anonymous_files(found: Found) -> dict[str, bytes]:
-    """Name and content of the files of the anonymous copy."""
-    clocks_s = [flow.clock_s + flow.start_s for flow in found.observed.flows if flow.clock_s is not None]
-    keep = Anonymous.from_earliest(min(clocks_s, default=0.0))
-    return anonymised(found.path, found.observed, found.said, keep)
-
-
-def _pseudonyms(found: Found, scratch: Path) -> dict[str, str]:
-    """What each flow is called in an anonymous copy, by its old name; both are told by their bytes."""
-    copied = observe(scratch, Sidecar(format=found.said.format)).flows
-    if len(copied) != len(found.observed.flows):
-        raise InputError(f"{_shown(found.path)}: its anonymous copy has {len(copied)} flows; nothing was kept")
-
-    def told_by(flow: ObservedFlow) -> tuple[int, float, float]:
-        return len(flow.times_s), round(float(flow.total_bytes[-1])), round(flow.stop_s - flow.start_s, 3)
-
-    by_bytes = zip(sorted(found.observed.flows, key=told_by), sorted(copied, key=told_by), strict=True)
-    return {old.name: new.name for old, new in by_bytes}
+def _said_before(folder: Path) -> dict:
+    return read_manifest(folder).get("said", {})
 
 
 # --- trace.yaml ---------------------------------------------------------------------------------------------------------
 
 
-def _sidecar_text(found: Found, names: Mapping[str, str]) -> str:
-    """The trace.yaml of the copy: what the person said, as data; what was inferred, as comments."""
-    said = found.said.model_dump(exclude_defaults=True, exclude_none=True)
-    for each in said.get("flows", []):
-        each["flow"] = names.get(each["flow"], each["flow"])
-        if names:
-            each.pop("label", None)
-    for field in _TELLING if names else ():
-        said.pop(field, None)
-    lines = [_HEADER, *(f"# {remark}\n" for remark in ([] if names else found.trace.provenance["remarks"]))]
-    if said:
-        lines.append(yaml.safe_dump(said, sort_keys=False, allow_unicode=True))
-    run = found.trace.runs.iloc[0]
-    if "link" not in said:
+def _sidecar_text(shown: Trace, said: Said, is_native: bool = False) -> str:
+    """The trace.yaml of a recording: what the person said, as data; what was inferred, as comments.
+
+    ``is_native``: beside a tool's own files, where starts can be stated too.
+    """
+    told = said.model_dump(exclude_defaults=True, exclude_none=True)
+    lines = [_HEADER, *(f"# {remark}\n" for remark in shown.provenance.get("remarks", []))]
+    if told:
+        lines.append(yaml.safe_dump(told, sort_keys=False, allow_unicode=True))
+    run = shown.runs.iloc[0]
+    if "link" not in told:
         lines.append("# link:\n")
         for name, field in SaidLink.model_fields.items():
             known = name in run and np.isfinite(run[name])
             if not (name == "buffer_pkts" and "buffer_bytes" in run):  # one of the two is said
                 lines.append(f"#   {name}: {f'{run[name]:.12g}' if known else ''}  # {field.description}\n")
-    if "flows" not in said:
-        lines.append("# flows: # with leave_out: true, one is no flow of the experiment\n")
-        for name, flow in zip(found.trace.provenance["names"], found.trace.flows.itertuples(), strict=True):
-            shown = yaml.safe_dump(names.get(name, name), allow_unicode=True).splitlines()[0]
+    if "flows" not in told:
+        lines.append(
+            "# flows:" + (" # with leave_out: true, one is no flow of the experiment" if is_native else "") + "\n"
+        )
+        for name, flow in zip(shown.provenance["names"], shown.flows.itertuples(), strict=True):
+            quoted = yaml.safe_dump(name, allow_unicode=True).splitlines()[0]
             rtt = f"{flow.rtt_s:.6g}" if np.isfinite(flow.rtt_s) else ""
             cc = "" if flow.cc == UNKNOWN_CC else flow.cc
-            lines.append(
-                f"#   - flow: {shown}\n#     protocol: {cc}\n#     rtt_s: {rtt}\n#     start_s: {flow.start_s:.6g}\n"
-            )
+            start = f"#     start_s: {flow.start_s:.6g}\n" if is_native else ""
+            lines.append(f"#   - flow: {quoted}\n#     protocol: {cc}\n#     rtt_s: {rtt}\n{start}")
     return "".join(lines)
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import flent, iperf3
-from tcpfair.sources.readers.anonymous import EPOCH_S, Anonymous
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.sidecar import Sidecar
 from tests.sources.readers.mutations import FEW, MANY, assert_sound, attack
@@ -21,6 +20,7 @@ SAMPLES = Path(__file__).parents[2] / "samples"
 SAMPLE = SAMPLES / "flent" / "two_uploads.flent.gz"
 NOTHING = Sidecar()
 FIRST = "TCP upload::1"
+EPOCH_S = 946_684_800  # 2000-01-01
 
 
 def values():
@@ -181,36 +181,6 @@ def test_sniffs_flent_only(tmp_path):
     for text in ("", "{}", '{"x_values": []}', "x_values raw_values"):
         path.write_text(text)
         assert not flent.sniff(path)
-
-
-def test_anonymised_has_no_hosts_notes_or_times(tmp_path):
-    document = values()
-    meta = document["metadata"]
-    meta.update(
-        HOSTS=["srv.ann.example", "10.9.8.7"], NOTE="call ann", TITLE="ann", LOCAL_HOST="anns", BATCH_UUID="uu-id"
-    )
-    for part in (document["raw_values"], document["results"], meta["SERIES_META"]):
-        part["TCP upload BE2 srv.ann.example"] = part.pop("TCP upload::2")
-    meta["SERIES_META"][FIRST]["COMMAND"] = "netperf -H 10.9.8.7"
-    for points in document["raw_values"].values():
-        for point in points:
-            point["t"] += 784_315_200
-    meta["T0"] = "2024-11-07T17:20:00Z"
-    path = file(tmp_path, document)
-    whole = flent.read(path, NOTHING)
-    earliest = min(flow.clock_s for flow in whole.flows)
-    data = flent.anonymised(path, Anonymous.from_earliest(earliest))
-    for word in (b"ann", b"10.9.8.7", b"call", b"uu-id", b"netperf", b"17310", b"2024"):
-        assert word not in data
-    other = tmp_path / "other.flent"
-    other.write_bytes(data)
-    again = flent.read(other, NOTHING)
-    assert {flow.name for flow in again.flows} == {FIRST, "TCP upload BE2 host1"}
-    for a, b in zip(
-        sorted(whole.flows, key=lambda f: f.clock_s), sorted(again.flows, key=lambda f: f.clock_s), strict=True
-    ):
-        assert b.clock_s - (a.clock_s - earliest) == pytest.approx(EPOCH_S, abs=1)
-        np.testing.assert_allclose(a.total_bytes, b.total_bytes, rtol=1e-5)
 
 
 # an interval of 0.2 s at one Mbit/s has 25,000 bytes, and a length of a second up to 5 MB

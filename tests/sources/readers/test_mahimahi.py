@@ -10,7 +10,6 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import mahimahi
-from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.sidecar import Sidecar
 from tests.sources.readers.mutations import FEW, MANY, assert_sound, attack
@@ -118,20 +117,6 @@ def test_sniffs_mahimahi_only(tmp_path):
     for text in ("", "# t_s,bytes\n1,2\n", "20 + 1504\n"):
         assert not mahimahi.sniff(log(tmp_path, text))
     assert not mahimahi.sniff(tmp_path)
-
-
-def test_anonymised_has_no_paths_and_another_clock(tmp_path):
-    named = (
-        "# mahimahi mm-link (uplink) [/home/ann/t] > /home/ann/l\n# command line: ssh ann@10.1.2.3\n# queue: infinite\n"
-    )
-    path = log(tmp_path, named + HEADER.partition("\n")[2] + "# mahimahi config: ann\n" + EVENTS)
-    whole = mahimahi.read(path, NOTHING)
-    data = mahimahi.anonymised(path, Anonymous.from_earliest(whole.flows[0].clock_s))
-    for word in (b"ann", b"10.1.2.3", b"1731", b"ssh"):
-        assert word not in data
-    (flow,) = mahimahi.read(log(tmp_path, data.decode()), NOTHING).flows
-    assert flow.clock_s == pytest.approx(946_684_800.01)
-    np.testing.assert_array_equal(flow.total_bytes, whole.flows[0].total_bytes)
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import ns2_trace
-from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.sidecar import Sidecar
 from tests.sources.readers.mutations import FEW, MANY, assert_sound, attack
@@ -156,12 +155,6 @@ def test_sniffs_ns2_only(tmp_path):
     for line in ("", "V -t * -v 1.0a5 -a 0", "s 1.0 _0_ RTR --- 0 cbr 210", "1,2,3", "+ + +"):
         assert not ns2_trace.sniff(trace_file(tmp_path, line))
     assert not ns2_trace.sniff(tmp_path / "none")
-
-
-def test_anonymised_leaves_annotations_out(tmp_path):
-    path = trace_file(tmp_path, "v 0 eval {set home /home/ann}", *GOOD)
-    data = ns2_trace.anonymised(path, Anonymous(0))
-    assert b"ann" not in data and data.decode().splitlines() == GOOD
 
 
 def test_mutated(tmp_path):

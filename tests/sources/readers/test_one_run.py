@@ -2,7 +2,7 @@
 
 Reno and CUBIC over 10 Mb/s and 50 ms. ``ss`` was written by scripts/poll_ss.sh every 30 ms, the captures by tcpdump, both at the
 senders; the polls of TCP_INFO, every 10 ms, and iperf3's reports with the receivers' seconds are the testbed's own. All were made
-anonymous by the readers; after 13 s only iperf3's go on.
+anonymous; after 13 s only iperf3's go on.
 
 Flows pass the bottleneck in trains as long as a round trip, so a second of J(t) moves by 0.01 to 0.02 when its edges do by
 half of one, or when a counter is known only every 0.1 s. The four agree because to all of them a flow begins at the same moment.

@@ -10,7 +10,6 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import FILES, patterns, plain, read_any
-from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.pattern_table import formats
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
 from tests.sources.readers.mutations import FEW, MANY, assert_sound, attack
@@ -253,17 +252,6 @@ def test_a_wrong_pattern_is_one_line(read, old, new, message):
         read(LOG, first(OWN, old, new))
     assert message in str(error.value) and "log.txt.trace.yaml: pattern" in str(error.value)
     assert "\n" not in str(error.value)
-
-
-def test_anonymised_is_a_plain_table_of_the_same_bytes(tmp_path):
-    for name in ("iperf2/client_e.txt", "qlog/server.sqlog.gz", "netperf/stream.txt"):
-        whole = patterns.read(SAMPLES / name, Sidecar())
-        data = patterns.anonymised(SAMPLES / name, Anonymous(-1_000_000.0))
-        assert b"127.0.0.1" not in data and b"17954652" not in data
-        path = tmp_path / "flows.csv"
-        path.write_bytes(data)
-        copy = plain.read(path, Sidecar())
-        assert [flow.total_bytes[-1] for flow in copy.flows] == [flow.total_bytes[-1] for flow in whole.flows]
 
 
 # ---------------------------------------------------------------- tables with spaces, numbers and bpftrace: the plain reader

@@ -11,7 +11,6 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import packets, pcap
-from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.sidecar import Sidecar
 from tests.sources.readers import captures, mutations
 from tests.sources.readers.captures import ACK, FIN, MSS, RECEIVER, RST, SENDER, START_S, SYN, Segment, bulk
@@ -512,34 +511,6 @@ def test_bins_grow_when_they_are_too_many(flow, monkeypatch):
     found = flow(captures.pcap(bulk(5000)))
     assert np.diff(found.times_s)[5:].round(6).tolist() == [0.01] * (len(found.times_s) - 6)
     assert found.total_bytes[-1] == 5000 * MSS and at(found, 2.5) == pytest.approx(2400 * MSS, abs=10 * MSS)
-
-
-def test_the_anonymised_capture_has_the_same_figures_and_nothing_of_the_original(tmp_path, read):
-    secret = [replace(one, ip_id=0xBEE0 + one.ip_id) for one in bulk(isn=0x5EC2E7AB, source=("172.23.45.67", 51_234))]
-    path = tmp_path / "secret.pcap"
-    path.write_bytes(captures.pcap(secret, snap_bytes=65_535))
-    before = pcap.read(path, Sidecar())
-    data = pcap.anonymised(path, Anonymous.from_earliest(START_S))
-    after = read(data)
-    assert [flow.name for flow in after.flows] == ["192.0.2.1:40000>192.0.2.2:5201"]
-    np.testing.assert_allclose(after.flows[0].times_s, before.flows[0].times_s, atol=1e-9)
-    np.testing.assert_array_equal(after.flows[0].total_bytes, before.flows[0].total_bytes)
-    assert after.flows[0].rtt_s == pytest.approx(before.flows[0].rtt_s, abs=1e-9)
-    assert after.flows[0].clock_s == 946_684_800
-    for number in (0x5EC2E7AB, 0x5EC2E7AC, int(START_S), 9_000_000, 1_000_051):
-        assert struct.pack(">I", number) not in data and struct.pack("<I", number) not in data
-    assert bytes([172, 23, 45, 67]) not in data and struct.pack(">H", 51_234) not in data
-
-
-def test_both_sides_of_one_import_have_the_same_pseudonyms(tmp_path):
-    keep = Anonymous(0)
-    names = []
-    for place in (0.0, 1.0):
-        path = tmp_path / f"{place}.pcap"
-        path.write_bytes(captures.pcap(bulk(place=place)))
-        path.write_bytes(pcap.anonymised(path, keep))
-        names.append(pcap.read(path, Sidecar()).flows[0].name)
-    assert names[0] == names[1]
 
 
 def test_sniffing_never_raises(tmp_path):

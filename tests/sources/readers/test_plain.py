@@ -12,7 +12,6 @@ import yaml
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import plain, tcp_info
-from tcpfair.sources.readers.anonymous import EPOCH_S, Anonymous
 from tcpfair.sources.readers.columns import meaning
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.sidecar import Sidecar
@@ -262,11 +261,6 @@ def test_a_total_counts_its_first_interval_or_not_as_is_said(tmp_path):
     for from_zero, total in ((True, 12_000), (False, 3000)):
         stated = said(columns={"total_from_zero": from_zero})
         assert flows(tmp_path, text, stated)["flow1"].total_bytes[-1] == total
-        path = table(tmp_path, text)
-        (tmp_path / "table.csv.trace.yaml").write_text(f"columns: {{total_from_zero: {str(from_zero).lower()}}}\n")
-        copy = tmp_path / "copy.csv"
-        copy.write_bytes(plain.anonymised(path, Anonymous(0)))
-        assert plain.read(copy, NOTHING).flows[0].total_bytes[-1] == total
     with_bytes = _rows("time_s,bytes,total_bytes", (1, 9000, 9000), (2, 1000, 10_000), (3, 1000, 11_000))
     assert flows(tmp_path, with_bytes)["flow1"].total_bytes[-1] == 11_000
 
@@ -334,32 +328,6 @@ def test_more_readings_than_memory_are_refused(tmp_path, monkeypatch):
     for path in (LONG, PARQUET):
         with pytest.raises(InputError, match="10"):
             plain.read(path, NOTHING)
-
-
-def test_anonymised_says_nothing_but_numbers(tmp_path):
-    rows = "".join(f"{1714521600 + t},ann@lab-7,{5 + t % 3},10.1.2.3,call ann\n" for t in range(6))
-    path = table(tmp_path, "time,flow,bytes,host,note\n" + rows)
-    whole = plain.read(path, NOTHING)
-    data = plain.anonymised(path, Anonymous.from_earliest(whole.flows[0].clock_s))
-    for word in (b"ann", b"lab", b"10.1.2.3", b"17145", b"call"):
-        assert word not in data
-    other = tmp_path / "other.csv"
-    other.write_bytes(data)
-    (flow,) = plain.read(other, NOTHING).flows
-    assert flow.clock_s == pytest.approx(EPOCH_S)
-    np.testing.assert_allclose(flow.total_bytes, whole.flows[0].total_bytes)
-    np.testing.assert_allclose(flow.times_s, whole.flows[0].times_s)
-
-
-@pytest.mark.parametrize("path", [WIDE, LONG, PARQUET])
-def test_anonymised_samples_are_the_same_recording(tmp_path, path):
-    other = tmp_path / "other.csv"
-    other.write_bytes(plain.anonymised(path, Anonymous(0)))
-    for a, b in zip(plain.read(path, NOTHING).flows, plain.read(other, NOTHING).flows, strict=True):
-        np.testing.assert_allclose(a.times_s, b.times_s, atol=1e-6)
-        np.testing.assert_allclose(a.total_bytes, b.total_bytes, rtol=1e-9)
-        pd.testing.assert_frame_equal(a.windows, b.windows)
-        assert (a.cc, a.name, a.clock_s) == (b.cc, b.name, b.clock_s)
 
 
 # a rate of one Mbit/s is 31,250 bytes in 0.25 s

@@ -19,7 +19,6 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import ss
-from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
 from tests.sources.readers.mutations import FEW, MANY, assert_sound, attack
 
@@ -476,50 +475,6 @@ def test_damaged_logs_are_refused_or_sound(tmp_path):
 def test_ten_thousand_damaged_logs(tmp_path):
     outcomes = attack(ss, sorted(SAMPLES.iterdir()), MANY, tmp_path, first_seed=1000)
     assert min(outcomes[kind] for kind in ("read", "marked", "refused")) > 100
-
-
-def test_anonymised_logs_give_the_same_numbers(tmp_path):
-    polls = steady(ssthresh=70, retrans="0/3", minrtt=50.1, local="10.0.0.1:3987")
-    text = log(polls, one_line=False, header=True)
-    text = text.replace("ESTAB  0  0", "ESTAB  0  7").replace(
-        "10.0.0.2:5201 ", '10.0.0.2:5201 users:(("secret",pid=4711,fd=5)) uid:1234 ino:9876543 sk:beef cgroup:/private '
-    )
-    path = written(tmp_path, text)
-    expected = read(path).flows[0]
-    data = ss.anonymised(path, Anonymous.from_earliest(expected.clock_s))
-    for secret in ("10.0.0", "3987", "secret", "4711", "1234", "9876543", "beef", "private", "1700000"):
-        assert secret not in data.decode()
-    other = tmp_path / "anonymous.log"
-    other.write_bytes(data)
-    flow = read(other).flows[0]
-    assert flow.clock_s == pytest.approx(946_684_800, abs=1e-5)
-    assert flow.times_s == pytest.approx(expected.times_s, abs=2e-6)
-    assert flow.total_bytes.tolist() == expected.total_bytes.tolist()
-    assert flow.windows.drop(columns="t_s").equals(expected.windows.drop(columns="t_s"))
-    assert (flow.cc, flow.rtt_s) == (expected.cc, expected.rtt_s)
-
-
-@pytest.mark.parametrize("name", ["sender", "date", "multi_line"])
-def test_anonymised_twice_is_the_same_recording(tmp_path, name):
-    path = SAMPLES / f"{name}.log.gz"
-    whole = read(path)
-    other = tmp_path / "other.log.gz"
-    other.write_bytes(ss.anonymised(path, Anonymous(86_400)))
-    assert other.read_bytes()[:2] == b"\x1f\x8b"
-    for mine, its in zip(read(other).flows, whole.flows, strict=True):
-        assert mine.clock_s == pytest.approx(its.clock_s + 86_400, abs=1e-5)
-        assert mine.total_bytes.tolist() == its.total_bytes.tolist()
-        assert mine.events.drop(columns="t_s").equals(its.events.drop(columns="t_s"))
-
-
-def test_logs_without_a_wall_clock_stay_without(tmp_path):
-    text = "".join(f"Nov 14 22:13:{20 + i}.5\n" + log(steady(10)[i : i + 1], stamp="") for i in range(10))
-    path = written(tmp_path, text)
-    data = ss.anonymised(path, Anonymous(0)).decode()
-    assert "22:13" not in data and data.startswith("00:00:00.000000\n")
-    other = tmp_path / "other.log"
-    other.write_text(data)
-    assert read(other).flows[0].times_s == pytest.approx(np.arange(10))
 
 
 def has_ss():

@@ -10,7 +10,6 @@ import pytest
 from tcpfair.contract import trace
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import read_any, tcp_info
-from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
 from tests.sources.readers.mutations import FEW, MANY, attack
 
@@ -319,21 +318,3 @@ def test_damaged_files_are_refused_or_sound(tmp_path):
 def test_ten_thousand_damaged_files(tmp_path):
     outcomes = attack(tcp_info, [SAMPLE, THREE], MANY, tmp_path, first_seed=1000)
     assert min(outcomes[kind] for kind in ("read", "refused")) > 1000
-
-
-def test_anonymised_files_give_the_same_numbers(tmp_path):
-    header = HEADER.replace("t,sport", "t,saddr,sport,daddr,dport,host,cookie,mss")
-    rows = {"10.0.0.1,3987,fe80::1,5201,secret,beef,1448,reno,0,10,50,50000,50000,0,{}": 100_000}
-    path = several(tmp_path, rows, header=header)
-    (expected,) = tcp_info.read(path, Sidecar()).flows
-    data = tcp_info.anonymised(path, Anonymous.from_earliest(expected.clock_s))
-    for secret in ("10.0.0", "3987", "fe80", "secret", "beef", "100.1"):
-        assert secret not in data.decode()
-    assert "1448" in data.decode()
-    other = tmp_path / "other.csv"
-    other.write_bytes(data)
-    (flow,) = tcp_info.read(other, Sidecar()).flows
-    assert flow.clock_s == pytest.approx(946_684_800)
-    assert flow.times_s == pytest.approx(expected.times_s, abs=2e-6)
-    assert flow.total_bytes.tolist() == expected.total_bytes.tolist()
-    assert flow.windows.drop(columns="t_s").equals(expected.windows.drop(columns="t_s"))

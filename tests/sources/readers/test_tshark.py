@@ -9,7 +9,6 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import pcap, tshark
-from tcpfair.sources.readers.anonymous import Anonymous
 from tcpfair.sources.readers.sidecar import Sidecar
 from tests.sources.readers import captures, mutations
 from tests.sources.readers.captures import MSS, RECEIVER, START_S, bulk
@@ -182,30 +181,6 @@ def test_milliseconds_for_seconds_are_told_by_tcps_own_timestamps(read):
     )
     with pytest.raises(InputError, match="true units|ticks a second by it"):
         read(lines[0] + "\n" + text + "\n")
-
-
-@pytest.mark.parametrize("path", [RELATIVE, RAW], ids=lambda path: path.name)
-def test_the_anonymised_table_has_the_same_figures(tmp_path, path):
-    before = tshark.read(path, Sidecar())
-    other = tmp_path / "x.csv"
-    other.write_bytes(tshark.anonymised(path, Anonymous(-1_000_000)))
-    after = tshark.read(other, Sidecar())
-    for one, two in zip(before.flows, after.flows, strict=True):
-        np.testing.assert_allclose(two.times_s, one.times_s, atol=1e-6)
-        assert two.total_bytes[-1] == one.total_bytes[-1]
-        assert two.rtt_s == pytest.approx(one.rtt_s, abs=1e-6)
-        assert one.clock_s is None or two.clock_s == pytest.approx(one.clock_s - 1_000_000, abs=1e-6)
-
-
-def test_nothing_of_the_original_is_left(tmp_path):
-    text = table([*bulk(isn=1000, source=("172.23.45.67", 51_234))]).replace("tcp.flags\n", "tcp.flags,eth.src\n")
-    path = tmp_path / "x.csv"
-    path.write_text(
-        "\n".join(line if k == 0 else f"{line},aa:bb:cc:dd:ee:ff" for k, line in enumerate(text.splitlines())) + "\n"
-    )
-    data = tshark.anonymised(path, Anonymous.from_earliest(START_S)).decode()
-    assert not any(word in data for word in ("172.23", "51234", "1700000000", "aa:bb", "eth.src", "10.0.0"))
-    assert data.splitlines()[1].startswith("946684800.000000000,192.0.2.1,192.0.2.2,,,40000,5201,0,0,0,0x0002")
 
 
 def test_sniffing(tmp_path):

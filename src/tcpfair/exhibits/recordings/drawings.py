@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from tcpfair.contract.recorded import UNKNOWN_CC
 from tcpfair.contract.recordings import sidecar_path
 from tcpfair.errors import InputError
 from tcpfair.exhibits import style
@@ -29,7 +30,6 @@ from tcpfair.measures.resolution import kept
 from tcpfair.measures.runs import Floats
 from tcpfair.metrics import fairness, series
 from tcpfair.metrics.epochs import LOSS_KINDS
-from tcpfair.sources.readers.observed import UNKNOWN_CC
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S, bdp_pkts
 
 _MARKED_POINTS = 20  # fewer of a line are drawn as points too: one alone makes no line

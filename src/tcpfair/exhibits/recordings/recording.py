@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,10 +15,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tcpfair.contract import trace as traces
+from tcpfair.contract.intervals import counted_between, edges
 from tcpfair.contract.layout import repository_root
+from tcpfair.contract.recorded import is_trace, open_recorded, trace_place
 from tcpfair.contract.recordings import RawConfig, name_of
-from tcpfair.contract.strange_trace import read_strange
+from tcpfair.contract.sidecar import Said
 from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
 from tcpfair.exhibits import style
@@ -25,10 +29,6 @@ from tcpfair.measures.growth import POLLS, Recoveries
 from tcpfair.measures.resolution import OF_RECORDINGS, is_coarse, left_out
 from tcpfair.measures.runs import Floats, Runs, blocks, means_mbps
 from tcpfair.metrics import series
-from tcpfair.sources.readers import observe, tables
-from tcpfair.sources.readers.compose import compose
-from tcpfair.sources.readers.observed import Observed
-from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
 from tcpfair.units import BITS_PER_BYTE
 
 NOT_COUNTED = "#EFEFEF"
@@ -58,14 +58,13 @@ class Recording:
         return f"{self.name}, run {self.run_id}" if self.run_id else self.name
 
     @cached_property
-    def said(self) -> Sidecar:
-        """What trace.yaml says of it."""
-        return load_sidecar(self.path)
+    def _opened(self) -> tuple[Trace, Said]:
+        return open_recorded(trace_folder(self.path), self.path)
 
-    @cached_property
-    def observed(self) -> Observed | None:
-        """What its reader gives; None for a trace of this project."""
-        return None if (self.path / traces.MANIFEST).is_file() else observe(self.path, self.said)
+    @property
+    def said(self) -> Said:
+        """What trace.yaml says of it."""
+        return self._opened[1]
 
     @cached_property
     def trace(self) -> Trace:
@@ -73,12 +72,10 @@ class Recording:
 
         Raises InputError for what no reader takes, and for a run that the trace does not have.
         """
-        stored = self.observed is None
-        whole = read_strange(self.path) if stored else compose(self.observed, self.said, self.path)
+        whole, _ = self._opened
         if self.run_id not in whole.runs["run_id"].to_numpy():
             raise InputError(f"{self.path}: run {self.run_id}: not among the {len(whole.runs)} runs of this trace")
-        parts = {name: getattr(whole, name) for name in traces.TABLES}
-        own = {name: table[table["run_id"] == self.run_id] for name, table in parts.items()}
+        own = {name: table[table["run_id"] == self.run_id] for name, table in whole.tables.items()}
         link = {name: said.value for name, said in self.settings.link if name not in own["runs"]}
         own["runs"] = own["runs"].assign(**{name: np.nan if value is None else value for name, value in link.items()})
         return Trace(**own, provenance=whole.provenance)
@@ -122,7 +119,7 @@ class Recording:
         run = self.trace.runs.iloc[0]
         interval_s, seen = self.settings.analysis.interval_s.value, self.settings.analysis.seen.value
         interval_s = self.trace.resolution_s if self.is_coarse else interval_s
-        edges_s = tables.edges(run["duration_s"], interval_s)
+        edges_s = edges(run["duration_s"], interval_s)
         samples = [
             pd.DataFrame(
                 {"run_id": self.run_id, "flow_id": flow_id, "t_s": edges_s[1:], **_counted(rows, edges_s, seen)}
@@ -186,7 +183,7 @@ class Recording:
     @cached_property
     def recoveries(self) -> Recoveries:
         """Its windows while each flow runs, as finely as they were recorded, and what happened to them."""
-        samples = self.trace.samples if self.observed is None else self._polls()
+        samples = self.trace.samples if self.trace.polls is None else self.trace.polls
         if "cwnd_pkts" not in samples or samples["cwnd_pkts"].isna().all():
             raise NotInTraceError("no windows in this trace; data/raw/README.md says how TCP_INFO is recorded")
         spans = self.flows[["flow_id", "start_s", "stop_s"]]
@@ -202,24 +199,12 @@ class Recording:
             min_polls=analysis.min_polls.value,
         )
 
-    def _polls(self) -> pd.DataFrame:
-        """Windows at every poll; the samples of the trace keep only one in each interval."""
-        starts_s = self.trace.flows.set_index("flow_id")["start_s"]
-        by_name = {flow.name: flow for flow in self.observed.flows}
-        parts = []
-        for flow_id, name in enumerate(self.trace.provenance["names"], start=1):
-            flow = by_name[name]
-            parts.append(
-                flow.windows.assign(flow_id=flow_id, t_s=flow.windows["t_s"] - flow.start_s + starts_s[flow_id])
-            )
-        return joined([part for part in parts if len(part)] or parts)
-
 
 def _counted(samples: pd.DataFrame, edges_s: Floats, least_seen: float) -> dict[str, Floats]:
     """The counters of one flow, in order of time, added up between the edges; NaN where less was observed."""
     times_s = np.append(0, samples["t_s"])
     totals = {name: np.append(0, samples[name].cumsum()) for name in _COUNTERS if name in samples}
-    counted = {name: tables.counted_between(edges_s, times_s, total) for name, total in totals.items()}
+    counted = {name: counted_between(edges_s, times_s, total) for name, total in totals.items()}
     if "observed" not in samples or samples["observed"].isna().all():
         return counted
     seen_s = np.append(0, (samples["observed"].fillna(1) * np.diff(times_s)).cumsum())
@@ -281,3 +266,21 @@ def metric_numbers(recording: Recording, values: Mapping[str, float | str | Sequ
 def absolute(path: str | Path) -> Path:
     """A relative path counts from the repository."""
     return repository_root() / path
+
+
+def trace_folder(path: Path) -> Path:
+    """The folder of the trace of a recording. A tool's own files are read into one first, unless that was done before.
+
+    That takes a process of its own: what draws depends on no reader. Raises InputError with its line when they are refused.
+    """
+    root = repository_root()
+    folder = trace_place(root, path)
+    if not is_trace(folder):
+        command = [sys.executable, "-m", "tcpfair", "read", str(path.absolute())]
+        done = subprocess.run(command, env={**os.environ, "TCPFAIR_ROOT": str(root)}, capture_output=True, text=True)
+        if done.returncode:
+            *_, line = done.stderr.strip().splitlines() or ["error: it was killed"]
+            if not line.startswith("error: "):
+                raise RuntimeError(done.stderr)
+            raise InputError(line.removeprefix("error: "))
+    return folder

@@ -59,15 +59,17 @@ def observe(path: Path, said: Sidecar) -> Observed:
     Raises InputError when there is nothing at ``path``; when a file is none that a reader knows, or is of another format than the
     others while ``format`` of trace.yaml does not choose one; and whatever a reader raises.
     """
-    found = _observed(path, said)
+    formats, found = _observed(path, said)
     return replace(
         found,
+        provenance={**found.provenance, "format": "+".join(formats)},
         flows=tuple(replace(flow, name=printable(flow.name)) for flow in found.flows),
         remarks=tuple(printable(remark) for remark in found.remarks),
     )
 
 
-def _observed(path: Path, said: Sidecar) -> Observed:
+def _observed(path: Path, said: Sidecar) -> tuple[list[str], Observed]:
+    """The names of the readers that read a recording, and what they give."""
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
     for entry in path.iterdir() if path.is_dir() else [path]:
@@ -75,7 +77,7 @@ def _observed(path: Path, said: Sidecar) -> Observed:
     chosen = _chosen(said, path)
     whole = next((reader for reader in FOLDERS if chosen in (None, reader) and reader.sniff(path)), None)
     if whole:
-        return whole.read(path, said)
+        return [whole.NAME], whole.read(path, said)
     files, aside = _files(path)
     found = {file: _reader_of(file, chosen) for file in files}
     of_others = [file for file, reader in found.items() if reader is None]
@@ -99,8 +101,8 @@ def _observed(path: Path, said: Sidecar) -> Observed:
         for name in names
     }
     if len(by_tool) == 1:
-        return _together(next(iter(by_tool.values())), path, remark)
-    return merged({name: _together(parts, path, remark) for name, parts in by_tool.items()})
+        return names, _together(by_tool[names[0]], path, remark)
+    return names, merged({name: _together(parts, path, remark) for name, parts in by_tool.items()})
 
 
 def _chosen(said: Sidecar, path: Path) -> ModuleType | None:

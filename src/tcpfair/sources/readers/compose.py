@@ -1,8 +1,9 @@
 """Flows as their tools saw them, put together as one trace: a common clock, equal intervals, and nothing silently wrong.
 
 What is checked here holds for every format. A flow that is there twice, starts that clocks deny, flows that never run
-together, more goodput than the link carries, an RTT below the smallest that was seen, windows too small for the goodput: each is
-refused with one line, because each would give a wrong number. Time in which nobody looked is marked (``samples.observed``).
+together, windows too small for the goodput: each is refused with one line, because each would give a wrong number. What can be
+checked in a trace as well (more goodput than the link carries, a stated RTT above the smallest that was seen) is checked by
+`tcpfair.contract.recorded.stated`. Time in which nobody looked is marked (``samples.observed``).
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from tcpfair.contract.intervals import counted_between, edges, last_value
+from tcpfair.contract.recorded import stated
 from tcpfair.contract.recordings import name_of, sidecar_path
-from tcpfair.contract.trace import Trace, empty
+from tcpfair.contract.trace import POLLS, SCHEMA, Trace, empty
 from tcpfair.errors import InputError, unknown
 from tcpfair.sources.readers import conservation, tables
-from tcpfair.sources.readers.observed import UNKNOWN_CC, Floats, Observed, ObservedFlow
+from tcpfair.sources.readers.observed import Floats, Observed, ObservedFlow
 from tcpfair.sources.readers.readings import refusing
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.units import BITS_PER_BYTE
@@ -26,24 +29,22 @@ MAX_RUN_S = 86_400.0
 MAX_SAMPLES = 20_000_000  # of all flows together: 2 GB
 MAX_BPS = 1e13  # above any link: a unit was mistaken
 START_ERROR_S = 2.0  # a stated start and the clock may differ by what a shell needs to begin
-SLACK = 1.02  # of the link's rate: what rounding explains
-SENT_AHEAD_BYTES = 8e6  # a sender's numbers run ahead of the link by its socket buffer
-SOCKET_S = 1.0  # and a receiver's in-order numbers by what waits behind a hole, at most about a second in any recording
-RTT_ERROR = 0.98  # of the stated RTT: what a clock's resolution explains
-RTT_UNITS = 100.0  # a smallest RTT so many times the stated one is another unit, not a queue
 RECORDED_SHARE = 0.9  # of the time of a flow: the rest may lie in longer intervals
 SAME_INTERVAL = 0.02  # clocks and timers of a tool explain this share of an interval
-LINK_PARAMETERS = ("capacity_bps", "wire_bytes", "payload_bytes", "buffer_pkts", "buffer_bytes")
 
 
 def compose(observed: Observed, said: Sidecar, path: Path) -> Trace:
-    """The trace of one run, its flows in order of their starts.
+    """The trace of one run with all that is stated of it: `as_recorded`, then `tcpfair.contract.recorded.stated`."""
+    return stated(as_recorded(observed, said, path), said.of_trace, path)
+
+
+def as_recorded(observed: Observed, said: Sidecar, path: Path) -> Trace:
+    """The trace of one run, its flows in order of their starts, with as much of what is stated as reading needs.
 
     ``path`` is the recording, named in errors beside its `sidecar_path`. Raises InputError, see the top of this module.
     """
     flows = _wanted(observed.flows, said, path)
     _refuse_twins(flows)
-    parameters = _parameters(observed.parameters, said, path)
     starts_s, how = _starts_s(flows, said, path)
     order = sorted(range(len(flows)), key=lambda i: starts_s[i])
     flows, starts_s = [flows[i] for i in order], [starts_s[i] for i in order]
@@ -54,16 +55,12 @@ def compose(observed: Observed, said: Sidecar, path: Path) -> Trace:
     sample_s = said.interval_s or round(max(flow.interval_s for flow in flows), 3)
     duration_s = observed.duration_s or max(stops_s)
     _check_length(path, duration_s, sample_s, len(flows), sidecar_path(path))
-    edges_s = tables.edges(duration_s, sample_s)
+    edges_s = edges(duration_s, sample_s)
     samples = [_samples(flow, shift_s, edges_s) for flow, shift_s in zip(flows, shifts_s, strict=True)]
     for flow, rows in zip(flows, samples, strict=True):
         _check_flow(f"{flow.file}: {flow.name}", flow, rows, sample_s)
         conservation.refuse_impossible_windows(flow)
-    for direction in {flow.direction for flow in flows}:
-        that_way = [(flow, rows) for flow, rows in zip(flows, samples, strict=True) if flow.direction == direction]
-        _check_link(path, that_way, sample_s, parameters)
 
-    labels, ccs, rtts_s = _said_of_flows(flows, said, path)
     # in a run of stated length flows stop with it
     until_s = [observed.duration_s] * len(stops_s) if observed.duration_s else stops_s
     in_bytes, seen_s = zip(
@@ -72,16 +69,11 @@ def compose(observed: Observed, said: Sidecar, path: Path) -> Trace:
     )
     name = name_of(path)
     remarks = [*observed.remarks, how, *_looked_away(flows, shifts_s)]
-    if UNKNOWN_CC in ccs:
-        remarks.append(
-            f"the congestion control is not recorded; say it as flows: protocol in {sidecar_path(path).name}"
-        )
     return Trace(
         runs=tables.run_table(
-            name, observed.backend, duration_s, sample_s, recorded_s=max(map(_recorded_s, flows)), **parameters
+            name, observed.backend, duration_s, sample_s, recorded_s=max(map(_recorded_s, flows)), **observed.parameters
         ),
-        flows=tables.flow_table(ccs, rtts_s, starts_s, until_s).assign(
-            protocol=labels,
+        flows=tables.flow_table([flow.cc for flow in flows], [flow.rtt_s for flow in flows], starts_s, until_s).assign(
             direction=[flow.direction for flow in flows],
             observed_bytes=np.array(in_bytes, dtype=np.int64),
             observed_s=seen_s,
@@ -89,10 +81,12 @@ def compose(observed: Observed, said: Sidecar, path: Path) -> Trace:
         samples=pd.concat([rows.assign(flow_id=i) for i, rows in enumerate(samples, start=1)], ignore_index=True),
         link=_link(observed, flows, shifts_s, edges_s),
         events=_events(flows, shifts_s),
+        polls=_polls(flows, starts_s),
         provenance={
             **tables.provenance(name, observed.backend, {flow.origin for flow in flows}),
             **observed.provenance,
             "names": [flow.name for flow in flows],
+            "origins": [flow.origin for flow in flows],
             "remarks": [remark for remark in remarks if remark],
         },
     )
@@ -236,15 +230,15 @@ def _seen(flow: ObservedFlow, until_s: float) -> tuple[int, float]:
 def _samples(flow: ObservedFlow, shift_s: float, edges_s: Floats) -> pd.DataFrame:
     times_s = flow.times_s + shift_s
     columns = {"run_id": 0, "flow_id": 0, "t_s": edges_s[1:]}
-    columns["delivered_bytes"] = tables.counted_between(edges_s, times_s, flow.total_bytes)
+    columns["delivered_bytes"] = counted_between(edges_s, times_s, flow.total_bytes)
     if flow.total_received_bytes is not None:
-        columns["received_bytes"] = tables.counted_between(edges_s, times_s, flow.total_received_bytes)
+        columns["received_bytes"] = counted_between(edges_s, times_s, flow.total_received_bytes)
     if flow.gaps_s:
         columns["observed"] = (1 - _overlap_s(edges_s, flow.gaps_s, shift_s) / np.diff(edges_s)).astype(np.float32)
     if len(flow.windows):
         at_s = flow.windows["t_s"].to_numpy() + shift_s
         for name in ("cwnd_pkts", "ssthresh_pkts", "srtt_s"):
-            columns[name] = tables.last_value(edges_s[1:], at_s, flow.windows[name].to_numpy())
+            columns[name] = last_value(edges_s[1:], at_s, flow.windows[name].to_numpy())
     return pd.DataFrame(columns)
 
 
@@ -270,8 +264,8 @@ def _link(observed: Observed, flows: Sequence[ObservedFlow], shifts_s: list[floa
         covered_s = edges_s[(edges_s >= at_s[0] - tolerance_s) & (edges_s <= at_s[-1] + tolerance_s)]
         columns = {"run_id": 0, "t_s": covered_s[1:], "direction": direction}
         for name in ("forwarded_bytes", "dropped_pkts"):
-            columns[name] = tables.counted_between(covered_s, at_s, rows[name].to_numpy(dtype=float))
-        columns["queue_pkts"] = tables.last_value(covered_s[1:], at_s, rows["queue_pkts"].to_numpy())
+            columns[name] = counted_between(covered_s, at_s, rows[name].to_numpy(dtype=float))
+        columns["queue_pkts"] = last_value(covered_s[1:], at_s, rows["queue_pkts"].to_numpy())
         parts.append(pd.DataFrame(columns))
     return pd.concat(parts, ignore_index=True)
 
@@ -285,44 +279,14 @@ def _events(flows: Sequence[ObservedFlow], shifts_s: list[float]) -> pd.DataFram
     return pd.concat(parts, ignore_index=True)[list(empty("events"))] if parts else empty("events")
 
 
-# --- What the person says, against what was recorded ------------------------------------------------------------------
-
-
-def _parameters(recorded: dict[str, float], said: Sidecar, path: Path) -> dict[str, float]:
-    """Parameters of the run; a value that trace.yaml states must be the recorded one where there is one."""
-    stated = {name: value for name in LINK_PARAMETERS if (value := getattr(said.link, name)) is not None}
-    for name, value in stated.items():
-        if name in recorded and not np.isclose(value, recorded[name], rtol=0.01):
-            raise InputError(f"{sidecar_path(path)}: link.{name}: {value:g}, but the recording says {recorded[name]:g}")
-    parameters = {**stated, **recorded}
-    if parameters.get("payload_bytes", 0) >= parameters.get("wire_bytes", np.inf):
-        raise InputError(
-            f"{sidecar_path(path)}: link.payload_bytes: must be less than wire_bytes, {parameters['wire_bytes']:g}"
-        )
-    return parameters
-
-
-def _said_of_flows(
-    flows: Sequence[ObservedFlow], said: Sidecar, path: Path
-) -> tuple[list[str], list[str], list[float]]:
-    """Label, congestion control and RTT of each flow."""
-    labels, ccs, rtts_s = [], [], []
-    for flow in flows:
-        of_flow, where = said.of(flow.name), f"{sidecar_path(path)}: flows: {flow.name}"
-        cc = of_flow.protocol or flow.cc
-        if UNKNOWN_CC not in (flow.cc, cc) and cc != flow.cc:
-            raise InputError(f"{where}: protocol: {cc!r}, but it was recorded as {flow.cc!r}")
-        said_s = of_flow.rtt_s or np.nan  # of which all comparisons are false, as of an RTT that was not recorded
-        if flow.rtt_s < RTT_ERROR * said_s:
-            raise InputError(f"{where}: rtt_s: {said_s:g} s, but RTTs down to {flow.rtt_s:g} s were recorded")
-        if RTT_UNITS * said_s < flow.rtt_s < np.inf:
-            raise InputError(
-                f"{where}: rtt_s: {said_s:g} s, but none below {flow.rtt_s:g} s was recorded; give seconds"
-            )
-        labels.append(of_flow.label or cc)
-        ccs.append(cc)
-        rtts_s.append(of_flow.rtt_s or flow.rtt_s)
-    return labels, ccs, rtts_s
+def _polls(flows: Sequence[ObservedFlow], starts_s: list[float]) -> pd.DataFrame | None:
+    """Windows at every poll; the samples keep only one in each interval."""
+    parts = [
+        flow.windows.assign(run_id=0, flow_id=number, t_s=flow.windows["t_s"] - flow.start_s + start_s)
+        for number, (flow, start_s) in enumerate(zip(flows, starts_s, strict=True), start=1)
+        if len(flow.windows)
+    ]
+    return pd.concat(parts, ignore_index=True)[[name for name, *_ in SCHEMA[POLLS]]] if parts else None
 
 
 # --- Numbers that contradict each other -------------------------------------------------------------------------------
@@ -336,28 +300,6 @@ def _check_flow(flow: ObservedFlow, samples: pd.DataFrame, sample_s: float) -> I
     blind_s, lasted_s = sum(to_s - from_s for from_s, to_s in flow.gaps_s), flow.stop_s - flow.start_s
     if blind_s > 0.5 * lasted_s:
         yield f"nothing was recorded in {blind_s:g} s of {lasted_s:g} s; record it again"
-
-
-@refusing
-def _check_link(
-    flows: Sequence[tuple[ObservedFlow, pd.DataFrame]], sample_s: float, parameters: dict[str, float]
-) -> Iterator[str]:
-    """All flows together against the payload that the link carries, over the worst stretch of time there is."""
-    capacity_bps = parameters.get("capacity_bps")
-    if capacity_bps is None:
-        return
-    share = parameters.get("payload_bytes", 1.0) / parameters.get("wire_bytes", 1.0)
-    carried_bytes = SLACK * capacity_bps * share / BITS_PER_BYTE * sample_s
-    total_bytes = sum(rows["delivered_bytes"].to_numpy(dtype=float) for _, rows in flows)
-    sums = np.concatenate([[0.0], np.cumsum(total_bytes - carried_bytes)])
-    beyond_bytes = (sums - np.minimum.accumulate(sums)).max()
-    ahead_bytes = SENT_AHEAD_BYTES * sum(flow.origin.startswith("sender: intervals") for flow, _ in flows)
-    if beyond_bytes > carried_bytes / sample_s * max(SOCKET_S, sample_s) + ahead_bytes:
-        mean_bps = total_bytes.mean() * BITS_PER_BYTE / sample_s
-        yield (
-            f"goodput (mean {mean_bps:.4g} bit/s) above what a link of {capacity_bps:.4g} bit/s carries; "
-            "check capacity_bps, and that each flow is there once"
-        )
 
 
 def _looked_away(flows: Sequence[ObservedFlow], shifts_s: Sequence[float]) -> list[str]:

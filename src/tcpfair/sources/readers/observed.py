@@ -22,9 +22,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from tcpfair.contract.recorded import UNKNOWN_CC
+
 Floats = NDArray[np.float64]
 
-UNKNOWN_CC = "unknown"  # the tool does not tell
 WINDOWS = ["t_s", "cwnd_pkts", "ssthresh_pkts", "srtt_s"]
 EVENTS = ["t_s", "kind", "cwnd_before", "cwnd_after", "w_max", "k_s"]
 LINK = ["t_s", "direction", "forwarded_bytes", "dropped_pkts", "queue_pkts"]  # totals until t_s, but for the queue

@@ -46,8 +46,6 @@ FILE_HEADER_BYTES = 24
 IF_TSRESOL, IF_TSOFFSET = 9, 14
 LEAST_PACKETS_TO_TELL_UNITS = 50
 
-U32 = 0xFFFF_FFFF
-
 
 def sniff(path: Path) -> bool:
     """Whether ``path`` is a pcap or pcapng, plain or packed."""

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from tcpfair.contract import intervals
 from tcpfair.contract.code import digest_of
 from tcpfair.contract.expand import RunSpec
 from tcpfair.contract.layout import Layout, repository_root
@@ -28,7 +29,6 @@ from tcpfair.contract.trace import TABLES, Trace, empty
 from tcpfair.errors import InputError
 from tcpfair.sources import tables
 from tcpfair.sources.readers import read_any
-from tcpfair.sources.readers import tables as reader_tables
 from tcpfair.sources.readers import testbed as reader
 from tcpfair.sources.readers.sidecar import load_sidecar
 from tcpfair.sources.testbed import programs, record
@@ -100,16 +100,14 @@ def as_of_spec(paper: str, experiment: str, spec: RunSpec, folder: Path) -> Trac
     recording has them in the order of their starts), samples at its interval: windows by the last poll, bytes spread evenly over
     iperf3's intervals."""
     observed = reader.read(folder, load_sidecar(folder))
-    edges_s = reader_tables.edges(spec.scenario.duration_s, spec.scenario.sample_s)
+    edges_s = intervals.edges(spec.scenario.duration_s, spec.scenario.sample_s)
     samples, events = [], [empty("events")]
     for flow_id, flow in enumerate(observed.flows, start=1):
         windows = {
-            name: reader_tables.last_value(
-                edges_s[1:], flow.windows["t_s"].to_numpy() + flow.offset_s, values.to_numpy()
-            )
+            name: intervals.last_value(edges_s[1:], flow.windows["t_s"].to_numpy() + flow.offset_s, values.to_numpy())
             for name, values in flow.windows.drop(columns="t_s").items()
         }
-        delivered_bytes = reader_tables.counted_between(edges_s, flow.times_s + flow.offset_s, flow.total_bytes)
+        delivered_bytes = intervals.counted_between(edges_s, flow.times_s + flow.offset_s, flow.total_bytes)
         made = {
             "run_id": spec.run_id,
             "flow_id": flow_id,
@@ -135,10 +133,10 @@ def _link(spec: RunSpec, counters: pd.DataFrame, edges_s: np.ndarray) -> pd.Data
     """The bottleneck's counters as the table of a trace."""
     t_s = counters["t_s"].to_numpy()
     counted = {
-        name: reader_tables.counted_between(edges_s, t_s, counters[name].to_numpy())
+        name: intervals.counted_between(edges_s, t_s, counters[name].to_numpy())
         for name in ("forwarded_bytes", "dropped_pkts")
     }
-    queue_pkts = reader_tables.last_value(edges_s[1:], t_s, counters["queue_pkts"].to_numpy())
+    queue_pkts = intervals.last_value(edges_s[1:], t_s, counters["queue_pkts"].to_numpy())
     return pd.DataFrame(
         {"run_id": spec.run_id, "t_s": edges_s[1:], "direction": "forward", **counted, "queue_pkts": queue_pkts}
     )
