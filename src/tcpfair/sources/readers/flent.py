@@ -23,7 +23,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from tcpfair.contract.scenario import one_line
 from tcpfair.errors import InputError
@@ -55,7 +55,6 @@ Bytes = Annotated[int, Field(ge=-1, le=2**62)]
 class _Series(BaseModel):
     """What is used of the metadata of a series."""
 
-    model_config = ConfigDict(extra="ignore")
     UNITS: Text | None = None
     MEAN_VALUE: Number | None = None
     MIN_VALUE: Number | None = None
@@ -65,7 +64,6 @@ class _Series(BaseModel):
 
 
 class _Metadata(BaseModel):
-    model_config = ConfigDict(extra="ignore")
     SERIES_META: dict[str, _Series] = Field(default_factory=dict)
     STEP_SIZE: Positive = 0.2
     T0: Text | None = None
@@ -76,7 +74,6 @@ class _Metadata(BaseModel):
 
 
 class _File(BaseModel):
-    model_config = ConfigDict(extra="ignore")
     version: Annotated[int, Field(ge=1, le=4)]
     x_values: Annotated[list[Number], Field(max_length=MAX_POINTS)]
     results: dict[str, list[float | None]]

@@ -34,7 +34,7 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import iperf3_text
 from tcpfair.sources.readers.iperf3_report import UDP, Report, Stream, objects, parse, uncounted_bytes
-from tcpfair.sources.readers.observed import EVENTS, UNKNOWN_CC, WINDOWS, Floats, Observed, ObservedFlow
+from tcpfair.sources.readers.observed import EVENTS, UNKNOWN_CC, WINDOWS, Floats, Observed, ObservedFlow, none_of
 from tcpfair.sources.readers.readings import refusing
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, lines
@@ -44,8 +44,7 @@ ACCEPTS = "iperf3 reports (--json, --json-stream or text, of a client or a serve
 
 MAX_FLOWS = 10_000
 # made once: a log may have thousands of flows
-NO_WINDOWS = pd.DataFrame({name: pd.Series(dtype="float64") for name in WINDOWS})
-NO_EVENTS = pd.DataFrame({name: pd.Series(dtype="object" if name == "kind" else "float64") for name in EVENTS})
+NO_WINDOWS, NO_EVENTS = none_of(WINDOWS), none_of(EVENTS)
 STALLED = 1.5  # intervals so many times as long as the others are worth a word
 STREAMED = ("start", "interval", "error", "server_output_json", "server_output_text", "end")
 __all__ = ["ACCEPTS", "NAME", "read", "read_report", "sniff"]

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from pathlib import Path
+from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
@@ -303,6 +304,9 @@ def _interval(values: Any, where: str) -> _Interval:
     streams = values.get("streams") if isinstance(values, dict) else None
     if not isinstance(streams, list) or not all(isinstance(entry, dict) for entry in streams):
         raise InputError(f"{where}: streams: must have one entry for each stream that is connected")
+    for name in ("sum", "sum_bidir_reverse"):
+        if not isinstance(values.get(name, {}), (dict, NoneType)):
+            raise InputError(f"{where}: {name}: must be an object; give a report as iperf3 wrote it")
     return _valid(_Interval, values, where)
 
 

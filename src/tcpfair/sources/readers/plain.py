@@ -125,10 +125,6 @@ def read(path: Path, said: Sidecar) -> Observed:
     return Observed(BACKEND, tuple(many), (path,), remarks=tuple(dict.fromkeys(remarks)))
 
 
-def _is_cc(name: str) -> bool:
-    return name.replace("_", "").replace("-", "").isalnum() and len(name) <= 16
-
-
 # ---------------------------------------------------------------- from the file to one long table
 
 
