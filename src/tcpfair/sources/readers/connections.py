@@ -166,7 +166,10 @@ def _hash(parts):
 @jit
 def _find(packet, ends, slots):
     """Connection of a packet or -1, its slot, whether its sender is end a, and both ends."""
-    source, target = (packet.src_high, packet.src_low, packet.src_port), (packet.dst_high, packet.dst_low, packet.dst_port)
+    source, target = (
+        (packet.src_high, packet.src_low, packet.src_port),
+        (packet.dst_high, packet.dst_low, packet.dst_port),
+    )
     from_a = source <= target
     both = source + target if from_a else target + source
     slot = _hash(both) & (SLOTS - 1)

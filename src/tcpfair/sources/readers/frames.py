@@ -241,7 +241,9 @@ def _segment(data, record, packet):
             if at + 8 > end:
                 return CUT_HEADERS
             length = np.int64(data[at + 1])
-            header += 8 if following == _FRAGMENT else 4 * (length + 2) if following == _AUTHENTICATION else 8 * (length + 1)
+            header += (
+                8 if following == _FRAGMENT else 4 * (length + 2) if following == _AUTHENTICATION else 8 * (length + 1)
+            )
             if following == _FRAGMENT:
                 fragment = _number(data, at + 2, 2)
                 if fragment & 0xFFF8:

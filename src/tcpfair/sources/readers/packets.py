@@ -117,7 +117,9 @@ class Tracker:
     def observed(self, backend: str, said: Sidecar, remarks: Sequence[str] = ()) -> Observed:
         """The flows of all that was followed. Raises InputError when there are none, too many, or the same one twice."""
         if not self._clock("packets"):
-            found = [f"{self.counts[kind]:,} {what}" for kind, (what, _) in PASSED_OVER.items() if what and self.counts[kind]]
+            found = [
+                f"{self.counts[kind]:,} {what}" for kind, (what, _) in PASSED_OVER.items() if what and self.counts[kind]
+            ]
             why = f" ({', '.join(found)})" if found else ""
             raise InputError(f"{self.path}: no TCP segment{why}; capture with at least 100 bytes of each packet")
         self._refuse_twice()
@@ -126,9 +128,7 @@ class Tracker:
         rows, step_ns = self._progress(), self._step_ns(flows)
         return Observed(
             backend=backend,
-            flows=tuple(
-                self._flow(flow, rows, step_ns, flows["start_ns"].iloc[0]) for flow in flows.itertuples()
-            ),
+            flows=tuple(self._flow(flow, rows, step_ns, flows["start_ns"].iloc[0]) for flow in flows.itertuples()),
             files=(self.path,),
             remarks=(*remarks, *self._remarks(flows), *left_out),
         )

@@ -224,7 +224,9 @@ class _Capture:
             if code == IF_TSRESOL and size == 1:
                 units = (2 if value[0] & 0x80 else 10) ** (value[0] & 0x7F)
                 if units > 10**18:
-                    raise InputError(f"{self.path}: if_tsresol: {value[0]} is finer than any clock; the file is damaged")
+                    raise InputError(
+                        f"{self.path}: if_tsresol: {value[0]} is finer than any clock; the file is damaged"
+                    )
             if code == IF_TSOFFSET and size == 8:
                 (offset_s,) = struct.unpack(f"{self._order}q", value)
                 if abs(offset_s) > frames.MOST_SECONDS:
