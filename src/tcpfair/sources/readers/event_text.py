@@ -47,6 +47,15 @@ def refuse_first(wrong: np.ndarray, lines: np.ndarray, path: Path, says: Callabl
         raise InputError(f"{path}: line {np.asarray(lines)[rows[0]]}: {says(int(rows[0]))}")
 
 
+def refuse_out_of_bounds(table: pd.DataFrame, bounds: dict[str, tuple[float, float]], path: Path) -> None:
+    """Raise InputError for the first number of a column that is not between least and largest, naming its ``line``."""
+    for name, (least, most) in bounds.items():
+        values = table[name]
+        for row in np.flatnonzero(~values.between(least, most))[:1]:
+            says = f"{name} {str(values.iloc[row])[:40]} is not between {least:g} and {most:g}"
+            raise InputError(f"{path}: line {table['line'].iloc[row]}: {says}")
+
+
 class Form(NamedTuple):
     """What a line is."""
 
@@ -82,17 +91,8 @@ class Form(NamedTuple):
         if table is None or len(table) != len(lines):
             self.refuse(np.ones(len(lines), bool), block, lines, path)
         table["line"] = lines
-        self.check(table, self.bounds, path)
+        refuse_out_of_bounds(table, self.bounds, path)
         return table
-
-    def check(self, table: pd.DataFrame, bounds: dict[str, tuple[float, float]], path: Path) -> None:
-        """Raise InputError for the first number out of bounds."""
-        for name, (least, most) in bounds.items():
-            values = table[name]
-            wrong = ~values.between(least, most).to_numpy()
-            for row in np.flatnonzero(wrong)[:1]:
-                says = f"{name} {str(values.iloc[row])[:40]} is not between {least:g} and {most:g}"
-                raise InputError(f"{path}: line {table['line'].iloc[row]}: {says}")
 
     def refuse(self, wrong: np.ndarray, block: bytes, lines: np.ndarray, path: Path) -> None:
         """Raise InputError for the first wrong row that has another pattern, or else the first; not when none is wrong."""
