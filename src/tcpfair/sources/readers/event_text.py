@@ -52,7 +52,7 @@ def refuse_out_of_bounds(table: pd.DataFrame, bounds: dict[str, tuple[float, flo
     for name, (least, most) in bounds.items():
         values = table[name]
         for row in np.flatnonzero(~values.between(least, most))[:1]:
-            says = f"{name} {str(values.iloc[row])[:40]} is not between {least:g} and {most:g}"
+            says = f"{name}: {str(values.iloc[row])[:40]} is not between {least:g} and {most:g}"
             raise InputError(f"{path}: line {table['line'].iloc[row]}: {says}")
 
 

@@ -128,7 +128,7 @@ class Tracker:
         rows, step_ns = self._progress(), self._step_ns(flows)
         return Observed(
             backend=backend,
-            flows=tuple(self._flow(flow, rows, step_ns, flows["start_ns"].iloc[0]) for flow in flows.itertuples()),
+            flows=tuple(self._flow(flow, rows, step_ns, int(flows["start_ns"].iloc[0])) for flow in flows.itertuples()),
             files=(self.path,),
             remarks=(*remarks, *self._remarks(flows), *left_out),
         )
