@@ -71,7 +71,8 @@ _MODULE = re.compile(
 # of both, "" where a form has none
 COLUMNS = ["t_s", "source", "target", "nxt", "una", "snd_cwnd", "ssthresh", "srtt", "cookie"]
 BOUNDS = {"snd_cwnd": (1, 2**31), "ssthresh": (0, 2**32 - 1), "srtt": (0, 2**32 - 1)}
-_PROBED = re.compile(r"^(?=[^\n]*snd_)[^\n]*tcp_probe: ", re.MULTILINE)
+_NAME = "tcp_probe: "
+_PROBED = re.compile(rf"^(?=[^\n]*snd_)[^\n]*{_NAME}", re.MULTILINE)
 _OTHER = re.compile(r"^(?!#)[^\n]*\S", re.MULTILINE)
 _LOST = re.compile(r"\[LOST (\d{1,12}) EVENTS\]")
 
@@ -79,7 +80,7 @@ _LOST = re.compile(r"\[LOST (\d{1,12}) EVENTS\]")
 def sniff(path: Path) -> bool:
     """Whether the file begins with lines of the probe."""
     text = head(path).replace("\r\n", "\n") if path.is_file() else ""
-    return bool(_MODULE.search(text) or any("tcp_probe: " in line and " snd_una=" in line for line in text.split("\n")))
+    return bool(_MODULE.search(text) or any(_NAME in line and " snd_una=" in line for line in text.split("\n")))
 
 
 class _Last(NamedTuple):
@@ -116,7 +117,7 @@ class _Log:
 
             def found(pattern: re.Pattern[str], text: str = text, ends: np.ndarray = ends) -> pd.DataFrame:
                 rows = [(match.start(), *match.groups("")) for match in pattern.finditer(text)]
-                table = pd.DataFrame(rows, columns=["row", *COLUMNS][: pattern.groups + 1])
+                table = pd.DataFrame(rows, columns=["row", *COLUMNS][: pattern.groups + 1], dtype=object)
                 return table.assign(row=np.searchsorted(ends, table["row"].astype(np.int64)))
 
             forms = {False: found(_TRACEPOINT), True: found(_MODULE)}
@@ -127,20 +128,20 @@ class _Log:
                         f"{self.path}: line {lines[row]}: another form of the probe than before; give one recording"
                     )
             table = forms[bool(self.is_module)]
-            self._refuse_others(lines, found(_PROBED)["row"], found(_OTHER)["row"], table["row"])
+            unread = np.setdiff1d(found(_PROBED)["row"], table["row"]) if text.count(_NAME) > len(table) else []
+            for row in unread[:1]:
+                raise InputError(
+                    f"{self.path}: tcp_probe: line {lines[row]} lacks a field or has no number in it; copy it again"
+                )
+            others = np.setdiff1d(found(_OTHER)["row"], table["row"]) if self.is_module is not False else []
+            for row in others[:1]:
+                self.first_other = self.first_other or lines[row]
+            if self.is_module and self.first_other:
+                raise InputError(
+                    f"{self.path}: line {self.first_other}: not of /proc/net/tcpprobe; give its text alone"
+                )
             self.lost += sum(map(int, _LOST.findall(text)))
             yield table.assign(line=lines[table["row"]])
-
-    def _refuse_others(self, lines: np.ndarray, probed: pd.Series, others: pd.Series, known: pd.Series) -> None:
-        """Raise InputError for lines of the probe that cannot be read, and for any others in a file of the module's."""
-        for row in np.setdiff1d(probed, known)[:1]:
-            raise InputError(
-                f"{self.path}: tcp_probe: line {lines[row]} lacks a field or has no number in it; copy it again"
-            )
-        for row in np.setdiff1d(others, known)[:1]:
-            self.first_other = self.first_other or lines[row]
-        if self.is_module and self.first_other:
-            raise InputError(f"{self.path}: line {self.first_other}: not of /proc/net/tcpprobe; give its text alone")
 
     def keep(self, table: pd.DataFrame) -> None:
         """Add some lines to the store."""

@@ -251,8 +251,9 @@ class _Table:
 
     def _whole(self, cells: pd.Series, most: int) -> np.ndarray:
         """Cells as whole numbers, also those that tshark writes as 0x0010."""
-        texts = (text for text in cells.unique() if re.fullmatch(r"0x[0-9a-fA-F]{1,8}", text))
-        values = self._numbers(cells.replace({text: str(int(text, 16)) for text in texts}), most)
+        texts = cells[cells.str.startswith("0x")].unique()
+        decimal = {text: str(int(text, 16)) for text in texts if re.fullmatch(r"0x[0-9a-fA-F]{1,8}", text)}
+        values = self._numbers(cells.map(lambda text: decimal.get(text, text)) if decimal else cells, most)
         self._refuse(
             values % 1 > 0,
             lambda i: f"{cells.name}: {cells.iloc[i][:40]!r} is no whole number; give tshark's own numbers",
