@@ -216,9 +216,10 @@ def put_exhibit(
     put(layout.root, drawn)
     rows = [(exhibit_id, *number, sd, n_runs, layout.source) for number in numbers]
     table = pd.DataFrame(rows, columns=[*NUMBER_IDENTITY, "value", "sd", "n_runs", "source"])
-    path = record.place(layout, "numbers", exhibit_id, ".csv")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    table.to_csv(path, index=False)
+    if not error:
+        path = record.place(layout, "numbers", exhibit_id, ".csv")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        table.to_csv(path, index=False)
     hashes = {name: file_hash(layout.root / name) for name in drawn}
     status = "failed" if error else "built"
     record.write(layout, Record(exhibit_id, status, {} if error else hashes, n_runs, layout.source, error))
@@ -228,4 +229,4 @@ def write_ledger(layout: Layout, config: Config) -> dict[str, dict[str, int]]:
     """The ledger, and what is placed among the ensembles before it."""
     for paper in config.papers:
         tables.write_shipped(layout, paper, layout.placed / paper)
-    return ledger.write_ledger(layout, config)
+    return {**ledger.write_ledger(layout, config), "exhibits": ledger.write_exhibits(layout, config)}

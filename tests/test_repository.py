@@ -46,10 +46,6 @@ def test_style(command):
         pytest.fail(complaint, pytrace=False)
 
 
-def test_the_snakefile_is_short():
-    assert len((ROOT / "Snakefile").read_text().splitlines()) <= 30
-
-
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
 def test_notebooks_are_stripped(notebook):
     cells = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]

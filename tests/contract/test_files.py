@@ -62,14 +62,6 @@ def order(monkeypatch):
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="looks at /proc")  # noqa: PTH112
-def test_an_output_is_on_the_disk_before_its_stamp_says_so(tmp_path, order):
-    output = tmp_path / "a.csv"
-    files.write_whole(output, "1")
-    stamps.write_stamp(output, {"code": "1"})
-    assert order == ["there a.csv", "settled a.csv", "there a.csv.stamp"]
-
-
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="looks at /proc")  # noqa: PTH112
 def test_the_tables_of_a_trace_are_on_the_disk_before_its_manifest_says_so(tmp_path, order):
     runs = {"run_id": [0], "paper": ["p"], "experiment": ["e"], "backend": ["b"], "seed": [1], "replicate": [0]}
     made = trace.Trace(

@@ -6,7 +6,7 @@ from collections import Counter
 import pandas as pd
 import pytest
 
-from tcpfair.contract import store
+from tcpfair.contract import outputs, store
 from tcpfair.contract.papers import load_paper
 from tcpfair.errors import InputError
 from tcpfair.exhibits.context import KINDS, draw, read_options
@@ -119,11 +119,11 @@ def test_metrics_are_read_when_stored_and_computed_when_not(bhatti):
     assert computed.tolist() == pytest.approx([80.0] * 20)  # 10 MB in 1 s, 5 protocols at 4 RTTs
 
     stored = standin.context(bhatti.layout.root, "bhatti2009")
-    path = stored.layout.metrics("bhatti2009", "single")
+    folder = store.metrics_folder(stored.layout, stored.paper, "single", stored.held.runs)
+    path = outputs.inside(stored.layout, folder, stored.layout.metrics("bhatti2009", "single"))
     path.parent.mkdir(parents=True)
     made = standin.metrics(stored.paper, "single", flows={"throughput_peak": lambda point, run, flow: 95.0})
     made.to_parquet(path, index=False)
-    stamps.write_stamp(path, store.measure_stamp(stored.paper, "single", stored.held.runs))
     assert (stored.metrics("single")["value"] == 95.0).all()
 
 

@@ -4,8 +4,7 @@ import pandas as pd
 import pytest
 from markupsafe import Markup
 
-from tcpfair.contract.layout import Layout
-from tcpfair.verdicts.report import exhibit_views, marks, pages
+from tcpfair.verdicts.report import marks, pages
 from tcpfair.verdicts.report.front import Facts
 
 TABLE = (
@@ -61,14 +60,6 @@ def test_the_size_of_a_drawing_is_known_before_it_is_decoded(tmp_path, svg, size
     path = tmp_path / "fig.svg"
     path.write_text(svg)
     assert pages.size_px(path) == size
-
-
-def test_the_lab_is_linked_where_the_build_has_it(tmp_path):
-    layout = Layout(tmp_path, "bundled")
-    assert exhibit_views.lab_page(layout) == ""
-    layout.results.mkdir(parents=True)
-    (layout.results / "lab.html").write_text("")
-    assert exhibit_views.lab_page(layout) == "lab.html"
 
 
 @pytest.fixture

@@ -116,15 +116,11 @@ def test_figures_are_inside_and_tables_are_taken_out_of_their_pages(text, page):
     assert "<p>title</p>" not in text
 
 
-def test_it_links_to_the_validation_when_there_is_one(checkout, page):
-    assert not [link for link in page.links if "validation" in link]
-    validation = checkout.validation / "report.html"
-    validation.parent.mkdir(parents=True)
-    validation.write_text("")
-    with_link = Page(report.write_report(checkout).read_text())
-    validation.unlink()
-    report.write_report(checkout)
-    assert "../validation/report.html" in with_link.links
+def test_it_links_to_the_pages_that_it_is_given(checkout, page):
+    assert not [link for link in page.links if "validation" in link or "lab.html" in link]
+    linked = [checkout.validation / "report.html", checkout.lab]
+    with_links = Page(report.write_report(checkout, checkout.results / "other", linked).read_text())
+    assert {"../validation/report.html", "lab.html"} <= set(with_links.links)
 
 
 def test_exhibits_stand_in_the_papers_order(checkout, page):
