@@ -94,7 +94,8 @@ def publish(layout: Layout, folder: Path) -> None:
                 shutil.copy2(made, scratch)
     for other in _others(folder) if is_new else ():
         for name in (_hashes(other) or {}).keys() - names.keys():
-            _stable(layout, name).unlink(missing_ok=True)
+            if _state(other / name) == _state(stable := _stable(layout, name)):  # and not of another step by now
+                stable.unlink(missing_ok=True)
 
 
 def _stable(layout: Layout, name: str) -> Path:

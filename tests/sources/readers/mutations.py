@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import itertools
 import math
 import random
 import re
@@ -87,106 +88,85 @@ def _damage(kind: str, data: bytes, chance: random.Random) -> tuple[bytes, int, 
     """Content with damage of a kind, and from where to where of the old content it was done."""
     if not data:
         return data, 0, 0
+    if kind.endswith(" ends"):
+        return data.replace(b"\n", {"windows": b"\r\n", "old": b"\r"}[kind.split()[0]]), 0, 0
     at = chance.randrange(len(data))
     size = chance.choice((1, 1, 2, 4, 16, 64))
-    match kind:
-        case "flip":
-            changed = bytearray(data)
-            changed[at] ^= 1 << chance.randrange(8)
-            return bytes(changed), at, at + 1
-        case "insert":
-            return data[:at] + chance.randbytes(size) + data[at:], at, at
-        case "delete":
-            return data[:at] + data[at + size :], at, min(at + size, len(data))
-        case "cut":
-            return data[:at], at, len(data)
-        case "empty":
-            return b"", 0, len(data)
-        case "twice":
-            return data + data, len(data), len(data)
-        case "mark of order":
-            return b"\xef\xbb\xbf" + data, 0, 0
-        case "windows ends":
-            return data.replace(b"\n", b"\r\n"), 0, 0
-        case "old ends":
-            return data.replace(b"\n", b"\r"), 0, 0
-        case "word":
-            width = chance.choice((2, 4, 8))
-            order = chance.choice(("little", "big"))
-            new = (chance.choice(WORDS) % (1 << 8 * width)).to_bytes(width, order)
-            return data[:at] + new + data[at + width :], at, min(at + width, len(data))
-        case "zeros":
-            return data[:at] + bytes(size) + data[at + size :], at, min(at + size, len(data))
-        case "repeat span":
-            return data[:at] + data[max(0, at - size) : at] + data[at:], at, at
-        case "swap spans":
-            return _swapped(data, (at, at + size), _span(chance, len(data), size))
-        case "number" | "scale":
-            return _other_number(kind, data, chance)
-        case "delete token" | "repeat token" | "swap tokens":
-            return _other_tokens(kind, data, chance)
-        case _:
-            return _other_lines(kind, data, chance)
+    if kind in ("number", "scale"):
+        start, stop, new = _other_number(kind, data, chance)
+    elif "token" in kind or "line" in kind:
+        start, stop, new = _other_parts(kind, data, chance)
+    elif kind == "swap spans":
+        start = chance.randrange(len(data))
+        start, stop, new = _swapped(data, (at, at + size), (start, start + size))
+    else:
+        start, stop, new = _other_bytes(kind, data, chance, at, size)
+    return data[:start] + new + data[stop:], start, min(stop, len(data))
 
 
-def _span(chance: random.Random, length: int, size: int) -> tuple[int, int]:
-    start = chance.randrange(length)
-    return start, start + size
+def _other_bytes(kind: str, data: bytes, chance: random.Random, at: int, size: int) -> tuple[int, int, bytes]:
+    """From where to where what is put."""
+    end = len(data)
+    if kind == "word":
+        width, order = chance.choice((2, 4, 8)), chance.choice(("little", "big"))
+        return at, at + width, (chance.choice(WORDS) % (1 << 8 * width)).to_bytes(width, order)
+    if kind == "flip":
+        return at, at + 1, bytes([data[at] ^ 1 << chance.randrange(8)])
+    if kind == "insert":
+        return at, at, chance.randbytes(size)
+    return {
+        "delete": (at, at + size, b""),
+        "cut": (at, end, b""),
+        "empty": (0, end, b""),
+        "twice": (end, end, data),
+        "mark of order": (0, 0, b"\xef\xbb\xbf"),
+        "zeros": (at, at + size, bytes(size)),
+        "repeat span": (at, at, data[max(0, at - size) : at]),
+    }[kind]
 
 
-def _swapped(data: bytes, one: tuple[int, int], other: tuple[int, int]) -> tuple[bytes, int, int]:
+def _swapped(data: bytes, one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int, bytes]:
     (a, b), (c, d) = sorted((one, other))
     if b > c:  # they overlap
-        return data, a, b
-    return data[:a] + data[c:d] + data[b:c] + data[a:b] + data[d:], a, d
+        return a, b, data[a:b]
+    return a, d, data[c:d] + data[b:c] + data[a:b]
 
 
-def _other_number(kind: str, data: bytes, chance: random.Random) -> tuple[bytes, int, int]:
+def _other_number(kind: str, data: bytes, chance: random.Random) -> tuple[int, int, bytes]:
     found = list(NUMBER.finditer(data))
     if not found:
-        return data, 0, 0
+        return 0, 0, b""
     place = chance.choice(found)
-    start, stop = place.span()
     if kind == "number":
-        new = chance.choice(EXTREMES)
-    else:  # another unit, a digit more, a counter that runs backwards
-        value = float(place[0]) * chance.choice((10, 1000, 1e6, 8, 0.1, 1e-3, 1 / 8, -1, 1.1, 0.9, 2, 0.5))
-        is_whole = b"." not in place[0] and math.isfinite(value)
-        new = (str(round(value)) if is_whole else repr(value)).encode()
-    return data[:start] + new + data[stop:], start, stop
+        return *place.span(), chance.choice(EXTREMES)
+    # another unit, a digit more, a counter that runs backwards
+    value = float(place[0]) * chance.choice((10, 1000, 1e6, 8, 0.1, 1e-3, 1 / 8, -1, 1.1, 0.9, 2, 0.5))
+    is_whole = b"." not in place[0] and math.isfinite(value)
+    return *place.span(), (str(round(value)) if is_whole else repr(value)).encode()
 
 
-def _other_tokens(kind: str, data: bytes, chance: random.Random) -> tuple[bytes, int, int]:
-    found = list(TOKEN.finditer(data))
-    if not found:
-        return data, 0, 0
-    start, stop = chance.choice(found).span()
-    if kind == "delete token":
-        return data[:start] + data[stop:], start, stop
-    if kind == "repeat token":
-        return data[:stop] + b" " + data[start:stop] + data[stop:], start, stop
-    return _swapped(data, (start, stop), chance.choice(found).span())
-
-
-def _other_lines(kind: str, data: bytes, chance: random.Random) -> tuple[bytes, int, int]:
-    lines = data.splitlines(keepends=True)
-    a, b = sorted((chance.randrange(len(lines)), chance.randrange(len(lines))))
-    if not kind.endswith("lines") or kind == "swap lines":
-        one, other = (a, a + 1), (b, b + 1)
+def _other_parts(kind: str, data: bytes, chance: random.Random) -> tuple[int, int, bytes]:
+    """A word or line, or several lines, left out, repeated, or exchanged with another."""
+    between = b" " if "token" in kind else b""
+    if between:
+        found = list(TOKEN.finditer(data))
+        if not found:
+            return 0, 0, b""
+        one = chance.choice(found).span()
+        other = chance.choice(found).span() if kind == "swap tokens" else one
     else:
-        one, other = (a, b + 1), (b, b + 1)
-    place = {index: sum(map(len, lines[:index])) for index in (*one, *other)}
-    start, stop = place[one[0]], place[one[1]]
-    match kind:
-        case "cut at line":
-            return data[:start], start, len(data)
-        case "delete line" | "delete lines":
-            return data[:start] + data[stop:], start, stop
-        case "repeat line" | "repeat lines":
-            return data[:stop] + data[start:stop] + data[stop:], start, stop
-        case "swap lines":
-            return _swapped(data, (start, stop), (place[other[0]], place[other[1]]))
-    raise ValueError(kind)
+        edges = [0, *itertools.accumulate(map(len, data.splitlines(keepends=True)))]
+        a, b = sorted((chance.randrange(len(edges) - 1), chance.randrange(len(edges) - 1)))
+        one, other = (
+            (edges[a], edges[b + 1 if kind in ("delete lines", "repeat lines") else a + 1]),
+            (edges[b], edges[b + 1]),
+        )
+    if kind == "cut at line":
+        return one[0], len(data), b""
+    if kind.startswith("swap"):
+        return _swapped(data, one, other)
+    part = data[slice(*one)]
+    return *one, part + between + part if kind.startswith("repeat") else b""
 
 
 def _numbers(data: bytes, start: int, stop: int) -> tuple[float, ...]:
@@ -262,6 +242,16 @@ def attack(
             )
         assert len(observed.flows) <= len(whole[sample].flows) + 2, f"{where}: {len(observed.flows)} flows"
     return outcomes
+
+
+def refusal(reader: ModuleType, path: Path, said: Sidecar | None = None) -> str:
+    """The one line with which ``reader`` refuses a file, which names it. Raises AssertionError when it does not."""
+    try:
+        reader.read(path, said or Sidecar())
+    except InputError as error:
+        assert str(path) in str(error) and "\n" not in str(error), error
+        return str(error)
+    raise AssertionError(f"{path} was read")
 
 
 def _copy(sample: Path, folder: Path, chance: random.Random) -> tuple[Path, Path]:

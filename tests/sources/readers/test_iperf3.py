@@ -8,6 +8,7 @@ expected of them were copied from the reports by hand, or are iperf3's own total
 import copy
 import gzip
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from tcpfair.contract import trace
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import iperf3, read_any
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
-from tests.sources.readers.mutations import FEW, MANY, assert_sound, attack
+from tests.sources.readers.mutations import assert_sound, refusal
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 SAMPLE = SAMPLES / "iperf3" / "reno_4s.json"
@@ -94,13 +95,12 @@ def test_without_server_output_the_clients_intervals_serve(report, write):
 
 
 def test_a_report_of_one_flow_for_the_testbed():
-    goodput = iperf3.read_report(SAMPLE)
-    assert goodput.delivered_bytes.tolist() == pytest.approx([rate * 1e6 / 8 for rate in PRINTED_BY_SERVER_MBPS])
-    assert goodput.ends_s.tolist() == [1, 2, 3, 4]
-    with pytest.raises(InputError, match="2 flows; a report of one is needed"):
-        iperf3.read_report(RECORDED / "p2.json")
-    with pytest.raises(InputError, match="'UDP'; a TCP test is needed"):
-        iperf3.read_report(RECORDED / "udp.json")
+    flow = iperf3.read_report(SAMPLE)
+    assert delivered(flow) == pytest.approx([rate * 1e6 / 8 for rate in PRINTED_BY_SERVER_MBPS])
+    assert flow.times_s.tolist() == [0, 1, 2, 3, 4]
+    for name, says in (("p2.json", "2 flows; a report of one is needed"), ("udp.json", "'UDP'; a TCP test is needed")):
+        with pytest.raises(InputError, match=says):
+            iperf3.read_report(RECORDED / name)
 
 
 def test_tail_of_the_server_is_no_interval_of_its_own(report, write):
@@ -241,13 +241,6 @@ def test_udp_counts_what_was_received():
     assert sum(flow.total_bytes[-1] for flow in recorded("udp_text.json").flows) == pytest.approx(received, rel=0.01)
 
 
-def test_udp_that_was_only_sent_is_refused(write):
-    values = load("udp.json")
-    del values["server_output_json"]
-    with pytest.raises(InputError, match="only what was sent, which of UDP is not goodput"):
-        read(write(values))
-
-
 def test_what_was_omitted_is_left_out_and_said():
     observed = recorded("omit_text.json")
     (flow,) = observed.flows
@@ -280,13 +273,6 @@ def test_an_interval_over_the_reset_of_omit_begins_at_0(name, omitted_s, first_s
     assert flow.clock_s is None or flow.clock_s == pytest.approx(
         load(name)["start"]["timestamp"]["timesecs"] + omitted_s, abs=0.01
     )
-
-
-def test_a_first_interval_that_is_late_for_no_reason_is_refused(write):
-    values = load("omit_reset.json")
-    values["intervals"][1]["streams"][0]["start"] = 0.5
-    with pytest.raises(InputError, match="seconds: not what lies between start and end"):
-        read(write(values))
 
 
 def test_both_sums_of_bidir_have_one_name_in_3_9(write):
@@ -328,23 +314,12 @@ def test_what_the_server_printed_after_the_clients_log_is_the_goodput():
     assert not any("handed to its socket" in remark for remark in observed.remarks)
 
 
-def test_goodput_of_a_sender_is_told():
-    assert any("p4.txt#1" in text and "handed to its socket" in text for text in recorded("p4.txt").remarks)
-
-
 def test_events_of_a_stream_are_one_report():
     one, other = recorded("stream.jsonl").flows
     assert one.origin == "receiver: server_output_json"
     assert one.total_bytes[-1] + other.total_bytes[-1] == 7_077_888  # sum_received
     assert one.offset_s is None  # --json-stream does not write the title
     assert one.clock_error_s == 0.5 and one.clock_s % 1 == pytest.approx(0.066, abs=1e-3)
-
-
-def test_full_output_after_a_stream_is_not_a_second_flow():
-    observed = recorded("full.jsonl")
-    assert len(observed.flows) == 1
-    assert observed.flows[0].total_bytes[-1] == 4_849_664
-    assert any("repeats its events" in remark for remark in observed.remarks)
 
 
 def test_the_oldest_version():
@@ -424,14 +399,6 @@ def test_a_stream_without_its_end_was_cut(write):
     assert len(read(path, flows=said).flows) == 2
 
 
-def test_a_client_that_met_nobody(write):
-    path = write(
-        {"start": {"connected": [], "version": "iperf 3.12"}, "intervals": [], "end": {}, "error": "unable to connect"}
-    )
-    with pytest.raises(InputError, match="iperf3 reports 'unable to connect'; repeat the test"):
-        read(path)
-
-
 # --- Contradictions -----------------------------------------------------------------------------------------------------
 
 
@@ -451,74 +418,74 @@ STREAM = ("intervals", 1, "streams", 0)
 FAR_STREAM = ("server_output_json", "intervals", 1, "streams", 0)
 
 
-@pytest.mark.parametrize(
-    ("damage", "says"),
-    [
-        # fields
-        (edit(*STREAM, "bytes", value=None), r"intervals\[1\]: socket 5: bytes: missing"),
-        (edit(*STREAM, "bytes", value=-1), "bytes: -1; must be a number between 0"),
-        (edit(*STREAM, "bytes", value=1e308), r"bytes: 1e\+308; must be"),
-        (edit(*STREAM, "end", value=float("nan")), "end: nan; must be"),
-        (edit(*STREAM, "bytes", value="333040"), "bytes: '333040'; must be a number"),
-        (edit(*STREAM, "omitted", value="no"), "omitted: 'no' is neither true nor false"),
-        (edit(*STREAM, "socket", value=6), "each socket of start.connected must be there once"),
-        (edit("start", "version", value="2.1.9"), r"start: version: String should match"),
-        (edit("start", "test_start", "protocol", value="SCTP"), "test_start.protocol: Input should be 'TCP' or 'UDP'"),
-        (edit("intervals", value=[]), "intervals: none"),
-        # the same thing said twice
-        (edit(*STREAM, "bytes", value=333_041), r"intervals\[1\]: sum: bytes: 470600, but its streams have 470601"),
-        (edit("intervals", 1, "sum", "bytes", value=4_706_000), r"sum: bytes: 4706000, but its streams have 470600"),
-        (edit(*STREAM, "bits_per_second", value=lambda bps: bps / 8), "number 2: bits_per_second: not what bytes"),
-        (edit(*STREAM, "seconds", value=1000.0), "number 2: seconds: not what lies between start and end"),
-        (edit("end", "streams", 0, "sender", "bytes", value=lambda n: n * 8), "bits_per_second: not what its bytes"),
-        (edit("end", "sum_received", "bytes", value=5), "end.sum_received: bytes: 5, but its streams have 1277864"),
-        (
-            edit("end", "streams", 0, "sender", "min_rtt", value=55_650),
-            "min_rtt, mean_rtt and max_rtt must not decrease",
-        ),
-        (edit("end", "streams", 0, "sender", "min_rtt", value=6000), "rtt: 5565 us is below min_rtt 6000 us"),
-        (edit(*STREAM, "rtt", value=17_000), "rtt: 17000 us is above max_rtt 16251 us"),
-        (edit(*STREAM, "snd_cwnd", value=217_200), "snd_cwnd: 217200 is above max_snd_cwnd 44888"),
-        (
-            edit("start", "timestamp", "time", value="Sat, 01 Jan 2000 00:01:40 GMT"),
-            "start.timestamp: 'Sat, 01 Jan 2000 .* is not 946684800",
-        ),
-        (edit("start", "timestamp", "timemillisecs", value=946_684_801_000), "are two moments"),
-        (edit("start", "test_start", "duration", value=60), "end at 3.992.. s of 60 s|end at 3.000.. s of 60 s"),
-        (edit("start", "test_start", "num_streams", value=1), "num_streams: 1, but 2 streams are connected"),
-        (edit("start", "test_start", "reverse", value=1), "reverse: 1, but in the intervals this host sends"),
-        (edit("start", "test_start", "bidir", value=1), "bidir: 1, but the intervals say otherwise"),
-        (edit(*STREAM, "omitted", value=True), "omitted: true, but start.test_start.omit is 0"),
-        (edit(*STREAM, "sender", value=False), "sender: changes during the test"),
-        (edit("start", "connected", 1, "socket", value=5), "start.connected: a socket is there twice"),
-        (edit("start", "connected", 1, "local_port", value=40_000), "two streams between the same ports"),
-        (edit("start", "connected", 1, "remote_port", value=5202), "the server has several ports"),
-        (edit("start", "connecting_to", "port", value=5301), "the server has several ports"),
-        # the two ends against each other
-        (
-            edit("server_output_json", "start", "cookie", value="other"),
-            "server_output_json: start.cookie: of another test",
-        ),
-        (
-            edit(*FAR_STREAM, "bytes", value=0),
-            "server_output_json: intervals.1.: sum: bytes: 409784, but its streams have 121632",
-        ),
-        (edit("end", "sender_tcp_congestion", value="reno\n"), "end: sender_tcp_congestion: String should match"),
-        (
-            edit("server_output_json", "end", "sender_tcp_congestion", value="cubic"),
-            "'reno', but 'cubic' in server_output_json",
-        ),
-        # order
-        (
-            edit("intervals", value=lambda given: given[:1] + given[2:]),
-            "number 2 lasts from 2.0.* without gap or overlap",
-        ),
-        (edit("intervals", value=lambda given: [*given, given[-1]]), "without gap or overlap"),
-        (edit("intervals", value=lambda given: given[::-1]), "without gap or overlap"),
-        (edit("intervals", value=lambda given: given[:2]), "end at 2.0.* s of 3 s"),
-        (edit("error", value="the client has terminated"), "repeat the test, or say stops_early"),
-    ],
-)
+CONTRADICTIONS = [
+    # fields
+    (edit(*STREAM, "bytes", value=None), r"intervals\[1\]: streams.0.bytes: Field required"),
+    (edit(*STREAM, "bytes", value=-1), "bytes: Input should be greater than or equal to 0 .got -1"),
+    (edit(*STREAM, "bytes", value=1e308), r"bytes: Input should be less than or equal to .* .got 1e\+308"),
+    (edit(*STREAM, "end", value=float("nan")), "end: Input should be less than or equal to 86400 .got nan"),
+    (edit(*STREAM, "bytes", value="333040"), "bytes: Input should be a valid number .got '333040'"),
+    (edit(*STREAM, "omitted", value="no"), "omitted: Input should be a valid boolean .got 'no'"),
+    (edit(*STREAM, "socket", value=6), "each socket of start.connected must be there once"),
+    (edit("start", "version", value="2.1.9"), r"start: version: String should match"),
+    (edit("start", "test_start", "protocol", value="SCTP"), "test_start.protocol: Input should be 'TCP' or 'UDP'"),
+    (edit("intervals", value=[]), "intervals: none"),
+    # the same thing said twice
+    (edit(*STREAM, "bytes", value=333_041), r"intervals\[1\]: sum: bytes: 470600, but its streams have 470601"),
+    (edit("intervals", 1, "sum", "bytes", value=4_706_000), r"sum: bytes: 4706000, but its streams have 470600"),
+    (edit(*STREAM, "bits_per_second", value=lambda bps: bps / 8), "number 2: bits_per_second: not what bytes"),
+    (edit(*STREAM, "seconds", value=1000.0), "number 2: seconds: not what lies between start and end"),
+    (edit("end", "streams", 0, "sender", "bytes", value=lambda n: n * 8), "bits_per_second: not what its bytes"),
+    (edit("end", "sum_received", "bytes", value=5), "end.sum_received: bytes: 5, but its streams have 1277864"),
+    (
+        edit("end", "streams", 0, "sender", "min_rtt", value=55_650),
+        "min_rtt, mean_rtt and max_rtt must not decrease",
+    ),
+    (edit("end", "streams", 0, "sender", "min_rtt", value=6000), "rtt: 5565 us is below min_rtt 6000 us"),
+    (edit(*STREAM, "rtt", value=17_000), "rtt: 17000 us is above max_rtt 16251 us"),
+    (edit(*STREAM, "snd_cwnd", value=217_200), "snd_cwnd: 217200 is above max_snd_cwnd 44888"),
+    (
+        edit("start", "timestamp", "time", value="Sat, 01 Jan 2000 00:01:40 GMT"),
+        "start.timestamp: 'Sat, 01 Jan 2000 .* is not 946684800",
+    ),
+    (edit("start", "timestamp", "timemillisecs", value=946_684_801_000), "are two moments"),
+    (edit("start", "test_start", "duration", value=60), "end at 3.992.. s of 60 s|end at 3.000.. s of 60 s"),
+    (edit("start", "test_start", "num_streams", value=1), "num_streams: 1, but 2 streams are connected"),
+    (edit("start", "test_start", "reverse", value=1), "reverse: 1, but in the intervals this host sends"),
+    (edit("start", "test_start", "bidir", value=1), "bidir: 1, but the intervals say otherwise"),
+    (edit(*STREAM, "omitted", value=True), "omitted: true, but start.test_start.omit is 0"),
+    (edit(*STREAM, "sender", value=False), "sender: changes during the test"),
+    (edit("start", "connected", 1, "socket", value=5), "start.connected: a socket is there twice"),
+    (edit("start", "connected", 1, "local_port", value=40_000), "two streams between the same ports"),
+    (edit("start", "connected", 1, "remote_port", value=5202), "the server has several ports"),
+    (edit("start", "connecting_to", "port", value=5301), "the server has several ports"),
+    # the two ends against each other
+    (
+        edit("server_output_json", "start", "cookie", value="other"),
+        "server_output_json: start.cookie: of another test",
+    ),
+    (
+        edit(*FAR_STREAM, "bytes", value=0),
+        "server_output_json: intervals.1.: sum: bytes: 409784, but its streams have 121632",
+    ),
+    (edit("end", "sender_tcp_congestion", value="reno\n"), "end: sender_tcp_congestion: String should match"),
+    (
+        edit("server_output_json", "end", "sender_tcp_congestion", value="cubic"),
+        "'reno', but 'cubic' in server_output_json",
+    ),
+    # order
+    (
+        edit("intervals", value=lambda given: given[:1] + given[2:]),
+        "number 2 lasts from 2.0.* without gap or overlap",
+    ),
+    (edit("intervals", value=lambda given: [*given, given[-1]]), "without gap or overlap"),
+    (edit("intervals", value=lambda given: given[::-1]), "without gap or overlap"),
+    (edit("intervals", value=lambda given: given[:2]), "end at 2.0.* s of 3 s"),
+    (edit("error", value="the client has terminated"), "repeat the test, or say stops_early"),
+]
+
+
+@pytest.mark.parametrize(("damage", "says"), CONTRADICTIONS)
 def test_a_report_that_contradicts_itself_is_refused(write, damage, says):
     values = load("p2.json")
     values.setdefault("error", "")
@@ -527,85 +494,127 @@ def test_a_report_that_contradicts_itself_is_refused(write, damage, says):
     values["server_output_json"]["end"].setdefault("sender_tcp_congestion", "reno")
     assert len(read(write(values)).flows) == 2
     damage(values)
-    with pytest.raises(InputError, match=says) as caught:
-        read(write(values))
-    assert str(caught.value).count("flow.json") >= 1 and "\n" not in str(caught.value)
+    assert re.search(says, refusal(iperf3, write(values)))
 
 
-def test_server_output_of_another_run_is_refused(report, write):
-    report["server_output_text"] = report["server_output_text"].replace("60410", "60999")
-    with pytest.raises(InputError, match="server_output_text: ports: not those of start.connected"):
-        read(write(report))
+def replaced(old, new):
+    """Another server_output_text."""
+    return edit("server_output_text", value=lambda text: text.replace(old, new) if old in text else pytest.fail(old))
 
 
-def test_a_server_that_received_more_than_was_sent_is_refused(write):
-    values = load("p2.json")
+def without(*names):
+    def _without(values):
+        for name in names:
+            del values[name]
+
+    return _without
+
+
+def received_a_hundred_times_as_much(values):
     for stream in values["end"]["streams"]:
         del stream["receiver"]
-    del values["end"]["sum_received"]
-    for side in (values["server_output_json"],):
-        for interval in side["intervals"]:
-            for entry in (*interval["streams"], interval["sum"]):
-                entry["bytes"] *= 100
-                entry["bits_per_second"] *= 100
-        del side["end"]
-    with pytest.raises(InputError, match="88690400 bytes received, but 1146096 sent"):
-        read(write(values))
+    del values["end"]["sum_received"], values["server_output_json"]["end"]
+    for interval in values["server_output_json"]["intervals"]:
+        for entry in (*interval["streams"], interval["sum"]):
+            entry["bytes"] *= 100
+            entry["bits_per_second"] *= 100
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "says"),
-    [
-        (
-            "  26.3 Mbits",
-            "  26.3 Gbits",
-            "line 4: .* more than any link|line 4: the transfer is not what this rate gives",
-        ),
-        ("3.14 MBytes", "3.14 GBytes", "line 4: the transfer is not what this rate gives"),
-        ("1.00-2.00 ", "1.00-3.00 ", "line 5: the transfer is not what this rate gives"),
-        ("2.00-3.00 ", "5.00-6.00 ", r"intervals of \[  ?5\]|lasts from 5 to 6 s"),
-        ("[  5]   3.00", "[  7]   3.00", r"\[7\] has intervals, but no line says to whom it is connected"),
-        ("port 60410", "port 99999", "port: must be at most 65535"),
-    ],
+def more_received(values):
+    values["end"]["sum_received"]["bytes"] += 1
+    del values["end"]["sum_received"]["bits_per_second"]
+
+
+P2, LOG = RECORDED / "p2.json", RECORDED / "client.txt"
+NOBODY = (
+    '{"start": {"connected": [], "version": "iperf 3.12"}, "intervals": [], "end": {}, "error": "unable to connect"}'
 )
-def test_text_that_contradicts_itself_is_refused(report, write, old, new, says):
-    assert old in report["server_output_text"]
-    report["server_output_text"] = report["server_output_text"].replace(old, new)
-    with pytest.raises(InputError, match=f"flow.json: server_output_text.*{says}"):
-        read(write(report))
+# of a recording what is changed in it, as JSON or text; or a text alone
+REFUSED = [
+    (RECORDED / "udp.json", without("server_output_json"), "only what was sent, which of UDP is not goodput"),
+    (
+        RECORDED / "omit_reset.json",
+        edit("intervals", 1, "streams", 0, "start", value=0.5),
+        "seconds: not what lies between start and end",
+    ),
+    (
+        RECORDED / "v3_9_bidir_p2.json",
+        edit("intervals", 1, "sum", "bytes", value=lambda n: n + 1),
+        r"intervals\[1\]: sum: bytes: .*, but its streams have",
+    ),
+    (RECORDED / "v3_9_bidir_p2.json", more_received, r"end.sum_received: bytes: .*, but its streams have"),
+    (P2, received_a_hundred_times_as_much, "88690400 bytes received, but 1146096 sent"),
+    (SAMPLE, replaced("60410", "60999"), "server_output_text: ports: not those of start.connected"),
+    (
+        SAMPLE,
+        replaced("  26.3 Mbits", "  26.3 Gbits"),
+        "server_output_text.*line 4: (.* more than any link|the transfer is not what this rate gives)",
+    ),
+    (SAMPLE, replaced("3.14 MBytes", "3.14 GBytes"), "line 4: the transfer is not what this rate gives"),
+    (SAMPLE, replaced("1.00-2.00 ", "1.00-3.00 "), "line 5: the transfer is not what this rate gives"),
+    (SAMPLE, replaced("2.00-3.00 ", "5.00-6.00 "), r"server_output_text.*(intervals of \[  ?5\]|lasts from 5 to 6 s)"),
+    (
+        SAMPLE,
+        replaced("[  5]   3.00", "[  7]   3.00"),
+        r"\[7\] has intervals, but no line says to whom it is connected",
+    ),
+    (SAMPLE, replaced("port 60410", "port 99999"), "server_output_text.*port: must be at most 65535"),
+    (LOG, lambda text: text[: text.index("Retr\n", 1000)], "the log ends without the totals"),
+    (
+        LOG,
+        lambda text: text.replace("2.48 MBytes  6.92 Mbits", "24.8 MBytes  69.2 Mbits"),
+        r"bytes in its intervals, but 2\.6e\+07 in all",
+    ),
+    (P2, lambda text: text + text, r"start\.cookie: one is there twice"),
+    (SAMPLE, lambda text: text + text, "the same flow as one before"),  # without cookie
+    (P2, lambda text: text + "and more\n", "not JSON at line 2"),
+    (None, NOBODY, "iperf3 reports 'unable to connect'; repeat the test"),
+    # what no tool writes is refused at once
+    (None, "[  5] local 10.0.0.1 port 1 connected to 10.0.0.2 port 5201\n" + " " * 500_000, "line 2: longer than 1000"),
+    (None, "Connecting to host a, port 1\n" * 10_002, "more than 10000 tests"),
+    (None, "iperf3: " * 100_000, "longer than 1000"),
+    (None, '{"start": {}}' * 10_010, "more than 10000 tests"),
+    (None, "[" * 100_000, "no interval|longer"),
+    (None, '{"start": ' * 100_000, "not JSON"),
+    (None, '{"start": ' + "9" * 100_000 + "}", "not JSON that any tool writes"),
+]
 
 
-def test_a_log_without_its_totals_was_cut(write):
-    text = (RECORDED / "client.txt").read_text()
-    with pytest.raises(InputError, match="the log ends without the totals"):
-        read(write(text[: text.index("Retr\n", 1000)], "client.txt"))
+def damaged(write, path, change):
+    """A changed copy of a recording: as text where ``change`` gives text, else as JSON."""
+    if path is None:
+        return write(change, "log")
+    text = path.read_text()
+    if change.__name__ == "<lambda>":
+        return write(change(text), path.name)
+    values = json.loads(text)
+    change(values)
+    return write(values, path.name)
 
 
-def test_totals_of_a_log_are_held_against_its_intervals(write):
-    text = (RECORDED / "client.txt").read_text().replace("2.48 MBytes  6.92 Mbits", "24.8 MBytes  69.2 Mbits")
-    with pytest.raises(InputError, match=r"bytes in its intervals, but 2\.6e\+07 in all"):
-        read(write(text, "client.txt"))
+@pytest.mark.parametrize(("path", "change", "says"), REFUSED)
+def test_what_is_damaged_is_refused(write, path, change, says):
+    assert re.search(says, refusal(iperf3, damaged(write, path, change)))
 
 
-def test_a_server_text_that_cannot_be_read_is_said(report, write):
-    report["server_output_text"] = "iperf3: OUT OF ORDER - incoming packet\n"
-    assert any("no interval that can be read" in remark for remark in read(write(report)).remarks)
+SAID = [
+    (SAMPLE, edit("server_output_text", value="iperf3: OUT OF ORDER\n"), "no interval that can be read"),
+    (SAMPLE, edit("title", value="start = 10"), "does not read start=SECONDS"),
+    (
+        RECORDED / "late.json",
+        edit("start", "test_start", "interval", value=1),
+        "2 intervals longer than 1 s, up to 1.96 s, the first from 0 s",
+    ),
+    (P2, lambda text: text + "iperf3: interrupt - the server\n", "a message between"),
+    (RECORDED / "p4.txt", lambda text: text, "p4.txt#1.*handed to its socket"),
+    (RECORDED / "full.jsonl", lambda text: text, "repeats its events"),
+]
 
 
-def test_a_title_that_nearly_states_a_start_is_said(report, write):
-    report["title"] = "start = 10"
-    observed = read(write(report))
-    assert observed.flows[0].offset_s is None
-    assert any("does not read start=SECONDS" in remark for remark in observed.remarks)
-
-
-def test_one_test_twice_in_a_file_is_refused(report, write):
-    text = (RECORDED / "p2.json").read_text()
-    with pytest.raises(InputError, match=r"start\.cookie: one is there twice"):
-        read(write(text + text))
-    text = json.dumps(report)  # without cookie
-    with pytest.raises(InputError, match="the same flow as one before"):
-        read(write(text + text))
+@pytest.mark.parametrize(("path", "change", "says"), SAID)
+def test_what_is_odd_is_said(write, path, change, says):
+    observed = read(damaged(write, path, change))
+    assert any(re.search(says, remark) for remark in observed.remarks)
 
 
 def test_client_and_server_of_one_test_are_not_two_flows(tmp_path):
@@ -623,21 +632,6 @@ def test_starts_that_clocks_deny_are_refused(tmp_path, report, write):
     write(report, "a.json"), write(other, "b.json")
     with pytest.raises(InputError, match="30 s by their clocks"):
         read_any(tmp_path)
-
-
-def test_an_interval_that_lasted_longer_is_said(write):
-    values = load("late.json")
-    values["start"]["test_start"]["interval"] = 1
-    assert any(
-        "2 intervals longer than 1 s, up to 1.96 s, the first from 0 s" in text for text in read(write(values)).remarks
-    )
-
-
-def test_messages_between_reports_are_said_and_others_refused(write):
-    text = (RECORDED / "p2.json").read_text()
-    assert any("a message between" in text for text in read(write(text + "iperf3: interrupt - the server\n")).remarks)
-    with pytest.raises(InputError, match="not JSON at line 2"):
-        read(write(text + "and more\n"))
 
 
 def test_cut_files_are_refused(tmp_path):
@@ -663,26 +657,6 @@ def test_other_files_are_not_taken_for_reports(tmp_path, text):
     assert not iperf3.sniff(tmp_path / "nothing.json")
     with pytest.raises(InputError):
         read(other)
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        (
-            "[  5] local 10.0.0.1 port 1 connected to 10.0.0.2 port 5201\n" + " " * 500_000 + "X",
-            "line 2: longer than 1000",
-        ),
-        ("Connecting to host a, port 1\n" * 10_002, "more than 10000 tests"),
-        ("iperf3: " * 100_000, "longer than 1000"),
-        ('{"start": {}}' * 10_010, "more than 10000 tests"),
-        ("[" * 100_000, "no interval|longer"),
-        ('{"start": ' * 100_000, "not JSON"),
-        ('{"start": ' + "9" * 100_000 + "}", "not JSON that any tool writes"),
-    ],
-)
-def test_what_no_tool_writes_is_refused_at_once(write, text, says):
-    with pytest.raises(InputError, match=says):
-        read(write(text, "log"))
 
 
 # --- Without what identifies ----------------------------------------------------------------------------------------------
@@ -721,33 +695,3 @@ def test_titles_and_times_before_lines_are_read_over(write):
 
 
 # --- Damage -------------------------------------------------------------------------------------------------------------
-
-EXACT = tuple(
-    RECORDED / name for name in ("p2.json", "bidir.json", "stream.jsonl", "server_log.json.gz", "v3_1.json", "udp.json")
-)
-TEXT = (
-    SAMPLE,
-    *(RECORDED / name for name in ("p2_text.json", "omit_text.json", "client.txt", "server.txt", "verbose.txt")),
-)
-
-
-def damage(count, folder, first_seed=0):
-    # every number of JSON stands there twice; of text a line may be lost at an end, and a short interval has slack
-    exact = attack(
-        iperf3, EXACT, count // 2, folder, first_seed=first_seed, share=0.03, bytes_per_number=0, s_per_number=0
-    )
-    text = attack(
-        iperf3, TEXT, count // 2, folder, first_seed=first_seed, share=0.05, bytes_per_number=0, s_per_number=0
-    )
-    return exact + text
-
-
-def test_damaged_recordings(tmp_path):
-    outcomes = damage(FEW, tmp_path)
-    assert outcomes["read"] > 10 and outcomes["refused"] > 10
-
-
-@pytest.mark.slow
-def test_many_damaged_recordings(tmp_path):
-    outcomes = damage(MANY, tmp_path, first_seed=1000)
-    assert outcomes["read"] > 500 and outcomes["refused"] > 3000

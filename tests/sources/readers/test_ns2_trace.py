@@ -15,7 +15,7 @@ from tcpfair.errors import InputError
 from tcpfair.sources.readers import ns2_trace
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.sidecar import Sidecar
-from tests.sources.readers.mutations import FEW, MANY, assert_sound, attack
+from tests.sources.readers.mutations import assert_sound
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "ns2"
 EVENTS, SMALL, VARIABLES = SAMPLES / "two_flows.tr.xz", SAMPLES / "small.tr.gz", SAMPLES / "two_flows.cwnd.gz"
@@ -30,6 +30,9 @@ def trace_file(tmp_path, *lines, name="out.tr"):
 
 def arrival(t_s, seq, event="r", size=1040, kind="tcp", where="2 3", ends="0.0 3.0", fid=1):
     return f"{event} {t_s} {where} {kind} {size} ------- {fid} {ends} {seq} {seq}"
+
+
+GOOD = [arrival(1 + s / 10, s) for s in range(5)]
 
 
 def test_goodput_is_what_the_sinks_say():
@@ -92,52 +95,11 @@ def test_windows_come_from_variables_alone_or_beside_the_events(tmp_path):
     assert trace.flows["start_s"].tolist() == [0.1, 2.0]
 
 
-def test_pieces_give_what_the_whole_gives(monkeypatch):
-    whole = ns2_trace.read(SMALL, NOTHING)
-    monkeypatch.setattr(ns2_trace, "_BLOCK_BYTES", 5000)
-    for a, b in zip(whole.flows, ns2_trace.read(SMALL, NOTHING).flows, strict=True):
-        np.testing.assert_array_equal(a.total_bytes, b.total_bytes)
-
-
 def test_addresses_are_no_numbers(tmp_path):
     """Port 1 and port 10 of a node."""
     lines = [arrival(1 + s / 10, s, ends=f"0.{port} 3.0") for s in range(5) for port in (1, 10)]
     names = {flow.name for flow in ns2_trace.read(trace_file(tmp_path, *lines), NOTHING).flows}
     assert names == {"0.1>3.0", "0.10>3.0"}
-
-
-GOOD = [arrival(1 + s / 10, s) for s in range(5)]
-CONTRADICTIONS = {
-    "time goes back": ([*GOOD, arrival(1.2, 9)], "line 6: time goes back to 1.2 s"),
-    "no number of a time": ([*GOOD, arrival("nan", 9)], "line 6"),
-    "negative time": ([*GOOD, arrival(-3, 9)], "line 6"),
-    "two days": ([*GOOD, arrival(172_800, 9)], "line 6: t_s 172800.0 is not between"),
-    "size of a book": ([*GOOD, arrival(2, 9, size=10**6)], "line 6: size"),
-    "negative size": ([*GOOD, arrival(2, 9, size=-40)], "line 6"),
-    "sequence beyond 31 bits": ([*GOOD, arrival(2, 2**40)], "line 6: seq"),
-    "a word too few": ([*GOOD, "r 2.0 2 3 tcp 1040 ------- 1 0.0 3.0 9"], "line 6"),
-    "no event": ([*GOOD, "x 2.0 2 3 tcp 1040 ------- 1 0.0 3.0 9 9"], "line 6: no event"),
-    "wireless": ([*GOOD, "r 2.0 _1_ AGT --- 9 tcp 1040 [0 0 0 0] ------- [0:0 1:0 32 0]"], "line 6"),
-    "hierarchical addresses": ([arrival(1, 0, ends="1.0.2.0 1.0.3.0")], "hierarchical"),
-    "another flow's id": ([*GOOD, arrival(2, 5, fid=7)], "flow ids 1, 7"),
-    "only ACKs": ([arrival(1, s, kind="ack", size=40) for s in range(3)], "no data of TCP"),
-    "data for others": ([arrival(1 + s, s, where="0 2") for s in range(3)], "no data of TCP"),
-    "ack_ falls": (
-        ["1.0  0  0  3  0  ack_ 5", "1.1  0  0  3  0  ack_ 6", "1.2  0  0  3  0  ack_ 2"],
-        "line 3: ack_ falls",
-    ),
-    "variables go back": (["1.0  0  0  3  0  ack_ 5", "0.9  0  0  3  0  ack_ 6"], "line 2: time goes back"),
-    "a window beyond all": (["1.0  0  0  3  0  cwnd_ 1e300", "1.1  0  0  3  0  ack_ 6"], "line 1: value"),
-    "only cwnd": (["1.0  0  0  3  0  cwnd_ 5.0", "1.1  0  0  3  0  cwnd_ 6.0"], "ack_"),
-}
-
-
-@pytest.mark.parametrize("what", CONTRADICTIONS)
-def test_contradictions_are_one_line(tmp_path, what):
-    lines, message = CONTRADICTIONS[what]
-    with pytest.raises(InputError) as error:
-        ns2_trace.read(trace_file(tmp_path, *lines), NOTHING)
-    assert message in str(error.value) and "\n" not in str(error.value) and "out.tr" in str(error.value)
 
 
 def test_a_cut_trace_and_two_simulations_are_refused(tmp_path):
@@ -155,13 +117,3 @@ def test_sniffs_ns2_only(tmp_path):
     for line in ("", "V -t * -v 1.0a5 -a 0", "s 1.0 _0_ RTR --- 0 cbr 210", "1,2,3", "+ + +"):
         assert not ns2_trace.sniff(trace_file(tmp_path, line))
     assert not ns2_trace.sniff(tmp_path / "none")
-
-
-def test_mutated(tmp_path):
-    outcomes = attack(ns2_trace, [SMALL, VARIABLES], FEW, tmp_path, bytes_per_number=2000.0)
-    assert outcomes["read"] and outcomes["refused"]
-
-
-@pytest.mark.slow
-def test_mutated_often(tmp_path):
-    attack(ns2_trace, [SMALL, VARIABLES], MANY, tmp_path, first_seed=1000, bytes_per_number=2000.0)

@@ -12,7 +12,7 @@ from tcpfair.errors import InputError
 from tcpfair.sources.readers import FILES, patterns, plain, read_any
 from tcpfair.sources.readers.pattern_table import formats
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
-from tests.sources.readers.mutations import FEW, MANY, assert_sound, attack
+from tests.sources.readers.mutations import assert_sound, refusal
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 MIB = 2**20
@@ -192,8 +192,7 @@ def test_an_empty_file_is_of_no_format(tmp_path):
     path = tmp_path / "empty"
     path.write_bytes(b"")
     assert not patterns.sniff(path) and not patterns.sniff(tmp_path)
-    with pytest.raises(InputError, match="none of the formats"):
-        patterns.read(path, Sidecar())
+    assert "none of the formats" in refusal(patterns, path)
 
 
 def test_a_test_that_stops_early(read):
@@ -300,21 +299,3 @@ def test_tables_with_spaces_and_a_header(tmp_path, text):
     assert plain.sniff(path)
     (flow,) = plain.read(path, Sidecar()).flows
     assert flow.total_bytes[-1] == pytest.approx(4e6)
-
-
-@pytest.mark.parametrize("name", [name for name in EXPECTED if "ndt7" not in name and "qlog" not in name])
-def test_mutated(tmp_path, name):
-    """Within the precision of three digits; a last interval is what the total leaves."""
-    outcomes = attack(patterns, [SAMPLES / name], FEW, tmp_path, share=0.35)
-    assert outcomes["refused"]
-
-
-@pytest.mark.parametrize("name", [name for name in EXPECTED if "ndt7" in name or "qlog" in name])
-def test_mutated_json(tmp_path, name):
-    attack(patterns, [SAMPLES / name], FEW, tmp_path, share=0.35, s_per_number=0.1)
-
-
-@pytest.mark.slow
-def test_mutated_often(tmp_path):
-    lines_only = [SAMPLES / name for name in EXPECTED if "ndt7" not in name and "qlog" not in name]
-    attack(patterns, lines_only, MANY, tmp_path, first_seed=1000, share=0.35)

@@ -10,12 +10,11 @@ import pandas as pd
 import pytest
 import yaml
 
-from tcpfair.errors import InputError
 from tcpfair.sources.readers import plain, tcp_info
 from tcpfair.sources.readers.columns import meaning
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.sidecar import Sidecar
-from tests.sources.readers.mutations import assert_sound, attack
+from tests.sources.readers.mutations import assert_sound, refusal
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 WIDE, LONG, PARQUET = (SAMPLES / "plain" / name for name in ("wide.csv", "long.csv.gz", "long.parquet"))
@@ -250,9 +249,7 @@ OPEN = {
 @pytest.mark.parametrize("what", OPEN)
 def test_what_is_open_is_refused_with_the_line_that_decides_it(tmp_path, what):
     text, line, names = OPEN[what]
-    with pytest.raises(InputError) as error:
-        plain.read(table(tmp_path, text), NOTHING)
-    assert f"`{line}`" in str(error.value) and "\n" not in str(error.value) and "table.csv" in str(error.value)
+    assert f"`{line}`" in refusal(plain, table(tmp_path, text))
     assert list(flows(tmp_path, text, said(**yaml.safe_load(line)))) == names
 
 
@@ -284,25 +281,21 @@ def test_right_tables_are_not_asked_about(tmp_path, what):
 @pytest.mark.parametrize("what", CONTRADICTIONS)
 def test_contradictions_are_one_line(tmp_path, what):
     text, message = CONTRADICTIONS[what]
-    with pytest.raises(InputError) as error:
-        plain.read(table(tmp_path, text), NOTHING)
-    assert message in str(error.value) and "\n" not in str(error.value) and "table.csv" in str(error.value)
+    assert message in refusal(plain, table(tmp_path, text))
 
 
 def test_a_trace_yaml_that_does_not_fit_names_its_field(tmp_path):
     path = table(tmp_path, "time_s,bytes\n1,5\n2,6\n")
-    with pytest.raises(InputError, match=r"columns.rate: no column 'speed'; there are 'time_s', 'bytes'"):
-        plain.read(path, said(columns={"rate": "speed"}))
-    with pytest.raises(InputError, match="interval_s: 0.001; check units.time"):
-        plain.read(path, said(interval_s=0.001))
+    missing = refusal(plain, path, said(columns={"rate": "speed"}))
+    assert "columns.rate: no column 'speed'; there are 'time_s', 'bytes'" in missing
+    assert "interval_s: 0.001; check units.time" in refusal(plain, path, said(interval_s=0.001))
 
 
 def test_damaged_parquet_is_one_line(tmp_path):
     path = tmp_path / "cut.parquet"
     path.write_bytes(PARQUET.read_bytes()[:3000])
     assert plain.sniff(path)
-    with pytest.raises(InputError, match="damaged Parquet"):
-        plain.read(path, NOTHING)
+    assert "damaged Parquet" in refusal(plain, path)
 
 
 def test_sniffs_tables_of_time_and_bytes_only(tmp_path):
@@ -326,21 +319,4 @@ def test_pieces_of_a_file_give_what_the_whole_gives(tmp_path, monkeypatch):
 def test_more_readings_than_memory_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(plain.readings, "MAX_READINGS", 10)
     for path in (LONG, PARQUET):
-        with pytest.raises(InputError, match="10"):
-            plain.read(path, NOTHING)
-
-
-# a rate of one Mbit/s is 31,250 bytes in 0.25 s
-ATTACKS = [(WIDE, 31_250.0), (LONG, 1.0), (PARQUET, 1.0)]
-
-
-@pytest.mark.parametrize(("path", "bytes_per_number"), ATTACKS)
-def test_mutated(tmp_path, path, bytes_per_number):
-    outcomes = attack(plain, [path], 20, tmp_path, bytes_per_number=bytes_per_number)
-    assert outcomes["read"] and outcomes["refused"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("path", "bytes_per_number"), ATTACKS)
-def test_mutated_often(tmp_path, path, bytes_per_number):
-    attack(plain, [path], 3400, tmp_path, first_seed=1000, bytes_per_number=bytes_per_number)
+        assert "10" in refusal(plain, path)

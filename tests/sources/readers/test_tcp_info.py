@@ -1,6 +1,7 @@
 """TCP_INFO polls: the sample is the first 8 s of a CUBIC flow alone on 100 Mb/s, 50 ms, with its control connection."""
 
 import gzip
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,10 +9,9 @@ import pandas as pd
 import pytest
 
 from tcpfair.contract import trace
-from tcpfair.errors import InputError
 from tcpfair.sources.readers import read_any, tcp_info
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
-from tests.sources.readers.mutations import FEW, MANY, attack
+from tests.sources.readers.mutations import refusal
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "tcp_info" / "cubic_8s.csv.gz"
 THREE = SAMPLE.with_name("three_flows.csv.gz")  # the run of tests/samples/ss, polled beside
@@ -113,7 +113,7 @@ def test_no_losses_give_an_empty_table(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("cwnd,", "window,", "no reader recognises it"),
+        ("cwnd,", "window,", "cwnd: missing"),
         ("100.1,", "100.0,", "t: must increase"),
         ("5000,reno,0,20", "5000,cubic,0,20", "cc: changes after data were sent"),
         ("reno,0,20", "reno,9,20", "ca_state: 9 in line 3 is not between 0 and 4"),
@@ -126,9 +126,7 @@ def test_bad_polls_name_file_and_column(tmp_path, old, new, says):
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
-    with pytest.raises(InputError, match=rf"polls\.csv: .*{says}") as caught:
-        read_any(path)
-    assert "\n" not in str(caught.value)
+    assert re.search(says, refusal(tcp_info, path))
 
 
 def test_polls_before_iperf3_chooses_the_algorithm_are_left_out(tmp_path):
@@ -140,13 +138,11 @@ def test_polls_before_iperf3_chooses_the_algorithm_are_left_out(tmp_path):
     assert run.flows["cc"].tolist() == ["reno"]
     assert run.samples["delivered_bytes"].tolist() == [1000]
     path.write_text(early.replace(",38\n", ",39\n"))
-    with pytest.raises(InputError, match="cc: changes after data were sent"):
-        read_any(path)
+    assert "cc: changes after data were sent" in refusal(tcp_info, path)
 
 
 def test_single_poll_is_refused(tmp_path):
-    with pytest.raises(InputError, match="one poll of the data connection"):
-        read_any(polls_file(tmp_path, [(0, 10, 50, 0)]))
+    assert "one poll of the data connection" in refusal(tcp_info, polls_file(tmp_path, [(0, 10, 50, 0)]))
 
 
 def test_sniff_knows_the_header(tmp_path):
@@ -170,7 +166,7 @@ def several(tmp_path, sockets, n=10, header=HEADER):
 
 def test_every_connection_with_data_is_a_flow():
     """iperf3's report of the run: 11404376, 10730240 and 1798416 bytes received; the last poll is up to 0.1 s early."""
-    flows = {flow.name: flow for flow in tcp_info.flows(THREE, Sidecar())}
+    flows = {flow.name: flow for flow in tcp_info.read(THREE, Sidecar()).flows}
     assert sorted(flows) == ["40001", "40002", "40005"]
     got = [flows[name].total_bytes[-1] for name in sorted(flows)]
     assert got == pytest.approx([11_404_376, 10_730_240, 1_798_416], rel=0.012)
@@ -193,7 +189,7 @@ def test_control_connections_are_left_out_and_named():
     observed = tcp_info.read(THREE, Sidecar())
     assert any("40000 (" in remark and "40003 (" in remark for remark in observed.remarks)
     said = Sidecar(flows=[SaidFlow(flow="40000")])
-    assert "40000" in [flow.name for flow in tcp_info.flows(THREE, said)]
+    assert "40000" in [flow.name for flow in tcp_info.read(THREE, said).flows]
 
 
 @pytest.mark.parametrize(("counter", "begin_s"), [("bytes_acked", 100.23), ("bytes_received", 100.20)])
@@ -207,7 +203,7 @@ def test_time_with_data_in_flight_is_the_senders(tmp_path, counter, begin_s):
     ]
     path = tmp_path / "polls.csv"
     path.write_text(header + "\n".join(rows) + "\n")
-    (flow,) = tcp_info.flows(path, Sidecar())
+    (flow,) = tcp_info.read(path, Sidecar()).flows
     assert flow.clock_s == pytest.approx(begin_s, abs=1e-6)
     assert flow.name == "5000"  # without addresses all that is known of either end
 
@@ -219,7 +215,7 @@ def test_a_starved_flow_is_none(tmp_path):
         "5001,cubic,0,2,50,50000,50000,0,{}": 200_000,
         "5002,cubic,0,10,50,50000,50000,0,{}": 100,
     }
-    assert [flow.name for flow in tcp_info.flows(several(tmp_path, rows), Sidecar())] == ["5000", "5001"]
+    assert [flow.name for flow in tcp_info.read(several(tmp_path, rows), Sidecar()).flows] == ["5000", "5001"]
 
 
 def test_addresses_and_both_ends(tmp_path):
@@ -229,7 +225,7 @@ def test_addresses_and_both_ends(tmp_path):
         "10.0.0.2,5201,10.0.0.1,4000,cubic,0,10,50,50000,50000,0,0,{}": 99_000,
         "10.0.0.3,4000,10.0.0.2,5201,cubic,0,10,50,60000,60000,0,{},0": 50_000,
     }
-    flows = {flow.name: flow for flow in tcp_info.flows(several(tmp_path, rows, header=header), Sidecar())}
+    flows = {flow.name: flow for flow in tcp_info.read(several(tmp_path, rows, header=header), Sidecar()).flows}
     assert sorted(flows) == ["10.0.0.1:4000", "10.0.0.3:4000"]
     one = flows["10.0.0.1:4000"]
     assert (one.origin, one.total_bytes[-1], one.cc) == ("receiver: bytes_received", 9 * 99_000, "reno")
@@ -254,15 +250,15 @@ def test_a_gap_is_marked(tmp_path):
     path = several(tmp_path, rows, n=100)
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:40] + lines[70:]))
-    (flow,) = tcp_info.flows(path, Sidecar())
+    (flow,) = tcp_info.read(path, Sidecar()).flows
     assert flow.gaps_s == (pytest.approx((3.8, 6.9)),)
 
 
 def test_blocks_of_lines_are_one_file(monkeypatch):
-    whole = tcp_info.flows(THREE, Sidecar())
+    whole = tcp_info.read(THREE, Sidecar()).flows
     blocks = tcp_info.read_csv_blocks
     monkeypatch.setattr(tcp_info, "read_csv_blocks", lambda path, columns: blocks(path, columns, size_bytes=3000))
-    for mine, its in zip(tcp_info.flows(THREE, Sidecar()), whole, strict=True):
+    for mine, its in zip(tcp_info.read(THREE, Sidecar()).flows, whole, strict=True):
         assert mine.total_bytes.tolist() == its.total_bytes.tolist()
         assert mine.events.equals(its.events)
 
@@ -303,18 +299,4 @@ def test_contradictions_are_refused(tmp_path, name):
     text = path.read_text()
     assert change(text) != text
     path.write_text(change(text))
-    with pytest.raises(InputError, match=says) as caught:
-        tcp_info.read(path, Sidecar())
-    assert "\n" not in str(caught.value)
-    assert str(path) in str(caught.value)
-
-
-def test_damaged_files_are_refused_or_sound(tmp_path):
-    outcomes = attack(tcp_info, [SAMPLE, THREE], FEW, tmp_path)
-    assert outcomes["read"] and outcomes["refused"]
-
-
-@pytest.mark.slow
-def test_ten_thousand_damaged_files(tmp_path):
-    outcomes = attack(tcp_info, [SAMPLE, THREE], MANY, tmp_path, first_seed=1000)
-    assert min(outcomes[kind] for kind in ("read", "refused")) > 1000
+    assert re.search(says, refusal(tcp_info, path))

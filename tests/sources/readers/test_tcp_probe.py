@@ -11,10 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tcpfair.errors import InputError
 from tcpfair.sources.readers import tcp_info, tcp_probe
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
-from tests.sources.readers.mutations import MANY, attack
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 SAMPLE = SAMPLES / "tcp_probe" / "perf_script.txt.xz"
@@ -157,76 +155,11 @@ def test_the_algorithm_is_not_told(tmp_path):
     assert flow.events["w_max"].isna().all()
 
 
-def test_blocks_may_end_anywhere(monkeypatch):
-    whole = read(SAMPLE)
-    monkeypatch.setattr(tcp_probe, "BLOCK_BYTES", 20_000)
-    for mine, its in zip(read(SAMPLE).flows, whole.flows, strict=True):
-        assert mine.total_bytes.tolist() == its.total_bytes.tolist()
-        assert mine.events.equals(its.events)
-
-
 def test_of_the_lines_of_ten_milliseconds_the_last_is_kept(tmp_path):
     lines = [event(5 + i / 10_000, 1000 + i * 1448, cwnd=10 + i) for i in range(10_000)]
     (flow,) = read(written(tmp_path, text_of(lines))).flows
     assert 100 <= len(flow.times_s) <= 104
     assert flow.total_bytes[-1] == 9999 * 1448
-
-
-# --- contradictions ----------------------------------------------------------------------------------------------------
-
-
-def changed(text, old, new, count=1):
-    assert old in text
-    return text.replace(old, new, count)
-
-
-REFUSED = {
-    "a field lacks": (event, lambda t: changed(t, " srtt=50000", ""), r"line 1 lacks a field"),
-    "no number": (event, lambda t: changed(t, "snd_cwnd=10", "snd_cwnd=ten"), r"line 1 lacks a field or has no number"),
-    "negative": (event, lambda t: changed(t, "snd_cwnd=10", "snd_cwnd=-10"), r"line 1 lacks a field or has no number"),
-    "not a number": (event, lambda t: changed(t, "srtt=50000", "srtt=nan"), r"line 1 lacks a field or has no number"),
-    "no window": (event, lambda t: changed(t, "snd_cwnd=10", "snd_cwnd=0"), r"snd_cwnd: 0 in line 1 is not between 1"),
-    "beyond 32 bits": (
-        event,
-        lambda t: changed(t, "srtt=50000", "srtt=5000000000"),
-        r"srtt: 5000000000 in line 1 is not",
-    ),
-    "too many digits": (
-        event,
-        lambda t: changed(t, "srtt=50000", "srtt=" + "5" * 5000),
-        r"line 1 lacks a field or has",
-    ),
-    "sequence beyond 32 bits": (event, lambda t: changed(t, "snd_una=0x3e8", "snd_una=0x13e8000000"), r"line 1 lacks"),
-    "no time": (event, lambda t: changed(t, " 5.000000:", ":"), r"line 1 lacks a field"),
-    "sequence backwards": (
-        event,
-        lambda t: changed(t, f"snd_una={1000 + 50 * 14480:#x}", f"snd_una={1000 + 3 * 14480:#x}"),
-        r"snd_una: runs backwards in line 51",
-    ),
-    "clock backwards": (event, lambda t: changed(t, "6.000000:", "3.000000:"), r"time: runs backwards in line 51"),
-    "twice": (event, lambda t: t + t, r"runs backwards in line 101"),
-    "two forms": (event, lambda t: t + module(9, 10**7) + "\n", r"line 101: another form of the probe"),
-    "module, a stranger's line": (module, lambda t: t + "Killed\n", r"line 101: not of /proc/net/tcpprobe"),
-    "module, no number": (module, lambda t: changed(t, " 0x3e8 ", " none "), r"line 1: not of /proc/net/tcpprobe"),
-    "module, backwards": (
-        module,
-        lambda t: "\n".join(reversed(t.split("\n")[:-1])) + "\n",
-        r"runs backwards in line 2",
-    ),
-    "longer than a day": (event, lambda t: t + event(90_006, 5 * 10**6) + "\n", r"lasts 90001 s; a day is the most"),
-    "one line": (event, lambda t: t.split("\n")[0] + "\n", r"one poll of the data connection"),
-    "receivers only": (event, lambda t: re.sub(r"snd_una=\S+", "snd_una=0x3e8", t), r"no connection was acknowledged"),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_contradictions_are_refused(tmp_path, name):
-    form, change, says = REFUSED[name]
-    path = written(tmp_path, change(text_of(lines_of(form))))
-    with pytest.raises(InputError, match=says) as caught:
-        read(path)
-    assert "\n" not in str(caught.value)
-    assert str(path) in str(caught.value)
 
 
 def test_a_cut_line_is_left_out_and_said(tmp_path):
@@ -250,26 +183,3 @@ def test_sniff(tmp_path):
     assert tcp_probe.sniff(written(tmp_path, text_of(lines_of(module))))
     assert not tcp_probe.sniff(written(tmp_path, "t,sport\n1,2\n"))
     assert not tcp_probe.sniff(tmp_path)
-
-
-def test_damaged_texts_are_refused_or_sound(tmp_path):
-    outcomes = attack(tcp_probe, small_samples(tmp_path), 200, tmp_path, bytes_per_number=0, share=0.6)
-    assert outcomes["read"] and outcomes["refused"]
-
-
-@pytest.mark.slow
-def test_ten_thousand_damaged_texts(tmp_path):
-    outcomes = attack(
-        tcp_probe, small_samples(tmp_path), MANY, tmp_path, first_seed=1000, bytes_per_number=0, share=0.6
-    )
-    assert min(outcomes[kind] for kind in ("read", "refused")) > 1000
-
-
-def small_samples(tmp_path):
-    """0.3 s of the sample and a text of the module; a snd_una that is wrong but rises cannot be told from a right one."""
-    begin = tmp_path / "begin.txt"
-    lines = lzma.decompress(SAMPLE.read_bytes()).splitlines(keepends=True)
-    begin.write_bytes(b"".join(line for line in lines if b":40001 " in line and float(line.split()[2][:-1]) < 0.3))
-    other = tmp_path / "module.txt"
-    other.write_text(text_of(losing(module) + [module(8 + i / 50, 10**6 + i * 14_480) for i in range(100)]))
-    return [begin, other]

@@ -10,7 +10,7 @@ import pytest
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import pcap, tshark
 from tcpfair.sources.readers.sidecar import Sidecar
-from tests.sources.readers import captures, mutations
+from tests.sources.readers import captures
 from tests.sources.readers.captures import MSS, RECEIVER, START_S, bulk
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -124,55 +124,6 @@ def test_a_cut_last_line_is_said(read):
     assert any("cut within its last line" in remark for remark in observed.remarks)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ((5, "tcp.seq", "abc"), r"line 5: tcp\.seq: 'abc' is not between 0 and 4\.29497e\+09"),
-        ((5, "tcp.seq", "-1"), r"line 5: tcp\.seq: '-1' is not"),
-        ((5, "tcp.ack", "4294967296"), r"line 5: tcp\.ack"),
-        ((5, "tcp.len", "1e308"), r"line 5: tcp\.len"),
-        ((5, "tcp.len", "12.5"), r"line 5: tcp\.len: '12\.5' is no whole number"),
-        ((5, "tcp.len", "nan"), r"line 5: tcp\.len"),
-        ((5, "tcp.len", ""), r"line 5: tcp\.len: empty"),
-        ((5, "tcp.srcport", "70000"), r"line 5: tcp\.srcport"),
-        ((5, "tcp.flags", "0xZZ"), r"line 5: tcp\.flags"),
-        ((5, "ip.src", "host.example"), r"line 5: ip\.src: 'host\.example' is no address"),
-        ((5, "ip.src", ""), r"line 5: ip\.src: '' is no address"),
-        ((5, "frame.time_epoch", "1700000000123"), r"line 5: frame\.time_epoch"),
-        ((5, "frame.time_epoch", "Nov 14, 2023"), "line 5|fields"),
-        ((5, "frame.time_epoch", ""), r"line 5: frame\.time_epoch: empty"),
-        ((100, "frame.time_epoch", "1700000900.0"), "packet 10[01]: time: jumps and comes back"),
-    ],
-)
-def test_wrong_cells_are_refused(read, change, words):
-    with pytest.raises(InputError, match=words) as refused:
-        read(table(change=change))
-    assert "\n" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (table(columns=COLUMNS[1:]), r"frame\.time_epoch: missing"),
-        (table(columns=[name for name in COLUMNS if name != "tcp.ack"]), r"tcp\.ack: missing"),
-        (table(columns=[name for name in COLUMNS if name != "tcp.flags"]), r"tcp\.flags: missing"),
-        (table(columns=[name for name in COLUMNS if name != "ip.dst"]), r"ip\.src and ip\.dst .*: missing"),
-        (table(columns=(*COLUMNS, "tcp.seq")), r"tcp\.seq is there twice"),
-        (table().replace("tcp.seq,", "tcp.seq_raw,"), "tcp.seq_raw and tcp.ack_raw: one is missing"),
-        (table().replace("tcp.flags", "tcp.options.timestamp.tsval") + "", r"tcp\.flags: missing"),
-        (",".join(COLUMNS) + "\n", "no TCP segment"),
-        ("", "no names of columns"),
-        (table() + "1,2,3,4,5,6,7,8,9,10,11\n", "give a table of tshark"),
-        (table().encode() + b"\xff\xfe\n", "not text"),
-        (gzip.compress(table().encode())[:-20], "damaged gzip"),
-    ],
-)
-def test_what_is_no_table_is_refused(read, text, words):
-    with pytest.raises(InputError, match=words) as refused:
-        read(text)
-    assert "\n" not in str(refused.value)
-
-
 def test_milliseconds_for_seconds_are_told_by_tcps_own_timestamps(read):
     lines = gzip.decompress(RAW.read_bytes()).decode().splitlines()
     rows = [line.split("\t") for line in lines]
@@ -188,29 +139,6 @@ def test_sniffing(tmp_path):
     (tmp_path / "b").write_text("t,sport\n1,2\n")
     assert [tshark.sniff(tmp_path / name) for name in ("a", "b", "c")] == [True, False, False]
     assert tshark.sniff(RELATIVE) and tshark.sniff(RAW) and not tshark.sniff(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def whole_files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("whole")
-    pair = sorted([*bulk(100), *bulk(100, source=("10.0.0.3", 40_002), rtt_s=0.02)], key=lambda one: one.t_s)
-    (folder / "made.csv").write_text(table(pair))
-    (folder / "real.tsv").write_bytes(gzip.decompress(RAW.read_bytes()))
-    return [folder / "made.csv", folder / "real.tsv"]
-
-
-def attacked(whole_files, folder, first_seed, count):
-    return mutations.attack(tshark, whole_files, count=count, folder=folder, first_seed=first_seed, bytes_per_number=0)
-
-
-def test_mutated(tmp_path, whole_files):
-    outcomes = attacked(whole_files, tmp_path, 0, mutations.FEW)
-    assert outcomes["read"] and outcomes["marked"] and outcomes["refused"]
-
-
-@pytest.mark.slow
-def test_mutated_ten_thousand_times(tmp_path, whole_files):
-    attacked(whole_files, tmp_path, 200, mutations.MANY)
 
 
 def test_a_flow_that_a_damaged_handshake_hides_is_named(tmp_path):

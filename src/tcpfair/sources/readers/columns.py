@@ -9,6 +9,7 @@ bytes, ``Mbps`` bits; ``MBPS`` could be either.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -32,186 +33,71 @@ UNITS: dict[str, dict[str, float]] = {
 }
 SAID_UNIT = {"total_bytes": "bytes", "ssthresh": "cwnd"}  # columns whose unit trace.yaml says under another's name
 
-_TIME_WORDS = {"t", "time", "ts", "timestamp", "elapsed", "epoch", "datetime", "date"}
-_FLOW_WORDS = {"flow", "flowid", "fid", "stream", "streamid", "connection", "conn", "connid", "socket"}
-_RATE_WORDS = {"rate", "throughput", "goodput", "bitrate", "bandwidth", "bw", "tput", "thrpt", "thr", "speed"}
-_BYTE_WORDS = {"transfer", "transferred", "volume"}
-_TOTAL_WORDS = {"total", "cum", "cumulative", "cumul", "acked", "sofar"}
-_CC_WORDS = {"cc", "cca", "algorithm", "algo", "protocol", "congestion"}
-_FILLERS = {
-    "id",
-    "no",
-    "nr",
-    "number",
-    "tcp",
-    "snd",
-    "in",
-    "delivered",
-    "received",
-    "recv",
-    "rx",
-    "interval",
-    "end",
-    "column",
+
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _units_of(**names: str) -> dict[str, str]:
+    """Unit by each of its names; ``names`` has the names of each unit."""
+    return {name: unit for unit, words in names.items() for name in words.split()}
+
+
+# words of a quantity; the first that has one decides
+_WORDS = {
+    "ssthresh": _words_of("ssthresh"),
+    "cwnd": _words_of("cwnd cwin"),
+    "srtt": _words_of("srtt rtt"),
+    "rate": _words_of("rate throughput goodput bitrate bandwidth bw tput thrpt thr speed"),
+    "bytes": _words_of("transfer transferred volume"),
+    "time": _words_of("t time ts timestamp elapsed epoch datetime date"),
+    "flow": _words_of("flow flowid fid stream streamid connection conn connid socket"),
+    "cc": _words_of("cc cca algorithm algo protocol congestion"),
 }
+_TOTAL_WORDS = _words_of("total cum cumulative cumul acked sofar")
+_FILLERS = _words_of("id no nr number tcp snd in delivered received recv rx interval end column")
 # names with these are other quantities: queues, sums over flows, statistics
-_OTHER = {
-    *(
-        "queue",
-        "buffer",
-        "backlog",
-        "drop",
-        "drops",
-        "dropped",
-        "lost",
-        "loss",
-        "retrans",
-        "retr",
-        "retransmits",
-        "rtx",
-    ),
-    *(
-        "pacing",
-        "delivery",
-        "capacity",
-        "link",
-        "limit",
-        "max",
-        "min",
-        "mean",
-        "avg",
-        "average",
-        "median",
-        "var",
-        "rttvar",
-    ),
-    *(
-        "mdev",
-        "std",
-        "stddev",
-        "header",
-        "unacked",
-        "inflight",
-        "sum",
-        "aggregate",
-        "all",
-        "fairness",
-        "jain",
-        "jfi",
-        "util",
-    ),
-    *("utilisation", "utilization", "sent", "tx", "send", "cpu", "load", "start", "duration", "mss", "wscale", "state"),
-}
+_OTHER = _words_of("""
+    queue buffer backlog drop drops dropped lost loss retrans retr retransmits rtx pacing delivery capacity link limit
+    max min mean avg average median var rttvar mdev std stddev header unacked inflight sum aggregate all fairness jain jfi
+    util utilisation utilization sent tx send cpu load start duration mss wscale state""")
 # a column for each flow may not be called so: it is more likely a sum, a link or a theory
-_NO_FLOW = {
-    *(
-        "fair",
-        "fairshare",
-        "share",
-        "total",
-        "tot",
-        "overall",
-        "combined",
-        "both",
-        "agg",
-        "bottleneck",
-        "router",
-        "switch",
-    ),
-    *(
-        "ideal",
-        "expected",
-        "theory",
-        "theoretical",
-        "model",
-        "predicted",
-        "target",
-        "reference",
-        "optimal",
-        "available",
-    ),
-    *("offered", "baseline", "bdp", "estimate", "estimated", "residual", "spare"),
-}
+_NO_FLOW = _words_of("""
+    fair fairshare share total tot overall combined both agg bottleneck router switch ideal expected theory theoretical
+    model predicted target reference optimal available offered baseline bdp estimate estimated residual spare""")
 # columns of these names may tell flows, or runs, apart
-_LABELS = {
-    *(
-        "sport",
-        "dport",
-        "port",
-        "ports",
-        "src",
-        "dst",
-        "source",
-        "destination",
-        "saddr",
-        "daddr",
-        "addr",
-        "address",
-        "ip",
-    ),
-    *(
-        "client",
-        "server",
-        "host",
-        "hostname",
-        "node",
-        "peer",
-        "sender",
-        "receiver",
-        "user",
-        "station",
-        "sta",
-        "ue",
-        "name",
-    ),
-    *(
-        "label",
-        "id",
-        "idx",
-        "index",
-        "key",
-        "session",
-        "pair",
-        "tuple",
-        "pid",
-        "fd",
-        "process",
-        "container",
-        "direction",
-        "dir",
-    ),
-    *(
-        "run",
-        "runid",
-        "rep",
-        "repetition",
-        "replicate",
-        "trial",
-        "iteration",
-        "seed",
-        "experiment",
-        "exp",
-        "test",
-        "case",
-    ),
-    *("scenario", "config", "variant"),
+_LABELS = _words_of("""
+    sport dport port ports src dst source destination saddr daddr addr address ip client server host hostname node peer
+    sender receiver user station sta ue name label id idx index key session pair tuple pid fd process container direction
+    dir run runid rep repetition replicate trial iteration seed experiment exp test case scenario config variant""")
+_TIME_NAMES = _units_of(
+    s="s sec secs second seconds",
+    ms="ms msec msecs millis milliseconds",
+    us="us usec usecs micros microseconds μs µs",
+    ns="ns nsec nanos nanoseconds",
+)
+_BYTE_NAMES = _units_of(
+    B="bytes byte B octets",
+    kB="kB kbytes kilobytes",
+    KiB="KiB kib kibibytes",
+    MB="MB mbytes megabytes",
+    MiB="MiB mib mebibytes",
+)
+_WINDOW_NAMES = _units_of(pkts="pkts packets segments segs pkt", bytes="bytes B")
+_RATE_NAMES = {
+    f"{prefix}{what}ps": unit if unit in RATE_UNITS else None
+    for prefix, factor in zip(("", *"kKmMgG"), ("", *"kkMMGG"), strict=True)
+    for what, kind in (
+        *dict.fromkeys(("b", "bit", "bits"), "b").items(),
+        *dict.fromkeys(("B", "byte", "bytes"), "B").items(),
+    )
+    for unit in (f"{factor}{kind}ps",)
 }
-_TIME_NAMES = {
-    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "s"),
-    **dict.fromkeys(("ms", "msec", "msecs", "millis", "milliseconds"), "ms"),
-    **dict.fromkeys(("us", "usec", "usecs", "micros", "microseconds", "μs", "µs"), "us"),
-    **dict.fromkeys(("ns", "nsec", "nanos", "nanoseconds"), "ns"),
+_UNIT_NAMES = {
+    **{"ssthresh": _WINDOW_NAMES, "cwnd": _WINDOW_NAMES, "srtt": _TIME_NAMES},
+    **{"rate": _RATE_NAMES, "bytes": _BYTE_NAMES, "time": _TIME_NAMES},
 }
-_BYTE_NAMES = {
-    **dict.fromkeys(("bytes", "byte", "B", "octets"), "B"),
-    **dict.fromkeys(("kB", "kbytes", "kilobytes"), "kB"),
-    **dict.fromkeys(("KiB", "kib", "kibibytes"), "KiB"),
-    **dict.fromkeys(("MB", "mbytes", "megabytes"), "MB"),
-    **dict.fromkeys(("MiB", "mib", "mebibytes"), "MiB"),
-}
-_OPEN_BYTE_NAMES = {"KB", "kb", "mb", "Mb", "GB", "gb"}
-_PKT_NAMES = {"pkts", "packets", "segments", "segs", "pkt"}
-_RATE_NAME = re.compile(r"([kKmMgG]?)(b|B|bit|bits|byte|bytes)ps")
+_OPEN_BYTE_NAMES = _words_of("KB kb mb Mb GB gb")
 _PIECE = re.compile(r"[A-Za-zµμ]+|[0-9]+")
 _PER_SECOND = re.compile(r"(?:\s*/\s*|[ _]per[ _])(?:s|sec|second)(?![a-z])")
 
@@ -228,78 +114,44 @@ class Column(NamedTuple):
 def meaning(name: str) -> Column | None:
     """What a column of this name is; None when it is nothing that a recording needs, or cannot be told."""
     text = _PER_SECOND.sub("ps", name.strip())
-    if len(text) > 80:
+    words = list(_PIECE.finditer(text))
+    if len(text) > 80 or _lower(words) & _OTHER:
         return None
-    words: list[tuple[int, int, str]] = []  # where it stands, what it says
-    for match in _PIECE.finditer(text):
-        words.append((match.start(), match.end(), match.group()))
-    lower = {word.lower() for _, _, word in words}
-    if lower & _OTHER:
-        return None
-    quantity, unit, used = _quantity(words, lower)
-    if not quantity:
-        return None
-    if quantity in ("time", "cc", "flow"):
-        left = [word for at, _, word in words if at not in used and word.lower() not in _FILLERS]
-        return None if left else Column(name, quantity, unit, "")
-    if quantity == "bytes" and lower & _TOTAL_WORDS:
+    quantity, unit, used = _quantity(words)
+    left = [word for word in words if word not in used and word[0].lower() not in _FILLERS]
+    if quantity in ("", "time", "cc", "flow"):
+        return Column(name, quantity, unit, "") if quantity and not left else None
+    if _lower(words) & _TOTAL_WORDS and quantity in ("bytes", "rate"):
+        if quantity == "rate":
+            return None  # of all flows together
         quantity = "total_bytes"
-    if quantity == "rate" and lower & _TOTAL_WORDS:
-        return None  # of all flows together
-    kept = [
-        (start, end)
-        for start, end, word in words
-        if start not in used and word.lower() not in _FILLERS | _TOTAL_WORDS | _BYTE_WORDS | _RATE_WORDS
-    ]
-    label = text[kept[0][0] : kept[-1][1]] if kept else ""
-    return Column(name, quantity, unit, label)
+    kept = [word for word in left if word[0].lower() not in _TOTAL_WORDS | _WORDS["bytes"] | _WORDS["rate"]]
+    return Column(name, quantity, unit, text[kept[0].start() : kept[-1].end()] if kept else "")
 
 
-def _quantity(words: Sequence[tuple[int, int, str]], lower: set[str]) -> tuple[str, str | None, set[int]]:
-    """Quantity and unit that the words speak of, and where the words stand that say so; '' for none."""
-    for quantity, names in (("ssthresh", {"ssthresh"}), ("cwnd", {"cwnd", "cwin"}), ("srtt", {"srtt", "rtt"})):
-        if lower & names:
-            used = {at for at, _, word in words if word.lower() in names}
-            units = (
-                _TIME_NAMES
-                if quantity == "srtt"
-                else {**dict.fromkeys(_PKT_NAMES, "pkts"), **dict.fromkeys(("bytes", "B"), "bytes")}
-            )
-            unit_at, unit = _unit(words, units)
-            return quantity, unit, used | unit_at
-    for at, _, word in words:
-        if match := _RATE_NAME.fullmatch(word):
-            return "rate", _rate_unit(*match.groups()), {at}
-    if any(_RATE_NAME.fullmatch(word.lower()) for word in lower):  # MBPS: bits or bytes?
-        return "rate", None, {at for at, _, word in words if _RATE_NAME.fullmatch(word.lower())}
-    if lower & _RATE_WORDS:
-        return "rate", None, {at for at, _, word in words if word.lower() in _RATE_WORDS}
-    unit_at, unit = _unit(words, _BYTE_NAMES)
-    if unit or lower & _BYTE_WORDS or any(word in _OPEN_BYTE_NAMES for _, _, word in words):
-        open_at = {at for at, _, word in words if word in _OPEN_BYTE_NAMES or word.lower() in _BYTE_WORDS}
-        return "bytes", unit, unit_at | open_at
-    if lower & _TIME_WORDS or (len(words) == 1 and words[0][2].lower() in _TIME_NAMES and len(words[0][2]) > 2):
-        unit_at, unit = _unit(words, _TIME_NAMES)
-        return "time", unit, unit_at | {at for at, _, word in words if word.lower() in _TIME_WORDS}
-    if lower & _FLOW_WORDS and not any(word.isdigit() for _, _, word in words):
-        return "flow", None, {at for at, _, word in words if word.lower() in _FLOW_WORDS}
-    if lower & _CC_WORDS:
-        return "cc", None, {at for at, _, word in words if word.lower() in _CC_WORDS}
-    return "", None, set()
+def _lower(words: Sequence[re.Match[str]]) -> set[str]:
+    return {word[0].lower() for word in words}
 
 
-def _unit(words: Sequence[tuple[int, int, str]], names: dict[str, str]) -> tuple[set[int], str | None]:
-    for at, _, word in words:
-        if word in names or (len(word) > 2 and word.lower() in names):
-            return {at}, names.get(word, names.get(word.lower()))
-    return set(), None
-
-
-def _rate_unit(prefix: str, what: str) -> str | None:
-    in_bytes = what in ("B", "byte", "bytes")
-    known = {"": "", "k": "k", "K": "k", "m": "M", "M": "M", "g": "G", "G": "G"}[prefix]
-    unit = f"{known}{'B' if in_bytes else 'b'}ps"
-    return unit if unit in RATE_UNITS else None
+def _quantity(words: Sequence[re.Match[str]]) -> tuple[str, str | None, list[re.Match[str]]]:
+    """Quantity and unit that the words mean, and the words that do; '' for none."""
+    for quantity, names in _WORDS.items():
+        units = _UNIT_NAMES.get(quantity, {})
+        used = [word for word in words if word[0].lower() in names]
+        exact = [word for word in words if word[0] in units]
+        either = [word for word in words if word[0] in units or (len(word[0]) > 2 and word[0].lower() in units)]
+        if quantity == "rate":  # MBPS: bits or bytes?
+            used, either = exact[:1] or either or used, exact[:1]
+        elif quantity == "bytes":
+            used += [word for word in words if word[0] in _OPEN_BYTE_NAMES] + either[:1]
+        elif quantity == "time" and len(words) == 1 and len(words[0][0]) > 2:
+            used += either
+        elif quantity == "flow" and any(word[0].isdigit() for word in words):
+            continue
+        if used:
+            unit = next((units.get(word[0], units.get(word[0].lower())) for word in either), None)
+            return quantity, unit, used + either[:1]
+    return "", None, []
 
 
 def may_tell_flows_apart(name: str) -> bool:
@@ -323,12 +175,9 @@ class Table(NamedTuple):
     @property
     def numbers(self) -> list[str]:
         """Names of all columns with numbers."""
+        shared = [column.name for quantity, column in self.shared.items() if quantity != "cc"]
         wide = [column.name for columns in self.by_label.values() for column in columns.values()]
-        return [
-            self.time.name,
-            *(column.name for quantity, column in self.shared.items() if quantity != "cc"),
-            *wide,
-        ]
+        return [self.time.name, *shared, *wide]
 
     @property
     def texts(self) -> list[str]:
@@ -338,81 +187,56 @@ class Table(NamedTuple):
 
 def choose(names: Sequence[str], said: Sidecar, where: str) -> Table:
     """The columns to read of a table with these names. Raises InputError, naming the field of trace.yaml that would tell."""
-    doubled = (
-        next((name for name in names if list(names).count(name) > 1), None) if len(set(names)) < len(names) else None
-    )
+    doubled = next((name for name, count in Counter(names).items() if count > 1), None)
     if doubled is not None:
         raise InputError(f"{where}: two columns are called {doubled!r}; give each its own name")
     stated = said.columns.names
+    listed = ", ".join(map(repr, names[:20]))
     for quantity, name in [*stated.items(), *(("ignore", name) for name in said.columns.ignore)]:
         if name not in names:
-            raise InputError(
-                f"{where}: {SIDECAR}: columns.{quantity}: no column {name!r}; there are {', '.join(map(repr, names[:20]))}"
-            )
-    doubled = next((name for name in stated.values() if list(stated.values()).count(name) > 1), None)
+            raise InputError(f"{where}: {SIDECAR}: columns.{quantity}: no column {name!r}; there are {listed}")
+    doubled = next((name for name, count in Counter(stated.values()).items() if count > 1), None)
     if doubled is not None:
         both = " and ".join(quantity for quantity, name in stated.items() if name == doubled)
         raise InputError(f"{where}: {SIDECAR}: columns: {both} are both {doubled!r}; give each its own column")
     left = [name for name in names if name not in said.columns.ignore]
+    said_values = set(stated) & set(VALUES)  # who names one, means it
     guessed = [column for name in left if name not in stated.values() and (column := meaning(name))]
-    if set(stated) & set(VALUES):  # who names one, means it
-        guessed = [column for column in guessed if column.quantity not in VALUES]
-    guessed = [column for column in guessed if column.quantity not in stated]
-    found = [Column(name, quantity, _unit_of(name), "") for quantity, name in stated.items()] + guessed
+    found = [
+        Column(name, quantity, column.unit if (column := meaning(name)) else None, "")
+        for quantity, name in stated.items()
+    ]
+    found += [each for each in guessed if each.quantity not in stated and not (said_values and each.quantity in VALUES)]
     time, flow = _only(found, "time", where), _only(found, "flow", where)
     if time is None:
-        raise InputError(
-            f"{where}: no column for the time; say {SIDECAR}: columns.time: NAME, one of {', '.join(map(repr, names[:20]))}"
-        )
+        raise InputError(f"{where}: no column for the time; say {SIDECAR}: columns.time: NAME, one of {listed}")
+    for_all = [column for column in found if not column.label]
     shared = {
         quantity: column
         for quantity in (*VALUES, "cwnd", "ssthresh", "srtt", "cc")
-        if (column := _only([each for each in found if not each.label], quantity, where))
+        if (column := _only(for_all, quantity, where))
     }
     labelled = [column for column in found if column.label]
+    of_all = next((shared[quantity] for quantity in VALUES if quantity in shared), None)
     by_label: dict[str, dict[str, Column]] = {}
-    if not flow and not set(shared) & set(VALUES):
+    if not flow and not of_all:
         by_label, shared = _wide(labelled or _bare(left, time, said, where), where), {}
-        _refuse_no_flows(by_label, where)
-    elif not flow and any(column.quantity in VALUES for column in labelled):
+    of_one = next((column for column in labelled if column.quantity in VALUES), None)
+    if not flow and of_all and of_one:
         raise InputError(
-            f"{where}: {shared[next(q for q in VALUES if q in shared)].name!r} is for all flows and "
-            f"{next(column.name for column in labelled if column.quantity in VALUES)!r} for one; say "
-            f"{SIDECAR}: columns.rate: NAME"
+            f"{where}: {of_all.name!r} is for all flows and {of_one.name!r} for one; say {SIDECAR}: columns.rate: NAME"
         )
-    if not by_label and not set(shared) & set(VALUES):
+    if not by_label and not of_all:
         raise InputError(
             f"{where}: no column for bytes or rate; say {SIDECAR}: columns.bytes (or total_bytes, or rate): NAME, "
-            f"one of {', '.join(map(repr, names[:20]))}"
+            f"one of {listed}"
         )
-    read = {time.name, *([flow.name] if flow else []), *(column.name for column in shared.values())}
-    read |= {column.name for columns in by_label.values() for column in columns.values()}
-    unused = [name for name in names if name not in read]
-    remarks = [f"columns not used: {', '.join(unused[:20])}"] if unused else []
     used = [time, *shared.values(), *(column for columns in by_label.values() for column in columns.values())]
+    read = {column.name for column in (*used, *([flow] if flow else []))}
+    unused = [name for name in names if name not in read]
+    remarks = (f"columns not used: {', '.join(unused[:20])}",) if unused else ()
     doubtful = tuple(name for name in unused if name in left and may_tell_flows_apart(name))
-    return Table(time, flow, shared, by_label, _units(used, said, where), tuple(remarks), doubtful)
-
-
-def _refuse_no_flows(by_label: dict[str, dict[str, Column]], where: str) -> None:
-    """A column called fair_share_mbps beside those of flows is hardly a flow."""
-    for label, columns in by_label.items():
-        odd = _words(label) & _NO_FLOW
-        if odd:
-            name = next(column.name for column in columns.values())
-            raise InputError(
-                f"{where}: {name!r}: is {label!r} a flow? write `columns: {{ignore: [{name}]}}` in {SIDECAR} when it is not, "
-                "and give the column another name when it is"
-            )
-
-
-def _words(text: str) -> set[str]:
-    return {word.lower() for word in _PIECE.findall(text)}
-
-
-def _unit_of(name: str) -> str | None:
-    column = meaning(name)
-    return column.unit if column else None
+    return Table(time, flow, shared, by_label, _units(used, said, where), remarks, doubtful)
 
 
 def _only(columns: Sequence[Column], quantity: str, where: str) -> Column | None:
@@ -445,7 +269,15 @@ def _wide(labelled: Sequence[Column], where: str) -> dict[str, dict[str, Column]
                 f"{column.label!r}; leave one out"
             )
         of_flow[column.quantity] = column
-    return {label: columns for label, columns in by_label.items() if set(columns) & set(VALUES)}
+    flows = {label: columns for label, columns in by_label.items() if set(columns) & set(VALUES)}
+    for label, columns in flows.items():
+        if _lower(list(_PIECE.finditer(label))) & _NO_FLOW:  # fair_share_mbps beside those of flows is hardly one
+            name = next(column.name for column in columns.values())
+            raise InputError(
+                f"{where}: {name!r}: is {label!r} a flow? write `columns: {{ignore: [{name}]}}` in {SIDECAR} when it is not, "
+                "and give the column another name when it is"
+            )
+    return flows
 
 
 def _units(columns: Sequence[Column], said: Sidecar, where: str) -> dict[str, str | None]:

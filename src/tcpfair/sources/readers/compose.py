@@ -8,7 +8,7 @@ checked in a trace as well (more goodput than the link carries, a stated RTT abo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,7 @@ from tcpfair.contract.trace import POLLS, SCHEMA, Trace, empty
 from tcpfair.errors import InputError, unknown
 from tcpfair.sources.readers import conservation, tables
 from tcpfair.sources.readers.observed import Floats, Observed, ObservedFlow
+from tcpfair.sources.readers.readings import refusing
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.units import BITS_PER_BYTE
 
@@ -49,19 +50,19 @@ def as_recorded(observed: Observed, said: Sidecar, path: Path) -> Trace:
     flows, starts_s = [flows[i] for i in order], [starts_s[i] for i in order]
     shifts_s = [start_s - flow.start_s for flow, start_s in zip(flows, starts_s, strict=True)]
     stops_s = [flow.stop_s + shift_s for flow, shift_s in zip(flows, shifts_s, strict=True)]
-    _refuse_apart(flows, starts_s, stops_s, path)
+    _check_meeting(path, flows, starts_s, stops_s)
 
     sample_s = said.interval_s or round(max(flow.interval_s for flow in flows), 3)
     duration_s = observed.duration_s or max(stops_s)
-    _refuse_endless(duration_s, sample_s, len(flows), path)
+    _check_length(path, duration_s, sample_s, len(flows), sidecar_path(path))
     edges_s = edges(duration_s, sample_s)
     samples = [_samples(flow, shift_s, edges_s) for flow, shift_s in zip(flows, shifts_s, strict=True)]
     for flow, rows in zip(flows, samples, strict=True):
-        _refuse_rates(flow, rows, sample_s)
+        _check_flow(f"{flow.file}: {flow.name}", flow, rows, sample_s)
         conservation.refuse_impossible_windows(flow)
-        _refuse_blind(flow)
 
-    until_s = _stops_s(stops_s, observed)
+    # in a run of stated length flows stop with it
+    until_s = [observed.duration_s] * len(stops_s) if observed.duration_s else stops_s
     in_bytes, seen_s = zip(
         *(_seen(flow, stop_s - shift_s) for flow, stop_s, shift_s in zip(flows, until_s, shifts_s, strict=True)),
         strict=True,
@@ -129,71 +130,67 @@ def _refuse_twins(flows: Sequence[ObservedFlow]) -> None:
 
 def _starts_s(flows: Sequence[ObservedFlow], said: Sidecar, path: Path) -> tuple[list[float], str]:
     """Start of each flow in the run, in s, and how it is known."""
-    where = sidecar_path(path).name
+    where = sidecar_path(path)
     stated = [said.of(flow.name).start_s for flow in flows]
     if any(start_s is not None for start_s in stated):
-        for flow, start_s in zip(flows, stated, strict=True):
-            if start_s is None:
-                raise InputError(
-                    f"{sidecar_path(path)}: flows: {flow.name}: start_s is missing; give it for all flows or none"
-                )
-        _refuse_lying_starts(flows, stated, sidecar_path(path))
-        return stated, f"starts are those of {where}"
+        lacks = next((flow for flow, start_s in zip(flows, stated, strict=True) if start_s is None), None)
+        if lacks:
+            raise InputError(f"{where}: flows: {lacks.name}: start_s is missing; give it for all flows or none")
+        _check_starts(where, flows, stated)
+        return stated, f"starts are those of {where.name}"
     if all(flow.offset_s is not None for flow in flows):
-        _refuse_lying_starts(flows, [flow.offset_s for flow in flows], path)
+        _check_starts(path, flows, [flow.offset_s for flow in flows])
         return [flow.offset_s for flow in flows], "starts are those that the recording states"
     if len(flows) == 1:
         return [0.0], ""
-    if all(flow.clock_s is not None for flow in flows):
-        clocks_s = [flow.clock_s + flow.start_s for flow in flows]
-        error_s = max(flow.clock_error_s for flow in flows)
-        rough = f", which are good to {error_s:g} s; exact ones are start_s in {where}" if error_s >= 0.1 else ""
-        return [clock_s - min(clocks_s) for clock_s in clocks_s], f"starts are by the recordings' clocks{rough}"
-    lost = next(flow for flow in flows if flow.clock_s is None)
-    raise InputError(
-        f"{lost.file}: {lost.name}: when it started is not recorded; give flows: start_s in {sidecar_path(path)}"
-    )
+    lost = next((flow for flow in flows if flow.clock_s is None), None)
+    if lost:
+        raise InputError(f"{lost.file}: {lost.name}: when it started is not recorded; give flows: start_s in {where}")
+    clocks_s = [flow.clock_s + flow.start_s for flow in flows]
+    error_s = max(flow.clock_error_s for flow in flows)
+    rough = f", which are good to {error_s:g} s; exact ones are start_s in {where.name}" if error_s >= 0.1 else ""
+    return [clock_s - min(clocks_s) for clock_s in clocks_s], f"starts are by the recordings' clocks{rough}"
 
 
-def _refuse_lying_starts(flows: Sequence[ObservedFlow], starts_s: Sequence[float], where: Path) -> None:
+@refusing
+def _check_starts(flows: Sequence[ObservedFlow], starts_s: Sequence[float]) -> Iterator[str]:
     """Stated starts against the clocks of the recordings."""
     timed = [(flow, start_s) for flow, start_s in zip(flows, starts_s, strict=True) if flow.clock_s is not None]
     zeros_s = np.array([flow.clock_s + flow.start_s - start_s for flow, start_s in timed])  # of the run, by each clock
     errors_s = np.array([flow.clock_error_s for flow, _ in timed])
     for error_s in np.unique(errors_s):
         as_good = np.flatnonzero(errors_s <= error_s)
-        ends = as_good[np.argmin(zeros_s[as_good])], as_good[np.argmax(zeros_s[as_good])]
-        i, j = min(ends), max(ends)
+        i, j = sorted((as_good[np.argmin(zeros_s[as_good])], as_good[np.argmax(zeros_s[as_good])]))
         if abs(zeros_s[j] - zeros_s[i]) > START_ERROR_S + error_s:
             (one, one_s), (other, other_s) = timed[i], timed[j]
             clocks_s = (other.clock_s + other.start_s) - (one.clock_s + one.start_s)
-            raise InputError(
-                f"{where}: start of {other.name}: {other_s - one_s:g} s after {one.name} as stated, but {clocks_s:g} s by "
+            yield (
+                f"start of {other.name}: {other_s - one_s:g} s after {one.name} as stated, but {clocks_s:g} s by "
                 "their clocks; correct the one that is wrong"
             )
 
 
-def _refuse_apart(flows: Sequence[ObservedFlow], starts_s: list[float], stops_s: list[float], path: Path) -> None:
+@refusing
+def _check_meeting(flows: Sequence[ObservedFlow], starts_s: list[float], stops_s: list[float]) -> Iterator[str]:
     """Flows of one run meet: each, in order of starts, begins before all earlier ones have ended."""
-    until_s = stops_s[0]
-    for flow, start_s, stop_s in zip(flows[1:], starts_s[1:], stops_s[1:], strict=True):
-        if start_s >= until_s:
-            raise InputError(
-                f"{path}: {flow.name}: begins at {start_s:g} s, after all others have ended ({until_s:g} s); "
+    for i, (flow, start_s) in enumerate(zip(flows, starts_s, strict=True)):
+        if i and start_s >= (until_s := max(stops_s[:i])):
+            yield (
+                f"{flow.name}: begins at {start_s:g} s, after all others have ended ({until_s:g} s); "
                 "import runs that are not one experiment one by one"
             )
-        until_s = max(until_s, stop_s)
 
 
-def _refuse_endless(duration_s: float, sample_s: float, n_flows: int, path: Path) -> None:
+@refusing
+def _check_length(duration_s: float, sample_s: float, n_flows: int, sidecar: Path) -> Iterator[str]:
     if not 0 < duration_s <= MAX_RUN_S:
-        raise InputError(f"{path}: lasts {duration_s:g} s; give a run of more than 0 and at most {MAX_RUN_S:g} s")
+        yield f"lasts {duration_s:g} s; give a run of more than 0 and at most {MAX_RUN_S:g} s"
     if sample_s > duration_s * 1.1:
-        raise InputError(f"{path}: intervals of {sample_s:g} s in a run of {duration_s:g} s; give a longer run")
+        yield f"intervals of {sample_s:g} s in a run of {duration_s:g} s; give a longer run"
     if n_flows * duration_s / sample_s > MAX_SAMPLES:
-        raise InputError(
-            f"{path}: {n_flows} flows over {duration_s:g} s in intervals of {sample_s:g} s are too many samples; "
-            f"give a longer interval_s in {sidecar_path(path)}"
+        yield (
+            f"{n_flows} flows over {duration_s:g} s in intervals of {sample_s:g} s are too many samples; "
+            f"give a longer interval_s in {sidecar}"
         )
 
 
@@ -253,36 +250,23 @@ def _overlap_s(edges_s: Floats, spans_s: Iterable[tuple[float, float]], shift_s:
     return np.minimum(shared_s, np.diff(edges_s))
 
 
-def _stops_s(stops_s: list[float], observed: Observed) -> list[float]:
-    """In a run of stated length flows stop with it."""
-    return [observed.duration_s] * len(stops_s) if observed.duration_s else stops_s
-
-
 def _link(observed: Observed, flows: Sequence[ObservedFlow], shifts_s: list[float], edges_s: Floats) -> pd.DataFrame:
     """The bottleneck in the intervals of the run; its clock is that of the flows."""
     link = observed.link
     if link is None or not len(link.table):
         return empty("link")
-    shift_s = 0.0
     clocks = [(flow.clock_s, shift) for flow, shift in zip(flows, shifts_s, strict=True) if flow.clock_s is not None]
-    if link.clock_s is not None and clocks:
-        clock_s, of_flow_s = clocks[0]
-        shift_s = link.clock_s - clock_s + of_flow_s
+    shift_s = 0.0 if link.clock_s is None or not clocks else link.clock_s - clocks[0][0] + clocks[0][1]
+    tolerance_s = 0.1 * (edges_s[1] - edges_s[0])  # samples that the polls do not cover are left out
     parts = []
     for direction, rows in link.table.groupby("direction", sort=True):
         at_s = rows["t_s"].to_numpy() + shift_s
-        tolerance_s = 0.1 * (edges_s[1] - edges_s[0])  # samples that the polls do not cover are left out
         covered_s = edges_s[(edges_s >= at_s[0] - tolerance_s) & (edges_s <= at_s[-1] + tolerance_s)]
-        counted = {
-            name: counted_between(covered_s, at_s, rows[name].to_numpy(dtype=float))
-            for name in ("forwarded_bytes", "dropped_pkts")
-        }
-        queue_pkts = last_value(covered_s[1:], at_s, rows["queue_pkts"].to_numpy())
-        parts.append(
-            pd.DataFrame(
-                {"run_id": 0, "t_s": covered_s[1:], "direction": direction, **counted, "queue_pkts": queue_pkts}
-            )
-        )
+        columns = {"run_id": 0, "t_s": covered_s[1:], "direction": direction}
+        for name in ("forwarded_bytes", "dropped_pkts"):
+            columns[name] = counted_between(covered_s, at_s, rows[name].to_numpy(dtype=float))
+        columns["queue_pkts"] = last_value(covered_s[1:], at_s, rows["queue_pkts"].to_numpy())
+        parts.append(pd.DataFrame(columns))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -308,21 +292,14 @@ def _polls(flows: Sequence[ObservedFlow], starts_s: list[float]) -> pd.DataFrame
 # --- Numbers that contradict each other -------------------------------------------------------------------------------
 
 
-def _refuse_rates(flow: ObservedFlow, samples: pd.DataFrame, sample_s: float) -> None:
+@refusing
+def _check_flow(flow: ObservedFlow, samples: pd.DataFrame, sample_s: float) -> Iterator[str]:
     bps = samples["delivered_bytes"].max() * BITS_PER_BYTE / sample_s
     if bps > MAX_BPS:
-        raise InputError(
-            f"{flow.file}: {flow.name}: {bps:.3g} bit/s is faster than any link; check the units of bytes and times"
-        )
-
-
-def _refuse_blind(flow: ObservedFlow) -> None:
-    blind_s = sum(to_s - from_s for from_s, to_s in flow.gaps_s)
-    lasted_s = flow.stop_s - flow.start_s
+        yield f"{bps:.3g} bit/s is faster than any link; check the units of bytes and times"
+    blind_s, lasted_s = sum(to_s - from_s for from_s, to_s in flow.gaps_s), flow.stop_s - flow.start_s
     if blind_s > 0.5 * lasted_s:
-        raise InputError(
-            f"{flow.file}: {flow.name}: nothing was recorded in {blind_s:g} s of {lasted_s:g} s; record it again"
-        )
+        yield f"nothing was recorded in {blind_s:g} s of {lasted_s:g} s; record it again"
 
 
 def _looked_away(flows: Sequence[ObservedFlow], shifts_s: Sequence[float]) -> list[str]:

@@ -1,8 +1,8 @@
 """TCP connections followed packet by packet: what was acknowledged when, RTT, what was resent, what the capture lacks. Compiled.
 
-State is in arrays that the caller allocates and lets grow: `CONNECTION`, two `DIRECTION` each, and for those that carry data
-a `Rings`: segments not yet acknowledged, timestamps not yet echoed, and holes. Positions count bytes of a direction without
-wrapping; position 0 is its SYN, 1 its first byte (or the first that the capture shows).
+`State` has a `CONNECTION` and two `DIRECTION` for each, and rings for those that carry data: segments not yet acknowledged,
+timestamps not yet echoed, and holes. Positions count bytes of a direction without wrapping; position 0 is its SYN, 1 its first
+byte (or the first that the capture shows).
 
 RTT has two legs at the point of capture: data -> ACK, and what the receiver sends -> its echo by the sender. Their smallest
 values add up to the smallest RTT wherever the capture stood. A segment that was resent times nothing (Karn).
@@ -15,92 +15,62 @@ from typing import NamedTuple
 import numpy as np
 
 from tcpfair.jit import jit, jit_cached, jit_inline
-from tcpfair.sources.readers.frames import ACK, FIN, FRAGMENT, RST, SYN, TIMESTAMPS
+from tcpfair.sources.readers.frames import ACK, FIN, FRAGMENT, RST, SYN, TIMESTAMPS, fields
 
 NEVER = np.iinfo(np.int64).max
 
-CONNECTION = np.dtype(
-    [
-        ("high_a", "i8"),
-        ("low_a", "i8"),
-        ("high_b", "i8"),
-        ("low_b", "i8"),
-        ("port_a", "i8"),
-        ("port_b", "i8"),
-        ("last_ns", "i8"),
-        ("silent_from_ns", "i8"),  # the latest silence of SILENCE_NS, and its end
-        ("silent_to_ns", "i8"),
-        ("payload_bytes", "i8"),
-        ("rings", "i8"),  # -1: none
-        ("closed", "i8"),  # by RST, or FINs of both
-        ("earlier", "i8"),  # connection with the same ports before, -1: none
-    ],
-    align=True,
-)
-DIRECTION = np.dtype(
-    [
-        ("origin", "i8"),  # sequence number of position 0, -1: nothing known yet
-        ("has_syn", "i8"),
-        ("syn_ns", "i8"),  # of a SYN that was not acknowledged yet, -1: none that times
-        ("sent", "i8"),  # position after the last byte seen
-        ("packets", "i8"),  # with data
-        ("acked", "i8"),  # position up to which all was acknowledged
-        ("base", "i8"),  # from which progress counts
-        ("has_base", "i8"),
-        ("first_ack_ns", "i8"),
-        ("acks", "i8"),
-        ("progress_ns", "i8"),  # of the last progress
-        ("fin", "i8"),  # position of the FIN, -1: not seen
-        ("first_bytes", "i8"),  # of the first segment
-        ("first_data_ns", "i8"),
-        ("second_data_ns", "i8"),
-        ("last_data_ns", "i8"),
-        ("pending", "i8"),  # an ACK of bytes that were not seen, to be confirmed by the next one, -1: none
-        ("far", "i8"),  # data far ahead, to be confirmed by the next, -1: none
-        ("bin", "i8"),  # of the latest progress, -1: none
-        ("to_ack_ns", "i8"),  # smallest data -> ACK
-        ("to_echo_ns", "i8"),  # smallest: what the other side sent -> its echo by this one
-        ("resent_to", "i8"),  # position up to which data were resent
-        ("resent", "i8"),
-        ("filled", "i8"),  # packets that came late, into a hole
-        ("copies", "i8"),
-        ("unseen_bytes", "i8"),  # acknowledged, never seen
-        ("odd", "i8"),  # sequence numbers that cannot be
-        ("most_flight_bytes", "i8"),
-        ("window_closed", "i8"),  # how often the receiver said 0
-        ("window_is_zero", "i8"),
-        ("fragments", "i8"),
-        ("tsval", "i8"),
-        ("ticks", "i8"),  # that tsval advanced since ts_first_ns
-        ("ts_first_ns", "i8"),
-        ("ts_last_ns", "i8"),
-        ("segment_head", "i8"),
-        ("segment_tail", "i8"),
-        ("echo_head", "i8"),
-        ("echo_tail", "i8"),
-        ("holes", "i8"),
-    ],
-    align=True,
-)
-CLOCK = np.dtype(
-    [
-        ("begun", "i8"),
-        ("now_ns", "i8"),  # of the last packet, put right, since zero_ns
-        ("zero_ns", "i8"),
-        ("offset_ns", "i8"),  # that puts times right
-        ("packets", "i8"),
-        ("small_steps", "i8"),
-        ("steps", "i8"),
-        ("jump_ns", "i8"),  # the latest jump and its packet
-        ("jump_at", "i8"),
-        ("count", "i8"),  # connections
-        ("rings", "i8"),  # in use until now
-        ("free", "i8"),  # of these, given back
-        ("gaps", "i8"),
-        ("bad_number", "i8"),  # of the packet that ended it all
-    ],
-    align=True,
-)
+CONNECTION = fields("""
+    last_ns: of its last packet
+    silent_from_ns silent_to_ns: the latest silence of SILENCE_NS, and its end
+    payload_bytes
+    rings: -1: none
+    closed: by RST, or FINs of both
+""")
+DIRECTION = fields("""
+    origin: sequence number of position 0, -1: unknown so far
+    has_syn
+    syn_ns: of a SYN that was not acknowledged yet, -1: none that times
+    sent: position after the last byte seen
+    packets: with data
+    acked: position up to which all was acknowledged
+    base has_base: position from which progress counts
+    first_ack_ns acks
+    progress_ns: of the last progress
+    fin: position of the FIN, -1: not seen
+    first_bytes: of the first segment
+    first_data_ns second_data_ns last_data_ns
+    pending: an ACK of bytes that were not seen, to be confirmed by the next one, -1: none
+    far: data far ahead, to be confirmed by the next, -1: none
+    bin: of the latest progress, -1: none
+    to_ack_ns: smallest data -> ACK
+    to_echo_ns: smallest time from what the other side sent to its echo by this one
+    resent_to: position up to which data were resent
+    resent
+    filled: packets that came late, into a hole
+    copies
+    unseen_bytes: acknowledged, never seen
+    odd: sequence numbers that cannot be
+    most_flight_bytes
+    window_closed window_is_zero: how often the receiver said 0, and whether it did last
+    fragments
+    tsval
+    ticks: that tsval advanced since ts_first_ns
+    ts_first_ns ts_last_ns
+    segment_head segment_tail echo_head echo_tail holes: places in `State.segments`, `echoes` and `holes`
+""")
+CLOCK = fields("""
+    begun
+    now_ns: of the last packet, put right, since zero_ns
+    zero_ns
+    offset_ns: that puts times right
+    packets small_steps steps
+    jump_ns jump_at: the latest jump and its packet
+    count: connections
+    rings: in use until now
+    free: of these, given back
+    gaps
+    bad_number: of the packet that ended it all
+""")
 
 RING = 512
 HOLES = 256
@@ -123,23 +93,52 @@ DONE, GROW_CONNECTIONS, GROW_RINGS, OUT_OF_ORDER, MANY_STEPS, TOO_LONG = range(6
 DAY_NS = 86_400_000_000_000
 
 
-class Rings(NamedTuple):
-    """For each connection with data, and both directions."""
+class State(NamedTuple):
+    """All that is known of a capture."""
 
+    clock: np.ndarray  # (1,)
+    steps: np.ndarray  # (MOST_STEPS, 2): when the clock stepped, and by how much
+    slots: np.ndarray  # (SLOTS,): hash table of connections
+    copies: np.ndarray  # (COPIES,): marks of the latest packets with data
+    gaps: np.ndarray  # (MOST_GAPS, 3): direction, from, to
+    ends: np.ndarray  # (connections, 6): upper and lower half of the address and port of end a, then of end b
+    connections: np.ndarray
+    directions: np.ndarray  # (connections, 2): of what end a sends, and end b
     segments: np.ndarray  # (rings, 2, RING, 2): position after the segment, when it was seen
     echoes: np.ndarray  # (rings, 2, RING, 2): tsval, when it was first seen
     holes: np.ndarray  # (rings, 2, HOLES, 4): from, to, and the silence before it or 0, 0
     free: np.ndarray  # (rings,): those of closed connections
 
 
-def rings(count: int) -> Rings:
-    """``count`` empty ones."""
-    return Rings(
-        np.zeros((count, 2, RING, 2), np.int64),
-        np.zeros((count, 2, RING, 2), np.int64),
-        np.zeros((count, 2, HOLES, 4), np.int64),
-        np.zeros(count, np.int64),
-    )
+def _of_connections(count: int) -> dict[str, np.ndarray]:
+    connections, directions = np.zeros(count, CONNECTION), np.zeros((count, 2), DIRECTION)
+    connections["rings"] = -1
+    for name in ("origin", "syn_ns", "fin", "pending", "far", "bin", "tsval"):
+        directions[name] = -1
+    directions["to_ack_ns"] = directions["to_echo_ns"] = NEVER
+    return {"ends": np.zeros((count, 6), np.int64), "connections": connections, "directions": directions}
+
+
+def _of_rings(count: int) -> dict[str, np.ndarray]:
+    shapes = {"segments": (2, RING, 2), "echoes": (2, RING, 2), "holes": (2, HOLES, 4), "free": ()}
+    return {name: np.zeros((count, *shape), np.int64) for name, shape in shapes.items()}
+
+
+def begin() -> State:
+    """The state before the first packet."""
+    shapes = {"steps": (MOST_STEPS, 2), "copies": COPIES, "gaps": (MOST_GAPS, 3)}
+    tables = {name: np.zeros(shape, np.int64) for name, shape in shapes.items()}
+    slots = np.full(SLOTS, -1, np.int32)
+    return State(np.zeros(1, CLOCK), slots=slots, **tables, **_of_connections(256), **_of_rings(16))
+
+
+def grown(state: State, ended: int) -> State:
+    """The state with room for twice the connections, or rings, as `follow` ended for."""
+    if ended == GROW_CONNECTIONS:
+        more = _of_connections(len(state.connections))
+    else:
+        more = _of_rings(min(len(state.free), MOST_RINGS - len(state.free)))
+    return state._replace(**{name: np.concatenate([getattr(state, name), rows]) for name, rows in more.items()})
 
 
 @jit_inline
@@ -156,61 +155,32 @@ def _position(direction, number):
 
 
 @jit
-def _hash(a, b, c, d, e, f):
-    mixed = a
-    for part in (b, c, d, e, f):
+def _hash(parts):
+    mixed = parts[0]
+    for part in parts[1:]:
         mixed = (mixed ^ part) * -7046029254386353131
         mixed ^= (mixed >> 29) & 0x7FFFFFFFF
     return mixed
 
 
 @jit
-def _clear(connection, pair):
-    connection.silent_from_ns = connection.silent_to_ns = 0
-    connection.payload_bytes = 0
-    connection.rings = -1
-    connection.closed = 0
-    connection.earlier = -1
-    for k in range(2):
-        d = pair[k]
-        d.origin = d.syn_ns = d.fin = d.pending = d.far = d.bin = d.tsval = -1
-        d.has_syn = d.sent = d.packets = d.acked = d.base = d.has_base = d.first_ack_ns = d.acks = 0
-        d.progress_ns = d.first_bytes = d.first_data_ns = d.second_data_ns = d.last_data_ns = 0
-        d.to_ack_ns = d.to_echo_ns = NEVER
-        d.resent_to = d.resent = d.filled = d.copies = d.unseen_bytes = d.odd = d.most_flight_bytes = 0
-        d.window_closed = d.window_is_zero = d.fragments = d.ticks = d.ts_first_ns = d.ts_last_ns = 0
-        d.segment_head = d.segment_tail = d.echo_head = d.echo_tail = d.holes = 0
-
-
-@jit
-def _find(packet, connections, slots):
-    """Connection of a packet or -1, its slot, and whether its sender is end a."""
-    from_a = packet.src_high < packet.dst_high or (
-        packet.src_high == packet.dst_high
-        and (
-            packet.src_low < packet.dst_low or (packet.src_low == packet.dst_low and packet.src_port <= packet.dst_port)
-        )
+def _find(packet, ends, slots):
+    """Connection of a packet or -1, its slot, whether its sender is end a, and both ends."""
+    source, target = (
+        (packet.src_high, packet.src_low, packet.src_port),
+        (packet.dst_high, packet.dst_low, packet.dst_port),
     )
-    if from_a:
-        high_a, low_a, port_a = packet.src_high, packet.src_low, np.int64(packet.src_port)
-        high_b, low_b, port_b = packet.dst_high, packet.dst_low, np.int64(packet.dst_port)
-    else:
-        high_a, low_a, port_a = packet.dst_high, packet.dst_low, np.int64(packet.dst_port)
-        high_b, low_b, port_b = packet.src_high, packet.src_low, np.int64(packet.src_port)
-    slot = _hash(high_a, low_a, high_b, low_b, port_a, port_b) & (SLOTS - 1)
+    from_a = source <= target
+    both = source + target if from_a else target + source
+    slot = _hash(both) & (SLOTS - 1)
     while slots[slot] >= 0:
-        c = connections[slots[slot]]
-        if (
-            c.low_a == low_a
-            and c.low_b == low_b
-            and c.port_a == port_a
-            and c.port_b == port_b
-            and c.high_a == high_a
-            and c.high_b == high_b
-        ):
-            return np.int64(slots[slot]), slot, from_a
+        same = True
+        for k in range(6):
+            same &= ends[slots[slot], k] == both[k]
+        if same:
+            return np.int64(slots[slot]), slot, from_a, both
         slot = (slot + 1) & (SLOTS - 1)
-    return np.int64(-1), slot, from_a
+    return np.int64(-1), slot, from_a, both
 
 
 @jit
@@ -286,22 +256,28 @@ def _advance_timestamp(direction, packet, now_ns):
 
 
 @jit
+def _push(ring, head, tail, value, now_ns):
+    """Append to a ring that has room; the new tail."""
+    if tail - head == RING:
+        return tail
+    ring[tail % RING, 0], ring[tail % RING, 1] = value, now_ns
+    return tail + 1
+
+
+@jit
 def _time_echo(sender, receiver, packet, now_ns, own, other):
     """Remember the sender's new tick in ``own``; time the tick of the other side that it echoes."""
-    if _advance_timestamp(sender, packet, now_ns) and sender.echo_tail - sender.echo_head < RING:
-        k = sender.echo_tail % RING
-        own[k, 0] = packet.tsval
-        own[k, 1] = now_ns
-        sender.echo_tail += 1
+    if _advance_timestamp(sender, packet, now_ns):
+        sender.echo_tail = _push(own, sender.echo_head, sender.echo_tail, packet.tsval, now_ns)
     if not packet.flags & ACK:
         return
     while receiver.echo_head < receiver.echo_tail:
-        k = receiver.echo_head % RING
-        ahead = _signed32(packet.tsecr - other[k, 0])
+        tick, seen_ns = other[receiver.echo_head % RING]
+        ahead = _signed32(packet.tsecr - tick)
         if ahead < 0:
             return
         if ahead == 0:
-            sender.to_echo_ns = min(sender.to_echo_ns, now_ns - other[k, 1])
+            sender.to_echo_ns = min(sender.to_echo_ns, now_ns - seen_ns)
         receiver.echo_head += 1
 
 
@@ -319,8 +295,7 @@ def _fill(holes, direction, start, end):
             else:
                 low = min(end, high)
         if low < high:
-            silent_from_ns, silent_to_ns = holes[i, 2], holes[i, 3]
-            holes[kept, 0], holes[kept, 1], holes[kept, 2], holes[kept, 3] = low, high, silent_from_ns, silent_to_ns
+            holes[kept] = low, high, holes[i, 2], holes[i, 3]
             kept += 1
     direction.holes = kept
     return was_in
@@ -329,14 +304,16 @@ def _fill(holes, direction, start, end):
 @jit
 def _mark_gap(clock, gaps, index, from_ns, to_ns):
     if to_ns > from_ns and clock.gaps < MOST_GAPS:
-        gaps[clock.gaps, 0], gaps[clock.gaps, 1], gaps[clock.gaps, 2] = index, from_ns, to_ns
+        gaps[clock.gaps] = index, from_ns, to_ns
         clock.gaps += 1
 
 
 @jit
 def _silence(connection, now_ns):
-    """Whether the connection was silent until just now."""
-    return connection.silent_to_ns > 0 and now_ns - connection.silent_to_ns < SILENCE_NS
+    """From when to when the connection was silent, until just now; 0, 0 when it was not."""
+    if connection.silent_to_ns > 0 and now_ns - connection.silent_to_ns < SILENCE_NS:
+        return connection.silent_from_ns, connection.silent_to_ns
+    return np.int64(0), np.int64(0)
 
 
 @jit
@@ -344,8 +321,8 @@ def _is_copy(packet, index, copies):
     """Whether the very same data packet was seen before; not told where nothing numbers packets."""
     if packet.ip_id == 0 and not packet.flags & TIMESTAMPS:
         return False
-    size, kind = np.int64(packet.payload_bytes), np.int64(packet.ip_id) << 16 | np.int64(packet.flags)
-    mark = _hash(index, packet.seq, packet.ack, size, kind, packet.tsval)
+    kind = packet.ip_id << 16 | packet.flags
+    mark = _hash((np.int64(index), packet.seq, packet.ack, packet.payload_bytes, kind, packet.tsval))
     k = (mark >> 20) & (COPIES - 1)
     seen = copies[k] == mark
     copies[k] = mark
@@ -379,18 +356,14 @@ def _data(sender, connection, packet, now_ns, ring, segments, holes):
     sender.packets += 1
     if end > sender.sent:
         if start > sender.sent and (sender.packets > 1 or sender.has_syn) and ring >= 0 and sender.holes < HOLES:
-            h = sender.holes
-            holes[h, 0], holes[h, 1], holes[h, 2], holes[h, 3] = sender.sent, start, 0, 0
-            if _silence(connection, now_ns):
-                holes[h, 2], holes[h, 3] = connection.silent_from_ns, connection.silent_to_ns
+            silent = _silence(connection, now_ns)
+            holes[sender.holes] = sender.sent, start, *silent
             sender.holes += 1
         if start < sender.sent and sender.packets > 1:
             sender.resent += 1
             sender.resent_to = end
-        elif ring >= 0 and sender.segment_tail - sender.segment_head < RING:
-            k = sender.segment_tail % RING
-            segments[k, 0], segments[k, 1] = end, now_ns
-            sender.segment_tail += 1
+        elif ring >= 0:
+            sender.segment_tail = _push(segments, sender.segment_head, sender.segment_tail, end, now_ns)
         sender.sent = end
         if sender.packets > 1 and sender.second_data_ns == 0:
             sender.second_data_ns = now_ns
@@ -441,8 +414,7 @@ def _acknowledge(receiver, connection, packet, now_ns, index, ring, segments, ho
     if receiver.packets and unseen > 0:
         if unseen > 1:  # one is a FIN's
             receiver.unseen_bytes += unseen
-            if _silence(connection, now_ns):
-                _mark_gap(clock, gaps, index, connection.silent_from_ns, connection.silent_to_ns)
+            _mark_gap(clock, gaps, index, *_silence(connection, now_ns))
         receiver.sent = position
     receiver.window_is_zero = 0
     receiver.acked = position
@@ -454,24 +426,17 @@ def _acknowledge(receiver, connection, packet, now_ns, index, ring, segments, ho
     if ring < 0:
         return True
     while receiver.segment_head < receiver.segment_tail:
-        k = receiver.segment_head % RING
-        if segments[k, 0] > position:
+        end, seen_ns = segments[receiver.segment_head % RING]
+        if end > position:
             break
-        if segments[k, 0] > receiver.resent_to:
-            receiver.to_ack_ns = min(receiver.to_ack_ns, now_ns - segments[k, 1])
+        if end > receiver.resent_to:
+            receiver.to_ack_ns = min(receiver.to_ack_ns, now_ns - seen_ns)
         receiver.segment_head += 1
-    kept = 0
     for i in range(receiver.holes):
-        low, high = holes[i, 0], min(holes[i, 1], position)
-        if low < high:
-            receiver.unseen_bytes += high - low
+        if holes[i, 0] < position:
+            receiver.unseen_bytes += min(holes[i, 1], position) - holes[i, 0]
             _mark_gap(clock, gaps, index, holes[i, 2], holes[i, 3])
-        if holes[i, 1] > position:
-            right, silent_from_ns, silent_to_ns = holes[i, 1], holes[i, 2], holes[i, 3]
-            holes[kept, 0], holes[kept, 1] = max(low, position), right
-            holes[kept, 2], holes[kept, 3] = silent_from_ns, silent_to_ns
-            kept += 1
-    receiver.holes = kept
+    _fill(holes, receiver, -NEVER, position)
     return True
 
 
@@ -491,62 +456,43 @@ def _synchronise(sender, packet, now_ns):
 
 
 @jit_cached
-def follow(packets, first, count, clock, steps, connections, directions, slots, segments, echoes, holes, free, copies,
-           gaps, bin_ns, out):  # fmt: skip
-    """Follow ``packets[first:count]``: (how it ended, index of the packet that it ended at, rows of ``out``).
+def follow(packets, first, state, bin_ns, out):
+    """Follow ``packets[first:]``: (how it ended, index of the packet that it ended at, rows of ``out``).
 
-    ``connections`` (n,), ``directions`` (n, 2): side 0 is what end a sends; direction number 2 n + side. A row of ``out`` is
-    (direction, bin, position): what was acknowledged at the end of a bin of ``bin_ns``, given when the next one begins.
+    Direction number 2 n + side is what an end of connection n sends. A row of ``out`` is (direction, bin, position): what was
+    acknowledged at the end of a bin of ``bin_ns``, given when the next one begins.
     """
     rows = 0
-    time = clock[0]
-    for i in range(first, count):
+    time, free, room = state.clock[0], state.free, state.segments.shape[0]
+    for i in range(first, len(packets)):
         packet = packets[i]
-        number, slot, from_a = _find(packet, connections, slots)
+        number, slot, from_a, ends = _find(packet, state.ends, state.slots)
         known = number >= 0
-        starts = packet.flags & (SYN | ACK | RST | FIN) == SYN
-        if known and starts:
-            old = directions[number, 0 if from_a else 1]
-            is_again = old.has_syn and old.origin == packet.seq and not connections[number].closed
-            if not is_again and (
-                connections[number].closed
-                or packet.t_ns - time.zero_ns + time.offset_ns - connections[number].last_ns > JUMP_NS
-            ):
-                known = False  # the ports are used once more
-        if not known and time.count == connections.shape[0]:
-            return GROW_CONNECTIONS, i, rows
-        if known and connections[number].rings < 0 and not connections[number].closed:
-            payload = connections[number].payload_bytes + packet.payload_bytes
-            is_wanted = payload >= RINGS_FROM_BYTES and time.free == 0
-            if is_wanted and time.rings == segments.shape[0] and time.rings < MOST_RINGS:
-                return GROW_RINGS, i, rows
         side = 0 if from_a else 1
-        now_ns = _tell_time(time, packet, directions[max(number, 0), side], known, steps)
-        if now_ns < 0:
+        if known and packet.flags & (SYN | ACK | RST | FIN) == SYN:
+            old, closed = state.directions[number, side], state.connections[number].closed
+            silent_ns = packet.t_ns - time.zero_ns + time.offset_ns - state.connections[number].last_ns
+            # without a RST or FIN, the same SYN is a repetition; else the ports are used once more
+            known = not closed and (silent_ns <= JUMP_NS or (old.has_syn == 1 and old.origin == packet.seq))
+        if not known and time.count == len(state.connections):
+            return GROW_CONNECTIONS, i, rows
+        if time.free == 0 and time.rings == room and room < MOST_RINGS:
+            return GROW_RINGS, i, rows
+        now_ns = _tell_time(time, packet, state.directions[max(number, 0), side], known, state.steps)
+        if now_ns < 0 or now_ns > DAY_NS:
             time.bad_number = packet.number
-            return -now_ns, i, rows
-        if now_ns > DAY_NS:
-            time.bad_number = packet.number
-            return TOO_LONG, i, rows
+            return -now_ns if now_ns < 0 else TOO_LONG, i, rows
         time.now_ns = now_ns
         time.packets += 1
         if not known:
-            earlier = number
             number = time.count
             time.count += 1
-            c = connections[number]
-            if from_a:
-                c.high_a, c.low_a, c.port_a = packet.src_high, packet.src_low, packet.src_port
-                c.high_b, c.low_b, c.port_b = packet.dst_high, packet.dst_low, packet.dst_port
-            else:
-                c.high_a, c.low_a, c.port_a = packet.dst_high, packet.dst_low, packet.dst_port
-                c.high_b, c.low_b, c.port_b = packet.src_high, packet.src_low, packet.src_port
-            _clear(c, directions[number])
-            c.earlier = earlier
-            c.last_ns = now_ns
-            slots[slot] = number
-        connection = connections[number]
-        sender, receiver = directions[number, side], directions[number, 1 - side]
+            state.ends[number] = ends
+            state.connections[number].last_ns = now_ns
+            state.slots[slot] = number
+        connection = state.connections[number]
+        sender, receiver = state.directions[number, side], state.directions[number, 1 - side]
+        sent, received = 2 * number + side, 2 * number + 1 - side
         if now_ns - connection.last_ns >= SILENCE_NS:
             connection.silent_from_ns, connection.silent_to_ns = connection.last_ns, now_ns
         connection.last_ns = now_ns
@@ -555,11 +501,11 @@ def follow(packets, first, count, clock, steps, connections, directions, slots, 
             if time.free > 0:
                 time.free -= 1
                 connection.rings = free[time.free]
-            elif time.rings < segments.shape[0]:
+            elif time.rings < room:
                 connection.rings = time.rings
                 time.rings += 1
         ring = connection.rings
-        at = max(ring, 0)
+        segments, echoes, holes = state.segments[max(ring, 0)], state.echoes[max(ring, 0)], state.holes[max(ring, 0)]
         if packet.flags & SYN:
             _synchronise(sender, packet, now_ns)
         elif sender.origin < 0:
@@ -567,21 +513,21 @@ def follow(packets, first, count, clock, steps, connections, directions, slots, 
             sender.sent = 1
         if packet.flags & TIMESTAMPS:
             if ring >= 0:
-                _time_echo(sender, receiver, packet, now_ns, echoes[at, side], echoes[at, 1 - side])
+                _time_echo(sender, receiver, packet, now_ns, echoes[side], echoes[1 - side])
             else:
                 _advance_timestamp(sender, packet, now_ns)
         if packet.payload_bytes > 0:
-            if _is_copy(packet, 2 * number + side, copies):
+            if _is_copy(packet, sent, state.copies):
                 sender.copies += 1
             else:
-                _data(sender, connection, packet, now_ns, ring, segments[at, side], holes[at, side])
+                _data(sender, connection, packet, now_ns, ring, segments[side], holes[side])
         if packet.flags & ACK:
             before = receiver.acked
-            if _acknowledge(receiver, connection, packet, now_ns, 2 * number + 1 - side, ring, segments[at, 1 - side],
-                            holes[at, 1 - side], time, gaps):  # fmt: skip
+            own = segments[1 - side], holes[1 - side]
+            if _acknowledge(receiver, connection, packet, now_ns, received, ring, *own, time, state.gaps):
                 now_bin = max(now_ns - 1, 0) // bin_ns  # what comes at its end is within it
                 if receiver.bin >= 0 and now_bin > receiver.bin:
-                    out[rows, 0], out[rows, 1], out[rows, 2] = 2 * number + 1 - side, receiver.bin, before
+                    out[rows] = received, receiver.bin, before
                     rows += 1
                 receiver.bin = now_bin
         if packet.flags & FIN and sender.fin < 0:
@@ -597,4 +543,4 @@ def follow(packets, first, count, clock, steps, connections, directions, slots, 
                 time.free += 1
                 connection.rings = -1
                 sender.holes = receiver.holes = 0
-    return DONE, count, rows
+    return DONE, len(packets), rows

@@ -16,18 +16,20 @@ from __future__ import annotations
 import datetime
 import math
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from tcpfair.contract.scenario import one_line
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Observed, ObservedFlow
+from tcpfair.sources.readers.readings import refuse_first, refusing
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, read_json
 
@@ -53,7 +55,6 @@ Bytes = Annotated[int, Field(ge=-1, le=2**62)]
 class _Series(BaseModel):
     """What is used of the metadata of a series."""
 
-    model_config = ConfigDict(extra="ignore")
     UNITS: Text | None = None
     MEAN_VALUE: Number | None = None
     MIN_VALUE: Number | None = None
@@ -63,7 +64,6 @@ class _Series(BaseModel):
 
 
 class _Metadata(BaseModel):
-    model_config = ConfigDict(extra="ignore")
     SERIES_META: dict[str, _Series] = Field(default_factory=dict)
     STEP_SIZE: Positive = 0.2
     T0: Text | None = None
@@ -74,7 +74,6 @@ class _Metadata(BaseModel):
 
 
 class _File(BaseModel):
-    model_config = ConfigDict(extra="ignore")
     version: Annotated[int, Field(ge=1, le=4)]
     x_values: Annotated[list[Number], Field(max_length=MAX_POINTS)]
     results: dict[str, list[float | None]]
@@ -162,20 +161,26 @@ def _is_number(value: object) -> bool:
 
 
 def _column(points: list[dict[str, Any]], key: str, least: float, largest: float, where: str) -> np.ndarray:
-    values = [point[key] for point in points]
-    wrong = next((value for value in values if not (_is_number(value) and least <= value <= largest)), None)
-    if wrong is not None or not all(map(_is_number, values)):
-        raise InputError(f"{where}: {key}: {str(wrong)[:40]} is not between {least:g} and {largest:g}")
-    return np.array(values, dtype=np.float64)
+    for value in (point[key] for point in points):
+        if not (_is_number(value) and least <= value <= largest):
+            raise InputError(f"{where}: {key}: {str(value)[:40]} is not between {least:g} and {largest:g}")
+    return np.array([point[key] for point in points], dtype=np.float64)
 
 
-def _increasing(t_s: np.ndarray, where: str) -> None:
-    back = np.flatnonzero(np.diff(t_s) <= 0)
-    if len(back):
-        raise InputError(
-            f"{where}: t: {t_s[back[0] + 1]:.3f} after {t_s[back[0]]:.3f}, but each interval ends later; "
-            "give the file as Flent wrote it"
-        )
+def _clocks(points: list[dict[str, Any]], where: str) -> np.ndarray:
+    """The times of points, which increase."""
+    if any("t" not in point for point in points):
+        raise InputError(f"{where}: t: missing; give the file as Flent wrote it")
+    return _column(points, "t", *readings.WALL_CLOCK_S, where)
+
+
+def _check_increasing(t_s: np.ndarray, where: str) -> None:
+    refuse_first(
+        np.diff(t_s) <= 0,
+        lambda i: (
+            f"{where}: t: {t_s[i + 1]:.3f} after {t_s[i]:.3f}, but each interval ends later; give the file as Flent wrote it"
+        ),
+    )
 
 
 def _flow(path: Path, name: str, file: _File, t0_s: float | None) -> tuple[ObservedFlow | None, list[str]]:
@@ -203,7 +208,7 @@ def _flow(path: Path, name: str, file: _File, t0_s: float | None) -> tuple[Obser
     meta = file.metadata.SERIES_META.get(name, _Series())
     is_upload = name.startswith("TCP upload")
     if is_raw:
-        _check_sums(total_bytes[-1], float(times_s[-1] - times_s[0]), meta, is_upload, bool(gaps), f"{path}: {name}")
+        _check_sums(f"{path}: {name}", total_bytes[-1], float(times_s[-1] - times_s[0]), meta, is_upload, bool(gaps))
     if gaps:
         remarks.append(f"{name}: {len(gaps)} gaps, {sum(to - since for since, to in gaps):.6g} s without numbers")
     windows = _windows(file.raw_values.get(name, []), zero_s, where)
@@ -233,26 +238,24 @@ def _intervals(
     points: list[dict[str, Any]], t0_s: float | None, where: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """End and start (wall clock, s) and rate (bit/s) of netperf's intervals."""
-    if any("t" not in point for point in points):
-        raise InputError(f"{where}: t: missing; give the file as Flent wrote it")
-    ends_s = _column(points, "t", *readings.WALL_CLOCK_S, where)
+    ends_s = _clocks(points, where)
     length_s = _column(points, "dur", 1e-6, readings.MAX_SPAN_S, where)
     rate_bps = _column(points, "val", 0, readings.MAX_BPS / 1e6, where) * 1e6
-    _increasing(ends_s, where)
+    _check_increasing(ends_s, where)
     if t0_s is not None and not -1.0 <= ends_s[0] - t0_s <= readings.MAX_SPAN_S:
         raise InputError(
             f"{where}: t: {ends_s[0]:.3f} is not in the day after metadata.T0, {t0_s:.3f}; the clocks contradict each other"
         )
     starts_s = ends_s - length_s
     apart_s = starts_s[1:] - ends_s[:-1]
-    wrong = np.flatnonzero(apart_s < -ROUNDING_S - 0.01 * length_s[1:])
-    if len(wrong):
-        i = int(wrong[0]) + 1
-        raise InputError(
-            f"{where}: dur: {length_s[i]:g} s before {ends_s[i]:.3f} reach into the interval before, by {-apart_s[i - 1]:.3f} s"
-        )
-    touching = apart_s <= ROUNDING_S
-    starts_s[1:][touching] = ends_s[:-1][touching]
+    refuse_first(
+        apart_s < -ROUNDING_S - 0.01 * length_s[1:],
+        lambda i: (
+            f"{where}: dur: {length_s[i + 1]:g} s before {ends_s[i + 1]:.3f} reach into the interval before, "
+            f"by {-apart_s[i]:.3f} s"
+        ),
+    )
+    starts_s[1:] = np.where(apart_s <= ROUNDING_S, ends_s[:-1], starts_s[1:])
     return ends_s, starts_s, rate_bps
 
 
@@ -278,39 +281,33 @@ def _interpolated(name: str, file: _File, path: Path) -> tuple[np.ndarray, np.nd
     return x[here], starts_s[here], rate[here]
 
 
-def _check_sums(total_bytes: float, span_s: float, meta: _Series, is_upload: bool, has_gaps: bool, where: str) -> None:
-    """Refuse intervals that contradict what netperf says of the whole test."""
+@refusing
+def _check_sums(total_bytes: float, span_s: float, meta: _Series, is_upload: bool, has_gaps: bool) -> Iterator[str]:
+    """Intervals against what netperf says of the whole test."""
     name, counted = ("BYTES_SENT", meta.BYTES_SENT) if is_upload else ("BYTES_RECVD", meta.BYTES_RECVD)
     hint = "the intervals or their sum are damaged"
     if counted is not None and counted > 0:
         missing = counted - total_bytes
         if -missing > BYTES_AGREE * counted + 1e5 or (not has_gaps and missing > BYTES_AGREE * counted + SOCKET_BYTES):
-            raise InputError(f"{where}: {name}: {counted} and the intervals {total_bytes:.0f} bytes; {hint}")
-    if meta.MEAN_VALUE is not None and not has_gaps:
-        mean = 8e-6 * total_bytes / span_s
-        if not MEAN_LEAST * mean - MEAN_ROUNDING <= meta.MEAN_VALUE <= MEAN_MOST * mean + MEAN_ROUNDING:
-            raise InputError(f"{where}: MEAN_VALUE: {meta.MEAN_VALUE:g} and the intervals {mean:.6g} {UNITS}; {hint}")
+            yield f"{name}: {counted} and the intervals {total_bytes:.0f} bytes; {hint}"
+    mean = 8e-6 * total_bytes / span_s
+    agrees = MEAN_LEAST * mean - MEAN_ROUNDING <= (meta.MEAN_VALUE or 0.0) <= MEAN_MOST * mean + MEAN_ROUNDING
+    if meta.MEAN_VALUE is not None and not has_gaps and not agrees:
+        yield f"MEAN_VALUE: {meta.MEAN_VALUE:g} and the intervals {mean:.6g} {UNITS}; {hint}"
 
 
 def _windows(points: list[dict[str, Any]], zero_s: float, where: str) -> pd.DataFrame:
     """What ss said of the socket, in the columns of a trace."""
     polls = [point for point in points if point.get("tcp_cwnd") is not None]
     if not polls:
-        return pd.DataFrame({name: pd.Series(dtype="float64") for name in WINDOWS})
-    if any("t" not in point for point in polls):
-        raise InputError(f"{where}: t: missing; give the file as Flent wrote it")
-    t_s = _column(polls, "t", *readings.WALL_CLOCK_S, where) - zero_s
-    _increasing(t_s + zero_s, where)
+        return pd.DataFrame(columns=WINDOWS, dtype="float64")
+    t_s = _clocks(polls, where) - zero_s
+    _check_increasing(t_s + zero_s, where)
     readings.check_span(f"{where}: t", float(min(t_s[0], 0)), float(t_s[-1]))
+    cwnd_pkts = _column(polls, "tcp_cwnd", 0, 2**32, where)
     has_rtt = all(point.get("tcp_rtt") is not None for point in polls)
-    return pd.DataFrame(
-        {
-            "t_s": t_s,
-            "cwnd_pkts": _column(polls, "tcp_cwnd", 0, 2**32, where),
-            "ssthresh_pkts": np.nan,
-            "srtt_s": _column(polls, "tcp_rtt", 0, 4.3e6, where) / 1000.0 if has_rtt else np.nan,
-        }
-    )
+    srtt_s = _column(polls, "tcp_rtt", 0, 4.3e6, where) / 1000.0 if has_rtt else np.nan
+    return pd.DataFrame(dict(zip(WINDOWS, (t_s, cwnd_pkts, np.nan, srtt_s), strict=True)))
 
 
 def _asked_cc(file: _File) -> str | None:

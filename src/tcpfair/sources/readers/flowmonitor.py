@@ -17,7 +17,7 @@ import re
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
-from xml.etree.ElementTree import ParseError
+from typing import NamedTuple
 from xml.parsers import expat
 
 import numpy as np
@@ -36,7 +36,6 @@ TCP, UDP = 6, 17
 HEADER_BYTES = {(TCP, 4): 52, (TCP, 6): 72, (UDP, 4): 28, (UDP, 6): 48}
 ACK_PAYLOAD_BYTES = 24.0  # SACK blocks of an ACK look like payload
 MAX_IP_BYTES = 65_575
-MAX_COUNT = 2**53
 DIGITS = 1e-5  # times have six
 TIMES = (
     "timeFirstTxPacket",
@@ -47,10 +46,23 @@ TIMES = (
     "minDelay",
     "maxDelay",
 )
+PAIRS = (  # of which the first is at most the second
+    ("timeFirstTxPacket", "timeFirstRxPacket"),
+    ("timeFirstRxPacket", "timeLastRxPacket"),
+    ("timeFirstTxPacket", "timeLastTxPacket"),
+    ("minDelay", "maxDelay"),
+    ("rxPackets", "txPackets"),
+    ("rxBytes", "txBytes"),
+)
 COUNTS = ("txBytes", "rxBytes", "txPackets", "rxPackets", "lostPackets")
-_TIME = re.compile(r"[+-]?(\d{1,24}(?:\.\d{1,24})?(?:e[+-]?\d{1,3})?)(ns|us|ms|s)")
-_UNIT_S = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-_COUNT = re.compile(r"\d{1,19}")
+UNIT_S = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "": 1.0}
+# pattern of the number and its unit, what is none of these, largest one
+_TIME = (
+    re.compile(r"\+?(\d{1,24}(?:\.\d{1,24})?(?:e[+-]?\d{1,3})?)(ns|us|ms|s)"),
+    "no time from 0 to a day such as +5e+08ns",
+    readings.MAX_SPAN_S,
+)
+_COUNT = re.compile(r"(\d{1,19})()"), "not a count below 2^53", 2**53
 
 
 def sniff(path: Path) -> bool:
@@ -64,48 +76,43 @@ def read(path: Path, said: Sidecar) -> Observed:
     Raises InputError naming flow and attribute for what is cut, out of range, twice, or contradicts another number.
     """
     document = _document(path)
+    ends = {number: _ends(values, f"{path}: flow {number}") for number, values in document.ends.items()}
+    by_ends = {end: number for number, end in ends.items()}
+    if len(by_ends) < len(ends):
+        raise InputError(f"{path}: two flows have the same addresses and ports; give the file as ns-3 wrote it")
+    rows = _rows(document, path)
+    end_s = max((row["timeLastRxPacket"] for row in rows.values() if row["rxPackets"]), default=0.0)
+    payload = {number: _payload_bytes(row, ends.get(number)) for number, row in rows.items()}
     flows: list[ObservedFlow] = []
     remarks = [
         "totals only: one interval for the whole run, in which flows that start later have less time",
         "simulated time: no wall clock",
     ]
-    ends = {number: _ends(values, f"{path}: flow {number}") for number, values in document.ends.items()}
-    by_ends = {end: number for number, end in ends.items()}
-    if len(by_ends) < len(ends):
-        raise InputError(f"{path}: two flows have the same addresses and ports; give the file as ns-3 wrote it")
-    rows = {number: _checked(values, document, number, path) for number, values in document.stats.items()}
-    end_s = max((row["timeLastRxPacket"] for row in rows.values() if row["rxPackets"]), default=0.0)
-    payload = {number: _payload_bytes(row, ends.get(number)) for number, row in rows.items()}
     for number, row in rows.items():
-        where = ends.get(number)
-        name = where.name if where else f"flow {number}"
-        back = by_ends.get(where.back) if where else None
-        if (
-            back in rows
-            and row["rxPackets"]
-            and payload[number] <= ACK_PAYLOAD_BYTES * row["rxPackets"] < payload[back]
-        ):
+        end = ends.get(number)
+        name = end.name if end else f"flow {number}"
+        back = by_ends.get(end.back) if end else None
+        of_back = rows.get(back, {"rxPackets": 0})
+        start_s, stop_s = row["timeFirstTxPacket"], row["timeLastRxPacket"]
+        is_of_acks = payload[number] <= ACK_PAYLOAD_BYTES * row["rxPackets"] < payload.get(back, 0.0)
+        if row["rxPackets"] and is_of_acks:
             remarks.append(f"{name}: left out, the ACKs of {ends[back].name}")
-            continue
-        if payload[number] <= 0 or row["timeLastRxPacket"] <= row["timeFirstTxPacket"]:
+        elif payload[number] <= 0 or stop_s <= start_s:
             remarks.append(f"{name}: left out, nothing arrives")
-            continue
-        rtt_s = math.nan
-        if back in rows and rows[back]["rxPackets"] and rows[back]["minDelay"] + row["minDelay"] > 0:
-            rtt_s = row["minDelay"] + rows[back]["minDelay"]
-        times_s = np.array([row["timeFirstTxPacket"], row["timeLastRxPacket"]])
-        flows.append(
-            ObservedFlow(
-                name=name,
-                file=path,
-                times_s=times_s,
-                total_bytes=np.array([0.0, payload[number]]),
-                interval_s=end_s,
-                offset_s=float(times_s[0]),
-                origin="receiver: rxBytes of FlowMonitor without headers",
-                rtt_s=rtt_s,
+        else:
+            rtt_s = row["minDelay"] + of_back["minDelay"] if of_back["rxPackets"] else 0.0
+            flows.append(
+                ObservedFlow(
+                    name=name,
+                    file=path,
+                    times_s=np.array([start_s, stop_s]),
+                    total_bytes=np.array([0.0, payload[number]]),
+                    interval_s=end_s,
+                    offset_s=start_s,
+                    origin="receiver: rxBytes of FlowMonitor without headers",
+                    rtt_s=rtt_s if rtt_s > 0 else math.nan,
+                )
             )
-        )
     if not flows:
         raise InputError(
             f"{path}: FlowStats: no flow has data that arrive; run the simulation with its monitor installed on all nodes"
@@ -113,80 +120,81 @@ def read(path: Path, said: Sidecar) -> Observed:
     return Observed(BACKEND, tuple(flows), (path,), remarks=tuple(remarks))
 
 
+def _rows(document: _Document, path: Path) -> dict[int, dict[str, float]]:
+    """Times in s and counts of each flow."""
+    return {n: _row(values, document.probes.get(n, set()), f"{path}: flow {n}") for n, values in document.stats.items()}
+
+
+def _payload_bytes(row: dict[str, float], end: _Ends | None) -> float:
+    header_bytes = HEADER_BYTES.get((end.protocol, end.version), 20) if end else HEADER_BYTES[TCP, 4]
+    return max(row["rxBytes"] - header_bytes * row["rxPackets"], 0.0)
+
+
 # ---------------------------------------------------------------- the document
 
 
 @dataclass
 class _Document:
+    """Of each flow the attributes of its elements, and packets and bytes at each probe."""
+
     stats: dict[int, dict[str, str]] = field(default_factory=dict)
     ends: dict[int, dict[str, str]] = field(default_factory=dict)
-    probes: dict[int, set[tuple[str, str]]] = field(
-        default_factory=dict
-    )  # of each flow: packets and bytes at each probe
+    probes: dict[int, set[tuple[str, str]]] = field(default_factory=dict)
 
 
 def _document(path: Path) -> _Document:
     """What FlowMonitor says of each flow, as text."""
     document, stack = _Document(), []
+    tables = {"FlowStats/Flow": document.stats} | {f"Ipv{n}FlowClassifier/Flow": document.ends for n in (4, 6)}
     parser = expat.ParserCreate()
 
-    def refuse(*_: object) -> None:
-        raise InputError(
-            f"{path}: line {parser.CurrentLineNumber}: declares a document type or entities; FlowMonitor writes none"
-        )
+    def refuse(says: str) -> None:
+        raise InputError(f"{path}: line {parser.CurrentLineNumber}: {says}")
 
     def start(name: str, values: dict[str, str]) -> None:
         if not stack and name != "FlowMonitor":
             raise InputError(f"{path}: begins with {name[:40]}; FlowMonitor was expected")
         stack.append(name)
         if len(stack) > 10:
-            raise InputError(
-                f"{path}: line {parser.CurrentLineNumber}: more than 10 elements within each other; give ns-3's own output"
-            )
-        inside = tuple(stack)
-        if inside == ("FlowMonitor", "FlowStats", "Flow"):
-            _add(document.stats, values)
-        elif inside in (("FlowMonitor", "Ipv4FlowClassifier", "Flow"), ("FlowMonitor", "Ipv6FlowClassifier", "Flow")):
-            _add(document.ends, values)
-        elif inside == ("FlowMonitor", "FlowProbes", "FlowProbe", "FlowStats") and values.get("flowId", "").isdecimal():
-            seen = document.probes.setdefault(int(values["flowId"][:10]), set())
+            refuse("more than 10 elements within each other; give ns-3's own output")
+        inside, number = "/".join(stack[1:]), values.get("flowId", "")
+        if inside == "FlowProbes/FlowProbe/FlowStats" and number.isdecimal():
+            seen = document.probes.setdefault(int(number[:10]), set())
             if len(seen) < readings.MAX_FLOWS:
                 seen.add((values.get("packets", ""), values.get("bytes", "")))
-
-    def _add(table: dict[int, dict[str, str]], values: dict[str, str]) -> None:
-        number = values.get("flowId", "")
+        if inside not in tables:
+            return
         if not re.fullmatch(r"\d{1,10}", number):
-            raise InputError(f"{path}: line {parser.CurrentLineNumber}: flowId: {number[:20]!r} is no number of a flow")
-        if int(number) in table:
-            raise InputError(f"{path}: line {parser.CurrentLineNumber}: flowId: {number} is there twice; give one run")
-        if len(table) >= 2 * readings.MAX_FLOWS:
+            refuse(f"flowId: {number[:20]!r} is no number of a flow")
+        if int(number) in tables[inside]:
+            refuse(f"flowId: {number} is there twice; give one run")
+        if len(tables[inside]) >= 2 * readings.MAX_FLOWS:
             raise InputError(f"{path}: more than {2 * readings.MAX_FLOWS} flows")
-        table[int(number)] = values
+        tables[inside][int(number)] = values
 
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda _: stack.pop()
-    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = refuse
+    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = lambda *_: refuse(
+        "declares a document type or entities; FlowMonitor writes none"
+    )
     fed = 0
     try:
         for piece in chunks(path):
             parser.Parse(piece, False)
             fed += len(piece)
             if fed - max(parser.CurrentByteIndex, 0) > 2 * MAX_LINE_BYTES:
-                raise InputError(
-                    f"{path}: line {parser.CurrentLineNumber}: an element without end; give ns-3's own output"
-                )
+                refuse("an element without end; give ns-3's own output")
         parser.Parse(b"", True)
-    except (expat.ExpatError, ParseError) as error:
+    except expat.ExpatError as error:
         raise InputError(f"{path}: not XML ({error}); give the whole file as ns-3 wrote it") from None
+    except InputError:
+        raise
     except (ValueError, LookupError) as error:
-        if isinstance(error, InputError):
-            raise
         raise InputError(f"{path}: not XML that ns-3 writes ({str(error)[:80]})") from None
     return document
 
 
-@dataclass(frozen=True)
-class _Ends:
+class _Ends(NamedTuple):
     source: str
     source_port: int
     destination: str
@@ -212,79 +220,65 @@ def _ends(values: dict[str, str], where: str) -> _Ends:
             ip_address(values.get(name, ""))
         except ValueError:
             raise InputError(f"{where}: {name}: {values.get(name, '')[:60]!r} is no address") from None
-    for name, largest in (("sourcePort", 65535), ("destinationPort", 65535), ("protocol", 255)):
+    numbers = {"sourcePort": 65535, "destinationPort": 65535, "protocol": 255}
+    for name, largest in numbers.items():
         text = values.get(name, "0")
         if not re.fullmatch(r"\d{1,5}", text) or int(text) > largest:
             raise InputError(f"{where}: {name}: {text[:20]!r} is not between 0 and {largest}")
-    protocol = int(values.get("protocol", "0"))
-    return _Ends(
-        values["sourceAddress"],
-        int(values.get("sourcePort", "0")),
-        values["destinationAddress"],
-        int(values.get("destinationPort", "0")),
-        protocol,
-    )
+    source_port, destination_port, protocol = (int(values.get(name, "0")) for name in numbers)
+    return _Ends(values["sourceAddress"], source_port, values["destinationAddress"], destination_port, protocol)
 
 
-def _checked(values: dict[str, str], document: _Document, number: int, path: Path) -> dict[str, float]:
-    """Times in s and counts of a flow."""
-    where = f"{path}: flow {number}"
+def _row(values: dict[str, str], probes: set[tuple[str, str]], where: str) -> dict[str, float]:
+    """Times in s and counts of a flow; raises InputError when two of them cannot both be right."""
     row: dict[str, float] = {}
-    for name in TIMES:
-        match = _TIME.fullmatch(values.get(name, ""))
-        if not match:
-            raise InputError(f"{where}: {name}: {values.get(name, 'missing')[:40]!r} is no time such as +5e+08ns")
-        row[name] = float(match[1]) * _UNIT_S[match[2]]
-        largest = readings.MAX_SPAN_S if name != "delaySum" else 1e18
-        if not row[name] <= largest or values[name].startswith("-"):
-            raise InputError(f"{where}: {name}: {values[name][:40]} is not between 0 and a day")
-    for name in COUNTS:
+    for name in (*TIMES, *COUNTS):
+        pattern, kind, largest = _TIME if name in TIMES else _COUNT
         text = values.get(name, "missing")
-        if not _COUNT.fullmatch(text) or int(text) > MAX_COUNT:
-            raise InputError(f"{where}: {name}: {text[:40]!r} is not a count below 2^53")
-        row[name] = float(int(text))
-    if row["rxPackets"]:
-        _contradictions(row, document.probes.get(number), values, where)
-    return row
-
-
-def _contradictions(
-    row: dict[str, float], probes: set[tuple[str, str]] | None, values: dict[str, str], where: str
-) -> None:
-    """Raise InputError when two numbers of a flow cannot both be right."""
+        found = pattern.fullmatch(text)
+        row[name] = float(found[1]) * UNIT_S[found[2]] if found else math.inf
+        if row[name] > (largest if name != "delaySum" else 1e18):
+            raise InputError(f"{where}: {name}: {text[:40]!r} is {kind}")
     rx, tx = row["rxPackets"], row["txPackets"]
-    early = 1 - DIGITS
-    for least, most in (
-        ("timeFirstTxPacket", "timeFirstRxPacket"),
-        ("timeFirstRxPacket", "timeLastRxPacket"),
-        ("timeFirstTxPacket", "timeLastTxPacket"),
-        ("minDelay", "maxDelay"),
-        ("rxPackets", "txPackets"),
-        ("rxBytes", "txBytes"),
-    ):
-        if row[least] * early > row[most]:
-            raise InputError(
-                f"{where}: {least} {values[least][:30]} is above {most} {values[most][:30]}; give the file as ns-3 wrote it"
-            )
-    for prefix, packets in (("rx", rx), ("tx", tx)):
-        size = row[f"{prefix}Bytes"] / packets
-        if not 20 <= size <= MAX_IP_BYTES:
-            raise InputError(f"{where}: {prefix}Bytes: {size:.6g} a packet is not between 20 and {MAX_IP_BYTES}")
-    if rx + row["lostPackets"] > 1.01 * tx + 10:  # what was given up as lost may still arrive
-        raise InputError(f"{where}: lostPackets: {row['lostPackets']:g} and {rx:g} received are more than {tx:g} sent")
+    if not rx:
+        return row
+    sizes = {"rxBytes": row["rxBytes"] / rx, "txBytes": row["txBytes"] / max(tx, 1)}
     mean_s = row["delaySum"] / rx
-    if not row["minDelay"] * (1 - 10 * DIGITS) <= mean_s <= row["maxDelay"] * (1 + 10 * DIGITS):
-        raise InputError(f"{where}: delaySum: {mean_s:.6g} s a packet is not between minDelay and maxDelay")
-    if row["timeFirstRxPacket"] - row["timeFirstTxPacket"] < row["minDelay"] - DIGITS * row["timeFirstRxPacket"]:
-        raise InputError(f"{where}: minDelay: is longer than the first packet took")
-    if row["timeLastRxPacket"] - row["timeLastTxPacket"] > row["maxDelay"] + DIGITS * row["timeLastRxPacket"]:
-        raise InputError(f"{where}: maxDelay: is shorter than the last packet took")
-    if probes and (values["rxPackets"], values["rxBytes"]) not in probes:
-        raise InputError(
-            f"{where}: rxBytes: no probe has seen {values['rxPackets']} packets of {values['rxBytes']} bytes together"
-        )
-
-
-def _payload_bytes(row: dict[str, float], ends: _Ends | None) -> float:
-    header_bytes = HEADER_BYTES.get((ends.protocol, ends.version), 20) if ends else HEADER_BYTES[TCP, 4]
-    return max(row["rxBytes"] - header_bytes * row["rxPackets"], 0.0)
+    first_s, last_s = (row[f"time{which}RxPacket"] - row[f"time{which}TxPacket"] for which in ("First", "Last"))
+    as_written = values["rxPackets"], values["rxBytes"]
+    for wrong, says in (
+        *(
+            (
+                row[least] * (1 - DIGITS) > row[most],
+                f"{least} {values[least][:30]} is above {most} {values[most][:30]}; give the file as ns-3 wrote it",
+            )
+            for least, most in PAIRS
+        ),
+        *(
+            (not 20 <= size <= MAX_IP_BYTES, f"{name}: {size:.6g} a packet is not between 20 and {MAX_IP_BYTES}")
+            for name, size in sizes.items()
+        ),
+        (  # what was given up as lost may still arrive
+            rx + row["lostPackets"] > 1.01 * tx + 10,
+            f"lostPackets: {row['lostPackets']:g} and {rx:g} received are more than {tx:g} sent",
+        ),
+        (
+            not row["minDelay"] * (1 - 10 * DIGITS) <= mean_s <= row["maxDelay"] * (1 + 10 * DIGITS),
+            f"delaySum: {mean_s:.6g} s a packet is not between minDelay and maxDelay",
+        ),
+        (
+            first_s < row["minDelay"] - DIGITS * row["timeFirstRxPacket"],
+            "minDelay: is longer than the first packet took",
+        ),
+        (
+            last_s > row["maxDelay"] + DIGITS * row["timeLastRxPacket"],
+            "maxDelay: is shorter than the last packet took",
+        ),
+        (
+            probes and as_written not in probes,
+            f"rxBytes: no probe has seen {as_written[0]} packets of {as_written[1]} bytes together",
+        ),
+    ):
+        if wrong:
+            raise InputError(f"{where}: {says}")
+    return row

@@ -23,7 +23,7 @@ text; whether a path was shared; the wall clock of text, unless it was printed w
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,8 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import iperf3_text
 from tcpfair.sources.readers.iperf3_report import UDP, Report, Stream, objects, parse, uncounted_bytes
-from tcpfair.sources.readers.observed import EVENTS, UNKNOWN_CC, WINDOWS, Floats, Observed, ObservedFlow
+from tcpfair.sources.readers.observed import EVENTS, UNKNOWN_CC, WINDOWS, Floats, Observed, ObservedFlow, none_of
+from tcpfair.sources.readers.readings import refusing
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, lines
 
@@ -43,11 +44,10 @@ ACCEPTS = "iperf3 reports (--json, --json-stream or text, of a client or a serve
 
 MAX_FLOWS = 10_000
 # made once: a log may have thousands of flows
-NO_WINDOWS = pd.DataFrame({name: pd.Series(dtype="float64") for name in WINDOWS})
-NO_EVENTS = pd.DataFrame({name: pd.Series(dtype="object" if name == "kind" else "float64") for name in EVENTS})
+NO_WINDOWS, NO_EVENTS = none_of(WINDOWS), none_of(EVENTS)
 STALLED = 1.5  # intervals so many times as long as the others are worth a word
 STREAMED = ("start", "interval", "error", "server_output_json", "server_output_text", "end")
-__all__ = ["ACCEPTS", "NAME", "Goodput", "read", "read_report", "same_interval_s", "sniff"]
+__all__ = ["ACCEPTS", "NAME", "read", "read_report", "sniff"]
 _TITLE = re.compile(r"start=(\d{1,5}(?:\.\d{1,9})?)", re.ASCII)
 _LOG = re.compile(r"\[ *\d{1,9}\] local \S{1,255} port \d{1,5} connected to ")
 
@@ -62,20 +62,6 @@ class _Test:
     error: str = ""
     offset_s: float | None = None
     remarks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Goodput:
-    """The one flow of a report. Times count from the start of the flow."""
-
-    cc: str
-    clock_s: float | None  # wall clock at the start
-    offset_s: float | None  # start of the flow by its title
-    rtt_s: float  # the smallest that the sender noted, a standing queue included; NaN when it noted none
-    interval_s: float
-    ends_s: np.ndarray  # (intervals,)
-    delivered_bytes: np.ndarray  # (intervals,)
-    origin: str  # which of the report's numbers these are
 
 
 def sniff(path: Path) -> bool:
@@ -96,52 +82,28 @@ def read(path: Path, said: Sidecar) -> Observed:
     if n_flows > MAX_FLOWS:
         raise InputError(f"{path}: {n_flows} flows; give a log of at most {MAX_FLOWS}")
     for test in tests:
-        names = [
-            path.name if n_flows == 1 else f"{path.name}#{len(flows) + number}"
-            for number in range(1, len(test.near.streams) + 1)
-        ]
+        numbers = range(len(flows) + 1, len(flows) + 1 + len(test.near.streams))
+        names = [path.name if n_flows == 1 else f"{path.name}#{number}" for number in numbers]
         remarks += _interrupted(test, names, said)
-        of_test = _flows(test, names, path)
+        pairs = zip(names, test.near.streams, _matched(test), strict=True)
+        of_test = [_flow(test, name, number, near, far, path) for number, (name, near, far) in enumerate(pairs)]
         remarks += [*test.remarks, *_remarks(test, of_test)]
         flows += of_test
     _refuse_twins(flows, tests, path)
     is_alone = len(tests) == 1 and all(flow.clock_s is None and flow.offset_s is None for flow in flows)
     if is_alone:  # the streams of one test begin together, whenever that was
         flows = [replace(flow, offset_s=0.0) for flow in flows]
-    return Observed(
-        backend=NAME,
-        flows=tuple(flows),
-        files=(path,),
-        remarks=tuple(dict.fromkeys(remarks)),
-        has_own_zero=is_alone,
-    )
+    return Observed(NAME, tuple(flows), (path,), remarks=tuple(dict.fromkeys(remarks)), has_own_zero=is_alone)
 
 
-def read_report(path: Path) -> Goodput:
+def read_report(path: Path) -> ObservedFlow:
     """The flow of a report of one TCP flow. Raises InputError as `read` does, and for any other number of flows."""
     flows = read(path, Sidecar()).flows
     if len(flows) != 1:
         raise InputError(f"{path}: {len(flows)} flows; a report of one is needed here")
-    flow = flows[0]
-    if flow.cc == UDP:
+    if flows[0].cc == UDP:
         raise InputError(f"{path}: start.test_start.protocol: 'UDP'; a TCP test is needed here")
-    return Goodput(
-        cc=flow.cc,
-        clock_s=flow.clock_s,
-        offset_s=flow.offset_s,
-        rtt_s=flow.rtt_s,
-        interval_s=flow.interval_s,
-        ends_s=flow.times_s[1:],
-        delivered_bytes=np.diff(flow.total_bytes),
-        origin=flow.origin,
-    )
-
-
-def same_interval_s(flows: Sequence[Goodput], path: Path) -> float:
-    """The interval in s that all flows of the run in ``path`` share; InputError when they differ."""
-    if len({flow.interval_s for flow in flows}) > 1:
-        raise InputError(f"{path}: intervals: of different length; run all flows with the same iperf3 --interval")
-    return flows[0].interval_s
+    return flows[0]
 
 
 # --- The tests of a file ----------------------------------------------------------------------------------------------
@@ -155,9 +117,7 @@ def _tests(path: Path) -> tuple[list[_Test], list[str]]:
     tests = []
     for number, values in enumerate(reports, start=1):
         where = str(path) if len(reports) == 1 else f"{path}: test {number}"
-        error = values.get("error", "")
-        if not isinstance(error, str):
-            raise InputError(f"{where}: error: must be a text; give a report as iperf3 wrote it")
+        error = _given(values, "error", str, where) if "error" in values else ""
         if error and not values.get("intervals"):  # a server that was stopped while it waited, a client that met nobody
             remarks.append(f"a test without intervals is left out: iperf3 reports {error!r:.200}")
             last_error, last_where = error, where
@@ -234,9 +194,7 @@ def _reports(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
 def _test(values: dict[str, Any], where: str, error: str) -> _Test:
     """One report, with the server's in it where it is of use."""
     near = parse(values, where, was_interrupted=bool(error))
-    title = values.get("title", "")
-    if not isinstance(title, str):
-        raise InputError(f"{where}: title: must be a text; give a report as iperf3 wrote it")
+    title = _given(values, "title", str, where) if "title" in values else ""
     start = _TITLE.fullmatch(title)
     remarks = list(near.remarks)
     if not start and "start" in title.lower():
@@ -244,20 +202,23 @@ def _test(values: dict[str, Any], where: str, error: str) -> _Test:
     far, far_name = None, ""
     if "server_output_json" in values:
         far_name = "server_output_json"
-        output = values[far_name]
-        if not isinstance(output, dict):
-            raise InputError(f"{where}: {far_name}: must be an object; give a report as iperf3 wrote it")
+        output = _given(values, far_name, dict, where)
         far = parse(output, f"{where}: {far_name}", was_interrupted=bool(error))
         remarks += far.remarks
     elif any(stream.sends for stream in near.streams) and "server_output_text" in values:
         far_name = "server_output_text"
-        output = values[far_name]
-        if not isinstance(output, str):
-            raise InputError(f"{where}: {far_name}: must be a text; give a report as iperf3 wrote it")
+        output = _given(values, far_name, str, where)
         far = _far_text(output, f"{where}: {far_name}", near)
         if far is None and output.strip():
             remarks.append(f"{far_name} has no interval that can be read: the client's are used")
     return _Test(near, far, far_name, error, float(start[1]) if start else None, tuple(remarks))
+
+
+def _given(values: dict[str, Any], name: str, kind: type, where: str) -> Any:
+    if not isinstance(values[name], kind):
+        what = "a text" if kind is str else "an object"
+        raise InputError(f"{where}: {name}: must be {what}; give a report as iperf3 wrote it")
+    return values[name]
 
 
 def _far_text(text: str, where: str, near: Report) -> Report | None:
@@ -280,14 +241,6 @@ def _interrupted(test: _Test, names: list[str], said: Sidecar) -> list[str]:
         f"{test.near.where}: error: iperf3 reports {test.error!r:.200}; repeat the test, or say stops_early: true of "
         f"{', '.join(names[:3])} as flows in trace.yaml"
     )
-
-
-def _flows(test: _Test, names: list[str], path: Path) -> list[ObservedFlow]:
-    of_far = _matched(test)
-    return [
-        _flow(test, name, number, stream, far, path)
-        for number, (name, stream, far) in enumerate(zip(names, test.near.streams, of_far, strict=True))
-    ]
 
 
 def _matched(test: _Test) -> list[Stream | None]:
@@ -322,17 +275,16 @@ def _flow(test: _Test, name: str, number: int, near: Stream, far: Stream | None,
     best, origin, interval_s = near, f"{'sender' if near.sends else 'receiver'}: intervals", report.interval_s
     if near.sends and far is not None:
         best, origin, interval_s = far, f"receiver: {test.far_name}", test.far.interval_s
-        _check_received(near, far, test, where)
+        _check_received(where, near, far, test)
     if report.is_udp and best.sends:
         raise InputError(
             f"{where}: only what was sent, which of UDP is not goodput; give the server's report, or use --get-server-output"
         )
     sender, receiver = (near, far) if near.sends else (far, near)
     if sender is not None and receiver is not None and not test.error:
-        _check_carried(sender, receiver, where)
-    cc = _cc(test, near, far, where)
+        _check_carried(where, sender, receiver)
     times_s, total_bytes = _readings(best, interval_s)
-    clock_s = None if report.clock_s is None else report.clock_s + near.omitted_s
+    mss_bytes = report.mss_bytes if test.far is None or report.mss_bytes > 0 else test.far.mss_bytes
     return ObservedFlow(
         name=name,
         file=path,
@@ -340,43 +292,41 @@ def _flow(test: _Test, name: str, number: int, near: Stream, far: Stream | None,
         total_bytes=total_bytes,
         interval_s=interval_s,
         origin=origin,
-        cc=cc,
+        cc=_cc(test, near, far, where),
         direction="reverse" if report.is_bidir and near.sends != report.is_client else "forward",
         rtt_s=sender.min_rtt_s if sender is not None else np.nan,
-        clock_s=clock_s,
+        clock_s=None if report.clock_s is None else report.clock_s + near.omitted_s,
         clock_error_s=report.clock_error_s,
         offset_s=test.offset_s,
         identity=_identity(report, near, number),
         ends=_ends(near),
-        windows=_windows(sender, _mss_bytes(test)),
-        mss_bytes=_mss_bytes(test),
+        windows=_windows(sender, mss_bytes),
+        mss_bytes=mss_bytes,
         events=NO_EVENTS,
     )
 
 
-def _check_received(near: Stream, far: Stream, test: _Test, where: str) -> None:
+@refusing
+def _check_received(near: Stream, far: Stream, test: _Test) -> Iterator[str]:
     """What the server tells the client in the end is what its intervals add up to, and they last as long as the client's."""
     if test.error:
         return
     early_s = float(near.ends_s[-1] - far.ends_s[-1])
     if early_s > max(0.5 * min(test.far.interval_s, 1.0), 0.02 * near.ends_s[-1]):
-        raise InputError(
-            f"{where}: {test.far_name} ends {early_s:.3g} s before the client's intervals; give the whole report"
-        )
+        yield f"{test.far_name} ends {early_s:.3g} s before the client's intervals; give the whole report"
     total_bytes = float(far.bytes.sum())
     digits = 0.006 if test.far_name == "server_output_text" else 0.0
-    slack = uncounted_bytes(total_bytes) + digits * total_bytes
-    if abs(near.received_bytes - total_bytes) > slack:  # NaN where it does not tell
-        raise InputError(
-            f"{where}: {test.far_name} has {total_bytes:.0f} bytes in all, but end.streams {near.received_bytes:.0f}"
-        )
+    # NaN where it does not tell
+    if abs(near.received_bytes - total_bytes) > uncounted_bytes(total_bytes) + digits * total_bytes:
+        yield f"{test.far_name} has {total_bytes:.0f} bytes in all, but end.streams {near.received_bytes:.0f}"
 
 
-def _check_carried(sender: Stream, receiver: Stream, where: str) -> None:
+@refusing
+def _check_carried(sender: Stream, receiver: Stream) -> Iterator[str]:
     """Nobody receives more than was sent."""
     sent_bytes, received_bytes = float(sender.bytes.sum()), float(receiver.bytes.sum())
     if sender.omitted_s == 0 and received_bytes > 1.01 * sent_bytes + uncounted_bytes(sent_bytes):
-        raise InputError(f"{where}: {received_bytes:.0f} bytes received, but {sent_bytes:.0f} sent")
+        yield f"{received_bytes:.0f} bytes received, but {sent_bytes:.0f} sent"
 
 
 def _cc(test: _Test, near: Stream, far: Stream | None, where: str) -> str:
@@ -389,26 +339,12 @@ def _cc(test: _Test, near: Stream, far: Stream | None, where: str) -> str:
 
 def _readings(stream: Stream, interval_s: float) -> tuple[Floats, Floats]:
     """Times and running totals; an interval that iperf3 left out, short and without bytes, has readings at both ends."""
-    times_s, totals = [float(stream.starts_s[0])], [0.0]
-    left_out = np.append(False, stream.starts_s[1:] - stream.ends_s[:-1] > 1e-3 * interval_s)
-    if not left_out.any():
-        return (
-            np.concatenate([times_s, stream.ends_s]).astype(float),
-            np.concatenate([totals, np.cumsum(stream.bytes)]).astype(float),
-        )
-    for start_s, end_s, n_bytes, after_gap in zip(stream.starts_s, stream.ends_s, stream.bytes, left_out, strict=True):
-        if after_gap:
-            times_s.append(float(start_s))
-            totals.append(totals[-1])
-        times_s.append(float(end_s))
-        totals.append(totals[-1] + float(n_bytes))
-    return np.array(times_s), np.array(totals)
-
-
-def _mss_bytes(test: _Test) -> float:
-    """What either host reports; NaN where none does."""
-    far_bytes = test.far.mss_bytes if test.far is not None else np.nan
-    return test.near.mss_bytes if test.near.mss_bytes > 0 else far_bytes
+    totals = np.append(0.0, np.cumsum(stream.bytes, dtype=float))
+    times_s = np.append(stream.starts_s[0], stream.ends_s)
+    left_out = 1 + np.flatnonzero(stream.starts_s[1:] - stream.ends_s[:-1] > 1e-3 * interval_s)
+    return np.insert(times_s, 1 + left_out, stream.starts_s[left_out]), np.insert(
+        totals, 1 + left_out, totals[left_out]
+    )
 
 
 def _windows(sender: Stream | None, mss_bytes: float) -> pd.DataFrame:
@@ -451,10 +387,8 @@ def _refuse_twins(flows: Sequence[ObservedFlow], tests: Sequence[_Test], path: P
         raise InputError(f"{path}: start.cookie: one is there twice; give each test once")
     seen: set[str] = set()
     for flow in flows:
-        if seen & flow.identity:
-            raise InputError(
-                f"{path}: {flow.name}: the same flow as one before ({min(seen & flow.identity)}); give it once"
-            )
+        if twin := min(seen & flow.identity, default=""):
+            raise InputError(f"{path}: {flow.name}: the same flow as one before ({twin}); give it once")
         seen |= flow.identity
 
 

@@ -15,7 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from types import NoneType
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from tcpfair.contract.scenario import one_line
 from tcpfair.errors import InputError
 from tcpfair.sources.readers.observed import UNKNOWN_CC
+from tcpfair.sources.readers.readings import refuse_first, refusing
 from tcpfair.sources.readers.text import read_bytes
 from tcpfair.units import BITS_PER_BYTE
 
@@ -42,8 +44,11 @@ _BESIDE = ("iperf3: ", "warning: ", "WARNING: ")  # what a shell adds when it ke
 UDP = "udp"  # in place of a congestion control, which UDP has not
 
 Seconds = Annotated[float, Field(ge=0, le=MAX_TEST_S)]
+Bps = Annotated[float, Field(ge=0, le=1e15)]
 Count = Annotated[int, Field(ge=0, le=10**18)]
+Microseconds = Annotated[int, Field(ge=-1, le=10**9)]  # -1 on systems that do not tell
 Port = Annotated[int, Field(ge=0, le=65_535)]
+Short = Annotated[str, StringConstraints(max_length=100)]
 Host = Annotated[str, StringConstraints(max_length=255)]
 Algorithm = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,40}$")]
 
@@ -53,6 +58,9 @@ Table = NDArray[np.void]  # (intervals,), with the fields of `_ROW`
 
 class _Strict(BaseModel):
     model_config = ConfigDict(strict=True)
+
+
+Model = TypeVar("Model", bound=_Strict)
 
 
 class _Connection(_Strict):
@@ -66,7 +74,7 @@ class _Connection(_Strict):
 class _Timestamp(_Strict):
     timesecs: Annotated[int, Field(ge=0, le=10**11)]
     timemillisecs: Annotated[int, Field(ge=0, le=10**14)] | None = None
-    time: Annotated[str, StringConstraints(max_length=100)] = ""
+    time: Short = ""
 
 
 class _Peer(_Strict):
@@ -94,7 +102,7 @@ class _Start(_Strict):
     test_start: _TestStart
     connecting_to: _Peer | None = None
     accepted_connection: _Peer | None = None
-    cookie: Annotated[str, StringConstraints(max_length=100)] = ""
+    cookie: Short = ""
     tcp_mss: Annotated[int, Field(ge=0, le=65_535)] = 0
     tcp_mss_default: Annotated[int, Field(ge=0, le=65_535)] = 0
 
@@ -102,17 +110,43 @@ class _Start(_Strict):
 class _Span(_Strict):
     """A sum at the end, or the part of one stream in it."""
 
-    bytes: Annotated[int, Field(ge=0, le=10**18)] | None = None
+    bytes: Count | None = None
     start: Seconds | None = None
     end: Seconds | None = None
     seconds: Seconds | None = None
-    bits_per_second: Annotated[float, Field(ge=0, le=1e15)] | None = None
+    bits_per_second: Bps | None = None
     socket: int | None = None
-    min_rtt: Annotated[int, Field(ge=-1, le=10**9)] | None = None
-    mean_rtt: Annotated[int, Field(ge=-1, le=10**9)] | None = None
-    max_rtt: Annotated[int, Field(ge=-1, le=10**9)] | None = None
+    min_rtt: Microseconds | None = None
+    mean_rtt: Microseconds | None = None
+    max_rtt: Microseconds | None = None
     max_snd_cwnd: Annotated[int, Field(ge=-1, le=10**12)] | None = None
     sender: bool | None = None
+
+
+class _Sum(_Strict):
+    """The streams of an interval together; with ``--bidir`` ``sender`` tells their direction."""
+
+    bytes: Annotated[float, Field(ge=0, le=MAX_BYTES)]
+    sender: bool | None = None
+
+
+class _Entry(_Sum):
+    """One stream in an interval."""
+
+    socket: int
+    start: Seconds
+    end: Seconds
+    seconds: Seconds | None = None
+    bits_per_second: Bps | None = None
+    snd_cwnd: Annotated[float, Field(ge=-1, le=1e12)] | None = None
+    rtt: Annotated[float, Field(ge=-1, le=1e9)] | None = None  # in us
+    omitted: bool | None = None
+
+
+class _Interval(_Strict):
+    streams: list[_Entry]
+    sum: _Sum | None = None
+    sum_bidir_reverse: _Sum | None = None
 
 
 class _EndStream(_Strict):
@@ -203,34 +237,32 @@ def objects(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
         yield line, values
 
 
+def _valid(model: type[Model], values: Any, where: str) -> Model:
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise one_line(error, where) from None
+
+
 def parse(values: dict[str, Any], where: str, *, was_interrupted: bool) -> Report:
     """A report, validated; ``was_interrupted`` allows it to end early.
 
     Raises InputError in one line that begins with ``where`` and names the field.
     """
-    try:
-        start = _Start.model_validate(_of(values, "start", dict, where))
-    except ValidationError as error:
-        raise one_line(error, f"{where}: start") from None
-    try:
-        end = _End.model_validate(values.get("end") or {})
-    except ValidationError as error:
-        raise one_line(error, f"{where}: end") from None
-    remarks = _check_clock(start.timestamp, where)
-    is_client = _is_client(start, where)
+    start = _valid(_Start, values.get("start"), f"{where}: start")
+    end = _valid(_End, values.get("end") or {}, f"{where}: end")
+    intervals = values.get("intervals")
     sockets = [connection.socket for connection in start.connected]
-    if len(set(sockets)) < len(sockets):
-        raise InputError(f"{where}: start.connected: a socket is there twice; give a report as iperf3 wrote it")
-    intervals = _of(values, "intervals", list, where)
-    if not intervals:
-        raise InputError(f"{where}: intervals: none; repeat the test with iperf3 --interval 1")
+    remarks = _check_clock(start.timestamp, where)
+    _check_start(where, start, sockets, intervals)
+    test, is_client = start.test_start, start.connecting_to is not None
+    intervals = [_interval(one, f"{where}: intervals[{i}]") for i, one in enumerate(intervals)]
     tables = _tables(intervals, sockets, where)
-    test = start.test_start
     told = {socket: _sends(table, where) for socket, table in tables.items()}
     senders = {socket: is_client != bool(test.reverse) if sends is None else sends for socket, sends in told.items()}
     is_bidir = len(set(senders.values())) == 2
-    _check_roles(test, senders, is_bidir, is_client, start, where)
-    _check_sums(intervals, tables, senders, where)
+    _check_roles(where, senders, is_bidir, start)
+    _check_sums(where, intervals, tables, senders)
     streams = []
     interval_s = _interval_s(test, tables, where)
     ends = _ends(end, sockets, where)
@@ -242,16 +274,14 @@ def parse(values: dict[str, Any], where: str, *, was_interrupted: bool) -> Repor
         _check_rates(table, name)
         kept = _without_omitted(table, test.omit, name)
         check_chain(kept["start"], kept["end"], interval_s, name)
+        sends, last = senders[connection.socket], ends[connection.socket]
         if not was_interrupted:
-            _check_length(float(kept["end"][-1]), test, interval_s, name)
-        sends = senders[connection.socket]
-        last = ends[connection.socket]
-        if not was_interrupted:
-            _check_totals(kept["bytes"].sum(), last, sends, test, interval_s, name)
-        _check_rtts(kept, last.sender, name)
+            _check_length(name, float(kept["end"][-1]), test, interval_s)
+            _check_totals(name, kept["bytes"].sum(), last, sends, test)
+        _check_rtts(name, kept, last.sender)
         streams.append(_stream(connection, sends, table, kept, last, test.omit))
     if not was_interrupted:
-        _check_end_sums(end, list(ends.values()), list(senders.values()), where)
+        _check_end_sums(where, end, list(ends.values()), list(senders.values()))
     known = start.timestamp.timemillisecs
     return Report(
         where=where,
@@ -270,6 +300,28 @@ def parse(values: dict[str, Any], where: str, *, was_interrupted: bool) -> Repor
     )
 
 
+def _interval(values: Any, where: str) -> _Interval:
+    streams = values.get("streams") if isinstance(values, dict) else None
+    if not isinstance(streams, list) or not all(isinstance(entry, dict) for entry in streams):
+        raise InputError(f"{where}: streams: must have one entry for each stream that is connected")
+    for name in ("sum", "sum_bidir_reverse"):
+        if not isinstance(values.get(name, {}), (dict, NoneType)):
+            raise InputError(f"{where}: {name}: must be an object; give a report as iperf3 wrote it")
+    return _valid(_Interval, values, where)
+
+
+@refusing
+def _check_start(start: _Start, sockets: list[int], intervals: Any) -> Iterator[str]:
+    if (start.connecting_to is None) == (start.accepted_connection is None):
+        yield "start: must have either connecting_to (a client's report) or accepted_connection (a server's)"
+    if len(set(sockets)) < len(sockets):
+        yield "start.connected: a socket is there twice; give a report as iperf3 wrote it"
+    if not isinstance(intervals, list):
+        yield "intervals: missing; give a report of iperf3 --json as it was written"
+    if not intervals:
+        yield "intervals: none; repeat the test with iperf3 --interval 1"
+
+
 def check_chain(starts_s: Sequence[float], ends_s: Sequence[float], interval_s: float, where: str) -> None:
     """Intervals must follow each other; one of less than a tenth without bytes iperf3 itself leaves out.
 
@@ -278,20 +330,13 @@ def check_chain(starts_s: Sequence[float], ends_s: Sequence[float], interval_s: 
     starts_s, ends_s = np.asarray(starts_s, float), np.asarray(ends_s, float)
     before_s = np.concatenate([[0.0], ends_s[:-1]])
     apart_s = starts_s - before_s
-    odd = (apart_s > 0.1 * interval_s + SAME_S) | (apart_s < -SAME_S) | (ends_s <= np.maximum(starts_s, before_s))
-    if odd.any():
-        index = int(np.argmax(odd))
-        raise InputError(
-            f"{where}: number {index + 1} lasts from {starts_s[index]:g} to {ends_s[index]:g} s; intervals of {interval_s:g} s "
+    refuse_first(
+        (apart_s > 0.1 * interval_s + SAME_S) | (apart_s < -SAME_S) | (ends_s <= np.maximum(starts_s, before_s)),
+        lambda i: (
+            f"{where}: number {i + 1} lasts from {starts_s[i]:g} to {ends_s[i]:g} s; intervals of {interval_s:g} s "
             "must follow each other without gap or overlap"
-        )
-
-
-def _of(values: dict[str, Any], name: str, kind: type, where: str) -> Any:
-    value = values.get(name)
-    if not isinstance(value, kind):
-        raise InputError(f"{where}: {name}: missing; give a report of iperf3 --json as it was written")
-    return value
+        ),
+    )
 
 
 # --- Start ------------------------------------------------------------------------------------------------------------
@@ -314,101 +359,66 @@ def _check_clock(stamp: _Timestamp, where: str) -> tuple[str, ...]:
     return ()
 
 
-def _is_client(start: _Start, where: str) -> bool:
-    if (start.connecting_to is None) == (start.accepted_connection is None):
-        raise InputError(
-            f"{where}: start: must have either connecting_to (a client's report) or accepted_connection (a server's)"
-        )
-    return start.connecting_to is not None
-
-
-def _check_roles(
-    test: _TestStart, senders: dict[int, bool], is_bidir: bool, is_client: bool, start: _Start, where: str
-) -> None:
+@refusing
+def _check_roles(senders: dict[int, bool], is_bidir: bool, start: _Start) -> Iterator[str]:
     """Who sends, how many streams there are and over which ports, each of which stands in several places."""
+    test, is_client = start.test_start, start.connecting_to is not None
     if test.bidir is not None and bool(test.bidir) != is_bidir:
-        raise InputError(f"{where}: start.test_start.bidir: {test.bidir}, but the intervals say otherwise")
+        yield f"start.test_start.bidir: {test.bidir}, but the intervals say otherwise"
     if is_bidir and test.reverse:
-        raise InputError(f"{where}: start.test_start.reverse: 1, but both hosts send")
-    if not is_bidir:
-        sends, should = next(iter(senders.values())), is_client != bool(test.reverse)
+        yield "start.test_start.reverse: 1, but both hosts send"
+    sends = next(iter(senders.values()))
+    if not is_bidir and sends != (is_client != bool(test.reverse)):
         does = "sends" if sends else "receives"
-        if sends != should:
-            raise InputError(
-                f"{where}: start.test_start.reverse: {test.reverse}, but in the intervals this host {does}"
-            )
+        yield f"start.test_start.reverse: {test.reverse}, but in the intervals this host {does}"
     expected = test.num_streams * (2 if is_bidir else 1)
     if len(senders) != expected:
-        raise InputError(
-            f"{where}: start.test_start.num_streams: {test.num_streams}, but {len(senders)} streams are connected"
-        )
+        yield f"start.test_start.num_streams: {test.num_streams}, but {len(senders)} streams are connected"
     if is_bidir and sum(senders.values()) != test.num_streams:
-        raise InputError(f"{where}: intervals: {sum(senders.values())} of {expected} streams send; half of them must")
+        yield f"intervals: {sum(senders.values())} of {expected} streams send; half of them must"
     ports = [(connection.local_port, connection.remote_port) for connection in start.connected]
     known = [pair for pair in ports if pair != (0, 0)]
     if len(set(known)) < len(known):
-        raise InputError(f"{where}: start.connected: two streams between the same ports")
+        yield "start.connected: two streams between the same ports"
     server = {pair[1] if is_client else pair[0] for pair in known}
-    if start.connecting_to:
-        server |= {start.connecting_to.port} if known else set()
+    if start.connecting_to and known:
+        server.add(start.connecting_to.port)
     if len(server) > 1:
-        raise InputError(f"{where}: start.connected: the server has several ports ({min(server)}, {max(server)})")
+        yield f"start.connected: the server has several ports ({min(server)}, {max(server)})"
 
 
 # --- Intervals --------------------------------------------------------------------------------------------------------
 
-_MOST = {
-    "start": MAX_TEST_S,
-    "end": MAX_TEST_S,
-    "seconds": MAX_TEST_S,
-    "bytes": MAX_BYTES,
-    "bits_per_second": 1e15,
-    "snd_cwnd": 1e12,
-    "rtt": 1e9,
-}
-_NEEDED = ("start", "end", "bytes")
-_OPTIONAL = ("seconds", "bits_per_second", "snd_cwnd", "rtt")
-_ROW = [(name, np.float64) for name in (*_NEEDED, *_OPTIONAL, "omitted", "sender")]
-_MAY_BE_UNKNOWN = ("snd_cwnd", "rtt")  # -1 on systems that do not tell
+_TOLD = ["start", "end", "bytes"]
+_ROW = [
+    (name, np.float64)
+    for name in ("start", "end", "bytes", "seconds", "bits_per_second", "snd_cwnd", "rtt", "omitted", "sender")
+]
 
 
-def _tables(intervals: list[Any], sockets: list[int], where: str) -> dict[int, Table]:
+def _tables(intervals: list[_Interval], sockets: list[int], where: str) -> dict[int, Table]:
     """The intervals of each stream, with the fields of `_ROW`."""
-    rows: dict[int, list[tuple[float, ...]]] = {socket: [] for socket in sockets}
     for number, interval in enumerate(intervals):
-        at = f"{where}: intervals[{number}]"
-        entries = interval.get("streams") if isinstance(interval, dict) else None
-        if not isinstance(entries, list) or len(entries) != len(sockets):
-            raise InputError(f"{at}: streams: must have one entry for each of the {len(sockets)} that are connected")
-        for entry in entries:
-            socket = entry.get("socket") if isinstance(entry, dict) else None
-            if type(socket) is not int or socket not in rows or len(rows[socket]) != number:
-                raise InputError(
-                    f"{at}: streams: socket: {socket!r:.40}; each socket of start.connected must be there once"
-                )
-            rows[socket].append(_row(entry, f"{at}: socket {socket}"))
-    return {socket: np.array(of_socket, dtype=_ROW) for socket, of_socket in rows.items()}
-
-
-def _row(entry: dict[str, Any], where: str) -> tuple[float, ...]:
-    numbers = [_number(entry, name, where) for name in (*_NEEDED, *_OPTIONAL)]
-    flags = [entry.get(name) for name in ("omitted", "sender")]
-    for name, flag in zip(("omitted", "sender"), flags, strict=True):
-        if flag not in (None, True, False):
-            raise InputError(f"{where}: {name}: {flag!r:.40} is neither true nor false")
-    omitted, sender = flags
-    return (*numbers, float(bool(omitted)), np.nan if sender is None else float(sender))
-
-
-def _number(entry: dict[str, Any], name: str, where: str) -> float:
-    value = entry.get(name)
-    if value is None and name in _OPTIONAL:
-        return np.nan
-    least = -1 if name in _MAY_BE_UNKNOWN else 0
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= _MOST[name]:
-        shown = "missing" if value is None else f"{value!r:.40}"
-        raise InputError(f"{where}: {name}: {shown}; must be a number between {least} and {_MOST[name]:g}")
-    return float(value)
+        at, found = f"{where}: intervals[{number}]: streams", [entry.socket for entry in interval.streams]
+        if len(found) != len(sockets):
+            raise InputError(f"{at}: must have one entry for each of the {len(sockets)} that are connected")
+        odd = next((socket for socket in found if socket not in sockets or found.count(socket) > 1), None)
+        if odd is not None:
+            raise InputError(f"{at}: socket: {odd!r:.40}; each socket of start.connected must be there once")
+    by_socket = {
+        socket: [entry for interval in intervals for entry in interval.streams if entry.socket == socket]
+        for socket in sockets
+    }
+    return {
+        socket: np.array(
+            [
+                tuple(np.nan if (value := getattr(each, name)) is None else value for name, _ in _ROW)
+                for each in entries
+            ],
+            dtype=_ROW,
+        )
+        for socket, entries in by_socket.items()
+    }
 
 
 def _sends(table: Table, where: str) -> bool | None:
@@ -418,7 +428,8 @@ def _sends(table: Table, where: str) -> bool | None:
     return None if np.isnan(told[0]) else bool(told[0])
 
 
-def _check_sums(intervals: list[Any], tables: dict[int, Table], senders: dict[int, bool], where: str) -> None:
+@refusing
+def _check_sums(intervals: list[_Interval], tables: dict[int, Table], senders: dict[int, bool]) -> Iterator[str]:
     """Sums of the intervals are those of their streams.
 
     With ``--bidir`` there are two, and ``sender`` of each tells its direction. 3.7 to 3.9 call both ``sum``, of which JSON keeps
@@ -427,15 +438,10 @@ def _check_sums(intervals: list[Any], tables: dict[int, Table], senders: dict[in
     sums = {way: sum(table["bytes"] for at, table in tables.items() if senders[at] == way) for way in senders.values()}
     for number, interval in enumerate(intervals):
         for name in ("sum", "sum_bidir_reverse"):
-            at = f"{where}: intervals[{number}]: {name}"
-            total = interval.get(name)
-            if total is None:
-                continue
-            if not isinstance(total, dict):
-                raise InputError(f"{at}: must be an object; give a report as iperf3 wrote it")
-            way = total.get("sender") if len(sums) == 2 else next(iter(sums))
-            if way in sums and _number(total, "bytes", at) != sums[way][number]:
-                raise InputError(f"{at}: bytes: {total['bytes']}, but its streams have {sums[way][number]:.0f}")
+            total = getattr(interval, name)
+            way = next(iter(sums)) if total is None or len(sums) == 1 else total.sender
+            if total is not None and way in sums and total.bytes != (has := sums[way][number]):
+                yield f"intervals[{number}]: {name}: bytes: {total.bytes:.0f}, but its streams have {has:.0f}"
 
 
 def _interval_s(test: _TestStart, tables: dict[int, Table], where: str) -> float:
@@ -451,11 +457,8 @@ def _interval_s(test: _TestStart, tables: dict[int, Table], where: str) -> float
 
 def _once(table: Table, was_interrupted: bool) -> tuple[Table, bool]:
     """Without a last interval that repeats the one before, which iperf3 writes when it is interrupted."""
-    if was_interrupted and len(table) > 1:
-        last, before = ([table[name][place] for name in _NEEDED] for place in (-1, -2))
-        if last == before:
-            return table[:-1], True
-    return table, False
+    repeated = was_interrupted and len(table) > 1 and table[-1:][_TOLD].tolist() == table[-2:-1][_TOLD].tolist()
+    return table[: -1 if repeated else None], repeated
 
 
 def _after_reset(table: Table, omit_s: int) -> Table:
@@ -478,17 +481,13 @@ def _check_rates(table: Table, where: str) -> None:
     """Seconds and rate say the same as start, end and bytes."""
     lengths_s = table["end"] - table["start"]
     seconds_s = np.where(np.isnan(table["seconds"]), lengths_s, table["seconds"])
-    _refuse_any(np.abs(seconds_s - lengths_s) > SAME_S, "seconds: not what lies between start and end", where)
     by_rate = table["bits_per_second"] * seconds_s / BITS_PER_BYTE
     off = np.abs(by_rate - table["bytes"]) > 1 + 1e-4 * table["bytes"]
-    _refuse_any(
-        off & ~np.isnan(by_rate) & (seconds_s > 0), "bits_per_second: not what bytes in these seconds are", where
-    )
-
-
-def _refuse_any(odd: np.ndarray, says: str, where: str) -> None:
-    if odd.any():
-        raise InputError(f"{where}: number {int(np.argmax(odd)) + 1}: {says}")
+    for odd, says in (
+        (np.abs(seconds_s - lengths_s) > SAME_S, "seconds: not what lies between start and end"),
+        (off & ~np.isnan(by_rate) & (seconds_s > 0), "bits_per_second: not what bytes in these seconds are"),
+    ):
+        refuse_first(odd, lambda i, says=says: f"{where}: number {i + 1}: {says}")
 
 
 def _without_omitted(table: Table, omit_s: int, where: str) -> Table:
@@ -506,15 +505,15 @@ def _without_omitted(table: Table, omit_s: int, where: str) -> Table:
     return kept
 
 
-def _check_length(end_s: float, test: _TestStart, interval_s: float, where: str) -> None:
+@refusing
+def _check_length(end_s: float, test: _TestStart, interval_s: float) -> Iterator[str]:
     if not test.duration or test.bytes or test.blocks:
         return
+    ends, duration = f"end at {end_s:g} s", f"{test.duration:g} s"
     if end_s < test.duration - max(0.5 * min(interval_s, 1.0), 0.02 * test.duration):
-        raise InputError(
-            f"{where}: end at {end_s:g} s of {test.duration:g} s (start.test_start.duration); give a test that ran to its end"
-        )
+        yield f"{ends} of {duration} (start.test_start.duration); give a test that ran to its end"
     if end_s > test.duration + interval_s + LATE_S:
-        raise InputError(f"{where}: end at {end_s:g} s, but start.test_start.duration is {test.duration:g} s")
+        yield f"{ends}, but start.test_start.duration is {duration}"
 
 
 # --- End --------------------------------------------------------------------------------------------------------------
@@ -523,38 +522,34 @@ def _check_length(end_s: float, test: _TestStart, interval_s: float, where: str)
 def _ends(end: _End, sockets: list[int], where: str) -> dict[int, _EndStream]:
     if not end.streams:
         return {socket: _EndStream() for socket in sockets}
+    at, found = f"{where}: end.streams", {}
     if len(end.streams) != len(sockets):
-        raise InputError(f"{where}: end.streams: {len(end.streams)}, but {len(sockets)} are connected")
-    found: dict[int, _EndStream] = {}
+        raise InputError(f"{at}: {len(end.streams)}, but {len(sockets)} are connected")
     for socket, stream in zip(sockets, end.streams, strict=True):
-        named = {span.socket for span in (stream.sender, stream.receiver, stream.udp) if span.socket is not None}
+        named = {span.socket for span in (stream.sender, stream.receiver, stream.udp)} - {None}
         if len(named) > 1 or not named <= set(sockets):
-            raise InputError(f"{where}: end.streams: socket: {sorted(named)} is no socket of start.connected")
+            raise InputError(f"{at}: socket: {sorted(named)} is no socket of start.connected")
         found[named.pop() if named else socket] = stream
     if len(found) < len(sockets):
-        raise InputError(f"{where}: end.streams: socket: one is there twice")
+        raise InputError(f"{at}: socket: one is there twice")
     return found
 
 
-def _check_totals(
-    total_bytes: float, last: _EndStream, sends: bool, test: _TestStart, interval_s: float, where: str
-) -> None:
+@refusing
+def _check_totals(total_bytes: float, last: _EndStream, sends: bool, test: _TestStart) -> Iterator[str]:
     """Intervals add up to what the end says of this host, but for what came after the last one."""
+    said = (last.sender if sends else last.receiver).bytes
     if test.protocol == "UDP":
         said = last.udp.bytes if sends else None
-    else:
-        said = (last.sender if sends else last.receiver).bytes
     for name, span in (("sender", last.sender), ("receiver", last.receiver), ("udp", last.udp)):
         lasted_s = span.end if name == "receiver" else span.seconds
         if None in (span.bytes, span.bits_per_second, lasted_s) or not lasted_s or (name == "udp" and not span.bytes):
             continue
         if abs(span.bits_per_second * lasted_s / BITS_PER_BYTE - span.bytes) > 1 + 1e-4 * span.bytes:
-            raise InputError(f"{where}: end.streams: {name}: bits_per_second: not what its bytes in its seconds are")
-    if said is None:
-        return
+            yield f"end.streams: {name}: bits_per_second: not what its bytes in its seconds are"
     slack = uncounted_bytes(total_bytes, test.blksize)
-    if not -0.01 * total_bytes - 1 <= said - total_bytes <= slack:
-        raise InputError(f"{where}: have {total_bytes:.0f} bytes in all, but end.streams says {said}")
+    if said is not None and not -0.01 * total_bytes - 1 <= said - total_bytes <= slack:
+        yield f"have {total_bytes:.0f} bytes in all, but end.streams says {said}"
 
 
 def uncounted_bytes(total_bytes: float, block_bytes: float = DEFAULT_BLOCK_BYTES) -> float:
@@ -562,36 +557,35 @@ def uncounted_bytes(total_bytes: float, block_bytes: float = DEFAULT_BLOCK_BYTES
     return 0.01 * total_bytes + BLOCKS_UNCOUNTED * min(max(block_bytes, 1.0), 2 * DEFAULT_BLOCK_BYTES)
 
 
-def _check_end_sums(end: _End, ends: Sequence[_EndStream], senders: Sequence[bool], where: str) -> None:
+@refusing
+def _check_end_sums(end: _End, ends: Sequence[_EndStream], senders: Sequence[bool]) -> Iterator[str]:
     """Sums of the end, as those of the intervals: ``sender`` tells the direction."""
     is_bidir = len(set(senders)) == 2
     for name, part in (("sum_sent", "sender"), ("sum_received", "receiver")):
         for total in (name, f"{name}_bidir_reverse"):
             said = getattr(end, total)
-            parts = [
-                getattr(last, part).bytes
-                for last, sends in zip(ends, senders, strict=True)
-                if not is_bidir or sends == said.sender
-            ]
+            of_way = [last for last, way in zip(ends, senders, strict=True) if not is_bidir or way == said.sender]
+            parts = [getattr(last, part).bytes for last in of_way]
             if said.bytes is not None and parts and None not in parts and sum(parts) != said.bytes:
-                raise InputError(f"{where}: end.{total}: bytes: {said.bytes}, but its streams have {sum(parts)}")
+                yield f"end.{total}: bytes: {said.bytes}, but its streams have {sum(parts)}"
 
 
-def _check_rtts(kept: Table, sender: _Span, where: str) -> None:
+@refusing
+def _check_rtts(kept: Table, sender: _Span) -> Iterator[str]:
     """The smallest RTT is the smallest, in the end and over the intervals; the largest window likewise."""
     known = [rtt for rtt in (sender.min_rtt, sender.mean_rtt, sender.max_rtt) if rtt and rtt > 0]
     if known != sorted(known):
-        raise InputError(f"{where}: end.streams: sender: min_rtt, mean_rtt and max_rtt must not decrease in this order")
+        yield "end.streams: sender: min_rtt, mean_rtt and max_rtt must not decrease in this order"
     rtts = kept["rtt"][kept["rtt"] > 0]
     if not rtts.size:
         return
-    if sender.min_rtt and 0 < sender.min_rtt > rtts.min():
-        raise InputError(f"{where}: rtt: {rtts.min():.0f} us is below min_rtt {sender.min_rtt} us of end.streams")
-    if sender.max_rtt and 0 < sender.max_rtt < rtts.max():
-        raise InputError(f"{where}: rtt: {rtts.max():.0f} us is above max_rtt {sender.max_rtt} us of end.streams")
     largest = np.nan_to_num(kept["snd_cwnd"]).max()
+    if sender.min_rtt and 0 < sender.min_rtt > rtts.min():
+        yield f"rtt: {rtts.min():.0f} us is below min_rtt {sender.min_rtt} us of end.streams"
+    if sender.max_rtt and 0 < sender.max_rtt < rtts.max():
+        yield f"rtt: {rtts.max():.0f} us is above max_rtt {sender.max_rtt} us of end.streams"
     if sender.max_snd_cwnd and 0 < sender.max_snd_cwnd < largest:
-        raise InputError(f"{where}: snd_cwnd: {largest:.0f} is above max_snd_cwnd {sender.max_snd_cwnd} of end.streams")
+        yield f"snd_cwnd: {largest:.0f} is above max_snd_cwnd {sender.max_snd_cwnd} of end.streams"
 
 
 def _stream(connection: _Connection, sends: bool, table: Table, kept: Table, last: _EndStream, omit_s: int) -> Stream:

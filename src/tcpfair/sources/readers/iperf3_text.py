@@ -12,7 +12,7 @@ Retransmissions after the rate say that this host sends, jitter that it receives
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 
@@ -29,6 +29,7 @@ from tcpfair.sources.readers.iperf3_report import (
     uncounted_bytes,
 )
 from tcpfair.sources.readers.observed import UNKNOWN_CC
+from tcpfair.sources.readers.readings import refusing
 from tcpfair.units import BITS_PER_BYTE
 
 PER_BIT_PREFIX = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -81,8 +82,7 @@ class _Test:
     until_s: float = 0.0  # by its totals
     omit_s: float = 0.0  # as --verbose prints it
     cookie: str = ""
-    sender_cc: str = UNKNOWN_CC
-    receiver_cc: str = UNKNOWN_CC
+    cc: dict[str, str] = field(default_factory=dict)  # of snd and rcv
 
 
 def tests(lines: Iterable[str], where: str) -> list[tuple[Report | None, str]]:
@@ -109,7 +109,7 @@ def tests(lines: Iterable[str], where: str) -> list[tuple[Report | None, str]]:
                 raise InputError(f"{at}: more than {MAX_TESTS} tests; give the log in parts")
             continue
         if line.startswith("Time: "):
-            stamp_s = _clock_s(line.removeprefix("Time: "))
+            stamp_s = clock_s(line.removeprefix("Time: "))
             if found and found[-1].clock_s is None and not found[-1].rows:
                 found[-1].clock_s, stamp_s = stamp_s, None
             continue
@@ -124,20 +124,16 @@ def tests(lines: Iterable[str], where: str) -> list[tuple[Report | None, str]]:
             raise InputError(f"{at}: more than {MAX_ROWS} lines of intervals; give the log in parts")
     if found and stopped:  # errors are written at once, what is printed to a file in blocks: it comes later
         found[-1].error = found[-1].error or stopped[1].strip()
-    return [(_report(test) if test.rows else None, _error(test)) for test in found]
+    ends = ["" if test.ended else "the log ends without the totals" for test in found]
+    return [(_report(test) if test.rows else None, test.error or end) for test, end in zip(found, ends, strict=True)]
 
 
-def _clock_s(text: str) -> float | None:
+def clock_s(text: str) -> float | None:
+    """Seconds since 1970 of a date as in mails; None when it cannot be read."""
     try:
         return parsedate_to_datetime(text.strip()).timestamp()
     except (ValueError, TypeError, OverflowError):
         return None
-
-
-def _error(test: _Test) -> str:
-    if test.error:
-        return test.error
-    return "" if test.ended else "the log ends without the totals"
 
 
 def _take(test: _Test, line: str, at: str) -> None:
@@ -154,14 +150,11 @@ def _take(test: _Test, line: str, at: str) -> None:
             raise InputError(f"{at}: port: must be at most 65535")
         test.connections[name] = ((local, int(local_port)), (remote, int(remote_port)))
     elif row := _ROW.search(line):
-        _take_row(test, row, at)
+        _take_row(at, test, row)
     elif _NAMED.match(line) and not _OTHER.search(line):
         raise InputError(f"{at}: {line!r:.80} is no line of iperf3; give the log as it was written")
     elif used := _ALGORITHM.fullmatch(line):
-        if used[1] == "snd":
-            test.sender_cc = used[2]
-        else:
-            test.receiver_cc = used[2]
+        test.cc[used[1]] = used[2]
     elif "Datagrams" in line:
         test.is_udp = True
     elif omitting := _OMITTING.search(line):
@@ -170,50 +163,47 @@ def _take(test: _Test, line: str, at: str) -> None:
         test.cookie = line.split("Cookie: ", 1)[1].strip()[:100]
 
 
-def _take_row(test: _Test, row: re.Match[str], at: str) -> None:
+@refusing
+def _take_row(test: _Test, row: re.Match[str]) -> Iterator[str]:
     name, role, start, end, transfer, of_transfer, rate, of_rate, unit, rest = row.groups()
     rest = rest.rstrip()
     test.is_udp = test.is_udp or " ms " in rest
+    by_transfer = float(transfer) * PER_BYTE_PREFIX[of_transfer]
     if rest.endswith(("sender", "receiver")):
         test.ended = True
         whose = rest.split()[-1].lstrip(")")
         if name == "SUM":  # with --bidir one for each direction; not used
             return
         if (name, whose) in test.totals:
-            raise InputError(f"{at}: the total of [{name}] as {whose} is there twice")
-        test.totals[name, whose] = float(transfer) * PER_BYTE_PREFIX[of_transfer]
+            yield f"the total of [{name}] as {whose} is there twice"
+        test.totals[name, whose] = by_transfer
         test.until_s = max(test.until_s, float(end))
         return
     start_s, end_s = float(start), float(end)
     if not start_s <= end_s <= MAX_TEST_S:
-        raise InputError(f"{at}: lasts from {start} to {end} s; must be in order and at most {MAX_TEST_S:g} s")
+        yield f"lasts from {start} to {end} s; must be in order and at most {MAX_TEST_S:g} s"
     per_unit = PER_BIT_PREFIX[of_rate] / BITS_PER_BYTE if unit == "bits" else PER_BYTE_PREFIX[of_rate]
     rows = test.rows.get(name)
-    lasted_s = end_s - start_s
-    if rows and rows.omitted_s and not rows.starts_s and start_s > _TIME_S and "(omitted)" not in rest:
+    is_omitted, lasted_s = "(omitted)" in rest, end_s - start_s
+    if rows and rows.omitted_s and not rows.starts_s and start_s > _TIME_S and not is_omitted:
         # the counters began again and this interval did not (see `iperf3_report`): the rate is over both sides of 0
         rows.omitted_s, lasted_s, start_s = rows.omitted_s + start_s, start_s + end_s, 0.0
     by_rate = float(rate) * per_unit * lasted_s
-    by_transfer = float(transfer) * PER_BYTE_PREFIX[of_transfer]
     if max(by_rate, by_transfer) > MAX_BYTES:
-        raise InputError(f"{at}: {max(by_rate, by_transfer):g} bytes in one interval are more than any link carries")
+        yield f"{max(by_rate, by_transfer):g} bytes in one interval are more than any link carries"
     if name == "SUM":
         return
-    slack = (
-        _digit(rate) * per_unit * (lasted_s + _TIME_S)
-        + _digit(transfer) * PER_BYTE_PREFIX[of_transfer]
-        + float(rate) * per_unit * _TIME_S
-    )
-    if abs(by_rate - by_transfer) > slack:
-        raise InputError(f"{at}: the transfer is not what this rate gives in {lasted_s:.2f} s")
+    slack = _digit(rate) * per_unit * (lasted_s + _TIME_S) + float(rate) * per_unit * _TIME_S
+    if abs(by_rate - by_transfer) > slack + _digit(transfer) * PER_BYTE_PREFIX[of_transfer]:
+        yield f"the transfer is not what this rate gives in {lasted_s:.2f} s"
     rows = test.rows.setdefault(name, _Rows())
     if len(test.rows) > MAX_STREAMS:
-        raise InputError(f"{at}: more than {MAX_STREAMS} streams in one test; iperf3 has fewer")
+        yield f"more than {MAX_STREAMS} streams in one test; iperf3 has fewer"
     if role and test.roles.setdefault(name, role) != role:
-        raise InputError(f"{at}: [{name}] is {role}, but {test.roles[name]} before")
-    if "(omitted)" in rest:
-        if rows.starts_s:
-            raise InputError(f"{at}: omitted after intervals that are not; iperf3 omits the beginning only")
+        yield f"[{name}] is {role}, but {test.roles[name]} before"
+    if is_omitted and rows.starts_s:
+        yield "omitted after intervals that are not; iperf3 omits the beginning only"
+    if is_omitted:
         rows.omitted_s = end_s
         return
     test.retransmits = test.retransmits or (" ms " not in rest and bool(_SENDS.fullmatch(rest)))
@@ -230,47 +220,25 @@ def _digit(number: str) -> float:
 
 def _report(test: _Test) -> Report:
     kept = {name: rows for name, rows in test.rows.items() if rows.starts_s}
-    if not kept:
-        raise InputError(f"{test.where}: no interval of any length; repeat the test with iperf3 --interval 1")
-    unknown = next((name for name in kept if test.connections and name not in test.connections), None)
-    if unknown:
-        raise InputError(f"{test.where}: [{unknown}] has intervals, but no line says to whom it is connected")
-    silent = next((name for name in test.connections if name not in kept), None)
-    if silent:
-        raise InputError(f"{test.where}: [{silent}] is connected, but has no interval")
-    lengths_s = np.concatenate([np.subtract(rows.ends_s, rows.starts_s) for rows in kept.values()])
-    interval_s = max(round(float(np.median(lengths_s)), 2), MIN_INTERVAL_S)
-    if lengths_s.max() < MIN_INTERVAL_S - _TIME_S:
-        raise InputError(f"{test.where}: intervals last {lengths_s.max():g} s; iperf3 --interval must be at least 0.1")
+    lengths_s = [np.subtract(rows.ends_s, rows.starts_s) for rows in kept.values()]
+    interval_s = max(round(float(np.median(np.concatenate(lengths_s))), 2), MIN_INTERVAL_S) if kept else 0.0
+    _check_report(test.where, test, kept, interval_s)
     streams = []
     for name, rows in kept.items():
-        check_chain(rows.starts_s, rows.ends_s, interval_s, f"{test.where}: intervals of [{name}]")
-        sends, counted = _sends(test, name), sum(rows.bytes)
-        total = test.totals.get((name, "sender" if sends else "receiver"), counted)
-        if not test.error and abs(total - counted) > 0.01 * max(total, counted) + uncounted_bytes(counted):
-            raise InputError(f"{test.where}: [{name}]: {counted:.4g} bytes in its intervals, but {total:.4g} in all")
         local, remote = test.connections.get(name, (("", 0), ("", 0)))
         streams.append(
             Stream(
                 local=local,
                 remote=remote,
-                sends=sends,
+                sends=_sends(test, name),
                 starts_s=np.array(rows.starts_s),
                 ends_s=np.array(rows.ends_s),
                 bytes=np.array(rows.bytes),
                 omitted_s=max(rows.omitted_s, test.omit_s),
             )
         )
-    ends_s = [rows.ends_s[-1] for rows in kept.values()]
-    if max(ends_s) - min(ends_s) > 0.1 * interval_s + _TIME_S:
-        raise InputError(f"{test.where}: its streams end at {min(ends_s):g} and {max(ends_s):g} s; give the whole log")
-    if (
-        test.until_s
-        and not test.error
-        and abs(test.until_s - max(ends_s)) > max(0.1 * interval_s, 0.02 * test.until_s) + _TIME_S
-    ):
-        raise InputError(f"{test.where}: its intervals end at {max(ends_s):g} s, its totals at {test.until_s:g} s")
     is_bidir = len({stream.sends for stream in streams}) == 2
+    cc = {} if is_bidir else test.cc  # printed once for each direction, but not for which
     return Report(
         where=test.where,
         is_client=bool(test.is_client),
@@ -282,9 +250,37 @@ def _report(test: _Test) -> Report:
         clock_error_s=1.0,
         is_far=test.is_far,
         cookie=test.cookie,
-        sender_cc=UNKNOWN_CC if is_bidir else test.sender_cc,  # printed once for each direction, but not for which
-        receiver_cc=UNKNOWN_CC if is_bidir else test.receiver_cc,
+        sender_cc=cc.get("snd", UNKNOWN_CC),
+        receiver_cc=cc.get("rcv", UNKNOWN_CC),
     )
+
+
+@refusing
+def _check_report(test: _Test, kept: dict[str, _Rows], interval_s: float) -> Iterator[str]:
+    """Streams, their intervals and their totals against each other."""
+    if not kept:
+        yield "no interval of any length; repeat the test with iperf3 --interval 1"
+    for name in kept:
+        if test.connections and name not in test.connections:
+            yield f"[{name}] has intervals, but no line says to whom it is connected"
+    for name in test.connections:
+        if name not in kept:
+            yield f"[{name}] is connected, but has no interval"
+    longest_s = max(float(np.subtract(rows.ends_s, rows.starts_s).max()) for rows in kept.values())
+    if longest_s < MIN_INTERVAL_S - _TIME_S:
+        yield f"intervals last {longest_s:g} s; iperf3 --interval must be at least 0.1"
+    for name, rows in kept.items():
+        check_chain(rows.starts_s, rows.ends_s, interval_s, f"{test.where}: intervals of [{name}]")
+        counted = sum(rows.bytes)
+        total = test.totals.get((name, "sender" if _sends(test, name) else "receiver"), counted)
+        if not test.error and abs(total - counted) > 0.01 * max(total, counted) + uncounted_bytes(counted):
+            yield f"[{name}]: {counted:.4g} bytes in its intervals, but {total:.4g} in all"
+    ends_s = [rows.ends_s[-1] for rows in kept.values()]
+    if max(ends_s) - min(ends_s) > 0.1 * interval_s + _TIME_S:
+        yield f"its streams end at {min(ends_s):g} and {max(ends_s):g} s; give the whole log"
+    slack_s = max(0.1 * interval_s, 0.02 * test.until_s) + _TIME_S
+    if test.until_s and not test.error and abs(test.until_s - max(ends_s)) > slack_s:
+        yield f"its intervals end at {max(ends_s):g} s, its totals at {test.until_s:g} s"
 
 
 def _sends(test: _Test, name: str) -> bool:

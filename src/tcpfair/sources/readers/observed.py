@@ -31,10 +31,10 @@ EVENTS = ["t_s", "kind", "cwnd_before", "cwnd_after", "w_max", "k_s"]
 LINK = ["t_s", "direction", "forwarded_bytes", "dropped_pkts", "queue_pkts"]  # totals until t_s, but for the queue
 
 
-def _none(columns: list[str]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {name: pd.Series(dtype="object" if name in ("kind", "direction") else "float64") for name in columns}
-    )
+def none_of(columns: list[str]) -> pd.DataFrame:
+    """A table of `WINDOWS`, `EVENTS` or `LINK` without rows."""
+    texts = ("kind", "direction")
+    return pd.DataFrame({name: pd.Series(dtype="object" if name in texts else "float64") for name in columns})
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class ObservedFlow:
     identity: frozenset[str] = frozenset()  # cookie, addresses with ports and start: no two flows share one
     ends: tuple[str, str] = ("", "")  # address:port that the data come from, and that they go to
     total_received_bytes: Floats | None = None  # (readings,) the same for first arrivals, in order or not
-    windows: pd.DataFrame = field(default_factory=lambda: _none(WINDOWS))  # at every poll
-    events: pd.DataFrame = field(default_factory=lambda: _none(EVENTS))
+    windows: pd.DataFrame = field(default_factory=lambda: none_of(WINDOWS))  # at every poll
+    events: pd.DataFrame = field(default_factory=lambda: none_of(EVENTS))
     mss_bytes: float = np.nan  # bytes of a packet of its windows
     gaps_s: tuple[tuple[float, float], ...] = ()  # from, to: nothing was observed
     clock_steps_s: tuple[float, ...] = ()  # where the tool's clock jumped; times after it are put right

@@ -10,11 +10,11 @@ longer whenever they become too many.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import connections as tcp
@@ -42,24 +42,32 @@ ODD_SHARE, MOST_ODD = 0.01, 20
 COPIED_SHARE = 0.1
 YEAR_1990_S, YEAR_2100_S = 631_152_000, 4_102_444_800
 LONGEST_NAME = 80
+NO_DATA = "no connection with data that were acknowledged; give a capture of the test"
+KEEP_THOSE = "keep those of the test (tcpdump -r FILE -w OTHER 'host ...')"
 
-
-@dataclass(frozen=True)
-class _Direction:
-    """What one side of a connection sent, and what came of it."""
-
-    index: int
-    name: str
-    key: str  # both ends
-    server: str  # the end that it goes to
-    client: str
-    delivered_bytes: int
-    base: int
-    cap: int
-    start_ns: int
-    stop_ns: int
-    is_whole: bool  # the capture has its SYN
-    begins_with_cookie: bool
+TIMES = {
+    tcp.TOO_LONG: "more than a day after the first packet; give the part that holds the test",
+    tcp.MANY_STEPS: f"the clock steps for the {tcp.MOST_STEPS + 1}th time; put packets in order (reordercap) and true units",
+    tcp.OUT_OF_ORDER: "jumps and comes back; put the packets in order of time (reordercap)",
+}
+# kind of packet without a segment: what it is, and what a remark says of many
+PASSED_OVER = {
+    NOT_TCP: ("without IP or TCP", "packets without IP or TCP are passed over"),
+    FRAGMENTS: ("", "later fragments of IP packets are passed over, whose first ones count"),
+    CUT_HEADERS: (
+        "cut before the end of the headers",
+        "packets are passed over, for they are cut before the end of their headers",
+    ),
+    DAMAGED: ("damaged", "packets are passed over, for lengths in their headers contradict each other"),
+    UNTIMED: ("without a time", "packets are passed over, for they have no time (simple packet blocks)"),
+}
+# of a flow: where more than 0 are, what a remark says
+SAID_OF_FLOW = {
+    "filled": "{:,} came late, lost before the capture or out of order",
+    "most_flight_bytes": "at most {:,} bytes in flight",
+    "window_closed": "the receiver closed its window {:,} times",
+    "fragments": "{:,} packets are fragments, of which only the first counts",
+}
 
 
 class Tracker:
@@ -71,62 +79,27 @@ class Tracker:
         self.counts = np.zeros(COUNTS, np.int64)
         self.bin_ns = BINS_NS[0]
         self._relative, self._has_clock = relative, clock
-        self._clock = np.zeros(1, tcp.CLOCK)
-        self._steps = np.zeros((tcp.MOST_STEPS, 2), np.int64)
-        self._connections = np.zeros(256, tcp.CONNECTION)
-        self._directions = np.zeros((256, 2), tcp.DIRECTION)
-        self._slots = np.full(tcp.SLOTS, -1, np.int32)
-        self._rings = tcp.rings(16)
-        self._copies = np.zeros(tcp.COPIES, np.int64)
-        self._gaps = np.zeros((tcp.MOST_GAPS, 3), np.int64)
+        self._state = tcp.begin()
         self._rows: list[np.ndarray] = []
-        self._row_count = 0
 
-    @property
-    def packets(self) -> int:
-        """TCP segments followed so far."""
-        return int(self._clock[0]["packets"])
+    def _clock(self, name: str) -> int:
+        return int(self._state.clock[name][0])
 
     def add(self, packets: np.ndarray) -> None:
         """Follow further packets. Raises InputError for times that cannot be, and for more connections than a test has."""
-        first = 0
+        first, ended = 0, None
         out = np.empty((len(packets), 3), np.int64)
-        while first < len(packets):
-            ended, first, rows = tcp.follow(
-                packets, first, len(packets), self._clock, self._steps, self._connections, self._directions, self._slots,
-                *self._rings, self._copies, self._gaps, self.bin_ns, out,
-            )  # fmt: skip
-            if rows:
-                self._rows.append(out[:rows].copy())
-                self._row_count += rows
-            if ended == tcp.GROW_CONNECTIONS:
-                self._grow_connections()
-            elif ended == tcp.GROW_RINGS:
-                more = tcp.rings(min(len(self._rings.free), tcp.MOST_RINGS - len(self._rings.free)))
-                self._rings = tcp.Rings(*(np.concatenate(both) for both in zip(self._rings, more, strict=True)))
-            elif ended != tcp.DONE:
-                raise self._refused(ended)
-        if self._row_count > MOST_ROWS:
+        while ended != tcp.DONE:
+            ended, first, rows = tcp.follow(packets, first, self._state, self.bin_ns, out)
+            self._rows.append(out[:rows].copy())
+            if ended in TIMES:
+                raise InputError(f"{self.path}: packet {self._clock('bad_number')}: time: {TIMES[ended]}")
+            if ended == tcp.GROW_CONNECTIONS and len(self._state.connections) >= tcp.MOST_CONNECTIONS:
+                raise InputError(f"{self.path}: more than {len(self._state.connections):,} connections; {KEEP_THOSE}")
+            if ended != tcp.DONE:
+                self._state = tcp.grown(self._state, ended)
+        if sum(map(len, self._rows)) > MOST_ROWS:
             self._coarsen()
-
-    def _grow_connections(self) -> None:
-        count = len(self._connections)
-        if count >= tcp.MOST_CONNECTIONS:
-            raise InputError(
-                f"{self.path}: more than {count:,} connections; keep those of the test (tcpdump -r FILE -w OTHER 'host ...')"
-            )
-        self._connections = np.concatenate([self._connections, np.zeros(count, tcp.CONNECTION)])
-        self._directions = np.concatenate([self._directions, np.zeros((count, 2), tcp.DIRECTION)])
-
-    def _refused(self, ended: int) -> InputError:
-        where = f"{self.path}: packet {int(self._clock[0]['bad_number'])}: time"
-        if ended == tcp.TOO_LONG:
-            return InputError(f"{where}: more than a day after the first packet; give the part that holds the test")
-        if ended == tcp.MANY_STEPS:
-            return InputError(
-                f"{where}: the clock steps for the {tcp.MOST_STEPS + 1}th time; put packets in order (reordercap) and true units"
-            )
-        return InputError(f"{where}: jumps and comes back; put the packets in order of time (reordercap)")
 
     def _coarsen(self) -> None:
         """Bins ten times as long, until the rows are few enough."""
@@ -134,353 +107,261 @@ class Tracker:
         while len(rows) > MOST_ROWS // 2 and self.bin_ns < BINS_NS[-1]:
             self.bin_ns *= 10
             rows[:, 1] //= 10
-            bins = self._directions["bin"]
+            bins = self._state.directions["bin"]
             bins[bins >= 0] //= 10
             rows = _last_of_each(rows)
-        self._rows, self._row_count = [rows], len(rows)
+        self._rows = [rows]
         if len(rows) > MOST_ROWS:
-            raise InputError(
-                f"{self.path}: too many connections for its length; keep those of the test (tcpdump -r -w)"
-            )
+            raise InputError(f"{self.path}: too many connections for its length; {KEEP_THOSE}")
 
     def observed(self, backend: str, said: Sidecar, remarks: Sequence[str] = ()) -> Observed:
         """The flows of all that was followed. Raises InputError when there are none, too many, or the same one twice."""
-        if not self.packets:
-            raise InputError(
-                f"{self.path}: no TCP segment{self._why_none()}; capture with at least 100 bytes of each packet"
-            )
-        every = self._named()
+        if not self._clock("packets"):
+            found = [
+                f"{self.counts[kind]:,} {what}" for kind, (what, _) in PASSED_OVER.items() if what and self.counts[kind]
+            ]
+            why = f" ({', '.join(found)})" if found else ""
+            raise InputError(f"{self.path}: no TCP segment{why}; capture with at least 100 bytes of each packet")
         self._refuse_twice()
-        flows, left_out = self._chosen(every, said)
-        self._check(flows, every)
-        rows = self._progress()
-        step_ns = self._step_ns(flows)
-        begin_ns = flows[0].start_ns
-        observed = tuple(self._flow(flow, rows, step_ns, begin_ns) for flow in flows)
+        flows, left_out = self._chosen(self._directions(), {flow.flow for flow in said.flows})
+        self._check(flows)
+        rows, step_ns = self._progress(), self._step_ns(flows)
         return Observed(
             backend=backend,
-            flows=observed,
+            flows=tuple(self._flow(flow, rows, step_ns, int(flows["start_ns"].iloc[0])) for flow in flows.itertuples()),
             files=(self.path,),
-            remarks=(*remarks, *self._remarks(flows, every), *left_out),
+            remarks=(*remarks, *self._remarks(flows), *left_out),
         )
 
     def _refuse_twice(self) -> None:
         """The same packets again after the clock ran back are the same capture again; at two interfaces it does not run back."""
-        clock = self._clock[0]
-        copies, total = int(self._directions["copies"].sum()), int(self._directions["packets"].sum())
-        runs_back = (self._steps[: int(clock["steps"]), 1] < 0).any()
+        directions = self._state.directions
+        copies, total = int(directions["copies"].sum()), int(directions["packets"].sum())
+        runs_back = (self._state.steps[: self._clock("steps"), 1] < 0).any()
         if runs_back and copies > COPIED_SHARE * max(total, 1):
             raise InputError(
                 f"{self.path}: {copies:,} packets again after the clock ran back; give the capture once, not appended to itself"
             )
 
-    def _why_none(self) -> str:
-        found = {
-            "without IP or TCP": NOT_TCP,
-            "cut before the end of the headers": CUT_HEADERS,
-            "damaged": DAMAGED,
-            "without a time": UNTIMED,
-        }
-        parts = [f"{self.counts[kind]:,} {what}" for what, kind in found.items() if self.counts[kind]]
-        return f" ({', '.join(parts)})" if parts else ""
+    def _directions(self) -> pd.DataFrame:
+        """Every direction that carried data, in order of its start: its fields, its ends, and what came of it."""
+        count = self._clock("count")
+        both, connections = self._state.directions[:count], self._state.connections[:count]
+        d = pd.DataFrame(both.reshape(-1))
+        d["closed"] = np.repeat(connections["closed"], 2)
+        d["to_sender_ns"] = np.minimum(d["to_echo_ns"], both[:, ::-1]["to_ack_ns"].reshape(-1))
+        progress = d["acked"] - d["base"]
+        has_acks = ((progress > 1) & (d["has_base"] > 0)).to_numpy().reshape(-1, 2).any(axis=1)
+        carries = np.repeat((connections["payload_bytes"] > 0) | has_acks, 2)
+        d = d[carries & (d["has_base"] > 0) & ((d["packets"] > 0) | (progress > 1))].copy()
 
-    def _named(self) -> list[_Direction]:
-        """Every direction that carried data, in order of its start."""
-        clock = self._clock[0]
-        found = []
-        names: dict[str, int] = {}
-        for number in range(int(clock["count"])):
-            if self._connections["payload_bytes"][number] == 0 and not self._is_ack_only(number):
-                continue
-            connection = self._connections[number]
-            ends = [_end(connection, side) for side in ("a", "b")]
-            for side in range(2):
-                sender = self._directions[number, side]
-                if not sender["has_base"] or (sender["packets"] == 0 and sender["acked"] - sender["base"] <= 1):
-                    continue
-                source, target = ends[side], ends[1 - side]
-                name = f"{source}>{target}"
-                if len(name) > LONGEST_NAME - 5:
-                    name = f"{source}>:{target.rpartition(':')[2]}"
-                names[name] = names.get(name, 0) + 1
-                found.append(self._direction(number, side, name if names[name] == 1 else f"{name}#{names[name]}", ends))
-        return sorted(found, key=lambda flow: flow.start_ns)
+        if d.empty:
+            raise InputError(f"{self.path}: {NO_DATA}")
+        ends = self._state.ends.reshape(-1, 3)
+        d["source"], d["target"] = ([_end(*ends[i].tolist()) for i in side] for side in (d.index, d.index ^ 1))
+        d["key"] = d["source"] + ">" + d["target"]
+        is_long = d["key"].str.len() > LONGEST_NAME - 5
+        d["name"] = d["key"].mask(is_long, d["source"] + ">:" + d["target"].str.rpartition(":")[2])
+        again = d.groupby("name").cumcount() + 1
+        d["name"] += ("#" + again.astype(str)).where(again > 1, "")
 
-    def _is_ack_only(self, number: int) -> bool:
-        both = self._directions[number]
-        return bool(((both["acked"] - both["base"] > 1) & (both["has_base"] > 0)).any())
+        d["has_cookie"] = (d["has_syn"] > 0) & (d["first_bytes"] == COOKIE_BYTES)
+        has_more = d["has_cookie"] & (d["packets"] > 1) & (d["second_data_ns"] > 0)
+        d["base"] += COOKIE_BYTES * has_more
+        d["cap"] = d["fin"].where(d["fin"] >= 0, d["acked"])
+        d["delivered_bytes"] = (d[["acked", "cap"]].min(axis=1) - d["base"]).clip(lower=0).where(d["acks"] > 0, 0)
+        began_ns = d["second_data_ns"].where(has_more, d["first_data_ns"])
+        d["start_ns"] = began_ns.where((d["has_syn"] > 0) & (d["packets"] > 0), d["first_ack_ns"])
+        is_trying = (d["closed"] == 0) & (d["packets"] > 0) & (d["sent"] > d["acked"])
+        d["stop_ns"] = d[["progress_ns", "last_data_ns"]].max(axis=1).mask(is_trying, self._clock("now_ns"))
 
-    def _direction(self, number: int, side: int, name: str, ends: list[str]) -> _Direction:
-        d, clock = self._directions[number, side], self._clock[0]
-        has_cookie = bool(d["has_syn"]) and d["first_bytes"] == COOKIE_BYTES
-        has_more = has_cookie and d["packets"] > 1 and d["second_data_ns"] > 0
-        base = int(d["base"]) + (COOKIE_BYTES if has_more else 0)
-        cap = int(d["fin"]) if d["fin"] >= 0 else int(d["acked"])
-        start_ns = int(d["first_ack_ns"])
-        if d["has_syn"] and d["packets"]:
-            start_ns = int(d["second_data_ns"] if has_more else d["first_data_ns"])
-        stop_ns = max(int(d["progress_ns"]), int(d["last_data_ns"]))
-        if not self._connections["closed"][number] and d["packets"] and d["sent"] > d["acked"]:
-            stop_ns = int(clock["now_ns"])  # it was still trying
-        return _Direction(
-            index=2 * number + side,
-            name=name,
-            key=f"{ends[side]}>{ends[1 - side]}",
-            server=ends[1 - side],
-            client=ends[side].rpartition(":")[0],
-            delivered_bytes=max(min(int(d["acked"]), cap) - base, 0) if d["acks"] else 0,
-            base=base,
-            cap=cap,
-            start_ns=start_ns,
-            stop_ns=stop_ns,
-            is_whole=bool(d["has_syn"]),
-            begins_with_cookie=has_cookie,
-        )
+        is_timed, is_whole = d["to_ack_ns"] < tcp.NEVER, d["to_sender_ns"] < tcp.NEVER
+        rtt_ns = d["to_ack_ns"] + d["to_sender_ns"].where(is_whole, 0)
+        d["rtt_s"] = (rtt_ns / NS_PER_S).where(is_timed & (rtt_ns > 0))
+        d["near"] = (d["to_sender_ns"] / rtt_ns).where(is_whole & d["rtt_s"].notna())
+        return d.sort_values("start_ns", kind="stable")
 
-    def _chosen(self, every: list[_Direction], said: Sidecar) -> tuple[list[_Direction], list[str]]:
+    def _chosen(self, every: pd.DataFrame, named: set[str]) -> tuple[pd.DataFrame, list[str]]:
         """The flows of the experiment, and remarks on what is left out."""
-        remarks = []
-        named = {flow.flow for flow in said.flows}
-        controls = _controls(every)
-        unanswered = [flow for flow in every if not self._d(flow)["acks"] and self._d(flow)["packets"] > 1]
+        sends, is_acked, is_named = every["packets"] > 1, every["acks"] > 0, every["name"].isin(named)
+        unanswered = every[sends & ~is_acked]
         # a damaged handshake lets all that follows look old
-        stuck = [
-            flow
-            for flow in every
-            if self._d(flow)["acks"] and self._d(flow)["packets"] > 1 and not flow.delivered_bytes
-        ]
-        flows = [flow for flow in every if flow.delivered_bytes and flow.stop_ns > flow.start_ns]
-        candidates = [flow for flow in flows if flow.index not in controls or flow.name in named]
-        most_bytes = max((flow.delivered_bytes for flow in candidates), default=0)
-        if not most_bytes:
-            if unanswered:
+        stuck = every[sends & is_acked & (every["delivered_bytes"] == 0)]
+        flows = (every["delivered_bytes"] > 0) & (every["stop_ns"] > every["start_ns"])
+        is_control = pd.Series(every.index // 2, every.index).isin(_controls(every))
+        candidates = flows & (is_named | ~is_control)
+        if not candidates.any():
+            if len(unanswered):
                 raise InputError(f"{self.path}: no ACK of its data is in it; capture both directions at one interface")
-            raise InputError(f"{self.path}: no connection with data that were acknowledged; give a capture of the test")
-        least_bytes = min(SMALL_BYTES, SMALL_SHARE * most_bytes)
-        chosen = [flow for flow in candidates if flow.delivered_bytes >= least_bytes or flow.name in named]
-        if len(chosen) > MOST_FLOWS:
-            raise InputError(
-                f"{self.path}: {len(chosen)} flows; keep those of the test (tcpdump -r FILE -w OTHER 'host ...')"
-            )
-        if control := [flow for flow in flows if flow.index in controls and flow not in chosen]:
-            remarks.append(f"iperf3's control connection is left out ({control[0].name})")
-        if small := [flow for flow in candidates if flow not in chosen]:
-            remarks.append(
-                f"{len(small)} flows of less than {least_bytes:,.0f} bytes are left out "
-                f"({sum(flow.delivered_bytes for flow in small):,} bytes in all); name one in trace.yaml to keep it"
-            )
-        if stuck:
-            remarks.append(
-                f"{len(stuck)} flows are left out, for no ACK moved on from where they began ({stuck[0].name})"
-            )
-        if unanswered:
-            remarks.append(
-                f"{len(unanswered)} flows are left out, for no ACK of theirs was captured ({unanswered[0].name})"
-            )
-        return chosen, remarks
+            raise InputError(f"{self.path}: {NO_DATA}")
+        least_bytes = min(SMALL_BYTES, SMALL_SHARE * every["delivered_bytes"][candidates].max())
+        is_chosen = candidates & ((every["delivered_bytes"] >= least_bytes) | is_named)
+        if is_chosen.sum() > MOST_FLOWS:
+            raise InputError(f"{self.path}: {is_chosen.sum()} flows; {KEEP_THOSE}")
+        control, small = every[flows & is_control & ~is_chosen], every[candidates & ~is_chosen]
+        total_bytes = small["delivered_bytes"].sum()
+        remarks = {
+            "iperf3's control connection is left out ({name})": control,
+            f"{{count}} flows of less than {least_bytes:,.0f} bytes are left out "
+            f"({total_bytes:,} bytes in all); name one in trace.yaml to keep it": small,
+            "{count} flows are left out, for no ACK moved on from where they began ({name})": stuck,
+            "{count} flows are left out, for no ACK of theirs was captured ({name})": unanswered,
+        }
+        return every[is_chosen], [
+            text.format(count=len(left), name=left["name"].iloc[0]) for text, left in remarks.items() if len(left)
+        ]
 
-    def _d(self, flow: _Direction) -> np.void:
-        return self._directions[flow.index // 2, flow.index % 2]
-
-    def _check(self, flows: list[_Direction], every: list[_Direction]) -> None:
+    def _check(self, flows: pd.DataFrame) -> None:
         """Refuse what contradicts itself."""
-        for flow in flows:
-            for side in range(2):
-                self._check_ticks(self._directions[flow.index // 2, side], flow)
-            d = self._d(flow)
-            seen = int(d["packets"]) + int(d["acks"])
-            if d["odd"] > max(MOST_ODD, ODD_SHARE * seen):
+        for flow in flows.itertuples():
+            for side in self._state.directions[flow.Index // 2]:
+                self._check_ticks(side, flow.name)
+            seen = flow.packets + flow.acks
+            if flow.odd > max(MOST_ODD, ODD_SHARE * seen):
                 raise InputError(
-                    f"{self.path}: {flow.name}: {d['odd']} of {seen:,} sequence numbers lie more than 2^30 bytes or unconfirmed "
+                    f"{self.path}: {flow.name}: {flow.odd} of {seen:,} sequence numbers lie more than 2^30 bytes or unconfirmed "
                     "off the others; give a capture without losses of gigabytes"
                 )
         if self._relative:
             return
-        begun: dict[int, _Direction] = {}
-        for flow in sorted(flows, key=lambda flow: flow.delivered_bytes):
-            if not flow.is_whole:
-                continue
-            twin = begun.setdefault(int(self._d(flow)["origin"]), flow)
-            is_near = abs(twin.delivered_bytes - flow.delivered_bytes) <= 0.01 * flow.delivered_bytes
-            if twin is not flow and is_near and twin.start_ns < flow.stop_ns and flow.start_ns < twin.stop_ns:
+        whole = flows[flows["has_syn"] > 0].sort_values("delivered_bytes", kind="stable")
+        for _, twins in whole.groupby("origin", sort=False):
+            first, others = twins.iloc[0], twins.iloc[1:]
+            is_near = (others["delivered_bytes"] - first["delivered_bytes"]) <= 0.01 * others["delivered_bytes"]
+            is_same = is_near & (first["start_ns"] < others["stop_ns"]) & (others["start_ns"] < first["stop_ns"])
+            if is_same.any():
                 raise InputError(
-                    f"{self.path}: {twin.name} and {flow.name} are one connection under two addresses (the same sequence "
-                    "numbers); capture on one side of the address translation"
+                    f"{self.path}: {first['name']} and {others['name'][is_same].iloc[0]} are one connection under two addresses "
+                    "(the same sequence numbers); capture on one side of the address translation"
                 )
 
-    def _check_ticks(self, d: np.void, flow: _Direction) -> None:
+    def _check_ticks(self, d: np.void, name: str) -> None:
         lasted_ns = int(d["ts_last_ns"]) - int(d["ts_first_ns"])
         if d["ticks"] < LEAST_TICKS or lasted_ns <= 0:
             return
         per_s = d["ticks"] / lasted_ns * NS_PER_S
         # in 1970, times in milliseconds look like fine ticks
-        is_set = self._has_clock and self._clock[0]["zero_ns"] >= YEAR_1990_S * NS_PER_S
+        is_set = self._has_clock and self._clock("zero_ns") >= YEAR_1990_S * NS_PER_S
         usual = (TICKS_PER_S, FINE_TICKS_PER_S) if is_set else (TICKS_PER_S,)
         if not any(least <= per_s <= most for least, most in usual):
             raise InputError(
-                f"{self.path}: {flow.name}: time: TCP's own timestamps made {per_s:.3g} ticks a second by it, 1 to 1000 are "
+                f"{self.path}: {name}: time: TCP's own timestamps made {per_s:.3g} ticks a second by it, 1 to 1000 are "
                 "usual; the unit of the file's times must be what its header says"
             )
 
     def _progress(self) -> np.ndarray:
         """All progress, (direction, bin, position) in order of both."""
-        bins = self._directions["bin"].reshape(-1)
-        last = np.flatnonzero(bins >= 0)
-        last = last[last < 2 * int(self._clock[0]["count"])]
-        tail = np.column_stack([last, bins[last], self._directions["acked"].reshape(-1)[last]])
+        directions = self._state.directions[: self._clock("count")].reshape(-1)
+        last = np.flatnonzero(directions["bin"] >= 0)
+        tail = np.column_stack([last, directions["bin"][last], directions["acked"][last]])
         return _last_of_each(np.concatenate([*self._rows, tail]))
 
-    def _step_ns(self, flows: list[_Direction]) -> int:
+    def _step_ns(self, flows: pd.DataFrame) -> int:
         """Between readings: 1 or 10 ms where that does not become too many."""
-        spans_s = [(flow.stop_ns - flow.start_ns) / NS_PER_S for flow in flows]
-        least_ns = BINS_NS[0] if max(spans_s) <= FINE_SPAN_S else BINS_NS[1]
+        spans_ns = ((flows["stop_ns"] - flows["start_ns"]) / NS_PER_S).to_numpy() * NS_PER_S
+        least_ns = max(BINS_NS[0] if spans_ns.max() <= FINE_SPAN_S * NS_PER_S else BINS_NS[1], self.bin_ns)
         for step_ns in (*BINS_NS, 10 * BINS_NS[-1]):
-            readings = np.array(spans_s) * NS_PER_S / step_ns + 3
-            fits = readings.sum() <= MOST_READINGS and readings.max() <= MOST_READINGS_OF_FLOW
-            if step_ns >= max(least_ns, self.bin_ns) and fits:
+            readings = spans_ns / step_ns + 3
+            if step_ns >= least_ns and readings.sum() <= MOST_READINGS and readings.max() <= MOST_READINGS_OF_FLOW:
                 return step_ns
-        raise InputError(
-            f"{self.path}: too many flows for its length; keep those of the test (tcpdump -r FILE -w OTHER)"
-        )
+        raise InputError(f"{self.path}: too many flows for its length; {KEEP_THOSE}")
 
-    def _flow(self, flow: _Direction, rows: np.ndarray, step_ns: int, begin_ns: int) -> ObservedFlow:
-        low, high = np.searchsorted(rows[:, 0], [flow.index, flow.index + 1])
+    def _flow(self, flow: tuple, rows: np.ndarray, step_ns: int, begin_ns: int) -> ObservedFlow:
+        low, high = np.searchsorted(rows[:, 0], [flow.Index, flow.Index + 1])
         bins, positions = rows[low:high, 1], rows[low:high, 2]
         first, last = flow.start_ns // step_ns + 1, -(-flow.stop_ns // step_ns)
         grid = np.arange(first, max(last, first) + 1)
         known = np.searchsorted(bins, grid * (step_ns // self.bin_ns) - 1, side="right")
         total_bytes = np.concatenate([[flow.base, flow.base], positions])[np.where(known > 0, known + 1, 0)]
         total_bytes = np.clip(total_bytes, flow.base, max(flow.cap, flow.base)) - flow.base
-        clock = self._clock[0]
-        begins_s = int(clock["zero_ns"]) / NS_PER_S
-        d = self._d(flow)
-        identity = {f"{flow.key} at {begins_s + flow.start_ns / NS_PER_S:.3f}"} if self._has_clock else set()
-        if flow.is_whole and not self._relative:
-            identity.add(f"{flow.key} from {int(d['origin'])}")
-        steps_s = self._steps[: int(clock["steps"]), 0] / NS_PER_S
-        stop_s = grid[-1] * step_ns / NS_PER_S
+        start_s, times_s = flow.start_ns / NS_PER_S, grid * step_ns / NS_PER_S
+        begins_s = self._clock("zero_ns") / NS_PER_S
+        identity = {f"{flow.key} at {begins_s + start_s:.3f}"} if self._has_clock else set()
+        if flow.has_syn and not self._relative:
+            identity.add(f"{flow.key} from {flow.origin}")
+        gaps = self._state.gaps[: self._clock("gaps")]
+        steps_s = self._state.steps[: self._clock("steps"), 0] / NS_PER_S
         return ObservedFlow(
             name=flow.name,
             file=self.path,
-            times_s=np.concatenate([[flow.start_ns / NS_PER_S], grid * step_ns / NS_PER_S]),
+            times_s=np.concatenate([[start_s], times_s]),
             total_bytes=np.concatenate([[0.0], total_bytes.astype(np.float64)]),
             interval_s=max(FINE_INTERVAL_S if step_ns == BINS_NS[0] else INTERVAL_S, step_ns / NS_PER_S),
             origin=ORIGIN,
-            rtt_s=self._rtt_s(flow)[0],
+            rtt_s=flow.rtt_s,
             clock_s=begins_s if self._has_clock else None,
             offset_s=None if self._has_clock else (flow.start_ns - begin_ns) / NS_PER_S,
             identity=frozenset(identity),
-            ends=tuple(flow.key.split(">")),
-            gaps_s=self._gaps_s(flow),
-            clock_steps_s=tuple(float(t) for t in steps_s if flow.start_ns / NS_PER_S <= t <= stop_s),
+            ends=(flow.source, flow.target),
+            gaps_s=tuple(sorted({tuple(gap) for gap in (gaps[gaps[:, 0] == flow.Index, 1:] / NS_PER_S).tolist()})),
+            clock_steps_s=tuple(steps_s[(steps_s >= start_s) & (steps_s <= times_s[-1])].tolist()),
         )
 
-    def _gaps_s(self, flow: _Direction) -> tuple[tuple[float, float], ...]:
-        gaps = self._gaps[: int(self._clock[0]["gaps"])]
-        return tuple(sorted({(a / NS_PER_S, b / NS_PER_S) for index, a, b in gaps.tolist() if index == flow.index}))
-
-    def _rtt_s(self, flow: _Direction) -> tuple[float, float]:
-        """The smallest RTT, NaN when nothing timed it, and the share of it on the sender's side of the capture."""
-        d, other = self._d(flow), self._directions[flow.index // 2, 1 - flow.index % 2]
-        to_ack_ns, to_sender_ns = int(d["to_ack_ns"]), min(int(d["to_echo_ns"]), int(other["to_ack_ns"]))
-        if to_ack_ns == tcp.NEVER:
-            return np.nan, np.nan
-        if to_sender_ns == tcp.NEVER:
-            return (to_ack_ns / NS_PER_S or np.nan), np.nan
-        rtt_ns = to_ack_ns + to_sender_ns
-        return (rtt_ns / NS_PER_S, to_sender_ns / rtt_ns) if rtt_ns else (np.nan, np.nan)
-
-    def _remarks(self, flows: list[_Direction], every: list[_Direction]) -> list[str]:
+    def _remarks(self, flows: pd.DataFrame) -> list[str]:
         """What was inferred, and what the capture lacks."""
-        clock, path = self._clock[0], self.path.name
-        remarks = [self._described(flow) for flow in flows[:MOST_FLOWS_DESCRIBED]]
-        if len(flows) > MOST_FLOWS_DESCRIBED:
-            remarks.append(f"{path}: {len(flows) - MOST_FLOWS_DESCRIBED} flows more")
-        counted = (
-            (NOT_TCP, "packets without IP or TCP are passed over"),
-            (FRAGMENTS, "later fragments of IP packets are passed over, whose first ones count"),
-            (CUT_HEADERS, "packets are passed over, for they are cut before the end of their headers"),
-            (DAMAGED, "packets are passed over, for lengths in their headers contradict each other"),
-            (UNTIMED, "packets are passed over, for they have no time (simple packet blocks)"),
-        )
-        remarks += [f"{path}: {self.counts[kind]:,} {what}" for kind, what in counted if self.counts[kind]]
-        begins_s = int(clock["zero_ns"]) / NS_PER_S
-        if self._has_clock and not YEAR_1990_S <= begins_s <= YEAR_2100_S:
-            remarks.append(f"{path}: its clock was not set (the capture begins in {_year(begins_s)})")
-        if clock["small_steps"]:
-            remarks.append(f"{path}: {clock['small_steps']:,} packets stand up to 10 ms out of order")
-        for at_ns, size_ns in self._steps[: int(clock["steps"])]:
-            remarks.append(
-                f"{path}: its clock steps by {size_ns / NS_PER_S:+.3f} s at {at_ns / NS_PER_S:.3f} s; put right after it"
-            )
-        if clock["rings"] == tcp.MOST_RINGS:
-            remarks.append(f"{path}: more than {tcp.MOST_RINGS} open connections; those after them have no RTT")
-        fields = self._directions.reshape(-1)[[flow.index for flow in flows]]
-        total = int(fields["packets"].sum())
-        if copies := int(fields["copies"].sum()):
-            where = ": captured at two interfaces" if copies > COPIED_SHARE * total else ""
-            remarks.append(
-                f"{path}: {copies:,} packets with data stand there twice{where}; their copies are not counted"
-            )
-        if unseen_bytes := int(fields["unseen_bytes"].sum()):
-            remarks.append(
-                f"{path}: {unseen_bytes:,} bytes were acknowledged and are not in the capture, which lost packets"
-            )
-        if odd := int(self._directions["odd"].sum()):
-            remarks.append(f"{path}: {odd:,} packets are passed over, for their sequence numbers do not fit the others")
-        return remarks
+        path = self.path.name
+        remarks = [_described(flow) for flow in flows.head(MOST_FLOWS_DESCRIBED).itertuples()]
+        begins_s = self._clock("zero_ns") / NS_PER_S
+        steps = (self._state.steps[: self._clock("steps")] / NS_PER_S).tolist()
+        copies = flows["copies"].sum()
+        where = ": captured at two interfaces" if copies > COPIED_SHARE * flows["packets"].sum() else ""
+        said = [
+            (len(flows) - MOST_FLOWS_DESCRIBED, "{:} flows more"),
+            *((self.counts[kind], f"{{:,}} {text}") for kind, (_, text) in PASSED_OVER.items()),
+            (
+                self._has_clock and not YEAR_1990_S <= begins_s <= YEAR_2100_S,
+                f"its clock was not set (the capture begins in {_year(begins_s)})",
+            ),
+            (self._clock("small_steps"), "{:,} packets stand up to 10 ms out of order"),
+            *((1, f"its clock steps by {size_s:+.3f} s at {at_s:.3f} s; put right after it") for at_s, size_s in steps),
+            (
+                self._clock("rings") == tcp.MOST_RINGS,
+                f"more than {tcp.MOST_RINGS} open connections; those after them have no RTT",
+            ),
+            (copies, f"{{:,}} packets with data stand there twice{where}; their copies are not counted"),
+            (
+                flows["unseen_bytes"].sum(),
+                "{:,} bytes were acknowledged and are not in the capture, which lost packets",
+            ),
+            (
+                self._state.directions["odd"].sum(),
+                "{:,} packets are passed over, for their sequence numbers do not fit the others",
+            ),
+        ]
+        return remarks + [f"{path}: {text.format(count)}" for count, text in said if count > 0]
 
-    def _described(self, flow: _Direction) -> str:
-        d = self._d(flow)
-        rtt_s, share = self._rtt_s(flow)
-        parts = []
-        if not flow.is_whole:
-            parts.append("begun before the capture, counted from its first ACK there")
-        if np.isnan(rtt_s):
-            parts.append("nothing timed its RTT")
-        else:
-            place = "between sender and receiver"
-            if np.isnan(share):
-                place = "of which the sender's side is unknown"
-            elif share < NEAR:
-                place = "captured near the sender"
-            elif share > 1 - NEAR:
-                place = "captured near the receiver"
-            parts.append(f"RTT at least {1000 * rtt_s:.3f} ms, {place}")
-        if d["packets"]:
-            parts.append(f"{int(d['resent']):,} of {int(d['packets']):,} packets resent")
-        else:
-            parts.append("its data are not in the capture, only their ACKs")
-        if d["filled"]:
-            parts.append(f"{int(d['filled']):,} came late, lost before the capture or out of order")
-        if d["most_flight_bytes"]:
-            parts.append(f"at most {int(d['most_flight_bytes']):,} bytes in flight")
-        if d["window_closed"]:
-            parts.append(f"the receiver closed its window {int(d['window_closed']):,} times")
-        if d["fragments"]:
-            parts.append(f"{int(d['fragments']):,} packets are fragments, of which only the first counts")
-        return f"{flow.name}: {'; '.join(parts)}"
+
+def _described(flow: tuple) -> str:
+    """What is known of a flow, a sentence."""
+    parts = [] if flow.has_syn else ["begun before the capture, counted from its first ACK there"]
+    if np.isnan(flow.rtt_s):
+        parts.append("nothing timed its RTT")
+    else:
+        places = (
+            (np.isnan(flow.near), "of which the sender's side is unknown"),
+            (flow.near < NEAR, "captured near the sender"),
+            (flow.near > 1 - NEAR, "captured near the receiver"),
+            (True, "between sender and receiver"),
+        )
+        parts.append(f"RTT at least {1000 * flow.rtt_s:.3f} ms, {next(text for holds, text in places if holds)}")
+    sent = f"{flow.resent:,} of {flow.packets:,} packets resent"
+    parts.append(sent if flow.packets else "its data are not in the capture, only their ACKs")
+    parts += [text.format(count) for name, text in SAID_OF_FLOW.items() if (count := getattr(flow, name))]
+    return f"{flow.name}: {'; '.join(parts)}"
 
 
 def _last_of_each(rows: np.ndarray) -> np.ndarray:
     """Rows (direction, bin, position) in order, of each bin of a direction the last."""
     rows = rows[np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))]
-    is_last = np.ones(len(rows), bool)
-    is_last[:-1] = (np.diff(rows[:, 0]) != 0) | (np.diff(rows[:, 1]) != 0)
-    return rows[is_last]
+    return rows[np.append((np.diff(rows[:, :2], axis=0) != 0).any(axis=1), [True] * min(len(rows), 1))]
 
 
-def _controls(every: list[_Direction]) -> set[int]:
-    """Directions of iperf3's control connections: of several that begin with its cookie, to one server, the first."""
-    begun: dict[tuple[str, str], list[_Direction]] = {}
-    for flow in every:
-        if flow.begins_with_cookie:
-            begun.setdefault((flow.client, flow.server), []).append(flow)
-    sizes: dict[int, int] = {}
-    for flow in every:
-        sizes[flow.index // 2] = sizes.get(flow.index // 2, 0) + flow.delivered_bytes
-    firsts = [flows[0].index // 2 for flows in begun.values() if len(flows) > 1]
-    return {index for number in firsts if sizes[number] < CONTROL_BYTES for index in (2 * number, 2 * number + 1)}
+def _controls(every: pd.DataFrame) -> set[int]:
+    """iperf3's control connections: of several that begin with its cookie, from one host to one server, the first."""
+    sizes = every["delivered_bytes"].groupby(every.index // 2).sum()
+    begun = every[every["has_cookie"]].groupby([every["source"].str.rpartition(":")[0], "target"], sort=False)
+    firsts = [flows.index[0] // 2 for _, flows in begun if len(flows) > 1]
+    return {number for number in firsts if sizes[number] < CONTROL_BYTES}
 
 
 def address(high: int, low: int) -> str:
@@ -491,9 +372,9 @@ def address(high: int, low: int) -> str:
     return str(IPv6Address(value))
 
 
-def _end(connection: np.void, side: str) -> str:
-    text = address(int(connection[f"high_{side}"]), int(connection[f"low_{side}"]))
-    return f"[{text}]:{connection[f'port_{side}']}" if ":" in text else f"{text}:{connection[f'port_{side}']}"
+def _end(high: int, low: int, port: int) -> str:
+    text = address(high, low)
+    return f"[{text}]:{port}" if ":" in text else f"{text}:{port}"
 
 
 def _year(clock_s: float) -> int:

@@ -24,6 +24,7 @@ from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.observed import WINDOWS, Observed, ObservedFlow
 from tcpfair.sources.readers.pattern_records import records, text_of
 from tcpfair.sources.readers.pattern_table import NEEDED, NUMBERS, QUANTITIES, TABLE, Pattern, Row, formats, units
+from tcpfair.sources.readers.readings import refusing
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
 from tcpfair.sources.readers.text import head, lines
 from tcpfair.units import BITS_PER_BYTE
@@ -206,32 +207,33 @@ def _take(
     if row.kind in ("interval", "total"):
         at_s = _take_interval(flow, name, row, given, pattern, where)
     else:
-        missing = next((each for each in NEEDED[row.kind][0] if each not in given), None)
-        if missing:
-            raise InputError(f"{where}: {row.values.get(missing, missing)}: missing; give the whole file")
+        for each in sorted(NEEDED[row.kind][0] - set(given), key=list(NUMBERS).index)[:1]:
+            raise InputError(f"{where}: {row.values.get(each, each)}: missing; give the whole file")
         at_s = given["time"].value
     if row.kind == "packet":
-        _check_order(flow.packets, at_s, where)
-        flow.packets.append((at_s, given["bytes"].value))
+        _append(flow.packets, (at_s, given["bytes"].value), where)
     if row.kind == "reading":
-        _check_order(flow.points, at_s, where)
-        if flow.points and given["total_bytes"].value < flow.points[-1][1]:
-            raise InputError(f"{where}: total_bytes: falls, but it counts; give one recording")
-        if flow.points and flow.points[-1][0] == at_s:
-            flow.points.pop()
+        total_bytes = given["total_bytes"].value
         if not flow.points and pattern.from_zero and at_s > 0:
             flow.points.append((0.0, 0.0))
-        flow.points.append((at_s, given["total_bytes"].value))
+        previous = flow.points[-1] if flow.points else (-1.0, 0.0)
+        _append(flow.points, (at_s, total_bytes), where)
+        if total_bytes < previous[1]:
+            raise InputError(f"{where}: total_bytes: falls, but it counts; give one recording")
+        if previous[0] == at_s:
+            del flow.points[-2]
     if {"cwnd", "ssthresh", "rtt"} & set(given) and row.kind != "total":
-        _check_order(flow.windows, at_s, where)
-        per_pkt = {each: 1.0 if _is_pkts(each, row, groups) else payload_bytes for each in ("cwnd", "ssthresh")}
-        cwnd, ssthresh = (given[each].value / per_pkt[each] if each in given else math.nan for each in per_pkt)
-        flow.windows.append((at_s, cwnd, ssthresh, given["rtt"].value if "rtt" in given else math.nan))
+        values = {each: given[each].value if each in given else math.nan for each in ("cwnd", "ssthresh", "rtt")}
+        for each in ("cwnd", "ssthresh"):
+            values[each] /= 1.0 if _is_pkts(each, row, groups) else payload_bytes
+        _append(flow.windows, (at_s, *values.values()), where)
 
 
-def _check_order(rows: list, at_s: float, where: str) -> None:
-    if rows and at_s < rows[-1][0]:
-        raise InputError(f"{where}: the time goes back from {rows[-1][0]:.9g} to {at_s:.9g} s; give one recording")
+def _append(rows: list, row: tuple[float, ...], where: str) -> None:
+    """Add a row that begins with its time, which does not go back."""
+    if rows and row[0] < rows[-1][0]:
+        raise InputError(f"{where}: the time goes back from {rows[-1][0]:.9g} to {row[0]:.9g} s; give one recording")
+    rows.append(row)
 
 
 def _is_pkts(name: str, row: Row, groups: dict[str, str]) -> bool:
@@ -303,7 +305,7 @@ def _observed(
     """A flow as its readings; None, with a remark, if it never has bytes."""
     where = f"{path}: flow {name}"
     if flow.intervals:
-        _check_total(flow, where, name, pattern, said, remarks)
+        _check_total(where, flow, name, pattern, said, remarks)
         table = np.array([each[:3] for each in flow.intervals])
         times_s, total_bytes, gaps = readings.from_intervals(*table.T)
         interval_s = float(np.median(table[:, 1] - table[:, 0]))
@@ -345,28 +347,25 @@ def _observed(
     )
 
 
-def _check_total(flow: _Flow, where: str, name: str, pattern: Pattern, said: Sidecar, remarks: list[str]) -> None:
+@refusing
+def _check_total(flow: _Flow, name: str, pattern: Pattern, said: Sidecar, remarks: list[str]) -> Iterator[str]:
     """The intervals against the tool's own total; the rest of it becomes the last interval."""
     total, last = flow.total, flow.intervals[-1]
     if total is None:
         if pattern.needs_total and not said.of(name).stops_early:
-            raise InputError(f"{where}: ends without its total; give the whole log (or stops_early in its trace.yaml)")
+            yield "ends without its total; give the whole log (or stops_early in its trace.yaml)"
         return
     counted = math.fsum(each.bytes for each in flow.intervals)
     slack_bytes = math.fsum(each.slack_bytes for each in flow.intervals) + total.slack_bytes
-    rest_bytes, rest_s = total.bytes - counted, total.end_s - last.end_s
     slack_s = total.slack_s + last.slack_s
+    rest_bytes, rest_s = total.bytes - counted, total.end_s - last.end_s
     lengths_s = [each.end_s - each.start_s for each in flow.intervals]
     if not -slack_s <= rest_s <= TAIL * max(lengths_s) + slack_s:
-        raise InputError(
-            f"{where}: intervals end at {last.end_s:.6g} s, its total at {total.end_s:.6g} s; give the whole log"
-        )
+        yield f"intervals end at {last.end_s:.6g} s, its total at {total.end_s:.6g} s; give the whole log"
     fastest = max(each.bytes / length_s for each, length_s in zip(flow.intervals, lengths_s, strict=True))
     has_tail = rest_s > _LEAST_S or flow.adds_durations
     if not -slack_bytes <= rest_bytes <= slack_bytes + TAIL_RATE * fastest * max(rest_s, slack_s) * has_tail:
-        raise InputError(
-            f"{where}: {counted:.6g} bytes in its intervals, but {total.bytes:.6g} in its total; give the whole log"
-        )
+        yield f"{counted:.6g} bytes in its intervals, but {total.bytes:.6g} in its total; give the whole log"
     if rest_s > _LEAST_S:
         flow.intervals.append(Interval(last.end_s, total.end_s, max(rest_bytes, 0.0), 0.0, 0.0))
         remarks.append(f"flow {name}: the last {rest_s:.3g} s are the rest of the tool's total")

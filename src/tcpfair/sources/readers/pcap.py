@@ -8,6 +8,7 @@ read in pieces; what follows from the packets is `packets`'s.
 
 from __future__ import annotations
 
+import struct
 import sys
 import time
 from collections.abc import Iterator
@@ -33,18 +34,28 @@ PROGRESS_FROM_BYTES = 100_000_000
 PROGRESS_S = 2.0
 MICROSECONDS, NANOSECONDS = 1_000_000, 1_000_000_000
 
-# magic number: big-endian?, fractions of a second
+# magic number: byte order, fractions of a second
 PCAP = {
-    bytes.fromhex("a1b2c3d4"): (True, MICROSECONDS),
-    bytes.fromhex("d4c3b2a1"): (False, MICROSECONDS),
-    bytes.fromhex("a1b23c4d"): (True, NANOSECONDS),
-    bytes.fromhex("4d3cb2a1"): (False, NANOSECONDS),
+    bytes.fromhex(magic): (order, fractions)
+    for magic, order, fractions in (
+        ("a1b2c3d4", ">", MICROSECONDS),
+        ("d4c3b2a1", "<", MICROSECONDS),
+        ("a1b23c4d", ">", NANOSECONDS),
+        ("4d3cb2a1", "<", NANOSECONDS),
+    )
 }
 PCAPNG = bytes.fromhex("0a0d0d0a")
-BYTE_ORDER = {bytes.fromhex("1a2b3c4d"): True, bytes.fromhex("4d3c2b1a"): False}
+BYTE_ORDER = {bytes.fromhex("1a2b3c4d"): ">", bytes.fromhex("4d3c2b1a"): "<"}
 FILE_HEADER_BYTES = 24
 IF_TSRESOL, IF_TSOFFSET = 9, 14
 LEAST_PACKETS_TO_TELL_UNITS = 50
+WRONG = {
+    frames.BAD_LENGTH: "a length that no capture has; the file is damaged, copy it again",
+    frames.BAD_FRACTION: "time: its fraction of a second is a second or more; the file is damaged, or its times are nanoseconds "
+    "and its header says microseconds",
+    frames.BAD_TIME: "time: beyond the year 2106 or before 1970; if_tsresol and if_tsoffset must be those of the times",
+    frames.BAD_INTERFACE: "of an interface that the file does not describe; copy it again",
+}
 
 
 def sniff(path: Path) -> bool:
@@ -84,9 +95,8 @@ class _Capture:
         self.number = 1  # of the next packet
         self._records = np.zeros(RECORDS, frames.RECORD)
         self._packets = np.zeros(RECORDS, frames.PACKET)
-        self._big = False
-        self._interfaces = np.zeros((MOST_INTERFACES, 4), np.int64)
-        self._interface_count = 0
+        self._order = "<"
+        self._interfaces: list[tuple[int, int, int, int]] = []
         self._seconds_seen: set[int] = set()
 
     def progress(self) -> str:
@@ -98,160 +108,112 @@ class _Capture:
     def packets(self) -> Iterator[np.ndarray]:
         """Arrays of `frames.PACKET`, which the next one overwrites."""
         pieces = chunks(self.path, PIECE_BYTES)
-        start = next(pieces, b"")
-        while len(start) < FILE_HEADER_BYTES + 8 and (more := next(pieces, b"")):
-            start += more
-        if start[:4] in PCAP:
-            yield from self._of_pcap(start, pieces)
-        elif _is_capture(start):
-            yield from self._of_pcapng(start, pieces)
-        else:
+        data = next(pieces, b"")
+        while len(data) < FILE_HEADER_BYTES + 8 and (more := next(pieces, b"")):
+            data += more
+        if not _is_capture(data):
             raise InputError(f"{self.path}: neither pcap nor pcapng; give a file of tcpdump, dumpcap or Wireshark")
-
-    def _of_pcap(self, data: bytes, pieces: Iterator[bytes]) -> Iterator[np.ndarray]:
-        big, fractions = PCAP[data[:4]]
-        order = "big" if big else "little"
-        if len(data) < FILE_HEADER_BYTES:
-            raise InputError(f"{self.path}: cut within its header; copy the file again")
-        major, minor = int.from_bytes(data[4:6], order), int.from_bytes(data[6:8], order)
-        if (major, minor) != (2, 4):
-            raise InputError(f"{self.path}: version {major}.{minor} of pcap; 2.4 is the only one in use")
-        link_type = int.from_bytes(data[20:24], order) & 0xFFFF
-        self._check_link_type(link_type)
-        is_millionth = fractions == NANOSECONDS  # as long as no time has nanoseconds
-        at = FILE_HEADER_BYTES
+        is_pcap = data[:4] in PCAP
+        scan, at = (frames.scan_pcap, self._header(data)) if is_pcap else (frames.scan_pcapng, 0)
+        # no fraction of a second has nanoseconds, though the header says so
+        is_micro = is_pcap and self._interfaces[0][1] == NANOSECONDS
         while data:
-            buffer = np.frombuffer(data, np.uint8)
-            ended = frames.FULL
-            while ended == frames.FULL:
-                ended, at, count = frames.scan_pcap(buffer, at, big, fractions, link_type, self.number, self._records)
-                if is_millionth:
-                    is_millionth = self._below_a_millionth(count)
-                yield from self._parsed(buffer, count)
-                if ended not in (frames.FULL, frames.MORE):
-                    raise self._refused(ended)
-            data, at = self._next(data[at:], pieces), 0
-        if is_millionth and len(self._seconds_seen) > 1 and self.number > LEAST_PACKETS_TO_TELL_UNITS:
+            buffer, ended = np.frombuffer(data, np.uint8), frames.FULL
+            while ended in (frames.FULL, frames.CONTROL):
+                interfaces = np.array(self._interfaces or [(0, 0, 0, 0)])
+                source = buffer, at, self._order == ">", interfaces, len(self._interfaces)
+                ended, at, count = scan(*source, self.number, self._records)
+                t_ns = self._records["t_ns"][:count]
+                if is_micro and count:
+                    self._seconds_seen |= {int(t_ns[0]) // NANOSECONDS, int(t_ns[-1]) // NANOSECONDS}
+                    is_micro = bool((t_ns % NANOSECONDS < MICROSECONDS).all())
+                if count:
+                    found = frames.parse(buffer, self._records, count, self._packets, self.counts)
+                    self.number += count
+                    yield self._packets[:found]
+                if ended in WRONG:
+                    raise InputError(f"{self.path}: packet {self.number}: {WRONG[ended]}")
+                if ended == frames.CONTROL:
+                    length = self._control(data, at)
+                    if not length:
+                        break  # its end is in the next piece
+                    at += length
+            rest, piece, at = data[at:], next(pieces, b""), 0
+            self.seen_bytes += len(piece)
+            if rest and not piece:
+                self.remarks.append(f"{self.path.name}: cut within its last packet, which is left out")
+            data = rest + piece if piece else b""
+        if is_micro and len(self._seconds_seen) > 1 and self.number > LEAST_PACKETS_TO_TELL_UNITS:
             raise InputError(
                 f"{self.path}: its header says nanoseconds, but no fraction of a second reaches 1,000,000 of them; they must be "
                 "microseconds: correct the magic number (a1b2c3d4)"
             )
 
-    def _below_a_millionth(self, count: int) -> bool:
-        t_ns = self._records["t_ns"][:count]
-        if count:
-            self._seconds_seen |= {int(t_ns[0]) // NANOSECONDS, int(t_ns[-1]) // NANOSECONDS}
-        return bool((t_ns % NANOSECONDS < MICROSECONDS).all())
+    def _header(self, data: bytes) -> int:
+        """Read a pcap's header: where its first packet begins."""
+        self._order, fractions = PCAP[data[:4]]
+        if len(data) < FILE_HEADER_BYTES:
+            raise InputError(f"{self.path}: cut within its header; copy the file again")
+        major, minor, _, _, snap_bytes, link_type = struct.unpack_from(f"{self._order}HHIIII", data, 4)
+        if (major, minor) != (2, 4):
+            raise InputError(f"{self.path}: version {major}.{minor} of pcap; 2.4 is the only one in use")
+        self._add_interface(link_type & 0xFFFF, fractions, 0, snap_bytes)
+        return FILE_HEADER_BYTES
 
-    def _of_pcapng(self, data: bytes, pieces: Iterator[bytes]) -> Iterator[np.ndarray]:
-        at = 0
-        while data:
-            buffer = np.frombuffer(data, np.uint8)
-            ended = frames.FULL
-            while ended in (frames.FULL, frames.CONTROL):
-                ended, at, count = frames.scan_pcapng(
-                    buffer, at, self._big, self._interfaces, self._interface_count, self.number, self._records
-                )
-                yield from self._parsed(buffer, count)
-                if ended == frames.CONTROL:
-                    length = self._control(data, at)
-                    if length == 0:
-                        break  # its end is in the next piece
-                    at += length
-                elif ended not in (frames.FULL, frames.MORE):
-                    raise self._refused(ended)
-            data, at = self._next(data[at:], pieces), 0
-
-    def _next(self, rest: bytes, pieces: Iterator[bytes]) -> bytes:
-        """What comes after ``rest``, the beginning of a record; b"" at the end of the file."""
-        piece = next(pieces, b"")
-        self.seen_bytes += len(piece)
-        if piece:
-            return rest + piece
-        if rest:
-            self.remarks.append(f"{self.path.name}: cut within its last packet, which is left out")
-        return b""
-
-    def _parsed(self, buffer: np.ndarray, count: int) -> Iterator[np.ndarray]:
-        if count:
-            found = frames.parse(buffer, self._records, count, self._packets, self.counts)
-            self.number += count
-            yield self._packets[:found]
-
-    def _refused(self, ended: int) -> InputError:
-        where = f"{self.path}: packet {self.number}"
-        return {
-            frames.BAD_LENGTH: InputError(f"{where}: a length that no capture has; the file is damaged, copy it again"),
-            frames.BAD_FRACTION: InputError(
-                f"{where}: time: its fraction of a second is a second or more; the file is damaged, or its times are nanoseconds "
-                "and its header says microseconds"
-            ),
-            frames.BAD_TIME: InputError(
-                f"{where}: time: beyond the year 2106 or before 1970; if_tsresol and if_tsoffset must be those of the times"
-            ),
-            frames.BAD_INTERFACE: InputError(
-                f"{where}: of an interface that the file does not describe; copy it again"
-            ),
-        }[ended]
-
-    def _check_link_type(self, link_type: int) -> None:
+    def _add_interface(self, link_type: int, units: int, offset_s: int, snap_bytes: int) -> None:
         if link_type not in frames.LINK_TYPES:
             raise InputError(
                 f"{self.path}: link type {link_type} is not read; capture on Ethernet, loopback, raw IP or PPP, or with -i any"
             )
+        self._interfaces.append((link_type, units, offset_s, snap_bytes))
 
     def _control(self, data: bytes, at: int) -> int:
         """Read the section header or interface description at ``at``: its length, 0 when it is not all there."""
         is_section = data[at : at + 4] == PCAPNG
-        if len(data) - at < (28 if is_section else 20):
+        least = 28 if is_section else 20
+        if len(data) - at < least:
             return 0
         if is_section:
             if data[at + 8 : at + 12] not in BYTE_ORDER:
                 raise InputError(
                     f"{self.path}: section after packet {self.number - 1}: no byte-order magic; copy the file again"
                 )
-            self._big = BYTE_ORDER[data[at + 8 : at + 12]]
-        order = "big" if self._big else "little"
-        length = int.from_bytes(data[at + 4 : at + 8], order)
-        if length % 4 or not (28 if is_section else 20) <= length <= frames.MOST_BLOCK_BYTES:
-            raise self._refused(frames.BAD_LENGTH)
-        if len(data) - at < length:
+            self._order = BYTE_ORDER[data[at + 8 : at + 12]]
+        (length,) = struct.unpack_from(f"{self._order}I", data, at + 4)
+        is_length = length % 4 == 0 and least <= length <= frames.MOST_BLOCK_BYTES
+        if is_length and len(data) - at < length:
             return 0
-        if data[at + length - 4 : at + length] != data[at + 4 : at + 8]:
-            raise self._refused(frames.BAD_LENGTH)
+        if not is_length or data[at + length - 4 : at + length] != data[at + 4 : at + 8]:
+            raise InputError(f"{self.path}: packet {self.number}: {WRONG[frames.BAD_LENGTH]}")
         if is_section:
-            major = int.from_bytes(data[at + 12 : at + 14], order)
+            (major,) = struct.unpack_from(f"{self._order}H", data, at + 12)
             if major != 1:
                 raise InputError(f"{self.path}: version {major} of pcapng; 1 is the only one in use")
-            self._interface_count = 0
+            self._interfaces = []
         else:
-            self._describe(data[at + 8 : at + length - 4], order)
+            self._describe(data[at + 8 : at + length - 4])
         return length
 
-    def _describe(self, body: bytes, order: str) -> None:
+    def _describe(self, body: bytes) -> None:
         """Read an interface description."""
-        if self._interface_count == MOST_INTERFACES:
+        if len(self._interfaces) == MOST_INTERFACES:
             raise InputError(f"{self.path}: more than {MOST_INTERFACES} interfaces; give a capture of one")
-        link_type, snap_bytes = int.from_bytes(body[:2], order), int.from_bytes(body[4:8], order)
-        self._check_link_type(link_type)
-        units, offset_s = MICROSECONDS, 0
-        at = 8
+        link_type, _, snap_bytes = struct.unpack_from(f"{self._order}HHI", body)
+        units, offset_s, at = MICROSECONDS, 0, 8
         while at + 4 <= len(body):
-            code, size = int.from_bytes(body[at : at + 2], order), int.from_bytes(body[at + 2 : at + 4], order)
+            code, size = struct.unpack_from(f"{self._order}HH", body, at)
             value = body[at + 4 : at + 4 + size]
             if code == 0 or len(value) < size:
                 break
             if code == IF_TSRESOL and size == 1:
-                power = value[0] & 0x7F
-                units = (2 if value[0] & 0x80 else 10) ** min(power, 127)
+                units = (2 if value[0] & 0x80 else 10) ** (value[0] & 0x7F)
                 if units > 10**18:
                     raise InputError(
                         f"{self.path}: if_tsresol: {value[0]} is finer than any clock; the file is damaged"
                     )
             if code == IF_TSOFFSET and size == 8:
-                offset_s = int.from_bytes(value, order, signed=True)
+                (offset_s,) = struct.unpack(f"{self._order}q", value)
                 if abs(offset_s) > frames.MOST_SECONDS:
                     raise InputError(f"{self.path}: if_tsoffset: {offset_s} s is beyond any date; the file is damaged")
             at += 4 + size + -size % 4
-        self._interfaces[self._interface_count] = link_type, units, offset_s, snap_bytes
-        self._interface_count += 1
+        self._add_interface(link_type, units, offset_s, snap_bytes)

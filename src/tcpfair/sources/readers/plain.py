@@ -42,8 +42,9 @@ from tcpfair.errors import InputError
 from tcpfair.sources.readers import columns, readings
 from tcpfair.sources.readers.columns import UNITS, Table
 from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Observed, ObservedFlow
+from tcpfair.sources.readers.readings import refuse_first
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
-from tcpfair.sources.readers.text import MAX_LINE_BYTES, chunks, head, head_bytes, read_bytes
+from tcpfair.sources.readers.text import head, head_bytes, line_blocks, read_bytes
 
 NAME = "plain"
 ACCEPTS = "plain tables (.csv, .tsv, columns with spaces, or .parquet, with a column for the time and columns for bytes or rate)"
@@ -124,10 +125,6 @@ def read(path: Path, said: Sidecar) -> Observed:
     return Observed(BACKEND, tuple(many), (path,), remarks=tuple(dict.fromkeys(remarks)))
 
 
-def _is_cc(name: str) -> bool:
-    return name.replace("_", "").replace("-", "").isalnum() and len(name) <= 16
-
-
 # ---------------------------------------------------------------- from the file to one long table
 
 
@@ -170,29 +167,19 @@ def _long(piece: pd.DataFrame, table: Table, path: Path) -> pd.DataFrame:
     """Rows of a piece with a column for each quantity."""
     base = {"line": piece.index.to_numpy(dtype=np.int32), "time": piece[table.time.name].to_numpy()}
     if not table.by_label:
-        flows = piece[table.flow.name].astype(str).str.strip() if table.flow else pd.Series("flow1", piece.index)
-        wrong = np.flatnonzero((flows == "") | (flows.str.len() > MAX_NAME))
-        if len(wrong):
-            raise InputError(
-                f"{path}: {table.flow.name if table.flow else 'flow'}: line {base['line'][wrong[0]]} names no flow; "
-                "give each row one"
-            )
-        columns_of = {quantity: piece[column.name].to_numpy() for quantity, column in table.shared.items()}
-        return pd.DataFrame({**base, "flow": flows.to_numpy(), **columns_of})
-    quantities = list(dict.fromkeys(quantity for of in table.by_label.values() for quantity in of))
-    parts = [
-        pd.DataFrame(
-            {
-                **base,
-                "flow": label,
-                **{
-                    quantity: piece[of[quantity].name].to_numpy() if quantity in of else np.nan
-                    for quantity in quantities
-                },
-            }
+        name = table.flow.name if table.flow else "flow"
+        flows = piece[name].astype(str).str.strip() if table.flow else pd.Series("flow1", piece.index)
+        refuse_first(
+            ((flows == "") | (flows.str.len() > MAX_NAME)).to_numpy(),
+            lambda i: f"{path}: {name}: line {base['line'][i]} names no flow; give each row one",
         )
-        for label, of in table.by_label.items()
-    ]
+        shared = {quantity: piece[column.name].to_numpy() for quantity, column in table.shared.items()}
+        return pd.DataFrame({**base, "flow": flows.to_numpy(), **shared})
+    quantities = dict.fromkeys(quantity for of in table.by_label.values() for quantity in of)
+    parts = []
+    for label, of in table.by_label.items():
+        own = {each: piece[of[each].name].to_numpy() if each in of else np.nan for each in quantities}
+        parts.append(pd.DataFrame({**base, "flow": label, **own}))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -209,20 +196,18 @@ def _refuse_merged(
             of_flow = words[np.searchsorted(piece.index.to_numpy(), rows.to_numpy())]
             first = first_words.setdefault((name, str(label)), of_flow[0])
             other = next((word for word in of_flow if word != first), None)
-            if other is not None:
-                raise InputError(_which_flow(path, name, first, other, table))
-
-
-def _which_flow(path: Path, name: str, one: str, other: str, table: Table) -> str:
-    if table.flow or table.by_label:
-        return (
-            f"{path}: {name!r} changes within a flow ({one[:40]!r}, {other[:40]!r}); give the rows of one run and direction, or "
-            f"write `columns: {{ignore: [{name}]}}` in {SIDECAR} when they belong together"
-        )
-    return (
-        f"{path}: {name!r} may tell flows apart ({one[:40]!r}, {other[:40]!r}); write `columns: {{flow: {name}}}` in {SIDECAR} "
-        f"when it does, and `columns: {{ignore: [{name}]}}` when all rows are one flow"
-    )
+            if other is None:
+                continue
+            told = f"({first[:40]!r}, {other[:40]!r})"
+            if table.flow or table.by_label:
+                raise InputError(
+                    f"{path}: {name!r} changes within a flow {told}; give the rows of one run and direction, or "
+                    f"write `columns: {{ignore: [{name}]}}` in {SIDECAR} when they belong together"
+                )
+            raise InputError(
+                f"{path}: {name!r} may tell flows apart {told}; write `columns: {{flow: {name}}}` in {SIDECAR} "
+                f"when it does, and `columns: {{ignore: [{name}]}}` when all rows are one flow"
+            )
 
 
 def _refuse_sum(piece: pd.DataFrame, table: Table, path: Path) -> None:
@@ -235,12 +220,13 @@ def _refuse_sum(piece: pd.DataFrame, table: Table, path: Path) -> None:
         rates = rates[np.isfinite(rates).all(axis=1)]
         others = rates.sum(axis=1, keepdims=True) - rates
         is_sum = (np.abs(others - rates) <= SAME_SUM * rates).all(axis=0) & ((rates > 0).sum(axis=0) >= 3)
-        if len(rates) >= 3 and is_sum.any():
-            name = names[int(np.argmax(is_sum))]
-            raise InputError(
-                f"{path}: {name!r} is the sum of the other columns in every row, so no flow; write "
-                f"`columns: {{ignore: [{name}]}}` in {SIDECAR}"
-            )
+        refuse_first(
+            is_sum & (len(rates) >= 3),
+            lambda i, names=names: (
+                f"{path}: {names[i]!r} is the sum of the other columns in every row, so no flow; write "
+                f"`columns: {{ignore: [{names[i]}]}}` in {SIDECAR}"
+            ),
+        )
 
 
 def _in_units(
@@ -248,13 +234,12 @@ def _in_units(
 ) -> tuple[pd.DataFrame, Table]:
     """All quantities in s, bit/s and bytes, checked against their bounds; units that were not known are inferred or asked for."""
     units = dict(table.units)
-    for quantity in BOUNDS:
-        if quantity in values and not np.issubdtype(values[quantity].dtype, np.number):
-            values[quantity] = values[quantity].astype(np.float64)
+    here = [quantity for quantity in BOUNDS if quantity in values]
+    values = values.astype(dict.fromkeys(here, np.float64))
     for quantity in ("total_bytes", "bytes"):
-        if quantity in values and units[quantity] is None:
+        if quantity in here and units[quantity] is None:
             open_name = _name_of(table, quantity)
-            if open_name not in _stated(said):
+            if open_name not in said.columns.names.values():
                 raise InputError(
                     f"{path}: {open_name}: unit unknown; say {SIDECAR}: units.bytes: {'|'.join(UNITS['bytes'])}"
                 )
@@ -266,44 +251,39 @@ def _in_units(
     values["time"] = values["time"] * scale if scale >= 1e-3 else values["time"] / round(1 / scale)
     _check_times(values, table, said, path)
     for quantity in ("total_bytes", "bytes", "srtt"):
-        if quantity in values and units[quantity]:
+        if quantity in here and units[quantity]:
             values[quantity] *= UNITS[quantity][units[quantity]]
     for quantity in ("cwnd", "ssthresh", "srtt"):
-        if quantity in values and units[quantity] is None:
+        if quantity in here and units[quantity] is None:
             field = columns.SAID_UNIT.get(quantity, quantity)
             remarks.append(
                 f"{_name_of(table, quantity)}: left out, its unit is not known; say {SIDECAR}: units.{field}: "
                 f"{'|'.join(UNITS[quantity])}"
             )
             values = values.drop(columns=quantity)
-    if "rate" in values:
+    if "rate" in here:
         if units["rate"] is None:
             units["rate"] = _rate_unit(values, _name_of(table, "rate"), path)
             remarks.append(f"{_name_of(table, 'rate')}: in {units['rate']}, as the bytes tell")
         values["rate"] *= UNITS["rate"][units["rate"]]
-    for quantity, (least, largest) in BOUNDS.items():
-        if quantity not in values:
-            continue
+    for quantity in (each for each in here if each in values):
+        least, largest = BOUNDS[quantity]
         x = values[quantity].to_numpy()
-        wrong = np.flatnonzero(~((x >= least) & (x <= largest)) & ~np.isnan(x))
-        if quantity == "ssthresh":
-            wrong = wrong[~np.isposinf(x[wrong])]
-        if len(wrong):
-            raise InputError(
-                f"{path}: {_name_of(table, quantity)}: {x[wrong[0]]:.6g} in line {values['line'].iloc[wrong[0]]} is not "
+        may_be = np.isnan(x) | (np.isposinf(x) if quantity == "ssthresh" else False)
+        refuse_first(
+            ~((x >= least) & (x <= largest)) & ~may_be,
+            lambda i, x=x, quantity=quantity, least=least, largest=largest: (
+                f"{path}: {_name_of(table, quantity)}: {x[i]:.6g} in line {values['line'].iloc[i]} is not "
                 f"between {least:g} and {largest:g}; check value and unit"
-            )
+            ),
+        )
     what = ", ".join(
         f"{_name_of(table, quantity)} as {quantity}{f' in {units[quantity]}' if units.get(quantity) else ''}"
         for quantity in ("time", *columns.VALUES, "cwnd", "ssthresh", "srtt", "cc")
-        if quantity == "time" or quantity in values
+        if quantity in values
     )
     remarks.insert(0, f"read: {what}")
     return values, table._replace(units=units)
-
-
-def _stated(said: Sidecar) -> set[str]:
-    return set(said.columns.names.values())
 
 
 def _name_of(table: Table, quantity: str) -> str:
@@ -321,7 +301,7 @@ def _time_unit(values: pd.DataFrame, name: str, path: Path) -> str:
     for unit, scale in UNITS["time"].items():
         if readings.is_wall_clock(first * scale) and first > 1e8:
             return unit
-    spacing = _lengths_s(values)
+    spacing = values.groupby("flow", sort=False, observed=True)["time"].diff().to_numpy()
     spacing = spacing[spacing > 0]
     usual = float(np.median(spacing)) if len(spacing) else np.nan
     if usual <= SECONDS_APART and np.nanmax(times) - np.nanmin(times) <= SECONDS_LONG:
@@ -332,69 +312,53 @@ def _time_unit(values: pd.DataFrame, name: str, path: Path) -> str:
 
 
 def _check_times(values: pd.DataFrame, table: Table, said: Sidecar, path: Path) -> None:
-    t_s, name = values["time"].to_numpy(), table.time.name
-    wrong = np.flatnonzero(~np.isfinite(t_s))
-    if len(wrong):
-        raise InputError(f"{path}: {name}: no time in line {values['line'].iloc[wrong[0]]}; give each row its time")
+    t_s, line, where = values["time"].to_numpy(), values["line"].to_numpy(), f"{path}: {table.time.name}"
+    refuse_first(~np.isfinite(t_s), lambda i: f"{where}: no time in line {line[i]}; give each row its time")
     if t_s.min() < 0:
-        raise InputError(f"{path}: {name}: {t_s.min():.9g} in line {values['line'].iloc[t_s.argmin()]} is below 0")
-    readings.check_span(f"{path}: {name}", float(t_s.min()), float(t_s.max()))
+        raise InputError(f"{where}: {t_s.min():.9g} in line {line[t_s.argmin()]} is below 0")
+    readings.check_span(where, float(t_s.min()), float(t_s.max()))
     labels = values["flow"].cat.codes.to_numpy()
     if labels.max() >= readings.MAX_FLOWS:
         raise InputError(
             f"{path}: more than {readings.MAX_FLOWS} flows; say which column is the flow, {SIDECAR}: columns.flow: NAME"
         )
     order = np.argsort(labels, kind="stable")
-    step_s = np.diff(t_s[order])
-    same_flow = np.diff(labels[order]) == 0
-    wrong = np.flatnonzero(same_flow & (step_s <= 0))
-    if len(wrong):
-        early, late = order[wrong[0]], order[wrong[0] + 1]
-        flow, lines = values["flow"].iloc[late], (values["line"].iloc[early], values["line"].iloc[late])
-        if step_s[wrong[0]] == 0:
+    step_s, same_flow = np.diff(t_s[order]), np.diff(labels[order]) == 0
+    for i in np.flatnonzero(same_flow & (step_s <= 0))[:1]:
+        early, late = order[i], order[i + 1]
+        flow = values["flow"].iloc[late]
+        if step_s[i] == 0:
             raise InputError(
-                f"{path}: {name}: flow {flow!r} has time {t_s[late]:.9g} in lines {lines[0]} and {lines[1]}; "
+                f"{where}: flow {flow!r} has time {t_s[late]:.9g} in lines {line[early]} and {line[late]}; "
                 "give each time once"
             )
         raise InputError(
-            f"{path}: {name}: goes back from {t_s[early]:.9g} to {t_s[late]:.9g} s in line {lines[1]} (flow {flow!r}); "
+            f"{where}: goes back from {t_s[early]:.9g} to {t_s[late]:.9g} s in line {line[late]} (flow {flow!r}); "
             "give the rows in order of time, of one recording"
         )
     if said.interval_s and same_flow.any():
         usual_s = float(np.median(step_s[same_flow]))
         if not 0.02 < usual_s / said.interval_s < 50:
             raise InputError(
-                f"{path}: {name}: rows are {usual_s:.6g} s apart and {SIDECAR} says interval_s: {said.interval_s:g}; "
+                f"{where}: rows are {usual_s:.6g} s apart and {SIDECAR} says interval_s: {said.interval_s:g}; "
                 "check units.time"
             )
 
 
 def _rate_unit(values: pd.DataFrame, name: str, path: Path) -> str:
     """The unit of rates with which they agree with the bytes."""
-    counted = _counted_bytes(values)
+    by_flow = values.groupby("flow", sort=False, observed=True)
+    bits = values["rate"].to_numpy() * by_flow["time"].diff().to_numpy()
+    counted = by_flow["total_bytes"].diff() if "total_bytes" in values else values.get("bytes")
     if counted is not None:
-        length_s = _lengths_s(values)
-        ok = np.isfinite(counted) & np.isfinite(values["rate"].to_numpy()) & np.isfinite(length_s)
-        mean = float(np.nansum(values["rate"].to_numpy()[ok] * length_s[ok]))
-        in_bits = 8.0 * float(counted[ok].sum())
+        ok = np.isfinite(counted.to_numpy()) & np.isfinite(bits)
+        mean, in_bits = float(bits[ok].sum()), 8.0 * float(counted.to_numpy()[ok].sum())
         fits = [
             unit for unit, factor in UNITS["rate"].items() if in_bits > 0 and abs(mean * factor / in_bits - 1) < AGREE
         ]
         if len(fits) == 1:
             return fits[0]
     raise InputError(f"{path}: {name}: unit unknown; say {SIDECAR}: units.rate: {'|'.join(UNITS['rate'])}")
-
-
-def _lengths_s(values: pd.DataFrame) -> np.ndarray:
-    """Length of the interval before each row of its flow; NaN for the first."""
-    return values.groupby("flow", sort=False, observed=True)["time"].diff().to_numpy()
-
-
-def _counted_bytes(values: pd.DataFrame) -> np.ndarray | None:
-    """Bytes of each row from running total or bytes; NaN where not known."""
-    if "total_bytes" in values:
-        return values.groupby("flow", sort=False, observed=True)["total_bytes"].diff().to_numpy()
-    return values["bytes"].to_numpy() if "bytes" in values else None
 
 
 # ---------------------------------------------------------------- one flow
@@ -411,62 +375,61 @@ def _flow(
     if len(t_s) > readings.MAX_OF_FLOW:
         raise InputError(f"{where}: more than {readings.MAX_OF_FLOW} rows; give longer intervals, or parts")
     usual_s, is_even = readings.usual_spacing(t_s)
-    starts_s = np.concatenate([[t_s[0] - usual_s], t_s[:-1]])
-    lost = np.diff(t_s) >= readings.GAP * usual_s if is_even else np.zeros(len(t_s) - 1, dtype=bool)
+    lost = (np.diff(t_s) >= readings.GAP * usual_s) & is_even
     _check_agreement(rows, table, where, lost)
-    if "total_bytes" in rows and rows["total_bytes"].notna().any():
-        times_s, total_bytes, gaps = _from_totals(rows, lost, usual_s, _name_of(table, "total_bytes"), said, where)
-        origin = _name_of(table, "total_bytes")
+    quantity = next((each for each in columns.VALUES if each in rows and rows[each].notna().any()), None)
+    if quantity is None and "rate" not in rows:
+        return None, [f"flow {label!r}: no numbers; left out"]
+    quantity = quantity or "rate"
+    name = _name_of(table, quantity)
+    if quantity == "total_bytes":
+        times_s, total_bytes, gaps = _from_totals(rows, lost, usual_s, name, said, where)
     else:
-        quantity = "bytes" if "bytes" in rows and rows["bytes"].notna().any() else "rate"
-        if quantity not in rows:
-            return None, [f"flow {label!r}: no numbers; left out"]
-        origin = _name_of(table, quantity)
-        in_bytes = rows[quantity].to_numpy(dtype=np.float64)
-        if quantity == "bytes":
-            _check_is_no_total(in_bytes, origin, said, path)
-        starts_s[1:][lost] = t_s[1:][lost] - usual_s
-        if quantity == "rate":
-            in_bytes = in_bytes * (t_s - starts_s) / 8.0
-        if t_s[0] == 0 and in_bytes[0] == 0:  # where the clock begins
-            t_s, starts_s, in_bytes = t_s[1:], starts_s[1:], in_bytes[1:]
-        sent = np.flatnonzero(np.nan_to_num(in_bytes) > 0)
-        if not len(sent):
-            return None, [f"flow {label!r}: never has bytes; left out"]
-        first = int(sent[0])
-        if first:
-            t_s, starts_s, in_bytes = t_s[first:], starts_s[first:], in_bytes[first:]
+        times_s, total_bytes, gaps, is_late = _from_intervals(rows, quantity, lost, usual_s, name, said, path)
+        if is_late:
             remarks.append(
-                f"flow {label!r}: starts at {starts_s[0]:.9g} s, with its first bytes; rows before it are left out"
+                f"flow {label!r}: starts at {times_s[0]:.9g} s, with its first bytes; rows before it are left out"
             )
-        times_s, total_bytes, gaps = readings.from_intervals(starts_s, t_s, in_bytes)
     if not len(times_s) or not total_bytes[-1] > 0:
         return None, [*remarks, f"flow {label!r}: never has bytes; left out"]
     if total_bytes[-1] > readings.MAX_TOTAL_BYTES:
         raise InputError(f"{where}: {total_bytes[-1]:.3g} bytes in all are more than any tool counts; check the unit")
     if gaps:
         remarks.append(f"flow {label!r}: {len(gaps)} gaps, {sum(to - since for since, to in gaps):.6g} s without rows")
+    is_wall = readings.is_wall_clock(float(times_s[0]))
+    zero_s = float(times_s[0]) if is_wall else 0.0
+    windows, rtt_s, more = _windows(rows, table, said, zero_s)
     flow = ObservedFlow(
         name=label,
         file=path,
-        times_s=times_s,
+        times_s=times_s - zero_s,
         total_bytes=total_bytes,
         interval_s=usual_s,
-        origin=f"table: {origin}",
-        gaps_s=gaps,
+        origin=f"table: {name}",
+        cc=_one_cc(rows, table, where),
+        rtt_s=rtt_s,
+        clock_s=zero_s if is_wall else None,
+        gaps_s=tuple((since - zero_s, to - zero_s) for since, to in gaps),
+        windows=windows,
     )
-    zero_s = 0.0
-    if readings.is_wall_clock(float(times_s[0])):
-        zero_s = float(times_s[0])
-        flow = replace(
-            flow,
-            times_s=times_s - zero_s,
-            clock_s=zero_s,
-            gaps_s=tuple((since - zero_s, to - zero_s) for since, to in gaps),
-        )
-    windows, rtt_s, more = _windows(rows, table, said, zero_s, where)
-    cc = _one_cc(rows, table, where)
-    return replace(flow, windows=windows, rtt_s=rtt_s, cc=cc), [*remarks, *more]
+    return flow, [*remarks, *more]
+
+
+def _from_intervals(
+    rows: pd.DataFrame, quantity: str, lost: np.ndarray, usual_s: float, name: str, said: Sidecar, path: Path
+) -> tuple[np.ndarray, np.ndarray, readings.Gaps, bool]:
+    """Readings of bytes or rates of intervals, from the first with bytes on, and whether rows before it are left out."""
+    t_s, in_bytes = rows["time"].to_numpy(), rows[quantity].to_numpy(dtype=np.float64)
+    if quantity == "bytes":
+        _check_is_no_total(in_bytes, name, said, path)
+    starts_s = np.concatenate([[t_s[0] - usual_s], np.where(lost, t_s[1:] - usual_s, t_s[:-1])])
+    if quantity == "rate":
+        in_bytes = in_bytes * (t_s - starts_s) / 8.0
+    sent = np.flatnonzero(np.nan_to_num(in_bytes) > 0)
+    first = int(sent[0]) if len(sent) else len(in_bytes)
+    begins = int(t_s[0] == 0 and in_bytes[0] == 0)  # where the clock begins
+    found = readings.from_intervals(starts_s[first:], t_s[first:], in_bytes[first:])
+    return (*found, len(sent) > 0 and first > begins)
 
 
 def _from_totals(
@@ -474,23 +437,21 @@ def _from_totals(
 ) -> tuple[np.ndarray, np.ndarray, readings.Gaps]:
     """Readings of a running total; between readings with rows lost in between nothing was observed."""
     known = rows["total_bytes"].notna().to_numpy()
-    t_s, totals = rows["time"].to_numpy()[known], rows["total_bytes"].to_numpy()[known]
-    falls = np.flatnonzero(np.diff(totals) < 0)
-    if len(falls):
-        raise InputError(
-            f"{where}: {name}: falls from {totals[falls[0]]:.9g} to {totals[falls[0] + 1]:.9g} in line "
-            f"{rows['line'].to_numpy()[known][falls[0] + 1]}, but a running total never falls; is it bytes of each interval? "
-            f"say {SIDECAR}: columns.bytes: {name}"
-        )
+    t_s, totals, line = (rows[each].to_numpy()[known] for each in ("time", "total_bytes", "line"))
+    refuse_first(
+        np.diff(totals) < 0,
+        lambda i: (
+            f"{where}: {name}: falls from {totals[i]:.9g} to {totals[i + 1]:.9g} in line "
+            f"{line[i + 1]}, but a running total never falls; is it bytes of each interval? say {SIDECAR}: columns.bytes: {name}"
+        ),
+    )
     rises = np.flatnonzero(totals > totals[0])
     if len(t_s) < 2 or not len(rises):
         return np.empty(0), np.empty(0), ()
     first = int(rises[0]) - 1 if totals[0] == 0 else 0  # before its first bytes it had not started
-    place = np.cumsum(known) - 1
-    is_lost = np.zeros(len(t_s), dtype=bool)
-    is_lost[place[1:][lost & known[1:]]] = True
-    is_lost |= np.concatenate([[False], np.diff(np.flatnonzero(known)) > 1])
-    gaps = tuple((float(t_s[i - 1]), float(t_s[i])) for i in np.flatnonzero(is_lost) if i > first)
+    row_lost = np.concatenate([[False], lost])
+    skipped = np.concatenate([[0], np.diff(np.flatnonzero(known))]) > 1
+    gaps = tuple((float(t_s[i - 1]), float(t_s[i])) for i in np.flatnonzero(row_lost[known] | skipped) if i > first)
     t_s, totals = t_s[first:], totals[first:]
     if totals[0] > 0 and _counts_from_zero(rows, float(totals[0]), float(np.diff(totals).max()), name, said, where):
         # the first interval is there as well
@@ -565,47 +526,31 @@ def _likely(one: float, other: float) -> str:
     return ", 1.024 times as many: kB and KiB?" if abs(ratio / 1.024 - 1) < 0.005 else ""
 
 
-def _windows(
-    rows: pd.DataFrame, table: Table, said: Sidecar, zero_s: float, where: str
-) -> tuple[pd.DataFrame, float, list[str]]:
+def _windows(rows: pd.DataFrame, table: Table, said: Sidecar, zero_s: float) -> tuple[pd.DataFrame, float, list[str]]:
     """Window, threshold and RTT in the columns of a trace, the smallest RTT, and remarks."""
-    have = [quantity for quantity in ("cwnd", "ssthresh", "srtt") if quantity in rows]
-    if not have:
-        return pd.DataFrame({name: pd.Series(dtype="float64") for name in WINDOWS}), np.nan, []
-    remarks: list[str] = []
-    per_pkt = 1.0
-    if table.units["cwnd"] == "bytes" and {"cwnd", "ssthresh"} & set(have):
+    shown = rows.reindex(columns=["time", "cwnd", "ssthresh", "srtt"]).astype(np.float64).set_axis(WINDOWS, axis=1)
+    per_pkt, remarks = 1.0, []
+    if table.units["cwnd"] == "bytes" and {"cwnd", "ssthresh"} & set(rows):
         per_pkt = said.link.payload_bytes or PAYLOAD_BYTES
         if not said.link.payload_bytes:
             remarks.append(
                 f"cwnd: bytes taken for packets of {PAYLOAD_BYTES:g}; {SIDECAR}: link.payload_bytes says otherwise"
             )
-    nothing = np.full(len(rows), np.nan)
-    cwnd, ssthresh, srtt_s = (
-        rows[q].to_numpy(dtype=np.float64) if q in rows else nothing for q in ("cwnd", "ssthresh", "srtt")
-    )
-    windows = pd.DataFrame(
-        {
-            "t_s": rows["time"].to_numpy() - zero_s,
-            "cwnd_pkts": cwnd / per_pkt,
-            "ssthresh_pkts": np.where(ssthresh >= INFINITE_SSTHRESH, np.nan, ssthresh / per_pkt),  # not set yet
-            "srtt_s": srtt_s,
-        }
-    )
-    windows = windows[windows[["cwnd_pkts", "ssthresh_pkts", "srtt_s"]].notna().any(axis=1)].reset_index(drop=True)
-    positive = srtt_s[srtt_s > 0]
-    return windows, float(positive.min()) if len(positive) else np.nan, remarks
+    shown["t_s"] -= zero_s
+    shown["ssthresh_pkts"] = shown["ssthresh_pkts"].mask(shown["ssthresh_pkts"] >= INFINITE_SSTHRESH)  # not set yet
+    shown[["cwnd_pkts", "ssthresh_pkts"]] /= per_pkt
+    shown = shown[shown[WINDOWS[1:]].notna().any(axis=1)].reset_index(drop=True)
+    return shown, float(shown["srtt_s"][shown["srtt_s"] > 0].min()), remarks
 
 
 def _one_cc(rows: pd.DataFrame, table: Table, where: str) -> str:
-    if "cc" not in rows:
-        return UNKNOWN_CC
-    names = [name for name in dict.fromkeys(rows["cc"].astype(str).str.strip()) if name and name != "nan"]
+    words = rows["cc"].astype(str).str.strip() if "cc" in rows else ()
+    names = [name for name in dict.fromkeys(words) if name and name != "nan"]
     if len(names) > 1:
         raise InputError(
             f"{where}: {_name_of(table, 'cc')}: changes from {names[0]!r} to {names[1]!r}; give each flow one"
         )
-    if names and not _is_cc(names[0]):
+    if names and not (names[0].replace("_", "").replace("-", "").isalnum() and len(names[0]) <= 16):
         raise InputError(
             f"{where}: {_name_of(table, 'cc')}: {names[0][:40]!r} is no name of an algorithm, such as cubic"
         )
@@ -618,46 +563,47 @@ def _one_cc(rows: pd.DataFrame, table: Table, where: str) -> str:
 def _parquet(path: Path):
     """Names of the columns, and what gives the rows for a `Table`."""
     try:
-        raw = path.open("rb")
-        packed = raw.read(4) != PARQUET
-        raw.close()
+        with path.open("rb") as raw:
+            packed = raw.read(4) != PARQUET
         file = pq.ParquetFile(io.BytesIO(read_bytes(path)) if packed else path, memory_map=not packed)
-        schema, rows = file.schema_arrow, file.metadata.num_rows
+        rows = file.metadata.num_rows
     except (pa.ArrowException, OSError, ValueError) as error:
         raise _no_parquet(path, error) from None
     if not 0 < rows <= readings.MAX_READINGS:
         raise InputError(f"{path}: {rows} rows; a table has 1 to {readings.MAX_READINGS}")
 
     def pieces(table: Table) -> Iterator[pd.DataFrame]:
-        wanted = [*table.numbers, *table.texts]
         at = 2
         try:
-            for batch in file.iter_batches(_PARQUET_ROWS, columns=wanted):
-                numbers = {name: _numbers(batch.column(name), schema.field(name), path) for name in table.numbers}
+            for batch in file.iter_batches(_PARQUET_ROWS, columns=[*table.numbers, *table.texts]):
+                numbers = {name: _numbers(batch.column(name), name, path) for name in table.numbers}
                 texts = {name: _texts(batch.column(name)) for name in table.texts}
                 yield pd.DataFrame({**numbers, **texts}, index=np.arange(at, at + len(batch)))
                 at += len(batch)
+        except InputError:
+            raise
         except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-            if isinstance(error, InputError):
-                raise
             raise _no_parquet(path, error) from None
 
-    names = schema.names
+    return _few(file.schema_arrow.names, path), pieces
+
+
+def _few(names: list[str], path: Path) -> list[str]:
     if len(names) > MAX_COLUMNS:
         raise InputError(f"{path}: more than {MAX_COLUMNS} columns")
-    return names, pieces
+    return names
 
 
 def _no_parquet(path: Path, error: Exception) -> InputError:
     return InputError(f"{path}: damaged Parquet ({(str(error).splitlines() or ['?'])[0][:120]}); copy the file again")
 
 
-def _numbers(column: pa.Array, field: pa.Field, path: Path) -> np.ndarray:
+def _numbers(column: pa.Array, name: str, path: Path) -> np.ndarray:
     if pa.types.is_timestamp(column.type):
         return column.cast(pa.timestamp("ns")).cast(pa.int64()).to_numpy(zero_copy_only=False) / 1e9
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
         return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    raise InputError(f"{path}: {field.name}: holds {column.type}; give numbers")
+    raise InputError(f"{path}: {name}: holds {column.type}; give numbers")
 
 
 def _texts(column: pa.Array) -> np.ndarray:
@@ -693,7 +639,7 @@ def _header(start: str) -> tuple[list[str], str, int]:
 
 def _fields(line: str, delimiter: str) -> list[str]:
     return [
-        field.strip().strip('"').strip() for field in (line.split() if delimiter == SPACES else line.split(delimiter))
+        each.strip().strip('"').strip() for each in (line.split() if delimiter == SPACES else line.split(delimiter))
     ]
 
 
@@ -710,95 +656,76 @@ def _csv(path: Path):
     names, delimiter, skip = _header(head(path))
     if len(names) < 2:
         raise InputError(f"{path}: no header; the first line must name the columns, such as time_s,flow,bytes")
-    if len(names) > MAX_COLUMNS:
-        raise InputError(f"{path}: more than {MAX_COLUMNS} columns")
 
     def pieces(table: Table) -> Iterator[pd.DataFrame]:
-        decimal = "."
-        line = 1
-        for number, block in enumerate(_blocks(path)):
+        line, decimal = 1 + skip, "."
+        for number, block in enumerate(line_blocks(path, _BLOCK_BYTES)):
+            block = block if block.endswith(b"\n") else block + b"\n"
             if number == 0:
-                for _ in range(skip):
-                    block = block.partition(b"\n")[2]
-                line += skip
+                block = b"\n".join(block.split(b"\n", skip)[skip:])
                 if delimiter == ";" and b"," in block and b"." not in block[:10_000]:
                     decimal = ","
             if delimiter == SPACES:
                 block = re.sub(rb"[ \t]+", b",", re.sub(rb"(?m)^[ \t]+|[ \t\r]+$", b"", block))
-            lines_in_block = block.count(b"\n")
-            if piece := _rows(block, line, names, "," if delimiter == SPACES else delimiter, decimal, table, path):
-                yield piece[0]
-            line += lines_in_block
+            piece = _rows(block, line, names, "," if delimiter == SPACES else delimiter, decimal, table, path)
+            if len(piece):
+                yield piece
+            line += block.count(b"\n")
 
-    return names, pieces
-
-
-def _blocks(path: Path) -> Iterator[bytes]:
-    """The file in pieces that end at the end of a line."""
-    rest = b""
-    for piece in chunks(path, _BLOCK_BYTES):
-        whole, newline, left = (rest + piece).rpartition(b"\n")
-        if len(left) > MAX_LINE_BYTES:
-            raise InputError(f"{path}: a line longer than {MAX_LINE_BYTES} bytes; give a table")
-        rest = left
-        if newline:
-            yield whole + newline
-    if rest.strip():
-        yield rest + b"\n"
+    return _few(names, path), pieces
 
 
 def _rows(
     block: bytes, line: int, names: list[str], delimiter: str, decimal: str, table: Table, path: Path
-) -> tuple[pd.DataFrame] | None:
-    """The rows of a block whose first line is number ``line``; None when it has none."""
+) -> pd.DataFrame:
+    """The rows of a block whose first line is number ``line``."""
     if b"\0" in block:
         raise InputError(f"{path}: holds bytes that are no text; give the table as UTF-8")
     block = block.replace(b"\r\n", b"\n")
     numbers = np.arange(line, line + block.count(b"\n"))
     if b"\n\n" in block or block.startswith(b"\n"):
-        kept = [i for i, text in enumerate(block.split(b"\n")[:-1]) if text.strip()]
-        block = b"".join(text + b"\n" for text in block.split(b"\n")[:-1] if text.strip())
-        numbers = numbers[kept]
+        rows = block.split(b"\n")[:-1]
+        numbers = numbers[[bool(text.strip()) for text in rows]]
+        block = b"".join(text + b"\n" for text in rows if text.strip())
     if not len(numbers):
-        return None
+        return pd.DataFrame()
     if b'"' not in block:
         _check_fields(block, numbers, len(names), delimiter, path)
-    wanted = [*table.numbers, *table.texts]
-    places = sorted(names.index(name) for name in wanted)
+    places = sorted(names.index(name) for name in (*table.numbers, *table.texts))
     order = [names[place] for place in places]
     kinds = {place: str if names[place] in table.texts else np.float64 for place in places}
-    options = dict(
-        sep=delimiter, header=None, usecols=places, decimal=decimal, skip_blank_lines=False, skipinitialspace=True
-    )
-    try:
+
+    def read(dtype: object) -> pd.DataFrame:
+        options = {"decimal": decimal, "skip_blank_lines": False, "skipinitialspace": True}
         with np.errstate(all="ignore"):
-            piece = pd.read_csv(io.BytesIO(block), dtype=kinds, na_filter=True, **options)
-    except (ValueError, OverflowError, pd.errors.ParserError):
+            found = pd.read_csv(io.BytesIO(block), sep=delimiter, header=None, usecols=places, dtype=dtype, **options)
+        return found.set_axis(order, axis=1)
+
+    try:
         try:
-            texts = pd.read_csv(io.BytesIO(block), dtype=str, keep_default_na=True, **options)
-        except (ValueError, OverflowError, pd.errors.ParserError) as error:
-            reason = (str(error).splitlines() or ["no table"])[0][:120]
-            raise InputError(f"{path}: from line {line}: {reason}; give a table") from None
-        piece = _read_as_text(texts.set_axis(order, axis=1), numbers, decimal, table, path)
-    piece = piece.set_axis(order, axis=1)
+            piece = read(kinds)
+        except (ValueError, OverflowError):
+            piece = _read_as_text(read(str), numbers, decimal, table, path)
+    except InputError:
+        raise
+    except (ValueError, OverflowError) as error:
+        reason = (str(error).splitlines() or ["no table"])[0][:120]
+        raise InputError(f"{path}: from line {line}: {reason}; give a table") from None
     if len(piece) != len(numbers):
         raise InputError(f"{path}: from line {line}: cells run over several lines; give one row per line")
     piece[table.texts] = piece[table.texts].fillna("")
-    piece.index = numbers
-    return (piece,)
+    return piece.set_axis(numbers, axis=0)
 
 
 def _check_fields(block: bytes, numbers: np.ndarray, fields: int, delimiter: str, path: Path) -> None:
     """Refuse a line with more or fewer fields than the header: cut, or two lines run together."""
     raw = np.frombuffer(block, dtype=np.uint8)
-    ends = np.flatnonzero(raw == ord("\n"))
-    found = np.searchsorted(np.flatnonzero(raw == ord(delimiter)), ends)
+    found = np.searchsorted(np.flatnonzero(raw == ord(delimiter)), np.flatnonzero(raw == ord("\n")))
     counts = np.diff(found, prepend=0) + 1
-    wrong = np.flatnonzero(counts != fields)
-    if len(wrong):
-        raise InputError(
-            f"{path}: line {numbers[wrong[0]]} has {counts[wrong[0]]} fields and the header {fields}; give the whole table"
-        )
+    refuse_first(
+        counts != fields,
+        lambda i: f"{path}: line {numbers[i]} has {counts[i]} fields and the header {fields}; give the whole table",
+    )
 
 
 def _read_as_text(texts: pd.DataFrame, numbers: np.ndarray, decimal: str, table: Table, path: Path) -> pd.DataFrame:
@@ -806,17 +733,18 @@ def _read_as_text(texts: pd.DataFrame, numbers: np.ndarray, decimal: str, table:
     for name in table.numbers:
         cells = texts[name].str.strip()
         values = pd.to_numeric(cells.str.replace(decimal, ".") if decimal != "." else cells, errors="coerce")
-        wrong = np.flatnonzero(
-            values.isna() & cells.notna() & ~cells.str.lower().isin(["", "-", "nan", "none", "null"])
-        )
-        if len(wrong) and name == table.time.name:
+        empty = cells.isna() | cells.str.lower().isin(["", "-", "nan", "none", "null"])
+        wrong = (values.isna() & ~empty).to_numpy()
+        if wrong.any() and name == table.time.name:
             times = pd.to_datetime(cells, format="ISO8601", utc=True, errors="coerce")
             if times.notna().all():
                 texts[name] = times.astype("datetime64[ns, UTC]").astype("int64") / 1e9
                 continue
-        if len(wrong):
-            raise InputError(
-                f"{path}: {name}: {str(cells.iloc[wrong[0]])[:40]!r} in line {numbers[wrong[0]]} is no number; correct it"
-            )
+        refuse_first(
+            wrong,
+            lambda i, name=name, cells=cells: (
+                f"{path}: {name}: {str(cells.iloc[i])[:40]!r} in line {numbers[i]} is no number; correct it"
+            ),
+        )
         texts[name] = values.astype(np.float64)
     return texts

@@ -16,7 +16,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.models import cubic, kernel
-from tcpfair.sources.readers.observed import EVENTS, WINDOWS, Floats, ObservedFlow
+from tcpfair.sources.readers.observed import EVENTS, WINDOWS, Floats, Observed, ObservedFlow
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
 from tcpfair.units import MS_PER_S
 
@@ -89,25 +89,17 @@ def losses(polls: pd.DataFrame, t_s: Floats) -> pd.DataFrame:
     for i in np.flatnonzero(lost | timed_out | recovered):
         if lost[i] or timed_out[i]:
             # of two cuts in consecutive polls the second's epoch has the first's poll
-            peak_pkts = int(cwnd_pkts[epoch_start:i].max()) if i > epoch_start else int(cwnd_pkts[i])
+            before_pkts = int(cwnd_pkts[epoch_start:i].max()) if i > epoch_start else int(cwnd_pkts[i])
+            if lost[i] and cc in CWND_AT_LOSS:
+                before_pkts = CWND_AT_LOSS[cc](int(ssthresh_pkts[i]))
+            kind, after_pkts = ("loss", ssthresh_pkts[i]) if lost[i] else ("rto", cwnd_pkts[i])
+            rows.append((t_s[i], kind, before_pkts, after_pkts, np.nan, np.nan))
+            cut.append(i)
             epoch_start = i
-        if timed_out[i]:
-            rows.append((t_s[i], "rto", peak_pkts, cwnd_pkts[i], np.nan, np.nan))
-            cut.append(i)
-        elif lost[i]:
-            before_pkts = CWND_AT_LOSS[cc](int(ssthresh_pkts[i])) if cc in CWND_AT_LOSS else peak_pkts
-            rows.append((t_s[i], "loss", before_pkts, ssthresh_pkts[i], np.nan, np.nan))
-            cut.append(i)
         if recovered[i]:
             rows.append((t_s[i], "recovery_end", cwnd_pkts[max(i - 1, 0)], cwnd_pkts[i], np.nan, np.nan))
             cut.append(-1)
-    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in EVENTS]
-    table = pd.DataFrame(
-        {
-            name: np.array(column, dtype=object if name == "kind" else np.float64)
-            for name, column in zip(EVENTS, columns, strict=True)
-        }
-    )
+    table = pd.DataFrame(rows, columns=EVENTS).astype({name: "float64" for name in EVENTS if name != "kind"})
     if cc == "cubic" and len(table):
         w_max_pkts = _cubic_w_max(polls, t_s, table, np.array(cut))
         table["w_max"] = w_max_pkts
@@ -143,26 +135,21 @@ def _cubic_w_max(polls: pd.DataFrame, t_s: Floats, table: pd.DataFrame, cut: np.
     """
     found = np.full(len(table), np.nan)
     last: set[int] = {0}  # before the first loss and after a timeout there is none
-    for row, (kind, before_pkts, after_pkts) in enumerate(
-        zip(table["kind"], table["cwnd_before"], table["cwnd_after"], strict=True)
-    ):
+    shown = table[["kind", "cwnd_before", "cwnd_after"]].itertuples(name=None)
+    for row, kind, before_pkts, after_pkts in shown:
         if kind == "rto":
             last = {0}
         if kind != "loss":
             continue
-        shown_pkts = int(before_pkts)
-        larger = shown_pkts + 1
-        at_loss = [shown_pkts] + [larger] * (kernel.cubic_ssthresh_pkts(larger) == int(after_pkts))
-        possible = {
-            _WMax(kernel.cubic_w_max_pkts(pkts, last_pkts), pkts < last_pkts) for pkts in at_loss for last_pkts in last
-        }
+        pkts = int(before_pkts)
+        at_loss = [pkts] + [pkts + 1] * (kernel.cubic_ssthresh_pkts(pkts + 1) == int(after_pkts))
+        possible = {_WMax(kernel.cubic_w_max_pkts(one, other), one < other) for one in at_loss for other in last}
         if len({one.converged for one in possible}) > 1:
             possible = _by_growth(polls, t_s, table, cut, row, possible)
         ways = {one.converged for one in possible}
         if len(ways) == 1:
             # of the two windows with one ssthresh the smaller is told, as in cwnd_before
-            full_pkts = shown_pkts + 1 if ways == {True} else 0
-            found[row] = kernel.cubic_w_max_pkts(shown_pkts, full_pkts)
+            found[row] = kernel.cubic_w_max_pkts(pkts, pkts + 1 if True in ways else 0)
         last = {one.pkts for one in possible}
     return found
 
@@ -271,11 +258,9 @@ class PollStore:
 
     def sorted_rows(self) -> dict[str, np.ndarray]:
         """All rows, socket by socket, in the order in which they came."""
-        if not self._parts:
-            return {name: np.zeros(0, kind) for name, kind in self.kinds.items()}
-        together = {}
-        for name in self.kinds:  # column by column: never twice everything
-            together[name] = np.concatenate([part.pop(name) for part in self._parts])
+        parts = self._parts or [{name: np.zeros(0, kind) for name, kind in self.kinds.items()}]
+        # column by column: never twice everything
+        together = {name: np.concatenate([part.pop(name) for part in parts]) for name in self.kinds}
         order = np.argsort(together["socket"], kind="stable")
         for name in self.kinds:
             together[name] = together[name][order]
@@ -369,16 +354,14 @@ def without_control_connections(
         few = one.total_bytes < CONTROL_SHARE * largest_bytes
         beside = one.first_s <= large_from_s.get(one.hosts, -np.inf)
         is_control = few and (one.total_bytes < FEW_BYTES or (one.total_bytes < CONTROL_BYTES and beside))
-        is_empty = one.total_bytes <= COOKIE_BYTES
         is_named = said_of(said, path, one.flow.name) in said.flows
-        (left if (is_control or is_empty) and not is_named else flows).append(one)
+        (left if (is_control or one.total_bytes <= COOKIE_BYTES) and not is_named else flows).append(one)
     if not left:
         return flows, []
     shown = ", ".join(f"{one.flow.name} ({one.total_bytes:.0f} bytes)" for one in left[:NAMED_AT_MOST])
     more = f" and {len(left) - NAMED_AT_MOST} more" if len(left) > NAMED_AT_MOST else ""
-    what = "connection" if len(left) == 1 else "connections"
     remark = (
-        f"left out as control {what}, with few bytes beside the others: {shown}{more}; "
+        f"left out as control connection{'s' * (len(left) > 1)}, with few bytes beside the others: {shown}{more}; "
         "name it under flows: in trace.yaml if it is one"
     )
     return flows, [remark]
@@ -407,19 +390,15 @@ def identity(source: str, target: str, cookie: str, clock_s: float | None) -> fr
 
 def check_counter(values: np.ndarray, times_s: Floats, what: str, where: str) -> None:
     """Raise InputError when a counter of bytes runs backwards or faster than any link."""
-    rises = np.diff(values)
-    if (rises < 0).any():
-        i = int(np.flatnonzero(rises < 0)[0])
+    rises, steps_s = np.diff(values), np.diff(times_s)
+    for i in np.flatnonzero(rises < 0)[:1]:
         raise InputError(
             f"{where}: {what}: decreases from {values[i]} to {values[i + 1]}, but it counts; "
             "give one recording, in order of time"
         )
-    too_fast = rises > MAX_BYTES_PER_S * np.maximum(np.diff(times_s), 1e-3) + 1e7
-    if too_fast.any():
-        i = int(np.flatnonzero(too_fast)[0])
+    for i in np.flatnonzero(rises > MAX_BYTES_PER_S * np.maximum(steps_s, 1e-3) + 1e7)[:1]:
         raise InputError(
-            f"{where}: {what}: rises by {rises[i]} in {times_s[i + 1] - times_s[i]:g} s, faster than any link; "
-            "give the tool's own output"
+            f"{where}: {what}: rises by {rises[i]} in {steps_s[i]:g} s, faster than any link; give the tool's own output"
         )
 
 
@@ -452,49 +431,79 @@ class Clock(NamedTuple):
     steps_s: tuple[float, ...] = ()  # on this clock, put right
 
 
-def candidates(
+States = Callable[[dict[str, np.ndarray]], np.ndarray]  # the kernel's ca_state from what the tool shows of it
+
+
+@dataclass(eq=False)
+class _End:
+    """One socket with its polls."""
+
+    key: Socket
+    rows: dict[str, np.ndarray]
+
+    def meets(self, other: _End) -> bool:
+        """Whether both were there at one time."""
+        one, two = self.rows["poll"], other.rows["poll"]
+        return bool(one[0] <= two[-1] and two[0] <= one[-1])
+
+
+def observed(
+    backend: str,
     store: PollStore,
-    times_s: Floats,
-    clock: Clock,
+    found: Sequence[Candidate],
     said: Sidecar,
-    state: Callable[[dict[str, np.ndarray]], np.ndarray] | None = None,
+    advice: str,
+    remarks: tuple[Sequence[str], Sequence[str]] = ((), ()),
+    *,
+    has_own_zero: bool = False,
+) -> Observed:
+    """The flows among candidates, with remarks before and after those on what was left out.
+
+    Raises InputError, which ends with ``advice``, when no connection carried data.
+    """
+    kept, left = without_control_connections(found, said, store.path)
+    if not kept:
+        raise InputError(f"{store.path}: bytes_acked: no connection carried data; {advice}")
+    thinned = f"too many polls for memory: one in {store.bin_s:g} s is kept, and all around losses"
+    return Observed(
+        backend,
+        tuple(one.flow for one in kept),
+        (store.path,),
+        remarks=(*remarks[0], *left, *remarks[1], *([thinned] if store.thinned else [])),
+        has_own_zero=has_own_zero,
+    )
+
+
+def candidates(
+    store: PollStore, times_s: Floats, clock: Clock, said: Sidecar, state: States | None = None
 ) -> list[Candidate]:
     """All directions of all sockets that carried data, goodput by the receiver's counter where it was polled.
 
-    ``times_s`` are those of the store's polls; ``state`` gives the kernel's ca_state from what the tool shows of it. Raises
-    InputError for counters that run backwards, an algorithm that changes, one poll alone.
+    ``times_s`` are those of the store's polls. Raises InputError for counters that run backwards, an algorithm that changes,
+    one poll alone.
     """
-    sent: dict[tuple[str, str, str], dict] = {}
-    got: dict[tuple[str, str, str], dict] = {}
-    single = None
+    sent, got, single = [], [], None
     for key, rows in store.each():
         acked, received = rows["bytes_acked"], rows["bytes_received"]
         if len(acked) < 2:
             single = key
             continue
         if acked[-1] >= received[-1] or acked[-1] - acked[0] > FEW_BYTES:
-            sent[key.local, key.peer, key.cookie] = {"key": key, "rows": rows}
+            sent.append(_End(key, rows))
         if received[-1] > acked[-1] or received[-1] - received[0] > FEW_BYTES:
-            got[key.peer, key.local, key.cookie] = {"key": key, "rows": rows}
+            got.append(_End(key, rows))
     pairs = _both_ends(sent, got)
     if not pairs and single is not None:
         raise InputError(f"{store.path}: one poll of the data connection {single.local}; at least two are needed")
     names = unique_names([(source, target) for source, target, _, _ in pairs])
-    ends = [
-        receiver["rows"]["bytes_received"] if receiver else sender["rows"]["bytes_acked"]
-        for *_, sender, receiver in pairs
-    ]
-    totals = [int(counted[-1]) - int(counted[0]) for counted in ends]
-    small = min(
-        FEW_BYTES, CONTROL_SHARE * max(totals, default=0)
-    )  # these will be left out, and nobody asks their windows
-    found = [
-        _candidate(
-            *(name, source, target, sender, receiver, store, times_s, clock, said, state),
-            is_small=total < small and said_of(said, store.path, name) not in said.flows,
-        )
-        for name, (source, target, sender, receiver), total in zip(names, pairs, totals, strict=True)
-    ]
+    totals = []
+    for *_, sender, receiver in pairs:
+        counted = receiver.rows["bytes_received"] if receiver else sender.rows["bytes_acked"]
+        totals.append(int(counted[-1]) - int(counted[0]))
+    # these will be left out, and nobody asks their windows
+    small = min(FEW_BYTES, CONTROL_SHARE * max(totals, default=0))
+    recording = _Recording(store, times_s, clock, said, state)
+    found = [recording.candidate(*one, total >= small) for *one, total in zip(names, pairs, totals, strict=True)]
     if clock.is_wall:
         return found
     # without a wall clock the file's own tells how the flows lie to each other
@@ -502,108 +511,106 @@ def candidates(
     return [one._replace(flow=replace(one.flow, offset_s=one.first_s - first_s)) for one in found]
 
 
-def _both_ends(sent: dict, got: dict) -> list[tuple[str, str, dict | None, dict | None]]:
-    """(source, target, sender, receiver) of each direction; its two ends have different cookies but meet in time."""
-    pairs = []
-    waiting: dict[tuple[str, str], list[dict]] = {}
-    for (source, target, _), end in got.items():
-        waiting.setdefault((source, target), []).append(end)
-    for (source, target, _), end in sent.items():
-        others = waiting.get((source, target), []) if source and target else []
-        other = next((one for one in others if _meet(one["rows"]["poll"], end["rows"]["poll"])), None)
+Pair = tuple[str, str, _End | None, _End | None]  # source, target, sender, receiver
+
+
+def _both_ends(sent: Sequence[_End], got: Sequence[_End]) -> list[Pair]:
+    """The two ends of each direction, which have different cookies but meet in time."""
+    pairs: list[Pair] = []
+    waiting: dict[tuple[str, str], list[_End]] = {}
+    for end in got:
+        waiting.setdefault((end.key.peer, end.key.local), []).append(end)
+    for end in sent:
+        ways = (end.key.local, end.key.peer)
+        others = waiting.get(ways, []) if all(ways) else []
+        other = next((one for one in others if one.meets(end)), None)
         if other is not None:
             others.remove(other)
-        pairs.append((source, target, end, other))
-    pairs += [(source, target, None, end) for (source, target), ends in waiting.items() for end in ends]
-    return pairs
+        pairs.append((*ways, end, other))
+    return pairs + [(*ways, None, end) for ways, ends in waiting.items() for end in ends]
 
 
-def _meet(one: np.ndarray, other: np.ndarray) -> bool:
-    return bool(one[0] <= other[-1] and other[0] <= one[-1])
+@dataclass
+class _Recording:
+    """All polls of a file, and what is known of them."""
 
+    store: PollStore
+    times_s: Floats  # of the store's polls
+    clock: Clock
+    said: Sidecar
+    state: States | None
 
-def _candidate(
-    name: str,
-    source: str,
-    target: str,
-    sender: dict | None,
-    receiver: dict | None,
-    store: PollStore,
-    times_s: Floats,
-    clock: Clock,
-    said: Sidecar,
-    state: Callable[[dict[str, np.ndarray]], np.ndarray] | None,
-    is_small: bool,
-) -> Candidate:
-    where = f"{store.path}: {name}" if name else str(store.path)
-    counter = "bytes_received" if receiver else "bytes_acked"
-    counted = receiver or sender
-    rows = counted["rows"]
-    polls = None
-    if sender and not is_small:
-        shown = sender["rows"]
-        sender_t_s = times_s[shown["poll"]]
-        polls = frame(shown, store)
-        one_cc = bool((shown["cc"] == shown["cc"][0]).all())
-        if one_cc and not polls["cc"].iloc[0]:  # the tool does not tell
-            polls["cc"] = said_of(said, store.path, name).protocol or ""
-        if state is not None:
-            polls["ca_state"] = state(shown)
-        early = 0
-        if not one_cc:
-            early = len(polls)
+    def candidate(self, name: str, pair: Pair, is_large: bool) -> Candidate:
+        """One direction; of a small one that trace.yaml does not name the windows are left out."""
+        source, target, sender, receiver = pair
+        where = f"{self.store.path}: {name}" if name else str(self.store.path)
+        counter = "bytes_received" if receiver else "bytes_acked"
+        end = receiver or sender
+        polls, early = None, 0
+        stated = said_of(self.said, self.store.path, name)
+        if sender and (is_large or stated in self.said.flows):
+            polls, early = self._sender(sender.rows, stated, where)
+        rows = {column: values[0 if receiver else early :] for column, values in end.rows.items()}
+        t_s, values = self.times_s[rows["poll"]], rows[counter]
+        if len(values) < 2:
+            raise InputError(f"{where}: one poll of the data connection; at least two are needed")
+        if (np.diff(t_s) <= 0).any():
+            raise InputError(f"{where}: t: must increase from poll to poll; give one recording, in order of time")
+        check_counter(values, t_s, counter, where)
+        rtt_s, polled_s = smallest_rtt_s(rows if polls is None else polls), float(np.median(np.diff(t_s)))
+        first_poll, before_s = int(rows["poll"][0]), None
+        if first_poll > 0 and first_poll == end.rows["poll"][0] and not self.store.thinned:
+            # an earlier poll did not show it yet
+            before_s = float(self.times_s[first_poll - 1])
+            before_s = before_s if 0 < t_s[0] - before_s <= 3 * polled_s else None
+        busy_ms = None if receiver else rows.get("busy_ms")  # a receiver's own data are others
+        t_s, total_bytes = _from_first_data(t_s, values, busy_ms, rtt_s, before_s)
+        if t_s[-1] - t_s[0] > MAX_DURATION_S:
+            raise InputError(f"{where}: lasts {t_s[-1] - t_s[0]:.0f} s; a day is the most, give the recording in parts")
+        if len(t_s) > MAX_DURATION_S / 0.1:
+            raise InputError(f"{where}: {len(t_s)} polls; a day at 0.1 s is the most, give the recording in parts")
+        zero_s = float(t_s[0])
+        clock_s = zero_s if self.clock.is_wall else None
+        known: dict[str, object] = {}
+        if polls is not None:
+            known = _state(polls, self.times_s[sender.rows["poll"][early:]] - zero_s)
+            known |= {"cc": str(polls["cc"].iloc[0])} if polls["cc"].iloc[0] else {}
+        flow = ObservedFlow(
+            name=name,
+            file=self.store.path,
+            times_s=t_s - zero_s,
+            total_bytes=total_bytes,
+            interval_s=_interval_s(polled_s),
+            origin="receiver: bytes_received" if receiver else "sender: bytes_acked",
+            rtt_s=rtt_s,
+            clock_s=clock_s,
+            clock_error_s=self.clock.error_s,
+            identity=identity(source, target, end.key.cookie, clock_s),
+            ends=(source, target),
+            gaps_s=gaps(t_s - zero_s),
+            clock_steps_s=tuple(step_s - zero_s for step_s in self.clock.steps_s if t_s[0] <= step_s <= t_s[-1]),
+            **known,
+        )
+        return Candidate(flow, source, target, end.key.hosts, zero_s)
+
+    def _sender(self, rows: dict[str, np.ndarray], stated: SaidFlow, where: str) -> tuple[pd.DataFrame, int]:
+        """The polls of a sender since its choice of an algorithm, and how many there were before it."""
+        polls = frame(rows, self.store)
+        if self.state is not None:
+            polls["ca_state"] = self.state(rows)
+        if not (rows["cc"] == rows["cc"][0]).all():
             polls = from_choice_of_algorithm(polls)
-            early -= len(polls)
-        sender_t_s = sender_t_s[early:]
-        if not one_cc and polls["cc"].nunique() > 1:
-            raise InputError(f"{where}: cc: changes after data were sent; give the polls of one run with one algorithm")
-        check_counter(polls["bytes_acked"].to_numpy(), sender_t_s, "bytes_acked", where)
+            if polls["cc"].nunique() > 1:
+                raise InputError(
+                    f"{where}: cc: changes after data were sent; give the polls of one run with one algorithm"
+                )
+        elif not polls["cc"].iloc[0]:  # the tool does not tell
+            polls["cc"] = stated.protocol or ""
+        early = len(rows["cc"]) - len(polls)
+        check_counter(polls["bytes_acked"].to_numpy(), self.times_s[rows["poll"][early:]], "bytes_acked", where)
         if (np.diff(polls["total_retrans"].to_numpy()) < 0).any():
             raise InputError(f"{where}: total_retrans: decreases, but it counts; give one recording, in order of time")
-        if not receiver:
-            rows = {column: values[early:] for column, values in rows.items()}
-    t_s = times_s[rows["poll"]]
-    values = rows[counter]
-    if len(values) < 2:
-        raise InputError(f"{where}: one poll of the data connection; at least two are needed")
-    if (np.diff(t_s) <= 0).any():
-        raise InputError(f"{where}: t: must increase from poll to poll; give one recording, in order of time")
-    check_counter(values, t_s, counter, where)
-    rtt_s = smallest_rtt_s(rows if polls is None else polls)
-    interval_s = _interval_s(float(np.median(np.diff(t_s))))
-    first_poll = int(rows["poll"][0])
-    before_s = None
-    if first_poll > 0 and first_poll == counted["rows"]["poll"][0] and not store.thinned:
-        # an earlier poll did not show it yet
-        before_s = float(times_s[first_poll - 1])
-        if not 0 < t_s[0] - before_s <= 3 * float(np.median(np.diff(t_s))):
-            before_s = None
-    busy_ms = None if receiver else rows.get("busy_ms")  # a receiver's own data are others
-    t_s, total_bytes = _from_first_data(t_s, values, busy_ms, rtt_s, before_s)
-    if t_s[-1] - t_s[0] > MAX_DURATION_S:
-        raise InputError(f"{where}: lasts {t_s[-1] - t_s[0]:.0f} s; a day is the most, give the recording in parts")
-    if len(t_s) > MAX_DURATION_S / 0.1:
-        raise InputError(f"{where}: {len(t_s)} polls; a day at 0.1 s is the most, give the recording in parts")
-    zero_s = float(t_s[0])
-    clock_s = zero_s if clock.is_wall else None
-    flow = ObservedFlow(
-        name=name,
-        file=store.path,
-        times_s=t_s - zero_s,
-        total_bytes=total_bytes,
-        interval_s=interval_s,
-        origin="receiver: bytes_received" if receiver else "sender: bytes_acked",
-        **({"cc": str(polls["cc"].iloc[0])} if polls is not None and polls["cc"].iloc[0] else {}),
-        rtt_s=rtt_s,
-        clock_s=clock_s,
-        clock_error_s=clock.error_s,
-        identity=identity(source, target, counted["key"].cookie, clock_s),
-        ends=(source, target),
-        gaps_s=gaps(t_s - zero_s),
-        clock_steps_s=tuple(step_s - zero_s for step_s in clock.steps_s if t_s[0] <= step_s <= t_s[-1]),
-        **({} if polls is None else _state(polls, sender_t_s - zero_s)),
-    )
-    return Candidate(flow, source, target, counted["key"].hosts, zero_s)
+        return polls, early
 
 
 def _from_first_data(
@@ -620,24 +627,21 @@ def _from_first_data(
     first = int(np.argmax(is_data))
     if not is_data.any() or (first == 0 and before_s is None):
         return t_s, (values - values[0]).astype(np.float64)
-    low_s = t_s[first - 1] if first else before_s
     base = int(values[first - 1]) if first else 0
-    between_s = float(t_s[first] - low_s)
+    seen_s = float(t_s[first])
+    between_s = seen_s - float(t_s[first - 1] if first else before_s)
     rtt_s = min(max(float(np.nan_to_num(rtt_s)), 0.0), LONGEST_RTT_S)
     ago_s = 0.5 * between_s  # from the first delivery to the first poll that shows it
     if busy_ms is not None and busy_ms[first] > 0:
         cookie_s = rtt_s if base > 1 else 0.0  # a round trip of it was the cookie's
         ago_s = min(max(float(busy_ms[first]) / MS_PER_S - cookie_s - rtt_s, 0.0), between_s)
-    delivered_s = float(t_s[first]) - ago_s
-    begin_s = delivered_s - rtt_s
-    if before_s is not None:
-        begin_s = max(begin_s, before_s)
-    begin_s = min(begin_s, float(t_s[first]) - SAME_TIME_S)
-    times_s, totals = [begin_s], [0.0]
-    if delivered_s - begin_s > SAME_TIME_S and t_s[first] - delivered_s > SAME_TIME_S:
-        times_s.append(delivered_s)
-        totals.append(0.0)
-    return np.concatenate([times_s, t_s[first:]]), np.concatenate([totals, values[first:] - float(base)])
+    delivered_s = seen_s - ago_s
+    begin_s = min(max(delivered_s - rtt_s, -np.inf if before_s is None else before_s), seen_s - SAME_TIME_S)
+    zeros_s = [begin_s]
+    if delivered_s - begin_s > SAME_TIME_S and seen_s - delivered_s > SAME_TIME_S:
+        zeros_s.append(delivered_s)
+    totals = np.concatenate([np.zeros(len(zeros_s)), values[first:] - float(base)])
+    return np.concatenate([zeros_s, t_s[first:]]), totals
 
 
 def _interval_s(polled_s: float) -> float:
@@ -660,9 +664,6 @@ def smallest_rtt_s(polls: pd.DataFrame | dict[str, np.ndarray]) -> float:
 def _state(polls: pd.DataFrame, t_s: Floats) -> dict[str, pd.DataFrame]:
     """Windows and events of the sender, times from the flow's zero."""
     shown = windows(polls)
-    shown["cwnd_pkts"] = np.where(shown["cwnd_pkts"] > 0, shown["cwnd_pkts"], np.nan)
-    shown["srtt_s"] = np.where(shown["srtt_s"] > 0, shown["srtt_s"], np.nan)
-    return {
-        "windows": pd.DataFrame({"t_s": t_s, **shown})[WINDOWS],
-        "events": losses(polls, t_s),
-    }
+    for name in ("cwnd_pkts", "srtt_s"):
+        shown[name] = np.where(shown[name] > 0, shown[name], np.nan)
+    return {"windows": pd.DataFrame({"t_s": t_s, **shown})[WINDOWS], "events": losses(polls, t_s)}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,23 @@ PACKET_INTERVAL_S = 0.1  # packets have no intervals of their own; trace.yaml's 
 GAP = 1.5  # a spacing that is this many usual ones has lost a row
 # spacings are even when nearly all are whole multiples of the usual one, to a tenth of it, and most are that one
 _EVEN_SHARE, _USUAL_SHARE, _EVEN_WITHIN = 0.9, 0.7, 0.1
+
+
+def refusing(check: Callable[..., Iterator[str]]) -> Callable[..., None]:
+    """A check that yields what is wrong, as a function of ``where`` and its arguments that raises InputError of the first."""
+
+    @wraps(check)
+    def refuse(where: object, *args: object) -> None:
+        for says in check(*args):
+            raise InputError(f"{where}: {says}")
+
+    return refuse
+
+
+def refuse_first(odd: NDArray[np.bool_], says: Callable[[int], str]) -> None:
+    """Raise InputError with what ``says`` writes of the first row at which ``odd`` is true."""
+    if odd.any():
+        raise InputError(says(int(np.argmax(odd))))
 
 
 def check_span(where: str, first_s: float, last_s: float) -> None:

@@ -24,10 +24,9 @@ an ssthresh of 65,535 packets or more, which reads as none. What was acknowledge
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -45,19 +44,17 @@ from tcpfair.sources.readers.polls import (
     Socket,
 )
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import MAX_LINE_BYTES, chunks, head_bytes
+from tcpfair.sources.readers.text import MAX_LINE_BYTES, byte_lines, head_bytes
 
 NAME = "ss"
 ACCEPTS = "logs of ss -tin loops (text, with a time stamp at each poll as scripts/poll_ss.sh writes)"
 
-BACKEND = "ss"
 ADVICE = "put the time before each poll, as scripts/poll_ss.sh does (date +%s.%N; ss -tinOHe)"
 U32_MAX = 2**32 - 1
-BLOCK_BYTES = 4 << 20
+ROWS_AT_ONCE = 50_000
 MAX_STEPS = 20
 SAME_POLL_S = 0.02  # between the stamps of the lines of one poll
 DAY_S = 86_400.0
-_PAD = 32
 
 # --- time stamps ---------------------------------------------------------------------------------------------------
 
@@ -102,19 +99,18 @@ _LEAD = re.compile(rb"[#*=\-\[ ]{0,20}")
 _TAIL = re.compile(rb"[\]#*=\- \t\r]{0,20}")
 
 
-def _stamp(line: bytes, at: int, order: list[re.Pattern[bytes]]) -> tuple[Stamp, int] | None:
-    """The time that stands in a line at a place, and where it ends; the format that fits moves to the front of ``order``."""
-    for i, form in enumerate(order):
-        found = form.match(line, at)
-        if found is None:
-            continue
-        stamp = _parsed(found.groupdict())
-        if stamp is None:
-            return None
-        if i:
-            order.insert(0, order.pop(i))
-        return stamp, found.end()
-    return None
+def _stamp(line: bytes, at: int, order: list[re.Pattern[bytes]]) -> tuple[Stamp | None, int]:
+    """The time at a place of a line, and where it ends; the format that fits moves to the front of ``order``.
+
+    `dateutil` finds no end of a time, guesses at days before months, and drops zones that it has no information about.
+    """
+    found = next((found for form in order if (found := form.match(line, at))), None)
+    stamp = _parsed(found.groupdict()) if found else None
+    if stamp is None:
+        return None, at
+    order.remove(found.re)
+    order.insert(0, found.re)
+    return stamp, found.end()
 
 
 def _parsed(part: dict[str, bytes | None]) -> Stamp | None:
@@ -122,8 +118,7 @@ def _parsed(part: dict[str, bytes | None]) -> Stamp | None:
     frac_s = int(frac) / 10 ** len(frac) if frac else 0.0
     if part.get("epoch"):
         return Stamp(int(part["epoch"]) + frac_s, True, not frac)
-    if part.get("ticks"):
-        ticks = part["ticks"]
+    if ticks := part.get("ticks"):
         return Stamp(int(ticks) / 10 ** (len(ticks) - 10), True, False)
     hour, minute, second = int(part["h"]), int(part["m"]), int(part["s"])
     if part.get("half"):
@@ -138,16 +133,12 @@ def _parsed(part: dict[str, bytes | None]) -> Stamp | None:
         day = datetime(int(part.get("year") or 2000), month, int(part["day"]), tzinfo=UTC).timestamp()
     except ValueError:
         return None
-    zone = part.get("zone")
-    offset_s = 0.0
-    is_known = bool(part.get("year")) and zone is not None
-    if zone and zone[:1] in b"+-":
+    zone = part.get("zone") or b""
+    offset_s = 3600.0 * _ZONES_H.get(zone, 0)
+    if zone[:1] in (b"+", b"-"):
         offset_s = (3600 * int(zone[1:3]) + 60 * int(zone[-2:])) * (-1 if zone[:1] == b"-" else 1)
-    elif zone in _ZONES_H:
-        offset_s = 3600.0 * _ZONES_H[zone]
-    else:
-        is_known = False
-    return Stamp(day + of_day_s - offset_s, is_known, not frac)
+    is_known = zone in _ZONES_H or zone[:1] in (b"+", b"-")
+    return Stamp(day + of_day_s - offset_s, is_known and bool(part.get("year")), not frac)
 
 
 # --- lines ---------------------------------------------------------------------------------------------------------
@@ -160,19 +151,18 @@ _TITLES = (b"State", b"Netid", b"Recv-Q")
 _NO_FLOW = (b"LISTEN", b"UNCONN", b"CLOSED", b"TIME-WAIT")
 _NO_ALGORITHM = frozenset([b"ts", b"sack", b"ecn", b"ecnseen", b"fastopen", b"<->", b"-->", b"<--", b"---", b""])
 
-# field -> its largest value; a/b stands for two numbers with a slash between
-_WHOLE = {
-    b"cwnd": U32_MAX,
-    b"ssthresh": U32_MAX,
-    b"backoff": 255,
-    b"lost": U32_MAX,
-    b"bytes_sent": 2**62,
-    b"bytes_acked": 2**62,
-    b"bytes_received": 2**62,
+_FIELDS = {  # their largest value, and what may follow a number with a fraction
+    **dict.fromkeys((b"cwnd", b"ssthresh", b"lost"), (U32_MAX, b"")),
+    b"backoff": (255, b""),
+    **dict.fromkeys((b"bytes_sent", b"bytes_acked", b"bytes_received"), (2**62, b"")),
+    **dict.fromkeys((b"rtt", b"minrtt"), (4e6, b"/")),  # ms
+    b"retrans": (U32_MAX, b"/"),
+    b"busy": (U32_MAX, b"m"),  # ms, with that unit
 }
-_REAL = {b"rtt": 4e6, b"minrtt": 4e6}  # ms; of rtt:a/b the first
-_BUSY = b"busy"  # in ms, with that unit after it
-_RETRANS = b"retrans"
+_FIELD = re.compile(
+    rb"[ \t](" + b"|".join([*_FIELDS, b"rto", b"wscale"]) + rb"):(\d{1,18}(?:\.\d{0,18})?|)([^ \t\r\n\0]*)"
+)
+_ALGORITHM = re.compile(rb"[A-Za-z][\w-]{0,15}")  # TCP_CA_NAME_MAX is 16
 
 
 def sniff(path: Path) -> bool:
@@ -187,72 +177,38 @@ def sniff(path: Path) -> bool:
 
 
 class _Line(NamedTuple):
-    """What a line of a log is; without any of these it is a stranger's, or when ``is_detail`` more of the last socket."""
+    """What a line of a log is: ``detail`` is more of the last socket, ``poll`` the beginning of a poll."""
 
+    kind: Literal["detail", "poll", "socket", "strange"]
     stamp: Stamp | None = None
     socket: re.Match[bytes] | None = None
-    is_detail: bool = False
-    begins_poll: bool = False
-    is_strange: bool = False
-
-
-_DETAIL = _Line(is_detail=True)
-_STRANGE = _Line(is_strange=True)
 
 
 def _line(line: bytes, order: list[re.Pattern[bytes]]) -> _Line:
     if line[:1] in (b"\t", b" ", b"", b"\r"):
-        return _DETAIL
-    socket = _SOCKET.match(line)
-    if socket is not None and b":" in socket["local"] and b":" in socket["peer"]:
-        return _Line(socket=socket)
-    if line.startswith(_TITLES):
-        return _Line(begins_poll=True)
-    stamped = _stamp(line, _LEAD.match(line).end(), order)
-    if stamped is None:
-        return _STRANGE
-    stamp, end = stamped
-    rest = _TAIL.match(line, end).end()
-    if rest >= len(line):
-        return _Line(stamp, begins_poll=True)
-    if line[end : end + 1] == b" " and line[end + 1 : end + 2] in (b"\t", b" "):
-        return _DETAIL  # ts puts one blank between; what follows is indented
-    if line.startswith(_TITLES, rest):
-        return _Line(stamp, begins_poll=True)
-    socket = _SOCKET.match(line, rest)
-    if socket is not None and b":" in socket["local"] and b":" in socket["peer"]:
-        return _Line(stamp, socket)
-    return _Line(stamp, is_strange=True)
+        return _Line("detail")
+    socket, stamp, rest = _socket(line, 0), None, 0
+    if socket is None and not line.startswith(_TITLES):
+        stamp, end = _stamp(line, _LEAD.match(line).end(), order)
+        rest = _TAIL.match(line, end).end() if stamp else 0
+        if stamp and rest < len(line) and line[end : end + 1] == b" " and line[end + 1 : end + 2] in (b"\t", b" "):
+            return _Line("detail")  # ts puts one blank between; what follows is indented
+        socket = _socket(line, rest)
+    if rest >= len(line) or line.startswith(_TITLES, rest):
+        return _Line("poll", stamp)
+    return _Line("socket" if socket else "strange", stamp, socket)
+
+
+def _socket(line: bytes, at: int) -> re.Match[bytes] | None:
+    found = _SOCKET.match(line, at)
+    return found if found and b":" in found["local"] and b":" in found["peer"] else None
 
 
 def _address(text: bytes) -> tuple[str, str]:
-    """Host and port of an address as ss writes it: without interface, brackets and the prefix of mapped addresses."""
+    """Host, and host and port, of an address as ss writes it: without interface and the prefix of mapped addresses."""
     host, _, port = text.decode("utf-8", errors="replace").rpartition(":")
-    return host.split("%")[0].strip("[]").removeprefix("::ffff:"), port
-
-
-def _joined(host: str, port: str) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _blocks(path: Path) -> Iterator[tuple[bytes, bool]]:
-    """The file in blocks of whole sockets, and whether each is the last."""
-    order = list(_FORMATS)
-    held = b""
-    for piece in chunks(path, BLOCK_BYTES):
-        held += piece
-        cut = len(held)
-        while (cut := held.rfind(b"\n", 0, cut)) >= 0:
-            end = held.find(b"\n", cut + 1)
-            # a head that is not there whole may be anything
-            if end >= 0 and not _line(held[cut + 1 : end], order).is_detail:
-                break
-        if cut >= 0:
-            yield held[: cut + 1], False
-            held = held[cut + 1 :]
-        if len(held) > BLOCK_BYTES + MAX_LINE_BYTES:
-            raise InputError(f"{path}: a socket with more than {MAX_LINE_BYTES} bytes of text; {ADVICE}")
-    yield held, True
+    host = host.split("%")[0].strip("[]").removeprefix("::ffff:")
+    return host, f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 # --- the log -------------------------------------------------------------------------------------------------------
@@ -265,7 +221,6 @@ class _Log:
         self.path = path
         self.store = PollStore(path, own=BUSY)
         self.order = list(_FORMATS)
-        self.first_line = self.first_line_of_block = 1
         self.stamp: Stamp | None = None
         self.midnights_s = 0.0
         self.is_fresh = False  # a poll began, and no socket since
@@ -274,57 +229,48 @@ class _Log:
         self.poll = -1
         self.sockets: dict[tuple[bytes, bytes, bytes], int] = {}
         self.ccs: dict[bytes, int] = {b"": self.store.cc("")}
+        self.rows: list[tuple[int, ...]] = []  # in the order of the store's columns
         self.is_wall = self.is_whole = True
-        self.first_strange = 0
-        self.strange_count = 0
-        self.without_stamp = 0
+        self.first_strange = self.strange_count = self.without_stamp = 0
         self.with_state = self.with_bytes = 0  # sockets' polls
         self.cut = False
 
-    def take(self, data: bytes, is_last: bool) -> None:
-        """Read a block of lines."""
-        starts: list[int] = []
-        stops: list[int] = []
-        sockets: list[int] = []
-        polls: list[int] = []
-        at = 0
-        number = self.first_line
-        for number, line in enumerate(data.split(b"\n"), self.first_line):
-            start, at = at, at + len(line) + 1
-            what = _line(line, self.order)
-            if what.is_detail:
+    def read(self) -> None:
+        """Read all lines of the file."""
+        record: list[bytes] = []  # the lines of the last socket
+        first = size = socket = 0
+        line = b"\n"
+        for number, line in enumerate(byte_lines(self.path), start=1):
+            what = _line(line.removesuffix(b"\n"), self.order)
+            if what.kind == "detail":
+                if record:
+                    record.append(line)
+                    size += len(line)
+                if size > 5 * MAX_LINE_BYTES:
+                    raise InputError(f"{self.path}: a socket with more than {size} bytes of text; {ADVICE}")
                 continue
-            if len(stops) < len(starts):
-                stops.append(start)
-            if what.is_strange:
+            if record:
+                self._take_fields(b"".join(record), socket, first)
+            record, size = [], 0
+            if what.kind == "strange":
                 self.first_strange = self.first_strange or number
                 self.strange_count += 1
             if what.stamp is not None:
-                self.take_stamp(what.stamp, what.begins_poll)
-            self.is_fresh |= what.begins_poll
+                self._take_stamp(what.stamp, what.kind == "poll")
+            self.is_fresh |= what.kind == "poll"
             found = what.socket
             if found is None or found["netid"] not in (None, b"tcp") or found["state"] in _NO_FLOW:
                 continue
             if self.stamp is None:
                 self.without_stamp += 1
                 continue
-            socket = self._socket(line, found)
-            self._take_socket(socket)
-            starts.append(start)
-            sockets.append(socket)
-            polls.append(self.poll)
-        if len(stops) < len(starts):
-            stops.append(len(data))
-        self.first_line = number
-        if is_last and starts and data and not data.endswith(b"\n") and stops[-1] == len(data):
-            for column in (starts, stops, sockets, polls):  # cut within its last socket: so may be its numbers
-                column.pop()
-            self.cut = True
-        if starts:
-            block = _Fields(data, np.array(starts), np.array(stops), self)
-            self._store(block, np.array(sockets), np.array(polls))
+            socket, first, record, size = self._take_socket(line, found), number, [line], len(line)
+        self.cut = bool(record) and not line.endswith(b"\n")  # within its last socket: so may be its numbers
+        if record and not self.cut:
+            self._take_fields(b"".join(record), socket, first)
+        self._store()
 
-    def take_stamp(self, stamp: Stamp, begins_poll: bool) -> None:
+    def _take_stamp(self, stamp: Stamp, begins_poll: bool) -> None:
         if begins_poll and self.is_empty and self.stamp is not None:
             self.store.poll(self.stamp.t_s + self.midnights_s)  # it showed no socket
         self.is_empty = begins_poll
@@ -334,183 +280,77 @@ class _Log:
         self.is_wall &= stamp.is_wall
         self.is_whole &= stamp.is_whole
 
-    def _take_socket(self, socket: int) -> None:
-        """Put a socket into the current poll, or begin the next."""
+    def _take_socket(self, line: bytes, found: re.Match[bytes]) -> int:
+        """Number of the socket of a line, which joins the current poll or begins the next."""
+        cookie = re.search(rb" sk:(\S{1,20})", line[found.end() :])
+        key = (found["local"], found["peer"], cookie[1] if cookie else b"")
+        if key not in self.sockets:
+            (host, local), (other, peer) = _address(key[0]), _address(key[1])
+            told = key[2].decode("ascii", errors="replace")
+            self.sockets[key] = self.store.socket(Socket(local, peer, told, frozenset({host, other})))
+        socket = self.sockets[key]
         t_s = self.stamp.t_s + self.midnights_s
         if self.is_fresh or self.poll < 0 or socket in self.seen or abs(t_s - self.store.times_s[-1]) > SAME_POLL_S:
             self.poll = self.store.poll(t_s)
             self.seen.clear()
-            self.is_fresh = False
         self.seen.add(socket)
-        self.is_empty = False
+        self.is_fresh = self.is_empty = False
+        return socket
 
-    def _socket(self, line: bytes, found: re.Match[bytes]) -> int:
-        """Number of the socket of a line."""
-        begin = line.find(b" sk:", found.end())
-        cookie = (
-            line[begin + 4 : begin + 24].split(None, 1)[0]
-            if begin >= 0 and line[begin + 4 : begin + 5].strip()
-            else b""
-        )
-        key = (found["local"], found["peer"], cookie)
-        number = self.sockets.get(key)
-        if number is None:
-            ends = [_address(end) for end in key[:2]]
-            hosts = frozenset(host for host, _ in ends)
-            number = self.store.socket(
-                Socket(_joined(*ends[0]), _joined(*ends[1]), cookie.decode("ascii", errors="replace"), hosts)
+    def _take_fields(self, text: bytes, socket: int, line: int) -> None:
+        """The numbers of one socket in one poll."""
+        shown: dict[bytes, float] = {}
+        for name, number, tail in _FIELD.findall(text):
+            if name in shown:
+                raise InputError(f"{self.path}: {name.decode()}: twice for the socket in line {line}; {ADVICE}")
+            shown[name] = self._number(name, number, tail, line) if name in _FIELDS else 0
+            if name == b"retrans":  # now/in all
+                shown[b"in all"] = self._number(b"lost", tail[1:], b"", line, name)
+        cwnd, rtt = shown.get(b"cwnd"), shown.get(b"rtt")
+        acked, received, sent = (shown.get(name) for name in (b"bytes_acked", b"bytes_received", b"bytes_sent"))
+        # the SYN and the FIN are acknowledged and not counted as sent, what a repaired socket sent before neither
+        if acked is not None and sent is not None and acked > sent + 65_536:
+            raise InputError(
+                f"{self.path}: bytes_acked: {acked} of {sent} bytes_sent in line {line}; give the tool's own output"
             )
-            self.sockets[key] = number
-        return number
+        self.with_state += cwnd is not None or rtt is not None
+        self.with_bytes += acked is not None or received is not None
+        if cwnd is None and rtt is None:
+            return
+        is_resending = shown.get(b"retrans", 0) > 0 or shown.get(b"lost", 0) > 0
+        state = (CA_LOSS if shown.get(b"backoff") else CA_RECOVERY) if is_resending else CA_OPEN
+        ssthresh, resent = shown.get(b"ssthresh") or INFINITE_SSTHRESH, shown.get(b"in all", 0)
+        ssthresh, resent = shown.get(b"ssthresh") or INFINITE_SSTHRESH, shown.get(b"in all", 0)
+        rtts_us = (round(ms * 1e3) for ms in (rtt or 0, shown.get(b"minrtt", 0)))
+        counted = (resent, acked or 0, received or 0, int(shown.get(b"busy", 0)))
+        self.rows.append((socket, self.poll, self._cc(text), state, cwnd or 0, ssthresh, *rtts_us, *counted))
+        if len(self.rows) >= ROWS_AT_ONCE:
+            self._store()
 
-    def _cc(self, name: bytes) -> int:
+    def _number(self, name: bytes, number: bytes, tail: bytes, line: int, shown_as: bytes = b"") -> float:
+        """A number from 0 up; ``tail`` is what follows it."""
+        (largest, end), shown_as = _FIELDS[name], (shown_as or name).decode()
+        if not (number.isdigit() or (end and number)) or tail[:1] not in (b"", end) or len(number) > 37:
+            shown = (number + tail)[:20].decode("ascii", errors="replace")
+            raise InputError(f"{self.path}: {shown_as}: {shown!r} in line {line} is no number that ss writes")
+        value = float(number) if end else int(number)
+        if value > largest:
+            raise InputError(f"{self.path}: {shown_as}: {value} in line {line} is not between 0 and {largest:g}")
+        return value
+
+    def _cc(self, text: bytes) -> int:
+        """Number of the algorithm: what is before wscale, or without it before rto."""
+        at = next((at for mark in (b" wscale:", b"\twscale:", b" rto:", b"\trto:") if (at := text.find(mark)) >= 0), 0)
+        name = text[max(at - 40, 0) : at].replace(b"\t", b" ").rpartition(b" ")[2]
         if name not in self.ccs:
             known = b"" if name in _NO_ALGORITHM or not _ALGORITHM.fullmatch(name) else name
             self.ccs[name] = self.store.cc(known.decode())
         return self.ccs[name]
 
-    def _store(self, block: _Fields, sockets: np.ndarray, polls: np.ndarray) -> None:
-        zeros = np.zeros(len(sockets), dtype=np.int64)
-        whole = {name: block.whole(name, largest) for name, largest in _WHOLE.items()}
-        real = {name: block.real(name, largest) for name, largest in _REAL.items()}
-        resent_now, resent = block.pair(_RETRANS, U32_MAX)
-        has_state = (whole[b"cwnd"] >= 0) | (real[b"rtt"] >= 0)
-        acked, sent = whole[b"bytes_acked"], whole[b"bytes_sent"]
-        # the SYN and the FIN are acknowledged and not counted as sent, what a repaired socket sent before neither
-        lies = (acked > sent + 65_536) & (sent >= 0)
-        if lies.any():
-            i = int(np.flatnonzero(lies)[0])
-            raise InputError(
-                f"{self.path}: bytes_acked: {acked[i]} of {sent[i]} bytes_sent in line {block.line(i)}; "
-                "give the tool's own output"
-            )
-        self.with_state += int(has_state.sum())
-        self.with_bytes += int(((acked >= 0) | (whole[b"bytes_received"] >= 0)).sum())
-        is_resending = (resent_now > 0) | (whole[b"lost"] > 0)
-        backed_off = is_resending & (whole[b"backoff"] > 0)
-        ssthresh = whole[b"ssthresh"]
-        columns = {
-            "socket": sockets,
-            "poll": polls,
-            "cc": np.array([self._cc(name) for name in block.algorithms()], dtype=np.int64),
-            "ca_state": np.where(backed_off, CA_LOSS, np.where(is_resending, CA_RECOVERY, CA_OPEN)),
-            "cwnd": np.maximum(whole[b"cwnd"], 0),
-            "ssthresh": np.where(ssthresh > 0, ssthresh, INFINITE_SSTHRESH),
-            "rtt_us": np.maximum(np.round(real[b"rtt"] * 1e3), 0),
-            "min_rtt_us": np.maximum(np.round(real[b"minrtt"] * 1e3), 0),
-            "total_retrans": np.maximum(resent, zeros),
-            "bytes_acked": np.maximum(acked, 0),
-            "bytes_received": np.maximum(whole[b"bytes_received"], 0),
-            "busy_ms": np.maximum(block.real(_BUSY, U32_MAX, after=b"m"), 0),
-        }
-        self.store.add({name: values[has_state] for name, values in columns.items()})
-
-
-class _Fields:
-    """The fields of the sockets of one block, found and read for all of them at once."""
-
-    def __init__(self, data: bytes, starts: np.ndarray, stops: np.ndarray, log: _Log) -> None:
-        self.data = data
-        self.starts, self.stops = starts, stops
-        self.log = log
-        padded = bytes(_PAD) + data + bytes(_PAD)
-        self.bytes = np.frombuffer(padded, dtype=np.uint8)
-        self.colons = np.flatnonzero(self.bytes == ord(":"))
-        self.before = self.bytes[self.colons - 1]
-
-    def line(self, socket: int) -> int:
-        """Number of the line in which a socket begins."""
-        return self.log.first_line_of_block + self.data.count(b"\n", 0, int(self.starts[socket]))
-
-    def _places(self, name: bytes) -> tuple[np.ndarray, np.ndarray]:
-        """Sockets that have a field, and where its value begins. Raises InputError when one has it twice."""
-        at = self.colons[self.before == name[-1]]
-        for back, letter in enumerate(reversed(name[:-1]), 2):
-            at = at[self.bytes[at - back] == letter]
-        edge = self.bytes[at - len(name) - 1]
-        at = at[(edge == ord(" ")) | (edge == ord("\t"))]
-        socket = np.searchsorted(self.starts, at - _PAD, side="right") - 1
-        inside = (socket >= 0) & (at - _PAD < self.stops[socket])
-        socket, at = socket[inside], at[inside] + 1
-        twice = np.flatnonzero(np.diff(socket) == 0)
-        if len(twice):
-            raise InputError(
-                f"{self.log.path}: {name.decode()}: twice for the socket in line {self.line(socket[twice[0]])}; {ADVICE}"
-            )
-        return socket, at
-
-    def _digits(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The whole numbers that begin at these places, and where each ends."""
-        values, at = np.zeros(len(at), dtype=np.int64), at.copy()
-        goes_on = np.ones(len(at), dtype=bool)
-        for _ in range(18):
-            digit = self.bytes[at] - np.uint8(48)
-            goes_on &= digit <= 9
-            if not goes_on.any():
-                break
-            values = np.where(goes_on, 10 * values + digit, values)
-            at += goes_on
-        return values, at
-
-    def _check(self, name: bytes, socket: np.ndarray, begin: np.ndarray, end: np.ndarray, ends: bytes) -> None:
-        is_number = (end > begin) & np.isin(self.bytes[end], np.frombuffer(ends, dtype=np.uint8))
-        if not is_number.all():
-            i = int(np.flatnonzero(~is_number)[0])
-            shown = bytes(self.bytes[begin[i] : begin[i] + 20]).split(b" ")[0].decode("ascii", errors="replace")
-            raise InputError(
-                f"{self.log.path}: {name.decode()}: {shown!r} in line {self.line(socket[i])} is no number that ss writes"
-            )
-
-    def _bounded(self, name: bytes, socket: np.ndarray, values: np.ndarray, largest: float) -> np.ndarray:
-        wrong = np.flatnonzero(values > largest)
-        if len(wrong):
-            raise InputError(
-                f"{self.log.path}: {name.decode()}: {values[wrong[0]]} in line {self.line(socket[wrong[0]])} is not "
-                f"between 0 and {largest:g}"
-            )
-        found = np.full(len(self.starts), -1, dtype=values.dtype)
-        found[socket] = values
-        return found
-
-    def whole(self, name: bytes, largest: int) -> np.ndarray:
-        """A whole number of each socket, -1 where it is not shown."""
-        socket, begin = self._places(name)
-        values, end = self._digits(begin)
-        self._check(name, socket, begin, end, _ENDS)
-        return self._bounded(name, socket, values, largest)
-
-    def real(self, name: bytes, largest: float, after: bytes = b"/") -> np.ndarray:
-        """A number with fraction of each socket, of a/b the first, -1 where it is not shown; ``after`` may follow it."""
-        socket, begin = self._places(name)
-        values, end = self._digits(begin)
-        has_fraction = self.bytes[end] == ord(".")
-        fraction, stop = self._digits(end + has_fraction)
-        places = np.where(has_fraction, stop - end - 1, 0)
-        end = np.where(has_fraction, stop, end)
-        self._check(name, socket, begin, end, _ENDS + after)
-        return self._bounded(name, socket, values + np.where(has_fraction, fraction / 10.0**places, 0.0), largest)
-
-    def pair(self, name: bytes, largest: int) -> tuple[np.ndarray, np.ndarray]:
-        """Both numbers of a/b of each socket, -1 where they are not shown."""
-        socket, begin = self._places(name)
-        first, middle = self._digits(begin)
-        self._check(name, socket, begin, middle, b"/")
-        second, end = self._digits(middle + 1)
-        self._check(name, socket, middle + 1, end, _ENDS)
-        return self._bounded(name, socket, first, largest), self._bounded(name, socket, second, largest)
-
-    def algorithms(self) -> Iterator[bytes]:
-        """What stands before wscale, or without it before rto: the name of the algorithm."""
-        before = np.full(len(self.starts), -1)
-        for name in (b"rto", b"wscale"):
-            socket, at = self._places(name)
-            before[socket] = at - len(name) - 2 - _PAD  # the blank before the name
-        for at in before.tolist():
-            yield self.data[max(at - 40, 0) : at].replace(b"\t", b" ").rpartition(b" ")[2] if at > 0 else b""
-
-
-_ENDS = b" \t\r\n\0"
-_ALGORITHM = re.compile(rb"[A-Za-z][\w-]{0,15}")  # TCP_CA_NAME_MAX is 16
+    def _store(self) -> None:
+        if self.rows:
+            self.store.add(dict(zip(self.store.kinds, np.array(self.rows, dtype=np.int64).T, strict=True)))
+        self.rows.clear()
 
 
 # --- flows ---------------------------------------------------------------------------------------------------------
@@ -519,42 +359,38 @@ _ALGORITHM = re.compile(rb"[A-Za-z][\w-]{0,15}")  # TCP_CA_NAME_MAX is 16
 def read(path: Path, said: Sidecar) -> Observed:
     """Every direction of a connection that carried data. Raises InputError naming file, field and line."""
     log = _Log(path)
-    for data, is_last in _blocks(path):
-        log.first_line_of_block = log.first_line
-        log.take(data, is_last)
+    log.read()
     _refuse_what_has_no_flow(log)
     times_s, clock, remarks = _clock(log)
     found = polled.candidates(log.store, times_s, clock, said, _states)
-    kept, left = polled.without_control_connections(_without_answers(found), said, path)
-    if not kept:
-        raise InputError(f"{path}: bytes_acked: no connection carried data; poll at the sender while the flows run")
-    remarks += left
-    if log.cut:
-        remarks.append("the file ends within a socket's line: its last poll is left out")
-    if log.without_stamp:
-        remarks.append(f"{log.without_stamp} sockets before the first time stamp are left out")
-    if log.strange_count:
-        remarks.append(
-            f"{log.strange_count} lines are neither ss's nor time stamps and were skipped, the first is {log.first_strange}"
-        )
-    if log.store.thinned:
-        remarks.append(f"too many polls for memory: one in {log.store.bin_s:g} s is kept, and all around losses")
-    flows = tuple(one.flow for one in kept)
-    return Observed(BACKEND, flows, (path,), remarks=tuple(remarks), has_own_zero=not clock.is_wall)
+    left = [
+        (log.cut, "the file ends within a socket's line: its last poll is left out"),
+        (log.without_stamp, f"{log.without_stamp} sockets before the first time stamp are left out"),
+        (
+            log.strange_count,
+            f"{log.strange_count} lines are neither ss's nor time stamps and were skipped, the first is {log.first_strange}",
+        ),
+    ]
+    remarks = (remarks, [text for is_so, text in left if is_so])
+    advice = "poll at the sender while the flows run"
+    return polled.observed(
+        NAME, log.store, _without_answers(found), said, advice, remarks, has_own_zero=not clock.is_wall
+    )
 
 
 def _refuse_what_has_no_flow(log: _Log) -> None:
-    if log.stamp is None:
-        raise InputError(f"{log.path}: no time stamps; {ADVICE}")
-    if not log.store.times_s:
-        raise InputError(f"{log.path}: no TCP connection; {ADVICE}")
-    if not log.with_state:
-        raise InputError(f"{log.path}: cwnd: no socket has it; call ss with -i, as scripts/poll_ss.sh does")
-    if not log.with_bytes:
-        raise InputError(
-            f"{log.path}: bytes_acked: no socket has it, so that goodput is not known; poll with ss of iproute2 4.1 or "
-            "later on Linux 4.1 or later"
-        )
+    for lacks, says in (
+        (log.stamp is None, f"no time stamps; {ADVICE}"),
+        (not log.store.times_s, f"no TCP connection; {ADVICE}"),
+        (not log.with_state, "cwnd: no socket has it; call ss with -i, as scripts/poll_ss.sh does"),
+        (
+            not log.with_bytes,
+            "bytes_acked: no socket has it, so that goodput is not known; poll with ss of iproute2 4.1 or later on Linux 4.1 "
+            "or later",
+        ),
+    ):
+        if lacks:
+            raise InputError(f"{log.path}: {says}")
 
 
 def _without_answers(found: list[polled.Candidate]) -> list[polled.Candidate]:

@@ -21,14 +21,13 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
-from tcpfair.sources.readers.observed import Observed, ObservedFlow
+from tcpfair.sources.readers.observed import Observed
 from tcpfair.sources.readers.polls import (
     BUSY,
     CA_LOSS,
     CA_RECOVERY,
     COOKIE_BYTES,
     INFINITE_SSTHRESH,
-    Candidate,
     Clock,
     PollStore,
     Socket,
@@ -80,30 +79,14 @@ def _header(path: Path) -> list[str]:
 
 
 def read(path: Path, said: Sidecar) -> Observed:
-    """All flows of one CSV. Raises InputError as `flows` does."""
-    found, remarks = _flows(path, said)
-    return Observed(BACKEND, found, (path,), remarks=tuple(remarks))
-
-
-def flows(path: Path, said: Sidecar) -> tuple[ObservedFlow, ...]:
     """Every connection with data of one CSV, in the order in which they are there first; ``said`` may name and keep some.
 
     Raises InputError, naming file and column, for a damaged file, a missing column, a value that is no number or that
     no kernel writes, and for a clock or counter that runs backwards.
     """
-    return _flows(path, said)[0]
-
-
-def _flows(path: Path, said: Sidecar) -> tuple[tuple[ObservedFlow, ...], list[str]]:
     store = _stored(path)
-    times_s = np.array(store.times_s)
-    found: list[Candidate] = polled.candidates(store, times_s, Clock(is_wall=True), said)
-    kept, remarks = polled.without_control_connections(found, said, path)
-    if not kept:
-        raise InputError(f"{path}: bytes_acked: no connection carried data; poll while the flows run")
-    if store.thinned:
-        remarks.append(f"too many polls for memory: one in {store.bin_s:g} s is kept, and all around losses")
-    return tuple(one.flow for one in kept), remarks
+    found = polled.candidates(store, np.array(store.times_s), Clock(is_wall=True), said)
+    return polled.observed(NAME, store, found, said, "poll while the flows run")
 
 
 def _stored(path: Path) -> PollStore:

@@ -24,14 +24,17 @@ are left out.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
-from tcpfair.sources.readers.observed import Floats, Observed
+from tcpfair.sources.readers.event_text import pieces, refuse_out_of_bounds
+from tcpfair.sources.readers.observed import Observed
 from tcpfair.sources.readers.polls import (
     CA_LOSS,
     CA_OPEN,
@@ -42,7 +45,7 @@ from tcpfair.sources.readers.polls import (
     Socket,
 )
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import chunks, head_bytes
+from tcpfair.sources.readers.text import head
 
 NAME = "tcp_probe"
 ACCEPTS = "text of the tracepoint tcp:tcp_probe (perf script, trace-cmd report, trace_pipe) or of /proc/net/tcpprobe"
@@ -53,27 +56,30 @@ LATE_S = 1e-3  # lines of several processors may be out of order by less
 MICROSECONDS_AT_LEAST = 5000  # as jiffies seconds: no path has such an RTT
 BLOCK_BYTES = 4 << 20
 
-_EVENT = b"tcp_probe: "
-_TIME = re.compile(rb"\d{1,10}\.\d{3,9}:")
-_HEX = rb"(?:0x)?([0-9a-f]{1,8})"
-_FIELDS = re.compile(
-    rb"(?:family=\w{1,10} )?src=([^ ]{3,64}) dest=([^ ]{3,64}) mark=\w{1,12} (?:data_len|length)=\d{1,10} snd_nxt=" + _HEX
-    + rb" snd_una=" + _HEX + rb" snd_cwnd=(\d{1,10}) ssthresh=(\d{1,10}) snd_wnd=\d{1,10} srtt=(\d{1,10}) rcv_wnd=\d{1,10}"
-    rb"(?: sock_cookie=([0-9a-f]{1,16}))?(?=[ \r]|$)"
-)  # fmt: skip
+_END, _HEX, _COUNT = r"([^ \n]{3,64})", r"(?:0x)?([0-9a-f]{1,8})", r"(\d{1,10})"
+_TRACEPOINT = re.compile(
+    rf"^(?:[^\n]*? )?(\d{{1,10}}\.\d{{3,9}}): *(?:tcp:)?tcp_probe: (?:family=\w{{1,10}} )?src={_END} dest={_END} mark=\w{{1,12}} "
+    rf"(?:data_len|length)=\d{{1,10}} snd_nxt={_HEX} snd_una={_HEX} snd_cwnd={_COUNT} ssthresh={_COUNT} snd_wnd=\d{{1,10}} "
+    rf"srtt={_COUNT} rcv_wnd=\d{{1,10}}(?: sock_cookie=([0-9a-f]{{1,16}}))?(?= |$)",
+    re.MULTILINE,
+)
 _MODULE = re.compile(
-    rb"(\d{1,10}\.\d{9}) ([^ ]{3,64}) ([^ ]{3,64}) \d{1,10} " + _HEX + rb" " + _HEX
-    + rb" (\d{1,10}) (\d{1,10}) \d{1,10} (\d{1,10})(?: \d{1,10})?[ \r]*"
-)  # fmt: skip
-_LOST = re.compile(rb"\[LOST (\d{1,12}) EVENTS\]")
+    rf"^(\d{{1,10}}\.\d{{9}}) {_END} {_END} \d{{1,10}} {_HEX} {_HEX} {_COUNT} {_COUNT} \d{{1,10}} {_COUNT}(?: \d{{1,10}})? *()$",
+    re.MULTILINE,
+)
+# of both, "" where a form has none
+COLUMNS = ["t_s", "source", "target", "nxt", "una", "snd_cwnd", "ssthresh", "srtt", "cookie"]
+BOUNDS = {"snd_cwnd": (1, 2**31), "ssthresh": (0, 2**32 - 1), "srtt": (0, 2**32 - 1)}
+_NAME = "tcp_probe: "
+_PROBED = re.compile(rf"^(?=[^\n]*snd_)[^\n]*{_NAME}", re.MULTILINE)
+_OTHER = re.compile(r"^(?!#)[^\n]*\S", re.MULTILINE)
+_LOST = re.compile(r"\[LOST (\d{1,12}) EVENTS\]")
 
 
 def sniff(path: Path) -> bool:
     """Whether the file begins with lines of the probe."""
-    if not path.is_file():
-        return False
-    lines = head_bytes(path).split(b"\n")[:2000]
-    return any((b"tcp_probe: " in line and b" snd_una=" in line) or _MODULE.fullmatch(line) for line in lines)
+    text = head(path).replace("\r\n", "\n") if path.is_file() else ""
+    return bool(_MODULE.search(text) or any(_NAME in line and " snd_una=" in line for line in text.split("\n")))
 
 
 class _Last(NamedTuple):
@@ -96,152 +102,89 @@ class _Log:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.store = PollStore(path, BIN_S, own={"flight": np.uint32})
-        self.line = 1
         self.is_module: bool | None = None
-        self.sockets: dict[tuple[bytes, bytes, bytes], int] = {}
-        self.last: dict[
-            int, tuple[float, int, int, int]
-        ] = {}  # of each socket: time, snd_una, bytes until it, ssthresh
+        self.last: dict[int, _Last] = {}  # of each socket
         self.lost = 0
         self.first_other = 0  # line that is not the probe's
-        self.cut = False
+        self.cut: list[str] = []
 
-    def take(self, lines: list[bytes]) -> None:
-        """Read some lines."""
-        numbers, found = [], []
-        for number, line in enumerate(lines, self.line):
-            row = self.row(line, number)
-            if row is not None:
-                numbers.append(number)
-                found.append(row)
-        self.line += len(lines)
-        if found:
-            self._store(numbers, found)
+    def rows(self) -> Iterator[pd.DataFrame]:
+        """The probe's lines, piece by piece: `COLUMNS` as text, and line."""
+        for lines, block in pieces(self.path, BLOCK_BYTES, self.cut):
+            text = block.decode("latin-1")
+            ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
 
-    def row(self, line: bytes, number: int) -> tuple[bytes, ...] | None:
-        """time, source, destination, snd_nxt, snd_una, cwnd, ssthresh, srtt, cookie as a line has them; None of other events."""
-        at = line.find(_EVENT)
-        if at < 0:
-            return self._row_of_module(line, number)
-        time = line[max(at - 40, 0) : at].removesuffix(b"tcp:").rstrip().rpartition(b" ")[2]
-        fields = _FIELDS.match(line, at + len(_EVENT))
-        if fields is None or not _TIME.fullmatch(time):
-            if b"snd_" not in line:
-                return None
-            raise InputError(
-                f"{self.path}: tcp_probe: line {number} lacks a field or has no number in it; copy it again"
-            )
-        if self.is_module is not False:
-            self._one_form(is_module=False, number=number)
-        return (time[:-1], *fields.groups(b""))
+            def found(pattern: re.Pattern[str], text: str = text, ends: np.ndarray = ends) -> pd.DataFrame:
+                rows = [(match.start(), *match.groups("")) for match in pattern.finditer(text)]
+                table = pd.DataFrame(rows, columns=["row", *COLUMNS][: pattern.groups + 1], dtype=object)
+                return table.assign(row=np.searchsorted(ends, table["row"].astype(np.int64)))
 
-    def _row_of_module(self, line: bytes, number: int) -> tuple[bytes, ...] | None:
-        module = _MODULE.fullmatch(line)
-        if module is not None:
-            self._one_form(is_module=True, number=number)
-            if not self.first_other:
-                return (*module.groups(), b"")
-        if line.strip() and not line.startswith(b"#"):
-            self.first_other = self.first_other or number
-        if self.is_module and self.first_other:
-            raise InputError(f"{self.path}: line {self.first_other}: not of /proc/net/tcpprobe; give its text alone")
-        lost = _LOST.search(line)
-        if lost:
-            self.lost += int(lost[1])
-        return None
-
-    def _one_form(self, is_module: bool, number: int) -> None:
-        if self.is_module is None:
-            self.is_module = is_module
-        if self.is_module is not is_module:
-            raise InputError(f"{self.path}: line {number}: another form of the probe than before; give one recording")
-
-    def _socket(self, source: bytes, target: bytes, cookie: bytes) -> int:
-        key = (source, target, cookie)
-        if key not in self.sockets:
-            ends = [_host_and_port(end) for end in key[:2]]
-            names = [f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in ends]
-            socket = Socket(names[0], names[1], cookie.decode(), frozenset(host for host, _ in ends))
-            self.sockets[key] = self.store.socket(socket)
-        return self.sockets[key]
-
-    def _store(self, numbers: list[int], found: list[tuple[bytes, ...]]) -> None:
-        times, sources, targets, nxts, unas, cwnds, ssthreshs, srtts, cookies = zip(*found, strict=True)
-        known_sockets = self.sockets
-        socket = np.array(
-            [
-                number if (number := known_sockets.get(key)) is not None else self._socket(*key)
-                for key in zip(sources, targets, cookies, strict=True)
-            ],
-            dtype=np.int64,
-        )
-        times_s = np.array(times).astype(np.float64)
-        nxt, una = (np.array([int(value, 16) for value in values], dtype=np.int64) for values in (nxts, unas))
-        cwnd, ssthresh, srtt = (np.array(values).astype(np.int64) for values in (cwnds, ssthreshs, srtts))
-        for name, values, largest in (
-            ("snd_cwnd", cwnd, 2**31),
-            ("ssthresh", ssthresh, 2**32 - 1),
-            ("srtt", srtt, 2**32 - 1),
-        ):
-            wrong = np.flatnonzero((values > largest) | ((values == 0) & (name == "snd_cwnd")))
-            if len(wrong):
+            forms = {False: found(_TRACEPOINT), True: found(_MODULE)}
+            for row, is_module in sorted((table["row"].iloc[0], form) for form, table in forms.items() if len(table)):
+                self.is_module = is_module if self.is_module is None else self.is_module
+                if self.is_module is not is_module:
+                    raise InputError(
+                        f"{self.path}: line {lines[row]}: another form of the probe than before; give one recording"
+                    )
+            table = forms[bool(self.is_module)]
+            unread = np.setdiff1d(found(_PROBED)["row"], table["row"]) if text.count(_NAME) > len(table) else []
+            for row in unread[:1]:
                 raise InputError(
-                    f"{self.path}: {name}: {values[wrong[0]]} in line {numbers[wrong[0]]} is not between "
-                    f"{int(name == 'snd_cwnd')} and {largest}"
+                    f"{self.path}: tcp_probe: line {lines[row]} lacks a field or has no number in it; copy it again"
                 )
-        lines, flight = np.array(numbers), (nxt - una) % 2**32
-        acked, known, cuts = (np.zeros(len(socket), dtype=np.int64) for _ in range(3))
-        order = np.argsort(socket, kind="stable")
-        for rows in np.split(order, np.flatnonzero(np.diff(socket[order])) + 1):
-            times_s[rows], acked[rows], known[rows], cuts[rows] = self._of_one(
-                int(socket[rows[0]]), *(values[rows] for values in (lines, times_s, una, flight, cwnd, ssthresh))
-            )
-        first = len(self.store.times_s)
-        self.store.polls(times_s)
-        zeros = np.zeros(len(socket), dtype=np.int64)
-        self.store.add(
-            {
-                "socket": socket,
-                "poll": first + np.arange(len(socket)),
-                "cc": zeros + self.store.cc(""),
-                "ca_state": zeros,
-                "cwnd": cwnd,
-                "ssthresh": np.minimum(known, INFINITE_SSTHRESH),
-                "rtt_us": srtt,
-                "min_rtt_us": zeros,
-                "total_retrans": cuts,  # each resends something
-                "bytes_acked": acked,
-                "bytes_received": zeros,
-                "flight": flight,
-            }
-        )
+            others = np.setdiff1d(found(_OTHER)["row"], table["row"]) if self.is_module is not False else []
+            for row in others[:1]:
+                self.first_other = self.first_other or lines[row]
+            if self.is_module and self.first_other:
+                raise InputError(
+                    f"{self.path}: line {self.first_other}: not of /proc/net/tcpprobe; give its text alone"
+                )
+            self.lost += sum(map(int, _LOST.findall(text)))
+            yield table.assign(line=lines[table["row"]])
 
-    def _of_one(
-        self,
-        key: int,
-        lines: np.ndarray,
-        times_s: Floats,
-        una: np.ndarray,
-        flight: np.ndarray,
-        cwnd: np.ndarray,
-        ssthresh: np.ndarray,
-    ) -> tuple[Floats, np.ndarray, np.ndarray, np.ndarray]:
-        """Of one socket's lines: times that do not run backwards, bytes acknowledged, the ssthresh that is set, cuts so far."""
-        last = self.last.get(key) or _Last(float(times_s[0]), int(una[0]), int(cwnd[0]), int(ssthresh[0]))
+    def keep(self, table: pd.DataFrame) -> None:
+        """Add some lines to the store."""
+        table = table.astype({"t_s": np.float64} | dict.fromkeys(BOUNDS, np.int64))
+        refuse_out_of_bounds(table, BOUNDS, self.path)
+        nxt, una = (np.array([int(text, 16) for text in table[name]]) for name in ("nxt", "una"))
+        codes, keys = table.set_index(["source", "target", "cookie"]).index.factorize()
+        table = table.assign(
+            socket=np.array([self.store.socket(_socket(*key)) for key in keys])[codes],
+            una=una,
+            flight=(nxt - una) % 2**32,
+        )
+        parts = [self._followed(int(number), rows) for number, rows in table.groupby("socket")]
+        table = pd.concat(parts).sort_index()
+        poll = len(self.store.times_s) + np.arange(len(table))
+        self.store.polls(table["t_s"].to_numpy())
+        rows = table.assign(
+            poll=poll,
+            cc=self.store.cc(""),
+            ca_state=0,
+            cwnd=table["snd_cwnd"],
+            ssthresh=table["known"].clip(upper=INFINITE_SSTHRESH),
+            rtt_us=table["srtt"],
+            min_rtt_us=0,
+            total_retrans=table["cuts"],  # each resends something
+            bytes_received=0,
+        )
+        self.store.add({name: rows[name].to_numpy() for name in self.store.kinds})
+
+    def _followed(self, number: int, rows: pd.DataFrame) -> pd.DataFrame:
+        """One socket's lines with times that do not run backwards, bytes_acked, the ssthresh that is known, and cuts so far."""
+        line, times_s, una, flight, cwnd, ssthresh = (
+            rows[name].to_numpy() for name in ("line", "t_s", "una", "flight", "snd_cwnd", "ssthresh")
+        )
+        last = self.last.get(number) or _Last(*(values[0].item() for values in (times_s, una, cwnd, ssthresh)))
         steps = np.diff(una, prepend=last.una) % 2**32
-        back = np.flatnonzero(steps >= 2**31)
-        if len(back):
-            raise InputError(f"{self.path}: snd_una: runs backwards in line {lines[back[0]]}; give one recording")
-        late = np.flatnonzero(np.diff(times_s, prepend=last.t_s) < -LATE_S)
-        if len(late):
-            raise InputError(
-                f"{self.path}: time: runs backwards in line {lines[late[0]]}; give one recording, in order of time"
-            )
+        is_late = np.diff(times_s, prepend=last.t_s) < -LATE_S
+        for name, is_back in (("snd_una", steps >= 2**31), ("time", is_late)):
+            for row in np.flatnonzero(is_back)[:1]:
+                order = ", in order of time" if name == "time" else ""
+                raise InputError(f"{self.path}: {name}: runs backwards in line {line[row]}; give one recording{order}")
         acked = last.acked + np.cumsum(steps)
-        times_s = np.maximum.accumulate(np.maximum(times_s, last.t_s))
         is_set = ssthresh != (cwnd >> 1) + (cwnd >> 2)
-        place = np.maximum.accumulate(np.where(is_set, np.arange(len(una)), -1))
-        known = np.where(place >= 0, ssthresh[np.maximum(place, 0)], last.known)
+        known = _filled(ssthresh, is_set, last.known)
         cwnd_before, ssthresh_before = np.r_[last.cwnd, cwnd[:-1]], np.r_[last.ssthresh, ssthresh[:-1]]
         changed = is_set & (ssthresh != ssthresh_before) & (ssthresh < cwnd_before) & (cwnd <= cwnd_before)
         # a loss at the window of the loss before: the same ssthresh, and the window comes down
@@ -256,63 +199,59 @@ class _Log:
             recover_until, cut_ssthresh = int(acked[i] + flight[i]), int(ssthresh[i])
             in_recovery[i : np.searchsorted(acked, recover_until)] = True
         # in a recovery it is printed as it is, even when it happens to be three quarters of the window
-        place = np.maximum.accumulate(np.where(is_set | in_recovery, np.arange(len(una)), -1))
-        known = np.where(place >= 0, ssthresh[np.maximum(place, 0)], last.known)
-        cuts = last.cuts + np.cumsum(cuts)
-        self.last[key] = _Last(
-            *(float(times_s[-1]), int(una[-1]), int(cwnd[-1]), int(ssthresh[-1])),
-            *(int(acked[-1]), int(known[-1]), recover_until, cut_ssthresh, int(cuts[-1])),
-        )
-        return times_s, acked, known, cuts
+        known = _filled(ssthresh, is_set | in_recovery, last.known)
+        times_s, cuts = np.maximum.accumulate(np.maximum(times_s, last.t_s)), last.cuts + np.cumsum(cuts)
+        ends = (values[-1].item() for values in (times_s, una, cwnd, ssthresh, acked, known))
+        self.last[number] = _Last(*ends, recover_until, cut_ssthresh, int(cuts[-1]))
+        return rows.assign(t_s=times_s, bytes_acked=acked, known=known, cuts=cuts)
 
 
-def _host_and_port(text: bytes) -> tuple[str, str]:
-    host, _, port = text.decode("utf-8", errors="replace").rpartition(":")
+def _filled(values: np.ndarray, known: np.ndarray, first: int) -> np.ndarray:
+    """The latest known value, ``first`` before there is one."""
+    place = np.maximum.accumulate(np.where(known, np.arange(len(values)), -1))
+    return np.where(place >= 0, values[np.maximum(place, 0)], first)
+
+
+def _host_and_port(text: str) -> tuple[str, str]:
+    host, _, port = text.rpartition(":")
     return host.split("%")[0].strip("[]").removeprefix("::ffff:"), port
+
+
+def _socket(source: str, target: str, cookie: str) -> Socket:
+    ends = [_host_and_port(end) for end in (source, target)]
+    names = [f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in ends]
+    return Socket(*names, cookie, frozenset(host for host, _ in ends))
 
 
 def read(path: Path, said: Sidecar) -> Observed:
     """Every connection whose sender was probed. Raises InputError naming file, field and line."""
-    log = _log(path)
-    remarks = []
-    if log.is_module:
-        remarks += _module_rtts(log)
+    log = _Log(path)
+    for table in log.rows():
+        if len(table):
+            log.keep(table)
+    if not log.store.times_s:
+        raise InputError(f"{path}: tcp_probe: no whole line of it; give the tool's own output")
+    remarks = _module_rtts(log) if log.is_module else []
     _drop_receivers_and_twins(log.store)
-    times_s = np.array(log.store.times_s)
-    found = polled.candidates(log.store, times_s, Clock(is_wall=False), said, _states)
+    found = polled.candidates(log.store, np.array(log.store.times_s), Clock(is_wall=False), said, _states)
     senders = [one for one in found if one.total_bytes > 0]
     kept, left = polled.without_control_connections(senders, said, path)
     if not kept:
         raise InputError(
             f"{path}: snd_una: no connection was acknowledged anything; probe at the sender while the flows run"
         )
-    remarks += left
-    if len(senders) < len(found):
-        remarks.append(f"left out as receivers, whose snd_una does not move: {len(found) - len(senders)} connections")
-    if log.lost:
-        remarks.append(f"the kernel lost {log.lost} events for want of buffer: losses may be missing")
-    if log.cut:
-        remarks.append("the file ends within a line, which is left out")
-    if log.store.bin_s > BIN_S:
-        remarks.append(f"too many lines for memory: one in {log.store.bin_s:g} s is kept, and all around losses")
-    if any(one.flow.rtt_s > 0 for one in kept):
-        remarks.append("the RTT is the smallest smoothed one; a better one is rtt_s in trace.yaml")
+    receivers, bin_s = len(found) - len(senders), log.store.bin_s
+    said_of = {
+        f"left out as receivers, whose snd_una does not move: {receivers} connections": receivers,
+        f"the kernel lost {log.lost} events for want of buffer: losses may be missing": log.lost,
+        "the file ends within a line, which is left out": log.cut,
+        f"too many lines for memory: one in {bin_s:g} s is kept, and all around losses": bin_s > BIN_S,
+        "the RTT is the smallest smoothed one; a better one is rtt_s in trace.yaml": any(
+            one.flow.rtt_s > 0 for one in kept
+        ),
+    }
+    remarks += [*left, *(text for text, holds in said_of.items() if holds)]
     return Observed(BACKEND, tuple(one.flow for one in kept), (path,), remarks=tuple(remarks), has_own_zero=True)
-
-
-def _log(path: Path) -> _Log:
-    log = _Log(path)
-    rest = b""
-    for piece in chunks(path, BLOCK_BYTES):
-        *lines, rest = (rest + piece).split(b"\n")
-        if len(rest) > BLOCK_BYTES:
-            raise InputError(f"{path}: line {log.line + len(lines)}: too long; give the tool's own output")
-        log.take(lines)
-    if rest.strip():
-        log.cut = True
-    if not log.store.times_s:
-        raise InputError(f"{path}: tcp_probe: no whole line of it; give the tool's own output")
-    return log
 
 
 def _module_rtts(log: _Log) -> list[str]:

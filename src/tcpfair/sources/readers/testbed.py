@@ -119,7 +119,8 @@ def read(path: Path, said: Sidecar) -> Observed:
     """
     meta = read_meta(path / META)
     reports = [_report(path, flow_id, meta) for flow_id in meta.flow_ids]
-    iperf3.same_interval_s([report for _, report in reports], path)
+    if len({report.interval_s for _, report in reports}) > 1:
+        raise InputError(f"{path}: intervals: of different length; run all flows with the same iperf3 --interval")
     files = [path / META, *(file for file, _ in reports)]
     flows = []
     for flow_id, (file, report) in zip(meta.flow_ids, reports, strict=True):
@@ -145,14 +146,14 @@ def read(path: Path, said: Sidecar) -> Observed:
     )
 
 
-def _flow(flow_id: int, file: Path, report: iperf3.Goodput, polls_file: Path | None, meta: Meta) -> ObservedFlow:
+def _flow(flow_id: int, file: Path, report: ObservedFlow, polls_file: Path | None, meta: Meta) -> ObservedFlow:
     """Flow N from its report, with windows and events where it was polled; its own zero is its planned start."""
     start_s = meta.start[flow_id - 1]
     flow = ObservedFlow(
         name=f"flow{flow_id}",
         file=file,
-        times_s=np.append(0.0, report.ends_s),
-        total_bytes=np.append(0.0, np.cumsum(report.delivered_bytes)),
+        times_s=np.append(0.0, report.times_s[1:]),
+        total_bytes=np.append(0.0, np.cumsum(np.diff(report.total_bytes))),
         interval_s=report.interval_s,
         origin=report.origin,
         cc=meta.cc[flow_id - 1],
@@ -212,7 +213,7 @@ def _find(folder: Path, name: str) -> Path | None:
     return next((file for file in (folder / name, folder / f"{name}.gz") if file.is_file()), None)
 
 
-def _report(folder: Path, flow_id: int, meta: Meta) -> tuple[Path, iperf3.Goodput]:
+def _report(folder: Path, flow_id: int, meta: Meta) -> tuple[Path, ObservedFlow]:
     """iperf3's report of flow N, and the file that it stands in."""
     name = f"flow{flow_id}.iperf.json"
     file = _find(folder, name)
@@ -222,10 +223,9 @@ def _report(folder: Path, flow_id: int, meta: Meta) -> tuple[Path, iperf3.Goodpu
     planned_cc, start_s = meta.cc[flow_id - 1], meta.start[flow_id - 1]
     if flow.cc not in (planned_cc, iperf3.UNKNOWN_CC):
         raise InputError(f"{file}: end.sender_tcp_congestion: {flow.cc!r}, but {META} says {planned_cc!r}")
-    if start_s + flow.ends_s[-1] < meta.dur - 0.5 * flow.interval_s:
-        raise InputError(
-            f"{file}: intervals: {len(flow.ends_s)} end at {start_s + flow.ends_s[-1]:g} s; {META} says {meta.dur:g} s"
-        )
+    end_s = start_s + flow.stop_s
+    if end_s < meta.dur - 0.5 * flow.interval_s:
+        raise InputError(f"{file}: intervals: {len(flow.times_s) - 1} end at {end_s:g} s; {META} says {meta.dur:g} s")
     return file, flow
 
 

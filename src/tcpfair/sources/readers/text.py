@@ -6,7 +6,6 @@ import bz2
 import contextlib
 import gzip
 import io
-import itertools
 import json
 import lzma
 import warnings
@@ -118,30 +117,36 @@ def read_text(path: Path) -> str:
         raise InputError(f"{path}: not text (byte {error.start} is not UTF-8); give the tool's own output") from None
 
 
-def lines(path: Path) -> Iterator[str]:
-    """The lines of a text file without their ends, unpacked, one after the other: for files larger than memory.
+def line_blocks(path: Path, size_bytes: int = _CHUNK_BYTES) -> Iterator[bytes]:
+    """The content of a file, unpacked, in pieces that end at the end of a line; the end of the last may be missing.
 
-    Raises InputError as `chunks` does, when it is not text, and for a line that no tool writes.
+    Raises InputError as `chunks` does, and for a line that no tool writes.
     """
-    rest, number = b"", 0
-    for piece in chunks(path):
-        *whole, rest = (rest + piece).split(b"\n")
+    rest, line = b"", 1
+    for piece in chunks(path, size_bytes):
+        whole, newline, rest = (rest + piece).rpartition(b"\n")
+        line += whole.count(b"\n") + len(newline)
         if len(rest) > MAX_LINE_BYTES:
-            raise InputError(
-                f"{path}: line {number + len(whole) + 1}: longer than {MAX_LINE_BYTES} bytes; give a tool's own output"
-            )
-        for line in whole:
-            number += 1
-            yield _decoded(line, path, number)
+            raise InputError(f"{path}: line {line}: longer than {MAX_LINE_BYTES} bytes; give a tool's own output")
+        if newline:
+            yield whole + newline
     if rest:
-        yield _decoded(rest, path, number + 1)
+        yield rest
 
 
-def _decoded(line: bytes, path: Path, number: int) -> str:
-    try:
-        return line.removesuffix(b"\r").decode("utf-8")
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: line {number}: not text (UTF-8); give the tool's own output") from None
+def byte_lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file with their ends, one after the other. Raises InputError as `line_blocks` does."""
+    for block in line_blocks(path):
+        yield from io.BytesIO(block)
+
+
+def lines(path: Path) -> Iterator[str]:
+    """The lines of a text file without their ends. Raises InputError as `byte_lines` does, and when it is not text."""
+    for number, line in enumerate(byte_lines(path), start=1):
+        try:
+            yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+        except UnicodeDecodeError:
+            raise InputError(f"{path}: line {number}: not text (UTF-8); give the tool's own output") from None
 
 
 def head_bytes(path: Path) -> bytes:
@@ -196,11 +201,9 @@ def read_csv_blocks(
 
     Raises InputError as `read_csv` does, for all but a file without rows, of which there is no block.
     """
-    header, rest, line = b"", b"", 1
-    for piece in itertools.chain(chunks(path, size_bytes), [b"\n"]):
-        whole, _, rest = (rest + piece).rpartition(b"\n")
-        if len(rest) > MAX_LINE_BYTES:
-            raise InputError(f"{path}: line {line}: longer than {MAX_LINE_BYTES} bytes; give a tool's own output")
+    header, line = b"", 1
+    for block in line_blocks(path, size_bytes):
+        whole = block.removesuffix(b"\n")
         if not header and whole:
             header, _, whole = whole.partition(b"\n")
             line = 2

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -23,11 +23,12 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import frames
+from tcpfair.sources.readers.event_text import pieces, refuse_first
 from tcpfair.sources.readers.frames import NS_PER_S
 from tcpfair.sources.readers.observed import Observed
 from tcpfair.sources.readers.packets import Tracker, address
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import chunks, head
+from tcpfair.sources.readers.text import head
 
 NAME = "tshark"
 ACCEPTS = (
@@ -35,7 +36,7 @@ ACCEPTS = (
 )
 BACKEND = "tshark"
 
-ROWS = 100_000
+PIECE_BYTES = 1 << 23
 TIMES = ("frame.time_epoch", "frame.time_relative")
 SEPARATORS = "\t,;| "
 U32_MAX = 2**32 - 1
@@ -82,7 +83,7 @@ def read(path: Path, said: Sidecar) -> Observed:
     for packets in pieces:
         tracker.add(packets)
     tracker.counts += table.counts
-    remarks = list(table.remarks)
+    remarks = [f"{path.name}: cut within its last line, which is left out"] if table.cut else []
     if table.time != TIMES[0]:
         remarks.append(f"{path.name}: no {TIMES[0]}, so nothing places it on a wall clock beside other recordings")
     return tracker.observed(BACKEND, said, remarks)
@@ -106,61 +107,44 @@ def _rows(packets: np.ndarray, names: dict[str, str]) -> pd.DataFrame:
     return rows
 
 
-class _Pieces(io.RawIOBase):
-    """The content of a file, unpacked, as a stream; remembers its last byte."""
-
-    def __init__(self, path: Path) -> None:
-        self._pieces = chunks(path)
-        self._rest = b""
-        self.last = b"\n"
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer) -> int:
-        if not self._rest:
-            self._rest = next(self._pieces, b"")
-        count = min(len(buffer), len(self._rest))
-        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
-        if count:
-            self.last = bytes(buffer[count - 1 : count])
-        return count
-
-
 class _Table:
     """A table's header, and its rows as packets."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.counts = np.zeros(frames.COUNTS, np.int64)
-        self.remarks: list[str] = []
+        self.cut: list[str] = []
         first, _, second = head(path).partition("\n")
-        first = first.rstrip("\r")
         found = HEADER.match(first)
         if not found or found[3] not in SEPARATORS:
             raise InputError(f"{path}: line 1: no names of columns; give a table of tshark -T fields -E header=y")
         self._quote, self._separator = found[1] or "'" * second.startswith("'") or '"', found[3]
-        self.names = [name.strip(self._quote) for name in first.lstrip("\ufeff").split(self._separator)]
-        twice = next((name for name in self.names if self.names.count(name) > 1), None)
-        if twice:
-            raise InputError(f"{path}: line 1: {twice} is there twice; give each column once")
-        self.time = self._one_of(TIMES)
-        if ("tcp.seq_raw" in self.names) != ("tcp.ack_raw" in self.names):
-            raise InputError(f"{path}: tcp.seq_raw and tcp.ack_raw: one is missing; give both or none")
-        self.columns = {column: self._one_of(names) for column, (names, _) in NEEDED.items()}
-        self.columns |= {column: names[0] for column, (names, _) in OPTIONAL.items() if names[0] in self.names}
-        if ("tsval" in self.columns) != ("tsecr" in self.columns):
-            raise InputError(f"{path}: tcp.options.timestamp.tsval and .tsecr: one is missing; give both or none")
-        self.addresses = [pair for pair in ADDRESSES if pair[0] in self.names and pair[1] in self.names]
-        if not self.addresses:
-            raise InputError(f"{path}: ip.src and ip.dst (or ipv6.src and ipv6.dst): missing; add them with -e")
-        self._addresses: dict[str, tuple[int, int] | None] = {}
-
-    def _one_of(self, names: tuple[str, ...]) -> str:
-        for name in names:
-            if name in self.names:
-                return name
-        raise InputError(f"{self.path}: {names[-1 if names[0].endswith('_raw') else 0]}: missing; add it with -e")
+        names = [name.strip(self._quote) for name in first.rstrip("\r").lstrip("\ufeff").split(self._separator)]
+        self.names = names
+        time = next((name for name in TIMES if name in names), TIMES[0])
+        pairs = [pair for pair in ADDRESSES if set(pair) <= set(names)]
+        columns = {
+            column: next((name for name in known if name in names), known[-1])
+            for column, (known, _) in (NEEDED | OPTIONAL).items()
+        }
+        missing = [name for name in (time, *(columns[column] for column in NEEDED)) if name not in names]
+        twice = [name for name in names if names.count(name) > 1]
+        one_is_missing = "one is missing; give both or none"
+        for wrong, says in (
+            (twice, f"line 1: {[*twice, ''][0]} is there twice; give each column once"),
+            (missing == [time], f"{time}: missing; add it with -e"),
+            (len({"tcp.seq_raw", "tcp.ack_raw"} & set(names)) == 1, f"tcp.seq_raw and tcp.ack_raw: {one_is_missing}"),
+            (missing, f"{[*missing, ''][0]}: missing; add it with -e"),
+            (
+                (columns["tsval"] in names) != (columns["tsecr"] in names),
+                f"tcp.options.timestamp.tsval and .tsecr: {one_is_missing}",
+            ),
+            (not pairs, "ip.src and ip.dst (or ipv6.src and ipv6.dst): missing; add them with -e"),
+        ):
+            if wrong:
+                raise InputError(f"{path}: {says}")
+        self.time, self.addresses = time, pairs
+        self.columns = {column: name for column, name in columns.items() if name in names}
 
     def is_relative(self, packets: np.ndarray) -> bool:
         """Whether sequence numbers count from each connection's first: SYNs have number 0, or there are none to tell."""
@@ -171,132 +155,116 @@ class _Table:
 
     def packets(self) -> Iterator[np.ndarray]:
         """Arrays of `frames.PACKET`."""
-        raw = _Pieces(self.path)
-        try:
-            tables = pd.read_csv(
-                io.BufferedReader(raw, 1 << 20),
-                sep=self._separator,
-                quotechar=self._quote,
-                header=0,
-                names=self.names,
-                dtype=str,
-                keep_default_na=False,
-                skip_blank_lines=False,
-                index_col=False,
-                encoding="utf-8-sig",
-                chunksize=ROWS,
-            )
-            last = None
-            for table in tables:
-                if last is not None:
-                    yield self._of(last)
-                last = table
-            if last is not None:
-                if raw.last != b"\n":
-                    self.remarks.append(f"{self.path.name}: cut within its last line, which is left out")
-                    last = last.iloc[:-1]
-                yield self._of(last)
-        except InputError:
-            raise
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"{self.path}: not text (UTF-8: {error.reason}); give a table of tshark -T fields"
-            ) from None
-        except (ValueError, OverflowError) as error:  # of pandas, its ParserError too
-            reason = (str(error).splitlines() or ["no table"])[0][:300]
-            raise InputError(f"{self.path}: {reason}; give a table of tshark -T fields -E header=y") from None
+        for lines, block in pieces(self.path, PIECE_BYTES, self.cut):
+            if lines[0] == 1:
+                lines, block = lines[1:], block.partition(b"\n")[2]
+            if not block:
+                continue
+            try:
+                table = pd.read_csv(
+                    io.BytesIO(block),
+                    sep=self._separator,
+                    quotechar=self._quote,
+                    header=None,
+                    names=self.names,
+                    dtype=str,
+                    keep_default_na=False,
+                    skip_blank_lines=False,
+                    index_col=False,
+                )
+                if len(table) != len(lines):
+                    raise ValueError("a quoted cell goes on in the next line")
+                table.index = lines
+            except UnicodeDecodeError as error:
+                raise InputError(
+                    f"{self.path}: not text (UTF-8: {error.reason}); give a table of tshark -T fields"
+                ) from None
+            except (ValueError, OverflowError) as error:  # of pandas, its ParserError too
+                reason = (str(error).splitlines() or ["no table"])[0][:300]
+                reason = re.sub(r"(?<=line )\d+", lambda found, lines=lines: str(int(found[0]) + lines[0] - 1), reason)
+                raise InputError(f"{self.path}: {reason}; give a table of tshark -T fields -E header=y") from None
+            yield self._of(table.fillna(""))
 
     def _of(self, table: pd.DataFrame) -> np.ndarray:
-        """Rows of the table as packets; those without TCP are counted."""
-        table = table.fillna("")
+        """Rows of the table, by their lines, as packets; those without TCP are counted."""
         needed = [self.time, *(self.columns[column] for column in NEEDED)]
-        has = np.column_stack([(table[name] != "").to_numpy() for name in needed])
-        is_tcp = has[:, 3:].any(axis=1)  # UDP has no tcp.*
-        self.counts[frames.NOT_TCP] += int((~is_tcp).sum())
-        table, has = table[is_tcp], has[is_tcp]
-        several = np.zeros(len(table), bool)  # headers within headers: tunnels, ICMP errors
-        for name in (*needed[1:], *(name for pair in self.addresses for name in pair)):
-            several |= table[name].str.contains(",", regex=False).to_numpy()
-        self.counts[frames.DAMAGED] += int(several.sum())
-        table, has = table[~several], has[~several]
-        if not has.all():
-            row, column = np.argwhere(~has)[0]
-            raise InputError(
-                f"{self.path}: line {table.index[row] + 2}: {needed[column]}: empty; a packet of TCP has it"
-            )
+        has = table[needed] != ""
+        is_tcp = has.iloc[:, 3:].any(axis=1)  # UDP has no tcp.*
+        alone = [*needed[1:], *(name for pair in self.addresses for name in pair)]
+        # headers within headers: tunnels, ICMP errors
+        several = table[alone].apply(lambda cells: cells.str.contains(",", regex=False)).any(axis=1)
+        self.counts[frames.NOT_TCP] += (~is_tcp).sum()
+        self.counts[frames.DAMAGED] += (is_tcp & several).sum()
+        table, has = table[is_tcp & ~several], has[is_tcp & ~several]
+        self._refuse(~has.all(axis=1), lambda i: f"{has.columns[~has.iloc[i]][0]}: empty; a packet of TCP has it")
         packets = np.zeros(len(table), frames.PACKET)
-        packets["number"] = table.index.to_numpy() + 1
-        for column, (_, most) in (NEEDED | OPTIONAL).items():
-            if column in self.columns:
-                packets[column] = self._whole(table[self.columns[column]], most)
+        packets["number"] = table.index - 1
+        packets["window"] = 65_535  # not known to be closed
+        for column, name in self.columns.items():
+            packets[column] = self._whole(table[name], (NEEDED | OPTIONAL)[column][1])
         packets["flags"] &= 0xFF
-        if "window" not in self.columns:
-            packets["window"] = 65_535  # not known to be closed
         if "tsval" in self.columns:
-            packets["flags"] |= np.where(table[self.columns["tsval"]] != "", frames.TIMESTAMPS, 0).astype(np.int32)
+            packets["flags"] |= np.where(table[self.columns["tsval"]] != "", frames.TIMESTAMPS, 0)
         packets["t_ns"] = self._times_ns(table[self.time])
         for side, prefix in enumerate(("src", "dst")):
-            packets[f"{prefix}_high"], packets[f"{prefix}_low"] = self._halves(table, side)
+            packets[f"{prefix}_high"], packets[f"{prefix}_low"] = self._halves(table, side).T
         return packets
+
+    def _refuse(self, wrong: pd.Series, says: Callable[[int], str]) -> None:
+        refuse_first(wrong.to_numpy(), wrong.index, self.path, says)
 
     def _times_ns(self, cells: pd.Series) -> np.ndarray:
         """Times to the nanosecond, which a float of seconds since 1970 does not hold."""
         times_s = self._numbers(cells, frames.MOST_SECONDS - 1)
-        if not len(cells):
-            return np.zeros(0, np.int64)
-        parts = cells.str.partition(".")
-        fractions = pd.to_numeric("0." + parts[2], errors="coerce").to_numpy(np.float64)
-        seconds = pd.to_numeric(parts[0], errors="coerce").to_numpy(np.float64)
-        is_plain = np.abs(seconds + fractions - times_s) < 1e-6  # not 1.7e9
-        seconds = np.where(is_plain, seconds, np.floor(times_s))
-        fractions = np.where(is_plain, fractions, times_s - np.floor(times_s))
-        return seconds.astype(np.int64) * NS_PER_S + np.round(fractions * NS_PER_S).astype(np.int64)
+        parts = cells.str.split(".", n=1)
+        seconds, fractions = (
+            pd.to_numeric(texts, errors="coerce").astype(np.float64)
+            for texts in (parts.str[0], "0." + parts.str[1].fillna(""))
+        )
+        is_plain = (seconds + fractions - times_s).abs() < 1e-6  # not 1.7e9
+        seconds = seconds.where(is_plain, np.floor(times_s))
+        fractions = fractions.where(is_plain, times_s - seconds)
+        return (seconds.astype(np.int64) * NS_PER_S + (fractions * NS_PER_S).round().astype(np.int64)).to_numpy()
 
-    def _numbers(self, cells: pd.Series, most: float) -> np.ndarray:
+    def _numbers(self, cells: pd.Series, most: float) -> pd.Series:
         """Cells as numbers from 0 to ``most``, empty ones as 0."""
-        values = pd.to_numeric(cells.where(cells != "", "0"), errors="coerce").to_numpy(np.float64, na_value=np.nan)
-        wrong = np.flatnonzero(~((values >= 0) & (values <= most)))
-        if len(wrong):
-            raise InputError(
-                f"{self.path}: line {cells.index[wrong[0]] + 2}: {cells.name}: {cells.iloc[wrong[0]][:40]!r} is not between 0 "
-                f"and {most:g}; give tshark's own numbers"
-            )
+        values = pd.to_numeric(cells.where(cells != "", "0"), errors="coerce").astype(np.float64)
+        self._refuse(
+            ~values.between(0, most),
+            lambda i: f"{cells.name}: {cells.iloc[i][:40]!r} is not between 0 and {most:g}; give tshark's own numbers",
+        )
         return values
 
     def _whole(self, cells: pd.Series, most: int) -> np.ndarray:
         """Cells as whole numbers, also those that tshark writes as 0x0010."""
-        if cells.str.startswith("0x").any():
-            decimal = {text: str(int(text, 16)) for text in cells.unique() if re.fullmatch(r"0x[0-9a-fA-F]{1,8}", text)}
-            cells = cells.map(lambda text: decimal.get(text, text))
-        values = self._numbers(cells, most)
-        odd = np.flatnonzero(values != np.floor(values))
-        if len(odd):
-            where = f"{self.path}: line {cells.index[odd[0]] + 2}: {cells.name}"
-            raise InputError(f"{where}: {cells.iloc[odd[0]][:40]!r} is no whole number; give tshark's own numbers")
-        return values.astype(np.int64)
+        texts = cells[cells.str.startswith("0x")].unique()
+        decimal = {text: str(int(text, 16)) for text in texts if re.fullmatch(r"0x[0-9a-fA-F]{1,8}", text)}
+        values = self._numbers(cells.map(lambda text: decimal.get(text, text)) if decimal else cells, most)
+        self._refuse(
+            values % 1 > 0,
+            lambda i: f"{cells.name}: {cells.iloc[i][:40]!r} is no whole number; give tshark's own numbers",
+        )
+        return values.astype(np.int64).to_numpy()
 
-    def _halves(self, table: pd.DataFrame, side: int) -> tuple[np.ndarray, np.ndarray]:
-        """Addresses of one side, in two halves of 64 bits."""
+    def _halves(self, table: pd.DataFrame, side: int) -> np.ndarray:
+        """Addresses of one side, in two halves of 64 bits, shape (rows, 2)."""
         cells = table[self.addresses[0][side]]
         for pair in self.addresses[1:]:
             cells = cells.where(cells != "", table[pair[side]])
         codes, texts = pd.factorize(cells)
-        halves = np.array([self._half(text) for text in texts] or [(0, 0)], dtype=object)
-        bad = np.flatnonzero([each[0] is None for each in halves])
-        if len(bad):
-            row = int(np.argmax(codes == bad[0]))
-            raise InputError(
-                f"{self.path}: line {table.index[row] + 2}: {self.addresses[0][side]}: {texts[bad[0]][:40]!r} is no address; "
-                "give tshark's own"
-            )
-        return halves[codes, 0].astype(np.int64), halves[codes, 1].astype(np.int64)
+        halves = [_half(text) for text in texts]
+        is_bad = pd.Series(np.array([half is None for half in halves], bool)[codes], cells.index)
+        self._refuse(
+            is_bad, lambda i: f"{self.addresses[0][side]}: {cells.iloc[i][:40]!r} is no address; give tshark's own"
+        )
+        return np.array(halves, np.int64).reshape(-1, 2)[codes]
 
-    def _half(self, text: str) -> tuple[int | None, int | None]:
-        if text not in self._addresses:
-            try:
-                found = ip_address(text)
-            except ValueError:
-                return None, None
-            value = int(found) if found.version == 6 else 0xFFFF << 32 | int(found)
-            self._addresses[text] = frames.signed64(value >> 64), frames.signed64(value)
-        return self._addresses[text]
+
+def _half(text: str) -> tuple[int, int] | None:
+    """The two halves of an address, None of what is none."""
+    try:
+        found = ip_address(text)
+    except ValueError:
+        return None
+    value = int(found) if found.version == 6 else 0xFFFF << 32 | int(found)
+    return frames.signed64(value >> 64), frames.signed64(value)

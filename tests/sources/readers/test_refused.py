@@ -1,0 +1,127 @@
+"""Packets and events as text and XML: what is refused (refused.yaml), damaged copies, and files that are read in pieces."""
+
+import gzip
+import importlib
+import lzma
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from tcpfair.errors import InputError
+from tcpfair.sources.readers.sidecar import Sidecar
+from tests.sources.readers import test_flowmonitor, test_mahimahi, test_ns2_trace, test_tcp_probe, test_tshark
+from tests.sources.readers.captures import bulk, pcap, pcapng
+from tests.sources.readers.mutations import FEW, MANY, attack
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+PACKED = {name: SAMPLES / path for name, path in {
+    "pcap": "pcap/two_flows_4s.pcap.gz", "tshark": "tshark/two_flows_4s.tsv.gz", "ns2_trace": "ns2/small.tr.gz",
+    "mahimahi": "mahimahi/uplink.log.gz", "tcp_probe": "tcp_probe/perf_script.txt.xz",
+    "flowmonitor": "flowmonitor/two_flows.xml.gz",
+}.items()}  # fmt: skip
+BASES = {
+    "ns2_trace": "".join(f"{line}\n" for line in test_ns2_trace.GOOD),
+    "mahimahi": test_mahimahi.HEADER + test_mahimahi.EVENTS,
+    "flowmonitor": test_flowmonitor.TEXT,
+    "tcp_probe": test_tcp_probe.text_of(test_tcp_probe.lines_of(test_tcp_probe.event)),
+    "tcp_probe module": test_tcp_probe.text_of(test_tcp_probe.lines_of(test_tcp_probe.module)),
+    "tshark": test_tshark.table(),
+}
+REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text())
+
+
+def reader_of(name):
+    return importlib.import_module(f"tcpfair.sources.readers.{name.split()[0]}")
+
+
+@pytest.mark.parametrize(("base", "what"), [(base, what) for base, rows in REFUSED.items() for what in rows])
+def test_what_is_wrong_is_said_in_one_line(tmp_path, base, what):
+    old, new, says, *every = REFUSED[base][what]
+    assert re.search(old, BASES[base])
+    path = tmp_path / "recording.txt"
+    path.write_bytes(re.sub(old, new, BASES[base], count=0 if every else 1).encode(errors="surrogateescape"))
+    with pytest.raises(InputError, match=says) as refused:
+        reader_of(base).read(path, Sidecar())
+    assert "\n" not in str(refused.value) and "recording.txt" in str(refused.value)
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory):
+    """Of each reader what is damaged: real recordings, some of them shortened, and made ones of other forms."""
+    folder = tmp_path_factory.mktemp("whole")
+    probe = lzma.decompress(PACKED["tcp_probe"].read_bytes()).splitlines(keepends=True)
+    module, losing = test_tcp_probe.module, test_tcp_probe.losing
+    pair = sorted(
+        [*bulk(150), *bulk(150, source=("10.0.0.3", 40_002), isn=2**32 - 5000, rtt_s=0.02)], key=lambda one: one.t_s
+    )
+    unwrapped = sorted([*bulk(100), *bulk(100, source=("10.0.0.3", 40_002), rtt_s=0.02)], key=lambda one: one.t_s)
+    made = {
+        "pcap": [pcap(pair), pcap(pair, order=">"), pcapng(pair)],
+        "tshark": [gzip.decompress(PACKED["tshark"].read_bytes()), test_tshark.table(unwrapped).encode()],
+        "mahimahi": [b"\n".join(gzip.decompress(PACKED["mahimahi"].read_bytes()).split(b"\n")[:400]) + b"\n"],
+        # a snd_una that is wrong but rises cannot be told from a right one
+        "tcp_probe": [
+            b"".join(line for line in probe if b":40001 " in line and float(line.split()[2][:-1]) < 0.3),
+            "\n".join([*losing(module), *(module(8 + i / 50, 10**6 + i * 14_480) for i in range(100)), ""]).encode(),
+        ],
+    }
+    paths = {
+        "pcap": [PACKED["pcap"]],
+        "ns2_trace": [PACKED["ns2_trace"], test_ns2_trace.VARIABLES],
+        "flowmonitor": [PACKED["flowmonitor"]],
+    }
+    for name, contents in made.items():
+        for number, content in enumerate(contents):
+            path = folder / f"{name}{number}"
+            path.write_bytes(content)
+            paths.setdefault(name, []).append(path)
+    return paths
+
+
+# what a number that was changed explains, and how many copies every run of the tests reads
+LIMITS = {
+    "pcap": (FEW, {}),
+    "tshark": (FEW, {"bytes_per_number": 0}),
+    "ns2_trace": (FEW, {"bytes_per_number": 2000.0}),
+    "mahimahi": (FEW, {}),
+    "tcp_probe": (200, {"bytes_per_number": 0, "share": 0.6}),
+    "flowmonitor": (FEW, {}),
+}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_damaged_copies_are_refused_or_sound(tmp_path, samples, name):
+    count, limits = LIMITS[name]
+    outcomes = attack(reader_of(name), samples[name], count, tmp_path, **limits)
+    assert outcomes["refused"] and (outcomes["read"] or name == "mahimahi")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LIMITS)
+def test_ten_thousand_damaged_copies(tmp_path, samples, name):
+    attack(reader_of(name), samples[name], MANY, tmp_path, first_seed=1000, **LIMITS[name][1])
+
+
+@pytest.mark.parametrize(
+    ("name", "piece", "size"),
+    [
+        ("pcap", "PIECE_BYTES", 5000),
+        ("tshark", "PIECE_BYTES", 5000),
+        ("ns2_trace", "_BLOCK_BYTES", 5000),
+        ("mahimahi", "_BLOCK_BYTES", 1000),
+        ("tcp_probe", "BLOCK_BYTES", 20_000),
+    ],
+)
+def test_pieces_give_what_the_whole_gives(monkeypatch, name, piece, size):
+    reader = reader_of(name)
+    whole = reader.read(PACKED[name], Sidecar())
+    monkeypatch.setattr(reader, piece, size)
+    parts = reader.read(PACKED[name], Sidecar())
+    assert parts.remarks == whole.remarks
+    for one, other in zip(whole.flows, parts.flows, strict=True):
+        np.testing.assert_array_equal(one.times_s, other.times_s)
+        np.testing.assert_array_equal(one.total_bytes, other.total_bytes)
+        assert one.events.equals(other.events)
