@@ -45,10 +45,11 @@ def tell():
 if step:
     atexit.register(tell)
 """
-KINDS = ("measure", "notebook", "place", "ledger", "report")
+KINDS = ("measure", "numbers", "notebook", "place", "ledger", "report")
 # of results, a step reads what steps before it made, whose stamps are part of its own
 BEFORE = {
     "measure": ("metrics/",),  # for weights
+    "numbers": ("metrics/", "numbers/"),
     "notebook": ("metrics/", "exhibits/", "numbers/", "notebooks/"),
     "place": ("placed/",),  # its own, which it has the system write to the disk
     "ledger": ("metrics/", "exhibits/", "numbers/", "ensembles/", "placed/", "ledger/"),
@@ -67,7 +68,7 @@ BEFORE = {
 }
 # compared by values, whose tests are tests/contract/test_every_value.py and tests/workflow/test_plan.py
 BY_VALUE = re.compile(
-    r"config/papers/\w+\.yaml|notebooks/\w+\.ipynb|data/bundled/.*|data/SHA256SUMS|results/\w+/planned\.json"
+    r"config/papers/\w+\.yaml|notebooks/\w+\.ipynb|data/bundled/.*|data/SHA256SUMS|results/\w+/jobs\.json"
 )
 # of this package: where a step starts, messages, and what acts in runs alone, which count with the runs
 WITHOUT_EFFECT = re.compile(
@@ -137,7 +138,7 @@ def stamps(root):
     """{kind: stamps of its outputs}, as files are now."""
     found = defaultdict(dict)
     for step in run.load_plan(root, pairs=ASKED).steps:
-        found[step.kind][step.item] = dict(step.stamp)
+        found[step.kind][step.item] = dict(step.parts)
     found["notebook"] = {**found["notebook"], **found["draw"]}  # the notebook draws
     return found
 
@@ -157,7 +158,7 @@ def test_every_file_that_a_step_reads_is_in_its_stamp(watched, step):
             continue
         if name.startswith("results/"):
             below = name.split("/", 2)[2]
-            if not below.startswith(BEFORE[step]):
+            if not below.startswith((*BEFORE[step], "work/", "asked.json")):
                 not_covered.append(name)
             continue
         path = root / name

@@ -380,7 +380,9 @@ def _some(names: Sequence[str], between: str) -> str:
 
 
 def _one(kind: str) -> str:
-    return MADE[kind] if kind in ("place", "ledger", "report", "lab") else f"1 {MADE[kind].removesuffix('s')}"
+    return (
+        MADE[kind] if kind in ("numbers", "place", "ledger", "report", "lab") else f"1 {MADE[kind].removesuffix('s')}"
+    )
 
 
 def count(table: Path, column: str) -> Counter[str]:
