@@ -262,7 +262,7 @@ def _build(given: argparse.Namespace) -> int:
 
 
 def _figure(given: argparse.Namespace) -> int:
-    from tcpfair.contract.outputs import describe
+    from tcpfair.contract.outputs import describe, discard
     from tcpfair.workflow import run as runs
 
     plan = runs.load_plan(repository_root(), given.configfile, [*given.config, f"only=[{given.exhibit}]"])
@@ -274,6 +274,8 @@ def _figure(given: argparse.Namespace) -> int:
 
     (step,) = plan.of_kind("draw")
     describe(step.folder, step.parts)
+    for report in plan.layout.work.glob("report-*/") if plan.reasons(step) == ["failed"] else ():
+        discard(report)  # it lists the failure
     keep = {exhibit.id: str(step.folder)}
     open_paper(paper.paper, source=plan.config.source, only=[exhibit.id], keep=keep).show(exhibit.id)
     return 1 if runs.failed_exhibits(plan) else 0

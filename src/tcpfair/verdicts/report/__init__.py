@@ -63,7 +63,7 @@ class PaperView:
 
 
 def write_report(layout: Layout, place: Path | None = None, linked: Collection[Path] = ()) -> Path:
-    """Write ``report.html`` and ``costs.html`` to ``place`` (default: where people open it); returns the path of the report.
+    """Write ``report.html`` to ``place`` (default: where people open it); returns its path.
 
     ``linked`` are pages that it leads to: packet lab, write-up, validation.
 
@@ -108,10 +108,14 @@ def write_report(layout: Layout, place: Path | None = None, linked: Collection[P
         "statuses": STATUSES,
         "outcomes": OUTCOMES,
     }
-    costs_context = {"source": layout.source, "rows": costs.read(layout)}
     place = place or layout.results
-    write_page(place / "costs.html", "report/costs.html.j2", costs_context)
     return write_page(place / "report.html", "report/page.html.j2", context)
+
+
+def write_costs(layout: Layout) -> Path:
+    """Write ``costs.html``, next to the report: time and memory, which differ from run to run."""
+    context = {"source": layout.source, "rows": costs.read(layout)}
+    return write_page(layout.results / "costs.html", "report/costs.html.j2", context)
 
 
 def read_ledger(layout: Layout, place: Path | None = None) -> Ledger:
