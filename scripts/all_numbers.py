@@ -19,8 +19,8 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
-from tcpfair.contract.layout import PAPERS, Layout
-from tcpfair.contract.papers import Config, load_paper
+from tcpfair.files.layout import PAPERS, Layout
+from tcpfair.papers.papers import Config, load_paper
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 LINKED = ("CITATION.cff", "Snakefile", "config", "data", "notebooks", "pyproject.toml", "src")
@@ -40,10 +40,10 @@ def metrics(layout: Layout, papers: Collection[str], experiments: Collection[str
     import pandas as pd
 
     from tcpfair import measures
-    from tcpfair.contract import trace
-    from tcpfair.contract.files import whole
-    from tcpfair.contract.rounding import rounded_table
-    from tcpfair.contract.store import Held
+    from tcpfair.files.files import whole
+    from tcpfair.files.rounding import rounded_table
+    from tcpfair.runs import trace
+    from tcpfair.runs.store import Held
 
     for paper in papers:
         config = load_paper(layout.paper_config(paper))

@@ -14,10 +14,11 @@ from io import StringIO
 import pandas as pd
 
 from tcpfair import measures
-from tcpfair.contract import checksums, trace
-from tcpfair.contract.files import write_whole
-from tcpfair.contract.layout import PAPERS, Layout, repository_root
-from tcpfair.contract.papers import load_paper
+from tcpfair.files import checksums
+from tcpfair.files.files import write_whole
+from tcpfair.files.layout import PAPERS, Layout, repository_root
+from tcpfair.papers.papers import load_paper
+from tcpfair.runs import trace
 from tcpfair.verdicts import scatter
 from tcpfair.verdicts.printed import Tolerance, load_tolerances
 

@@ -10,12 +10,12 @@ import pandas as pd
 import yaml
 
 from tcpfair import sources
-from tcpfair.contract import outputs, record, store, trace
-from tcpfair.contract.checksums import CHECKSUMS, listed
-from tcpfair.contract.layout import ENSEMBLE_TABLES, PAPERS, Layout, repository_root, short_id
-from tcpfair.contract.manifest import file_hash
-from tcpfair.contract.papers import Config
-from tcpfair.contract.record import Record
+from tcpfair.files.checksums import CHECKSUMS, listed
+from tcpfair.files.layout import ENSEMBLE_TABLES, PAPERS, Layout, repository_root, short_id
+from tcpfair.files.manifest import file_hash
+from tcpfair.papers.papers import Config
+from tcpfair.runs import outputs, record, store, trace
+from tcpfair.runs.record import Record
 from tcpfair.verdicts import ledger
 from tcpfair.verdicts.baseline import NUMBER_IDENTITY
 from tcpfair.verdicts.ensemble import tables

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from tcpfair.contract import reach
+from tcpfair.runs import reach
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "tcpfair"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # What each part of the package may import from the others. Whoever imports upwards has to be written here, and cannot.
 BASE = {"errors", "units", "memory"}
-ANALYSIS = BASE | {"contract", "metrics", "models", "measures"}
+RUNS = BASE | {"files", "papers", "runs"}
+ANALYSIS = RUNS | {"metrics", "models", "measures"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "units": set(),
@@ -26,13 +27,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "engine": {*BASE, "jit", "cc"},
     "metrics": BASE,
     "models": BASE,
-    "contract": BASE,
-    "sources": {*BASE, "jit", "cc", "engine", "models", "contract"},
-    "measures": {*BASE, "contract", "metrics", "models"},
+    "files": BASE,
+    "papers": {*BASE, "files"},
+    "runs": {*BASE, "files", "papers"},
+    "sources": {*RUNS, "jit", "cc", "engine", "models"},
+    "measures": {*RUNS, "metrics", "models"},
     "verdicts": ANALYSIS,
     "exhibits": ANALYSIS | {"sources", "verdicts"},
     "validation": ANALYSIS | {"sources", "verdicts", "exhibits"},
-    "web": {*BASE, "jit", "cc", "engine", "contract", "measures", "verdicts"},
+    "web": {*RUNS, "jit", "cc", "engine", "measures", "verdicts"},
     "workflow": ANALYSIS | {"jit", "cc", "engine", "sources", "verdicts", "exhibits", "validation", "web"},
     "__main__": {"workflow"},
     "__init__": set(),
@@ -67,7 +70,7 @@ WRITES_OR_READS = {
 
 
 def part_of(module: Path) -> str:
-    """``src/tcpfair/cc/cubic.py`` belongs to ``cc``, ``src/tcpfair/contract/trace.py`` to ``contract``."""
+    """``src/tcpfair/cc/cubic.py`` belongs to ``cc``, ``src/tcpfair/runs/trace.py`` to ``runs``."""
     return module.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
@@ -144,7 +147,7 @@ def test_only_the_comparison_reads_what_is_printed():
         for node in ast.walk(ast.parse(module.read_text()))
         if isinstance(node, ast.Constant) and node.value == "published"
     }
-    assert named <= {"verdicts/printed.py", "contract/checksums.py", "workflow/plan.py"}  # watch or check its bytes
+    assert named <= {"verdicts/printed.py", "files/checksums.py", "workflow/plan.py"}  # watch or check its bytes
 
 
 def test_only_imports_and_the_testbed_read_the_files_of_other_tools():

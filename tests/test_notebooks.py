@@ -12,10 +12,10 @@ import nbformat
 import pytest
 from nbconvert.preprocessors import ExecutePreprocessor
 
-from tcpfair.contract.layout import PAPERS, repository_root, short_id
-from tcpfair.contract.papers import load_paper
 from tcpfair.exhibits.exercises import EXERCISES
 from tcpfair.exhibits.notebook_html import mathml
+from tcpfair.files.layout import PAPERS, repository_root, short_id
+from tcpfair.papers.papers import load_paper
 from tcpfair.workflow.steps import DERIVATION
 from tests.test_layers import WRITES_OR_READS
 

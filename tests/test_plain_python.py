@@ -7,14 +7,14 @@ import os
 import subprocess
 import sys
 
-from tcpfair.contract.scenario import make_scenario
+from tcpfair.papers.scenario import make_scenario
 from tcpfair.web.digest import digest
 from tests.engine.scenarios import dumbbell
 from tests.engine.test_traffic import source, with_web
 
 ASKS = """
 import json, sys
-from tcpfair.contract.scenario import make_scenario
+from tcpfair.papers.scenario import make_scenario
 from tcpfair.sources import live
 from tcpfair.web.digest import digest
 live.prepare(lambda text: print(text, file=sys.stderr))

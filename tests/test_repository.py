@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tcpfair.contract.layout import PAPERS
+from tcpfair.files.layout import PAPERS
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = Path(sys.executable).parent

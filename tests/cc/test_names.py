@@ -6,9 +6,9 @@ import pytest
 
 from tcpfair import cc
 from tcpfair.cc.registry import algorithms
-from tcpfair.contract.layout import Layout, repository_root
-from tcpfair.contract.papers import load_paper
 from tcpfair.errors import InputError
+from tcpfair.files.layout import Layout, repository_root
+from tcpfair.papers.papers import load_paper
 from tcpfair.workflow.plan import check_algorithms
 
 

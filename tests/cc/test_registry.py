@@ -124,7 +124,7 @@ EXPERIMENT = """
 import json, sys
 from tcpfair.cc.registry import algorithms
 from tcpfair.engine.dumbbell import run
-from tcpfair.contract.scenario import make_scenario
+from tcpfair.papers.scenario import make_scenario
 
 def simulate(cc, buffer_pkts):
     flow = {"protocol": cc, "cc": cc, "rtt_s": 0.1, "iw_pkts": 10, "initial_ssthresh_pkts": 10}

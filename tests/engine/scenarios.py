@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tcpfair.contract.scenario import Scenario, make_scenario
+from tcpfair.papers.scenario import Scenario, make_scenario
 
 SLOW_BPS = 12e6  # 1000 packets of 1500 bytes per second: a packet a millisecond
 PACKET_BYTES = 1500

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tcpfair.contract.scenario import Flow, make_scenario
 from tcpfair.engine import dumbbell as engine
 from tcpfair.engine.dumbbell import Simulation, run
 from tcpfair.errors import InputError
+from tcpfair.papers.scenario import Flow, make_scenario
 from tests.engine.scenarios import PACKET_BYTES, dumbbell
 
 FIELDS = [name for name in engine.Result.__dataclass_fields__]

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.contract.expand import run_specs
-from tcpfair.contract.layout import Layout
 from tcpfair.engine.dumbbell import run
+from tcpfair.files.layout import Layout
+from tcpfair.runs.expand import run_specs
 from tcpfair.validation.scenarios import label_of, load
 
 LAYOUT = Layout(Path(__file__).parents[2])

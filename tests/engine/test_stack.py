@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tcpfair.cc.registry import algorithms, dtypes
-from tcpfair.contract.scenario import digest
 from tcpfair.engine.dumbbell import DumbbellResult, Simulation, run
 from tcpfair.engine.loop import timeout_s as rto_s
 from tcpfair.engine.state import LOSS, RECOVERY_END, REDUCTION
+from tcpfair.files.digests import digest
 from tests.engine.scenarios import dumbbell
 
 WHOLE = [name for name, a in algorithms().items() if a.whole and a.reliable]  # CCID 2 has whole windows in ns-2 alone

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from tcpfair.contract.scenario import make_scenario
 from tcpfair.engine import dumbbell as engine
 from tcpfair.engine.dumbbell import run
 from tcpfair.engine.traffic import arrivals_of
+from tcpfair.papers.scenario import make_scenario
 from tests.engine.scenarios import PACKET_BYTES, dumbbell
 
 LOGNORMAL = {"law": "lognormal", "share": 0.93, "mu": 9.357, "sigma": 1.318}

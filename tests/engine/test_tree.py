@@ -4,11 +4,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tcpfair.contract.scenario import make_scenario
 from tcpfair.engine.dumbbell import Simulation
 from tcpfair.engine.state import NEVER
 from tcpfair.engine.tree import earliest, enter, grow_tree, leave, leaves_for
 from tcpfair.jit import jit
+from tcpfair.papers.scenario import make_scenario
 
 MOST_FLOWS = 140  # three levels, with four nodes at the top and with eight
 # few different times, so that ties are common; 0 and NEVER are the ends of the range

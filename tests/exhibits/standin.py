@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 import tcpfair.exhibits.kinds  # noqa: F401  (registers them)
-from tcpfair.contract import trace
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import PaperConfig, load_paper
+from tcpfair.files.layout import Layout
+from tcpfair.papers.papers import PaperConfig, load_paper
+from tcpfair.runs import trace
 from tcpfair.verdicts.context import Context
 
 ROOT = Path(__file__).parents[2]

@@ -7,15 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.contract import record as records
-from tcpfair.contract.origin import Origin
-from tcpfair.contract.papers import Exhibit
 from tcpfair.errors import InputError
 from tcpfair.exhibits import board, open_paper
 from tcpfair.exhibits import paper as papers
 from tcpfair.exhibits.context import KINDS, Kind
 from tcpfair.exhibits.numbers import cells
 from tcpfair.exhibits.paper import Paper
+from tcpfair.papers.papers import Exhibit
+from tcpfair.runs import record as records
+from tcpfair.runs.origin import Origin
 from tests.exhibits import standin
 
 JFI = {"jfi_mean": lambda point, run: 0.9 + 0.01 * run, "jfi_of_means": lambda *_: 0.95}

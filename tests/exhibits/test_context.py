@@ -6,10 +6,10 @@ from collections import Counter
 import pandas as pd
 import pytest
 
-from tcpfair.contract import outputs, store
-from tcpfair.contract.papers import load_paper
 from tcpfair.errors import InputError
 from tcpfair.exhibits.context import KINDS, draw, read_options
+from tcpfair.papers.papers import load_paper
+from tcpfair.runs import outputs, store
 from tcpfair.verdicts.context import flow_protocol
 from tests.exhibits import standin
 from tests.exhibits.standin import ROOT

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.contract.layout import repository_root
 from tcpfair.errors import InputError
 from tcpfair.exhibits.findings import Findings
+from tcpfair.files.layout import repository_root
 
 CLAIM, OTHER = "kozu2014.c01", "kozu2014.c02"
 

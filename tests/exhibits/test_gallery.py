@@ -7,9 +7,9 @@ import shutil
 
 import pytest
 
-from tcpfair.contract import origin
-from tcpfair.contract.layout import repository_root
 from tcpfair.exhibits import open_paper
+from tcpfair.files.layout import repository_root
+from tcpfair.runs import origin
 
 ROOT = repository_root()
 GALLERY = sorted((ROOT / "data" / "expected" / "gallery").glob("*.svg"))

@@ -2,10 +2,10 @@
 
 import pandas as pd
 
-from tcpfair.contract.papers import Exhibit
 from tcpfair.exhibits import pages, style
 from tcpfair.exhibits.context import Drawn, Table
 from tcpfair.exhibits.numbers import no_numbers
+from tcpfair.papers.papers import Exhibit
 
 
 def exhibit(exhibit_id, kind="figure"):

@@ -8,9 +8,9 @@ import matplotlib as mpl
 import pytest
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from tcpfair.contract.papers import load_paper
 from tcpfair.errors import InputError
 from tcpfair.exhibits import style
+from tcpfair.papers.papers import load_paper
 from tests.exhibits.standin import ROOT
 
 

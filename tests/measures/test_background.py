@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.contract.papers import PaperConfig
-from tcpfair.contract.trace import Trace
 from tcpfair.measures import measure
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.runs.trace import Trace
 from tcpfair.sources import merge
 
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from tcpfair.contract import trace
-from tcpfair.contract.expand import run_specs
-from tcpfair.contract.layout import Layout, repository_root
-from tcpfair.contract.papers import load_paper
 from tcpfair.engine.traffic import arrivals_of
+from tcpfair.files.layout import Layout, repository_root
 from tcpfair.measures import measure
 from tcpfair.metrics.series import mean_interval
+from tcpfair.papers.papers import load_paper
+from tcpfair.runs import trace
+from tcpfair.runs.expand import run_specs
 from tcpfair.sources import simulate
 from tcpfair.units import mbps
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tcpfair.contract.papers import PaperConfig
-from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
 from tcpfair.measures.groups import GROUPS, measure
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.runs.trace import Trace
 from tcpfair.sources import merge
 
 SEGMENT_MBPS = 1448 * 8 / 1e6  # one packet of payload in a 1-s sample

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.contract import trace
 from tcpfair.measures.growth import CURVES, POLLS, Recoveries
 from tcpfair.models.kernel import CUBIC_C
+from tcpfair.runs import trace
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "validation" / "testbed" / "recordings"
 ALONE = {"start_s": (0.0,), "rtt_s": (0.1,)}

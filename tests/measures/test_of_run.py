@@ -6,12 +6,12 @@ from types import SimpleNamespace
 import pytest
 
 from tcpfair import measures, sources
-from tcpfair.contract.study import STUDY, make
 from tcpfair.errors import InputError
 from tcpfair.measures import of_run
 from tcpfair.measures.catalogue import READS
 from tcpfair.measures.groups import GROUPS
-from tests.contract.test_study import ALGORITHMS, values
+from tcpfair.runs.study import STUDY, make
+from tests.runs.test_study import ALGORITHMS, values
 
 ANALYSIS = {
     "peak_share": 0.9,

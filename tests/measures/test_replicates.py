@@ -4,8 +4,8 @@ import math
 
 import pandas as pd
 
-from tcpfair.contract.papers import PaperConfig
 from tcpfair.measures.replicates import means
+from tcpfair.papers.papers import PaperConfig
 
 
 def paper(grid):

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
 from tcpfair.measures.runs import Runs, blocks
+from tcpfair.runs.trace import Trace
 
 NAN = float("nan")
 

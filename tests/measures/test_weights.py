@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.contract.papers import WeightRule
 from tcpfair.errors import InputError
 from tcpfair.measures import weights
+from tcpfair.papers.papers import WeightRule
 from tests.measures.test_runs import measured, trace
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.contract.expand import run_specs, shorten
-from tcpfair.contract.layout import Layout, repository_root
-from tcpfair.contract.papers import load_paper
-from tcpfair.contract.trace import read, write
 from tcpfair.errors import InputError
+from tcpfair.files.layout import Layout, repository_root
+from tcpfair.papers.papers import load_paper
+from tcpfair.runs.expand import run_specs, shorten
+from tcpfair.runs.trace import read, write
 from tcpfair.sources import engine, merge, simulate
 
 ROOT = repository_root()

@@ -8,8 +8,8 @@ import numba
 import numpy as np
 import pytest
 
-from tcpfair.contract.scenario import make_scenario
 from tcpfair.engine import dumbbell
+from tcpfair.papers.scenario import make_scenario
 from tcpfair.sources import live
 
 

@@ -8,17 +8,17 @@ import stat
 import numpy as np
 import pytest
 
-from tcpfair.contract.expand import RunSpec, run_specs, shorten
-from tcpfair.contract.layout import Layout, repository_root
-from tcpfair.contract.papers import load_paper
-from tcpfair.contract.scenario import Scenario
-from tcpfair.contract.trace import read, write
 from tcpfair.engine.dumbbell import run
 from tcpfair.engine.result import Result
 from tcpfair.engine.state import EVENT_NAMES, LOSS, RECOVERY_END, RTO
 from tcpfair.engine.traffic import arrivals_of
 from tcpfair.errors import InputError
+from tcpfair.files.layout import Layout, repository_root
 from tcpfair.models.aimd import exact_t2_s, t1_s
+from tcpfair.papers.papers import load_paper
+from tcpfair.papers.scenario import Scenario
+from tcpfair.runs.expand import RunSpec, run_specs, shorten
+from tcpfair.runs.trace import read, write
 from tcpfair.sources import ns2
 from tcpfair.units import bdp_pkts, service_time_s
 from tests.engine.scenarios import PACKET_BYTES, SLOW_BPS, dumbbell

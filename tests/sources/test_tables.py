@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.contract.expand import RunSpec
-from tcpfair.contract.scenario import Web, make_scenario
-from tcpfair.contract.trace import TABLES, Trace
 from tcpfair.engine.result import Result
 from tcpfair.engine.state import EVENT, LOSS, RECOVERY_END, RTO
+from tcpfair.papers.scenario import Web, make_scenario
+from tcpfair.runs.expand import RunSpec
+from tcpfair.runs.trace import TABLES, Trace
 from tcpfair.sources.tables import _link, gather, simulate_runs
 
 

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract.layout import PAPERS, Layout
-from tcpfair.contract.trace import Trace, empty
 from tcpfair.errors import InputError
+from tcpfair.files.layout import PAPERS, Layout
+from tcpfair.runs.trace import Trace, empty
 from tcpfair.validation import campaign
 from tcpfair.workflow import run
 from tests.workflow.in_process import InProcess

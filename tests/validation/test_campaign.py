@@ -8,8 +8,8 @@ import shutil
 import pandas as pd
 import pytest
 
-from tcpfair.contract import store
 from tcpfair.errors import InputError
+from tcpfair.runs import store
 from tcpfair.validation import campaign, comparison, shipped
 from tcpfair.validation.scenarios import load
 from tcpfair.workflow import executor

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.contract.layout import Layout, repository_root
 from tcpfair.errors import InputError
+from tcpfair.files.layout import Layout, repository_root
 from tcpfair.units import bdp_pkts
 from tcpfair.validation import chance, drawn, page
 from tcpfair.validation.scenarios import ENGINE, digests_of, load, whole

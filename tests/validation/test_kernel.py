@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 from scipy.optimize import curve_fit
 
-from tcpfair.contract import trace
-from tcpfair.contract.layout import Layout, repository_root
 from tcpfair.errors import InputError
+from tcpfair.files.layout import Layout, repository_root
 from tcpfair.models import cubic
 from tcpfair.models import kernel as linux
+from tcpfair.runs import trace
 from tcpfair.sources.readers import tcp_info
 from tcpfair.sources.testbed.setup import PAYLOAD_BYTES, WIRE_BYTES
 from tcpfair.validation import agreement, kernel, recordings, shipped

@@ -6,10 +6,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tcpfair.contract.expand import run_specs
-from tcpfair.contract.layout import Layout, repository_root
-from tcpfair.contract.papers import PaperConfig
-from tcpfair.contract.trace import Trace
+from tcpfair.files.layout import Layout, repository_root
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.runs.expand import run_specs
+from tcpfair.runs.trace import Trace
 from tcpfair.sources import engine
 from tcpfair.validation.measures import MEASURES, curve, measure
 from tcpfair.validation.scenarios import Selection, load

@@ -5,7 +5,7 @@ from fnmatch import filter as fitting
 import pytest
 
 from tcpfair import cc
-from tcpfair.contract.layout import Layout, repository_root
+from tcpfair.files.layout import Layout, repository_root
 from tcpfair.validation import agreement, chance, comparison, drawn, shipped
 from tcpfair.validation.scenarios import ENGINE, TOOLS, load, quick, whole
 from tcpfair.workflow.cli import main

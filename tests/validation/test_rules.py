@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from tcpfair.contract import code
-from tcpfair.contract.layout import repository_root
+from tcpfair.files.layout import repository_root
+from tcpfair.runs import code
 from tcpfair.validation import campaign, comparison
 from tcpfair.validation.scenarios import load
 from tcpfair.workflow import executor
@@ -83,7 +83,7 @@ def test_all_the_code_that_measures_the_engine_counts():
         return {path.relative_to(code.PACKAGE).as_posix() for path in found}
 
     missed = {name.partition("/")[0] for name in reached(("",)) - reached(campaign.MEASURED_IN)}
-    assert missed == {"contract", "errors.py"}  # what holds a trace, and messages
+    assert missed == {"files", "papers", "runs", "errors.py"}  # what holds a trace, and messages
 
 
 def test_a_reader_that_has_seen_enough_ends_the_run(layout):

@@ -5,9 +5,9 @@ from functools import cache
 import pandas as pd
 
 from tcpfair import measures
-from tcpfair.contract import trace
-from tcpfair.contract.layout import Layout, repository_root
-from tcpfair.contract.papers import PaperConfig, load_paper
+from tcpfair.files.layout import Layout, repository_root
+from tcpfair.papers.papers import PaperConfig, load_paper
+from tcpfair.runs import trace
 
 LAYOUT = Layout(repository_root())
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tcpfair.contract import store
-from tcpfair.contract.expand import run_specs
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import PaperConfig, load_paper
+from tcpfair.files.layout import Layout
+from tcpfair.papers.papers import PaperConfig, load_paper
+from tcpfair.runs import store
+from tcpfair.runs.expand import run_specs
 from tcpfair.verdicts.assumptions import assumptions, run_plan, stated
 
 PAPERS = Path(__file__).parents[2] / "config" / "papers"

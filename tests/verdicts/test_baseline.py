@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from tcpfair.contract.layout import Layout
 from tcpfair.errors import InputError
+from tcpfair.files.layout import Layout
 from tcpfair.verdicts.baseline import accept, built_numbers, compare, read_numbers, terminal_lines, told_apart
 from tests.small_checkout import put_exhibit
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from tcpfair.contract.layout import PAPERS, Layout
 from tcpfair.errors import InputError
+from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.verdicts import baseline
 from tcpfair.verdicts.cells import CELL_COLUMNS, cells, values
 from tcpfair.verdicts.printed import compare, load_printed, load_tolerances

@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
-from tcpfair.contract.layout import PAPERS, Layout
-from tcpfair.contract.papers import Config, load_paper
 from tcpfair.errors import InputError
+from tcpfair.files.layout import PAPERS, Layout
+from tcpfair.papers.papers import Config, load_paper
 from tcpfair.verdicts import claims, ledger
 from tcpfair.verdicts.claims.registry import CLAIM_COLUMNS, load_claims
 from tcpfair.verdicts.printed import parse_key

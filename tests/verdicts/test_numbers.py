@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 import yaml
 
-from tcpfair.contract import record
-from tcpfair.contract.layout import PAPERS, Layout
-from tcpfair.contract.rounding import rounded_table
 from tcpfair.errors import InputError
+from tcpfair.files.layout import PAPERS, Layout
+from tcpfair.files.rounding import rounded_table
+from tcpfair.runs import record
 from tcpfair.verdicts import numbers
 from tcpfair.verdicts.columns import csv_bytes, rounded
 from tcpfair.verdicts.context import Context

@@ -9,9 +9,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tcpfair.contract import checksums
-from tcpfair.contract.papers import Exhibit, PaperConfig, load_paper
 from tcpfair.errors import InputError
+from tcpfair.files import checksums
+from tcpfair.papers.papers import Exhibit, PaperConfig, load_paper
 from tcpfair.verdicts.printed import (
     LEDGER_COLUMNS,
     OUTCOMES,

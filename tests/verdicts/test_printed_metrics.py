@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tcpfair.contract.layout import PAPERS
+from tcpfair.files.layout import PAPERS
 from tcpfair.verdicts.printed_metrics import OF_MEANS, OF_TUPLE, SAID_OF_ALL, printed_metrics
 from tests.verdicts import bundled
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.contract.layout import PAPERS
+from tcpfair.files.layout import PAPERS
 from tcpfair.verdicts import scatter
 from tcpfair.verdicts.printed import Tolerance, load_tolerances
 from tests.verdicts import bundled

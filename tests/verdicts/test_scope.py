@@ -2,9 +2,9 @@
 
 import pytest
 
-from tcpfair.contract.layout import PAPERS, Layout, repository_root
-from tcpfair.contract.papers import Config
 from tcpfair.errors import InputError
+from tcpfair.files.layout import PAPERS, Layout, repository_root
+from tcpfair.papers.papers import Config
 from tcpfair.verdicts.claims.statement import Claim
 from tcpfair.verdicts.scope import scope_of
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.contract.layout import PAPERS
+from tcpfair.files.layout import PAPERS
 from tcpfair.verdicts.printed import compare, load_printed, load_tolerances
 from tcpfair.verdicts.yardsticks import (
     ERROR,

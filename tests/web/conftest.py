@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import Config
+from tcpfair.files.layout import Layout
+from tcpfair.papers.papers import Config
 from tcpfair.verdicts import report
 from tcpfair.web import page, wasm
 from tests import small_checkout

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tcpfair.contract.layout import Layout
+from tcpfair.files.layout import Layout
 from tcpfair.web import schema
 
 HERE = Path(__file__).parent

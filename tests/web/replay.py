@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from tcpfair.contract.scenario import make_scenario
 from tcpfair.engine.dumbbell import Simulation
 from tcpfair.engine.state import NEVER
+from tcpfair.papers.scenario import make_scenario
 
 BLOCKS = {"ring": ("rx_head", "tail"), "acks": ("acks_head", "acks_tail"), "access": ("access_head", "access_tail")}
 BLOCKS["lost"] = ("resend", "lost_tail")

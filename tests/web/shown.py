@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tcpfair.contract.scenario import make_scenario
+from tcpfair.papers.scenario import make_scenario
 from tcpfair.web.digest import digest
 
 READY = "return document.body.dataset.ready === 'true' && document.body.dataset.digestA"

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tcpfair.contract.expand import run_specs
-from tcpfair.contract.layout import Layout, repository_root
-from tcpfair.contract.papers import load_paper
-from tcpfair.contract.scenario import Scenario
 from tcpfair.engine.dumbbell import run
 from tcpfair.engine.state import EVENT_NAMES
+from tcpfair.files.layout import Layout, repository_root
 from tcpfair.measures import measure, weights
 from tcpfair.measures.groups import GROUPS
+from tcpfair.papers.papers import load_paper
+from tcpfair.papers.scenario import Scenario
+from tcpfair.runs.expand import run_specs
 from tcpfair.sources import tables
 from tests.web.calls import call
 from tests.web.node import needs_node

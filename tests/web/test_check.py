@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tcpfair.contract.scenario import make_scenario
+from tcpfair.papers.scenario import make_scenario
 from tests.web import node
 from tests.web.node import needs_node
 from tests.web.test_digest import SCENARIO

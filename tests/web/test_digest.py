@@ -7,9 +7,9 @@ import json
 import pytest
 import yaml
 
-from tcpfair.contract.scenario import make_scenario
 from tcpfair.engine.dumbbell import run
 from tcpfair.errors import InputError
+from tcpfair.papers.scenario import make_scenario
 from tcpfair.web import digest
 
 SCENARIO = {

@@ -9,8 +9,8 @@ import struct
 import numpy as np
 import pytest
 
-from tcpfair.contract.layout import Layout
 from tcpfair.engine.dumbbell import run
+from tcpfair.files.layout import Layout
 from tcpfair.web import digest, wasm
 from tests.web import node
 from tests.web.node import needs_node

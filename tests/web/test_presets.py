@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from tcpfair.contract.expand import run_specs
-from tcpfair.contract.layout import PAPERS, Layout
-from tcpfair.contract.papers import load_paper
-from tcpfair.contract.scenario import make_scenario
+from tcpfair.files.layout import PAPERS, Layout
+from tcpfair.papers.papers import load_paper
+from tcpfair.papers.scenario import make_scenario
+from tcpfair.runs.expand import run_specs
 from tcpfair.web import schema
 from tcpfair.web.presets import presets_of
 from tests.web import node

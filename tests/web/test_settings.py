@@ -2,7 +2,7 @@
 
 import pytest
 
-from tcpfair.contract.scenario import Flow, Scenario, Web
+from tcpfair.papers.scenario import Flow, Scenario, Web
 from tcpfair.web.schema import fields_of, plain
 from tests.web.calls import call
 from tests.web.node import needs_node

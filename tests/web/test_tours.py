@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tcpfair.contract.layout import Layout
 from tcpfair.errors import InputError
+from tcpfair.files.layout import Layout
 from tcpfair.web import tours as tours_module
 from tcpfair.web.tours import FILE, Run, label, load, spec_of, tours
 from tests.web.tour_numbers import asked, measured

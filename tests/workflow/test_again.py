@@ -3,11 +3,11 @@
 import pandas as pd
 import pytest
 
-from tcpfair.contract import store, trace
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.manifest import read_manifest, write_manifest
-from tcpfair.contract.origin import Origin, digest_of_keys
 from tcpfair.errors import InputError
+from tcpfair.files.layout import Layout
+from tcpfair.files.manifest import read_manifest, write_manifest
+from tcpfair.runs import store, trace
+from tcpfair.runs.origin import Origin, digest_of_keys
 from tcpfair.workflow import again, bundles, whence
 from tests.small_checkout import edit, make_checkout, make_plan, make_trace
 

@@ -15,11 +15,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tcpfair.contract import trace as traces
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.recorded import anonymised, open_recorded
-from tcpfair.contract.sidecar import Said, SaidFlow, SelfPair
-from tcpfair.contract.trace import in_schema
+from tcpfair.files.layout import Layout
+from tcpfair.runs import trace as traces
+from tcpfair.runs.recorded import anonymised, open_recorded
+from tcpfair.runs.sidecar import Said, SaidFlow, SelfPair
+from tcpfair.runs.trace import in_schema
 from tcpfair.workflow import importing
 
 SAMPLES = Path(__file__).parents[1] / "samples"

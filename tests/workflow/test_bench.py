@@ -7,9 +7,9 @@ import json
 import pytest
 
 from tcpfair.cc import names
-from tcpfair.contract.layout import repository_root
 from tcpfair.engine.dumbbell import run
 from tcpfair.errors import InputError
+from tcpfair.files.layout import repository_root
 from tcpfair.sources import ns2
 from tcpfair.units import service_time_s
 from tcpfair.workflow import bench

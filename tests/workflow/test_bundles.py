@@ -6,10 +6,11 @@ import sys
 
 import pytest
 
-from tcpfair.contract import checksums, trace
-from tcpfair.contract.files import is_scratch
-from tcpfair.contract.manifest import read_manifest, write_manifest
 from tcpfair.errors import InputError
+from tcpfair.files import checksums
+from tcpfair.files.files import is_scratch
+from tcpfair.files.manifest import read_manifest, write_manifest
+from tcpfair.runs import trace
 from tcpfair.workflow import bundles
 from tests.small_checkout import edit, make_checkout, make_plan, make_trace
 
@@ -104,7 +105,7 @@ def kill_at(line_number, action):
     Returns the number of lines that were executed.
     """
     modules = {
-        sys.modules[f"tcpfair.{name}"].__file__ for name in ("workflow.bundles", "contract.files", "contract.manifest")
+        sys.modules[f"tcpfair.{name}"].__file__ for name in ("workflow.bundles", "files.files", "files.manifest")
     }
     count = 0
 

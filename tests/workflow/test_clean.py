@@ -2,9 +2,9 @@
 
 import pytest
 
-from tcpfair.contract import costs
-from tcpfair.contract.layout import Layout
 from tcpfair.errors import InputError
+from tcpfair.files import costs
+from tcpfair.files.layout import Layout
 from tcpfair.workflow import clean
 from tcpfair.workflow.run import only_run
 from tests.small_checkout import make_checkout

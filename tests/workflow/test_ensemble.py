@@ -6,11 +6,12 @@ import shutil
 import pandas as pd
 import pytest
 
-from tcpfair.contract import checksums, code, costs, ensemble_table
-from tcpfair.contract.ensemble import ensemble_of, load
-from tcpfair.contract.layout import Layout, repository_root
-from tcpfair.contract.papers import load_paper
 from tcpfair.errors import InputError
+from tcpfair.files import checksums, costs
+from tcpfair.files.layout import Layout, repository_root
+from tcpfair.papers.papers import load_paper
+from tcpfair.runs import code, ensemble_table
+from tcpfair.runs.ensemble import ensemble_of, load
 from tcpfair.workflow import ensemble as ensembles
 from tcpfair.workflow import executor, same_bits
 from tcpfair.workflow.cli import main
@@ -270,7 +271,7 @@ def test_experiments_of_a_long_member_are_simulated_in_groups_and_give_the_same_
     run(layout)
     whole = [path.read_bytes() for path in ensemble_table.paths(layout.ensembles, "ogura")]
     shutil.rmtree(layout.ensembles)
-    monkeypatch.setattr("tcpfair.contract.ensemble._UNIT_PKTS", 1)
+    monkeypatch.setattr("tcpfair.runs.ensemble._UNIT_PKTS", 1)
     assert opened(layout).units == [["self", "pair"], ["more"]]
     jobs, _ = run(layout)
     assert jobs.simulated == 2 * 9

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tcpfair.contract.layout import Layout
 from tcpfair.errors import InputError
+from tcpfair.files.layout import Layout
 from tcpfair.workflow import ensemble, executor, run
 from tcpfair.workflow.executor import Campaign, Item, Made, cut, side_by_side
 from tests.workflow.in_process import InProcess

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tcpfair.contract import sidecar
-from tcpfair.contract.layout import Layout, repository_root
-from tcpfair.contract.recorded import is_trace, open_recorded, trace_place
-from tcpfair.contract.recordings import sidecar_path
-from tcpfair.contract.sidecar import AT_IMPORT, FLOWS_AT_IMPORT, Said
-from tcpfair.contract.trace import in_schema, write
 from tcpfair.errors import InputError
+from tcpfair.files.layout import Layout, repository_root
+from tcpfair.papers.recordings import sidecar_path
+from tcpfair.runs import sidecar
+from tcpfair.runs.recorded import is_trace, open_recorded, trace_place
+from tcpfair.runs.sidecar import AT_IMPORT, FLOWS_AT_IMPORT, Said
+from tcpfair.runs.trace import in_schema, write
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
 from tcpfair.workflow import importing
 
@@ -279,7 +279,7 @@ def test_a_trace_in_results_belongs_to_content_statements_and_code(layout, tmp_p
     Path(f"{own}.trace.yaml").write_text("interval_s: 2\n")
     assert trace_place(layout.root, own) != first
     Path(f"{own}.trace.yaml").unlink()
-    monkeypatch.setattr("tcpfair.contract.reach.of_modules", lambda *_: {"code": "edited"})
+    monkeypatch.setattr("tcpfair.runs.reach.of_modules", lambda *_: {"code": "edited"})
     assert trace_place(layout.root, own) != first
     with pytest.raises(InputError, match="nothing: no such file or folder"):
         trace_place(layout.root, tmp_path / "nothing")

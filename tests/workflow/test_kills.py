@@ -17,8 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from tcpfair.contract import costs, store
-from tcpfair.contract.layout import Layout
+from tcpfair.files import costs
+from tcpfair.files.layout import Layout
+from tcpfair.runs import store
 from tests.small_checkout import put
 from tests.workflow import killing
 from tests.workflow.killing import finish, kill, outputs, stand_in, start

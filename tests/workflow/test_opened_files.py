@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tcpfair.contract import code, reach
+from tcpfair.runs import code, reach
 from tcpfair.workflow import run
 from tests.workflow.test_whole_way import copy
 
@@ -66,13 +66,13 @@ BEFORE = {
         "config.json",
     ),
 }
-# compared by values, whose tests are tests/contract/test_every_value.py and tests/workflow/test_plan.py
+# compared by values, whose tests are tests/papers/test_every_value.py and tests/workflow/test_plan.py
 BY_VALUE = re.compile(
     r"config/papers/\w+\.yaml|notebooks/\w+\.ipynb|data/bundled/.*|data/SHA256SUMS|results/\w+/jobs\.json"
 )
 # of this package: where a step starts, messages, and what acts in runs alone, which count with the runs
 WITHOUT_EFFECT = re.compile(
-    r"__main__\.py|contract/recordings\.py|workflow/(cli|steps|__init__|plan|state)\.py|errors\.py|jit\.py|(engine|cc)/.*|sources/(engine|tables)\.py"
+    r"__main__\.py|papers/recordings\.py|workflow/(cli|steps|__init__|plan|state)\.py|errors\.py|jit\.py|(engine|cc)/.*|sources/(engine|tables)\.py"
 )
 
 pytestmark = pytest.mark.slow

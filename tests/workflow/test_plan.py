@@ -12,8 +12,9 @@ from importlib import metadata
 
 import pytest
 
-from tcpfair.contract import checksums, code, reach, record, store
 from tcpfair.errors import InputError
+from tcpfair.files import checksums
+from tcpfair.runs import code, reach, record, store
 from tcpfair.workflow import plan as plans
 from tcpfair.workflow.plan import cells, find_exhibit, load_values
 from tests.small_checkout import NOTEBOOK, edit, finish, make_checkout, make_output, make_plan, make_trace, ship
@@ -435,7 +436,7 @@ CODE = {  # what is changed: kinds of steps that are made again
     edit_code: {
         "metrics/fairness.py": ALL,
         "measures/runs.py": ALL,
-        "contract/outputs.py": ALL,
+        "runs/outputs.py": ALL,
         "models/cubic.py": COMPUTED | {"place"},
         "exhibits/style.py": DRAWN | {"write-up"},
         "exhibits/notebook_html.py": NOTEBOOKS,
@@ -515,7 +516,7 @@ def test_ensembles_are_placed_anew_when_the_simulator_changes(made, monkeypatch)
 
 
 def test_stale_ensembles_are_worked_out_once_until_something_changes(root, monkeypatch):
-    from tcpfair.contract import ensemble_table
+    from tcpfair.runs import ensemble_table
 
     asked = []
     found = ["ogura: code changed"]

@@ -9,8 +9,8 @@ import time
 import pytest
 import yaml
 
-from tcpfair.contract.layout import repository_root
 from tcpfair.errors import InputError
+from tcpfair.files.layout import repository_root
 from tcpfair.verdicts.baseline import CHANGE_COLUMNS
 from tcpfair.workflow import run
 from tcpfair.workflow.state import State

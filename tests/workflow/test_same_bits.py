@@ -4,9 +4,10 @@ import shutil
 
 import pytest
 
-from tcpfair.contract import checksums, code, store, trace
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.manifest import read_manifest, write_manifest
+from tcpfair.files import checksums
+from tcpfair.files.layout import Layout
+from tcpfair.files.manifest import read_manifest, write_manifest
+from tcpfair.runs import code, store, trace
 from tcpfair.workflow import again, bundles, same_bits
 from tests.small_checkout import edit, make_checkout, make_plan, make_trace
 

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 import yaml
 
-from tcpfair.contract.layout import repository_root
 from tcpfair.engine.dumbbell import run
 from tcpfair.errors import InputError
+from tcpfair.files.layout import repository_root
 from tcpfair.workflow import cli, scale
 from tcpfair.workflow.scale import Point
 

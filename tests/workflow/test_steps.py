@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from tcpfair import sources
-from tcpfair.contract import costs, trace
-from tcpfair.contract.layout import Layout
 from tcpfair.errors import InputError
+from tcpfair.files import costs
+from tcpfair.files.layout import Layout
+from tcpfair.runs import trace
 from tcpfair.workflow import steps
 from tests.small_checkout import edit, make_checkout, make_plan, make_trace
 

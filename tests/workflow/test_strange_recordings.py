@@ -14,9 +14,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.recorded import is_trace
 from tcpfair.errors import InputError
+from tcpfair.files.layout import Layout
+from tcpfair.runs.recorded import is_trace
 from tcpfair.sources.readers import read_any
 from tcpfair.workflow import importing
 from tests.workflow.test_importing import REPORT, RUN, files_of
@@ -94,8 +94,8 @@ def test_what_swells_as_no_recording_does_is_refused_whatever_packed_it(layout, 
 
 @pytest.mark.parametrize("name", ["trace.yaml", "config.yaml", "manifest.json"])
 def test_what_has_to_be_small_is(tmp_path, name):
-    from tcpfair.contract.manifest import read_manifest
-    from tcpfair.contract.papers import load_yaml
+    from tcpfair.files.manifest import read_manifest
+    from tcpfair.papers.papers import load_yaml
     from tcpfair.sources.readers.sidecar import load_sidecar
 
     path = tmp_path / name
@@ -108,7 +108,7 @@ def test_what_has_to_be_small_is(tmp_path, name):
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a": ' * 100_000, "9" * 5000])
 def test_a_manifest_that_no_program_writes_is_one_line(tmp_path, text):
-    from tcpfair.contract.manifest import read_manifest
+    from tcpfair.files.manifest import read_manifest
 
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(InputError, match=r"manifest\.json: not") as error:

@@ -9,13 +9,13 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from tcpfair.contract import trace
-from tcpfair.contract.layout import Layout
 from tcpfair.engine import dumbbell
 from tcpfair.errors import InputError, ShortageError
+from tcpfair.files.layout import Layout
+from tcpfair.runs import trace
 from tcpfair.workflow import cli, executor
 from tcpfair.workflow import study as studies
-from tests.contract.test_study import values
+from tests.runs.test_study import values
 from tests.small_checkout import make_checkout
 from tests.workflow.in_process import InProcess
 

@@ -65,7 +65,7 @@ class DumbbellResult(Result):
 def run(scenario, seed: int = 1, log_events: bool | None = None) -> DumbbellResult:
     """Simulate one scenario with one seed.
 
-    ``scenario`` has the attributes of :class:`tcpfair.contract.scenario.Scenario`. Events are logged when the scenario records
+    ``scenario`` has the attributes of :class:`tcpfair.papers.scenario.Scenario`. Events are logged when the scenario records
     them or ``log_events`` says so. Raises InputError for an unknown algorithm or parameter, and for a run that needs more
     memory than this machine has.
     """

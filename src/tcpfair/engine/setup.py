@@ -21,7 +21,7 @@ _NS2_SPAN = 1 << 21  # in ns-2 no window bounds what may be out of order: four m
 _REVERSE_STREAM = np.uint64(0x9E3779B97F4A7C15)
 _service_s = jit(service_time_s)
 
-# What a run is made from, see contract.scenario.Scenario; infinite where there is no limit.
+# What a run is made from, see papers.scenario.Scenario; infinite where there is no limit.
 GIVEN = np.dtype(
     [
         ("capacity_bps", np.float64),

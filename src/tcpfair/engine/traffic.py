@@ -118,7 +118,7 @@ def draw_arrivals(source, laws, rows):
 def arrivals_of(scenario, seed: int) -> np.ndarray:
     """All arrivals of a run, in order of time: records of start_s, rtt_s, size (packets) and source.
 
-    ``scenario`` has the attributes of :class:`tcpfair.contract.scenario.Scenario`; each of its sources has a stream of its own.
+    ``scenario`` has the attributes of :class:`tcpfair.papers.scenario.Scenario`; each of its sources has a stream of its own.
     """
     found = [np.zeros(0, ARRIVAL_OF_FLOW)]
     for number, web in enumerate(scenario.web):

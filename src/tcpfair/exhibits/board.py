@@ -13,15 +13,15 @@ import pandas as pd
 from IPython import get_ipython
 from IPython.display import HTML, Image, display
 
-from tcpfair.contract import record
-from tcpfair.contract.files import write_whole
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.origin import Origin
-from tcpfair.contract.outputs import inside
-from tcpfair.contract.papers import Exhibit
 from tcpfair.errors import InputError
 from tcpfair.exhibits import pages, style
 from tcpfair.exhibits.context import Drawn
+from tcpfair.files.files import write_whole
+from tcpfair.files.layout import Layout
+from tcpfair.papers.papers import Exhibit
+from tcpfair.runs import record
+from tcpfair.runs.origin import Origin
+from tcpfair.runs.outputs import inside
 from tcpfair.verdicts.columns import csv_bytes, no_numbers, rounded
 
 
@@ -29,7 +29,7 @@ class Board:
     """Shows exhibits one by one; one that cannot be drawn tells why and stops no other.
 
     With ``keep`` an exhibit's files, its numbers and its record are written: to their stable names, or into the folder of
-    an output (`tcpfair.contract.outputs`) that it names. Without it nothing is written.
+    an output (`tcpfair.runs.outputs`) that it names. Without it nothing is written.
     """
 
     computes_numbers = True  # here; the numbers of papers are there before

@@ -9,9 +9,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from tcpfair.contract.papers import Exhibit
-from tcpfair.contract.scenario import one_line
 from tcpfair.errors import InputError
+from tcpfair.papers.papers import Exhibit
+from tcpfair.papers.scenario import one_line
 from tcpfair.verdicts.context import Context
 from tcpfair.verdicts.numbers import numbers_of
 

@@ -14,12 +14,9 @@ from IPython.display import Image
 from ipywidgets import Dropdown, FloatSlider, SelectionSlider
 from matplotlib.axes import Axes
 
-from tcpfair.contract.expand import run_specs
-from tcpfair.contract.layout import Layout, repository_root
-from tcpfair.contract.papers import PaperConfig, load_paper
-from tcpfair.contract.scenario import Scenario
 from tcpfair.exhibits import style
 from tcpfair.exhibits.kinds.windows import window_path
+from tcpfair.files.layout import Layout, repository_root
 from tcpfair.metrics.epochs import common_losses as pairs_of_losses
 from tcpfair.metrics.fairness import flow_nru_db_of_mean, jfi, nru_tuple
 from tcpfair.models import cubic_map
@@ -31,6 +28,9 @@ from tcpfair.models.rtt_fairness import (
     throughput_exponent,
     throughput_ratio,
 )
+from tcpfair.papers.papers import PaperConfig, load_paper
+from tcpfair.papers.scenario import Scenario
+from tcpfair.runs.expand import run_specs
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S, mbps
 from tcpfair.verdicts.context import protocols_of, values_of
 from tcpfair.verdicts.paper_models import AimdLink, link_of, method_of, reading

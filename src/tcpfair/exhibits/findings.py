@@ -16,11 +16,11 @@ from IPython.display import HTML, Image
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tcpfair.contract.ensemble import AS_PRINTED, EnsembleConfig, digits
-from tcpfair.contract.ensemble import load as load_ensembles
-from tcpfair.contract.layout import Layout, repository_root, short_id
 from tcpfair.errors import InputError, unknown
 from tcpfair.exhibits import style
+from tcpfair.files.layout import Layout, repository_root, short_id
+from tcpfair.runs.ensemble import AS_PRINTED, EnsembleConfig, digits
+from tcpfair.runs.ensemble import load as load_ensembles
 from tcpfair.verdicts.claims.statement import Claim, load_claims
 
 _LEAST, _MOST = 0.05, 0.95  # share of the settings: outside, a clause holds in nearly none or nearly all

@@ -8,10 +8,10 @@ from html import escape
 
 import pandas as pd
 
-from tcpfair.contract.layout import short_id
-from tcpfair.contract.papers import Exhibit
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Table
+from tcpfair.files.layout import short_id
+from tcpfair.papers.papers import Exhibit
 from tcpfair.verdicts.columns import csv_bytes, no_numbers
 
 _CSS = """

@@ -10,16 +10,16 @@ from typing import Any
 import pandas as pd
 from IPython.display import HTML, display
 
-from tcpfair.contract import record
-from tcpfair.contract.layout import PAPERS, Layout, repository_root, short_id
-from tcpfair.contract.outputs import making
-from tcpfair.contract.papers import Exhibit, Experiment, PaperConfig, load_paper
-from tcpfair.contract.recordings import folder_of
-from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError, unknown
 from tcpfair.exhibits import kinds, pages  # noqa: F401  (importing the kinds registers them)
 from tcpfair.exhibits.board import Board, rows
 from tcpfair.exhibits.context import Table, draw
+from tcpfair.files.layout import PAPERS, Layout, repository_root, short_id
+from tcpfair.papers.papers import Exhibit, Experiment, PaperConfig, load_paper
+from tcpfair.papers.recordings import folder_of
+from tcpfair.runs import record
+from tcpfair.runs.outputs import making
+from tcpfair.runs.trace import Trace
 from tcpfair.verdicts import printed
 from tcpfair.verdicts.baseline import read_numbers
 from tcpfair.verdicts.columns import joined, no_numbers, rounded

@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from tcpfair.contract.study import Study
 from tcpfair.errors import unknown
 from tcpfair.exhibits import style
+from tcpfair.runs.study import Study
 
 _PREFERRED = ("jfi_mean", "ratio", "throughput_sum")  # what is shown where the file does not say
 _MOST_VALUES = 8  # of an axis; one with more is cut into as many parts with equal numbers of runs

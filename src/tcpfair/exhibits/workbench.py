@@ -26,11 +26,11 @@ import pandas as pd
 from IPython.display import Image
 from matplotlib.axes import Axes
 
-from tcpfair.contract.scenario import Scenario, make_scenario
 from tcpfair.errors import InputError
 from tcpfair.exhibits import style
 from tcpfair.measures.weights import RULES
 from tcpfair.metrics import fairness, series
+from tcpfair.papers.scenario import Scenario, make_scenario
 from tcpfair.sources import live
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S, bdp_pkts, mbps, service_time_s
 
@@ -47,7 +47,7 @@ PANELS = ("cwnd (pkts)", "queue (pkts)", "goodput (Mb/s)", "J(t)", "$U_n(t)$ (dB
 
 def flow(cc: str, rtt_ms: float, **settings: Any) -> dict[str, Any]:
     """A flow: its algorithm by the name of its file in `tcpfair.cc`, its RTT without queue in ms, and any further fields of
-    `tcpfair.contract.scenario.Flow`, such as ``start_s``, ``params`` of the algorithm or ``rwnd_pkts``.
+    `tcpfair.papers.scenario.Flow`, such as ``start_s``, ``params`` of the algorithm or ``rwnd_pkts``.
     """
     return {"protocol": f"{cc}, {rtt_ms:g} ms", "cc": cc, "rtt_s": rtt_ms / MS_PER_S, **settings}
 
@@ -64,7 +64,7 @@ def bench(
     """Flows of `flow` on a link of ``rate_mbps`` with a buffer in packets, or in BDP of the longest RTT (1 when neither is
     given), simulated for ``duration_s``.
 
-    ``settings`` are further fields of `tcpfair.contract.scenario.Scenario`, such as ``loss_rate``. What is not given: 1500
+    ``settings`` are further fields of `tcpfair.papers.scenario.Scenario`, such as ``loss_rate``. What is not given: 1500
     bytes a packet, 1448 of them payload, a delay that jitters by three packet times. Raises InputError in one line for
     what no run can have.
     """

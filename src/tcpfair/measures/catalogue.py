@@ -50,7 +50,7 @@ GROUPS = {
     "background": Group("window"),
     "synchronisation": Group("event", ("events",)),
 }
-# what a study of its own has to record for each group (`tcpfair.contract.study`)
+# what a study of its own has to record for each group (`tcpfair.runs.study`)
 READS = {name: None if group.by_self_pairs else group.reads for name, group in GROUPS.items()}
 METRICS = {
     "throughput_mean": Metric("mean throughput", "Mb/s"),

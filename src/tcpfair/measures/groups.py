@@ -15,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tcpfair.contract.papers import Experiment, PaperConfig
-from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
 from tcpfair.measures import weights
 from tcpfair.measures.resolution import too_fine
 from tcpfair.measures.runs import Floats, Runs, blocks
 from tcpfair.metrics import epochs, fairness, series
 from tcpfair.metrics.exactmath import log10
+from tcpfair.papers.papers import Experiment, PaperConfig
+from tcpfair.runs.trace import Trace
 from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, bdp_pkts, mbps
 
 Named = list[tuple[str, Floats]]  # measures with their values, (runs,) of the system or (runs, flows)

@@ -5,10 +5,10 @@ The same measures as `tcpfair.measures.measure`, without the tables around them,
 
 from __future__ import annotations
 
-from tcpfair.contract.papers import PaperConfig
-from tcpfair.contract.trace import Trace, empty
 from tcpfair.errors import InputError
 from tcpfair.measures.groups import GROUPS, ExperimentRuns, Named
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.runs.trace import Trace, empty
 
 FLOW = "_flow"  # between a metric and the number of its flow
 _NO_OTHERS = empty("samples").assign(role="", direction="")

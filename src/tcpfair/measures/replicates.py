@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from tcpfair.contract.papers import PaperConfig
-from tcpfair.contract.settings import grid_points, point_text
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.papers.settings import grid_points, point_text
 
 
 def means(measured: pd.DataFrame, paper: PaperConfig, experiment: str) -> pd.DataFrame:

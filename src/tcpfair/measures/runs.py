@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
 from tcpfair.measures.resolution import is_coarse
 from tcpfair.metrics import epochs, series
+from tcpfair.runs.trace import Trace
 from tcpfair.units import BPS_PER_MBPS, mbps
 
 Floats = npt.NDArray[np.float64]

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tcpfair.contract.papers import WeightRule
 from tcpfair.errors import InputError
 from tcpfair.measures.runs import Runs
 from tcpfair.metrics import fairness
+from tcpfair.papers.papers import WeightRule
 from tcpfair.units import mbps
 
 Floats = npt.NDArray[np.float64]

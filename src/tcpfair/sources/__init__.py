@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from tcpfair.contract import store, trace
-from tcpfair.contract.expand import RunSpec, run_specs, values_behind
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.manifest import CODE, CONFIG, RUNS
-from tcpfair.contract.outputs import part
-from tcpfair.contract.papers import PaperConfig
-from tcpfair.contract.trace import TABLES, Trace
 from tcpfair.errors import InputError
+from tcpfair.files.layout import Layout
+from tcpfair.files.manifest import CODE, CONFIG, RUNS
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.runs import store, trace
+from tcpfair.runs.expand import RunSpec, run_specs, values_behind
+from tcpfair.runs.outputs import part
+from tcpfair.runs.trace import TABLES, Trace
 from tcpfair.sources import engine, ns2, ns3, tables
 
 BACKENDS: dict[str, Callable] = {"engine": engine.simulate_runs, "ns2": ns2.simulate_runs, "ns3": ns3.simulate_runs}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tcpfair.contract.expand import RunSpec
-from tcpfair.contract.papers import PaperConfig
-from tcpfair.contract.trace import Trace
 from tcpfair.engine.dumbbell import run
 from tcpfair.jit import source_hash
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.runs.expand import RunSpec
+from tcpfair.runs.trace import Trace
 from tcpfair.sources import tables
 
 

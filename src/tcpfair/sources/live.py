@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from tcpfair.contract.scenario import Scenario, make_scenario
 from tcpfair.engine import dumbbell
 from tcpfair.engine.loop import simulate
 from tcpfair.engine.result import Result
 from tcpfair.jit import PLAIN
 from tcpfair.jit import is_compiled as _is_compiled
+from tcpfair.papers.scenario import Scenario, make_scenario
 
 COMPILING_S = 20  # on a core that has other work too
 

@@ -46,14 +46,14 @@ import pandas as pd
 
 from tcpfair.cc import names
 from tcpfair.cc.registry import algorithm, param_values
-from tcpfair.contract.code import digest_of
-from tcpfair.contract.expand import RunSpec, expected_pkts
-from tcpfair.contract.papers import PaperConfig
-from tcpfair.contract.scenario import Flow, Scenario
-from tcpfair.contract.trace import Trace
 from tcpfair.engine.result import Result
 from tcpfair.engine.state import EVENT, EVENT_NAMES
 from tcpfair.errors import InputError
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.papers.scenario import Flow, Scenario
+from tcpfair.runs.code import digest_of
+from tcpfair.runs.expand import RunSpec, expected_pkts
+from tcpfair.runs.trace import Trace
 from tcpfair.sources import tables
 from tcpfair.units import bdp_pkts, service_time_s
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract.expand import RunSpec
-from tcpfair.contract.papers import PaperConfig
-from tcpfair.contract.scenario import Scenario
-from tcpfair.contract.trace import TABLES, Trace, empty
 from tcpfair.engine.result import Result
 from tcpfair.engine.state import DIRECTIONS, EVENT_NAMES
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.papers.scenario import Scenario
+from tcpfair.runs.expand import RunSpec
+from tcpfair.runs.trace import TABLES, Trace, empty
 
 
 def simulate_runs(

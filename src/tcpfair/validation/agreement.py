@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract.papers import PaperConfig, load_yaml
-from tcpfair.contract.rounding import rounded_table
 from tcpfair.errors import InputError
+from tcpfair.files.rounding import rounded_table
+from tcpfair.papers.papers import PaperConfig, load_yaml
 from tcpfair.validation.measures import MEASURES
 from tcpfair.validation.scenarios import TESTBED, TOOLS, Window
 

@@ -1,6 +1,6 @@
 """The runs that the validation needs of each simulator, in parts, and what each part gave.
 
-A part is all runs of one algorithm in one experiment. What it gave is a shard (`tcpfair.contract.shards`) below
+A part is all runs of one algorithm in one experiment. What it gave is a shard (`tcpfair.runs.shards`) below
 ``results/validation/shards``, whose name says what it was made from.
 """
 
@@ -16,12 +16,12 @@ from types import ModuleType
 import pandas as pd
 import pyarrow as pa
 
-from tcpfair.contract import code, shards, store
-from tcpfair.contract.expand import RunSpec, expected_pkts
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.outputs import Parts, part
-from tcpfair.contract.papers import PaperConfig
 from tcpfair.errors import InputError
+from tcpfair.files.layout import Layout
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.runs import code, shards, store
+from tcpfair.runs.expand import RunSpec, expected_pkts
+from tcpfair.runs.outputs import Parts, part
 from tcpfair.validation.measures import CURVE_COLUMNS, RUN_COLUMNS, measured
 from tcpfair.validation.scenarios import ENGINE, TITLES, Window, chosen, digests_of, label_of, windows
 

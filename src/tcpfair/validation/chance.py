@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from tcpfair.contract.papers import PaperConfig
+from tcpfair.papers.papers import PaperConfig
 from tcpfair.validation import drawn
 from tcpfair.validation.measures import MOST_FLOWS
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from tcpfair.contract import code
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.outputs import Parts, files_part, part
-from tcpfair.contract.papers import PaperConfig
+from tcpfair.files.layout import Layout
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.runs import code
+from tcpfair.runs.outputs import Parts, files_part, part
 from tcpfair.validation import agreement, campaign, chance, drawn, kernel, shipped
 from tcpfair.validation.campaign import Part, Results
 from tcpfair.validation.kernel import Kernel
@@ -23,7 +23,9 @@ EXPLANATIONS = "explanations.yaml"
 CODE = (
     "units.py",
     "memory.py",
-    "contract",
+    "files",
+    "papers",
+    "runs",
     "metrics",
     "models",
     "measures",

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import PaperConfig
+from tcpfair.files.layout import Layout
+from tcpfair.papers.papers import PaperConfig
 from tcpfair.validation import agreement, campaign, shipped
 from tcpfair.validation.campaign import Part, Results
 from tcpfair.validation.measures import CURVE_COLUMNS

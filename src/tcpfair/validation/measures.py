@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract.papers import PaperConfig
-from tcpfair.contract.trace import Trace
 from tcpfair.measures.runs import Floats, Runs, blocks
 from tcpfair.metrics import fairness
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.runs.trace import Trace
 
 RUN_COLUMNS = ["label", "replicate", "from_s", "until_s"]
 DUMBBELL = "dumbbell"  # what a run of random dumbbells is called, in its point and in its trace

@@ -10,10 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from tcpfair.contract.expand import run_specs
-from tcpfair.contract.files import write_whole
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import PaperConfig
+from tcpfair.files.files import write_whole
+from tcpfair.files.layout import Layout
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.runs.expand import run_specs
 from tcpfair.validation import chance, drawn, kernel
 from tcpfair.validation.agreement import BEYOND, NO_VALUE, UNDECIDED, UNEXPLAINED, WITHIN, rounded, row_name
 from tcpfair.validation.comparison import Comparison

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from tcpfair.contract import trace
-from tcpfair.contract.expand import RunSpec
-from tcpfair.contract.files import write_whole
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.manifest import RUNS
-from tcpfair.contract.papers import PaperConfig
+from tcpfair.files.files import write_whole
+from tcpfair.files.layout import Layout
+from tcpfair.files.manifest import RUNS
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.runs import trace
+from tcpfair.runs.expand import RunSpec
 from tcpfair.sources import testbed
 from tcpfair.sources.readers import tcp_info
 from tcpfair.sources.readers import testbed as reader

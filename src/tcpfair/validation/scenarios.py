@@ -8,11 +8,12 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from tcpfair.contract.expand import RunSpec, run_specs
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import PaperConfig, load_paper
-from tcpfair.contract.scenario import digest, make_scenario
 from tcpfair.errors import InputError
+from tcpfair.files.digests import digest
+from tcpfair.files.layout import Layout
+from tcpfair.papers.papers import PaperConfig, load_paper
+from tcpfair.papers.scenario import make_scenario
+from tcpfair.runs.expand import RunSpec, run_specs
 from tcpfair.validation import drawn
 from tcpfair.validation.measures import DUMBBELL, MEASURES
 

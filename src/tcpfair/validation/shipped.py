@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from tcpfair.contract.files import write_whole
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import PaperConfig
+from tcpfair.files.files import write_whole
+from tcpfair.files.layout import Layout
+from tcpfair.papers.papers import PaperConfig
 from tcpfair.validation.measures import CURVE_COLUMNS
 from tcpfair.validation.scenarios import Selection, digests_of, tools_of, whole
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from tcpfair.contract.papers import PaperConfig, Value
-from tcpfair.contract.settings import place_name, values_in
-from tcpfair.contract.store import Held
+from tcpfair.papers.papers import PaperConfig, Value
+from tcpfair.papers.settings import place_name, values_in
+from tcpfair.runs.store import Held
 
 # Packets that one core simulates in a second, rounded down from what the engine does with two flows; what a machine
 # really took is in results/costs.csv.

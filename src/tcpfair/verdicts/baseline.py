@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from tcpfair.contract import record
-from tcpfair.contract.files import is_scratch, write_whole
-from tcpfair.contract.layout import Layout
 from tcpfair.errors import InputError
+from tcpfair.files.files import is_scratch, write_whole
+from tcpfair.files.layout import Layout
+from tcpfair.runs import record
 from tcpfair.verdicts.printed import NO_VALUE, key_text
 
 RELATIVE = 1e-9  # numbers that differ by no more are the same

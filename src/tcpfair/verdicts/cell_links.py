@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from tcpfair.contract.layout import short_id
-from tcpfair.contract.papers import PaperConfig
+from tcpfair.files.layout import short_id
+from tcpfair.papers.papers import PaperConfig
 
 _SHOWN = re.compile(r"show\(\s*\"([^\"]+)\"")
 _LABELS = {"table": "Table", "fig": "Figure"}

@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import PaperConfig, load_yaml
 from tcpfair.errors import InputError, unknown
+from tcpfair.files.layout import Layout
 from tcpfair.measures import SYSTEM
+from tcpfair.papers.papers import PaperConfig, load_yaml
 from tcpfair.verdicts.combine import OverCells, OverFlows, OverRuns, over_cells, over_flows, over_runs
 from tcpfair.verdicts.printed import PRINTED_COLUMNS, load_printed, make_key, parse_key, quoted_identity
 

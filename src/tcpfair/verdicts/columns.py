@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract import rounding
 from tcpfair.errors import InputError
+from tcpfair.files import rounding
 from tcpfair.verdicts.printed import make_key
 
 NUMBER_COLUMNS = ["exhibit", "key", "metric", "value", "sd", "n_runs"]

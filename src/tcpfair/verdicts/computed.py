@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract.papers import Exhibit
 from tcpfair.errors import InputError
 from tcpfair.measures import BY_RULE, SYSTEM
 from tcpfair.metrics.fairness import case_letter, jfi, nru_over_time_db
@@ -20,6 +19,7 @@ from tcpfair.metrics.series import mean_interval, window_mask
 from tcpfair.metrics.spread import share_between_groups
 from tcpfair.models import cubic, cubic_map
 from tcpfair.models.cubic import tuned_x
+from tcpfair.papers.papers import Exhibit
 from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, MS_PER_S, mbps
 from tcpfair.verdicts import paper_models
 from tcpfair.verdicts.columns import Column, joined, single

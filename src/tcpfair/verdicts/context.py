@@ -10,13 +10,13 @@ from typing import Any
 import pandas as pd
 
 from tcpfair import measures
-from tcpfair.contract import store, trace
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.manifest import CODE, RUNS
-from tcpfair.contract.origin import Origin, digest_of_keys
-from tcpfair.contract.papers import Exhibit, Experiment, PaperConfig, Value
-from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
+from tcpfair.files.layout import Layout
+from tcpfair.files.manifest import CODE, RUNS
+from tcpfair.papers.papers import Exhibit, Experiment, PaperConfig, Value
+from tcpfair.runs import store, trace
+from tcpfair.runs.origin import Origin, digest_of_keys
+from tcpfair.runs.trace import Trace
 from tcpfair.verdicts import printed
 from tcpfair.verdicts.cells import Rule, Rules, load_rules, stated
 

@@ -13,14 +13,14 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from tcpfair.contract import record
-from tcpfair.contract.files import whole
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import Config, Exhibit, PaperConfig
-from tcpfair.contract.record import Record
-from tcpfair.contract.rounding import rounded_table
-from tcpfair.contract.store import Held
 from tcpfair.errors import InputError
+from tcpfair.files.files import whole
+from tcpfair.files.layout import Layout
+from tcpfair.files.rounding import rounded_table
+from tcpfair.papers.papers import Config, Exhibit, PaperConfig
+from tcpfair.runs import record
+from tcpfair.runs.record import Record
+from tcpfair.runs.store import Held
 from tcpfair.verdicts import assumptions, baseline, claims, printed
 from tcpfair.verdicts.claims.margins import margin_table
 from tcpfair.verdicts.ensemble import tables as ensemble

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract import record
-from tcpfair.contract.files import write_whole
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.outputs import inside
-from tcpfair.contract.papers import Exhibit, Experiment, PaperConfig
 from tcpfair.errors import InputError, unknown
+from tcpfair.files.files import write_whole
+from tcpfair.files.layout import Layout
 from tcpfair.measures import SYSTEM
 from tcpfair.metrics.series import mean_interval
+from tcpfair.papers.papers import Exhibit, Experiment, PaperConfig
+from tcpfair.runs import record
+from tcpfair.runs.outputs import inside
 from tcpfair.verdicts import computed
 from tcpfair.verdicts.cells import EACH, Computed, Rule, Series, cell_of, scale_of
 from tcpfair.verdicts.columns import (

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract.papers import PaperConfig
 from tcpfair.metrics.epochs import LOSS_KINDS, common_losses
 from tcpfair.models import aimd, cubic, cubic_map
 from tcpfair.models.aimd import link_capacity_pps
+from tcpfair.papers.papers import PaperConfig
 from tcpfair.units import MS_PER_S
 from tcpfair.verdicts.columns import joined
 from tcpfair.verdicts.context import Context

@@ -25,8 +25,8 @@ from pydantic import (
     model_validator,
 )
 
-from tcpfair.contract.papers import Exhibit, PaperConfig
 from tcpfair.errors import InputError
+from tcpfair.papers.papers import Exhibit, PaperConfig
 
 PRINTED_COLUMNS = ["exhibit", "key", "metric", "value", "unit", "kind", "how", "quotes", "note"]
 LEDGER_COLUMNS = [

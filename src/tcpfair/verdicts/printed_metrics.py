@@ -13,13 +13,13 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import Experiment, PaperConfig, Value
+from tcpfair.files.layout import Layout
 from tcpfair.measures import SYSTEM
 from tcpfair.measures.weights import RULES
 from tcpfair.metrics.exactmath import log10
 from tcpfair.metrics.fairness import jfi, nru_tuple
 from tcpfair.metrics.series import throughput_ratio
+from tcpfair.papers.papers import Experiment, PaperConfig, Value
 from tcpfair.units import BPS_PER_MBPS
 from tcpfair.verdicts.cells import Cell, cells
 

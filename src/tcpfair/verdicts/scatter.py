@@ -28,10 +28,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import halfnorm
 
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import PaperConfig
+from tcpfair.files.layout import Layout
 from tcpfair.metrics.exactmath import log10
 from tcpfair.metrics.fairness import nru_tuple, tuple_stability
+from tcpfair.papers.papers import PaperConfig
 from tcpfair.verdicts.cells import Cell, cells
 from tcpfair.verdicts.combine import over_flows, over_runs
 from tcpfair.verdicts.printed import Tolerance

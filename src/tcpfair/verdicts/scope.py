@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tcpfair.contract.layout import Layout, short_id
-from tcpfair.contract.papers import Config, PaperConfig, load_paper
 from tcpfair.errors import unknown
+from tcpfair.files.layout import Layout, short_id
+from tcpfair.papers.papers import Config, PaperConfig, load_paper
 from tcpfair.verdicts.claims.statement import Claim
 
 

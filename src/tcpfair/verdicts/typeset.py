@@ -8,7 +8,7 @@ from html import unescape
 import yaml
 from latex2mathml.converter import convert
 
-from tcpfair.contract.layout import Layout
+from tcpfair.files.layout import Layout
 
 
 def tex_of(layout: Layout) -> dict[str, str]:

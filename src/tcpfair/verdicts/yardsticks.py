@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import PaperConfig
+from tcpfair.files.layout import Layout
+from tcpfair.papers.papers import PaperConfig
 from tcpfair.verdicts.cells import cells
 from tcpfair.verdicts.printed import compare, load_printed, load_tolerances
 from tcpfair.verdicts.scatter import twice_printed

@@ -22,7 +22,7 @@ What the scripts of the page say to each other. All are classic scripts, inlined
     session = await tcpfair.open(scenario, seed)
     whole = tcpfair.check(scenario)             // with all defaults; throws an Error with one line that names the field
 
-A scenario is the JSON of `tcpfair.contract.scenario.Scenario`; what is left out has its default, ``Infinity`` may be a
+A scenario is the JSON of `tcpfair.papers.scenario.Scenario`; what is left out has its default, ``Infinity`` may be a
 number or text. A seed is a number, a BigInt or decimal text (seeds of presets have 62 bits: text). ``run`` rejects with an
 Error of one line, or with an AbortError when ``signal`` says so. Its result::
 

@@ -7,9 +7,9 @@ import json
 import sys
 from pathlib import Path
 
-from tcpfair.contract.files import write_whole
-from tcpfair.contract.layout import Layout, repository_root
 from tcpfair.errors import InputError
+from tcpfair.files.files import write_whole
+from tcpfair.files.layout import Layout, repository_root
 from tcpfair.web import page, wasm
 from tcpfair.web.schema import schema
 

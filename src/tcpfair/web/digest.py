@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from tcpfair.contract.papers import load_yaml
-from tcpfair.contract.scenario import Scenario, make_scenario
 from tcpfair.engine.dumbbell import DumbbellResult, run
 from tcpfair.engine.state import DIRECTIONS
 from tcpfair.errors import InputError
+from tcpfair.papers.papers import load_yaml
+from tcpfair.papers.scenario import Scenario, make_scenario
 
 _OF_FLOWS = ("delivered_pkts", "received_pkts", "cwnd_pkts", "ssthresh_pkts", "srtt_s")
 _OF_LINK = ("forwarded_pkts", "dropped_pkts", "queue_pkts", "acks", "acks_dropped")

@@ -15,8 +15,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tcpfair.contract.layout import Layout
 from tcpfair.errors import InputError
+from tcpfair.files.layout import Layout
 from tcpfair.web import wasm
 from tcpfair.web.schema import schema
 from tcpfair.web.tours import tours

@@ -1,7 +1,7 @@
 """Every run of a paper's experiments, so compact that a page can hold them all.
 
 Of each grid point stands the scenario without what differs from run to run; a run's seed follows from names, and what
-differs from the seed, as in `tcpfair.contract.expand`. ``static/expand.js`` makes scenarios of it; tests hold every run of
+differs from the seed, as in `tcpfair.runs.expand`. ``static/expand.js`` makes scenarios of it; tests hold every run of
 every experiment against `run_specs`. Beside them stand the numbers that the paper prints.
 """
 
@@ -11,10 +11,10 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from tcpfair.contract.expand import run_specs
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import NO_TRAFFIC, Experiment, PaperConfig, Value
-from tcpfair.contract.scenario import Scenario
+from tcpfair.files.layout import Layout
+from tcpfair.papers.papers import NO_TRAFFIC, Experiment, PaperConfig, Value
+from tcpfair.papers.scenario import Scenario
+from tcpfair.runs.expand import run_specs
 from tcpfair.verdicts import printed_metrics
 from tcpfair.verdicts.cells import Cell, cells
 from tcpfair.verdicts.printed import Tolerance, load_tolerances

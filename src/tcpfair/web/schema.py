@@ -11,12 +11,12 @@ import numpy as np
 
 from tcpfair.cc.api import STACK
 from tcpfair.cc.registry import Algorithm, algorithms
-from tcpfair.contract.layout import PAPERS, Layout
-from tcpfair.contract.papers import PaperConfig, load_paper
-from tcpfair.contract.scenario import RTO_OF_ALGORITHM, RTO_OF_STACK, Flow, LogNormal, Pareto, Scenario, Web
 from tcpfair.engine import dumbbell, setup, state, traffic
+from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.jit import source_hash
 from tcpfair.measures.catalogue import METRICS
+from tcpfair.papers.papers import PaperConfig, load_paper
+from tcpfair.papers.scenario import RTO_OF_ALGORITHM, RTO_OF_STACK, Flow, LogNormal, Pareto, Scenario, Web
 from tcpfair.web import entry
 from tcpfair.web.presets import presets_of
 

@@ -18,11 +18,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from tcpfair.contract.expand import RunSpec, run_specs
-from tcpfair.contract.layout import PAPERS, Layout
-from tcpfair.contract.papers import PaperConfig, load_paper, load_yaml
-from tcpfair.contract.scenario import Scenario, make_scenario, one_line
 from tcpfair.errors import InputError
+from tcpfair.files.layout import PAPERS, Layout
+from tcpfair.papers.papers import PaperConfig, load_paper, load_yaml
+from tcpfair.papers.scenario import Scenario, make_scenario, one_line
+from tcpfair.runs.expand import RunSpec, run_specs
 from tcpfair.verdicts.typeset import tex_of, typeset
 
 FILE = Path(__file__).with_name("tours.yaml")

@@ -18,9 +18,9 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-from tcpfair.contract import code
-from tcpfair.contract.files import write_whole
 from tcpfair.errors import InputError
+from tcpfair.files.files import write_whole
+from tcpfair.runs import code
 
 PACKAGE = Path(__file__).parent
 TRIPLE = "wasm32-unknown-unknown"

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tcpfair import sources
-from tcpfair.contract import store, trace
-from tcpfair.contract.expand import RunSpec, expected_pkts, run_specs
-from tcpfair.contract.layout import PAPERS, Layout
-from tcpfair.contract.papers import PaperConfig, load_paper
-from tcpfair.contract.trace import TABLES, Trace
 from tcpfair.errors import InputError
+from tcpfair.files.layout import PAPERS, Layout
+from tcpfair.papers.papers import PaperConfig, load_paper
+from tcpfair.runs import store, trace
+from tcpfair.runs.expand import RunSpec, expected_pkts, run_specs
+from tcpfair.runs.trace import TABLES, Trace
 from tcpfair.sources import live
 from tcpfair.workflow.executor import side_by_side
 from tcpfair.workflow.state import PLANNED_PKTS_PER_S, duration_text

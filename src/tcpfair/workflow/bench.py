@@ -14,10 +14,10 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tcpfair.contract.papers import load_yaml
-from tcpfair.contract.scenario import Scenario, make_scenario
 from tcpfair.engine.dumbbell import run
 from tcpfair.errors import InputError
+from tcpfair.papers.papers import load_yaml
+from tcpfair.papers.scenario import Scenario, make_scenario
 from tcpfair.sources import ns2
 
 SECTIONS = ("speed", "scale")

@@ -9,13 +9,14 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from tcpfair.contract import checksums, store
-from tcpfair.contract.expand import run_specs
-from tcpfair.contract.files import discard_scratch, is_scratch, whole, whole_folder
-from tcpfair.contract.layout import PAPERS, Layout
-from tcpfair.contract.manifest import MANIFEST, SHARED, read_manifest, write_manifest
-from tcpfair.contract.papers import load_paper
 from tcpfair.errors import InputError, unknown
+from tcpfair.files import checksums
+from tcpfair.files.files import discard_scratch, is_scratch, whole, whole_folder
+from tcpfair.files.layout import PAPERS, Layout
+from tcpfair.files.manifest import MANIFEST, SHARED, read_manifest, write_manifest
+from tcpfair.papers.papers import load_paper
+from tcpfair.runs import store
+from tcpfair.runs.expand import run_specs
 from tcpfair.workflow.plan import Plan
 
 _WORTH_SHARING_BYTES = 100_000
@@ -110,7 +111,7 @@ def _give_back(layout: Layout, known: dict[str, dict], owner: str) -> None:
 
 def faults(root: Path) -> list[str]:
     """What is wrong with the shipped data, one line each: files against checksums, results against the configuration."""
-    from tcpfair.contract import ensemble_table
+    from tcpfair.runs import ensemble_table
     from tcpfair.validation import scenarios, shipped
 
     layout = Layout(root, "bundled")
@@ -131,7 +132,7 @@ def faults(root: Path) -> list[str]:
 
 def _trace_faults(layout: Layout, config, experiment: str, folder: Path) -> list[str]:
     """What is wrong with one shipped trace: it cannot be read, or is not what the configuration asks for."""
-    from tcpfair.contract import trace  # pandas; this module is part of every start
+    from tcpfair.runs import trace  # pandas; this module is part of every start
 
     try:
         held = trace.read(folder)

@@ -6,9 +6,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from tcpfair.contract import costs
-from tcpfair.contract.layout import SOURCES, Layout
 from tcpfair.errors import InputError
+from tcpfair.files import costs
+from tcpfair.files.layout import SOURCES, Layout
 from tcpfair.workflow.run import only_run
 from tcpfair.workflow.state import duration_text
 

@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tcpfair.contract import checksums, costs
-from tcpfair.contract.layout import PAPERS, SOURCES, Layout, repository_root
 from tcpfair.errors import InputError, printable
+from tcpfair.files import checksums, costs
+from tcpfair.files.layout import PAPERS, SOURCES, Layout, repository_root
 from tcpfair.workflow.full_disk import REMEDY
 
 # what the place where something is written has to say, and no mistake of the program: full, over quota, not ours to write
@@ -231,7 +231,7 @@ def _plan(given: argparse.Namespace):
 
 
 def _layout(given: argparse.Namespace) -> Layout:
-    from tcpfair.contract.recordings import folder_of
+    from tcpfair.papers.recordings import folder_of
 
     return Layout(repository_root(), given.source, folder_of(getattr(given, "trace", "")))
 
@@ -262,7 +262,7 @@ def _build(given: argparse.Namespace) -> int:
 
 
 def _figure(given: argparse.Namespace) -> int:
-    from tcpfair.contract.outputs import describe, discard
+    from tcpfair.runs.outputs import describe, discard
     from tcpfair.workflow import run as runs
 
     plan = runs.load_plan(repository_root(), given.configfile, [*given.config, f"only=[{given.exhibit}]"])
@@ -351,7 +351,7 @@ def _crate(given: argparse.Namespace) -> None:
 
 
 def _import(given: argparse.Namespace) -> int:
-    from tcpfair.contract.recordings import load_raw
+    from tcpfair.papers.recordings import load_raw
     from tcpfair.workflow import importing
     from tcpfair.workflow import run as runs
 

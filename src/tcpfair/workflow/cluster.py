@@ -7,9 +7,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tcpfair.contract.papers import load_yaml
-from tcpfair.contract.scenario import digest
 from tcpfair.errors import InputError
+from tcpfair.files.digests import digest
+from tcpfair.papers.papers import load_yaml
 
 SLURM = "slurm"
 _PLUGIN = "snakemake_executor_plugin_slurm"

@@ -18,10 +18,10 @@ import yaml
 from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 
-from tcpfair.contract import record
-from tcpfair.contract.files import whole_folder
-from tcpfair.contract.manifest import file_hash
 from tcpfair.errors import InputError
+from tcpfair.files.files import whole_folder
+from tcpfair.files.manifest import file_hash
+from tcpfair.runs import record
 from tcpfair.workflow.plan import Plan
 
 CRATE = "crate"  # the folder below results/<source>

@@ -1,6 +1,6 @@
 """What ``./reproduce ensemble`` does: every paper under many settings of what it leaves out, and the tables that are shipped.
 
-The items of the campaign (`tcpfair.workflow.executor`) are groups of experiments of each member (`tcpfair.contract.ensemble`).
+The items of the campaign (`tcpfair.workflow.executor`) are groups of experiments of each member (`tcpfair.runs.ensemble`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from functools import cached_property
 import pandas as pd
 
 from tcpfair import measures, sources
-from tcpfair.contract import checksums, costs, ensemble_table, shards
-from tcpfair.contract.ensemble import Ensemble, EnsembleConfig, Member, ensemble_of, load
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import load_paper
 from tcpfair.errors import InputError, unknown
+from tcpfair.files import checksums, costs
+from tcpfair.files.layout import Layout
 from tcpfair.measures import replicates
+from tcpfair.papers.papers import load_paper
+from tcpfair.runs import ensemble_table, shards
+from tcpfair.runs.ensemble import Ensemble, EnsembleConfig, Member, ensemble_of, load
 from tcpfair.workflow import executor
 from tcpfair.workflow.executor import Campaign, Item, Made, Say
 from tcpfair.workflow.state import PLANNED_PKTS_PER_S, duration_text

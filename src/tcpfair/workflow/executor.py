@@ -1,7 +1,7 @@
 """The executor: a list of items in, shards out. Ensembles, studies and the validation are campaigns of items.
 
 An item is what one job makes without a break: half a minute of a core, where it can be cut so fine. A finished item is a shard
-(`tcpfair.contract.shards`). A campaign prints what it takes, requires ``--yes`` above ten minutes, cuts what is missing into
+(`tcpfair.runs.shards`). A campaign prints what it takes, requires ``--yes`` above ten minutes, cuts what is missing into
 jobs, and has Snakemake run them, here or on a cluster (``workflow/campaign.smk``). Each job makes its items in order; the shard
 of its last item is the job's output. After a kill, or a failure, the next start cuts anew what is then missing.
 
@@ -23,10 +23,11 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tcpfair.contract import costs, shards
-from tcpfair.contract.files import discard_scratch, write_whole
-from tcpfair.contract.layout import Layout
 from tcpfair.errors import InputError
+from tcpfair.files import costs
+from tcpfair.files.files import discard_scratch, write_whole
+from tcpfair.files.layout import Layout
+from tcpfair.runs import shards
 from tcpfair.workflow.state import State, duration_text
 from tcpfair.workflow.steps import teller
 

@@ -1,7 +1,7 @@
 """``./reproduce import``: a recording is read and checked once, and becomes a trace below data/raw, with what was inferred.
 
 `trace_of` reads, `write_recorded` writes; all else works on the trace. ``--anonymise`` is
-`tcpfair.contract.recorded.anonymised`. Recordings that stay where they are (the shipped examples, ``trace=PATH``, files that
+`tcpfair.runs.recorded.anonymised`. Recordings that stay where they are (the shipped examples, ``trace=PATH``, files that
 someone puts into data/raw) are read once into a trace below results (`read_once`).
 """
 
@@ -15,11 +15,16 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from tcpfair.contract import trace as traces
-from tcpfair.contract.files import whole_folder, write_whole
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.manifest import file_hash, read_manifest
-from tcpfair.contract.recorded import (
+from tcpfair.errors import InputError, printable
+from tcpfair.files.digests import digest
+from tcpfair.files.files import whole_folder, write_whole
+from tcpfair.files.layout import Layout
+from tcpfair.files.manifest import file_hash, read_manifest
+from tcpfair.measures.resolution import left_out
+from tcpfair.measures.runs import means_mbps
+from tcpfair.papers.recordings import SIDECAR, name_of, sidecar_path
+from tcpfair.runs import trace as traces
+from tcpfair.runs.recorded import (
     UNKNOWN_CC,
     anonymised,
     is_trace,
@@ -28,14 +33,9 @@ from tcpfair.contract.recorded import (
     trace_place,
     with_names,
 )
-from tcpfair.contract.recordings import SIDECAR, name_of, sidecar_path
-from tcpfair.contract.scenario import digest
-from tcpfair.contract.sidecar import Said, SaidLink, load_said
-from tcpfair.contract.strange_trace import read_strange
-from tcpfair.contract.trace import Trace
-from tcpfair.errors import InputError, printable
-from tcpfair.measures.resolution import left_out
-from tcpfair.measures.runs import means_mbps
+from tcpfair.runs.sidecar import Said, SaidLink, load_said
+from tcpfair.runs.strange_trace import read_strange
+from tcpfair.runs.trace import Trace
 from tcpfair.sources.readers import observe
 from tcpfair.sources.readers.compose import as_recorded
 from tcpfair.sources.readers.sidecar import load_sidecar

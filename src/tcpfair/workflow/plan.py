@@ -11,16 +11,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tcpfair import cc
-from tcpfair.contract import checksums, code, costs, outputs, reach, record, recordings, store
-from tcpfair.contract.expand import check, plain_values, run_specs, shorten
-from tcpfair.contract.files import discard_scratch, is_editors, write_whole
-from tcpfair.contract.layout import LEDGER_TABLES, PAPERS, WRITE_UP, Layout, short_id
-from tcpfair.contract.manifest import MANIFEST
-from tcpfair.contract.outputs import MADE, Parts, files_part, part
-from tcpfair.contract.papers import Config, Exhibit, PaperConfig, Value, check_config, load_paper, load_yaml
-from tcpfair.contract.recorded import trace_place
-from tcpfair.contract.store import Asked
 from tcpfair.errors import InputError, unknown
+from tcpfair.files import checksums, costs
+from tcpfair.files.files import discard_scratch, is_editors, write_whole
+from tcpfair.files.layout import LEDGER_TABLES, PAPERS, WRITE_UP, Layout, short_id
+from tcpfair.files.manifest import MANIFEST
+from tcpfair.papers import recordings
+from tcpfair.papers.papers import Config, Exhibit, PaperConfig, Value, check_config, load_paper, load_yaml
+from tcpfair.runs import code, outputs, reach, record, store
+from tcpfair.runs.expand import check, plain_values, run_specs, shorten
+from tcpfair.runs.outputs import MADE, Parts, files_part, part
+from tcpfair.runs.recorded import trace_place
+from tcpfair.runs.store import Asked
 from tcpfair.verdicts.cell_links import notebook_cells
 from tcpfair.web import tours, wasm
 from tcpfair.workflow.state import PLANNED_PKTS_PER_S
@@ -28,7 +30,7 @@ from tcpfair.workflow.state import PLANNED_PKTS_PER_S
 PART_PKTS = 1.5e9  # of a part at least, about: a minute of one core, long against starting a process or a cluster's job
 BASELINE = "baseline"  # the part of the ledger that has data/expected
 _OF_ENSEMBLES = (
-    "contract/ensemble_table.py",
+    "runs/ensemble_table.py",
     "measures/groups.py",
     "measures/replicates.py",
 )  # the code that decides on them
@@ -594,7 +596,7 @@ class Plan:
         made_from = part([*map(self._configuration, self.papers), files_part(self.root, sorted(files)), acting])
 
         def work_out() -> list[str]:
-            from tcpfair.contract import ensemble_table
+            from tcpfair.runs import ensemble_table
 
             return ensemble_table.stale_lines(self.layout, self.papers)
 

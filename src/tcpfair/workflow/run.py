@@ -18,11 +18,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from tcpfair.contract import checksums, costs, record
-from tcpfair.contract.files import write_whole
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import load_yaml, plain_yaml
 from tcpfair.errors import InputError, unknown
+from tcpfair.files import checksums, costs
+from tcpfair.files.files import write_whole
+from tcpfair.files.layout import Layout
+from tcpfair.papers.papers import load_yaml, plain_yaml
+from tcpfair.runs import record
 from tcpfair.workflow import bundles, cluster
 from tcpfair.workflow.full_disk import FullDisk
 from tcpfair.workflow.plan import Plan, load_values, simulated_runs

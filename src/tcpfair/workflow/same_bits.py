@@ -17,16 +17,17 @@ from pathlib import Path
 import pandas as pd
 
 from tcpfair import cc, sources
-from tcpfair.contract import checksums, code, ensemble_table, store
-from tcpfair.contract.ensemble import Ensemble, Member, ensemble_of, load
-from tcpfair.contract.ensemble_table import CELL, Shipped
-from tcpfair.contract.expand import RunSpec, expected_pkts, run_specs, shorten, values_behind
-from tcpfair.contract.files import write_whole
-from tcpfair.contract.layout import PAPERS, Layout
-from tcpfair.contract.manifest import CODE, CONFIG, RUNS, read_manifest, write_manifest
-from tcpfair.contract.papers import PaperConfig, load_paper, load_yaml
-from tcpfair.contract.settings import BASE
-from tcpfair.contract.store import Asked
+from tcpfair.files import checksums
+from tcpfair.files.files import write_whole
+from tcpfair.files.layout import PAPERS, Layout
+from tcpfair.files.manifest import CODE, CONFIG, RUNS, read_manifest, write_manifest
+from tcpfair.papers.papers import PaperConfig, load_paper, load_yaml
+from tcpfair.papers.settings import BASE
+from tcpfair.runs import code, ensemble_table, store
+from tcpfair.runs.ensemble import Ensemble, Member, ensemble_of, load
+from tcpfair.runs.ensemble_table import CELL, Shipped
+from tcpfair.runs.expand import RunSpec, expected_pkts, run_specs, shorten, values_behind
+from tcpfair.runs.store import Asked
 from tcpfair.sources import live
 from tcpfair.workflow import again
 from tcpfair.workflow import ensemble as ensembles

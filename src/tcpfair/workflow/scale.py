@@ -21,11 +21,11 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tcpfair.cc import names
-from tcpfair.contract.files import write_whole
-from tcpfair.contract.scenario import Positive, Scenario, make_scenario, one_line
 from tcpfair.engine.dumbbell import Simulation
 from tcpfair.errors import InputError
 from tcpfair.exhibits import scaling, style
+from tcpfair.files.files import write_whole
+from tcpfair.papers.scenario import Positive, Scenario, make_scenario, one_line
 from tcpfair.units import BPS_PER_MBPS, bdp_pkts, service_time_s
 from tcpfair.workflow.bench import REPEATS, section
 

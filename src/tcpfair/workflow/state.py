@@ -8,7 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from tcpfair.contract import costs
+from tcpfair.files import costs
 
 if TYPE_CHECKING:
     from tcpfair.workflow.plan import Plan

@@ -1,6 +1,6 @@
 """The steps of the workflow as functions: what ``python -m tcpfair <step>`` does for one rule of Snakemake.
 
-Every step writes its output whole or not at all (`tcpfair.contract.outputs`). Heavy modules are imported where they are used:
+Every step writes its output whole or not at all (`tcpfair.runs.outputs`). Heavy modules are imported where they are used:
 a step pays for what it needs.
 """
 
@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tcpfair.contract import costs, store
-from tcpfair.contract.expand import run_specs, shorten
-from tcpfair.contract.files import write_whole
-from tcpfair.contract.layout import PAPERS, Layout
-from tcpfair.contract.outputs import inside, making
-from tcpfair.contract.papers import Config, PaperConfig, load_paper
 from tcpfair.errors import InputError
+from tcpfair.files import costs
+from tcpfair.files.files import write_whole
+from tcpfair.files.layout import PAPERS, Layout
+from tcpfair.papers.papers import Config, PaperConfig, load_paper
+from tcpfair.runs import store
+from tcpfair.runs.expand import run_specs, shorten
+from tcpfair.runs.outputs import inside, making
 
 _PROGRESS_EVERY_S = 1.0
 DERIVATION = "derivation"  # tag of the cells that work a result out from traces, in the open
@@ -74,7 +75,7 @@ def teller(item: str, part: str) -> Callable[[int, int], None]:
 def assemble(layout: Layout, paper: str, experiment: str, jobs: Path, folder: Path) -> str:
     """Put the trace of an experiment together from shards; those that it makes superfluous are removed."""
     from tcpfair import sources
-    from tcpfair.contract import trace
+    from tcpfair.runs import trace
 
     config = load_paper(layout.paper_config(paper))
     specs = run_specs(config, experiment)
@@ -93,8 +94,8 @@ def measure(layout: Layout, paper: str, folders: list[Path]) -> str:
     import pandas as pd
 
     from tcpfair import measures
-    from tcpfair.contract import trace
-    from tcpfair.contract.rounding import rounded_table
+    from tcpfair.files.rounding import rounded_table
+    from tcpfair.runs import trace
 
     config = load_paper(layout.paper_config(paper))
     held = store.Held(layout, config)

@@ -24,19 +24,20 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tcpfair import cc, sources
-from tcpfair.contract import code, costs, outputs, shards, store, trace
-from tcpfair.contract.expand import RunSpec, expected_pkts, shorten
-from tcpfair.contract.files import write_whole
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.manifest import CODE, RUNS
-from tcpfair.contract.study import STUDY, Study, load
-from tcpfair.contract.study import make as made_study
-from tcpfair.contract.trace import Trace
 from tcpfair.engine.dumbbell import run as simulate
 from tcpfair.engine.result import Result
 from tcpfair.errors import InputError, ShortageError
+from tcpfair.files import costs
+from tcpfair.files.files import write_whole
+from tcpfair.files.layout import Layout
+from tcpfair.files.manifest import CODE, RUNS
 from tcpfair.measures import of_run
 from tcpfair.measures.catalogue import READS
+from tcpfair.runs import code, outputs, shards, store, trace
+from tcpfair.runs.expand import RunSpec, expected_pkts, shorten
+from tcpfair.runs.study import STUDY, Study, load
+from tcpfair.runs.study import make as made_study
+from tcpfair.runs.trace import Trace
 from tcpfair.sources import live, tables
 from tcpfair.workflow import executor
 from tcpfair.workflow.executor import Campaign, Item, Made, Say

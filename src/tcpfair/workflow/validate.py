@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pandas as pd
 
-from tcpfair.contract import outputs, shards
-from tcpfair.contract.files import write_whole
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import PaperConfig
 from tcpfair.errors import InputError
+from tcpfair.files.files import write_whole
+from tcpfair.files.layout import Layout
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.runs import outputs, shards
 from tcpfair.validation import agreement, campaign, chance, comparison, drawn, page, recordings, shipped
 from tcpfair.validation.campaign import Part
 from tcpfair.validation.scenarios import (

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tcpfair import sources
-from tcpfair.contract import record, store, trace
-from tcpfair.contract.expand import expected_pkts
-from tcpfair.contract.layout import PAPERS, Layout
-from tcpfair.contract.manifest import file_hash
-from tcpfair.contract.origin import Origin, digest_of_keys, read
-from tcpfair.contract.papers import Exhibit, PaperConfig, load_paper
 from tcpfair.errors import InputError, unknown
+from tcpfair.files.layout import PAPERS, Layout
+from tcpfair.files.manifest import file_hash
+from tcpfair.papers.papers import Exhibit, PaperConfig, load_paper
+from tcpfair.runs import record, store, trace
+from tcpfair.runs.expand import expected_pkts
+from tcpfair.runs.origin import Origin, digest_of_keys, read
 from tcpfair.sources import live
 from tcpfair.workflow.again import hash_of, is_same
 from tcpfair.workflow.plan import find_exhibit

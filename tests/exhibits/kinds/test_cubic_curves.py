@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.contract import trace
-from tcpfair.contract.expand import run_specs
 from tcpfair.exhibits import explore
 from tcpfair.exhibits.context import draw
 from tcpfair.models import cubic_map
+from tcpfair.runs import trace
+from tcpfair.runs.expand import run_specs
 from tcpfair.verdicts import paper_models
 from tests.exhibits import standin
 

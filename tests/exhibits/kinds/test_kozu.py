@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.contract import trace
 from tcpfair.exhibits.context import draw
+from tcpfair.runs import trace
 from tests.exhibits import standin
 from tests.exhibits.standin import value
 

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.contract import trace
 from tcpfair.exhibits.context import draw
 from tcpfair.exhibits.kinds import panels
+from tcpfair.runs import trace
 from tests.exhibits import standin
 
 

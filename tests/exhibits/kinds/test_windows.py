@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tcpfair import sources
-from tcpfair.contract.expand import run_specs, shorten
-from tcpfair.contract.papers import load_paper
 from tcpfair.exhibits.context import draw
 from tcpfair.exhibits.kinds import windows
+from tcpfair.papers.papers import load_paper
+from tcpfair.runs.expand import run_specs, shorten
 from tcpfair.verdicts.paper_models import AimdLink
 from tests.exhibits import standin
 

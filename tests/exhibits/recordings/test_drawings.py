@@ -9,9 +9,6 @@ import pandas as pd
 import pytest
 import yaml
 
-from tcpfair.contract import trace as traces
-from tcpfair.contract.recordings import load_raw
-from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
 from tcpfair.exhibits import open_paper
 from tcpfair.exhibits.recordings import drawings
@@ -20,6 +17,9 @@ from tcpfair.exhibits.recordings.board import EXHIBITS, open_raw
 from tcpfair.exhibits.recordings.drawings import nru_weights
 from tcpfair.exhibits.recordings.recording import NotInTraceError, Recording
 from tcpfair.exhibits.recordings.recovery import recovery_checks
+from tcpfair.papers.recordings import load_raw
+from tcpfair.runs import trace as traces
+from tcpfair.runs.trace import Trace
 from tcpfair.sources.readers import tables
 
 REPOSITORY = Path(__file__).parents[3]

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.recordings import load_raw
 from tcpfair.exhibits.recordings.board import EXHIBITS, open_raw
 from tcpfair.exhibits.recordings.recording import Recording
+from tcpfair.files.layout import Layout
+from tcpfair.papers.recordings import load_raw
 from tcpfair.sources.readers import read_any
 from tcpfair.workflow import importing
 

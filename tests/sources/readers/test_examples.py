@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tcpfair.contract import trace
+from tcpfair.runs import trace
 from tcpfair.sources.readers import read_any
 
 EXAMPLES = Path(__file__).parents[3] / "data" / "raw" / "examples"

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tcpfair.contract import trace
 from tcpfair.errors import InputError
+from tcpfair.runs import trace
 from tcpfair.sources.readers import iperf3, read_any
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
 from tests.sources.readers.mutations import assert_sound, refusal

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tcpfair.contract import trace
 from tcpfair.errors import InputError
+from tcpfair.runs import trace
 from tcpfair.sources.readers import iperf3, read_any, tcp_info
 
 SAMPLES = Path(__file__).parents[2] / "samples"

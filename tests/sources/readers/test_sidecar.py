@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tcpfair.contract.recordings import sidecar_path
 from tcpfair.errors import InputError
+from tcpfair.papers.recordings import sidecar_path
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tcpfair.contract import intervals
-from tcpfair.contract.recordings import name_of
+from tcpfair.papers.recordings import name_of
+from tcpfair.runs import intervals
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.contract import trace
+from tcpfair.runs import trace
 from tcpfair.sources.readers import read_any, tcp_info
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
 from tests.sources.readers.mutations import refusal

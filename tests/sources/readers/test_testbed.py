@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tcpfair.contract import trace
 from tcpfair.errors import InputError
+from tcpfair.runs import trace
 from tcpfair.sources.readers import read_any, testbed
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "testbed" / "reno_14s"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tcpfair.contract.layout import Layout, repository_root
-from tcpfair.contract.scenario import make_scenario
 from tcpfair.errors import InputError
+from tcpfair.files.layout import Layout, repository_root
+from tcpfair.papers.scenario import make_scenario
 from tcpfair.sources.testbed.setup import make_setup, of_options, read_setup, setup_of
 from tcpfair.validation.scenarios import TESTBED, load, whole
 

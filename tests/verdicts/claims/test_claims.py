@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from tcpfair.contract.layout import PAPERS, Layout, repository_root
-from tcpfair.contract.papers import load_paper
-from tcpfair.contract.store import Held, MissingRunsError
 from tcpfair.errors import InputError
+from tcpfair.files.layout import PAPERS, Layout, repository_root
+from tcpfair.papers.papers import load_paper
+from tcpfair.runs.store import Held, MissingRunsError
 from tcpfair.verdicts.claims import VERDICTS, registry
 from tcpfair.verdicts.claims import evaluate as evaluate_held
 from tcpfair.verdicts.claims.registry import CLAIM_COLUMNS, CLAUSE_COLUMNS, Judged, claim_function, decide

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import stats
 
-from tcpfair.contract.papers import PaperConfig
 from tcpfair.errors import InputError
+from tcpfair.papers.papers import PaperConfig
 from tcpfair.verdicts.claims.evidence import Evidence, Means, Settings, SingleRuns, over, range_over, trend
 from tcpfair.verdicts.claims.statement import Claim
 

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from tcpfair.contract.layout import Layout
 from tcpfair.errors import InputError
+from tcpfair.files.layout import Layout
 from tcpfair.verdicts.claims import margins
 from tcpfair.verdicts.claims.decision import FAILS, HOLDS, OPEN, holds, turning_point
 from tcpfair.verdicts.claims.statement import Margin, load_margins

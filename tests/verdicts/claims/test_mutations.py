@@ -11,9 +11,9 @@ from functools import cache
 import pandas as pd
 import pytest
 
-from tcpfair.contract.layout import Layout, repository_root
-from tcpfair.contract.papers import PaperConfig, Value, load_paper
+from tcpfair.files.layout import Layout, repository_root
 from tcpfair.measures import measure
+from tcpfair.papers.papers import PaperConfig, Value, load_paper
 from tcpfair.sources import simulate
 from tcpfair.verdicts.claims.decision import FAILS, HOLDS, NOT_REPRODUCED, REPRODUCED
 from tcpfair.verdicts.claims.registry import Judged, decide

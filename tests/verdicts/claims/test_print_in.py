@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.contract.layout import PAPERS
-from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
+from tcpfair.files.layout import PAPERS
+from tcpfair.runs.trace import Trace
 from tcpfair.verdicts.claims.decision import holds, quantities
 from tcpfair.verdicts.claims.evidence import Evidence, Means, SingleRuns
 from tcpfair.verdicts.claims.registry import claim_function, decide

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from tcpfair.contract.layout import PAPERS, repository_root
 from tcpfair.errors import InputError
+from tcpfair.files.layout import PAPERS, repository_root
 from tcpfair.verdicts.claims.statement import Clause, Margin, load_claims, load_margins
 
 CLAIMS = repository_root() / "data" / "claims"

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from tcpfair.contract.layout import PAPERS
 from tcpfair.errors import InputError
+from tcpfair.files.layout import PAPERS
 from tcpfair.verdicts.claims import why
 from tcpfair.verdicts.claims.decision import DECIDED, REPRODUCED
 from tcpfair.verdicts.claims.statement import MARGINS, load_claims

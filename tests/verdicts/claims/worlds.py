@@ -14,10 +14,10 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract.layout import PAPERS, Layout, repository_root
-from tcpfair.contract.papers import load_paper
-from tcpfair.contract.trace import Trace
+from tcpfair.files.layout import PAPERS, Layout, repository_root
 from tcpfair.measures.catalogue import METRICS
+from tcpfair.papers.papers import load_paper
+from tcpfair.runs.trace import Trace
 from tcpfair.verdicts.claims.evidence import Evidence, Means, SingleRuns
 from tcpfair.verdicts.claims.statement import Claim, load_claims
 

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.contract.ensemble import load
-from tcpfair.contract.layout import Layout, repository_root
+from tcpfair.files.layout import Layout, repository_root
+from tcpfair.runs.ensemble import load
 from tcpfair.verdicts.ensemble import deciding
 from tcpfair.verdicts.ensemble.deciding import coded_columns
 

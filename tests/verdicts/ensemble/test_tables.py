@@ -4,14 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.contract import ensemble_table
-from tcpfair.contract.ensemble import load
-from tcpfair.contract.ensemble_table import Shipped
-from tcpfair.contract.layout import ENSEMBLE_TABLES, Layout, repository_root
-from tcpfair.contract.papers import load_paper
-from tcpfair.contract.rounding import rounded_table
-from tcpfair.contract.settings import grid_points, point_text
 from tcpfair.errors import InputError
+from tcpfair.files.layout import ENSEMBLE_TABLES, Layout, repository_root
+from tcpfair.files.rounding import rounded_table
+from tcpfair.papers.papers import load_paper
+from tcpfair.papers.settings import grid_points, point_text
+from tcpfair.runs import ensemble_table
+from tcpfair.runs.ensemble import load
+from tcpfair.runs.ensemble_table import Shipped
 from tcpfair.verdicts.claims.statement import load_claims
 from tcpfair.verdicts.ensemble import tables
 from tcpfair.verdicts.ensemble.members import Members, NotInEnsembleError

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from tcpfair.contract.layout import PAPERS
-from tcpfair.contract.papers import Config, load_paper
+from tcpfair.files.layout import PAPERS
+from tcpfair.papers.papers import Config, load_paper
 from tcpfair.verdicts import cell_links
 from tcpfair.verdicts.assumptions import ALL
 from tcpfair.verdicts.report import chain as chains

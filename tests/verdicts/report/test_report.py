@@ -6,10 +6,10 @@ from collections import Counter
 import pandas as pd
 import pytest
 
-from tcpfair.contract import costs
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import Config
 from tcpfair.errors import InputError
+from tcpfair.files import costs
+from tcpfair.files.layout import Layout
+from tcpfair.papers.papers import Config
 from tcpfair.verdicts import report
 from tcpfair.verdicts.report.words import anchor
 from tests import small_checkout

@@ -7,11 +7,11 @@ from html import escape
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract.papers import Exhibit, Traffic
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Table, drawing
 from tcpfair.exhibits.kinds.panels import TYPES
 from tcpfair.exhibits.kinds.tables import DASH
+from tcpfair.papers.papers import Exhibit, Traffic
 from tcpfair.verdicts.columns import Numbers, joined
 from tcpfair.verdicts.computed import sampled_loads
 from tcpfair.verdicts.context import Context, values_of

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tcpfair.contract.papers import Exhibit
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, drawing
 from tcpfair.metrics.fairness import rate_ratio_from_jfi
+from tcpfair.papers.papers import Exhibit
 from tcpfair.verdicts.columns import Numbers
 from tcpfair.verdicts.computed import jfi_curve
 from tcpfair.verdicts.context import Context

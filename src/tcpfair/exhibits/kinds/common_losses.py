@@ -5,10 +5,10 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.axes import Axes
 
-from tcpfair.contract.papers import Exhibit
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Table, drawing
 from tcpfair.exhibits.kinds.tables import number_text
+from tcpfair.papers.papers import Exhibit
 from tcpfair.units import MS_PER_S
 from tcpfair.verdicts.columns import Numbers
 from tcpfair.verdicts.computed import MAP_DECIMALS, MAP_LOSSES

@@ -7,12 +7,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from pydantic import BaseModel, ConfigDict
 
-from tcpfair.contract.papers import Exhibit, Experiment
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, Table, drawing
 from tcpfair.exhibits.kinds.tables import CELL_NOTE, protocol_rows, result_cells, rtts_ms
 from tcpfair.measures import SYSTEM
 from tcpfair.metrics.fairness import flow_nru_db_of_mean
+from tcpfair.papers.papers import Exhibit, Experiment
 from tcpfair.verdicts.columns import Numbers, of_metric
 from tcpfair.verdicts.computed import KEY
 from tcpfair.verdicts.context import Context, flow_protocol

@@ -13,12 +13,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from pydantic import BaseModel, ConfigDict
 
-from tcpfair.contract.papers import Exhibit, Value
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
 from tcpfair.exhibits.kinds.sweeps import Axis, band_text, draw_line, with_band
 from tcpfair.measures import SYSTEM
 from tcpfair.models.rtt_fairness import random_loss_ratio, synchronised_loss_ratio
+from tcpfair.papers.papers import Exhibit, Value
 from tcpfair.units import BPS_PER_MBPS, mbps
 from tcpfair.verdicts.columns import Column, Numbers, joined, selected
 from tcpfair.verdicts.context import Context, protocols_of, values_of

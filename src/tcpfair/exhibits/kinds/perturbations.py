@@ -15,13 +15,13 @@ from matplotlib import MatplotlibDeprecationWarning
 from matplotlib.axes import Axes
 from pydantic import BaseModel, ConfigDict
 
-from tcpfair.contract.papers import Exhibit
 from tcpfair.exhibits import pages, style
 from tcpfair.exhibits.context import Drawn, Options, Table, drawing
 from tcpfair.exhibits.kinds.sweeps import Axis
 from tcpfair.exhibits.kinds.tables import DASH, number_text
 from tcpfair.measures import BY_RULE, SYSTEM
 from tcpfair.metrics.fairness import case_letter
+from tcpfair.papers.papers import Exhibit
 from tcpfair.verdicts.columns import Numbers
 from tcpfair.verdicts.context import Context, values_of
 from tcpfair.verdicts.spread import LEVELS

@@ -13,11 +13,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from pydantic import BaseModel, ConfigDict, Field
 
-from tcpfair.contract.papers import Exhibit
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
 from tcpfair.exhibits.kinds.sweeps import Axis, value_text
 from tcpfair.measures import SYSTEM
+from tcpfair.papers.papers import Exhibit
 from tcpfair.verdicts.columns import Numbers
 from tcpfair.verdicts.computed import phase_runs, printed_line
 from tcpfair.verdicts.context import Context, values_of

@@ -11,12 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator
 from pydantic import BaseModel, ConfigDict, Field
 
-from tcpfair.contract.papers import Exhibit, Experiment
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
 from tcpfair.measures import SYSTEM
 from tcpfair.models.cubic import proposed_k_s
 from tcpfair.models.rtt_fairness import INCREMENT_EXPONENT, random_loss_ratio
+from tcpfair.papers.papers import Exhibit, Experiment
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S
 from tcpfair.verdicts.cells import cells
 from tcpfair.verdicts.columns import Column, Numbers, joined, quantiles_over_runs

@@ -11,10 +11,10 @@ import pandas as pd
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from tcpfair.contract.papers import Exhibit, Experiment
 from tcpfair.exhibits import pages
 from tcpfair.exhibits.context import Drawn, Options, Table, drawing
 from tcpfair.metrics.fairness import case_letter
+from tcpfair.papers.papers import Exhibit, Experiment
 from tcpfair.verdicts.columns import Numbers
 from tcpfair.verdicts.computed import bdp_mb
 from tcpfair.verdicts.context import Context, protocols_of, values_of

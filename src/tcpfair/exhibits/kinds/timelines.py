@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.axes import Axes
 
-from tcpfair.contract.papers import Exhibit
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
 from tcpfair.metrics.epochs import LOSS_KINDS, k_over_time_s
 from tcpfair.models.cubic import window_needed_bytes
+from tcpfair.papers.papers import Exhibit
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S, mbps
 from tcpfair.verdicts.columns import Numbers, joined
 from tcpfair.verdicts.context import Context, values_of

@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from pydantic import BaseModel, ConfigDict
 
-from tcpfair.contract.papers import Exhibit
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
+from tcpfair.papers.papers import Exhibit
 from tcpfair.units import BPS_PER_MBPS
 from tcpfair.verdicts.columns import Numbers
 from tcpfair.verdicts.context import Context, values_of

@@ -11,13 +11,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tcpfair.contract.papers import Exhibit
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, Table, drawing
 from tcpfair.exhibits.kinds.tables import number_text
 from tcpfair.metrics.epochs import loss_times_s
 from tcpfair.metrics.series import first_time_s
 from tcpfair.models import aimd
+from tcpfair.papers.papers import Exhibit
 from tcpfair.units import MS_PER_S
 from tcpfair.verdicts.columns import Numbers, joined
 from tcpfair.verdicts.computed import KEY

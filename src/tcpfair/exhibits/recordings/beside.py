@@ -12,14 +12,14 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract.layout import Layout, repository_root
-from tcpfair.contract.papers import load_paper
-from tcpfair.contract.recordings import PaperFigure
 from tcpfair.errors import InputError, unknown
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn
 from tcpfair.exhibits.recordings.recording import NotInTraceError, Recording, metric_numbers
+from tcpfair.files.layout import Layout, repository_root
 from tcpfair.metrics import fairness, series
+from tcpfair.papers.papers import load_paper
+from tcpfair.papers.recordings import PaperFigure
 from tcpfair.units import MS_PER_S
 from tcpfair.verdicts.context import Context
 

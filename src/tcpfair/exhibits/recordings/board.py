@@ -19,10 +19,6 @@ from typing import Literal, NamedTuple
 
 import pandas as pd
 
-from tcpfair.contract.layout import Layout, repository_root
-from tcpfair.contract.origin import Origin
-from tcpfair.contract.papers import Exhibit
-from tcpfair.contract.recordings import folder_of, load_raw, recordings_in
 from tcpfair.errors import InputError
 from tcpfair.exhibits.board import Board
 from tcpfair.exhibits.context import Drawn
@@ -31,6 +27,10 @@ from tcpfair.exhibits.recordings.beside import beside
 from tcpfair.exhibits.recordings.drawings import about, cwnd, goodput, jfi, nru, rtt, steadiness
 from tcpfair.exhibits.recordings.recording import NotInTraceError, Recording, absolute
 from tcpfair.exhibits.recordings.recovery import recovery, recovery_table
+from tcpfair.files.layout import Layout, repository_root
+from tcpfair.papers.papers import Exhibit
+from tcpfair.papers.recordings import folder_of, load_raw, recordings_in
+from tcpfair.runs.origin import Origin
 
 
 class Kind(NamedTuple):

@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract.recorded import UNKNOWN_CC
-from tcpfair.contract.recordings import sidecar_path
 from tcpfair.errors import InputError
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Table
@@ -30,6 +28,8 @@ from tcpfair.measures.resolution import kept
 from tcpfair.measures.runs import Floats
 from tcpfair.metrics import fairness, series
 from tcpfair.metrics.epochs import LOSS_KINDS
+from tcpfair.papers.recordings import sidecar_path
+from tcpfair.runs.recorded import UNKNOWN_CC
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S, bdp_pkts
 from tcpfair.verdicts.columns import joined
 

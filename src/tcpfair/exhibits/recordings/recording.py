@@ -15,19 +15,19 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tcpfair.contract.intervals import counted_between, edges
-from tcpfair.contract.layout import repository_root
-from tcpfair.contract.recorded import is_trace, open_recorded, trace_place
-from tcpfair.contract.recordings import RawConfig, name_of
-from tcpfair.contract.sidecar import Said
-from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
 from tcpfair.exhibits import style
 from tcpfair.exhibits.numbers import single_number
+from tcpfair.files.layout import repository_root
 from tcpfair.measures.growth import POLLS, Recoveries
 from tcpfair.measures.resolution import OF_RECORDINGS, is_coarse, left_out
 from tcpfair.measures.runs import Floats, Runs, blocks, means_mbps
 from tcpfair.metrics import series
+from tcpfair.papers.recordings import RawConfig, name_of
+from tcpfair.runs.intervals import counted_between, edges
+from tcpfair.runs.recorded import is_trace, open_recorded, trace_place
+from tcpfair.runs.sidecar import Said
+from tcpfair.runs.trace import Trace
 from tcpfair.units import BITS_PER_BYTE
 from tcpfair.verdicts.columns import joined
 

@@ -11,10 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-from tcpfair.contract.checksums import CHECKSUMS
-from tcpfair.contract.recordings import SIDECAR, sidecar_path
-from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError, printable, unknown
+from tcpfair.files.checksums import CHECKSUMS
+from tcpfair.papers.recordings import SIDECAR, sidecar_path
+from tcpfair.runs.trace import Trace
 from tcpfair.sources.readers import (
     flent,
     flowmonitor,

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tcpfair.contract.recordings import SIDECAR
 from tcpfair.errors import InputError
+from tcpfair.papers.recordings import SIDECAR
 from tcpfair.sources.readers.sidecar import Sidecar
 
 VALUES = ("total_bytes", "bytes", "rate")

@@ -3,7 +3,7 @@
 What is checked here holds for every format. A flow that is there twice, starts that clocks deny, flows that never run
 together, windows too small for the goodput: each is refused with one line, because each would give a wrong number. What can be
 checked in a trace as well (more goodput than the link carries, a stated RTT above the smallest that was seen) is checked by
-`tcpfair.contract.recorded.stated`. Time in which nobody looked is marked (``samples.observed``).
+`tcpfair.runs.recorded.stated`. Time in which nobody looked is marked (``samples.observed``).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract.intervals import counted_between, edges, last_value
-from tcpfair.contract.recorded import stated
-from tcpfair.contract.recordings import name_of, sidecar_path
-from tcpfair.contract.trace import POLLS, SCHEMA, Trace, empty
 from tcpfair.errors import InputError, unknown
+from tcpfair.papers.recordings import name_of, sidecar_path
+from tcpfair.runs.intervals import counted_between, edges, last_value
+from tcpfair.runs.recorded import stated
+from tcpfair.runs.trace import POLLS, SCHEMA, Trace, empty
 from tcpfair.sources.readers import conservation, tables
 from tcpfair.sources.readers.observed import Floats, Observed, ObservedFlow
 from tcpfair.sources.readers.readings import refusing
@@ -34,7 +34,7 @@ SAME_INTERVAL = 0.02  # clocks and timers of a tool explain this share of an int
 
 
 def compose(observed: Observed, said: Sidecar, path: Path) -> Trace:
-    """The trace of one run with all that is stated of it: `as_recorded`, then `tcpfair.contract.recorded.stated`."""
+    """The trace of one run with all that is stated of it: `as_recorded`, then `tcpfair.runs.recorded.stated`."""
     return stated(as_recorded(observed, said, path), said.of_trace, path)
 
 

@@ -25,8 +25,8 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, Field, ValidationError
 
-from tcpfair.contract.scenario import one_line
 from tcpfair.errors import InputError
+from tcpfair.papers.scenario import one_line
 from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Observed, ObservedFlow
 from tcpfair.sources.readers.readings import refuse_first, refusing

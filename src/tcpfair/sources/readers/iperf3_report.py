@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from tcpfair.contract.scenario import one_line
 from tcpfair.errors import InputError
+from tcpfair.papers.scenario import one_line
 from tcpfair.sources.readers.observed import UNKNOWN_CC
 from tcpfair.sources.readers.readings import refuse_first, refusing
 from tcpfair.sources.readers.text import read_bytes

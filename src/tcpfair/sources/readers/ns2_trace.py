@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract.recordings import SIDECAR
 from tcpfair.errors import InputError
+from tcpfair.papers.recordings import SIDECAR
 from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.event_text import (
     LINK_BIN_S,

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tcpfair.contract.recorded import UNKNOWN_CC
+from tcpfair.runs.recorded import UNKNOWN_CC
 
 Floats = NDArray[np.float64]
 

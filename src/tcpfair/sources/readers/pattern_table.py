@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from tcpfair.contract.papers import load_yaml
-from tcpfair.contract.scenario import one_line
 from tcpfair.errors import unknown
+from tcpfair.papers.papers import load_yaml
+from tcpfair.papers.scenario import one_line
 
 TABLE = Path(__file__).with_name("patterns.yaml")
 QUANTITIES = {

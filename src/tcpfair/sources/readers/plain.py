@@ -37,8 +37,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tcpfair.contract.recordings import SIDECAR, sidecar_path
 from tcpfair.errors import InputError
+from tcpfair.papers.recordings import SIDECAR, sidecar_path
 from tcpfair.sources.readers import columns, readings
 from tcpfair.sources.readers.columns import UNITS, Table
 from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Observed, ObservedFlow

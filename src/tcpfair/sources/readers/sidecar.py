@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from tcpfair.contract import sidecar
-from tcpfair.contract.sidecar import AT_IMPORT, FLOWS_AT_IMPORT, Label, NonNegative, Positive, Said, Strict
+from tcpfair.runs import sidecar
+from tcpfair.runs.sidecar import AT_IMPORT, FLOWS_AT_IMPORT, Label, NonNegative, Positive, Said, Strict
 from tcpfair.sources.readers.pattern_table import Pattern
 
 # of a column: its name, or its number from 1 in a table without names

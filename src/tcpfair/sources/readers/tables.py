@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract.recorded import PAPER
+from tcpfair.runs.recorded import PAPER
 
 
 def run_table(name: str, backend: str, duration_s: float, sample_s: float, **parameters: float) -> pd.DataFrame:

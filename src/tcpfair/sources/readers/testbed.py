@@ -24,11 +24,11 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from tcpfair.contract.checksums import CHECKSUMS
-from tcpfair.contract.recorded import RTT_ERROR
-from tcpfair.contract.recordings import SIDECAR
-from tcpfair.contract.scenario import one_line
 from tcpfair.errors import InputError
+from tcpfair.files.checksums import CHECKSUMS
+from tcpfair.papers.recordings import SIDECAR
+from tcpfair.papers.scenario import one_line
+from tcpfair.runs.recorded import RTT_ERROR
 from tcpfair.sources.readers import conservation, iperf3, tcp_info
 from tcpfair.sources.readers.observed import Observed, ObservedFlow, ObservedLink
 from tcpfair.sources.readers.polls import smallest_rtt_s

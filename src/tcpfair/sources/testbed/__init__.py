@@ -19,14 +19,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract import intervals
-from tcpfair.contract.code import digest_of
-from tcpfair.contract.expand import RunSpec
-from tcpfair.contract.layout import Layout, repository_root
-from tcpfair.contract.papers import PaperConfig
-from tcpfair.contract.scenario import Scenario
-from tcpfair.contract.trace import TABLES, Trace, empty
 from tcpfair.errors import InputError
+from tcpfair.files.layout import Layout, repository_root
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.papers.scenario import Scenario
+from tcpfair.runs import intervals
+from tcpfair.runs.code import digest_of
+from tcpfair.runs.expand import RunSpec
+from tcpfair.runs.trace import TABLES, Trace, empty
 from tcpfair.sources import tables
 from tcpfair.sources.readers import read_any
 from tcpfair.sources.readers import testbed as reader

@@ -11,8 +11,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from tcpfair.cc.registry import param_values
-from tcpfair.contract.scenario import Flow, Scenario, one_line
 from tcpfair.errors import InputError
+from tcpfair.papers.scenario import Flow, Scenario, one_line
 from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, MS_PER_S
 
 FRAME_BYTES = 1514  # Ethernet header and 1500 of IP: what the kernel's queues count

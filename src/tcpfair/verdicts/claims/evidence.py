@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tcpfair.contract.papers import PaperConfig
-from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.runs.trace import Trace
 from tcpfair.verdicts.claims.statement import Claim
 
 REPLICATE = "replicate"

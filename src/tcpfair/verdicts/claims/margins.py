@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from tcpfair.contract.layout import Layout
 from tcpfair.errors import InputError
+from tcpfair.files.layout import Layout
 from tcpfair.verdicts.claims.decision import DECIDED, FAILS, HOLDS, OPEN, verdict
 from tcpfair.verdicts.claims.statement import Claim, Clause, Margin, load_claims, load_margins
 from tcpfair.verdicts.printed import Tolerance, load_tolerances

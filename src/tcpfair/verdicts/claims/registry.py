@@ -10,12 +10,12 @@ from importlib.util import find_spec
 
 import pandas as pd
 
-from tcpfair.contract import trace
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import PaperConfig
-from tcpfair.contract.store import Held, MissingRunsError
-from tcpfair.contract.trace import Trace
 from tcpfair.errors import InputError
+from tcpfair.files.layout import Layout
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.runs import trace
+from tcpfair.runs.store import Held, MissingRunsError
+from tcpfair.runs.trace import Trace
 from tcpfair.verdicts.claims import decision, expressions, why
 from tcpfair.verdicts.claims.decision import ClaimFunction, Decided
 from tcpfair.verdicts.claims.evidence import Evidence

@@ -20,8 +20,8 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from tcpfair.contract.scenario import one_line
 from tcpfair.errors import InputError, unknown
+from tcpfair.papers.scenario import one_line
 from tcpfair.verdicts.claims import why
 
 MARGINS = "margins.yaml"

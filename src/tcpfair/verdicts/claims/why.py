@@ -19,8 +19,8 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tcpfair.contract.scenario import one_line
 from tcpfair.errors import InputError
+from tcpfair.papers.scenario import one_line
 
 CAUSES = "causes.yaml"
 PARTS = {"": "value", "low": "low", "high": "high", "sure": "confidence", "runs": "single_share"}

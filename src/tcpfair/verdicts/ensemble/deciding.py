@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.stats import fisher_exact
 from sklearn.tree import DecisionTreeClassifier
 
-from tcpfair.contract.ensemble import Judging, digits
+from tcpfair.runs.ensemble import Judging, digits
 
 InWords = Callable[[str, str], str]  # an assumption and its value, as a sentence calls them
 

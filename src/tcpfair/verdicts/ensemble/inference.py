@@ -12,9 +12,9 @@ from collections.abc import Collection
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract.ensemble import Judging
-from tcpfair.contract.rounding import rounded
-from tcpfair.contract.settings import BASE
+from tcpfair.files.rounding import rounded
+from tcpfair.papers.settings import BASE
+from tcpfair.runs.ensemble import Judging
 from tcpfair.verdicts.ensemble import placing
 from tcpfair.verdicts.ensemble.deciding import coded_columns
 

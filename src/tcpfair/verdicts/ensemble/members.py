@@ -8,11 +8,11 @@ from functools import cache, cached_property
 
 import pandas as pd
 
-from tcpfair.contract.ensemble import AS_PRINTED
-from tcpfair.contract.ensemble_table import Shipped, as_measured
-from tcpfair.contract.papers import PaperConfig
-from tcpfair.contract.settings import BASE
 from tcpfair.errors import InputError
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.papers.settings import BASE
+from tcpfair.runs.ensemble import AS_PRINTED
+from tcpfair.runs.ensemble_table import Shipped, as_measured
 
 SETTING, HYPOTHESIS = "setting", "hypothesis"
 _NOT_DRAWN = (HYPOTHESIS, SETTING, "refused")

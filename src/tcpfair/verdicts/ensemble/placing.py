@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tcpfair.contract.settings import BASE
 from tcpfair.errors import InputError
+from tcpfair.papers.settings import BASE
 from tcpfair.verdicts.ensemble.members import Members
 from tcpfair.verdicts.printed import Tolerance, quoted_identity
 from tcpfair.verdicts.yardsticks import crps

@@ -14,15 +14,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tcpfair.contract import ensemble_table
-from tcpfair.contract.ensemble import AS_PRINTED, EnsembleConfig, HeldOut, Judging, Numbers, ensemble_of, load
-from tcpfair.contract.ensemble_table import Shipped
-from tcpfair.contract.files import whole_folder
-from tcpfair.contract.layout import ENSEMBLE_TABLES, Layout
-from tcpfair.contract.papers import PaperConfig, load_paper
-from tcpfair.contract.rounding import rounded_table
-from tcpfair.contract.settings import BASE
 from tcpfair.errors import InputError
+from tcpfair.files.files import whole_folder
+from tcpfair.files.layout import ENSEMBLE_TABLES, Layout
+from tcpfair.files.rounding import rounded_table
+from tcpfair.papers.papers import PaperConfig, load_paper
+from tcpfair.papers.settings import BASE
+from tcpfair.runs import ensemble_table
+from tcpfair.runs.ensemble import AS_PRINTED, EnsembleConfig, HeldOut, Judging, Numbers, ensemble_of, load
+from tcpfair.runs.ensemble_table import Shipped
 from tcpfair.verdicts import printed
 from tcpfair.verdicts.cells import cells as cells_of
 from tcpfair.verdicts.claims.decision import holds, quantities

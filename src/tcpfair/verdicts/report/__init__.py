@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from tcpfair.contract import checksums, costs, record
-from tcpfair.contract.layout import LEDGER_TABLES, Layout
-from tcpfair.contract.papers import PaperConfig, load_paper
 from tcpfair.errors import InputError
+from tcpfair.files import checksums, costs
+from tcpfair.files.layout import LEDGER_TABLES, Layout
+from tcpfair.papers.papers import PaperConfig, load_paper
+from tcpfair.runs import record
 from tcpfair.verdicts import printed
 from tcpfair.verdicts.assumptions import PLANNED_PKTS_PER_S
 from tcpfair.verdicts.baseline import CHANGES

@@ -17,8 +17,8 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import Exhibit, PaperConfig
+from tcpfair.files.layout import Layout
+from tcpfair.papers.papers import Exhibit, PaperConfig
 from tcpfair.verdicts.assumptions import ALL
 from tcpfair.verdicts.cell_links import notebook_cells
 from tcpfair.verdicts.claims.statement import Claim, load_claims

@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 from markupsafe import Markup
 
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import Exhibit, PaperConfig
-from tcpfair.contract.record import Record
+from tcpfair.files.layout import Layout
+from tcpfair.papers.papers import Exhibit, PaperConfig
+from tcpfair.runs.record import Record
 from tcpfair.verdicts import printed
 from tcpfair.verdicts.printed import NO_VALUE, Counted, key_text
 from tcpfair.verdicts.report.chain import Chain, Lines, Link, experiments_behind, relative

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pandas as pd
 from markupsafe import Markup
 
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.papers import PaperConfig
+from tcpfair.files.layout import Layout
+from tcpfair.papers.papers import PaperConfig
 from tcpfair.verdicts import baseline, printed
 from tcpfair.verdicts.printed import key_text
 from tcpfair.verdicts.report.marks import Row, Table, table

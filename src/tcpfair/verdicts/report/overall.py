@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import pandas as pd
 from markupsafe import Markup
 
-from tcpfair.contract import code
-from tcpfair.contract.layout import Layout
-from tcpfair.contract.manifest import CODE, read_manifest
-from tcpfair.contract.papers import PaperConfig
+from tcpfair.files.layout import Layout
+from tcpfair.files.manifest import CODE, read_manifest
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.runs import code
 from tcpfair.verdicts.assumptions import ALL
 from tcpfair.verdicts.printed import OUTCOMES, key_text
 from tcpfair.verdicts.report.chain import Chain, Lines, Link, experiment_anchor

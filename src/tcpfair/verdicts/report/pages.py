@@ -9,7 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from tcpfair.contract.files import write_whole
+from tcpfair.files.files import write_whole
 from tcpfair.verdicts.report import marks, words
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tcpfair.contract.ensemble import digits
+from tcpfair.runs.ensemble import digits
 from tcpfair.verdicts.cell_links import anchor as anchor
 from tcpfair.verdicts.cell_links import label as label
 from tcpfair.verdicts.printed import NO_VALUE

@@ -1,7 +1,7 @@
 /**
  * The settings of a scenario: the link, the run, what is measured, the flows and the sources of short flows.
  *
- * Every field of `tcpfair.contract.scenario` has an input here, with the unit that is easiest to read; explanations and
+ * Every field of `tcpfair.papers.scenario` has an input here, with the unit that is easiest to read; explanations and
  * defaults are those of the schema. Parts that are rarely opened are built when they are.
  */
 "use strict";

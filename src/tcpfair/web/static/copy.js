@@ -94,7 +94,7 @@ tcpfair.copying = (() => {
   function pythonOf(schema, side) {
     const { scenario, seed } = side.of;
     return [
-      "from tcpfair.contract.scenario import make_scenario",
+      "from tcpfair.papers.scenario import make_scenario",
       "from tcpfair.engine.dumbbell import run",
       "",
       `scenario = make_scenario(${python(compact(schema, scenario))})`,

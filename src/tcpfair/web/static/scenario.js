@@ -1,5 +1,5 @@
 /**
- * Scenarios as `tcpfair.contract.scenario` has them: defaults, differences, units of the buffer, self-runs.
+ * Scenarios as `tcpfair.papers.scenario` has them: defaults, differences, units of the buffer, self-runs.
  *
  * A scenario is plain JSON. What is infinite is left out of it: every field that can be infinite is so by default.
  */

@@ -1,1 +1,0 @@
-"""What everything agrees on: configuration, scenarios, traces, manifests, and where files stand."""

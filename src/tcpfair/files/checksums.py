@@ -1,0 +1,85 @@
+"""The checksums of what the repository ships, in ``data/SHA256SUMS``, and the files that differ from them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from tcpfair.errors import InputError
+from tcpfair.files.files import is_editors, is_scratch, write_whole
+from tcpfair.files.manifest import file_hash
+
+CHECKSUMS = "SHA256SUMS"  # as `sha256sum --check` reads it
+COMPARED = (
+    "published",
+    "claims",
+    "reference",
+    "expected",
+    "tolerances.yaml",
+    "tolerances_scatter.yaml",
+    "equations.yaml",
+)
+
+
+def shipped_files(data: Path) -> list[Path]:
+    """Every file that the repository ships below ``data/``; what users put into ``raw/`` is theirs."""
+    files = (path for path in sorted(data.rglob("*")) if path.is_file() and path.name != CHECKSUMS)
+    return [path for path in files if _is_shipped(path.relative_to(data))]
+
+
+def _is_shipped(path: Path) -> bool:
+    hidden = path.parts[0].startswith(".") or is_editors(path.name) or is_scratch(path)
+    return not hidden and (path.parts[0] != "raw" or path.parts[:2] == ("raw", "examples"))
+
+
+def listed(data: Path) -> dict[str, str]:
+    """SHA-256 by file, relative to ``data``; empty when there is no list. Raises InputError for a line that is none."""
+    path = data / CHECKSUMS
+    found = {}
+    for number, line in enumerate(path.read_text().splitlines() if path.is_file() else (), 1):
+        sha, gap, name = line.partition("  ")
+        if not gap or len(sha) != 64 or not name:
+            raise InputError(f"{path}:{number}: not a line of sha256sum; restore the file")
+        found[name] = sha
+    return found
+
+
+def update(data: Path, places: Iterable[Path]) -> None:
+    """Write the checksums of what stands at ``places`` (files, folders) anew; all others stay as they are listed.
+
+    So a command vouches only for what it wrote, and a file that was altered otherwise is still found out.
+    """
+    below = [place.relative_to(data).as_posix() for place in places]
+    if below:
+        sums = {name: sha for name, sha in listed(data).items() if not _is_below(name, below)}
+        present = {path.relative_to(data).as_posix(): path for path in shipped_files(data)}
+        sums |= {name: file_hash(path) for name, path in present.items() if _is_below(name, below)}
+        write_whole(data / CHECKSUMS, "".join(f"{sha}  {name}\n" for name, sha in sorted(sums.items())))
+
+
+def differing(data: Path, below: Collection[str] = ()) -> list[str]:
+    """One line for each shipped file that is missing, not listed, or not what was listed.
+
+    With ``below`` only those files, and the files of those folders, are looked at.
+    """
+    sums = {name: sha for name, sha in listed(data).items() if _is_below(name, below)}
+    present = {path.relative_to(data).as_posix(): path for path in shipped_files(data)}
+    present = {name: path for name, path in present.items() if _is_below(name, below)}
+    found = [f"data/{name}: missing; data/{CHECKSUMS} lists it" for name in sorted(set(sums) - set(present))]
+    found += [f"data/{name}: not listed in data/{CHECKSUMS}" for name in sorted(set(present) - set(sums))]
+    changed = (name for name in sorted(set(present) & set(sums)) if file_hash(present[name]) != sums[name])
+    return found + [f"data/{name}: differs from its checksum in data/{CHECKSUMS}" for name in changed]
+
+
+def _is_below(name: str, below: Collection[str]) -> bool:
+    return not below or any(name == place or name.startswith(f"{place}/") for place in below)
+
+
+def listed_of_compared(data: Path) -> dict[str, str]:
+    """What is listed of the files that results are compared with. Raises InputError as `listed` does."""
+    return {name: sha for name, sha in listed(data).items() if _is_below(name, COMPARED)}
+
+
+def altered(data: Path) -> list[str]:
+    """One line for each shipped file that results are compared with and that is not what was shipped."""
+    return differing(data, COMPARED)

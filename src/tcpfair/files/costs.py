@@ -1,0 +1,149 @@
+"""What each step cost, from the benchmarks that Snakemake takes of it: time and memory, the outputs that differ from run to
+run. They stand in ``results/<source>/benchmarks/<step>/<item>.tsv``, and beside them how much a simulation simulated: the job
+that goes on where another one was killed counts its own runs alone."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+import resource
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tcpfair.files.files import write_whole
+from tcpfair.files.layout import Layout
+
+_SPARE_MEMORY, _SPARE_TIME = 1.5, 4.0
+_LEAST_MB, _LEAST_MIN = 500, 10
+_START_S = 4.0  # CPU time of a job beside what it simulates: Python, its libraries, the trace
+_PRIOR_S = 60.0  # how long a simulation must have run until its speed counts as much as the planned one
+CAMPAIGNS = ("ensemble", "study")  # steps whose jobs make shards; beside each benchmark is what the job took
+_PART = re.compile(r"\.\d+-of-\d+$")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A step of the workflow: wall and CPU time, largest resident memory and, of simulations, the packets delivered."""
+
+    step: str
+    item: str
+    wall_s: float
+    cpu_s: float
+    max_rss_mb: float
+    pkts: int = 0
+    jobs: int = 1
+
+    @property
+    def pkts_per_s(self) -> float:
+        """Packets per second of CPU time, which does not depend on how many jobs shared the machine."""
+        return self.pkts / self.cpu_s if self.cpu_s else 0.0
+
+
+def folder(layout: Layout) -> Path:
+    return layout.results / "benchmarks"
+
+
+def read(layout: Layout) -> list[Cost]:
+    """The cost of every step that left a benchmark, the parts of one simulation as one; sorted by step and item."""
+    found: dict[tuple[str, str], Cost] = {}
+    for path in sorted(folder(layout).rglob("*.tsv")):
+        for cost in _rows(layout, path):
+            known = found.get((cost.step, cost.item))
+            found[cost.step, cost.item] = _together(known, cost) if known else cost
+    costs = [
+        replace(cost, pkts=_said_by(counted(layout, cost.step, cost.item)).get("simulated_pkts", cost.pkts))
+        for cost in found.values()
+    ]
+    return sorted(costs, key=lambda cost: (cost.step, cost.item))
+
+
+def cpu_s() -> float:
+    """CPU time of this process from its start and of all children that have ended, such as the kernel of a notebook."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def note_cpu(layout: Layout, name: str) -> None:
+    """Keep the CPU time of this process as that of the job ``name``: Snakemake samples it, and misses the end of a job."""
+    write_whole(folder(layout) / f"{name}.cpu", f"{cpu_s():.2f}\n")
+
+
+def note_workflow(layout: Layout, began_s: float, wall_s: float, cpu_before_s: float) -> None:
+    """Keep what a run of the workflow that began at ``began_s`` (seconds of the epoch) cost beside its steps: the step
+    ``workflow``, which is the plan, Snakemake and its shells."""
+    of_steps = (path for path in folder(layout).rglob("*.cpu") if path.stat().st_mtime >= began_s)
+    beside_s = max(cpu_s() - cpu_before_s - sum(_number(path.read_text()) for path in of_steps), 0.0)
+    write_whole(folder(layout) / "workflow.tsv", f"s\tmax_rss\tcpu_time\n{wall_s:.2f}\tNA\t{beside_s:.2f}\n")
+
+
+def counted(layout: Layout, step: str, item: str) -> Path:
+    """Where a step says how much it simulated: JSON with ``simulated_runs`` and ``simulated_pkts``."""
+    return folder(layout) / step / f"{item}.json"
+
+
+def forget(layout: Layout, step: str, item: str) -> None:
+    """Remove what is known of the cost of a step that is taken again, perhaps in other parts."""
+    for path in (folder(layout) / step).glob(f"{item}.*"):
+        path.unlink()
+
+
+def memory_mb(layout: Layout, step: str, unknown_mb: int) -> int:
+    """Memory in MB to ask a cluster for: half as much again as such a step took here, or ``unknown_mb`` before any did."""
+    largest_mb = max((cost.max_rss_mb for cost in read(layout) if cost.step == step), default=0.0)
+    return max(_LEAST_MB, math.ceil(_SPARE_MEMORY * largest_mb)) if largest_mb else unknown_mb
+
+
+def expected_pkts_per_s(measured: Iterable[Cost], planned: float) -> float:
+    """Packets per second of CPU time to expect: as measured, and the closer to ``planned`` the less was measured.
+
+    The start of each job is left out: a short simulation has no speed of its own.
+    """
+    measured = [cost for cost in measured if cost.pkts]
+    cpu_s = sum(max(cost.cpu_s - _START_S * cost.jobs, 0.0) for cost in measured)
+    return (sum(cost.pkts for cost in measured) + planned * _PRIOR_S) / (cpu_s + _PRIOR_S)
+
+
+def runtime_min(expected_s: float) -> int:
+    """Minutes to ask a cluster for, for what is expected to take so long; a busy node is slower."""
+    return max(_LEAST_MIN, math.ceil(_SPARE_TIME * expected_s / 60))
+
+
+def _rows(layout: Layout, path: Path) -> Iterator[Cost]:
+    """The benchmark of one job; nothing where it is cut short."""
+    step, _, item = path.relative_to(folder(layout)).with_suffix("").as_posix().partition("/")
+    said = _said_by(path.with_suffix(".json")) if step in CAMPAIGNS else {}
+    item = item.partition("/")[0] if step in CAMPAIGNS else _PART.sub("", item)
+    with path.open(newline="") as stream:
+        for row in csv.DictReader(stream, delimiter="\t"):
+            wall_s, cpu_s, rss_mb = (_number(row.get(name)) for name in ("s", "cpu_time", "max_rss"))
+            with suppress(OSError):
+                cpu_s = _number(path.with_suffix(".cpu").read_text())
+            yield Cost(step, item, wall_s, said.get("cpu_s", cpu_s), rss_mb, said.get("simulated_pkts", 0))
+
+
+def _number(text: str | None) -> float:
+    """A number of a benchmark; 0 for what was too short to be measured (``NA``, ``-``)."""
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return 0.0
+
+
+def _together(one: Cost, other: Cost) -> Cost:
+    """Parts that ran side by side: the longer wall time, CPU time added up, the larger memory."""
+    wall_s, rss_mb = max(one.wall_s, other.wall_s), max(one.max_rss_mb, other.max_rss_mb)
+    cpu_s, pkts, jobs = one.cpu_s + other.cpu_s, one.pkts + other.pkts, one.jobs + other.jobs
+    return Cost(one.step, one.item, wall_s, cpu_s, rss_mb, pkts, jobs)
+
+
+def _said_by(path: Path) -> dict[str, float]:
+    """What a step said about its simulations; empty where it said nothing."""
+    try:
+        said = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return said if isinstance(said, dict) else {}

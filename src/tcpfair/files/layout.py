@@ -1,0 +1,183 @@
+"""Where things stand in a checkout: one place that knows the layout of the repository and of its outputs."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from tcpfair.errors import InputError
+
+SOURCES = ("bundled", "engine", "raw")
+PAPERS = ("ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006")
+WRITE_UP = "what_reproduces"  # the notebook that shows the ledger
+ENSEMBLE_TABLES = (  # of the ledger; they show what is shipped, whatever a run gave
+    "ensemble_papers",
+    "ensemble_numbers",
+    "ensemble_clauses",
+    "ensemble_testbed",
+    "ensemble_held_out",
+)
+LEDGER_TABLES = (
+    "exhibits",
+    "supplements",
+    "numbers",
+    "claims",
+    "clauses",
+    "margins",
+    *ENSEMBLE_TABLES,
+    "equations",
+    "summary",
+    "yardsticks",
+    "ns2",
+    "agreement",
+    "changes",
+    "assumptions",
+    "stated",
+    "run_plan",
+)
+
+
+def repository_root() -> Path:
+    """The checkout that holds ``config/`` and ``data/``.
+
+    Looks at ``TCPFAIR_ROOT``, then upwards from the working directory, then upwards from this file, so that notebooks,
+    workflow and tests agree wherever they are started. Raises InputError when none of them is a checkout.
+    """
+    starts = [Path(os.environ["TCPFAIR_ROOT"])] if "TCPFAIR_ROOT" in os.environ else []
+    starts += [Path.cwd(), Path(__file__).resolve().parent]
+    for start in starts:
+        for folder in (start, *start.parents):
+            if (folder / "config" / "config.yaml").is_file() and (folder / "Snakefile").is_file():
+                return folder
+    raise InputError("not inside a tcpfair checkout: no config/config.yaml and Snakefile above the working directory")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Paths of one checkout for one source of traces."""
+
+    root: Path
+    source: str = "bundled"
+    recording: str = ""  # with source raw: which recording, by its folder's name; each has results of its own
+
+    def __post_init__(self) -> None:
+        if self.source not in SOURCES:
+            raise InputError(f"source: {self.source!r} is not one of {', '.join(SOURCES)}")
+
+    @property
+    def config(self) -> Path:
+        return self.root / "config"
+
+    @property
+    def data(self) -> Path:
+        return self.root / "data"
+
+    @property
+    def results(self) -> Path:
+        return self.root / "results" / self.source / self.recording
+
+    @property
+    def work(self) -> Path:
+        """Folder of the outputs of steps (`tcpfair.runs.outputs`); their stable names are copies."""
+        return self.results / "work"
+
+    @property
+    def ledger(self) -> Path:
+        return self.results / "ledger"
+
+    def paper_config(self, paper: str) -> Path:
+        return self.config / "papers" / f"{paper}.yaml"
+
+    @property
+    def validation_config(self) -> Path:
+        return self.config / "validation.yaml"
+
+    @property
+    def validated(self) -> Path:
+        """What other simulators gave on the scenarios of the validation, shipped: a folder for each of them."""
+        return self.data / "validation"
+
+    @property
+    def validation(self) -> Path:
+        """What comparing the engine with them gave; the same for every source."""
+        return self.root / "results" / "validation"
+
+    @property
+    def testbed_config(self) -> Path:
+        return self.config / "testbed.yaml"
+
+    @property
+    def recordings(self) -> Path:
+        """What the testbed recorded for the comparison, a folder for each run."""
+        return self.validation / "recordings"
+
+    @property
+    def ensemble_config(self) -> Path:
+        return self.config / "ensemble.yaml"
+
+    @property
+    def ensembles(self) -> Path:
+        """What the ensembles of all papers gave, shipped."""
+        return self.data / "ensemble"
+
+    @property
+    def placed(self) -> Path:
+        """Folder of the `ENSEMBLE_TABLES`, before they stand in the ledger."""
+        return self.results / "placed"
+
+    @property
+    def ensemble_shards(self) -> Path:
+        """Folder of what the settings of the ensembles gave, a folder for each paper."""
+        return self.results / "ensemble"
+
+    def study(self, name: str) -> Path:
+        """Folder of all that a study of one's own leaves."""
+        return self.results / "studies" / name
+
+    def figures(self, paper: str) -> Path:
+        return self.root / "figures" / self.source / paper
+
+    @property
+    def lab(self) -> Path:
+        """The packet lab, a page."""
+        return self.results / "lab.html"
+
+    @property
+    def write_up(self) -> Path:
+        """The page that says what reproduces."""
+        return self.results / "notebooks" / f"{WRITE_UP}.html"
+
+    @property
+    def bundled_root(self) -> Path:
+        """Folder of all shipped traces."""
+        return self.data / "bundled"
+
+    def bundled(self, paper: str, experiment: str) -> Path:
+        return self.bundled_root / paper / short_name(experiment)
+
+    def simulated(self, paper: str, experiment: str) -> Path:
+        """Folder of the shards with the runs of an experiment that this source simulated."""
+        return self.results / "runs" / paper / short_name(experiment)
+
+    def metrics(self, paper: str, experiment: str) -> Path:
+        return self.results / "metrics" / paper / f"{short_name(experiment)}.parquet"
+
+    def expected(self, paper: str) -> Path:
+        return self.data / "expected" / paper
+
+
+def short_name(experiment: str) -> str:
+    """``ogura.exp.loss_sweep`` -> ``loss_sweep`` (folder name below the paper's folder)."""
+    return experiment.rsplit(".", 1)[-1]
+
+
+def short_id(exhibit_id: str) -> str:
+    """``ogura.fig8`` -> ``fig08``, ``ogura.table3`` -> ``tab03``; supplements keep their own name.
+
+    Takes any spelling that a user may write: ``fig8``, ``Fig08``, ``ogura.figure8``.
+    """
+    name = exhibit_id.strip().lower().rpartition(".")[2]
+    numbered = re.fullmatch(r"(fig|tab)(?:ure|le)?0*(\d+)", name)
+    return f"{numbered[1]}{int(numbered[2]):02d}" if numbered else name

@@ -1,0 +1,338 @@
+"""Configuration: what each paper ran, with the source or the assumption behind every value.
+
+``config/papers/<paper>.yaml`` is the only place where a parameter of an experiment stands. Each value is written
+``{value: 500, source: "sec. 5.4"}`` or ``{value: 0.1, assumed: "why", range: [0, 1]}``; a string ``=name`` takes the value
+of the grid variable ``name``. Unknown keys are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from tcpfair.errors import InputError
+from tcpfair.files.files import read_small
+from tcpfair.files.layout import PAPERS
+from tcpfair.papers.scenario import Flow, Scenario, one_line
+
+_SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, where PyYAML was built with it
+
+
+_FILE_NAME = re.compile(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*")
+_DEEPEST = 50  # levels of a file; those of the papers have 8
+_MOST_NODES = 1_000_000  # values of a file, counted wherever they are referred to
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Value(_Strict):
+    """A value and where it comes from: stated in the paper, or assumed with a reason and the range that is plausible.
+
+    ``scale`` says how the ensemble draws from the range (`tcpfair.papers.settings`): evenly (``linear``), evenly in the
+    logarithm (``log``), or one of the two ends, with nothing between them (``choices``).
+    """
+
+    value: Any
+    source: str | None = None
+    assumed: str | None = None
+    range: list[Any] | None = None
+    scale: Literal["linear", "log", "choices"] = "linear"
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> Value:
+        if self.source is None and self.assumed is None:
+            raise ValueError("give `source:` (section of the paper) or `assumed:` (the reason)")
+        if self.assumed is not None and self.source is None and self.range is None:
+            raise ValueError("an assumed value needs `range:`, the values that would be as plausible")
+        if self.scale == "log" and not self._has_log_range():
+            raise ValueError("`scale: log` needs a `range:` of two numbers above 0; from 0 on, only linear is possible")
+        if self.scale == "choices" and not self.range:
+            raise ValueError("`scale: choices` needs `range:`, the values to choose from")
+        return self
+
+    def _has_log_range(self) -> bool:
+        bounds = self.range or []
+        return len(bounds) == 2 and all(type(bound) in (int, float) and bound > 0 for bound in bounds)
+
+
+Setting = Value | str  # a string is a reference, "=rtt_ms"
+
+# settings that are fields of Scenario or Flow as they are, and those that are turned into one
+_SCENARIO_FIELDS = set(Scenario.model_fields) - {"flows", "web", "record", "buffer_pkts", "reverse_buffer_pkts"}
+_FLOW_FIELDS = set(Flow.model_fields) - {"protocol", "rtt_s", "params"}
+BUFFER_SETTINGS = {"buffer_pkts", "buffer_bytes", "buffer_bdp"}
+_EXTRA_SCENARIO = BUFFER_SETTINGS | {"bdp_rtt_ms"}
+_EXTRA_FLOW = {"protocol", "rtt_ms", "initial_ssthresh_bdp"}
+NO_TRAFFIC = "none"
+Perturbation = Literal["rtt_rel", "start_s", "access_rel", "order", "seeds"]
+_ORDERS = ("listed", "shuffle")
+
+
+def _check_flow(place: str, flow: dict[str, Any]) -> None:
+    """ValueError when a flow has a setting that nothing reads."""
+    for name in flow:
+        if name not in _FLOW_FIELDS | _EXTRA_FLOW:
+            raise ValueError(f"{place}.{name}: unknown; known are {', '.join(sorted(_FLOW_FIELDS | _EXTRA_FLOW))}")
+
+
+class Protocol(_Strict):
+    """What a label of the paper means: the algorithm, its parameters and the settings of its end hosts."""
+
+    cc: Setting
+    params: dict[str, Setting] = Field(default_factory=dict)
+    flow: dict[str, Setting] = Field(default_factory=dict, description="settings of its end hosts")
+
+
+class LongLived(_Strict):
+    """Long-lived flows that belong to a kind of background traffic."""
+
+    protocol: str
+    flows: Value = Field(description="how many in each direction")
+    start_s: Value = Field(description="they start at random within this time")
+
+
+class Traffic(_Strict):
+    """A kind of background traffic: Poisson arrivals of short flows, and long-lived flows where there are any.
+
+    Round-trip times are ``rtt_ms`` plus an exponential part of mean ``rtt_extra_mean_ms``, at most ``rtt_cap_ms``.
+    """
+
+    protocol: str
+    arrivals_per_s: Setting
+    sizes: list[dict[str, Value]] = Field(min_length=1, description="law, share and parameters of scenario.Web.sizes")
+    rtt_ms: Setting
+    rtt_extra_mean_ms: Setting
+    rtt_cap_ms: Setting
+    long_lived: LongLived | None = None
+
+
+class Background(_Strict):
+    """Which traffic goes which way; the label ``none`` stands for no traffic."""
+
+    traffic: Setting
+    direction: Literal["forward", "reverse"]
+
+
+WeightRule = Literal["per_column", "mean_of_columns", "half_of_sum", "sum_of_columns"]
+
+
+class Weights(_Strict):
+    """Where the NRU weights come from: the self-pair experiment and the rule that combines its flows."""
+
+    experiment: str
+    rule: WeightRule
+    also: list[WeightRule] = Field(default_factory=list, description="rules to compare with, in further metrics")
+
+
+class Experiment(_Strict):
+    """One experiment: fixed settings, a grid of variables, the flows, and how often it is repeated."""
+
+    what: str
+    settings: dict[str, Setting] = Field(default_factory=dict)
+    flow: dict[str, Setting] = Field(default_factory=dict, description="settings shared by all flows")
+    grid: dict[str, Value] = Field(default_factory=dict)
+    flows: list[dict[str, Setting]] = Field(default_factory=list)
+    background: list[Background] = Field(default_factory=list)
+    runs: Value
+    perturb: dict[Perturbation, Value] = Field(
+        default_factory=dict,
+        description="what differs from run to run. rtt_rel, access_rel: by up to this share either way; start_s: up to this "
+        "later; order: shuffle = the flows change places, one order for each replicate; seeds: the paper whose seeds these "
+        "runs have, where two papers print the same runs",
+    )
+    window_s: Value | None = None
+    record: list[Literal["samples", "cwnd", "events", "link"]] = ["samples"]
+    measures: list[str] = Field(default_factory=list)
+    weights: Weights | None = None
+    supplement: bool = Field(default=False, description="a sensitivity study of ours, not an experiment of the paper")
+
+    @model_validator(mode="after")
+    def _known_names(self) -> Experiment:
+        for name in self.settings:
+            if name not in _SCENARIO_FIELDS | _EXTRA_SCENARIO:
+                raise ValueError(f"settings.{name}: unknown; known are {_names(_SCENARIO_FIELDS | _EXTRA_SCENARIO)}")
+        for place, flow in [("flow", self.flow), *((f"flows[{i}]", flow) for i, flow in enumerate(self.flows))]:
+            _check_flow(place, flow)
+        for name, value in self.grid.items():
+            if not isinstance(value.value, list) or not value.value:
+                raise ValueError(f"grid.{name}: must be a list of values")
+        order = self.perturb.get("order")
+        if order and order.value not in _ORDERS:
+            raise ValueError(f"perturb.order: must be {' or '.join(_ORDERS)} (got {order.value!r})")
+        seeds = self.perturb.get("seeds")
+        if seeds and seeds.value not in PAPERS:
+            raise ValueError(f"perturb.seeds: must be one of the papers {', '.join(PAPERS)} (got {seeds.value!r})")
+        return self
+
+
+class Exhibit(_Strict):
+    """One table, figure or diagram: what is drawn, from which experiments."""
+
+    id: str
+    kind: Literal["table", "figure", "diagram", "supplement"]
+    form: Literal["table", "figure"] | None = Field(
+        default=None, description="of a supplement that is drawn as a table"
+    )
+    title: str
+    draw: str = Field(default="", description="name of the drawing kind; none for a drawing of its own")
+    experiments: list[str] = Field(default_factory=list)
+    options: dict[str, Any] = Field(default_factory=dict)
+    caption: str = ""
+    uses: list[str] = Field(default_factory=list, description="equations")
+
+    @property
+    def is_table(self) -> bool:
+        """True when a page with a table is drawn, not a picture."""
+        return "table" in (self.kind, self.form)
+
+
+class PaperConfig(_Strict):
+    """All of ``config/papers/<paper>.yaml``; or of what has no paper: the validation, the testbed, a study of one's own."""
+
+    paper: Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006", "validation", "testbed", "study"]
+    cite: str
+    protocols: dict[str, Protocol] = Field(default_factory=dict)
+    traffic: dict[str, Traffic] = Field(default_factory=dict, description="kinds of background traffic")
+    settings: dict[str, Setting] = Field(default_factory=dict)
+    flow: dict[str, Setting] = Field(default_factory=dict)
+    analysis: dict[str, Value] = Field(default_factory=dict, description="parameters of models and metrics")
+    experiments: dict[str, Experiment] = Field(default_factory=dict)
+    exhibits: list[Exhibit] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _references(self) -> PaperConfig:
+        _check_flow("flow", self.flow)
+        for kind, names in (("experiments", self.experiments), ("exhibits", [each.id for each in self.exhibits])):
+            for name in names:  # they name files
+                if not _FILE_NAME.fullmatch(name):
+                    raise ValueError(f"{kind}: {name!r}: must be letters, digits and _, parts of it joined by a dot")
+        for label, protocol in self.protocols.items():
+            _check_flow(f"protocols.{label}.flow", protocol.flow)
+        for exhibit in self.exhibits:
+            for name in exhibit.experiments:
+                if name not in self.experiments:
+                    raise ValueError(f"exhibits.{exhibit.id}: experiment {name!r} is not among the experiments")
+        for name, experiment in self.experiments.items():
+            if experiment.weights and experiment.weights.experiment not in self.experiments:
+                raise ValueError(f"experiments.{name}.weights: unknown experiment {experiment.weights.experiment!r}")
+        return self
+
+    @property
+    def place(self) -> str:
+        """The file that it comes from, as messages name it."""
+        own = ("validation", "testbed")
+        return f"config/{self.paper}.yaml" if self.paper in own else f"config/papers/{self.paper}.yaml"
+
+    def analysis_value(self, name: str) -> Any:
+        """The value of one analysis parameter."""
+        return self.analysis[name].value
+
+    def exhibit(self, exhibit_id: str) -> Exhibit:
+        """The exhibit with this id; InputError when there is none."""
+        for exhibit in self.exhibits:
+            if exhibit.id == exhibit_id:
+                return exhibit
+        known = ", ".join(e.id for e in self.exhibits)
+        raise InputError(f"exhibit {exhibit_id!r}: not in {self.place}; known are {known}")
+
+
+class Config(_Strict):
+    """``config/config.yaml``: what to build and from which source."""
+
+    source: Literal["bundled", "engine", "raw"] = "bundled"
+    papers: list[Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006"]] = list(PAPERS)
+    only: list[str] = Field(default_factory=list, description="exhibit ids; empty = all")
+    trace: str = Field(default="", description="your own recordings (source raw): files or folders, commas between")
+    missing: Literal["simulate", "refuse"] = Field(
+        default="simulate", description="what becomes of runs that are not held"
+    )
+    shards: int = Field(default=2, ge=1, le=64, description="parts into which each experiment's runs are split")
+    smoke: bool = Field(default=False, description="one run per grid point and short durations, to try everything")
+    smoke_duration_s: float = Field(default=12.0, gt=0)
+
+
+def load_yaml(path: Path) -> dict:
+    """A YAML mapping; InputError naming file and line when it cannot be read."""
+    try:
+        text = read_small(path).decode()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not text in UTF-8") from None
+    values = plain_yaml(text, f"{path}:")
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: must be a mapping of names to values")
+    return values
+
+
+def plain_yaml(text: str, where: str) -> Any:
+    """What YAML says, as plain data: tags that make objects are refused, as is what references swell beyond all bounds.
+
+    Raises InputError that begins with ``where``.
+    """
+    try:
+        _refuse_deep(text, where)
+        values = yaml.load(text, _SAFE_LOADER)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" line {mark.line + 1}" if mark else ""
+        problem = str(getattr(error, "problem", None) or error).splitlines()[0]
+        raise InputError(f"{where}{line} not valid YAML ({problem})") from None
+    except InputError:
+        raise
+    except ValueError as error:  # a date that does not exist
+        raise InputError(f"{where} not valid YAML ({error})") from None
+    if not _is_small(values):
+        raise InputError(f"{where} more than {_MOST_NODES} values, or a value that holds itself; mind &x and *x")
+    return values
+
+
+def _refuse_deep(text: str, where: str) -> None:
+    """InputError for lists in lists beyond all need: the loader in C calls itself for each, until its stack is gone."""
+    depth = 0
+    for event in yaml.parse(text, _SAFE_LOADER):
+        if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            depth -= 1
+        if depth > _DEEPEST:
+            raise InputError(f"{where} line {event.start_mark.line + 1}: nested more than {_DEEPEST} levels deep")
+
+
+def _is_small(values: Any) -> bool:
+    """Whether plain data has at most `_MOST_NODES` values, each counted wherever it is referred to."""
+    left, todo = _MOST_NODES, [values]
+    while todo and left > 0:
+        node = todo.pop()
+        children = [*node, *node.values()] if isinstance(node, dict) else node if isinstance(node, list) else ()
+        left -= 1 + len(children)
+        todo.extend(children)
+    return left > 0
+
+
+def load_paper(path: Path) -> PaperConfig:
+    """Read and validate one paper's configuration. Raises InputError with one line naming file and field."""
+    try:
+        return PaperConfig.model_validate(load_yaml(path))
+    except ValidationError as error:
+        raise one_line(error, str(path)) from None
+
+
+def check_config(values: dict, where: str = "config") -> Config:
+    """Validate the top-level configuration. Raises InputError with one line naming the field."""
+    try:
+        return Config.model_validate(values)
+    except ValidationError as error:
+        raise one_line(error, where) from None
+
+
+def _names(names: set[str]) -> str:
+    return ", ".join(sorted(names))

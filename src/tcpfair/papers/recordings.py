@@ -1,0 +1,159 @@
+"""``config/raw.yaml``: how recordings are looked at, with the source or the assumption behind every value."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tcpfair.papers.papers import Value, WeightRule, load_yaml
+from tcpfair.papers.scenario import one_line
+
+SIDECAR = "trace.yaml"
+# what every recording is shown as; tcpfair.exhibits.recordings.board draws them
+EXHIBITS = ("trace", "goodput", "cwnd", "rtt", "jfi", "nru", "steadiness", "recovery", "recovery_table", "beside")
+
+_ENDINGS = re.compile(
+    r"(\.(gz|xz|bz2|zst|json|jsonl|csv|tsv|log|txt|tr|xml|parquet|pcap|pcapng|cap|flent|ss))+$", re.IGNORECASE
+)
+_SEPARATOR = ","
+_LONGEST_NAME = 100  # file systems allow 255 bytes, of which scratch folders and results add some
+
+
+def name_of(path: Path) -> str:
+    """What a recording is called, from its folder, or its file without the endings of the format.
+
+    It names folders of results too, so whatever a shell, a page or Snakemake reads as anything else becomes ``_``.
+    """
+    name = _ENDINGS.sub("", path.resolve().name) or "recording"
+    return re.sub(r"[^\w.+-]", "_", name).lstrip(".-")[:_LONGEST_NAME] or "recording"
+
+
+def sidecar_path(recording: Path) -> Path:
+    """Where a file or folder has its sidecar, the text that states what the recording leaves out."""
+    return recording / SIDECAR if recording.is_dir() else recording.with_name(f"{recording.name}.{SIDECAR}")
+
+
+def recordings_in(trace: str) -> list[str]:
+    """The recordings that ``trace`` names: files and folders, several with commas between them."""
+    return [each for each in trace.split(_SEPARATOR) if each]
+
+
+def folder_of(trace: str) -> str:
+    """Folder of the results of what ``trace`` names, below ``results/raw``; nothing for the shipped examples."""
+    return "+".join(name_of(Path(each)) for each in recordings_in(trace))
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Positive(Value):
+    """A number above 0."""
+
+    value: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class NonNegative(Value):
+    """A number of at least 0."""
+
+    value: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Share(Value):
+    """A share above 0, at most 1."""
+
+    value: Annotated[float, Field(gt=0, le=1)]
+
+
+class Count(Value):
+    """A number of windows; three parameters are fitted to them."""
+
+    value: Annotated[int, Field(ge=4)]
+
+
+class Batches(Value):
+    """A number of parts, of which a scatter is taken."""
+
+    value: Annotated[int, Field(ge=2)]
+
+
+class Known(Value):
+    """A number above 0, or null while nobody knows it."""
+
+    value: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None
+
+
+class Rule(Value):
+    """How the goodput of a self-pair's flows becomes weights (`tcpfair.measures.weights`)."""
+
+    value: WeightRule
+
+
+class Analysis(_Strict):
+    """What counts, and which epochs are compared with formulas."""
+
+    interval_s: Positive = Field(description="goodput is added up to intervals of this length, or stays if longer")
+    skip_s: NonNegative = Field(description="time after the last flow's start from which J and NRU count")
+    convergence_window_s: Positive = Field(description="time over which a flow's mean NRU must reach the threshold")
+    min_epoch_s: Positive = Field(description="shortest time between losses that counts as recovery")
+    seen: Share = Field(description="least share of an interval that was observed, for its bytes to count")
+    error_batches: Batches = Field(description="parts of the time, whose scatter is the error of a mean")
+    fair_errors: NonNegative = Field(description="errors of its mean NRU within which a flow counts as fair")
+    min_polls: Count = Field(description="least number of windows in an epoch that a curve is fitted to")
+
+
+class Link(_Strict):
+    """The bottleneck, as far as a recording does not describe it."""
+
+    capacity_bps: Known
+    wire_bytes: Positive
+    payload_bytes: Positive
+
+
+class Weights(_Strict):
+    """Where the NRU weights come from."""
+
+    rule: Rule
+    self_pairs: dict[str, Path] = Field(default_factory=dict, description="protocol -> recording of its self-pair")
+
+
+class PaperFigure(_Strict):
+    """An experiment of a paper, and those of its protocols that are drawn."""
+
+    paper: str
+    experiment: str
+    exhibit: str
+    protocols: list[str] = Field(min_length=1)
+
+
+class Beside(_Strict):
+    """The papers' experiments of two flows that a recording of two can stand beside."""
+
+    one_rtt: Share = Field(description="RTTs that differ by less than this share of the larger count as one")
+    pairs: PaperFigure = Field(description="two flows of one RTT: mean of J(t)")
+    rtts: PaperFigure = Field(description="flows of unlike RTTs: throughput of the longer over that of the shorter")
+
+    @property
+    def papers(self) -> tuple[str, ...]:
+        return self.pairs.paper, self.rtts.paper
+
+
+class RawConfig(_Strict):
+    """All of ``config/raw.yaml``."""
+
+    examples: list[Path]
+    analysis: Analysis
+    link: Link
+    beside: Beside
+    weights: Weights
+
+
+def load_raw(path: Path) -> RawConfig:
+    """Read and validate ``config/raw.yaml``. Raises InputError with one line naming file and field."""
+    try:
+        return RawConfig.model_validate(load_yaml(path))
+    except ValidationError as error:
+        raise one_line(error, str(path)) from None

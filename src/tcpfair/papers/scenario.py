@@ -1,0 +1,182 @@
+"""One run: a dumbbell, its flows and what is recorded. Every number is resolved; no default is a paper's parameter."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from tcpfair.errors import InputError
+from tcpfair.files.digests import digest
+
+Positive = Annotated[float, Field(gt=0)]
+NonNegative = Annotated[float, Field(ge=0)]
+OneOrMore = Annotated[float, Field(ge=1)]  # packets: below one a flow would never send
+
+# ns-2: tcp.cc, TcpAgent::rtt_timeout with rfc2988_. Linux: net/ipv4/tcp_input.c, tcp_rtt_estimator and tcp_set_rto; its CCID 2
+# bounds the sum instead (net/dccp/ccids/ccid2.c, ccid2_hc_tx_packet_recv).
+RTO_OF_STACK = {"text": "rfc6298", "linux": "linux", "ns2": "rfc6298"}
+RTO_OF_ALGORITHM = {"ccid2": "rfc6298"}
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Flow(_Strict):
+    """One flow of the dumbbell. Sizes of windows are in packets, as in the engine."""
+
+    protocol: str = Field(description="label used by the paper, e.g. NewReno")
+    cc: str = Field(description="name of the congestion-control algorithm in the registry")
+    params: dict[str, float] = Field(default_factory=dict, description="overrides of the algorithm's parameters")
+    rtt_s: Positive = Field(description="two-way propagation delay")
+    direction: Literal["forward", "reverse"] = Field(default="forward", description="which way its data flow")
+    start_s: NonNegative = 0.0
+    stop_s: Positive = math.inf
+    size_pkts: OneOrMore = math.inf
+    access_bps: NonNegative = Field(default=0.0, description="rate of the sender's own link; 0 = not limiting")
+    access_queue_pkts: OneOrMore = Field(default=1000, description="packets the sender's interface queue holds")
+    access_jitter_s: NonNegative = Field(default=0.0, description="hosts' own delay, uniform in [0, access_jitter_s)")
+    rwnd_pkts: OneOrMore = Field(default=math.inf, description="receiver window")
+    iw_pkts: OneOrMore = 10
+    initial_ssthresh_pkts: Positive = math.inf
+    ack_every: Literal[1, 2] = 1
+    delack_s: NonNegative = 0.04
+    byte_counting: bool = Field(default=False, description="grow per acknowledged packet (RFC 3465), not per ACK")
+    recovery: Literal["sack", "newreno", "reno"] | None = Field(
+        default=None, description="loss recovery; none = the one the algorithm is meant for"
+    )
+    reduction: Literal["immediate", "prr", "rate_halving"] = "immediate"
+    rto_min_s: Positive = 0.2
+    stack: Literal["text", "linux", "ns2"] = Field(
+        default="text",
+        description="text = windows are real numbers, as the texts have them; linux = the whole windows of Linux 2.6.22's"
+        " modules; ns2 = these modules as ns-2's TCP/Linux runs them, libra and alpha as its own agents TCP/Sack1",
+    )
+    rto: Literal["rfc6298", "linux"] | None = Field(
+        default=None,
+        description="law of the retransmission timer: rfc6298 = max(rto_min, srtt + 4 rttvar); linux = srtt + max(4 rttvar,"
+        " rto_min), as Linux does since 2.4; none = linux on the stack linux (but for ccid2), else rfc6298",
+    )
+    role: Literal["foreground", "background"] = "foreground"
+
+    @property
+    def rto_law(self) -> str:
+        """The law of the retransmission timer: the one given, else that of the algorithm or of the stack."""
+        return self.rto or RTO_OF_ALGORITHM.get(self.cc) or RTO_OF_STACK[self.stack]
+
+
+class LogNormal(_Strict):
+    """A part of the transfers whose ln(bytes) is normal."""
+
+    law: Literal["lognormal"]
+    share: Positive
+    mu: float = Field(description="mean of ln(bytes)")
+    sigma: Positive = Field(description="standard deviation of ln(bytes)")
+    cap_bytes: Positive = math.inf
+
+
+class Pareto(_Strict):
+    """A part of the transfers with P(size > x) = (min_bytes / x)^shape."""
+
+    law: Literal["pareto"]
+    share: Positive
+    shape: Positive
+    min_bytes: Positive
+    cap_bytes: Positive = Field(default=math.inf, description="larger ones are cut to this size")
+
+
+class Web(_Strict):
+    """Poisson arrivals of finite flows of one kind; recorded as one aggregate per direction."""
+
+    flow: Flow = Field(
+        description="settings of each flow; start_s and stop_s bound the arrivals, rtt_s is the least RTT"
+    )
+    arrivals_per_s: Positive
+    sizes: tuple[Annotated[LogNormal | Pareto, Field(discriminator="law")], ...] = Field(min_length=1)
+    rtt_extra_mean_s: NonNegative = Field(default=0.0, description="mean of the exponential part of the RTT")
+    rtt_cap_s: Positive = math.inf
+
+    @model_validator(mode="after")
+    def _finite(self) -> Web:
+        if self.rtt_extra_mean_s and not math.isfinite(self.rtt_cap_s):
+            raise ValueError("rtt_cap_s must be given where rtt_extra_mean_s is")
+        return self
+
+
+class Scenario(_Strict):
+    """A dumbbell with one drop-tail bottleneck, or one for each direction that data and ACKs of the other share."""
+
+    capacity_bps: Positive
+    wire_bytes: Positive = Field(description="bytes that a full data packet takes on the bottleneck link")
+    payload_bytes: Positive = Field(description="bytes of application data in a full packet")
+    buffer_pkts: Positive = Field(
+        description="packets that may wait at the bottleneck; fractions come from byte limits"
+    )
+    duration_s: Positive
+    sample_s: Positive
+    flows: tuple[Flow, ...] = Field(min_length=1)
+    loss_rate: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    reverse_bps: NonNegative = Field(default=0.0, description="rate of the reverse bottleneck; 0 = ACKs pass freely")
+    reverse_buffer_pkts: NonNegative = 0.0
+    ack_bytes: Positive = Field(default=52, description="bytes that an ACK takes on the reverse bottleneck")
+    web: tuple[Web, ...] = ()
+    synchronised_losses: bool = Field(default=False, description="at an overflow every flow loses a packet")
+    jitter_s: NonNegative = Field(default=0.0, description="each packet's extra delay is uniform in [0, jitter_s)")
+    record: tuple[Literal["samples", "cwnd", "events", "link"], ...] = ("samples",)
+
+    @model_validator(mode="after")
+    def _payload_fits(self) -> Scenario:
+        if self.payload_bytes > self.wire_bytes:
+            raise ValueError("payload_bytes must not exceed wire_bytes")
+        if any(flow.direction == "reverse" for flow in self.every_flow) and not self.reverse_bps:
+            raise ValueError("reverse_bps must be above 0 where flows go in the reverse direction")
+        if self.reverse_bps and self.reverse_buffer_pkts <= 0:
+            raise ValueError("reverse_buffer_pkts must be above 0 where reverse_bps is")
+        return self
+
+    @property
+    def every_flow(self) -> tuple[Flow, ...]:
+        """The long flows and the models of the short ones."""
+        return (*self.flows, *(web.flow for web in self.web))
+
+    @property
+    def digest(self) -> str:
+        """Hash of every field that is not at its default, for manifests: a new field leaves old hashes alone.
+
+        The timer counts by the law that applies, however it was chosen, and RFC 6298 is what runs had before there were two.
+        """
+        values = self.model_dump(mode="json", exclude_defaults=True)
+        dumped = (*values["flows"], *(web["flow"] for web in values.get("web", ())))
+        for flow, plain in zip(self.every_flow, dumped, strict=True):
+            plain.pop("rto", None)
+            if flow.rto_law != "rfc6298":
+                plain["rto"] = flow.rto_law
+        return digest(values)
+
+
+def defaults_digest() -> str:
+    """Hash of the defaults of all fields, which `Scenario.digest` leaves out: an edited default is another scenario."""
+    models = (Flow, LogNormal, Pareto, Web, Scenario)
+    return digest({m.__name__: {name: repr(f.default) for name, f in m.model_fields.items()} for m in models})
+
+
+def one_line(error: ValidationError, where: str) -> InputError:
+    """The first complaint of a pydantic error as one line: where, which field, what would be right."""
+    first = error.errors()[0]
+    field = ".".join(str(part) for part in first["loc"])
+    where = f"{where}: {field}" if field else where  # a rule between fields names them itself
+    given = first.get("input")
+    shown = f" (got {given!r:.80})" if isinstance(given, (str, int, float, bool)) else ""
+    message = first["msg"].removeprefix("Value error, ")
+    more = f"; and {error.error_count() - 1} more" if error.error_count() > 1 else ""
+    return InputError(f"{where}: {message}{shown}{more}")
+
+
+def make_scenario(values: dict, where: str = "scenario") -> Scenario:
+    """Validate plain values into a Scenario; raises InputError with one line that names the field."""
+    try:
+        return Scenario.model_validate(values)
+    except ValidationError as error:
+        raise one_line(error, where) from None

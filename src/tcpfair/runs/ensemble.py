@@ -1,0 +1,398 @@
+"""The ensemble: every paper under many settings of what it leaves out (``config/ensemble.yaml``).
+
+A *member* of the ensemble is one setting of all assumptions of a paper (`tcpfair.papers.settings`), as the paper stands or
+under a *hypothesis*: a named way in which the experiments may have differed from what the paper says of them. Each member
+simulates the paper's experiments in a few perturbed runs and leaves metrics alone.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from tcpfair.errors import InputError, unknown
+from tcpfair.files.layout import PAPERS
+from tcpfair.papers import settings
+from tcpfair.papers.papers import Experiment, PaperConfig, Value, load_yaml
+from tcpfair.papers.scenario import one_line
+from tcpfair.papers.settings import BASE, Assumption
+from tcpfair.runs import code
+from tcpfair.runs.expand import RunSpec, expected_pkts, plain_values, run_specs
+from tcpfair.runs.outputs import Parts, part
+
+AS_PRINTED = ""  # the name of no hypothesis: the paper is taken at its word
+# from the replicates of one setting to those of the next, so that no two settings share their perturbations; the
+# base setting has the first ones, those of the paper's own exhibits
+_REPLICATES_APART = 1000
+_UNIT_PKTS = 600e6  # of the experiments that are simulated together, about: 20 s of one core
+# the code that turns a trace into metrics, and these into means
+_MEASURED_BY, _MEASURED_IN = ("groups.py", "replicates.py"), ("metrics/", "measures/", "units.py")
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Change(_Strict):
+    """What a hypothesis changes in some experiments, at some points of their grids (``where``; none = at all).
+
+    ``protocols`` lets a label stand for what another label means; ``settings``, ``flow`` and ``perturb`` take the place of the
+    values of those names.
+    """
+
+    experiments: list[str] = Field(min_length=1)
+    where: dict[str, list[Any]] = Field(default_factory=dict)
+    protocols: dict[str, str] = Field(default_factory=dict)
+    settings: dict[str, Any] = Field(default_factory=dict)
+    flow: dict[str, Any] = Field(default_factory=dict)
+    perturb: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """What identifies it."""
+        return self.model_dump(exclude=set() if self.perturb else {"perturb"})
+
+    def applies(self, experiment: str, point: Mapping[str, Any]) -> bool:
+        """Whether it changes an experiment at one point of its grid."""
+        return experiment in self.experiments and all(point[name] in values for name, values in self.where.items())
+
+
+class Hypothesis(_Strict):
+    """A reading of the print: the base setting and the first ``settings`` drawn ones are simulated with its changes."""
+
+    what: str
+    settings: int = Field(default=0, ge=0)
+    changes: list[Change] = Field(default_factory=list)
+    all_of: list[str] = Field(default_factory=list, description="other hypotheses, all of whose changes it makes")
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Hypothesis:
+        if bool(self.changes) == bool(self.all_of):
+            raise ValueError("give either `changes:` or `all_of:`, the names of other hypotheses")
+        return self
+
+
+class Numbers(_Strict):
+    """Some of a paper's printed numbers: of these exhibits, at these RTTs; all where none are named."""
+
+    exhibits: list[str] = Field(default_factory=list)
+    rtt_ms: list[float] = Field(default_factory=list)
+
+    @property
+    def in_words(self) -> str:
+        """``table5, table6`` or ``25, 50 ms``."""
+        named = [name.partition(".")[2] for name in self.exhibits]
+        at = f"{', '.join(f'{rtt_ms:g}' for rtt_ms in self.rtt_ms)} ms" if self.rtt_ms else ""
+        return " at ".join(part for part in (", ".join(named), at) if part) or "all"
+
+
+class HeldOut(_Strict):
+    """A check of the inferred testbed: what it says of numbers that it was not inferred from."""
+
+    fit: Numbers
+    predict: Numbers
+
+
+class PaperEnsemble(_Strict):
+    """How the ensemble of one paper is drawn and simulated."""
+
+    settings: int = Field(ge=0, description="drawn settings, beside the one that is configured")
+    replicates: int = Field(ge=1, le=_REPLICATES_APART, description="perturbed runs at each point of a grid")
+    seed: int = Field(ge=0)
+    left_out: dict[str, str] = Field(default_factory=dict, description="experiments that are not simulated, and why")
+    replicates_of: dict[str, int] = Field(default_factory=dict, description="of single experiments, where others")
+    held: dict[str, str] = Field(default_factory=dict, description="assumptions that stay as configured, and why")
+    flow: dict[str, Value] = Field(
+        default_factory=dict, description="what every flow of the members has instead of the paper's own value, and why"
+    )
+    tied: list[list[str]] = Field(default_factory=list, description="assumptions that are drawn as one")
+    hypotheses: dict[str, Hypothesis] = Field(default_factory=dict)
+    held_out: list[HeldOut] = Field(default_factory=list, description="checks of the inferred testbed")
+
+
+class Judging(_Strict):
+    """How what the settings give is set beside print; shares are of the settings, unless it is said otherwise."""
+
+    inside: tuple[float, float] = Field(description="quantiles between which a printed number lies among the settings")
+    with_table: float = Field(gt=0, le=1, description="share of an exhibit that one setting must have with a number")
+    far: float = Field(gt=0, allow_inf_nan=False, description="tolerances; what is further off counts as this far")
+    accepted: float = Field(gt=0, le=1, description="share, the nearest, from which a testbed is inferred")
+    least_share: float = Field(gt=0, le=0.5, description="share on either side of a split")
+    chance: float = Field(gt=0, lt=1, description="of as sharp a split, above which an assumption decides nothing")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Judging:
+        low, high = self.inside
+        if not 0 <= low < high <= 1:
+            raise ValueError(f"inside: must be two shares, the smaller first (got [{low:g}, {high:g}])")
+        return self
+
+
+class EnsembleConfig(_Strict):
+    """``config/ensemble.yaml``."""
+
+    judging: Judging
+    papers: dict[str, PaperEnsemble]
+    words: dict[str, str] = Field(
+        default_factory=dict, description="how sentences call an assumption, by its last name; {} is the value"
+    )
+
+    @model_validator(mode="after")
+    def _known_papers(self) -> EnsembleConfig:
+        for name in self.papers:
+            if name not in PAPERS:
+                raise ValueError(f"papers.{name}: must be one of {', '.join(PAPERS)}")
+        for name, text in self.words.items():
+            if text.count("{}") != 1:
+                raise ValueError(f"words.{name}: must have {{}} once, in the place of the value (got {text!r})")
+        return self
+
+    def in_words(self, assumption: str, value: str) -> str:
+        """``a receive window above 2100 packets`` of ``flow.rwnd_pkts`` and ``above 2100``; without words the bare name."""
+        return self.words.get(assumption.rpartition(".")[2], f"{assumption} {{}}").format(value)
+
+
+def digits(x: float) -> str:
+    """Three digits, without an exponent where a reader needs none."""
+    return f"{x:.0f}" if 1000 <= abs(x) < 1e6 else f"{x:.3g}"
+
+
+def load(path: Path) -> EnsembleConfig:
+    """Read and validate ``config/ensemble.yaml``. Raises InputError with one line naming file and field."""
+    try:
+        return EnsembleConfig.model_validate(load_yaml(path))
+    except ValidationError as error:
+        raise one_line(error, str(path)) from None
+
+
+# --- Members ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Member:
+    """One setting of a paper, as printed or under a hypothesis: its configuration and what identifies it."""
+
+    ensemble: Ensemble
+    hypothesis: str
+    setting: int
+
+    @property
+    def name(self) -> str:
+        """``0012``, ``H1/0012``: its place among the kept files."""
+        return f"{self.hypothesis}/{self.setting:04d}".lstrip("/")
+
+    @cached_property
+    def config(self) -> PaperConfig:
+        """The paper's configuration under this setting, without the changes of the hypothesis."""
+        row = self.ensemble.table.loc[self.setting]
+        drawn = settings.with_values(self.ensemble.paper, self.ensemble.assumptions, row)
+        return drawn.model_copy(update={"flow": {**drawn.flow, **self.ensemble.plan.flow}})
+
+    def specs(self, experiment: str) -> list[RunSpec]:
+        """The runs of an experiment. Raises InputError for a value that no run can have."""
+        first = self.setting * _REPLICATES_APART
+        changes = [each for each in self.ensemble.changes(self.hypothesis) if experiment in each.experiments]
+        specs = run_specs(self.config, experiment, first)
+        changed: dict[tuple[int, ...], list[RunSpec]] = {(): specs}
+        for place, spec in enumerate(specs):
+            acting = tuple(i for i, change in enumerate(changes) if change.applies(experiment, spec.point))
+            if acting not in changed:
+                config = functools.reduce(lambda paper, i: _changed(paper, experiment, changes[i]), acting, self.config)
+                changed[acting] = run_specs(config, experiment, first)
+            specs[place] = changed[acting][place]
+        return specs
+
+    @property
+    def stamp(self) -> Parts:
+        """What its metrics are made from."""
+        changes = self.ensemble.changes(self.hypothesis)
+        row = {name: plain_values(value) for name, value in self.ensemble.table.loc[self.setting].items()}
+        return {
+            "configuration": self.ensemble.configuration,
+            "runs": self.ensemble.runs,
+            "setting": part([self.setting, row, [change.plain for change in changes]]),
+            "code": self.ensemble.code,
+        }
+
+
+class Size(NamedTuple):
+    """How much is to be simulated: runs, and the packets that full links would carry in them."""
+
+    runs: int
+    pkts: float
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """All members of one paper."""
+
+    paper: PaperConfig  # the experiments that are simulated, with the ensemble's replicates as runs
+    plan: PaperEnsemble
+    assumptions: tuple[Assumption, ...]
+
+    @property
+    def experiments(self) -> list[str]:
+        """Names of the simulated experiments, each after the one that its NRU weights come from."""
+        own = self.paper.experiments
+        weights = {each.weights.experiment for each in own.values() if each.weights}
+        return sorted(own, key=lambda name: name not in weights)
+
+    @cached_property
+    def units(self) -> list[list[str]]:
+        """The experiments in the groups in which they are simulated: as long as a kill may cost, and each experiment in the
+        group of the one that its NRU weights come from."""
+        chains: dict[str, list[str]] = {}
+        for name in self.experiments:
+            weights = self.paper.experiments[name].weights
+            chains.setdefault(weights.experiment if weights else name, []).append(name)
+        found: list[list[str]] = []
+        free = 0.0
+        for chain in chains.values():
+            pkts = sum(self.sizes[name].pkts for name in chain)
+            if not found or pkts > free:
+                found.append([])
+                free = _UNIT_PKTS
+            found[-1] += chain
+            free -= pkts
+        return found
+
+    @cached_property
+    def sizes(self) -> dict[str, Size]:
+        """What each experiment is in one member, as configured."""
+        specs = {name: run_specs(self.paper, name) for name in self.experiments}
+        return {name: Size(len(own), sum(expected_pkts(spec.scenario) for spec in own)) for name, own in specs.items()}
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """The drawn settings, a row each, a column per assumption (`settings.draw`)."""
+        return settings.draw(self.assumptions, self.plan.settings, self.plan.seed)
+
+    def members(self, n_settings: int | None = None) -> list[Member]:
+        """Every member, those as printed first; with ``n_settings`` only the first drawn settings."""
+        n = self.plan.settings if n_settings is None else min(n_settings, self.plan.settings)
+        found = [Member(self, AS_PRINTED, setting) for setting in range(BASE, n + 1)]
+        for name, hypothesis in self.plan.hypotheses.items():
+            found += [Member(self, name, setting) for setting in range(BASE, min(hypothesis.settings, n) + 1)]
+        return found
+
+    def changes(self, hypothesis: str) -> list[Change]:
+        """The changes that a hypothesis makes, in order."""
+        if hypothesis == AS_PRINTED:
+            return []
+        chosen = self.plan.hypotheses[hypothesis]
+        return [*chosen.changes, *(change for name in chosen.all_of for change in self.changes(name))]
+
+    @property
+    def pkts(self) -> float:
+        """Packets that full links would carry in one member, as configured: the unit of the plan."""
+        return sum(size.pkts for size in self.sizes.values())
+
+    @property
+    def n_runs(self) -> int:
+        """Runs of one member."""
+        return sum(size.runs for size in self.sizes.values())
+
+    @cached_property
+    def configuration(self) -> str:
+        """Digest of all values but those that are drawn, and of how they are measured."""
+        drawn = {name: 0 for name in self.table}
+        values = plain_values(settings.with_values(self.paper, self.assumptions, drawn))
+        return part({name: value for name, value in values.items() if name not in ("cite", "exhibits")})
+
+    @cached_property
+    def runs(self) -> str:
+        """Digest of the runs of the base setting, as printed and under each hypothesis, and of the first drawn one.
+
+        They stand for those of all members, which would take a minute to expand: whatever changes how scenarios follow from
+        values changes some of these.
+        """
+        sample = [Member(self, name, BASE) for name in (AS_PRINTED, *self.plan.hypotheses)]
+        sample += [Member(self, AS_PRINTED, BASE + 1)] if self.plan.settings else []
+        return part([_keys(member, name) for member in sample for name in self.experiments])
+
+    @cached_property
+    def code(self) -> str:
+        """Digest of the code that simulates and measures."""
+        named = {each.cc.value for each in self.paper.protocols.values() if isinstance(each.cc, Value)}
+        for each in self.assumptions:
+            if any(place[-1] == "cc" for place in each.places):
+                named |= set(each.choices)
+        entries = [code.PACKAGE / "measures" / name for name in _MEASURED_BY]
+        return part([code.of_algorithms(named), code.digest_of(code.reached(entries, _MEASURED_IN))])
+
+
+def _keys(member: Member, experiment: str) -> list[str]:
+    """The keys of a member's runs of an experiment; none where no run can have its values."""
+    try:
+        return [spec.key for spec in member.specs(experiment)]
+    except InputError:
+        return []
+
+
+def ensemble_of(config: EnsembleConfig, paper: PaperConfig, where: str = "config/ensemble.yaml") -> Ensemble:
+    """The ensemble of one paper. Raises InputError, naming file and field, for a name that the paper does not have."""
+    if paper.paper not in config.papers:
+        raise unknown(f"{where}: papers: paper", paper.paper, config.papers)
+    plan, at = config.papers[paper.paper], f"{where}: papers.{paper.paper}."
+    own = [name for name, experiment in paper.experiments.items() if not experiment.supplement]
+    for field in ("left_out", "replicates_of"):
+        for name in getattr(plan, field):
+            if name not in own:
+                raise unknown(f"{at}{field}: experiment", name, own)
+    used = settings.part_used(paper, [name for name in own if name not in plan.left_out])
+    for name, experiment in used.experiments.items():
+        runs = plan.replicates_of.get(name, plan.replicates)
+        update = {"runs": Value(value=runs, source="the ensemble's replicates")}
+        if experiment.weights and experiment.weights.experiment not in used.experiments:
+            raise InputError(f"{at}left_out: {experiment.weights.experiment}: the NRU weights of {name} come from it")
+        used.experiments[name] = experiment.model_copy(update=update)
+    assumptions = settings.assumptions_of(used, plan.held, plan.tied, at)
+    found = Ensemble(used, plan, tuple(assumptions))
+    for name in plan.hypotheses:
+        _check(found, name, f"{at}hypotheses.{name}")
+    return found
+
+
+def _check(ensemble: Ensemble, name: str, where: str) -> None:
+    """Refuse a hypothesis that names what is not there, or changes to a value that no run can have."""
+    for other in ensemble.plan.hypotheses[name].all_of:
+        if other not in ensemble.plan.hypotheses or ensemble.plan.hypotheses[other].all_of:
+            known = [name for name, each in ensemble.plan.hypotheses.items() if each.changes]
+            raise unknown(f"{where}.all_of: hypothesis", other, known)
+    for change in ensemble.changes(name):
+        for experiment in change.experiments:
+            if experiment not in ensemble.paper.experiments:
+                raise unknown(f"{where}: experiment", experiment, ensemble.paper.experiments)
+            grid = ensemble.paper.experiments[experiment].grid
+            for axis, values in change.where.items():
+                if axis not in grid:
+                    raise unknown(f"{where}.where: grid variable of {experiment}", axis, grid)
+                for value in values:
+                    if value not in grid[axis].value:
+                        raise unknown(f"{where}.where.{axis}: value", str(value), map(str, grid[axis].value))
+        for label in [*change.protocols, *change.protocols.values()]:
+            if label not in ensemble.paper.protocols:
+                raise unknown(f"{where}.protocols: protocol", label, ensemble.paper.protocols)
+        for experiment in change.experiments:
+            try:
+                _changed(ensemble.paper, experiment, change)
+            except ValidationError as error:
+                raise one_line(error, where) from None
+
+
+def _changed(paper: PaperConfig, experiment: str, change: Change) -> PaperConfig:
+    """A paper's configuration with one change of a hypothesis, for one experiment."""
+    own = dict(paper.experiments[experiment])
+    for field in ("settings", "flow", "perturb"):
+        values = {name: Value(value=value, source="hypothesis") for name, value in getattr(change, field).items()}
+        own[field] = {**own[field], **values}
+    protocols = {**paper.protocols, **{label: paper.protocols[other] for label, other in change.protocols.items()}}
+    experiments = {**paper.experiments, experiment: Experiment.model_validate(own)}
+    return paper.model_copy(update={"protocols": protocols, "experiments": experiments})

@@ -1,0 +1,253 @@
+"""What an ensemble gave, as files: shards of each member (`tcpfair.runs.shards`), and the table of all that is shipped.
+
+Shipped are three files per paper below ``data/ensemble``:
+
+* ``<paper>.parquet``: hypothesis (empty = as printed), setting, experiment, point (of the grid, ``protocol=CUBIC;rtt_ms=25``),
+  flow (0 = the system), flow_protocol, metric, value (mean over the replicates that show it, float32; NaN where none does), n
+  (how many do);
+* ``<paper>_settings.csv``: a row for each member: hypothesis, setting, refused (why no run can have these values; empty for
+  those that ran), and the value of each assumption;
+* ``<paper>.json``: digests of what all this was made from, and of the two files; written last.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tcpfair.errors import InputError
+from tcpfair.files.files import whole, write_whole
+from tcpfair.files.layout import Layout
+from tcpfair.files.manifest import file_hash
+from tcpfair.papers.papers import Experiment, load_paper
+from tcpfair.papers.settings import grid_points, point_text
+from tcpfair.runs import shards
+from tcpfair.runs.ensemble import Ensemble, Member, ensemble_of, load
+
+_WORDS = pa.dictionary(pa.int16(), pa.string())
+_OF_MEMBER = {
+    "experiment": _WORDS,
+    "point": _WORDS,
+    "flow": pa.int8(),
+    "flow_protocol": _WORDS,
+    "metric": _WORDS,
+    "value": pa.float32(),
+    "n": pa.int16(),
+}
+_OF_ALL = {"hypothesis": _WORDS, "setting": pa.int16(), **_OF_MEMBER}
+_WORD_COLUMNS = [name for name, kind in _OF_MEMBER.items() if kind == _WORDS]
+
+
+CELL = ["experiment", "point", "flow", "flow_protocol", "metric"]  # what a value is of
+MADE_FROM = ("configuration", "runs", "code")  # what all members are made from
+
+
+class Shipped(NamedTuple):
+    """The two tables of a paper's ensemble, as the text of this module says."""
+
+    metrics: pd.DataFrame
+    settings: pd.DataFrame
+
+
+# --- One member --------------------------------------------------------------------------------------------------
+
+
+def shard_names(member: Member) -> list[str]:
+    """Names of the shards of a member, one for each group of experiments; they end in digests of what makes them."""
+    of, units = member.ensemble.paper.paper, member.ensemble.units
+    numbers = [f".{i + 1}-of-{len(units)}" for i in range(len(units))] if len(units) > 1 else [""]
+    return [
+        shards.named(f"{of}/{member.name}{number}", [dict(member.stamp), unit])
+        for number, unit in zip(numbers, units, strict=True)
+    ]
+
+
+def member_files(layout: Layout, member: Member) -> list[Path]:
+    """Where the shards of a member are."""
+    return [layout.ensemble_shards / f"{name}{shards.SUFFIX}" for name in shard_names(member)]
+
+
+def is_kept(layout: Layout, member: Member) -> bool:
+    """Whether all shards of a member are there."""
+    return all(path.is_file() for path in member_files(layout, member))
+
+
+def keep(path: Path, metrics: pd.DataFrame, refused: str = "") -> None:
+    """Write a shard of a member: its metrics, or the reason why no run can have its values."""
+    shards.write(path, _table(metrics.reindex(columns=list(_OF_MEMBER)), _OF_MEMBER), {"refused": refused})
+
+
+def kept(layout: Layout, member: Member) -> tuple[pd.DataFrame, str]:
+    """The metrics that a member gave and, where there are none, the reason."""
+    tables, abouts = zip(*map(shards.read, member_files(layout, member)), strict=True)
+    words = dict.fromkeys(_WORD_COLUMNS, str)
+    return pd.concat([table.to_pandas().astype(words) for table in tables]), abouts[0]["refused"]
+
+
+def _table(frame: pd.DataFrame, columns: Mapping[str, pa.DataType]) -> pa.Table:
+    words = {name: frame[name].astype(str) for name, kind in columns.items() if kind == _WORDS}
+    plain = pa.schema([(name, pa.string() if kind == _WORDS else kind) for name, kind in columns.items()])
+    table = pa.Table.from_pandas(frame.assign(**words), schema=plain, preserve_index=False)
+    return table.cast(pa.schema(list(columns.items())))
+
+
+# --- All of them -------------------------------------------------------------------------------------------------
+
+
+def gather(layout: Layout, ensemble: Ensemble, members: list[Member]) -> Shipped:
+    """What all members gave. Raises InputError when one is missing or was made from something else."""
+    missing = [member for member in members if not is_kept(layout, member)]
+    if missing:
+        raise InputError(
+            f"{ensemble.paper.paper}: {len(missing)} of {len(members)} settings are missing; ./reproduce ensemble makes them"
+        )
+    tables, rows = [], []
+    for member in members:
+        metrics, refused = kept(layout, member)
+        about = {"hypothesis": member.hypothesis, "setting": member.setting}
+        tables.append(metrics.assign(**about))
+        rows.append({**about, "refused": refused, **ensemble.table.loc[member.setting]})
+    metrics = pd.concat(tables, ignore_index=True)
+    by_cell = metrics.sort_values([*CELL, "hypothesis", "setting"], kind="stable", ignore_index=True)
+    return Shipped(by_cell[list(_OF_ALL)], pd.DataFrame(rows))
+
+
+def restorable(layout: Layout, ensemble: Ensemble) -> list[Member]:
+    """The members that are shipped, are what would be made now, and are not kept here."""
+    if set(stale(layout.ensembles, ensemble)) & {"missing", *(f"{name} changed" for name in MADE_FROM)}:
+        return []
+    drawn = json.loads(paths(layout.ensembles, ensemble.paper.paper)[2].read_text())["members"]
+    return [
+        member
+        for member in ensemble.members()
+        if drawn.get(member.name) == member.stamp["setting"] and not is_kept(layout, member)
+    ]
+
+
+def restore(layout: Layout, ensemble: Ensemble) -> int:
+    """Keep again what `restorable` names; returns how many.
+
+    So a fresh checkout goes on from what the repository ships, and more settings cost no more than the new ones.
+    """
+    wanted = restorable(layout, ensemble)
+    if not wanted:
+        return 0
+    found = read(layout.ensembles, ensemble.paper.paper)
+    why = found.settings.set_index(["hypothesis", "setting"])["refused"]
+    tables = dict(list(found.metrics.groupby(["hypothesis", "setting"], observed=True)))
+    for member in wanted:
+        name = (member.hypothesis, member.setting)
+        own = tables.get(name, found.metrics.iloc[:0])
+        for path, unit in zip(member_files(layout, member), ensemble.units, strict=True):
+            keep(path, own[own["experiment"].isin(unit)], why[name])
+    return len(wanted)
+
+
+def paths(folder: Path, paper: str) -> tuple[Path, Path, Path]:
+    """The three files of a paper: metrics, settings, and what says from what they were made."""
+    return folder / f"{paper}.parquet", folder / f"{paper}_settings.csv", folder / f"{paper}.json"
+
+
+def write(folder: Path, ensemble: Ensemble, members: list[Member], found: Shipped) -> list[Path]:
+    """Write what `gather` gave, the file that vouches for the others last; returns the three files."""
+    metrics, table, manifest = paths(folder, ensemble.paper.paper)
+    manifest.unlink(missing_ok=True)
+    with whole(metrics) as scratch:
+        pq.write_table(
+            _table(found.metrics, _OF_ALL).replace_schema_metadata(None),
+            scratch,
+            compression="zstd",
+            compression_level=19,
+        )
+    write_whole(table, found.settings.to_csv(index=False, lineterminator="\n"))
+    said = {
+        "paper": ensemble.paper.paper,
+        **{name: getattr(ensemble, name) for name in MADE_FROM},
+        "replicates": {name: each.runs.value for name, each in ensemble.paper.experiments.items()},
+        "members": {member.name: member.stamp["setting"] for member in members},
+        "files": {path.name: file_hash(path) for path in (metrics, table)},
+    }
+    _write_manifest(manifest, said)
+    return [metrics, table, manifest]
+
+
+def mark(folder: Path, ensemble: Ensemble) -> bool:
+    """Write down that today's code made what is shipped, whose bits the caller has compared; False where it says so already."""
+    manifest = paths(folder, ensemble.paper.paper)[2]
+    said = json.loads(manifest.read_text())
+    if said["code"] == ensemble.code:
+        return False
+    _write_manifest(manifest, said | {"code": ensemble.code})
+    return True
+
+
+def _write_manifest(path: Path, said: Mapping[str, object]) -> None:
+    write_whole(path, json.dumps(said, indent=1) + "\n")
+
+
+def stale(folder: Path, ensemble: Ensemble) -> list[str]:
+    """Why what is shipped of a paper's ensemble is not what would be made now; empty when it is.
+
+    ``missing`` alone when it is not there or not whole.
+    """
+    metrics, table, manifest = paths(folder, ensemble.paper.paper)
+    try:
+        said = json.loads(manifest.read_text())
+        if said["files"] != {path.name: file_hash(path) for path in (metrics, table)}:
+            return ["missing"]
+        made_from = {name: said[name] for name in MADE_FROM}
+        held = dict(said["members"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ["missing"]
+    # outside: an error of these is no missing file
+    found = [f"{name} changed" for name in MADE_FROM if made_from[name] != getattr(ensemble, name)]
+    wanted = {member.name: member.stamp["setting"] for member in ensemble.members()}
+    lacking = sum(name not in held for name in wanted)
+    other = sum(name in held and held[name] != digest for name, digest in wanted.items())
+    found += [f"{lacking} of {len(wanted)} settings missing"] if lacking else []
+    return found + ([f"{other} of {len(wanted)} settings drawn otherwise"] if other else [])
+
+
+def stale_lines(layout: Layout, papers: Iterable[str]) -> list[str]:
+    """A line for each paper whose shipped ensemble is not what would be made now; none for those that have none."""
+    lines, config = [], None
+    for paper in papers:
+        if any(path.is_file() for path in paths(layout.ensembles, paper)):
+            config = config or load(layout.ensemble_config)
+            why = stale(layout.ensembles, ensemble_of(config, load_paper(layout.paper_config(paper))))
+            if why:
+                lines.append(f"data/ensemble/{paper}: {', '.join(why)}; ./reproduce ensemble {paper} makes it anew")
+    return lines
+
+
+def read(folder: Path, paper: str) -> Shipped:
+    """What is shipped of a paper's ensemble. Raises InputError when it is not there."""
+    metrics, table, _ = paths(folder, paper)
+    try:
+        return Shipped(pd.read_parquet(metrics), pd.read_csv(table, keep_default_na=False))
+    except OSError:
+        raise InputError(f"{metrics}: no ensemble of {paper}; ./reproduce ensemble {paper} makes it") from None
+
+
+def as_measured(members: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
+    """Rows of `Shipped.metrics` in the columns of `tcpfair.measures.measure`, each setting as one ``replicate``.
+
+    ``members`` are of one experiment, under one hypothesis. Grid variables have the types of the configuration.
+    """
+    points = grid_points(experiment)
+    place = {point_text(point): number for number, point in enumerate(points)}
+    point = members["point"].astype(str).map(place).to_numpy()
+    setting = members["setting"].to_numpy(dtype=int)
+    made = pd.DataFrame({"run_id": setting * len(points) + point, "replicate": setting})
+    return made.join(pd.DataFrame(points).iloc[point].reset_index(drop=True)).assign(
+        flow=members["flow"].to_numpy(dtype="int32"),
+        flow_protocol=members["flow_protocol"].astype(str).to_numpy(),
+        metric=members["metric"].astype(str).to_numpy(),
+        value=members["value"].to_numpy(dtype=float),
+    )

@@ -1,0 +1,287 @@
+"""From the configuration of an experiment to its runs: each point of the grid, and the replicates within it, as scenarios.
+
+A run is known by its `RunSpec.key`, the digest of all that reaches a simulator: the expanded scenario and the seed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel
+
+from tcpfair.errors import InputError
+from tcpfair.files.digests import digest
+from tcpfair.papers.papers import BUFFER_SETTINGS, NO_TRAFFIC, Background, Experiment, PaperConfig, Setting, Value
+from tcpfair.papers.scenario import Scenario, make_scenario
+from tcpfair.units import BITS_PER_BYTE, MS_PER_S, bdp_pkts
+
+MOST_PKTS = 1e15  # of one run: a year of one core
+_KEY_LENGTH = 20  # of hexadecimal digits: a million runs share one with a chance of 1e-12
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """One run of an experiment: its place in the grid, its seed and the scenario to simulate."""
+
+    run_id: int
+    replicate: int
+    seed: int
+    point: dict[str, Any]
+    scenario: Scenario
+
+    @cached_property
+    def key(self) -> str:
+        """Digest of all that decides the run: every value of its scenario, and its seed."""
+        return digest([self.scenario.digest, self.seed])[:_KEY_LENGTH]
+
+    @property
+    def algorithms(self) -> set[str]:
+        """Names of the congestion-control algorithms that act in it."""
+        return {flow.cc for flow in self.scenario.every_flow}
+
+
+def run_specs(paper: PaperConfig, experiment: str, first_replicate: int = 0) -> list[RunSpec]:
+    """All runs of one experiment in a fixed order: grid points, and replicates within each.
+
+    Replicates count from ``first_replicate``: others than those before it, with seeds of their own. Raises InputError for
+    an unknown experiment and for a value that no run can have.
+    """
+    return list(_expand(paper, experiment, first_replicate))
+
+
+def values_behind(paper: PaperConfig, experiment: str, specs: list[RunSpec]) -> dict[str, Any]:
+    """The values that ``specs`` were expanded from, without sources and reasons: says what has changed, decides nothing."""
+    chosen = paper.experiments[experiment]
+    used = {flow.protocol for spec in specs for flow in spec.scenario.every_flow}
+    own = {name: getattr(chosen, name) for name in ("grid", "flows", "background", "runs", "perturb", "record")}
+    return plain_values(
+        {
+            "settings": {**paper.settings, **chosen.settings},
+            "flow": {**paper.flow, **chosen.flow},
+            "protocols": {label: protocol for label, protocol in paper.protocols.items() if label in used},
+            "traffic": paper.traffic if chosen.background else {},
+            **own,
+        }
+    )
+
+
+def plain_values(node: Any) -> Any:
+    """A part of the configuration as plain data, each setting reduced to its value (no source, assumption or range)."""
+    if isinstance(node, Value):
+        return plain_values(node.value)
+    if isinstance(node, BaseModel):
+        return plain_values(dict(node))
+    if isinstance(node, dict):
+        return {str(name): plain_values(value) for name, value in node.items()}
+    if isinstance(node, list | tuple):
+        return [plain_values(value) for value in node]
+    if isinstance(node, float) and math.isinf(node):
+        return str(node)  # JSON has no word for it
+    return node
+
+
+def check(paper: PaperConfig, experiment: str) -> None:
+    """Resolve each point of an experiment's grid once; raises InputError for a value that no run can have."""
+    once = paper.experiments[experiment].runs.model_copy(update={"value": 1})
+    single = paper.experiments[experiment].model_copy(update={"runs": once})
+    run_specs(paper.model_copy(update={"experiments": {experiment: single}}), experiment)
+
+
+def seed_of(*parts: object) -> int:
+    """A seed in [0, 2^62) that depends on the names only, not on the order in which jobs run."""
+    text = "/".join(str(part) for part in parts)
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 2
+
+
+def _plain(setting: Setting, point: dict[str, Any], where: str) -> Any:
+    """The value of a setting at one point of the grid."""
+    if isinstance(setting, Value):
+        return setting.value
+    name = setting.removeprefix("=")
+    if not setting.startswith("=") or name not in point:
+        raise InputError(f"{where}: {setting!r} must be a {{value, source}} entry or refer to a grid variable as =name")
+    return point[name]
+
+
+def _resolve(settings: dict[str, Setting], point: dict[str, Any], where: str) -> dict[str, Any]:
+    return {name: _plain(setting, point, f"{where}.{name}") for name, setting in settings.items()}
+
+
+def _expand(paper: PaperConfig, name: str, first_replicate: int) -> Iterator[RunSpec]:
+    where = f"{paper.place}: experiments.{name}"
+    if name not in paper.experiments:
+        raise InputError(f"{where}: no such experiment; known are {', '.join(paper.experiments)}")
+    experiment = paper.experiments[name]
+    axes = list(experiment.grid)
+    points = itertools.product(*(experiment.grid[axis].value for axis in axes))
+    seeds = experiment.perturb.get("seeds")
+    whose = seeds.value if seeds else paper.paper
+    run_id = 0
+    for values in points:
+        point = dict(zip(axes, values, strict=True))
+        for replicate in range(first_replicate, first_replicate + int(experiment.runs.value)):
+            seed = seed_of(whose, name, *(f"{k}={v}" for k, v in point.items()), replicate)
+            places = places_of(experiment, seed_of(whose, name, "order", replicate))
+            scenario = scenario_at(paper, experiment, point, seed, places, where)
+            yield RunSpec(run_id, replicate, seed, point, scenario)
+            run_id += 1
+
+
+def places_of(experiment: Experiment, seed: int) -> list[int]:
+    """Place of each flow in the order of starts. The grid has no say in it: a replicate is one order at every point."""
+    order = experiment.perturb.get("order")
+    if order and order.value == "shuffle":
+        return np.random.Generator(np.random.Philox(seed)).permutation(len(experiment.flows)).tolist()
+    return list(range(len(experiment.flows)))
+
+
+def scenario_at(
+    paper: PaperConfig, experiment: Experiment, point: dict, seed: int, places: list[int], where: str
+) -> Scenario:
+    """The scenario of one run: an experiment at one point of its grid, perturbed as the seed has it.
+
+    ``places`` is each flow's place in the order of starts. Raises InputError that begins with ``where`` for a value that no
+    run can have.
+    """
+    shared = paper.settings
+    if BUFFER_SETTINGS & experiment.settings.keys():  # the experiment's buffer replaces the paper's in whatever unit
+        shared = {name: setting for name, setting in shared.items() if name not in BUFFER_SETTINGS}
+    settings = _resolve({**shared, **experiment.settings}, point, f"{where}.settings")
+    for name in ("capacity_bps", "wire_bytes"):
+        if not isinstance(settings.get(name), (int, float)) or settings[name] <= 0:
+            raise InputError(f"{where}.settings.{name}: must be a number above 0 (got {settings.get(name)!r})")
+    rng = np.random.Generator(np.random.Philox(seed))
+    jolt = {name: setting.value for name, setting in experiment.perturb.items()}
+    flows, nominal_rtts_s = [], []
+    resolved = [_flow(paper, experiment, flow, point, where) for flow in experiment.flows]
+    starts_s = [values.get("start_s", 0.0) for values, _ in resolved]
+    for (values, nominal_rtt_s), place in zip(resolved, places, strict=True):
+        if "initial_ssthresh_bdp" in values:
+            bdp = bdp_pkts(settings["capacity_bps"], nominal_rtt_s, settings["wire_bytes"])
+            values["initial_ssthresh_pkts"] = values.pop("initial_ssthresh_bdp") * bdp
+        values["rtt_s"] = nominal_rtt_s * (1 + jolt.get("rtt_rel", 0) * rng.uniform(-1, 1))
+        values["start_s"] = starts_s[place] + jolt.get("start_s", 0) * rng.uniform()
+        values["access_bps"] = values.get("access_bps", 0.0) * (1 + jolt.get("access_rel", 0) * rng.uniform(-1, 1))
+        flows.append(values)
+        nominal_rtts_s.append(nominal_rtt_s)
+    web = []
+    for number, background in enumerate(experiment.background):
+        _add_background(paper, experiment, background, number, point, rng, where, flows, web)
+    bdp_rtt_s = settings.pop("bdp_rtt_ms", max(nominal_rtts_s) * MS_PER_S) / MS_PER_S
+    bdp = bdp_pkts(settings["capacity_bps"], bdp_rtt_s, settings["wire_bytes"])
+    settings["buffer_pkts"] = _buffer(settings, bdp, where)
+    if settings.get("reverse_bps"):
+        settings["reverse_buffer_pkts"] = settings["buffer_pkts"]
+    return make_scenario({**settings, "flows": flows, "web": web, "record": tuple(experiment.record)}, where)
+
+
+def _exponential(rng: np.random.Generator) -> float:
+    """An exponential variate of mean 1 with the same bits on every machine, whatever its libm."""
+    return -float(Decimal(1.0 - rng.uniform()).ln())
+
+
+def _add_background(
+    paper: PaperConfig,
+    experiment: Experiment,
+    background: Background,
+    number: int,
+    point: dict,
+    rng: np.random.Generator,
+    where: str,
+    flows: list[dict],
+    web: list[dict],
+) -> None:
+    """Append one kind of traffic in one direction: its source of short flows to ``web``, long-lived ones to ``flows``."""
+    label = _plain(background.traffic, point, f"{where}.background[{number}].traffic")
+    if label == NO_TRAFFIC:
+        return
+    if label not in paper.traffic:
+        known = ", ".join([NO_TRAFFIC, *paper.traffic])
+        raise InputError(f"{where}.background[{number}]: traffic {label!r} is unknown; known are {known}")
+    traffic = paper.traffic[label]
+    at = f"config/papers/{paper.paper}.yaml: traffic.{label}"
+    names = ("rtt_ms", "rtt_extra_mean_ms", "rtt_cap_ms")
+    rtt_s, extra_s, cap_s = (_plain(getattr(traffic, name), point, f"{at}.{name}") / MS_PER_S for name in names)
+    asked = {"protocol": Value(value=traffic.protocol, source=""), "rtt_ms": Value(value=rtt_s * MS_PER_S, source="")}
+    short, _ = _flow(paper, experiment.model_copy(update={"flow": {}}), asked, point, at)
+    web.append(
+        {
+            "flow": short | {"rtt_s": rtt_s, "direction": background.direction},
+            "arrivals_per_s": _plain(traffic.arrivals_per_s, point, f"{at}.arrivals_per_s"),
+            "sizes": [{name: value.value for name, value in law.items()} for law in traffic.sizes],
+            "rtt_extra_mean_s": extra_s,
+            "rtt_cap_s": cap_s,
+        }
+    )
+    if traffic.long_lived:
+        asked["protocol"] = Value(value=traffic.long_lived.protocol, source="")
+        for _ in range(int(traffic.long_lived.flows.value)):
+            values, _ = _flow(paper, experiment.model_copy(update={"flow": {}}), asked, point, at)
+            values |= {"direction": background.direction, "role": "background"}
+            values["rtt_s"] = min(rtt_s + extra_s * _exponential(rng), cap_s)
+            values["start_s"] = traffic.long_lived.start_s.value * rng.uniform()
+            flows.append(values)
+
+
+def _buffer(settings: dict, bdp: float, where: str) -> float:
+    given = sorted(BUFFER_SETTINGS & settings.keys())
+    if len(given) != 1:
+        raise InputError(f"{where}.settings: give exactly one of {', '.join(sorted(BUFFER_SETTINGS))}")
+    value = settings.pop(given[0])
+    if not isinstance(value, (int, float)) or value <= 0:
+        raise InputError(f"{where}.settings.{given[0]}: must be a number above 0 (got {value!r})")
+    if given[0] == "buffer_bdp":
+        return max(value * bdp, 1)
+    return value / settings["wire_bytes"] if given[0] == "buffer_bytes" else value
+
+
+def _flow(paper: PaperConfig, experiment: Experiment, flow: dict, point: dict, where: str) -> tuple[dict, float]:
+    """The values of one Flow before perturbation, and its nominal RTT in s."""
+    label = _plain(flow.get("protocol", "=protocol"), point, f"{where}.flows.protocol")
+    if label not in paper.protocols:
+        raise InputError(f"{where}: protocol {label!r} is unknown; known are {', '.join(paper.protocols)}")
+    protocol = paper.protocols[label]
+    merged = {**paper.flow, **protocol.flow, **experiment.flow, **flow}
+    merged.pop("protocol", None)
+    values = _resolve(merged, point, f"{where}.flows")
+    rtt_ms = values.pop("rtt_ms", None)
+    if not isinstance(rtt_ms, (int, float)) or rtt_ms <= 0:
+        raise InputError(f"{where}.flows.rtt_ms: must be a number above 0 (got {rtt_ms!r})")
+    values["protocol"] = label
+    values["cc"] = _plain(protocol.cc, point, f"{where}.protocols.{label}.cc")
+    values["params"] = _resolve(protocol.params, point, f"{where}.protocols.{label}.params")
+    return values, rtt_ms / MS_PER_S
+
+
+def expected_pkts(scenario: Scenario) -> float:
+    """Packets that a fully used link would carry in one run: the unit of the run plan.
+
+    Raises InputError for more than `MOST_PKTS`.
+    """
+    pkts = scenario.capacity_bps * scenario.duration_s / (BITS_PER_BYTE * scenario.wire_bytes)
+    if not pkts <= MOST_PKTS:
+        raise InputError(
+            f"scenario: capacity_bps {scenario.capacity_bps:g} for duration_s {scenario.duration_s:g} are {pkts:.3g} packets; "
+            f"the most is {MOST_PKTS:g}"
+        )
+    return pkts
+
+
+def shorten(spec: RunSpec, duration_s: float) -> RunSpec:
+    """The same run cut to ``duration_s`` with start times squeezed into its first fifth (smoke runs)."""
+    scenario = spec.scenario
+    scale = min(1.0, duration_s / scenario.duration_s)
+    flows = tuple(f.model_copy(update={"start_s": f.start_s * scale}) for f in scenario.flows)
+    update = {
+        "duration_s": math.ceil(scenario.duration_s * scale / scenario.sample_s) * scenario.sample_s,
+        "flows": flows,
+    }
+    return RunSpec(spec.run_id, spec.replicate, spec.seed, spec.point, scenario.model_copy(update=update))

@@ -1,0 +1,171 @@
+"""Outputs of steps: one folder each, with the digest of all that it is made from in its name.
+
+An output that is stale does not exist under its new name; nothing else records what is fresh. ``<name>-<digest>.json`` next
+to the folder lists the digest of each part (runs, configuration, code, ...), so that a later run can print which part changed.
+People and later steps read stable names: `publish` copies an output there when it is complete, and before each run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tcpfair.files.digests import digest
+from tcpfair.files.files import whole, whole_folder, write_whole
+from tcpfair.files.layout import Layout
+from tcpfair.files.manifest import file_hash
+
+Parts = Mapping[str, str]
+
+DIGEST_LENGTH = 16  # of hexadecimal digits
+MADE = "made.json"  # in an output's folder, written last: SHA-256 of each of its files
+_IN_NAME = 12  # digits of a digest in the name of a folder
+_FIGURES = "figures"  # in an output's folder: what is published below figures/<source>
+_KEPT = 2  # outputs of one name that are kept, today's among them: an edit that is taken back costs nothing
+
+
+def part(value: object) -> str:
+    """Digest of one part, from plain data."""
+    return digest(value)[:DIGEST_LENGTH]
+
+
+def files_part(root: Path, paths: Iterable[Path]) -> str:
+    """Digest of the content of files and of their names in the repository; a missing file counts as missing."""
+    return part({_name(root, path): file_hash(path) if path.is_file() else None for path in paths})
+
+
+def _name(root: Path, path: Path) -> str:
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
+
+
+def folder_of(place: Path, parts: Parts) -> Path:
+    """The folder of an output: ``place`` with the digest of its parts."""
+    return place.with_name(f"{place.name}-{digest(dict(parts))[:_IN_NAME]}")
+
+
+# --- Making an output ---------------------------------------------------------------------------------------------
+
+
+def describe(folder: Path, parts: Parts) -> None:
+    """Write down what an output is made from, unless it is written already."""
+    text, place = json.dumps(dict(parts), sort_keys=True) + "\n", _parts_file(folder)
+    if not place.is_file() or place.read_bytes() != text.encode():
+        write_whole(place, text)
+
+
+def _parts_file(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.json")
+
+
+@contextmanager
+def making(layout: Layout, folder: Path) -> Iterator[Path]:
+    """A scratch folder for the files of an output (`inside`); complete and published when the block succeeds."""
+    with whole_folder(folder) as scratch:
+        yield scratch
+        hashes = {path.relative_to(scratch).as_posix(): file_hash(path) for path in _files(scratch)}
+        write_whole(scratch / MADE, json.dumps(hashes, sort_keys=True) + "\n")
+    publish(layout, folder)
+
+
+def inside(layout: Layout, folder: Path, stable: Path) -> Path:
+    """Where an output's folder has the file that is published as ``stable``, below results/ or figures/."""
+    figures = layout.figures("")
+    if stable.is_relative_to(figures):
+        return folder / _FIGURES / stable.relative_to(figures)
+    return folder / stable.relative_to(layout.results)
+
+
+def publish(layout: Layout, folder: Path) -> None:
+    """Copy the files of an output to their stable names, unless they are there already.
+
+    What an output of the same name published and this one does not have is removed there.
+    """
+    names = _hashes(folder) or {}
+    is_new = False
+    for name in names:
+        made, stable = folder / name, _stable(layout, name)
+        if _state(made) != _state(stable):
+            is_new = True
+            with whole(stable) as scratch:
+                shutil.copy2(made, scratch)
+    for other in _others(folder) if is_new else ():
+        for name in (_hashes(other) or {}).keys() - names.keys():
+            if _state(other / name) == _state(stable := _stable(layout, name)):  # and not of another step by now
+                stable.unlink(missing_ok=True)
+
+
+def _stable(layout: Layout, name: str) -> Path:
+    if name.startswith(f"{_FIGURES}/"):
+        return layout.figures("") / name.removeprefix(f"{_FIGURES}/")
+    return layout.results / name
+
+
+def _state(path: Path) -> tuple[int, int] | None:
+    """Size and modification time, which a published copy takes over."""
+    with suppress(OSError):
+        found = path.stat()
+        return found.st_size, found.st_mtime_ns
+    return None
+
+
+def _hashes(folder: Path) -> Mapping[str, str] | None:
+    """Files of an output with their SHA-256; None when it was not finished."""
+    with suppress(OSError, ValueError):
+        found = json.loads((folder / MADE).read_text(encoding="utf-8"))
+        if isinstance(found, dict):
+            return found
+    return None
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MADE)
+
+
+# --- What is there ------------------------------------------------------------------------------------------------
+
+
+def is_intact(folder: Path) -> bool:
+    """Whether an output is complete and each of its files as it was written."""
+    hashes = _hashes(folder)
+    return hashes is not None and all(
+        (folder / name).is_file() and file_hash(folder / name) == sha for name, sha in hashes.items()
+    )
+
+
+def changed(folder: Path, parts: Parts) -> list[str]:
+    """Why an output has to be made: the parts in which it differs from the last one, or ``missing``; empty if it is intact."""
+    if is_intact(folder):
+        return []
+    for other in _others(folder):
+        with suppress(OSError, ValueError, TypeError):
+            before = dict(json.loads(_parts_file(other).read_text(encoding="utf-8")))
+            return [name for name in {**before, **parts} if before.get(name) != parts.get(name)]
+    return ["missing"]
+
+
+def _others(folder: Path) -> list[Path]:
+    """Complete outputs of the same name with other digests, the newest first."""
+    name = folder.name.rpartition("-")[0]
+    same = re.compile(rf"{re.escape(name)}-[0-9a-f]{{{_IN_NAME}}}")
+    found = [
+        (path.stat().st_mtime_ns, path.parent)
+        for path in folder.parent.glob(f"{name}-*/{MADE}")
+        if same.fullmatch(path.parent.name) and path.parent != folder
+    ]
+    return [path for _, path in sorted(found, reverse=True)]
+
+
+def discard(folder: Path) -> None:
+    """Remove an output."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def collect(folder: Path) -> None:
+    """Remove outputs of the same name as a complete one, but for the newest."""
+    for old in _others(folder)[_KEPT - 1 :]:
+        discard(old)
+        _parts_file(old).unlink(missing_ok=True)

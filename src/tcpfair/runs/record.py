@@ -1,0 +1,114 @@
+"""What drawing an exhibit left behind: one small JSON file per exhibit, and the names of all that stands beside it.
+
+``results/<source>/exhibits/<paper>/<short id>.json`` says whether the exhibit is built, from how many runs, made how,
+and with which files. It is written last, so a record that says ``built`` speaks of files that were whole at the time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from tcpfair.errors import InputError
+from tcpfair.files.files import is_scratch, write_whole
+from tcpfair.files.layout import Layout, short_id
+from tcpfair.files.manifest import file_hash
+from tcpfair.papers.papers import Exhibit
+from tcpfair.papers.scenario import one_line
+from tcpfair.runs.outputs import inside
+
+Status = Literal["built", "failed", "left out"]
+
+
+@dataclass(frozen=True)
+class Record:
+    """How drawing one exhibit ended.
+
+    ``files`` maps each file, relative to the repository, to its SHA-256: the figures of an exhibit that is built, the
+    pages that tell the reason of one that failed; ``numbers`` does so for the table of what is drawn, which is none of them.
+    ``left out`` is what a sound recording has nothing of.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    exhibit: str
+    status: Status
+    files: Mapping[str, str] = field(default_factory=dict)
+    n_runs: int = 0  # behind one point; 0 for what no run went into
+    source: str = ""  # how its traces were made
+    error: str = ""  # why it is not built
+    numbers: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.status == "built" and not self.files:
+            raise ValueError("files: what is built has at least one")
+
+
+_RECORD = TypeAdapter(Record)
+
+
+def suffixes(exhibit: Exhibit) -> tuple[str, ...]:
+    """Endings of the files that drawing an exhibit writes below figures/, whether it succeeds or fails."""
+    return (".csv", ".html") if exhibit.is_table else (".csv", ".svg", ".png")
+
+
+def place(layout: Layout, kind: Literal["exhibits", "numbers"], exhibit_id: str, suffix: str) -> Path:
+    """``results/<source>/<kind>/<paper>/<short id><suffix>``: an exhibit's record (.json) or its numbers (.csv)."""
+    return layout.results / kind / exhibit_id.rpartition(".")[0] / f"{short_id(exhibit_id)}{suffix}"
+
+
+def figure_files(layout: Layout, exhibit: Exhibit) -> list[Path]:
+    """The files of an exhibit below figures/, in the order of `suffixes`."""
+    folder = layout.figures(exhibit.id.rpartition(".")[0])
+    return [folder / f"{short_id(exhibit.id)}{suffix}" for suffix in suffixes(exhibit)]
+
+
+def write(layout: Layout, record: Record, folder: Path | None = None) -> None:
+    """Write a record to its stable place, or into the folder of an output; its files have to be there before."""
+    stable = place(layout, "exhibits", record.exhibit, ".json")
+    write_whole(inside(layout, folder, stable) if folder else stable, json.dumps(asdict(record), indent=1) + "\n")
+
+
+def read(path: Path) -> Record:
+    """One record. Raises InputError with one line when the file is missing, cut short or no record.
+
+    Who is about to draw the exhibit anew may take such a file for a missing one; who reports may not.
+    """
+    try:
+        return _RECORD.validate_python(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        remedy = "no record of an exhibit; run ./reproduce, which draws it anew, or remove it"
+        reason = one_line(error, remedy) if isinstance(error, ValidationError) else f"{remedy} ({error})"
+        raise InputError(f"{path}: {reason}") from None
+
+
+def read_all(layout: Layout, paper: str = "*") -> dict[str, Record]:
+    """Every record of a source, or of one of its papers, by exhibit id, in the order of their paths.
+
+    Raises InputError as `read` does.
+    """
+    paths = sorted((layout.results / "exhibits").glob(f"{paper}/*.json"))
+    records = [read(path) for path in paths if not is_scratch(path)]
+    return {record.exhibit: record for record in records}
+
+
+def discard_unreadable(layout: Layout) -> None:
+    """Remove what stands in a record's place and is none: an interruption of the machine may leave such a file."""
+    for path in (layout.results / "exhibits").glob("*/*.json"):
+        try:
+            read(path)
+        except InputError:
+            path.unlink()
+
+
+def is_whole(root: Path, record: Record, hashes: bool = False) -> bool:
+    """True when every file that the record names is there; with ``hashes``, as it was written."""
+    return all(
+        (root / name).is_file() and (not hashes or file_hash(root / name) == digest)
+        for name, digest in {**record.files, **record.numbers}.items()
+    )

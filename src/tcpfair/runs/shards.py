@@ -1,0 +1,69 @@
+"""Shards: what a job has finished, one Parquet file each, written whole or not at all.
+
+A store is a folder of shards. The name of a shard ends in a digest of what it is made from (`named`), so that a stale shard does
+not exist under its new name, and a shard that exists is fresh. Nothing else records what is finished.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tcpfair.errors import InputError
+from tcpfair.files.files import settle, whole
+from tcpfair.runs.outputs import part
+
+SUFFIX = ".parquet"
+_LEVEL = 9  # of compression
+
+
+def named(name: str, made_from: object) -> str:
+    """The name of a shard, without suffix: ``ogura/0012`` and what it is made from (plain data) give ``ogura/0012-3f2a...``."""
+    return f"{name}-{part(made_from)}"
+
+
+def label(name: str) -> str:
+    """The name of a shard without its digest, for messages."""
+    return name.rpartition("-")[0]
+
+
+def write(path: Path, table: pa.Table, about: Mapping[str, Any]) -> None:
+    """Write a shard: a table, and plain data about it in the metadata of its schema. A crash leaves all of it, or nothing."""
+    told = {name: json.dumps(value, sort_keys=True) for name, value in about.items()}
+    with whole(path) as scratch:
+        pq.write_table(table.replace_schema_metadata(told), scratch, compression="zstd", compression_level=_LEVEL)
+        settle(scratch)
+
+
+def read(path: Path) -> tuple[pa.Table, dict[str, Any]]:
+    """The table of a shard, and what it says about it. Raises InputError for one that is damaged, and removes it."""
+    try:
+        table = pq.read_table(path)
+        return table, _about(table.schema)
+    except (pa.ArrowInvalid, ValueError):
+        path.unlink(missing_ok=True)
+        raise InputError(f"{path}: was damaged and is removed; run the same command again") from None
+
+
+def about(path: Path) -> dict[str, Any]:
+    """What a shard says about its table; empty where there is none that can be read."""
+    try:
+        return _about(pq.read_schema(path))
+    except (OSError, pa.ArrowInvalid, ValueError):
+        return {}
+
+
+def _about(schema: pa.Schema) -> dict[str, Any]:
+    return {name.decode(): json.loads(text) for name, text in (schema.metadata or {}).items()}
+
+
+def discard_others(folder: Path, keep: Collection[Path]) -> None:
+    """Remove all files below ``folder`` but the shards to ``keep``: those of other code or another configuration."""
+    for path in folder.rglob("*"):
+        if path.is_file() and path not in keep:
+            path.unlink()

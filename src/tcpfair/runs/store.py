@@ -1,0 +1,336 @@
+"""Which of the runs that a configuration requests are available, and where.
+
+A store is a folder of shards: traces, each written whole by one job, whose manifests list the keys of their runs
+(`tcpfair.runs.expand.RunSpec.key`) and the digests of the code that made them. ``data/bundled`` is one store, what
+was simulated here another. A run is available when a shard has its key and its code is today's; all others have to be
+simulated. Nothing else records what is finished.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tcpfair.errors import InputError
+from tcpfair.files.files import is_scratch, write_whole
+from tcpfair.files.layout import Layout, short_name
+from tcpfair.files.manifest import CODE, CONFIG, MANIFEST, RUNS, read_manifest
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.runs import code, reach
+from tcpfair.runs.expand import RunSpec, expected_pkts, plain_values, run_specs, values_behind
+from tcpfair.runs.outputs import Parts, folder_of, inside, part
+
+
+class Asked(NamedTuple):
+    """One run that a configuration asks for: its key, the algorithms that act in it, and the packets of a full link."""
+
+    key: str
+    algorithms: tuple[str, ...]
+    pkts: float
+    duration_s: float = 0.0
+
+
+def asked(specs: Iterable[RunSpec]) -> list[Asked]:
+    """What is asked for by some runs."""
+    return [
+        Asked(spec.key, tuple(sorted(spec.algorithms)), expected_pkts(spec.scenario), spec.scenario.duration_s)
+        for spec in specs
+    ]
+
+
+@cache
+def _code_now(algorithms: tuple[str, ...]) -> Mapping[str, str]:
+    return code.of_algorithms(algorithms)
+
+
+def code_behind(runs: Iterable[Asked]) -> dict[str, str]:
+    """Digests of the code that makes these runs now, by ``simulator`` and algorithm."""
+    algorithms = sorted({name for run in runs for name in run.algorithms})
+    return {code.SIMULATOR: _code_now(())[code.SIMULATOR]} | {name: _code_now((name,))[name] for name in algorithms}
+
+
+def identity(runs: Iterable[Asked]) -> list[Any]:
+    """What stands for the trace of these runs in the digests of later steps: keys and code."""
+    runs = list(runs)
+    return [[run.key for run in runs], code_behind(runs)]
+
+
+def trace_folder(layout: Layout, paper: str, experiment: str, runs: Iterable[Asked]) -> Path:
+    """Where the trace of exactly these runs is assembled: a shard with their digest as its name."""
+    return layout.simulated(paper, experiment) / part(identity(runs))
+
+
+def shards(layout: Layout, paper: str, experiment: str) -> list[Path]:
+    """Shards that may hold runs of an experiment, in the order in which they are used: the newest first."""
+    shipped = [layout.bundled(paper, experiment)] if layout.source == "bundled" else []
+    found = layout.simulated(paper, experiment).glob(f"*/{MANIFEST}")
+    made = sorted((path for path in found if not is_scratch(Path(path.parent.name))), key=_age)
+    return [*shipped, *(path.parent for path in made)]
+
+
+def _age(manifest: Path) -> tuple[int, str]:
+    return -manifest.stat().st_mtime_ns, manifest.parent.name
+
+
+def manifest_of(layout: Layout, folder: Path) -> dict | None:
+    """The manifest of a shard; None for one that is missing or damaged.
+
+    Raises InputError for a shipped trace that is damaged: it would be simulated again without a word.
+    """
+    is_shipped = folder.is_relative_to(layout.bundled_root)
+    try:
+        manifest = read_manifest(folder)
+    except InputError:
+        if is_shipped and folder.is_dir():
+            raise
+        return None
+    return manifest if is_shipped or _has_tables(folder, manifest) else None
+
+
+def _has_tables(folder: Path, manifest: Mapping[str, Any]) -> bool:
+    """Whether the tables of a trace that was made here are there; a crash of the machine may leave empty ones."""
+    return all((folder / name).is_file() and (folder / name).stat().st_size for name in manifest.get("files", {}))
+
+
+def held(manifest: dict | None, runs: Iterable[Asked]) -> dict[str, int]:
+    """Those of ``runs`` that a trace holds, made by the code that acts in them now: run_id there by key."""
+    if manifest is None or RUNS not in manifest:
+        return {}
+    place = {key: run_id for run_id, key in enumerate(manifest[RUNS])}
+    made_by = manifest.get(CODE, {})
+    now = code_behind(runs := list(runs))
+    if made_by.get(code.SIMULATOR) != now[code.SIMULATOR]:
+        return {}
+    current = {name for name, digest in now.items() if made_by.get(name) == digest}
+    return {run.key: place[run.key] for run in runs if run.key in place and current.issuperset(run.algorithms)}
+
+
+def holds_all(manifest: dict | None, runs: list[Asked]) -> bool:
+    """True when a trace is just what is asked for: these runs in this order, none stale."""
+    return (
+        manifest is not None
+        and manifest.get(RUNS) == [run.key for run in runs]
+        and len(held(manifest, runs)) == len(runs)
+    )
+
+
+def whole_trace(layout: Layout, paper: str, experiment: str, runs: list[Asked]) -> Path | None:
+    """The folder of a trace that is exactly what is requested; None when there is none yet."""
+    shipped = [layout.bundled(paper, experiment)] if layout.source == "bundled" else []
+    for folder in (*shipped, trace_folder(layout, paper, experiment, runs)):
+        if holds_all(manifest_of(layout, folder), runs):
+            return folder
+    return None
+
+
+def missing(layout: Layout, paper: str, experiment: str, runs: list[Asked]) -> list[Asked]:
+    """The runs that no shard has, or that were made by other code: what has to be simulated."""
+    found: set[str] = set()
+    for folder in shards(layout, paper, experiment):
+        found |= held(manifest_of(layout, folder), runs).keys()
+    return [run for run in runs if run.key not in found]
+
+
+# --- The runs of an experiment, remembered ------------------------------------------------------------------------
+
+
+class Remembered:
+    """Results that take seconds to compute, kept between starts: the runs of experiments, and which ensembles are stale."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.path = layout.results / "asked.json"
+        self._entries: dict[str, Any] | None = None
+        self._is_new = False
+
+    def get(self, name: str, made_from: str, work_out: Callable[[], Any]) -> Any:
+        """The value of ``name`` for what ``made_from`` is a digest of: plain data."""
+        if self._entries is None:
+            self._entries = self._read()
+        match self._entries.get(name):
+            case [str(known), value] if known == made_from:
+                return value
+        value = work_out()
+        self._entries[name] = [made_from, value]
+        self._is_new = True
+        return value
+
+    def _read(self) -> dict[str, Any]:
+        with suppress(OSError, ValueError, TypeError):
+            return dict(json.loads(self.path.read_text(encoding="utf-8")))
+        return {}
+
+    def save(self) -> None:
+        """Write what is new."""
+        if self._is_new:
+            write_whole(self.path, json.dumps(self._entries))
+            self._is_new = False
+
+    def runs(
+        self, paper: PaperConfig, experiment: str, specs: Callable[[], Iterable[RunSpec]], cut: str = ""
+    ) -> list[Asked]:
+        """The runs that an experiment requests; ``cut`` identifies what changes them besides the configuration."""
+
+        def expanded() -> list:
+            runs = asked(specs())
+            kinds = sorted({run.algorithms for run in runs})
+            return [kinds, [(run.key, kinds.index(run.algorithms), run.pkts, run.duration_s) for run in runs]]
+
+        shared = {
+            name: getattr(paper, name) for name in type(paper).model_fields if name not in ("experiments", "exhibits")
+        }
+        made_from = part(
+            [plain_values({**shared, "experiment": paper.experiments[experiment]}), _expansion(), Asked._fields, cut]
+        )
+        kinds, rows = self.get(f"{paper.paper}/{experiment}", made_from, expanded)
+        return [Asked(key, tuple(kinds[kind]), pkts, duration_s) for key, kind, pkts, duration_s in rows]
+
+
+@cache
+def _expansion() -> str:
+    """Digest of the code that expands an experiment into runs."""
+    return code.digest_of(reach.reached([code.PACKAGE / "runs" / "expand.py"]).files)
+
+
+# --- One paper ----------------------------------------------------------------------------------------------------
+
+
+class MissingRunsError(InputError):
+    """Runs that the configuration asks for are not there."""
+
+
+class Held:
+    """What a source holds of the experiments of one paper, as the configuration requests them; looked up once each."""
+
+    def __init__(self, layout: Layout, paper: PaperConfig, remembered: Remembered | None = None) -> None:
+        self.layout, self.paper = layout, paper
+        self._remembered = remembered or Remembered(layout)
+        self._specs: dict[str, list[RunSpec]] = {}
+        self._runs: dict[str, list[Asked]] = {}
+        self._folders: dict[str, Path | None] = {}
+
+    def specs(self, experiment: str) -> list[RunSpec]:
+        """The runs of an experiment, expanded."""
+        if experiment not in self._specs:
+            self._specs[experiment] = run_specs(self.paper, experiment)
+        return self._specs[experiment]
+
+    def runs(self, experiment: str) -> list[Asked]:
+        """The runs that an experiment asks for."""
+        if experiment not in self._runs:
+            self._runs[experiment] = self._remembered.runs(self.paper, experiment, lambda: self.specs(experiment))
+        return self._runs[experiment]
+
+    def place(self, experiment: str) -> Path | None:
+        """The folder of the trace that is just what is asked for; None when there is no such trace."""
+        if experiment not in self._folders:
+            runs = self.runs(experiment)
+            self._folders[experiment] = whole_trace(self.layout, self.paper.paper, experiment, runs)
+        return self._folders[experiment]
+
+    def trace(self, experiment: str) -> Path:
+        """As `place`; raises MissingRunsError, with what has changed and the command that makes it, when there is none."""
+        folder = self.place(experiment)
+        if folder is None:
+            raise self._missing(experiment)
+        return folder
+
+    def _missing(self, experiment: str) -> MissingRunsError:
+        runs, source = self.runs(experiment), self.layout.source
+        lacking = missing(self.layout, self.paper.paper, experiment, runs)
+        why = "; ".join(differences(self.layout, self.paper, experiment, self.specs(experiment))[:3])
+        return MissingRunsError(
+            f"{self.paper.paper}/{experiment}: {len(lacking)} of the {len(runs)} runs that the configuration asks for are not "
+            f"there{f' ({why})' if why else ''}; ./reproduce{'' if source == 'bundled' else f' --config source={source}'} "
+            "makes what is missing"
+        )
+
+    def metrics(self, experiment: str) -> Path | None:
+        """The table of metrics of exactly these runs; None where it was not measured yet, or by other code."""
+        stable = self.layout.metrics(self.paper.paper, experiment)
+        folder = metrics_folder(self.layout, self.paper, experiment, self.runs)
+        path = inside(self.layout, folder, stable)
+        return path if path.is_file() else None
+
+    def made_by(self, experiments: Iterable[str]) -> str:
+        """How the traces of some experiments were made: the source, and ``engine`` for what is shipped only in part."""
+        if self.layout.source != "bundled":
+            return self.layout.source
+        shipped = {self.trace(name).is_relative_to(self.layout.bundled_root) for name in experiments}
+        return " and ".join(
+            name for name, is_shipped in (("bundled", True), ("engine", False)) if is_shipped in shipped
+        )
+
+
+# --- Metrics of runs ----------------------------------------------------------------------------------------------
+
+
+def metrics_folder(
+    layout: Layout, paper: PaperConfig, experiment: str, runs_of: Callable[[str], Iterable[Asked]]
+) -> Path:
+    """The output with the metrics of an experiment."""
+    place = layout.work / "metrics" / paper.paper / short_name(experiment)
+    return folder_of(place, metrics_parts(paper, experiment, runs_of))
+
+
+def metrics_parts(paper: PaperConfig, experiment: str, runs_of: Callable[[str], Iterable[Asked]]) -> Parts:
+    """What the metrics of an experiment are made from; ``runs_of`` gives the runs that an experiment requests."""
+    chosen = paper.experiments[experiment]
+    own = {name: getattr(chosen, name) for name in ("window_s", "measures", "weights")}
+    weights = part(dict(metrics_parts(paper, chosen.weights.experiment, runs_of))) if chosen.weights else ""
+    return {
+        "runs": part(identity(runs_of(experiment))),
+        "configuration": part(plain_values({"analysis": paper.analysis, "grid": list(chosen.grid), **own})),
+        "weights": weights,
+        **reach.of_step("measure"),
+    }
+
+
+# --- What has changed ---------------------------------------------------------------------------------------------
+
+
+def differences(layout: Layout, paper: PaperConfig, experiment: str, specs: list[RunSpec]) -> list[str]:
+    """What differs between the newest trace of an experiment and what is asked for, a text for each value or module.
+
+    ``settings.jitter_s 0.00036 -> 0.00072``, ``code of cubic``. Empty when there is no earlier trace.
+    """
+    before = next(
+        (m for f in shards(layout, paper.paper, experiment) if (m := manifest_of(layout, f)) is not None), None
+    )
+    if before is None:
+        return []
+    found = list(_changed_values(before.get(CONFIG, {}), values_behind(paper, experiment, specs)))
+    made_by, now = before.get(CODE, {}), code_behind(asked(specs))
+    return found + [f"code of {name}" for name in now if name in made_by and made_by[name] != now[name]]
+
+
+def _changed_values(before: Any, now: Any, name: str = "") -> Iterator[str]:
+    """``name before -> now`` of each value that differs between nested plain data."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in {**before, **now}:
+            if key in before and key in now:
+                yield from _changed_values(before[key], now[key], f"{name}.{key}" if name else key)
+            else:
+                value = before.get(key, now.get(key))
+                shown = "" if isinstance(value, dict | list) else f" {_text(value)}"
+                yield f"{name} {'+' if key in now else '-'} {key}{shown}".lstrip()
+    elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now) and _nested(now):
+        for i, (old, new) in enumerate(zip(before, now, strict=True)):
+            yield from _changed_values(old, new, f"{name}[{i}]")
+    elif before != now:
+        yield f"{name} {_text(before)} -> {_text(now)}"
+
+
+def _nested(values: list) -> bool:
+    return any(isinstance(value, dict | list) for value in values)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.10g}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, value))}]"
+    return str(value)

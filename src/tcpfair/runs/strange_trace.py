@@ -1,0 +1,80 @@
+"""A trace that others wrote: not only whole and in the schema, but with values that can be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from tcpfair.errors import InputError
+from tcpfair.files.manifest import MANIFEST, read_manifest
+from tcpfair.runs.trace import SCHEMA_VERSION, Trace, read
+
+_LONGEST_SAMPLE = 1.1  # of the run: tools stop a little early, and print rounded times
+
+
+def read_strange(folder: Path) -> Trace:
+    """The trace in ``folder``, read as `tcpfair.runs.trace.read` does, and its values checked as those of any input.
+
+    Raises InputError for another schema, samples that are there twice or lack, values that are no numbers, impossible times.
+    """
+    version = read_manifest(folder).get("schema")
+    if version != SCHEMA_VERSION:
+        raise InputError(f"{folder / MANIFEST}: schema: {version!r}, but this version reads {SCHEMA_VERSION}")
+    strange = read(folder)
+    _check_flows(strange, folder)
+    _check_samples(strange, folder)
+    return strange
+
+
+def _check_flows(strange: Trace, folder: Path) -> None:
+    runs, flows = strange.runs, strange.flows
+    if runs.empty or flows.empty:
+        raise InputError(
+            f"{folder / 'runs.parquet'}: no run or no flow; give a trace of at least one run with one flow"
+        )
+    for name, table, key in (("runs", runs, ["run_id"]), ("flows", flows, ["run_id", "flow_id"])):
+        if table.duplicated(key).any():
+            raise InputError(f"{folder / name}.parquet: {key[-1]}: the same one twice")
+    for name in ("duration_s", "sample_s"):
+        if not (np.isfinite(runs[name]) & (runs[name] > 0)).all():
+            raise InputError(f"{folder / 'runs.parquet'}: {name}: must be a number above 0")
+    if not (runs["sample_s"] <= _LONGEST_SAMPLE * runs["duration_s"]).all():
+        raise InputError(f"{folder / 'runs.parquet'}: sample_s: longer than duration_s")
+    ends = flows.merge(runs[["run_id", "duration_s"]])
+    if not ((ends["start_s"] >= 0) & (ends["start_s"] < ends["duration_s"])).all():
+        raise InputError(f"{folder / 'flows.parquet'}: start_s: must lie in the run")
+    if not (ends["stop_s"] > ends["start_s"]).all():
+        raise InputError(f"{folder / 'flows.parquet'}: stop_s: must be after start_s")
+
+
+def _check_samples(strange: Trace, folder: Path) -> None:
+    where, key = folder / "samples.parquet", ["run_id", "flow_id"]
+    samples = strange.samples.sort_values([*key, "t_s"])
+    for table, rows in {"samples": samples, **({} if strange.polls is None else {"polls": strange.polls})}.items():
+        if not np.isfinite(rows["t_s"]).all() or (rows["t_s"] < 0).any():
+            raise InputError(f"{folder / table}.parquet: t_s: must be a number of at least 0 s")
+        for name in ("cwnd_pkts", "srtt_s"):
+            if name in rows and (rows[name] < 0).any():
+                raise InputError(f"{folder / table}.parquet: {name}: must be at least 0")
+    if samples.duplicated([*key, "t_s"]).any():
+        raise InputError(f"{where}: t_s: the same sample of a flow twice")
+    timed = samples.merge(strange.runs[["run_id", "duration_s", "sample_s"]])
+    spacing_s = timed.groupby(key)["t_s"].diff().fillna(timed["t_s"])
+    odd = (spacing_s - timed["sample_s"]).abs() > 0.1 * timed["sample_s"]
+    if odd.any():
+        row = timed[odd].iloc[0]
+        raise InputError(
+            f"{where}: t_s: {row['t_s']:g} s of flow {row['flow_id']:.0f} is not {row['sample_s']:g} s (sample_s) after the "
+            "sample before; a sample is missing or sample_s is wrong"
+        )
+    last = timed.groupby(key).agg(
+        t_s=("t_s", "max"), duration_s=("duration_s", "first"), sample_s=("sample_s", "first")
+    )
+    whole = strange.flows.merge(last.reset_index(), how="left", on=key)
+    short = ~((whole["duration_s"] - whole["t_s"]).abs() < 0.95 * whole["sample_s"])
+    if short.any():
+        row = whole[short].iloc[0]
+        raise InputError(
+            f"{where}: samples of flow {row['flow_id']:.0f} end at {row['t_s']:g} s; duration_s is another"
+        )

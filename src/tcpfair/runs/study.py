@@ -1,0 +1,417 @@
+"""A study of one's own (``./reproduce study FILE.yaml``): a base scenario, and axes along which its values are varied.
+
+The file has plain values where those of the papers have sources and reasons; ``=name`` takes the value of the axis ``name``.
+Axes are a grid, a Latin hypercube, or both: then every point of the hypercube is taken at every point of the grid, so that
+what the grid compares, such as protocols, meets the same conditions.
+
+A run is known by its number: points in order, replicates within each. `Study.spec` expands any one of them without the
+others, so that a job of a million runs pays for its own alone. Seeds depend on the point and the replicate only: a longer grid
+leaves the runs that were there as they were.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from tcpfair.errors import InputError, unknown
+from tcpfair.papers.papers import Experiment, PaperConfig, Perturbation, Value, load_yaml
+from tcpfair.papers.scenario import one_line
+from tcpfair.papers.settings import Assumption, drawn_between
+from tcpfair.runs import code
+from tcpfair.runs.expand import RunSpec, places_of, scenario_at, seed_of
+from tcpfair.runs.outputs import Parts, part
+
+STUDY = "study"  # stands for the paper and for the experiment that a study has none of
+FIXED_COLUMNS = (
+    "run",
+    "key",
+    "seed",
+    "replicate",
+    "refused",
+)  # of the table of metrics, beside the axes and the metrics
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_AXIS = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
+_REFERENCE = "="
+# by group of measures: the records that it reads beside samples; None where it needs another experiment, which a study lacks
+Reads = Mapping[str, tuple[str, ...] | None]
+_CODE_OF = "code of "
+_VALUES_TRIED, _DRAWN_TRIED = 1000, 20  # of an axis of the grid, and points of the hypercube, when a study is read
+_MEASURED_BY, _MEASURED_IN = ("groups.py", "of_run.py"), ("metrics/", "measures/", "units.py")
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Protocol(_Strict):
+    """A protocol under a name of its own: the algorithm, its parameters, settings of its end hosts."""
+
+    cc: str
+    params: dict[str, Any] = Field(default_factory=dict)
+    flow: dict[str, Any] = Field(default_factory=dict)
+
+
+class Background(_Strict):
+    """Which traffic goes which way; the label ``none`` stands for no traffic."""
+
+    traffic: str
+    direction: Literal["forward", "reverse"] = "forward"
+
+
+class Base(_Strict):
+    """What all runs have in common but for the axes: settings of the dumbbell, of all flows, and of each."""
+
+    settings: dict[str, Any]
+    flow: dict[str, Any] = Field(default_factory=dict)
+    flows: list[dict[str, Any]] = Field(min_length=1, max_length=100)
+    background: list[Background] = Field(default_factory=list, max_length=100)
+
+
+class Drawn(_Strict):
+    """What an axis of the hypercube is drawn from, as ranges of the papers' assumptions are."""
+
+    range: list[float | int | str | bool] = Field(min_length=2)
+    scale: Literal["linear", "log", "choices"] = "linear"
+
+
+class LatinHypercube(_Strict):
+    """Points that fill the space of some axes evenly: each axis has every one of ``points`` slices once."""
+
+    points: int = Field(ge=1, le=100_000_000)
+    seed: int = Field(default=0, ge=0)
+    axes: dict[str, Drawn] = Field(min_length=1)
+
+
+class Figure(_Strict):
+    """The summary figure: a metric along an axis, a line for each value of one axis, a panel for each of another."""
+
+    x: str | None = None
+    y: str | None = None
+    lines: str | None = None
+    panels: str | None = None
+
+
+class StudyFile(_Strict):
+    """All of a study's file."""
+
+    what: str
+    base: Base
+    protocols: dict[str, Protocol] = Field(default_factory=dict)
+    traffic: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    analysis: dict[str, Any] = Field(default_factory=dict, description="parameters of measures")
+    grid: dict[str, list[float | int | str | bool]] = Field(default_factory=dict)
+    latin_hypercube: LatinHypercube | None = None
+    replicates: int = Field(default=1, ge=1, le=1_000_000)
+    seed: int = Field(default=0, ge=0)
+    perturb: dict[Perturbation, Any] = Field(default_factory=dict)
+    window_s: tuple[float, float] | None = Field(default=None, description="the time that is measured; none = all")
+    measures: list[str] = Field(default=["throughput", "jfi"], min_length=1)
+    keep_traces: bool = False
+    figure: Figure = Figure()
+
+    @model_validator(mode="after")
+    def _axes_are_named_and_used(self) -> StudyFile:
+        drawn = self.latin_hypercube.axes if self.latin_hypercube else {}
+        axes = [*self.grid, *drawn]
+        for name in axes:
+            if not _AXIS.fullmatch(name) or name in FIXED_COLUMNS:
+                taken = ", ".join(FIXED_COLUMNS)
+                raise ValueError(f"axis {name!r}: must be letters, digits and _, and none of {taken}")
+            if name in self.grid and name in drawn:
+                raise ValueError(f"latin_hypercube.axes.{name}: is an axis of the grid too")
+        for name, values in self.grid.items():
+            if not values or len(set(map(repr, values))) < len(values):
+                raise ValueError(f"grid.{name}: must be a list of different values (got {values!r})")
+            for value in values:
+                if isinstance(value, float) and not math.isfinite(value):
+                    raise ValueError(f"grid.{name}: {value}: must be finite")
+        for name, each in drawn.items():
+            if _drawn(each) is None:
+                raise ValueError(
+                    f"latin_hypercube.axes.{name}.range: must be two numbers, the smaller first (above 0 where scale is log),"
+                    f" or choices (got {each.range!r})"
+                )
+        used = set(_references(self.model_dump(include={"base", "protocols", "traffic"})))
+        for name in axes:
+            if name not in used:
+                raise ValueError(f"axis {name}: nothing takes its value; write ={name} where it belongs")
+        for name in used - set(axes):
+            raise ValueError(f"={name}: no axis of that name; axes are {', '.join(axes) or 'none'}")
+        if self.window_s and not 0 <= self.window_s[0] < self.window_s[1]:
+            raise ValueError(f"window_s: must be two times, the earlier first (got {list(self.window_s)})")
+        for field in ("x", "lines", "panels"):
+            if (name := getattr(self.figure, field)) is not None and name not in axes:
+                raise ValueError(f"figure.{field}: {name!r} is no axis; axes are {', '.join(axes) or 'none'}")
+        return self
+
+
+def _drawn(axis: Drawn) -> Assumption | None:
+    return drawn_between(axis.range, axis.scale)
+
+
+def _references(node: Any) -> Iterator[str]:
+    """The names behind every ``=name`` below a node."""
+    if isinstance(node, str):
+        if node.startswith(_REFERENCE):
+            yield node.removeprefix(_REFERENCE)
+    elif isinstance(node, dict | list | tuple):
+        for child in node.values() if isinstance(node, dict) else node:
+            yield from _references(child)
+
+
+# --- The study -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study as it is run: any of its runs by number, and what decides what it gives."""
+
+    name: str
+    file: StudyFile
+    paper: PaperConfig  # in the place of a paper's, with one experiment: `STUDY`
+    where: str  # the file, as messages name it
+
+    @property
+    def experiment(self) -> Experiment:
+        return self.paper.experiments[STUDY]
+
+    @cached_property
+    def axes(self) -> list[str]:
+        """Names of the axes: those of the grid, those of the hypercube."""
+        drawn = self.file.latin_hypercube.axes if self.file.latin_hypercube else ()
+        return [*self.file.grid, *drawn]
+
+    @cached_property
+    def _lengths(self) -> list[int]:
+        n_drawn = self.file.latin_hypercube.points if self.file.latin_hypercube else 1
+        return [*(len(values) for values in self.file.grid.values()), n_drawn]
+
+    @property
+    def n_points(self) -> int:
+        return math.prod(self._lengths)
+
+    @property
+    def n_runs(self) -> int:
+        return self.n_points * self.file.replicates
+
+    @cached_property
+    def _shares(self) -> npt.NDArray[np.float64]:
+        """(points, axes) of the hypercube, in [0, 1)."""
+        from scipy.stats import qmc  # takes a second, which only drawing should pay
+
+        cube = self.file.latin_hypercube
+        return qmc.LatinHypercube(len(cube.axes), rng=np.random.default_rng(cube.seed)).random(cube.points)
+
+    @cached_property
+    def _drawn(self) -> dict[str, Assumption]:
+        cube = self.file.latin_hypercube
+        return {name: _drawn(axis) for name, axis in cube.axes.items()} if cube else {}
+
+    def point(self, run: int) -> dict[str, Any]:
+        """The values of the axes in a run."""
+        *places, row = np.unravel_index(run // self.file.replicates, self._lengths)
+        values = {name: of[place] for (name, of), place in zip(self.file.grid.items(), places, strict=True)}
+        return values | {name: axis.at(self._shares[row, i]) for i, (name, axis) in enumerate(self._drawn.items())}
+
+    def seed(self, run: int) -> int:
+        """The seed of a run."""
+        axes = (f"{name}={value}" for name, value in self.point(run).items())
+        return seed_of(STUDY, self.file.seed, *axes, run % self.file.replicates)
+
+    def spec(self, run: int) -> RunSpec:
+        """A run, expanded. Raises InputError for values that no run can have."""
+        point, replicate, seed = self.point(run), run % self.file.replicates, self.seed(run)
+        places = places_of(self.experiment, seed_of(STUDY, self.file.seed, "order", replicate))
+        scenario = scenario_at(self.paper, self.experiment, point, seed, places, f"{self.where}: base")
+        return RunSpec(run, replicate, seed, point, scenario)
+
+    @cached_property
+    def measured(self) -> Parts:
+        """What a run's metrics are made from, besides the run: the code, and how they are measured."""
+        used = {str(each.cc.value) for each in self.paper.protocols.values() if isinstance(each.cc, Value)}
+        used &= self._algorithms
+        entries = [code.PACKAGE / "measures" / name for name in _MEASURED_BY]
+        how = self.file.model_dump(mode="json", include={"measures", "window_s", "analysis"})
+        simulated = {f"{_CODE_OF}{name}": digest for name, digest in code.of_algorithms(used).items()}
+        return {
+            "measures": part(how),
+            "measuring": part(code.digest_of(code.reached(entries, _MEASURED_IN))),
+            **simulated,
+        }
+
+    def holds(self, made_from: Mapping[str, str]) -> bool:
+        """Whether runs that were made from something else, of the same study once, would be the same today.
+
+        An algorithm that was not in it then made none of them.
+        """
+        now = self.measured.items()
+        return all(
+            made_from.get(name) == digest for name, digest in now if name in made_from or name not in self._added
+        )
+
+    @property
+    def _added(self) -> set[str]:
+        """Names of those parts of `measured` that another grid may bring."""
+        return {name for name in self.measured if name.startswith(_CODE_OF)} - {f"{_CODE_OF}{code.SIMULATOR}"}
+
+    @cached_property
+    def _algorithms(self) -> set[str]:
+        """Names of the algorithms that can act, and some that merely bear the name of a value."""
+        labels = {str(value) for value in _values(self.file.model_dump())}
+        own = {label: each.cc for label, each in self.file.protocols.items() if label in labels}
+        return labels | set(own.values())
+
+    @cached_property
+    def stamp(self) -> Parts:
+        """What the table of metrics is made from."""
+        values = self.file.model_dump(mode="json", exclude={"what", "figure", "measures", "window_s", "analysis"})
+        return {"design": part(values), "expansion": code.of_rooms("runs/expand.py", "runs/study.py")} | dict(
+            self.measured
+        )
+
+
+def _values(node: Any) -> Iterator[Any]:
+    if isinstance(node, dict | list | tuple):
+        for child in node.values() if isinstance(node, dict) else node:
+            yield from _values(child)
+    else:
+        yield node
+
+
+def load(path: Path, algorithms: Iterable[str], measures: Reads) -> Study:
+    """Read and validate a study's file; its name is that of the file.
+
+    ``algorithms`` are the names of those that exist, ``measures`` what each group of measures reads. Raises InputError with one
+    line naming file and field.
+    """
+    name = path.stem
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            f"{path}: the name of the file names the study: letters, digits, _ and -, such as rtt_loss.yaml"
+        )
+    return make(load_yaml(path), name, str(path), algorithms, measures)
+
+
+def make(values: Mapping[str, Any], name: str, where: str, algorithms: Iterable[str], measures: Reads) -> Study:
+    """A study from plain values; raises InputError that begins with ``where``."""
+    algorithms = list(algorithms)
+    possible = [measure for measure, reads in measures.items() if reads is not None]
+    try:
+        file = StudyFile.model_validate(values)
+    except ValidationError as error:
+        raise one_line(error, where) from None
+    for number, measure in enumerate(file.measures):
+        if measure in measures and measure not in possible:
+            raise InputError(
+                f"{where}: measures[{number}]: {measure!r} is weighted by what flows get among their own kind, which a study"
+                " does not simulate"
+            )
+        if measure not in measures:
+            raise unknown(f"{where}: measures[{number}]: measure", measure, set(possible))
+    labels = {**{algorithm: Protocol(cc=algorithm) for algorithm in algorithms}, **file.protocols}
+    for label, protocol in file.protocols.items():
+        if not protocol.cc.startswith(_REFERENCE) and protocol.cc not in algorithms:
+            raise unknown(f"{where}: protocols.{label}.cc: protocol", protocol.cc, algorithms)
+    study = Study(name, file, _as_paper(file, labels, where, measures), where)
+    _try_ends(study, labels)
+    return study
+
+
+def _try_ends(study: Study, labels: Mapping[str, Protocol]) -> None:
+    """Refuse a study whose first run, or one with another value of its grid, cannot be."""
+    for flow in [study.file.base.flow, *study.file.base.flows]:
+        label = flow.get("protocol", "=protocol")
+        axis = str(label).removeprefix(_REFERENCE)
+        asked = study.file.grid.get(axis, ()) if str(label).startswith(_REFERENCE) else [label]
+        for name in asked:
+            if name not in labels:
+                raise unknown(f"{study.where}: base.flows: protocol", str(name), labels)
+    *lengths, n_drawn = study._lengths
+    stride, apart = study.n_runs, study.file.replicates
+    drawn = range(0, min(n_drawn, _DRAWN_TRIED) * apart, apart)
+    _spec_of_any(study, drawn)
+    for length in lengths:
+        stride //= length
+        for place in range(1, length if length <= _VALUES_TRIED else 1):
+            _spec_of_any(study, [place * stride + run for run in drawn])
+
+
+def _spec_of_any(study: Study, runs: Iterable[int]) -> None:
+    """InputError, the last one, where none of some runs can be."""
+    for run in runs:
+        try:
+            study.spec(run)
+            return
+        except InputError as error:
+            last = error
+    raise last
+
+
+def _as_paper(file: StudyFile, labels: Mapping[str, Protocol], where: str, measures: Reads) -> PaperConfig:
+    """The study in the words of a paper's configuration: each plain value with the file as its source."""
+
+    def valued(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            name: value if isinstance(value, str) and value.startswith(_REFERENCE) else Value(value=value, source=STUDY)
+            for name, value in values.items()
+        }
+
+    def of_traffic(values: Mapping[str, Any]) -> dict[str, Any]:
+        found = valued(
+            {name: value for name, value in values.items() if name not in ("protocol", "sizes", "long_lived")}
+        )
+        found |= {name: values[name] for name in ("protocol",) if name in values}
+        if isinstance(values.get("sizes"), list):
+            found["sizes"] = [valued(law) if isinstance(law, dict) else law for law in values["sizes"]]
+        if isinstance(values.get("long_lived"), dict):
+            own = values["long_lived"]
+            found["long_lived"] = {**valued(own), **{name: own[name] for name in ("protocol",) if name in own}}
+        return found
+
+    record = ["samples", *(name for measure in file.measures for name in measures[measure])]
+    try:
+        return PaperConfig.model_validate(
+            {
+                "paper": STUDY,
+                "cite": file.what,
+                "protocols": {
+                    label: {
+                        "cc": valued({"cc": each.cc})["cc"],
+                        "params": valued(each.params),
+                        "flow": valued(each.flow),
+                    }
+                    for label, each in labels.items()
+                },
+                "traffic": {label: of_traffic(values) for label, values in file.traffic.items()},
+                "analysis": {name: {"value": value, "source": STUDY} for name, value in file.analysis.items()},
+                "experiments": {
+                    STUDY: {
+                        "what": file.what,
+                        "settings": valued(file.base.settings),
+                        "flow": valued(file.base.flow),
+                        "flows": [valued(flow) for flow in file.base.flows],
+                        "background": [
+                            {**valued({"traffic": each.traffic}), "direction": each.direction}
+                            for each in file.base.background
+                        ],
+                        "runs": {"value": file.replicates, "source": STUDY},
+                        "perturb": {name: {"value": value, "source": STUDY} for name, value in file.perturb.items()},
+                        "window_s": {"value": list(file.window_s), "source": STUDY} if file.window_s else None,
+                        "record": list(dict.fromkeys(record)),
+                        "measures": file.measures,
+                    }
+                },
+            }
+        )
+    except ValidationError as error:
+        raise one_line(error, where) from None

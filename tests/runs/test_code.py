@@ -1,0 +1,126 @@
+"""Digests of code: what acts counts, how it is written does not; and which code acts in which run."""
+
+import shutil
+
+import pytest
+
+from tcpfair import cc
+from tcpfair.runs import code
+
+SOURCE = '''"""A module."""
+
+from tcpfair.engine.rng import uniform
+
+BETA = 0.7
+
+
+def grow(f, p: float) -> float:
+    """Grow."""
+    # by one
+    return f.cwnd + 1
+'''
+
+
+def digest_of(folder, text):
+    path = folder / "a.py"
+    path.write_text(text)
+    return code.digest_of([path])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"""A module."""', '"""Another text."""'),
+        ('"""A module."""\n', ""),
+        ('    """Grow."""\n', ""),
+        ("# by one", "# by a packet"),
+        ("p: float) -> float", "p)"),
+        ("return f.cwnd + 1", "return (f.cwnd\n            + 1)"),
+        ("tcpfair.engine.rng", "tcpfair.sources.rng"),
+    ],
+)
+def test_what_does_not_act_does_not_count(tmp_path, old, new):
+    assert old in SOURCE
+    assert digest_of(tmp_path, SOURCE.replace(old, new)) == digest_of(tmp_path, SOURCE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("BETA = 0.7", "BETA = 0.8"),
+        ("f.cwnd + 1", "f.cwnd + 2"),
+        ("f.cwnd + 1", "f.cwnd - 1"),
+        ("import uniform", "import normal as uniform"),
+        ("rng import", "other import"),
+        ("def grow(f, p: float)", "def grow(p: float, f)"),
+    ],
+)
+def test_what_acts_counts(tmp_path, old, new):
+    assert old in SOURCE
+    assert digest_of(tmp_path, SOURCE.replace(old, new)) != digest_of(tmp_path, SOURCE)
+
+
+def test_a_renamed_file_counts_and_another_folder_does_not(tmp_path):
+    first = digest_of(tmp_path, SOURCE)
+    (tmp_path / "b.py").write_text(SOURCE)
+    assert code.digest_of([tmp_path / "b.py"]) != first
+    (tmp_path / "below").mkdir()
+    assert digest_of(tmp_path / "below", SOURCE) == first
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    """A copy of this package to edit."""
+    root = tmp_path_factory.mktemp("package") / "tcpfair"
+    shutil.copytree(code.PACKAGE, root, ignore=shutil.ignore_patterns("__pycache__"))
+    return root
+
+
+def changed_by_editing(package, name):
+    """Names of the algorithms (or ``simulator``) whose digest an added line of code in one file changes."""
+    before = code.of_algorithms(cc.names(), package)
+    path = package / name
+    text = path.read_text()
+    path.write_text(text + "\nADDED = 1\n")
+    try:
+        after = code.of_algorithms(cc.names(), package)
+    finally:
+        path.write_text(text)
+    return {algorithm for algorithm in before if before[algorithm] != after[algorithm]}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("cc/vegas.py", {"vegas", "veno"}),  # veno estimates the backlog as vegas does
+        ("cc/bic.py", {"bic"}),
+        ("engine/endpoint.py", {code.SIMULATOR}),
+        ("engine/rng.py", {code.SIMULATOR}),
+        ("sources/tables.py", {code.SIMULATOR}),
+        ("units.py", {code.SIMULATOR}),
+        ("verdicts/ledger.py", set()),
+        ("runs/expand.py", set()),
+        ("sources/ns2.py", set()),
+    ],
+)
+def test_an_edit_reaches_the_runs_in_which_the_code_acts(package, name, expected):
+    assert changed_by_editing(package, name) == expected
+
+
+def test_every_file_of_the_engine_and_of_the_algorithms_counts(package):
+    """No source that is compiled into a run is forgotten."""
+    files = sorted((package / "engine").glob("*.py")) + sorted((package / "cc").glob("*.py"))
+    idle = {"engine/__init__.py"}  # a docstring alone
+    for path in files:
+        name = path.relative_to(package).as_posix()
+        if name not in idle:
+            assert changed_by_editing(package, name), name
+
+
+def test_an_edited_default_of_a_scenario_is_other_code(monkeypatch):
+    from tcpfair.papers import scenario
+
+    before = code.of_algorithms(["reno"])
+    monkeypatch.setattr(scenario.Flow.model_fields["iw_pkts"], "default", 3)
+    after = code.of_algorithms(["reno"])
+    assert {name for name in before if before[name] != after[name]} == {code.SIMULATOR}
