@@ -10,7 +10,7 @@ import pytest
 
 from tcpfair.engine.dumbbell import run
 from tcpfair.files.layout import Layout
-from tcpfair.runs.expand import run_specs
+from tcpfair.papers.expand import run_specs
 from tcpfair.validation.scenarios import label_of, load
 
 LAYOUT = Layout(Path(__file__).parents[2])

@@ -7,9 +7,9 @@ from tcpfair.engine.traffic import arrivals_of
 from tcpfair.files.layout import Layout, repository_root
 from tcpfair.measures import measure
 from tcpfair.metrics.series import mean_interval
+from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import load_paper
 from tcpfair.runs import trace
-from tcpfair.runs.expand import run_specs
 from tcpfair.sources import simulate
 from tcpfair.units import mbps
 

@@ -17,9 +17,9 @@ import pytest
 from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS
 from tcpfair.files.manifest import CODE, RUNS
+from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import PaperConfig, Value, load_yaml
 from tcpfair.runs import store
-from tcpfair.runs.expand import run_specs
 
 ROOT = Path(__file__).parents[2]
 REPLICATES = 2

@@ -12,8 +12,8 @@ import yaml
 
 from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS, repository_root
+from tcpfair.papers.expand import check, plain_values, run_specs, shorten
 from tcpfair.papers.papers import Value, check_config, load_paper
-from tcpfair.runs.expand import check, plain_values, run_specs, shorten
 from tcpfair.units import bdp_pkts
 
 ROOT = repository_root()

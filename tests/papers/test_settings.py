@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS, Layout, repository_root
+from tcpfair.papers.expand import plain_values, run_specs
 from tcpfair.papers.papers import PaperConfig, Value, load_paper
 from tcpfair.papers.settings import (
     assumptions_of,
@@ -17,7 +18,6 @@ from tcpfair.papers.settings import (
     point_text,
     with_values,
 )
-from tcpfair.runs.expand import plain_values, run_specs
 
 
 def stated(value):

@@ -99,7 +99,7 @@ def changed_by_editing(package, name):
         ("sources/tables.py", {code.SIMULATOR}),
         ("units.py", {code.SIMULATOR}),
         ("verdicts/ledger.py", set()),
-        ("runs/expand.py", set()),
+        ("papers/expand.py", set()),
         ("sources/ns2.py", set()),
     ],
 )

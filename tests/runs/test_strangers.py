@@ -9,9 +9,9 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.files import manifest
+from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import load_paper, load_yaml, plain_yaml
 from tcpfair.runs import trace
-from tcpfair.runs.expand import run_specs
 from tcpfair.runs.study import load
 from tcpfair.workflow.cli import main
 from tests.runs.test_study import ALGORITHMS, MEASURES

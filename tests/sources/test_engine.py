@@ -10,8 +10,8 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout, repository_root
+from tcpfair.papers.expand import run_specs, shorten
 from tcpfair.papers.papers import load_paper
-from tcpfair.runs.expand import run_specs, shorten
 from tcpfair.runs.trace import read, write
 from tcpfair.sources import engine, merge, simulate
 

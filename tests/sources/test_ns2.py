@@ -15,9 +15,9 @@ from tcpfair.engine.traffic import arrivals_of
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout, repository_root
 from tcpfair.models.aimd import exact_t2_s, t1_s
+from tcpfair.papers.expand import RunSpec, run_specs, shorten
 from tcpfair.papers.papers import load_paper
 from tcpfair.papers.scenario import Scenario
-from tcpfair.runs.expand import RunSpec, run_specs, shorten
 from tcpfair.runs.trace import read, write
 from tcpfair.sources import ns2
 from tcpfair.units import bdp_pkts, service_time_s

@@ -17,8 +17,8 @@ from tcpfair.cc.registry import algorithm
 from tcpfair.engine import dumbbell as engine
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout, repository_root
+from tcpfair.papers.expand import RunSpec
 from tcpfair.papers.papers import load_paper
-from tcpfair.runs.expand import RunSpec
 from tcpfair.runs.trace import read, write
 from tcpfair.sources import ns3
 from tests.engine.scenarios import PACKET_BYTES, SLOW_BPS, dumbbell

@@ -12,8 +12,8 @@ import pytest
 
 from tcpfair.engine.result import Result
 from tcpfair.engine.state import EVENT, LOSS, RECOVERY_END, RTO
+from tcpfair.papers.expand import RunSpec
 from tcpfair.papers.scenario import Web, make_scenario
-from tcpfair.runs.expand import RunSpec
 from tcpfair.runs.trace import TABLES, Trace
 from tcpfair.sources.tables import _link, gather, simulate_runs
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from tcpfair.files.layout import Layout, repository_root
+from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import PaperConfig
-from tcpfair.runs.expand import run_specs
 from tcpfair.runs.trace import Trace
 from tcpfair.sources import engine
 from tcpfair.validation.measures import MEASURES, curve, measure

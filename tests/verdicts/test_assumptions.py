@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from tcpfair.files.layout import Layout
+from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.runs import store
-from tcpfair.runs.expand import run_specs
 from tcpfair.verdicts.assumptions import assumptions, run_plan, stated
 
 PAPERS = Path(__file__).parents[2] / "config" / "papers"

@@ -10,9 +10,9 @@ import numpy as np
 from tcpfair.cc.registry import algorithms
 from tcpfair.engine.state import RTO_LAWS
 from tcpfair.files.layout import PAPERS, Layout
+from tcpfair.papers.expand import run_specs, shorten
 from tcpfair.papers.papers import load_paper
 from tcpfair.papers.scenario import Scenario, make_scenario
-from tcpfair.runs.expand import run_specs, shorten
 
 SECONDS = 3.0
 RANDOM = 400

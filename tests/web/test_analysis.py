@@ -10,9 +10,9 @@ from tcpfair.engine.state import EVENT_NAMES
 from tcpfair.files.layout import Layout, repository_root
 from tcpfair.measures import measure, weights
 from tcpfair.measures.groups import GROUPS
+from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import load_paper
 from tcpfair.papers.scenario import Scenario
-from tcpfair.runs.expand import run_specs
 from tcpfair.sources import tables
 from tests.web.calls import call
 from tests.web.node import needs_node

@@ -7,9 +7,9 @@ import pytest
 import yaml
 
 from tcpfair.files.layout import Layout, repository_root
+from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import load_paper
 from tcpfair.papers.scenario import Flow, Scenario, Web, make_scenario
-from tcpfair.runs.expand import run_specs
 from tcpfair.web.digest import read
 from tcpfair.web.schema import fields_of, plain
 from tests.web.calls import call

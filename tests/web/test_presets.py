@@ -7,9 +7,9 @@ import json
 import pytest
 
 from tcpfair.files.layout import PAPERS, Layout
+from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import load_paper
 from tcpfair.papers.scenario import make_scenario
-from tcpfair.runs.expand import run_specs
 from tcpfair.web import schema
 from tcpfair.web.presets import presets_of
 from tests.web import node

@@ -16,8 +16,8 @@ from tcpfair.engine.state import LOSS
 from tcpfair.files.layout import Layout, repository_root
 from tcpfair.metrics.epochs import k_over_time_s
 from tcpfair.metrics.fairness import jfi_over_time
+from tcpfair.papers.expand import RunSpec
 from tcpfair.papers.papers import load_paper
-from tcpfair.runs.expand import RunSpec
 from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS
 from tcpfair.web.tours import Number, Run, Tour, load, shown, spec_of
 

@@ -28,9 +28,9 @@ from tcpfair.models.rtt_fairness import (
     throughput_exponent,
     throughput_ratio,
 )
+from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.papers.scenario import Scenario
-from tcpfair.runs.expand import run_specs
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S, mbps
 from tcpfair.verdicts.context import protocols_of, values_of
 from tcpfair.verdicts.paper_models import AimdLink, link_of, method_of, reading

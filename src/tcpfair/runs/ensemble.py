@@ -20,11 +20,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from tcpfair.errors import InputError, unknown
 from tcpfair.files.layout import PAPERS
 from tcpfair.papers import settings
+from tcpfair.papers.expand import RunSpec, expected_pkts, plain_values, run_specs
 from tcpfair.papers.papers import Experiment, PaperConfig, Value, load_yaml
 from tcpfair.papers.scenario import one_line
 from tcpfair.papers.settings import BASE, Assumption
 from tcpfair.runs import code
-from tcpfair.runs.expand import RunSpec, expected_pkts, plain_values, run_specs
 from tcpfair.runs.outputs import Parts, part
 
 AS_PRINTED = ""  # the name of no hypothesis: the paper is taken at its word

@@ -1,7 +1,7 @@
 """Which of the runs that a configuration requests are available, and where.
 
 A store is a folder of shards: traces, each written whole by one job, whose manifests list the keys of their runs
-(`tcpfair.runs.expand.RunSpec.key`) and the digests of the code that made them. ``data/bundled`` is one store, what
+(`tcpfair.papers.expand.RunSpec.key`) and the digests of the code that made them. ``data/bundled`` is one store, what
 was simulated here another. A run is available when a shard has its key and its code is today's; all others have to be
 simulated. Nothing else records what is finished.
 """
@@ -19,9 +19,9 @@ from tcpfair.errors import InputError
 from tcpfair.files.files import is_scratch, write_whole
 from tcpfair.files.layout import Layout, short_name
 from tcpfair.files.manifest import CODE, CONFIG, MANIFEST, RUNS, read_manifest
+from tcpfair.papers.expand import RunSpec, expected_pkts, plain_values, run_specs, values_behind
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs import code, reach
-from tcpfair.runs.expand import RunSpec, expected_pkts, plain_values, run_specs, values_behind
 from tcpfair.runs.outputs import Parts, folder_of, inside, part
 
 

@@ -24,11 +24,11 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from tcpfair.errors import InputError, unknown
+from tcpfair.papers.expand import RunSpec, places_of, scenario_at, seed_of
 from tcpfair.papers.papers import Experiment, PaperConfig, Perturbation, Value, load_yaml
 from tcpfair.papers.scenario import one_line
 from tcpfair.papers.settings import Assumption, drawn_between
 from tcpfair.runs import code
-from tcpfair.runs.expand import RunSpec, places_of, scenario_at, seed_of
 from tcpfair.runs.outputs import Parts, part
 
 STUDY = "study"  # stands for the paper and for the experiment that a study has none of
@@ -275,7 +275,7 @@ class Study:
     def stamp(self) -> Parts:
         """What the table of metrics is made from."""
         values = self.file.model_dump(mode="json", exclude={"what", "figure", "measures", "window_s", "analysis"})
-        return {"design": part(values), "expansion": code.of_rooms("runs/expand.py", "runs/study.py")} | dict(
+        return {"design": part(values), "expansion": code.of_rooms("papers/expand.py", "runs/study.py")} | dict(
             self.measured
         )
 

@@ -14,9 +14,9 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout
 from tcpfair.files.manifest import CODE, CONFIG, RUNS
+from tcpfair.papers.expand import RunSpec, run_specs, values_behind
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs import store, trace
-from tcpfair.runs.expand import RunSpec, run_specs, values_behind
 from tcpfair.runs.outputs import part
 from tcpfair.runs.trace import TABLES, Trace
 from tcpfair.sources import engine, ns2, ns3, tables

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+# isort: off
+# the order of imports counts in the digest of the code that made the shipped runs, which every figure tells
+from tcpfair.papers.expand import RunSpec
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.runs.trace import Trace
 from tcpfair.engine.dumbbell import run
 from tcpfair.jit import source_hash
-from tcpfair.papers.papers import PaperConfig
-from tcpfair.runs.expand import RunSpec
-from tcpfair.runs.trace import Trace
 from tcpfair.sources import tables
 
 

@@ -49,10 +49,10 @@ from tcpfair.cc.registry import algorithm, param_values
 from tcpfair.engine.result import Result
 from tcpfair.engine.state import EVENT, EVENT_NAMES
 from tcpfair.errors import InputError
+from tcpfair.papers.expand import RunSpec, expected_pkts
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.papers.scenario import Flow, Scenario
 from tcpfair.runs.code import digest_of
-from tcpfair.runs.expand import RunSpec, expected_pkts
 from tcpfair.runs.trace import Trace
 from tcpfair.sources import tables
 from tcpfair.units import bdp_pkts, service_time_s

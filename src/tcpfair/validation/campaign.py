@@ -18,9 +18,9 @@ import pyarrow as pa
 
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout
+from tcpfair.papers.expand import RunSpec, expected_pkts
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs import code, shards, store
-from tcpfair.runs.expand import RunSpec, expected_pkts
 from tcpfair.runs.outputs import Parts, part
 from tcpfair.validation.measures import CURVE_COLUMNS, RUN_COLUMNS, measured
 from tcpfair.validation.scenarios import ENGINE, TITLES, Window, chosen, digests_of, label_of, windows

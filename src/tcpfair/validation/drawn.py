@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tcpfair.papers.expand import RunSpec, run_specs, seed_of
 from tcpfair.papers.papers import Experiment, PaperConfig, Value
-from tcpfair.runs.expand import RunSpec, run_specs, seed_of
 from tcpfair.units import MS_PER_S, bdp_pkts, service_time_s
 from tcpfair.validation.measures import DUMBBELL
 

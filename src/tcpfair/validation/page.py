@@ -12,8 +12,8 @@ import pandas as pd
 
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
+from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import PaperConfig
-from tcpfair.runs.expand import run_specs
 from tcpfair.validation import chance, drawn, kernel
 from tcpfair.validation.agreement import BEYOND, NO_VALUE, UNDECIDED, UNEXPLAINED, WITHIN, rounded, row_name
 from tcpfair.validation.comparison import Comparison

@@ -16,9 +16,9 @@ import pandas as pd
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.files.manifest import RUNS
+from tcpfair.papers.expand import RunSpec
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs import trace
-from tcpfair.runs.expand import RunSpec
 from tcpfair.sources import testbed
 from tcpfair.sources.readers import tcp_info
 from tcpfair.sources.readers import testbed as reader

@@ -11,9 +11,9 @@ from typing import Any
 from tcpfair.errors import InputError
 from tcpfair.files.digests import digest
 from tcpfair.files.layout import Layout
+from tcpfair.papers.expand import RunSpec, run_specs
 from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.papers.scenario import make_scenario
-from tcpfair.runs.expand import RunSpec, run_specs
 from tcpfair.validation import drawn
 from tcpfair.validation.measures import DUMBBELL, MEASURES
 

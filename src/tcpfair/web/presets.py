@@ -1,7 +1,7 @@
 """Every run of a paper's experiments, so compact that a page can hold them all.
 
 Of each grid point stands the scenario without what differs from run to run; a run's seed follows from names, and what
-differs from the seed, as in `tcpfair.runs.expand`. ``static/expand.js`` makes scenarios of it; tests hold every run of
+differs from the seed, as in `tcpfair.papers.expand`. ``static/expand.js`` makes scenarios of it; tests hold every run of
 every experiment against `run_specs`. Beside them stand the numbers that the paper prints.
 """
 
@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 from tcpfair.files.layout import Layout
+from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import NO_TRAFFIC, Experiment, PaperConfig, Value
 from tcpfair.papers.scenario import Scenario
-from tcpfair.runs.expand import run_specs
 from tcpfair.verdicts import printed_metrics
 from tcpfair.verdicts.cells import Cell, cells
 from tcpfair.verdicts.printed import Tolerance, load_tolerances

@@ -20,9 +20,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS, Layout
+from tcpfair.papers.expand import RunSpec, run_specs
 from tcpfair.papers.papers import PaperConfig, load_paper, load_yaml
 from tcpfair.papers.scenario import Scenario, make_scenario, one_line
-from tcpfair.runs.expand import RunSpec, run_specs
 from tcpfair.verdicts.typeset import tex_of, typeset
 
 FILE = Path(__file__).with_name("tours.yaml")

@@ -14,9 +14,9 @@ from tcpfair.files import checksums
 from tcpfair.files.files import discard_scratch, is_scratch, whole, whole_folder
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.files.manifest import MANIFEST, SHARED, read_manifest, write_manifest
+from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import load_paper
 from tcpfair.runs import store
-from tcpfair.runs.expand import run_specs
 from tcpfair.workflow.plan import Plan
 
 _WORTH_SHARING_BYTES = 100_000

@@ -17,9 +17,9 @@ from tcpfair.files.files import discard_scratch, is_editors, write_whole
 from tcpfair.files.layout import LEDGER_TABLES, PAPERS, WRITE_UP, Layout, short_id
 from tcpfair.files.manifest import MANIFEST
 from tcpfair.papers import recordings
+from tcpfair.papers.expand import check, plain_values, run_specs, shorten
 from tcpfair.papers.papers import Config, Exhibit, PaperConfig, Value, check_config, load_paper, load_yaml
 from tcpfair.runs import code, outputs, reach, record, store
-from tcpfair.runs.expand import check, plain_values, run_specs, shorten
 from tcpfair.runs.outputs import MADE, Parts, files_part, part
 from tcpfair.runs.recorded import trace_place
 from tcpfair.runs.store import Asked

@@ -21,12 +21,12 @@ from tcpfair.files import checksums
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.files.manifest import CODE, CONFIG, RUNS, read_manifest, write_manifest
+from tcpfair.papers.expand import RunSpec, expected_pkts, run_specs, shorten, values_behind
 from tcpfair.papers.papers import PaperConfig, load_paper, load_yaml
 from tcpfair.papers.settings import BASE
 from tcpfair.runs import code, ensemble_table, store
 from tcpfair.runs.ensemble import Ensemble, Member, ensemble_of, load
 from tcpfair.runs.ensemble_table import CELL, Shipped
-from tcpfair.runs.expand import RunSpec, expected_pkts, run_specs, shorten, values_behind
 from tcpfair.runs.store import Asked
 from tcpfair.sources import live
 from tcpfair.workflow import again

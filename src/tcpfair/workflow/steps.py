@@ -17,9 +17,9 @@ from tcpfair.errors import InputError
 from tcpfair.files import costs
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import PAPERS, Layout
+from tcpfair.papers.expand import run_specs, shorten
 from tcpfair.papers.papers import Config, PaperConfig, load_paper
 from tcpfair.runs import store
-from tcpfair.runs.expand import run_specs, shorten
 from tcpfair.runs.outputs import inside, making
 
 _PROGRESS_EVERY_S = 1.0

@@ -33,8 +33,8 @@ from tcpfair.files.layout import Layout
 from tcpfair.files.manifest import CODE, RUNS
 from tcpfair.measures import of_run
 from tcpfair.measures.catalogue import READS
+from tcpfair.papers.expand import RunSpec, expected_pkts, shorten
 from tcpfair.runs import code, outputs, shards, store, trace
-from tcpfair.runs.expand import RunSpec, expected_pkts, shorten
 from tcpfair.runs.study import STUDY, Study, load
 from tcpfair.runs.study import make as made_study
 from tcpfair.runs.trace import Trace

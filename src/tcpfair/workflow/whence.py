@@ -9,9 +9,9 @@ from tcpfair import sources
 from tcpfair.errors import InputError, unknown
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.files.manifest import file_hash
+from tcpfair.papers.expand import expected_pkts
 from tcpfair.papers.papers import Exhibit, PaperConfig, load_paper
 from tcpfair.runs import record, store, trace
-from tcpfair.runs.expand import expected_pkts
 from tcpfair.runs.origin import Origin, digest_of_keys, read
 from tcpfair.sources import live
 from tcpfair.workflow.again import hash_of, is_same

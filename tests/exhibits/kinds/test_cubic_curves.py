@@ -9,8 +9,8 @@ import pytest
 from tcpfair.exhibits import explore
 from tcpfair.exhibits.context import draw
 from tcpfair.models import cubic_map
+from tcpfair.papers.expand import run_specs
 from tcpfair.runs import trace
-from tcpfair.runs.expand import run_specs
 from tcpfair.verdicts import paper_models
 from tests.exhibits import standin
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tcpfair import sources
 from tcpfair.exhibits.context import draw
 from tcpfair.exhibits.kinds import windows
+from tcpfair.papers.expand import run_specs, shorten
 from tcpfair.papers.papers import load_paper
-from tcpfair.runs.expand import run_specs, shorten
 from tcpfair.verdicts.paper_models import AimdLink
 from tests.exhibits import standin
 

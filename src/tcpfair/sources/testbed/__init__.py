@@ -21,11 +21,11 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout, repository_root
+from tcpfair.papers.expand import RunSpec
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.papers.scenario import Scenario
 from tcpfair.runs import intervals
 from tcpfair.runs.code import digest_of
-from tcpfair.runs.expand import RunSpec
 from tcpfair.runs.trace import TABLES, Trace, empty
 from tcpfair.sources import tables
 from tcpfair.sources.readers import read_any

@@ -1,4 +1,4 @@
-// A run of a paper's experiment from the schema's presets: seed and scenario, as tcpfair/runs/expand.py makes them.
+// A run of a paper's experiment from the schema's presets: seed and scenario, as tcpfair/papers/expand.py makes them.
 // Seeds are BLAKE2b (RFC 7693) of names; what differs from run to run is drawn as NumPy's Generator(Philox(seed)) draws it
 // (Salmon et al. 2011; O'Neill's seed_seq as NumPy has it). Tests hold every run against Python's.
 "use strict";
