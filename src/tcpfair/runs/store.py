@@ -88,7 +88,34 @@ def manifest_of(layout: Layout, folder: Path) -> dict | None:
         if is_shipped and folder.is_dir():
             raise
         return None
-    return manifest if is_shipped or _has_tables(folder, manifest) else None
+    if not is_shipped and not _has_tables(folder, manifest):
+        return None
+    same = _same_bits(layout) if is_shipped else {}
+    return manifest | {CODE: {name: same.get(digest, digest) for name, digest in manifest.get(CODE, {}).items()}}
+
+
+def accept_bits(layout: Layout, algorithms: Iterable[str]) -> bool:
+    """Note that today's code of ``algorithms`` gives the bits of the shipped runs, as the caller has found.
+
+    False when it made all of them.
+    """
+    made_by = (read_manifest(path.parent).get(CODE, {}) for path in sorted(layout.bundled_root.glob(f"*/*/{MANIFEST}")))
+    now = code_behind([Asked("", tuple(algorithms), 0.0)])
+    same = {digest: now[name] for code in made_by for name, digest in code.items() if now.get(name, digest) != digest}
+    if same:
+        write_whole(_same_bits_file(layout), json.dumps(same, sort_keys=True) + "\n")
+    return bool(same)
+
+
+def _same_bits(layout: Layout) -> dict[str, str]:
+    """Digests of code that made shipped runs, and those of later code that was found to give the same bits."""
+    with suppress(OSError, ValueError, TypeError):
+        return dict(json.loads(_same_bits_file(layout).read_text(encoding="utf-8")))
+    return {}
+
+
+def _same_bits_file(layout: Layout) -> Path:
+    return layout.root / "results" / "same_bits.json"
 
 
 def _has_tables(folder: Path, manifest: Mapping[str, Any]) -> bool:

@@ -252,6 +252,8 @@ def _build(given: argparse.Namespace) -> int:
         plan.refuse_what_is_missing()
         print("\n".join(runs.to_do(plan)) or "nothing: everything is up to date")
         return 0
+    if runs.gives_shipped_bits(plan, given.cores or runs.free_cores()):
+        plan = _plan(given)
     status, is_open = 0, not plan.is_up_to_date()
     if is_open:
         status = runs.build(plan, cores=given.cores, profile=given.profile)

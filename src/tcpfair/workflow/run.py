@@ -18,12 +18,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from tcpfair import cc
 from tcpfair.errors import InputError, unknown
 from tcpfair.files import checksums, costs
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import load_yaml, plain_yaml
-from tcpfair.runs import record
+from tcpfair.runs import record, store
 from tcpfair.workflow import bundles, cluster
 from tcpfair.workflow.full_disk import FullDisk
 from tcpfair.workflow.plan import Plan, load_values, simulated_runs
@@ -139,6 +140,18 @@ def announced(plan: Plan, wanted: Sequence[tuple[str, str]] = ()) -> list[str]:
 
 
 # --- Snakemake --------------------------------------------------------------------------------------------------
+
+
+def gives_shipped_bits(plan: Plan, cores: int) -> bool:
+    """Whether bundled runs that other code made count as today's: the bits of a sample are compared, once for each code."""
+    if plan.config.source != "bundled" or not any(plan.lacking.values()):
+        return False
+    from tcpfair.workflow import same_bits  # numba
+
+    differ = same_bits.holds_bits(plan.layout, cores)
+    for line in differ[:SHOWN]:
+        print(f"differs    {line}")
+    return not differ and store.accept_bits(plan.layout, cc.names())
 
 
 def build(
