@@ -68,7 +68,7 @@ def test_show_returns_what_it_drew(paper, layout):
     pd.testing.assert_frame_equal(drawn, pd.read_csv(layout.figures("bhatti2009") / "fig08.csv"))
     bic = cells(drawn, "jfi_mean").loc[("BIC", 25)]
     assert bic["jfi_mean"] == 0.91
-    kept = Paper(paper.context, keep=["bhatti2009.fig6"]).show("fig08")  # as an earlier run left it
+    kept = Paper(paper.context, keep={"bhatti2009.fig6": "drawn"}).show("fig08")  # as an earlier run left it
     pd.testing.assert_frame_equal(kept, drawn)
 
 
@@ -305,7 +305,7 @@ def test_an_exhibit_that_is_not_drawn_anew_is_shown_just_as_when_it_was_drawn(pa
     exhibit = paper._find(name)
     paper.show(name)
     files = {path: path.stat().st_mtime_ns for path in records.figure_files(paper.layout, exhibit)}
-    other = Paper(paper.context, keep=["bhatti2009.fig6"])
+    other = Paper(paper.context, keep={"bhatti2009.fig6": "drawn"})
     other.show(name)
     half = len(displayed) // 2
     assert half == 2

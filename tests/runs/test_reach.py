@@ -27,7 +27,7 @@ def test_a_step_reaches_what_it_imports_and_no_more():
 def test_modules_that_are_imported_by_name_are_reached():
     assert {f"verdicts/claims/{paper}.py" for paper in ("ogura", "kozu2014")} <= names(of("ledger"))
     kinds = {path.name for path in (PACKAGE / "exhibits/kinds").glob("*.py")}
-    drawing = names(reach.reached([PACKAGE / name for name in reach.EXHIBITS]))
+    drawing = names(reach.reached([PACKAGE / reach.EXHIBITS]))
     assert {f"exhibits/kinds/{name}" for name in kinds} <= drawing
 
 
@@ -60,7 +60,7 @@ def test_a_function_that_is_not_there_is_an_error():
 def test_cells_of_notebooks_import_too_and_magics_do_not_matter():
     assert reach.cell_imports("%matplotlib inline\nimport scipy.special\n!ls") == ["scipy.special"]
     assert reach.cell_imports("this is no Python") == []
-    assert reach.of_notebook([]) != reach.of_notebook(["import sklearn"])
+    assert reach.of_notebook([], False) != reach.of_notebook(["import sklearn"], False)
 
 
 def test_libraries_come_with_what_they_require():

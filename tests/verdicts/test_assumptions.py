@@ -93,7 +93,7 @@ def test_plan_names_the_trace_of_just_these_runs(papers, tmp_path, monkeypatch):
         return folder
 
     monkeypatch.setattr(store, "whole_trace", whole_trace)
-    assert run_plan(held(papers, layout))["trace"].tolist() == ["results/engine/traces/ogura/sweep"]
+    assert run_plan(held(papers, layout))["trace"].tolist() == ["results/engine/runs/ogura/sweep"]
 
 
 @pytest.mark.parametrize("path", sorted(PAPERS.glob("*.yaml")), ids=lambda path: path.stem)

@@ -219,7 +219,7 @@ class Remembered:
 @cache
 def _expansion() -> str:
     """Digest of the code that expands an experiment into runs."""
-    return code.digest_of(reach.reached([code.PACKAGE / "runs" / "expand.py"]).files)
+    return code.digest_of(reach.reached([code.PACKAGE / "papers" / "expand.py"]).files)
 
 
 # --- One paper ----------------------------------------------------------------------------------------------------

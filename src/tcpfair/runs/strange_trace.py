@@ -52,8 +52,11 @@ def _check_samples(strange: Trace, folder: Path) -> None:
     where, key = folder / "samples.parquet", ["run_id", "flow_id"]
     samples = strange.samples.sort_values([*key, "t_s"])
     for table, rows in {"samples": samples, **({} if strange.polls is None else {"polls": strange.polls})}.items():
-        if not np.isfinite(rows["t_s"]).all() or (rows["t_s"] < 0).any():
-            raise InputError(f"{folder / table}.parquet: t_s: must be a number of at least 0 s")
+        least_s = (
+            0.0 if table == "samples" else -float(strange.runs["sample_s"].max())
+        )  # a poll may be before the first byte
+        if not np.isfinite(rows["t_s"]).all() or (rows["t_s"] < least_s).any():
+            raise InputError(f"{folder / table}.parquet: t_s: must be a number of at least {least_s:g} s")
         for name in ("cwnd_pkts", "srtt_s"):
             if name in rows and (rows[name] < 0).any():
                 raise InputError(f"{folder / table}.parquet: {name}: must be at least 0")

@@ -565,6 +565,7 @@ class Plan:
     def beside(self) -> Plan | None:
         """The shipped recordings, which a full run from bundled data shows too."""
         is_full = self._is_whole and self.config.source == "bundled" and self.config.missing == "simulate"
+        is_full = is_full and (self.layout.data / "raw" / "examples").is_dir()
         return Plan({"source": "raw"}, self.root) if is_full else None
 
     def targets(self, kind: str, paper: str = "") -> list[Path]:

@@ -52,21 +52,20 @@ def test_every_table_has_its_columns(made):
 def test_what_is_left_for_the_ledger_reads_the_same_there(made, tmp_path, monkeypatch):
     layout = Layout(tmp_path)
     with pytest.raises(
-        InputError, match=r"^results/bundled/placed/ensemble_papers.parquet: missing; remove its folder, and "
+        InputError, match=r"^results/bundled/placed/ogura/ensemble_papers.parquet: missing; ./reproduce "
     ):
-        tables.read_shipped(layout)
+        tables.read_shipped(layout, ["ogura"])
     monkeypatch.setattr(tables, "of_shipped", lambda *_: made)
-    tables.write_shipped(layout, [])
-    found = tables.read_shipped(layout)
+    monkeypatch.setattr(tables, "load_paper", lambda path: None)
+    tables.write_shipped(layout, "ogura", layout.placed / "ogura")
+    found = tables.read_shipped(layout, ["ogura"])
     assert list(found) == list(made)
     for name, table in made.items():
         assert found[name].to_csv(float_format="%.7g") == table.to_csv(float_format="%.7g"), name
         assert found[name].select_dtypes("number").equals(rounded_table(table).select_dtypes("number")), name
-    (layout.placed / "ensemble_papers.parquet").write_bytes(b"PAR1 torn")
-    with pytest.raises(
-        InputError, match="placed/ensemble_papers.parquet: not a Parquet table; remove its folder, and "
-    ):
-        tables.read_shipped(layout)
+    (layout.placed / "ogura/ensemble_papers.parquet").write_bytes(b"PAR1 torn")
+    with pytest.raises(InputError, match="placed/ogura/ensemble_papers.parquet: not a Parquet table; ./reproduce "):
+        tables.read_shipped(layout, ["ogura"])
 
 
 def test_printed_numbers_are_placed_and_refused_settings_counted(made):
