@@ -19,7 +19,7 @@ from tcpfair.files.files import read_small
 from tcpfair.files.layout import PAPERS
 from tcpfair.papers.scenario import Flow, Scenario, one_line
 
-_SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, where PyYAML was built with it
+SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same in C, where PyYAML was built with it
 
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*")
@@ -280,7 +280,7 @@ def plain_yaml(text: str, where: str) -> Any:
     """
     try:
         _refuse_deep(text, where)
-        values = yaml.load(text, _SAFE_LOADER)
+        values = yaml.load(text, SAFE_LOADER)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}" if mark else ""
@@ -298,7 +298,7 @@ def plain_yaml(text: str, where: str) -> Any:
 def _refuse_deep(text: str, where: str) -> None:
     """InputError for lists in lists beyond all need: the loader in C calls itself for each, until its stack is gone."""
     depth = 0
-    for event in yaml.parse(text, _SAFE_LOADER):
+    for event in yaml.parse(text, SAFE_LOADER):
         if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
             depth += 1
         elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):

@@ -17,7 +17,7 @@ from tcpfair.errors import InputError
 from tcpfair.files.files import whole
 from tcpfair.files.layout import Layout
 from tcpfair.files.rounding import rounded_table
-from tcpfair.papers.papers import Config, Exhibit, PaperConfig
+from tcpfair.papers.papers import SAFE_LOADER, Config, Exhibit, PaperConfig
 from tcpfair.runs import record
 from tcpfair.runs.record import Record
 from tcpfair.runs.store import Held
@@ -150,7 +150,7 @@ def number_table(layout: Layout, papers: Papers, reproduced: pd.DataFrame) -> pd
 
 def equation_table(layout: Layout, papers: Papers) -> pd.DataFrame:
     """Every equation: id, function, test, exhibits that use it (separated by ``;``), correction of the print."""
-    equations = pd.DataFrame(yaml.safe_load((layout.data / "equations.yaml").read_text(encoding="utf-8")))
+    equations = pd.DataFrame(yaml.load((layout.data / "equations.yaml").read_text(encoding="utf-8"), SAFE_LOADER))
     users: dict[str, list[str]] = {}
     for config in papers.values():
         for exhibit in config.exhibits:

@@ -26,7 +26,7 @@ from pydantic import (
 )
 
 from tcpfair.errors import InputError
-from tcpfair.papers.papers import Exhibit, PaperConfig
+from tcpfair.papers.papers import SAFE_LOADER, Exhibit, PaperConfig
 
 PRINTED_COLUMNS = ["exhibit", "key", "metric", "value", "unit", "kind", "how", "quotes", "note"]
 LEDGER_COLUMNS = [
@@ -189,7 +189,7 @@ def _equations(data_dir: str | Path) -> set[str]:
     """Ids of the equations: a number in the text may quote one of them."""
     path = Path(data_dir) / "equations.yaml"
     try:
-        return {entry["id"] for entry in yaml.safe_load(path.read_text(encoding="utf-8"))}
+        return {entry["id"] for entry in yaml.load(path.read_text(encoding="utf-8"), SAFE_LOADER)}
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
 
@@ -237,7 +237,7 @@ class Tolerance(BaseModel):
 def load_tolerances(path: str | Path) -> dict[str, Tolerance]:
     """Tolerance of each metric, from a YAML file. Raises InputError naming file and metric when it is wrong."""
     try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        content = yaml.load(Path(path).read_text(encoding="utf-8"), SAFE_LOADER)
         return TypeAdapter(dict[str, Tolerance]).validate_python(content)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error

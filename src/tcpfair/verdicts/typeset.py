@@ -9,11 +9,12 @@ import yaml
 from latex2mathml.converter import convert
 
 from tcpfair.files.layout import Layout
+from tcpfair.papers.papers import SAFE_LOADER
 
 
 def tex_of(layout: Layout) -> dict[str, str]:
     """The TeX of every equation of the papers, by its id."""
-    rows = yaml.safe_load((layout.data / "equations.yaml").read_text(encoding="utf-8"))
+    rows = yaml.load((layout.data / "equations.yaml").read_text(encoding="utf-8"), SAFE_LOADER)
     return {row["id"]: row["tex"] for row in rows}
 
 

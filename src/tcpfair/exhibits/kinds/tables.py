@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tcpfair.exhibits import pages
 from tcpfair.exhibits.context import Drawn, Options, Table, drawing
 from tcpfair.metrics.fairness import case_letter
-from tcpfair.papers.papers import Exhibit, Experiment
+from tcpfair.papers.papers import SAFE_LOADER, Exhibit, Experiment
 from tcpfair.verdicts.columns import Numbers
 from tcpfair.verdicts.computed import bdp_mb
 from tcpfair.verdicts.context import Context, protocols_of, values_of
@@ -160,7 +160,7 @@ class DefinitionTable(Options):
 @drawing(DefinitionTable, table=True)
 def definition_table(context: Context, exhibit: Exhibit, numbers: Numbers, options: DefinitionTable) -> Drawn:
     """Names of the quantities, their equations and the functions that compute them."""
-    equations = yaml.safe_load((context.layout.data / "equations.yaml").read_text())
+    equations = yaml.load((context.layout.data / "equations.yaml").read_text(), SAFE_LOADER)
     functions = {entry["id"]: entry["function"] for entry in equations}
     rows = [
         {

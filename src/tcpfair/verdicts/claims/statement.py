@@ -21,6 +21,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from tcpfair.errors import InputError, unknown
+from tcpfair.papers.papers import SAFE_LOADER
 from tcpfair.papers.scenario import one_line
 from tcpfair.verdicts.claims import why
 
@@ -328,7 +329,7 @@ def _with_margin(clause: Any, margins: dict[str, Margin], where: str) -> Any:
 
 def _read(path: Path) -> Any:
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
+        return yaml.load(path.read_text(encoding="utf-8"), SAFE_LOADER)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except yaml.YAMLError as error:

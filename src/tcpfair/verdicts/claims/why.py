@@ -20,6 +20,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tcpfair.errors import InputError
+from tcpfair.papers.papers import SAFE_LOADER
 from tcpfair.papers.scenario import one_line
 
 CAUSES = "causes.yaml"
@@ -46,7 +47,7 @@ def load_causes(folder: Path) -> dict[str, Cause]:
     if not path.is_file():
         return {}
     causes = {}
-    for name, entry in yaml.safe_load(path.read_text(encoding="utf-8")).items():
+    for name, entry in yaml.load(path.read_text(encoding="utf-8"), SAFE_LOADER).items():
         try:
             causes[name] = Cause.model_validate(entry)
         except ValidationError as error:

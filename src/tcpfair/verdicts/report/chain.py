@@ -18,15 +18,13 @@ import pandas as pd
 import yaml
 
 from tcpfair.files.layout import Layout
-from tcpfair.papers.papers import Exhibit, PaperConfig
+from tcpfair.papers.papers import SAFE_LOADER, Exhibit, PaperConfig
 from tcpfair.verdicts.assumptions import ALL
 from tcpfair.verdicts.cell_links import notebook_cells
 from tcpfair.verdicts.claims.statement import Claim, load_claims
 from tcpfair.verdicts.report.words import anchor, equation_label, label
 
 Link = tuple[str, str]  # address, text
-
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
@@ -203,7 +201,7 @@ def relative(layout: Layout, path: Path) -> str:
 
 def sections_of(layout: Layout, claims: Mapping[str, list[Claim]]) -> dict[str, list[Section]]:
     """The sections of each paper by ``data/sections.yaml``, with the claims that name them."""
-    listed = yaml.safe_load((layout.data / "sections.yaml").read_text(encoding="utf-8"))
+    listed = yaml.load((layout.data / "sections.yaml").read_text(encoding="utf-8"), SAFE_LOADER)
     found = {}
     for paper, of_paper in claims.items():
         exhibit_section = {name: each["id"] for each in listed[paper] for name in each.get("exhibits", ())}
@@ -244,7 +242,7 @@ def config_lines(layout: Layout, paper: str) -> dict[str, Lines]:
     """The lines of ``config/papers/<paper>.yaml`` by experiment, and under `ALL` what all experiments share."""
     path = layout.paper_config(paper)
     text = path.read_text(encoding="utf-8")
-    root = yaml.compose(text, Loader=_LOADER)
+    root = yaml.compose(text, Loader=SAFE_LOADER)
     entries = {key.value: (key, value) for key, value in root.value}
     name, all_lines = path.relative_to(layout.root).as_posix(), text.splitlines()
     found = {}
