@@ -144,8 +144,11 @@ class Cell:
         chosen = self._all_chosen(load_metrics)
         grid = [name for name in self.grid if name in chosen]
         by = [*grid, "flow"]
-        of_runs = chosen.groupby(by, sort=False, dropna=False)["value"]
-        table = of_runs.agg(lambda values: over_runs(values, self.runs, self.share)).reset_index()
+        if self.runs in ("mean", "median") and not chosen.duplicated(by).any():  # of one run, as in an ensemble
+            table = chosen[[*by, "value"]].reset_index(drop=True)
+        else:
+            of_runs = chosen.groupby(by, sort=False, dropna=False)["value"]
+            table = of_runs.agg(lambda values: over_runs(values, self.runs, self.share)).reset_index()
         if self.flows:
             of_flows = table.groupby(grid, sort=False, dropna=False)["value"]
             table = of_flows.agg(lambda values: over_flows(values, self.flows)).reset_index()
