@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 READERS = {".csv": pd.read_csv, ".parquet": pd.read_parquet}
-LEFT_OUT = {".stamp", ".log"}
+LEFT_OUT = {".log"}
 
 
 def compare(one: Path, other: Path) -> tuple[int, list[str]]:
