@@ -161,7 +161,7 @@ def make_output(plan: Plan, step: Step, status: record.Status = "built") -> None
         "numbers": lambda: [
             record.place(layout, "numbers", exhibit.id, ".csv") for of, exhibit in plan.exhibits if of.paper == name
         ],
-        "rehearse": lambda: [plan.rehearsal(name)],
+        "rehearse": lambda: [plan.layout.results / "rehearsals" / f"{name}.csv"],
         "notebook": lambda: [layout.results / f"notebooks/{name}{suffix}" for suffix in (".ipynb", ".html")],
         "place": lambda: [layout.placed / name / f"{table}.parquet" for table in ENSEMBLE_TABLES],
         "ledger": lambda: plan.ledger_tables,

@@ -72,9 +72,3 @@ def test_libraries_come_with_what_they_require():
 
 def test_what_is_not_installed_is_left_out():
     assert reach.versions({"no_such_library"}).keys() == {"python"}
-
-
-def test_libraries_of_modules():
-    found = reach.libraries_of([PACKAGE / "metrics/fairness.py"])
-    assert {"numpy", "python"} <= found.keys()
-    assert not {"pandas", "matplotlib"} & found.keys()

@@ -98,20 +98,20 @@ def test_what_a_measure_reads_is_recorded():
 
 
 def test_what_it_gives_hangs_on_its_values_but_not_on_words_and_figures():
-    stamp = study().stamp
-    assert study(what="other words", figure={"x": "rtt_ms"}).stamp == stamp
-    assert [name for name, part in study(replicates=3).stamp.items() if part != stamp[name]] == ["design"]
-    assert [name for name, part in study(measures=["jfi"]).stamp.items() if part != stamp[name]] == ["measures"]
-    other = study(grid={"protocol": ["libra"], "rtt_ms": [20]}).stamp
-    assert [name for name, part in other.items() if part != stamp.get(name)] == ["design", "code of libra"]
+    made_from = study().made_from
+    assert study(what="other words", figure={"x": "rtt_ms"}).made_from == made_from
+    assert [name for name, part in study(replicates=3).made_from.items() if part != made_from[name]] == ["design"]
+    assert [name for name, part in study(measures=["jfi"]).made_from.items() if part != made_from[name]] == ["measures"]
+    other = study(grid={"protocol": ["libra"], "rtt_ms": [20]}).made_from
+    assert [name for name, part in other.items() if part != made_from.get(name)] == ["design", "code of libra"]
 
 
 def test_earlier_runs_hold_unless_code_that_acts_in_them_is_another():
     now = study()
     longer = study(grid={"protocol": ["libra", "reno", "cubic"], "rtt_ms": [20]})
-    assert longer.holds(now.stamp) and now.holds(longer.stamp)
+    assert longer.holds(now.made_from) and now.holds(longer.made_from)
     for name in ("code of simulator", "code of cubic", "measuring", "measures"):
-        assert not longer.holds({**now.stamp, name: "other"})
+        assert not longer.holds({**now.made_from, name: "other"})
     assert not longer.holds({})
 
 

@@ -1,7 +1,7 @@
-"""Every file that a step opens, every module that it imports and every library that it loads, compared with its stamp.
+"""Every file that a step opens, every module that it imports and every library that it loads, compared with what its digest is made from.
 
 A build in a copy of the checkout is watched from within: each of its processes, kernels of notebooks among them, notes what it
-opens (an audit hook) and what it has loaded at its end. Each file that was read is then changed, and the stamp has to change
+opens (an audit hook) and what it has loaded at its end. Each file that was read is then changed, and the digest has to change
 with it. No list of inputs is kept here, only where inputs that are compared by their values have their tests.
 """
 

@@ -20,17 +20,6 @@ def root(tmp_path):
     return make_checkout(tmp_path)
 
 
-@pytest.mark.parametrize(("part", "expected"), [("1-of-1", (0, 1)), ("1-of-4", (0, 4)), ("4-of-4", (3, 4))])
-def test_a_part_is_counted_from_one_in_names_and_from_zero_in_code(part, expected):
-    assert steps.parse_part(part) == expected
-
-
-@pytest.mark.parametrize("part", ["0-of-2", "3-of-2", "1", "1-of-", "a-of-b", ""])
-def test_a_part_that_does_not_exist_is_refused(part):
-    with pytest.raises(InputError, match="1-of-2"):
-        steps.parse_part(part)
-
-
 def simulate(plan, experiment):
     """Take the jobs of an experiment; returns where its trace is to be."""
     plan.prepare()
@@ -120,7 +109,7 @@ def test_a_rehearsal_runs_every_experiment_of_a_paper_and_counts_what_was_too_sh
     plan = make_plan(root, smoke=True)
     plan.prepare()
     steps.rehearse(plan.layout, "ogura", 2.0, plan.steps[0].folder)
-    table = pd.read_csv(plan.rehearsal("ogura")).set_index("experiment")
+    table = pd.read_csv(plan.layout.results / "rehearsals/ogura.csv").set_index("experiment")
     assert set(table.index) == {"self", "pair", "watched"}
     assert table["runs"].to_dict() == {"self": 1, "pair": 2, "watched": 1}  # one for each point of the grid
     assert table.loc["pair", "values"] > table.loc["pair", "too_short_to_tell"] >= 0

@@ -210,7 +210,7 @@ class Member:
         return specs
 
     @property
-    def stamp(self) -> Parts:
+    def made_from(self) -> Parts:
         """What its metrics are made from."""
         changes = self.ensemble.changes(self.hypothesis)
         row = {name: plain_values(value) for name, value in self.ensemble.table.loc[self.setting].items()}

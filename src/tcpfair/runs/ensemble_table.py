@@ -63,7 +63,7 @@ def shard_names(member: Member) -> list[str]:
     of, units = member.ensemble.paper.paper, member.ensemble.units
     numbers = [f".{i + 1}-of-{len(units)}" for i in range(len(units))] if len(units) > 1 else [""]
     return [
-        shards.named(f"{of}/{member.name}{number}", [dict(member.stamp), unit])
+        shards.named(f"{of}/{member.name}{number}", [dict(member.made_from), unit])
         for number, unit in zip(numbers, units, strict=True)
     ]
 
@@ -126,7 +126,7 @@ def restorable(layout: Layout, ensemble: Ensemble) -> list[Member]:
     return [
         member
         for member in ensemble.members()
-        if drawn.get(member.name) == member.stamp["setting"] and not is_kept(layout, member)
+        if drawn.get(member.name) == member.made_from["setting"] and not is_kept(layout, member)
     ]
 
 
@@ -170,7 +170,7 @@ def write(folder: Path, ensemble: Ensemble, members: list[Member], found: Shippe
         "paper": ensemble.paper.paper,
         **{name: getattr(ensemble, name) for name in MADE_FROM},
         "replicates": {name: each.runs.value for name, each in ensemble.paper.experiments.items()},
-        "members": {member.name: member.stamp["setting"] for member in members},
+        "members": {member.name: member.made_from["setting"] for member in members},
         "files": {path.name: file_hash(path) for path in (metrics, table)},
     }
     _write_manifest(manifest, said)
@@ -207,7 +207,7 @@ def stale(folder: Path, ensemble: Ensemble) -> list[str]:
         return ["missing"]
     # outside: an error of these is no missing file
     found = [f"{name} changed" for name in MADE_FROM if made_from[name] != getattr(ensemble, name)]
-    wanted = {member.name: member.stamp["setting"] for member in ensemble.members()}
+    wanted = {member.name: member.made_from["setting"] for member in ensemble.members()}
     lacking = sum(name not in held for name in wanted)
     other = sum(name in held and held[name] != digest for name, digest in wanted.items())
     found += [f"{lacking} of {len(wanted)} settings missing"] if lacking else []

@@ -64,7 +64,7 @@ class _Facts(NamedTuple):
 
 
 def of_step(step: str, modules: Collection[str] = ()) -> dict[str, str]:
-    """Parts of a stamp: the ``code`` and the ``libraries`` of a step, by the name of its function in `STEPS`.
+    """Parts of an output: the ``code`` and the ``libraries`` of a step, by the name of its function in `STEPS`.
 
     ``modules`` are more that it runs, relative to the package.
     """
@@ -299,11 +299,6 @@ def _data_names_digest() -> str:
 
 
 # --- Libraries ----------------------------------------------------------------------------------------------------
-
-
-def libraries_of(modules: Iterable[Path]) -> dict[str, str]:
-    """Installed versions, by name, of the libraries that some modules reach by imports, and of what these require."""
-    return versions(reached(modules).libraries)
 
 
 def versions(imported: Iterable[str]) -> dict[str, str]:

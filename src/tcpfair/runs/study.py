@@ -272,7 +272,7 @@ class Study:
         return labels | set(own.values())
 
     @cached_property
-    def stamp(self) -> Parts:
+    def made_from(self) -> Parts:
         """What the table of metrics is made from."""
         values = self.file.model_dump(mode="json", exclude={"what", "figure", "measures", "window_s", "analysis"})
         return {"design": part(values), "expansion": code.of_rooms("papers/expand.py", "runs/study.py")} | dict(

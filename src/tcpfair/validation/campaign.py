@@ -50,7 +50,7 @@ class Part:
     specs: tuple[RunSpec, ...]
     windows_s: tuple[Window, ...]
     place: Path
-    stamp: Parts
+    made_from: Parts
     replicates: str = ""
 
     @property
@@ -65,7 +65,7 @@ class Part:
     def shard_name(self) -> str:
         """The name of its shard."""
         own = f"{self.kind}/{self.backend}/{self.experiment}/{self.label}{self.replicates}"
-        return shards.named(own, dict(self.stamp))
+        return shards.named(own, dict(self.made_from))
 
     @property
     def file(self) -> Path:
@@ -127,10 +127,10 @@ def parts(layout: Layout, config: PaperConfig, kind: str, backend: str, experime
         windows_s = windows(config, kind, backend, experiment)
         for label, own in digests_of(config, experiment, selection).items():
             specs = of_label[label]
-            stamp = {"scenarios": own, "windows": part(windows_s), **origin}
+            made_from = {"scenarios": own, "windows": part(windows_s), **origin}
             if backend == ENGINE:
-                stamp["code"] = part(store.code_behind(store.asked(specs)))
-            found.append(Part(kind, backend, experiment, label, tuple(specs), windows_s, store_of(layout), stamp))
+                made_from["code"] = part(store.code_behind(store.asked(specs)))
+            found.append(Part(kind, backend, experiment, label, tuple(specs), windows_s, store_of(layout), made_from))
     return found
 
 
@@ -138,7 +138,7 @@ def replicates(whole: Part, first: int, end: int) -> Part:
     """A part with some replicates of another alone, from ``first`` to before ``end``; kept in a shard of its own."""
     specs = tuple(spec for spec in whole.specs if first <= spec.replicate < end)
     own = part([spec.key for spec in specs])
-    return replace(whole, specs=specs, replicates=f"_{first}_{end}", stamp={**whole.stamp, "scenarios": own})
+    return replace(whole, specs=specs, replicates=f"_{first}_{end}", made_from={**whole.made_from, "scenarios": own})
 
 
 def expected_s(each: Part, pkts_per_s: float) -> float:

@@ -118,10 +118,10 @@ def _joined(tables: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFr
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
 
 
-def stamp(layout: Layout, config: PaperConfig, engine: Sequence[Part]) -> Parts:
+def made_from(layout: Layout, config: PaperConfig, engine: Sequence[Part]) -> Parts:
     """What the comparison and its page are made from."""
     return {
-        "engine": part({f"{each.kind}/{each.name}": each.stamp for each in engine}),
+        "engine": part({f"{each.kind}/{each.name}": each.made_from for each in engine}),
         "configuration": files_part(
             layout.root, [path for path in (layout.validation_config, layout.testbed_config) if path.is_file()]
         ),

@@ -282,10 +282,6 @@ class Plan:
     def ledger_tables(self) -> list[Path]:
         return [self.layout.ledger / f"{table}.csv" for table in LEDGER_TABLES]
 
-    def rehearsal(self, paper: str) -> Path:
-        """What a smoke run says of a paper's experiments."""
-        return self.layout.results / "rehearsals" / f"{paper}.csv"
-
     @property
     def report(self) -> Path:
         return self.layout.results / "report.html"

@@ -27,14 +27,6 @@ DERIVATION = "derivation"  # tag of the cells that work a result out from traces
 PROGRESS = "progress"  # begins the lines that `tcpfair.workflow.run` turns into a line of state
 
 
-def parse_part(part: str) -> tuple[int, int]:
-    """``1-of-2`` -> (0, 2)."""
-    number, _, parts = part.partition("-of-")
-    if not (number.isdigit() and parts.isdigit() and 1 <= int(number) <= int(parts)):
-        raise InputError(f"--part {part!r}: write it as 1-of-2")
-    return int(number) - 1, int(parts)
-
-
 def warm_engine(layout: Layout, marker: Path) -> str:
     """Compile the engine into numba's cache, once, before simulations run side by side."""
     started_s = time.perf_counter()

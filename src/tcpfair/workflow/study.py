@@ -124,7 +124,7 @@ class Work:
 
 def part_of(study: Study) -> str:
     """What the names of a study's shards end in."""
-    return outputs.part(dict(study.stamp))
+    return outputs.part(dict(study.made_from))
 
 
 def _slice_name(first: int, end: int) -> str:
@@ -158,7 +158,7 @@ def plan(layout: Layout, study: Study) -> Work:
 
 def is_up_to_date(layout: Layout, study: Study) -> bool:
     """Whether the table of metrics is there, made from what it would be made from now, and the traces that are asked for."""
-    return shards.about(metrics_file(layout, study)).get("made_from") == dict(study.stamp)
+    return shards.about(metrics_file(layout, study)).get("made_from") == dict(study.made_from)
 
 
 def _left(layout: Layout, study: Study, slices: list[tuple[int, int]]) -> list[int]:
@@ -247,7 +247,7 @@ def make_slice(layout: Layout, study: Study, first: int, end: int, earlier: pa.T
         _write_trace(layout, study, traces, _slice_name(first, end))
     values = {name: np.array([found.get(name, np.nan) for *_, found in rows], dtype=float) for name in names}
     runs, keys, refused, _ = zip(*rows, strict=True)
-    about = {"metrics": names, "made_from": dict(study.stamp)}
+    about = {"metrics": names, "made_from": dict(study.made_from)}
     path = _shards(layout, study) / f"{_slice_name(first, end)}-{part_of(study)}{shards.SUFFIX}"
     shards.write(path, pa.table({"run": runs, "key": keys, "refused": refused, **values}), about)
     return Made(pkts, engine_s)
@@ -344,7 +344,7 @@ def _gather(layout: Layout, work: Work) -> None:
         for name in names
     }
     table = pa.table({**_design(study), "key": keys, "refused": refused, **values})
-    about = {"metrics": names, "study": study.file.model_dump(mode="json"), "made_from": dict(study.stamp)}
+    about = {"metrics": names, "study": study.file.model_dump(mode="json"), "made_from": dict(study.made_from)}
     shards.write(metrics_file(layout, study), table, about)
 
 
@@ -384,7 +384,7 @@ def _summarise(layout: Layout, study: Study) -> list[str]:
     path = metrics_file(layout, study)
     svg, png, csv = figure_files(layout, study)
     made_from = [
-        dict(study.stamp),
+        dict(study.made_from),
         study.file.figure.model_dump(),
         code.of_rooms("exhibits/study.py", "exhibits/style.py"),
     ]

@@ -78,7 +78,7 @@ def compare(layout: Layout, cores: int = 1, profile: str = "default", say: Say =
     config = load(layout.validation_config)
     comparison.explanations(layout, config)
     engine = comparison.engine_parts(layout, config)
-    made_from = outputs.part(dict(comparison.stamp(layout, config, engine)))
+    made_from = outputs.part(dict(comparison.made_from(layout, config, engine)))
     is_there = all(path.is_file() for path in page.outputs(layout, config))
     if not is_there or not page.is_made_from(layout, made_from):
         todo = [part for part in engine if not part.is_kept()]
