@@ -40,6 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser().parse_args(arguments)
     try:
         status = given.run(given) or 0
+        sys.stdout.flush()  # here, where a reader that has gone is handled
         if given.benchmark:
             layout = Layout(repository_root(), getattr(given, "source", "engine"))
             costs.note_cpu(layout, given.benchmark.format(**vars(given)))
