@@ -1,4 +1,4 @@
-"""Every file that a step opens, every module that it imports and every library that it loads, compared with what its digest is made from.
+"""Every file that a step opens, every module that it imports and every library that it loads, compared with its digest.
 
 A build in a copy of the checkout is watched from within: each of its processes, kernels of notebooks among them, notes what it
 opens (an audit hook) and what it has loaded at its end. Each file that was read is then changed, and the digest has to change
