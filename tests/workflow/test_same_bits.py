@@ -7,6 +7,8 @@ import pytest
 from tcpfair.files import checksums
 from tcpfair.files.layout import Layout
 from tcpfair.files.manifest import read_manifest, write_manifest
+from tcpfair.papers.expand import run_specs
+from tcpfair.papers.papers import load_paper
 from tcpfair.runs import code, store, trace
 from tcpfair.workflow import again, bundles, same_bits
 from tests.small_checkout import edit, make_checkout, make_plan, make_trace
@@ -92,7 +94,7 @@ def made_by_other_code(monkeypatch, name=code.SIMULATOR):
 
 def holds(layout):
     said = []
-    return same_bits.holds_bits(layout, say=said.append), said
+    return same_bits.holds_bits(layout, say=said.append).differ, said
 
 
 def test_runs_of_todays_code_are_not_simulated(layout):
@@ -120,3 +122,30 @@ def test_other_bits_of_other_code_are_named(layout, monkeypatch):
     trace.write(held, folder)
     again._read.cache_clear()
     assert holds(layout)[0] == ["ogura/self run 0"]
+
+
+def available(layout, experiment):
+    paper = load_paper(layout.paper_config("ogura"))
+    runs = store.asked(run_specs(paper, experiment))
+    return store.held(store.manifest_of(layout, layout.bundled("ogura", experiment)), runs)
+
+
+def test_compared_runs_count_as_todays_until_the_code_changes_again(layout, monkeypatch):
+    made_by_other_code(monkeypatch)
+    assert not available(layout, "pair")
+    found = same_bits.holds_bits(layout, say=lambda line: None)
+    assert store.accept_bits(layout, found.experiments, found.algorithms)
+    assert available(layout, "pair") and available(layout, "self")
+    made_by_other_code(monkeypatch, "libra")
+    monkeypatch.setattr(
+        store, "_code_now", lambda algorithms, now=store._code_now: {**now(algorithms), code.SIMULATOR: "e" * 16}
+    )
+    assert not available(layout, "pair")
+
+
+def test_what_was_not_compared_is_not_accepted(layout, monkeypatch):
+    made_by_other_code(monkeypatch)
+    assert not store.accept_bits(layout, set(), set())
+    found = same_bits.holds_bits(layout, say=lambda line: None)
+    assert store.accept_bits(layout, {("ogura", "self")}, found.algorithms)
+    assert available(layout, "self") and not available(layout, "pair")

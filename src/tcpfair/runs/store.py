@@ -90,27 +90,30 @@ def manifest_of(layout: Layout, folder: Path) -> dict | None:
         return None
     if not is_shipped and not _has_tables(folder, manifest):
         return None
-    same = _same_bits(layout) if is_shipped else {}
+    same = _same_bits(layout, folder) if is_shipped else {}
     return manifest | {CODE: {name: same.get(digest, digest) for name, digest in manifest.get(CODE, {}).items()}}
 
 
-def accept_bits(layout: Layout, algorithms: Iterable[str]) -> bool:
-    """Note that today's code of ``algorithms`` gives the bits of the shipped runs, as the caller has found.
+def accept_bits(layout: Layout, experiments: Iterable[tuple[str, str]], algorithms: Iterable[str]) -> bool:
+    """Note that today's code gives the bits of shipped runs, for the experiments and algorithms that were compared.
 
-    False when it made all of them.
+    False when there are none.
     """
-    made_by = (read_manifest(path.parent).get(CODE, {}) for path in sorted(layout.bundled_root.glob(f"*/*/{MANIFEST}")))
     now = code_behind([Asked("", tuple(algorithms), 0.0)])
-    same = {digest: now[name] for code in made_by for name, digest in code.items() if now.get(name, digest) != digest}
+    same = {}
+    for pair in experiments:
+        made_by = read_manifest(layout.bundled(*pair)).get(CODE, {})
+        same["/".join(pair)] = {digest: now[name] for name, digest in made_by.items() if name in now}
     if same:
         write_whole(_same_bits_file(layout), json.dumps(same, sort_keys=True) + "\n")
     return bool(same)
 
 
-def _same_bits(layout: Layout) -> dict[str, str]:
-    """Digests of code that made shipped runs, and those of later code that was found to give the same bits."""
-    with suppress(OSError, ValueError, TypeError):
-        return dict(json.loads(_same_bits_file(layout).read_text(encoding="utf-8")))
+def _same_bits(layout: Layout, folder: Path) -> dict[str, str]:
+    """Digests of code that made the shipped runs of a folder, and those of later code that gives the same bits."""
+    with suppress(OSError, ValueError, TypeError, AttributeError):
+        found = json.loads(_same_bits_file(layout).read_text(encoding="utf-8"))
+        return dict(found.get(folder.relative_to(layout.bundled_root).as_posix(), {}))
     return {}
 
 

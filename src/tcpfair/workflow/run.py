@@ -18,7 +18,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from tcpfair import cc
 from tcpfair.errors import InputError, unknown
 from tcpfair.files import checksums, costs
 from tcpfair.files.files import write_whole
@@ -148,10 +147,10 @@ def gives_shipped_bits(plan: Plan, cores: int) -> bool:
         return False
     from tcpfair.workflow import same_bits  # numba
 
-    differ = same_bits.holds_bits(plan.layout, cores)
-    for line in differ[:SHOWN]:
+    found = same_bits.holds_bits(plan.layout, cores)
+    for line in found.differ[:SHOWN]:
         print(f"differs    {line}")
-    return not differ and store.accept_bits(plan.layout, cc.names())
+    return not found.differ and store.accept_bits(plan.layout, found.experiments, found.algorithms)
 
 
 def build(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -123,13 +124,21 @@ def _sample(layout: Layout, config: PaperConfig) -> Iterator[Held]:
                 yield Held(config.paper, experiment, spec.run_id, expected_pkts(spec.scenario))
 
 
-def holds_bits(layout: Layout, cores: int = 1, say: Callable[[str], None] = print) -> list[str]:
-    """The shipped runs, of a small sample, whose bits are others today, where other code made them; empty when all are equal.
+class Sampled(NamedTuple):
+    """The compared runs whose bits are others today, and what the sample covered: experiments and algorithms."""
+
+    differ: list[str]
+    experiments: set[tuple[str, str]]
+    algorithms: set[str]
+
+
+def holds_bits(layout: Layout, cores: int = 1, say: Callable[[str], None] = print) -> Sampled:
+    """Compare a small sample of the shipped runs that other code made with what today's code gives.
 
     Of the runs that other code made, the sample has the shortest of each experiment and the shortest of each algorithm.
     Nothing is simulated, and nothing printed, where today's code made what is shipped.
     """
-    shortest: dict[object, Held] = {}
+    shortest: dict[tuple[str, str] | str, Held] = {}
     for paper in PAPERS:
         config = load_paper(layout.paper_config(paper))
         for experiment in config.experiments:
@@ -138,7 +147,7 @@ def holds_bits(layout: Layout, cores: int = 1, say: Callable[[str], None] = prin
                     shortest[what] = min(shortest.get(what, run), run, key=lambda each: each.pkts)
     chosen = sorted(set(shortest.values()))
     if not chosen:
-        return []
+        return Sampled([], set(), set())
     expected_s = sum(run.pkts for run in chosen) / PLANNED_PKTS_PER_S / cores
     say(
         f"same bits? {len(chosen)} shipped runs are compared, as the simulator is another: about {duration_text(expected_s)}"
@@ -146,7 +155,8 @@ def holds_bits(layout: Layout, cores: int = 1, say: Callable[[str], None] = prin
     began_s = time.monotonic()
     differ = sorted(again.compared(layout, chosen, cores))
     say(f"same bits  {len(chosen) - len(differ)} of {len(chosen)} runs, in {time.monotonic() - began_s:.0f} s")
-    return differ
+    algorithms = {what for what in shortest if isinstance(what, str)}
+    return Sampled(differ, {what for what in shortest if not isinstance(what, str)}, algorithms)
 
 
 def _of_other_code(layout: Layout, config: PaperConfig, experiment: str) -> Iterator[tuple[Held, set[str]]]:
