@@ -240,10 +240,14 @@ def _as_one(known: list[Assumption], names: Sequence[str], where: str) -> list[A
 def draw(assumptions: Sequence[Assumption], n: int, seed: int) -> pd.DataFrame:
     """The setting as configured and ``n`` drawn ones: a row per setting (index ``setting``), a column per assumption's name.
 
+    Where there is no assumption, all are alike.
+
     The drawn rows are the first ``n`` points of a scrambled Sobol sequence, so that fewer settings are the first of more.
     """
     rows = [[each.value for each in assumptions]]
-    if n and assumptions:
+    if not assumptions:
+        rows *= 1 + n
+    elif n:
         from scipy.stats import qmc  # takes a second, which only drawing should pay
 
         shares = qmc.Sobol(len(assumptions), scramble=True, rng=np.random.default_rng(seed)).random(_power_of_2(n))[:n]

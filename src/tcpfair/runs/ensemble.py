@@ -3,6 +3,9 @@
 A *member* of the ensemble is one setting of all assumptions of a paper (`tcpfair.papers.settings`), as the paper stands or
 under a *hypothesis*: a named way in which the experiments may have differed from what the paper says of them. Each member
 simulates the paper's experiments in a few perturbed runs and leaves metrics alone.
+
+*Further runs* are an ensemble in which nothing is drawn: each of its settings is one more run of every point of some
+experiments, as the paper is configured. Claims are decided on them and on the runs whose traces are kept.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from tcpfair.runs import code
 from tcpfair.runs.outputs import Parts, part
 
 AS_PRINTED = ""  # the name of no hypothesis: the paper is taken at its word
+FURTHER = "_runs"  # ends the name of an ensemble of further runs
 # from the replicates of one setting to those of the next, so that no two settings share their perturbations; the
 # base setting has the first ones, those of the paper's own exhibits
 _REPLICATES_APART = 1000
@@ -117,6 +121,13 @@ class PaperEnsemble(_Strict):
     held_out: list[HeldOut] = Field(default_factory=list, description="checks of the inferred testbed")
 
 
+class FurtherRuns(_Strict):
+    """Runs of a paper as configured, beside those whose traces are kept: so many of every point of these experiments."""
+
+    runs: int = Field(ge=1, le=_REPLICATES_APART)
+    experiments: list[str] = Field(min_length=1)
+
+
 class Judging(_Strict):
     """How what the settings give is set beside print; shares are of the settings, unless it is said otherwise."""
 
@@ -140,19 +151,26 @@ class EnsembleConfig(_Strict):
 
     judging: Judging
     papers: dict[str, PaperEnsemble]
+    further_runs: dict[str, FurtherRuns] = Field(default_factory=dict)
     words: dict[str, str] = Field(
         default_factory=dict, description="how sentences call an assumption, by its last name; {} is the value"
     )
 
     @model_validator(mode="after")
     def _known_papers(self) -> EnsembleConfig:
-        for name in self.papers:
-            if name not in PAPERS:
-                raise ValueError(f"papers.{name}: must be one of {', '.join(PAPERS)}")
+        for field in ("papers", "further_runs"):
+            for name in getattr(self, field):
+                if name not in PAPERS:
+                    raise ValueError(f"{field}.{name}: must be one of {', '.join(PAPERS)}")
         for name, text in self.words.items():
             if text.count("{}") != 1:
                 raise ValueError(f"words.{name}: must have {{}} once, in the place of the value (got {text!r})")
         return self
+
+    @property
+    def names(self) -> list[str]:
+        """Of all ensembles: ``ogura``, and ``ogura_runs`` for further runs."""
+        return [*self.papers, *(f"{paper}{FURTHER}" for paper in self.further_runs)]
 
     def in_words(self, assumption: str, value: str) -> str:
         """``a receive window above 2100 packets`` of ``flow.rwnd_pkts`` and ``above 2100``; without words the bare name."""
@@ -233,6 +251,7 @@ class Size(NamedTuple):
 class Ensemble:
     """All members of one paper."""
 
+    name: str
     paper: PaperConfig  # the experiments that are simulated, with the ensemble's replicates as runs
     plan: PaperEnsemble
     assumptions: tuple[Assumption, ...]
@@ -277,7 +296,8 @@ class Ensemble:
     def members(self, n_settings: int | None = None) -> list[Member]:
         """Every member, those as printed first; with ``n_settings`` only the first drawn settings."""
         n = self.plan.settings if n_settings is None else min(n_settings, self.plan.settings)
-        found = [Member(self, AS_PRINTED, setting) for setting in range(BASE, n + 1)]
+        first = BASE + 1 if self.name.endswith(FURTHER) else BASE  # the runs of the base setting are kept as traces
+        found = [Member(self, AS_PRINTED, setting) for setting in range(first, n + 1)]
         for name, hypothesis in self.plan.hypotheses.items():
             found += [Member(self, name, setting) for setting in range(BASE, min(hypothesis.settings, n) + 1)]
         return found
@@ -336,28 +356,55 @@ def _keys(member: Member, experiment: str) -> list[str]:
         return []
 
 
-def ensemble_of(config: EnsembleConfig, paper: PaperConfig, where: str = "config/ensemble.yaml") -> Ensemble:
-    """The ensemble of one paper. Raises InputError, naming file and field, for a name that the paper does not have."""
-    if paper.paper not in config.papers:
-        raise unknown(f"{where}: papers: paper", paper.paper, config.papers)
+def paper_of(name: str) -> str:
+    """The paper of an ensemble."""
+    return name.removesuffix(FURTHER)
+
+
+def ensemble_of(config: EnsembleConfig, paper: PaperConfig, name: str = "") -> Ensemble:
+    """An ensemble of one paper, by default that of its assumptions.
+
+    Raises InputError, naming file and field, for a name that the paper does not have.
+    """
+    name, where = name or paper.paper, "config/ensemble.yaml"
+    if name not in config.names:
+        raise unknown(f"{where}: papers: paper", name, config.names)
+    if name.endswith(FURTHER):
+        return _further_runs(config.further_runs[paper.paper], paper, f"{where}: further_runs.{paper.paper}.")
     plan, at = config.papers[paper.paper], f"{where}: papers.{paper.paper}."
     own = [name for name, experiment in paper.experiments.items() if not experiment.supplement]
     for field in ("left_out", "replicates_of"):
-        for name in getattr(plan, field):
-            if name not in own:
-                raise unknown(f"{at}{field}: experiment", name, own)
-    used = settings.part_used(paper, [name for name in own if name not in plan.left_out])
+        for experiment in getattr(plan, field):
+            if experiment not in own:
+                raise unknown(f"{at}{field}: experiment", experiment, own)
+    kept = [experiment for experiment in own if experiment not in plan.left_out]
+    used = _with_replicates(paper, kept, plan, f"{at}left_out")
+    assumptions = settings.assumptions_of(used, plan.held, plan.tied, at)
+    found = Ensemble(name, used, plan, tuple(assumptions))
+    for hypothesis in plan.hypotheses:
+        _check(found, hypothesis, f"{at}hypotheses.{hypothesis}")
+    return found
+
+
+def _further_runs(asked: FurtherRuns, paper: PaperConfig, at: str) -> Ensemble:
+    for experiment in asked.experiments:
+        if experiment not in paper.experiments:
+            raise unknown(f"{at}experiments: experiment", experiment, paper.experiments)
+    plan = PaperEnsemble(settings=asked.runs, replicates=1, seed=0)
+    used = _with_replicates(paper, asked.experiments, plan, f"{at}experiments")
+    return Ensemble(f"{paper.paper}{FURTHER}", used, plan, ())
+
+
+def _with_replicates(paper: PaperConfig, experiments: list[str], plan: PaperEnsemble, where: str) -> PaperConfig:
+    """A paper with some of its experiments alone, and the replicates of an ensemble as their runs."""
+    used = settings.part_used(paper, experiments)
     for name, experiment in used.experiments.items():
         runs = plan.replicates_of.get(name, plan.replicates)
         update = {"runs": Value(value=runs, source="the ensemble's replicates")}
         if experiment.weights and experiment.weights.experiment not in used.experiments:
-            raise InputError(f"{at}left_out: {experiment.weights.experiment}: the NRU weights of {name} come from it")
+            raise InputError(f"{where}: {experiment.weights.experiment}: the NRU weights of {name} come from it")
         used.experiments[name] = experiment.model_copy(update=update)
-    assumptions = settings.assumptions_of(used, plan.held, plan.tied, at)
-    found = Ensemble(used, plan, tuple(assumptions))
-    for name in plan.hypotheses:
-        _check(found, name, f"{at}hypotheses.{name}")
-    return found
+    return used
 
 
 def _check(ensemble: Ensemble, name: str, where: str) -> None:

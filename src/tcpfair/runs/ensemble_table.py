@@ -1,13 +1,13 @@
 """What an ensemble gave, as files: shards of each member (`tcpfair.runs.shards`), and the table of all that is shipped.
 
-Shipped are three files per paper below ``data/ensemble``:
+Shipped are three files per ensemble below ``data/ensemble``; its name is that of the paper, or ``<paper>_runs``:
 
-* ``<paper>.parquet``: hypothesis (empty = as printed), setting, experiment, point (of the grid, ``protocol=CUBIC;rtt_ms=25``),
+* ``<name>.parquet``: hypothesis (empty = as printed), setting, experiment, point (of the grid, ``protocol=CUBIC;rtt_ms=25``),
   flow (0 = the system), flow_protocol, metric, value (mean over the replicates that show it, float32; NaN where none does), n
   (how many do);
-* ``<paper>_settings.csv``: a row for each member: hypothesis, setting, refused (why no run can have these values; empty for
+* ``<name>_settings.csv``: a row for each member: hypothesis, setting, refused (why no run can have these values; empty for
   those that ran), and the value of each assumption;
-* ``<paper>.json``: digests of what all this was made from, and of the two files; written last.
+* ``<name>.json``: digests of what all this was made from, and of the two files; written last.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tcpfair.files.manifest import file_hash
 from tcpfair.papers.papers import Experiment, load_paper
 from tcpfair.papers.settings import grid_points, point_text
 from tcpfair.runs import shards
-from tcpfair.runs.ensemble import Ensemble, Member, ensemble_of, load
+from tcpfair.runs.ensemble import FURTHER, Ensemble, Member, ensemble_of, load, paper_of
 
 _WORDS = pa.dictionary(pa.int16(), pa.string())
 _OF_MEMBER = {
@@ -60,7 +60,7 @@ class Shipped(NamedTuple):
 
 def shard_names(member: Member) -> list[str]:
     """Names of the shards of a member, one for each group of experiments; they end in digests of what makes them."""
-    of, units = member.ensemble.paper.paper, member.ensemble.units
+    of, units = member.ensemble.name, member.ensemble.units
     numbers = [f".{i + 1}-of-{len(units)}" for i in range(len(units))] if len(units) > 1 else [""]
     return [
         shards.named(f"{of}/{member.name}{number}", [dict(member.made_from), unit])
@@ -105,7 +105,7 @@ def gather(layout: Layout, ensemble: Ensemble, members: list[Member]) -> Shipped
     missing = [member for member in members if not is_kept(layout, member)]
     if missing:
         raise InputError(
-            f"{ensemble.paper.paper}: {len(missing)} of {len(members)} settings are missing; ./reproduce ensemble makes them"
+            f"{ensemble.name}: {len(missing)} of {len(members)} settings are missing; ./reproduce ensemble makes them"
         )
     tables, rows = [], []
     for member in members:
@@ -122,7 +122,7 @@ def restorable(layout: Layout, ensemble: Ensemble) -> list[Member]:
     """The members that are shipped, are what would be made now, and are not kept here."""
     if set(stale(layout.ensembles, ensemble)) & {"missing", *(f"{name} changed" for name in MADE_FROM)}:
         return []
-    drawn = json.loads(paths(layout.ensembles, ensemble.paper.paper)[2].read_text())["members"]
+    drawn = json.loads(paths(layout.ensembles, ensemble.name)[2].read_text())["members"]
     return [
         member
         for member in ensemble.members()
@@ -138,7 +138,7 @@ def restore(layout: Layout, ensemble: Ensemble) -> int:
     wanted = restorable(layout, ensemble)
     if not wanted:
         return 0
-    found = read(layout.ensembles, ensemble.paper.paper)
+    found = read(layout.ensembles, ensemble.name)
     why = found.settings.set_index(["hypothesis", "setting"])["refused"]
     tables = dict(list(found.metrics.groupby(["hypothesis", "setting"], observed=True)))
     for member in wanted:
@@ -149,14 +149,14 @@ def restore(layout: Layout, ensemble: Ensemble) -> int:
     return len(wanted)
 
 
-def paths(folder: Path, paper: str) -> tuple[Path, Path, Path]:
-    """The three files of a paper: metrics, settings, and what says from what they were made."""
-    return folder / f"{paper}.parquet", folder / f"{paper}_settings.csv", folder / f"{paper}.json"
+def paths(folder: Path, name: str) -> tuple[Path, Path, Path]:
+    """The three files of an ensemble: metrics, settings, and what says from what they were made."""
+    return folder / f"{name}.parquet", folder / f"{name}_settings.csv", folder / f"{name}.json"
 
 
 def write(folder: Path, ensemble: Ensemble, members: list[Member], found: Shipped) -> list[Path]:
     """Write what `gather` gave, the file that vouches for the others last; returns the three files."""
-    metrics, table, manifest = paths(folder, ensemble.paper.paper)
+    metrics, table, manifest = paths(folder, ensemble.name)
     manifest.unlink(missing_ok=True)
     with whole(metrics) as scratch:
         pq.write_table(
@@ -167,7 +167,7 @@ def write(folder: Path, ensemble: Ensemble, members: list[Member], found: Shippe
         )
     write_whole(table, found.settings.to_csv(index=False, lineterminator="\n"))
     said = {
-        "paper": ensemble.paper.paper,
+        "paper": ensemble.name,
         **{name: getattr(ensemble, name) for name in MADE_FROM},
         "replicates": {name: each.runs.value for name, each in ensemble.paper.experiments.items()},
         "members": {member.name: member.made_from["setting"] for member in members},
@@ -179,7 +179,7 @@ def write(folder: Path, ensemble: Ensemble, members: list[Member], found: Shippe
 
 def mark(folder: Path, ensemble: Ensemble) -> bool:
     """Write down that today's code made what is shipped, whose bits the caller has compared; False where it says so already."""
-    manifest = paths(folder, ensemble.paper.paper)[2]
+    manifest = paths(folder, ensemble.name)[2]
     said = json.loads(manifest.read_text())
     if said["code"] == ensemble.code:
         return False
@@ -196,7 +196,7 @@ def stale(folder: Path, ensemble: Ensemble) -> list[str]:
 
     ``missing`` alone when it is not there or not whole.
     """
-    metrics, table, manifest = paths(folder, ensemble.paper.paper)
+    metrics, table, manifest = paths(folder, ensemble.name)
     try:
         said = json.loads(manifest.read_text())
         if said["files"] != {path.name: file_hash(path) for path in (metrics, table)}:
@@ -215,24 +215,24 @@ def stale(folder: Path, ensemble: Ensemble) -> list[str]:
 
 
 def stale_lines(layout: Layout, papers: Iterable[str]) -> list[str]:
-    """A line for each paper whose shipped ensemble is not what would be made now; none for those that have none."""
+    """A line for each shipped ensemble of some papers that is not what would be made now; none for those that have none."""
     lines, config = [], None
-    for paper in papers:
-        if any(path.is_file() for path in paths(layout.ensembles, paper)):
+    for name in (name for paper in papers for name in (paper, f"{paper}{FURTHER}")):
+        if any(path.is_file() for path in paths(layout.ensembles, name)):
             config = config or load(layout.ensemble_config)
-            why = stale(layout.ensembles, ensemble_of(config, load_paper(layout.paper_config(paper))))
+            why = stale(layout.ensembles, ensemble_of(config, load_paper(layout.paper_config(paper_of(name))), name))
             if why:
-                lines.append(f"data/ensemble/{paper}: {', '.join(why)}; ./reproduce ensemble {paper} makes it anew")
+                lines.append(f"data/ensemble/{name}: {', '.join(why)}; ./reproduce ensemble {name} makes it anew")
     return lines
 
 
-def read(folder: Path, paper: str) -> Shipped:
-    """What is shipped of a paper's ensemble. Raises InputError when it is not there."""
-    metrics, table, _ = paths(folder, paper)
+def read(folder: Path, name: str) -> Shipped:
+    """What is shipped of an ensemble. Raises InputError when it is not there."""
+    metrics, table, _ = paths(folder, name)
     try:
         return Shipped(pd.read_parquet(metrics), pd.read_csv(table, keep_default_na=False))
     except OSError:
-        raise InputError(f"{metrics}: no ensemble of {paper}; ./reproduce ensemble {paper} makes it") from None
+        raise InputError(f"{metrics}: no ensemble of {name}; ./reproduce ensemble {name} makes it") from None
 
 
 def as_measured(members: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:

@@ -18,7 +18,7 @@ from tcpfair.files.layout import Layout
 from tcpfair.measures import replicates
 from tcpfair.papers.papers import load_paper
 from tcpfair.runs import ensemble_table, shards
-from tcpfair.runs.ensemble import Ensemble, EnsembleConfig, Member, ensemble_of, load
+from tcpfair.runs.ensemble import Ensemble, EnsembleConfig, Member, ensemble_of, load, paper_of
 from tcpfair.workflow import executor
 from tcpfair.workflow.executor import Campaign, Item, Made, Say
 from tcpfair.workflow.state import PLANNED_PKTS_PER_S, duration_text
@@ -52,20 +52,20 @@ def made(member: Member, unit: Sequence[str]) -> tuple[pd.DataFrame, str, int]:
 
 def maker(layout: Layout, n_settings: int | None) -> Callable[[str], Made]:
     """What makes an item of the campaign by its name (see `tcpfair.workflow.executor`)."""
-    of_paper: dict[str, dict[str, tuple[Member, list[str]]]] = {}
+    known: dict[str, dict[str, tuple[Member, list[str]]]] = {}
 
     def make(name: str) -> Made:
-        paper = name.partition("/")[0]
-        if paper not in of_paper:
-            (ensemble,) = _ensembles(layout, [paper])
-            of_paper[paper] = {
+        of = name.partition("/")[0]
+        if of not in known:
+            (ensemble,) = _ensembles(layout, [of])
+            known[of] = {
                 shard: (member, unit)
                 for member in ensemble.members(n_settings)
                 for shard, unit in zip(ensemble_table.shard_names(member), ensemble.units, strict=True)
             }
-        if name not in of_paper[paper]:
+        if name not in known[of]:
             raise InputError("the configuration or the code was edited during the run; start it again")
-        metrics, refused, pkts = made(*of_paper[paper][name])
+        metrics, refused, pkts = made(*known[of][name])
         ensemble_table.keep(layout.ensemble_shards / f"{name}{shards.SUFFIX}", metrics, refused)
         return Made(pkts)
 
@@ -77,7 +77,7 @@ def maker(layout: Layout, n_settings: int | None) -> Callable[[str], Made]:
 
 @dataclass(frozen=True)
 class Work:
-    """What there is to do for one paper: all members, and those that are missing."""
+    """What there is to do for one ensemble: all members, and those that are missing."""
 
     ensemble: Ensemble
     members: list[Member]
@@ -85,8 +85,8 @@ class Work:
     pkts_per_s: float
 
     @property
-    def paper(self) -> str:
-        return self.ensemble.paper.paper
+    def name(self) -> str:
+        return self.ensemble.name
 
     @property
     def expected_s(self) -> float:
@@ -114,15 +114,15 @@ class Work:
         todo = (
             f"{len(self.todo)} to simulate, {duration_text(self.expected_s)} of one core" if self.todo else "all there"
         )
-        return f"ensemble   {self.paper:<11} {what}; {todo}"
+        return f"ensemble   {self.name:<11} {what}; {todo}"
 
 
-def chosen_papers(config: EnsembleConfig, wanted: Sequence[str]) -> list[str]:
-    """The papers that are asked for, all of the configuration when none is; InputError for one that is not there."""
+def chosen_names(config: EnsembleConfig, wanted: Sequence[str]) -> list[str]:
+    """The wanted ensembles, all of the configuration when none is named; InputError for one that is not there."""
     for name in wanted:
-        if name not in config.papers:
-            raise unknown("ensemble: paper", name, config.papers)
-    return list(dict.fromkeys(wanted)) or list(config.papers)
+        if name not in config.names:
+            raise unknown("ensemble: paper", name, config.names)
+    return list(dict.fromkeys(wanted)) or config.names
 
 
 def plan(layout: Layout, wanted: Sequence[str] = (), n_settings: int | None = None) -> list[Work]:
@@ -134,13 +134,14 @@ def plan(layout: Layout, wanted: Sequence[str] = (), n_settings: int | None = No
         members = ensemble.members(n_settings)
         there = {member.name for member in ensemble_table.restorable(layout, ensemble)}
         todo = [member for member in members if member.name not in there and not ensemble_table.is_kept(layout, member)]
-        found.append(Work(ensemble, members, todo, rates.get(ensemble.paper.paper, PLANNED_PKTS_PER_S)))
+        found.append(Work(ensemble, members, todo, rates.get(ensemble.name, PLANNED_PKTS_PER_S)))
     return found
 
 
 def _ensembles(layout: Layout, wanted: Sequence[str]) -> list[Ensemble]:
     config = load(layout.ensemble_config)
-    return [ensemble_of(config, load_paper(layout.paper_config(paper))) for paper in chosen_papers(config, wanted)]
+    names = chosen_names(config, wanted)
+    return [ensemble_of(config, load_paper(layout.paper_config(paper_of(name))), name) for name in names]
 
 
 def run(
@@ -158,7 +159,7 @@ def run(
     """
     for ensemble in _ensembles(layout, wanted):
         if n_restored := ensemble_table.restore(layout, ensemble):
-            say(f"taken      {ensemble.paper.paper}: {n_restored} settings from data/ensemble")
+            say(f"taken      {ensemble.name}: {n_restored} settings from data/ensemble")
     works = plan(layout, wanted, n_settings)
     for work in works:
         say(work.line)
@@ -178,7 +179,7 @@ def _finish(layout: Layout, work: Work, n_settings: int | None) -> list[str]:
     for, else beside the members."""
     whole = n_settings is None or n_settings >= work.ensemble.plan.settings
     folder = layout.ensembles if whole else layout.ensemble_shards
-    written = ensemble_table.paths(folder, work.paper)
+    written = ensemble_table.paths(folder, work.name)
     lines = []
     if not whole or ensemble_table.stale(folder, work.ensemble):
         found = ensemble_table.gather(layout, work.ensemble, work.members)
@@ -187,10 +188,10 @@ def _finish(layout: Layout, work: Work, n_settings: int | None) -> list[str]:
             checksums.update(layout.data, written)
         refused = found.settings[found.settings["refused"] != ""]
         lines += [
-            f"refused    {work.paper} {row.hypothesis} {row.setting}: {row.refused}" for row in refused.itertuples()
+            f"refused    {work.name} {row.hypothesis} {row.setting}: {row.refused}" for row in refused.itertuples()
         ]
-        lines += [f"refused    {work.paper}: {len(refused)} of {len(found.settings)} settings"] if len(refused) else []
+        lines += [f"refused    {work.name}: {len(refused)} of {len(found.settings)} settings"] if len(refused) else []
     fresh = {path for member in work.ensemble.members() for path in ensemble_table.member_files(layout, member)}
-    shards.discard_others(layout.ensemble_shards / work.paper, fresh)
+    shards.discard_others(layout.ensemble_shards / work.name, fresh)
     size_mb = sum(path.stat().st_size for path in written) / 1e6
     return [*lines, f"written    {written[0].relative_to(layout.root)}  {len(work.members)} settings, {size_mb:.2f} MB"]

@@ -26,7 +26,7 @@ from tcpfair.papers.expand import RunSpec, expected_pkts, run_specs, shorten, va
 from tcpfair.papers.papers import PaperConfig, load_paper, load_yaml
 from tcpfair.papers.settings import BASE
 from tcpfair.runs import code, ensemble_table, store
-from tcpfair.runs.ensemble import Ensemble, Member, ensemble_of, load
+from tcpfair.runs.ensemble import FURTHER, Ensemble, Member, ensemble_of, load, paper_of
 from tcpfair.runs.ensemble_table import CELL, Shipped
 from tcpfair.runs.store import Asked
 from tcpfair.sources import live
@@ -51,7 +51,8 @@ def main(layout: Layout, mark: bool = False, cores: int = 1) -> int:
     bits = pd.DataFrame([row for task in tasks for row in hashes[task[1:3]]], columns=_COLUMNS)
     chosen = [run for config in papers.values() for run in _sample(layout, config)]
     differ = _moved_bits(bits, _expected_bits(layout)) + sorted(again.compared(layout, chosen, cores))
-    for _, lines in side_by_side(compare_ensemble, [(layout, paper) for paper in PAPERS], cores):
+    names = [*PAPERS, *(f"{paper}{FURTHER}" for paper in PAPERS)]
+    for _, lines in side_by_side(compare_ensemble, [(layout, name) for name in names], cores):
         differ += lines
     for line in differ[:SHOWN]:
         print(f"differs    {line}")
@@ -65,7 +66,7 @@ def main(layout: Layout, mark: bool = False, cores: int = 1) -> int:
     if mark:
         write_whole(layout.data / "expected" / BITS, bits.to_csv(index=False, lineterminator="\n"))
         marked = [name for config in papers.values() for name in mark_shipped(layout, config)]
-        others = [paper for paper in PAPERS if mark_ensemble(layout, paper)]
+        others = [name for name in names if mark_ensemble(layout, name)]
         checksums.update(layout.data, [layout.bundled_root, layout.ensembles, layout.data / "expected" / BITS])
         print(f"marked     {len(marked)} traces and {len(others)} ensembles as made by this code")
     return 0
@@ -189,27 +190,27 @@ def mark_shipped(layout: Layout, config: PaperConfig) -> list[str]:
 # --- Shipped ensembles -------------------------------------------------------------------------------------------
 
 
-def compare_ensemble(layout: Layout, paper: str) -> list[str]:
-    """Make two members of a paper's shipped ensemble again, where its code is another; a line for each that differs."""
-    ensemble = _made_by_other_code(layout, paper)
+def compare_ensemble(layout: Layout, name: str) -> list[str]:
+    """Make two members of a shipped ensemble again, where its code is another; a line for each that differs."""
+    ensemble = _made_by_other_code(layout, name)
     if ensemble is None:
         return []
-    found = ensemble_table.read(layout.ensembles, paper)
+    found = ensemble_table.read(layout.ensembles, name)
     members = [member for member in ensemble.members() if not member.hypothesis and member.setting <= BASE + 1]
-    return [f"{paper}, ensemble, setting {each.name}" for each in members if not _is_same_member(found, each)]
+    return [f"{name}, ensemble, setting {each.name}" for each in members if not _is_same_member(found, each)]
 
 
-def mark_ensemble(layout: Layout, paper: str) -> bool:
-    """Write today's code into what vouches for a paper's shipped ensemble; False where there is nothing to write."""
-    ensemble = _made_by_other_code(layout, paper)
+def mark_ensemble(layout: Layout, name: str) -> bool:
+    """Write today's code into what vouches for a shipped ensemble; False where there is nothing to write."""
+    ensemble = _made_by_other_code(layout, name)
     return ensemble is not None and ensemble_table.mark(layout.ensembles, ensemble)
 
 
-def _made_by_other_code(layout: Layout, paper: str) -> Ensemble | None:
-    """A paper's shipped ensemble where its code alone is not today's; others have to be made anew or are fresh."""
-    if not layout.ensemble_config.is_file() or paper not in (config := load(layout.ensemble_config)).papers:
+def _made_by_other_code(layout: Layout, name: str) -> Ensemble | None:
+    """A shipped ensemble where its code alone is not today's; others have to be made anew or are fresh."""
+    if not layout.ensemble_config.is_file() or name not in (config := load(layout.ensemble_config)).names:
         return None
-    ensemble = ensemble_of(config, load_paper(layout.paper_config(paper)))
+    ensemble = ensemble_of(config, load_paper(layout.paper_config(paper_of(name))), name)
     return ensemble if ensemble_table.stale(layout.ensembles, ensemble) == ["code changed"] else None
 
 
