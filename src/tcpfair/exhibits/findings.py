@@ -21,9 +21,9 @@ from tcpfair.exhibits import style
 from tcpfair.files.layout import Layout, repository_root, short_id
 from tcpfair.runs.ensemble import AS_PRINTED, EnsembleConfig, digits
 from tcpfair.runs.ensemble import load as load_ensembles
+from tcpfair.verdicts.claims.decision import SETTINGS
 from tcpfair.verdicts.claims.statement import Claim, load_claims
 
-_LEAST, _MOST = 0.05, 0.95  # share of the settings: outside, a clause holds in nearly none or nearly all
 _SHOWN = 12  # assumptions in a figure
 _ROW_IN, _HEAD_IN = 0.34, 1.1
 _OWNED = ("traffic.", "protocols.", "experiments.")  # whose values belong to what is named next
@@ -125,7 +125,7 @@ class Findings:
 
     def circumstances(self, paper: str) -> pd.DataFrame:
         """Under which circumstances the clauses of a paper hold: those that hold neither in nearly all nor nearly no setting."""
-        own = self.ensemble[(self.ensemble["paper"] == paper) & self.ensemble["share"].between(_LEAST, _MOST)]
+        own = self.ensemble[(self.ensemble["paper"] == paper) & self.ensemble["share"].between(*SETTINGS)]
         says = [self._stated[row["id"]].clauses[row["clause"]].says for _, row in own.iterrows()]
         return pd.DataFrame({"claim": own["id"], "clause": says, "circumstances": own["decides"]}).set_index("claim")
 

@@ -235,15 +235,16 @@ def read(folder: Path, name: str) -> Shipped:
         raise InputError(f"{metrics}: no ensemble of {name}; ./reproduce ensemble {name} makes it") from None
 
 
-def as_measured(members: pd.DataFrame, experiment: Experiment) -> pd.DataFrame:
+def as_measured(members: pd.DataFrame, experiment: Experiment, first: int = 0) -> pd.DataFrame:
     """Rows of `Shipped.metrics` in the columns of `tcpfair.measures.measure`, each setting as one ``replicate``.
 
-    ``members`` are of one experiment, under one hypothesis. Grid variables have the types of the configuration.
+    ``members`` are of one experiment, under one hypothesis; replicates count from ``first``, further runs from setting 1.
+    Grid variables have the types of the configuration.
     """
     points = grid_points(experiment)
     place = {point_text(point): number for number, point in enumerate(points)}
     point = members["point"].astype(str).map(place).to_numpy()
-    setting = members["setting"].to_numpy(dtype=int)
+    setting = members["setting"].to_numpy(dtype=int) + (first - 1 if first else 0)
     made = pd.DataFrame({"run_id": setting * len(points) + point, "replicate": setting})
     return made.join(pd.DataFrame(points).iloc[point].reset_index(drop=True)).assign(
         flow=members["flow"].to_numpy(dtype="int32"),

@@ -46,10 +46,11 @@ def write_ledger(layout: Layout, config: Config, place: Path | None = None) -> d
     held = {name: Held(layout, paper) for name, paper in papers.items()}
     reproduced = reproduced_numbers(layout, scope)
     numbers = number_table(layout, papers, reproduced)
-    verdicts, clauses = claims.evaluate(layout, held, scope.left_out)
+    ensembles = ensemble.read_shipped(layout, papers)
+    further = ensemble.read_further_runs(layout, papers)
+    verdicts, clauses = claims.evaluate(layout, held, scope.left_out, ensembles["ensemble_clauses"], further)
     ns2 = ns2_table(layout, numbers, reproduced)
     changes = baseline.compare(layout, verdicts, scope.exhibits)
-    ensembles = ensemble.read_shipped(layout, papers)
     tables = {
         "numbers": numbers,
         "claims": verdicts,

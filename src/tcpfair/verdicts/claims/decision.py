@@ -1,13 +1,14 @@
 """From quantities to verdicts: which clauses hold for the means, how surely, in which share of single runs.
 
-A clause is decided on what the papers print, the mean over their number of runs. Beside it stand how often it holds when the
-replicates are drawn again (bootstrap), and in which share of the single runs it shows.
+A clause is about what the papers print, means over runs. It holds where at least `SURE` of the means that the runs leave possible
+(`tcpfair.verdicts.claims.evidence.Means`) keep its bounds, it does not hold where at least as many break them, and is open
+between. Beside it stand what the paper's own number of runs shows, and in which share of the single runs it holds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,17 @@ from tcpfair.verdicts.claims.evidence import Evidence, Means, Quantity, SingleRu
 from tcpfair.verdicts.claims.statement import Claim, Clause
 
 REPRODUCED, PARTLY, NOT_REPRODUCED = "reproduced", "partly", "not reproduced"
-UNDECIDABLE, BY_CONSTRUCTION, CONTRADICTED = "undecidable", "by construction", "contradicted in print"
-DECIDED = (REPRODUCED, PARTLY, NOT_REPRODUCED, UNDECIDABLE, BY_CONSTRUCTION, CONTRADICTED)
+UNDECIDED, UNDECIDABLE, UNTESTED = "open", "undecidable", "untested"
+BY_CONSTRUCTION, CONTRADICTED = "by construction", "contradicted in print"
+DECIDED = (
+    *(REPRODUCED, PARTLY, NOT_REPRODUCED, UNDECIDED, UNDECIDABLE, UNTESTED),
+    *(BY_CONSTRUCTION, CONTRADICTED),
+)
 
-INTERVAL = (0.025, 0.975)  # of the resamples
-HOLDS, FAILS, OPEN = "holds", "does not hold", "undecided"
+SURE = 0.975  # share of the drawn means
+INTERVAL = (1 - SURE, SURE)
+HOLDS, FAILS, OPEN = "holds", "does not hold", "open"
+SETTINGS = (0.05, 0.95)  # between these shares of the settings the text does not decide a clause
 
 Quantities = Mapping[str, Quantity]
 ClaimFunction = Callable[[Evidence], Quantities]
@@ -36,18 +43,14 @@ class Decided:
     clause: Clause
     outcome: str  # one of HOLDS, FAILS, OPEN
     value: float
-    low: float  # 95 % interval of ``value`` over the resamples; NaN where nothing is random
+    low: float  # 95 % interval of ``value``; NaN where nothing is random
     high: float
     cell: str
-    confidence: float  # share of the resamples with the same outcome; NaN where nothing is random
+    confidence: float  # share of the drawn means that say the same as the mean; NaN where nothing is random
+    kept: str  # the outcome for the mean over the paper's own number of runs; one of HOLDS, FAILS, OPEN
     single_share: float  # share of the single runs in which it holds; NaN where there are none
     n_single: int
     turns_at: float  # see `turning_point`
-
-    @property
-    def certain(self) -> bool:
-        """Whether another set of runs would hardly decide otherwise."""
-        return not self.confidence < INTERVAL[1] - INTERVAL[0]
 
     @property
     def in_words(self) -> str:
@@ -57,7 +60,10 @@ class Decided:
         spread = f" [{_text(self.low)}, {_text(self.high)}]" if np.isfinite([self.low, self.high]).all() else ""
         found = f"{self.clause.quantity} {_text(self.value)}{unit}{spread}{at}"
         runs = f"; holds in {100 * self.single_share:.0f} % of {self.n_single} single runs" if self.n_single > 1 else ""
-        sure = "" if self.certain else f" (in {100 * self.confidence:.0f} % of the resamples)"
+        if self.kept != self.outcome and self.n_single > 1:
+            runs += f"; as many runs as the paper has: {self.kept}"
+        unsure = self.outcome == OPEN and not np.isnan(self.value)
+        sure = f" ({100 * self.confidence:.0f} % of what the runs allow says the same)" if unsure else ""
         return f"{self.clause.says}: {self.outcome}{sure}: {found}; asked for {self.clause.asks}{runs}"
 
 
@@ -128,20 +134,22 @@ def quantities(function: ClaimFunction, evidence: Evidence) -> Quantities:
 
 def decide_clauses(claim: Claim, function: ClaimFunction, evidence: Callable[[Any], Evidence]) -> list[Decided]:
     """Every clause of a claim; ``evidence`` takes what the rows of tables are to be."""
-    means = quantities(function, evidence(Means()))
+    of_all = evidence(Means())
+    means = quantities(function, of_all)
     single = quantities(function, evidence(SingleRuns()))
-    return [_decided(name, clause, means[name], single[name]) for name, clause in claim.clauses.items()]
+    kept = quantities(function, replace(of_all, kept_only=True)) if of_all.has_further_runs else means
+    return [_decided(name, clause, means[name], single[name], kept[name]) for name, clause in claim.clauses.items()]
 
 
-def _decided(name: str, clause: Clause, means: Quantity, single: Quantity) -> Decided:
+def _decided(name: str, clause: Clause, means: Quantity, single: Quantity, kept: Quantity) -> Decided:
     values, inside = frame(means), slack(clause, means)
     is_random = len(values) > 1
     held = holds(clause, means)
     first = inside.iloc[0]
-    outcome = OPEN if np.isnan(held.iloc[0]) else HOLDS if held.iloc[0] else FAILS
     cell = int(np.argmin(first.to_numpy()))  # one without a value where there is any
     low, high = values.iloc[1:, cell].dropna().quantile(INTERVAL, interpolation="nearest")
-    same = held.iloc[1:].dropna() == held.iloc[0]
+    confidence = float((held.iloc[1:] == held.iloc[0]).mean())
+    outcome = OPEN if confidence < SURE else _of_mean(held)
     of_single = holds(clause, single).dropna()
     return Decided(
         name,
@@ -151,23 +159,43 @@ def _decided(name: str, clause: Clause, means: Quantity, single: Quantity) -> De
         float(low),
         float(high),
         _cell_name(values.columns[cell]),
-        float(same.mean()),
+        confidence,
+        _of_mean(holds(clause, kept)),
         float(of_single.mean()) if is_random else np.nan,
         len(of_single) if is_random else 0,
         turning_point(clause, means),
     )
 
 
-def verdict(claim: Claim, outcomes: Sequence[str]) -> str:
-    """The verdict on a claim from the outcomes of its clauses; one of `DECIDED`."""
+def _of_mean(held: pd.Series) -> str:
+    return OPEN if np.isnan(held.iloc[0]) else HOLDS if held.iloc[0] else FAILS
+
+
+def verdict(claim: Claim, outcomes: Sequence[str], text_decides: bool = True) -> str:
+    """The verdict on a claim from the outcomes of its clauses; one of `DECIDED`. For ``text_decides`` see there."""
     if claim.contradicted:
         return CONTRADICTED
-    if claim.undecidable or OPEN in outcomes:
+    if claim.untested:
+        return UNTESTED
+    if not text_decides and not claim.by_construction:
         return UNDECIDABLE
-    n_held = list(outcomes).count(HOLDS)
-    if claim.by_construction and n_held == len(outcomes):
-        return BY_CONSTRUCTION
-    return REPRODUCED if n_held == len(outcomes) else PARTLY if n_held else NOT_REPRODUCED
+    if HOLDS in outcomes and FAILS in outcomes:
+        return PARTLY
+    if OPEN in outcomes:
+        return UNDECIDED
+    if FAILS in outcomes:
+        return NOT_REPRODUCED
+    return BY_CONSTRUCTION if claim.by_construction else REPRODUCED
+
+
+def text_decides(claim: Claim, settings: pd.DataFrame) -> bool:
+    """Whether the paper's text decides at least one clause of a claim, whatever is assumed for what it leaves open.
+
+    ``settings`` has the claim's rows of the table ``ensemble_clauses``. False where the ensemble has all clauses, each of them
+    holds in a share of the settings within `SETTINGS`, and an assumption that decides at least one of them is known.
+    """
+    shares = settings.set_index("clause")["share"].reindex(list(claim.clauses))
+    return not (shares.between(*SETTINGS).all() and (settings["assumption"] != "").any())
 
 
 def evidence_line(claim: Claim, decided: list[Decided], made_of: str) -> str:
@@ -177,7 +205,7 @@ def evidence_line(claim: Claim, decided: list[Decided], made_of: str) -> str:
     count = f"{n_held} of {len(decided)} clauses hold" if len(decided) > 1 else decided[0].outcome
     notes = [f"In print: {claim.clauses[name].print_note}" for name in claim.contradicted]
     notes += [f"By construction: {claim.by_construction}"] if claim.by_construction else []
-    notes += [f"Undecidable: {claim.undecidable}"] if claim.undecidable else []
+    notes += [f"Untested: {claim.untested}"] if claim.untested else []
     parts = [f"{shown}{count}", *(clause.in_words for clause in decided), *notes, f"From {made_of}"]
     return ". ".join(part.rstrip(".") for part in parts) + "."
 

@@ -1,8 +1,9 @@
 """What a claim is decided on: tables of the metrics of its experiments, a row for each case.
 
 What a row is depends on who asks, and no function of a claim knows it: a single run of every cell (a replicate), the means
-that the papers print and their resamples (`Means`), or one setting of the ensemble. A function turns tables into quantities,
-row by row; whether a quantity keeps the bounds of its clause is decided in `tcpfair.verdicts.claims.decision`.
+that the papers print and those that the same runs leave possible (`Means`), or one setting of the ensemble. A function turns
+tables into quantities, row by row; whether a quantity keeps the bounds of its clause is decided in
+`tcpfair.verdicts.claims.decision`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tcpfair.runs.trace import Trace
 from tcpfair.verdicts.claims.statement import Claim
 
 REPLICATE = "replicate"
-N_RESAMPLES = 1000
+N_DRAWS = 1000
 
 Table = pd.DataFrame  # a row per case, a column per cell
 Quantity = pd.DataFrame | pd.Series | float  # of a clause: cells, one cell, or one value where nothing is random
@@ -58,52 +59,71 @@ class Settings:
 
 
 class Means:
-    """Row 0 has the means over the replicates, the other rows those of resamples of the replicates (bootstrap).
+    """Row 0 has the means over the replicates; each other row has means that the same runs leave possible.
 
-    Replicates are drawn with replacement, all cells of a table together: what is measured in one run stays together. The
-    draw depends on the number of replicates only, so that tables of the same runs stay together too.
+    From n normal values with mean m and standard deviation s the true mean is m + t s / sqrt(n), t of Student's distribution
+    with n - 1 degrees of freedom. A row draws such means for all cells at once, m + c sum g_i (x_i - m) / sqrt(n (n - 1)), with
+    standard normal g_i and c^2 = (n - 1) / chi^2 of n - 1 degrees: what is measured in one run stays together. The draw depends
+    on n only, so that tables of the same runs stay together too. So the quantiles of a mean are Student's interval, right for
+    few runs, those of a difference of unlike numbers of runs are of Behrens and Fisher's (R. A. Fisher, The fiducial argument in
+    statistical inference, Annals of Eugenics 6, 1935), and any function of means has an interval by the same draws. Of a single
+    run no spread is known, and all rows are alike; a mean that is infinite is so in all rows.
     """
 
     def among(self, table: Table, replicates: slice) -> Table:
         return table.loc[replicates]
 
     def means(self, table: Table) -> Table:
-        return self._frame(_weighted(table.to_numpy(dtype=float), _weights(len(table))), table)
+        return self._frame(_drawn(table.to_numpy(dtype=float))[0], table)
 
     def sds(self, table: Table) -> Table:
-        """Standard deviations over the replicates (n - 1), and those of the resamples."""
-        values = table.to_numpy(dtype=float)
-        n = np.isfinite(values).sum(axis=0)
-        mean, square = (_weighted(part, _weights(len(table))) for part in (values, values**2))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            variance = np.where(n > 1, np.maximum(square - mean**2, 0.0) * n / (n - 1), np.nan)
-        return self._frame(np.sqrt(variance), table)
+        """Standard deviations over the replicates (n - 1), and c times them, in which case s is drawn as well."""
+        return self._frame(_drawn(table.to_numpy(dtype=float))[1], table)
 
     @staticmethod
     def _frame(values: npt.NDArray, table: Table) -> Table:
         return pd.DataFrame(values, columns=table.columns)
 
 
+def _drawn(values: npt.NDArray) -> tuple[npt.NDArray, npt.NDArray]:
+    """Means and standard deviations of the columns and their draws, (1 + draws, columns) each; without what is NaN."""
+    means, sds = (np.full((1 + N_DRAWS, values.shape[1]), np.nan) for _ in range(2))
+    for column, x in enumerate(values.T):
+        known = x[~np.isnan(x)]
+        n = len(known)
+        if n == 0:
+            continue
+        mean = _sum(known) / n
+        if n == 1 or np.isinf(mean):
+            means[:, column] = mean
+            continue
+        off = known - mean
+        weights, scale = _draw(n)
+        means[:, column] = mean + _product(weights, off)
+        sds[:, column] = np.sqrt(_sum(off**2) / (n - 1)) * scale
+    return means, sds
+
+
 @cache
-def _weights(n: int) -> npt.NDArray[np.float64]:
-    """Share of each of ``n`` replicates in the means: all alike in row 0, as drawn in the others, (1 + resamples, n)."""
-    drawn = np.random.Generator(np.random.Philox(n)).multinomial(n, np.full(n, 1 / n), size=N_RESAMPLES)
-    return np.vstack([np.ones(n), drawn]) / n
+def _draw(n: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Of ``n`` runs: the weights of their distances from the mean, (1 + draws, n), and c; in row 0 no distance counts."""
+    random = np.random.Generator(np.random.Philox(n))
+    normal, chi2 = random.standard_normal((N_DRAWS, n)), random.chisquare(n - 1, N_DRAWS)
+    c = np.sqrt((n - 1) / chi2)
+    weights = normal * (c / np.sqrt(n * (n - 1)))[:, np.newaxis]
+    return np.vstack([np.zeros(n), weights]), np.append(1.0, c)
 
 
-def _weighted(values: npt.NDArray, weights: npt.NDArray) -> npt.NDArray:
-    """Weighted means of the columns; without what is NaN, and infinite where an infinite value has weight."""
-    finite, endless = np.isfinite(values), np.isinf(values)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = _product(weights, np.where(finite, values, 0.0)) / _product(weights, finite | endless)
-    return np.where(_product(weights, endless) > 0, np.inf, means)
+def _sum(values: npt.NDArray) -> float:
+    """In the order of the runs: the order of numpy's own sum depends on the processor."""
+    return float(np.cumsum(values)[-1])
 
 
 def _product(weights: npt.NDArray, values: npt.NDArray) -> npt.NDArray:
-    """``weights @ values``, summed in the order of the replicates: the order of a BLAS depends on the processor."""
-    found = np.zeros((len(weights), values.shape[1]))
-    for share, row in zip(weights.T, values, strict=True):
-        found += share[:, np.newaxis] * row
+    """``weights @ values``, summed in the order of the runs: the order of a BLAS depends on the processor."""
+    found = np.zeros(len(weights))
+    for share, value in zip(weights.T, values, strict=True):
+        found += share * value
     return found
 
 
@@ -111,8 +131,8 @@ def _product(weights: npt.NDArray, values: npt.NDArray) -> npt.NDArray:
 class Evidence:
     """What one claim may look at, each loaded when it is asked for.
 
-    ``load_metrics`` and ``load_trace`` take the name of an experiment; ``rows`` says what the rows of tables are; ``runs``
-    counts the runs of the experiments asked for.
+    ``load_metrics`` and ``load_trace`` take the name of an experiment; ``rows`` says what the rows of tables are; ``kept_only``
+    leaves out further runs, beyond as many as the configuration has; ``runs`` counts the runs of the experiments asked for.
     """
 
     claim: Claim
@@ -121,6 +141,16 @@ class Evidence:
     load_trace: Callable[[str], Trace]
     rows: SingleRuns | Means | Settings = field(default_factory=SingleRuns)
     runs: dict[str, int] = field(default_factory=dict)
+    kept_only: bool = False
+
+    @property
+    def has_further_runs(self) -> bool:
+        """Whether an experiment that was asked for has more runs than the configuration."""
+        return any(
+            self.load_metrics(name)[REPLICATE].max() >= self.config.experiments[name].runs.value
+            for name in self.runs
+            if self.config and name in self.config.experiments
+        )
 
     def __getitem__(self, name: str) -> Any:
         """One of the claim's ``numbers``."""
@@ -132,6 +162,8 @@ class Evidence:
         """Tidy metrics of all runs of one of the claim's experiments, columns as of `tcpfair.measures.measure`."""
         self._declared(experiment)
         metrics = self.load_metrics(experiment)
+        if self.kept_only:
+            return metrics[metrics[REPLICATE] < self.config.experiments[experiment].runs.value]
         self.runs[experiment] = metrics["run_id"].nunique()
         return metrics
 

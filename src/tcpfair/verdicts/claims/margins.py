@@ -7,13 +7,13 @@ another margin sees what that would have changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout
-from tcpfair.verdicts.claims.decision import DECIDED, FAILS, HOLDS, OPEN, verdict
+from tcpfair.verdicts.claims.decision import DECIDED, FAILS, HOLDS, OPEN, UNDECIDABLE, verdict
 from tcpfair.verdicts.claims.statement import Claim, Clause, Margin, load_claims, load_margins
 from tcpfair.verdicts.printed import Tolerance, load_tolerances
 
@@ -67,6 +67,7 @@ def margin_table(layout: Layout, papers: Iterable[str], claims: pd.DataFrame, cl
     measured = {name: measured_times(name, margin, scatter) for name, margin in margins.items()}
     decided = set(claims.loc[claims["verdict"].isin(DECIDED), "id"])
     stated = {claim.id: claim for paper in papers for claim in load_claims(folder / f"{paper}.yaml")}
+    undecidable = set(claims.loc[claims["verdict"] == UNDECIDABLE, "id"])
     rows = clauses[clauses["id"].isin(decided)]
 
     groups = {name: [name] for name in margins}
@@ -79,7 +80,7 @@ def margin_table(layout: Layout, papers: Iterable[str], claims: pd.DataFrame, cl
         if any(measured[name] != 1 for name in names):
             tried[MEASURED] = {name: measured[name] for name in names}
         for kind, times in tried.items():
-            counts = _turned(stated, rows, times)
+            counts = _turned(stated, rows, times, undecidable)
             found.append(
                 {
                     "margin": title,
@@ -94,7 +95,9 @@ def margin_table(layout: Layout, papers: Iterable[str], claims: pd.DataFrame, cl
     return pd.DataFrame(found, columns=MARGIN_COLUMNS)
 
 
-def _turned(stated: Mapping[str, Claim], clauses: pd.DataFrame, times: Mapping[str, float]) -> dict[str, object]:
+def _turned(
+    stated: Mapping[str, Claim], clauses: pd.DataFrame, times: Mapping[str, float], undecidable: Collection[str]
+) -> dict[str, object]:
     """What turns when margins are multiplied: ``times`` by name."""
     concerned = clauses[clauses["margin"].isin(list(times))]
     others = [
@@ -105,6 +108,8 @@ def _turned(stated: Mapping[str, Claim], clauses: pd.DataFrame, times: Mapping[s
     after[concerned.index] = others
     turned = []
     for name, own in clauses[clauses["id"].isin(concerned["id"])].groupby("id", sort=False):
+        if name in undecidable:  # whatever its clauses say
+            continue
         before, then = (verdict(stated[name], list(column[own.index])) for column in (clauses["outcome"], after))
         if before != then:
             turned.append(f"{name}: {then}")

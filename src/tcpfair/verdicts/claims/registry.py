@@ -13,10 +13,11 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig
-from tcpfair.runs import trace
+from tcpfair.runs import ensemble_table, trace
+from tcpfair.runs.ensemble import AS_PRINTED
 from tcpfair.runs.store import Held, MissingRunsError
 from tcpfair.runs.trace import Trace
-from tcpfair.verdicts.claims import decision, expressions, why
+from tcpfair.verdicts.claims import causes, decision, expressions, why
 from tcpfair.verdicts.claims.decision import ClaimFunction, Decided
 from tcpfair.verdicts.claims.evidence import Evidence
 from tcpfair.verdicts.claims.statement import Claim, load_claims
@@ -40,6 +41,7 @@ CLAUSE_COLUMNS = [
     "margin",
     "turns_at",
     "confidence",
+    "kept",
     "single_share",
     "n_single",
     "in_print",
@@ -69,34 +71,57 @@ class Judged:
 
 
 def evaluate(
-    layout: Layout, papers: Mapping[str, Held], left_out: Callable[[Claim], str]
+    layout: Layout,
+    papers: Mapping[str, Held],
+    left_out: Callable[[Claim], str],
+    settings: pd.DataFrame,
+    further: Mapping[str, pd.DataFrame],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Every claim of some papers, with the results of ``layout.source``: (claims, clauses).
 
+    ``settings`` is the table ``ensemble_clauses``, ``further`` has the metrics of further runs by paper.
+
     Columns `CLAIM_COLUMNS` (``held`` of ``clauses`` hold; ``cause`` and ``why`` as of `why.explain`) and `CLAUSE_COLUMNS`. A
     claim for which ``left_out`` has a reason, or whose experiments have no results, is ``not run``. One whose function raises
-    is ``failed`` with the message as its evidence, and the others go on.
+    is ``failed`` with the message as its evidence, and the others go on. Raises InputError where a claim has a cause whose
+    condition does not hold (`causes.CONDITIONS`).
     """
-    claims, clauses = [], []
-    causes = why.load_causes(layout.data / "claims")
+    claims, clauses, unmet = [], [], []
+    known = why.load_causes(layout.data / "claims")
     for paper, held in papers.items():
-        loaders = (_metrics_loader(held), _trace_loader(held))
+        loaders = (_metrics_loader(held, further[paper]), _trace_loader(held))
         for claim in load_claims(layout.data / "claims" / f"{paper}.yaml"):
             reason = left_out(claim)
-            judged = Judged("not run", reason) if reason else decide(claim, held.paper, *loaders, source=layout.source)
+            of_claim = settings[settings["id"] == claim.id]
+            judged = (
+                Judged("not run", reason)
+                if reason
+                else decide(claim, held.paper, *loaders, of_claim, source=layout.source)
+            )
             n_held = sum(clause.outcome == decision.HOLDS for clause in judged.clauses)
             # messages name files; where the checkout stands is nobody's evidence
             line = judged.evidence.replace(f"{layout.root}/", "")
             found = {clause.clause_id: clause for clause in judged.clauses}
-            reason = why.explain(claim.cause, claim.why, judged.verdict, found, causes)
-            claims.append((claim.id, paper, judged.verdict, n_held, len(claim.clauses), *reason, line, layout.source))
+            shares = {
+                (row.clause, row.hypothesis or why.SETTINGS): row.share
+                for row in of_claim[["clause", "hypothesis", "share"]].itertuples()
+            }
+            cause, sentence = why.explain(claim.cause, claim.why, judged.verdict, found, shares, known)
+            claims.append(
+                (claim.id, paper, judged.verdict, n_held, len(claim.clauses), cause, sentence, line, layout.source)
+            )
             clauses += [_row(claim, clause, layout.source) for clause in judged.clauses]
+            if cause and (settings["paper"] == paper).any():  # else the ensemble is of other values than this run
+                unmet += filter(
+                    None, [causes.unmet(cause, known[cause], causes.Found(claim, judged.clauses, of_claim))]
+                )
+    causes.refuse(unmet)
     return pd.DataFrame(claims, columns=CLAIM_COLUMNS), pd.DataFrame(clauses, columns=CLAUSE_COLUMNS)
 
 
 def _row(claim: Claim, found: Decided, source: str) -> dict:
     stated = {name: getattr(found.clause, name) for name in ("says", "quantity", "unit", "asks", "why", "in_print")}
-    measured = ("outcome", "value", "low", "high", "cell", "turns_at", "confidence", "single_share", "n_single")
+    measured = ("outcome", "value", "low", "high", "cell", "turns_at", "confidence", "kept", "single_share", "n_single")
     numbers = {name: getattr(found, name) for name in measured}
     named = {"id": claim.id, "paper": claim.paper, "clause": found.clause_id, "margin": found.clause.margin_name}
     return {**named, "source": source, **stated, **numbers}
@@ -107,13 +132,14 @@ def decide(
     config: PaperConfig | None,
     load_metrics: Callable[[str], pd.DataFrame],
     load_trace: Callable[[str], Trace],
+    settings: pd.DataFrame | None = None,
     function: ClaimFunction | None = None,
     source: str = "engine",
 ) -> Judged:
     """Verdict on one claim and the evidence for it.
 
-    ``config`` is None for a paper without configuration, ``function`` the claim's own unless another is given, and
-    ``source`` where the traces come from.
+    ``config`` is None for a paper without configuration, ``settings`` are its rows of ``ensemble_clauses`` (none: of no
+    ensemble), ``function`` is the claim's own unless another is given, and ``source`` where the traces come from.
     """
     not_built = _not_built(claim, config)
     if not_built:
@@ -132,7 +158,8 @@ def decide(
         return Judged("failed", " ".join(f"{type(error).__name__}: {error}".split()))
     made_of = ", ".join(f"{name} ({count} runs, {source})" for name, count in runs.items())
     line = decision.evidence_line(claim, decided, made_of or "a closed form")
-    return Judged(decision.verdict(claim, [clause.outcome for clause in decided]), line, tuple(decided))
+    by_text = settings is None or decision.text_decides(claim, settings[settings["hypothesis"] == AS_PRINTED])
+    return Judged(decision.verdict(claim, [clause.outcome for clause in decided], by_text), line, tuple(decided))
 
 
 def _not_built(claim: Claim, config: PaperConfig | None) -> str:
@@ -145,15 +172,19 @@ def _not_built(claim: Claim, config: PaperConfig | None) -> str:
     return "" if built else f"{where} has no experiments"
 
 
-def _metrics_loader(held: Held) -> Callable[[str], pd.DataFrame]:
-    """Metrics by experiment, each read once. Raises NotRunError when there are none of what is asked for."""
+def _metrics_loader(held: Held, further: pd.DataFrame) -> Callable[[str], pd.DataFrame]:
+    """Metrics by experiment with those of its further runs, each read once. Raises NotRunError when there are none."""
 
     @cache
     def load(experiment: str) -> pd.DataFrame:
         path = held.metrics(experiment)
         if path is None:
             raise NotRunError(f"{held.paper.paper}/{experiment} has not been measured")
-        return pd.read_parquet(path)
+        metrics, config = pd.read_parquet(path), held.paper.experiments[experiment]
+        own = further[further["experiment"] == experiment]
+        if own.empty:
+            return metrics
+        return pd.concat([metrics, ensemble_table.as_measured(own, config, first=config.runs.value)], ignore_index=True)
 
     return load
 

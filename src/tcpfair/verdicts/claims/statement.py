@@ -210,12 +210,12 @@ class Claim(_Strict):
     experiments: list[str] = Field(default=[], description="experiments that decide it; none for a closed form")
     exhibits: list[str] = Field(default=[], description="exhibits that show it")
     by_construction: str = Field(default="", description="why it cannot fail: an identity, a calibration, a theorem")
-    undecidable: str = Field(default="", description="why nobody can tell, and what would decide it")
+    untested: str = Field(default="", description="why no run can tell, and what would")
 
     @model_validator(mode="after")
     def _one_kind(self) -> Claim:
-        if self.by_construction and self.undecidable:
-            raise ValueError("by_construction and undecidable exclude each other")
+        if self.by_construction and self.untested:
+            raise ValueError("by_construction and untested exclude each other")
         return self
 
     @model_validator(mode="after")
@@ -302,8 +302,8 @@ def _check_why(claim: Claim, causes: Mapping[str, why.Cause], where: str) -> Non
     fixed = (
         "contradicted in print"
         if claim.contradicted
-        else "undecidable"
-        if claim.undecidable
+        else "untested"
+        if claim.untested
         else "by construction"
         if claim.by_construction
         else ""

@@ -3,7 +3,8 @@
 A sentence stands in ``data/claims/<paper>.yaml`` and names values by the clause that has them: ``{fair:.2f}``. After the
 colon stands how a value is said: a format of Python's, ``%`` or ``.1%`` for a share, ``points`` for percentage points; before it
 may stand ``abs``, ``more`` (than 1) or ``less`` (than 1). Parts are ``{fair.low}`` and ``{fair.high}`` (95 % interval),
-``{fair.sure}`` (share of the resamples that decide alike) and ``{fair.runs}`` (share of the single runs in which it holds).
+``{fair.sure}`` (share of what the runs allow that says the same), ``{fair.runs}`` (share of the single runs in which it holds),
+``{fair.settings}`` (share of the settings of the ensemble) and ``{fair.H1}`` (share of those under that hypothesis).
 
 The sentence was written for one verdict. Where a run gives another one, which the cause does not fit, it is not shown.
 """
@@ -14,6 +15,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -25,6 +27,7 @@ from tcpfair.papers.scenario import one_line
 
 CAUSES = "causes.yaml"
 PARTS = {"": "value", "low": "low", "high": "high", "sure": "confidence", "runs": "single_share"}
+SETTINGS = "settings"
 _SHARES = ("sure", "runs")
 
 _PLACE = re.compile(r"\{(\w+)(?:\.(\w+))?(?::([^{}]*))?\}")
@@ -39,6 +42,7 @@ class Cause(BaseModel):
 
     says: str = Field(min_length=1)
     verdicts: list[str] = Field(min_length=1, description="that it can stand behind")
+    needs: str = Field(description="its condition, a name of `tcpfair.verdicts.claims.causes.CONDITIONS`")
 
 
 def load_causes(folder: Path) -> dict[str, Cause]:
@@ -62,8 +66,6 @@ def check(sentence: str, clauses: Iterable[str], where: str) -> None:
         name, part, how = found[1], found[2] or "", found[3] or ""
         if name not in known:
             raise InputError(f"{where}: why: {found[0]}: no clause {name!r}, only {', '.join(sorted(known))}")
-        if part not in PARTS:
-            raise InputError(f"{where}: why: {found[0]}: no part {part!r}, only {', '.join(filter(None, PARTS))}")
         if not _HOW.fullmatch(how):
             raise InputError(f"{where}: why: {found[0]}: {how!r} is no way to say a number")
     rest = _PLACE.sub("", sentence)
@@ -71,15 +73,25 @@ def check(sentence: str, clauses: Iterable[str], where: str) -> None:
         raise InputError(f"{where}: why: a brace without its partner")
 
 
-def fill(sentence: str, found: Mapping[str, Any]) -> str:
-    """A sentence with its values; ``found`` has what was decided of each clause. Empty when a value is missing."""
+def fill(
+    sentence: str, found: Mapping[str, Any], shares: Mapping[tuple[str, str], float] = MappingProxyType({})
+) -> str:
+    """A sentence with its values. Empty when a value is missing.
+
+    ``found`` has what was decided of each clause, ``shares`` the share of the settings in which it holds by clause and
+    hypothesis (`SETTINGS`: without one).
+    """
     missing = False
 
     def value(place: re.Match) -> str:
         nonlocal missing
-        number = float(getattr(found[place[1]], PARTS[place[2] or ""])) if place[1] in found else math.nan
+        clause, part = place[1], place[2] or ""
+        if part in PARTS:
+            number = float(getattr(found[clause], PARTS[part])) if clause in found else math.nan
+        else:
+            number = shares.get((clause, part), math.nan)
         missing |= math.isnan(number)
-        return said(number, place[3] or ("%" if place[2] in _SHARES else ""))
+        return said(number, place[3] or ("%" if part in _SHARES or part not in PARTS else ""))
 
     text = _PLACE.sub(value, sentence)
     return "" if missing else text
@@ -103,12 +115,17 @@ def said(number: float, how: str = "") -> str:
 
 
 def explain(
-    cause: str, sentence: str, verdict: str, found: Mapping[str, Any], causes: Mapping[str, Cause]
+    cause: str,
+    sentence: str,
+    verdict: str,
+    found: Mapping[str, Any],
+    shares: Mapping[tuple[str, str], float],
+    causes: Mapping[str, Cause],
 ) -> tuple[str, str]:
     """Cause and sentence for the verdict that a run gave; both empty where they were written for another verdict.
 
     What is reproduced has a sentence and no cause.
     """
     fits = verdict in causes[cause].verdicts if cause else verdict == "reproduced"
-    text = fill(sentence, found) if fits else ""
+    text = fill(sentence, found, shares) if fits else ""
     return (cause, text) if text else ("", "")

@@ -91,22 +91,24 @@ def plain(assumption: str, value: str) -> str:
     return f"{assumption} {value}"
 
 
-def sentence(held: pd.Series, drawn: pd.DataFrame, judging: Judging, in_words: InWords = plain) -> str:
-    """``holds in 71 % of 128 settings; with a buffer above 1.4 BDP in 4 %, else in 88 %`` and what decides within a part.
+def decides(held: pd.Series, drawn: pd.DataFrame, judging: Judging, in_words: InWords = plain) -> tuple[str, str]:
+    """The assumption that decides where a clause holds (empty where none is known), and a sentence about it.
+
+    ``holds in 71 % of 128 settings; with a buffer above 1.4 BDP in 4 %, else in 88 %`` and what decides within a part.
 
     Where nothing decides it says so, and where the clause has no value in a setting, in how many.
     """
     known = held.dropna()
     if known.empty:
-        return "has no value in any setting"
+        return "", "has no value in any setting"
     found = f"holds in {_percent(known.mean())} of {len(known)} settings"
     if len(known) < len(held):
         found += f" ({len(held) - len(known)} have no value)"
     if known.nunique() < 2:
-        return found
+        return "", found
     first = split(known, drawn, judging)
     if first is None:
-        return f"{found}; whether one assumption decides it they cannot tell"
+        return "", f"{found}; whether one assumption decides it they cannot tell"
     text = f"{found}; {_with(first, in_words)} in {_percent(first.above)}, else in {_percent(first.below)}"
     side = _side(drawn.loc[known.index], first)
     inside, label = max(
@@ -114,11 +116,11 @@ def sentence(held: pd.Series, drawn: pd.DataFrame, judging: Judging, in_words: I
     )
     second = split(known[inside], drawn, judging)
     if second is None:
-        return text
+        return first.assumption, text
     other = "else"
     if second.assumption == first.assumption and not second.is_choice and inside is side:
         label, other = "", "between"
-    return (
+    return first.assumption, (
         f"{text}; {label}{_with(second, in_words)} in {_percent(second.above)}, and {other} in {_percent(second.below)}"
     )
 

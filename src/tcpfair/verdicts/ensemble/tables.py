@@ -21,7 +21,7 @@ from tcpfair.files.rounding import rounded_table
 from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.papers.settings import BASE
 from tcpfair.runs import ensemble_table
-from tcpfair.runs.ensemble import AS_PRINTED, EnsembleConfig, HeldOut, Judging, Numbers, ensemble_of, load
+from tcpfair.runs.ensemble import AS_PRINTED, FURTHER, EnsembleConfig, HeldOut, Judging, Numbers, ensemble_of, load
 from tcpfair.runs.ensemble_table import Shipped
 from tcpfair.verdicts import printed
 from tcpfair.verdicts.cells import cells as cells_of
@@ -32,6 +32,7 @@ from tcpfair.verdicts.claims.statement import Claim, load_claims
 from tcpfair.verdicts.ensemble import deciding, inference, placing
 from tcpfair.verdicts.ensemble.members import Members, NotInEnsembleError
 
+FURTHER_RUNS = "further_runs"  # table of the metrics of further runs, beside `ENSEMBLE_TABLES`
 COLUMNS = {
     "ensemble_papers": [
         "paper",
@@ -61,7 +62,7 @@ COLUMNS = {
         "in_best",
         "with_table",
     ],
-    "ensemble_clauses": ["id", "paper", "clause", "hypothesis", "settings", "share", "base", "decides"],
+    "ensemble_clauses": ["id", "paper", "clause", "hypothesis", "settings", "share", "base", "assumption", "decides"],
     "ensemble_testbed": ["paper", "hypothesis", *inference.MARGINALS],
     "ensemble_held_out": ["paper", "hypothesis", "fitted", "judged", "n_fitted", "n"]
     + [f"{kind}{name}" for kind in ("", "within_") for name in ("base", "prior", "inferred", "nearest")],
@@ -180,6 +181,7 @@ class Judged:
         for claim in self.claims:
             held = clauses_held(claim, self.members)
             for name, series in held.items():
+                assumption, text = deciding.decides(series, self.members.drawn, self.judging, self.in_words)
                 rows.append(
                     {
                         "id": claim.id,
@@ -189,7 +191,8 @@ class Judged:
                         "settings": len(series.dropna()),
                         "share": series.mean(),
                         "base": series.get(BASE, np.nan),
-                        "decides": deciding.sentence(series, self.members.drawn, self.judging, self.in_words),
+                        "assumption": assumption,
+                        "decides": text,
                     }
                 )
         return pd.DataFrame(rows, columns=COLUMNS["ensemble_clauses"])
@@ -257,30 +260,45 @@ def of_shipped(layout: Layout, papers: Mapping[str, PaperConfig]) -> dict[str, p
     An ensemble that was made from other code or other ranges than those of today is left out: `ensemble_table.stale_lines`
     says why.
     """
-    present = [name for name in papers if any(path.is_file() for path in ensemble_table.paths(layout.ensembles, name))]
-    if not present:
+    found = {name: shipped for name in papers if (shipped := _fresh(layout, papers[name], name)) is not None}
+    if not found:
         return {name: _joined([], COLUMNS[name]) for name in ENSEMBLE_TABLES}
+    return tables(layout, papers, found, load(layout.ensemble_config))
+
+
+def _fresh(layout: Layout, paper: PaperConfig, name: str) -> Shipped | None:
+    """A shipped ensemble that is what would be made now; None for another."""
+    if not any(path.is_file() for path in ensemble_table.paths(layout.ensembles, name)):
+        return None
     config = load(layout.ensemble_config)
-    found = {}
-    for name in present:
-        paper = papers[name]
-        if name in config.papers and not ensemble_table.stale(layout.ensembles, ensemble_of(config, paper)):
-            found[name] = ensemble_table.read(layout.ensembles, name)
-    return tables(layout, papers, found, config)
+    if name not in config.names or ensemble_table.stale(layout.ensembles, ensemble_of(config, paper, name)):
+        return None
+    return ensemble_table.read(layout.ensembles, name)
 
 
 def write_shipped(layout: Layout, paper: str, place: Path) -> None:
-    """Write the tables of `of_shipped` for one paper to a folder. Raises InputError when a configuration is wrong."""
-    found = of_shipped(layout, {paper: load_paper(layout.paper_config(paper))})
+    """Write the tables of `of_shipped` for one paper to a folder, and the metrics of its further runs.
+
+    Raises InputError when a configuration is wrong.
+    """
+    config = load_paper(layout.paper_config(paper))
+    further = _fresh(layout, config, f"{paper}{FURTHER}")
     with whole_folder(place) as folder:
-        for name, table in found.items():
+        for name, table in of_shipped(layout, {paper: config}).items():
             rounded_table(table).to_parquet(folder / f"{name}.parquet", index=False)
+        metrics = further.metrics if further else pd.DataFrame(columns=["experiment"], dtype=str)
+        metrics.to_parquet(folder / f"{FURTHER_RUNS}.parquet", index=False)
 
 
 def read_shipped(layout: Layout, papers: Iterable[str]) -> dict[str, pd.DataFrame]:
     """What `write_shipped` wrote for some papers, once published. Raises InputError when it is missing or torn."""
     papers = list(papers)
     return {name: _joined([_read(layout, paper, name) for paper in papers], COLUMNS[name]) for name in ENSEMBLE_TABLES}
+
+
+def read_further_runs(layout: Layout, papers: Iterable[str]) -> dict[str, pd.DataFrame]:
+    """The metrics of further runs by paper, without rows where there are none that are fresh. Raises as `read_shipped`."""
+    return {paper: _read(layout, paper, FURTHER_RUNS) for paper in papers}
 
 
 def _read(layout: Layout, paper: str, name: str) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 from markupsafe import Markup
 
+from tcpfair.verdicts.claims.decision import OPEN
 from tcpfair.verdicts.claims.margins import MEASURED
 from tcpfair.verdicts.claims.statement import Claim
 from tcpfair.verdicts.claims.why import Cause
@@ -22,7 +23,6 @@ _NO_SENTENCE = {
     "pending": "Its experiment is not built.",
     "failed": "Its test failed.",
 }
-_SURE = 0.95  # share of the repetitions above which the outcome needs no further word
 _OTHER_VERDICT = "The recorded reason is for another verdict than the one of this run."
 
 
@@ -97,7 +97,7 @@ def _view(
         cause=verdict["cause"],
         cause_says=causes[verdict["cause"]].says if verdict["cause"] else "",
         why=why,
-        note=claim.by_construction or claim.undecidable,
+        note=claim.by_construction or claim.untested,
         print_notes=[claim.clauses[name].print_note for name in claim.contradicted],
         clauses=found or stated,
         evidence="" if found else verdict["evidence"],
@@ -127,8 +127,10 @@ def _clause(row: dict[str, str], settings: str) -> ClauseView:
     spread = f", 95 % interval {low} to {high}{unit}" if low and high and low != high else ""
     parts = [f"Measured: {row['quantity']}{at}: {value or 'no value'}{unit if value else ''}{spread}."]
     parts.append(f"Asked for: {row['asks']}.")
-    if row["confidence"] and float(row["confidence"]) < _SURE:
-        parts.append(f"Of all repetitions {percent(row['confidence'])} would say the same.")
+    if row["outcome"] == OPEN and row["confidence"]:
+        parts.append(f"Of what the runs allow {percent(row['confidence'])} says the same.")
+    if row["kept"] != row["outcome"]:
+        parts.append(f"As many runs as the paper has: {row['kept']}.")
     if row["single_share"] and int(row["n_single"]) > 1:
         parts.append(f"It shows in {_part_of(float(row['single_share']), int(row['n_single']))} single runs.")
     if settings:

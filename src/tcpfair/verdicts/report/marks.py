@@ -23,7 +23,8 @@ COLOURS = {
     "by construction": "given",
     "holds": "good",
     "does not hold": "bad",
-    "undecided": "none",
+    "open": "none",
+    "untested": "none",
     "not run": "none",
 }
 

@@ -1,0 +1,102 @@
+"""Causes: why a claim is not reproduced, each with the condition that has to hold before the ledger says so.
+
+``data/claims/causes.yaml`` names what a cause needs; the conditions are functions of the claim, its decided clauses and its rows of
+the table ``ensemble_clauses``. A clause *fails* where it is decided and does not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import pandas as pd
+from scipy.stats import beta
+
+from tcpfair.errors import InputError, unknown
+from tcpfair.runs.ensemble import AS_PRINTED
+from tcpfair.verdicts.claims.decision import FAILS, HOLDS, OPEN, SETTINGS, Decided
+from tcpfair.verdicts.claims.statement import Claim
+from tcpfair.verdicts.claims.why import CAUSES, Cause
+
+RARE = 0.1  # "no setting": the share of all plausible settings lies below this, with 95 % confidence
+MOST = 0.5  # a reading gives a clause that holds in more than this share of the settings under it, and in less without
+
+
+class Found(NamedTuple):
+    """What a condition may look at. ``settings`` has the claim's rows of ``ensemble_clauses``, of all hypotheses."""
+
+    claim: Claim
+    clauses: Sequence[Decided]
+    settings: pd.DataFrame
+
+    @property
+    def failing(self) -> list[str]:
+        return [clause.clause_id for clause in self.clauses if clause.outcome == FAILS]
+
+    def shares(self, hypothesis: str = AS_PRINTED) -> pd.Series:
+        """Share of the settings in which each failing clause holds; NaN where the ensemble does not have it."""
+        own = self.settings[self.settings["hypothesis"] == hypothesis]
+        return own.set_index("clause")["share"].reindex(self.failing)
+
+
+def _above_rare(found: Found) -> bool:
+    """Whether a failing clause holds in so many settings that its share may be `RARE`, or has none."""
+    own = found.settings[found.settings["hypothesis"] == AS_PRINTED].set_index("clause").reindex(found.failing)
+    held = (own["share"] * own["settings"]).round()
+    return not (beta.ppf(0.95, held + 1, own["settings"] - held).fillna(1) <= RARE).all()
+
+
+def _by_reading(found: Found) -> bool:
+    printed = found.shares()
+    return any(
+        (found.shares(name) > MOST).any() and (printed[found.shares(name) > MOST] < MOST).all()
+        for name in found.settings["hypothesis"].unique()
+        if name != AS_PRINTED
+    )
+
+
+# what a cause may need: its name, the condition, and what is said where it is not met
+CONDITIONS: dict[str, tuple[Callable[[Found], bool], str]] = {
+    "by construction": (lambda found: bool(found.claim.by_construction), "the claim has no `by_construction`"),
+    "untested": (lambda found: bool(found.claim.untested), "the claim has no `untested`"),
+    "print": (
+        lambda found: any(found.claim.clauses[each.clause_id].print_note for each in found.clauses),
+        "no clause has a `print_note`",
+    ),
+    "settings": (
+        lambda found: bool((found.shares() >= SETTINGS[0]).any() or not found.failing),
+        f"no failing clause holds in {SETTINGS[0]:.0%} of the settings or more",
+    ),
+    "reading": (_by_reading, "under no hypothesis does a clause hold in most settings that fails in most without it"),
+    "open": (lambda found: any(each.outcome == OPEN for each in found.clauses), "the runs decide every clause"),
+    "direction": (
+        lambda found: any(each.outcome == HOLDS for each in found.clauses),
+        "no clause holds, so none gives the direction",
+    ),
+    "no setting": (
+        lambda found: not _above_rare(found),
+        f"a failing clause may hold in more than {RARE:.0%} of all settings, or was not simulated under others",
+    ),
+    "not settings": (
+        lambda found: not (found.shares() >= SETTINGS[0]).any(),
+        f"a failing clause holds in {SETTINGS[0]:.0%} of the settings or more, so that a parameter can explain it",
+    ),
+}
+
+
+def unmet(name: str, cause: Cause, found: Found) -> str:
+    """Why a cause cannot be given for a claim, as one line; empty where its condition holds.
+
+    Raises InputError for a condition that is not there.
+    """
+    if cause.needs not in CONDITIONS:
+        raise unknown(f"data/claims/{CAUSES}: {name}: needs: condition", cause.needs, CONDITIONS)
+    condition, otherwise = CONDITIONS[cause.needs]
+    where = f"data/claims/{found.claim.paper}.yaml: {found.claim.id}: cause: {name}"
+    return "" if condition(found) else f"{where}: {otherwise}"
+
+
+def refuse(lines: Sequence[str]) -> None:
+    """Raises InputError with the causes whose condition does not hold, where there are any."""
+    if lines:
+        raise InputError("; ".join(lines))
