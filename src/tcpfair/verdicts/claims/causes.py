@@ -1,12 +1,12 @@
 """Causes: why a claim is not reproduced, each with the condition that has to hold before the ledger says so.
 
-``data/claims/causes.yaml`` names what a cause needs; the conditions are functions of the claim, its decided clauses and its rows of
-the table ``ensemble_clauses``. A clause *fails* where it is decided and does not hold.
+``data/claims/causes.yaml`` names what a cause needs; the conditions are functions of the claim, its decided clauses and its
+rows of the table ``ensemble_clauses``. A clause *fails* where it is decided and does not hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import pandas as pd

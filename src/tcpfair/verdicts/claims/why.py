@@ -63,7 +63,7 @@ def check(sentence: str, clauses: Iterable[str], where: str) -> None:
     """Raise InputError when a sentence names a value that no clause has, or in a way that nobody can say."""
     known = set(clauses)
     for found in _PLACE.finditer(sentence):
-        name, part, how = found[1], found[2] or "", found[3] or ""
+        name, how = found[1], found[3] or ""
         if name not in known:
             raise InputError(f"{where}: why: {found[0]}: no clause {name!r}, only {', '.join(sorted(known))}")
         if not _HOW.fullmatch(how):
