@@ -1,4 +1,7 @@
-"""Tables of a claim: rows that are runs, means with resamples, or settings; and the quantities that are shared."""
+"""Tables of a claim: rows that are runs, means and what the runs leave possible, or settings; and the quantities that are shared."""
+
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -52,38 +55,71 @@ def test_the_first_row_of_means_is_the_mean_over_the_runs():
     assert table.iloc[0].to_dict() == {("Libra", 40): 1.5, ("Libra", 80): 4.0}
 
 
-def test_resamples_are_draws_of_whole_runs():
+def test_both_cells_of_a_run_are_drawn_together():
     frame = pd.concat([metrics([1.0, 2.0, 4.0]), metrics([10.0, 20.0, 40.0], rtt_ms=80)])
     table = evidence_of(frame, Means()).table("sweep", "ratio", "rtt_ms").iloc[1:]
-    assert np.allclose(table[80], 10 * table[40])  # both cells of a run are drawn together
-    sums = np.round(3 * table[40].to_numpy(), 9)
-    assert set(sums) == {3, 4, 5, 6, 7, 8, 9, 10, 12}  # of three draws with replacement
-    assert np.mean(sums == 3) == pytest.approx(1 / 27, abs=0.02)
-    assert table[40].std() == pytest.approx(np.std([1, 2, 4]) / np.sqrt(3), rel=0.05)
+    assert np.allclose(table[80], 10 * table[40])
 
 
-def test_the_interval_of_a_mean_is_that_of_theory():
-    values = np.random.default_rng(1).normal(5, 2, 40)
+@pytest.mark.parametrize("n", [3, 5, 40])
+def test_the_interval_of_a_mean_is_students(n):
+    values = np.random.default_rng(1).normal(5, 2, n)
     table = evidence_of(metrics(values), Means()).table("sweep", "ratio", "rtt_ms").iloc[1:, 0]
-    low, high = stats.t.interval(0.95, 39, values.mean(), stats.sem(values))
-    assert table.quantile([0.025, 0.975]).to_numpy() == pytest.approx([low, high], abs=0.15)
+    low, high = stats.t.interval(0.8, n - 1, values.mean(), stats.sem(values))
+    assert table.quantile([0.1, 0.9]).to_numpy() == pytest.approx([low, high], abs=0.15 * (high - low))
 
 
-def test_what_has_no_value_is_left_out_and_what_never_happens_stays_so():
+WORLDS = 1000
+QUANTITIES = {  # of the means of two cells, b of twice as many runs; the true value
+    "mean": (lambda a, b: a, 3.0),
+    "difference": (lambda a, b: a - b, 1.0),
+    "ratio": (lambda a, b: a / b, 1.5),
+}
+
+
+@pytest.mark.parametrize("n", [3, 5, 25])
+@pytest.mark.parametrize("what", list(QUANTITIES))
+def test_intervals_cover_the_true_value_as_often_as_they_say(n, what):
+    """Nominal 95 %: at least 93 % of 1,000 worlds, and no more than 97 % of a mean; unlike numbers of runs may cover more."""
+    function, true = QUANTITIES[what]
+    random = np.random.default_rng([n, len(what)])
+    covered = 0
+    for _ in range(WORLDS):
+        drawn = (random.normal(3, 0.3, (n, 1)), random.normal(2, 0.1, (2 * n, 1)))
+        a, b = (Means().means(pd.DataFrame(values))[0] for values in drawn)
+        low, high = function(a, b).iloc[1:].quantile([0.025, 0.975])
+        covered += low <= true <= high
+    assert 0.93 <= covered / WORLDS <= (0.97 if what == "mean" or n > 3 else 0.99)
+
+
+def test_what_has_no_value_is_left_out_and_what_is_endless_stays_so():
     frame = pd.concat(
         [metrics([1.0, np.nan, 3.0]), metrics([1.0, np.inf, 3.0], rtt_ms=80), metrics([np.nan] * 3, rtt_ms=9)]
     )
     table = evidence_of(frame, Means()).table("sweep", "ratio", "rtt_ms")
     assert table.iloc[0].fillna(-1).to_dict() == {9: -1, 40: 2.0, 80: np.inf}
-    never_drawn = table.index[np.isclose(table[40], 1.0)]
-    assert not table.loc[never_drawn, 80].isna().any()
+    assert (table[80] == np.inf).all()
+    assert table.loc[1:, 40].nunique() > 900
+
+
+def test_a_single_run_leaves_no_spread_to_draw_from():
+    assert evidence_of(metrics([2.0]), Means()).table("sweep", "ratio", "rtt_ms")[40].unique().tolist() == [2.0]
+
+
+def test_further_runs_count_but_for_what_the_paper_has():
+    config = SimpleNamespace(experiments={"sweep": SimpleNamespace(runs=SimpleNamespace(value=2))})
+    frame = metrics([1.0, 2.0, 6.0])
+    evidence = Evidence(CLAIM, config, {"sweep": frame}.__getitem__, {}.__getitem__, Means())
+    assert evidence.table("sweep", "ratio", "rtt_ms").iloc[0, 0] == 3.0
+    assert evidence.has_further_runs
+    assert replace(evidence, kept_only=True).table("sweep", "ratio", "rtt_ms").iloc[0, 0] == 1.5
 
 
 def test_spread_over_runs_is_of_means_and_unknown_of_single_runs():
     frame = metrics([1.0, 2.0, 4.0])
     sd = evidence_of(frame, Means()).sd("sweep", "ratio", "rtt_ms")
     assert sd.iloc[0, 0] == pytest.approx(np.std([1, 2, 4], ddof=1))
-    assert sd.iloc[1:, 0].min() == 0  # one run drawn three times
+    assert sd.iloc[1:, 0].median() == pytest.approx(sd.iloc[0, 0] * np.sqrt(2 / stats.chi2.median(2)), rel=0.1)
     of_two = evidence_of(metrics([1.0, 2.0, np.nan]), Means()).sd("sweep", "ratio", "rtt_ms")
     assert of_two.iloc[0, 0] == pytest.approx(np.sqrt(0.5))
     assert evidence_of(metrics([1.0]), Means()).sd("sweep", "ratio", "rtt_ms").isna().all(axis=None)

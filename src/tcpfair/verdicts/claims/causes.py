@@ -43,7 +43,9 @@ def _above_rare(found: Found) -> bool:
     """Whether a failing clause holds in so many settings that its share may be `RARE`, or has none."""
     own = found.settings[found.settings["hypothesis"] == AS_PRINTED].set_index("clause").reindex(found.failing)
     held = (own["share"] * own["settings"]).round()
-    return not (beta.ppf(0.95, held + 1, own["settings"] - held).fillna(1) <= RARE).all()
+    return not (
+        beta.ppf(0.95, held + 1, own["settings"] - held) <= RARE
+    ).all()  # Clopper and Pearson; NaN without settings
 
 
 def _by_reading(found: Found) -> bool:
@@ -99,4 +101,4 @@ def unmet(name: str, cause: Cause, found: Found) -> str:
 def refuse(lines: Sequence[str]) -> None:
     """Raises InputError with the causes whose condition does not hold, where there are any."""
     if lines:
-        raise InputError("; ".join(lines))
+        raise InputError("\n".join(lines))

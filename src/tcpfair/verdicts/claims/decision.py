@@ -122,7 +122,8 @@ def _rounding(clause: Clause) -> float:
 
 def quantities(function: ClaimFunction, evidence: Evidence) -> Quantities:
     """What a claim's function finds. Raises InputError when it does not give just the clauses that are stated."""
-    found = function(evidence)
+    with np.errstate(invalid="ignore", divide="ignore"):  # the logarithm of a drawn mean below 0 is no value
+        found = function(evidence)
     stated = evidence.claim.clauses
     if list(found) != list(stated):
         raise InputError(
