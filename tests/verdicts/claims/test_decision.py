@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from tcpfair.errors import InputError
 from tcpfair.verdicts.claims import decision
-from tcpfair.verdicts.claims.decision import decide_clauses, evidence_line, holds, slack, verdict
+from tcpfair.verdicts.claims.decision import FAILS, HOLDS, OPEN, decide_clauses, evidence_line, holds, slack, verdict
 from tcpfair.verdicts.claims.evidence import Evidence
 from tcpfair.verdicts.claims.statement import Claim, Margin
 from tests.verdicts.claims.test_evidence import CONFIG, metrics
@@ -51,30 +52,38 @@ def test_a_sum_of_decimals_meets_its_bound():
     assert holds(about, pd.Series([0.87, 0.9 - 0.03, 0.8699999])).tolist() == [1, 1, 0]
 
 
-def test_the_mean_decides_and_single_runs_stand_beside_it():
-    (found,) = decided(claim(), [4.0, 0.5, 0.5])
-    assert (found.outcome, found.value) == (decision.HOLDS, pytest.approx(5 / 3))
-    assert (found.single_share, found.n_single) == (pytest.approx(1 / 3), 3)
-    assert found.low == 0.5
-    assert found.confidence == pytest.approx(19 / 27, abs=0.05)  # unless 4 is never drawn
-    assert not found.certain
-    (sure,) = decided(claim(), [1.5, 1.6, 1.7])
-    assert sure.certain
-    assert sure.confidence == 1
+@pytest.mark.parametrize(
+    ("runs", "outcome"),
+    [
+        ([4.0, 0.5, 0.5], decision.OPEN),
+        ([1.5, 1.6, 1.7], decision.HOLDS),
+        ([0.5, 0.6, 0.7], decision.FAILS),
+        ([1.1, 1.6, 0.7], decision.OPEN),
+    ],
+)
+def test_a_clause_is_decided_where_what_the_runs_allow_agrees(runs, outcome):
+    (found,) = decided(claim(), runs)
+    assert (found.outcome, found.value) == (outcome, pytest.approx(np.mean(runs)))
+    assert (found.single_share, found.n_single) == (np.mean(np.array(runs) >= 1), 3)
+    t = (np.mean(runs) - 1) / stats.sem(runs)
+    assert found.confidence == pytest.approx(stats.t.cdf(abs(t), 2), abs=0.04)
+    assert found.kept == (decision.HOLDS if t >= 0 else decision.FAILS)
 
 
 def test_the_cell_that_is_nearest_to_failing_is_shown():
     frame = pd.concat([metrics([3.0, 3.0]), metrics([1.1, 1.3], rtt_ms=80)])
     (found,) = decided(claim(), frame)
     assert (found.cell, found.value) == ("80", pytest.approx(1.2))
-    assert found.in_words.startswith("more is so: holds: ratio 1.2 [1.1, 1.3] at 80; asked for at least 1")
+    assert found.in_words.startswith("more is so: open (")
+    assert "what the runs allow says the same): ratio 1.2 [" in found.in_words
+    assert "] at 80; asked for at least 1" in found.in_words
 
 
 def test_a_cell_without_a_value_leaves_the_clause_open_and_is_named():
     frame = pd.concat([metrics([3.0, 3.0]), metrics([np.nan, np.nan], rtt_ms=80)])
     (found,) = decided(claim(), frame)
     assert (found.outcome, found.cell) == (decision.OPEN, "80")
-    assert verdict(claim(), [found.outcome]) == "undecidable"
+    assert verdict(claim(), [found.outcome]) == "open"
     assert "no value" in found.in_words
 
 
@@ -94,13 +103,46 @@ def test_by_construction_is_no_reproduction_and_may_fail():
     assert verdict(about, outcomes(decided(about, [1.0], lambda _: {"more": 0.9}))) == "not reproduced"
 
 
-def test_what_nobody_can_decide_is_shown_all_the_same():
-    about = claim(undecidable="the unit is not stated; the code would decide it")
+def test_what_no_run_tests_is_shown_all_the_same():
+    about = claim(untested="the curve is an image; its values would decide it")
     found = decided(about, [2.0, 2.0])
-    assert verdict(about, outcomes(found)) == "undecidable"
+    assert verdict(about, outcomes(found)) == "untested"
     line = evidence_line(about, found, "sweep (2 runs, engine)")
     assert "holds: ratio 2" in line
-    assert "Undecidable: the unit is not stated" in line
+    assert "Untested: the curve is an image" in line
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        ((HOLDS, HOLDS), "reproduced"),
+        ((HOLDS, OPEN), "open"),
+        ((FAILS, OPEN), "open"),
+        ((HOLDS, FAILS, OPEN), "partly"),
+        ((FAILS, FAILS), "not reproduced"),
+    ],
+)
+def test_what_the_runs_leave_open_leaves_a_verdict_open_unless_the_rest_decides_it(found, expected):
+    assert verdict(claim(), found) == expected
+    assert verdict(claim(), found, text_decides=False) == "undecidable"
+    assert verdict(claim(by_construction="x"), (HOLDS,), text_decides=False) == "by construction"
+
+
+@pytest.mark.parametrize(
+    ("shares", "assumption", "decides"),
+    [
+        ((0.5, 0.3), "buffer", False),
+        ((0.5, 0.3), "", True),  # no assumption is known to decide it
+        ((0.5, 0.97), "buffer", True),
+        ((0.05, 0.95), "buffer", False),
+        ((0.5, 0.04), "buffer", True),
+        ((0.5,), "buffer", True),  # the other clause was not simulated
+    ],
+)
+def test_the_text_decides_unless_every_clause_depends_on_a_known_assumption(shares, assumption, decides):
+    about = claim(("a", "b"))
+    settings = pd.DataFrame({"clause": list("ab")[: len(shares)], "share": shares, "assumption": assumption})
+    assert decision.text_decides(about, settings) is decides
 
 
 def test_print_that_contradicts_a_clause_decides_the_claim():
@@ -117,7 +159,6 @@ def test_a_closed_form_has_one_value_and_no_interval():
     about = claim(experiments=[])
     (found,) = decided(about, [1.0], lambda _: {"more": 2.0})
     assert found.in_words == "more is so: holds: ratio 2; asked for at least 1"
-    assert found.certain
     assert (found.n_single, found.cell) == (0, "")
     assert np.isnan([found.low, found.high, found.confidence, found.single_share]).all()
 
@@ -159,10 +200,10 @@ def test_a_function_gives_just_the_clauses_that_are_stated():
 
 def test_evidence_names_exhibits_clauses_and_runs():
     about = claim(exhibits=["ogura.fig8"])
-    line = evidence_line(about, decided(about, [1.5, 2.5]), "sweep (2 runs, engine)")
+    line = evidence_line(about, decided(about, [2.0, 2.0]), "sweep (2 runs, engine)")
     assert line == (
-        "ogura.fig8: holds. more is so: holds: ratio 2 [1.5, 2.5] at 40; asked for at least 1; holds in 100 % of 2 single "
-        "runs. From sweep (2 runs, engine)."
+        "ogura.fig8: holds. more is so: holds: ratio 2 [2, 2] at 40; asked for at least 1; holds in 100 % of 2 single runs. "
+        "From sweep (2 runs, engine)."
     )
 
 
@@ -186,36 +227,36 @@ def with_rows(means, single=(), **fields):
     return about, found
 
 
-def test_a_single_resample_is_one():
+def test_a_single_draw_is_one():
     _, found = with_rows(pd.DataFrame({"x": [2.0, 0.5]}), [3.0])
     assert (found.value, found.low, found.high, found.confidence) == (2, 0.5, 0.5, 0)
     assert (found.single_share, found.n_single) == (1, 1)
     assert "single run" not in found.in_words
 
 
-def test_the_interval_is_of_resamples_that_were_found():
+def test_the_interval_is_of_draws_that_have_a_value():
     _, found = with_rows(pd.DataFrame({"x": [2.0, 1.0, 1.25, 10.0]}))
     assert (found.low, found.high) == (1, 10)
 
 
-def test_where_no_resample_has_a_value_nothing_is_said_of_its_spread():
+def test_where_no_draw_has_a_value_nothing_is_said_of_its_spread():
     _, found = with_rows(pd.DataFrame({"x": [2.0, np.nan, np.nan]}), [np.nan, np.nan])
-    assert found.in_words == "a: holds: b 2 at x; asked for at least 1"
-    assert np.isnan([found.low, found.high, found.confidence, found.single_share]).all()
+    assert found.in_words == "a: open (0 % of what the runs allow says the same): b 2 at x; asked for at least 1"
+    assert np.isnan([found.low, found.high, found.single_share]).all()
 
 
 def test_a_clause_in_words_has_all_that_was_found_of_it():
     means = pd.DataFrame({"x": [2.0, 0.5, 1.5, 1.75, 2.25]})
     about, found = with_rows(means, [0.5, 2.0, 3.0, 4.0], unit="Mb/s")
     words = (
-        "a: holds (in 75 % of the resamples): b 2 Mb/s [0.5, 2.25] at x; asked for at least 1 Mb/s; "
-        "holds in 75 % of 4 single runs"
+        "a: open (75 % of what the runs allow says the same): b 2 Mb/s [0.5, 2.25] at x; asked for at least 1 Mb/s; "
+        "holds in 75 % of 4 single runs; as many runs as the paper has: holds"
     )
     assert found.in_words == words
-    assert evidence_line(about, [found], "x") == f"ogura.fig8, ogura.fig9: holds. {words}. From x."
+    assert evidence_line(about, [found], "x") == f"ogura.fig8, ogura.fig9: open. {words}. From x."
     assert (
         evidence_line(about, [found, found], "x")
-        == f"ogura.fig8, ogura.fig9: 2 of 2 clauses hold. {words}. {words}. From x."
+        == f"ogura.fig8, ogura.fig9: 0 of 2 clauses hold. {words}. {words}. From x."
     )
 
 
@@ -227,11 +268,11 @@ def test_values_in_words(value, words):
     assert words in found.in_words
 
 
-@pytest.mark.parametrize(("n_same", "certain"), [(18, False), (19, True), (20, True)])
-def test_nineteen_of_twenty_resamples_are_certain(n_same, certain):
-    _, found = with_rows(pd.DataFrame({"x": [2.0, *[2.0] * n_same, *[0.5] * (20 - n_same)]}))
-    assert found.confidence == n_same / 20
-    assert found.certain is certain
+@pytest.mark.parametrize(("n_same", "outcome"), [(38, OPEN), (39, HOLDS), (40, HOLDS)])
+def test_a_share_of_975_in_1000_decides(n_same, outcome):
+    _, found = with_rows(pd.DataFrame({"x": [2.0, *[2.0] * n_same, *[0.5] * (40 - n_same)]}))
+    assert found.confidence == n_same / 40
+    assert found.outcome == outcome
 
 
 @pytest.mark.parametrize(("value", "turns_at"), [(0.8, 2), (1.0, 0), (1.5, np.nan)])

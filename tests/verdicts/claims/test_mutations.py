@@ -55,10 +55,13 @@ def claim_of(name):
 
 
 def of(found: dict[str, Judged], name: str) -> str:
-    """Verdict on a claim, or what was found of the clause that ``name`` ends with."""
-    one = found[claim_of(name)]
-    outcomes = {f"{claim_of(name)}.{clause.clause_id}": clause.outcome for clause in one.clauses}
-    return one.verdict if name == claim_of(name) else outcomes[name]
+    """Verdict on a claim by the means of these few runs, or the outcome of the clause that ``name`` ends with."""
+    outcomes = {f"{claim_of(name)}.{clause.clause_id}": clause.kept for clause in found[claim_of(name)].clauses}
+    if name != claim_of(name):
+        return outcomes[name]
+    return {frozenset([HOLDS]): REPRODUCED, frozenset([FAILS]): NOT_REPRODUCED}.get(
+        frozenset(outcomes.values()), "mixed"
+    )
 
 
 def expected(names, of_claims, of_clauses):

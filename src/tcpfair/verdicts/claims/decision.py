@@ -46,6 +46,7 @@ class Decided:
     low: float  # 95 % interval of ``value``; NaN where nothing is random
     high: float
     cell: str
+    value_holds: bool  # whether the mean keeps the bounds
     confidence: float  # share of the drawn means that say the same as the mean; NaN where nothing is random
     kept: str  # the outcome for the mean over the paper's own number of runs; one of HOLDS, FAILS, OPEN
     single_share: float  # share of the single runs in which it holds; NaN where there are none
@@ -160,6 +161,7 @@ def _decided(name: str, clause: Clause, means: Quantity, single: Quantity, kept:
         float(low),
         float(high),
         _cell_name(values.columns[cell]),
+        bool(held.iloc[0] > 0),
         confidence,
         _of_mean(holds(clause, kept)),
         float(of_single.mean()) if is_random else np.nan,
@@ -195,7 +197,7 @@ def text_decides(claim: Claim, settings: pd.DataFrame) -> bool:
     ``settings`` has the claim's rows of the table ``ensemble_clauses``. False where the ensemble has all clauses, each of them
     holds in a share of the settings within `SETTINGS`, and an assumption that decides at least one of them is known.
     """
-    shares = settings.set_index("clause")["share"].reindex(list(claim.clauses))
+    shares = settings.set_index("clause")["share"].reindex(list(claim.clauses)).astype(float)
     return not (shares.between(*SETTINGS).all() and (settings["assumption"] != "").any())
 
 

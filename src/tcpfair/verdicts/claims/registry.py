@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from types import MappingProxyType
 
 import pandas as pd
 
@@ -49,6 +50,15 @@ CLAUSE_COLUMNS = [
 ]
 
 
+_NO_SETTINGS = pd.DataFrame(
+    columns=["id", "paper", "clause", "hypothesis", "settings", "share", "assumption", "decides"]
+)
+_BY_RULE = {
+    decision.UNDECIDABLE: "parameter unstated",
+    decision.UNDECIDED: "chance",
+}  # causes that follow from a verdict
+
+
 def claim_function(claim: Claim) -> ClaimFunction | None:
     """What gives a claim's quantities: its expressions or its function. None when neither is written."""
     if claim.expressions:
@@ -74,8 +84,8 @@ def evaluate(
     layout: Layout,
     papers: Mapping[str, Held],
     left_out: Callable[[Claim], str],
-    settings: pd.DataFrame,
-    further: Mapping[str, pd.DataFrame],
+    settings: pd.DataFrame = _NO_SETTINGS,
+    further: Mapping[str, pd.DataFrame] = MappingProxyType({}),
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Every claim of some papers, with the results of ``layout.source``: (claims, clauses).
 
@@ -89,34 +99,49 @@ def evaluate(
     claims, clauses, unmet = [], [], []
     known = why.load_causes(layout.data / "claims")
     for paper, held in papers.items():
-        loaders = (_metrics_loader(held, further[paper]), _trace_loader(held))
+        loaders = (_metrics_loader(held, further.get(paper)), _trace_loader(held))
         for claim in load_claims(layout.data / "claims" / f"{paper}.yaml"):
             reason = left_out(claim)
             of_claim = settings[settings["id"] == claim.id]
             judged = (
                 Judged("not run", reason)
                 if reason
-                else decide(claim, held.paper, *loaders, of_claim, source=layout.source)
+                else decide(claim, held.paper, *loaders, source=layout.source, settings=of_claim)
             )
             n_held = sum(clause.outcome == decision.HOLDS for clause in judged.clauses)
             # messages name files; where the checkout stands is nobody's evidence
             line = judged.evidence.replace(f"{layout.root}/", "")
-            found = {clause.clause_id: clause for clause in judged.clauses}
-            shares = {
-                (row.clause, row.hypothesis or why.SETTINGS): row.share
-                for row in of_claim[["clause", "hypothesis", "share"]].itertuples()
-            }
-            cause, sentence = why.explain(claim.cause, claim.why, judged.verdict, found, shares, known)
+            cause, sentence = _explained(claim, judged, of_claim, known)
             claims.append(
                 (claim.id, paper, judged.verdict, n_held, len(claim.clauses), cause, sentence, line, layout.source)
             )
             clauses += [_row(claim, clause, layout.source) for clause in judged.clauses]
-            if cause and (settings["paper"] == paper).any():  # else the ensemble is of other values than this run
+            if (
+                cause and judged.verdict not in _BY_RULE and (settings["paper"] == paper).any()
+            ):  # else the ensemble is of other values than this run
                 unmet += filter(
                     None, [causes.unmet(cause, known[cause], causes.Found(claim, judged.clauses, of_claim))]
                 )
     causes.refuse(unmet)
     return pd.DataFrame(claims, columns=CLAIM_COLUMNS), pd.DataFrame(clauses, columns=CLAUSE_COLUMNS)
+
+
+def _explained(claim: Claim, judged: Judged, settings: pd.DataFrame, known: Mapping[str, why.Cause]) -> tuple[str, str]:
+    """Cause and sentence for the verdict of a claim: computed where the verdict follows from what is not decided."""
+    if judged.verdict == decision.UNDECIDABLE:
+        printed = settings[settings["hypothesis"] == AS_PRINTED]
+        row = printed.loc[(printed["share"] - 0.5).abs().idxmin()]
+        return _BY_RULE[judged.verdict], f"{claim.clauses[row['clause']].says}: this {row['decides']}."
+    if judged.verdict == decision.UNDECIDED:
+        unsure = [clause for clause in judged.clauses if clause.outcome == decision.OPEN]
+        least = min(unsure, key=lambda clause: clause.confidence)
+        held = "it holds" if least.value_holds else "it does not hold"
+        sure = f"{held} for {why.said(least.confidence, '%')} of what they allow"
+        return _BY_RULE[judged.verdict], f"The runs do not decide whether {least.clause.says}: {sure}."
+    found = {clause.clause_id: clause for clause in judged.clauses}
+    named = zip(settings["clause"], settings["hypothesis"], settings["share"], strict=True)
+    shares = {(clause, hypothesis or why.SETTINGS): share for clause, hypothesis, share in named}
+    return why.explain(claim.cause, claim.why, judged.verdict, found, shares, known)
 
 
 def _row(claim: Claim, found: Decided, source: str) -> dict:
@@ -132,14 +157,14 @@ def decide(
     config: PaperConfig | None,
     load_metrics: Callable[[str], pd.DataFrame],
     load_trace: Callable[[str], Trace],
-    settings: pd.DataFrame | None = None,
     function: ClaimFunction | None = None,
     source: str = "engine",
+    settings: pd.DataFrame = _NO_SETTINGS,
 ) -> Judged:
     """Verdict on one claim and the evidence for it.
 
-    ``config`` is None for a paper without configuration, ``settings`` are its rows of ``ensemble_clauses`` (none: of no
-    ensemble), ``function`` is the claim's own unless another is given, and ``source`` where the traces come from.
+    ``config`` is None for a paper without configuration, ``function`` is the claim's own unless another is given, ``source``
+    says where the traces come from, and ``settings`` has the claim's rows of ``ensemble_clauses``.
     """
     not_built = _not_built(claim, config)
     if not_built:
@@ -158,7 +183,7 @@ def decide(
         return Judged("failed", " ".join(f"{type(error).__name__}: {error}".split()))
     made_of = ", ".join(f"{name} ({count} runs, {source})" for name, count in runs.items())
     line = decision.evidence_line(claim, decided, made_of or "a closed form")
-    by_text = settings is None or decision.text_decides(claim, settings[settings["hypothesis"] == AS_PRINTED])
+    by_text = decision.text_decides(claim, settings[settings["hypothesis"] == AS_PRINTED])
     return Judged(decision.verdict(claim, [clause.outcome for clause in decided], by_text), line, tuple(decided))
 
 
@@ -172,7 +197,7 @@ def _not_built(claim: Claim, config: PaperConfig | None) -> str:
     return "" if built else f"{where} has no experiments"
 
 
-def _metrics_loader(held: Held, further: pd.DataFrame) -> Callable[[str], pd.DataFrame]:
+def _metrics_loader(held: Held, further: pd.DataFrame | None) -> Callable[[str], pd.DataFrame]:
     """Metrics by experiment with those of its further runs, each read once. Raises NotRunError when there are none."""
 
     @cache
@@ -181,8 +206,7 @@ def _metrics_loader(held: Held, further: pd.DataFrame) -> Callable[[str], pd.Dat
         if path is None:
             raise NotRunError(f"{held.paper.paper}/{experiment} has not been measured")
         metrics, config = pd.read_parquet(path), held.paper.experiments[experiment]
-        own = further[further["experiment"] == experiment]
-        if own.empty:
+        if further is None or (own := further[further["experiment"] == experiment]).empty:
             return metrics
         return pd.concat([metrics, ensemble_table.as_measured(own, config, first=config.runs.value)], ignore_index=True)
 
