@@ -1,4 +1,4 @@
-"""Tables of a claim: rows that are runs, means and what the runs leave possible, or settings; and the quantities that are shared."""
+"""Tables of a claim: rows that are runs, means that they leave possible, or settings; and the quantities that are shared."""
 
 from dataclasses import replace
 from types import SimpleNamespace

@@ -126,7 +126,7 @@ def layout(tmp_path):
         }
         for name, own in stated.items()
     ]
-        (folder / "ogura.yaml").write_text(yaml.safe_dump(claims))
+    (folder / "ogura.yaml").write_text(yaml.safe_dump(claims))
     return Layout(tmp_path, "bundled")
 
 

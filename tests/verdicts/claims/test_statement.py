@@ -85,7 +85,7 @@ def test_a_clause_gets_the_margin_that_it_names(tmp_path):
         (changed(whi="text"), r"clauses\.more\.whi"),
         (ENTRY | {"clauses": {}}, r"ogura\.c01: clauses"),
         (ENTRY | {"id": "ogura.1"}, r"ogura\.1: id"),
-        (ENTRY | {"by_construction": "x", "undecidable": "y"}, r"exclude each other"),
+        (ENTRY | {"by_construction": "x", "untested": "y"}, r"exclude each other"),
     ],
 )
 def test_a_wrong_entry_is_named_in_one_line(entry, message, tmp_path):
