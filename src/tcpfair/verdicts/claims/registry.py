@@ -116,13 +116,10 @@ def evaluate(
                 (claim.id, paper, judged.verdict, n_held, len(claim.clauses), cause, sentence, line, layout.source)
             )
             clauses += [_row(claim, clause, layout.source) for clause in judged.clauses]
-            if (
-                cause and judged.verdict not in _BY_RULE and (settings["paper"] == paper).any()
-            ):  # else the ensemble is of other values than this run
-                unmet += filter(
-                    None, [causes.unmet(cause, known[cause], causes.Found(claim, judged.clauses, of_claim))]
-                )
-    causes.refuse(unmet)
+            # without settings the ensemble is of other values than this run
+            if cause and judged.verdict not in _BY_RULE and (settings["paper"] == paper).any():
+                unmet.append(causes.unmet(cause, known[cause], causes.Found(claim, judged.clauses, of_claim)))
+    causes.refuse(list(filter(None, unmet)))
     return pd.DataFrame(claims, columns=CLAIM_COLUMNS), pd.DataFrame(clauses, columns=CLAUSE_COLUMNS)
 
 
