@@ -27,12 +27,17 @@ def found(outcomes, shares=(), hypotheses=None, n=200, **fields):
     return Found(claim(tuple(NAMES[: len(outcomes)]), **fields), clauses, settings)
 
 
-NOTED = {"clauses": {"a": {"says": "a", "quantity": "b", "why": "text", "at_least": 1, "print_note": "table 4"}}}
+def noted(met):
+    """The same with what the paper prints of its clause."""
+    clauses = {"a": met.claim.clauses["a"].model_copy(update={"print_note": "table 4 has 0.5"})}
+    return met._replace(claim=met.claim.model_copy(update={"clauses": clauses}))
+
+
 # condition, evidence with which it holds, and the same altered so that it does not
 CASES = [
     ("by construction", found([HOLDS], by_construction="eq. 1"), found([HOLDS])),
     ("untested", found([HOLDS], untested="an image"), found([HOLDS])),
-    ("print", found([FAILS], **NOTED), found([FAILS])),
+    ("print", noted(found([FAILS])), found([FAILS])),
     ("settings", found([HOLDS, FAILS], [0.0, 0.05]), found([HOLDS, FAILS], [0.5, 0.04])),
     ("settings", found([FAILS], [0.99]), found([FAILS])),
     (

@@ -34,7 +34,7 @@ def judged(ratios, about=None, function=lambda evidence: {"more": ratio(evidence
 
 
 def test_a_verdict_comes_with_its_evidence_and_clauses():
-    found = judged([1.5, 2.5])
+    found = judged([2.0, 2.01])
     assert found.verdict == "reproduced"
     assert found.evidence.endswith("From sweep (2 runs, engine).")
     assert [clause.clause_id for clause in found.clauses] == ["more"]
