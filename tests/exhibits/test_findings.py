@@ -20,8 +20,8 @@ def findings(tmp_path, monkeypatch):
     ledger.mkdir(parents=True)
     tables = {
         "claims": [
-            {"id": CLAIM, "paper": "kozu2014", "verdict": "partly"},
-            {"id": OTHER, "paper": "kozu2014", "verdict": "reproduced"},
+            {"id": CLAIM, "paper": "kozu2014", "verdict": "partly", "certainty": 0.987, "settings_share": 0.5},
+            {"id": OTHER, "paper": "kozu2014", "verdict": "reproduced", "certainty": np.nan, "settings_share": np.nan},
         ],
         "clauses": [
             {"id": CLAIM, "clause": name, "says": says, "outcome": outcome, "quantity": "ratio", "value": 1.5, "unit": unit,
@@ -81,6 +81,7 @@ def test_settings_show_each_hypothesis_and_what_none_explains(findings):
 def test_claims_of_a_paper_by_verdict(findings):
     table = findings.of("kozu2014", "partly")
     assert table.index.tolist() == [CLAIM]
+    assert table.loc[CLAIM, "verdict"] == "partly (98 % sure; in 50 % of the settings)"
     assert table.loc[CLAIM, "found"] == "the short flow gets more: holds; at most RTTs: does not hold"
     with pytest.raises(InputError, match="kozu2014"):
         findings.of("kozu2015")

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from tcpfair.errors import InputError
-from tcpfair.files.layout import Layout
+from tcpfair.files.layout import Layout, repository_root
 from tcpfair.verdicts.baseline import accept, built_numbers, compare, read_numbers, terminal_lines, told_apart
 from tests.small_checkout import put_exhibit
 
@@ -15,6 +15,8 @@ ONE = {"n_runs": 1}  # a number without a spread
 
 @pytest.fixture
 def layout(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "claims").symlink_to(repository_root() / "data" / "claims")
     return Layout(tmp_path, "bundled")
 
 
@@ -262,8 +264,8 @@ def test_verdicts_and_numbers_are_told_with_old_new_and_spread(layout):
     found = changed(layout, *now, c01="not reproduced", c02="reproduced")
     assert told(layout, found) == [
         "moved      2 verdicts flipped, 2 numbers moved, 1 number gone since data/expected",
-        "           ogura.c01 reproduced -> not reproduced",
-        "           ogura.c02 partly -> reproduced",
+        "           ogura.c01 reproduced -> not reproduced: Window ratio follows (RTT2/RTT1)^(d/(1-d)), so that small RTTs expel large ones",
+        "           ogura.c02 partly -> reproduced: t1 of Libra does not depend on RTT",
         "           ogura.fig8 50 ms, case A -> B",
         "           ogura.fig8 CUBIC, flow 2, 25 ms, throughput_mean 40 -> 50 (spread 0.13)",
         "           ogura.fig8 25 ms, jfi gone",

@@ -21,7 +21,7 @@ from tcpfair.exhibits import style
 from tcpfair.files.layout import Layout, repository_root, short_id
 from tcpfair.runs.ensemble import AS_PRINTED, EnsembleConfig, digits
 from tcpfair.runs.ensemble import load as load_ensembles
-from tcpfair.verdicts.claims.decision import SETTINGS
+from tcpfair.verdicts.claims.decision import SETTINGS, certainty_text
 from tcpfair.verdicts.claims.statement import Claim, load_claims
 
 _SHOWN = 12  # assumptions in a figure
@@ -116,7 +116,11 @@ class Findings:
             raise unknown("paper", paper, self.claims["paper"].unique())
         if verdicts:
             chosen = chosen[chosen["verdict"].isin(verdicts)]
-        rows = [(name, self._stated[name].claim, row["verdict"], self._found(name)) for name, row in chosen.iterrows()]
+        rows = []
+        for name, row in chosen.iterrows():
+            sure = certainty_text(row["certainty"], row["settings_share"])
+            verdict = f"{row['verdict']} ({sure})" if sure else row["verdict"]
+            rows.append((name, self._stated[name].claim, verdict, self._found(name)))
         return pd.DataFrame(rows, columns=["claim", "the paper says", "verdict", "found"]).set_index("claim")
 
     def _found(self, claim_id: str) -> str:

@@ -164,7 +164,8 @@ def terminal_lines(layout: Layout, shown: int = 10) -> list[str]:
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     size = pd.to_numeric(table["relative"]).abs().fillna(math.inf)
     table = table.assign(size=size).sort_values("size", ascending=False, kind="stable")
-    verdicts = [_verdict_line(row) for row in table[table["change"] == "flipped"].to_dict("records")]
+    flipped = table[table["change"] == "flipped"].to_dict("records")
+    verdicts = [_verdict_line(layout, row) for row in flipped]
     listed = table[(table["what"] == "number") & table["change"].isin(["moved", "gone"])]
     numbers = [
         _number_line(row) for row in listed.sort_values("change", ascending=False, kind="stable").to_dict("records")
@@ -192,8 +193,13 @@ def _moved_text(table: pd.DataFrame) -> str:
     return "; ".join([f"{', '.join(parts) or 'nothing'} since data/expected", *rest])
 
 
-def _verdict_line(row: dict[str, str]) -> str:
-    return f"{row['id']} {row['baseline']} -> {row['today']}"
+def _verdict_line(layout: Layout, row: dict[str, str]) -> str:
+    """What the paper says, and the two verdicts on it."""
+    from tcpfair.verdicts.claims.statement import load_claims  # only where a verdict flipped
+
+    claims = load_claims(layout.data / "claims" / f"{row['id'].partition('.')[0]}.yaml")
+    says = next((f": {claim.claim}" for claim in claims if claim.id == row["id"]), "")
+    return f"{row['id']} {row['baseline']} -> {row['today']}{says}"
 
 
 def _number_line(row: dict[str, str]) -> str:

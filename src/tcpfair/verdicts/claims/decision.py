@@ -201,6 +201,14 @@ def text_decides(claim: Claim, settings: pd.DataFrame) -> bool:
     return not (shares.between(*SETTINGS).all() and (settings["assumption"] != "").any())
 
 
+def certainty_text(confidence: float, settings_share: float) -> str:
+    """``99 % sure; in 77 % of the settings``: the least confidence of a claim's clauses, and the least share of the settings of
+    what the paper leaves open in which one holds. Without what is NaN."""
+    sure = "" if np.isnan(confidence) else f"{np.floor(100 * confidence):.0f} % sure"
+    share = "" if np.isnan(settings_share) else f"in {100 * settings_share:.0f} % of the settings"
+    return "; ".join(filter(None, [sure, share]))
+
+
 def evidence_line(claim: Claim, decided: list[Decided], made_of: str) -> str:
     """Evidence as one line: exhibits, how many clauses hold, each clause in words, the runs."""
     n_held = sum(clause.outcome == HOLDS for clause in decided)

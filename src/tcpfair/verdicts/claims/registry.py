@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from types import MappingProxyType
 
+import numpy as np
 import pandas as pd
 
 from tcpfair.errors import InputError
@@ -24,7 +25,10 @@ from tcpfair.verdicts.claims.evidence import Evidence
 from tcpfair.verdicts.claims.statement import Claim, load_claims
 
 VERDICTS = (*decision.DECIDED, "pending", "not run", "failed")
-CLAIM_COLUMNS = ["id", "paper", "verdict", "held", "clauses", "cause", "why", "evidence", "source"]
+CLAIM_COLUMNS = [
+    *("id", "paper", "verdict", "certainty", "settings_share", "held", "clauses"),
+    *("cause", "why", "evidence", "source"),
+]
 CLAUSE_COLUMNS = [
     "id",
     "paper",
@@ -91,8 +95,11 @@ def evaluate(
 
     ``settings`` is the table ``ensemble_clauses``, ``further`` has the metrics of further runs by paper.
 
-    Columns `CLAIM_COLUMNS` (``held`` of ``clauses`` hold; ``cause`` and ``why`` as of `why.explain`) and `CLAUSE_COLUMNS`. A
-    claim for which ``left_out`` has a reason, or whose experiments have no results, is ``not run``. One whose function raises
+    Columns `CLAIM_COLUMNS` and `CLAUSE_COLUMNS`: ``certainty`` is the least confidence of a clause, ``settings_share`` the
+    least share of the settings in which a clause holds (NaN where the ensemble does not have all); ``held`` of ``clauses`` hold;
+    ``cause`` and ``why`` as of `why.explain`.
+
+    A claim for which ``left_out`` has a reason, or whose experiments have no results, is ``not run``. One whose function raises
     is ``failed`` with the message as its evidence, and the others go on. Raises InputError where a claim has a cause whose
     condition does not hold (`causes.CONDITIONS`).
     """
@@ -112,9 +119,11 @@ def evaluate(
             # messages name files; where the checkout stands is nobody's evidence
             line = judged.evidence.replace(f"{layout.root}/", "")
             cause, sentence = _explained(claim, judged, of_claim, known)
-            claims.append(
-                (claim.id, paper, judged.verdict, n_held, len(claim.clauses), cause, sentence, line, layout.source)
-            )
+            certainty = pd.Series([clause.confidence for clause in judged.clauses], dtype=float).min()
+            printed = of_claim[of_claim["hypothesis"] == AS_PRINTED]
+            share = printed["share"].astype(float).min() if len(printed) == len(claim.clauses) else np.nan
+            numbers = (certainty, share, n_held, len(claim.clauses))
+            claims.append((claim.id, paper, judged.verdict, *numbers, cause, sentence, line, layout.source))
             clauses += [_row(claim, clause, layout.source) for clause in judged.clauses]
             # without settings the ensemble is of other values than this run
             if cause and judged.verdict not in _BY_RULE and (settings["paper"] == paper).any():

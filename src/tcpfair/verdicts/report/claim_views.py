@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 from markupsafe import Markup
 
-from tcpfair.verdicts.claims.decision import OPEN
+from tcpfair.verdicts.claims.decision import OPEN, certainty_text
 from tcpfair.verdicts.claims.margins import MEASURED
 from tcpfair.verdicts.claims.statement import Claim
 from tcpfair.verdicts.claims.why import Cause
@@ -41,6 +41,7 @@ class ClaimView:
 
     claim: Claim
     verdict: str
+    certainty: str  # ``99 % sure; in 77 % of the settings``
     held: str  # ``2 of 3 clauses hold``
     cause: str
     cause_says: str
@@ -93,6 +94,7 @@ def _view(
     return ClaimView(
         claim=claim,
         verdict=verdict["verdict"],
+        certainty=certainty_text(*pd.to_numeric(verdict[["certainty", "settings_share"]])),
         held=f"{verdict['held']} of {plural(int(verdict['clauses']), 'clause')} hold" if found else "not decided",
         cause=verdict["cause"],
         cause_says=causes[verdict["cause"]].says if verdict["cause"] else "",
@@ -164,7 +166,7 @@ def claim_table(views: list[ClaimView]) -> Table:
             [
                 link(f"#{view.anchor}", view.claim.id),
                 view.claim.claim,
-                badge(view.verdict),
+                badge(view.verdict) + Markup(" <span class='muted'>{}</span>").format(view.certainty),
                 _because(view),
                 links(view.exhibits),
             ],
