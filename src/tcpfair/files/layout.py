@@ -23,6 +23,7 @@ LEDGER_TABLES = (
     "exhibits",
     "supplements",
     "numbers",
+    "headlines",
     "claims",
     "clauses",
     "margins",

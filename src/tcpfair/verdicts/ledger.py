@@ -22,6 +22,7 @@ from tcpfair.runs import record
 from tcpfair.runs.record import Record
 from tcpfair.runs.store import Held
 from tcpfair.verdicts import assumptions, baseline, claims, printed
+from tcpfair.verdicts.claims.headlines import headline_table
 from tcpfair.verdicts.claims.margins import margin_table
 from tcpfair.verdicts.ensemble import tables as ensemble
 from tcpfair.verdicts.scope import Scope, scope_of
@@ -53,6 +54,7 @@ def write_ledger(layout: Layout, config: Config, place: Path | None = None) -> d
     changes = baseline.compare(layout, verdicts, scope.exhibits)
     tables = {
         "numbers": numbers,
+        "headlines": headline_table(layout.data / "claims", papers, verdicts),
         "claims": verdicts,
         "clauses": clauses,
         "margins": margin_table(layout, papers, verdicts, clauses),

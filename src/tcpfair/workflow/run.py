@@ -355,6 +355,7 @@ def summary(asked: Plan, started_s: float, done: bool = True) -> str:
         counts = count(plan.layout.ledger / f"{table}.csv", column)
         if counts:
             lines.append(f"{title:<10} {', '.join(f'{number} {value}' for value, number in counts.most_common())}")
+    lines += _conclusions(plan)
     if made["ledger"]:
         lines += _moved(plan)
     lines += [paint(f"altered    {line}", "red") for line in checksums.altered(plan.layout.data)]
@@ -385,6 +386,15 @@ def _not_shipped(plan: Plan) -> Iterator[str]:
                 if pair[1] in exhibit.experiments and paper.paper == pair[0]
             ]
             yield f"engine     {'/'.join(pair)}: {why or 'not shipped'}; shown in {', '.join(shown) or 'nothing'}"
+
+
+def _conclusions(plan: Plan) -> list[str]:
+    """A line for each paper: what its abstract concludes, and the verdict; none before there is a ledger."""
+    table = plan.layout.ledger / "headlines.csv"
+    if not table.is_file():
+        return []
+    with table.open(newline="") as stream:
+        return [f"{row['paper']:<10} {row['verdict']}: {row['says']}" for row in csv.DictReader(stream)]
 
 
 def _moved(plan: Plan) -> list[str]:

@@ -82,6 +82,7 @@ def write_report(layout: Layout, place: Path | None = None, linked: Collection[P
         "source": layout.source,
         "source_text": SOURCE_TEXT[layout.source],
         "papers": papers,
+        "headlines": claim_views.headlines(ledger),
         "facts": Facts(ledger),
         "totals": {what: summed(paper.counts[what] for paper in papers) for what in ("exhibits", "claims", "numbers")},
         "claim_table": claim_views.claim_table(claims),

@@ -156,6 +156,18 @@ def _of(rows: pd.DataFrame, paper: str) -> pd.DataFrame:
     return rows[rows["paper"] == paper]
 
 
+def headlines(ledger: Ledger) -> Table:
+    """What each abstract concludes, with its verdict, and the claims that this rests on."""
+    rows = []
+    for _, row in ledger["headlines"].iterrows():
+        sure = certainty_text(*pd.to_numeric(row[["certainty", "settings_share"]]))
+        named = links((f"#{anchor(name)}", name) for name in row["claims"].split(";"))
+        shown = badge(row["verdict"]) + Markup(" <span class='muted'>{}</span>").format(sure)
+        rows.append([link(f"#{row['paper']}", row["paper"]), row["says"], shown, named])
+    titles = ["paper", "what its abstract concludes:wide", "verdict", "rests on:names"]
+    return table("The five conclusions", titles, rows, id="conclusions")
+
+
 # --- Tables over all claims ---------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,82 @@
+"""The conclusion of each paper's abstract as one verdict, from the verdicts on the claims that it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tcpfair.errors import unknown
+from tcpfair.papers.papers import load_yaml
+from tcpfair.papers.scenario import one_line
+from tcpfair.verdicts.claims.decision import (
+    BY_CONSTRUCTION,
+    CONTRADICTED,
+    NOT_REPRODUCED,
+    PARTLY,
+    REPRODUCED,
+    UNDECIDABLE,
+    UNDECIDED,
+)
+
+HEADLINES = "headlines.yaml"
+COLUMNS = ["paper", "says", "verdict", "certainty", "settings_share", "claims"]
+_HELD, _FAILED = {REPRODUCED, BY_CONSTRUCTION}, {NOT_REPRODUCED, CONTRADICTED}
+
+
+class Headline(BaseModel):
+    """One entry of ``data/claims/headlines.yaml``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    says: str = Field(min_length=1)
+    claims: list[str] = Field(min_length=1)
+
+
+def load_headlines(folder: Path) -> dict[str, Headline]:
+    """The conclusions by paper. Raises InputError naming file and field."""
+    path = folder / HEADLINES
+    found = {}
+    for paper, entry in load_yaml(path).items():
+        try:
+            found[paper] = Headline.model_validate(entry)
+        except ValidationError as error:
+            raise one_line(error, f"{path}: {paper}") from None
+    return found
+
+
+def verdict(verdicts: Collection[str]) -> str:
+    """The verdict on a conclusion. What is not decided counts only where the rest does not decide already.
+
+    A conclusion is partly reproduced where one claim is, or where one holds and another fails; otherwise an undecidable claim
+    makes it undecidable, and then an open one open. What else there may be (``not run``) stands for the whole.
+    """
+    found = set(verdicts)
+    if found <= _HELD:
+        return REPRODUCED
+    if found <= _FAILED:
+        return NOT_REPRODUCED
+    if PARTLY in found or (found & _HELD and found & _FAILED):
+        return PARTLY
+    return next((name for name in (UNDECIDABLE, UNDECIDED) if name in found), min(found - _HELD - _FAILED))
+
+
+def headline_table(folder: Path, papers: Iterable[str], claims: pd.DataFrame) -> pd.DataFrame:
+    """The conclusions of some papers: columns `COLUMNS`; certainty and share of the settings are the least of their claims.
+
+    ``claims`` is the table of `tcpfair.verdicts.claims.registry.evaluate`. Raises InputError for an unknown claim.
+    """
+    by_id = claims.set_index("id")
+    rows = []
+    for paper, headline in load_headlines(folder).items():
+        if paper not in papers:
+            continue
+        for name in headline.claims:
+            if name not in by_id.index:
+                raise unknown(f"data/claims/{HEADLINES}: {paper}: claims: claim", name, by_id.index)
+        own = by_id.loc[headline.claims]
+        numbers = [own[name].astype(float).min() for name in ("certainty", "settings_share")]
+        rows.append((paper, headline.says, verdict(own["verdict"]), *numbers, ";".join(headline.claims)))
+    return pd.DataFrame(rows, columns=COLUMNS)
