@@ -264,7 +264,8 @@ def test_verdicts_and_numbers_are_told_with_old_new_and_spread(layout):
     found = changed(layout, *now, c01="not reproduced", c02="reproduced")
     assert told(layout, found) == [
         "moved      2 verdicts flipped, 2 numbers moved, 1 number gone since data/expected",
-        "           ogura.c01 reproduced -> not reproduced: Window ratio follows (RTT2/RTT1)^(d/(1-d)), so that small RTTs expel large ones",
+        "           ogura.c01 reproduced -> not reproduced: "
+        "Window ratio follows (RTT2/RTT1)^(d/(1-d)), so that small RTTs expel large ones",
         "           ogura.c02 partly -> reproduced: t1 of Libra does not depend on RTT",
         "           ogura.fig8 50 ms, case A -> B",
         "           ogura.fig8 CUBIC, flow 2, 25 ms, throughput_mean 40 -> 50 (spread 0.13)",
