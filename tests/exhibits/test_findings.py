@@ -20,8 +20,13 @@ def findings(tmp_path, monkeypatch):
     ledger.mkdir(parents=True)
     tables = {
         "claims": [
-            {"id": CLAIM, "paper": "kozu2014", "verdict": "partly", "certainty": 0.987, "settings_share": 0.5},
+            {"id": CLAIM, "paper": "kozu2014", "verdict": "partly", "certainty": 0.987, "settings_share": 0.5,
+             "why": "It holds at 64 ms."},
             {"id": OTHER, "paper": "kozu2014", "verdict": "reproduced", "certainty": np.nan, "settings_share": np.nan},
+        ],
+        "headlines": [
+            {"paper": "kozu2014", "says": "K helps", "verdict": "partly", "certainty": 0.987, "settings_share": 0.5,
+             "claims": f"{CLAIM};{OTHER}"},
         ],
         "clauses": [
             {"id": CLAIM, "clause": name, "says": says, "outcome": outcome, "quantity": "ratio", "value": 1.5, "unit": unit,
@@ -72,24 +77,18 @@ def test_numbers_that_were_not_compared_count_nowhere(findings):
     assert findings.numbers().loc["kozu2014"].to_list() == [2, 0.5, 1.0]
 
 
-def test_settings_show_each_hypothesis_and_what_none_explains(findings):
-    table = findings.settings()
-    assert table.index.tolist() == [("kozu2014", "as printed"), ("kozu2014", "H1")]
-    assert table["by none"].tolist() == [1, 1]
+def test_conclusions_have_their_verdict_and_how_sure_it_is(findings):
+    table = findings.conclusions()
+    assert table.loc["kozu2014"].tolist() == ["K helps", "partly (98 % sure; in 50 % of the settings)"]
 
 
-def test_claims_of_a_paper_by_verdict(findings):
-    table = findings.of("kozu2014", "partly")
-    assert table.index.tolist() == [CLAIM]
-    assert table.loc[CLAIM, "verdict"] == "partly (98 % sure; in 50 % of the settings)"
-    assert table.loc[CLAIM, "found"] == "the short flow gets more: holds; at most RTTs: does not hold"
-    with pytest.raises(InputError, match="kozu2014"):
-        findings.of("kozu2015")
-
-
-def test_circumstances_are_of_clauses_that_hold_in_some_settings(findings):
-    table = findings.circumstances("kozu2014")
-    assert table["circumstances"].tolist() == ["holds in 50 % of 9 settings"]
+def test_the_claims_behind_a_conclusion_have_their_reason(findings):
+    table = findings.behind("kozu2014")
+    assert table.index.tolist() == [CLAIM, OTHER]
+    assert table["verdict"].tolist() == ["partly (98 % sure; in 50 % of the settings)", "reproduced"]
+    assert table["why"].tolist() == ["It holds at 64 ms.", ""]
+    with pytest.raises(InputError, match="kozu2015"):
+        findings.behind("kozu2015")
 
 
 def test_a_sentence_has_outcome_value_and_circumstances(findings):

@@ -21,7 +21,7 @@ from tcpfair.exhibits import style
 from tcpfair.files.layout import Layout, repository_root, short_id
 from tcpfair.runs.ensemble import AS_PRINTED, EnsembleConfig, digits
 from tcpfair.runs.ensemble import load as load_ensembles
-from tcpfair.verdicts.claims.decision import SETTINGS, certainty_text
+from tcpfair.verdicts.claims.decision import certainty_text
 from tcpfair.verdicts.claims.statement import Claim, load_claims
 
 _SHOWN = 12  # assumptions in a figure
@@ -93,45 +93,20 @@ class Findings:
         shares.insert(0, "compared", table.groupby("paper", sort=False).size())
         return shares.rename(columns={"within_scatter": "within the scatter"})
 
-    def settings(self) -> pd.DataFrame:
-        """The ensembles: printed numbers within the range of the settings, those that one setting explains at best, and those
-        that none explains; a row per paper and hypothesis."""
-        table = self.table("ensemble_papers").replace({"hypothesis": {AS_PRINTED: "as printed"}})
-        table["residue"] = table["numbers"] - table["explained"]
-        columns = ["settings", "numbers", "within_base", "within_best", "inside", "explained", "residue"]
-        return table.set_index(["paper", "hypothesis"])[columns].rename(
-            columns={
-                "within_base": "within, as configured",
-                "within_best": "within, best setting",
-                "inside": "inside 95 % of the settings",
-                "explained": "explained by some setting",
-                "residue": "by none",
-            }
-        )
+    def conclusions(self) -> pd.DataFrame:
+        """What each abstract concludes, with its verdict and how sure that is."""
+        table = self.table("headlines")
+        table["verdict"] = [_sure(row) for _, row in table.iterrows()]
+        return table.set_index("paper")[["says", "verdict"]].rename(columns={"says": "what the abstract concludes"})
 
-    def of(self, paper: str, *verdicts: str) -> pd.DataFrame:
-        """The claims of a paper with these verdicts (none = all): what is claimed, and what was found of each clause."""
-        chosen = self.claims[self.claims["paper"] == paper]
-        if chosen.empty:
-            raise unknown("paper", paper, self.claims["paper"].unique())
-        if verdicts:
-            chosen = chosen[chosen["verdict"].isin(verdicts)]
-        rows = []
-        for name, row in chosen.iterrows():
-            sure = certainty_text(row["certainty"], row["settings_share"])
-            verdict = f"{row['verdict']} ({sure})" if sure else row["verdict"]
-            rows.append((name, self._stated[name].claim, verdict, self._found(name)))
-        return pd.DataFrame(rows, columns=["claim", "the paper says", "verdict", "found"]).set_index("claim")
-
-    def _found(self, claim_id: str) -> str:
-        own = self.clauses[self.clauses["id"] == claim_id]
-        return "; ".join(f"{row['says']}: {row['outcome']}" for _, row in own.iterrows())
-
-    def circumstances(self, paper: str) -> pd.DataFrame:
-        """Under which circumstances the clauses of a paper hold: those that hold neither in nearly all nor nearly no setting."""
-        own = self.ensemble[(self.ensemble["paper"] == paper) & self.ensemble["share"].between(*SETTINGS)]
-        says = [self._stated[row["id"]].clauses[row["clause"]].says for _, row in own.iterrows()]
-        return pd.DataFrame({"claim": own["id"], "clause": says, "circumstances": own["decides"]}).set_index("claim")
+    def behind(self, paper: str) -> pd.DataFrame:
+        """The claims that the conclusion of a paper rests on: what the paper says, the verdict, and why."""
+        table = self.table("headlines").set_index("paper")
+        if paper not in table.index:
+            raise unknown("paper", paper, table.index)
+        chosen = self.claims.loc[table.at[paper, "claims"].split(";")].fillna({"why": ""})
+        rows = [(name, self._stated[name].claim, _sure(row), row["why"]) for name, row in chosen.iterrows()]
+        return pd.DataFrame(rows, columns=["claim", "the paper says", "verdict", "why"]).set_index("claim")
 
     def sentence(self, claim_id: str, clause: str) -> str:
         """One clause in one sentence: what is said, whether it holds, by how much, and in which circumstances."""
@@ -223,6 +198,12 @@ class Findings:
         name, _, unit = self._words.in_words(assumption, mark).partition(mark)
         name = name.strip().removeprefix("a ").removeprefix("an ")
         return f"{name} ({unit.strip()})" if unit.strip() else name
+
+
+def _sure(row: pd.Series) -> str:
+    """A verdict with its certainty: ``partly (98 % sure; in 50 % of the settings)``."""
+    sure = certainty_text(row["certainty"], row["settings_share"])
+    return f"{row['verdict']} ({sure})" if sure else row["verdict"]
 
 
 def _marginal(ax: Axes, place: int, row: pd.Series) -> None:

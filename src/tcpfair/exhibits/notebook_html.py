@@ -15,6 +15,7 @@ from latex2mathml.converter import convert
 from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbformat import NotebookNode
+from traitlets.config import Config
 
 _TEMPLATE = "offline.html.j2"
 _EMPTIED = ("html_head_js", "jupyter_widgets", "html_head_js_mathjax", "html_head_js_mermaidjs")
@@ -54,7 +55,8 @@ class _Offline(HTMLExporter):
 
     def __init__(self) -> None:
         loader = DictLoader({_TEMPLATE: f"{{% extends 'index.html.j2' %}}{_BLOCKS}"})
-        super().__init__(extra_loaders=[loader], template_file=_TEMPLATE)
+        hidden = Config(TagRemovePreprocessor={"enabled": True, "remove_input_tags": {"hide-input"}})
+        super().__init__(extra_loaders=[loader], template_file=_TEMPLATE, config=hidden)
 
     @pass_context
     def markdown2html(self, context: Context, source: str) -> str:
