@@ -62,7 +62,7 @@ def _ordered_columns(drawn: pd.DataFrame) -> pd.DataFrame:
     Columns of choices are kept for the values between the smallest and the largest, which no one threshold parts off.
     """
     columns = dict(coded_columns(drawn))
-    for name in drawn:
+    for name in drawn.columns.difference(list(columns), sort=False):  # without a column of their own
         numbers = pd.to_numeric(drawn[name], errors="coerce")
         if numbers.notna().all() and np.isposinf(numbers).any() and numbers.nunique() > 1:
             for end in (numbers.min(), numbers.max()):
