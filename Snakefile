@@ -187,6 +187,7 @@ for run, paper in [
             results / f"logs/notebook/{paper}.log",
         benchmark:
             results / f"benchmarks/notebook/{paper}.tsv"
+        priority: len(run.to_make("draw", paper))
         group:
             "notebooks"
         conda:
@@ -206,26 +207,24 @@ for run, paper in [
 # --- All papers: the shipped ensembles, the ledger, the report, the packet lab, and the notebook that shows the ledger ----------
 
 
-for paper in plan.papers if plan.targets("place") else ():
+if plan.to_make("place"):
 
-    rule:
-        name:
-            f"place_{paper}"
+    rule place:
         output:
-            plan.targets("place", paper),
+            plan.to_make("place"),
         log:
-            results / f"logs/place/{paper}.log",
+            results / "logs/place.log",
         benchmark:
-            results / f"benchmarks/place/{paper}.tsv"
+            results / "benchmarks/place.tsv"
+        priority: plan.AT_ONCE
         group:
             "notebooks"
         conda:
             "envs/environment.yaml"
         params:
             source=plan.config.source,
-            paper=paper,
         shell:
-            "python -m tcpfair place --source {params.source} --paper {params.paper} --output {output:q} 2>&1 | tee {log:q}"
+            "python -m tcpfair place --source {params.source} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule ledger:
@@ -239,6 +238,7 @@ rule ledger:
         results / "logs/ledger.log",
     benchmark:
         results / "benchmarks/ledger.tsv"
+    priority: plan.AT_ONCE
     group:
         "pages"
     conda:

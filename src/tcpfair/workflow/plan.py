@@ -574,7 +574,7 @@ class Plan:
             step for step in self.steps if step.kind == kind and (not paper or re.split("[/.]", step.item)[0] == paper)
         ]
 
-    def to_make(self, kind: str, paper: str) -> list[Path]:
+    def to_make(self, kind: str, paper: str = "") -> list[Path]:
         """Those of them that have to be made."""
         return [target for target in self.targets(kind, paper) if not target.is_file()]
 

@@ -31,7 +31,8 @@ def split(held: pd.Series, drawn: pd.DataFrame, judging: Judging) -> Split | Non
     classification tree's root (scikit-learn, Gini impurity) with at least ``least_share`` of the settings on either side. It
     counts where Fisher's exact test, corrected for the splits that were tried (Bonferroni), leaves it no more than ``chance``.
     """
-    from scipy.stats import fisher_exact  # with the next one two seconds to import, and the ledger only reads what is found
+    # here, for they take a second to import, and the ledger only reads what was found
+    from scipy.stats import fisher_exact
     from sklearn.tree import DecisionTreeClassifier
 
     held = held.dropna()
