@@ -26,3 +26,10 @@ def test_no_run_has_a_value():
     found = distribution(pd.Series([np.nan, np.nan]), printed=2.0)
     assert found["share"] == 0
     assert np.isnan([found[name] for name in ("value", "low", "high", "percentile", "sd")]).all()
+
+
+def test_infinite_values_have_no_spread_and_raise_no_warning():
+    with np.errstate(invalid="raise"):
+        found = distribution(pd.Series([1.0, *[np.inf] * 9]))
+    assert np.isnan(found["high"])
+    assert np.isnan(found["sd"])

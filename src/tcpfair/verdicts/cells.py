@@ -6,9 +6,8 @@ experiments, those of another setting too, without drawing the exhibit; `printed
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -85,9 +84,11 @@ class Cell:
         In the printed unit; NaN where it was measured and has no value, a letter for a case. Raises InputError when no
         run has the metric there, or when the cell is not one cell.
         """
-        found = self._table(load_metrics)
+        return self._combined(self._table(load_metrics), self.base and self.base.value(load_metrics))
+
+    def _combined(self, found: pd.DataFrame, by: float | None) -> float | str:
+        """The number of a table of cells, and of the base ``by`` which they are divided."""
         if self.base:
-            by = self.base.value(load_metrics)
             found = found.assign(value=found["value"] / by - (1.0 if self.gain else 0.0))
         if self.cells:
             return self.scale * over_cells(found, self.cells, self.over, self.leaders, self.slack)
@@ -106,16 +107,21 @@ class Cell:
         if not (self.base or self.cells):
             return self._of_one_cell(load_metrics)
         replicates = sorted(set.intersection(*(set(load_metrics(name)["replicate"]) for name in self.read)))
-        chosen = self.chosen(load_metrics)
-        of_each = {name: dict(tuple(rows.groupby("replicate"))) for name, rows in chosen.items()}
-
-        def load_one(number: int, experiment: str) -> pd.DataFrame:
-            return of_each[experiment].get(number, chosen[experiment][:0])
-
+        found, bases = (of._tables(load_metrics, replicates) if of else {} for of in (self, self.base))
         return pd.Series(
-            [self.value(partial(load_one, number)) for number in replicates],
+            [
+                self._combined(found[number], self.base and self.base._combined(bases[number], None))
+                for number in replicates
+            ],
             index=pd.Index(replicates, name="replicate"),
         )
+
+    def _tables(self, load_metrics: LoadMetrics, replicates: Sequence[int]) -> dict[int, pd.DataFrame]:
+        """`_table` of each replicate; InputError when one of them has none."""
+        found = dict(tuple(self._table(load_metrics, "replicate").groupby("replicate")))
+        if not found.keys() >= set(replicates):
+            raise InputError(f"data/cells.yaml: {self._place}: no run has it")
+        return found
 
     def _of_one_cell(self, load_metrics: LoadMetrics) -> pd.Series:
         """`by_replicate` where no cells are combined: all replicates at once."""
@@ -139,10 +145,10 @@ class Cell:
         fixed = ", ".join(f"{name}={value}" for name, value in self.where.items())
         return f"{'+'.join(self.experiments)} {self.measure} {fixed}".rstrip()
 
-    def _table(self, load_metrics: LoadMetrics) -> pd.DataFrame:
-        """The chosen cells after runs and flows: grid variables and ``value``."""
+    def _table(self, load_metrics: LoadMetrics, *each: str) -> pd.DataFrame:
+        """The chosen cells after runs and flows: grid variables and ``value``; with ``each`` those of each of its values."""
         chosen = self._all_chosen(load_metrics)
-        grid = [name for name in self.grid if name in chosen]
+        grid = [*each, *(name for name in self.grid if name in chosen)]
         by = [*grid, "flow"]
         if self.runs in ("mean", "median") and not chosen.duplicated(by).any():  # of one run, as in an ensemble
             table = chosen[[*by, "value"]].reset_index(drop=True)

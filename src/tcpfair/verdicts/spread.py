@@ -23,10 +23,13 @@ def distribution(values: pd.Series, printed: float | None = None) -> dict[str, f
     """
     found = values.dropna().to_numpy(dtype=float)
     share = len(found) / len(values) if len(values) else np.nan
-    low, median, high = np.quantile(found, [LEVELS[0], 0.5, LEVELS[1]]) if len(found) else [np.nan] * 3
+    # infinite values, such as the weight of a flow that got nothing, have no spread: NaN
+    with np.errstate(invalid="ignore"):
+        low, median, high = np.quantile(found, [LEVELS[0], 0.5, LEVELS[1]]) if len(found) else [np.nan] * 3
+        sd = float(np.std(found, ddof=1)) if len(found) > 1 else np.nan
     result = {
         "value": median if share >= SOME else np.nan,
-        "sd": float(np.std(found, ddof=1)) if len(found) > 1 else np.nan,
+        "sd": sd,
         "n_runs": len(values),
         "low": low,
         "high": high,

@@ -27,7 +27,7 @@ _BENCHMARKS = {
     "measure": "measure/{paper}",
     "numbers": "numbers/{paper}",
     "notebook": "notebook/{notebook.stem}",
-    "place": "place/{paper}",
+    "place": "place",
     "ledger": "ledger",
     "report": "report",
     "packet-lab": "lab",
@@ -169,7 +169,7 @@ def parser() -> argparse.ArgumentParser:
     command("notebook", _notebook, "run a notebook", source, page, only, draw, own_trace, output)
     command("read", _read, "read recordings into traces in results", _option("parts", nargs="+", type=Path))
     papers = _option("--papers", nargs="*", default=list(PAPERS), choices=PAPERS)
-    command("place", _place, "place what is printed among the settings of an ensemble", source, paper, output)
+    command("place", _place, "place what is printed among the settings of ensembles", source, outputs)
     command("ledger", _ledger, "write the ledger", source, papers, only, output)
     linked = _option("--linked", nargs="*", type=Path, default=[], help="pages to link to")
     command("report", _report, "write the report", source, papers, only, linked, output)
@@ -549,7 +549,7 @@ def _read(given: argparse.Namespace) -> None:
 def _place(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    _say("placed", given.paper, steps.place(_layout(given), given.paper, _folder(given)))
+    _say("placed", "", steps.place(_layout(given), [path.absolute().parent for path in given.output]))
 
 
 def _ledger(given: argparse.Namespace) -> None:

@@ -133,6 +133,7 @@ class Evidence:
 
     ``load_metrics`` and ``load_trace`` take the name of an experiment; ``rows`` says what the rows of tables are; ``kept_only``
     leaves out further runs, beyond as many as the configuration has; ``runs`` counts the runs of the experiments asked for.
+    ``runs`` and ``tables`` may be shared by the evidence of one claim.
     """
 
     claim: Claim
@@ -141,6 +142,7 @@ class Evidence:
     load_trace: Callable[[str], Trace]
     rows: SingleRuns | Means | Settings = field(default_factory=SingleRuns)
     runs: dict[str, int] = field(default_factory=dict)
+    tables: dict[str, Table] = field(default_factory=dict)  # of single runs that were read already, by what they have
     kept_only: bool = False
 
     @property
@@ -210,6 +212,12 @@ class Evidence:
         return self.rows.means(values.to_frame("") if isinstance(values, pd.Series) else values)
 
     def _per_run(self, experiment: str, metric: str, by: str | Sequence[str], flow: int, where: dict) -> Table:
+        asked = repr((self.kept_only, experiment, metric, by, flow, where))
+        if asked not in self.tables:
+            self.tables[asked] = self._read(experiment, metric, by, flow, where)
+        return self.tables[asked]
+
+    def _read(self, experiment: str, metric: str, by: str | Sequence[str], flow: int, where: dict) -> Table:
         metrics = self.metrics(experiment)
         chosen = (metrics["metric"] == metric) & (metrics["flow"] == flow)
         for name, value in where.items():
