@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tcpfair.errors import InputError
-from tcpfair.files import checksums
 from tcpfair.papers.papers import Exhibit, PaperConfig, load_paper
 from tcpfair.verdicts.printed import (
     LEDGER_COLUMNS,
@@ -27,7 +26,6 @@ from tcpfair.verdicts.printed import (
     parse_key,
     within,
 )
-from tests import small_checkout
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "data"
@@ -443,20 +441,3 @@ def test_marks_are_those_of_the_exhibits_that_the_options_name():
     figure = Exhibit(id="ogura.fig8", kind="figure", title="", options=options | {"also": "ogura.fig8"})
     assert drawn_marks(figure, ["ogura.table3", "ogura.table2", "ogura.fig8"]) == ["ogura.table2", "ogura.table3"]
     assert drawn_marks(figure, []) == []
-
-
-# ---- what results are compared with
-
-
-def test_an_altered_printed_number_is_noticed(tmp_path):
-    layout = small_checkout.make_compared(tmp_path)
-    assert checksums.altered(layout.data) == []
-    for name in ("published/ogura.csv", "claims/ogura.yaml", "tolerances.yaml", "reference/ns2.csv", "equations.yaml"):
-        path = layout.data / name
-        path.write_text(path.read_text() + "\n")
-        assert checksums.altered(layout.data) == [f"data/{name}: differs from its checksum in data/SHA256SUMS"]
-        path.write_text(path.read_text()[:-1])
-    (layout.data / "SHA256SUMS").write_text(
-        (layout.data / "SHA256SUMS").read_text() + f"{'0' * 64}  bundled/x\n{'0' * 64}  expected/x.csv\n"
-    )
-    assert checksums.altered(layout.data) == ["data/expected/x.csv: missing; data/SHA256SUMS lists it"]
