@@ -215,7 +215,8 @@ def snakemake(
     place = profile_folder(root, profile)
     executor = cluster.executor_of(place)
     cluster.check(executor)
-    command = [sys.executable, "-m", "snakemake", "--logger", "tcpfair", *arguments]
+    # requested files come first: an option that takes several values would take them too
+    command = [sys.executable, "-m", "snakemake", *arguments, "--logger", "tcpfair"]
     command += ["--workflow-profile", str(place.relative_to(root))]
     if executor:
         name = cluster.name_of(root, folder.relative_to(root).as_posix() if folder else "results")
