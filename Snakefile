@@ -198,7 +198,7 @@ for run, paper in [
             source=run.config.source,
             notebook=run.notebook_source(paper),
             only=run.config.only,
-            trace=run.config.trace,
+            trace=lambda w, run=run: run.config.trace,  # a function: its braces are no wildcards
         shell:
             "python -m tcpfair notebook --source {params.source} --notebook {params.notebook:q} --trace={params.trace:q}"
             " --only {params.only:q} --draw {output.drawn:q} --output {output.page:q} 2>&1 | tee {log:q}"
