@@ -360,7 +360,7 @@ def test_one_wrong_stamp_is_put_right_and_marked(tmp_path):
 def test_blocks_end_between_sockets(tmp_path, monkeypatch):
     paths = [SENDER, SAMPLES / "multi_line.log.gz", SAMPLES / "date.log.gz"]
     whole = [read(path) for path in paths]
-    monkeypatch.setattr(ss, "ROWS_AT_ONCE", 50)
+    monkeypatch.setattr(ss, "BYTES_AT_ONCE", 50)
     for path, expected in zip(paths, whole, strict=True):
         for mine, its in zip(read(path).flows, expected.flows, strict=True):
             assert mine.total_bytes.tolist() == its.total_bytes.tolist()
