@@ -32,11 +32,10 @@ from tcpfair.sources.readers.event_text import (
     link_table,
     pieces,
     refuse_first,
-    refuse_out_of_bounds,
 )
 from tcpfair.sources.readers.observed import WINDOWS, Observed, ObservedFlow, ObservedLink
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import head
+from tcpfair.sources.readers.text import head, refuse_out_of_bounds
 
 NAME = "ns2"
 ACCEPTS = "ns-2 traces (trace-all events; variables such as cwnd_ and ack_), a file or a folder of both"
@@ -217,7 +216,7 @@ def _events(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) -> None:
 def _variable_lines(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) -> None:
     table = VARIABLE.table(re.sub(rb"[ \t]+\n", b"\n", block), lines, path)
     table = table[table["name"].isin(("cwnd_", "ssthresh_", "ack_"))]
-    refuse_out_of_bounds(table, {"value": (-1, MAX_WINDOW_PKTS)}, path)
+    refuse_out_of_bounds(table.set_index("line"), {"value": (-1, MAX_WINDOW_PKTS)}, path)
     seen.count(len(table), "changes of variables")
     key = [f"{a}.{b}>{c}.{d}" for a, b, c, d in table[["saddr", "sport", "daddr", "dport"]].itertuples(index=False)]
     seen.variables.append(table[["t_s", "name", "value", "line"]].assign(key=key, file=str(path)))

@@ -35,7 +35,7 @@ import pyarrow.compute as pc
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
-from tcpfair.sources.readers.observed import Floats, Observed
+from tcpfair.sources.readers.observed import Floats, Observed, end_of
 from tcpfair.sources.readers.polls import (
     BUSY,
     CA_LOSS,
@@ -213,13 +213,6 @@ def _socket(line: bytes, at: int) -> re.Match[bytes] | None:
     return found if found and b":" in found["local"] and b":" in found["peer"] else None
 
 
-def _address(text: bytes) -> tuple[str, str]:
-    """Host, and host and port, of an address as ss writes it: without interface and the prefix of mapped addresses."""
-    host, _, port = text.decode("utf-8", errors="replace").rpartition(":")
-    host = host.split("%")[0].strip("[]").removeprefix("::ffff:")
-    return host, f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
 # --- the log -------------------------------------------------------------------------------------------------------
 
 
@@ -299,7 +292,7 @@ class _Log:
         cookie = re.search(rb" sk:(\S{1,20})", line[found.end() :])
         key = (found["local"], found["peer"], cookie[1] if cookie else b"")
         if key not in self.sockets:
-            (host, local), (other, peer) = _address(key[0]), _address(key[1])
+            (host, local), (other, peer) = (end_of(end.decode("utf-8", errors="replace")) for end in key[:2])
             told = key[2].decode("ascii", errors="replace")
             self.sockets[key] = self.store.socket(Socket(local, peer, told, frozenset({host, other})))
         socket = self.sockets[key]
