@@ -45,6 +45,7 @@ ACCEPTS = "TCP_INFO polls (a .csv or .csv.gz file with columns t,sport,cc,ca_sta
 
 U32_MAX = 2**32 - 1
 US_PER_MS = 1000
+BLOCK_BYTES = 1 << 23
 COUNT_MAX = 2**62  # far above any test, and differences stay within int64
 COLUMNS = {  # type, least and largest value
     "t": ("float64", 0, 1e11),
@@ -96,7 +97,7 @@ def _stored(path: Path) -> PollStore:
         raise InputError(f"{path}: {twice}: is there twice; each column has one place")
     columns = COLUMNS | {name: kind for name, kind in OPTIONAL.items() if name in header}
     store = PollStore(path, own=BUSY)
-    for table in read_csv_blocks(path, columns):
+    for table in read_csv_blocks(path, columns, BLOCK_BYTES):
         t_s = table["t"].to_numpy()
         last_s = store.times_s[-1] if store.times_s else -np.inf
         steps_s = np.diff(t_s, prepend=last_s)

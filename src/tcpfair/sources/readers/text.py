@@ -195,7 +195,7 @@ def read_csv(path: Path, columns: dict[str, tuple[str, float, float]]) -> pd.Dat
 
 
 def read_csv_blocks(
-    path: Path, columns: dict[str, tuple[str, float, float]], size_bytes: int = 8 * _CHUNK_BYTES
+    path: Path, columns: dict[str, tuple[str, float, float]], size_bytes: int = _CHUNK_BYTES
 ) -> Iterator[pd.DataFrame]:
     """The same in blocks of lines, for files larger than memory; the index is the number of the line in the file.
 
