@@ -78,7 +78,7 @@ class Form(NamedTuple):
         if table is None or len(table) != len(lines):
             self.refuse(np.ones(len(lines), bool), block, lines, path)
         table["line"] = lines
-        refuse_out_of_bounds(table.set_index("line"), self.bounds, path)
+        refuse_out_of_bounds(table, self.bounds, path)
         return table
 
     def refuse(self, wrong: np.ndarray, block: bytes, lines: np.ndarray, path: Path) -> None:

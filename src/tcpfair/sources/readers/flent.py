@@ -161,22 +161,24 @@ def _t0_s(file: _File, path: Path) -> float | None:
     return time.timestamp() if time.tzinfo else None
 
 
-def _columns(points: list[dict[str, Any]], names: Sequence[str], where: str) -> np.ndarray:
+def _columns(points: list[dict[str, Any]], names: Sequence[str], where: str) -> list[np.ndarray]:
     """The times of points, which increase, and their numbers of these names, each within its `BOUNDS`."""
+    columns = []
     for name in ("t", *names):
         least, most = BOUNDS[name]
-        for value in (point.get(name, "missing") for point in points):
+        values = [point.get(name, "missing") for point in points]
+        for value in values:
             if type(value) not in (int, float) or not least <= value <= most:
                 raise InputError(f"{where}: {name}: {str(value)[:40]} is not between {least:g} and {most:g}")
-    table = np.array([[point[name] for name in ("t", *names)] for point in points], dtype=np.float64).T
+        columns.append(np.array(values, dtype=np.float64))
+    t_s = columns[0]
     refuse_first(
-        np.diff(table[0]) <= 0,
+        np.diff(t_s) <= 0,
         lambda i: (
-            f"{where}: t: {table[0, i + 1]:.3f} after {table[0, i]:.3f}, but each interval ends later; give the file as Flent "
-            "wrote it"
+            f"{where}: t: {t_s[i + 1]:.3f} after {t_s[i]:.3f}, but each interval ends later; give the file as Flent wrote it"
         ),
     )
-    return table
+    return columns
 
 
 def _flow(path: Path, name: str, file: _File, t0_s: float | None) -> tuple[ObservedFlow | None, list[str]]:

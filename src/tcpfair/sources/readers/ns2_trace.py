@@ -216,7 +216,7 @@ def _events(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) -> None:
 def _variable_lines(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) -> None:
     table = VARIABLE.table(re.sub(rb"[ \t]+\n", b"\n", block), lines, path)
     table = table[table["name"].isin(("cwnd_", "ssthresh_", "ack_"))]
-    refuse_out_of_bounds(table.set_index("line"), {"value": (-1, MAX_WINDOW_PKTS)}, path)
+    refuse_out_of_bounds(table, {"value": (-1, MAX_WINDOW_PKTS)}, path)
     seen.count(len(table), "changes of variables")
     key = [f"{a}.{b}>{c}.{d}" for a, b, c, d in table[["saddr", "sport", "daddr", "dport"]].itertuples(index=False)]
     seen.variables.append(table[["t_s", "name", "value", "line"]].assign(key=key, file=str(path)))

@@ -144,7 +144,7 @@ class _Log:
     def keep(self, table: pd.DataFrame) -> None:
         """Add some lines to the store."""
         table = table.astype({"t_s": np.float64} | dict.fromkeys(BOUNDS, np.int64))
-        refuse_out_of_bounds(table.set_index("line"), BOUNDS, self.path)
+        refuse_out_of_bounds(table, BOUNDS, self.path)
         nxt, una = (np.array([int(text, 16) for text in table[name]]) for name in ("nxt", "una"))
         codes, keys = table.set_index(["source", "target", "cookie"]).index.factorize()
         table = table.assign(

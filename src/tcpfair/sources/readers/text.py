@@ -239,10 +239,14 @@ def _parsed(text: str, path: Path, columns: dict[str, tuple[str, float, float]],
 
 
 def refuse_out_of_bounds(table: pd.DataFrame, bounds: Mapping[str, Sequence[float]], path: Path) -> None:
-    """Raise InputError for the first number of a column that is not between least and most; the index is that of the lines."""
+    """Raise InputError for the first number of a column that is not between least and most.
+
+    Lines are numbered by the column ``line``, or by the index of a table without it.
+    """
     for name, (least, most) in bounds.items():
-        for line in table.index[~table[name].between(least, most)][:1]:  # NaN is not between either
-            says = f"{str(table[name][line])[:40]} in line {line} is not between {least:g} and {most:g}"
+        for row in np.flatnonzero(~table[name].between(least, most))[:1]:  # NaN is not between either
+            line = table["line"].iloc[row] if "line" in table else table.index[row]
+            says = f"{str(table[name].iloc[row])[:40]} in line {line} is not between {least:g} and {most:g}"
             raise InputError(f"{path}: {name}: {says}")
 
 
