@@ -91,11 +91,6 @@ def swap(folder, one, other):
     (folder / "aside").rename(folder / other)
 
 
-def of_one_start(folder):
-    """Both flows from 0 s, as where nothing but their bytes tells them apart."""
-    edit_meta(folder, start=[0, 0])
-
-
 MIXED_UP = {
     "polls of the other flow": (
         lambda folder: swap(folder, "s1.tcp.csv.gz", "s2.tcp.csv.gz"),

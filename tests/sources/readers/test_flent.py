@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tcpfair.sources.readers import flent, iperf3
+from tcpfair.sources.readers import flent
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.sidecar import Sidecar
 from tests.sources.readers.mutations import assert_sound, refusal
@@ -167,13 +167,3 @@ def test_a_cut_file_is_one_line(tmp_path):
     path.write_bytes(SAMPLE.read_bytes()[:1500])
     assert flent.sniff(path)
     assert "damaged gzip" in refusal(flent, path)
-
-
-def test_sniffs_flent_only(tmp_path):
-    assert not iperf3.sniff(SAMPLE)
-    for path in (SAMPLES / "iperf3").rglob("*"):
-        assert not flent.sniff(path)
-    path = tmp_path / "a.json"
-    for text in ("", "{}", '{"x_values": []}', "x_values raw_values"):
-        path.write_text(text)
-        assert not flent.sniff(path)

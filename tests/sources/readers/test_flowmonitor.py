@@ -49,11 +49,3 @@ def test_depth_and_endless_elements_are_bounded(tmp_path):
     path.write_text('<FlowMonitor><Flow a="' + "b" * 4_000_000)
     with pytest.raises(InputError):
         flowmonitor.read(path, NOTHING)
-
-
-def test_sniffs_flowmonitor_only(tmp_path):
-    path = tmp_path / "a.xml"
-    for text in ("", "<html>", "<?xml version='1.0'?><svg/>", "FlowMonitor"):
-        path.write_text(text)
-        assert not flowmonitor.sniff(path)
-    assert not flowmonitor.sniff(tmp_path)

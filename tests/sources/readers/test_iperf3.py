@@ -659,33 +659,6 @@ def test_other_files_are_not_taken_for_reports(tmp_path, text):
         read(other)
 
 
-# --- Without what identifies ----------------------------------------------------------------------------------------------
-
-
-def identified():
-    """p2.json as it might come from a real host."""
-    values = load("p2.json")
-    far = values["server_output_json"]
-    values["start"]["system_info"] = far["start"]["system_info"] = "Linux secrethost 6.1.0"
-    values["extra_data"] = "of alice"
-    values["start"]["connecting_to"]["host"] = "server.secret.example"
-    values["title"] = "start=5"
-    values["server_output_text"] = "secrethost: Accepted connection from 10.77.1.2, port 51304\nunknown line of alice\n"
-    text = json.dumps(values)
-    for old, new in (
-        ("192.0.2.1", "10.77.1.2"),
-        ("192.0.2.2", "fe80::77"),
-        ("40000", "51308"),
-        ("40001", "51324"),
-        ("cookie0001", "secrethost.1795360462.847398.7576"),
-        ("946684800", "1795360462"),
-        ("Sat, 01 Jan 2000 00:00:00 GMT", "Sun, 22 Nov 2026 15:14:22 GMT"),
-    ):
-        assert old in text
-        text = text.replace(old, new)
-    return text
-
-
 def test_titles_and_times_before_lines_are_read_over(write):
     text = (RECORDED / "client.txt").read_text()
     path = write("".join(f"Sun Nov 22 15:54:37 2026 secret:  {line}\n" for line in text.splitlines()), "client.txt")

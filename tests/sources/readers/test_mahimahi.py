@@ -67,9 +67,3 @@ def test_old_logs_have_no_wall_clock(tmp_path):
     path = log(tmp_path, HEADER.split("\n", 2)[0] + "\n# base timestamp: 10\n" + EVENTS)
     (flow,) = mahimahi.read(path, NOTHING).flows
     assert flow.clock_s is None and flow.offset_s == 0.01
-
-
-def test_sniffs_mahimahi_only(tmp_path):
-    for text in ("", "# t_s,bytes\n1,2\n", "20 + 1504\n"):
-        assert not mahimahi.sniff(log(tmp_path, text))
-    assert not mahimahi.sniff(tmp_path)

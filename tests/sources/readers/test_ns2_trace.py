@@ -110,10 +110,3 @@ def test_a_cut_trace_and_two_simulations_are_refused(tmp_path):
     trace_file(tmp_path, *GOOD), trace_file(tmp_path, *GOOD, name="other.tr")
     with pytest.raises(InputError, match="several files of events"):
         ns2_trace.read(tmp_path, NOTHING)
-
-
-def test_sniffs_ns2_only(tmp_path):
-    assert ns2_trace.sniff(VARIABLES) and ns2_trace.sniff(trace_file(tmp_path, "v 0 eval {set sim 1}", *GOOD))
-    for line in ("", "V -t * -v 1.0a5 -a 0", "s 1.0 _0_ RTR --- 0 cbr 210", "1,2,3", "+ + +"):
-        assert not ns2_trace.sniff(trace_file(tmp_path, line))
-    assert not ns2_trace.sniff(tmp_path / "none")

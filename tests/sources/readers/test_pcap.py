@@ -497,20 +497,3 @@ def test_bins_grow_when_they_are_too_many(flow, monkeypatch):
     found = flow(captures.pcap(bulk(5000)))
     assert np.diff(found.times_s)[5:].round(6).tolist() == [0.01] * (len(found.times_s) - 6)
     assert found.total_bytes[-1] == 5000 * MSS and at(found, 2.5) == pytest.approx(2400 * MSS, abs=10 * MSS)
-
-
-def test_sniffing_never_raises(tmp_path):
-    for name, data in {
-        "a": FORMS["gzip"],
-        "b": FORMS["pcapng"],
-        "c": b"",
-        "d": b"\x0a\x0d\x0d\x0a",
-        "e": b"{}",
-    }.items():
-        (tmp_path / name).write_bytes(data)
-    assert [pcap.sniff(tmp_path / name) for name in "abcdef"] == [True, True, False, False, False, False]
-    assert not pcap.sniff(tmp_path)
-
-
-def test_flags_are_those_of_tcp():
-    assert (FIN, SYN, RST, ACK) == (1, 2, 4, 16)

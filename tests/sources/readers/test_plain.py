@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from tcpfair.sources.readers import plain, tcp_info
+from tcpfair.sources.readers import plain
 from tcpfair.sources.readers.columns import meaning
 from tcpfair.sources.readers.compose import compose
 from tcpfair.sources.readers.sidecar import Sidecar
@@ -296,24 +296,6 @@ def test_damaged_parquet_is_one_line(tmp_path):
     path.write_bytes(PARQUET.read_bytes()[:3000])
     assert plain.sniff(path)
     assert "damaged Parquet" in refusal(plain, path)
-
-
-def test_sniffs_tables_of_time_and_bytes_only(tmp_path):
-    assert plain.sniff(WIDE) and plain.sniff(LONG) and plain.sniff(PARQUET)
-    assert not plain.sniff(SAMPLES / "iperf3")
-    for text in ("", "{}", "hello\n", "a,b\n1,2\n", '{"x_values": [1, 2], "time": 3}', "time\n1\n"):
-        assert not plain.sniff(table(tmp_path, text))
-    polls = SAMPLES / "tcp_info" / "cubic_8s.csv.gz"
-    assert tcp_info.sniff(polls) and not plain.sniff(polls)
-
-
-def test_pieces_of_a_file_give_what_the_whole_gives(tmp_path, monkeypatch):
-    whole = plain.read(LONG, NOTHING)
-    monkeypatch.setattr(plain, "_BLOCK_BYTES", 100)
-    monkeypatch.setattr(plain, "_PARQUET_ROWS", 7)
-    for path in (LONG, PARQUET):
-        for a, b in zip(whole.flows, plain.read(path, NOTHING).flows, strict=True):
-            np.testing.assert_allclose(a.total_bytes, b.total_bytes)
 
 
 def test_more_readings_than_memory_are_refused(tmp_path, monkeypatch):

@@ -12,7 +12,15 @@ import yaml
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers.sidecar import Sidecar
-from tests.sources.readers import test_flowmonitor, test_mahimahi, test_ns2_trace, test_tcp_probe, test_tshark
+from tests.sources.readers import (
+    test_flowmonitor,
+    test_mahimahi,
+    test_ns2_trace,
+    test_ss,
+    test_tcp_info,
+    test_tcp_probe,
+    test_tshark,
+)
 from tests.sources.readers.captures import bulk, pcap, pcapng
 from tests.sources.readers.mutations import FEW, MANY, attack
 
@@ -20,7 +28,8 @@ SAMPLES = Path(__file__).parents[2] / "samples"
 PACKED = {name: SAMPLES / path for name, path in {
     "pcap": "pcap/two_flows_4s.pcap.gz", "tshark": "tshark/two_flows_4s.tsv.gz", "ns2_trace": "ns2/small.tr.gz",
     "mahimahi": "mahimahi/uplink.log.gz", "tcp_probe": "tcp_probe/perf_script.txt.xz",
-    "flowmonitor": "flowmonitor/two_flows.xml.gz",
+    "flowmonitor": "flowmonitor/two_flows.xml.gz", "ss": "ss/multi_line.log.gz", "tcp_info": "tcp_info/three_flows.csv.gz",
+    "plain": "plain/long.csv.gz",
 }.items()}  # fmt: skip
 BASES = {
     "ns2_trace": "".join(f"{line}\n" for line in test_ns2_trace.GOOD),
@@ -29,6 +38,23 @@ BASES = {
     "tcp_probe": test_tcp_probe.text_of(test_tcp_probe.lines_of(test_tcp_probe.event)),
     "tcp_probe module": test_tcp_probe.text_of(test_tcp_probe.lines_of(test_tcp_probe.module)),
     "tshark": test_tshark.table(),
+    "tcp_info": test_tcp_info.HEADER
+    + "".join(f"{100 + i / 10:.1f},5000,reno,0,10,50,50000,50000,0,{i * 100_000}\n" for i in range(10)),
+    "ss": test_ss.log(test_ss.steady()),
+    "ss on several lines": test_ss.log(test_ss.steady(), one_line=False),
+}
+# what begins nearly as a recording of each reader does
+OTHERS = {
+    "flent": ["{}", '{"x_values": []}', "x_values raw_values", (SAMPLES / "iperf3/reno_4s.json").read_text()],
+    "flowmonitor": ["<html>", "<?xml version='1.0'?><svg/>", "FlowMonitor"],
+    "mahimahi": ["# t_s,bytes\n1,2\n", "20 + 1504\n"],
+    "ns2_trace": ["V -t * -v 1.0a5 -a 0", "s 1.0 _0_ RTR --- 0 cbr 210", "1,2,3", "+ + +"],
+    "pcap": ["\n\r\r\n", "{}"],
+    "plain": ["{}", "hello\n", "a,b\n1,2\n", '{"x_values": [1, 2], "time": 3}', "time\n1\n", test_tcp_info.HEADER],
+    "ss": ["t,sport\n1,2\n"],
+    "tcp_info": ["t,cwnd\n1,2\n"],
+    "tcp_probe": ["t,sport\n1,2\n"],
+    "tshark": ["t,sport\n1,2\n"],
 }
 REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text())
 
@@ -46,6 +72,21 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path, base, what):
     with pytest.raises(InputError, match=says) as refused:
         reader_of(base).read(path, Sidecar())
     assert "\n" not in str(refused.value) and "recording.txt" in str(refused.value)
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_each_form_is_known_by_its_beginning(tmp_path, base):
+    (tmp_path / "a").write_text(BASES[base])
+    (tmp_path / "b").write_bytes(lzma.compress(BASES[base].encode()))
+    assert reader_of(base).sniff(tmp_path / "a") and reader_of(base).sniff(tmp_path / "b")
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_others_write_is_not_taken_for_it(tmp_path, name):
+    for text in ("", *OTHERS[name]):
+        (tmp_path / "other").write_text(text)
+        assert not reader_of(name).sniff(tmp_path / "other")
+    assert not reader_of(name).sniff(tmp_path) and not reader_of(name).sniff(tmp_path / "none")
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +154,9 @@ def test_ten_thousand_damaged_copies(tmp_path, samples, name):
         ("ns2_trace", "_BLOCK_BYTES", 5000),
         ("mahimahi", "_BLOCK_BYTES", 1000),
         ("tcp_probe", "BLOCK_BYTES", 20_000),
+        ("ss", "BYTES_AT_ONCE", 5000),
+        ("tcp_info", "BLOCK_BYTES", 3000),
+        ("plain", "_BLOCK_BYTES", 100),
     ],
 )
 def test_pieces_give_what_the_whole_gives(monkeypatch, name, piece, size):

@@ -175,11 +175,3 @@ def test_a_gap_is_marked(tmp_path):
     assert flow.gaps_s == (
         pytest.approx((0.98 + 0.04, 5.0 + 0.04)),
     )  # it begins a round trip of 50 ms before its first data
-
-
-def test_sniff(tmp_path):
-    assert tcp_probe.sniff(SAMPLE)
-    assert tcp_probe.sniff(written(tmp_path, text_of(lines_of(event))))
-    assert tcp_probe.sniff(written(tmp_path, text_of(lines_of(module))))
-    assert not tcp_probe.sniff(written(tmp_path, "t,sport\n1,2\n"))
-    assert not tcp_probe.sniff(tmp_path)

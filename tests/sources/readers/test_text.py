@@ -73,7 +73,7 @@ def test_csv_keeps_the_named_columns_with_their_types(packed):
     [
         ("t,m\n1,2\n", "n: missing; give a CSV with the columns t, n"),
         ("t,n\n", "no rows"),
-        ("", "give a CSV"),
+        ("", "no rows"),
         ("t,n\n1,x\n", "give a CSV"),
         ("t,n\n1,2.5\n", "give a CSV"),
         ("t,n\n1,\n", "give a CSV"),

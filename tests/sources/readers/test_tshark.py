@@ -1,7 +1,6 @@
 """Tables of tshark: the real ones against the capture they were made of, and what odd and damaged ones become."""
 
 import gzip
-import lzma
 from pathlib import Path
 
 import numpy as np
@@ -132,13 +131,6 @@ def test_milliseconds_for_seconds_are_told_by_tcps_own_timestamps(read):
     )
     with pytest.raises(InputError, match="true units|ticks a second by it"):
         read(lines[0] + "\n" + text + "\n")
-
-
-def test_sniffing(tmp_path):
-    (tmp_path / "a").write_bytes(lzma.compress(table().encode()))
-    (tmp_path / "b").write_text("t,sport\n1,2\n")
-    assert [tshark.sniff(tmp_path / name) for name in ("a", "b", "c")] == [True, False, False]
-    assert tshark.sniff(RELATIVE) and tshark.sniff(RAW) and not tshark.sniff(tmp_path)
 
 
 def test_a_flow_that_a_damaged_handshake_hides_is_named(tmp_path):

@@ -13,7 +13,7 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers.observed import LINK
-from tcpfair.sources.readers.text import MAX_LINE_BYTES, chunks
+from tcpfair.sources.readers.text import line_blocks, refuse_out_of_bounds
 
 LINK_BIN_S = 0.1
 
@@ -23,21 +23,17 @@ def pieces(path: Path, size_bytes: int, cut: list[str] | None = None) -> Iterato
 
     A last line without its end is left out and said in ``cut``, or refused where no list is given.
     """
-    rest, line = b"", 1
-    for piece in chunks(path, size_bytes):
-        whole, newline, rest = (rest + piece).rpartition(b"\n")
-        count = whole.count(b"\n") + len(newline)
-        if len(rest) > MAX_LINE_BYTES:
-            raise InputError(
-                f"{path}: line {line + count}: longer than {MAX_LINE_BYTES} bytes; give the tool's own output"
-            )
-        if count:
+    line = 1
+    for block in line_blocks(path, size_bytes):
+        whole, newline, rest = block.rpartition(b"\n")
+        if newline:
+            count = block.count(b"\n")
             yield np.arange(line, line + count), (whole + newline).replace(b"\r\n", b"\n")
             line += count
-    if rest.strip() and cut is None:
-        raise InputError(f"{path}: line {line}: cut; give the whole file")
-    if rest.strip():
-        cut.append("the file ends within a line, which is left out")
+        if rest.strip() and cut is None:
+            raise InputError(f"{path}: line {line}: cut; give the whole file")
+        if rest.strip():
+            cut.append("the file ends within a line, which is left out")
 
 
 def refuse_first(wrong: np.ndarray, lines: np.ndarray, path: Path, says: Callable[[int], str]) -> None:
@@ -45,15 +41,6 @@ def refuse_first(wrong: np.ndarray, lines: np.ndarray, path: Path, says: Callabl
     rows = np.flatnonzero(wrong)
     if len(rows):
         raise InputError(f"{path}: line {np.asarray(lines)[rows[0]]}: {says(int(rows[0]))}")
-
-
-def refuse_out_of_bounds(table: pd.DataFrame, bounds: dict[str, tuple[float, float]], path: Path) -> None:
-    """Raise InputError for the first number of a column that is not between least and largest, naming its ``line``."""
-    for name, (least, most) in bounds.items():
-        values = table[name]
-        for row in np.flatnonzero(~values.between(least, most))[:1]:
-            says = f"{name}: {str(values.iloc[row])[:40]} is not between {least:g} and {most:g}"
-            raise InputError(f"{path}: line {table['line'].iloc[row]}: {says}")
 
 
 class Form(NamedTuple):

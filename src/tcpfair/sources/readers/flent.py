@@ -16,7 +16,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,17 +32,24 @@ from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Observed, Obse
 from tcpfair.sources.readers.readings import refuse_first, refusing
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, read_json
+from tcpfair.units import MS_PER_S
 
 NAME = "flent"
 ACCEPTS = "Flent data files (.flent, .flent.gz)"
 
-BACKEND = "flent"
 UNITS = "Mbits/s"
 MAX_POINTS = readings.MAX_OF_FLOW // 2
 ROUNDING_S = 0.005  # netperf prints ms
 BYTES_AGREE, SOCKET_BYTES = 0.03, 8e6  # what waits in the socket at the end
 MEAN_LEAST, MEAN_MOST, MEAN_ROUNDING = 0.4, 1.1, 0.05  # the mean is over the time to hand over all as well
 MAX_MESSAGE = 600  # what is quoted of a damaged file may be long
+BOUNDS = {  # of the numbers of a point
+    "t": readings.WALL_CLOCK_S,
+    "dur": (1e-6, readings.MAX_SPAN_S),
+    "val": (0, readings.MAX_BPS / 1e6),
+    "tcp_cwnd": (0, 2**32),
+    "tcp_rtt": (0, 4.3e6),
+}
 _SERIES = re.compile(r"TCP (upload|download)\b(?!.*\b(?:avg|sum|fairness|totals)\b)")
 _CC = re.compile(r"[A-Za-z0-9_-]{1,16}")
 
@@ -116,7 +123,7 @@ def read(path: Path, said: Sidecar) -> Observed:
     if left:
         remarks.append(f"left out: {', '.join(left[:12])}{' and more' if len(left) > 12 else ''}")
     provenance = {"flent": file.metadata.FLENT_VERSION} if file.metadata.FLENT_VERSION else {}
-    return Observed(BACKEND, tuple(flows), (path,), provenance=provenance, remarks=tuple(remarks))
+    return Observed(NAME, tuple(flows), (path,), provenance=provenance, remarks=tuple(remarks))
 
 
 # ---------------------------------------------------------------- the file
@@ -154,33 +161,24 @@ def _t0_s(file: _File, path: Path) -> float | None:
     return time.timestamp() if time.tzinfo else None
 
 
-def _is_number(value: object) -> bool:
-    return (
-        isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300 and math.isfinite(value)
-    )
-
-
-def _column(points: list[dict[str, Any]], key: str, least: float, largest: float, where: str) -> np.ndarray:
-    for value in (point[key] for point in points):
-        if not (_is_number(value) and least <= value <= largest):
-            raise InputError(f"{where}: {key}: {str(value)[:40]} is not between {least:g} and {largest:g}")
-    return np.array([point[key] for point in points], dtype=np.float64)
-
-
-def _clocks(points: list[dict[str, Any]], where: str) -> np.ndarray:
-    """The times of points, which increase."""
-    if any("t" not in point for point in points):
-        raise InputError(f"{where}: t: missing; give the file as Flent wrote it")
-    return _column(points, "t", *readings.WALL_CLOCK_S, where)
-
-
-def _check_increasing(t_s: np.ndarray, where: str) -> None:
+def _columns(points: list[dict[str, Any]], names: Sequence[str], where: str) -> list[np.ndarray]:
+    """The times of points, which increase, and their numbers of these names, each within its `BOUNDS`."""
+    columns = []
+    for name in ("t", *names):
+        least, most = BOUNDS[name]
+        values = [point.get(name, "missing") for point in points]
+        for value in values:
+            if type(value) not in (int, float) or not least <= value <= most:
+                raise InputError(f"{where}: {name}: {str(value)[:40]} is not between {least:g} and {most:g}")
+        columns.append(np.array(values, dtype=np.float64))
+    t_s = columns[0]
     refuse_first(
         np.diff(t_s) <= 0,
         lambda i: (
             f"{where}: t: {t_s[i + 1]:.3f} after {t_s[i]:.3f}, but each interval ends later; give the file as Flent wrote it"
         ),
     )
+    return columns
 
 
 def _flow(path: Path, name: str, file: _File, t0_s: float | None) -> tuple[ObservedFlow | None, list[str]]:
@@ -238,10 +236,8 @@ def _intervals(
     points: list[dict[str, Any]], t0_s: float | None, where: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """End and start (wall clock, s) and rate (bit/s) of netperf's intervals."""
-    ends_s = _clocks(points, where)
-    length_s = _column(points, "dur", 1e-6, readings.MAX_SPAN_S, where)
-    rate_bps = _column(points, "val", 0, readings.MAX_BPS / 1e6, where) * 1e6
-    _check_increasing(ends_s, where)
+    ends_s, length_s, rate_bps = _columns(points, ("dur", "val"), where)
+    rate_bps = rate_bps * 1e6
     if t0_s is not None and not -1.0 <= ends_s[0] - t0_s <= readings.MAX_SPAN_S:
         raise InputError(
             f"{where}: t: {ends_s[0]:.3f} is not in the day after metadata.T0, {t0_s:.3f}; the clocks contradict each other"
@@ -301,12 +297,11 @@ def _windows(points: list[dict[str, Any]], zero_s: float, where: str) -> pd.Data
     polls = [point for point in points if point.get("tcp_cwnd") is not None]
     if not polls:
         return pd.DataFrame(columns=WINDOWS, dtype="float64")
-    t_s = _clocks(polls, where) - zero_s
-    _check_increasing(t_s + zero_s, where)
-    readings.check_span(f"{where}: t", float(min(t_s[0], 0)), float(t_s[-1]))
-    cwnd_pkts = _column(polls, "tcp_cwnd", 0, 2**32, where)
     has_rtt = all(point.get("tcp_rtt") is not None for point in polls)
-    srtt_s = _column(polls, "tcp_rtt", 0, 4.3e6, where) / 1000.0 if has_rtt else np.nan
+    t_s, cwnd_pkts, *srtt_ms = _columns(polls, ("tcp_cwnd", "tcp_rtt")[: 1 + has_rtt], where)
+    t_s = t_s - zero_s
+    readings.check_span(f"{where}: t", float(min(t_s[0], 0)), float(t_s[-1]))
+    srtt_s = srtt_ms[0] / MS_PER_S if has_rtt else np.nan
     return pd.DataFrame(dict(zip(WINDOWS, (t_s, cwnd_pkts, np.nan, srtt_s), strict=True)))
 
 

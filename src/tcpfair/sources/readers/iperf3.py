@@ -34,7 +34,16 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import iperf3_text
 from tcpfair.sources.readers.iperf3_report import UDP, Report, Stream, objects, parse, uncounted_bytes
-from tcpfair.sources.readers.observed import EVENTS, UNKNOWN_CC, WINDOWS, Floats, Observed, ObservedFlow, none_of
+from tcpfair.sources.readers.observed import (
+    EVENTS,
+    UNKNOWN_CC,
+    WINDOWS,
+    Floats,
+    Observed,
+    ObservedFlow,
+    end_of,
+    none_of,
+)
 from tcpfair.sources.readers.readings import refusing
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, lines
@@ -363,10 +372,7 @@ def _windows(sender: Stream | None, mss_bytes: float) -> pd.DataFrame:
 
 def _ends(stream: Stream) -> tuple[str, str]:
     """Address and port of the sender and of the receiver; nothing where the report has none."""
-    local, remote = (
-        f"{f'[{host}]' if ':' in host else host}:{port}" if port else ""
-        for host, port in ((name.removeprefix("::ffff:"), port) for name, port in (stream.local, stream.remote))
-    )
+    local, remote = (end_of(f"{host}:{port}")[1] if port else "" for host, port in (stream.local, stream.remote))
     return (local, remote) if stream.sends else (remote, local)
 
 

@@ -19,6 +19,7 @@ from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -53,7 +54,7 @@ Host = Annotated[str, StringConstraints(max_length=255)]
 Algorithm = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,40}$")]
 
 
-Table = NDArray[np.void]  # (intervals,), with the fields of `_ROW`
+Table = NDArray[np.void]  # (intervals,), with the fields of `_Entry`
 
 
 class _Strict(BaseModel):
@@ -390,14 +391,10 @@ def _check_roles(senders: dict[int, bool], is_bidir: bool, start: _Start) -> Ite
 # --- Intervals --------------------------------------------------------------------------------------------------------
 
 _TOLD = ["start", "end", "bytes"]
-_ROW = [
-    (name, np.float64)
-    for name in ("start", "end", "bytes", "seconds", "bits_per_second", "snd_cwnd", "rtt", "omitted", "sender")
-]
 
 
 def _tables(intervals: list[_Interval], sockets: list[int], where: str) -> dict[int, Table]:
-    """The intervals of each stream, with the fields of `_ROW`."""
+    """The intervals of each stream: the numbers of its entries, NaN where there is none."""
     for number, interval in enumerate(intervals):
         at, found = f"{where}: intervals[{number}]: streams", [entry.socket for entry in interval.streams]
         if len(found) != len(sockets):
@@ -405,20 +402,8 @@ def _tables(intervals: list[_Interval], sockets: list[int], where: str) -> dict[
         odd = next((socket for socket in found if socket not in sockets or found.count(socket) > 1), None)
         if odd is not None:
             raise InputError(f"{at}: socket: {odd!r:.40}; each socket of start.connected must be there once")
-    by_socket = {
-        socket: [entry for interval in intervals for entry in interval.streams if entry.socket == socket]
-        for socket in sockets
-    }
-    return {
-        socket: np.array(
-            [
-                tuple(np.nan if (value := getattr(each, name)) is None else value for name, _ in _ROW)
-                for each in entries
-            ],
-            dtype=_ROW,
-        )
-        for socket, entries in by_socket.items()
-    }
+    rows = pd.DataFrame([vars(entry) for interval in intervals for entry in interval.streams]).astype(np.float64)
+    return {socket: of_socket.to_records(index=False) for socket, of_socket in rows.groupby("socket", sort=False)}
 
 
 def _sends(table: Table, where: str) -> bool | None:

@@ -32,7 +32,6 @@ from tcpfair.sources.readers.text import head
 NAME = "mahimahi"
 ACCEPTS = "mahimahi mm-link logs (--uplink-log, --downlink-log)"
 
-BACKEND = "mahimahi"
 OVERHEAD_BYTES = 56.0
 MAX_PACKET_BYTES = 65_600
 MS_PER_S = 1000.0
@@ -100,7 +99,7 @@ def read(path: Path, said: Sidecar) -> Observed:
         clock_error_s=1 / MS_PER_S if clock_s is not None else 0.0,
     )
     link = ObservedLink(link_table(events, int(events["bin"].iloc[-1]) + 1), clock_s)
-    return Observed(BACKEND, (flow,), (path,), parameters=parameters, link=link, remarks=tuple(remarks))
+    return Observed(NAME, (flow,), (path,), parameters=parameters, link=link, remarks=tuple(remarks))
 
 
 # ---------------------------------------------------------------- the log

@@ -32,11 +32,10 @@ from tcpfair.sources.readers.event_text import (
     link_table,
     pieces,
     refuse_first,
-    refuse_out_of_bounds,
 )
 from tcpfair.sources.readers.observed import WINDOWS, Observed, ObservedFlow, ObservedLink
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import head
+from tcpfair.sources.readers.text import head, refuse_out_of_bounds
 
 NAME = "ns2"
 ACCEPTS = "ns-2 traces (trace-all events; variables such as cwnd_ and ack_), a file or a folder of both"

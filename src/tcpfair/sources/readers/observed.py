@@ -37,6 +37,13 @@ def none_of(columns: list[str]) -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(dtype="object" if name in texts else "float64") for name in columns})
 
 
+def end_of(text: str) -> tuple[str, str]:
+    """Host, and host with port, of an address with port: without interface and the prefix of mapped ones, IPv6 in brackets."""
+    host, _, port = text.rpartition(":")
+    host = host.split("%")[0].strip("[]").removeprefix("::ffff:")
+    return host, f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 @dataclass(frozen=True)
 class ObservedFlow:
     """One flow of one file. All times count from its own zero, which ``clock_s`` places on the wall clock."""

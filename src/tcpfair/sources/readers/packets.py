@@ -19,7 +19,7 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import connections as tcp
 from tcpfair.sources.readers.frames import COUNTS, CUT_HEADERS, DAMAGED, FRAGMENTS, NOT_TCP, NS_PER_S, UNTIMED
-from tcpfair.sources.readers.observed import Observed, ObservedFlow
+from tcpfair.sources.readers.observed import Observed, ObservedFlow, end_of
 from tcpfair.sources.readers.sidecar import Sidecar
 
 ORIGIN = "receiver: acknowledged in capture"
@@ -373,8 +373,7 @@ def address(high: int, low: int) -> str:
 
 
 def _end(high: int, low: int, port: int) -> str:
-    text = address(high, low)
-    return f"[{text}]:{port}" if ":" in text else f"{text}:{port}"
+    return end_of(f"{address(high, low)}:{port}")[1]
 
 
 def _year(clock_s: float) -> int:

@@ -25,7 +25,6 @@ from tcpfair.sources.readers.text import chunks, head_bytes
 
 NAME = "pcap"
 ACCEPTS = "captures of TCP (pcap or pcapng, at least 100 bytes of each packet)"
-BACKEND = "pcap"
 
 PIECE_BYTES = 1 << 23
 RECORDS = 1 << 17
@@ -77,7 +76,7 @@ def read(path: Path, said: Sidecar) -> Observed:
             told_s = time.monotonic()
             print(f"{path.name}: {capture.progress()}", file=sys.stderr, flush=True)
     tracker.counts += capture.counts
-    return tracker.observed(BACKEND, said, capture.remarks)
+    return tracker.observed(NAME, said, capture.remarks)
 
 
 def _is_capture(start: bytes) -> bool:

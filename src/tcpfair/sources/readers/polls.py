@@ -218,7 +218,7 @@ class PollStore:
     def __init__(self, path: Path, bin_s: float = 0.0, own: dict[str, type] | None = None) -> None:
         self.kinds = STORED | (own or {})  # columns of all readers, and of one
         self.path = path
-        self.bin_s = bin_s
+        self.bin_s = self.asked_bin_s = bin_s
         self.thinned = self._is_even = False
         self.sockets: dict[Socket, int] = {}
         self.ccs: dict[str, int] = {}
@@ -455,6 +455,7 @@ def observed(
     advice: str,
     remarks: tuple[Sequence[str], Sequence[str]] = ((), ()),
     *,
+    counter: str = "bytes_acked",
     has_own_zero: bool = False,
 ) -> Observed:
     """The flows among candidates, with remarks before and after those on what was left out.
@@ -463,13 +464,13 @@ def observed(
     """
     kept, left = without_control_connections(found, said, store.path)
     if not kept:
-        raise InputError(f"{store.path}: bytes_acked: no connection carried data; {advice}")
+        raise InputError(f"{store.path}: {counter}: no connection carried data; {advice}")
     thinned = f"too many polls for memory: one in {store.bin_s:g} s is kept, and all around losses"
     return Observed(
         backend,
         tuple(one.flow for one in kept),
         (store.path,),
-        remarks=(*remarks[0], *left, *remarks[1], *([thinned] if store.thinned else [])),
+        remarks=(*remarks[0], *left, *remarks[1], *([thinned] if store.bin_s > store.asked_bin_s else [])),
         has_own_zero=has_own_zero,
     )
 

@@ -24,15 +24,18 @@ an ssthresh of 65,535 packets or more, which reads as none. What was acknowledge
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
-from tcpfair.sources.readers.observed import Floats, Observed
+from tcpfair.sources.readers.observed import Floats, Observed, end_of
 from tcpfair.sources.readers.polls import (
     BUSY,
     CA_LOSS,
@@ -43,6 +46,7 @@ from tcpfair.sources.readers.polls import (
     PollStore,
     Socket,
 )
+from tcpfair.sources.readers.readings import refuse_first
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import MAX_LINE_BYTES, byte_lines, head_bytes
 
@@ -51,7 +55,7 @@ ACCEPTS = "logs of ss -tin loops (text, with a time stamp at each poll as script
 
 ADVICE = "put the time before each poll, as scripts/poll_ss.sh does (date +%s.%N; ss -tinOHe)"
 U32_MAX = 2**32 - 1
-ROWS_AT_ONCE = 50_000
+BYTES_AT_ONCE = 1 << 24
 MAX_STEPS = 20
 SAME_POLL_S = 0.02  # between the stamps of the lines of one poll
 DAY_S = 86_400.0
@@ -151,17 +155,18 @@ _TITLES = (b"State", b"Netid", b"Recv-Q")
 _NO_FLOW = (b"LISTEN", b"UNCONN", b"CLOSED", b"TIME-WAIT")
 _NO_ALGORITHM = frozenset([b"ts", b"sack", b"ecn", b"ecnseen", b"fastopen", b"<->", b"-->", b"<--", b"---", b""])
 
-_FIELDS = {  # their largest value, and what may follow a number with a fraction
-    **dict.fromkeys((b"cwnd", b"ssthresh", b"lost"), (U32_MAX, b"")),
-    b"backoff": (255, b""),
-    **dict.fromkeys((b"bytes_sent", b"bytes_acked", b"bytes_received"), (2**62, b"")),
-    **dict.fromkeys((b"rtt", b"minrtt"), (4e6, b"/")),  # ms
-    b"retrans": (U32_MAX, b"/"),
-    b"busy": (U32_MAX, b"m"),  # ms, with that unit
+_WHOLE, _REAL = r"^(?P<n>\d{1,18})$", r"^(?P<n>\d{1,18}(?:\.\d{0,18})?)"
+_FIELDS = {  # of each number the field, the pattern of its value, and its largest value
+    **{name: (name, _WHOLE, U32_MAX) for name in ("cwnd", "ssthresh", "lost")},
+    **{name: (name, _WHOLE, 2**62) for name in ("bytes_sent", "bytes_acked", "bytes_received")},
+    **{name: (name, f"{_REAL}(?:/.*)?$", 4_000_000) for name in ("rtt", "minrtt")},  # ms
+    "backoff": ("backoff", _WHOLE, 255),
+    "resending": ("retrans", f"{_REAL}/", U32_MAX),
+    "resent": ("retrans", r"/(?P<n>\d{1,18})$", U32_MAX),
+    "busy": ("busy", f"{_REAL}(?:m.*)?$", U32_MAX),  # ms, with that unit
 }
-_FIELD = re.compile(
-    rb"[ \t](" + b"|".join([*_FIELDS, b"rto", b"wscale"]) + rb"):(\d{1,18}(?:\.\d{0,18})?|)([^ \t\r\n\0]*)"
-)
+_AFTER_ALGORITHM = ("rto", "wscale")  # of both, the algorithm is before the latter
+_NAMES = list(dict.fromkeys([*(name for name, *_ in _FIELDS.values()), *_AFTER_ALGORITHM]))
 _ALGORITHM = re.compile(rb"[A-Za-z][\w-]{0,15}")  # TCP_CA_NAME_MAX is 16
 
 
@@ -199,16 +204,13 @@ def _line(line: bytes, order: list[re.Pattern[bytes]]) -> _Line:
     return _Line("socket" if socket else "strange", stamp, socket)
 
 
+def _shown(text: bytes) -> str:
+    return text[:20].decode("ascii", errors="replace")
+
+
 def _socket(line: bytes, at: int) -> re.Match[bytes] | None:
     found = _SOCKET.match(line, at)
     return found if found and b":" in found["local"] and b":" in found["peer"] else None
-
-
-def _address(text: bytes) -> tuple[str, str]:
-    """Host, and host and port, of an address as ss writes it: without interface and the prefix of mapped addresses."""
-    host, _, port = text.decode("utf-8", errors="replace").rpartition(":")
-    host = host.split("%")[0].strip("[]").removeprefix("::ffff:")
-    return host, f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 # --- the log -------------------------------------------------------------------------------------------------------
@@ -228,8 +230,8 @@ class _Log:
         self.seen: set[int] = set()  # sockets of the current poll
         self.poll = -1
         self.sockets: dict[tuple[bytes, bytes, bytes], int] = {}
-        self.ccs: dict[bytes, int] = {b"": self.store.cc("")}
-        self.rows: list[tuple[int, ...]] = []  # in the order of the store's columns
+        self.ccs: dict[bytes | None, int] = {b"": self.store.cc("")}
+        self.records: list[tuple[int, int, int, list[bytes]]] = []  # socket, poll, first line, lines
         self.is_wall = self.is_whole = True
         self.first_strange = self.strange_count = self.without_stamp = 0
         self.with_state = self.with_bytes = 0  # sockets' polls
@@ -237,21 +239,22 @@ class _Log:
 
     def read(self) -> None:
         """Read all lines of the file."""
-        record: list[bytes] = []  # the lines of the last socket
-        first = size = socket = 0
+        is_open, size, held = (
+            False,
+            0,
+            0,
+        )  # whether a socket's lines may go on; bytes of these, and of all that are held
         line = b"\n"
         for number, line in enumerate(byte_lines(self.path), start=1):
             what = _line(line.removesuffix(b"\n"), self.order)
             if what.kind == "detail":
-                if record:
-                    record.append(line)
+                if is_open:
+                    self.records[-1][-1].append(line)
                     size += len(line)
                 if size > 5 * MAX_LINE_BYTES:
                     raise InputError(f"{self.path}: a socket with more than {size} bytes of text; {ADVICE}")
                 continue
-            if record:
-                self._take_fields(b"".join(record), socket, first)
-            record, size = [], 0
+            is_open, size, held = False, 0, held + size
             if what.kind == "strange":
                 self.first_strange = self.first_strange or number
                 self.strange_count += 1
@@ -264,11 +267,15 @@ class _Log:
             if self.stamp is None:
                 self.without_stamp += 1
                 continue
-            socket, first, record, size = self._take_socket(line, found), number, [line], len(line)
-        self.cut = bool(record) and not line.endswith(b"\n")  # within its last socket: so may be its numbers
-        if record and not self.cut:
-            self._take_fields(b"".join(record), socket, first)
-        self._store()
+            if held > BYTES_AT_ONCE:
+                self._take_fields()
+                held = 0
+            self.records.append((self._take_socket(line, found), self.poll, number, [line]))
+            is_open, size = True, len(line)
+        self.cut = is_open and not line.endswith(b"\n")  # within its last socket: so may be its numbers
+        if self.cut:
+            self.records.pop()
+        self._take_fields()
 
     def _take_stamp(self, stamp: Stamp, begins_poll: bool) -> None:
         if begins_poll and self.is_empty and self.stamp is not None:
@@ -285,7 +292,7 @@ class _Log:
         cookie = re.search(rb" sk:(\S{1,20})", line[found.end() :])
         key = (found["local"], found["peer"], cookie[1] if cookie else b"")
         if key not in self.sockets:
-            (host, local), (other, peer) = _address(key[0]), _address(key[1])
+            (host, local), (other, peer) = (end_of(end.decode("utf-8", errors="replace")) for end in key[:2])
             told = key[2].decode("ascii", errors="replace")
             self.sockets[key] = self.store.socket(Socket(local, peer, told, frozenset({host, other})))
         socket = self.sockets[key]
@@ -297,60 +304,83 @@ class _Log:
         self.is_fresh = self.is_empty = False
         return socket
 
-    def _take_fields(self, text: bytes, socket: int, line: int) -> None:
-        """The numbers of one socket in one poll."""
-        shown: dict[bytes, float] = {}
-        for name, number, tail in _FIELD.findall(text):
-            if name in shown:
-                raise InputError(f"{self.path}: {name.decode()}: twice for the socket in line {line}; {ADVICE}")
-            shown[name] = self._number(name, number, tail, line) if name in _FIELDS else 0
-            if name == b"retrans":  # now/in all
-                shown[b"in all"] = self._number(b"lost", tail[1:], b"", line, name)
-        cwnd, rtt = shown.get(b"cwnd"), shown.get(b"rtt")
-        acked, received, sent = (shown.get(name) for name in (b"bytes_acked", b"bytes_received", b"bytes_sent"))
-        # the SYN and the FIN are acknowledged and not counted as sent, what a repaired socket sent before neither
-        if acked is not None and sent is not None and acked > sent + 65_536:
-            raise InputError(
-                f"{self.path}: bytes_acked: {acked} of {sent} bytes_sent in line {line}; give the tool's own output"
-            )
-        self.with_state += cwnd is not None or rtt is not None
-        self.with_bytes += acked is not None or received is not None
-        if cwnd is None and rtt is None:
+    def _take_fields(self) -> None:
+        """Read the fields of the sockets since the last time, each field of all of them at once."""
+        if not self.records:
             return
-        is_resending = shown.get(b"retrans", 0) > 0 or shown.get(b"lost", 0) > 0
-        state = (CA_LOSS if shown.get(b"backoff") else CA_RECOVERY) if is_resending else CA_OPEN
-        ssthresh, resent = shown.get(b"ssthresh") or INFINITE_SSTHRESH, shown.get(b"in all", 0)
-        ssthresh, resent = shown.get(b"ssthresh") or INFINITE_SSTHRESH, shown.get(b"in all", 0)
-        rtts_us = (round(ms * 1e3) for ms in (rtt or 0, shown.get(b"minrtt", 0)))
-        counted = (resent, acked or 0, received or 0, int(shown.get(b"busy", 0)))
-        self.rows.append((socket, self.poll, self._cc(text), state, cwnd or 0, ssthresh, *rtts_us, *counted))
-        if len(self.rows) >= ROWS_AT_ONCE:
-            self._store()
+        sockets, polls, lines, texts = zip(*self.records, strict=True)
+        self.records = []
+        words = pc.ascii_split_whitespace(pa.array(map(b"".join, texts), pa.binary()).view(pa.string()))
+        owner, words = pc.list_parent_indices(words).to_numpy(), words.flatten()
+        place = np.flatnonzero(pc.match_substring_regex(words, f"^(?:{'|'.join(_NAMES)}):"))
+        words = words.view(pa.binary())
+        named = pc.extract_regex(words.take(pa.array(place)), "^(?P<name>[a-z_]+):(?P<value>(?s:.*))$")
+        names, values = pc.struct_field(named, "name"), pc.struct_field(named, "value")
+        codes = np.array(pc.index_in(names, pa.array([name.encode() for name in _NAMES])))
+        at = {name: np.flatnonzero(codes == code) for code, name in enumerate(_NAMES)}
 
-    def _number(self, name: bytes, number: bytes, tail: bytes, line: int, shown_as: bytes = b"") -> float:
-        """A number from 0 up; ``tail`` is what follows it."""
-        (largest, end), shown_as = _FIELDS[name], (shown_as or name).decode()
-        if not (number.isdigit() or (end and number)) or tail[:1] not in (b"", end) or len(number) > 37:
-            shown = (number + tail)[:20].decode("ascii", errors="replace")
-            raise InputError(f"{self.path}: {shown_as}: {shown!r} in line {line} is no number that ss writes")
-        value = float(number) if end else int(number)
-        if value > largest:
-            raise InputError(f"{self.path}: {shown_as}: {value} in line {line} is not between 0 and {largest:g}")
-        return value
+        def refuse(name: str, wrong: np.ndarray, says: Callable[[int, str], str]) -> None:
+            line = [lines[row] for row in owner[place[at[name]]]] if wrong.any() else []
+            refuse_first(wrong, lambda i: f"{self.path}: {name}: {says(i, f'in line {line[i]}')}")
 
-    def _cc(self, text: bytes) -> int:
-        """Number of the algorithm: what is before wscale, or without it before rto."""
-        at = next((at for mark in (b" wscale:", b"\twscale:", b" rto:", b"\trto:") if (at := text.find(mark)) >= 0), 0)
-        name = text[max(at - 40, 0) : at].replace(b"\t", b" ").rpartition(b" ")[2]
+        for name, here in at.items():
+            rows = owner[place[here]]
+            refuse(name, rows[1:] == rows[:-1], lambda i, line: f"twice for the socket {line}; {ADVICE}")
+        shown: dict[str, np.ndarray] = {}
+        for key, (name, form, largest) in _FIELDS.items():
+            told = values.take(pa.array(at[name]))
+            numbers = pc.struct_field(pc.extract_regex(told, form), "n").cast(pa.string())
+            odd = [_shown(text) for text in told.filter(numbers.is_null()).to_pylist()]
+            refuse(
+                name,
+                np.array(numbers.is_null()),
+                lambda i, line, odd=odd: f"{odd[0]!r} {line} is no number that ss writes",
+            )
+            numbers = numbers.cast(pa.int64() if form == _WHOLE or key == "resent" else pa.float64()).to_numpy()
+            refuse(
+                name,
+                numbers > largest,
+                lambda i, line, numbers=numbers, most=largest: f"{numbers[i]} {line} is not between 0 and {most:g}",
+            )
+            shown[key] = np.full(len(texts), -1, numbers.dtype)
+            shown[key][owner[place[at[name]]]] = numbers
+        acked, sent, received = (shown[f"bytes_{what}"] for what in ("acked", "sent", "received"))
+        # the SYN and the FIN are acknowledged and not counted as sent, what a repaired socket sent before neither
+        refuse_first(
+            (acked > sent + 65_536) & (sent >= 0),
+            lambda i: (
+                f"{self.path}: bytes_acked: {acked[i]} of {sent[i]} bytes_sent in line {lines[i]}; give the tool's own output"
+            ),
+        )
+        has_state = (shown["cwnd"] >= 0) | (shown["rtt"] >= 0)
+        self.with_state += int(has_state.sum())
+        self.with_bytes += int(((acked >= 0) | (received >= 0)).sum())
+        before = np.full(len(texts), -1)  # the word that may name the algorithm
+        for name in _AFTER_ALGORITHM:
+            before[owner[place[at[name]]]] = place[at[name]] - 1
+        is_resending = (shown["resending"] > 0) | (shown["lost"] > 0)
+        columns = {
+            "socket": np.array(sockets),
+            "poll": np.array(polls),
+            "cc": np.array([self._cc(name) for name in words.take(pa.array(before, mask=before < 0)).to_pylist()]),
+            "ca_state": np.where(is_resending, np.where(shown["backoff"] > 0, CA_LOSS, CA_RECOVERY), CA_OPEN),
+            "cwnd": shown["cwnd"],
+            "ssthresh": np.where(shown["ssthresh"] > 0, shown["ssthresh"], INFINITE_SSTHRESH),
+            "rtt_us": np.round(shown["rtt"] * 1e3),
+            "min_rtt_us": np.round(shown["minrtt"] * 1e3),
+            "total_retrans": shown["resent"],
+            "bytes_acked": acked,
+            "bytes_received": received,
+            "busy_ms": shown["busy"],
+        }
+        self.store.add({name: np.maximum(column[has_state], 0) for name, column in columns.items()})
+
+    def _cc(self, name: bytes | None) -> int:
+        """Number of the algorithm."""
         if name not in self.ccs:
-            known = b"" if name in _NO_ALGORITHM or not _ALGORITHM.fullmatch(name) else name
+            known = b"" if name in _NO_ALGORITHM or not _ALGORITHM.fullmatch(name or b"") else name
             self.ccs[name] = self.store.cc(known.decode())
         return self.ccs[name]
-
-    def _store(self) -> None:
-        if self.rows:
-            self.store.add(dict(zip(self.store.kinds, np.array(self.rows, dtype=np.int64).T, strict=True)))
-        self.rows.clear()
 
 
 # --- flows ---------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
-from tcpfair.sources.readers.observed import Observed
+from tcpfair.sources.readers.observed import Observed, end_of
 from tcpfair.sources.readers.polls import (
     BUSY,
     CA_LOSS,
@@ -43,9 +43,9 @@ __all__ = ["CA_LOSS", "CA_RECOVERY", "COOKIE_BYTES", "INFINITE_SSTHRESH", "from_
 NAME = "tcp_info"
 ACCEPTS = "TCP_INFO polls (a .csv or .csv.gz file with columns t,sport,cc,ca_state,cwnd,ssthresh,...)"
 
-BACKEND = "tcp_info"
 U32_MAX = 2**32 - 1
 US_PER_MS = 1000
+BLOCK_BYTES = 1 << 23
 COUNT_MAX = 2**62  # far above any test, and differences stay within int64
 COLUMNS = {  # type, least and largest value
     "t": ("float64", 0, 1e11),
@@ -97,7 +97,7 @@ def _stored(path: Path) -> PollStore:
         raise InputError(f"{path}: {twice}: is there twice; each column has one place")
     columns = COLUMNS | {name: kind for name, kind in OPTIONAL.items() if name in header}
     store = PollStore(path, own=BUSY)
-    for table in read_csv_blocks(path, columns):
+    for table in read_csv_blocks(path, columns, BLOCK_BYTES):
         t_s = table["t"].to_numpy()
         last_s = store.times_s[-1] if store.times_s else -np.inf
         steps_s = np.diff(t_s, prepend=last_s)
@@ -129,16 +129,12 @@ def _stored(path: Path) -> PollStore:
 
 def _socket(row: dict[str, str | int]) -> Socket:
     local, peer = (
-        f"{_bracketed(str(row[address]))}:{row[port]}" if row.get(address) and port in row else str(row.get(port, ""))
+        end_of(f"{row[address]}:{row[port]}")[1] if row.get(address) and port in row else str(row.get(port, ""))
         for address, port in (("saddr", "sport"), ("daddr", "dport"))
     )
     hosts = frozenset(str(row[name]) for name in ("saddr", "daddr") if row.get(name))
     # a port alone is no end of a connection that another recording could have too
     return Socket(local, peer if hosts else "", str(row.get("cookie", "")) or peer * (not hosts), hosts)
-
-
-def _bracketed(address: str) -> str:
-    return f"[{address}]" if ":" in address else address
 
 
 # --- of the one data connection of a run of the testbed ------------------------------------------------------------

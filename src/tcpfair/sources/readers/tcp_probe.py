@@ -33,8 +33,8 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
-from tcpfair.sources.readers.event_text import pieces, refuse_out_of_bounds
-from tcpfair.sources.readers.observed import Observed
+from tcpfair.sources.readers.event_text import pieces
+from tcpfair.sources.readers.observed import Observed, end_of
 from tcpfair.sources.readers.polls import (
     CA_LOSS,
     CA_OPEN,
@@ -45,12 +45,11 @@ from tcpfair.sources.readers.polls import (
     Socket,
 )
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import head
+from tcpfair.sources.readers.text import head, refuse_out_of_bounds
 
 NAME = "tcp_probe"
 ACCEPTS = "text of the tracepoint tcp:tcp_probe (perf script, trace-cmd report, trace_pipe) or of /proc/net/tcpprobe"
 
-BACKEND = "tcp_probe"
 BIN_S = 0.01
 LATE_S = 1e-3  # lines of several processors may be out of order by less
 MICROSECONDS_AT_LEAST = 5000  # as jiffies seconds: no path has such an RTT
@@ -212,15 +211,9 @@ def _filled(values: np.ndarray, known: np.ndarray, first: int) -> np.ndarray:
     return np.where(place >= 0, values[np.maximum(place, 0)], first)
 
 
-def _host_and_port(text: str) -> tuple[str, str]:
-    host, _, port = text.rpartition(":")
-    return host.split("%")[0].strip("[]").removeprefix("::ffff:"), port
-
-
 def _socket(source: str, target: str, cookie: str) -> Socket:
-    ends = [_host_and_port(end) for end in (source, target)]
-    names = [f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in ends]
-    return Socket(*names, cookie, frozenset(host for host, _ in ends))
+    hosts, names = zip(*map(end_of, (source, target)), strict=True)
+    return Socket(*names, cookie, frozenset(hosts))
 
 
 def read(path: Path, said: Sidecar) -> Observed:
@@ -235,23 +228,20 @@ def read(path: Path, said: Sidecar) -> Observed:
     _drop_receivers_and_twins(log.store)
     found = polled.candidates(log.store, np.array(log.store.times_s), Clock(is_wall=False), said, _states)
     senders = [one for one in found if one.total_bytes > 0]
-    kept, left = polled.without_control_connections(senders, said, path)
-    if not kept:
-        raise InputError(
-            f"{path}: snd_una: no connection was acknowledged anything; probe at the sender while the flows run"
-        )
-    receivers, bin_s = len(found) - len(senders), log.store.bin_s
+    receivers = len(found) - len(senders)
     said_of = {
         f"left out as receivers, whose snd_una does not move: {receivers} connections": receivers,
         f"the kernel lost {log.lost} events for want of buffer: losses may be missing": log.lost,
         "the file ends within a line, which is left out": log.cut,
-        f"too many lines for memory: one in {bin_s:g} s is kept, and all around losses": bin_s > BIN_S,
         "the RTT is the smallest smoothed one; a better one is rtt_s in trace.yaml": any(
-            one.flow.rtt_s > 0 for one in kept
+            one.flow.rtt_s > 0 for one in senders
         ),
     }
-    remarks += [*left, *(text for text, holds in said_of.items() if holds)]
-    return Observed(BACKEND, tuple(one.flow for one in kept), (path,), remarks=tuple(remarks), has_own_zero=True)
+    after = [text for text, holds in said_of.items() if holds]
+    advice = "probe at the sender while the flows run"
+    return polled.observed(
+        NAME, log.store, senders, said, advice, (remarks, after), counter="snd_una", has_own_zero=True
+    )
 
 
 def _module_rtts(log: _Log) -> list[str]:

@@ -39,7 +39,6 @@ from tcpfair.units import BITS_PER_BYTE, MS_PER_S
 NAME = "testbed"
 ACCEPTS = "testbed runs (a folder with meta.json and flowN.iperf.json[.gz])"
 
-BACKEND = "testbed"
 META = "meta.json"
 UNUSED = "not used"  # begins the remark that names files beside a recording
 FRAME_BYTES = 1514  # Ethernet header and 1500 of IP
@@ -135,7 +134,7 @@ def read(path: Path, said: Sidecar) -> Observed:
     beside = (*files, path / SIDECAR, path / CHECKSUMS)
     unused = sorted(file.name for file in path.iterdir() if file not in beside)
     return Observed(
-        backend=BACKEND,
+        backend=NAME,
         flows=tuple(flows),
         files=tuple(files),
         parameters=meta.parameters,

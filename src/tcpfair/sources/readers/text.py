@@ -10,7 +10,7 @@ import json
 import lzma
 import warnings
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -188,14 +188,14 @@ def read_csv(path: Path, columns: dict[str, tuple[str, float, float]]) -> pd.Dat
     Raises InputError naming file and column for a damaged file, a missing column, a value of another type or out of
     bounds, and no rows at all.
     """
-    table = _parsed(read_text(path), path, columns, first_line=2)
-    if table.empty:
+    blocks = list(read_csv_blocks(path, columns))
+    if not blocks:
         raise InputError(f"{path}: no rows; lines with {', '.join(columns)} must follow the header")
-    return table.reset_index(drop=True)
+    return pd.concat(blocks, ignore_index=True)
 
 
 def read_csv_blocks(
-    path: Path, columns: dict[str, tuple[str, float, float]], size_bytes: int = 8 * _CHUNK_BYTES
+    path: Path, columns: dict[str, tuple[str, float, float]], size_bytes: int = _CHUNK_BYTES
 ) -> Iterator[pd.DataFrame]:
     """The same in blocks of lines, for files larger than memory; the index is the number of the line in the file.
 
@@ -234,15 +234,20 @@ def _parsed(text: str, path: Path, columns: dict[str, tuple[str, float, float]],
         raise InputError(f"{path}: {missing[0]}: missing; give a CSV with the columns {', '.join(kinds)}")
     table = table[list(kinds)]
     table.index = pd.RangeIndex(first_line, first_line + len(table))
-    for name, (kind, least, largest) in columns.items():
-        if kind == "str":
-            continue
-        wrong = table.index[~table[name].between(least, largest)]  # NaN is not between either
-        if len(wrong):
-            raise InputError(
-                f"{path}: {name}: {table[name][wrong[0]]} in line {wrong[0]} is not between {least:g} and {largest:g}"
-            )
+    refuse_out_of_bounds(table, {name: bounds for name, (kind, *bounds) in columns.items() if kind != "str"}, path)
     return table
+
+
+def refuse_out_of_bounds(table: pd.DataFrame, bounds: Mapping[str, Sequence[float]], path: Path) -> None:
+    """Raise InputError for the first number of a column that is not between least and most.
+
+    Lines are numbered by the column ``line``, or by the index of a table without it.
+    """
+    for name, (least, most) in bounds.items():
+        for row in np.flatnonzero(~table[name].between(least, most))[:1]:  # NaN is not between either
+            line = table["line"].iloc[row] if "line" in table else table.index[row]
+            says = f"{str(table[name].iloc[row])[:40]} in line {line} is not between {least:g} and {most:g}"
+            raise InputError(f"{path}: {name}: {says}")
 
 
 def check_increasing(table: pd.DataFrame, times: str, counters: Collection[str], path: Path) -> None:

@@ -26,7 +26,7 @@ from tcpfair.sources.readers import frames
 from tcpfair.sources.readers.event_text import pieces, refuse_first
 from tcpfair.sources.readers.frames import NS_PER_S
 from tcpfair.sources.readers.observed import Observed
-from tcpfair.sources.readers.packets import Tracker, address
+from tcpfair.sources.readers.packets import Tracker
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head
 
@@ -34,7 +34,6 @@ NAME = "tshark"
 ACCEPTS = (
     "tables of tshark -T fields -E header=y (frame.time_epoch, ip.src, ip.dst, tcp.srcport, tcp.dstport, tcp.seq, ...)"
 )
-BACKEND = "tshark"
 
 PIECE_BYTES = 1 << 23
 TIMES = ("frame.time_epoch", "frame.time_relative")
@@ -86,25 +85,7 @@ def read(path: Path, said: Sidecar) -> Observed:
     remarks = [f"{path.name}: cut within its last line, which is left out"] if table.cut else []
     if table.time != TIMES[0]:
         remarks.append(f"{path.name}: no {TIMES[0]}, so nothing places it on a wall clock beside other recordings")
-    return tracker.observed(BACKEND, said, remarks)
-
-
-def _rows(packets: np.ndarray, names: dict[str, str]) -> pd.DataFrame:
-    """Packets as a table of tshark's."""
-    rows = pd.DataFrame({"t": [f"{t // NS_PER_S}.{t % NS_PER_S:09d}" for t in packets["t_ns"].tolist()]})
-    for prefix in ("src", "dst"):
-        halves = zip(packets[f"{prefix}_high"].tolist(), packets[f"{prefix}_low"].tolist(), strict=True)
-        texts = pd.Series([address(*half) for half in halves], dtype=object)
-        is_v6 = texts.str.contains(":", regex=False).to_numpy(bool)
-        rows[f"ip.{prefix}"], rows[f"ipv6.{prefix}"] = texts.mask(is_v6, ""), texts.where(is_v6, "")
-    rows = rows[["t", *ADDRESSES[0], *ADDRESSES[1]]]
-    has_times = (packets["flags"] & frames.TIMESTAMPS) > 0
-    for column in names:
-        values = packets[column].astype(object)
-        if column == "flags":
-            values = [f"0x{flags & 0xFF:04x}" for flags in packets["flags"].tolist()]
-        rows[column] = np.where(has_times, values, "") if column in ("tsval", "tsecr") else values
-    return rows
+    return tracker.observed(NAME, said, remarks)
 
 
 class _Table:
