@@ -12,6 +12,7 @@ import pandas as pd
 
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
+from tcpfair.measures.shown import OF_VALIDATION
 from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.validation import chance, drawn, kernel
@@ -154,21 +155,15 @@ def _mean(mean: float, se: float, decimals: int) -> str:
     return text if math.isnan(se) else f"{text} ± {se:.{decimals}f}"
 
 
-_DECIMALS = {
-    **{"mean_cwnd": 1, "epoch": 2, "peak": 1, "losses": 1},
-    **{"throughput": 3, "utilisation": 4, "share": 3, "jfi": 3, "window_2": 1},
-}
-
-
 def _row_view(row: dict[str, Any]) -> dict[str, Any]:
-    decimals = _DECIMALS[row["metric"]]
+    shown = OF_VALIDATION[row["metric"]]
     return {
         **row,
         "outcome": outcome(row),
-        "title": MEASURES[row["metric"]].title,
-        "unit": MEASURES[row["metric"]].unit,
-        "engine": _mean(row["engine_mean"], row["engine_se"], decimals),
-        "other": _mean(row["tool_mean"], row["tool_se"], decimals),
+        "title": shown.words,
+        "unit": shown.unit,
+        "engine": _mean(row["engine_mean"], row["engine_se"], shown.decimals),
+        "other": _mean(row["tool_mean"], row["tool_se"], shown.decimals),
         "per_cent": per_cent(row),
         "tool_title": TITLES[row["tool"]],
     }
@@ -221,7 +216,7 @@ def _kernel_view(beside: Kernel) -> dict[str, Any]:
     """What the page shows of the kernel: mean and spread of its repeats beside the engine's, row by row."""
     rows = []
     for row in _judged(beside.rows):
-        decimals = _DECIMALS[row["metric"]]
+        decimals = OF_VALIDATION[row["metric"]].decimals
         spreads = {
             side: _mean(row[f"{of}_mean"], row[f"{of}_sd"], decimals)
             for side, of in (("engine", "engine"), ("other", "tool"))
@@ -250,7 +245,7 @@ def _bars(config: PaperConfig) -> list[tuple[str, str, str]]:
         bar = 100 * value(f"bar_{name}")
         unit = "%" if MEASURES[name].relative else "point" if bar == 1 else "points"
         rule = f"{chances} standard errors of the difference where they are less" if name == "share" else ""
-        found.append((MEASURES[name].title, f"{bar:g} {unit}", rule))
+        found.append((OF_VALIDATION[name].words, f"{bar:g} {unit}", rule))
     return found
 
 
@@ -403,7 +398,7 @@ def summary(comparison: Comparison) -> str:
                 own = [row for row in rows if row["metric"] == metric]
                 if not own:
                     continue
-                lines.append(f"           {MEASURES[metric].title:<26} {_counts(own)}")
+                lines.append(f"           {OF_VALIDATION[metric].words:<26} {_counts(own)}")
     beside = _judged(comparison.kernel.rows) if comparison.kernel is not None else []
     if beside:
         lines.append(f"{TITLES[TESTBED]:<10} {_counts(beside)}, {stack_of(comparison.kernel.config)}")

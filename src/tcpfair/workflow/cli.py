@@ -70,7 +70,7 @@ def _complain(line: str) -> None:
 def parser() -> argparse.ArgumentParser:
     """Every command, with the function that runs it as ``run``."""
     top = argparse.ArgumentParser(prog="tcpfair", description=__doc__.splitlines()[0])
-    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    commands = top.add_subparsers(required=True, metavar="COMMAND", parser_class=_Command)
 
     def command(name: str, run: Callable, help: str, *options: tuple) -> None:
         sub = commands.add_parser(name, help=help)
@@ -178,6 +178,17 @@ def parser() -> argparse.ArgumentParser:
     job = _option("--job", required=True, metavar="SHARD", help="the last shard of the job")
     command("job", _job, "make shards of an ensemble, a study or the validation", campaign, job)
     return top
+
+
+class _Command(argparse.ArgumentParser):
+    """A command; the help of ``study`` lists the measures, which are loaded only for it."""
+
+    def format_help(self) -> str:
+        if not self.prog.endswith(" study"):
+            return super().format_help()
+        from tcpfair.measures.shown import listed
+
+        return f"{super().format_help()}\n{listed()}\n"
 
 
 def _testbed_options() -> list[tuple]:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
 from tcpfair.measures import SYSTEM
+from tcpfair.measures.shown import OVER_TIME
 from tcpfair.models.cubic import proposed_k_s
 from tcpfair.models.rtt_fairness import INCREMENT_EXPONENT, random_loss_ratio
 from tcpfair.papers.papers import Exhibit, Experiment
@@ -193,7 +194,7 @@ def flow_lines(context: Context, exhibit: Exhibit, numbers: Numbers, options: Fl
         draw_line(ax, flows.query("flow == @flow"), "rtt_ms", style.look(protocol), f"{protocol}, {rtt}", ls=line)
     draw_line(ax, total, "rtt_ms", style.Look(style.GREY, "."), "both together", ls=":")
     options.x_axis.dress_x(ax, values_of(experiment, "rtt_ms"))
-    ax.set(ylabel="throughput (Mb/s)", ylim=(0, context.paper.settings["capacity_bps"].value / BPS_PER_MBPS))
+    ax.set(ylabel=OVER_TIME["throughput"].label, ylim=(0, context.paper.settings["capacity_bps"].value / BPS_PER_MBPS))
     ax.legend(loc="best")
     return Drawn(figure, numbers.table, numbers.n_runs, note=band_text())
 
@@ -227,7 +228,7 @@ def fairness_panels(context: Context, exhibit: Exhibit, numbers: Numbers, option
     fixed_ms = experiment.flows[0]["rtt_ms"].value
     for text, line in ((f"flow 1, {fixed_ms:g} ms", "-"), ("flow 2, varied RTT", "--")):
         left.plot([], [], color=style.GREY, ls=line, label=text)
-    left.set(ylabel="throughput (Mb/s)", ylim=(0, 950))
+    left.set(ylabel=OVER_TIME["throughput"].label, ylim=(0, 950))
     right.set(ylabel="fairness index", ylim=(0.5, 1.01))
     for ax in (left, right):
         RTT_OF_FLOW_2.dress_x(ax, values_of(experiment, "rtt_ms"))

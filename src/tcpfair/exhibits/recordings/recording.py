@@ -22,6 +22,7 @@ from tcpfair.files.layout import repository_root
 from tcpfair.measures.growth import POLLS, Recoveries
 from tcpfair.measures.resolution import OF_RECORDINGS, is_coarse, left_out
 from tcpfair.measures.runs import Floats, Runs, blocks, means_mbps
+from tcpfair.measures.shown import OVER_TIME
 from tcpfair.metrics import series
 from tcpfair.papers.recordings import RawConfig, name_of
 from tcpfair.runs.intervals import counted_between, edges
@@ -226,7 +227,7 @@ def finish_panels(panels: dict[int, Axes], recording: Recording, top_pkts: float
     axes = list(panels.values())
     for flow_id, ax in panels.items():
         ax.set_title(recording.labels[flow_id], loc="left")
-        ax.set(ylabel="cwnd (packets)", xlim=(0, recording.runs.t_s[-1]))
+        ax.set(ylabel=OVER_TIME["cwnd"].label, xlim=(0, recording.runs.t_s[-1]))
     axes[0].set_ylim(0, top_pkts)
     axes[0].legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0.2)
     axes[-1].set_xlabel("time (s)")
