@@ -15,10 +15,9 @@ from tcpfair.files.layout import Layout
 from tcpfair.measures.shown import OF_VALIDATION
 from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import PaperConfig
-from tcpfair.validation import chance, drawn, kernel
+from tcpfair.validation import chance, drawn
 from tcpfair.validation.agreement import BEYOND, NO_VALUE, UNDECIDED, UNEXPLAINED, WITHIN, rounded, row_name
-from tcpfair.validation.comparison import Comparison
-from tcpfair.validation.kernel import Kernel
+from tcpfair.validation.comparison import Comparison, kernel_config
 from tcpfair.validation.measures import MEASURES
 from tcpfair.validation.scenarios import ENGINE, TESTBED, TITLES, TOOLS, stack_of, whole
 from tcpfair.verdicts.assumptions import assumptions
@@ -63,7 +62,7 @@ def outputs(layout: Layout, config: PaperConfig) -> list[Path]:
     figures += ["random_dumbbells"] * bool(drawn.experiments(config))
     figures += [f"seeds_{name}" for name in chance.paired_experiments(config)]
     tables = ["agreement"]
-    beside = kernel.config_of(layout)
+    beside = kernel_config(layout)
     if beside is not None:
         tables += ["kernel", "kernel_runs"]
         figures += _kernel_figures(beside)
@@ -85,7 +84,7 @@ def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
     place = layout.validation
     write_whole(place / "agreement.csv", _csv(rounded(comparison.rows)))
     for name in comparison.engine:
-        write_whole(place / f"{name}.csv", _csv(comparison.runs(name)))
+        write_whole(place / f"{name}.csv", _csv(comparison.runs(name).drop(columns="experiment")))
     write_whole(place / "curves.csv", _csv(comparison.curves))
     write_whole(place / "drawn.csv", _csv(drawn_settings(comparison.config)))
     write_whole(place / "flows.csv", _csv(rounded(comparison.flows)))
@@ -93,7 +92,7 @@ def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
     figures = _figures(place, comparison)
     if comparison.kernel is not None:
         write_whole(place / "kernel.csv", _csv(rounded(comparison.kernel.rows)))
-        write_whole(place / "kernel_runs.csv", _csv(comparison.kernel.runs()))
+        write_whole(place / "kernel_runs.csv", _csv(comparison.kernel.runs(*comparison.kernel.engine)))
     context = {
         "made_from": made_from,
         "tools": [_tool_view(comparison, tool) for tool in TOOLS],
@@ -212,7 +211,7 @@ def _experiment_view(comparison: Comparison, name: str) -> dict[str, Any]:
     }
 
 
-def _kernel_view(beside: Kernel) -> dict[str, Any]:
+def _kernel_view(beside: Comparison) -> dict[str, Any]:
     """What the page shows of the kernel: mean and spread of its repeats beside the engine's, row by row."""
     rows = []
     for row in _judged(beside.rows):
@@ -225,11 +224,11 @@ def _kernel_view(beside: Kernel) -> dict[str, Any]:
     return {
         "name": TESTBED,
         "stack": stack_of(beside.config),
-        "tools": beside.shipped.tools,
+        "tools": beside.tools[TESTBED].tools,
         "rows": rows,
         "bar": _bar(rows),
         "what": {name: experiment.what for name, experiment in beside.config.experiments.items()},
-        "runs": {name: len(runs) for name, runs in beside.shipped.runs.items()},
+        "runs": {name: len(runs) for name, runs in beside.tools[TESTBED].runs.items()},
         "assumptions": assumptions({beside.config.paper: beside.config}).to_dict("records"),
     }
 
@@ -311,7 +310,7 @@ def _kernel_figures(config: PaperConfig) -> list[str]:
     return [f"kernel_{name}" for name in config.analysis_value("curve_experiments")]
 
 
-def _drawn_kernel(beside: Kernel) -> list[tuple[str, str, str, Any]]:
+def _drawn_kernel(beside: Comparison) -> list[tuple[str, str, str, Any]]:
     """Windows over time in the kernel and in the engine: name, title, caption and figure of each."""
     from tcpfair.exhibits import agreement
 
@@ -372,10 +371,8 @@ def _saved(place: Path, name: str, title: str, caption: str, figure: Any) -> Fig
 def missing_lines(comparison: Comparison) -> list[str]:
     """One line for each simulator whose results are old, and for each that lacks some."""
     found = []
-    shipped = [(tool, of, comparison.config) for tool, of in comparison.tools.items()]
-    if comparison.kernel is not None:
-        shipped.append((TESTBED, comparison.kernel.shipped, comparison.kernel.config))
-    for tool, of, config in shipped:
+    both = [each for each in (comparison, comparison.kernel) if each is not None]
+    for tool, of, config in ((tool, of, each.config) for each in both for tool, of in each.tools.items()):
         run = f"./reproduce validate --run {tool}"
         known = [name for name in of.stale if name in config.experiments]
         if of.stale:

@@ -192,19 +192,19 @@ class Cell:
 # --- The rules ----------------------------------------------------------------------------------------------------
 
 
-class _Base(BaseModel):
-    """The cell by which others are divided: what in it differs from them."""
-
+class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
+
+
+class _Base(_Strict):
+    """The cell by which others are divided: what in it differs from them."""
 
     experiment: str = ""
     where: dict[str, Any] = Field(default_factory=dict)
 
 
-class Rule(BaseModel):
+class Rule(_Strict):
     """Which cells the printed numbers of one metric of an exhibit are; ``data/cells.yaml`` explains the fields."""
-
-    model_config = ConfigDict(extra="forbid")
 
     key: dict[str, str | int | float] = Field(default_factory=dict)
     experiment: str | list[str] = ""
@@ -287,10 +287,8 @@ def _listed(given: Any) -> list[Any]:
     return given if isinstance(given, list) else [given]
 
 
-class _Shown(BaseModel):
+class _Shown(_Strict):
     """The numbers of one exhibit, or of one section of the text; what stands in ``of`` holds for all its series."""
-
-    model_config = ConfigDict(extra="forbid")
 
     series: list[Series | Computed | str] = Field(default_factory=list)
     rules: dict[str, Annotated[list[Rule], BeforeValidator(_listed)]]
@@ -304,10 +302,8 @@ class _Shown(BaseModel):
         return {"series": series, "rules": rules}
 
 
-class Rules(BaseModel):
+class Rules(_Strict):
     """Rules of one paper, by exhibit or section, then by metric."""
-
-    model_config = ConfigDict(extra="forbid")
 
     exhibits: dict[str, _Shown]
 

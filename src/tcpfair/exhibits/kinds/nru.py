@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from pydantic import BaseModel, ConfigDict
 
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, Table, drawing
@@ -40,10 +39,8 @@ def bhatti2008_table6(context: Context, exhibit: Exhibit, numbers: Numbers) -> D
 # --- Bars --------------------------------------------------------------------------------------------------------
 
 
-class PrintedMeans(BaseModel):
+class PrintedMeans(Options):
     """Tables of printed throughputs from which the flows' NRU can be worked out where none is printed."""
-
-    model_config = ConfigDict(extra="forbid")
 
     pair: str
     own: str

@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
@@ -29,10 +29,8 @@ _STRIP = 0.3  # half of the width over which the runs of one box are spread
 _NOTE = "points: runs; line: median at each RTT; boxes: quartiles, whiskers 5–95 %; explained: share of the variance"
 
 
-class PrintedLine(BaseModel):
+class PrintedLine(Options):
     """The printed number that is drawn as a line in the row of each protocol that it speaks of."""
-
-    model_config = ConfigDict(extra="forbid")
 
     exhibit: str
     metric: str

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
@@ -32,10 +32,8 @@ _DECADES = 100  # a range that shows powers of ten rather than every value
 _FAR = 1000  # a range of a y axis that has no room for more than powers of ten
 
 
-class Axis(BaseModel):
+class Axis(Options):
     """What an axis shows and how."""
-
-    model_config = ConfigDict(extra="forbid")
 
     label: str
     scale: Scale = "linear"
@@ -260,10 +258,8 @@ def kozu2014_fig14(context: Context, exhibit: Exhibit, numbers: Numbers) -> Draw
 # --- What an assumption does -------------------------------------------------------------------------------------
 
 
-class Measure(BaseModel):
+class Measure(Options):
     """A row of panels: one metric of one flow (0 = the system)."""
-
-    model_config = ConfigDict(extra="forbid")
 
     metric: str
     y_axis: Axis

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import yaml
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tcpfair.exhibits import pages
 from tcpfair.exhibits.context import Drawn, Options, Table, drawing
@@ -142,10 +142,8 @@ def bhatti2008_table7(context: Context, exhibit: Exhibit, numbers: Numbers, opti
 # --- Definitions -------------------------------------------------------------------------------------------------
 
 
-class Definition(BaseModel):
+class Definition(Options):
     """A quantity of the paper."""
-
-    model_config = ConfigDict(extra="forbid")
 
     symbol: str
     name: str

@@ -11,7 +11,6 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Table
-from tcpfair.exhibits.numbers import no_numbers
 from tcpfair.exhibits.recordings.recording import (
     NotInTraceError,
     Recording,
@@ -32,7 +31,7 @@ from tcpfair.metrics.epochs import LOSS_KINDS
 from tcpfair.papers.recordings import sidecar_path
 from tcpfair.runs.recorded import UNKNOWN_CC
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S, bdp_pkts
-from tcpfair.verdicts.columns import joined
+from tcpfair.verdicts.columns import joined, no_numbers
 
 _MARKED_POINTS = 20  # fewer of a line are drawn as points too: one alone makes no line
 

@@ -17,7 +17,6 @@ from matplotlib.figure import Figure
 
 from tcpfair.errors import InputError
 from tcpfair.exhibits import style
-from tcpfair.exhibits.numbers import single_number
 from tcpfair.files.layout import repository_root
 from tcpfair.measures.growth import POLLS, Recoveries
 from tcpfair.measures.resolution import OF_RECORDINGS, is_coarse, left_out
@@ -30,7 +29,7 @@ from tcpfair.runs.recorded import is_trace, open_recorded, trace_place
 from tcpfair.runs.sidecar import Said
 from tcpfair.runs.trace import Trace
 from tcpfair.units import BITS_PER_BYTE
-from tcpfair.verdicts.columns import joined
+from tcpfair.verdicts.columns import joined, single
 
 NOT_COUNTED = "#EFEFEF"
 _COUNTERS = ("delivered_bytes", "received_bytes")
@@ -260,7 +259,7 @@ def metric_numbers(recording: Recording, values: Mapping[str, float | str | Sequ
     rows = []
     for metric, value in values.items():
         of_flows = zip(recording.labels, value, strict=True) if np.ndim(value) else [("all", value)]
-        rows += [single_number("", metric, each, flow=flow) for flow, each in of_flows]
+        rows += [single("", metric, each, flow=flow).rows for flow, each in of_flows]
     return joined(rows)
 
 
