@@ -30,6 +30,9 @@ OverCells = Literal[
     "place_from_which_not_below",
 ]
 _CASE_DECIMALS = {"case": 2, "case_1dp": 1}
+LEVELS = (0.05, 0.95)  # of a `distribution`
+# column of a `distribution` -> suffix of its numbers, beside the median
+FURTHER = {"low": "p05", "high": "p95", "share": "share", "percentile": "percentile"}
 _SOME = 0.5  # share of the runs that must have a value for their median to stand for the cell
 _NO_SPREAD = ("sd", "cv", "share")  # numbers of many runs that have no spread over runs
 _OF_ALL_RUNS = ("reached", "share")  # numbers in which runs without a value count too
@@ -60,6 +63,30 @@ def over_runs(values: pd.Series, how: OverRuns, share: float = 0.5) -> float:
             return float(values.notna().mean())
         case "half_interval":
             return mean_interval(values, share)[1]
+
+
+def distribution(values: pd.Series, printed: float | None = None) -> dict[str, float]:
+    """Median (``value``), ``sd``, 5 and 95 % (``low``, ``high``) over the runs of a cell, their number (``n_runs``), and the
+    ``share`` of them that have the metric.
+
+    With a ``printed`` number its ``percentile``: the share of the runs that have the metric and are below it, in percent, ties
+    counted half. Runs of one grid point differ in what a paper leaves out (`perturb` in its configuration), and a printed
+    single run is one draw from their distribution.
+    """
+    found = values.dropna().to_numpy(dtype=float)
+    low, high = np.quantile(found, LEVELS) if len(found) else (np.nan, np.nan)
+    result = {
+        "value": over_runs(values, "median"),
+        "sd": float(np.std(found, ddof=1)) if len(found) > 1 else np.nan,
+        "n_runs": len(values),
+        "low": low,
+        "high": high,
+        "share": over_runs(values, "share"),
+    }
+    if printed is not None:
+        known = len(found) > 0 and np.isfinite(printed)
+        result["percentile"] = 100 * np.mean((found < printed) + (found == printed) / 2) if known else np.nan
+    return result
 
 
 def of_runs(rows: pd.DataFrame, by: Sequence[str], how: OverRuns = "mean", share: float = 0.5) -> pd.DataFrame:

@@ -23,10 +23,9 @@ from tcpfair.papers.papers import Exhibit
 from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, MS_PER_S, mbps
 from tcpfair.verdicts import paper_models
 from tcpfair.verdicts.columns import Column, joined, single
-from tcpfair.verdicts.combine import of_runs
+from tcpfair.verdicts.combine import FURTHER, distribution, of_runs
 from tcpfair.verdicts.context import Context, protocols_of, values_of
 from tcpfair.verdicts.paper_models import READINGS, AimdLink
-from tcpfair.verdicts.spread import FURTHER, distribution
 
 KEY = ["protocol", "rtt_ms"]
 _BYTES_PER_MB = 1e6

@@ -36,9 +36,9 @@ from tcpfair.verdicts.columns import (
     rounded,
     single,
 )
+from tcpfair.verdicts.combine import distribution
 from tcpfair.verdicts.context import Context
 from tcpfair.verdicts.printed import parse_key
-from tcpfair.verdicts.spread import distribution
 
 _SHORT = {"flow_protocol": "protocol"}  # column of the metrics -> part of a key
 

@@ -22,8 +22,8 @@ from tcpfair.measures import BY_RULE, SYSTEM
 from tcpfair.metrics.fairness import case_letter
 from tcpfair.papers.papers import Exhibit
 from tcpfair.verdicts.columns import Numbers
+from tcpfair.verdicts.combine import LEVELS
 from tcpfair.verdicts.context import Context, values_of
-from tcpfair.verdicts.spread import LEVELS
 
 CASES = "ABCDE"
 _ASIDE = 0.3  # of the distance between two RTTs: where a printed value stands beside the runs

@@ -19,9 +19,9 @@ from tcpfair.exhibits.kinds.sweeps import Axis, value_text
 from tcpfair.measures import SYSTEM
 from tcpfair.papers.papers import Exhibit
 from tcpfair.verdicts.columns import Numbers
+from tcpfair.verdicts.combine import LEVELS
 from tcpfair.verdicts.computed import phase_runs, printed_line
 from tcpfair.verdicts.context import Context, values_of
-from tcpfair.verdicts.spread import LEVELS
 
 X = "rtt_ms"
 _BOX_SHARE = 0.42  # width of the panel of distributions, of that of a panel over the RTT
