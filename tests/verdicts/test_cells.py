@@ -10,7 +10,7 @@ import yaml
 from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.verdicts import baseline
-from tcpfair.verdicts.cells import CELL_COLUMNS, cells, values
+from tcpfair.verdicts.cells import CELL_COLUMNS, cells
 from tcpfair.verdicts.printed import compare, load_printed, load_tolerances
 from tests.verdicts import bundled
 
@@ -47,7 +47,8 @@ def test_the_bundled_metrics_at_the_cell_are_the_reproduced_number(paper, table)
     tolerances = load_tolerances(bundled.LAYOUT.data / "tolerances.yaml")
     ledger = compare(load_printed(config, bundled.LAYOUT.data), drawn, tolerances)
     assert ledger["key"].tolist() == rows["key"].tolist()
-    found = values(rows, partial(bundled.metrics, paper))
+    load = partial(bundled.metrics, paper)
+    found = [cell and cell.value(load) for cell in rows["cell"]]
     compared = 0
     for number, value, reproduced in zip(rows.itertuples(), found, ledger["reproduced"], strict=True):
         if number.cell is None:

@@ -354,12 +354,6 @@ def cells(paper: PaperConfig, layout: Layout) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=CELL_COLUMNS).astype({"flow": "Int64"})
 
 
-def values(table: pd.DataFrame, load_metrics: LoadMetrics) -> pd.Series:
-    """`Cell.value` of every row of a table of `cells`, None where there is no cell."""
-    found = [None if cell is None else cell.value(load_metrics) for cell in table["cell"]]
-    return pd.Series(found, index=table.index, dtype=object, name="value")
-
-
 def rule_of(rules: Rules, number: Mapping[str, str]) -> Rule:
     """The rule of the number's own exhibit, else of the one that it quotes."""
     parts = parse_key(number["key"])
@@ -420,19 +414,13 @@ def cell_at(
     """
     grid = _grid(paper, rule.experiments, place)
     cell = Cell(
-        experiments=rule.experiments,
         measure=measure,
         flow=None if flow == EACH else flow,
         where={name: _in_grid(grid, name, value, place) for name, value in where.items()},
         runs="median" if rule.runs == "distribution" else rule.runs,
-        flows=rule.flows,
-        cells=rule.cells,
-        over=rule.over,
         leaders=tuple(rule.leaders),
-        slack=rule.slack,
-        gain=rule.gain,
-        inverse=rule.inverse,
         scale=scale_of(paper, rule.scale),
+        **{name: getattr(rule, name) for name in ("experiments", "flows", "cells", "over", "slack", "gain", "inverse")},
         share=paper.analysis_value(_SHARES[rule.runs]) if rule.runs in _SHARES else 0.5,
         grid=grid,
     )
