@@ -41,6 +41,7 @@ def test_a_metric_is_named_with_its_flow_and_rule(name, label):
 def test_a_symbol_stands_for_words_on_an_axis():
     assert shown.OVER_TIME["cwnd"].label == "cwnd (packets)"
     assert shown.OVER_TIME["cwnd"].title == "Congestion window"
+    assert shown.OVER_TIME["ssthresh"].title == "ssthresh"
 
 
 def test_what_measures_does_not_import_what_is_shown():

@@ -30,7 +30,7 @@ class Shown(NamedTuple):
     @property
     def title(self) -> str:
         """Title of a plot: ``Congestion window``."""
-        return self.words[:1].upper() + self.words[1:]
+        return self.words if self.words == self.symbol else self.words[:1].upper() + self.words[1:]
 
 
 # what is drawn over the time of a run
@@ -38,7 +38,7 @@ OVER_TIME = {
     "throughput": Shown("throughput", "Mb/s"),
     "goodput": Shown("goodput", "Mb/s"),
     "cwnd": Shown("congestion window", "packets", 1, "cwnd"),
-    "ssthresh": Shown("ssthresh", "packets", 1),
+    "ssthresh": Shown("ssthresh", "packets", 1, "ssthresh"),
     "queue": Shown("queue", "packets", 0),
     "rtt": Shown("smoothed RTT", "ms", 1, "RTT"),
     "jfi": Shown("Jain's index J(t)", "", 3, "J(t)"),
