@@ -1,5 +1,7 @@
 """From values of runs, flows and cells to one number."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -69,6 +71,13 @@ def test_no_run_has_a_value():
     found = distribution(pd.Series([np.nan, np.nan]), printed=2.0)
     assert found["share"] == 0
     assert np.isnan([found[name] for name in ("value", "low", "high", "percentile", "sd")]).all()
+
+
+def test_infinite_values_give_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = distribution(pd.Series([-np.inf, -np.inf, 1.0, 2.0]))
+    assert np.isnan(found["sd"]) and found["high"] == pytest.approx(1.85)
 
 
 CELLS = pd.DataFrame(

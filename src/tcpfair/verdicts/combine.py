@@ -74,10 +74,12 @@ def distribution(values: pd.Series, printed: float | None = None) -> dict[str, f
     single run is one draw from their distribution.
     """
     found = values.dropna().to_numpy(dtype=float)
-    low, high = np.quantile(found, LEVELS) if len(found) else (np.nan, np.nan)
+    with np.errstate(invalid="ignore"):  # NRU of a flow without delivery is infinite; warnings would stand in notebooks
+        low, high = np.quantile(found, LEVELS) if len(found) else (np.nan, np.nan)
+        sd = float(np.std(found, ddof=1)) if len(found) > 1 else np.nan
     result = {
         "value": over_runs(values, "median"),
-        "sd": float(np.std(found, ddof=1)) if len(found) > 1 else np.nan,
+        "sd": sd,
         "n_runs": len(values),
         "low": low,
         "high": high,
