@@ -187,6 +187,7 @@ for run, paper in [
             results / f"logs/notebook/{paper}.log",
         benchmark:
             results / f"benchmarks/notebook/{paper}.tsv"
+        priority: len(run.to_make("draw", paper))
         group:
             "notebooks"
         conda:
@@ -197,7 +198,7 @@ for run, paper in [
             source=run.config.source,
             notebook=run.notebook_source(paper),
             only=run.config.only,
-            trace=run.config.trace,
+            trace=lambda w, run=run: run.config.trace,  # a function: its braces are no wildcards
         shell:
             "python -m tcpfair notebook --source {params.source} --notebook {params.notebook:q} --trace={params.trace:q}"
             " --only {params.only:q} --draw {output.drawn:q} --output {output.page:q} 2>&1 | tee {log:q}"
@@ -206,26 +207,24 @@ for run, paper in [
 # --- All papers: the shipped ensembles, the ledger, the report, the packet lab, and the notebook that shows the ledger ----------
 
 
-for paper in plan.papers if plan.targets("place") else ():
+if plan.to_make("place"):
 
-    rule:
-        name:
-            f"place_{paper}"
+    rule place:
         output:
-            plan.targets("place", paper),
+            plan.to_make("place"),
         log:
-            results / f"logs/place/{paper}.log",
+            results / "logs/place.log",
         benchmark:
-            results / f"benchmarks/place/{paper}.tsv"
+            results / "benchmarks/place.tsv"
+        priority: plan.AT_ONCE
         group:
             "notebooks"
         conda:
             "envs/environment.yaml"
         params:
             source=plan.config.source,
-            paper=paper,
         shell:
-            "python -m tcpfair place --source {params.source} --paper {params.paper} --output {output:q} 2>&1 | tee {log:q}"
+            "python -m tcpfair place --source {params.source} --output {output:q} 2>&1 | tee {log:q}"
 
 
 rule ledger:
@@ -239,6 +238,7 @@ rule ledger:
         results / "logs/ledger.log",
     benchmark:
         results / "benchmarks/ledger.tsv"
+    priority: plan.AT_ONCE
     group:
         "pages"
     conda:
@@ -293,25 +293,28 @@ rule lab:
         "python -m tcpfair packet-lab --source {params.source} --output {output:q} 2>&1 | tee {log:q}"
 
 
-rule write_up:
-    input:
-        plan.targets("report"),
-    output:
-        plan.targets("notebook", WRITE_UP),
-    log:
-        results / f"logs/notebook/{WRITE_UP}.log",
-    benchmark:
-        results / f"benchmarks/notebook/{WRITE_UP}.tsv"
-    group:
-        "pages"
-    conda:
-        "envs/environment.yaml"
-    params:
-        source=plan.config.source,
-        notebook=plan.notebook_source(WRITE_UP),
-    shell:
-        "python -m tcpfair notebook --source {params.source} --notebook {params.notebook:q} --trace= --only --draw"
-        " --output {output:q} 2>&1 | tee {log:q}"
+# what is up to date is left out: Snakemake would make it again after the report
+if plan.to_make("notebook", WRITE_UP):
+
+    rule write_up:
+        input:
+            plan.targets("report"),
+        output:
+            plan.targets("notebook", WRITE_UP),
+        log:
+            results / f"logs/notebook/{WRITE_UP}.log",
+        benchmark:
+            results / f"benchmarks/notebook/{WRITE_UP}.tsv"
+        group:
+            "pages"
+        conda:
+            "envs/environment.yaml"
+        params:
+            source=plan.config.source,
+            notebook=plan.notebook_source(WRITE_UP),
+        shell:
+            "python -m tcpfair notebook --source {params.source} --notebook {params.notebook:q} --trace= --only --draw"
+            " --output {output:q} 2>&1 | tee {log:q}"
 
 
 # --- Smoke runs: every experiment of a paper for a few seconds, in one process ----------------------------------------------------

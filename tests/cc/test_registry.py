@@ -22,14 +22,6 @@ from tcpfair.errors import InputError
 every_algorithm = pytest.mark.parametrize("name", algorithms())
 
 
-def test_algorithms_of_the_papers_are_there_in_alphabetical_order():
-    names = list(algorithms())
-    assert names == sorted(names)
-    papers = {"newreno", "bic", "cubic", "compound", "ccid2", "sack", "reno", "libra", "alpha", "ogura", "westwood_re"}
-    assert papers <= set(names)
-    assert [a.number for a in algorithms().values()] == list(range(len(names)))
-
-
 @every_algorithm
 def test_sources_are_cited(name):
     assert "Source" in algorithm(name).doc

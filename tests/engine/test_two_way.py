@@ -91,7 +91,7 @@ def two_way(reverse_bps: float = SLOW_BPS, reverse_buffer_pkts: float = 30.41, a
     return {"reverse_bps": reverse_bps, "reverse_buffer_pkts": reverse_buffer_pkts, "ack_bytes": ack_bytes, **more}
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 5, 6, 9, 12, 17])
+@pytest.mark.parametrize("count", [1, 2, 5, 9, 17])
 def test_any_number_of_flows(count):
     slow = agree(*(forward(0.05 + 0.0037 * k, start_s=0.1 * k) for k in range(count)), duration_s=15.0)
     assert min(slow.delivered_pkts) > 100
@@ -278,7 +278,7 @@ def any_scenario(number: int) -> tuple[list[dict], dict]:
     return flows, network
 
 
-@pytest.mark.parametrize("number", range(30))
+@pytest.mark.parametrize("number", range(16))
 def test_any_scenario(number):
     flows, network = any_scenario(number)
     agree(*flows, **network)

@@ -101,7 +101,7 @@ HOSTILE = {
 def test_the_users_own_style_changes_nothing(tmp_path):
     """Another process, with a matplotlibrc of its own, gives the same bytes."""
     (tmp_path / "matplotlibrc").write_text("".join(f"{name}: {value}\n" for name, value in HOSTILE.items()))
-    own = {"MATPLOTLIBRC": str(tmp_path), "MPLCONFIGDIR": str(tmp_path)}
+    own = {"MATPLOTLIBRC": str(tmp_path)}
     given = [
         subprocess.run(
             [sys.executable, "-c", DRAW], cwd=ROOT, env=os.environ | more, capture_output=True, text=True, check=True

@@ -33,6 +33,32 @@ def test_an_error_that_names_no_file_names_the_one_that_was_written(tmp_path, wr
     assert failed.value.filename is None
 
 
+@pytest.mark.parametrize("replaces", [True, False])
+def test_a_folder_that_another_writer_put_there_meanwhile_is_whole_and_stays(tmp_path, monkeypatch, replaces):
+    """In the moment before the new folder takes the place of the old one."""
+    folder, rename = tmp_path / "a", files.Path.rename
+
+    def after_another(scratch, target):
+        if target == folder:
+            monkeypatch.setattr(files.Path, "rename", rename)
+            with files.whole_folder(folder) as other:
+                (other / "b").write_text("other")
+        return rename(scratch, target)
+
+    monkeypatch.setattr(files.Path, "rename", after_another)
+    with files.whole_folder(folder, replaces=replaces) as scratch:
+        (scratch / "b").write_text("own")
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert (folder / "b").read_text() == "other"
+
+
+def test_a_folder_is_not_replaced_where_the_first_one_stays(tmp_path):
+    for text in ("first", "second"):
+        with files.whole_folder(tmp_path / "a", replaces=False) as scratch:
+            (scratch / "b").write_text(text)
+    assert (tmp_path / "a/b").read_text() == "first"
+
+
 def test_scratch_is_removed_directly_below_a_folder_or_wherever_it_stands(tmp_path):
     here, deeper = tmp_path / ".a-x.new.csv", tmp_path / "b" / ".c-x.new" / "d.csv"
     for path in (here, deeper, tmp_path / "b" / "new.csv"):

@@ -1036,7 +1036,7 @@ def test_packets_and_acks_are_conserved_in_both_directions(scenario):
         assert served_bits <= 3.0 * rate_bps * (1 + 1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(two_way_scenarios)
 def test_a_finite_transfer_completes_although_acks_are_dropped(scenario):
     crowd = [FlowSpec(rtt_s=0.03, direction=d, stop_s=20) for d in ("forward", "reverse")]

@@ -128,6 +128,7 @@ def test_a_killed_job_loses_what_is_in_no_shard_and_an_interrupted_one_the_run_i
     make_plan(root).prepare()
     wanted = {run.key for run in make_plan(root).lacking["ogura", "pair"]}
     assert len(wanted) == 4 - held
+    assert make_plan(root).why_simulated("ogura", "pair") == []  # they are missing, and nothing has changed
     told = []
     left = [spec for spec in specs if spec.key in wanted]
     assert sources.simulate_missing(*of_pair(plan), left, progress=lambda *n: told.append(n))[0] == len(wanted)

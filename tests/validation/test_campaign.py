@@ -97,15 +97,6 @@ def test_experiments_can_be_chosen(layout, engine, monkeypatch, capsys):
     )
 
 
-def test_a_long_estimate_wants_yes(layout, engine, monkeypatch, capsys):
-    ns2 = Simulator("ns2", estimate_s=100)  # 20 min on one core
-    install(monkeypatch, engine, ns2)
-    assert "this takes about 20 min on 1 core; add --yes to start it" in complaint(capsys, "--run", "ns2")
-    assert ns2.made == []
-    assert main(["validate", "--run", "ns2", "--yes"]) == 0
-    assert len(ns2.made) == 12
-
-
 @pytest.mark.parametrize("quick", [[], ["--quick"]])
 def test_a_simulator_that_is_not_installed_says_how_to_get_it(layout, engine, monkeypatch, capsys, quick):
     install(monkeypatch, engine, Simulator("ns2", missing="ns-2 is not installed: apt install ns2"))
@@ -131,13 +122,6 @@ def test_parts_that_fail_are_named_by_reason_and_the_next_run_makes_what_is_miss
     assert main(["validate", "--run", "ns2"]) == 0
     assert {name.rsplit("/", 1)[0] for name in mended.made} == {"two/fast"}
     assert len(pd.read_csv(layout.validated / "ns2" / "two.csv")) == 6
-
-
-def test_of_a_part_that_crashed_the_log_is_named(layout, engine, monkeypatch, capsys):
-    install(monkeypatch, engine, Simulator("ns2", fails={"two/fast": RuntimeError("no such attribute")}))
-    told = complaint(capsys, "--run", "ns2")
-    log = re.search(r"whole/ns2/two/fast.*: see (results/validation/logs/validate/whole/ns2/.*[.]log);", told)[1]
-    assert "no such attribute" in (layout.root / log).read_text()
 
 
 def test_an_interrupted_run_ships_what_is_whole_and_the_next_one_goes_on(layout, engine, monkeypatch):

@@ -61,35 +61,11 @@ def metrics(trace, window_s=(2, 8), share=0.5) -> dict:
 SAWTOOTH = [1.0, 9.0, 2.0, 4.0, 6.0, 3.0, 5.0, 50.0, 70.0, 90.0]
 
 
-def test_mean_window_over_whole_epochs():
-    losses = [(1, 2.5, "loss", 9), (1, 5.5, "loss", 6), (2, 3.0, "loss", 99)]
-    # of the samples that end in (2.5, 5.5]; flow 2 has losses of its own
-    assert metrics(made_by_hand(SAWTOOTH, [[100] * 10, [0] * 10], losses))["mean_cwnd"] == 4.0
-
-
-def test_mean_window_over_the_window_where_epochs_fill_too_little_of_it():
-    losses = [(1, 2.5, "loss", 9), (1, 5.5, "loss", 6)]
-    assert metrics(made_by_hand(SAWTOOTH, [[100] * 10], losses), share=0.6)["mean_cwnd"] == pytest.approx(
-        70 / 6, abs=0.01
-    )
-
-
 def test_epochs_peaks_and_losses_are_those_inside_the_window():
     losses = [(1, 1.0, "loss", 500), (1, 2.5, "loss", 10), (1, 3.0, "recovery_end", 77), (1, 4.5, "rto", 20)]
     losses += [(1, 7.5, "loss", 30), (1, 9.0, "loss", 500)]
     row = metrics(made_by_hand(SAWTOOTH, [[100] * 10], losses))
     assert (row["epoch"], row["peak"], row["losses"]) == (2.5, 20.0, 3)
-
-
-def test_a_run_without_losses_has_neither_epoch_nor_peak():
-    row = metrics(made_by_hand(SAWTOOTH, [[100] * 10]))
-    assert math.isnan(row["epoch"]) and math.isnan(row["peak"])
-    assert row["losses"] == 0
-
-
-def test_utilisation_is_first_arrivals_over_the_payload_that_fits():
-    row = metrics(made_by_hand(SAWTOOTH, [[0] * 10], received=[[100] * 2 + [90, 80, 100, 90, 80, 70] + [0] * 2]))
-    assert row["utilisation"] == 0.85
 
 
 def test_share_and_index_are_of_what_was_delivered_inside_the_window():

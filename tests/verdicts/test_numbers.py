@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+from functools import partial
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -11,11 +13,16 @@ from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.files.rounding import rounded_table
 from tcpfair.runs import record
-from tcpfair.verdicts import numbers
+from tcpfair.verdicts import baseline, numbers
+from tcpfair.verdicts.cells import cells
 from tcpfair.verdicts.columns import csv_bytes, rounded
 from tcpfair.verdicts.context import Context
 from tcpfair.verdicts.numbers import numbers_of
+from tcpfair.verdicts.printed import compare, load_printed, load_tolerances
 from tests.verdicts import bundled
+
+# what the text of bhatti2009 says of figures that no exhibit puts into a number
+NOT_DRAWN = {("bhatti2009.sec-V-D", "rtt_of_U_N_min"), ("bhatti2009.sec-V-D", "rtt_of_first_U_N+")}
 
 
 class Shipped(Context):
@@ -38,6 +45,34 @@ def test_every_table_is_that_of_the_baseline(paper):
         table = rounded(numbers_of(seen, exhibit).table).assign(source="bundled")
         name = record.place(seen.layout, "numbers", exhibit.id, ".csv").name
         assert csv_bytes(table) == (seen.layout.expected(paper) / name).read_bytes(), exhibit.id
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_bundled_metrics_at_the_cell_are_the_reproduced_number(paper):
+    """Measured once for both tests."""
+    config = bundled.config(paper)
+    rows = cells(config, bundled.LAYOUT)
+    drawn = baseline.joined(sorted(bundled.LAYOUT.expected(paper).glob("*.csv")))
+    tolerances = load_tolerances(bundled.LAYOUT.data / "tolerances.yaml")
+    ledger = compare(load_printed(config, bundled.LAYOUT.data), drawn, tolerances)
+    assert ledger["key"].tolist() == rows["key"].tolist()
+    load = partial(bundled.metrics, paper)
+    found = [cell and cell.value(load) for cell in rows["cell"]]
+    compared = 0
+    for number, value, reproduced in zip(rows.itertuples(), found, ledger["reproduced"], strict=True):
+        if number.cell is None:
+            continue
+        if (number.exhibit, number.metric) in NOT_DRAWN:
+            assert pd.isna(reproduced) and np.isfinite(value)
+            continue
+        if isinstance(value, str):
+            assert value == reproduced, number
+        else:
+            assert value == pytest.approx(
+                float("nan" if reproduced == "-" else reproduced), rel=1e-6, nan_ok=True
+            )  # 7 digits
+        compared += 1
+    assert compared >= 0.9 * rows["cell"].notna().sum() > 0
 
 
 def test_nothing_of_it_draws():

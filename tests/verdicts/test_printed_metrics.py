@@ -47,17 +47,6 @@ def test_the_form_is_that_of_what_is_measured(paper, tables):
         assert set(table["metric"]) - set(measured["metric"]) <= {"ratio"}
 
 
-def test_cells_read_off_the_papers(tables):
-    pair = tables["bhatti2009"]["pair_ccid2_first"]
-    assert row(pair, "throughput_mean", 1, protocol="BIC", rtt_ms=100)["value"] == 16  # table, not the 15 of the text
-    assert row(pair, "jfi_mean", protocol="BIC", rtt_ms=100)["value"] == 0.67
-    assert row(pair, "jfi_mean", protocol="BIC", rtt_ms=100)["derived"] == ""
-    assert np.isnan(row(tables["bhatti2008"]["pair"], "converged_at_s", protocol="NewReno", rtt_ms=75)["value"])
-    assert row(tables["ha2006"]["example_alone"], "utilisation", protocol="STCP")["value"] == pytest.approx(0.84)
-    cwnd = row(tables["kozu2014"]["transitions"], "cwnd_mean", 2, protocol="CUBIC", rtt_ms=128)
-    assert cwnd["value"] * 1448 == pytest.approx(2.83e6)
-
-
 def test_sums_and_shares_of_printed_throughputs(tables):
     pair = tables["bhatti2009"]["pair_ccid2_first"]  # 16 and 74 Mb/s
     where = {"protocol": "BIC", "rtt_ms": 100}

@@ -123,7 +123,7 @@ def groups_of(process: subprocess.Popen) -> set[int]:
 
 def wait_for_the_end(groups: set[int]) -> None:
     """Wait until all of these groups are gone; nothing that a killed run started may stay for long."""
-    until_s = time.monotonic() + 120
+    until_s = time.monotonic() + 600  # a job notices that its reader has gone when it has finished a slice
     for group in groups:
         with suppress(ProcessLookupError):
             while time.monotonic() < until_s:

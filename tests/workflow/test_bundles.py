@@ -151,7 +151,7 @@ def test_a_rewriting_that_is_killed_anywhere_and_repeated_ends_as_if_it_had_not_
     lines = kill_at(10**9, lambda: bundles.ship(make_plan(target), BOTH))
     wanted = digests(target / "data")
     assert wanted != before
-    for line in range(1, lines + 1, 3):
+    for line in range(1, lines + 1, 8):
         root = tmp_path / f"kill{line}"
         shutil.copytree(plan.root, root, symlinks=True)
         killed = make_plan(root)
@@ -194,18 +194,17 @@ def test_damaged_missing_and_unlisted_files_are_faults(plan):
     assert len(found) == 4 and "samples.parquet: differs from the hash in manifest.json" in found[3]
 
 
-@pytest.mark.parametrize("bit", range(0, 8))
-def test_every_flipped_bit_of_a_manifest_is_a_fault(plan, bit):
+def test_every_flipped_bit_of_a_manifest_is_a_fault(plan):
     """Also when the checksums are written anew over it: the manifest's own digest tells."""
     path = plan.layout.bundled("ogura", "self") / "manifest.json"
     right = path.read_bytes()
-    for place in range(0, len(right), 37):
+    for number, place in enumerate(range(0, len(right), 23)):
         flipped = bytearray(right)
-        flipped[place] ^= 1 << bit
+        flipped[place] ^= 1 << number % 8
         path.write_bytes(flipped)
         checksums.update(plan.layout.data, [path])
         found = bundles.faults(plan.root)
-        assert any("self/manifest.json" in line for line in found), (place, bit, bytes(flipped[place : place + 1]))
+        assert any("self/manifest.json" in line for line in found), (place, bytes(flipped[place : place + 1]))
         assert all("\n" not in line for line in found)
 
 

@@ -95,7 +95,7 @@ def test_a_dry_run_lists_what_is_to_do_and_does_nothing(root, capsys):
     before = sorted(root.rglob("*"))
     assert main(["build", "--dry-run"]) == 0
     shown = [" ".join(line.split()) for line in capsys.readouterr().out.split("\n")]
-    assert "simulate ogura/pair 4 of 4 runs, 1 s of one core" in shown
+    assert "simulate ogura/pair 4 of 4 runs, 1 s of one core missing" in shown
     assert "measure ogura/pair missing" in shown
     assert sorted(root.rglob("*")) == before
 

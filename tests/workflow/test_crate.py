@@ -20,10 +20,9 @@ ROOT = Path(__file__).parents[2]
 BESIDE = ("Snakefile", "CITATION.cff", "README.md", "pyproject.toml", "envs", "workflow")
 
 
-@pytest.fixture
-def plan(tmp_path, monkeypatch):
-    """A checkout in which two exhibits are drawn, taken for finished."""
-    layout = make(tmp_path / "a checkout ü")
+def finished(folder):
+    """The plan of a checkout in which two exhibits are drawn."""
+    layout = make(folder / "a checkout ü")
     for name in BESIDE:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, layout.root / name)
@@ -33,8 +32,23 @@ def plan(tmp_path, monkeypatch):
         (layout.results / name).parent.mkdir(parents=True, exist_ok=True)
         (layout.results / name).write_text(text)
     os.utime(layout.results / "report.html", (2_000_000_000, 2_000_000_000))
-    monkeypatch.setattr(Plan, "is_up_to_date", lambda self: True)
     return last_plan(layout.root, "bundled")
+
+
+@pytest.fixture
+def plan(tmp_path, monkeypatch):
+    """Such a plan, taken for finished."""
+    monkeypatch.setattr(Plan, "is_up_to_date", lambda self: True)
+    return finished(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """Such a plan and the crate of its run, which tests only read."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Plan, "is_up_to_date", lambda self: True)
+        plan = finished(tmp_path_factory.mktemp("crate"))
+        return plan, crate.write(plan)
 
 
 def entities(folder):
@@ -46,8 +60,8 @@ def ids(value):
     return [each["@id"] for each in (value if isinstance(value, list) else [value])]
 
 
-def test_the_profile_is_kept(plan):
-    found = entities(crate.write(plan))
+def test_the_profile_is_kept(written):
+    found = entities(written[1])
     root, workflow, action = found["./"], found["Snakefile"], found["#run"]
     assert "https://w3id.org/ro/wfrun/workflow/0.5" in ids(root["conformsTo"])
     assert ids(root["mainEntity"]) == ["Snakefile"] and "ComputationalWorkflow" in workflow["@type"]
@@ -62,8 +76,8 @@ def test_the_profile_is_kept(plan):
     assert ids(workflow["output"]) == ["#figures", "#ledger", "#pages"]
 
 
-def test_the_action_has_what_was_read_and_made_and_when(plan):
-    found = entities(crate.write(plan))["#run"]
+def test_the_action_has_what_was_read_and_made_and_when(written):
+    found = entities(written[1])["#run"]
     assert "config/papers/ogura.yaml" in ids(found["object"])
     made = {"figures/bundled/ogura/fig08.svg", "figures/bundled/ogura/tab01.html", "results/bundled/report.html"}
     assert made <= set(ids(found["result"]))
@@ -71,8 +85,8 @@ def test_the_action_has_what_was_read_and_made_and_when(plan):
     assert found["startTime"] < found["endTime"]
 
 
-def test_every_file_that_is_named_is_there_as_it_was(plan):
-    folder = crate.write(plan)
+def test_every_file_that_is_named_is_there_as_it_was(written):
+    plan, folder = written
     files = {name: each for name, each in entities(folder).items() if "File" in each["@type"] and "sha256" in each}
     assert len(files) > 20
     for name, each in files.items():
@@ -83,8 +97,8 @@ def test_every_file_that_is_named_is_there_as_it_was(plan):
     assert there - {"ro-crate-metadata.json"} == files.keys()
 
 
-def test_a_figure_says_what_it_shows(plan):
-    found = entities(crate.write(plan))
+def test_a_figure_says_what_it_shows(written):
+    found = entities(written[1])
     about = found["figures/bundled/ogura/fig08.svg"]["about"]["@id"]
     assert found[about]["name"]
 
@@ -97,8 +111,9 @@ def test_made_again_it_is_the_same_and_takes_the_place_of_the_first(plan):
     assert not (folder / "stray").exists()
 
 
-def test_nothing_of_the_machine_stands_in_it(plan):
-    text = (crate.write(plan) / "ro-crate-metadata.json").read_text()
+def test_nothing_of_the_machine_stands_in_it(written):
+    plan, folder = written
+    text = (folder / "ro-crate-metadata.json").read_text()
     assert str(plan.root) not in text and plan.root.name not in text
 
 
@@ -129,13 +144,13 @@ def test_a_citation_that_is_none_is_refused(plan):
 
 
 @pytest.mark.slow
-def test_the_validator_of_the_profile_finds_nothing(plan):
+def test_the_validator_of_the_profile_finds_nothing(written):
     """With PyPI's roc-validator, which is in no lock: ROCRATE_VALIDATOR names it. It fetches contexts from w3id.org."""
     validator = shutil.which(os.environ.get("ROCRATE_VALIDATOR", "rocrate-validator"))
     if validator is None:
         pytest.skip("rocrate-validator is not installed (pip install roc-validator, elsewhere)")
     command = [validator, "-y", "validate", "--no-paging", "-p", "workflow-run-crate-0.5", "-l", "required"]
-    done = subprocess.run([*command, crate.write(plan)], capture_output=True, text=True, check=False)
+    done = subprocess.run([*command, written[1]], capture_output=True, text=True, check=False)
     if "Name or service not known" in done.stdout + done.stderr or "resolve" in done.stdout:
         pytest.skip("w3id.org cannot be reached from here")
     assert done.returncode == 0, done.stdout

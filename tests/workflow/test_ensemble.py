@@ -75,12 +75,33 @@ papers:
 @pytest.fixture
 def layout(tmp_path, monkeypatch):
     monkeypatch.setenv("TCPFAIR_ROOT", str(tmp_path))
-    make_checkout(tmp_path)
-    paper = tmp_path / "config/papers/ogura.yaml"
+    return put_ensemble(tmp_path)
+
+
+def put_ensemble(root):
+    """A checkout with an ensemble of nine members, none of which is simulated."""
+    make_checkout(root)
+    paper = root / "config/papers/ogura.yaml"
     paper.write_text(HEAD + EXPERIMENTS)
     edit(paper, "buffer_pkts: {value: 10, source: sec. 3}", "buffer_pkts: {value: 10, assumed: why, range: [5, 20]}")
-    (tmp_path / "config/ensemble.yaml").write_text(ENSEMBLE)
-    return Layout(tmp_path, "engine")
+    (root / "config/ensemble.yaml").write_text(ENSEMBLE)
+    return Layout(root, "engine")
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory):
+    """Such a checkout in which all members were simulated, what was simulated, and what was printed."""
+    made = put_ensemble(tmp_path_factory.mktemp("simulated"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TCPFAIR_ROOT", str(made.root))
+        return made, *run(made)
+
+
+@pytest.fixture
+def shipped(layout, simulated):
+    """A copy of it."""
+    shutil.copytree(simulated[0].root, layout.root, dirs_exist_ok=True)
+    return layout
 
 
 def opened(layout):
@@ -144,8 +165,8 @@ def test_no_two_settings_share_their_perturbations(layout):
     assert len(set(seeds)) == len(seeds)
 
 
-def test_all_members_are_simulated_measured_and_shipped(layout):
-    jobs, said = run(layout)
+def test_all_members_are_simulated_measured_and_shipped(simulated):
+    layout, jobs, said = simulated
     assert jobs.simulated == 9
     found = ensemble_table.read(layout.ensembles, "ogura")
     assert list(found.settings.columns) == [
@@ -208,58 +229,54 @@ def test_an_interrupted_run_goes_on_where_it_was(layout):
     assert "all there" in said[0]
 
 
-def test_a_fresh_checkout_goes_on_from_what_is_shipped(layout):
-    run(layout)
-    shutil.rmtree(layout.results)
-    assert "all there" in ensembles.plan(layout)[0].line  # as a dry run says it, which restores nothing
-    assert not layout.results.exists()
-    again, said = run(layout)
+def test_a_fresh_checkout_goes_on_from_what_is_shipped(shipped):
+    shutil.rmtree(shipped.results)
+    assert "all there" in ensembles.plan(shipped)[0].line  # as a dry run says it, which restores nothing
+    assert not shipped.results.exists()
+    again, said = run(shipped)
     assert again.simulated == 0
     assert said[0] == "taken      ogura: 9 settings from data/ensemble"
-    shutil.rmtree(layout.results)
-    edit(layout.ensemble_config, "settings: 3", "settings: 5")
-    more, _ = run(layout)
+    shutil.rmtree(shipped.results)
+    edit(shipped.ensemble_config, "settings: 3", "settings: 5")
+    more, _ = run(shipped)
     assert more.simulated == 2
-    extended = [path.read_bytes() for path in ensemble_table.paths(layout.ensembles, "ogura")]
-    shutil.rmtree(layout.results)
-    shutil.rmtree(layout.ensembles)
-    whole, _ = run(layout)
+    extended = [path.read_bytes() for path in ensemble_table.paths(shipped.ensembles, "ogura")]
+    shutil.rmtree(shipped.results)
+    shutil.rmtree(shipped.ensembles)
+    whole, _ = run(shipped)
     assert whole.simulated == 11
-    assert [path.read_bytes() for path in ensemble_table.paths(layout.ensembles, "ogura")] == extended
+    assert [path.read_bytes() for path in ensemble_table.paths(shipped.ensembles, "ogura")] == extended
 
 
 @pytest.mark.parametrize("change", ["code", "damage", "drawn otherwise"])
-def test_what_is_shipped_of_something_else_is_not_taken(layout, monkeypatch, change):
-    run(layout)
-    shutil.rmtree(layout.results)
+def test_what_is_shipped_of_something_else_is_not_taken(shipped, monkeypatch, change):
+    shutil.rmtree(shipped.results)
     if change == "code":
         monkeypatch.setattr(code, "of_algorithms", lambda names: {"libra": "other"})
     elif change == "damage":
-        table = layout.ensembles / "ogura_settings.csv"
+        table = shipped.ensembles / "ogura_settings.csv"
         table.write_text(table.read_text() + "\n")
     else:
-        edit(layout.root / "config/papers/ogura.yaml", "range: [5, 20]", "range: [5, 30]")
-    assert ensemble_table.restore(layout, opened(layout)) == 0
+        edit(shipped.root / "config/papers/ogura.yaml", "range: [5, 20]", "range: [5, 30]")
+    assert ensemble_table.restore(shipped, opened(shipped)) == 0
 
 
-def test_other_code_with_the_same_bits_is_marked(layout, monkeypatch):
-    run(layout)
+def test_other_code_with_the_same_bits_is_marked(shipped, monkeypatch):
     monkeypatch.setattr(code, "of_algorithms", lambda names: {"libra": "other"})
-    assert ensemble_table.stale(layout.ensembles, opened(layout)) == ["code changed"]
-    assert same_bits.compare_ensemble(layout, "ogura") == []
-    assert same_bits.mark_ensemble(layout, "ogura")
-    assert ensemble_table.stale(layout.ensembles, opened(layout)) == []
-    assert not same_bits.mark_ensemble(layout, "ogura")
+    assert ensemble_table.stale(shipped.ensembles, opened(shipped)) == ["code changed"]
+    assert same_bits.compare_ensemble(shipped, "ogura") == []
+    assert same_bits.mark_ensemble(shipped, "ogura")
+    assert ensemble_table.stale(shipped.ensembles, opened(shipped)) == []
+    assert not same_bits.mark_ensemble(shipped, "ogura")
 
 
-def test_other_code_with_other_bits_is_found(layout, monkeypatch):
-    run(layout)
-    ensemble, found = opened(layout), ensemble_table.read(layout.ensembles, "ogura")
+def test_other_code_with_other_bits_is_found(shipped, monkeypatch):
+    ensemble, found = opened(shipped), ensemble_table.read(shipped.ensembles, "ogura")
     first = found.metrics["setting"].eq(1) & found.metrics["hypothesis"].eq("")
     found.metrics.loc[first.idxmax(), "value"] *= 1.0001
-    ensemble_table.write(layout.ensembles, ensemble, ensemble.members(), found)
+    ensemble_table.write(shipped.ensembles, ensemble, ensemble.members(), found)
     monkeypatch.setattr(code, "of_algorithms", lambda names: {"libra": "other"})
-    assert same_bits.compare_ensemble(layout, "ogura") == ["ogura, ensemble, setting 0001"]
+    assert same_bits.compare_ensemble(shipped, "ogura") == ["ogura, ensemble, setting 0001"]
 
 
 def test_experiments_of_a_long_member_are_simulated_in_groups_and_give_the_same_tables(layout, monkeypatch):
@@ -281,12 +298,11 @@ def test_experiments_of_a_long_member_are_simulated_in_groups_and_give_the_same_
     assert len(list(layout.ensemble_shards.rglob("*.parquet"))) == 2 * 9
 
 
-def test_an_edit_leaves_no_shard_of_the_earlier_configuration(layout):
-    run(layout)
-    edit(layout.ensemble_config, "replicates: 2", "replicates: 1")
-    run(layout)
-    fresh = {path for member in opened(layout).members() for path in ensemble_table.member_files(layout, member)}
-    assert set((layout.ensemble_shards / "ogura").rglob("*.*")) == fresh
+def test_an_edit_leaves_no_shard_of_the_earlier_configuration(shipped):
+    edit(shipped.ensemble_config, "replicates: 2", "replicates: 1")
+    run(shipped)
+    fresh = {path for member in opened(shipped).members() for path in ensemble_table.member_files(shipped, member)}
+    assert set((shipped.ensemble_shards / "ogura").rglob("*.*")) == fresh
 
 
 def test_an_edit_during_the_run_makes_nothing_of_two_configurations(layout, monkeypatch):
@@ -313,44 +329,40 @@ def test_an_edit_during_the_run_makes_nothing_of_two_configurations(layout, monk
         ("config/ensemble.yaml", "0.5e+6", "0.6e+6", "of 9 settings drawn otherwise"),
     ],
 )
-def test_what_was_made_from_something_else_is_stale_and_said_so(layout, file, old, new, why):
-    run(layout)
-    edit(layout.root / file, old, new)
-    ensemble = opened(layout)
-    assert any(why in reason for reason in ensemble_table.stale(layout.ensembles, ensemble))
-    (line,) = ensemble_table.stale_lines(layout, ["ogura"])
+def test_what_was_made_from_something_else_is_stale_and_said_so(shipped, file, old, new, why):
+    edit(shipped.root / file, old, new)
+    ensemble = opened(shipped)
+    assert any(why in reason for reason in ensemble_table.stale(shipped.ensembles, ensemble))
+    (line,) = ensemble_table.stale_lines(shipped, ["ogura"])
     assert line.startswith("data/ensemble/ogura: ")
     assert why in line
-    assert not all(ensemble_table.is_kept(layout, member) for member in ensemble.members())
+    assert not all(ensemble_table.is_kept(shipped, member) for member in ensemble.members())
 
 
-def test_other_code_makes_it_stale_and_a_reworded_reason_does_not(layout, monkeypatch):
-    run(layout)
-    edit(layout.root / "config/papers/ogura.yaml", "assumed: why", "assumed: for another reason")
-    assert not ensemble_table.stale_lines(layout, ["ogura"])
+def test_other_code_makes_it_stale_and_a_reworded_reason_does_not(shipped, monkeypatch):
+    edit(shipped.root / "config/papers/ogura.yaml", "assumed: why", "assumed: for another reason")
+    assert not ensemble_table.stale_lines(shipped, ["ogura"])
     with monkeypatch.context() as patched:
         patched.setattr(code, "of_algorithms", lambda names: {"libra": "other"})
-        assert ensemble_table.stale(layout.ensembles, opened(layout)) == ["code changed"]
+        assert ensemble_table.stale(shipped.ensembles, opened(shipped)) == ["code changed"]
 
 
-def test_an_error_in_drawing_settings_is_not_taken_for_a_missing_ensemble(layout, monkeypatch):
+def test_an_error_in_drawing_settings_is_not_taken_for_a_missing_ensemble(shipped, monkeypatch):
     """As from a SciPy that does not know an argument."""
-    run(layout)
-    ensemble = opened(layout)
+    ensemble = opened(shipped)
 
     def members(self):
         raise TypeError("unexpected keyword argument 'rng'")
 
     monkeypatch.setattr(type(ensemble), "members", members)
     with pytest.raises(TypeError, match="rng"):
-        ensemble_table.stale(layout.ensembles, ensemble)
+        ensemble_table.stale(shipped.ensembles, ensemble)
 
 
-def test_a_damaged_table_counts_as_missing(layout):
-    run(layout)
-    table = layout.ensembles / "ogura_settings.csv"
+def test_a_damaged_table_counts_as_missing(shipped):
+    table = shipped.ensembles / "ogura_settings.csv"
     table.write_text(table.read_text() + "\n")
-    assert ensemble_table.stale(layout.ensembles, opened(layout)) == ["missing"]
+    assert ensemble_table.stale(shipped.ensembles, opened(shipped)) == ["missing"]
 
 
 def test_fewer_settings_do_not_take_the_place_of_what_is_shipped(layout):
@@ -373,13 +385,6 @@ def test_a_setting_that_no_run_can_have_is_recorded_with_the_reason(layout):
     assert f"refused    ogura: {len(refused)} of 9 settings" in said
     metrics = ensemble_table.read(layout.ensembles, "ogura").metrics
     assert set(metrics["setting"]).isdisjoint(refused[refused["hypothesis"] == ""]["setting"])
-
-
-def test_a_long_run_wants_yes(layout, monkeypatch):
-    monkeypatch.setattr(ensembles, "PLANNED_PKTS_PER_S", 1.0)
-    with pytest.raises(InputError, match="add --yes"):
-        run(layout)
-    assert not layout.results.exists()
 
 
 def test_the_expected_time_is_that_of_earlier_jobs(layout):

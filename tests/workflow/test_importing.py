@@ -14,6 +14,7 @@ import yaml
 
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout, repository_root
+from tcpfair.files.manifest import MANIFEST
 from tcpfair.papers.recordings import sidecar_path
 from tcpfair.runs import sidecar
 from tcpfair.runs.recorded import is_trace, open_recorded, trace_place
@@ -75,6 +76,27 @@ def test_a_recording_is_read_once(layout, tmp_path, monkeypatch, path):
         same = in_schema(name, table).to_pandas().equals(in_schema(name, after.tables[name]).to_pandas())
         assert same, name
     assert importing.told(found)[1:] == importing.told(importing.Found(own, before))[1:]
+
+
+def test_of_two_that_read_a_recording_for_the_first_time_at_once_the_trace_of_the_first_stays(layout, monkeypatch):
+    """Another process may be reading it."""
+    observe, first = importing.observe, []
+
+    def after_another(*what):
+        monkeypatch.setattr(importing, "observe", observe)
+        first.append((importing.read_once(layout, REPORT) / MANIFEST).stat().st_ino)
+        return observe(*what)
+
+    monkeypatch.setattr(importing, "observe", after_another)
+    folder = importing.read_once(layout, REPORT)
+    assert [(folder / MANIFEST).stat().st_ino] == first
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+
+
+def test_what_is_left_of_a_trace_that_was_read_once_is_replaced(layout):
+    folder = importing.read_once(layout, REPORT)
+    (folder / MANIFEST).unlink()
+    assert importing.read_once(layout, REPORT) == folder and is_trace(folder)
 
 
 # --- Corrected afterwards -----------------------------------------------------------------------------------------------

@@ -115,6 +115,15 @@ def test_a_workflow_shows_what_its_steps_say_alone_and_takes_results_dated_in_th
     assert [path.stat().st_mtime > time.time() for path in dated] == [False, True]  # a recording's date is its owner's
 
 
+def test_a_workflow_makes_the_files_that_are_requested(root):
+    shutil.copytree(repository_root() / run.PROFILES / "default", root / run.PROFILES / "default")
+    (root / "Snakefile").write_text(WORKFLOW)
+    (root / "results").mkdir(exist_ok=True)
+    (root / "results/earlier.txt").touch()
+    assert run.snakemake(root, ["results/made.txt"], State(), 1, "default") == 0
+    assert (root / "results/made.txt").is_file() and not (root / "results/failed.txt").exists()
+
+
 def test_to_do_names_steps_with_their_reason_and_simulations_with_runs_and_time(root):
     finish(make_plan(root))
     assert run.to_do(make_plan(root)) == []

@@ -14,20 +14,25 @@ from tcpfair.workflow import again, bundles, same_bits
 from tests.small_checkout import edit, make_checkout, make_plan, make_trace
 
 
-@pytest.fixture
-def layout(tmp_path):
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory):
     """A checkout whose one paper with experiments is shipped and marked."""
-    again._read.cache_clear()
-    root = make_checkout(tmp_path)
+    root = make_checkout(tmp_path_factory.mktemp("shipped"))
     (root / "config/smoke.yaml").write_text("smoke_duration_s: 2\n")
     plan = make_plan(root)
     for experiment in ("self", "pair"):
         make_trace(plan, experiment)
     bundles.ship(plan, [("ogura", "self"), ("ogura", "pair")])
     shutil.rmtree(root / "results")
-    layout = Layout(root)
-    assert same_bits.main(layout, mark=True) == 0
-    return layout
+    assert same_bits.main(Layout(root), mark=True) == 0
+    return root
+
+
+@pytest.fixture
+def layout(shipped, tmp_path):
+    """A copy of it."""
+    again._read.cache_clear()
+    return Layout(shutil.copytree(shipped, tmp_path, dirs_exist_ok=True))
 
 
 def test_unchanged_code_gives_the_same_bits(layout, capsys):

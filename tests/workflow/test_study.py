@@ -205,13 +205,6 @@ def test_runs_that_cannot_be_are_rows_with_the_reason(layout):
     assert any("payload_bytes must not exceed wire_bytes" in line for line in said)
 
 
-def test_a_long_study_wants_yes(layout, monkeypatch):
-    monkeypatch.setattr(studies, "PLANNED_PKTS_PER_S", 1.0)
-    with pytest.raises(InputError, match=r"this takes about .* on 2 cores; add --yes to start it"):
-        run(layout, opened(layout))
-    assert run(layout, opened(layout), yes=True)[0].simulated == 12
-
-
 def test_a_measure_that_the_runs_cannot_have_is_refused_before_they_start(layout):
     given = values(measures=["ratio"])
     given["base"]["flows"] = given["base"]["flows"][:1]

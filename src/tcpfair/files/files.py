@@ -6,6 +6,7 @@ Scratch names begin with a dot and end in ``.new``; nothing that looks for data 
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
@@ -82,8 +83,11 @@ def write_whole(path: Path, content: bytes | str) -> None:
 
 
 @contextmanager
-def whole_folder(folder: Path) -> Iterator[Path]:
-    """An empty folder beside ``folder`` to fill; it takes the place of ``folder`` when the block succeeds."""
+def whole_folder(folder: Path, replaces: bool = True) -> Iterator[Path]:
+    """An empty folder beside ``folder`` to fill; it takes the place of ``folder`` when the block succeeds.
+
+    A folder that another process puts there at the same moment stays; with ``replaces=False``, any folder that is there.
+    """
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = folder.with_name(f".{folder.name}-{secrets.token_hex(8)}{_SCRATCH}")
     scratch.mkdir()
@@ -91,9 +95,14 @@ def whole_folder(folder: Path) -> Iterator[Path]:
     try:
         with _named(folder):
             yield scratch
-        with suppress(FileNotFoundError):
-            folder.rename(old)
-        scratch.rename(folder)
+        if replaces:
+            with suppress(FileNotFoundError):
+                folder.rename(old)
+        try:
+            scratch.rename(folder)
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                raise
     finally:
         if old.exists() and not folder.exists():  # the second rename failed
             old.rename(folder)

@@ -79,6 +79,7 @@ def simulate_missing(
     *others, final = specs
     last = last or layout.simulated(paper.paper, experiment) / part([spec.key for spec in specs])
     todo = [*(spec for spec in others if spec.key in lacking), final]
+    config = values_behind(paper, experiment, run_specs(paper, experiment))
     unwritten: list[tuple[RunSpec, Trace]] = []
     began_s, packets = time.monotonic(), 0
 
@@ -86,7 +87,8 @@ def simulate_missing(
         nonlocal began_s
         if unwritten:
             own, made = [spec for spec, _ in unwritten], merge([made for _, made in unwritten])
-            made.provenance |= _provenance(paper, experiment, own)
+            # the configuration of all runs: what a killed job left differs from what is requested in its runs alone
+            made.provenance |= _provenance(paper, experiment, own) | {CONFIG: config}
             trace.write(_numbered(made, [spec.run_id for spec in own]), folder)
             unwritten.clear()
         began_s = time.monotonic()

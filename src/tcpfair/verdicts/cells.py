@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -87,9 +86,10 @@ class Cell:
         In the printed unit; NaN where it was measured and has no value, a letter for a case. Raises InputError when no
         run has the metric there, or when the cell is not one cell.
         """
-        rows = self._all_rows(load_metrics)
-        of_each = ["flow"] if self.flow is None and not self.flows else []
-        found = self.table(load_metrics, [*(name for name in self.grid if name in rows), *of_each])
+        return self._combined(self.table(load_metrics, self._places(self._all_rows(load_metrics))))
+
+    def _combined(self, found: pd.DataFrame) -> float | str:
+        """The number of a `table` of cells."""
         if self.cells:
             return self.scale * over_cells(found, self.cells, self.over, self.leaders, self.slack)
         if len(found) > 1:
@@ -107,16 +107,21 @@ class Cell:
         if not (self.base or self.cells):
             return self._of_one_cell(load_metrics)
         replicates = sorted(set.intersection(*(set(load_metrics(name)["replicate"]) for name in self.read)))
-        chosen = self.chosen(load_metrics)
-        of_each = {name: dict(tuple(rows.groupby("replicate"))) for name, rows in chosen.items()}
-
-        def load_one(number: int, experiment: str) -> pd.DataFrame:
-            return of_each[experiment].get(number, chosen[experiment][:0])
-
+        for cell in (self, self.base) if self.base else (self,):
+            if not set(cell.rows(load_metrics)["replicate"]) >= set(replicates):
+                raise cell._no_run
+        found = self.table(load_metrics, ["replicate", *self._places(self.rows(load_metrics))])
+        of_each = dict(tuple(found.groupby("replicate")))
         return pd.Series(
-            [self.value(partial(load_one, number)) for number in replicates],
-            index=pd.Index(replicates, name="replicate"),
+            [self._combined(of_each[number]) for number in replicates], index=pd.Index(replicates, name="replicate")
         )
+
+    def _places(self, rows: pd.DataFrame) -> list[str]:
+        """The columns of ``rows`` that tell its cells apart."""
+        return [
+            *(name for name in self.grid if name in rows),
+            *(["flow"] if self.flow is None and not self.flows else []),
+        ]
 
     def _of_one_cell(self, load_metrics: LoadMetrics) -> pd.Series:
         """`by_replicate` where no cells are combined: all replicates at once."""
@@ -148,7 +153,8 @@ class Cell:
         if self.flows:
             found = of_flows(found, by, self.flows)
         if self.base:
-            shared = [name for name in by if name in self.base.grid and isinstance(self.base.where.get(name, []), list)]
+            in_base = {"replicate", *self.base.grid}
+            shared = [name for name in by if name in in_base and isinstance(self.base.where.get(name, []), list)]
             if shared:
                 of_base = self.base.table(load_metrics, shared)
                 divisor = found[shared].merge(of_base, on=shared, how="left")["value"].to_numpy()
@@ -170,8 +176,12 @@ class Cell:
         """`rows`. Raises InputError when there are none."""
         rows = self.rows(load_metrics)
         if rows.empty:
-            raise InputError(f"data/cells.yaml: {self._place}: no run has it")
+            raise self._no_run
         return rows
+
+    @property
+    def _no_run(self) -> InputError:
+        return InputError(f"data/cells.yaml: {self._place}: no run has it")
 
     def chosen(self, load_metrics: LoadMetrics) -> dict[str, pd.DataFrame]:
         """Of the metrics of each experiment that it reads, the rows that count for `value`: as good as all of them."""

@@ -26,7 +26,7 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy.stats import halfnorm
+from scipy.special import ndtri
 
 from tcpfair.files.layout import Layout
 from tcpfair.metrics.exactmath import log10
@@ -186,7 +186,7 @@ def _values(numbers: pd.DataFrame, exhibit: str) -> pd.DataFrame:
 def _printed_sd(numbers: pd.DataFrame) -> pd.DataFrame:
     """Two means of n runs with the printed standard deviation, for every cell of J that has one."""
     parts = []
-    levels = halfnorm.ppf((np.arange(_LEVELS) + 0.5) / _LEVELS)
+    levels = ndtri((1 + (np.arange(_LEVELS) + 0.5) / _LEVELS) / 2)  # of the half-normal distribution
     for exhibit, rows in numbers.groupby("exhibit", sort=False):
         spread = next((name for name in ("jfi_sd", "jfi_cv") if (rows["metric"] == name).any()), None)
         if spread is None:

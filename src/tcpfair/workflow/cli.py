@@ -27,7 +27,7 @@ _BENCHMARKS = {
     "measure": "measure/{paper}",
     "numbers": "numbers/{paper}",
     "notebook": "notebook/{notebook.stem}",
-    "place": "place/{paper}",
+    "place": "place",
     "ledger": "ledger",
     "report": "report",
     "packet-lab": "lab",
@@ -176,8 +176,8 @@ def parser() -> argparse.ArgumentParser:
     command("notebook", notebook, "run a notebook", source, page, only, draw, own_trace, output)
     command("read", _read, "read recordings into traces in results", _option("parts", nargs="+", type=Path))
     papers = _option("--papers", nargs="*", default=list(PAPERS), choices=PAPERS)
-    place = _step("place", "placed", "{paper}", "paper")
-    command("place", place, "place what is printed among the settings of an ensemble", source, paper, output)
+    place = _step("place", "placed", "")
+    command("place", place, "place what is printed among the settings of ensembles", source, outputs)
     command("ledger", _step("ledger", "ledger", "", "papers", "only"), "write the ledger", source, papers, only, output)
     linked = _option("--linked", nargs="*", type=_absolute, default=[], help="pages to link to")
     report = _step("report", "report", "", "papers", "only", "linked")

@@ -94,23 +94,26 @@ def look(path: Path) -> Found:
 def read_once(layout: Layout, path: Path) -> Path:
     """The folder of the trace of a recording that stays where it is; read where that was not done before.
 
-    Raises InputError with one line.
+    Of two processes that read it at the same time, the first one writes the folder. Raises InputError with one line.
     """
     folder = trace_place(layout.root, path)
+    is_left = folder.exists()
     if not is_trace(folder):
         recorded, said = trace_of(path)
-        write_recorded(recorded, said, folder, path)
+        write_recorded(recorded, said, folder, path, replaces=is_left)
     return folder
 
 
-def write_recorded(recorded: Trace, said: Said, folder: Path, path: Path, text: str = "", licence: str = "") -> None:
+def write_recorded(
+    recorded: Trace, said: Said, folder: Path, path: Path, text: str = "", licence: str = "", replaces: bool = True
+) -> None:
     """Write a trace with its trace.yaml (``text``, or what ``said`` has and what was inferred) to ``folder``, and read it again.
 
-    ``path`` is the recording, named in errors. Raises InputError, and leaves everything as it was, for statements that
-    contradict the recording.
+    ``path`` is the recording, named in errors; ``replaces`` as in `whole_folder`. Raises InputError, and leaves everything as
+    it was, for statements that contradict the recording.
     """
     stated(recorded, said, path)
-    with whole_folder(folder) as scratch:
+    with whole_folder(folder, replaces) as scratch:
         traces.write(recorded, scratch)
         text = text or _sidecar_text(stated(recorded, said, scratch), said)
         (scratch / SIDECAR).write_text(text, encoding="utf-8")

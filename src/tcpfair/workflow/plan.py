@@ -486,9 +486,15 @@ class Plan:
         }
 
     def write_up_parts(self) -> Parts:
+        sources = " ".join(cell.source for cell in cells(self.notebook_source(WRITE_UP)) if cell.kind == "code")
+        named = {f"{paper}.{short_id(name)}" for paper, name in re.findall(r"(\w+)\.(\w+)", sources)}
+        shown = [
+            parts for name, parts in self.exhibit_parts.items() if f"{name.partition('.')[0]}.{short_id(name)}" in named
+        ]
         return {
             **self._of_notebook(WRITE_UP),
             "ledger": part(self.ledger_parts()),
+            "exhibits": part(shown),  # it displays the figures that its cells name
             "scope": part(reach.of_step("report")),
         }
 
@@ -574,7 +580,7 @@ class Plan:
             step for step in self.steps if step.kind == kind and (not paper or re.split("[/.]", step.item)[0] == paper)
         ]
 
-    def to_make(self, kind: str, paper: str) -> list[Path]:
+    def to_make(self, kind: str, paper: str = "") -> list[Path]:
         """Those of them that have to be made."""
         return [target for target in self.targets(kind, paper) if not target.is_file()]
 

@@ -129,7 +129,7 @@ def announced(plan: Plan, wanted: Sequence[tuple[str, str]] = ()) -> list[str]:
     lines = []
     for name, n_runs, pkts in todo:
         of = len(plan.asked[tuple(name.split("/"))])
-        why = "; ".join(plan.why_simulated(*name.split("/"))[:3])
+        why = "; ".join(plan.why_simulated(*name.split("/"))[:3]) or "missing"
         seconds = duration_text(pkts / State(plan).pkts_per_s)
         lines.append(f"simulate   {name:<28} {n_runs} of {of} runs, {seconds} of one core  {why}".rstrip())
     if len(todo) > 1:
@@ -215,7 +215,8 @@ def snakemake(
     place = profile_folder(root, profile)
     executor = cluster.executor_of(place)
     cluster.check(executor)
-    command = [sys.executable, "-m", "snakemake", "--logger", "tcpfair", *arguments]
+    # requested files come first: an option that takes several values would take them too
+    command = [sys.executable, "-m", "snakemake", *arguments, "--logger", "tcpfair"]
     command += ["--workflow-profile", str(place.relative_to(root))]
     if executor:
         name = cluster.name_of(root, folder.relative_to(root).as_posix() if folder else "results")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -159,6 +160,8 @@ def notebook(layout: Layout, source: Path, only: list[str], draw: list[Path], ow
     by hand: one that fails is reported, and where only some exhibits are wanted, whose traces alone are there, they are left out.
     """
     started_s = time.perf_counter()
+    # jsonschema loads it if it can: a grammar that takes more than a second, for a format that no notebook has
+    sys.modules.setdefault("rfc3987_syntax", None)
     import nbformat
     import papermill
 
@@ -250,13 +253,16 @@ def forget_run(executed) -> None:
             cell.source = re.sub(r"^keep = .*?(?=^\w|\Z)", "keep = True\n", cell.source, flags=re.M | re.S).rstrip("\n")
 
 
-def place(layout: Layout, paper: str, folder: Path) -> str:
-    """Place every printed number and claim of a paper among the settings of its shipped ensemble."""
+def place(layout: Layout, folders: list[Path]) -> str:
+    """Place every printed number and claim of some papers among the settings of their ensembles; each has a folder, named
+    for the paper."""
     from tcpfair.verdicts.ensemble import tables
 
-    with making(layout, folder) as scratch:
-        tables.write_shipped(layout, paper, inside(layout, scratch, layout.placed / paper))
-    return (layout.placed / paper).relative_to(layout.root).as_posix()
+    for folder in folders:
+        paper = folder.name.rpartition("-")[0]
+        with making(layout, folder) as scratch:
+            tables.write_shipped(layout, paper, inside(layout, scratch, layout.placed / paper))
+    return f"{len(folders)} papers"
 
 
 def ledger(layout: Layout, papers: list[str], only: list[str], folder: Path) -> str:

@@ -51,40 +51,6 @@ def test_what_stands_beside_has_an_index_only(kozu):
     assert not drawn.numbers.query("metric == 'throughput_mean'")["key"].str.contains("CUBIC").any()
 
 
-# --- Tuned x -----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def tuned(kozu, monkeypatch):
-    """An x of 1 is best up to 8 ms, of 0.3 above; eight runs, of which the last four have an index 0.1 lower."""
-
-    def index(point, run):
-        best = 1 if point["rtt_ms"] <= 8 else 0.3
-        return 1 - 0.2 * abs(point["x"] - best) - 0.1 * (run >= 4) - 1e-4 * (run % 2)
-
-    monkeypatch.setattr(standin, "RUNS", 8)
-    flows = {"throughput_mean": lambda point, run, flow: 470.0}
-    standin.put_metrics(
-        kozu, "existing", system=dict.fromkeys(("jfi_of_means", "jfi_mean", "ratio"), index), flows=flows
-    )
-    return kozu
-
-
-def test_x_is_the_best_at_each_rtt(tuned):
-    drawn = draw(tuned, tuned.paper.exhibit("kozu2014.fig14"))
-    assert drawn.numbers.query("metric == 'x'")["value"].tolist() == [1, 1, 1, 0.3, 0.3, 0.3, 0.3]
-    (ax,) = drawn.output.axes
-    law = next(line for line in ax.lines if line.get_label() == "eq. 6, relative to 2 ms")
-    assert law.get_ydata()[-1] == pytest.approx(0.25)  # cbrt(2 / 128)
-
-
-def test_the_tuned_method_is_judged_on_the_other_runs(tuned):
-    drawn = draw(tuned, tuned.paper.exhibit("kozu2014.fig15"))
-    assert value(drawn, "protocol=Existing method;rtt_ms=32", "jfi_of_means") == pytest.approx(0.9, abs=1e-3)
-    runs = drawn.numbers.query("metric == 'jfi_of_means'").set_index("key")["n_runs"]
-    assert runs["protocol=Existing method;rtt_ms=32"] == 4
-
-
 # --- Windows and K -----------------------------------------------------------------------------------------------
 
 
@@ -135,15 +101,3 @@ def test_the_other_flow_is_dashed_and_the_needed_window_marked(transitions):
     other, own = bottom.lines
     assert (other.get_linestyle(), own.get_linestyle()) == ("--", "-")
     assert np.nanmax(own.get_ydata()) == 9
-
-
-def test_the_proposal_has_no_printed_mean(transitions):
-    drawn = draw(transitions, transitions.paper.exhibit("kozu2014.fig10"))
-    assert transitions.against_print("kozu2014.fig10", drawn.numbers).empty
-    assert value(drawn, "protocol=Proposed K;rtt_ms=128", "k_mean") == 9
-
-
-def test_hosts_are_told_as_printed(kozu):
-    drawn = draw(kozu, kozu.paper.exhibit("kozu2014.table1"))
-    assert drawn.output.cells.loc["OS of PC1 and PC2"].tolist() == ["Linux 2.6.32.27"]
-    assert drawn.numbers.empty

@@ -47,13 +47,3 @@ def test_bars_end_at_the_tuple_and_printed_bars_stand_beside(bhatti2008):
     ends = np.concatenate([line.get_ydata() for line in printed])
     assert {2.00, -4.27, 1.53} <= set(ends.round(2))  # table VI
     assert left.get_title(loc="left") == "(a) CCID2 and NewReno"
-
-
-def test_nru_of_printed_throughputs(tmp_path):
-    context = standin.context(tmp_path, "bhatti2009")
-    standin.put_metrics(context, "pair_ccid2_first", **nru_metrics(lambda point, run, flow: 0.1))
-    (ax,) = draw(context, context.paper.exhibit("bhatti2009.fig11")).output.axes
-    printed = [line for line in ax.lines if line.get_markerfacecolor() == "white" and len(line.get_ydata())]
-    ccid2, cubic = (line.get_ydata()[2] for line in printed)  # at 100 ms
-    assert ccid2 == pytest.approx(10 * np.log10(16 / 45))  # tables VI and IV
-    assert cubic == pytest.approx(10 * np.log10(74 / 61))

@@ -125,57 +125,7 @@ def test_rates_of_flows_are_first_arrivals_behind_the_router(ha):
     assert rates.tolist() == pytest.approx([0.08] * 12)  # 1 MB in 100 s
 
 
-# --- Bars in groups ----------------------------------------------------------------------------------------------
-
-
-def test_bars_of_fixed_and_varied_rtts_stand_beside_the_line_without_background(ha):
-    system = {
-        "utilisation": lambda point, run: 0.95 if point["traffic"] == "none" else 0.8,
-        "load_cov": lambda point, run: 0.3 if "fixed" in point["traffic"] else 0.1,
-    }
-    standin.put_metrics(ha, "htcp_types", system=system)
-    drawn = draw(ha, ha.paper.exhibit("ha2006.fig8"))
-    used, cov = drawn.output.axes
-    assert len(used.patches) == 8
-    assert used.lines[-1].get_ydata()[0] == pytest.approx(95)
-    assert sorted({round(bar.get_height(), 3) for bar in cov.patches}) == [0.1, 0.3]
-    assert labels(drawn.output) == ["fixed background RTT", "varied background RTT", "no background"]
-    key = "item=utilisation;protocol=H-TCP;rtt_ms=162;traffic=Type II, fixed RTT"
-    assert value(drawn, key, "utilisation") == pytest.approx(80)
-
-
-def test_gains_are_relative_to_no_background(ha):
-    factor = {"none": 1, "Type I": 1.5, "Type II": 2, "Type III": 1.7, "Type IV": 1.6, "Type V": 3}
-
-    def ratio(point, run):
-        return 0.1 * factor.get(point["traffic"], 9)  # fixed RTTs are not in the figure
-
-    for name in ("friendliness", "intra", "rtt_fairness"):
-        standin.put_metrics(ha, name, system={"fair_ratio": ratio})
-        standin.put_metrics(ha, f"{name.removesuffix('_fairness')}_types", system={"fair_ratio": ratio})
-    drawn = draw(ha, ha.paper.exhibit("ha2006.fig13"))
-    assert value(drawn, "item=RTT-fairness;protocol=BIC", "improvement_min") == pytest.approx(50)
-    assert value(drawn, "item=RTT-fairness;protocol=BIC", "improvement_max") == pytest.approx(200)
-    assert value(drawn, "item=TCP-friendliness under Type V;protocol=CUBIC", "improvement") == pytest.approx(200)
-    assert len(drawn.output.axes[0].patches) == 5 * 6
-    compared = ha.against_print("ha2006.fig13", drawn.numbers)
-    assert len(compared) == 5 and compared["reproduced"].notna().all()
-
-
 # --- Background --------------------------------------------------------------------------------------------------
-
-
-def test_the_table_of_types_has_the_measured_load_with_its_interval(ha):
-    standin.put_metrics(ha, "load", system={"load_both_ways": lambda point, run: 69.0 + run})
-    drawn = draw(ha, ha.paper.exhibit("ha2006.table1"))
-    assert value(drawn, "traffic=Type IV", "throughput_mean") == 70
-    assert drawn.n_runs == standin.RUNS
-    cells = drawn.output.cells
-    assert cells.loc["Type II", "load alone (Mb/s)"] == "70.0 ± 2.5"  # t of 2 degrees of freedom is 4.3
-    assert "30 % Pareto, shape 1.1, from 1 MB" in cells.loc["Type V", "flow sizes"]
-    assert cells.loc["Type V", "long-lived flows"] == "12"
-    compared = ha.against_print("ha2006.table1", drawn.numbers)
-    assert compared[["exhibit", "printed", "reproduced"]].to_numpy().tolist() == [["ha2006.sec-3.3", "70", 70.0]]
 
 
 def test_the_distribution_is_of_the_samples_in_the_window(ha):

@@ -80,26 +80,6 @@ def test_a_dash_in_print_agrees_with_no_value_in_most_runs(bhatti2009):
     assert not compared.loc[("rtt_ms=100", "U_N+"), "within"]  # a dash in print, 3 dB with the weights as worded
 
 
-def test_letters_are_counted_over_the_runs(bhatti2009):
-    drawn = draw(bhatti2009, bhatti2009.paper.exhibit("bhatti2009.table7"))
-    assert value(drawn, "case_B_share", 25) == 1
-    assert value(drawn, "case_A_share@half_of_sum", 25) == 0.75
-    # one run of each five has U_N+ of 0 to two decimals: case C
-    assert value(drawn, "case_B_share@half_of_sum", 25) == 0.2
-    assert value(drawn, "case_C_share@half_of_sum", 25) == 0.05
-    cells = drawn.output.cells.iloc[7]
-    assert 'A 75 %, B 20 %, C 5 %</div><div class="printed">A<' in cells["25 ms"]
-    assert 'B 95 %, C 5 %</div><div class="printed">B<' in cells["200 ms"]
-
-
-def test_flows_stand_in_the_order_of_their_shares(bhatti2009):
-    drawn = draw(bhatti2009, bhatti2009.paper.exhibit("bhatti2009.shares_14"))
-    assert list(drawn.output.cells.index) == ["scalable", "lp"]
-    assert "59.5 [51.0, 68.0]" in drawn.output.cells.loc["scalable", "50 ms"]
-    numbers = drawn.numbers.set_index(["key", "metric"])["value"]
-    assert numbers["protocol=scalable;rtt_ms=50", "throughput_mean"] == 59.5
-
-
 def test_figure_marks_the_print_and_its_percentile(bhatti2009):
     drawn = draw(bhatti2009, bhatti2009.paper.exhibit("bhatti2009.fig13"))
     nru, jfi = drawn.output.axes

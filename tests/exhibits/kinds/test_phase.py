@@ -5,7 +5,6 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.exhibits.context import draw
-from tcpfair.verdicts.computed import printed_line
 from tests.exhibits import standin
 from tests.exhibits.standin import value
 
@@ -24,16 +23,6 @@ def ogura(tmp_path):
     standin.put_metrics(context, "sens_phase_still", system=still)
     standin.put_metrics(context, "sens_phase", system={"ratio": lambda point, run: [0.5, 0.8, 1.0][run]})
     return context
-
-
-def test_the_rtt_explains_all_or_nothing(ogura):
-    drawn = draw(ogura, ogura.paper.exhibit("ogura.sens_phase"))
-    key = "loss_rate=1e-05;protocol=Reno;setting="
-    assert value(drawn, key + "no jitter", "rtt_share") == 1
-    assert value(drawn, key + "jitter as above", "rtt_share") == 0
-    assert value(drawn, key + "jitter as above", "ratio") == 0.8
-    assert value(drawn, key + "no jitter", "ratio_p95") == 4
-    assert drawn.n_runs == 21 * standin.RUNS
 
 
 def test_each_panel_says_in_numbers_what_it_shows(ogura):
@@ -78,18 +67,6 @@ def test_the_print_is_a_line_in_the_rows_of_which_it_speaks(tmp_path):
     assert value(drawn, "protocol=CUBIC;setting=no jitter", "ratio_percentile") == 100
     assert np.isnan(value(drawn, "protocol=CUBIC;setting=no jitter", "rtt_share"))  # nothing varies
     assert "RTT explains" not in drawn.output.axes[0].get_title(loc="left")
-
-
-def test_the_print_of_one_flow_is_found_by_its_whole_key(tmp_path):
-    context = standin.context(tmp_path, "bhatti2009")
-    line = context.paper.exhibit("bhatti2009.sens_phase").options["printed"]
-    assert printed_line(context, line, "CUBIC") == 25  # table VI
-    assert printed_line(context, line, "CCID2") is None
-    flows = {"throughput_mean": lambda point, run, flow: 10.0 * flow + run}
-    for name in ("sens_phase", "sens_phase_still"):
-        standin.put_metrics(context, name, flows=flows)
-    drawn = draw(context, context.paper.exhibit("bhatti2009.sens_phase"))
-    assert value(drawn, "flow=1;protocol=CUBIC;setting=no jitter", "throughput_mean") == 11
 
 
 def test_a_label_for_each_experiment_is_asked_for(ogura):

@@ -23,14 +23,6 @@ def ogura(tmp_path):
     return context
 
 
-def test_ratios_are_medians_and_the_statement_is_taken_at_the_highest_loss(ogura):
-    drawn = draw(ogura, ogura.paper.exhibit("ogura.fig8"))
-    assert value(drawn, "loss_rate=0.001;protocol=Reno", "ratio") == 0.6
-    compared = ogura.against_print("ogura.fig8", drawn.numbers)
-    assert compared[["exhibit", "printed", "reproduced"]].values.tolist() == [["ogura.sec-5.4", "0.5", 0.6]]
-    assert drawn.note == "line: median, band: 10–90 % over runs"
-
-
 def test_ratio_axis_is_logarithmic_with_the_fair_band_and_the_square_root_law(ogura):
     (ax,) = draw(ogura, ogura.paper.exhibit("ogura.fig8")).output.axes
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
@@ -63,26 +55,6 @@ def test_bands_hold_the_middle_of_the_runs_or_one_sd(ogura):
     cells = sweeps.with_band(Column("ogura.fig8", "ratio", groups.agg(value="mean", sd="std").reset_index(), key))
     assert cells[["value", "low", "high"]].iloc[0].tolist() == pytest.approx([1.0, 0.0, 2.0])
     assert sweeps.band_text() == "line: mean, band: ±1 sd over runs"
-
-
-def test_text_numbers_of_the_single_flow(ogura):
-    drawn = draw(ogura, ogura.paper.exhibit("ogura.fig11"))
-    assert value(drawn, "protocol=Libra", "throughput") == pytest.approx(8 * 120)  # mean over 40 to 200 ms
-    # all protocols are equal here, so Proposal and Westwood are above the others nowhere
-    assert value(drawn, "item=Proposal and Westwood above the others", "rtt_threshold") == 40
-    (ax,) = drawn.output.axes
-    (printed,) = [line for line in ax.lines if line.get_markerfacecolor() == "white" and len(line.get_ydata())]
-    assert set(printed.get_ydata()) == {400.0}  # "around 400 Mb/s" at every RTT
-    assert len(printed.get_xdata()) == 9
-
-
-def test_flows_and_their_total(ogura):
-    drawn = draw(ogura, ogura.paper.exhibit("ogura.fig13"))
-    assert value(drawn, "flow=2;protocol=Proposal;rtt_ms=20", "throughput_mean") == 31
-    assert value(drawn, "protocol=Proposal;rtt_ms=20", "throughput_sum") == 60
-    (ax,) = drawn.output.axes
-    labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["Reno, 40 ms", "Proposal, varied RTT", "both together"]
 
 
 def test_sensitivity_marks_the_value_that_the_other_exhibits_use(ogura):

@@ -44,14 +44,6 @@ def test_jfi_table_gives_mean_and_sd_over_runs_and_marks_what_differs(bhatti):
     assert drawn.n_runs == standin.RUNS
 
 
-def test_throughput_table_has_a_column_per_flow_and_the_share_of_the_self_pair(bhatti):
-    drawn = draw(bhatti, bhatti.paper.exhibit("bhatti2009.table6"))
-    assert number(drawn, "flow=2;protocol=CUBIC;rtt_ms=100", "throughput_mean")["value"] == 30
-    share = number(drawn, "item=CCID2 share of its self-pair throughput;protocol=BIC;rtt_ms=100", "ratio")
-    assert share["value"] == 1  # flow 1 has 15 Mb/s in both experiments
-    assert drawn.output.cells.columns[:2].tolist() == [("25 ms", "1: CCID2"), ("25 ms", "2: TCP")]
-
-
 def test_convergence_counts_from_the_start_of_the_run(tmp_path):
     context = standin.context(tmp_path, "bhatti2008")
     never_at_75 = {"converged_at_s": lambda point, run: np.nan if point["rtt_ms"] == 75 else 62.0}
@@ -64,13 +56,6 @@ def test_convergence_counts_from_the_start_of_the_run(tmp_path):
     cells = drawn.output.cells
     assert cells.loc["NewReno", "75 ms"] == '<div class="ours">–, 0.00</div><div class="printed">–</div>'
     assert cells.loc["CUBIC", "75 ms"].endswith('<span class="off">61 ✗</span></div>')
-
-
-@pytest.mark.parametrize("paper", ["bhatti2008", "bhatti2009"])
-def test_cases_get_the_letters_of_the_papers_table_2(tmp_path, paper):
-    context = standin.context(tmp_path, paper)
-    drawn = draw(context, context.paper.exhibit(f"{paper}.table2"))
-    assert drawn.output.cells["case"].tolist() == ["A", "B", "C", "D", "E"]
 
 
 def test_definitions_name_the_functions_that_compute_them(tmp_path):

@@ -1,7 +1,6 @@
 """Windows of Model I and II: numbers of the paper, curves, sketches."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,21 +29,6 @@ def ogura(tmp_path_factory):
 
 def values(drawn, metric):
     return drawn.numbers[drawn.numbers["metric"] == metric].set_index("key")["value"]
-
-
-def test_link_of_section_5():
-    assert pytest.approx(8333.33, abs=0.01) == LINK.B
-    assert pytest.approx(4166.67, abs=0.01) == LINK.R
-    assert LINK.S == 500
-    assert LINK.rtts_s == (0.040, 0.080)
-    assert LINK.full_reference_rtt_s == pytest.approx(0.070)
-
-
-@pytest.mark.parametrize(("figure", "metric"), [("fig4", "t1_ratio"), ("fig5", "t1_ratio")])
-def test_ratios_of_t1_in_simulation_and_model(ogura, figure, metric):
-    ratios = values(draw(ogura, ogura.paper.exhibit(f"ogura.{figure}")), metric)
-    for protocol, printed in (("Reno", 4), ("Alpha", 2), ("Libra", 1)):
-        assert ratios[f"item=80 ms over 40 ms;protocol={protocol}"] == pytest.approx(printed, rel=0.02)
 
 
 def test_simulated_curves_run_from_half_the_bdp_to_the_bdp(ogura):
@@ -95,12 +79,6 @@ def test_reno_takes_t1_and_t2_of_the_model():
     t1_s = path["t_s"][path["cwnd_pkts"] >= LINK.bdp_pkts(0.080)].iloc[0]
     assert t1_s == pytest.approx(26.7, abs=0.2)
     assert path["t_s"].iloc[-1] - t1_s == pytest.approx(55.0, abs=0.3)
-
-
-def test_data_of_a_figure_is_what_is_drawn(ogura):
-    data = draw(ogura, ogura.paper.exhibit("ogura.fig5")).data
-    assert isinstance(data, pd.DataFrame)
-    assert list(data.columns) == ["protocol", "rtt_ms", "form", "t_s", "cwnd_pkts"]
 
 
 def test_runs_too_short_for_a_loss_leave_the_figure_empty(tmp_path):

@@ -63,12 +63,13 @@ class Decided:
 
 def slack(clause: Clause, quantity: Quantity) -> pd.DataFrame:
     """How far inside its bounds each cell of a quantity is; negative outside, NaN where there is no value."""
-    x = frame(quantity)
+    table = frame(quantity)
+    x = table.to_numpy(dtype=float)
     # a side without a bound has infinite room, for an infinite quantity too, and none is known without a value
-    endless = x.notna().astype(float).where(x.notna()) * np.inf
+    endless = np.where(np.isnan(x), np.nan, np.inf)
     above = x - clause.low if np.isfinite(clause.low) else endless
     below = clause.high - x if np.isfinite(clause.high) else endless
-    return pd.DataFrame(np.minimum(above, below), x.index, x.columns)
+    return pd.DataFrame(np.minimum(above, below), table.index, table.columns)
 
 
 def frame(quantity: Quantity) -> pd.DataFrame:
@@ -82,7 +83,11 @@ def frame(quantity: Quantity) -> pd.DataFrame:
 
 def holds(clause: Clause, quantity: Quantity) -> pd.Series:
     """Whether a clause holds in each row, in all of its cells: 1.0, 0.0, or NaN where a cell has no value."""
-    least = slack(clause, quantity).min(axis=1, skipna=False)
+    return _within(clause, slack(clause, quantity))
+
+
+def _within(clause: Clause, inside: pd.DataFrame) -> pd.Series:
+    least = inside.min(axis=1, skipna=False)
     return (least >= -_rounding(clause)).astype(float).where(least.notna())
 
 
@@ -136,7 +141,7 @@ def decide_clauses(claim: Claim, function: ClaimFunction, evidence: Callable[[An
 def _decided(name: str, clause: Clause, means: Quantity, single: Quantity) -> Decided:
     values, inside = frame(means), slack(clause, means)
     is_random = len(values) > 1
-    held = holds(clause, means)
+    held = _within(clause, inside)
     first = inside.iloc[0]
     outcome = OPEN if np.isnan(held.iloc[0]) else HOLDS if held.iloc[0] else FAILS
     cell = int(np.argmin(first.to_numpy()))  # one without a value where there is any

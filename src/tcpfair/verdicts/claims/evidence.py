@@ -112,7 +112,7 @@ class Evidence:
     """What one claim may look at, each loaded when it is asked for.
 
     ``load_metrics`` and ``load_trace`` take the name of an experiment; ``rows`` says what the rows of tables are; ``runs``
-    counts the runs of the experiments asked for.
+    counts the runs of the experiments asked for. ``runs`` and ``tables`` may be shared by the evidence of one claim.
     """
 
     claim: Claim
@@ -121,6 +121,7 @@ class Evidence:
     load_trace: Callable[[str], Trace]
     rows: SingleRuns | Means | Settings = field(default_factory=SingleRuns)
     runs: dict[str, int] = field(default_factory=dict)
+    tables: dict[str, Table] = field(default_factory=dict)  # of single runs that were read already, by what they have
 
     def __getitem__(self, name: str) -> Any:
         """One of the claim's ``numbers``."""
@@ -178,6 +179,12 @@ class Evidence:
         return self.rows.means(values.to_frame("") if isinstance(values, pd.Series) else values)
 
     def _per_run(self, experiment: str, metric: str, by: str | Sequence[str], flow: int, where: dict) -> Table:
+        asked = repr((experiment, metric, by, flow, where))
+        if asked not in self.tables:
+            self.tables[asked] = self._read(experiment, metric, by, flow, where)
+        return self.tables[asked]
+
+    def _read(self, experiment: str, metric: str, by: str | Sequence[str], flow: int, where: dict) -> Table:
         metrics = self.metrics(experiment)
         chosen = (metrics["metric"] == metric) & (metrics["flow"] == flow)
         for name, value in where.items():

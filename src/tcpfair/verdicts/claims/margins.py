@@ -96,22 +96,24 @@ def margin_table(layout: Layout, papers: Iterable[str], claims: pd.DataFrame, cl
 
 def _turned(stated: Mapping[str, Claim], clauses: pd.DataFrame, times: Mapping[str, float]) -> dict[str, object]:
     """What turns when margins are multiplied: ``times`` by name."""
-    concerned = clauses[clauses["margin"].isin(list(times))]
-    others = [
-        outcome(stated[row.id].clauses[row.clause], row.outcome, row.turns_at, times[row.margin])
-        for row in concerned.itertuples()
-    ]
-    after = clauses["outcome"].copy()
-    after[concerned.index] = others
+    concerned = [row for row in clauses.itertuples() if row.margin in times]
+    after = {
+        row.Index: outcome(stated[row.id].clauses[row.clause], row.outcome, row.turns_at, times[row.margin])
+        for row in concerned
+    }
+    of_claims: dict[str, list[tuple[str, str]]] = {row.id: [] for row in concerned}
+    for row in clauses.itertuples():
+        if row.id in of_claims:
+            of_claims[row.id].append((row.outcome, after.get(row.Index, row.outcome)))
     turned = []
-    for name, own in clauses[clauses["id"].isin(concerned["id"])].groupby("id", sort=False):
-        before, then = (verdict(stated[name], list(column[own.index])) for column in (clauses["outcome"], after))
+    for name, outcomes in of_claims.items():
+        before, then = (verdict(stated[name], each) for each in zip(*outcomes, strict=True))
         if before != then:
             turned.append(f"{name}: {then}")
     return {
         "clauses": len(concerned),
-        "clauses_turned": int((concerned["outcome"] != after[concerned.index]).sum()),
-        "claims": concerned["id"].nunique(),
+        "clauses_turned": sum(row.outcome != after[row.Index] for row in concerned),
+        "claims": len(of_claims),
         "claims_turned": len(turned),
         "turned": "; ".join(turned),
     }

@@ -18,7 +18,7 @@ from tcpfair.runs.store import Held, MissingRunsError
 from tcpfair.runs.trace import Trace
 from tcpfair.verdicts.claims import decision, expressions, why
 from tcpfair.verdicts.claims.decision import ClaimFunction, Decided
-from tcpfair.verdicts.claims.evidence import Evidence
+from tcpfair.verdicts.claims.evidence import Evidence, Table
 from tcpfair.verdicts.claims.statement import Claim, load_claims
 
 VERDICTS = (*decision.DECIDED, "pending", "not run", "failed")
@@ -119,12 +119,13 @@ def decide(
     if not_built:
         return Judged("pending", not_built)
     runs: dict[str, int] = {}
+    tables: dict[str, Table] = {}
     try:
         function = function or claim_function(claim)
         if function is None:
             raise InputError(f"tcpfair.verdicts.claims.{claim.paper} has no function {claim.function_name}")
         decided = decision.decide_clauses(
-            claim, function, lambda rows: Evidence(claim, config, load_metrics, load_trace, rows, runs)
+            claim, function, lambda rows: Evidence(claim, config, load_metrics, load_trace, rows, runs, tables)
         )
     except NotRunError as error:
         return Judged("not run", str(error))

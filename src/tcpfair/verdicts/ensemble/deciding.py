@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import fisher_exact
-from sklearn.tree import DecisionTreeClassifier
 
 from tcpfair.runs.ensemble import Judging, digits
 
@@ -33,6 +31,10 @@ def split(held: pd.Series, drawn: pd.DataFrame, judging: Judging) -> Split | Non
     classification tree's root (scikit-learn, Gini impurity) with at least ``least_share`` of the settings on either side. It
     counts where Fisher's exact test, corrected for the splits that were tried (Bonferroni), leaves it no more than ``chance``.
     """
+    # here, for they take a second to import, and the ledger only reads what was found
+    from scipy.stats import fisher_exact
+    from sklearn.tree import DecisionTreeClassifier
+
     held = held.dropna()
     coded = _ordered_columns(drawn.loc[held.index])
     if held.nunique() < 2 or coded.empty:
@@ -46,7 +48,7 @@ def split(held: pd.Series, drawn: pd.DataFrame, judging: Judging) -> Split | Non
     column = coded.columns[tree.tree_.feature[0]]
     is_above = coded[column] > tree.tree_.threshold[0]
     threshold = float(coded.loc[~is_above, column].max())
-    table = pd.crosstab(is_above, held > 0).to_numpy()
+    table = [[((is_above == side) & ((held > 0) == kept)).sum() for kept in (False, True)] for side in (False, True)]
     tried = sum(max(coded[name].nunique() - 1, 0) for name in coded)
     if fisher_exact(table).pvalue * tried > judging.chance:
         return None
@@ -61,7 +63,7 @@ def _ordered_columns(drawn: pd.DataFrame) -> pd.DataFrame:
     Columns of choices are kept for the values between the smallest and the largest, which no one threshold parts off.
     """
     columns = dict(coded_columns(drawn))
-    for name in drawn:
+    for name in drawn.columns.difference(list(columns), sort=False):  # without a column of their own
         numbers = pd.to_numeric(drawn[name], errors="coerce")
         if numbers.notna().all() and np.isposinf(numbers).any() and numbers.nunique() > 1:
             for end in (numbers.min(), numbers.max()):

@@ -112,6 +112,7 @@ class Judged:
     def weight(self) -> pd.Series:
         return inference.weights(self.distance, self.judging.accepted)
 
+    @cached_property
     def numbers(self) -> pd.DataFrame:
         compared = (self.values[self.compared], self.cells, self.width)
         found = placing.place(*compared, self.judging.inside)
@@ -135,7 +136,7 @@ class Judged:
         }
         if not self.compared:
             return about
-        found = self.numbers()
+        found = self.numbers
         return about | {
             "inside": int(found["inside"].sum()),
             "within_base": int(self.hit.loc[BASE].sum()) if self.members.has_base else np.nan,
@@ -222,7 +223,7 @@ def tables(
             parts["ensemble_clauses"].append(judged.clauses())
             if not judged.compared:  # the paper prints nothing that these experiments give
                 continue
-            parts["ensemble_numbers"].append(judged.numbers())
+            parts["ensemble_numbers"].append(judged.numbers)
             if len(judged.members.settings) > 1:
                 parts["ensemble_testbed"].append(judged.testbed())
                 checks = [judged.held_out(check) for check in config.papers[paper].held_out]
