@@ -2,7 +2,8 @@
 
 import pandas as pd
 
-from tcpfair.exhibits.numbers import cells, no_numbers
+from tcpfair.exhibits.numbers import cells
+from tcpfair.verdicts.columns import no_numbers
 
 
 def test_numbers_become_a_table_of_metrics_by_the_parts_of_their_keys():

@@ -4,8 +4,8 @@ import pandas as pd
 
 from tcpfair.exhibits import pages, style
 from tcpfair.exhibits.context import Drawn, Table
-from tcpfair.exhibits.numbers import no_numbers
 from tcpfair.papers.papers import Exhibit
+from tcpfair.verdicts.columns import no_numbers
 
 
 def exhibit(exhibit_id, kind="figure"):

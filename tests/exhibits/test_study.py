@@ -33,7 +33,7 @@ def test_lines_are_medians_with_their_band():
     assert (row["median"], row["runs"]) == (pytest.approx(0.102), 5)
     assert (row["low"], row["high"]) == (pytest.approx(0.1004), pytest.approx(0.1036))
     ax = figure.axes[0]
-    assert ax.get_xlabel() == "rtt_ms" and ax.get_ylabel() == "jfi_mean" and ax.get_xscale() == "log"
+    assert ax.get_xlabel() == "rtt_ms" and ax.get_ylabel() == "mean of J(t)" and ax.get_xscale() == "log"
     assert list(ax.lines[1].get_ydata()) == [pytest.approx(0.012), pytest.approx(0.102)]
     assert notes(figure) == ["mine: 20 runs; median, band from 10% to 90%"]
 

@@ -8,9 +8,9 @@ import pytest
 from tcpfair.errors import InputError
 from tcpfair.exhibits import pages, style
 from tcpfair.exhibits.context import Drawn, Table
-from tcpfair.exhibits.numbers import no_numbers
 from tcpfair.runs import origin
 from tcpfair.runs.origin import Origin, digest_of_keys
+from tcpfair.verdicts.columns import no_numbers
 from tests.exhibits.test_pages import exhibit
 
 TOLD = Origin(

@@ -41,14 +41,6 @@ def test_shares_have_to_agree_within_two_standard_errors_where_these_are_less_th
     assert agreement.share_bar(0.05, NAN) == 0.05
 
 
-def test_means_deviations_and_errors_leave_out_runs_without_a_value():
-    assert agreement.over_runs(pd.Series([1.0, 3.0, NAN])) == (2.0, pytest.approx(math.sqrt(2)), pytest.approx(1.0), 2)
-    mean, sd, se, n = agreement.over_runs(pd.Series([4.0, NAN]))
-    assert (mean, n) == (4.0, 1)
-    assert math.isnan(sd) and math.isnan(se)
-    assert agreement.over_runs(pd.Series([NAN]))[3] == 0
-
-
 def test_the_error_of_a_difference():
     assert agreement.difference_se(3.0, 9, 4.0, 16) == pytest.approx(math.sqrt(2))
     # a run alone is lent the spread of the other side
@@ -81,6 +73,14 @@ def test_windows_are_compared_as_a_part_of_the_other_simulators(config):
     assert row["verdict"] == WITHIN
     assert (row["engine_runs"], row["tool_sd"]) == (3, 1.0)
     assert row["difference_se"] == pytest.approx(math.sqrt(2 / 3))
+
+
+def test_means_deviations_and_errors_leave_out_runs_without_a_value(config):
+    row = compared(config, of_one([1.0, 3.0, NAN]), of_one([4.0, NAN]))["mean_cwnd"]
+    assert (row["engine_mean"], row["engine_runs"]) == (2.0, 2)
+    assert (row["engine_sd"], row["engine_se"]) == (pytest.approx(math.sqrt(2)), pytest.approx(1.0))
+    assert (row["tool_mean"], row["tool_runs"]) == (4.0, 1)
+    assert math.isnan(row["tool_sd"]) and math.isnan(row["tool_se"])
 
 
 def test_utilisations_are_compared_in_points(config):

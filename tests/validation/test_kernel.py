@@ -16,10 +16,11 @@ from tcpfair.models import kernel as linux
 from tcpfair.runs import trace
 from tcpfair.sources.readers import tcp_info
 from tcpfair.sources.testbed.setup import PAYLOAD_BYTES, WIRE_BYTES
-from tcpfair.validation import agreement, kernel, recordings, shipped
+from tcpfair.validation import agreement, comparison, recordings, shipped
 from tcpfair.validation.campaign import Results
 from tcpfair.validation.measures import CURVE_COLUMNS
-from tcpfair.validation.scenarios import ENGINE, TESTBED, TOOLS, load, tools_of, whole
+from tcpfair.validation.scenarios import ENGINE, TESTBED, TOOLS, WHOLE, load, tools_of, whole
+from tests.validation.fake_simulators import make_checkout
 
 LAYOUT = Layout(repository_root())
 CONFIG = load(LAYOUT.testbed_config)
@@ -152,6 +153,9 @@ def test_explanations_of_the_kernel_are_held_against_its_rows(tmp_path):
 
 
 def test_a_checkout_without_scenarios_of_the_kernel_has_no_comparison(tmp_path):
-    assert kernel.config_of(Layout(tmp_path)) is None
-    assert kernel.engine_parts(Layout(tmp_path)) == []
-    assert kernel.compare(Layout(tmp_path), [], {}) is None
+    layout = make_checkout(tmp_path)
+    config = load(layout.validation_config)
+    assert comparison.kernel_config(layout) is None
+    parts = comparison.engine_parts(layout, config)
+    assert {part.kind for part in parts} == {WHOLE}
+    assert comparison.compare(layout, config.model_copy(update={"experiments": {}}), []).kernel is None

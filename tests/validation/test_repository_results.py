@@ -64,5 +64,5 @@ def test_every_disagreement_is_explained_and_every_explanation_is_needed():
     with_results = [tool for tool in TOOLS if compared.tools[tool].runs]
     beyond = rows[rows["verdict"] == agreement.BEYOND]
     names = {tool: [agreement.row_name(row) for row in of.to_dict("records")] for tool, of in beyond.groupby("tool")}
-    lines = [(tool, key) for tool in with_results for key in compared.explanations.get(tool, {})]
+    lines = [(tool, key) for tool in with_results for key in comparison.explanations(LAYOUT, CONFIG).get(tool, {})]
     assert [(tool, key) for tool, key in lines if not fitting(names.get(tool, []), key)] == []

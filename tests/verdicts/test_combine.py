@@ -1,10 +1,12 @@
 """From values of runs, flows and cells to one number."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from tcpfair.verdicts.combine import over_cells, over_flows, over_runs
+from tcpfair.verdicts.combine import distribution, of_flows, of_runs, over_cells, over_flows, over_runs
 
 NAN = np.nan
 
@@ -50,6 +52,34 @@ def test_over_flows(u_n, how, expected):
     assert found == expected if isinstance(expected, str) else found == pytest.approx(expected, nan_ok=True)
 
 
+def test_quantiles_and_the_place_of_a_printed_value():
+    found = distribution(pd.Series(np.arange(1.0, 102.0)), printed=26.0)
+    assert (found["low"], found["value"], found["high"]) == (6, 51, 96)
+    assert found["percentile"] == pytest.approx(100 * 25.5 / 101)  # a tie counts half
+    assert (found["share"], found["n_runs"]) == (1, 101)
+
+
+def test_less_than_half_of_the_runs_are_no_value():
+    found = distribution(pd.Series([1.0, np.nan, np.nan]), printed=2.0)
+    assert np.isnan(found["value"])
+    assert found["share"] == pytest.approx(1 / 3)
+    assert found["percentile"] == 100  # of those that have one
+    assert np.isnan(distribution(pd.Series([1.0]), printed=np.nan)["percentile"])
+
+
+def test_no_run_has_a_value():
+    found = distribution(pd.Series([np.nan, np.nan]), printed=2.0)
+    assert found["share"] == 0
+    assert np.isnan([found[name] for name in ("value", "low", "high", "percentile", "sd")]).all()
+
+
+def test_infinite_values_give_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = distribution(pd.Series([-np.inf, -np.inf, 1.0, 2.0]))
+    assert np.isnan(found["sd"]) and found["high"] == pytest.approx(1.85)
+
+
 CELLS = pd.DataFrame(
     [("A", 10, 1.0), ("B", 10, 3.0), ("A", 20, 2.0), ("B", 20, 1.0), ("A", 30, 5.0), ("B", 30, NAN)],
     columns=["protocol", "rtt_ms", "value"],
@@ -78,3 +108,46 @@ def test_a_place_that_does_not_exist_is_nan():
     nothing = CELLS.assign(value=NAN)
     assert np.isnan(over_cells(nothing, "place_of_min"))
     assert np.isnan(over_cells(nothing, "place_of_first_value"))
+
+
+RUNS = pd.DataFrame(
+    [
+        ("A", 1, 2.0),
+        ("A", 1, 4.0),
+        ("A", 2, NAN),
+        ("A", 2, 6.0),
+        ("B", 1, 1.0),
+        ("B", 1, 1.0),
+        ("B", 2, 3.0),
+        ("B", 2, 3.0),
+    ],
+    columns=["protocol", "flow", "value"],
+)
+
+
+@pytest.mark.parametrize(
+    ("how", "values", "sds", "runs"),
+    [
+        ("mean", [3, 6, 1, 3], [2**0.5, NAN, 0, 0], [2, 1, 2, 2]),
+        ("median", [3, 6, 1, 3], [2**0.5, NAN, 0, 0], [2, 1, 2, 2]),
+        ("sd", [2**0.5, NAN, 0, 0], [NAN] * 4, [2, 1, 2, 2]),
+        ("share", [1, 0.5, 1, 1], [NAN] * 4, [2, 2, 2, 2]),
+    ],
+)
+def test_of_runs_gives_a_row_for_each_cell(how, values, sds, runs):
+    found = of_runs(RUNS, ["protocol", "flow"], how)
+    assert found[["protocol", "flow"]].values.tolist() == [["A", 1], ["A", 2], ["B", 1], ["B", 2]]
+    assert found["value"].tolist() == pytest.approx(values, nan_ok=True)
+    assert found["sd"].tolist() == pytest.approx(sds, nan_ok=True)
+    assert found["n_runs"].tolist() == runs
+
+
+def test_of_runs_of_single_runs_has_no_spread():
+    found = of_runs(RUNS.drop_duplicates(["protocol", "flow"]), ["protocol", "flow"])
+    assert found["value"].tolist() == pytest.approx([2, NAN, 1, 3], nan_ok=True)
+    assert found["sd"].isna().all() and found["n_runs"].tolist() == [1, 0, 1, 1]
+
+
+def test_of_flows_combines_the_flows_of_each_cell():
+    found = of_flows(of_runs(RUNS, ["protocol", "flow"]), ["protocol"], "mean")
+    assert found["value"].tolist() == [4.5, 2.0] and found["n_runs"].tolist() == [2, 2]

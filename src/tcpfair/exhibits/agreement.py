@@ -33,11 +33,9 @@ def draw_windows(
     ``curves`` has the columns source, label, t_s, cwnd_pkts; ``titles`` names the sources in order. A panel shows the time
     to ``until_s`` of its algorithm; its height is what the window needs from ``settled_s`` on.
     """
-    rows = math.ceil(len(labels) / _COLUMNS)
-    figure, axes = style.new_figure(rows, _COLUMNS, width_in=style.PAGE_IN, height_in=1.25 * rows + 0.7)
-    panels = [ax for row in axes for ax in row]
+    figure, panels = _panels(labels, 1.25)
     shown = [source for source in titles if source in set(curves["source"])]
-    for ax, label in zip(panels, labels, strict=False):
+    for ax, label in zip(panels, labels, strict=True):
         own = curves[curves["label"] == label]
         for source in shown:
             rows_of = own[own["source"] == source]
@@ -45,10 +43,6 @@ def draw_windows(
         top = own.loc[own["t_s"] >= settled_s, "cwnd_pkts"].max()
         ax.set_ylim(0, _HEADROOM * top if top > 0 else None)
         ax.set_xlim(0, until_s[label])
-        ax.set_title(label, loc="left", fontsize=8)
-        ax.tick_params(labelsize=6.5)
-    for ax in panels[len(labels) :]:
-        ax.set_axis_off()
     figure.supxlabel("time (s)", fontsize=8.5)
     figure.supylabel("window (packets)", fontsize=8.5)
     handles = [Line2D([], [], color=_COLORS[source], lw=_WIDTHS[source], label=titles[source]) for source in shown]
@@ -113,24 +107,31 @@ def draw_seeds(
     runs: pd.DataFrame, labels: Sequence[str], titles: Mapping[str, str], engine: str, tool: str, note: str
 ) -> Figure:
     """One panel per algorithm: the share of flow 1 in the engine over that in the other simulator, a point for each seed."""
-    rows = math.ceil(len(labels) / _COLUMNS)
-    figure, axes = style.new_figure(rows, _COLUMNS, width_in=style.PAGE_IN, height_in=1.35 * rows + 0.7)
-    panels = [ax for row in axes for ax in row]
+    figure, panels = _panels(labels, 1.35)
     shares = runs.pivot_table(index=["label", "replicate"], columns="source", values="share")
-    for ax, label in zip(panels, labels, strict=False):
+    for ax, label in zip(panels, labels, strict=True):
         ax.plot([0, 1], [0, 1], color=style.GREY, lw=0.6, zorder=0)
         if {engine, tool} <= set(shares) and label in shares.index:
             own = shares.loc[label].dropna()
             ax.plot(own[tool], own[engine], ls="", marker="o", ms=2.5, mew=0, color=style.BLACK)
         ax.set(xlim=(0, 1), ylim=(0, 1), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
-        ax.set_title(label, loc="left", fontsize=8)
-        ax.tick_params(labelsize=6.5)
-    for ax in panels[len(labels) :]:
-        ax.set_axis_off()
     figure.supxlabel(f"share of flow 1 in {titles[tool]}", fontsize=8.5)
     figure.supylabel(f"in the {titles[engine]}", fontsize=8.5)
     style.corner_note(figure, note)
     return figure
+
+
+def _panels(labels: Sequence[str], height_in: float) -> tuple[Figure, list[Axes]]:
+    """A panel for each algorithm, with its name, in rows of ``height_in``."""
+    rows = math.ceil(len(labels) / _COLUMNS)
+    figure, axes = style.new_figure(rows, _COLUMNS, width_in=style.PAGE_IN, height_in=height_in * rows + 0.7)
+    panels = [ax for row in axes for ax in row]
+    for ax, label in zip(panels, labels, strict=False):
+        ax.set_title(label, loc="left", fontsize=8)
+        ax.tick_params(labelsize=6.5)
+    for ax in panels[len(labels) :]:
+        ax.set_axis_off()
+    return figure, panels[: len(labels)]
 
 
 def _strip(ax: Axes, rows: pd.DataFrame, labels: Sequence[str], lanes: Mapping[str, float]) -> None:

@@ -17,7 +17,7 @@ from tcpfair.verdicts.numbers import numbers_of
 
 
 class Options(BaseModel):
-    """The options of one drawing kind, as `options:` of an exhibit in config/papers/ gives them."""
+    """The options of one drawing kind, or a part of them, as `options:` of an exhibit in config/papers/ gives them."""
 
     model_config = ConfigDict(extra="forbid")
 

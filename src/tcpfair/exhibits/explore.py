@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 from tcpfair.exhibits import style
 from tcpfair.exhibits.kinds.windows import window_path
 from tcpfair.files.layout import Layout, repository_root
+from tcpfair.measures.shown import OVER_TIME
 from tcpfair.metrics.epochs import common_losses as pairs_of_losses
 from tcpfair.metrics.fairness import flow_nru_db_of_mean, jfi, nru_tuple
 from tcpfair.models import cubic_map
@@ -80,7 +81,7 @@ def windows(paper: PaperConfig, rtt_ms: float, buffer_pkts: float) -> Image:
             path = window_path(link, protocol, rtt_s, losses=3)
             ax.plot(path["t_s"], path["cwnd_pkts"], color=style.look(protocol).color, label=protocol)
         ax.axhline(link.bdp_pkts(rtt_s), color=style.GREY, lw=0.8, ls="--", label="BDP")
-        ax.set(xlabel="time (s)", ylabel="cwnd (packets)", xlim=(0, None))
+        ax.set(xlabel="time (s)", ylabel=OVER_TIME["cwnd"].label, xlim=(0, None))
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
         return style.as_image(figure)
 
@@ -98,7 +99,7 @@ def fairness(flow1_mbps: float, flow2_mbps: float, own1_mbps: float, own2_mbps: 
         left.set(xscale="log", xlabel="flow 1 / flow 2", ylabel="J", title=f"J = {index:.3f}")
         right.axhline(0, color=style.GREY, lw=0.8)
         right.bar(["flow 1", "flow 2"], u_db, width=0.5, color=[style.BLUE, style.ORANGE])
-        right.set(ylabel="NRU (dB)", title=f"$U_N$ = {mean_db:.2f} dB")
+        right.set(ylabel=OVER_TIME["nru"].label, title=f"$U_N$ = {mean_db:.2f} dB")
         return style.as_image(figure)
 
 
@@ -151,8 +152,10 @@ def run_image(scenario: Scenario, result: Any) -> Image:
             cwnd.plot(result.t_s, result.cwnd_pkts[:, i], color=color, lw=1.0)
         queue.plot(result.t_s, result.queue_pkts, color=style.GREY, lw=0.8)
         rates.set(ylabel="arrivals (Mb/s)", ylim=(0, None))
-        cwnd.set(ylabel="cwnd (pkts)", ylim=(0, None))
-        queue.set(ylabel="queue (pkts)", xlabel="time (s)", ylim=(0, 1.05 * scenario.buffer_pkts), xlim=(0, None))
+        cwnd.set(ylabel=OVER_TIME["cwnd"].label, ylim=(0, None))
+        queue.set(
+            ylabel=OVER_TIME["queue"].label, xlabel="time (s)", ylim=(0, 1.05 * scenario.buffer_pkts), xlim=(0, None)
+        )
         figure.legend(*rates.get_legend_handles_labels(), loc="outside upper center", ncols=2)
         return style.as_image(figure)
 

@@ -1,18 +1,10 @@
-"""Numbers as tables that a notebook shows or works with."""
+"""Numbers as a table that a notebook shows or works with."""
 
 from __future__ import annotations
 
 import pandas as pd
 
-from tcpfair.verdicts.columns import no_numbers, single
 from tcpfair.verdicts.printed import parse_key
-
-__all__ = ["cells", "no_numbers", "single_number"]
-
-
-def single_number(exhibit_id: str, metric: str, value: float | str, **key: str | float) -> pd.DataFrame:
-    """One number that is not a mean over runs."""
-    return single(exhibit_id, metric, value, **key).rows
 
 
 def cells(numbers: pd.DataFrame, *metrics: str) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from tcpfair.errors import unknown
 from tcpfair.exhibits import style
+from tcpfair.measures.shown import of_metric
 from tcpfair.runs.study import Study
 
 _PREFERRED = ("jfi_mean", "ratio", "throughput_sum")  # what is shown where the file does not say
@@ -64,7 +65,7 @@ def summary(runs: pd.DataFrame, study: Study, metrics: list[str]) -> tuple[Figur
         for ax in every[len(panels) :]:
             ax.set_visible(False)
         for row in axes:
-            row[0].set_ylabel(style.plain(y))
+            row[0].set_ylabel(style.plain(of_metric(y).label))
         handles, labels = every[0].get_legend_handles_labels()
         if lines:
             figure.legend(

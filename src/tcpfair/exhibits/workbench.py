@@ -28,6 +28,7 @@ from matplotlib.axes import Axes
 
 from tcpfair.errors import InputError
 from tcpfair.exhibits import style
+from tcpfair.measures.shown import OVER_TIME
 from tcpfair.measures.weights import RULES
 from tcpfair.metrics import fairness, series
 from tcpfair.papers.scenario import Scenario, make_scenario
@@ -42,7 +43,7 @@ SAMPLE_S = 0.1  # of windows and queue
 RATE_S = 1.0  # over which a rate is taken, as in the papers
 SETTLED = 0.25  # of the time after the last start is left out of averages
 RECOVERY_END = 2  # among the kinds of events; below are losses and timeouts
-PANELS = ("cwnd (pkts)", "queue (pkts)", "goodput (Mb/s)", "J(t)", "$U_n(t)$ (dB)")
+PANELS = ("cwnd", "queue", "goodput", "jfi", "nru")
 
 
 def flow(cc: str, rtt_ms: float, **settings: Any) -> dict[str, Any]:
@@ -196,8 +197,8 @@ class Bench:
         u_n = fairness.flow_nru_db(self._in_window(self.u_db))
         cwnd = self.cwnd_pkts[:, series.window_mask(self.sample_t_s, *self.window_s)].mean(axis=-1)
         rows = {
-            "goodput (Mb/s)": [*self.means_mbps, self.means_mbps.sum()],
-            "cwnd (pkts)": [*cwnd, np.nan],
+            OVER_TIME["goodput"].label: [*self.means_mbps, self.means_mbps.sum()],
+            OVER_TIME["cwnd"].label: [*cwnd, np.nan],
             "losses": [*self._losses(), self._losses().sum()],
             "U_n (dB)": [*u_n, float(fairness.nru_tuple(u_n).u_mean)],
             "J(t), mean": [*[np.nan] * len(u_n), float(fairness.mean_jfi(self._in_window(self.goodput_mbps)))],
@@ -240,8 +241,8 @@ def compare(runs: Mapping[str, Bench]) -> Image:
             axes[0][column].set_title(name)
             axes[-1][column].set(xlabel="time (s)", xlim=(0, run.scenario.duration_s))
             axes[0][column].legend(loc="upper right", fontsize=6.5)
-        for row, label in zip(axes, PANELS, strict=True):
-            row[0].set_ylabel(label)
+        for row, quantity in zip(axes, PANELS, strict=True):
+            row[0].set_ylabel(OVER_TIME[quantity].label)
         return style.as_image(figure)
 
 

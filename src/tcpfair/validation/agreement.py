@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from tcpfair.files.rounding import rounded_table
 from tcpfair.papers.papers import PaperConfig, load_yaml
 from tcpfair.validation.measures import MEASURES
 from tcpfair.validation.scenarios import TESTBED, TOOLS, Window
+from tcpfair.verdicts.combine import of_runs
 
 WITHIN, UNDECIDED, BEYOND, NO_VALUE, NO_BAR = "within", "undecided", "beyond", "no value", ""
 UNEXPLAINED = "unexplained"
@@ -26,19 +28,6 @@ COLUMNS = [
 _ROUNDED = 7  # significant digits
 
 Explanations = Mapping[str, Mapping[str, str]]
-
-
-def over_runs(values: pd.Series) -> tuple[float, float, float, int]:
-    """Mean, sample standard deviation and standard error over the runs that have a value, and their number.
-
-    NaN where there are too few: one for a mean, two for the others.
-    """
-    found = values.dropna().to_numpy(dtype=float)
-    n = len(found)
-    if n == 0:
-        return math.nan, math.nan, math.nan, 0
-    sd = float(found.std(ddof=1)) if n > 1 else math.nan
-    return float(found.mean()), sd, sd / math.sqrt(n), n
 
 
 def difference_se(sd_a: float, n_a: int, sd_b: float, n_b: int) -> float:
@@ -85,45 +74,44 @@ def compare(
     window_s: Window,
 ) -> pd.DataFrame:
     """A row for each algorithm and metric of one experiment: the engine, the tool, their difference and the verdict."""
-    rows = []
-    chances = config.analysis_value("standard_errors")
     at = np.isclose(engine_runs[["from_s", "until_s"]].to_numpy(dtype=float), window_s).all(axis=1)
-    engine_of, tool_of = (dict(list(runs.groupby("label"))) for runs in (engine_runs[at], tool_runs))
-    for label in sorted(tool_of):
-        for name in config.experiments[experiment].measures:
-            engine = over_runs(engine_of[label][name] if label in engine_of else pd.Series(dtype=float))
-            other = over_runs(tool_of[label][name])
-            rows.append(
-                {
-                    **{"tool": tool, "experiment": experiment, "algorithm": label, "metric": name},
-                    **{"from_s": window_s[0], "until_s": window_s[1]},
-                    **dict(zip(COLUMNS[6:10], engine, strict=True)),
-                    **dict(zip(COLUMNS[10:14], other, strict=True)),
-                    **_judged(config, name, engine, other, chances),
-                }
-            )
+    measures = config.experiments[experiment].measures
+    both = _means(tool_runs, "tool", measures).join(_means(engine_runs[at], "engine", measures))
+    both = both.fillna({"engine_runs": 0}).astype({"engine_runs": int})
+    about = {"tool": tool, "experiment": experiment, "from_s": window_s[0], "until_s": window_s[1]}
+    rows = [{**row, **about, **_judged(config, row)} for row in both.reset_index().to_dict("records")]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _judged(config: PaperConfig, name: str, engine: tuple, other: tuple, chances: float) -> dict[str, float | str]:
+def _means(runs: pd.DataFrame, side: str, measures: Sequence[str]) -> pd.DataFrame:
+    """Mean, its standard deviation over runs and standard error, and the runs that have a value: by algorithm and metric."""
+    order = pd.CategoricalDtype(measures)
+    values = runs[["label", *measures]].melt("label", var_name="metric").astype({"metric": order, "value": float})
+    found = of_runs(values.rename(columns={"label": "algorithm"}), ["algorithm", "metric"])
+    found["se"] = found["sd"] / np.sqrt(found["n_runs"])
+    names = {name: f"{side}_{name}" for name in ("sd", "se")} | {"value": f"{side}_mean", "n_runs": f"{side}_runs"}
+    return found.rename(columns=names).set_index(["algorithm", "metric"]).sort_index()
+
+
+def _judged(config: PaperConfig, row: Mapping[str, Any]) -> dict[str, float | str]:
     """Difference, its standard error, bar and verdict of one row."""
-    difference = engine[0] - other[0]
-    se = difference_se(engine[1], engine[3], other[1], other[3])
-    scale = abs(other[0]) if MEASURES[name].relative else 1.0
+    name, engine, other = row["metric"], row["engine_mean"], row["tool_mean"]
+    difference = engine - other
+    se = difference_se(row["engine_sd"], row["engine_runs"], row["tool_sd"], row["tool_runs"])
     judged = {
         "difference": difference,
-        "relative": difference / other[0] if other[0] else math.nan,
+        "relative": difference / other if other else math.nan,
         "difference_se": se,
         "bar": math.nan,
         "verdict": NO_BAR,
     }
     if f"bar_{name}" not in config.analysis:
         return judged
-    bar = config.analysis_value(f"bar_{name}") * scale
-    chance = chances * se
+    bar = config.analysis_value(f"bar_{name}") * (abs(other) if MEASURES[name].relative else 1.0)
+    chance = config.analysis_value("standard_errors") * se
     if name == "share":
         bar = share_bar(bar, chance)
-    return {**judged, "bar": bar, "verdict": verdict(engine[0], other[0], abs(difference), bar, chance)}
+    return {**judged, "bar": bar, "verdict": verdict(engine, other, abs(difference), bar, chance)}
 
 
 # --- Explanations -------------------------------------------------------------------------------------------------

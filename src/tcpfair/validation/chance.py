@@ -48,10 +48,7 @@ def welch_p(a: np.ndarray, b: np.ndarray) -> float:
         return math.nan
     if np.ptp(a) == 0 and np.ptp(b) == 0:
         return 1.0 if a[0] == b[0] else 0.0
-    of_a, of_b = a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)
-    t = (a.mean() - b.mean()) / math.sqrt(of_a + of_b)
-    freedom = (of_a + of_b) ** 2 / (of_a**2 / (len(a) - 1) + of_b**2 / (len(b) - 1))
-    return float(2 * stats.t.sf(abs(t), freedom))
+    return float(stats.ttest_ind(a, b, equal_var=False).pvalue)
 
 
 def flows(
@@ -86,13 +83,10 @@ def welch_interval(a: np.ndarray, b: np.ndarray, confidence: float) -> tuple[flo
     """
     if len(a) < 2 or len(b) < 2:
         return -math.inf, math.inf
-    difference = float(a.mean() - b.mean())
-    of_a, of_b = a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)
-    if of_a + of_b == 0:
-        return difference, difference
-    freedom = (of_a + of_b) ** 2 / (of_a**2 / (len(a) - 1) + of_b**2 / (len(b) - 1))
-    half = float(stats.t.ppf((1 + confidence) / 2, freedom)) * math.sqrt(of_a + of_b)
-    return difference - half, difference + half
+    if np.ptp(a) == 0 and np.ptp(b) == 0:
+        return float(a[0] - b[0]), float(a[0] - b[0])
+    low, high = stats.ttest_ind(a, b, equal_var=False).confidence_interval(confidence)
+    return float(low), float(high)
 
 
 def judge(config: PaperConfig, engine_runs: pd.DataFrame, tool_runs: pd.DataFrame) -> dict[str, Any]:

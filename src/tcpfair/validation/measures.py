@@ -21,13 +21,12 @@ CURVE_COLUMNS = ["experiment", "label", "t_s", "cwnd_pkts"]
 
 
 class Measure(NamedTuple):
-    """A measure of a run: what it is called, its unit, the decimals kept, how two means are compared, its function.
+    """A measure of a run: the decimals kept, how two means are compared, its function.
 
-    ``of`` takes the runs and the share of the window that whole epochs have to fill; it gives (runs,).
+    ``of`` takes the runs and the share of the window that whole epochs have to fill; it gives (runs,). Words and units are
+    in `tcpfair.measures.shown`.
     """
 
-    title: str
-    unit: str
     decimals: int
     relative: bool  # the bar is a part of the other simulator's mean
     of: Callable[[Runs, float], Floats]
@@ -59,19 +58,16 @@ MOST_FLOWS = 6  # whose shares and windows are measured one by one
 
 # windows, losses, goodput and the share are those of the first flow
 MEASURES = {
-    "mean_cwnd": Measure("mean window", "packets", 2, True, lambda x, share: x.mean_windows_pkts(share)[:, 0]),
-    "epoch": Measure("mean time between losses", "s", 4, True, lambda x, _: x.mean_epochs_s[:, 0]),
-    "peak": Measure("mean window before a loss", "packets", 2, True, lambda x, _: x.mean_peaks_pkts[:, 0]),
-    "losses": Measure("losses and timeouts", "", 0, False, lambda x, _: x.loss_counts[:, 0]),
-    "utilisation": Measure("utilisation", "share", 5, False, lambda x, _: _utilisation(x)),
-    "throughput": Measure("mean goodput", "Mb/s", 4, True, lambda x, _: x.means_mbps[:, 0]),
-    "share": Measure("share of flow 1", "share", 5, False, lambda x, _: x.shares[:, 0]),
-    "jfi": Measure("Jain's index of mean throughputs", "", 5, False, lambda x, _: fairness.jfi(x.means_mbps)),
-    **{f"share_{k}": Measure(f"share of flow {k}", "share", 5, False, _share_of(k)) for k in range(1, MOST_FLOWS + 1)},
-    **{
-        f"window_{k}": Measure(f"mean window of flow {k}", "packets", 2, True, _window_of(k))
-        for k in range(1, MOST_FLOWS + 1)
-    },
+    "mean_cwnd": Measure(2, True, lambda x, share: x.mean_windows_pkts(share)[:, 0]),
+    "epoch": Measure(4, True, lambda x, _: x.mean_epochs_s[:, 0]),
+    "peak": Measure(2, True, lambda x, _: x.mean_peaks_pkts[:, 0]),
+    "losses": Measure(0, False, lambda x, _: x.loss_counts[:, 0]),
+    "utilisation": Measure(5, False, lambda x, _: _utilisation(x)),
+    "throughput": Measure(4, True, lambda x, _: x.means_mbps[:, 0]),
+    "share": Measure(5, False, lambda x, _: x.shares[:, 0]),
+    "jfi": Measure(5, False, lambda x, _: fairness.jfi(x.means_mbps)),
+    **{f"share_{k}": Measure(5, False, _share_of(k)) for k in range(1, MOST_FLOWS + 1)},
+    **{f"window_{k}": Measure(2, True, _window_of(k)) for k in range(1, MOST_FLOWS + 1)},
 }
 
 

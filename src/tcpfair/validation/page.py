@@ -12,12 +12,12 @@ import pandas as pd
 
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
+from tcpfair.measures.shown import OF_VALIDATION
 from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import PaperConfig
-from tcpfair.validation import chance, drawn, kernel
+from tcpfair.validation import chance, drawn
 from tcpfair.validation.agreement import BEYOND, NO_VALUE, UNDECIDED, UNEXPLAINED, WITHIN, rounded, row_name
-from tcpfair.validation.comparison import Comparison
-from tcpfair.validation.kernel import Kernel
+from tcpfair.validation.comparison import Comparison, kernel_config
 from tcpfair.validation.measures import MEASURES
 from tcpfair.validation.scenarios import ENGINE, TESTBED, TITLES, TOOLS, stack_of, whole
 from tcpfair.verdicts.assumptions import assumptions
@@ -62,7 +62,7 @@ def outputs(layout: Layout, config: PaperConfig) -> list[Path]:
     figures += ["random_dumbbells"] * bool(drawn.experiments(config))
     figures += [f"seeds_{name}" for name in chance.paired_experiments(config)]
     tables = ["agreement"]
-    beside = kernel.config_of(layout)
+    beside = kernel_config(layout)
     if beside is not None:
         tables += ["kernel", "kernel_runs"]
         figures += _kernel_figures(beside)
@@ -84,7 +84,7 @@ def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
     place = layout.validation
     write_whole(place / "agreement.csv", _csv(rounded(comparison.rows)))
     for name in comparison.engine:
-        write_whole(place / f"{name}.csv", _csv(comparison.runs(name)))
+        write_whole(place / f"{name}.csv", _csv(comparison.runs(name).drop(columns="experiment")))
     write_whole(place / "curves.csv", _csv(comparison.curves))
     write_whole(place / "drawn.csv", _csv(drawn_settings(comparison.config)))
     write_whole(place / "flows.csv", _csv(rounded(comparison.flows)))
@@ -92,7 +92,7 @@ def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
     figures = _figures(place, comparison)
     if comparison.kernel is not None:
         write_whole(place / "kernel.csv", _csv(rounded(comparison.kernel.rows)))
-        write_whole(place / "kernel_runs.csv", _csv(comparison.kernel.runs()))
+        write_whole(place / "kernel_runs.csv", _csv(comparison.kernel.runs(*comparison.kernel.engine)))
     context = {
         "made_from": made_from,
         "tools": [_tool_view(comparison, tool) for tool in TOOLS],
@@ -154,21 +154,15 @@ def _mean(mean: float, se: float, decimals: int) -> str:
     return text if math.isnan(se) else f"{text} ± {se:.{decimals}f}"
 
 
-_DECIMALS = {
-    **{"mean_cwnd": 1, "epoch": 2, "peak": 1, "losses": 1},
-    **{"throughput": 3, "utilisation": 4, "share": 3, "jfi": 3, "window_2": 1},
-}
-
-
 def _row_view(row: dict[str, Any]) -> dict[str, Any]:
-    decimals = _DECIMALS[row["metric"]]
+    shown = OF_VALIDATION[row["metric"]]
     return {
         **row,
         "outcome": outcome(row),
-        "title": MEASURES[row["metric"]].title,
-        "unit": MEASURES[row["metric"]].unit,
-        "engine": _mean(row["engine_mean"], row["engine_se"], decimals),
-        "other": _mean(row["tool_mean"], row["tool_se"], decimals),
+        "title": shown.words,
+        "unit": shown.unit,
+        "engine": _mean(row["engine_mean"], row["engine_se"], shown.decimals),
+        "other": _mean(row["tool_mean"], row["tool_se"], shown.decimals),
         "per_cent": per_cent(row),
         "tool_title": TITLES[row["tool"]],
     }
@@ -217,11 +211,11 @@ def _experiment_view(comparison: Comparison, name: str) -> dict[str, Any]:
     }
 
 
-def _kernel_view(beside: Kernel) -> dict[str, Any]:
+def _kernel_view(beside: Comparison) -> dict[str, Any]:
     """What the page shows of the kernel: mean and spread of its repeats beside the engine's, row by row."""
     rows = []
     for row in _judged(beside.rows):
-        decimals = _DECIMALS[row["metric"]]
+        decimals = OF_VALIDATION[row["metric"]].decimals
         spreads = {
             side: _mean(row[f"{of}_mean"], row[f"{of}_sd"], decimals)
             for side, of in (("engine", "engine"), ("other", "tool"))
@@ -230,11 +224,11 @@ def _kernel_view(beside: Kernel) -> dict[str, Any]:
     return {
         "name": TESTBED,
         "stack": stack_of(beside.config),
-        "tools": beside.shipped.tools,
+        "tools": beside.tools[TESTBED].tools,
         "rows": rows,
         "bar": _bar(rows),
         "what": {name: experiment.what for name, experiment in beside.config.experiments.items()},
-        "runs": {name: len(runs) for name, runs in beside.shipped.runs.items()},
+        "runs": {name: len(runs) for name, runs in beside.tools[TESTBED].runs.items()},
         "assumptions": assumptions({beside.config.paper: beside.config}).to_dict("records"),
     }
 
@@ -250,7 +244,7 @@ def _bars(config: PaperConfig) -> list[tuple[str, str, str]]:
         bar = 100 * value(f"bar_{name}")
         unit = "%" if MEASURES[name].relative else "point" if bar == 1 else "points"
         rule = f"{chances} standard errors of the difference where they are less" if name == "share" else ""
-        found.append((MEASURES[name].title, f"{bar:g} {unit}", rule))
+        found.append((OF_VALIDATION[name].words, f"{bar:g} {unit}", rule))
     return found
 
 
@@ -316,7 +310,7 @@ def _kernel_figures(config: PaperConfig) -> list[str]:
     return [f"kernel_{name}" for name in config.analysis_value("curve_experiments")]
 
 
-def _drawn_kernel(beside: Kernel) -> list[tuple[str, str, str, Any]]:
+def _drawn_kernel(beside: Comparison) -> list[tuple[str, str, str, Any]]:
     """Windows over time in the kernel and in the engine: name, title, caption and figure of each."""
     from tcpfair.exhibits import agreement
 
@@ -377,10 +371,8 @@ def _saved(place: Path, name: str, title: str, caption: str, figure: Any) -> Fig
 def missing_lines(comparison: Comparison) -> list[str]:
     """One line for each simulator whose results are old, and for each that lacks some."""
     found = []
-    shipped = [(tool, of, comparison.config) for tool, of in comparison.tools.items()]
-    if comparison.kernel is not None:
-        shipped.append((TESTBED, comparison.kernel.shipped, comparison.kernel.config))
-    for tool, of, config in shipped:
+    both = [each for each in (comparison, comparison.kernel) if each is not None]
+    for tool, of, config in ((tool, of, each.config) for each in both for tool, of in each.tools.items()):
         run = f"./reproduce validate --run {tool}"
         known = [name for name in of.stale if name in config.experiments]
         if of.stale:
@@ -403,7 +395,7 @@ def summary(comparison: Comparison) -> str:
                 own = [row for row in rows if row["metric"] == metric]
                 if not own:
                     continue
-                lines.append(f"           {MEASURES[metric].title:<26} {_counts(own)}")
+                lines.append(f"           {OF_VALIDATION[metric].words:<26} {_counts(own)}")
     beside = _judged(comparison.kernel.rows) if comparison.kernel is not None else []
     if beside:
         lines.append(f"{TITLES[TESTBED]:<10} {_counts(beside)}, {stack_of(comparison.kernel.config)}")

@@ -18,7 +18,7 @@ from tcpfair.errors import InputError, unknown
 from tcpfair.files.layout import Layout
 from tcpfair.measures import SYSTEM
 from tcpfair.papers.papers import PaperConfig, load_yaml
-from tcpfair.verdicts.combine import OverCells, OverFlows, OverRuns, over_cells, over_flows, over_runs
+from tcpfair.verdicts.combine import OverCells, OverFlows, OverRuns, of_flows, of_runs, over_cells, over_flows
 from tcpfair.verdicts.printed import PRINTED_COLUMNS, load_printed, make_key, parse_key, quoted_identity
 
 CELL_COLUMNS = [
@@ -36,6 +36,8 @@ CELL_COLUMNS = [
 EACH = "each"  # in place of a flow: all flows together
 _NOT_IN_GRID = {"flow", "item", "condition"}  # parts of a printed key that name no grid variable
 _BYTES_PER_MB = 1e6
+# where a paper's analysis has the share of `over_runs`
+_SHARES = {"reached": "converged_runs_share", "half_interval": "confidence_level"}
 _OF_MODEL = {"rules", "Series", "Computed", "str"}  # parts of the model that no rule names
 
 Scale = Literal["percent", "MB_per_packet", "MB_per_byte"]
@@ -50,7 +52,7 @@ class Cell:
     """Where in the metrics of its experiments a number stands, and what is done with what stands there.
 
     ``where`` gives each grid variable one value, or a list of values where the number is of many cells; a variable that
-    it leaves out may have any. ``flow`` is None where it is of all flows. ``share`` belongs to ``runs: reached``.
+    it leaves out may have any. ``flow`` is None where it is of all flows. ``share`` is that of `over_runs`.
     """
 
     experiments: tuple[str, ...]
@@ -84,12 +86,10 @@ class Cell:
         In the printed unit; NaN where it was measured and has no value, a letter for a case. Raises InputError when no
         run has the metric there, or when the cell is not one cell.
         """
-        return self._combined(self._table(load_metrics), self.base and self.base.value(load_metrics))
+        return self._combined(self.table(load_metrics, self._places(self._all_rows(load_metrics))))
 
-    def _combined(self, found: pd.DataFrame, by: float | None) -> float | str:
-        """The number of a table of cells, and of the base ``by`` which they are divided."""
-        if self.base:
-            found = found.assign(value=found["value"] / by - (1.0 if self.gain else 0.0))
+    def _combined(self, found: pd.DataFrame) -> float | str:
+        """The number of a `table` of cells."""
         if self.cells:
             return self.scale * over_cells(found, self.cells, self.over, self.leaders, self.slack)
         if len(found) > 1:
@@ -107,27 +107,26 @@ class Cell:
         if not (self.base or self.cells):
             return self._of_one_cell(load_metrics)
         replicates = sorted(set.intersection(*(set(load_metrics(name)["replicate"]) for name in self.read)))
-        found, bases = (of._tables(load_metrics, replicates) if of else {} for of in (self, self.base))
+        for cell in (self, self.base) if self.base else (self,):
+            if not set(cell.rows(load_metrics)["replicate"]) >= set(replicates):
+                raise cell._no_run
+        found = self.table(load_metrics, ["replicate", *self._places(self.rows(load_metrics))])
+        of_each = dict(tuple(found.groupby("replicate")))
         return pd.Series(
-            [
-                self._combined(found[number], self.base and self.base._combined(bases[number], None))
-                for number in replicates
-            ],
-            index=pd.Index(replicates, name="replicate"),
+            [self._combined(of_each[number]) for number in replicates], index=pd.Index(replicates, name="replicate")
         )
 
-    def _tables(self, load_metrics: LoadMetrics, replicates: Sequence[int]) -> dict[int, pd.DataFrame]:
-        """`_table` of each replicate; InputError when one of them has none."""
-        found = dict(tuple(self._table(load_metrics, "replicate").groupby("replicate")))
-        if not found.keys() >= set(replicates):
-            raise InputError(f"data/cells.yaml: {self._place}: no run has it")
-        return found
+    def _places(self, rows: pd.DataFrame) -> list[str]:
+        """The columns of ``rows`` that tell its cells apart."""
+        return [
+            *(name for name in self.grid if name in rows),
+            *(["flow"] if self.flow is None and not self.flows else []),
+        ]
 
     def _of_one_cell(self, load_metrics: LoadMetrics) -> pd.Series:
         """`by_replicate` where no cells are combined: all replicates at once."""
-        chosen = self._all_chosen(load_metrics)
-        grid = [name for name in self.grid if name in chosen]
-        if len(chosen[grid].drop_duplicates()) > 1:
+        chosen = self._all_rows(load_metrics)
+        if len(chosen[[name for name in self.grid if name in chosen]].drop_duplicates()) > 1:
             raise InputError(f"data/cells.yaml: {self._place}: many cells; say which, or how they are combined")
         if self.flows:
             values = chosen.groupby("replicate")["value"].agg(lambda of_flows: over_flows(of_flows, self.flows))
@@ -145,20 +144,44 @@ class Cell:
         fixed = ", ".join(f"{name}={value}" for name, value in self.where.items())
         return f"{'+'.join(self.experiments)} {self.measure} {fixed}".rstrip()
 
-    def _table(self, load_metrics: LoadMetrics, *each: str) -> pd.DataFrame:
-        """The chosen cells after runs and flows: grid variables and ``value``; with ``each`` those of each of its values."""
-        chosen = self._all_chosen(load_metrics)
-        grid = [*each, *(name for name in self.grid if name in chosen)]
-        by = [*grid, "flow"]
-        if self.runs in ("mean", "median") and not chosen.duplicated(by).any():  # of one run, as in an ensemble
-            table = chosen[[*by, "value"]].reset_index(drop=True)
-        else:
-            of_runs = chosen.groupby(by, sort=False, dropna=False)["value"]
-            table = of_runs.agg(lambda values: over_runs(values, self.runs, self.share)).reset_index()
+    def table(self, load_metrics: LoadMetrics, by: Sequence[str]) -> pd.DataFrame:
+        """The number at each place of ``by``, columns of the metrics: these, ``value``, ``sd`` over runs and ``n_runs``.
+
+        In the unit of the metric.
+        """
+        found = of_runs(self.rows(load_metrics), [*by, "flow"] if self.flows else by, self.runs, self.share)
         if self.flows:
-            of_flows = table.groupby(grid, sort=False, dropna=False)["value"]
-            table = of_flows.agg(lambda values: over_flows(values, self.flows)).reset_index()
-        return table
+            found = of_flows(found, by, self.flows)
+        if self.base:
+            in_base = {"replicate", *self.base.grid}
+            shared = [name for name in by if name in in_base and isinstance(self.base.where.get(name, []), list)]
+            if shared:
+                of_base = self.base.table(load_metrics, shared)
+                divisor = found[shared].merge(of_base, on=shared, how="left")["value"].to_numpy()
+            else:
+                divisor = self.base.value(load_metrics)
+            found[["value", "sd"]] = found[["value", "sd"]].div(divisor, axis=0)
+            found["value"] -= 1.0 if self.gain else 0.0
+        return found
+
+    def rows(self, load_metrics: LoadMetrics) -> pd.DataFrame:
+        """The rows of the metrics that the number is of; values inverted where it is of the inverse."""
+        rows = pd.concat([self._chosen(load_metrics(name)) for name in self.experiments], ignore_index=True)
+        if self.inverse:
+            with np.errstate(divide="ignore"):
+                rows = rows.assign(value=1 / rows["value"].to_numpy(dtype=float))
+        return rows
+
+    def _all_rows(self, load_metrics: LoadMetrics) -> pd.DataFrame:
+        """`rows`. Raises InputError when there are none."""
+        rows = self.rows(load_metrics)
+        if rows.empty:
+            raise self._no_run
+        return rows
+
+    @property
+    def _no_run(self) -> InputError:
+        return InputError(f"data/cells.yaml: {self._place}: no run has it")
 
     def chosen(self, load_metrics: LoadMetrics) -> dict[str, pd.DataFrame]:
         """Of the metrics of each experiment that it reads, the rows that count for `value`: as good as all of them."""
@@ -166,17 +189,6 @@ class Cell:
         for name, rows in (self.base.chosen(load_metrics) if self.base else {}).items():
             of_own[name] = pd.concat([of_own[name], rows]).drop_duplicates() if name in of_own else rows
         return of_own
-
-    def _all_chosen(self, load_metrics: LoadMetrics) -> pd.DataFrame:
-        """The rows of the cells in all experiments; InputError when there are none."""
-        parts = [self._chosen(load_metrics(name)) for name in self.experiments]
-        chosen = pd.concat(parts, ignore_index=True)
-        if chosen.empty:
-            raise InputError(f"data/cells.yaml: {self._place}: no run has it")
-        if self.inverse:
-            with np.errstate(divide="ignore"):
-                chosen = chosen.assign(value=1 / chosen["value"].to_numpy(dtype=float))
-        return chosen
 
     def _chosen(self, metrics: pd.DataFrame) -> pd.DataFrame:
         chosen = metrics["metric"] == self.measure
@@ -190,19 +202,19 @@ class Cell:
 # --- The rules ----------------------------------------------------------------------------------------------------
 
 
-class _Base(BaseModel):
-    """The cell by which others are divided: what in it differs from them."""
-
+class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
+
+
+class _Base(_Strict):
+    """The cell by which others are divided: what in it differs from them."""
 
     experiment: str = ""
     where: dict[str, Any] = Field(default_factory=dict)
 
 
-class Rule(BaseModel):
+class Rule(_Strict):
     """Which cells the printed numbers of one metric of an exhibit are; ``data/cells.yaml`` explains the fields."""
-
-    model_config = ConfigDict(extra="forbid")
 
     key: dict[str, str | int | float] = Field(default_factory=dict)
     experiment: str | list[str] = ""
@@ -246,7 +258,7 @@ class Series(Rule):
     by: list[str] | None = None
     per: str = ""
     names: dict[str, str] = Field(default_factory=dict)
-    runs: OverRuns | Literal["share", "half_interval", "distribution"] = "mean"
+    runs: OverRuns | Literal["distribution"] = "mean"
     against: dict[str, str] = Field(default_factory=dict)
     printed_in: str = ""
     flows: OverFlows | dict[str, OverFlows] | None = None
@@ -285,10 +297,8 @@ def _listed(given: Any) -> list[Any]:
     return given if isinstance(given, list) else [given]
 
 
-class _Shown(BaseModel):
+class _Shown(_Strict):
     """The numbers of one exhibit, or of one section of the text; what stands in ``of`` holds for all its series."""
-
-    model_config = ConfigDict(extra="forbid")
 
     series: list[Series | Computed | str] = Field(default_factory=list)
     rules: dict[str, Annotated[list[Rule], BeforeValidator(_listed)]]
@@ -302,10 +312,8 @@ class _Shown(BaseModel):
         return {"series": series, "rules": rules}
 
 
-class Rules(BaseModel):
+class Rules(_Strict):
     """Rules of one paper, by exhibit or section, then by metric."""
-
-    model_config = ConfigDict(extra="forbid")
 
     exhibits: dict[str, _Shown]
 
@@ -356,12 +364,6 @@ def cells(paper: PaperConfig, layout: Layout) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=CELL_COLUMNS).astype({"flow": "Int64"})
 
 
-def values(table: pd.DataFrame, load_metrics: LoadMetrics) -> pd.Series:
-    """`Cell.value` of every row of a table of `cells`, None where there is no cell."""
-    found = [None if cell is None else cell.value(load_metrics) for cell in table["cell"]]
-    return pd.Series(found, index=table.index, dtype=object, name="value")
-
-
 def rule_of(rules: Rules, number: Mapping[str, str]) -> Rule:
     """The rule of the number's own exhibit, else of the one that it quotes."""
     parts = parse_key(number["key"])
@@ -402,31 +404,34 @@ def _described(cell: Cell | None) -> dict[str, Any]:
 def cell_of(paper: PaperConfig, rule: Rule, number: Mapping[str, str]) -> Cell:
     """The cell that a rule gives a number with this key."""
     place = f"data/cells.yaml: {number['exhibit']} {number['metric']}"
-    grid = _grid(paper, rule.experiments, place)
     parts = parse_key(number["key"])
     printed_where = {name: text for name, text in parts.items() if name not in _NOT_IN_GRID}
     if isinstance(rule, Series):  # of the many cells of its columns the one that is printed
         own = {name: value for name, value in rule.where.items() if not isinstance(value, list)}
-        chosen = {**{name: value for name, value in printed_where.items() if name not in rule.key}, **own}
+        where = {**{name: value for name, value in printed_where.items() if name not in rule.key}, **own}
     else:
-        chosen = {**printed_where, **rule.where}
-    where = {name: _in_grid(grid, name, value, place) for name, value in chosen.items()}
+        where = {**printed_where, **rule.where}
     flow = rule.flow if rule.flow is not None else int(parts.get("flow", SYSTEM))
+    return cell_at(paper, rule, rule.measure or number["metric"], where, flow, place)
+
+
+def cell_at(
+    paper: PaperConfig, rule: Rule, measure: str, where: Mapping[str, Any], flow: int | Literal["each"], place: str
+) -> Cell:
+    """The cell of a rule at these values of grid variables.
+
+    Raises InputError, which begins with ``place``, for a variable or a value that the experiments do not have.
+    """
+    grid = _grid(paper, rule.experiments, place)
     cell = Cell(
-        experiments=rule.experiments,
-        measure=rule.measure or number["metric"],
+        measure=measure,
         flow=None if flow == EACH else flow,
-        where=where,
+        where={name: _in_grid(grid, name, value, place) for name, value in where.items()},
         runs="median" if rule.runs == "distribution" else rule.runs,
-        flows=rule.flows,
-        cells=rule.cells,
-        over=rule.over,
         leaders=tuple(rule.leaders),
-        slack=rule.slack,
-        gain=rule.gain,
-        inverse=rule.inverse,
         scale=scale_of(paper, rule.scale),
-        share=paper.analysis_value("converged_runs_share") if rule.runs == "reached" else 0.5,
+        **{name: getattr(rule, name) for name in ("experiments", "flows", "cells", "over", "slack", "gain", "inverse")},
+        share=paper.analysis_value(_SHARES[rule.runs]) if rule.runs in _SHARES else 0.5,
         grid=grid,
     )
     return cell if rule.base is None else replace(cell, base=_base_of(paper, rule.base, cell, place))

@@ -23,9 +23,9 @@ from tcpfair.papers.papers import Exhibit
 from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, MS_PER_S, mbps
 from tcpfair.verdicts import paper_models
 from tcpfair.verdicts.columns import Column, joined, single
+from tcpfair.verdicts.combine import FURTHER, distribution, of_runs
 from tcpfair.verdicts.context import Context, protocols_of, values_of
 from tcpfair.verdicts.paper_models import READINGS, AimdLink
-from tcpfair.verdicts.spread import FURTHER, distribution
 
 KEY = ["protocol", "rtt_ms"]
 _BYTES_PER_MB = 1e6
@@ -202,11 +202,9 @@ def map_shares(context: Context, exhibit: Exhibit) -> Columns:
     """Flow 1's share in the second half of each run, simulated and by the map, and how far they are apart."""
     rows = joined(_share_rows(context, name) for name in exhibit.experiments)
     key = [*KEY, "form"]
-    of_cells = {"value": "mean", "sd": "std", "n_runs": "count"}
-    cells = rows.groupby(key, sort=False)["value"].agg(**of_cells).reset_index()
-    apart = rows[rows["form"].isin(READINGS)].groupby(key, sort=False)["apart"].agg(**of_cells).reset_index()
-    yield Column(exhibit.id, "share", cells, key)
-    yield Column(exhibit.id, "share_error", apart, key)
+    yield Column(exhibit.id, "share", of_runs(rows, key), key)
+    apart = rows[rows["form"].isin(READINGS)].assign(value=lambda predicted: predicted["apart"])
+    yield Column(exhibit.id, "share_error", of_runs(apart, key), key)
 
 
 def _share_rows(context: Context, experiment: str) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,11 @@ from tcpfair.errors import InputError, unknown
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.measures import SYSTEM
-from tcpfair.metrics.series import mean_interval
 from tcpfair.papers.papers import Exhibit, Experiment, PaperConfig
 from tcpfair.runs import record
 from tcpfair.runs.outputs import inside
 from tcpfair.verdicts import computed
-from tcpfair.verdicts.cells import EACH, Computed, Rule, Series, cell_of, scale_of
+from tcpfair.verdicts.cells import EACH, Computed, Rule, Series, cell_at, cell_of
 from tcpfair.verdicts.columns import (
     Column,
     Numbers,
@@ -34,13 +34,11 @@ from tcpfair.verdicts.columns import (
     no_numbers,
     of_metric,
     rounded,
-    selected,
     single,
 )
-from tcpfair.verdicts.combine import over_flows, over_runs
+from tcpfair.verdicts.combine import distribution
 from tcpfair.verdicts.context import Context
 from tcpfair.verdicts.printed import parse_key
-from tcpfair.verdicts.spread import distribution
 
 _SHORT = {"flow_protocol": "protocol"}  # column of the metrics -> part of a key
 
@@ -122,39 +120,25 @@ def _of_series(context: Context, exhibit: Exhibit, series: Series) -> Iterator[C
 
 def _cells(context: Context, series: Series, metric: str, where: dict[str, Any]) -> tuple[pd.DataFrame, list[str]]:
     """The cells of one metric of a series, and the columns that make up their keys."""
-    runs = joined(selected(_metrics(context, name, series.select), where) for name in series.experiments)
-    chosen = of_metric(runs, series.measure)
+    load_metrics = partial(_metrics, context, select=series.select)
+    measured = of_metric(joined(map(load_metrics, series.experiments)), series.measure)
     experiment = context.paper.experiments[series.experiments[0]]
     key = list(series.by) if series.by is not None else _key(experiment)
-    if isinstance(series.flow, int):
-        chosen = chosen[chosen["flow"] == series.flow]
-    elif series.flow == EACH or not (chosen["flow"] == SYSTEM).any():
-        chosen = chosen[chosen["flow"] != SYSTEM]
-        if series.flow is None and len(experiment.flows) > 1 and not {"flow", "flow_protocol"} & set(key):
+    flow = series.flow
+    if flow is None:
+        flow = SYSTEM if (measured["flow"] == SYSTEM).any() else EACH
+        if flow == EACH and len(experiment.flows) > 1 and not {"flow", "flow_protocol"} & set(key):
             key.append("flow")
+    cell = cell_at(context.paper, series, series.measure, where, flow, f"data/cells.yaml: {metric}")
+    if series.runs == "distribution":
+        cells = _distributions(context, series, metric, cell.rows(load_metrics).groupby(key)["value"], key)
     else:
-        chosen = chosen[chosen["flow"] == SYSTEM]
-    if series.inverse:
-        with np.errstate(divide="ignore"):
-            chosen = chosen.assign(value=1 / chosen["value"].to_numpy(dtype=float))
-    if series.flows:
-        return _over_flows(runs, chosen, series, metric, key), key
-    cells = _over_runs(context, series, metric, chosen, key)
-    if series.base:
-        at = [name for name in key if name not in series.base.where]
-        base = series.model_copy(
-            update={
-                "experiment": series.base.experiment or series.experiment,
-                "where": {**where, **series.base.where},
-                "base": None,
-                "by": at,
-            }
-        )
-        by, _ = _cells(context, base, metric, base.where)
-        by = cells[at].merge(by, on=at, how="left")["value"].to_numpy()
-        cells[["value", "sd"]] = cells[["value", "sd"]].div(by, axis=0)
-    if series.scale:
-        cells[["value", "sd"]] *= scale_of(context.paper, series.scale)
+        cells = cell.table(load_metrics, key)
+    if series.flows:  # the spread is that of the runs' own value, where the metric has one
+        own = replace(cell, measure=metric, flow=SYSTEM).rows(load_metrics).groupby(key)["value"].std()
+        cells["sd"] = own.reindex(pd.MultiIndex.from_frame(cells[key])).to_numpy()
+    if cell.scale != 1:
+        cells[["value", "sd"]] *= cell.scale
     return cells.rename(columns=_SHORT), [_SHORT.get(name, name) for name in key]
 
 
@@ -166,39 +150,6 @@ def _key(experiment: Experiment) -> list[str]:
 def _metrics(context: Context, experiment: str, select: str) -> pd.DataFrame:
     metrics = context.metrics(experiment)
     return computed.SELECTIONS[select](context, experiment, metrics) if select else metrics
-
-
-def _over_flows(runs: pd.DataFrame, chosen: pd.DataFrame, series: Series, metric: str, key: list[str]) -> pd.DataFrame:
-    """Means over the runs of each flow, then one value over the flows; the spread is that of the runs' own value.
-
-    For the flows are divided into fair and unfair after averaging over runs. Where no run has the value, as a letter, there
-    is no spread.
-    """
-    means = chosen.groupby([*key, "flow"])["value"].agg(value="mean", n_runs="count").reset_index("flow")
-    found = means.groupby(level=key)
-    cells = pd.DataFrame({"value": found["value"].agg(partial(over_flows, how=series.flows))})
-    own = runs[(runs["metric"] == metric) & (runs["flow"] == SYSTEM)].groupby(key)["value"].std()
-    return cells.assign(sd=own.reindex(cells.index), n_runs=found["n_runs"].first()).reset_index()
-
-
-def _over_runs(context: Context, series: Series, metric: str, chosen: pd.DataFrame, key: list[str]) -> pd.DataFrame:
-    """``value``, ``sd`` and ``n_runs`` over the runs of each cell; with ``distribution`` its quantiles too."""
-    groups = chosen.groupby(key, sort=series.runs == "distribution")["value"]
-    match series.runs:
-        case "distribution":
-            return _distributions(context, series, metric, groups, key)
-        case "mean" | "median":
-            return groups.agg(value=series.runs, sd="std", n_runs="count").reset_index()
-        case "share":
-            return groups.agg(value=lambda values: values.notna().mean(), n_runs="size").reset_index()
-        case "reached":
-            reached = partial(over_runs, how="reached", share=context.paper.analysis_value("converged_runs_share"))
-            return groups.agg(value=reached, sd="std", n_runs="size").reset_index()
-        case "half_interval":
-            level = context.paper.analysis_value("confidence_level")
-            return groups.agg(value=lambda v: mean_interval(v, level)[1], sd="std", n_runs="count").reset_index()
-    cells = groups.agg(value=partial(over_runs, how=series.runs), n_runs="count").reset_index()
-    return cells.assign(sd=np.nan)
 
 
 def _distributions(context: Context, series: Series, metric: str, groups: Any, key: list[str]) -> pd.DataFrame:

@@ -64,7 +64,7 @@ packets (place "queue", ``to_s`` = ``from_s`` = when they were sent) stay in the
     { engine_digest, papers: {paper: {cite}},
       algorithms: [{name, title, source, params: [{name, default, unit, source, least, most}], recovery, ...}],
       defaults: {scenario, flow, web, laws: {lognormal, pareto}},   // field -> {kind | choices, default, gt, ge, lt, what}
-      metrics: {name: {words, unit}}, limits,
+      metrics: {name: {words, unit}}, plots: {name: {title, words, unit, decimals, symbol}}, limits,
       presets: {paper: {experiment: {title, supplement, exhibits, grid: {axis: [value]}, replicates, window_s, measures,
                 weights: {experiment, rule, also} or null,
                 printed: [{point, flow: 0 = of all, metric, value or null = a dash, derived: "" = as printed}], ...}}} }

@@ -25,8 +25,7 @@ _NO_RANDOM_PART = {"rtt_s", "start_s"}  # of flows of background traffic: drawn 
 def presets_of(paper: PaperConfig, layout: Layout) -> dict[str, dict]:
     """The experiments of a paper by name."""
     printed = printed_metrics.printed_metrics(paper, layout)
-    places = _places_in_print(paper, layout)
-    scatter = _scatter_in_print(paper, layout)
+    places, scatter = _in_print(paper, layout)
     shown: dict[str, list[str]] = {}
     for exhibit in paper.exhibits:
         for name in exhibit.experiments:
@@ -133,39 +132,36 @@ def _identity(experiment: str, row: dict, grid: list[str]) -> tuple:
     return (experiment, *(row[axis] for axis in grid), row["flow"], row["metric"])
 
 
-def _places_in_print(paper: PaperConfig, layout: Layout) -> dict[tuple, dict[str, Any]]:
-    """Exhibits, kind of mean and tolerance of the printed numbers, by experiment, grid point, flow and metric."""
+def _in_print(
+    paper: PaperConfig, layout: Layout
+) -> tuple[dict[tuple, dict[str, Any]], dict[str, list[dict[str, Any]]]]:
+    """What print has beside the numbers of `_printed`: by experiment, grid point, flow and metric the exhibits, the kind of mean
+    and the tolerance; and by experiment the scatter over runs, in rows as of `_printed`, ``runs`` being sd or cv."""
     tolerances = load_tolerances(layout.data / "tolerances.yaml")
-    found: dict[tuple, dict[str, Any]] = {}
+    places: dict[tuple, dict[str, Any]] = {}
+    scatter: dict[str, list[dict[str, Any]]] = {}
     for number in cells(paper, layout).query("cell.notna()").sort_values("how", kind="stable").to_dict("records"):
-        for experiment, row in printed_metrics.rows_of(paper, number):
-            identity = _identity(experiment, row, list(paper.experiments[experiment].grid))
-            place = found.setdefault(identity, {"exhibits": [], "runs": number["cell"].runs})
+        cell: Cell = number["cell"]
+        of_metric = tolerances.get(number["metric"])
+        tolerance = {"tolerance": _tolerance(of_metric, cell)} if of_metric else {}
+        is_scatter = cell.runs in ("sd", "cv")
+        for experiment, row in printed_metrics.rows_of(
+            paper, {**number, "cell": replace(cell, runs="mean")} if is_scatter else number
+        ):
+            grid = list(paper.experiments[experiment].grid)
+            if is_scatter:
+                point = {axis: row[axis] for axis in grid}
+                fields = {name: row[name] for name in ("flow", "metric", "value", "derived")}
+                about = {"runs": cell.runs, "exhibits": [number["exhibit"]], **tolerance}
+                scatter.setdefault(experiment, []).append({"point": point, **fields, **about})
+                continue
+            place = places.setdefault(_identity(experiment, row, grid), {"exhibits": [], "runs": cell.runs})
             place["exhibits"].append(number["exhibit"])
-            if number["metric"] in tolerances and "tolerance" not in place:
-                place["tolerance"] = _tolerance(tolerances[number["metric"]], number["cell"])
-    return found
+            place.update({name: value for name, value in tolerance.items() if name not in place})
+    return places, scatter
 
 
 def _tolerance(tolerance: Tolerance, cell: Cell) -> dict[str, float]:
     scale = {"absolute": cell.scale}  # of the printed unit
     asked = tolerance.model_dump(exclude_none=True).items()
     return {kind: value / scale.get(kind, 1) for kind, value in asked if kind != "exact"}
-
-
-def _scatter_in_print(paper: PaperConfig, layout: Layout) -> dict[str, list[dict[str, Any]]]:
-    """What is printed of the scatter over runs: rows as of `_printed`, of the metric that scatters, ``runs`` being sd or cv."""
-    tolerances = load_tolerances(layout.data / "tolerances.yaml")
-    found: dict[str, list[dict[str, Any]]] = {}
-    for number in cells(paper, layout).query("cell.notna()").to_dict("records"):
-        cell: Cell = number["cell"]
-        if cell.runs not in ("sd", "cv"):
-            continue
-        about = {"runs": cell.runs, "exhibits": [number["exhibit"]]}
-        if number["metric"] in tolerances:
-            about["tolerance"] = _tolerance(tolerances[number["metric"]], cell)
-        for experiment, row in printed_metrics.rows_of(paper, {**number, "cell": replace(cell, runs="mean")}):
-            point = {axis: row[axis] for axis in paper.experiments[experiment].grid}
-            fields = {name: row[name] for name in ("flow", "metric", "value", "derived")}
-            found.setdefault(experiment, []).append({"point": point, **fields, **about})
-    return found

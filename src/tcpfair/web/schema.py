@@ -14,7 +14,7 @@ from tcpfair.cc.registry import Algorithm, algorithms
 from tcpfair.engine import dumbbell, setup, state, traffic
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.jit import source_hash
-from tcpfair.measures.catalogue import METRICS
+from tcpfair.measures.shown import METRICS, OVER_TIME
 from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.papers.scenario import RTO_OF_ALGORITHM, RTO_OF_STACK, Flow, LogNormal, Pareto, Scenario, Web
 from tcpfair.web import entry
@@ -66,6 +66,7 @@ def schema(layout: Layout, papers: tuple[str, ...] = PAPERS) -> dict[str, Any]:
             "laws": {"lognormal": fields_of(LogNormal), "pareto": fields_of(Pareto)},
         },
         "metrics": {name: {"words": metric.words, "unit": metric.unit} for name, metric in METRICS.items()},
+        "plots": {name: {"title": shown.title, **shown._asdict()} for name, shown in OVER_TIME.items()},
         "limits": LIMITS,
         "papers": {name: _paper(config) for name, config in configs.items()},
         "presets": {name: presets_of(config, layout) for name, config in configs.items()},

@@ -21,7 +21,7 @@ _OF_A_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCE
 # where the rules of these steps keep their benchmarks
 _BENCHMARKS = {
     "warm-engine": "compile/engine",
-    "simulate": "simulate/{paper}/{experiment}.{output.parent.name}",
+    "simulate": "simulate/{paper}/{experiment}.{output.name}",
     "assemble": "assemble/{paper}/{experiment}",
     "rehearse": "rehearse/{paper}",
     "measure": "measure/{paper}",
@@ -70,7 +70,7 @@ def _complain(line: str) -> None:
 def parser() -> argparse.ArgumentParser:
     """Every command, with the function that runs it as ``run``."""
     top = argparse.ArgumentParser(prog="tcpfair", description=__doc__.splitlines()[0])
-    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    commands = top.add_subparsers(required=True, metavar="COMMAND", parser_class=_Command)
 
     def command(name: str, run: Callable, help: str, *options: tuple) -> None:
         sub = commands.add_parser(name, help=help)
@@ -83,7 +83,7 @@ def parser() -> argparse.ArgumentParser:
     source = _option("--source", choices=SOURCES, required=True)
     paper = _option("--paper", choices=PAPERS, required=True)
     experiment = _option("--experiment", required=True)
-    output = _option("--output", type=Path, required=True)
+    output = _option("--output", type=_folder_of, required=True)
 
     # what ./reproduce calls
     dry_run = _option("--dry-run", "-n", action="store_true", help="say what would be done, why, and how long it takes")
@@ -153,31 +153,51 @@ def parser() -> argparse.ArgumentParser:
 
     # steps of the workflow
     smoke = _option("--smoke-s", type=float, required=True, help="cut each run to this many seconds")
-    command("warm-engine", _warm_engine, "compile the engine", source, output)
+    marker = _option("--output", type=Path, required=True)
+    command("warm-engine", _warm_engine, "compile the engine", source, marker)
     jobs = _option("--jobs", type=Path, required=True, help="the runs of each job")
-    command("simulate", _simulate, "simulate the runs of a job", source, paper, experiment, jobs, output)
-    command("rehearse", _rehearse, "try every experiment of a paper", source, paper, output, smoke)
-    command("assemble", _assemble, "put a trace together", source, paper, experiment, jobs, output)
-    outputs = _option("--output", nargs="+", type=Path, required=True)
-    command("measure", _measure, "metrics of some experiments of a paper", source, paper, outputs)
+    of_runs = ("{paper}/{experiment}", "paper", "experiment", "jobs")
+    simulate, assemble = _step("simulate", "simulated", *of_runs), _step("assemble", "assembled", *of_runs)
+    command("simulate", simulate, "simulate the runs of a job", source, paper, experiment, jobs, output)
+    rehearse = _step("rehearse", "rehearsed", "{paper}", "paper", "smoke_s")
+    command("rehearse", rehearse, "try every experiment of a paper", source, paper, output, smoke)
+    command("assemble", assemble, "put a trace together", source, paper, experiment, jobs, output)
+    outputs = _option("--output", nargs="+", type=_folder_of, required=True)
+    measure = _step("measure", "measured", "{paper}", "paper")
+    command("measure", measure, "metrics of some experiments of a paper", source, paper, outputs)
     among = _option("--exhibits", nargs="*", default=[])
-    command("numbers", _numbers, "numbers of a paper's exhibits", source, paper, among, output)
+    numbers = _step("numbers", "numbers", "{paper}", "paper", "exhibits")
+    command("numbers", numbers, "numbers of a paper's exhibits", source, paper, among, output)
     only = _option("--only", nargs="*", default=[], help="exhibits to show; none = all")
-    draw = _option("--draw", nargs="*", type=Path, default=[], help="outputs of the exhibits to draw")
+    draw = _option("--draw", nargs="*", type=_folder_of, default=[], help="outputs of the exhibits to draw")
     own_trace = _option("--trace", default="", help="the user's own trace")
-    page = _option("--notebook", type=Path, required=True)
-    command("notebook", _notebook, "run a notebook", source, page, only, draw, own_trace, output)
+    page = _option("--notebook", type=_absolute, required=True)
+    notebook = _step("notebook", "notebook", "{notebook.stem}", "notebook", "only", "draw", "trace")
+    command("notebook", notebook, "run a notebook", source, page, only, draw, own_trace, output)
     command("read", _read, "read recordings into traces in results", _option("parts", nargs="+", type=Path))
     papers = _option("--papers", nargs="*", default=list(PAPERS), choices=PAPERS)
-    command("place", _place, "place what is printed among the settings of ensembles", source, outputs)
-    command("ledger", _ledger, "write the ledger", source, papers, only, output)
-    linked = _option("--linked", nargs="*", type=Path, default=[], help="pages to link to")
-    command("report", _report, "write the report", source, papers, only, linked, output)
-    command("packet-lab", _packet_lab, "write the packet lab", source, output)
+    place = _step("place", "placed", "")
+    command("place", place, "place what is printed among the settings of ensembles", source, outputs)
+    command("ledger", _step("ledger", "ledger", "", "papers", "only"), "write the ledger", source, papers, only, output)
+    linked = _option("--linked", nargs="*", type=_absolute, default=[], help="pages to link to")
+    report = _step("report", "report", "", "papers", "only", "linked")
+    command("report", report, "write the report", source, papers, only, linked, output)
+    command("packet-lab", _step("packet_lab", "lab", ""), "write the packet lab", source, output)
     campaign = _option("--campaign", type=Path, required=True)
     job = _option("--job", required=True, metavar="SHARD", help="the last shard of the job")
     command("job", _job, "make shards of an ensemble, a study or the validation", campaign, job)
     return top
+
+
+class _Command(argparse.ArgumentParser):
+    """A command; the help of ``study`` lists the measures, which are loaded only for it."""
+
+    def format_help(self) -> str:
+        if not self.prog.endswith(" study"):
+            return super().format_help()
+        from tcpfair.measures.shown import listed
+
+        return f"{super().format_help()}\n{listed()}\n"
 
 
 def _testbed_options() -> list[tuple]:
@@ -210,6 +230,15 @@ def _asked_path(text: str) -> Path:
     """An existing path from the folder where ./reproduce was called, otherwise from the checkout, where this process works."""
     asked = Path(os.environ.get("TCPFAIR_ASKED_FROM", "."), text)
     return Path(os.path.relpath(asked)) if not Path(text).is_absolute() and asked.exists() else Path(text)
+
+
+def _absolute(text: str) -> Path:
+    return Path(text).absolute()
+
+
+def _folder_of(text: str) -> Path:
+    """The output that a step makes, from the file in it that is written last."""
+    return _absolute(text).parent
 
 
 def _asked_config(text: str) -> str:
@@ -496,48 +525,6 @@ def _warm_engine(given: argparse.Namespace) -> None:
     _say("compiled", "engine", steps.warm_engine(_layout(given), given.output))
 
 
-def _simulate(given: argparse.Namespace) -> None:
-    from tcpfair.workflow import steps
-
-    done = steps.simulate(_layout(given), given.paper, given.experiment, given.jobs, _folder(given))
-    _say("simulated", f"{given.paper}/{given.experiment}", done)
-
-
-def _assemble(given: argparse.Namespace) -> None:
-    from tcpfair.workflow import steps
-
-    done = steps.assemble(_layout(given), given.paper, given.experiment, given.jobs, _folder(given))
-    _say("assembled", f"{given.paper}/{given.experiment}", done)
-
-
-def _rehearse(given: argparse.Namespace) -> None:
-    from tcpfair.workflow import steps
-
-    _say("rehearsed", given.paper, steps.rehearse(_layout(given), given.paper, given.smoke_s, _folder(given)))
-
-
-def _measure(given: argparse.Namespace) -> None:
-    from tcpfair.workflow import steps
-
-    folders = [path.absolute().parent for path in given.output]
-    _say("measured", given.paper, steps.measure(_layout(given), given.paper, folders))
-
-
-def _numbers(given: argparse.Namespace) -> None:
-    from tcpfair.workflow import steps
-
-    done = steps.numbers(_layout(given), given.paper, given.exhibits, _folder(given))
-    _say("numbers", given.paper, done)
-
-
-def _notebook(given: argparse.Namespace) -> None:
-    from tcpfair.workflow import steps
-
-    drawn = [path.absolute().parent for path in given.draw]
-    done = steps.notebook(_layout(given), given.notebook.absolute(), given.only, drawn, given.trace, _folder(given))
-    _say("notebook", given.notebook.stem, done)
-
-
 def _read(given: argparse.Namespace) -> None:
     from tcpfair.workflow import importing
 
@@ -546,34 +533,19 @@ def _read(given: argparse.Namespace) -> None:
         print("\n".join(importing.told(importing.look(folder))), flush=True)
 
 
-def _place(given: argparse.Namespace) -> None:
-    from tcpfair.workflow import steps
+def _step(name: str, done: str, item: str, *options: str) -> Callable[[argparse.Namespace], None]:
+    """Runs a function of `tcpfair.workflow.steps` with the layout, some options and the folder of the output.
 
-    _say("placed", "", steps.place(_layout(given), [path.absolute().parent for path in given.output]))
+    ``done`` and ``item`` are printed with what it returns.
+    """
 
+    def run(given: argparse.Namespace) -> None:
+        from tcpfair.workflow import steps
 
-def _ledger(given: argparse.Namespace) -> None:
-    from tcpfair.workflow import steps
+        values = [getattr(given, option) for option in (*options, "output")]
+        _say(done, item.format(**vars(given)), getattr(steps, name)(_layout(given), *values))
 
-    _say("ledger", "", steps.ledger(_layout(given), given.papers, given.only, _folder(given)))
-
-
-def _report(given: argparse.Namespace) -> None:
-    from tcpfair.workflow import steps
-
-    linked = [path.absolute() for path in given.linked]
-    _say("report", "", steps.report(_layout(given), given.papers, given.only, linked, _folder(given)))
-
-
-def _packet_lab(given: argparse.Namespace) -> None:
-    from tcpfair.workflow import steps
-
-    _say("lab", "", steps.packet_lab(_layout(given), _folder(given)))
-
-
-def _folder(given: argparse.Namespace) -> Path:
-    """The output that a step makes; ``--output`` names the file in it that is written last."""
-    return given.output.absolute().parent
+    return run
 
 
 def _job(given: argparse.Namespace) -> None:

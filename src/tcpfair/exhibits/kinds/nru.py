@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from pydantic import BaseModel, ConfigDict
 
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, Table, drawing
 from tcpfair.exhibits.kinds.tables import CELL_NOTE, protocol_rows, result_cells, rtts_ms
 from tcpfair.measures import SYSTEM
+from tcpfair.measures.shown import OVER_TIME
 from tcpfair.metrics.fairness import flow_nru_db_of_mean
 from tcpfair.papers.papers import Exhibit, Experiment
 from tcpfair.verdicts.columns import Numbers, of_metric
@@ -31,18 +31,16 @@ def bhatti2008_table6(context: Context, exhibit: Exhibit, numbers: Numbers) -> D
     """The tuples U_N+, U_N-, S_N and the letter of the case: a row per protocol, a column per RTT."""
     _, experiment = context.experiment(exhibit)
     columns = {(f"{rtt:g} ms",): {"rtt_ms": rtt} for rtt in rtts_ms(experiment)}
-    decimals = {"U_N+": 2, "U_N-": 2, "S_N": 2, "case": 0}
-    table = result_cells(context, exhibit, numbers.table, protocol_rows(experiment), columns, decimals)
+    metrics = ("U_N+", "U_N-", "S_N", "case")
+    table = result_cells(context, exhibit, numbers.table, protocol_rows(experiment), columns, metrics)
     return Drawn(Table(table, CELL_NOTE), numbers.table, numbers.n_runs)
 
 
 # --- Bars --------------------------------------------------------------------------------------------------------
 
 
-class PrintedMeans(BaseModel):
+class PrintedMeans(Options):
     """Tables of printed throughputs from which the flows' NRU can be worked out where none is printed."""
-
-    model_config = ConfigDict(extra="forbid")
 
     pair: str
     own: str
@@ -71,7 +69,7 @@ def nru_bars(context: Context, exhibit: Exhibit, numbers: Numbers, options: NruB
         _draw_printed(ax, context, experiment, protocol, options)
         ax.set_xticks(rtts_ms(experiment))
         ax.set_xlabel("RTT (ms)")
-    axes[0][0].set_ylabel("NRU (dB)")
+    axes[0][0].set_ylabel(OVER_TIME["nru"].label)
     handles = {text: handle for ax in axes[0] for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)}
     if columns > 1:
         style.letter_panels(axes[0], [" and ".join(_labels(experiment, p)) for p in options.protocols])

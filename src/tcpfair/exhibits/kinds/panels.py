@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from pydantic import BaseModel, ConfigDict
 
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
@@ -27,14 +26,10 @@ _BYTES_PER_MB = 1e6
 TYPES = ("Type I", "Type II", "Type III", "Type IV", "Type V")  # of background traffic, as the paper numbers them
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
 # --- A metric over a swept variable ------------------------------------------------------------------------------
 
 
-class Panel(_Part):
+class Panel(Options):
     """One panel, of one of the exhibit's experiments."""
 
     title: str = ""

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 from matplotlib import MatplotlibDeprecationWarning
 from matplotlib.axes import Axes
-from pydantic import BaseModel, ConfigDict
 
 from tcpfair.exhibits import pages, style
 from tcpfair.exhibits.context import Drawn, Options, Table, drawing
@@ -23,8 +22,8 @@ from tcpfair.measures import BY_RULE, SYSTEM
 from tcpfair.metrics.fairness import case_letter
 from tcpfair.papers.papers import Exhibit
 from tcpfair.verdicts.columns import Numbers
+from tcpfair.verdicts.combine import LEVELS
 from tcpfair.verdicts.context import Context, values_of
-from tcpfair.verdicts.spread import LEVELS
 
 CASES = "ABCDE"
 _ASIDE = 0.3  # of the distance between two RTTs: where a printed value stands beside the runs
@@ -37,20 +36,16 @@ _NOTE = (
 # --- Tables ------------------------------------------------------------------------------------------------------
 
 
-class Row(BaseModel):
+class Row(Options):
     """One metric of the system as a row."""
-
-    model_config = ConfigDict(extra="forbid")
 
     label: str
     metric: str
     decimals: int = 2
 
 
-class CaseRow(BaseModel):
+class CaseRow(Options):
     """How often each letter of the cases comes up."""
-
-    model_config = ConfigDict(extra="forbid")
 
     label: str
     rule: str = ""  # of the weights; empty = the experiment's own
@@ -135,10 +130,8 @@ def bhatti2009_shares_14(context: Context, exhibit: Exhibit, numbers: Numbers) -
 # --- Figures -----------------------------------------------------------------------------------------------------
 
 
-class Band(BaseModel):
+class Band(Options):
     """One metric over the RTT: its median as a line, 5 to 95 % as a band."""
-
-    model_config = ConfigDict(extra="forbid")
 
     metric: str
     label: str
@@ -152,10 +145,8 @@ class Band(BaseModel):
         return getattr(style, self.color.upper())
 
 
-class Panel(BaseModel):
+class Panel(Options):
     """One panel."""
-
-    model_config = ConfigDict(extra="forbid")
 
     title: str
     y_axis: Axis

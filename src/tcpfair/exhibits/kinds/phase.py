@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
@@ -19,9 +19,9 @@ from tcpfair.exhibits.kinds.sweeps import Axis, value_text
 from tcpfair.measures import SYSTEM
 from tcpfair.papers.papers import Exhibit
 from tcpfair.verdicts.columns import Numbers
+from tcpfair.verdicts.combine import LEVELS
 from tcpfair.verdicts.computed import phase_runs, printed_line
 from tcpfair.verdicts.context import Context, values_of
-from tcpfair.verdicts.spread import LEVELS
 
 X = "rtt_ms"
 _BOX_SHARE = 0.42  # width of the panel of distributions, of that of a panel over the RTT
@@ -29,10 +29,8 @@ _STRIP = 0.3  # half of the width over which the runs of one box are spread
 _NOTE = "points: runs; line: median at each RTT; boxes: quartiles, whiskers 5–95 %; explained: share of the variance"
 
 
-class PrintedLine(BaseModel):
+class PrintedLine(Options):
     """The printed number that is drawn as a line in the row of each protocol that it speaks of."""
-
-    model_config = ConfigDict(extra="forbid")
 
     exhibit: str
     metric: str

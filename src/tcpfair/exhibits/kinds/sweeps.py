@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
 from tcpfair.measures import SYSTEM
+from tcpfair.measures.shown import OVER_TIME
 from tcpfair.models.cubic import proposed_k_s
 from tcpfair.models.rtt_fairness import INCREMENT_EXPONENT, random_loss_ratio
 from tcpfair.papers.papers import Exhibit, Experiment
@@ -31,10 +32,8 @@ _DECADES = 100  # a range that shows powers of ten rather than every value
 _FAR = 1000  # a range of a y axis that has no room for more than powers of ten
 
 
-class Axis(BaseModel):
+class Axis(Options):
     """What an axis shows and how."""
-
-    model_config = ConfigDict(extra="forbid")
 
     label: str
     scale: Scale = "linear"
@@ -193,7 +192,7 @@ def flow_lines(context: Context, exhibit: Exhibit, numbers: Numbers, options: Fl
         draw_line(ax, flows.query("flow == @flow"), "rtt_ms", style.look(protocol), f"{protocol}, {rtt}", ls=line)
     draw_line(ax, total, "rtt_ms", style.Look(style.GREY, "."), "both together", ls=":")
     options.x_axis.dress_x(ax, values_of(experiment, "rtt_ms"))
-    ax.set(ylabel="throughput (Mb/s)", ylim=(0, context.paper.settings["capacity_bps"].value / BPS_PER_MBPS))
+    ax.set(ylabel=OVER_TIME["throughput"].label, ylim=(0, context.paper.settings["capacity_bps"].value / BPS_PER_MBPS))
     ax.legend(loc="best")
     return Drawn(figure, numbers.table, numbers.n_runs, note=band_text())
 
@@ -227,7 +226,7 @@ def fairness_panels(context: Context, exhibit: Exhibit, numbers: Numbers, option
     fixed_ms = experiment.flows[0]["rtt_ms"].value
     for text, line in ((f"flow 1, {fixed_ms:g} ms", "-"), ("flow 2, varied RTT", "--")):
         left.plot([], [], color=style.GREY, ls=line, label=text)
-    left.set(ylabel="throughput (Mb/s)", ylim=(0, 950))
+    left.set(ylabel=OVER_TIME["throughput"].label, ylim=(0, 950))
     right.set(ylabel="fairness index", ylim=(0.5, 1.01))
     for ax in (left, right):
         RTT_OF_FLOW_2.dress_x(ax, values_of(experiment, "rtt_ms"))
@@ -259,10 +258,8 @@ def kozu2014_fig14(context: Context, exhibit: Exhibit, numbers: Numbers) -> Draw
 # --- What an assumption does -------------------------------------------------------------------------------------
 
 
-class Measure(BaseModel):
+class Measure(Options):
     """A row of panels: one metric of one flow (0 = the system)."""
-
-    model_config = ConfigDict(extra="forbid")
 
     metric: str
     y_axis: Axis

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import yaml
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tcpfair.exhibits import pages
 from tcpfair.exhibits.context import Drawn, Options, Table, drawing
+from tcpfair.measures.shown import of_metric
 from tcpfair.metrics.fairness import case_letter
 from tcpfair.papers.papers import SAFE_LOADER, Exhibit, Experiment
 from tcpfair.verdicts.columns import Numbers
@@ -35,11 +36,13 @@ def result_cells(
     numbers: pd.DataFrame,
     rows: Mapping[str, Key],
     columns: Mapping[tuple[str, ...], Key],
-    decimals: Mapping[str, int],
+    metrics: Sequence[str],
+    decimals: int | None = None,
 ) -> pd.DataFrame:
-    """Cells of HTML: the metrics of ``decimals`` as reproduced, and as printed under them, marked when they differ.
+    """Cells of HTML: the metrics as reproduced, and as printed under them, marked when they differ.
 
-    ``rows`` and ``columns`` give each heading the parts of the key that it stands for.
+    ``rows`` and ``columns`` give each heading the parts of the key that it stands for. ``decimals``: of all metrics, in the
+    place of each one's own.
     """
     ours = numbers.set_index(["key", "metric"])["value"].to_dict()
     compared = context.against_print(exhibit.id, numbers)
@@ -47,8 +50,11 @@ def result_cells(
 
     def cell(row: Key, column: Key) -> str:
         key = make_key(**row, **column)
-        upper = ", ".join(number_text(ours.get((key, metric), np.nan), d) for metric, d in decimals.items())
-        lower = [_printed_text(printed.loc[key, metric]) for metric in decimals if (key, metric) in printed.index]
+        upper = ", ".join(
+            number_text(ours.get((key, name), np.nan), of_metric(name).decimals if decimals is None else decimals)
+            for name in metrics
+        )
+        lower = [_printed_text(printed.loc[key, metric]) for metric in metrics if (key, metric) in printed.index]
         return f'<div class="ours">{upper}</div><div class="printed">{", ".join(lower)}</div>'
 
     cells = [[cell(row, column) for column in columns.values()] for row in rows.values()]
@@ -70,17 +76,12 @@ def _printed_text(row: pd.Series) -> str:
     return text if row["within"] else f'<span class="off">{text} ✗</span>'
 
 
-_DECIMALS = {"jfi_mean": 2, "throughput_mean": 1, "throughput_peak": 1}  # in a cell
-
-
 class CellTable(Options):
     """Options of `cell_table`."""
 
-    metric: Literal[*_DECIMALS]
+    metric: Literal["jfi_mean", "throughput_mean", "throughput_peak"]
     flows: dict[int, str] = Field(default_factory=dict)  # flow -> heading of its column; none = a metric of the system
-    spread: Literal["jfi_sd", "jfi_cv"] | None = (
-        None  # how much it differs between runs, as a second number in the cell
-    )
+    spread: Literal["jfi_sd", "jfi_cv"] | None = None  # between runs, as a second number in the cell
     bdp_heading: bool = False
 
 
@@ -90,8 +91,8 @@ def cell_table(context: Context, exhibit: Exhibit, numbers: Numbers, options: Ce
     _, experiment = context.experiment(exhibit)
     shown = [metric for metric in (options.metric, options.spread) if metric]
     columns = _rtt_columns(context, experiment, options)
-    decimals = dict.fromkeys(shown, _DECIMALS[options.metric])
-    table = result_cells(context, exhibit, numbers.table, protocol_rows(experiment), columns, decimals)
+    decimals = of_metric(options.metric).decimals
+    table = result_cells(context, exhibit, numbers.table, protocol_rows(experiment), columns, shown, decimals)
     return Drawn(Table(table, CELL_NOTE), numbers.table, numbers.n_runs)
 
 
@@ -132,8 +133,8 @@ def bhatti2008_table7(context: Context, exhibit: Exhibit, numbers: Numbers, opti
     """Time until the share ``converged_runs_share`` of the runs has converged; a dash where fewer ever do."""
     _, experiment = context.experiment(exhibit)
     columns = {(f"{rtt:g} ms",): {"rtt_ms": rtt} for rtt in rtts_ms(experiment)}
-    decimals = {"T_U": 0, "converged_runs_share": 2}
-    table = result_cells(context, exhibit, numbers.table, protocol_rows(experiment), columns, decimals)
+    metrics = ("T_U", "converged_runs_share")
+    table = result_cells(context, exhibit, numbers.table, protocol_rows(experiment), columns, metrics)
     note = f"T_U in s, and the share of the runs that converge; {CELL_NOTE}"
     return Drawn(Table(table, note), numbers.table, numbers.n_runs)
 
@@ -141,10 +142,8 @@ def bhatti2008_table7(context: Context, exhibit: Exhibit, numbers: Numbers, opti
 # --- Definitions -------------------------------------------------------------------------------------------------
 
 
-class Definition(BaseModel):
+class Definition(Options):
     """A quantity of the paper."""
-
-    model_config = ConfigDict(extra="forbid")
 
     symbol: str
     name: str

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
+from tcpfair.measures.shown import OVER_TIME
 from tcpfair.metrics.epochs import LOSS_KINDS, k_over_time_s
 from tcpfair.models.cubic import window_needed_bytes
 from tcpfair.papers.papers import Exhibit
@@ -42,7 +43,7 @@ def time_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options: T
     for (flow, rows), line in zip(both.groupby("flow"), ("-", "--"), strict=True):
         _draw(right, rows, style.look(options.protocol).color if flow == 1 else style.GREY, f"flow {flow}", ls=line)
     style.letter_panels((left, right), ("one flow, by RTT", f"two flows, RTT {pair_rtt_ms:g} ms"))
-    left.set_ylabel("throughput (Mb/s)")
+    left.set_ylabel(OVER_TIME["throughput"].label)
     capacity_mbps = context.paper.settings["capacity_bps"].value / BPS_PER_MBPS
     for ax in (left, right):
         ax.set(xlabel="time (s)", ylim=(0, 1.04 * capacity_mbps), xlim=(0, None))
@@ -104,7 +105,7 @@ def cwnd_and_k(context: Context, exhibit: Exhibit, numbers: Numbers, options: Cw
     top.set(ylabel="cwnd (MB)", ylim=(0, None))
     bottom.plot(other["t_s"], other["k_s"], color=style.GREY, lw=1.0, ls="--", label="K of the other flow")
     bottom.plot(own["t_s"], own["k_s"], color=color, lw=1.2, label="K")
-    bottom.set(xlabel="time (s)", ylabel="K (s)", ylim=(0, None), xlim=(0, 1.01 * last_s))
+    bottom.set(xlabel="time (s)", ylabel=OVER_TIME["k"].label, ylim=(0, None), xlim=(0, 1.01 * last_s))
     for ax in (top, bottom):
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     replicate = context.paper.analysis_value("example_replicate")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from pydantic import BaseModel, ConfigDict
 
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
@@ -19,10 +18,8 @@ _BPS_PER_GBPS = 1e9
 _BYTES_PER_MB = 1e6
 
 
-class Delays(BaseModel):
+class Delays(Options):
     """Propagation delays that the paper gives to single links, in words."""
-
-    model_config = ConfigDict(extra="forbid")
 
     senders: str = ""
     bottleneck: str = ""

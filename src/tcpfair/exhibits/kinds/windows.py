@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, Table, drawing
 from tcpfair.exhibits.kinds.tables import number_text
+from tcpfair.measures.shown import OVER_TIME
 from tcpfair.metrics.epochs import loss_times_s
 from tcpfair.metrics.series import first_time_s
 from tcpfair.models import aimd
@@ -123,7 +124,7 @@ def _curves_figure(curves: pd.DataFrame, model: int, times_s: pd.Series) -> Figu
     if (curves["form"] == "exact").any():
         ax.plot([], [], color=style.GREY, lw=0.9, ls=":", label="momentary RTT")
     since = "half use of the link" if model == 1 else "the first queued packet"
-    ax.set(xlabel=f"time since {since} (s)", ylabel="cwnd (packets)", xlim=(0, None))
+    ax.set(xlabel=f"time since {since} (s)", ylabel=OVER_TIME["cwnd"].label, xlim=(0, None))
     ax.margins(y=0.1)
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
@@ -194,7 +195,7 @@ def diagram_window(context: Context, exhibit: Exhibit, numbers: Numbers, options
     for level in (bdp, bdp + link.S):
         ax.axhline(level, color=style.GREY, lw=0.8, ls="--")
     _mark_phases(ax, path, bdp, options.protocol)
-    ax.set(xlabel="time (s)", ylabel="cwnd (packets)", xlim=(0, last_s), ylim=(bottom, 1.06 * (bdp + link.S)))
+    ax.set(xlabel="time (s)", ylabel=OVER_TIME["cwnd"].label, xlim=(0, last_s), ylim=(bottom, 1.06 * (bdp + link.S)))
     ax.grid(visible=False)
     return Drawn(figure, numbers.table, data=path, note=f"by the model, RTT {rtt_s * MS_PER_S:g} ms")
 

@@ -22,7 +22,6 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.exhibits.board import Board
 from tcpfair.exhibits.context import Drawn
-from tcpfair.exhibits.numbers import no_numbers
 from tcpfair.exhibits.recordings.beside import beside
 from tcpfair.exhibits.recordings.drawings import about, cwnd, goodput, jfi, nru, rtt, steadiness
 from tcpfair.exhibits.recordings.recording import NotInTraceError, Recording, absolute
@@ -31,6 +30,7 @@ from tcpfair.files.layout import Layout, repository_root
 from tcpfair.papers.papers import Exhibit
 from tcpfair.papers.recordings import folder_of, load_raw, recordings_in
 from tcpfair.runs.origin import Origin
+from tcpfair.verdicts.columns import no_numbers
 
 
 class Kind(NamedTuple):

@@ -11,7 +11,6 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Table
-from tcpfair.exhibits.numbers import no_numbers
 from tcpfair.exhibits.recordings.recording import (
     NotInTraceError,
     Recording,
@@ -26,12 +25,13 @@ from tcpfair.exhibits.recordings.recording import (
 from tcpfair.measures import groups, weights
 from tcpfair.measures.resolution import kept
 from tcpfair.measures.runs import Floats
+from tcpfair.measures.shown import OVER_TIME
 from tcpfair.metrics import fairness, series
 from tcpfair.metrics.epochs import LOSS_KINDS
 from tcpfair.papers.recordings import sidecar_path
 from tcpfair.runs.recorded import UNKNOWN_CC
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S, bdp_pkts
-from tcpfair.verdicts.columns import joined
+from tcpfair.verdicts.columns import joined, no_numbers
 
 _MARKED_POINTS = 20  # fewer of a line are drawn as points too: one alone makes no line
 
@@ -75,7 +75,9 @@ def goodput(recording: Recording) -> Drawn:
         ax.plot(t_s, r.sum(axis=0), color=style.BLACK, lw=1, label="sum")
     if known:
         ax.axhline(ceiling_mbps, color=style.GREY, lw=1, ls="--", label=f"ceiling of the link, {ceiling_mbps:.1f} Mb/s")
-    ax.set(ylabel="goodput (Mb/s)", ylim=(0, 1.1 * max(np.nanmax(r.sum(axis=0)), ceiling_mbps if known else 0)))
+    ax.set(
+        ylabel=OVER_TIME["goodput"].label, ylim=(0, 1.1 * max(np.nanmax(r.sum(axis=0)), ceiling_mbps if known else 0))
+    )
     finish_time_axis(ax, recording)
     values = {"throughput_mean": recording.means_mbps, "throughput_sum": recording.sum_mbps}
     if known:
@@ -120,7 +122,7 @@ def rtt(recording: Recording) -> Drawn:
         ax.plot(rows["t_s"], rows["srtt_s"] * MS_PER_S, color=color, lw=1, label=recording.labels[flow.flow_id])
         if np.isfinite(flow.rtt_s):
             ax.hlines(flow.rtt_s * MS_PER_S, flow.start_s, flow.stop_s, color=color, lw=0.9, ls="--")
-    ax.set(ylabel="RTT (ms)", ylim=(0, 1.1 * known["srtt_s"].max() * MS_PER_S))
+    ax.set(ylabel=OVER_TIME["rtt"].label, ylim=(0, 1.1 * known["srtt_s"].max() * MS_PER_S))
     finish_time_axis(ax, recording)
     by_flow = known.groupby("flow_id")["srtt_s"]
     ids = list(recording.labels)
@@ -206,7 +208,7 @@ def nru(recording: Recording) -> Drawn:
         + (f" (fair: ±{band_db.max():.2g})" if np.isfinite(band_db).all() else ""),
         loc="left",
     )
-    ax.set_ylabel("NRU (dB)")
+    ax.set_ylabel(OVER_TIME["nru"].label)
     finish_time_axis(ax, recording)
 
     values = {
@@ -233,7 +235,7 @@ def _coarse_nru(recording: Recording, u_db: Floats, own_weights: Floats) -> Draw
         ax.hlines(mean, *counted.window_s, color=color, lw=0.9, ls="--")
     ax.axhline(0, color=style.GREY, lw=0.8)
     ax.set_title(recording.recorded, loc="left")
-    ax.set_ylabel("NRU (dB)")
+    ax.set_ylabel(OVER_TIME["nru"].label)
     finish_time_axis(ax, recording)
     values = {"U_n_of_means": of_means, "self_pair_mbps": 1 / own_weights}
     data = flow_rows(recording, "u_db", u_db)

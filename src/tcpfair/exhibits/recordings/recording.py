@@ -17,11 +17,11 @@ from matplotlib.figure import Figure
 
 from tcpfair.errors import InputError
 from tcpfair.exhibits import style
-from tcpfair.exhibits.numbers import single_number
 from tcpfair.files.layout import repository_root
 from tcpfair.measures.growth import POLLS, Recoveries
 from tcpfair.measures.resolution import OF_RECORDINGS, is_coarse, left_out
 from tcpfair.measures.runs import Floats, Runs, blocks, means_mbps
+from tcpfair.measures.shown import OVER_TIME
 from tcpfair.metrics import series
 from tcpfair.papers.recordings import RawConfig, name_of
 from tcpfair.runs.intervals import counted_between, edges
@@ -29,7 +29,7 @@ from tcpfair.runs.recorded import is_trace, open_recorded, trace_place
 from tcpfair.runs.sidecar import Said
 from tcpfair.runs.trace import Trace
 from tcpfair.units import BITS_PER_BYTE
-from tcpfair.verdicts.columns import joined
+from tcpfair.verdicts.columns import joined, single
 
 NOT_COUNTED = "#EFEFEF"
 _COUNTERS = ("delivered_bytes", "received_bytes")
@@ -226,7 +226,7 @@ def finish_panels(panels: dict[int, Axes], recording: Recording, top_pkts: float
     axes = list(panels.values())
     for flow_id, ax in panels.items():
         ax.set_title(recording.labels[flow_id], loc="left")
-        ax.set(ylabel="cwnd (packets)", xlim=(0, recording.runs.t_s[-1]))
+        ax.set(ylabel=OVER_TIME["cwnd"].label, xlim=(0, recording.runs.t_s[-1]))
     axes[0].set_ylim(0, top_pkts)
     axes[0].legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0.2)
     axes[-1].set_xlabel("time (s)")
@@ -259,7 +259,7 @@ def metric_numbers(recording: Recording, values: Mapping[str, float | str | Sequ
     rows = []
     for metric, value in values.items():
         of_flows = zip(recording.labels, value, strict=True) if np.ndim(value) else [("all", value)]
-        rows += [single_number("", metric, each, flow=flow) for flow, each in of_flows]
+        rows += [single("", metric, each, flow=flow).rows for flow, each in of_flows]
     return joined(rows)
 
 

@@ -8,14 +8,13 @@ from matplotlib.axes import Axes
 
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Table
-from tcpfair.exhibits.numbers import no_numbers, single_number
 from tcpfair.exhibits.recordings.recording import (
     NotInTraceError,
     Recording,
     finish_panels,
     window_panels,
 )
-from tcpfair.verdicts.columns import joined
+from tcpfair.verdicts.columns import joined, no_numbers, single
 
 _NOTE_SHARE = 0.06  # of the time axis, about the width of a note
 
@@ -69,6 +68,6 @@ def recovery_table(recording: Recording) -> Drawn:
     }
     cells = pd.DataFrame(columns).set_index(pd.MultiIndex.from_frame(checks[["flow", "epoch"]]))
     numbers = [
-        single_number("", row.quantity, row.measured, epoch=row.epoch, flow=row.flow) for row in checks.itertuples()
+        single("", row.quantity, row.measured, epoch=row.epoch, flow=row.flow).rows for row in checks.itertuples()
     ]
     return Drawn(Table(cells), joined(numbers), 1, checks)

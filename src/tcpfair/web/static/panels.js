@@ -1,5 +1,5 @@
 /**
- * What each plot shows of a run: its lines, its unit, its range, and what is drawn beside the lines.
+ * What each plot shows of a run: its lines, its range, and what is drawn beside the lines.
  *
  * A panel's `lines(side)` gives [{flow, label, tS, y}], flow null for what is of all flows; y has null where nothing is.
  * `tS` are times in s: of the samples for windows and queue, of the measured intervals for rates, J and U. `spread(run, side)`
@@ -35,23 +35,23 @@ tcpfair.panels = (() => {
 
   const PANELS = [
     {
-      ...{ key: "throughput", title: "Throughput", unit: "Mb/s", height: 170, shown: true, decimals: 2 },
+      ...{ key: "throughput", height: 170, shown: true },
       what: "payload in order at the receiver, of each measured interval",
       lines: ofIntervals((side) => side.run.goodput),
       spread: (each) => each.run.goodput,
       range: aboutTheLink,
     },
     {
-      ...{ key: "cwnd", title: "Congestion window", unit: "packets", height: 190, shown: true, decimals: 1 },
+      ...{ key: "cwnd", height: 190, shown: true },
       what: "ticks below: losses, long ones: timeouts; dotted: W_max of CUBIC",
       lines: ofSamples("cwnd_pkts"),
       marks: true,
       spread: (each) => each.run.cwnd,
       range: fromZero,
     },
-    { ...{ key: "ssthresh", title: "ssthresh", unit: "packets", height: 130, decimals: 1 }, what: "slow-start threshold; nothing while it is infinite", lines: ofSamples("ssthresh_pkts"), range: fromZero },
+    { ...{ key: "ssthresh", height: 130 }, what: "slow-start threshold; nothing while it is infinite", lines: ofSamples("ssthresh_pkts"), range: fromZero },
     {
-      ...{ key: "queue", title: "Queue", unit: "packets", height: 120, shown: true, decimals: 0 },
+      ...{ key: "queue", height: 120, shown: true },
       what: "at the bottleneck, at the time of the sample",
       lines: (side) =>
         [
@@ -64,9 +64,9 @@ tcpfair.panels = (() => {
       ofAll: true,
       range: fromZero,
     },
-    { ...{ key: "rtt", title: "Smoothed RTT", unit: "ms", height: 130, decimals: 1 }, what: "as the sender estimates it", lines: ofSamples("srtt_s", MS_PER_S), spread: (each) => each.srttS.map((values) => values.map((value) => value * MS_PER_S)), range: (low, high) => [Math.max(0, low - 0.1 * (high - low)), high + 0.06 * (high - low || 1)] },
+    { ...{ key: "rtt", height: 130 }, what: "as the sender estimates it", lines: ofSamples("srtt_s", MS_PER_S), spread: (each) => each.srttS.map((values) => values.map((value) => value * MS_PER_S)), range: (low, high) => [Math.max(0, low - 0.1 * (high - low)), high + 0.06 * (high - low || 1)] },
     {
-      ...{ key: "jfi", title: "Jain's index J(t)", unit: "", height: 120, shown: true, decimals: 3 },
+      ...{ key: "jfi", height: 120, shown: true },
       what: "1: equal shares; 1/n: one of n flows has all",
       lines: (side) => (side.run.goodput.length > 1 ? [{ flow: null, label: "J", tS: side.run.tS, y: gaps(m.jfiOverTime(side.run.goodput)) }] : []),
       spread: (each) => (each.run.goodput.length > 1 ? [m.jfiOverTime(each.run.goodput)] : []),
@@ -74,7 +74,7 @@ tcpfair.panels = (() => {
       range: () => [0, 1.03],
     },
     {
-      ...{ key: "nru", title: "Normalised resource usage U_n(t)", unit: "dB", height: 150, shown: true, decimals: 2 },
+      ...{ key: "nru", height: 150, shown: true },
       what: "0 dB: what the flow gets among its own kind; dashed: U_c, below which it is unfair",
       lines: ofIntervals((side) => (side.weights.state === "ready" ? m.nruOverTimeDb(side.run.goodput, side.weights.values, side.run.floorMbps) : null)),
       spread: (each, side) => (side.weights.state === "ready" ? m.nruOverTimeDb(each.run.goodput, side.weights.values, each.run.floorMbps) : []),
@@ -82,7 +82,7 @@ tcpfair.panels = (() => {
       range: (low, high) => [Math.max(Math.min(low, -1) * 1.06, -25), Math.max(high, 1) * 1.1],
     },
     {
-      ...{ key: "k", title: "CUBIC's K in force", unit: "s", height: 120, decimals: 2 },
+      ...{ key: "k", height: 120 },
       what: "time that the curve takes back to W_max; known for epochs that a loss has ended",
       lines: (side) =>
         side.of.scenario.flows
@@ -100,6 +100,9 @@ tcpfair.panels = (() => {
       range: fromZero,
     },
   ];
+
+  // title, unit and decimals are those of the page's data
+  for (const panel of PANELS) for (const what of ["title", "unit", "decimals"]) Object.defineProperty(panel, what, { get: () => tcpfair.schema.plots[panel.key][what] });
 
   return { PANELS };
 })();

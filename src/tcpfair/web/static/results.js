@@ -16,6 +16,9 @@ tcpfair.results = (() => {
   const wordsOf = (metric) => (told(metric).words || metric) + (metric.includes("@") ? `, by ${metric.split("@")[1].replaceAll("_", " ")}` : "");
   const unitOf = (metric) => told(metric).unit || "";
 
+  /** A value of a plot, with its decimals. */
+  const asPlotted = (key, value) => fixed(value, tcpfair.schema.plots[key].decimals);
+
   const valueOf = (side, metric, flow = 0) => side.measures.find((row) => row.metric === metric && row.flow === flow)?.value ?? NaN;
 
   const flowText = (side, n) => `${n + 1} ${side.of.scenario.flows[n].protocol}`;
@@ -31,9 +34,9 @@ tcpfair.results = (() => {
     const drops = side.result.link.dropped_pkts;
     return [
       ["of the link used", `${fixed(100 * valueOf(side, "utilisation"), 1)} %`, "payload of all flows over what the full link carries"],
-      several && ["mean of J(t)", fixed(valueOf(side, "jfi_mean"), 3), "Jain's index of each interval, averaged"],
+      several && [wordsOf("jfi_mean"), fixed(valueOf(side, "jfi_mean"), 3), "Jain's index of each interval, averaged"],
       several && ["J of the means", fixed(valueOf(side, "jfi_of_means"), 3), "Jain's index of the mean throughputs"],
-      side.run.flows.length === 2 && ["flow 2 over flow 1", short(ratioOf(side)), "ratio of the mean throughputs"],
+      side.run.flows.length === 2 && [wordsOf("ratio"), short(ratioOf(side)), "ratio of the mean throughputs"],
       several && side.weights.state === "ready" && ["NRU case", caseOf(side), CASES[caseOf(side)] || "no flow"],
       several && side.weights.state === "ready" && ["converged after", Number.isNaN(valueOf(side, "T_U")) ? "never" : `${fixed(valueOf(side, "T_U"), 1)} s`, "T_U: from t_e until all flows are fair at once"],
       ["overflows", fixed(drops[drops.length - 1], 0), "packets that found the buffer full"],
@@ -71,15 +74,15 @@ tcpfair.results = (() => {
       const packets = background && last > first ? flow.delivered_pkts[last - 1] - (first ? flow.delivered_pkts[first - 1] : 0) : 0;
       const meanMbps = counted ? valueOf(side, "throughput_mean", k + 1) : (packets * side.of.scenario.payload_bytes * 8) / seconds / 1e6;
       const name = make("span", { className: "flow-name" }, tcpfair.plots.swatch(n), flowText(side, n), make("span", { className: "source" }, ` ${plain(side.of.scenario.flows[n].rtt_s * MS_PER_S, 4)} ms`));
-      if (tS !== null) return [name, fixed(throughput.get(n), 2), "", fixed(u.get(n), 2), fixed(cwnd.get(n), 1), fixed(ssthresh.get(n), 1), fixed(rtt.get(n), 1)];
-      const uN = counted && side.weights.state === "ready" ? fixed(valueOf(side, "U_n", k + 1), 2) : "";
+      if (tS !== null) return [name, asPlotted("throughput", throughput.get(n)), "", ...Object.entries({ nru: u, cwnd, ssthresh, rtt }).map(([key, of]) => asPlotted(key, of.get(n)))];
+      const uN = counted && side.weights.state === "ready" ? asPlotted("nru", valueOf(side, "U_n", k + 1)) : "";
       const total = valueOf(side, "throughput_sum");
-      return [name, fixed(meanMbps, 2), counted ? `${fixed((100 * meanMbps) / total, 1)} %` : "", uN, fixed(mean(flow.cwnd_pkts), 1), String(flow.reductions), fixed(mean(flow.srtt_s) * MS_PER_S, 1)];
+      return [name, asPlotted("throughput", meanMbps), counted ? `${fixed((100 * meanMbps) / total, 1)} %` : "", uN, asPlotted("cwnd", mean(flow.cwnd_pkts)), String(flow.reductions), asPlotted("rtt", mean(flow.srtt_s) * MS_PER_S)];
     });
     const time = tS === null ? `Means from ${plain(fromS)} to ${plain(toS)} s` : `At ${fixed(tS, tS < 10 ? 3 : 2)} s`;
     const head = ["flow", "Mb/s", tS === null ? "share" : "", "NRU, dB", tS === null ? "mean cwnd" : "cwnd", tS === null ? "reductions" : "ssthresh", tS === null ? "mean RTT, ms" : "RTT, ms"];
-    const line = (key, name, unit, decimals) => plots.valuesAt(key, side, tS).map(({ label, value }) => `${name}${label === "reverse" ? " (reverse)" : ""} ${fixed(value, decimals)}${unit}`);
-    const more = tS === null ? "" : [...line("queue", "queue", " packets", 0), ...(side.run.flows.length > 1 ? line("jfi", "J", "", 3) : [])].join(" · ");
+    const line = (key, name) => plots.valuesAt(key, side, tS).map(({ label, value }) => `${name}${label === "reverse" ? " (reverse)" : ""} ${asPlotted(key, value)} ${tcpfair.schema.plots[key].unit}`.trim());
+    const more = tS === null ? "" : [...line("queue", "queue"), ...(side.run.flows.length > 1 ? line("jfi", "J") : [])].join(" · ");
     return make("div", { className: "flows-now" }, table(more ? `${time} · ${more}` : time, head, rows, { className: "numbers" }));
   }
 
