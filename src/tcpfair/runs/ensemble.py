@@ -84,24 +84,44 @@ class Hypothesis(_Strict):
 
 
 class Numbers(_Strict):
-    """Some of a paper's printed numbers: of these exhibits, at these RTTs; all where none are named."""
+    """Some of a paper's printed numbers: of these exhibits and protocols, at these RTTs; all where none are named."""
 
     exhibits: list[str] = Field(default_factory=list)
+    protocols: list[str] = Field(default_factory=list)
     rtt_ms: list[float] = Field(default_factory=list)
 
     @property
     def in_words(self) -> str:
-        """``table5, table6`` or ``25, 50 ms``."""
-        named = [name.partition(".")[2] for name in self.exhibits]
-        at = f"{', '.join(f'{rtt_ms:g}' for rtt_ms in self.rtt_ms)} ms" if self.rtt_ms else ""
-        return " at ".join(part for part in (", ".join(named), at) if part) or "all"
+        """``table5, table6``, ``table5 for BIC`` or ``25, 50 ms``."""
+        named = ", ".join(name.partition(".")[2] for name in self.exhibits) or "all"
+        of = f" for {', '.join(self.protocols)}" if self.protocols else ""
+        at = f" at {', '.join(f'{rtt_ms:g}' for rtt_ms in self.rtt_ms)} ms" if self.rtt_ms else ""
+        return f"{named}{of}{at}".removeprefix("all at ")
+
+
+class Fitted(Numbers):
+    """The numbers from which a testbed is inferred: some of the paper's own, or all that another ``paper`` compares."""
+
+    paper: str = ""
+
+    @model_validator(mode="after")
+    def _own_or_all(self) -> Fitted:
+        if self.paper and (self.exhibits or self.protocols or self.rtt_ms):
+            raise ValueError("another `paper:` is fitted with all its numbers: choose numbers only of the same paper")
+        return self
+
+
+class Predicted(Numbers):
+    """The numbers that the testbed should predict, under one hypothesis."""
+
+    hypothesis: str = AS_PRINTED
 
 
 class HeldOut(_Strict):
-    """A check of the inferred testbed: what it says of numbers that it was not inferred from."""
+    """A check of the inferred testbed: its predictions of numbers that it was not inferred from."""
 
-    fit: Numbers
-    predict: Numbers
+    fit: Fitted
+    predict: Predicted
 
 
 class PaperEnsemble(_Strict):
@@ -119,6 +139,15 @@ class PaperEnsemble(_Strict):
     tied: list[list[str]] = Field(default_factory=list, description="assumptions that are drawn as one")
     hypotheses: dict[str, Hypothesis] = Field(default_factory=dict)
     held_out: list[HeldOut] = Field(default_factory=list, description="checks of the inferred testbed")
+    second_reference: str = Field(
+        default="", description="another paper, whose inferred testbed is shown as a reference"
+    )
+
+    @property
+    def inferred_from(self) -> list[str]:
+        """The other papers from whose numbers a testbed is inferred for this one."""
+        named = [self.second_reference, *(check.fit.paper for check in self.held_out)]
+        return sorted({name for name in named if name})
 
 
 class FurtherRuns(_Strict):
@@ -135,6 +164,8 @@ class Judging(_Strict):
     with_table: float = Field(gt=0, le=1, description="share of an exhibit that one setting must have with a number")
     far: float = Field(gt=0, allow_inf_nan=False, description="tolerances; what is further off counts as this far")
     accepted: float = Field(gt=0, le=1, description="share, the nearest, from which a testbed is inferred")
+    neighbours: int = Field(ge=1, description="settings of one paper whose mean weight a setting of another takes")
+    least_effective: float = Field(ge=1, description="effective settings, below which no interval is given")
     least_share: float = Field(gt=0, le=0.5, description="share on either side of a split")
     chance: float = Field(gt=0, lt=1, description="of as sharp a split, above which an assumption decides nothing")
 
@@ -162,6 +193,11 @@ class EnsembleConfig(_Strict):
             for name in getattr(self, field):
                 if name not in PAPERS:
                     raise ValueError(f"{field}.{name}: must be one of {', '.join(PAPERS)}")
+        for name, plan in self.papers.items():
+            for other in plan.inferred_from:
+                if other not in self.papers or other == name:
+                    others = [paper for paper in self.papers if paper != name]
+                    raise ValueError(f"papers.{name}: testbed of {other!r}: must be one of {', '.join(others)}")
         for name, text in self.words.items():
             if text.count("{}") != 1:
                 raise ValueError(f"words.{name}: must have {{}} once, in the place of the value (got {text!r})")
@@ -383,7 +419,20 @@ def ensemble_of(config: EnsembleConfig, paper: PaperConfig, name: str = "") -> E
     found = Ensemble(name, used, plan, tuple(assumptions))
     for hypothesis in plan.hypotheses:
         _check(found, hypothesis, f"{at}hypotheses.{hypothesis}")
+    for check in plan.held_out:
+        _check_held_out(check, paper, plan, f"{at}held_out: ")
     return found
+
+
+def _check_held_out(check: HeldOut, paper: PaperConfig, plan: PaperEnsemble, at: str) -> None:
+    """Refuse a check that names an exhibit, a protocol or a hypothesis that the paper does not have."""
+    exhibits = [exhibit.id for exhibit in paper.exhibits]
+    known = {"exhibit": exhibits, "protocol": list(paper.protocols), "hypothesis": [AS_PRINTED, *plan.hypotheses]}
+    for numbers in (check.fit, check.predict):
+        named = [("exhibit", name) for name in numbers.exhibits] + [("protocol", name) for name in numbers.protocols]
+        for kind, name in [*named, ("hypothesis", check.predict.hypothesis)]:
+            if name not in known[kind]:
+                raise unknown(f"{at}{kind}", name, known[kind])
 
 
 def _further_runs(asked: FurtherRuns, paper: PaperConfig, at: str) -> Ensemble:

@@ -35,7 +35,7 @@ YARDSTICK_COLUMNS = [
 ]
 NULL, OTHER, PERFECT, SETTINGS = "null model", "other paper", "perfect model", "all settings"
 SHARE, ERROR = "share within tolerance", "error in tolerances"
-_TWINS = ("bhatti2008", "bhatti2009")  # which measured on the same testbed
+TWINS = ("bhatti2008", "bhatti2009")  # which measured on the same testbed
 _LETTERS = ("case", "case_1dp")
 
 
@@ -58,20 +58,32 @@ def null_model(printed: pd.DataFrame, constants: Mapping[str, float] | None = No
 def other_paper(papers: Mapping[str, PaperConfig], layout: Layout, of: str) -> pd.DataFrame:
     """What the other Bhatti paper prints in the cells of paper ``of`` that both measured: in the form of `null_model`.
 
-    Cells that are one measurement printed twice are left out (`tcpfair.verdicts.scatter`).
+    Cells that are one measurement printed twice are left out.
+    """
+    found = in_both(papers, layout, of)
+    found = found[~found["reprint"]]
+    return _as_numbers(found.assign(value=found["other"]), "other paper")
+
+
+def in_both(papers: Mapping[str, PaperConfig], layout: Layout, of: str) -> pd.DataFrame:
+    """The rows of `cells` of one Bhatti paper that the other one prints too.
+
+    With columns ``other``, what that prints, and ``reprint``, whether it is one measurement printed twice
+    (`tcpfair.verdicts.scatter`).
     """
     shared = twice_printed(papers, layout)
-    shared = shared[~shared["reprint"]]
     value = {"bhatti2008": "second", "bhatti2009": "first"}[of]
     own_name = {"bhatti2008": {"pair_ccid2_first": "pair"}, "bhatti2009": {}}[of]
     key = ["experiment", "protocol", "rtt_ms", "flow", "measure"]
-    others = shared.replace({"experiment": own_name}).rename(columns={"metric": "measure"}).set_index(key)[value]
+    others = (
+        shared.replace({"experiment": own_name}).rename(columns={"metric": "measure", value: "other"}).set_index(key)
+    )
     table = cells(papers[of], layout)
     plain = table[table["cell"].notna() & (table["derived"] == "") & (table["how"] == "table")]
     where = pd.DataFrame(plain["where"].tolist(), index=plain.index)
     places = pd.MultiIndex.from_frame(pd.concat([plain, where], axis=1)[key])
-    found = plain.assign(value=others.reindex(places).to_numpy())
-    return _as_numbers(found.dropna(subset="value"), "other paper")
+    matched = others[["other", "reprint"]].reindex(places).set_index(plain.index)
+    return plain.join(matched.dropna(subset="other").astype({"reprint": bool}), how="inner")
 
 
 def side_by_side(compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -120,8 +132,8 @@ def yardstick_table(
     results = pd.concat([load_printed(paper, layout.data) for paper in papers.values()], ignore_index=True)
     null = null_model(results)
     others = {NULL: null}
-    if all(name in papers and papers[name].experiments for name in _TWINS):
-        parts = [other_paper(papers, layout, of) for of in _TWINS]
+    if all(name in papers and papers[name].experiments for name in TWINS):
+        parts = [other_paper(papers, layout, of) for of in TWINS]
         others[OTHER] = pd.concat(parts, ignore_index=True)
     rows = []
     for name, table in others.items():

@@ -3,18 +3,30 @@
 Settings drawn from the prior (the ranges) are weighted by the distance of what they give from print (rejection with an
 Epanechnikov kernel: M. A. Beaumont, W. Zhang, D. J. Balding, Approximate Bayesian computation in population genetics,
 Genetics 162, 2002, without the regression). It is an inference on the print, never an adjustment of what is reproduced.
+
+A testbed that one paper speaks for is transferred to another paper in three steps:
+
+1. The settings of the first paper are weighted by their distance from all its printed numbers (`weights`).
+2. Each setting of the second paper takes the mean weight of its nearest settings of the first (`transferred`; ``neighbours``
+   of them). Nearest is meant in the assumptions that both papers draw (`differences`).
+3. A number of the second paper is predicted by the weighted mean over its settings (`predicted`). Numbers that the second
+   paper reprints from the first are not judged.
+
+Intervals are given only where enough settings carry the weight (`effective_settings`, ``least_effective``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
+from tcpfair.errors import InputError
 from tcpfair.files.rounding import rounded
-from tcpfair.papers.settings import BASE
-from tcpfair.runs.ensemble import Judging
+from tcpfair.metrics.exactmath import log10
+from tcpfair.papers.settings import BASE, Assumption
 from tcpfair.verdicts.ensemble import placing
 from tcpfair.verdicts.ensemble.deciding import coded_columns
 
@@ -43,11 +55,56 @@ def effective_settings(weight: pd.Series) -> float:
     return float(1 / (weight**2).sum())
 
 
-def marginals(weight: pd.Series, drawn: pd.DataFrame) -> pd.DataFrame:
+def differences(
+    own: Iterable[Assumption], drawn: pd.DataFrame, others: Iterable[Assumption], drawn_of_other: pd.DataFrame
+) -> npt.NDArray[np.float64]:
+    """How far each setting of a paper (rows) is from each of another (columns), in the assumptions that both draw.
+
+    The sum over these assumptions of the difference as a share of the range, of its logarithm where that is drawn; two
+    choices differ by 1 (J. C. Gower, A general coefficient of similarity and some of its properties, Biometrics 27, 1971).
+    Two papers draw the same assumption where it is at the same place of both configurations.
+
+    Raises InputError where they share none.
+    """
+    pairs = [(each, other) for each in own for other in others if set(each.names) & set(other.names)]
+    if not pairs:
+        raise InputError("config/ensemble.yaml: no assumption is drawn for both papers: no testbed can be transferred")
+    found = np.zeros((len(drawn), len(drawn_of_other)))
+    for each, other in pairs:
+        here, there = drawn[each.name].to_numpy()[:, None], drawn_of_other[other.name].to_numpy()[None, :]
+        if each.choices:
+            found += here != there
+        else:
+            ends = np.array([other.low, other.high])
+            here, there, ends = (log10(x) if other.scale == "log" else x for x in (here, there, ends))
+            found += np.abs(here - there) / (ends[1] - ends[0])
+    return found
+
+
+def transferred(
+    weight: pd.Series, difference: npt.NDArray[np.float64], settings: pd.Index, neighbours: int
+) -> pd.Series:
+    """Weight of each of ``settings``, in all 1: the mean ``weight`` of the settings of another paper that are nearest to it.
+
+    ``difference`` has a row for each of ``settings`` and a column for each setting of the other paper.
+    """
+    nearest = np.argsort(difference, axis=1, kind="stable")[:, :neighbours]
+    found = pd.Series(weight.to_numpy()[nearest].mean(axis=1), settings)
+    return found / found.sum()
+
+
+def predicted(values: pd.DataFrame, weight: pd.Series) -> pd.Series:
+    """The weighted mean of each number over the settings that have it; NaN where none with a weight has it."""
+    known = values.notna().mul(weight, axis=0).sum()
+    return values.mul(weight, axis=0).sum() / known.where(known > 0)
+
+
+def marginals(weight: pd.Series, drawn: pd.DataFrame, least_effective: float) -> pd.DataFrame:
     """What the weights say of each assumption: columns assumption, used (as configured), low, median, high (weighted 5, 50 and
     95 %), prior_low, prior_median, prior_high (of all settings), shift (Kolmogorov-Smirnov distance of the two).
 
     A choice among words has a row for each word, with its weighted share as ``median`` and its share as ``prior_median``.
+    ``low`` and ``high`` are left out where fewer than ``least_effective`` settings carry the weight.
     """
     rows = []
     prior = pd.Series(1 / len(weight), index=weight.index)
@@ -65,6 +122,8 @@ def marginals(weight: pd.Series, drawn: pd.DataFrame) -> pd.DataFrame:
             found["shift"] = _distance(values, weight, prior)
         rows.append({"assumption": name, "used": used, **found})
     found = pd.DataFrame(rows, columns=MARGINALS)
+    if effective_settings(weight) < least_effective:
+        found[["low", "high"]] = np.nan
     # rounded: the two words of a choice have one shift but for its last bits, which must not order them
     return found.sort_values("shift", ascending=False, kind="stable", ignore_index=True, key=lambda x: x.map(rounded))
 
@@ -90,28 +149,27 @@ def held_out(
     values: pd.DataFrame,
     cells: pd.DataFrame,
     width: pd.Series,
-    fitted: Collection[int],
+    weight: pd.Series,
     judged: Collection[int],
-    judging: Judging,
+    far: float,
 ) -> dict[str, float]:
-    """Does a testbed that is inferred from some numbers predict others: mean errors in tolerances, each at most ``far``.
+    """Does an inferred testbed predict numbers that it was not inferred from: mean errors in tolerances, each at most ``far``.
 
-    ``base`` is that of the configured setting, ``prior`` of the mean over all settings, ``inferred`` of the weighted mean,
-    ``nearest`` of the one setting that is nearest to the ``fitted`` numbers; ``n`` counts the ``judged`` numbers, and
-    ``within_*`` their shares within tolerance.
+    ``base`` is that of the configured setting, ``prior`` of the mean over all settings, ``inferred`` of the mean by ``weight``,
+    ``nearest`` of the one setting that has most of it; ``n`` counts the ``judged`` numbers, and ``within_*`` their shares
+    within tolerance.
     """
-    of_fit = distances(values[list(fitted)], cells, width, judging.far)
-    weight = weights(of_fit, judging.accepted)
     kept = values[[number for number in judged if np.isfinite(width[number])]]
     guesses = {
         "base": kept.reindex([BASE]).iloc[0],
         "prior": kept.mean(),
-        "inferred": kept.mul(weight, axis=0).sum(min_count=1),
-        "nearest": kept.loc[of_fit.idxmin()],
+        "inferred": predicted(kept, weight),
+        "nearest": kept.loc[weight.idxmax()],
     }
-    found: dict[str, float] = {"n": len(kept.columns)}
+    found: dict[str, float] = {"n": len(kept.columns), "effective_settings": effective_settings(weight)}
     for name, guess in guesses.items():
-        off = placing.errors(guess.to_frame().T, cells).iloc[0].abs() / width[kept.columns]
-        found[name] = float(off.clip(upper=judging.far).fillna(judging.far).mean())
-        found[f"within_{name}"] = float((off <= 1 + 1e-9).mean())
+        guess = guess.to_frame().T
+        off = (placing.errors(guess, cells) / width[kept.columns]).iloc[0].abs()
+        found[name] = float(off.clip(upper=far).fillna(far).mean())
+        found[f"within_{name}"] = float(placing.within(guess, cells, width).iloc[0].mean())
     return found

@@ -6,8 +6,8 @@ They follow from what is shipped alone, so that they are a step of their own: `w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from tcpfair.files.files import whole_folder
 from tcpfair.files.layout import ENSEMBLE_TABLES, Layout
 from tcpfair.files.rounding import rounded_table
 from tcpfair.papers.papers import PaperConfig, load_paper
-from tcpfair.papers.settings import BASE
+from tcpfair.papers.settings import BASE, Assumption
 from tcpfair.runs import ensemble_table
 from tcpfair.runs.ensemble import AS_PRINTED, FURTHER, EnsembleConfig, HeldOut, Judging, Numbers, ensemble_of, load
 from tcpfair.runs.ensemble_table import Shipped
@@ -31,6 +31,7 @@ from tcpfair.verdicts.claims.registry import claim_function
 from tcpfair.verdicts.claims.statement import Claim, load_claims
 from tcpfair.verdicts.ensemble import deciding, inference, placing
 from tcpfair.verdicts.ensemble.members import Members, NotInEnsembleError
+from tcpfair.verdicts.yardsticks import TWINS, in_both
 
 FURTHER_RUNS = "further_runs"  # table of the metrics of further runs, beside `ENSEMBLE_TABLES`
 COLUMNS = {
@@ -51,6 +52,9 @@ COLUMNS = {
         "error_best",
         "crps",
         "effective_settings",
+        "second_reference",
+        "within_second",
+        "effective_second",
     ],
     "ensemble_numbers": [
         "paper",
@@ -61,10 +65,21 @@ COLUMNS = {
         *placing.PLACED[1:],
         "in_best",
         "with_table",
+        "second",
+        "within_second",
     ],
     "ensemble_clauses": ["id", "paper", "clause", "hypothesis", "settings", "share", "base", "assumption", "decides"],
     "ensemble_testbed": ["paper", "hypothesis", *inference.MARGINALS],
-    "ensemble_held_out": ["paper", "hypothesis", "fitted", "judged", "n_fitted", "n"]
+    "ensemble_held_out": [
+        "paper",
+        "hypothesis",
+        "fitted_paper",
+        "fitted",
+        "judged",
+        "n_fitted",
+        "n",
+        "effective_settings",
+    ]
     + [f"{kind}{name}" for kind in ("", "within_") for name in ("base", "prior", "inferred", "nearest")],
 }
 
@@ -77,9 +92,13 @@ class Judged:
     cells: pd.DataFrame
     width: pd.Series
     judging: Judging
+    assumptions: tuple[Assumption, ...] = ()
     what: str = ""
     claims: list[Claim] = field(default_factory=list)
     in_words: deciding.InWords = deciding.plain
+    others: Mapping[str, Judged] = field(default_factory=dict)  # other papers, as printed, from which this is inferred
+    second_reference: str = ""  # one of them
+    reprints: frozenset[int] = frozenset()  # numbers that are measurements of one of them
 
     @property
     def paper(self) -> str:
@@ -113,13 +132,29 @@ class Judged:
     def weight(self) -> pd.Series:
         return inference.weights(self.distance, self.judging.accepted)
 
+    def transferred_from(self, paper: str) -> pd.Series:
+        """Weight of each setting, inferred from all that another paper prints (`inference`)."""
+        other = self.others[paper]
+        of_other = other.members.drawn.loc[other.weight.index]
+        difference = inference.differences(self.assumptions, self.members.drawn, other.assumptions, of_other)
+        return inference.transferred(other.weight, difference, self.members.settings, self.judging.neighbours)
+
+    def second(self) -> pd.DataFrame:
+        """What the testbed inferred from the second reference predicts: columns second, within_second by number."""
+        if not self.second_reference:
+            return pd.DataFrame(columns=["second", "within_second"])
+        values = self.values[self.compared]
+        found = inference.predicted(values, self.transferred_from(self.second_reference))
+        hit = placing.within(found.to_frame().T, self.cells, self.width).iloc[0]
+        return pd.DataFrame({"second": found, "within_second": hit})
+
     @cached_property
     def numbers(self) -> pd.DataFrame:
         compared = (self.values[self.compared], self.cells, self.width)
         found = placing.place(*compared, self.judging.inside)
         about = self.cells.loc[found.index, ["exhibit", "key", "metric"]]
         with_table = placing.with_their_table(*compared, self.judging.with_table)
-        return about.join(found).assign(
+        return about.join([found, self.second()]).assign(
             paper=self.paper,
             hypothesis=self.members.hypothesis,
             in_best=self.hit.loc[self.best].reindex(found.index),
@@ -138,6 +173,11 @@ class Judged:
         if not self.compared:
             return about
         found = self.numbers
+        if self.second_reference:
+            weight = self.transferred_from(self.second_reference)
+            about["second_reference"] = self.second_reference
+            about["within_second"] = int(found["within_second"].sum())
+            about["effective_second"] = inference.effective_settings(weight)
         return about | {
             "inside": int(found["inside"].sum()),
             "within_base": int(self.hit.loc[BASE].sum()) if self.members.has_base else np.nan,
@@ -152,28 +192,36 @@ class Judged:
         }
 
     def testbed(self) -> pd.DataFrame:
-        found = inference.marginals(self.weight, self.members.drawn)
+        found = inference.marginals(self.weight, self.members.drawn, self.judging.least_effective)
         return found.assign(paper=self.paper, hypothesis=self.members.hypothesis)
 
     def held_out(self, check: HeldOut) -> dict:
-        fitted, judged = (self._chosen(part) for part in (check.fit, check.predict))
-        found = inference.held_out(self.values, self.cells, self.width, fitted, judged, self.judging)
+        judged = self._chosen(check.predict)
+        if check.fit.paper:
+            fitted, weight = self.others[check.fit.paper].compared, self.transferred_from(check.fit.paper)
+            judged = [number for number in judged if number not in self.reprints]
+        else:
+            fitted = self._chosen(check.fit)
+            distance = inference.distances(self.values[fitted], self.cells, self.width, self.judging.far)
+            weight = inference.weights(distance, self.judging.accepted)
         return {
             "paper": self.paper,
             "hypothesis": self.members.hypothesis,
+            "fitted_paper": check.fit.paper or self.paper,
             "fitted": check.fit.in_words,
             "judged": check.predict.in_words,
             "n_fitted": len(fitted),
-            **found,
+            **inference.held_out(self.values, self.cells, self.width, weight, judged, self.judging.far),
         }
 
     def _chosen(self, part: Numbers) -> list[int]:
-        """The compared numbers of some exhibits, and of some RTTs where those are named."""
+        """The compared numbers of some exhibits, and of some protocols and RTTs where those are named."""
         chosen = []
         for number in self.compared:
             where = printed.parse_key(self.cells["key"][number])
             of_exhibit = not part.exhibits or self.cells["exhibit"][number] in part.exhibits
-            if of_exhibit and (not part.rtt_ms or float(where.get("rtt_ms", "nan")) in part.rtt_ms):
+            of_protocol = not part.protocols or where.get("protocol") in part.protocols
+            if of_exhibit and of_protocol and (not part.rtt_ms or float(where.get("rtt_ms", "nan")) in part.rtt_ms):
                 chosen.append(number)
         return chosen
 
@@ -216,12 +264,28 @@ def clauses_held(claim: Claim, members: Members) -> dict[str, pd.Series]:
 
 
 def tables(
-    layout: Layout, papers: Mapping[str, PaperConfig], shipped: Mapping[str, Shipped], config: EnsembleConfig
+    layout: Layout,
+    papers: Mapping[str, PaperConfig],
+    shipped: Mapping[str, Shipped],
+    config: EnsembleConfig,
+    shown: Collection[str] | None = None,
 ) -> dict[str, pd.DataFrame]:
-    """The tables of the ledger, `ENSEMBLE_TABLES`, for the papers that have a shipped ensemble; the columns are `COLUMNS`."""
+    """The tables of the ledger, `ENSEMBLE_TABLES`, for the papers that have a shipped ensemble; the columns are `COLUMNS`.
+
+    Of several papers only the ``shown`` ones have rows; these may be inferred from the others.
+    """
     parts: dict[str, list] = {name: [] for name in ENSEMBLE_TABLES}
-    for paper, found in shipped.items():
-        for judged, refused in _judged(layout, papers[paper], found, config):
+    for paper in shipped if shown is None else [name for name in shown if name in shipped]:
+        plan = config.papers[paper]
+        others = {
+            name: next(_judged(layout, papers[name], shipped[name], config))[0]
+            for name in plan.inferred_from
+            if name in shipped
+        }
+        added = {"others": others, "reprints": _reprints(layout, papers, paper) if others else frozenset()}
+        added["second_reference"] = plan.second_reference if plan.second_reference in others else ""
+        for alone, refused in _judged(layout, papers[paper], shipped[paper], config):
+            judged = replace(alone, **added)
             parts["ensemble_papers"].append(pd.DataFrame([judged.summary(refused)]))
             parts["ensemble_clauses"].append(judged.clauses())
             if not judged.compared:  # the paper prints nothing that these experiments give
@@ -229,9 +293,21 @@ def tables(
             parts["ensemble_numbers"].append(judged.numbers)
             if len(judged.members.settings) > 1:
                 parts["ensemble_testbed"].append(judged.testbed())
-                checks = [judged.held_out(check) for check in config.papers[paper].held_out]
+                checks = [
+                    judged.held_out(check)
+                    for check in plan.held_out
+                    if check.predict.hypothesis == judged.members.hypothesis and check.fit.paper in ("", *others)
+                ]
                 parts["ensemble_held_out"].append(pd.DataFrame(checks))
     return {name: _joined(frames, COLUMNS[name]) for name, frames in parts.items()}
+
+
+def _reprints(layout: Layout, papers: Mapping[str, PaperConfig], paper: str) -> frozenset[int]:
+    """The numbers of one Bhatti paper that are measurements of the other, which prints them too."""
+    if paper not in TWINS or not set(TWINS) <= set(papers):
+        return frozenset()
+    both = in_both(papers, layout, paper)
+    return frozenset(both.index[both["reprint"]])
 
 
 def _joined(frames: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
@@ -245,6 +321,7 @@ def _judged(layout: Layout, paper: PaperConfig, found: Shipped, config: Ensemble
     numbers = numbers[pd.to_numeric(numbers["value"], errors="coerce").notna()]
     width = placing.widths(numbers, printed.load_tolerances(layout.data / "tolerances.yaml"))
     claims = load_claims(layout.data / "claims" / f"{paper.paper}.yaml")
+    assumptions = ensemble_of(config, paper).assumptions
     hypotheses = {AS_PRINTED: "the paper at its word"}
     hypotheses |= {name: each.what for name, each in config.papers[paper.paper].hypotheses.items()}
     for name, what in hypotheses.items():
@@ -252,7 +329,8 @@ def _judged(layout: Layout, paper: PaperConfig, found: Shipped, config: Ensemble
         ran = own[own["refused"] == ""]
         if len(ran):
             members = Members(found, paper, name)
-            yield Judged(members, numbers, width, config.judging, what, claims, config.in_words), len(own) - len(ran)
+            judged = Judged(members, numbers, width, config.judging, assumptions, what, claims, config.in_words)
+            yield judged, len(own) - len(ran)
 
 
 def of_shipped(layout: Layout, papers: Mapping[str, PaperConfig]) -> dict[str, pd.DataFrame]:
@@ -264,7 +342,11 @@ def of_shipped(layout: Layout, papers: Mapping[str, PaperConfig]) -> dict[str, p
     found = {name: shipped for name in papers if (shipped := _fresh(layout, papers[name], name)) is not None}
     if not found:
         return {name: _joined([], COLUMNS[name]) for name in ENSEMBLE_TABLES}
-    return tables(layout, papers, found, load(layout.ensemble_config))
+    config = load(layout.ensemble_config)
+    named = {name for paper in found for name in config.papers[paper].inferred_from} - set(papers)
+    others = {name: load_paper(layout.paper_config(name)) for name in sorted(named)}
+    found |= {name: shipped for name in others if (shipped := _fresh(layout, others[name], name)) is not None}
+    return tables(layout, {**papers, **others}, found, config, papers)
 
 
 def _fresh(layout: Layout, paper: PaperConfig, name: str) -> Shipped | None:
