@@ -116,6 +116,9 @@ def test_the_testbed_is_drawn_with_words_and_what_is_used(findings):
     assert findings.testbed("kozu2014").data.startswith(b"\x89PNG")
     assert findings.testbed("ogura").startswith("No ensemble of ogura is shipped; ./reproduce ensemble ogura")
     assert "prints no number" in findings.testbed("kozu2014", "H1")
+    table = findings.table("ensemble_testbed").assign(low=np.nan, high=np.nan)
+    table.to_csv(findings.layout.ledger / "ensemble_testbed.csv", index=False)
+    assert findings.testbed("kozu2014") == "kozu2014: 2 settings carry the weight, too few for an interval."
 
 
 def test_assumptions_with_the_same_words_are_told_apart(findings):

@@ -49,13 +49,17 @@ MORE = """
     measures: [throughput]
   watched:"""
 ENSEMBLE = """
-judging: {inside: [0.025, 0.975], with_table: 0.5, far: 4, accepted: 0.2, least_share: 0.08, chance: 0.05}
+judging: {inside: [0.025, 0.975], with_table: 0.5, far: 4, accepted: 0.2,
+  neighbours: 2, least_effective: 2, least_share: 0.08, chance: 0.05}
 papers:
   ogura:
     settings: 3
     replicates: 2
     seed: 1
     left_out: {watched: nothing is measured}
+    held_out:
+      - {fit: {protocols: [Libra]}, predict: {protocols: [Reno], hypothesis: slow}}
+      - {fit: {paper: kozu2014}, predict: {rtt_ms: [40]}}
     hypotheses:
       slow:
         what: the pairs of Libra ran at half the rate
@@ -433,6 +437,13 @@ def test_what_fails_is_said_and_the_rest_is_kept(layout, monkeypatch):
         ("far: 4, ", "", "judging.far: Field required"),
         ("inside: [0.025, 0.975]", "inside: [0.975, 0.025]", "inside: must be two shares, the smaller first"),
         ("accepted: 0.2", "accepted: 20", "judging.accepted: Input should be less than or equal to 1"),
+        ("{protocols: [Libra]}", "{exhibits: [ogura.fig9]}", "papers.ogura.held_out: exhibit 'ogura.fig9' is unknown"),
+        ("protocols: [Reno]", "protocols: [Lybra]", "papers.ogura.held_out: protocol 'Lybra' is unknown; did you mean"),
+        ("hypothesis: slow", "hypothesis: slew", "papers.ogura.held_out: hypothesis 'slew' is unknown; did you mean"),
+        ("{paper: kozu2014}", "{paper: kozu}", "papers.ogura: testbed of 'kozu': must be one of bhatti2008"),
+        ("{paper: kozu2014}", "{paper: ogura}", "papers.ogura: testbed of 'ogura': must be one of bhatti2008"),
+        ("{paper: kozu2014}", "{paper: kozu2014, rtt_ms: [40]}", "is fitted with all its numbers"),
+        ("    seed: 1", "    seed: 1\n    second_reference: kozu", "papers.ogura: testbed of 'kozu'"),
         ("[slow, swapped]", "[slow, swopped]", "hypotheses.both.all_of: hypothesis 'swopped' is unknown"),
     ],
 )

@@ -526,6 +526,27 @@ def test_ensembles_are_placed_anew_when_the_simulator_changes(made, monkeypatch)
     assert kinds(found) == PLACED
 
 
+def test_a_paper_is_placed_anew_when_one_that_its_testbed_is_inferred_from_changes(root):
+    """The ensemble, the printed numbers and the configuration of the other paper count, those of a third one do not."""
+    plan = "{settings: 1, replicates: 1, seed: 1, held_out: [{fit: {paper: kozu2014}, predict: {}}]}"
+    judging = "{inside: [0, 1], with_table: 1, far: 4, accepted: 1, least_share: 0.1, chance: 0.1"
+    judging += ", neighbours: 1, least_effective: 1}"
+    (root / "config/ensemble.yaml").write_text(f"judging: {judging}\npapers: {{ogura: {plan}}}\n")
+    before = make_plan(root).place_parts("ogura")
+    for name, is_read in (
+        ("data/ensemble/kozu2014_settings.csv", True),
+        ("data/published/kozu2014.csv", True),
+        ("config/papers/kozu2014.yaml", True),
+        ("data/published/bhatti2008.csv", False),
+        ("data/ensemble/bhatti2008.parquet", False),
+    ):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text((root / PAPER).read_text().replace("ogura", "kozu2014"))
+        after = make_plan(root).place_parts("ogura")
+        assert (after != before) == is_read, name
+        before = after
+
+
 def test_stale_ensembles_are_worked_out_once_until_something_changes(root, monkeypatch):
     from tcpfair.runs import ensemble_table
 

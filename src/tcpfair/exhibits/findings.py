@@ -168,6 +168,10 @@ class Findings:
             return f"{paper} prints no number that the experiments of its ensemble give: nothing can be inferred."
         own = own.sort_values("shift", ascending=False).head(_SHOWN)
         ranges = own[own["low"].notna()]
+        of = self.table("ensemble_papers")
+        n = of[(of["paper"] == paper) & (of["hypothesis"] == hypothesis)].iloc[0]
+        if ranges.empty:
+            return f"{paper}: {n['effective_settings']:.0f} settings carry the weight, too few for an interval."
         figure, axes = style.new_figure(1, 1, width_in=style.PAGE_IN, height_in=_HEAD_IN + _ROW_IN * len(ranges))
         ax = axes[0][0]
         for place, (_, row) in enumerate(ranges[::-1].iterrows()):
@@ -176,8 +180,6 @@ class Findings:
         ax.set(xlim=(-0.17, 1.17), xticks=[], xlabel="within the plausible range")
         ax.legend(loc="upper center", ncols=3, frameon=False)
         ax.set_ylim(-0.6, len(ranges) + 0.4)
-        of = self.table("ensemble_papers")
-        n = of[(of["paper"] == paper) & (of["hypothesis"] == hypothesis)].iloc[0]
         style.corner_note(
             figure,
             f"engine, {int(n['settings'])} settings, {n['effective_settings']:.0f} of weight; {int(n['numbers'])} numbers",

@@ -195,8 +195,8 @@ class EnsembleConfig(_Strict):
                     raise ValueError(f"{field}.{name}: must be one of {', '.join(PAPERS)}")
         for name, plan in self.papers.items():
             for other in plan.inferred_from:
-                if other not in self.papers or other == name:
-                    others = [paper for paper in self.papers if paper != name]
+                if other not in PAPERS or other == name:
+                    others = [paper for paper in PAPERS if paper != name]
                     raise ValueError(f"papers.{name}: testbed of {other!r}: must be one of {', '.join(others)}")
         for name, text in self.words.items():
             if text.count("{}") != 1:
@@ -426,13 +426,14 @@ def ensemble_of(config: EnsembleConfig, paper: PaperConfig, name: str = "") -> E
 
 def _check_held_out(check: HeldOut, paper: PaperConfig, plan: PaperEnsemble, at: str) -> None:
     """Refuse a check that names an exhibit, a protocol or a hypothesis that the paper does not have."""
-    exhibits = [exhibit.id for exhibit in paper.exhibits]
-    known = {"exhibit": exhibits, "protocol": list(paper.protocols), "hypothesis": [AS_PRINTED, *plan.hypotheses]}
+    exhibits, hypothesis = [exhibit.id for exhibit in paper.exhibits], check.predict.hypothesis
+    named = [("hypothesis", [hypothesis] if hypothesis != AS_PRINTED else [], plan.hypotheses)]
     for numbers in (check.fit, check.predict):
-        named = [("exhibit", name) for name in numbers.exhibits] + [("protocol", name) for name in numbers.protocols]
-        for kind, name in [*named, ("hypothesis", check.predict.hypothesis)]:
-            if name not in known[kind]:
-                raise unknown(f"{at}{kind}", name, known[kind])
+        named += [("exhibit", numbers.exhibits, exhibits), ("protocol", numbers.protocols, paper.protocols)]
+    for kind, names, known in named:
+        for name in names:
+            if name not in known:
+                raise unknown(f"{at}{kind}", name, known)
 
 
 def _further_runs(asked: FurtherRuns, paper: PaperConfig, at: str) -> Ensemble:

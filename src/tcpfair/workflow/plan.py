@@ -19,7 +19,7 @@ from tcpfair.files.manifest import MANIFEST
 from tcpfair.papers import recordings
 from tcpfair.papers.expand import check, plain_values, run_specs, shorten
 from tcpfair.papers.papers import Config, Exhibit, PaperConfig, Value, check_config, load_paper, load_yaml
-from tcpfair.runs import code, outputs, reach, record, store
+from tcpfair.runs import code, ensemble, outputs, reach, record, store
 from tcpfair.runs.outputs import MADE, Parts, files_part, part
 from tcpfair.runs.recorded import trace_place
 from tcpfair.runs.store import Asked
@@ -464,12 +464,17 @@ class Plan:
 
     @cache  # noqa: B019
     def place_parts(self, paper: str) -> Parts:
-        """Of one paper: what it prints and claims, and the ensemble among whose settings this is placed."""
-        others = set(PAPERS) - {paper}
-        own = [path for path in self.placed_from if path.stem.partition("_")[0] not in others]
+        """Of one paper: what it prints and claims, and the ensemble among whose settings this is placed.
+
+        So of the papers from which its testbed is inferred.
+        """
+        plans = ensemble.load(self.layout.ensemble_config).papers if self.layout.ensemble_config.is_file() else {}
+        read = [paper, *(plans[paper].inferred_from if paper in plans else [])]
+        others = set(PAPERS) - set(read)
+        files = [path for path in self.placed_from if path.stem.partition("_")[0] not in others]
         return {
             "configuration": self._configuration(paper),
-            "print": files_part(self.root, own),
+            "print": files_part(self.root, [*files, *(self.layout.paper_config(name) for name in read[1:])]),
             "simulator": part(code.of_algorithms(cc.names())),  # an ensemble of another one than today's is left out
             **reach.of_step("place"),
         }

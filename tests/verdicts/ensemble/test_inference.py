@@ -4,7 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout, repository_root
+from tcpfair.papers.settings import Assumption
 from tcpfair.runs.ensemble import load
 from tcpfair.verdicts.ensemble import inference, placing
 from tcpfair.verdicts.printed import Tolerance
@@ -34,7 +36,7 @@ def weight():
 
 
 def test_the_weights_gather_where_print_was_made():
-    found = inference.marginals(weight(), DRAWN).set_index("assumption")
+    found = inference.marginals(weight(), DRAWN, 10).set_index("assumption")
     assert found.index[0] == "buffer"
     assert found.loc["buffer", "low"] < TRUE_BUFFER < found.loc["buffer", "high"]
     assert found.loc["buffer", "median"] == pytest.approx(TRUE_BUFFER, abs=0.1)
@@ -71,15 +73,89 @@ def test_a_number_in_the_text_that_repeats_a_table_is_told_from_one_that_stands_
 
 
 def test_what_is_inferred_from_some_numbers_predicts_others():
-    found = inference.held_out(VALUES, CELLS, WIDTH, fitted=[0], judged=[1], judging=JUDGING)
+    of_fit = inference.weights(inference.distances(VALUES[[0]], CELLS, WIDTH, JUDGING.far), JUDGING.accepted)
+    found = inference.held_out(VALUES, CELLS, WIDTH, of_fit, [1], JUDGING.far)
     assert found["inferred"] < 0.3 * found["base"]
     assert found["inferred"] < found["prior"]
     assert (found["n"], found["within_nearest"]) == (1, 1.0)
+    assert found["effective_settings"] == inference.effective_settings(of_fit)
+
+
+# --- From one paper to another ----------------------------------------------------------------------------------------
+
+BUFFER = Assumption((("settings", "buffer"),), 1.0, "real", low=0, high=2)
+NOISE = Assumption((("settings", "noise"),), 0.5, "real", low=0, high=1)
+OTHER_DRAWN = pd.DataFrame(
+    {"settings.buffer": RNG.uniform(0, 2, N), "settings.noise": RNG.uniform(0, 1, N)}, index=range(5, N + 5)
+)
+
+
+def transferred(shared, neighbours=10):
+    """Held-out errors of this paper's numbers, with the testbed that another paper's number, 10 times its buffer, speaks for."""
+    values = pd.DataFrame({0: 10 * OTHER_DRAWN["settings.buffer"]})
+    of_other = inference.weights(inference.distances(values, CELLS, WIDTH, JUDGING.far), JUDGING.accepted)
+    difference = inference.differences(shared, DRAWN.add_prefix("settings."), shared, OTHER_DRAWN)
+    own = inference.transferred(of_other, difference, DRAWN.index, neighbours)
+    assert own.sum() == pytest.approx(1)
+    return inference.held_out(VALUES, CELLS, WIDTH, own, [0, 1], JUDGING.far)
+
+
+@pytest.mark.parametrize("shared", [[BUFFER], [BUFFER, NOISE]])
+def test_a_testbed_is_transferred_in_the_assumptions_that_both_papers_draw(shared):
+    found = transferred(shared)
+    assert found["inferred"] < 0.5 * found["prior"]
+    assert found["within_inferred"] > found["within_prior"]
+    assert 10 < found["effective_settings"] < N / 2
+
+
+def test_what_another_paper_infers_of_other_assumptions_says_nothing():
+    """Its weights depend on the buffer, and only the noise is drawn for both: the prediction is that of all settings."""
+    found = transferred([NOISE], neighbours=50)
+    assert found["inferred"] == pytest.approx(found["prior"], rel=0.2)
+    assert found["effective_settings"] > 0.8 * N
+
+
+def test_differences_are_shares_of_ranges_and_of_decades():
+    """A queue of 10 to 1000, a choice, and one assumption at another place of the configuration."""
+    queue = Assumption((("flow", "queue"),), 100, "integer", "log", 10, 1000)
+    law = Assumption((("flow", "law"),), "red", "choice", choices=("red", "blue", "green"))
+    first = Assumption((("experiments", "a", "start"), ("experiments", "b", "start")), 0.5, "real", low=0, high=2)
+    second = Assumption((("experiments", "b", "start"),), 0.5, "real", low=0, high=2)
+    drawn = pd.DataFrame({"flow.queue": [10, 100], "flow.law": ["red", "blue"], "experiments.a.start": [0.0, 1.0]})
+    other = drawn.rename(columns={"experiments.a.start": "experiments.b.start"})
+    found = inference.differences([queue, law, first], drawn, [queue, law, second], other)
+    assert found == pytest.approx(np.array([[0, 0.5 + 1 + 0.5], [2, 0]]))
+    with pytest.raises(InputError, match=r"^config/ensemble.yaml: no assumption is drawn for both papers"):
+        inference.differences([queue], drawn, [law], other)
+
+
+def test_a_setting_takes_the_mean_weight_of_its_neighbours():
+    weight = pd.Series([0.5, 0.3, 0.2, 0.0], index=[3, 5, 7, 9])
+    difference = np.array([[0.1, 0.2, 0.9, 1.0], [1.0, 0.9, 0.1, 0.2], [0.5, 0.5, 0.5, 0.4]])
+    found = inference.transferred(weight, difference, pd.Index([0, 1, 2]), neighbours=2)
+    assert found.to_list() == pytest.approx([0.4 / 0.75, 0.1 / 0.75, 0.25 / 0.75])
+
+
+def test_a_prediction_is_a_mean_over_the_settings_that_have_the_number():
+    values = pd.DataFrame({0: [1.0, 5.0, np.nan], 1: [np.nan] * 3})
+    found = inference.predicted(values, pd.Series([0.25, 0.25, 0.5]))
+    assert found[0] == 3.0
+    assert np.isnan(found[1])
+
+
+def test_too_few_effective_settings_give_no_interval():
+    few = pd.Series(np.r_[0.5, 0.5, np.zeros(N - 2)])
+    assert inference.effective_settings(few) == 2
+    for least, is_given in ((2, True), (2.1, False)):
+        found = inference.marginals(few, DRAWN, least)
+        assert found[["low", "high"]].notna().all(axis=None) == is_given
+        assert found[["low", "high"]].notna().any(axis=None) == is_given
+        assert found[["median", "prior_low", "shift"]].notna().all(axis=None)
 
 
 def test_a_choice_has_a_share_for_each_word():
     drawn = pd.DataFrame({"reduction": np.where(DRAWN["buffer"] < 0.6, "prr", "halving")}, index=DRAWN.index)
-    found = inference.marginals(weight(), drawn).set_index("assumption")
+    found = inference.marginals(weight(), drawn, 10).set_index("assumption")
     assert found.loc["reduction = prr", "median"] > 0.95
     assert found.loc["reduction = prr", "prior_median"] == pytest.approx(0.3, abs=0.1)
     assert found.loc["reduction = halving", "used"] == 1.0
@@ -113,5 +189,5 @@ def test_rounding_does_not_order_the_two_words_of_a_choice():
     for seed in range(20):
         rng = np.random.default_rng(seed)
         drawn = pd.DataFrame({"law": rng.choice(["red", "droptail"], N)})
-        found = inference.marginals(pd.Series(rng.dirichlet(np.ones(N))), drawn)
+        found = inference.marginals(pd.Series(rng.dirichlet(np.ones(N))), drawn, 10)
         assert found["assumption"].tolist() == ["law = droptail", "law = red"], seed

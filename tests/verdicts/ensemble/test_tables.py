@@ -10,8 +10,9 @@ from tcpfair.files.rounding import rounded_table
 from tcpfair.papers.papers import load_paper
 from tcpfair.papers.settings import grid_points, point_text
 from tcpfair.runs import ensemble_table
-from tcpfair.runs.ensemble import load
+from tcpfair.runs.ensemble import HeldOut, ensemble_of, load
 from tcpfair.runs.ensemble_table import Shipped
+from tcpfair.verdicts.cells import cells
 from tcpfair.verdicts.claims.statement import load_claims
 from tcpfair.verdicts.ensemble import tables
 from tcpfair.verdicts.ensemble.members import Members, NotInEnsembleError
@@ -39,7 +40,11 @@ def shipped():
 
 @pytest.fixture(scope="module")
 def made():
-    return tables.tables(LAYOUT, {"kozu2014": PAPER}, {"kozu2014": shipped()}, load(LAYOUT.ensemble_config))
+    """With intervals, although the settings are few."""
+    config = load(LAYOUT.ensemble_config)
+    judging = config.judging.model_copy(update={"least_effective": 1})
+    config = config.model_copy(update={"judging": judging})
+    return tables.tables(LAYOUT, {"kozu2014": PAPER}, {"kozu2014": shipped()}, config)
 
 
 def test_every_table_has_its_columns(made):
@@ -93,6 +98,41 @@ def test_the_testbed_is_inferred_from_print(made):
     assert buffer["low"] < 1420 < buffer["high"]
     assert buffer["used"] == 600
     assert buffer["high"] - buffer["low"] < 0.5 * (buffer["prior_high"] - buffer["prior_low"])
+
+
+def test_a_testbed_inferred_from_another_paper_is_a_second_reference():
+    """The other paper is here the same one once more."""
+    config, (metrics, settings) = load(LAYOUT.ensemble_config), shipped()
+    table = ensemble_of(config, PAPER).table.iloc[: len(settings)]
+    drawn = settings.join(table.drop(columns="settings.buffer_pkts").reset_index(drop=True))
+    fit = {"paper": "ogura"}
+    update = {"second_reference": "ogura", "held_out": [HeldOut(fit=fit, predict={"exhibits": []})]}
+    plan = config.papers["kozu2014"].model_copy(update=update)
+    judging = config.judging.model_copy(update={"neighbours": 1})
+    config = config.model_copy(update={"judging": judging, "papers": {"kozu2014": plan}})
+    own = Shipped(metrics, drawn)
+    found = tables.tables(
+        LAYOUT, {"kozu2014": PAPER, "ogura": PAPER}, {"kozu2014": own, "ogura": own}, config, ["kozu2014"]
+    )
+    (paper,) = found["ensemble_papers"].to_dict("records")
+    assert (paper["second_reference"], paper["within_second"]) == ("ogura", 2)
+    assert paper["effective_second"] == pytest.approx(paper["effective_settings"])
+    assert found["ensemble_numbers"]["second"].to_numpy() == pytest.approx([0.82, 2.83], abs=0.1)
+    assert found["ensemble_numbers"]["within_second"].tolist() == [True, True]
+    (check,) = found["ensemble_held_out"].to_dict("records")
+    assert (check["fitted_paper"], check["n_fitted"], check["n"], check["within_inferred"]) == ("ogura", 2, 2, 1.0)
+    alone = tables.tables(LAYOUT, {"kozu2014": PAPER}, {"kozu2014": own}, config)
+    assert alone["ensemble_held_out"].empty
+    assert alone["ensemble_numbers"]["second"].isna().all()
+
+
+def test_what_one_paper_reprints_from_the_other_is_not_predicted():
+    papers = {name: load_paper(LAYOUT.paper_config(name)) for name in ("bhatti2008", "bhatti2009")}
+    numbers = cells(papers["bhatti2009"], LAYOUT).loc[sorted(tables._reprints(LAYOUT, papers, "bhatti2009"))]
+    assert set(numbers["exhibit"]) == {"bhatti2009.table4"}
+    assert len(numbers) == 8 and numbers["key"].str.contains("protocol=CCID2").all()
+    assert len(tables._reprints(LAYOUT, papers, "bhatti2008")) == 8
+    assert tables._reprints(LAYOUT, {"bhatti2009": papers["bhatti2009"]}, "bhatti2009") == frozenset()
 
 
 def test_an_experiment_that_is_left_out_is_named():

@@ -70,8 +70,15 @@ def facts():
         ("bhatti2009", "null model", "share within tolerance", "10", "0.6", "0.1"),
         ("bhatti2008", "null model", "error in tolerances", "30", "9", "9"),
     ]
+    checks = [
+        ("bhatti2009", "", "bhatti2008", "table5", "0.3", "0.4", "0.5", "1.7", "1.6"),
+        ("bhatti2009", "H1", "bhatti2009", "table5", "0.1", "0.2", "0.2", "2.5", "2.6"),
+    ]
+    shares = [f"within_{name}" for name in ("base", "prior", "inferred")]
+    identity = ["paper", "hypothesis", "fitted_paper", "judged"]
     return Facts(
         {
+            "ensemble_held_out": pd.DataFrame(checks, columns=[*identity, *shares, "prior", "inferred"]),
             "claims": pd.DataFrame(claims, columns=["id", "verdict", "cause"]),
             "margins": pd.DataFrame(
                 [("tie_jfi", "twice", "1"), ("all", "half", "2"), ("all", "twice", "3")],
@@ -96,3 +103,7 @@ def test_the_front_page_asks_the_ledger(facts):
     # (0.2 * 30 + 0.6 * 10) / 40 and (0.5 * 30 + 0.1 * 10) / 40
     assert facts.measured_against("null model", "bhatti2008", "bhatti2009") == ("30 %", "40 %")
     assert facts.measured_against("other paper", "bhatti2008") is None
+    shares = {"base": "30 %", "prior": "40 %", "inferred": "50 %"}
+    assert facts.predicted("bhatti2009", "table5", "bhatti2008") == {**shares, "better": "better"}
+    assert facts.predicted("bhatti2009", "table5", "bhatti2009", "H1")["better"] == ""
+    assert facts.predicted("bhatti2009", "table5", "bhatti2009") == {}

@@ -75,8 +75,8 @@ def differences(
         if each.choices:
             found += here != there
         else:
-            ends = np.array([other.low, other.high])
-            here, there, ends = (log10(x) if other.scale == "log" else x for x in (here, there, ends))
+            numbers = (x.astype(float) for x in (here, there, np.array([other.low, other.high])))
+            here, there, ends = (log10(x) if other.scale == "log" else x for x in numbers)
             found += np.abs(here - there) / (ends[1] - ends[0])
     return found
 

@@ -27,6 +27,7 @@ class Facts:
         self._reasons = Counter(ledger["claims"][["verdict", "cause"]].itertuples(index=False, name=None))
         together = ledger["margins"][ledger["margins"]["margin"] == margins.ALL]
         self._turned = dict(zip(together["tried"], together["claims_turned"].astype(int), strict=True))
+        self._held_out = ledger["ensemble_held_out"]
         self._yardsticks = ledger["yardsticks"][ledger["yardsticks"]["measure"] == SHARE]
 
     def are(self, verdict: str, *claims: str) -> bool:
@@ -44,6 +45,20 @@ class Facts:
     def turned(self, tried: str) -> int:
         """How many verdicts turn when all margins are another: ``half``, ``twice``, ``measured scatter``."""
         return self._turned[tried]
+
+    def predicted(self, paper: str, judged: str, fitted_paper: str, hypothesis: str = "") -> dict[str, str]:
+        """Shares of some numbers within tolerance (``base``, ``prior``, ``inferred``), from a held-out check; empty without it.
+
+        ``better`` is empty unless the inferred testbed has a smaller mean error than the mean over the prior.
+        """
+        asked = {"paper": paper, "judged": judged, "fitted_paper": fitted_paper, "hypothesis": hypothesis}
+        rows = self._held_out
+        rows = rows[(rows[list(asked)] == pd.Series(asked)).all(axis=1)].to_dict("records")
+        if not rows:
+            return {}
+        better = float(rows[0]["inferred"]) < float(rows[0]["prior"])
+        shares = {name: percent(rows[0][f"within_{name}"]) for name in ("base", "prior", "inferred")}
+        return {**shares, "better": "better" if better else ""}
 
     def measured_against(self, yardstick: str, *papers: str) -> tuple[str, str] | None:
         """Share within tolerance here and by a yardstick, over the numbers of some papers that both have."""

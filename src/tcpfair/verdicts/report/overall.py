@@ -107,9 +107,18 @@ def ensembles(ledger: Ledger) -> Table:
         )
         residue = int(row["numbers"]) - int(float(row["explained"])) if row["explained"] else ""
         reading = Markup('{}<span class="muted">: {}</span>').format(row["hypothesis"] or "as printed", row["what"])
-        counts = [row["settings"], row["numbers"], base, best, inside, residue]
+        second = f"{float(row['within_second']):.0f} ({row['second_reference']})" if row["second_reference"] else ""
+        counts = [row["settings"], row["numbers"], base, second, best, inside, residue]
         rows.append(Row([row["paper"], reading, *counts, testbed], paper=row["paper"]))
-    counts = ["settings:n", "numbers:n", "as configured:n", "best setting:n", "inside 95 %:n", "by none:n"]
+    counts = [
+        "settings:n",
+        "numbers:n",
+        "as configured:n",
+        "as inferred from:n",
+        "best setting:n",
+        "inside 95 %:n",
+        "by none:n",
+    ]
     titles = ["paper", "hypothesis:wide", *counts, "what the print speaks for:wide"]
     return table("Printed numbers among all settings, by paper and hypothesis", titles, rows)
 
@@ -121,15 +130,16 @@ def held_out(ledger: Ledger) -> Table:
         [
             row["paper"],
             row["hypothesis"] or "as printed",
-            row["fitted"],
+            row["fitted"] if row["fitted_paper"] == row["paper"] else row["fitted_paper"],
             row["judged"],
             row["n"],
+            f"{float(row['effective_settings']):.0f}",
             *(f"{float(row[name]):.2f} ({percent(row[f'within_{name}'])})" for name in names),
         ]
         for row in ledger["ensemble_held_out"].to_dict("records")
     ]
     errors = ["configured:n", "all settings:n", "inferred:n", "nearest:n"]
-    titles = ["paper", "hypothesis", "inferred from", "predicted", "numbers:n", *errors]
+    titles = ["paper", "hypothesis", "inferred from", "predicted", "numbers:n", "effective settings:n", *errors]
     return table("Mean error in tolerances and share within, of numbers held out", titles, rows)
 
 
