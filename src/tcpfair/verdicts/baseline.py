@@ -11,7 +11,7 @@ number without a spread (a closed form, an extreme, a single run, a letter, a da
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -153,10 +153,11 @@ def _changed_verdicts(claims: pd.DataFrame, baseline: Path) -> Iterator[dict]:
 # --- For the terminal ---------------------------------------------------------------------------------------------
 
 
-def terminal_lines(layout: Layout, shown: int = 10) -> list[str]:
+def terminal_lines(layout: Layout, says: Callable[[str], str], shown: int = 10) -> list[str]:
     """What moved, by the last ledger: how much, then the ``shown`` first verdicts and numbers, the largest moves first.
 
-    Verdicts leave half of the lines to numbers. Empty while there is no ledger.
+    ``says`` gives what the paper says in a claim, by its id. Verdicts leave half of the lines to numbers. Empty while there is
+    no ledger.
     """
     path = layout.ledger / "changes.csv"
     if not path.is_file():
@@ -165,7 +166,7 @@ def terminal_lines(layout: Layout, shown: int = 10) -> list[str]:
     size = pd.to_numeric(table["relative"]).abs().fillna(math.inf)
     table = table.assign(size=size).sort_values("size", ascending=False, kind="stable")
     flipped = table[table["change"] == "flipped"].to_dict("records")
-    verdicts = [_verdict_line(layout, row) for row in flipped]
+    verdicts = [f"{row['id']} {row['baseline']} -> {row['today']}: {says(row['id'])}" for row in flipped]
     listed = table[(table["what"] == "number") & table["change"].isin(["moved", "gone"])]
     numbers = [
         _number_line(row) for row in listed.sort_values("change", ascending=False, kind="stable").to_dict("records")
@@ -191,15 +192,6 @@ def _moved_text(table: pd.DataFrame) -> str:
     rest = [f"{new} new"] if new else []
     rest += [f"{n} changed within their spread"] if (n := kinds.get("number within spread", 0)) else []
     return "; ".join([f"{', '.join(parts) or 'nothing'} since data/expected", *rest])
-
-
-def _verdict_line(layout: Layout, row: dict[str, str]) -> str:
-    """What the paper says, and the two verdicts on it."""
-    from tcpfair.verdicts.claims.statement import load_claims  # only where a verdict flipped
-
-    claims = load_claims(layout.data / "claims" / f"{row['id'].partition('.')[0]}.yaml")
-    says = next((f": {claim.claim}" for claim in claims if claim.id == row["id"]), "")
-    return f"{row['id']} {row['baseline']} -> {row['today']}{says}"
 
 
 def _number_line(row: dict[str, str]) -> str:

@@ -402,7 +402,13 @@ def _moved(plan: Plan) -> list[str]:
     """The first lines of what moved since the baseline."""
     from tcpfair.verdicts import baseline
 
-    return baseline.terminal_lines(plan.layout)
+    def says(claim_id: str) -> str:
+        from tcpfair.verdicts.claims.statement import load_claims  # only where a verdict flipped
+
+        claims = load_claims(plan.layout.data / "claims" / f"{claim_id.partition('.')[0]}.yaml")
+        return next((claim.claim for claim in claims if claim.id == claim_id), "")
+
+    return baseline.terminal_lines(plan.layout, says)
 
 
 def _some(names: Sequence[str], between: str) -> str:
