@@ -65,7 +65,8 @@ def placed(layout: Layout, papers: Collection[str]) -> None:
     """Compare the shipped ensembles with the published numbers."""
     from tcpfair.verdicts.ensemble import tables
 
-    tables.write_shipped(layout, papers)
+    for paper in papers:
+        tables.write_shipped(layout, paper, layout.placed / paper)
 
 
 def exhibits(layout: Layout, papers: Collection[str], pictures: bool) -> None:
