@@ -136,8 +136,10 @@ def _explained(claim: Claim, judged: Judged, settings: pd.DataFrame, known: Mapp
     """Cause and sentence for the verdict of a claim: computed where the verdict follows from what is not decided."""
     if judged.verdict == decision.UNDECIDABLE:
         printed = settings[settings["hypothesis"] == AS_PRINTED]
-        row = printed.loc[(printed["share"] - 0.5).abs().idxmin()]
-        return _BY_RULE[judged.verdict], f"{claim.clauses[row['clause']].says}: this {row['decides']}."
+        decided = printed[printed["assumption"] != ""]
+        row = decided.loc[(decided["share"] - 0.5).abs().idxmin()]
+        says = claim.clauses[row["clause"]].says
+        return _BY_RULE[judged.verdict], f"{says[0].upper()}{says[1:]}: this {row['decides']}."
     if judged.verdict == decision.UNDECIDED:
         unsure = [clause for clause in judged.clauses if clause.outcome == decision.OPEN]
         least = min(unsure, key=lambda clause: clause.confidence)
