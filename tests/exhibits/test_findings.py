@@ -74,18 +74,21 @@ def test_verdicts_are_counted_per_paper_and_in_all(findings):
 
 
 def test_numbers_that_were_not_compared_count_nowhere(findings):
-    assert findings.numbers().loc["kozu2014"].to_list() == [2, 0.5, 1.0]
+    assert findings.numbers().loc["kozu2014"].to_list() == [2, "50 %", "100 %"]
 
 
 def test_conclusions_have_their_verdict_and_how_sure_it_is(findings):
     table = findings.conclusions()
-    assert table.loc["kozu2014"].tolist() == ["K helps", "partly (98 % sure; in 50 % of the settings)"]
+    assert table.loc["kozu2014"].tolist() == [
+        "K helps",
+        "partly (98 % sure; its weakest clause in 50 % of the settings)",
+    ]
 
 
 def test_the_claims_behind_a_conclusion_have_their_reason(findings):
     table = findings.behind("kozu2014")
     assert table.index.tolist() == [CLAIM, OTHER]
-    assert table["verdict"].tolist() == ["partly (98 % sure; in 50 % of the settings)", "reproduced"]
+    assert table["verdict"].tolist() == ["partly (98 % sure; its weakest clause in 50 % of the settings)", "reproduced"]
     assert table["why"].tolist() == ["It holds at 64 ms.", ""]
     with pytest.raises(InputError, match="kozu2015"):
         findings.behind("kozu2015")

@@ -89,7 +89,9 @@ class Findings:
         """
         table = self.table("numbers")
         table = table[table["within"].notna()]
-        shares = table.groupby("paper", sort=False)[["within", "within_scatter"]].agg(lambda x: x.astype(float).mean())
+        shares = table.groupby("paper", sort=False)[["within", "within_scatter"]].agg(
+            lambda x: f"{100 * x.astype(float).mean():.0f} %"
+        )
         shares.insert(0, "compared", table.groupby("paper", sort=False).size())
         return shares.rename(columns={"within_scatter": "within the scatter"})
 
@@ -203,7 +205,7 @@ class Findings:
 
 
 def _sure(row: pd.Series) -> str:
-    """A verdict with its certainty: ``partly (98 % sure; in 50 % of the settings)``."""
+    """A verdict with its certainty: ``partly (98 % sure; its weakest clause in 50 % of the settings)``."""
     sure = certainty_text(row["certainty"], row["settings_share"])
     return f"{row['verdict']} ({sure})" if sure else row["verdict"]
 

@@ -55,7 +55,9 @@ class _Offline(HTMLExporter):
 
     def __init__(self) -> None:
         loader = DictLoader({_TEMPLATE: f"{{% extends 'index.html.j2' %}}{_BLOCKS}"})
-        hidden = Config(TagRemovePreprocessor={"enabled": True, "remove_input_tags": {"hide-input"}})
+        hidden = Config(
+            TagRemovePreprocessor={"enabled": True, "remove_input_tags": {"hide-input", "injected-parameters"}}
+        )
         super().__init__(extra_loaders=[loader], template_file=_TEMPLATE, config=hidden)
 
     @pass_context

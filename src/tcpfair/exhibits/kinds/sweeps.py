@@ -118,7 +118,7 @@ def metric_lines(context: Context, exhibit: Exhibit, numbers: Numbers, options: 
         draw_line(ax, cells.query("protocol == @protocol"), options.x, style.look(protocol), protocol)
         if options.runs_below is not None:
             _draw_runs(ax, metrics, options, protocol, place)
-    if options.x == "loss_rate":
+    if (options.metric, options.x) == ("ratio", "loss_rate"):
         _draw_random_loss_law(ax, experiment)
     printed = _printed_points(context, exhibit, options, experiment)
     for protocol, points in printed.groupby("protocol"):

@@ -207,10 +207,14 @@ def text_decides(claim: Claim, settings: pd.DataFrame) -> bool:
 
 
 def certainty_text(confidence: float, settings_share: float) -> str:
-    """``99 % sure; in 77 % of the settings``: the least confidence of a claim's clauses, and the least share of the settings of
-    what the paper leaves open in which one holds. Without what is NaN."""
-    sure = "" if np.isnan(confidence) else f"{np.floor(100 * confidence):.0f} % sure"
-    share = "" if np.isnan(settings_share) else f"in {100 * settings_share:.0f} % of the settings"
+    """``98 % sure; its weakest clause in 77 % of the settings``, without what is NaN.
+
+    That is the least confidence of a claim's clauses, and the least share of the settings of what the paper leaves open in which
+    one holds.
+    """
+    known = "over 99" if confidence >= 0.995 else f"{np.floor(100 * confidence):.0f}"
+    sure = "" if np.isnan(confidence) else f"{known} % sure"
+    share = "" if np.isnan(settings_share) else f"its weakest clause in {100 * settings_share:.0f} % of the settings"
     return "; ".join(filter(None, [sure, share]))
 
 
