@@ -110,6 +110,7 @@ def watched(tmp_path_factory):
 IDLE = (
     *(
         "arrow",
+        "cloudpickle",  # by pyarrow, for pickles
         "fqdn",
         "isoduration",
         "jsonpointer",
