@@ -13,6 +13,7 @@ flow is due (a *train*).
 `cruise`       the common case of that in one tight loop
 `endpoint`     the two ends of a flow: ACKs, recovery, timers, sending
 `link`         the bottleneck
+`clock`        the ticks of an emulator
 `traffic`      short flows
 `tree`         the winner tree
 `blocks`       the flows' parts of the shared arrays
@@ -56,6 +57,7 @@ HyStart                         in      2.6.29 and later                ``cubic_
 window after idle times         out     2.4 and later                   senders always have data
 full interface queue            in      2.4 and later                   ``access_queue_pkts``: a reduction without a loss
 ECN, queue management           out     on request                      drop tail
+emulator with a clock           in                                      ``tick_s``: service in batches, delays in whole ticks
 outages, changes of rate        out
 ==============================  ======  ==============================  ==========================================================
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from tcpfair.cc.api import TEXT
 from tcpfair.engine.blocks import place, widen_access, widen_ring
+from tcpfair.engine.clock import last_tick_s, next_tick_s
 from tcpfair.engine.dispatch import call_on_ack, call_on_ack_inlined, call_on_every_ack, call_on_round
 from tcpfair.engine.endpoint import local_congestion
 from tcpfair.engine.link import SHOWN_WITHIN, drop, jittered, lose
@@ -45,12 +46,13 @@ def pass_bottleneck(links, link, e, ring, lost, rx_head, tail, free_s, now, seq,
 
     Returns the new ``tail`` and ``free_s``.
     """
-    wait = free_s - now
+    from_s = last_tick_s(link.tick_s, now)
+    wait = free_s - from_s
     if unlikely(wait > link.longest_wait_s):
         e.tail = tail
         drop(links, e, ring, lost, seq, sent_s, again)
         return tail, free_s
-    free_s = (free_s if wait > 0.0 else now) + link.service_s
+    free_s = (free_s if wait > 0.0 else from_s) + link.service_s
     if link.loss_rate > 0.0:
         link.to_next_loss -= 1
         if unlikely(link.to_next_loss < 0):
@@ -60,7 +62,7 @@ def pass_bottleneck(links, link, e, ring, lost, rx_head, tail, free_s, now, seq,
             e.tail = tail
             lose(links, e, ring, lost, seq, sent_s, again)
             return tail, free_s
-    arrival_s = free_s + e.path_s
+    arrival_s = next_tick_s(link.tick_s, free_s + e.path_s)
     if likely(link.jitter_s > 0.0):
         arrival_s = e.last_arrival_s = jittered(link, e, arrival_s, link.jitter_s, e.last_arrival_s)
     if unlikely(tail - rx_head + SHOWN_WITHIN > e.ring_mask):

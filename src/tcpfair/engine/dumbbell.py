@@ -265,7 +265,7 @@ def _most_in_flight(scenario) -> float:
         has_link = flow.access_bps > 0.0
         burst_pkts = max(burst_pkts, flow.iw_pkts + (flow.access_queue_pkts if has_link else 0.0))
         host_s = max(host_s, flow.access_jitter_s if has_link else 0.0)
-    on_paths = bdp_pkts(fastest_bps, longest_s + scenario.jitter_s + host_s, scenario.wire_bytes)
+    on_paths = bdp_pkts(fastest_bps, longest_s + scenario.jitter_s + scenario.tick_s + host_s, scenario.wire_bytes)
     return on_paths + scenario.buffer_pkts + scenario.reverse_buffer_pkts + burst_pkts
 
 

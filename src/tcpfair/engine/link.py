@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from tcpfair.engine.blocks import place, widen_acks, widen_lost, widen_ring
+from tcpfair.engine.clock import last_tick_s, next_tick_s
 from tcpfair.engine.rng import packets_to_loss, uniform
 from tcpfair.engine.state import DUPLICATE, NEW, NS2
 from tcpfair.jit import jit, jit_inline, unlikely
 
 SHOWN_WITHIN = 5  # the arrivals after a loss that may be marked as showing it
 LOST_AGAIN = 1 << 16  # what a mark counts for in ns-2's stack if it is of a retransmission
+
+
+@jit
+def set_path(e, tick_s):
+    """Propagation from the bottleneck on, of which an emulator's clock knows whole ticks only."""
+    e.path_s = last_tick_s(tick_s, e.rtt_s / 2.0 if e.two_way == 1 else e.rtt_s)
+    e.back_s = 0.0 if e.two_way == 1 else e.path_s
 
 
 @jit_inline
@@ -18,14 +26,15 @@ def enter_bottleneck(links, e, ring, lost, now, seq, sent_s, again):
     if unlikely(link.synchronised == 1) and owes_a_loss(link, e, again):
         drop(links, e, ring, lost, seq, sent_s, again)
         return
-    wait = link.free_s - now
+    from_s = last_tick_s(link.tick_s, now)
+    wait = link.free_s - from_s
     if unlikely(wait > link.longest_wait_s):
         if link.synchronised == 1:
             note_overflow(link, e, now)
         drop(links, e, ring, lost, seq, sent_s, again)
         return
     # Lindley: it leaves one service time after the packet before it, or after now
-    link.free_s = (link.free_s if wait > 0.0 else now) + link.service_s
+    link.free_s = (link.free_s if wait > 0.0 else from_s) + link.service_s
     link.forwarded += 1
     if link.loss_rate > 0.0:
         if unlikely(link.to_next_loss == 0):
@@ -34,7 +43,7 @@ def enter_bottleneck(links, e, ring, lost, now, seq, sent_s, again):
             lose(links, e, ring, lost, seq, sent_s, again)
             return
         link.to_next_loss -= 1
-    arrival_s = link.free_s + e.path_s
+    arrival_s = next_tick_s(link.tick_s, link.free_s + e.path_s)
     if link.jitter_s > 0.0:
         arrival_s = e.last_arrival_s = jittered(link, e, arrival_s, link.jitter_s, e.last_arrival_s)
     if unlikely(e.tail - e.rx_head + SHOWN_WITHIN > e.ring_mask):
@@ -148,18 +157,19 @@ def note_overflow(link, e, now):
 def enter_bottleneck_with_ack(links, e, acks, now):
     """An ACK reaches the queue that it shares with data of the other direction; dropped, its news goes with the next."""
     link = links[1 - e.direction]
-    wait = link.free_s - now
+    from_s = last_tick_s(link.tick_s, now)
+    wait = link.free_s - from_s
     if unlikely(wait > link.longest_wait_s):
         link.acks_dropped += 1
         e.carried += e.unacked
         e.unacked = 0
         return
-    link.free_s = (link.free_s if wait > 0.0 else now) + link.ack_service_s
+    link.free_s = (link.free_s if wait > 0.0 else from_s) + link.ack_service_s
     link.acks_forwarded += 1
     if unlikely(e.acks_tail - e.acks_head > e.acks_mask):
         widen_acks(links[0], e, acks)
     slot = acks[place(e.acks_first, e.acks_tail, e.acks_mask)]
-    slot.arrival_s = link.free_s + e.path_s
+    slot.arrival_s = next_tick_s(link.tick_s, link.free_s + e.path_s)
     if e.acks_head == e.acks_tail:
         e.next_ack_s = slot.arrival_s
     slot.newest_sent_s = e.newest_sent_s

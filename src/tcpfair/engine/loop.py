@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tcpfair.engine.clock import last_tick_s
 from tcpfair.engine.cruise import cruise, may_cruise
 from tcpfair.engine.endpoint import (
     count_at_receiver,
@@ -16,7 +17,7 @@ from tcpfair.engine.endpoint import (
     send,
     timeout,
 )
-from tcpfair.engine.link import enter_bottleneck_with_ack
+from tcpfair.engine.link import enter_bottleneck_with_ack, set_path
 from tcpfair.engine.rng import packets_to_loss, seed_state
 from tcpfair.engine.state import NEVER, OWN_AGENT
 from tcpfair.engine.traffic import admit, dismiss, next_arrival_s, sample_short_flows
@@ -107,7 +108,7 @@ def take_samples(links, ends, flows, ring, got, pool, out, link_out, web_out):
         link = links[d]
         link_out[d, 0, k] = link.forwarded
         link_out[d, 1, k] = link.dropped
-        link_out[d, 2, k] = max(link.free_s - now, 0.0) / link.service_s
+        link_out[d, 2, k] = max(link.free_s - last_tick_s(link.tick_s, now), 0.0) / link.service_s
         link_out[d, 3, k] = link.acks_forwarded
         link_out[d, 4, k] = link.acks_dropped
     sample_short_flows(k, links, pool, ends[n + 1 : run.leaves], ring, got, now, web_out)
@@ -187,6 +188,7 @@ def simulate(
             i = admit(pool, ends, flows, params)
             if i < 0:
                 return WANTS_SLOTS
+            set_path(ends[i], run.tick_s)
             while i >= leaves:
                 leaves = run.leaves = grow_tree(bits, winners, leaves)
             leave(bits, winners, leaves, n)

@@ -11,6 +11,7 @@ import numpy as np
 
 from tcpfair.cc.api import TEXT
 from tcpfair.engine.blocks import first_blocks, power_of_two, reserve_for
+from tcpfair.engine.link import set_path
 from tcpfair.engine.state import LINUX_RTO, NEVER, NS2
 from tcpfair.jit import jit, jit_cached
 from tcpfair.units import service_time_s
@@ -32,6 +33,7 @@ GIVEN = np.dtype(
         ("ack_bytes", np.float64),
         ("loss_rate", np.float64),
         ("jitter_s", np.float64),
+        ("tick_s", np.float64),
         ("duration_s", np.float64),
         ("sample_s", np.float64),
         ("synchronised_losses", np.int64),
@@ -88,7 +90,7 @@ def set_up_links(given, flows, links):
         link.service_s = _service_s(given.wire_bytes, rate_bps)
         link.ack_service_s = _service_s(given.ack_bytes, rate_bps)
         link.longest_wait_s = (buffer_pkts + 1e-9) * link.service_s
-        link.loss_rate, link.jitter_s = given.loss_rate, given.jitter_s
+        link.loss_rate, link.jitter_s, link.tick_s = given.loss_rate, given.jitter_s, given.tick_s
         link.synchronised = given.synchronised_losses
         hold_s += (buffer_pkts + 1.0) * link.service_s
     for d in range(links.size):
@@ -105,7 +107,7 @@ def set_up_flow(given, flow, links, longest_rtt_s, e, f):
         waits_s += links[d].longest_wait_s
     e.two_way = links.size - 1
     # room for all that can be on the way, in its window, and beyond a hole
-    path = (max(flow.rtt_s, longest_rtt_s) + given.jitter_s + waits_s) / least_service_s + 2.0
+    path = (max(flow.rtt_s, longest_rtt_s) + given.jitter_s + given.tick_s + waits_s) / least_service_s + 2.0
     window = 2.0 * path + flow.iw_pkts + (flow.access_queue_pkts if flow.access_bps > 0.0 else 0.0)
     as_ns2 = flow.stack >= NS2
     # ns-2's DCCP/TCPlike has no receive window, and an algorithm may take no notice of it
@@ -126,8 +128,7 @@ def set_up_flow(given, flow, links, longest_rtt_s, e, f):
 
     e.direction = flow.direction
     e.rtt_s, e.start_s, e.stop_s = flow.rtt_s, flow.start_s, flow.stop_s
-    e.path_s = flow.rtt_s / 2.0 if e.two_way == 1 else flow.rtt_s
-    e.back_s = 0.0 if e.two_way == 1 else flow.rtt_s
+    set_path(e, given.tick_s)
     e.algorithm, e.recovery, e.reduction = flow.algorithm, flow.recovery, flow.reduction
     e.halving_floor, e.reliable, e.watches_acks = flow.halving_floor, flow.reliable, flow.watches_acks
     e.stack, e.delack_s, e.byte_counting = flow.stack, flow.delack_s, flow.byte_counting

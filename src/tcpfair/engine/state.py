@@ -196,7 +196,8 @@ LINK = np.dtype(
         ("longest_wait_s", np.float64),
         ("loss_rate", np.float64),
         ("jitter_s", np.float64),
-        ("free_s", np.float64),  # when the last accepted packet has left
+        ("tick_s", np.float64),  # 0: no clock, see clock.py
+        ("free_s", np.float64),  # when the last accepted packet has left, or its credit is complete
         ("to_next_loss", np.int64),  # packets until the next random loss
         ("random", np.uint64),
         ("forwarded", np.int64),

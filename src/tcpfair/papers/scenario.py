@@ -14,6 +14,8 @@ Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
 OneOrMore = Annotated[float, Field(ge=1)]  # packets: below one a flow would never send
 
+SHORTEST_TICK_S = 1e-6  # far above the rounding of times
+
 # ns-2: tcp.cc, TcpAgent::rtt_timeout with rfc2988_. Linux: net/ipv4/tcp_input.c, tcp_rtt_estimator and tcp_set_rto; its CCID 2
 # bounds the sum instead (net/dccp/ccids/ccid2.c, ccid2_hc_tx_packet_recv).
 RTO_OF_STACK = {"text": "rfc6298", "linux": "linux", "ns2": "rfc6298"}
@@ -124,12 +126,17 @@ class Scenario(_Strict):
     web: tuple[Web, ...] = ()
     synchronised_losses: bool = Field(default=False, description="at an overflow every flow loses a packet")
     jitter_s: NonNegative = Field(default=0.0, description="each packet's extra delay is uniform in [0, jitter_s)")
+    tick_s: Annotated[float, Field(ge=0, lt=1)] = Field(
+        default=0.0, description="clock of an emulator that forwards in batches and delays by whole ticks; 0 = no clock"
+    )
     record: tuple[Literal["samples", "cwnd", "events", "link"], ...] = ("samples",)
 
     @model_validator(mode="after")
     def _payload_fits(self) -> Scenario:
         if self.payload_bytes > self.wire_bytes:
             raise ValueError("payload_bytes must not exceed wire_bytes")
+        if 0 < self.tick_s < SHORTEST_TICK_S:
+            raise ValueError(f"tick_s must be 0 (no clock) or at least {SHORTEST_TICK_S:g} (got {self.tick_s:g})")
         if any(flow.direction == "reverse" for flow in self.every_flow) and not self.reverse_bps:
             raise ValueError("reverse_bps must be above 0 where flows go in the reverse direction")
         if self.reverse_bps and self.reverse_buffer_pkts <= 0:

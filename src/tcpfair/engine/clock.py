@@ -1,0 +1,44 @@
+"""The clock of an emulator: the bottleneck forwards packets, and the path releases them, only at multiples of ``tick_s``.
+
+The model is Dummynet (FreeBSD, sys/netinet/ip_dummynet.c, revision 1.100 of 2006; in revision 1.24 of 2000 its clock works the
+same way). There ``dummynet()`` runs once in each tick of the kernel's clock:
+
+* Batch service. A queue earns the rate of its pipe for every tick and forwards as many packets as this credit covers
+  (``ready_event``). The rest of the credit is kept while packets wait, and is lost when the queue becomes empty. A packet that
+  finds the queue empty earns from the last tick on, and waits for one more tick at least (``dummynet_io``, ``SET_TICKS``).
+* Whole delays. A delay is truncated to whole ticks (``config_pipe``) and counts from the tick at which the packet was
+  forwarded (``move_pkt``, ``transmit_event``).
+
+Credit that is kept while packets wait makes the batches a rounded form of Lindley's recursion. Let packet n arrive at ``a[n]``
+and take ``s[n]`` at the rate of the link. Then ``f[n] = max(f[n-1], last_tick(a[n])) + s[n]``, and the packet is forwarded at
+``next_tick(f[n])``. The queue at ``t`` is the work ``f - last_tick(t)`` that no tick has covered yet, and a packet that finds
+more than ``buffer_pkts`` of it is dropped. (Dummynet compares whole packets: the head counts until it is forwarded.)
+
+Ticks count from 0 and are the same for both directions and for the path. ``jitter_s`` comes after the clock, as it belongs to
+what is behind the emulator. Only the emulator has the clock: hosts, their links and their timers run in continuous time. What is
+due for several flows at one tick happens in the order of the flows, unless jitter of the hosts keeps them apart.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tcpfair.jit import jit_inline, likely
+
+EARLY = 1e-6  # of a tick: what comes that much before a tick is at it, so that rounding cannot cost a tick
+
+
+@jit_inline
+def last_tick_s(tick_s, at_s):
+    """The time of the last tick at ``at_s``; without a clock ``at_s`` itself."""
+    if likely(tick_s == 0.0):
+        return at_s
+    return np.floor(at_s / tick_s + EARLY) * tick_s
+
+
+@jit_inline
+def next_tick_s(tick_s, at_s):
+    """The time of the first tick that is not before ``at_s``; without a clock ``at_s`` itself."""
+    if likely(tick_s == 0.0):
+        return at_s
+    return np.ceil(at_s / tick_s - EARLY) * tick_s
