@@ -14,6 +14,8 @@ direction and half of the propagation delay, its ACKs the other one and the othe
 ACKs like data; the next ACK then covers what the dropped one said. The sender knows nothing but what ACKs
 tell. When all ACKs of a window are gone, the timer may repeat a packet that had arrived: a duplicate.
 
+An emulator with a clock, as Dummynet is, forwards and releases packets only at its ticks.
+
 Times are in seconds from the start of the simulation, windows and queues in packets.
 """
 
@@ -33,6 +35,10 @@ INITIAL_RTO_S = 1.0  # before the first RTT sample (RFC 6298, 2.1)
 MAX_BACKOFF = 64
 REVERSE_SEED = 0x9E3779B97F4A7C15  # XORed to the seed: random numbers of the reverse bottleneck
 BUFFER_TOLERANCE = 1e-9  # of a service time: forgives rounding in the waiting time
+TICK_TOLERANCE = 1e-6  # of a tick: what comes that much before a tick, or lacks that much of its credit, is in time
+
+# With a clock, simultaneous events of the bottlenecks come first, then the flows in their order, and each flow's in this one
+ARRIVAL, ACK, ACCESS, DELAYED_ACK, TIMER = range(5)
 
 
 # --- congestion control ------------------------------------------------------------------------------------
@@ -248,6 +254,7 @@ def simulate(
     reverse_buffer_pkts: float = 1000.0,
     ack_bytes: float = 40.0,
     synchronised_losses: bool = False,
+    tick_s: float = 0.0,
     chances: Sequence["Chance"] = (),
 ) -> Result:
     """Run `flows` over one bottleneck of `capacity_bps` whose buffer holds `buffer_pkts` waiting packets.
@@ -261,26 +268,29 @@ def simulate(
     With `reverse_bps` there is a second bottleneck of that rate for `reverse` flows and for the ACKs of
     `forward` ones, whose own ACKs of `ack_bytes` share the first; both buffers are counted in data packets.
     `synchronised_losses`: an overflow costs every other running flow of its direction a packet as well.
+    `tick_s`: the bottlenecks and the propagation delays belong to an emulator with that clock.
     `chances` replaces the random losses and delays of each bottleneck.
     """
     if not reverse_bps and any(spec.direction == "reverse" for spec in flows):
         raise ValueError("a reverse flow needs reverse_bps > 0")
-    events = EventQueue()
+    events = EventQueue(by_order=tick_s > 0)
     chances = chances or (
         Chance(rng or random.Random(seed), loss_rate, jitter_s),
         Chance(random.Random(seed ^ REVERSE_SEED), loss_rate, jitter_s),
     )
-    bottlenecks = {"forward": Bottleneck(events, capacity_bps, wire_bytes, ack_bytes, buffer_pkts, chances[0])}
+    kind, clock = (Emulator, (tick_s,)) if tick_s else (Bottleneck, ())
+    bottlenecks = {"forward": kind(events, capacity_bps, wire_bytes, ack_bytes, buffer_pkts, chances[0], *clock)}
     if reverse_bps:
-        bottlenecks["reverse"] = Bottleneck(events, reverse_bps, wire_bytes, ack_bytes, reverse_buffer_pkts, chances[1])
+        shared = (wire_bytes, ack_bytes, reverse_buffer_pkts, chances[1], *clock)
+        bottlenecks["reverse"] = kind(events, reverse_bps, *shared)
     senders = []
     for i, spec in enumerate(flows):
         bottleneck = bottlenecks[spec.direction]
         ack_link = bottlenecks["forward" if spec.direction == "reverse" else "reverse"] if reverse_bps else None
         spacing_s = BITS_PER_BYTE * wire_bytes / spec.access_bps if spec.access_bps else 0.0
         access = AccessLink(events, bottleneck, spacing_s, spec.access_queue_pkts, spec.access_jitter_s)
-        sender = Sender(events, spec, access, ack_link, {k for flow, k in drop_nth if flow == i})
-        events.at(spec.start_s, sender.start)
+        sender = Sender(events, i, spec, access, ack_link, {k for flow, k in drop_nth if flow == i})
+        events.at(spec.start_s, sender.start, order=(i, TIMER))
         senders.append(sender)
     if synchronised_losses:
         hold_s = max(spec.rtt_s for spec in flows)
@@ -333,24 +343,31 @@ def simulate(
 
 
 class EventQueue:
-    """Future events; simultaneous ones happen in the order in which they were scheduled."""
+    """Future events; simultaneous ones happen in the order in which they were scheduled.
 
-    def __init__(self) -> None:
+    `by_order`: first by their `order`, because with a clock many events of different flows are simultaneous.
+    """
+
+    def __init__(self, by_order: bool) -> None:
         self.now_s = 0.0
-        self._heap: list[tuple[float, int, Callable[..., None], tuple]] = []
+        self.by_order = by_order
+        self._heap: list[tuple[float, tuple[int, int], int, Callable[..., None], tuple]] = []
         self._serial = itertools.count()
 
-    def at(self, time_s: float, action: Callable[..., None], *args: object) -> None:
-        heapq.heappush(self._heap, (time_s, next(self._serial), action, args))
+    def at(
+        self, time_s: float, action: Callable[..., None], *args: object, order: tuple[int, int] = (-1, 0)
+    ) -> None:
+        order = order if self.by_order else (0, 0)
+        heapq.heappush(self._heap, (time_s, order, next(self._serial), action, args))
 
     def run(self, until_s: float) -> None:
         """Let everything up to and including `until_s` happen."""
         while self._heap and self._heap[0][0] <= until_s:
-            self.now_s, _, action, args = heapq.heappop(self._heap)
+            self.now_s, _, _, action, args = heapq.heappop(self._heap)
             action(*args)
 
     def pending_cargo(self) -> list["Packet | Ack"]:
-        return [arg for _, _, _, args in self._heap for arg in args if isinstance(arg, Packet | Ack)]
+        return [arg for *_, args in self._heap for arg in args if isinstance(arg, Packet | Ack)]
 
 
 @dataclass(eq=False, slots=True)
@@ -426,7 +443,7 @@ class AccessLink:
         self.last_exit_s = max(exit_s, self.last_exit_s)  # jitter must not reorder
         if self.last_exit_s > self.events.now_s:
             self.exit_times_s.append(self.last_exit_s)
-            self.events.at(self.last_exit_s, self._exit, packet)
+            self.events.at(self.last_exit_s, self._exit, packet, order=(packet.sender.place, ACCESS))
         else:
             self._exit(packet)
 
@@ -543,16 +560,93 @@ class Bottleneck:
             packet.sender.drops += 1
         else:
             receiver = packet.sender.receiver
-            arrival_s = self.events.now_s + receiver.data_delay_s + self.chance.delay_s()
+            arrival_s = self.after(receiver.data_delay_s) + self.chance.delay_s()
             receiver.last_arrival_s = max(arrival_s, receiver.last_arrival_s)  # jitter must not reorder
-            counted_s = max(receiver.last_arrival_s - receiver.back_s, self.events.now_s)
-            self.events.at(counted_s, receiver.count, packet)
-            self.events.at(receiver.last_arrival_s, receiver.arrive, packet)
+            counted_s = max(receiver.last_arrival_s - self.delay_s(receiver.back_s), self.events.now_s)
+            place = packet.sender.place
+            self.events.at(counted_s, receiver.count, packet, order=(place, ARRIVAL))
+            self.events.at(receiver.last_arrival_s, receiver.arrive, packet, order=(place, ARRIVAL))
         self._serve_next()
 
     def _depart_ack(self, ack: Ack) -> None:
-        self.events.at(self.events.now_s + ack.sender.spec.rtt_s / 2, ack.sender.on_ack, ack)
+        self.events.at(self.after(ack.sender.spec.rtt_s / 2), ack.sender.on_ack, ack, order=(ack.sender.place, ACK))
         self._serve_next()
+
+    def after(self, delay_s: float) -> float:
+        """When what departs now has been delayed by `delay_s`."""
+        return self.events.now_s + delay_s
+
+    def delay_s(self, delay_s: float) -> float:
+        """What the path makes of a delay."""
+        return delay_s
+
+
+class Emulator(Bottleneck):
+    """A bottleneck with a clock, after Dummynet (FreeBSD, ip_dummynet.c): ready_event, dummynet_io, config_pipe.
+
+    While something waits, every tick adds what the rate allows in a tick to a credit, in bits; at each tick all that the
+    credit covers departs. What is over is lost with the last packet. The delay line knows whole ticks alone.
+    """
+
+    def __init__(
+        self,
+        events: EventQueue,
+        rate_bps: float,
+        wire_bytes: float,
+        ack_bytes: float,
+        buffer_pkts: float,
+        chance: Chance,
+        tick_s: float,
+    ):
+        super().__init__(events, rate_bps, wire_bytes, ack_bytes, buffer_pkts, chance)
+        self.rate_bps = rate_bps
+        self.bits = {Packet: BITS_PER_BYTE * wire_bytes, Ack: BITS_PER_BYTE * ack_bytes}
+        self.tick_s = tick_s
+        self.bits_per_tick = rate_bps * tick_s
+        self.credit_bits = 0.0
+        self.credited_tick = 0  # the tick up to which the credit counts
+
+    def _whole_ticks(self, time_s: float) -> int:
+        return math.floor(time_s / self.tick_s + TICK_TOLERANCE)
+
+    def waiting_time_s(self) -> float:
+        if not self.waiting:
+            return 0.0
+        since = self._whole_ticks(self.events.now_s) - self.credited_tick
+        bits = sum(self.bits[type(cargo)] for cargo in self.waiting)
+        return (bits - self.credit_bits - since * self.bits_per_tick) / self.rate_bps
+
+    def _queue(self, cargo: Packet | Ack) -> None:
+        self.waiting.append(cargo)
+        if len(self.waiting) == 1:
+            self.credit_bits = 0.0
+            self.credited_tick = self._whole_ticks(self.events.now_s)
+            self._wait_for_credit()
+
+    def _wait_for_credit(self) -> None:
+        missing_bits = self.bits[type(self.waiting[0])] - self.credit_bits
+        ticks = math.ceil(missing_bits / self.bits_per_tick - TICK_TOLERANCE)
+        self.events.at((self.credited_tick + ticks) * self.tick_s, self._forward, self.credited_tick + ticks)
+
+    def _forward(self, tick: int) -> None:
+        self.credit_bits += (tick - self.credited_tick) * self.bits_per_tick
+        self.credited_tick = tick
+        spare_bits = TICK_TOLERANCE * self.bits_per_tick
+        while self.waiting and self.bits[type(self.waiting[0])] <= self.credit_bits + spare_bits:
+            cargo = self.waiting.popleft()
+            self.credit_bits -= self.bits[type(cargo)]
+            (self._depart if isinstance(cargo, Packet) else self._depart_ack)(cargo)
+        if self.waiting:
+            self._wait_for_credit()
+
+    def _serve_next(self) -> None:
+        """What departs next waits for the clock."""
+
+    def after(self, delay_s: float) -> float:
+        return (self.credited_tick + self._whole_ticks(delay_s)) * self.tick_s
+
+    def delay_s(self, delay_s: float) -> float:
+        return self._whole_ticks(delay_s) * self.tick_s
 
 
 class Receiver:
@@ -598,7 +692,8 @@ class Receiver:
         if not may_wait or self.unacked >= spec.ack_every:
             self._acknowledge()
         elif self.unacked == 1:
-            self.events.at(self.events.now_s + spec.delack_s, self._delack_timer, self.acks_sent)
+            due_s = self.events.now_s + spec.delack_s
+            self.events.at(due_s, self._delack_timer, self.acks_sent, order=(self.sender.place, DELAYED_ACK))
 
     def count(self, packet: Packet) -> None:
         """The packet is there."""
@@ -659,6 +754,7 @@ class Sender:
     def __init__(
         self,
         events: EventQueue,
+        place: int,
         spec: FlowSpec,
         access: AccessLink,
         ack_link: Bottleneck | None,
@@ -666,6 +762,7 @@ class Sender:
     ):
         is_ccid2 = spec.cc == "ccid2"
         self.events = events
+        self.place = place  # among the flows
         self.spec = spec
         self.access = access
         self.forced_drops = forced_drops
@@ -939,7 +1036,7 @@ class Sender:
         time_s = max(self._deadline_s(), self.events.now_s)
         if self._is_stalled() and time_s < self.timer_s:
             self.timer_s = time_s
-            self.events.at(time_s, self._on_timer, time_s)
+            self.events.at(time_s, self._on_timer, time_s, order=(self.place, TIMER))
 
     def _on_timer(self, set_for_s: float) -> None:
         if set_for_s != self.timer_s:  # an RTT sample has brought it forward since
