@@ -62,8 +62,8 @@ def test_the_queue_is_what_no_tick_has_covered():
     assert found.queue_pkts[[0, 2, 3]] == pytest.approx([6, 5, 4])
 
 
-# 50.7 ms is 50 ticks: a packet forwarded at 1 ms is answered at 51. In two directions 25.35 ms is 25 ticks: it is there at 26, and
-# its ACK, which is forwarded at 27, at 52.
+# 50.7 ms is 50 ticks: a packet forwarded at 1 ms is answered at 51. In two directions 25.35 ms is 25 ticks: it is there at 26,
+# and its ACK, which is forwarded at 27, at 52.
 @pytest.mark.parametrize(("links", "heard_s"), [({}, 0.051), (two_way(), 0.052)])
 def test_a_delay_is_a_whole_number_of_ticks(links, heard_s):
     flow = {"rtt_s": 0.0507, "start_s": 0.0003, "iw_pkts": 1}

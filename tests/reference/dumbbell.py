@@ -354,9 +354,7 @@ class EventQueue:
         self._heap: list[tuple[float, tuple[int, int], int, Callable[..., None], tuple]] = []
         self._serial = itertools.count()
 
-    def at(
-        self, time_s: float, action: Callable[..., None], *args: object, order: tuple[int, int] = (-1, 0)
-    ) -> None:
+    def at(self, time_s: float, action: Callable[..., None], *args: object, order: tuple[int, int] = (-1, 0)) -> None:
         order = order if self.by_order else (0, 0)
         heapq.heappush(self._heap, (time_s, order, next(self._serial), action, args))
 

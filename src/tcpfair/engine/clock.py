@@ -23,22 +23,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from tcpfair.jit import jit_inline, likely
+from tcpfair.jit import jit
 
 EARLY = 1e-6  # of a tick: what comes that much before a tick is at it, so that rounding cannot cost a tick
 
 
-@jit_inline
+@jit
 def last_tick_s(tick_s, at_s):
     """The time of the last tick at ``at_s``; without a clock ``at_s`` itself."""
-    if likely(tick_s == 0.0):
+    if tick_s == 0.0:
         return at_s
     return np.floor(at_s / tick_s + EARLY) * tick_s
 
 
-@jit_inline
+@jit
 def next_tick_s(tick_s, at_s):
     """The time of the first tick that is not before ``at_s``; without a clock ``at_s`` itself."""
-    if likely(tick_s == 0.0):
+    if tick_s == 0.0:
         return at_s
     return np.ceil(at_s / tick_s - EARLY) * tick_s

@@ -11,7 +11,6 @@ import numpy as np
 
 from tcpfair.cc.api import TEXT
 from tcpfair.engine.blocks import place, widen_access, widen_ring
-from tcpfair.engine.clock import last_tick_s, next_tick_s
 from tcpfair.engine.dispatch import call_on_ack, call_on_ack_inlined, call_on_every_ack, call_on_round
 from tcpfair.engine.endpoint import local_congestion
 from tcpfair.engine.link import SHOWN_WITHIN, drop, jittered, lose
@@ -24,7 +23,7 @@ from tcpfair.jit import jit, jit_inline, likely, unlikely
 def may_cruise(e, f, link):
     """Whether the sender knows of no loss, the receiver has no hole, and no ACK is owed."""
     trouble = e.in_recovery | e.after_timeout | e.lost_out | (e.shown - e.resend) | e.holds | e.out_of_order | e.unacked
-    special = (1 - e.reliable) | link.synchronised
+    special = (1 - e.reliable) | link.special
     return (trouble | special) == 0 and f.srtt > 0.0 and (f.cwnd <= e.rwnd or e.stack != NS2)
 
 
@@ -46,13 +45,12 @@ def pass_bottleneck(links, link, e, ring, lost, rx_head, tail, free_s, now, seq,
 
     Returns the new ``tail`` and ``free_s``.
     """
-    from_s = last_tick_s(link.tick_s, now)
-    wait = free_s - from_s
+    wait = free_s - now
     if unlikely(wait > link.longest_wait_s):
         e.tail = tail
         drop(links, e, ring, lost, seq, sent_s, again)
         return tail, free_s
-    free_s = (free_s if wait > 0.0 else from_s) + link.service_s
+    free_s = (free_s if wait > 0.0 else now) + link.service_s
     if link.loss_rate > 0.0:
         link.to_next_loss -= 1
         if unlikely(link.to_next_loss < 0):
@@ -62,7 +60,7 @@ def pass_bottleneck(links, link, e, ring, lost, rx_head, tail, free_s, now, seq,
             e.tail = tail
             lose(links, e, ring, lost, seq, sent_s, again)
             return tail, free_s
-    arrival_s = next_tick_s(link.tick_s, free_s + e.path_s)
+    arrival_s = free_s + e.path_s
     if likely(link.jitter_s > 0.0):
         arrival_s = e.last_arrival_s = jittered(link, e, arrival_s, link.jitter_s, e.last_arrival_s)
     if unlikely(tail - rx_head + SHOWN_WITHIN > e.ring_mask):

@@ -23,10 +23,12 @@ def set_path(e, tick_s):
 def enter_bottleneck(links, e, ring, lost, now, seq, sent_s, again):
     """A packet reaches the queue at ``now``: it is dropped, lost on the link, or gets the time at which it arrives."""
     link = links[e.direction]
-    if unlikely(link.synchronised == 1) and owes_a_loss(link, e, again):
-        drop(links, e, ring, lost, seq, sent_s, again)
-        return
-    from_s = last_tick_s(link.tick_s, now)
+    from_s = now
+    if unlikely(link.special == 1):
+        if link.synchronised == 1 and owes_a_loss(link, e, again):
+            drop(links, e, ring, lost, seq, sent_s, again)
+            return
+        from_s = last_tick_s(link.tick_s, now)
     wait = link.free_s - from_s
     if unlikely(wait > link.longest_wait_s):
         if link.synchronised == 1:
@@ -43,7 +45,9 @@ def enter_bottleneck(links, e, ring, lost, now, seq, sent_s, again):
             lose(links, e, ring, lost, seq, sent_s, again)
             return
         link.to_next_loss -= 1
-    arrival_s = next_tick_s(link.tick_s, link.free_s + e.path_s)
+    arrival_s = link.free_s + e.path_s
+    if unlikely(link.special == 1):
+        arrival_s = next_tick_s(link.tick_s, arrival_s)
     if link.jitter_s > 0.0:
         arrival_s = e.last_arrival_s = jittered(link, e, arrival_s, link.jitter_s, e.last_arrival_s)
     if unlikely(e.tail - e.rx_head + SHOWN_WITHIN > e.ring_mask):
@@ -157,7 +161,7 @@ def note_overflow(link, e, now):
 def enter_bottleneck_with_ack(links, e, acks, now):
     """An ACK reaches the queue that it shares with data of the other direction; dropped, its news goes with the next."""
     link = links[1 - e.direction]
-    from_s = last_tick_s(link.tick_s, now)
+    from_s = last_tick_s(link.tick_s, now) if unlikely(link.special == 1) else now
     wait = link.free_s - from_s
     if unlikely(wait > link.longest_wait_s):
         link.acks_dropped += 1
@@ -169,7 +173,9 @@ def enter_bottleneck_with_ack(links, e, acks, now):
     if unlikely(e.acks_tail - e.acks_head > e.acks_mask):
         widen_acks(links[0], e, acks)
     slot = acks[place(e.acks_first, e.acks_tail, e.acks_mask)]
-    slot.arrival_s = next_tick_s(link.tick_s, link.free_s + e.path_s)
+    slot.arrival_s = link.free_s + e.path_s
+    if unlikely(link.special == 1):
+        slot.arrival_s = next_tick_s(link.tick_s, slot.arrival_s)
     if e.acks_head == e.acks_tail:
         e.next_ack_s = slot.arrival_s
     slot.newest_sent_s = e.newest_sent_s

@@ -92,6 +92,7 @@ def set_up_links(given, flows, links):
         link.longest_wait_s = (buffer_pkts + 1e-9) * link.service_s
         link.loss_rate, link.jitter_s, link.tick_s = given.loss_rate, given.jitter_s, given.tick_s
         link.synchronised = given.synchronised_losses
+        link.special = 1 if link.synchronised == 1 or link.tick_s > 0.0 else 0
         hold_s += (buffer_pkts + 1.0) * link.service_s
     for d in range(links.size):
         links[d].hold_s = hold_s

@@ -204,6 +204,7 @@ LINK = np.dtype(
         ("dropped", np.int64),
         ("acks_forwarded", np.int64),
         ("acks_dropped", np.int64),
+        ("special", np.int64),  # 1: losses are synchronised, or there is a clock
         # synchronised losses: an overflow counts when it falls at least `hold_s` after the last that did
         ("synchronised", np.int64),
         ("hold_s", np.float64),
