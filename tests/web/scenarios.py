@@ -99,6 +99,7 @@ def _random(draw: np.random.Generator) -> Scenario:
         "loss_rate": float(draw.choice([0, 0, 1e-4, 1e-2])),
         "jitter_s": float(draw.choice([0, 1e-4, 5e-3])),
         "synchronised_losses": bool(draw.random() < 0.1),
+        "tick_s": float(draw.choice([0, 0, 1e-3])),
         **(links if two_way else {}),
         "flows": [_flow(draw, two_way) for _ in range(int(draw.integers(1, 7)))],
         "web": [_web(draw, two_way) for _ in range(int(draw.choice([0, 0, 1, 2])))],
