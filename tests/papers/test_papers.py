@@ -202,6 +202,7 @@ def set_in(path: str, value):
         ),
         ("experiments/one/flows/0/rtt_ms", "=rtt", "refer to a grid variable"),
         ("settings/loss_rate", {"value": 2, "source": "x"}, "loss_rate: Input should be less than 1"),
+        ("settings/tick_s", {"value": 1, "source": "x"}, "tick_s: Input should be less than 1"),
         ("settings/buffer_pkts", {"value": 10, "source": "x"}, "exactly one of"),
         (
             "experiments/one/perturb/order",

@@ -36,6 +36,20 @@ def test_payload_larger_than_the_packet():
         dumbbell({"rtt_s": 0.1}, payload_bytes=1600)
 
 
+@pytest.mark.parametrize(
+    ("tick_s", "words"),
+    [
+        (-0.001, "tick_s: Input should be greater than or equal to 0"),
+        (1, "tick_s: Input should be less than 1"),
+        (1e-9, r"tick_s must be 0 \(no clock\) or at least 1e-06 \(got 1e-09\)"),
+    ],
+)
+def test_ticks_that_no_emulator_has(tick_s, words):
+    with pytest.raises(InputError, match=words) as error:
+        dumbbell({"rtt_s": 0.1}, tick_s=tick_s)
+    assert "\n" not in str(error.value)
+
+
 def test_a_scenario_needs_flows():
     with pytest.raises(InputError, match="flows: .*at least 1"):
         make_scenario(dumbbell({"rtt_s": 0.1}).model_dump() | {"flows": []})

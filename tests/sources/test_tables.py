@@ -101,7 +101,7 @@ def gathered(*specs: RunSpec) -> Trace:
 def test_the_row_of_a_run_is_its_scenario_and_its_place_in_the_grid():
     (row,) = gathered(SPEC).runs.to_dict("records")
     scenario = {name: value for name, value in SHARED.items() if name != "flows"}
-    defaults = {"loss_rate": 0.0, "jitter_s": 0.0, "synchronised_losses": False}
+    defaults = {"loss_rate": 0.0, "jitter_s": 0.0, "tick_s": 0.0, "synchronised_losses": False}
     run = {"run_id": 7, "paper": "paper", "experiment": "both_ways", "backend": "sim", "seed": 11, "replicate": 2}
     assert row == {**run, **scenario, **defaults, "rtt_ms": 100}
 
