@@ -391,7 +391,7 @@ def test_jitter_is_uniform_on_the_path_and_at_the_host(traces, name):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"reverse_bps": 1e6, "reverse_buffer_pkts": 5}, {"synchronised_losses": True}],
+    [{"reverse_bps": 1e6, "reverse_buffer_pkts": 5}, {"synchronised_losses": True}, {"tick_s": 1e-3}],
     ids=lambda s: next(iter(s)),
 )
 def test_what_only_the_engine_has_is_refused(settings):

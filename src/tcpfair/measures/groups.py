@@ -72,7 +72,8 @@ class ExperimentRuns(Runs):
         yield "", self.u_db
         for rule in self.experiment.weights.also:
             # the floor is a throughput, so that other weights shift every sample of a flow by the same dB
-            shift_db = 10 * log10(weights.RULES[rule](self.of_self_mbps) / self.weights)
+            with np.errstate(invalid="ignore"):  # both weights may be inf
+                shift_db = 10 * log10(weights.RULES[rule](self.of_self_mbps) / self.weights)
             yield BY_RULE + rule, self.u_db + shift_db[..., np.newaxis]
 
 

@@ -67,8 +67,9 @@ def weights_per_column(self_throughput: npt.ArrayLike) -> Floats:
     ``self_throughput[..., n, m]`` is the mean throughput of flow m when every flow runs the protocol of flow n, shape
     (..., flows, flows). Source: bhatti2009 eq. 9-10 and sec. II-G, III-B.
     """
-    # (eq. 10 of bhatti2009)
-    return 1 / np.diagonal(np.asarray(self_throughput, dtype=float), axis1=-2, axis2=-1)
+    with np.errstate(divide="ignore"):  # a flow that delivered nothing has the weight inf
+        # (eq. 10 of bhatti2009)
+        return 1 / np.diagonal(np.asarray(self_throughput, dtype=float), axis1=-2, axis2=-1)
 
 
 def weights_mean_of_columns(self_throughput: npt.ArrayLike) -> Floats:
@@ -124,7 +125,8 @@ def flow_nru_db_of_mean(r: npt.ArrayLike, weights: npt.ArrayLike) -> Floats:
     Not eq. 5, but what a reader can compute from the printed mean throughputs. Unless samples were floored it is at
     least `flow_nru_db`, since the logarithm is concave.
     """
-    return 10 * log10(np.asarray(weights) * np.mean(r, axis=-1))
+    with np.errstate(invalid="ignore"):  # nan where the flow delivered nothing in its calibration run either
+        return 10 * log10(np.asarray(weights) * np.mean(r, axis=-1))
 
 
 class NruTuple(NamedTuple):

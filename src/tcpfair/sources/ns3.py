@@ -242,7 +242,7 @@ def _flow_request(flow: Flow, segment: int, rate_scale: float) -> dict[str, dict
 
 def request(scenario: Scenario, seed: int) -> dict[str, Any]:
     """One run as ``ns3_dumbbell.py`` wants it. Raises InputError for what ns-3 does not have."""
-    for name in ("reverse_bps", "web", "synchronised_losses"):
+    for name in ("reverse_bps", "web", "synchronised_losses", "tick_s"):
         if getattr(scenario, name):
             raise InputError(f"{name}: the ns-3 backend has nothing for it; the engine has")
     segment = round(scenario.payload_bytes)
