@@ -8,13 +8,14 @@ interval that is not complete: the rest of the total becomes the last interval, 
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,11 +23,10 @@ import pandas as pd
 from tcpfair.errors import InputError, unknown
 from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.observed import WINDOWS, Observed, ObservedFlow
-from tcpfair.sources.readers.pattern_records import records, text_of
 from tcpfair.sources.readers.pattern_table import NEEDED, NUMBERS, QUANTITIES, TABLE, Pattern, Row, formats, units
 from tcpfair.sources.readers.readings import located
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
-from tcpfair.sources.readers.text import head, lines
+from tcpfair.sources.readers.text import head, lines, read_json
 from tcpfair.units import BITS_PER_BYTE
 
 NAME = "patterns"
@@ -160,10 +160,10 @@ def _flows(path: Path, pattern: Pattern, payload_bytes: float) -> tuple[str, dic
 def _matches(path: Path, pattern: Pattern) -> Iterator[tuple[str, Row | None, dict[str, str], str]]:
     """Where each line or record is, its row, its groups, its text. JSON records without a row are not given."""
     if pattern.is_json:
-        for where, record in records(path, pattern):
+        for where, record in _records(path, pattern):
             for row in pattern.rows:
-                if all(re.fullmatch(text, text_of(record, name)) for name, text in row.where.items()):
-                    groups = {name: text_of(record, place) for name, place in row.values.items()}
+                if all(re.fullmatch(text, _text_of(record, name)) for name, text in row.where.items()):
+                    groups = {name: _text_of(record, place) for name, place in row.values.items()}
                     yield where, row, {name: text for name, text in groups.items() if text}, ""
                     break
         return
@@ -175,6 +175,94 @@ def _matches(path: Path, pattern: Pattern) -> Iterator[tuple[str, Row | None, di
         match, row = next(((found, row) for rule, row in compiled if (found := rule.fullmatch(line))), (None, None))
         groups = {name: text for name, text in match.groupdict().items() if text} if match else {}
         yield where, row, groups, line
+
+
+# --- JSON: lists in one object, text sequences (RFC 7464), or an object in each line -------------------------------------
+
+
+def _records(path: Path, pattern: Pattern) -> Iterator[tuple[str, dict[str, Any]]]:
+    """JSON objects: those of the lists that the pattern names, else one of each line."""
+    start = head(path).lstrip("\ufeff \t\r\n")
+    first = start.lstrip("\x1e").partition("\n")[0].strip()
+    if start.startswith("\x1e") or (first.endswith("}") and _is_json(first) and len(start) > len(first) + 2):
+        sequence = _sequence(path)
+        context = next(sequence, ("", {}))[1] if pattern.deltas or pattern.events else {}
+        yield from _timed(sequence, _field(context, "trace") or context, pattern)
+        return
+    whole = read_json(path, _no_constant)
+    for name in pattern.each:
+        listed = _field(whole, name)
+        for number, item in enumerate(listed if isinstance(listed, list) else []):
+            where = f"{path}: {name}.{number}"
+            if not isinstance(item, dict):
+                raise InputError(f"{where}: must be an object; give the whole file")
+            if not pattern.events:
+                yield where, {**item, "_list": name}
+                continue
+            events = item.get(pattern.events)
+            if not isinstance(events, list):
+                raise InputError(f"{where}.{pattern.events}: must be a list; give the whole file")
+            if number and events:
+                raise InputError(f"{where}: a second connection; give each connection its own file")
+            if "event_fields" in item:
+                yield where, item
+            of_events = (
+                (f"{path}: {pattern.events}.{i}", each) for i, each in enumerate(events) if isinstance(each, dict)
+            )
+            yield from _timed(of_events, item, pattern)
+
+
+def _sequence(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, line in enumerate(lines(path), start=1):
+        text = line.strip("\x1e \t\r\ufeff")
+        if not text:
+            continue
+        try:
+            record = json.loads(text, parse_constant=_no_constant)
+        except (ValueError, RecursionError):
+            raise InputError(f"line {number}: not a whole JSON object; give the whole file") from None
+        if not isinstance(record, dict):
+            raise InputError(f"line {number}: must be a JSON object; give the file as it was written")
+        yield f"{path}: line {number}", record
+
+
+def _timed(
+    records: Iterator[tuple[str, dict[str, Any]]], context: dict[str, Any], pattern: Pattern
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Records with times from one zero, where the context states that each counts from the previous one."""
+    are_steps = any(re.fullmatch(text, _text_of(context, name)) for name, text in pattern.deltas.items())
+    time = 0.0
+    for where, record in records:
+        if are_steps:
+            step = record.get("time", 0.0)
+            time += step if isinstance(step, (int, float)) else math.nan
+            record = {**record, "time": time}
+        yield where, record
+
+
+def _no_constant(text: str) -> float:
+    raise ValueError(f"{text} is no number")
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _field(record: Any, place: str) -> Any:
+    """The field at ``a.b``; None where there is none."""
+    for name in place.split("."):
+        record = record.get(name) if isinstance(record, dict) else None
+    return record
+
+
+def _text_of(record: dict[str, Any], places: str) -> str:
+    """The first field there is of ``a.b|c``, as text; '' for none."""
+    values = (_field(record, place) for place in places.split("|"))
+    return next((value if isinstance(value, str) else json.dumps(value) for value in values if value is not None), "")
 
 
 # --- Numbers ----------------------------------------------------------------------------------------------------------
