@@ -161,6 +161,7 @@ def about(total):
     return pytest.approx(total, rel=0.01)
 
 
+KIB, MIB = 2**10, 2**20
 SENT, RECEIVED, BY_SERVER = "sender: intervals", "receiver: intervals", "receiver: server_output"
 # recording: of each flow who counted its bytes, its algorithm, and its bytes, in all or in each interval
 FLOWS = {
@@ -169,7 +170,7 @@ FLOWS = {
         (f"{BY_SERVER}_json", "reno", [94_120, 121_632, 172_312, 2_896]),
     ],
     # of text, totals are the client's: receiver.bytes of its streams
-    "p2_text.json": [(f"{BY_SERVER}_text", "bbr", about(2_262_744)), (f"{BY_SERVER}_text", "bbr", about(979_224))],
+    "p2_text.json": [(f"{BY_SERVER}_text", "bbr", about(2_258_048)), (f"{BY_SERVER}_text", "bbr", about(977_400))],
     "server_log.json.gz": [
         *((RECEIVED, "unknown", total) for total in (886_904, 390_960)),  # as the client of p2.json has it
         (SENT, "cubic", 761_648),  # --reverse
@@ -187,7 +188,7 @@ FLOWS = {
         (RECEIVED, "bbr", [655_360, 1_572_864, 1_179_648]),
     ],
     "udp.json": [(f"{BY_SERVER}_json", "udp", [26_064, 111_496, 117_288, 49_232])],
-    "udp_text.json": [(f"{BY_SERVER}_text", "udp", about(total)) for total in (196_912, 187_616)],
+    "udp_text.json": [(f"{BY_SERVER}_text", "udp", about(kib * KIB)) for kib in (192, 184)],
     "omit_text.json": [(f"{BY_SERVER}_text", "bbr", mbps(6.24, 8.50, 7.95))],
     "stream.jsonl": [(f"{BY_SERVER}_json", "reno", total) for total in (3_670_016, 3_407_872)],
     # the oldest version, which does not write the algorithm
@@ -201,21 +202,21 @@ FLOWS = {
         (RECEIVED, "udp", 950_272),
     ],
     "client.txt": [(SENT, "unknown", mbps(7.06, 6.88, 6.83)), (SENT, "unknown", mbps(4.29, 3.73, 3.72))],
-    "p4_server.txt": [(f"{BY_SERVER}_text", "unknown", about(mib * 2**20)) for mib in (4.89, 4.12, 4.40, 3.42)],
+    "p4_server.txt": [(f"{BY_SERVER}_text", "unknown", about(mib * MIB)) for mib in (4.90, 4.12, 4.41, 3.42)],
     "server.txt": [
         *(
-            (RECEIVED, "unknown", about(total)) for total in (2_262_744, 979_224)
+            (RECEIVED, "unknown", about(total)) for total in (2_258_048, 977_400)
         ),  # as the client of p2_text.json has it
-        *((RECEIVED, "udp", about(total)) for total in (196_912, 187_616)),
-        *((RECEIVED, "unknown", about(mib * 2**20)) for mib in (1.70, 0.977)),
+        *((RECEIVED, "udp", about(kib * KIB)) for kib in (192, 184)),
+        *((RECEIVED, "unknown", about(kib * KIB)) for kib in (1.69 * KIB, 999)),
         (RECEIVED, "unknown", about(2_841_216)),  # --omit 1; without its first second
     ],
     "verbose.txt": [
-        *((RECEIVED, "unknown", about(mib * 2**20)) for mib in (4.51, 4.38)),
-        (SENT, "unknown", about(4.51 * 2**20)),
-        (SENT, "bbr", about(4.12 * 2**20)),
-        (RECEIVED, "udp", about(0.715 * 2**20)),
-        (RECEIVED, "unknown", about(5.38 * 2**20)),
+        *((RECEIVED, "unknown", about(mib * MIB)) for mib in (4.50, 4.38)),
+        (SENT, "unknown", about(4.50 * MIB)),
+        (SENT, "bbr", about(4.12 * MIB)),
+        (RECEIVED, "udp", about(732 * KIB)),
+        (RECEIVED, "unknown", about(5.38 * MIB)),
     ],
 }
 
