@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +38,12 @@ from tcpfair.sources.readers.observed import (
     EVENTS,
     UNKNOWN_CC,
     WINDOWS,
-    Floats,
     Observed,
     ObservedFlow,
     end_of,
     none_of,
 )
-from tcpfair.sources.readers.readings import refusing
+from tcpfair.sources.readers.readings import from_intervals, located, refusing
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, lines
 
@@ -61,18 +60,6 @@ _TITLE = re.compile(r"start=(\d{1,5}(?:\.\d{1,9})?)", re.ASCII)
 _LOG = re.compile(r"\[ *\d{1,9}\] local \S{1,255} port \d{1,5} connected to ")
 
 
-@dataclass(frozen=True)
-class _Test:
-    """A test as its file has it: this host's report, and the server's in it."""
-
-    near: Report
-    far: Report | None = None
-    far_name: str = ""
-    error: str = ""
-    offset_s: float | None = None
-    remarks: tuple[str, ...] = ()
-
-
 def sniff(path: Path) -> bool:
     """Whether ``path`` is of iperf3, by its beginning: a damaged report is one too, to be refused by name."""
     start = head(path).lstrip("\ufeff \t\r\n")
@@ -85,16 +72,22 @@ def read(path: Path, said: Sidecar) -> Observed:
     Raises InputError, naming file and field, when the file is damaged, cut or no report; when a test was interrupted or reports
     an error (see the top of this file); and when its fields contradict each other.
     """
+    with located(path):
+        return _observed(path, said)
+
+
+def _observed(path: Path, said: Sidecar) -> Observed:
     tests, remarks = _tests(path)
     flows: list[ObservedFlow] = []
-    n_flows = sum(len(test.near.streams) for test in tests)
+    n_flows = sum(len(test.streams) for test in tests)
     if n_flows > MAX_FLOWS:
-        raise InputError(f"{path}: {n_flows} flows; give a log of at most {MAX_FLOWS}")
+        raise InputError(f"{n_flows} flows; give a log of at most {MAX_FLOWS}")
     for test in tests:
-        numbers = range(len(flows) + 1, len(flows) + 1 + len(test.near.streams))
+        numbers = range(len(flows) + 1, len(flows) + 1 + len(test.streams))
         names = [path.name if n_flows == 1 else f"{path.name}#{number}" for number in numbers]
         remarks += _interrupted(test, names, said)
-        pairs = zip(names, test.near.streams, _matched(test), strict=True)
+        with located(f"{test.where}: {test.far_name}"):
+            pairs = zip(names, test.streams, _matched(test), strict=True)
         of_test = [_flow(test, name, number, near, far, path) for number, (name, near, far) in enumerate(pairs)]
         remarks += [*test.remarks, *_remarks(test, of_test)]
         flows += of_test
@@ -118,7 +111,7 @@ def read_report(path: Path) -> ObservedFlow:
 # --- The tests of a file ----------------------------------------------------------------------------------------------
 
 
-def _tests(path: Path) -> tuple[list[_Test], list[str]]:
+def _tests(path: Path) -> tuple[list[Report], list[str]]:
     """All tests of a file that have intervals, and what is to be said of the others."""
     if not head(path).lstrip("\ufeff \t\r\n").startswith("{"):
         return _tests_of_log(path)
@@ -137,17 +130,17 @@ def _tests(path: Path) -> tuple[list[_Test], list[str]]:
     return tests, remarks
 
 
-def _tests_of_log(path: Path) -> tuple[list[_Test], list[str]]:
+def _tests_of_log(path: Path) -> tuple[list[Report], list[str]]:
     found = iperf3_text.tests(lines(path), str(path))
-    tests: list[_Test] = []
+    tests: list[Report] = []
     for report, error in found:
-        if report and report.is_far and tests and tests[-1].near.is_client and not tests[-1].far:
+        if report and report.is_far and tests and tests[-1].is_client and not tests[-1].far:
             tests[-1] = replace(tests[-1], far=report, far_name="server_output_text")
         elif report:
-            tests.append(_Test(near=report, error=error))
+            tests.append(replace(report, error=error))
     if not tests:
         error = next((error for _, error in found if error), "no test")
-        raise InputError(f"{path}: no interval in this log ({error:.200}); repeat the test with iperf3 --interval 1")
+        raise InputError(f"no interval in this log ({error:.200}); repeat the test with iperf3 --interval 1")
     left_out = [f"a test without intervals is left out: {error:.200}" for report, error in found if not report]
     return tests, [*left_out, f"{path.name} is text: its rates have three digits"]
 
@@ -159,7 +152,7 @@ def _reports(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
     streamed: dict[str, Any] | None = None
     was_streamed = False  # the last one
     for line, values in objects(path):
-        where = f"{path}: line {line}"
+        where = f"line {line}"
         if len(reports) > MAX_FLOWS or len(remarks) > MAX_FLOWS:
             raise InputError(f"{where}: more than {MAX_FLOWS} tests or messages; give the log in parts")
         if isinstance(values, str):
@@ -194,11 +187,11 @@ def _reports(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
                 streamed["error"] = ""
             streamed, was_streamed = None, True
     if not reports:
-        raise InputError(f"{path}: no report in it; give a report of iperf3 --json")
+        raise InputError("no report in it; give a report of iperf3 --json")
     return reports, remarks
 
 
-def _test(values: dict[str, Any], where: str) -> _Test:
+def _test(values: dict[str, Any], where: str) -> Report:
     """One report, with the server's in it where it is of use."""
     report = valid(values, where)
     was_interrupted = bool(report.error)
@@ -212,78 +205,74 @@ def _test(values: dict[str, Any], where: str) -> _Test:
         far_name = "server_output_json"
         far = checked(report.server_output_json, f"{where}: {far_name}", was_interrupted=was_interrupted)
         remarks += far.remarks
-    elif any(stream.sends for stream in near.streams) and report.server_output_text:
+    elif any(stream.sends for stream in near.streams) and report.server_output_text.strip():
         far_name = "server_output_text"
-        far = _far_text(report.server_output_text, f"{where}: {far_name}", near)
-        if far is None and report.server_output_text.strip():
+        # it ends before its totals in some versions: the client's report has them
+        output = iperf3_text.tests(report.server_output_text.splitlines(), f"{where}: {far_name}")
+        found = [test for test, _ in output if test]
+        if len(found) > 1:
+            raise InputError(f"{where}: {far_name}: {len(found)} tests; give the report of one")
+        if found:
+            far = replace(found[0], is_client=False, is_udp=near.is_udp)
+        else:
             remarks.append(f"{far_name} has no interval that can be read: the client's are used")
-    return _Test(near, far, far_name, report.error, float(start[1]) if start else None, tuple(remarks))
-
-
-def _far_text(text: str, where: str, near: Report) -> Report | None:
-    """The test that a server printed. It ends before its totals in some versions: the client's report has them."""
-    found = [report for report, _ in iperf3_text.tests(text.splitlines(), where) if report]
-    if len(found) > 1:
-        raise InputError(f"{where}: {len(found)} tests; give the report of one")
-    return replace(found[0], is_client=False, is_udp=near.is_udp) if found else None
+    offset_s = float(start[1]) if start else None
+    return replace(near, far=far, far_name=far_name, offset_s=offset_s, remarks=tuple(remarks))
 
 
 # --- Flows ------------------------------------------------------------------------------------------------------------
 
 
-def _interrupted(test: _Test, names: list[str], said: Sidecar) -> list[str]:
+def _interrupted(test: Report, names: list[str], said: Sidecar) -> list[str]:
     if not test.error:
         return []
     if all(said.of(name).stops_early or said.of(name).leave_out for name in names):
         return [f"{', '.join(names)}: interrupted ({test.error:.200}); counts until its last interval"]
-    raise InputError(
-        f"{test.near.where}: error: iperf3 reports {test.error!r:.200}; repeat the test, or say stops_early: true of "
-        f"{', '.join(names[:3])} as flows in trace.yaml"
-    )
+    say = f"say stops_early: true of {', '.join(names[:3])} as flows in trace.yaml"
+    raise InputError(f"{test.where}: error: iperf3 reports {test.error!r:.200}; repeat the test, or {say}")
 
 
-def _matched(test: _Test) -> list[Stream | None]:
+def _matched(test: Report) -> list[Stream | None]:
     """For each stream of this host the one of the server's output: between the same ports, seen from there."""
-    near, far = test.near, test.far
+    far = test.far
     if far is None:
-        return [None] * len(near.streams)
-    where = f"{near.where}: {test.far_name}"
-    if len(far.streams) != len(near.streams):
-        raise InputError(f"{where}: {len(far.streams)} streams, but the client has {len(near.streams)}")
-    if near.cookie and far.cookie and near.cookie != far.cookie:
-        raise InputError(f"{where}: start.cookie: of another test")
-    if near.is_udp != far.is_udp:
-        raise InputError(f"{where}: start.test_start.protocol: not the client's")
+        return [None] * len(test.streams)
+    if len(far.streams) != len(test.streams):
+        raise InputError(f"{len(far.streams)} streams, but the client has {len(test.streams)}")
+    if test.cookie and far.cookie and test.cookie != far.cookie:
+        raise InputError("start.cookie: of another test")
+    if test.is_udp != far.is_udp:
+        raise InputError("start.test_start.protocol: not the client's")
     by_ports = {(stream.remote[1], stream.local[1]): stream for stream in far.streams}
-    matched = [by_ports.get((stream.local[1], stream.remote[1])) for stream in near.streams]
+    matched = [by_ports.get((stream.local[1], stream.remote[1])) for stream in test.streams]
     if None in matched:
-        if (near.cookie and far.cookie) or set(by_ports) == {(0, 0)}:  # behind NAT; stripped
-            matched = list(far.streams)
-        else:
-            raise InputError(f"{where}: ports: not those of start.connected; give the report of one test")
-    for number, (stream, other) in enumerate(zip(near.streams, matched, strict=True), start=1):
+        if not (test.cookie and far.cookie) and set(by_ports) != {(0, 0)}:  # behind NAT; stripped
+            raise InputError("ports: not those of start.connected; give the report of one test")
+        matched = list(far.streams)
+    for number, (stream, other) in enumerate(zip(test.streams, matched, strict=True), start=1):
         if stream.sends == other.sends:
-            raise InputError(f"{where}: stream {number}: both hosts {'send' if stream.sends else 'receive'}")
+            raise InputError(f"stream {number}: both hosts {'send' if stream.sends else 'receive'}")
     return matched
 
 
-def _flow(test: _Test, name: str, number: int, near: Stream, far: Stream | None, path: Path) -> ObservedFlow:
+def _flow(test: Report, name: str, number: int, near: Stream, far: Stream | None, path: Path) -> ObservedFlow:
     """One stream, by the best of its intervals (see the top of this file)."""
-    report = test.near
-    where = f"{report.where}: stream {number + 1}"
-    best, origin, interval_s = near, f"{'sender' if near.sends else 'receiver'}: intervals", report.interval_s
+    where = f"{test.where}: stream {number + 1}"
+    best, origin, interval_s = near, f"{'sender' if near.sends else 'receiver'}: intervals", test.interval_s
     if near.sends and far is not None:
         best, origin, interval_s = far, f"receiver: {test.far_name}", test.far.interval_s
         _check_received(where, near, far, test)
-    if report.is_udp and best.sends:
-        raise InputError(
-            f"{where}: only what was sent, which of UDP is not goodput; give the server's report, or use --get-server-output"
-        )
+    if test.is_udp and best.sends:
+        give = "give the server's report, or use --get-server-output"
+        raise InputError(f"{where}: only what was sent, which of UDP is not goodput; {give}")
     sender, receiver = (near, far) if near.sends else (far, near)
     if sender is not None and receiver is not None and not test.error:
         _check_carried(where, sender, receiver)
-    times_s, total_bytes = _readings(best, interval_s)
-    mss_bytes = report.mss_bytes if test.far is None or report.mss_bytes > 0 else test.far.mss_bytes
+    starts_s = np.copy(best.starts_s)  # iperf3 leaves out an interval that is short and without bytes
+    is_next = starts_s[1:] - best.ends_s[:-1] <= 1e-3 * interval_s
+    starts_s[1:] = np.where(is_next, best.ends_s[:-1], starts_s[1:])
+    times_s, total_bytes, _ = from_intervals(starts_s, best.ends_s, best.bytes)
+    mss_bytes = test.mss_bytes if test.far is None or test.mss_bytes > 0 else test.far.mss_bytes
     return ObservedFlow(
         name=name,
         file=path,
@@ -292,12 +281,12 @@ def _flow(test: _Test, name: str, number: int, near: Stream, far: Stream | None,
         interval_s=interval_s,
         origin=origin,
         cc=_cc(test, near, far, where),
-        direction="reverse" if report.is_bidir and near.sends != report.is_client else "forward",
+        direction="reverse" if test.is_bidir and near.sends != test.is_client else "forward",
         rtt_s=sender.min_rtt_s if sender is not None else np.nan,
-        clock_s=None if report.clock_s is None else report.clock_s + near.omitted_s,
-        clock_error_s=report.clock_error_s,
+        clock_s=None if test.clock_s is None else test.clock_s + near.omitted_s,
+        clock_error_s=test.clock_error_s,
         offset_s=test.offset_s,
-        identity=_identity(report, near, number),
+        identity=_identity(test, near, number),
         ends=_ends(near),
         windows=_windows(sender, mss_bytes),
         mss_bytes=mss_bytes,
@@ -306,7 +295,7 @@ def _flow(test: _Test, name: str, number: int, near: Stream, far: Stream | None,
 
 
 @refusing
-def _check_received(near: Stream, far: Stream, test: _Test) -> Iterator[str]:
+def _check_received(near: Stream, far: Stream, test: Report) -> Iterator[str]:
     """What the server tells the client in the end is what its intervals add up to, and they last as long as the client's."""
     if test.error:
         return
@@ -328,22 +317,12 @@ def _check_carried(sender: Stream, receiver: Stream) -> Iterator[str]:
         yield f"{received_bytes:.0f} bytes received, but {sent_bytes:.0f} sent"
 
 
-def _cc(test: _Test, near: Stream, far: Stream | None, where: str) -> str:
-    cc = test.near.cc(near)
+def _cc(test: Report, near: Stream, far: Stream | None, where: str) -> str:
+    cc = test.cc(near)
     other = test.far.cc(far) if far is not None else UNKNOWN_CC
     if UNKNOWN_CC not in (cc, other) and cc != other:
         raise InputError(f"{where}: end.sender_tcp_congestion: {cc!r}, but {other!r} in {test.far_name}")
     return other if cc == UNKNOWN_CC else cc
-
-
-def _readings(stream: Stream, interval_s: float) -> tuple[Floats, Floats]:
-    """Times and running totals; an interval that iperf3 left out, short and without bytes, has readings at both ends."""
-    totals = np.append(0.0, np.cumsum(stream.bytes, dtype=float))
-    times_s = np.append(stream.starts_s[0], stream.ends_s)
-    left_out = 1 + np.flatnonzero(stream.starts_s[1:] - stream.ends_s[:-1] > 1e-3 * interval_s)
-    return np.insert(times_s, 1 + left_out, stream.starts_s[left_out]), np.insert(
-        totals, 1 + left_out, totals[left_out]
-    )
 
 
 def _windows(sender: Stream | None, mss_bytes: float) -> pd.DataFrame:
@@ -376,9 +355,9 @@ def _identity(report: Report, stream: Stream, number: int) -> frozenset[str]:
     return frozenset(found)
 
 
-def _refuse_twins(flows: Sequence[ObservedFlow], tests: Sequence[_Test], path: Path) -> None:
+def _refuse_twins(flows: Sequence[ObservedFlow], tests: Sequence[Report], path: Path) -> None:
     """A test that is in the file twice."""
-    cookies = [test.near.cookie for test in tests if test.near.cookie]
+    cookies = [test.cookie for test in tests if test.cookie]
     if len(set(cookies)) < len(cookies):
         raise InputError(f"{path}: start.cookie: one is there twice; give each test once")
     seen: set[str] = set()
@@ -388,21 +367,21 @@ def _refuse_twins(flows: Sequence[ObservedFlow], tests: Sequence[_Test], path: P
         seen |= flow.identity
 
 
-def _remarks(test: _Test, flows: Sequence[ObservedFlow]) -> list[str]:
+def _remarks(test: Report, flows: Sequence[ObservedFlow]) -> list[str]:
     names = [flow.name for flow in flows]
     found = []
-    if test.near.is_bidir:
-        to_server = [n for n, s in zip(names, test.near.streams, strict=True) if s.sends == test.near.is_client]
+    if test.is_bidir:
+        to_server = [n for n, s in zip(names, test.streams, strict=True) if s.sends == test.is_client]
         found.append(
             f"--bidir: {', '.join(to_server)} from client to server, the other flows back; they share a bottleneck only where "
             "both directions do"
         )
-    if any(stream.omitted_s for stream in test.near.streams):
-        longest_s = max(stream.omitted_s for stream in test.near.streams)
+    if any(stream.omitted_s for stream in test.streams):
+        longest_s = max(stream.omitted_s for stream in test.streams)
         found.append(f"{names[0]}: the first {longest_s:.3g} s, which --omit omitted, are left out")
-    if test.near.is_udp:
+    if test.is_udp:
         found.append(f"{', '.join(names[:8])}: UDP, without congestion control")
-    if any(stream.cwnd_bytes is not None and np.isfinite(stream.cwnd_bytes).any() for stream in test.near.streams):
+    if any(stream.cwnd_bytes is not None and np.isfinite(stream.cwnd_bytes).any() for stream in test.streams):
         windowless = [flow.name for flow in flows if flow.windows.empty]
         if len(windowless) == len(flows):
             found.append(f"{', '.join(windowless[:8])}: no MSS in start.tcp_mss_default, so no windows in packets")

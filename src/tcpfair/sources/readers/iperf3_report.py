@@ -208,6 +208,10 @@ class Report:
     mss_bytes: float = np.nan
     sender_cc: str = UNKNOWN_CC
     receiver_cc: str = UNKNOWN_CC
+    error: str = ""  # why the test was interrupted
+    offset_s: float | None = None  # its start, by its title
+    far: Report | None = None  # the same test as the server saw it
+    far_name: str = ""
     remarks: tuple[str, ...] = ()
 
     def cc(self, stream: Stream) -> str:
@@ -255,28 +259,26 @@ def valid(values: dict[str, Any], where: str) -> Json:
 
 
 def checked(report: Json, where: str, *, was_interrupted: bool) -> Report:
-    """A report whose fields agree with each other; ``was_interrupted`` allows it to end early. Raises InputError as `valid`."""
+    """A report whose fields agree with each other; ``was_interrupted`` allows it to end early.
+
+    Raises InputError in one line that begins with ``where`` and names the field.
+    """
     with located(where):
-        return _checked(report, where, was_interrupted)
-
-
-def _checked(report: Json, where: str, was_interrupted: bool) -> Report:
-    start, test, end, intervals = report.start, report.start.test_start, report.end, report.intervals
-    sockets = [connection.socket for connection in start.connected]
-    remarks = _check_clock(start.timestamp)
-    _check_start(where, start, sockets)
-    if not intervals:
-        raise InputError("intervals: none; repeat the test with iperf3 --interval 1")
-    tables = _tables(intervals, sockets)
-    told = {socket: _sends(table) for socket, table in tables.items()}
-    is_client = start.connecting_to is not None
-    senders = {socket: is_client != bool(test.reverse) if sends is None else sends for socket, sends in told.items()}
-    is_bidir = len(set(senders.values())) == 2
-    _check_roles(where, senders, is_bidir, start)
-    _check_sums(where, intervals, tables, senders)
-    streams = []
-    interval_s = _interval_s(test, tables)
-    ends = _ends(end, sockets)
+        start, test, end, intervals = report.start, report.start.test_start, report.end, report.intervals
+        sockets = [connection.socket for connection in start.connected]
+        remarks = _check_clock(start.timestamp)
+        _check_start(where, start, sockets)
+        if not intervals:
+            raise InputError("intervals: none; repeat the test with iperf3 --interval 1")
+        tables = _tables(intervals, sockets)
+        is_client = start.connecting_to is not None
+        senders = {socket: _sends(table, is_client != bool(test.reverse)) for socket, table in tables.items()}
+        is_bidir = len(set(senders.values())) == 2
+        _check_roles(where, senders, is_bidir, start)
+        _check_sums(where, intervals, tables, senders)
+        streams = []
+        interval_s = _interval_s(test, tables)
+        ends = _ends(end, sockets)
     for connection in start.connected:
         sends, last = senders[connection.socket], ends[connection.socket]
         name = f"{where}: intervals of socket {connection.socket}"
@@ -308,6 +310,7 @@ def _checked(report: Json, where: str, was_interrupted: bool) -> Report:
         mss_bytes=float(start.tcp_mss or start.tcp_mss_default or np.nan),
         sender_cc=end.sender_tcp_congestion,
         receiver_cc=end.receiver_tcp_congestion,
+        error=report.error,
         remarks=tuple(dict.fromkeys(remarks)),
     )
 
@@ -407,11 +410,14 @@ def _tables(intervals: list[_Interval], sockets: list[int]) -> dict[int, Table]:
     return {socket: of_socket.to_records(index=False) for socket, of_socket in rows.groupby("socket", sort=False)}
 
 
-def _sends(table: Table) -> bool | None:
-    told = table["sender"]  # NaN before iperf 3.7
-    if not ((told == told[0]).all() or np.isnan(told).all()):
+def _sends(table: Table, expected: bool) -> bool:
+    """Whether this host sends; what is ``expected`` before iperf 3.7, which does not tell."""
+    told = table["sender"]
+    if np.isnan(told).all():
+        return expected
+    if not (told == told[0]).all():
         raise InputError("intervals: sender: changes during the test")
-    return None if np.isnan(told[0]) else bool(told[0])
+    return bool(told[0])
 
 
 @refusing
