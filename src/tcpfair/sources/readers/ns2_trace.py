@@ -33,7 +33,8 @@ from tcpfair.sources.readers.event_text import (
     pieces,
     refuse_first,
 )
-from tcpfair.sources.readers.observed import WINDOWS, Observed, ObservedFlow, ObservedLink
+from tcpfair.sources.readers.observed import WINDOWS, Observed, ObservedFlow, ObservedLink, none_of
+from tcpfair.sources.readers.readings import located
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, refuse_out_of_bounds
 
@@ -86,34 +87,34 @@ def read(path: Path, said: Sidecar) -> Observed:
 
     Raises InputError naming file and line for what is cut, out of range or out of order, and when no data arrive.
     """
+    with located(path):
+        return _observed(path, said)
+
+
+def _observed(path: Path, said: Sidecar) -> Observed:
     files = [file for file in _files(path) if _kind(file)] if path.is_dir() else [path]
     if sum(_kind(file) == "events" for file in files) > 1:
-        raise InputError(f"{path}: several files of events; give those of one simulation")
-    seen = _Seen(path)
+        raise InputError("several files of events; give those of one simulation")
+    seen = _Seen()
     for file in files:
         for lines, block in pieces(file, _BLOCK_BYTES):
             _take(block, lines, file, seen)
     payload_bytes, wire_bytes = said.link.payload_bytes, said.link.wire_bytes
     header_bytes = wire_bytes - payload_bytes if wire_bytes and payload_bytes else HEADER_BYTES
     if header_bytes < 0:
-        raise InputError(
-            f"{path}: {SIDECAR}: link.wire_bytes is below link.payload_bytes; a packet has its headers too"
-        )
+        raise InputError(f"{SIDECAR}: link.wire_bytes is below link.payload_bytes; a packet has its headers too")
     variables = _variables(seen)
     remarks = ["simulated time: no wall clock"]
     flows = _of_events(files, seen, header_bytes, remarks) if seen.arrivals else []
     if not flows:
         flows = _of_acks(path, files, variables, payload_bytes or PACKET_BYTES)
         if not payload_bytes:
-            remarks.append(
-                f"packets taken to have {PACKET_BYTES:g} bytes; {SIDECAR}: link.payload_bytes says otherwise"
-            )
+            otherwise = f"{SIDECAR}: link.payload_bytes says otherwise"
+            remarks.append(f"packets taken to have {PACKET_BYTES:g} bytes; {otherwise}")
     if not flows:
-        raise InputError(
-            f"{path}: no data of TCP or DCCP arrive and no ack_ is traced; give a trace of all events, or add $tcp trace ack_"
-        )
-    windows = {flow.name: _windows_of(variables, flow.name) for flow in flows}
-    flows = [replace(flow, windows=cwnd) if len(cwnd := windows[flow.name]) else flow for flow in flows]
+        give = "give a trace of all events, or add $tcp trace ack_"
+        raise InputError(f"no data of TCP or DCCP arrive and no ack_ is traced; {give}")
+    flows = [replace(flow, windows=_windows_of(variables, flow.name)) for flow in flows]
     return Observed(BACKEND, tuple(flows), tuple(files), link=_bottleneck(seen, remarks), remarks=tuple(remarks))
 
 
@@ -139,7 +140,6 @@ def _kind(path: Path) -> str:
 class _Seen:
     """What has been read so far."""
 
-    path: Path
     arrivals: list[pd.DataFrame] = field(default_factory=list)  # data at their destination: key, t_s, seq, size
     sent: pd.DataFrame | None = None  # of each flow and flow id, its first and last event: first_s, last_s
     other_types: set[str] = field(default_factory=set)
@@ -152,7 +152,7 @@ class _Seen:
         """Raise InputError when there are too many rows with these."""
         self.packets += rows
         if self.packets > readings.MAX_PACKETS:
-            raise InputError(f"{self.path}: more than {readings.MAX_PACKETS} {what}; give a shorter simulation")
+            raise InputError(f"more than {readings.MAX_PACKETS} {what}; give a shorter simulation")
 
 
 def _take(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) -> None:
@@ -198,7 +198,7 @@ def _events(block: bytes, lines: np.ndarray, path: Path, seen: _Seen) -> None:
     sent = pd.concat([seen.sent, sent.astype({"key": object})]).groupby(["key", "fid"], as_index=False)
     seen.sent = sent.agg(first_s=("first_s", "min"), last_s=("last_s", "max"))
     if seen.sent["key"].nunique() > readings.MAX_FLOWS:
-        raise InputError(f"{path}: more than {readings.MAX_FLOWS} flows")
+        raise InputError(f"more than {readings.MAX_FLOWS} flows")
     nodes = {address: int(address.partition(".")[0]) for address in data["dst"].unique()}
     arrived = data[(data["event"] == "r") & (data["dst"].map(nodes) == data["to"])]
     seen.count(len(arrived), "packets")
@@ -234,17 +234,15 @@ def _of_events(files: list[Path], seen: _Seen, header_bytes: float, remarks: lis
     for key, rows in arrivals.groupby("key", sort=True):
         sent = seen.sent[seen.sent["key"] == key]
         if len(sent) > 1:
-            raise InputError(
-                f"{seen.path}: {key}: has flow ids {', '.join(map(str, sent['fid']))}; one pair of ports is one flow"
-            )
+            ids = ", ".join(map(str, sent["fid"]))
+            raise InputError(f"{key}: has flow ids {ids}; one pair of ports is one flow")
         first = rows.drop_duplicates("seq")  # its first arrival
         first = first.assign(payload=(first["size"] - header_bytes).clip(lower=0.0))
         by_seq = first.sort_values("seq")
         in_order, missing = _in_order(by_seq["seq"].to_numpy(), by_seq["payload"].to_numpy())
         if missing:
-            remarks.append(
-                f"{key}: {missing} packets arrived behind one that never did, and are not counted as delivered"
-            )
+            behind = f"{missing} packets arrived behind one that never did"
+            remarks.append(f"{key}: {behind}, and are not counted as delivered")
         delivered = by_seq["t_s"].cummax()[in_order].to_numpy(), by_seq["payload"][in_order].to_numpy()
         start_s, stop_s = sent[["first_s", "last_s"]].to_numpy()[0].tolist()
         if seen.time_s - stop_s < max(1.0, 0.02 * seen.time_s):
@@ -259,18 +257,17 @@ def _of_events(files: list[Path], seen: _Seen, header_bytes: float, remarks: lis
         if total[-1] <= 0:
             remarks.append(f"{key}: left out, no payload is delivered")
             continue
-        flows.append(
-            ObservedFlow(
-                name=key,
-                file=files[0],
-                times_s=times_s,
-                total_bytes=total,
-                total_received_bytes=total_received,
-                interval_s=readings.PACKET_INTERVAL_S,
-                offset_s=start_s,
-                origin="receiver: arrivals of ns-2's trace, in order",
-            )
+        flow = ObservedFlow(
+            name=key,
+            file=files[0],
+            times_s=times_s,
+            total_bytes=total,
+            total_received_bytes=total_received,
+            interval_s=readings.PACKET_INTERVAL_S,
+            offset_s=start_s,
+            origin="receiver: arrivals of ns-2's trace, in order",
         )
+        flows.append(flow)
     return flows
 
 
@@ -292,10 +289,13 @@ def _variables(seen: _Seen) -> dict[tuple[str, str], pd.DataFrame]:
     found = dict(list(pd.concat(seen.variables, ignore_index=True).groupby(["key", "name"], sort=True)))
     for rows in found.values():
         t_s = rows["t_s"].to_numpy()
-        back = np.flatnonzero(np.diff(t_s, prepend=0.0) < 0)[:1]
-        for path in rows["file"].iloc[back]:
-            says = f"time goes back to {t_s[back[0]]:.9g} s; give the trace of one simulation"
-            raise InputError(f"{path}: line {rows['line'].iloc[back[0]]}: {says}")
+        readings.refuse_first(
+            np.diff(t_s, prepend=0.0) < 0,
+            lambda i, rows=rows, t_s=t_s: (
+                f"{rows['file'].iloc[i]}: line {rows['line'].iloc[i]}: time goes back to {t_s[i]:.9g} s; give the trace of "
+                "one simulation"
+            ),
+        )
     return found
 
 
@@ -317,17 +317,16 @@ def _of_acks(
         t_s, total = t_s[at:][: readings.MAX_OF_FLOW], (acked[at:] - acked[at])[: readings.MAX_OF_FLOW] * payload_bytes
         if total[1] > 0 and len(t_s) > 2:  # the line at 0 tells of no start
             t_s, total = t_s[1:], total[1:] - total[1]
-        flows.append(
-            ObservedFlow(
-                name=key,
-                file=files[0],
-                times_s=t_s,
-                total_bytes=total,
-                interval_s=max(readings.PACKET_INTERVAL_S, float(np.median(np.diff(t_s)))),
-                origin="sender: ack_ of ns-2's trace",
-                offset_s=float(t_s[0]),
-            )
+        flow = ObservedFlow(
+            name=key,
+            file=files[0],
+            times_s=t_s,
+            total_bytes=total,
+            interval_s=max(readings.PACKET_INTERVAL_S, float(np.median(np.diff(t_s)))),
+            origin="sender: ack_ of ns-2's trace",
+            offset_s=float(t_s[0]),
         )
+        flows.append(flow)
     return flows
 
 
@@ -339,22 +338,21 @@ def _windows_of(variables: dict[tuple[str, str], pd.DataFrame], key: str) -> pd.
         if (rows := variables.get((key, name))) is not None
     ]
     if not parts:
-        return pd.DataFrame(columns=WINDOWS, dtype="float64")
+        return none_of(WINDOWS)
     values = pd.concat(parts, axis=1).sort_index().ffill()
     return values.where(values >= 0).reset_index().reindex(columns=WINDOWS)
 
 
 def _bottleneck(seen: _Seen, remarks: list[str]) -> ObservedLink | None:
     """The link that drops most."""
-    links = pd.concat(seen.links) if seen.links else pd.DataFrame({"from": [], "to": [], "dropped": []})
-    drops = links.groupby(["from", "to"])["dropped"].sum()
-    if not drops.sum():
+    links = pd.concat(seen.links) if seen.links else None
+    if links is None or not links["dropped"].any():
         return None
+    drops = links.groupby(["from", "to"])["dropped"].sum()
     link = drops.idxmax()
     if (drops > 0).sum() > 1:
         elsewhere = int(drops.sum() - drops[link])
-        remarks.append(
-            f"the link {link[0]} to {link[1]} drops most ({drops[link]}; {elsewhere} elsewhere): taken for the bottleneck"
-        )
+        most = f"the link {link[0]} to {link[1]} drops most ({drops[link]}; {elsewhere} elsewhere)"
+        remarks.append(f"{most}: taken for the bottleneck")
     of_link = links[(links["from"] == link[0]) & (links["to"] == link[1])]
     return ObservedLink(link_table(of_link, int(seen.time_s / LINK_BIN_S) + 1))

@@ -15,7 +15,6 @@ is therefore up to 0.4 s late against windows and link. The printed intervals ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -32,6 +31,7 @@ from tcpfair.runs.recorded import RTT_ERROR
 from tcpfair.sources.readers import conservation, iperf3, tcp_info
 from tcpfair.sources.readers.observed import Observed, ObservedFlow, ObservedLink
 from tcpfair.sources.readers.polls import smallest_rtt_s
+from tcpfair.sources.readers.readings import located
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import check_increasing, read_csv, read_json
 from tcpfair.units import BITS_PER_BYTE, MS_PER_S
@@ -117,20 +117,30 @@ def read(path: Path, said: Sidecar) -> Observed:
     Raises InputError, naming file and field, for a file that is missing, damaged or contradicts ``meta.json``.
     """
     meta = read_meta(path / META)
-    reports = [_report(path, flow_id, meta) for flow_id in meta.flow_ids]
-    if len({report.interval_s for _, report in reports}) > 1:
-        raise InputError(f"{path}: intervals: of different length; run all flows with the same iperf3 --interval")
-    files = [path / META, *(file for file, _ in reports)]
-    flows = []
-    for flow_id, (file, report) in zip(meta.flow_ids, reports, strict=True):
+    reports, polls_files, flows, resent = [], [], [], 0
+    for flow_id in meta.flow_ids:
+        file, report = _report(path, flow_id, meta)
+        flow = _flow(flow_id, file, report, meta)
         polls_file = _find(path, f"s{flow_id}.tcp.csv")
-        flows.append(_flow(flow_id, file, report, polls_file, meta))
-        files += [polls_file] if polls_file else []
-    queue_file = _find(path, "queue.csv")
-    files += [queue_file] if queue_file else []
-    link = _link(queue_file, meta) if queue_file else None
-    if link is not None:
-        _refuse_unlike_drops(link, [_find(path, f"s{flow_id}.tcp.csv") for flow_id in meta.flow_ids], queue_file)
+        if polls_file:
+            with located(polls_file):
+                flow, resent_of_flow = _polled(flow, flow_id, polls_file, meta)
+            resent += resent_of_flow
+            polls_files.append(polls_file)
+        reports.append(file)
+        flows.append(flow)
+    if len({flow.interval_s for flow in flows}) > 1:
+        raise InputError(f"{path}: intervals: of different length; run all flows with the same iperf3 --interval")
+    queue_file, link = _find(path, "queue.csv"), None
+    if queue_file:
+        with located(queue_file):
+            link = _link(queue_file, meta)
+            # what the queue dropped is what the senders sent again, but for what was needless or is still to be sent
+            dropped = int(link["dropped_pkts"].iloc[-1])  # since the queue was made
+            is_unlike = abs(dropped - resent) > 0.5 * max(dropped, resent) + FEW_PKTS
+            if len(polls_files) == len(flows) and is_unlike:
+                raise InputError(f"drops: {dropped} in all, but the senders sent {resent} packets again")
+    files = [path / META, *reports, *polls_files, *([queue_file] if queue_file else [])]
     beside = (*files, path / SIDECAR, path / CHECKSUMS)
     unused = sorted(file.name for file in path.iterdir() if file not in beside)
     return Observed(
@@ -143,60 +153,6 @@ def read(path: Path, said: Sidecar) -> Observed:
         provenance={"kernel": meta.kernel, "bottleneck": meta.bottleneck},
         remarks=(f"{UNUSED}: {', '.join(unused)}",) if unused else (),
     )
-
-
-def _flow(flow_id: int, file: Path, report: ObservedFlow, polls_file: Path | None, meta: Meta) -> ObservedFlow:
-    """Flow N from its report, with windows and events where it was polled; its own zero is its planned start."""
-    start_s = meta.start[flow_id - 1]
-    flow = ObservedFlow(
-        name=f"flow{flow_id}",
-        file=file,
-        times_s=np.append(0.0, report.times_s[1:]),
-        total_bytes=np.append(0.0, np.cumsum(np.diff(report.total_bytes))),
-        interval_s=report.interval_s,
-        origin=report.origin,
-        cc=meta.cc[flow_id - 1],
-        rtt_s=meta.rtt[flow_id - 1] / MS_PER_S,
-        clock_s=meta.t0 + start_s,
-        offset_s=start_s,
-        mss_bytes=PAYLOAD_BYTES,
-    )
-    if polls_file is None:
-        return flow
-    polls = tcp_info.read_polls(polls_file)
-    t_s = _run_time_s(polls, meta, polls_file) - start_s
-    _refuse_another_flow(flow, polls, t_s, polls_file, meta)
-    events = tcp_info.events(polls, t_s, flow_id).drop(columns=["run_id", "flow_id"])
-    return replace(flow, windows=pd.DataFrame({"t_s": t_s, **tcp_info.windows(polls)}), events=events)
-
-
-def _refuse_another_flow(
-    flow: ObservedFlow, polls: pd.DataFrame, t_s: np.ndarray, polls_file: Path, meta: Meta
-) -> None:
-    """The polls of a flow against its report (bytes in time) and against meta.json (RTT): swapped files, another t0."""
-    acked = polls["bytes_acked"].to_numpy(dtype=float)
-    is_whole = acked[0] <= tcp_info.COOKIE_BYTES
-    conservation.refuse_other_bytes(flow, t_s, acked, f"{polls_file}: bytes_acked", from_start=is_whole)
-    smallest_s = smallest_rtt_s(polls)
-    joins = flow.offset_s > min(meta.start[: len(meta.cc)])
-    queue_s = (
-        meta.buf_bytes * BITS_PER_BYTE / meta.rate if joins else 0.0
-    )  # a full one hides the RTT from who comes later
-    if not RTT_ERROR * flow.rtt_s <= smallest_s <= flow.rtt_s + queue_s + RTT_SLACK_S:
-        raise InputError(
-            f"{polls_file}: min_rtt_us: {smallest_s * MS_PER_S:.4g} ms, but {META} says an RTT of {flow.rtt_s * MS_PER_S:g} ms "
-            f"and a queue of {queue_s * MS_PER_S:.3g} ms; correct the one that is wrong"
-        )
-
-
-def _refuse_unlike_drops(link: pd.DataFrame, polls_files: Sequence[Path | None], path: Path) -> None:
-    """What the queue dropped is what the senders sent again, but for what was needless or is still to be sent."""
-    if not all(polls_files):
-        return
-    resent = sum(int(tcp_info.read_polls(file)["total_retrans"].iloc[-1]) for file in polls_files if file)
-    dropped = int(link["dropped_pkts"].iloc[-1])  # since the queue was made
-    if abs(dropped - resent) > 0.5 * max(dropped, resent) + FEW_PKTS:
-        raise InputError(f"{path}: drops: {dropped} in all, but the senders sent {resent} packets again")
 
 
 def read_meta(path: Path) -> Meta:
@@ -213,26 +169,65 @@ def _find(folder: Path, name: str) -> Path | None:
 
 
 def _report(folder: Path, flow_id: int, meta: Meta) -> tuple[Path, ObservedFlow]:
-    """iperf3's report of flow N, and the file that it stands in."""
+    """iperf3's report of flow N, and the file that holds it."""
     name = f"flow{flow_id}.iperf.json"
     file = _find(folder, name)
     if file is None:
         raise InputError(f"{folder / name}[.gz]: missing; {META} lists {len(meta.cc)} flows, each needs its report")
-    flow = iperf3.read_report(file)
-    planned_cc, start_s = meta.cc[flow_id - 1], meta.start[flow_id - 1]
-    if flow.cc not in (planned_cc, iperf3.UNKNOWN_CC):
-        raise InputError(f"{file}: end.sender_tcp_congestion: {flow.cc!r}, but {META} says {planned_cc!r}")
-    end_s = start_s + flow.stop_s
-    if end_s < meta.dur - 0.5 * flow.interval_s:
-        raise InputError(f"{file}: intervals: {len(flow.times_s) - 1} end at {end_s:g} s; {META} says {meta.dur:g} s")
-    return file, flow
+    report = iperf3.read_report(file)
+    planned_cc, end_s = meta.cc[flow_id - 1], meta.start[flow_id - 1] + report.stop_s
+    if report.cc not in (planned_cc, iperf3.UNKNOWN_CC):
+        raise InputError(f"{file}: end.sender_tcp_congestion: {report.cc!r}, but {META} says {planned_cc!r}")
+    if end_s < meta.dur - 0.5 * report.interval_s:
+        raise InputError(f"{file}: intervals: {len(report.times_s) - 1} end at {end_s:g} s; {META} says {meta.dur:g} s")
+    return file, report
 
 
-def _run_time_s(table: pd.DataFrame, meta: Meta, path: Path) -> np.ndarray:
+def _flow(flow_id: int, file: Path, report: ObservedFlow, meta: Meta) -> ObservedFlow:
+    """Flow N from its report; its own zero is its planned start."""
+    start_s = meta.start[flow_id - 1]
+    return ObservedFlow(
+        name=f"flow{flow_id}",
+        file=file,
+        times_s=np.append(0.0, report.times_s[1:]),
+        total_bytes=np.append(0.0, np.cumsum(np.diff(report.total_bytes))),
+        interval_s=report.interval_s,
+        origin=report.origin,
+        cc=meta.cc[flow_id - 1],
+        rtt_s=meta.rtt[flow_id - 1] / MS_PER_S,
+        clock_s=meta.t0 + start_s,
+        offset_s=start_s,
+        mss_bytes=PAYLOAD_BYTES,
+    )
+
+
+def _polled(flow: ObservedFlow, flow_id: int, path: Path, meta: Meta) -> tuple[ObservedFlow, int]:
+    """A flow with the windows and events of its polls, and how many packets they say were sent again.
+
+    Bytes in time must be the report's and the RTT that of meta.json: else files were swapped, or t0 is another.
+    """
+    polls = tcp_info.read_polls(path)
+    t_s = _run_time_s(polls, meta) - flow.offset_s
+    acked = polls["bytes_acked"].to_numpy(dtype=float)
+    is_whole = acked[0] <= tcp_info.COOKIE_BYTES
+    conservation.refuse_other_bytes(flow, t_s, acked, f"{path}: bytes_acked", from_start=is_whole)
+    smallest_s, queue_s = smallest_rtt_s(polls), 0.0
+    if flow.offset_s > min(meta.start[: len(meta.cc)]):  # a full queue hides the RTT from who comes later
+        queue_s = meta.buf_bytes * BITS_PER_BYTE / meta.rate
+    if not RTT_ERROR * flow.rtt_s <= smallest_s <= flow.rtt_s + queue_s + RTT_SLACK_S:
+        says = f"an RTT of {flow.rtt_s * MS_PER_S:g} ms and a queue of {queue_s * MS_PER_S:.3g} ms"
+        smallest = f"min_rtt_us: {smallest_s * MS_PER_S:.4g} ms"
+        raise InputError(f"{smallest}, but {META} says {says}; correct the one that is wrong")
+    events = tcp_info.events(polls, t_s, flow_id).drop(columns=["run_id", "flow_id"])
+    polled = replace(flow, windows=pd.DataFrame({"t_s": t_s, **tcp_info.windows(polls)}), events=events)
+    return polled, int(polls["total_retrans"].iloc[-1])
+
+
+def _run_time_s(table: pd.DataFrame, meta: Meta) -> np.ndarray:
     """Column t, a wall clock, as time since the start of the run; InputError when it was another run."""
     t_s = table["t"].to_numpy() - meta.t0
     if t_s[0] > meta.dur or t_s[-1] < 0:
-        raise InputError(f"{path}: t: outside the run, which lasts {meta.dur:g} s from t0 = {meta.t0:.0f} in {META}")
+        raise InputError(f"t: outside the run, which lasts {meta.dur:g} s from t0 = {meta.t0:.0f} in {META}")
     return t_s
 
 
@@ -242,7 +237,7 @@ def _link(path: Path, meta: Meta) -> pd.DataFrame:
     check_increasing(queue, "t", ("drops", "bytes"), path)
     return pd.DataFrame(
         {
-            "t_s": _run_time_s(queue, meta, path),
+            "t_s": _run_time_s(queue, meta),
             "direction": "forward",
             "forwarded_bytes": queue["bytes"],
             "dropped_pkts": queue["drops"],
