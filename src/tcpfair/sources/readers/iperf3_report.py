@@ -267,7 +267,12 @@ def checked(report: Json, where: str, *, was_interrupted: bool) -> Report:
         start, test, end, intervals = report.start, report.start.test_start, report.end, report.intervals
         sockets = [connection.socket for connection in start.connected]
         remarks = _check_clock(start.timestamp)
-        _check_start(where, start, sockets)
+        if (start.connecting_to is None) == (start.accepted_connection is None):
+            raise InputError(
+                "start: must have either connecting_to (a client's report) or accepted_connection (a server's)"
+            )
+        if len(set(sockets)) < len(sockets):
+            raise InputError("start.connected: a socket is there twice; give a report as iperf3 wrote it")
         if not intervals:
             raise InputError("intervals: none; repeat the test with iperf3 --interval 1")
         tables = _tables(intervals, sockets)
@@ -283,15 +288,12 @@ def checked(report: Json, where: str, *, was_interrupted: bool) -> Report:
         sends, last = senders[connection.socket], ends[connection.socket]
         name = f"{where}: intervals of socket {connection.socket}"
         with located(name):
-            table, repeated = _once(_after_reset(tables[connection.socket], test.omit), was_interrupted)
-            if repeated:
-                remarks += ("the last interval of the interrupted test is there twice and counts once",)
-            _check_rates(table)
-            kept = _without_omitted(table, test.omit)
+            table, kept, repeated = _counted(tables[connection.socket], test.omit, was_interrupted)
             check_chain(kept["start"], kept["end"], interval_s)
+        if repeated:
+            remarks += ("the last interval of the interrupted test is there twice and counts once",)
         if not was_interrupted:
-            _check_length(name, float(kept["end"][-1]), test, interval_s)
-            _check_totals(name, kept["bytes"].sum(), last, sends, test)
+            _check_whole(name, kept, last, sends, test, interval_s)
         _check_rtts(name, kept, last.sender)
         streams.append(_stream(connection, sends, table, kept, last, test.omit))
     if not was_interrupted:
@@ -313,14 +315,6 @@ def checked(report: Json, where: str, *, was_interrupted: bool) -> Report:
         error=report.error,
         remarks=tuple(dict.fromkeys(remarks)),
     )
-
-
-@refusing
-def _check_start(start: _Start, sockets: list[int]) -> Iterator[str]:
-    if (start.connecting_to is None) == (start.accepted_connection is None):
-        yield "start: must have either connecting_to (a client's report) or accepted_connection (a server's)"
-    if len(set(sockets)) < len(sockets):
-        yield "start.connected: a socket is there twice; give a report as iperf3 wrote it"
 
 
 def check_chain(starts_s: Sequence[float], ends_s: Sequence[float], interval_s: float) -> None:
@@ -447,30 +441,20 @@ def _interval_s(test: _TestStart, tables: dict[int, Table]) -> float:
     return max(usual_s, MIN_INTERVAL_S)
 
 
-def _once(table: Table, was_interrupted: bool) -> tuple[Table, bool]:
-    """Without a last interval that repeats the one before, which iperf3 writes when it is interrupted."""
-    repeated = was_interrupted and len(table) > 1 and table[-1:][_TOLD].tolist() == table[-2:-1][_TOLD].tolist()
-    return table[: -1 if repeated else None], repeated
+def _counted(table: Table, omit_s: int, was_interrupted: bool) -> tuple[Table, Table, bool]:
+    """All intervals of a stream, those that count, and whether the last was there twice.
 
-
-def _after_reset(table: Table, omit_s: int) -> Table:
-    """The intervals, the first counted one beginning at 0.
-
-    When the timer of ``--omit`` fires just before that of an interval, iperf3 resets its counters and its clock, but not the
-    beginning of that interval: it prints the distance to 0 as ``start``, and a rate over both sides of the reset.
+    iperf3 repeats the last interval when it is interrupted. When the timer of ``--omit`` fires just before that of an
+    interval, it resets its counters and its clock, but not the beginning of that interval: it prints the distance to 0 as
+    ``start``, and a rate over both sides of the reset. That interval begins at 0 here.
     """
+    repeated = was_interrupted and len(table) > 1 and table[-1:][_TOLD].tolist() == table[-2:-1][_TOLD].tolist()
+    table = table[: -1 if repeated else None].copy()
     first = int(np.argmin(table["omitted"] > 0))
     start_s, end_s, seconds_s = (float(table[name][first]) for name in ("start", "end", "seconds"))
-    if not omit_s or start_s <= SAME_S or not abs(seconds_s - start_s - end_s) <= SAME_S:
-        return table
-    table = table.copy()
-    table["start"][first], table["seconds"][first] = 0.0, end_s
-    table["bits_per_second"][first] *= seconds_s / end_s
-    return table
-
-
-def _check_rates(table: Table) -> None:
-    """Seconds and rate say the same as start, end and bytes."""
+    if omit_s and start_s > SAME_S and abs(seconds_s - start_s - end_s) <= SAME_S:
+        table["start"][first], table["seconds"][first] = 0.0, end_s
+        table["bits_per_second"][first] *= seconds_s / end_s
     lengths_s = table["end"] - table["start"]
     seconds_s = np.where(np.isnan(table["seconds"]), lengths_s, table["seconds"])
     by_rate = table["bits_per_second"] * seconds_s / BITS_PER_BYTE
@@ -480,9 +464,6 @@ def _check_rates(table: Table) -> None:
         (off & ~np.isnan(by_rate) & (seconds_s > 0), "bits_per_second: not what bytes in these seconds are"),
     ):
         refuse_first(odd, lambda i, says=says: f"number {i + 1}: {says}")
-
-
-def _without_omitted(table: Table, omit_s: int) -> Table:
     omitted = table["omitted"] > 0
     if omitted.any() and not omit_s:
         raise InputError("omitted: true, but start.test_start.omit is 0")
@@ -494,18 +475,7 @@ def _without_omitted(table: Table, omit_s: int) -> Table:
         kept = kept[:-1]
     if not len(kept):
         raise InputError("no interval of any length; repeat the test with iperf3 --interval 1")
-    return kept
-
-
-@refusing
-def _check_length(end_s: float, test: _TestStart, interval_s: float) -> Iterator[str]:
-    if not test.duration or test.bytes or test.blocks:
-        return
-    ends, duration = f"end at {end_s:g} s", f"{test.duration:g} s"
-    if end_s < test.duration - max(0.5 * min(interval_s, 1.0), 0.02 * test.duration):
-        yield f"{ends} of {duration} (start.test_start.duration); give a test that ran to its end"
-    if end_s > test.duration + interval_s + LATE_S:
-        yield f"{ends}, but start.test_start.duration is {duration}"
+    return table, kept, repeated
 
 
 # --- End --------------------------------------------------------------------------------------------------------------
@@ -529,17 +499,24 @@ def _ends(end: _End, sockets: list[int]) -> dict[int, _EndStream]:
 
 
 @refusing
-def _check_totals(total_bytes: float, last: _EndStream, sends: bool, test: _TestStart) -> Iterator[str]:
-    """Intervals add up to what the end says of this host, but for what came after the last one."""
-    said = (last.sender if sends else last.receiver).bytes
-    if test.protocol == "UDP":
-        said = last.udp.bytes if sends else None
+def _check_whole(kept: Table, last: _EndStream, sends: bool, test: _TestStart, interval_s: float) -> Iterator[str]:
+    """Intervals last as long as the test, and add up to what the end says of this host but for what came after the last one."""
+    end_s, total_bytes = float(kept["end"][-1]), kept["bytes"].sum()
+    if test.duration and not test.bytes and not test.blocks:
+        ends, duration = f"end at {end_s:g} s", f"{test.duration:g} s"
+        if end_s < test.duration - max(0.5 * min(interval_s, 1.0), 0.02 * test.duration):
+            yield f"{ends} of {duration} (start.test_start.duration); give a test that ran to its end"
+        if end_s > test.duration + interval_s + LATE_S:
+            yield f"{ends}, but start.test_start.duration is {duration}"
     for name, span in (("sender", last.sender), ("receiver", last.receiver), ("udp", last.udp)):
         lasted_s = span.end if name == "receiver" else span.seconds
         if None in (span.bytes, span.bits_per_second, lasted_s) or not lasted_s or (name == "udp" and not span.bytes):
             continue
         if abs(span.bits_per_second * lasted_s / BITS_PER_BYTE - span.bytes) > 1 + 1e-4 * span.bytes:
             yield f"end.streams: {name}: bits_per_second: not what its bytes in its seconds are"
+    said = (last.sender if sends else last.receiver).bytes
+    if test.protocol == "UDP":
+        said = last.udp.bytes if sends else None
     slack = uncounted_bytes(total_bytes, test.blksize)
     if said is not None and not -0.01 * total_bytes - 1 <= said - total_bytes <= slack:
         yield f"have {total_bytes:.0f} bytes in all, but end.streams says {said}"

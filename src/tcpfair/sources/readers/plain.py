@@ -67,11 +67,18 @@ BOUNDS = {
     "srtt": (0.0, 4294.97),
     "rate": (0.0, readings.MAX_BPS),
 }
+AGREE = 0.05  # two columns that say the same may differ by this share
+MISTAKES = (  # ratio of two sums, how near, what was probably mistaken
+    (8, AGREE, ", 8 times as many: bits taken for bytes?"),
+    (1000, AGREE, ", 1000 times as many: s and ms, or B and kB?"),
+    (1024, 0.01, ", 1000 times as many: s and ms, or B and kB?"),
+    (1e6, AGREE, ", a million times as many: s and us, or B and MB?"),
+    (1.024, 0.005, ", 1.024 times as many: kB and KiB?"),
+)
 INFINITE_SSTHRESH = float(0x7FFFFFFF)
 SAME_SUM = 0.005  # what rounding changes in a sum of columns
 SECONDS_APART = 1.5  # times without unit that are no further apart, in a table of an hour at most, are in seconds
 SECONDS_LONG = 3600.0
-AGREE = 0.05  # two columns that say the same may differ by this share
 _BLOCK_BYTES = 1 << 22
 _PARQUET_ROWS = 1 << 18
 Pieces = Callable[[Table], Iterator[pd.DataFrame]]
@@ -388,8 +395,13 @@ def _from_intervals(
 ) -> tuple[np.ndarray, np.ndarray, readings.Gaps, bool]:
     """Readings of bytes or rates of intervals, from the first with bytes on, and whether rows before it are left out."""
     t_s, in_bytes = rows["time"].to_numpy(), rows[quantity].to_numpy(dtype=np.float64)
-    if quantity == "bytes" and said.columns.bytes is None:
-        _check_is_no_total(in_bytes, name)
+    known = in_bytes[~np.isnan(in_bytes)]
+    only_rises = len(known) >= 5 and (np.diff(known) >= 0).all() and known[-1] > known[len(known) // 2] > known[0]
+    if quantity == "bytes" and said.columns.bytes is None and only_rises:
+        raise InputError(
+            f"{name}: never falls, as running totals do; say {SIDECAR}: columns.total_bytes: {name}, or columns.bytes: "
+            f"{name} when these are bytes of each interval"
+        )
     starts_s = np.concatenate([[t_s[0] - usual_s], np.where(lost, t_s[1:] - usual_s, t_s[:-1])])
     if quantity == "rate":
         in_bytes = in_bytes * (t_s - starts_s) / 8.0
@@ -421,35 +433,18 @@ def _from_totals(
     skipped = np.concatenate([[0], np.diff(np.flatnonzero(known))]) > 1
     gaps = tuple((float(t_s[i - 1]), float(t_s[i])) for i in np.flatnonzero(row_lost[known] | skipped) if i > first)
     t_s, totals = t_s[first:], totals[first:]
-    if totals[0] > 0 and _counts_from_zero(rows, name, float(totals[0]), float(np.diff(totals).max()), said):
-        # the first interval is there as well
+    first_bytes, most = float(totals[0]), float(np.diff(totals).max())
+    from_zero, in_first = said.columns.total_from_zero, float(rows["bytes"].iloc[0]) if "bytes" in rows else np.nan
+    if from_zero is None and first_bytes > most:
+        from_zero = bool(abs(in_first - first_bytes) <= AGREE * first_bytes)
+        if not np.isfinite(in_first):
+            raise InputError(
+                f"{name}: begins with {first_bytes:.9g} bytes and then rises by {most:.9g} at most; write `columns: "
+                f"{{total_from_zero: true}}` in {SIDECAR} when its first interval had them, `false` when it had counted before"
+            )
+    if first_bytes > 0 and from_zero is not False:  # the first interval is there as well
         t_s, totals = np.concatenate([[t_s[0] - usual_s], t_s]), np.concatenate([[0.0], totals])
     return t_s, totals - totals[0], gaps, False
-
-
-def _counts_from_zero(rows: pd.DataFrame, name: str, first: float, largest: float, said: Sidecar) -> bool:
-    """Whether a running total that begins with ``first`` was 0 an interval before; ``largest``: what it rises by at most."""
-    if said.columns.total_from_zero is not None:
-        return said.columns.total_from_zero
-    if first <= largest:
-        return True
-    in_first = float(rows["bytes"].iloc[0]) if "bytes" in rows else np.nan
-    if np.isfinite(in_first):
-        return abs(in_first - first) <= AGREE * first
-    raise InputError(
-        f"{name}: begins with {first:.9g} bytes and then rises by {largest:.9g} at most; write "
-        f"`columns: {{total_from_zero: true}}` in {SIDECAR} when its first interval had them, `false` when it had counted before"
-    )
-
-
-def _check_is_no_total(in_bytes: np.ndarray, name: str) -> None:
-    """Refuse bytes that only ever rise, of which trace.yaml does not say that they are of each interval."""
-    x = in_bytes[~np.isnan(in_bytes)]
-    if len(x) >= 5 and (np.diff(x) >= 0).all() and x[-1] > x[len(x) // 2] > x[0]:
-        raise InputError(
-            f"{name}: never falls, as running totals do; say {SIDECAR}: columns.total_bytes: {name}, or columns.bytes: {name} "
-            "when these are bytes of each interval"
-        )
 
 
 def _check_agreement(rows: pd.DataFrame, table: Table, lost: np.ndarray) -> None:
@@ -468,25 +463,12 @@ def _check_agreement(rows: pd.DataFrame, table: Table, lost: np.ndarray) -> None
         a, b, line = a[ok], b[ok], rows["line"].to_numpy()[1:][ok]
         usual = float(np.median(np.maximum(a, b)))
         apart = np.abs(a - b) > AGREE * np.maximum(np.maximum(a, b), usual)
-        if apart.any() or abs(a.sum() - b.sum()) > 0.02 * max(a.sum(), b.sum()):
-            i = int(np.argmax(apart))
-            at = f"line {line[i]}: {a[i]:.6g} against {b[i]:.6g} bytes{_likely(a.sum(), b.sum())}"
+        less, more = sorted((a.sum(), b.sum()))
+        if apart.any() or more - less > 0.02 * more:
+            i, ratio = int(np.argmax(apart)), more / less if less > 0 else 1.0
+            likely = next((says for times, near, says in MISTAKES if abs(ratio / times - 1) < near), "")
+            at = f"line {line[i]}: {a[i]:.6g} against {b[i]:.6g} bytes{likely}"
             raise InputError(f"{one} and {other} contradict each other ({at}); correct the table or {SIDECAR}: units")
-
-
-_MISTAKES = (  # ratio of two sums, how near, what was probably mistaken
-    (8, AGREE, ", 8 times as many: bits taken for bytes?"),
-    (1000, AGREE, ", 1000 times as many: s and ms, or B and kB?"),
-    (1024, 0.01, ", 1000 times as many: s and ms, or B and kB?"),
-    (1e6, AGREE, ", a million times as many: s and us, or B and MB?"),
-    (1.024, 0.005, ", 1.024 times as many: kB and KiB?"),
-)
-
-
-def _likely(one: float, other: float) -> str:
-    """What mistake of units the ratio of two sums looks like."""
-    ratio = max(one, other) / min(one, other) if one > 0 and other > 0 else 1.0
-    return next((says for times, near, says in _MISTAKES if abs(ratio / times - 1) < near), "")
 
 
 def _windows(rows: pd.DataFrame, table: Table, said: Sidecar, remarks: list[str]) -> pd.DataFrame:
@@ -528,7 +510,9 @@ def _parquet(path: Path) -> tuple[list[str], Pieces]:
         with _whole_parquet():
             for batch in file.iter_batches(_PARQUET_ROWS, columns=[*table.numbers, *table.texts]):
                 numbers = {name: _numbers(batch.column(name), name) for name in table.numbers}
-                texts = {name: _texts(batch.column(name)) for name in table.texts}
+                texts = {
+                    name: ["" if x is None else str(x) for x in batch.column(name).to_pylist()] for name in table.texts
+                }
                 yield pd.DataFrame({**numbers, **texts}).set_axis(np.arange(at, at + len(batch)))
                 at += len(batch)
 
@@ -552,10 +536,6 @@ def _numbers(column: pa.Array, name: str) -> np.ndarray:
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
         return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     raise InputError(f"{name}: holds {column.type}; give numbers")
-
-
-def _texts(column: pa.Array) -> np.ndarray:
-    return np.array(["" if value is None else str(value) for value in column.to_pylist()], dtype=object)
 
 
 # ---------------------------------------------------------------- CSV
