@@ -377,7 +377,7 @@ CONTRADICTIONS = [  # field of p2.json, another value, what the refusal says
     ("intervals.1.streams.0.bytes", 333_041, "intervals.1.sum.bytes: 470600, but its streams have 470601"),
     ("intervals.1.sum.bytes", 4_706_000, "sum.bytes: 4706000, but its streams have 470600"),
     ("intervals.1.streams.0.bits_per_second", lambda bps: bps / 8, "number 2: bits_per_second: not what bytes"),
-    ("intervals.1.streams.0.seconds", 1000.0, "number 2: seconds: not what lies between start and end"),
+    ("intervals.1.streams.0.seconds", 1000.0, "number 2: seconds: not the time between start and end"),
     ("end.streams.0.sender.bytes", lambda n: n * 8, "bits_per_second: not what its bytes"),
     ("end.sum_received.bytes", 5, "end.sum_received.bytes: 5, but its streams have 1277864"),
     ("end.streams.0.sender.min_rtt", 55_650, "min_rtt, mean_rtt and max_rtt must not decrease"),
@@ -471,7 +471,7 @@ REFUSED = [
     (
         RECORDED / "omit_reset.json",
         field("intervals.1.streams.0.start", 0.5),
-        "seconds: not what lies between start and end",
+        "seconds: not the time between start and end",
     ),
     (BIDIR_3_9, field("intervals.1.sum.bytes", lambda n: n + 1), "intervals.1.sum.bytes: .*, but its streams have"),
     (BIDIR_3_9, changed(more_received), "end.sum_received.bytes: .*, but its streams have"),

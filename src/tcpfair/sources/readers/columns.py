@@ -103,7 +103,7 @@ _PER_SECOND = re.compile(r"(?:\s*/\s*|[ _]per[ _])(?:s|sec|second)(?![a-z])")
 class Column(NamedTuple):
     """What one column is."""
 
-    name: str  # as it stands in the table
+    name: str  # in the table
     quantity: str  # of `Columns` of the sidecar
     unit: str | None  # a key of `UNITS`; None: open, or it has none
     label: str  # of its flow, '' when the column is for all

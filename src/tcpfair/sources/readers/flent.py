@@ -1,14 +1,14 @@
 """Data files of Flent, ``.flent`` and ``.flent.gz``: JSON with the series of a test, as netperf and ss gave them.
 
-Format: Flent's documentation, "The Data File Format", and flent/resultset.py; versions 1 to 4 of it (Flent 0.10 to 2.x).
-Flows are the series of TCP uploads and downloads in Mbits/s (``metadata: SERIES_META``), by their names; averages, sums, pings
-and UDP are left out. netperf's own intervals (``raw_values``: end ``t`` since 1970, length ``dur``, mean ``val``) are used where
-they are there; ``x_values`` and ``results``, which Flent interpolates from them, only where they are not. An upload is what the
-sender has handed to its socket, a download what has arrived. A series must agree with its own BYTES_SENT, BYTES_RECVD and
-MEAN_VALUE.
+Format: Flent's documentation, "The Data File Format", and flent/resultset.py; versions 1 to 4 of it (Flent 0.10 to
+2.x). Flows are the series of TCP uploads and downloads in Mbits/s (``metadata: SERIES_META``), by their names;
+averages, sums, pings and UDP are left out. netperf's own intervals (``raw_values``: end ``t`` since 1970, length
+``dur``, mean ``val``) are used; without them ``x_values`` and ``results``, which Flent interpolates. An upload is what
+the sender has handed to its socket, a download what has arrived. A series must agree with its own BYTES_SENT,
+BYTES_RECVD and MEAN_VALUE.
 
-cwnd (packets) and smoothed RTT (ms) are those of ss, with ``--socket-stats``. The smallest RTT is the smallest ping to the same
-host. The algorithm is CONG_CONTROL of the series, or what the test asked for; older versions do not tell it.
+cwnd (packets) and smoothed RTT (ms) are those of ss, with ``--socket-stats``. The smallest RTT is the smallest ping to
+the same host. The algorithm is CONG_CONTROL of the series, or what the test requested; older versions do not write it.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def _flow(path: Path, name: str, file: _File, t0_s: float | None, remarks: list[
         remarks.append(f"{name}: {len(gaps)} gaps, {sum(to - since for since, to in gaps):.6g} s without numbers")
     with located(f"raw_values: {name}"):
         windows = _windows(values, zero_s)
-    cc = meta.CONG_CONTROL or (_asked_cc(file) if is_upload else None) or UNKNOWN_CC
+    cc = meta.CONG_CONTROL or (_requested_cc(file) if is_upload else None) or UNKNOWN_CC
     if not _CC.fullmatch(cc):
         raise InputError(f"metadata.SERIES_META: {name}: CONG_CONTROL: {cc[:40]!r} is no name such as cubic")
     has_clock = readings.is_wall_clock(zero_s)
@@ -286,8 +286,8 @@ def _windows(values: list[dict[str, Any]], zero_s: float) -> pd.DataFrame:
     return pd.DataFrame(dict(zip(WINDOWS, (t_s, cwnd_pkts, np.nan, srtt_s), strict=True)))
 
 
-def _asked_cc(file: _File) -> str | None:
-    """The algorithm that the whole test asked for; 'a,b' asks for one at each end."""
+def _requested_cc(file: _File) -> str | None:
+    """The algorithm that the whole test requested; 'a,b' is one for each end."""
     cc = (file.metadata.TEST_PARAMETERS or {}).get("tcp_cong_control")
     first = cc.split(",")[0] if isinstance(cc, str) else ""
     return first if _CC.fullmatch(first) else None

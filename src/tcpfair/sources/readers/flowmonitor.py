@@ -1,13 +1,13 @@
 """XML of ns-3's FlowMonitor (``SerializeToXmlFile``): totals of each flow, and no course in time.
 
-Format: ns-3's model documentation, chapter "Flow Monitor"; written by ns-3 3.44, and alike since 3.1 (times as ``+5e+08ns``,
-with six digits). All that can be had of it is one interval from a flow's first transmission to its last arrival, so only
-means: Jain's index and NRU of the whole run, and no convergence or stability. Histograms are ignored.
+Format: ns-3's model documentation, chapter "Flow Monitor"; written by ns-3 3.44, and alike since 3.1 (times as
+``+5e+08ns``, with six digits). Each flow has one interval, from its first transmission to its last arrival: means, no
+convergence or stability.
 
-rxBytes count IP packets with their headers, and what arrives twice counts twice: payload is rxBytes less 52 bytes a packet of TCP
-(IPv4, with timestamps; 72 with IPv6; 28 or 48 of UDP), goodput at most that. A flow back that has next to no payload is one of
-ACKs; its smallest delay and the flow's make the smallest RTT. Not known: the algorithm; a simulation has no wall clock.
-Entities and document types, which FlowMonitor never writes, are refused.
+rxBytes count IP packets with headers, and duplicates twice: payload is rxBytes less 52 bytes a packet of TCP (IPv4,
+with timestamps; 72 with IPv6; 28 or 48 of UDP). A flow back with next to no payload is one of ACKs; its smallest delay
+and the flow's make the smallest RTT. Unknown: the algorithm, a wall clock. Entities and document types, which
+FlowMonitor never writes, are refused.
 """
 
 from __future__ import annotations

@@ -1,23 +1,22 @@
-"""Recordings of iperf3: reports of ``--json`` and ``--json-stream``, logs in text; of clients and servers, 3.1 to 3.21.
+"""Recordings of iperf3 3.1 to 3.21: reports of ``--json`` and ``--json-stream`` and logs in text, of clients and servers.
 
-A file holds one test or, as the log of a server does, several; each stream (``-P``, both directions of ``--bidir``) is a flow.
-A file of one flow gives it the file's name, else flows are FILE#1, FILE#2, ... in the order of tests and streams. Goodput is the
-receiver's wherever the report has it. Best first:
+A file holds one test or, as the log of a server, several; each stream (``-P``, both directions of ``--bidir``) is a
+flow, FILE if it is the only one, else FILE#1, FILE#2, ... Goodput is, best first:
 
-1. ``server_output_json``: the intervals of a server that ran with ``--json`` (client: ``--get-server-output``), exact;
-2. ``server_output_text``: the same of a server without ``--json``, printed rates of three digits;
+1. ``server_output_json``: the intervals of a server with ``--json`` (client: ``--get-server-output``), exact;
+2. ``server_output_text``: the same of a server without ``--json``, rates of three digits;
 3. ``intervals`` of the host that received (``--reverse``, or a server's own report), exact;
-4. ``intervals`` of the host that sent: bytes handed to the socket, in blocks of 128 KB. Single seconds differ from
-   the receiver's by several per cent. Of UDP they are not goodput, and refused.
+4. ``intervals`` of the host that sent: bytes handed to the socket, in blocks of 128 KB. Single seconds differ from the
+   receiver's by several per cent. Of UDP they are not goodput, and refused.
 
-The sender's intervals give window and smoothed RTT, where it is Linux. ``retransmits`` are packets, which tell no loss of a
-window from another: no events. The smallest RTT is the smallest of the smoothed ones that iperf3 noted, a standing queue
-included. A flow starts at ``start=SECONDS`` when its report has that ``--title`` (``--json-stream`` does not write titles),
-else by the wall clock. Intervals that ``--omit`` omits are left out: the flow starts after them. A test that was
-interrupted is refused, unless trace.yaml says ``stops_early`` of its flows: then it counts until its last whole interval.
+The sender's intervals give window and smoothed RTT on Linux. ``retransmits`` are packets, which do not separate the
+losses of one window from another: no events. The smallest RTT is the smallest smoothed one, so it includes a standing
+queue. A flow starts at ``start=SECONDS`` of ``--title`` (``--json-stream`` writes none), else by the wall clock, and
+after the intervals of ``--omit``. An interrupted test is refused unless trace.yaml has ``stops_early`` for its flows:
+then it counts until its last whole interval.
 
-Not known: the congestion control in a server's report of data that it received (its own is no evidence of the client's), and in
-text; whether a path was shared; the wall clock of text, unless it was printed with ``--verbose``.
+Unknown: the congestion control in a server's report of data that it received, and in text; whether a path was shared;
+the wall clock of text without ``--verbose``.
 """
 
 from __future__ import annotations

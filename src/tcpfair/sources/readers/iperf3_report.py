@@ -362,7 +362,7 @@ def clock_s(text: str) -> float | None:
 
 @refusing
 def _check_roles(senders: dict[int, bool], is_bidir: bool, start: _Start) -> Iterator[str]:
-    """Who sends, how many streams there are and over which ports, each of which stands in several places."""
+    """Who sends, how many streams there are and over which ports, each of which the report has in several places."""
     test, is_client = start.test_start, start.connecting_to is not None
     if test.bidir is not None and bool(test.bidir) != is_bidir:
         yield f"start.test_start.bidir: {test.bidir}, but the intervals say otherwise"
@@ -460,7 +460,7 @@ def _counted(table: Table, omit_s: int, was_interrupted: bool) -> tuple[Table, T
     by_rate = table["bits_per_second"] * seconds_s / BITS_PER_BYTE
     off = np.abs(by_rate - table["bytes"]) > 1 + 1e-4 * table["bytes"]
     for odd, says in (
-        (np.abs(seconds_s - lengths_s) > SAME_S, "seconds: not what lies between start and end"),
+        (np.abs(seconds_s - lengths_s) > SAME_S, "seconds: not the time between start and end"),
         (off & ~np.isnan(by_rate) & (seconds_s > 0), "bits_per_second: not what bytes in these seconds are"),
     ):
         refuse_first(odd, lambda i, says=says: f"number {i + 1}: {says}")
@@ -523,7 +523,7 @@ def _check_whole(kept: Table, last: _EndStream, sends: bool, test: _TestStart, i
 
 
 def uncounted_bytes(total_bytes: float, block_bytes: float = DEFAULT_BLOCK_BYTES) -> float:
-    """How many bytes of a test may stand in its end and in no interval."""
+    """How many bytes of a test may be in its end and in no interval."""
     return 0.01 * total_bytes + BLOCKS_UNCOUNTED * min(max(block_bytes, 1.0), 2 * DEFAULT_BLOCK_BYTES)
 
 

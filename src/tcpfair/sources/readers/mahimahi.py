@@ -1,15 +1,15 @@
-"""Logs of mahimahi's mm-link (``--uplink-log``, ``--downlink-log``): what entered, left and could have left the emulated link.
+"""Logs of mahimahi's mm-link (``--uplink-log``, ``--downlink-log``): what entered, left and could have left the emulated
+link.
 
-Format: the manual page mm-link(1) and src/frontend/link_queue.cc of mahimahi 0.98 and later. Lines with # come first (the
-link's name, the command, the queue, ``init timestamp``: wall clock in ms, ``base timestamp``: where the link's schedule starts,
-in ms). Then a line for each event, with ms since the shell started: ``+ BYTES`` arrives, ``# BYTES`` could leave,
-``- BYTES DELAY`` leaves after DELAY ms, ``d PACKETS BYTES`` dropped. Bytes are those of an IP packet and 4 more.
+Format: mm-link(1) and src/frontend/link_queue.cc of mahimahi 0.98 and later. Lines with # come first (name of the link,
+command, queue, ``init timestamp``: wall clock in ms, ``base timestamp``: start of the link's schedule in ms). Each
+further line is an event, with ms since the shell started: ``+ BYTES`` arrives, ``# BYTES`` could leave, ``- BYTES
+DELAY`` leaves after DELAY ms, ``d PACKETS BYTES`` dropped. Bytes are those of an IP packet and 4 more.
 
-A log has no flows: all that leaves is one, ``uplink`` or ``downlink``, or what the file is called. Its bytes are those of the
-packets less 56 each (4 of the device, 20 IP, 32 TCP with timestamps), retransmissions included; packets without payload, ACKs,
-give none. The table of the link has whole packets, the queue and the drops, and ``capacity_bps`` is the mean of what could have
-left. A direction with nothing but ACKs has no flow and is refused. Times have whole ms, and the clock may be set while a shell
-runs: a log that goes back is refused.
+A log has no flows: all that leaves is one, named ``uplink``, ``downlink`` or ``link``. Its bytes are those of the
+packets less 56 each (4 of the device, 20 IP, 32 TCP with timestamps), retransmissions included; packets without payload
+give none. ``capacity_bps`` is the mean of what could have left. A direction of ACKs alone is refused, and a log whose
+clock goes back.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """Traces that ns-2 writes: of events (``trace-all``, the wired format) and of TCP's variables (``$tcp trace cwnd_``).
 
-Format: The ns Manual, chapters "Trace and Monitoring Support" and "TCP Agents"; written by ns-2 2.35. An event is ``+ - r d``
-(enters a queue, leaves it, is received, is dropped; ``e``: lost by an error model), time, from, to, type, bytes, flags, fid,
-source, destination (node.port), sequence number and packet; a variable's line is time, node and port of both ends, name and
-value. Both kinds may stand in one file, or in the files of one folder.
+Format: The ns Manual, chapters "Trace and Monitoring Support" and "TCP Agents"; written by ns-2 2.35. An event is ``+ -
+r d`` (enters a queue, leaves it, is received, is dropped; ``e``: lost by an error model), time, from, to, type, bytes,
+flags, fid, source, destination (node.port), sequence number and packet; a variable's line is time, node and port of
+both ends, name and value. One file may hold both kinds, or two files of one folder.
 
-Flows are the pairs of addresses that send TCP or DCCP data. Goodput is what the destination's node receives: of each sequence
-number the first arrival, and in order, as the sink hands it on; ``total_received_bytes`` has first arrivals as they come.
-Payload is the packet's size less 40 bytes, ns-2's headers (``wire_bytes`` less ``payload_bytes`` when trace.yaml says both).
-Without events, ``ack_`` of the variables gives the bytes, in packets of ``link.payload_bytes`` or ns-2's 1000. The link that
-drops most is taken for the bottleneck. Not known: the algorithm, the RTT, ``rtt_`` and ``srtt_`` (in ticks of a clock
-that the trace does not tell), hierarchical addresses, wireless and NAM traces. A simulation has no wall clock.
+Flows are the pairs of addresses that send TCP or DCCP data. Goodput is what the destination's node receives: of each
+sequence number the first arrival, in order; ``total_received_bytes`` has first arrivals as they come. Payload is the
+packet's size less 40 bytes of headers (``wire_bytes`` less ``payload_bytes`` when trace.yaml has both). Without events,
+``ack_`` gives the bytes, in packets of ``link.payload_bytes`` or ns-2's 1000. The link that drops most counts as the
+bottleneck. Unknown: the algorithm, the RTT (``rtt_`` is in ticks of an unknown clock), hierarchical addresses, wireless
+and NAM traces, a wall clock.
 """
 
 from __future__ import annotations

@@ -1,26 +1,22 @@
-"""Plain tables of anyone, CSV (comma, semicolon, tab or spaces) and Parquet: time, and bytes or rate of each flow.
+"""Plain tables, CSV (comma, semicolon, tab or spaces) and Parquet: time, and bytes or rate of each flow.
 
-Long form has a row for each flow and time, wide form a column for each flow (``flow1_mbps``). What a column is, a trace.yaml
-beside the file says (``columns``, ``units``) or its name tells (`tcpfair.sources.readers.columns`), and the remarks say
-what was taken for what. A value belongs to the interval that ends at its time; the first interval of a flow is as long as
-the usual one (of a running total too, when it begins with no more than it later rises by, or trace.yaml says so). Where
-spacings are even, one of 1.5 usual ones or more has lost rows and is a gap, and so is an empty cell or NaN; where they are not
-even, intervals are as long as they are. A flow begins with its first bytes: what rows with zeros stand before that cannot be
-told from a flow that had not started. Zeros after its last bytes are kept.
+Long form has a row for each flow and time, wide form a column for each flow (``flow1_mbps``). trace.yaml (``columns``,
+``units``) or the names of the columns (`tcpfair.sources.readers.columns`) give their meaning; the remarks list it.
 
-What names and numbers leave open is refused, with the line of trace.yaml that decides it: a further column that may tell flows
-apart, a column beside those of flows that is none (a sum, a fair share), times without unit more than 1.5 apart, a running
-total that begins with more than it later rises by.
+- A value belongs to the interval that ends at its time. The first interval of a flow has the usual length, also that of
+  a running total which begins with no more than it later rises by, or of which trace.yaml states it.
+- Where spacings are even, one of 1.5 usual ones or more has lost rows and is a gap, as is an empty cell or NaN.
+- A flow begins with its first bytes, because rows of zeros before them look like a flow that has not started. Zeros
+  after its last bytes count.
+- Times between the years 2000 and 2100, in s, ms, us or ns since 1970 or as ISO 8601, are a wall clock. Others count
+  from anywhere.
+- Of running total, bytes and rate, the first that exists is used and compared with the others.
+- cwnd in bytes becomes packets of ``link.payload_bytes``, or 1448. Which end wrote the numbers is unknown.
+- A table without a header (``.data`` of ns-3's examples) has columns 1, 2, ..., which trace.yaml must name. "Attaching
+  N probes..." of bpftrace and lines with # may come first.
 
-Times between the years 2000 and 2100 in seconds since 1970 (or the same in ms, us, ns, or as text: ISO 8601) are a wall clock,
-others count from anywhere. Several of running total, bytes and rate are compared with each other; the first of these is
-used. Not known: which end wrote the numbers, and, unless there is a column for it, the algorithm. cwnd in bytes becomes
-packets of ``link.payload_bytes`` of the trace.yaml, or 1448.
-
-A table without a header, such as the ``.data`` of ns-3's examples, has columns 1, 2, ..., which a trace.yaml must name. The line
-"Attaching N probes..." of bpftrace and lines with # may come first.
-
-CSV is read in pieces and Parquet by row groups, of both only the columns that are used; up to three million readings.
+What names and numbers leave open is refused, with the line of trace.yaml that decides it. CSV is read in pieces and
+Parquet by row groups, of both only the columns that are used; up to three million readings.
 """
 
 from __future__ import annotations

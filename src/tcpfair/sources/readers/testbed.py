@@ -5,12 +5,10 @@
 ``sN.tcp.csv``          TCP_INFO polls at the sender of flow N; optional, gives windows and events
 ``queue.csv``           counters of the bottleneck queue; optional, gives the link
 
-Each may be gzipped, with ``.gz`` after its name. A run in which a report is missing or ends early is refused: padded
-with zeros it would count as starvation.
+Each may be gzipped, with ``.gz`` after its name. A missing or short report is refused: zeros would count as starvation.
 
-Clocks: TCP_INFO and queue are on the wall clock and start at meta.json's t0. iperf3's intervals count from the planned
-start of the flow, but its control connection delays the first byte by 0.2-0.4 s; interval [9 s, 10 s] of the goodput
-is therefore up to 0.4 s late against windows and link. The printed intervals are kept instead of being interpolated.
+TCP_INFO and queue are on the wall clock from meta.json's t0. iperf3's intervals count from the planned start of the flow, but its
+control connection delays the first byte by 0.2-0.4 s, so goodput is up to 0.4 s late against windows and link.
 """
 
 from __future__ import annotations
