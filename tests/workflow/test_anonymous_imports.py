@@ -105,7 +105,7 @@ def test_an_anonymous_import_has_the_numbers_and_neither_names_nor_files(name, l
     source = tmp_path / PERSON / f"{PERSON}-{Path(name).name}"
     source.parent.mkdir()
     (shutil.copytree if (SAMPLES / name).is_dir() else shutil.copy)(SAMPLES / name, source)
-    before = importing.look(source).trace
+    before = importing.look(source)
     folder, found = importing.bring(layout, source, anonymise=True)
     text = written(folder) + folder.name
     assert (folder / "LICENSE").is_file() and "sha256" not in text
@@ -120,9 +120,11 @@ def test_an_anonymous_import_has_the_numbers_and_neither_names_nor_files(name, l
     columns = ["flow_id", "cc", "rtt_s", "start_s", "stop_s", "direction", "observed_bytes", "observed_s"]
     pd.testing.assert_frame_equal(after.flows[columns], before.flows[columns], check_dtype=False, check_exact=True)
     assert after.resolution_s == before.resolution_s
-    assert importing.told(found)[1].startswith("flow 1     flow1: ")
-    notes = [line for line in importing.told(importing.Found(source, before)) if line.startswith("note")]
-    assert [line for line in importing.told(found) if line.startswith("note")] == notes  # for who has the original
+    assert importing.told(folder, found)[1].startswith("flow 1     flow1: ")
+    notes = [line for line in importing.told(source, before) if line.startswith("note")]
+    assert [
+        line for line in importing.told(folder, found) if line.startswith("note")
+    ] == notes  # for who has the original
     assert importing.bring(layout, source, anonymise=True)[0] == folder  # the same content has the same name
 
 
@@ -135,7 +137,7 @@ def test_what_is_stated_of_flows_goes_by_their_new_names(layout, tmp_path):
             path.unlink()
     (source / "trace.yaml").write_text(f"flows: [{{flow: {own}, label: of alice, rtt_s: 0.05}}]\n")
     folder, found = importing.bring(layout, source, anonymise=True)
-    assert found.trace.flows[["protocol", "rtt_s"]].to_numpy().tolist() == [["reno", 0.05]]
+    assert found.flows[["protocol", "rtt_s"]].to_numpy().tolist() == [["reno", 0.05]]
     assert "alice" not in written(folder) + folder.name
 
 

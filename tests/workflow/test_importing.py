@@ -42,7 +42,7 @@ def test_a_file_becomes_a_trace_with_what_was_inferred_and_where_it_is_from(layo
     folder, found = importing.bring(layout, REPORT)
     assert folder == layout.data / "raw" / "reno_4s" and is_trace(folder)
     assert not any(path.read_bytes() == REPORT.read_bytes() for path in folder.iterdir())
-    assert found.trace.flows["cc"].tolist() == ["reno"]
+    assert found.flows["cc"].tolist() == ["reno"]
     text = (folder / "trace.yaml").read_text()
     assert "#     protocol: reno" in text and "#   capacity_bps:   # rate of the bottleneck" in text
     # what was inferred becomes what is said once the number signs are taken away
@@ -50,7 +50,7 @@ def test_a_file_becomes_a_trace_with_what_was_inferred_and_where_it_is_from(layo
     said = yaml.safe_load(stated[stated.index("flows:") :].replace("#  ", "   "))
     assert said["flows"] == [{"flow": "reno_4s.json", "protocol": "reno", "rtt_s": pytest.approx(0.05169)}]
     (folder / "trace.yaml").write_text(yaml.safe_dump(said))
-    assert importing.look(folder).trace.flows["rtt_s"].item() == said["flows"][0]["rtt_s"]
+    assert importing.look(folder).flows["rtt_s"].item() == said["flows"][0]["rtt_s"]
     told = json.loads((folder / "manifest.json").read_text())
     content = REPORT.read_bytes()
     sha = hashlib.sha256(content).hexdigest()
@@ -65,7 +65,7 @@ def test_a_recording_is_read_once(layout, tmp_path, monkeypatch, path):
     monkeypatch.setattr(importing, "observe", lambda *what: read.append(what) or observe(*what))
     copied = shutil.copytree if path.is_dir() else shutil.copy
     own = Path(copied(path, tmp_path / path.name))
-    before = importing.look(own).trace
+    before = importing.look(own)
     read.clear()
     folder, found = importing.bring(layout, own)
     assert len(read) == 1
@@ -75,7 +75,7 @@ def test_a_recording_is_read_once(layout, tmp_path, monkeypatch, path):
     for name, table in before.tables.items():
         same = in_schema(name, table).to_pandas().equals(in_schema(name, after.tables[name]).to_pandas())
         assert same, name
-    assert importing.told(found)[1:] == importing.told(importing.Found(own, before))[1:]
+    assert importing.told(folder, found)[1:] == importing.told(own, before)[1:]
 
 
 def test_of_two_that_read_a_recording_for_the_first_time_at_once_the_trace_of_the_first_stays(layout, monkeypatch):
@@ -127,11 +127,11 @@ CANNOT = {
 def test_what_holds_for_a_trace_can_be_corrected_at_any_time_and_taken_back(layout, said, holds):
     folder, before = importing.bring(layout, REPORT)
     (folder / "trace.yaml").write_text(yaml.safe_dump(said))
-    assert importing.bring(layout, folder)[0] == folder and holds(importing.look(folder).trace)
+    assert importing.bring(layout, folder)[0] == folder and holds(importing.look(folder))
     importing.bring(layout, REPORT)  # the same recording again: what a person wrote stays
     assert yaml.safe_load((folder / "trace.yaml").read_text()) == said
     importing.bring(layout, REPORT, replace=True)
-    assert importing.look(folder).trace.flows.equals(before.trace.flows)
+    assert importing.look(folder).flows.equals(before.flows)
 
 
 @pytest.mark.parametrize(("said", "says"), CANNOT.values(), ids=CANNOT)
@@ -152,11 +152,11 @@ def test_what_counts_at_import_is_stated_beside_the_file_and_imported_again(layo
     own = tmp_path / NAME
     shutil.copy(REPORT, own)
     folder, found = importing.bring(layout, own)
-    assert found.trace.runs["sample_s"].item() == 1
+    assert found.runs["sample_s"].item() == 1
     said = {"interval_s": 2, "flows": [{"flow": NAME, "label": "slow", "start_s": 1}]}
     Path(f"{own}.trace.yaml").write_text(yaml.safe_dump(said))
     again, found = importing.bring(layout, own)
-    assert again == folder and found.trace.runs["sample_s"].item() == 2 and found.trace.flows["start_s"].item() == 1
+    assert again == folder and found.runs["sample_s"].item() == 2 and found.flows["start_s"].item() == 1
     assert yaml.safe_load((folder / "trace.yaml").read_text()) == {"flows": [{"flow": NAME, "label": "slow"}]}
     assert json.loads((folder / "manifest.json").read_text())["said"] == said
 
@@ -177,7 +177,7 @@ def test_another_recording_is_refused_unless_it_replaces(layout, tmp_path):
         importing.bring(layout, other)
     assert files_of(folder) == before
     importing.bring(layout, other, replace=True)
-    assert importing.look(folder).trace.flows["start_s"].item() == 3
+    assert importing.look(folder).flows["start_s"].item() == 3
 
 
 # --- Refused, shared, left in place -------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ def test_what_was_not_used_is_told(layout, tmp_path):
     shutil.copytree(RUN, tmp_path / "run")
     (tmp_path / "run" / "headers.pcap.gz").write_bytes(b"")
     folder, found = importing.bring(layout, tmp_path / "run")
-    told = importing.told(found)
+    told = importing.told(folder, found)
     assert (
         told[0].endswith("testbed, 2 flows, 14 s, recorded every 1 s")
         and "note       not used: headers.pcap.gz" in told
@@ -220,7 +220,7 @@ def test_a_trace_that_someone_shares_is_imported_like_any_recording(layout, tmp_
     given = tmp_path / "from_alice"
     folder.rename(given)
     copy, found = importing.bring(layout, given)
-    assert copy == layout.data / "raw" / "from_alice" and found.trace.flows["protocol"].tolist() == ["first", "reno"]
+    assert copy == layout.data / "raw" / "from_alice" and found.flows["protocol"].tolist() == ["first", "reno"]
     shutil.copy(given / "flows.parquet", given / "link.parquet")
     with pytest.raises(InputError, match=r"link\.parquet: differs from the hash"):
         importing.bring(layout, given, name="again")
@@ -256,7 +256,7 @@ def test_a_flow_of_a_trace_without_names_is_called_by_its_number(layout, tmp_pat
     write(replace(made, provenance={"paper": "mine"}), tmp_path / "given")
     (tmp_path / "given" / "trace.yaml").write_text("flows: [{flow: flow2, label: second}]\n")
     _, found = importing.bring(layout, tmp_path / "given")
-    assert found.trace.flows["protocol"].tolist() == ["reno", "second"]
+    assert found.flows["protocol"].tolist() == ["reno", "second"]
 
 
 def native_in_raw(layout, kind):
@@ -286,7 +286,7 @@ def test_own_files_in_data_raw_stay_and_are_read_once(layout, kind, monkeypatch)
     kept = importing.read_once(layout, place)
     assert is_trace(kept) and kept.parent == layout.root / "results" / "recordings"
     monkeypatch.setattr(importing, "observe", None)  # from here on nothing is read
-    assert importing.bring(layout, place)[1].trace.samples.equals(found.trace.samples)
+    assert importing.bring(layout, place)[1].samples.equals(found.samples)
     sidecar_path(place).write_text("link: {capacity_bps: 1.0e+9}\n")
     assert importing.trace_place(layout.root, place) != kept
 
@@ -330,9 +330,9 @@ def test_a_long_file_name_is_only_a_name(layout, tmp_path, length):
     shutil.copy(REPORT, path)
     folder, found = importing.bring(layout, path)
     assert is_trace(folder) and len(folder.name) <= 100
-    assert found.trace.provenance["names"] == [path.name]
+    assert found.provenance["names"] == [path.name]
     (folder / "trace.yaml").write_text(yaml.safe_dump({"flows": [{"flow": path.name, "rtt_s": 0.05}]}))
-    assert importing.look(folder).trace.flows["rtt_s"].tolist() == [0.05]
+    assert importing.look(folder).flows["rtt_s"].tolist() == [0.05]
 
 
 def test_what_a_terminal_would_obey_is_shown_as_an_escape(layout, tmp_path, capsys):
@@ -341,7 +341,7 @@ def test_what_a_terminal_would_obey_is_shown_as_an_escape(layout, tmp_path, caps
     report["title"] = "start\x1b[31m"
     path.write_text(json.dumps(report))
     folder, found = importing.bring(layout, path)
-    shown = "\n".join(importing.told(found)) + (folder / "trace.yaml").read_text()
+    shown = "\n".join(importing.told(folder, found)) + (folder / "trace.yaml").read_text()
     assert r"a\x1b[2Jb\u202ec\x9bd.json" in shown
     path.write_text("Dear reader")
     with pytest.raises(InputError) as error:
@@ -354,7 +354,7 @@ def test_a_name_that_is_no_text_is_refused_or_read_but_never_a_traceback(layout,
     path = tmp_path / os.fsdecode(b"caf\xe9.json")
     shutil.copy(REPORT, path)
     _, found = importing.bring(layout, path)
-    assert found.trace.provenance["names"] == [r"caf\udce9.json"]
+    assert found.provenance["names"] == [r"caf\udce9.json"]
 
 
 def test_the_others_are_imported_when_one_is_refused(layout, tmp_path, capsys, monkeypatch):

@@ -206,7 +206,7 @@ def test_a_file_of_any_name_becomes_a_trace_in_data_raw_and_nowhere_else(layout,
     assert folder.parent == layout.data / "raw" and set(folder.name) <= set(
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-"
     )
-    assert found.trace.provenance["names"] == [path.name] and importing.told(found)
+    assert found.provenance["names"] == [path.name] and importing.told(folder, found)
     assert not list(tmp_path.rglob("PWNED"))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -50,46 +50,18 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Positive(Value):
-    """A number above 0."""
-
-    value: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Kind = TypeVar("Kind")
 
 
-class NonNegative(Value):
-    """A number of at least 0."""
+class Of(Value, Generic[Kind]):
+    """A value of one kind."""
 
-    value: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-
-
-class Share(Value):
-    """A share above 0, at most 1."""
-
-    value: Annotated[float, Field(gt=0, le=1)]
+    value: Kind
 
 
-class Count(Value):
-    """A number of windows; three parameters are fitted to them."""
-
-    value: Annotated[int, Field(ge=4)]
-
-
-class Batches(Value):
-    """A number of parts, of which a scatter is taken."""
-
-    value: Annotated[int, Field(ge=2)]
-
-
-class Known(Value):
-    """A number above 0, or null while nobody knows it."""
-
-    value: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None
-
-
-class Rule(Value):
-    """How the goodput of a self-pair's flows becomes weights (`tcpfair.measures.weights`)."""
-
-    value: WeightRule
+Positive = Of[Annotated[float, Field(gt=0, allow_inf_nan=False)]]
+NonNegative = Of[Annotated[float, Field(ge=0, allow_inf_nan=False)]]
+Share = Of[Annotated[float, Field(gt=0, le=1)]]
 
 
 class Analysis(_Strict):
@@ -100,15 +72,19 @@ class Analysis(_Strict):
     convergence_window_s: Positive = Field(description="time over which a flow's mean NRU must reach the threshold")
     min_epoch_s: Positive = Field(description="shortest time between losses that counts as recovery")
     seen: Share = Field(description="least share of an interval that was observed, for its bytes to count")
-    error_batches: Batches = Field(description="parts of the time, whose scatter is the error of a mean")
+    error_batches: Of[Annotated[int, Field(ge=2)]] = Field(
+        description="parts of the time, whose scatter is the error of a mean"
+    )
     fair_errors: NonNegative = Field(description="errors of its mean NRU within which a flow counts as fair")
-    min_polls: Count = Field(description="least number of windows in an epoch that a curve is fitted to")
+    min_polls: Of[Annotated[int, Field(ge=4)]] = Field(
+        description="least number of windows in an epoch that a curve of three parameters is fitted to"
+    )
 
 
 class Link(_Strict):
     """The bottleneck, as far as a recording does not describe it."""
 
-    capacity_bps: Known
+    capacity_bps: Of[Annotated[float, Field(gt=0, allow_inf_nan=False)] | None]  # null while nobody has measured it
     wire_bytes: Positive
     payload_bytes: Positive
 
@@ -116,7 +92,7 @@ class Link(_Strict):
 class Weights(_Strict):
     """Where the NRU weights come from."""
 
-    rule: Rule
+    rule: Of[WeightRule] = Field(description="how the goodput of a self-pair's flows becomes weights")
     self_pairs: dict[str, Path] = Field(default_factory=dict, description="protocol -> recording of its self-pair")
 
 

@@ -392,12 +392,12 @@ def _import(given: argparse.Namespace) -> int:
     interval_s = load_raw(layout.config / "raw.yaml").analysis.interval_s.value
     for path in paths:
         try:
-            folder, found = importing.bring(layout, path, given.name, given.anonymise, given.replace)
+            folder, trace = importing.bring(layout, path, given.name, given.anonymise, given.replace)
         except (InputError, PermissionError) as error:
             _complain(f"error: {error}" if isinstance(error, InputError) else f"error: {path}: {error.strerror}")
             refused.append(path)
             continue
-        print("\n".join(importing.told(found, interval_s)), flush=True)
+        print("\n".join(importing.told(folder, trace, interval_s)), flush=True)
         print(
             f"kept       {printable(os.path.relpath(folder))}; correct its trace.yaml, then ./reproduce import again",
             flush=True,
@@ -530,7 +530,7 @@ def _read(given: argparse.Namespace) -> None:
 
     for path in given.parts:
         folder = importing.read_once(Layout(repository_root()), path)
-        print("\n".join(importing.told(importing.look(folder))), flush=True)
+        print("\n".join(importing.told(folder, importing.look(folder))), flush=True)
 
 
 def _step(name: str, done: str, item: str, *options: str) -> Callable[[argparse.Namespace], None]:

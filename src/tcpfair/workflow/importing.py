@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -51,14 +51,6 @@ _HEADER = (
 )
 
 
-@dataclass(frozen=True)
-class Found:
-    """A recording that was read and checked; ``trace`` has what is stated of it."""
-
-    path: Path
-    trace: Trace
-
-
 # --- Reading once -------------------------------------------------------------------------------------------------------
 
 
@@ -70,9 +62,8 @@ def trace_of(path: Path) -> tuple[Trace, Said]:
     if is_trace(path):
         recorded = with_names(read_strange(path), path)
         if len(recorded.runs) > 1:
-            raise InputError(
-                f"{path}: {len(recorded.runs)} runs; ./reproduce --config source=raw trace={path} shows one"
-            )
+            shows = f"./reproduce --config source=raw trace={path} shows one"
+            raise InputError(f"{path}: {len(recorded.runs)} runs; {shows}")
         return recorded, load_said(path)
     said = load_sidecar(path)
     observed = observe(path, said)
@@ -85,10 +76,9 @@ def trace_of(path: Path) -> tuple[Trace, Said]:
     return replace(recorded, provenance={**recorded.provenance, "native": native, "said": told}), said.of_trace
 
 
-def look(path: Path) -> Found:
-    """Read and check a recording where it is. Raises InputError with one line."""
-    recorded, said = trace_of(path)
-    return Found(path, stated(recorded, said, path))
+def look(path: Path) -> Trace:
+    """A recording, read and checked where it is, with what is stated of it. Raises InputError with one line."""
+    return stated(*trace_of(path), path)
 
 
 def read_once(layout: Layout, path: Path) -> Path:
@@ -99,8 +89,7 @@ def read_once(layout: Layout, path: Path) -> Path:
     folder = trace_place(layout.root, path)
     is_left = folder.exists()
     if not is_trace(folder):
-        recorded, said = trace_of(path)
-        write_recorded(recorded, said, folder, path, replaces=is_left)
+        write_recorded(*trace_of(path), folder, path, replaces=is_left)
     return folder
 
 
@@ -127,7 +116,7 @@ def write_recorded(
 
 def bring(
     layout: Layout, path: Path, name: str = "", anonymise: bool = False, replace: bool = False
-) -> tuple[Path, Found]:
+) -> tuple[Path, Trace]:
     """Read a recording into a trace in ``data/raw/NAME``; return its folder, and the trace as it is read from there.
 
     What lies in data/raw already gets a trace.yaml and stays. Raises InputError with one line when the recording is refused, and
@@ -135,25 +124,32 @@ def bring(
     """
     raw = layout.data / "raw"
     if Path(os.path.realpath(path)).parent == raw.resolve() and not anonymise and not name:
-        return path, _in_place(layout, path)
+        trace, said = open_recorded(read_once(layout, path), path)
+        if not sidecar_path(path).exists():
+            write_whole(sidecar_path(path), _sidecar_text(trace, said, is_native=not is_trace(path)))
+        return path, trace
     recorded, said = trace_of(path)
     oddities = stated(recorded, said, path).provenance["remarks"]
     if anonymise:
         recorded, said = anonymised(recorded, said)
         name = name or _anonymous_name(recorded, said)  # the folder's own name may be a person's
-    folder, text = raw / _name(name or name_of(path), raw), ""
+    name = name or name_of(path)
+    if name != name_of(Path(name)) or name in _KEPT:
+        give = f"give letters, digits, '.', '_', '+' and '-', and no name that {_shown(raw)} needs"
+        raise InputError(f"--name: {name!r}: {give}")
+    folder, text = raw / name, ""
     if folder.exists() and not replace:
         if not _is_same(folder, recorded):
-            raise InputError(
-                f"{_shown(folder)}: is there already, with another recording; choose --name, or --replace it"
-            )
-        if sidecar_path(folder).is_file() and _said_before(folder) == recorded.provenance.get("said", {}):
+            instead = "choose --name, or --replace it"
+            raise InputError(f"{_shown(folder)}: is there already, with another recording; {instead}")
+        said_before = read_manifest(folder).get("said", {})
+        if sidecar_path(folder).is_file() and said_before == recorded.provenance.get("said", {}):
             said, text = load_said(folder), sidecar_path(folder).read_text(encoding="utf-8")  # corrected since
     write_recorded(recorded, said, folder, path, text, LICENCE if anonymise else "")
-    found = look(folder)
+    trace = look(folder)
     if anonymise:
-        found.trace.provenance["remarks"] = oddities  # for the eyes of who has the original
-    return folder, found
+        trace.provenance["remarks"] = oddities  # for the eyes of who has the original
+    return folder, trace
 
 
 def _anonymous_name(recorded: Trace, said: Said) -> str:
@@ -161,40 +157,18 @@ def _anonymous_name(recorded: Trace, said: Said) -> str:
     return f"{name_of(Path(recorded.provenance['backend']))}-{digest([tables, said.model_dump(mode='json')])[:8]}"
 
 
-def _name(name: str, raw: Path) -> str:
-    if name != name_of(Path(name)) or name in _KEPT:
-        raise InputError(
-            f"--name: {name!r}: give letters, digits, '.', '_', '+' and '-', and no name that {_shown(raw)} needs"
-        )
-    return name
-
-
-def _in_place(layout: Layout, path: Path) -> Found:
-    """A recording that lies in data/raw: it gets a trace.yaml to correct, unless it has one, and is read where it lies."""
-    trace, said = open_recorded(read_once(layout, path), path)
-    if not sidecar_path(path).exists():
-        write_whole(sidecar_path(path), _sidecar_text(trace, said, is_native=not is_trace(path)))
-    return Found(path, trace)
-
-
 def _is_same(folder: Path, recorded: Trace) -> bool:
     """Whether a folder holds the same recording: the trace of the same files, or the same tables."""
     if not is_trace(folder):
         return False
-    manifest = read_manifest(folder)
     if native := recorded.provenance.get("native"):
-        return sorted(each["sha256"] for each in native) == sorted(
-            each["sha256"] for each in manifest.get("native", [])
-        )
+        held = read_manifest(folder).get("native", [])
+        return sorted(each["sha256"] for each in native) == sorted(each["sha256"] for each in held)
     own, held = (
-        {n: traces.in_schema(n, t).to_pandas() for n, t in each.tables.items()}
+        {name: traces.in_schema(name, table).to_pandas() for name, table in each.tables.items()}
         for each in (recorded, read_strange(folder))
     )
     return own.keys() == held.keys() and all(table.equals(held[name]) for name, table in own.items())
-
-
-def _said_before(folder: Path) -> dict:
-    return read_manifest(folder).get("said", {})
 
 
 # --- trace.yaml ---------------------------------------------------------------------------------------------------------
@@ -213,13 +187,12 @@ def _sidecar_text(shown: Trace, said: Said, is_native: bool = False) -> str:
     if "link" not in told:
         lines.append("# link:\n")
         for name, field in SaidLink.model_fields.items():
-            known = name in run and np.isfinite(run[name])
-            if not (name == "buffer_pkts" and "buffer_bytes" in run):  # one of the two is said
-                lines.append(f"#   {name}: {f'{run[name]:.12g}' if known else ''}  # {field.description}\n")
+            if name == "buffer_pkts" and "buffer_bytes" in run:  # one of the two is said
+                continue
+            known = f"{run[name]:.12g}" if name in run and np.isfinite(run[name]) else ""
+            lines.append(f"#   {name}: {known}  # {field.description}\n")
     if "flows" not in told:
-        lines.append(
-            "# flows:" + (" # with leave_out: true, one is no flow of the experiment" if is_native else "") + "\n"
-        )
+        lines.append(f"# flows:{' # with leave_out: true, one is no flow of the experiment' if is_native else ''}\n")
         for name, flow in zip(shown.provenance["names"], shown.flows.itertuples(), strict=True):
             quoted = yaml.safe_dump(name, allow_unicode=True).splitlines()[0]
             rtt = f"{flow.rtt_s:.6g}" if np.isfinite(flow.rtt_s) else ""
@@ -232,25 +205,24 @@ def _sidecar_text(shown: Trace, said: Said, is_native: bool = False) -> str:
 # --- What is told -------------------------------------------------------------------------------------------------------
 
 
-def told(found: Found, interval_s: float | None = None) -> list[str]:
-    """What a person should know of a recording before they look at its figures: a line each.
+def told(path: Path, trace: Trace, interval_s: float | None = None) -> list[str]:
+    """What a person should know of the recording at ``path`` before they look at its figures: a line each.
 
     ``interval_s``: the interval that its measures need, as in config/raw.yaml.
     """
-    run, flows = found.trace.runs.iloc[0], found.trace.flows
-    intervals = f"{run['duration_s']:g} s, recorded every {found.trace.resolution_s:g} s"
-    lines = [f"read       {_shown(found.path)}: {run['backend']}, {len(flows)} flows, {intervals}"]
-    rates_mbps = means_mbps(found.trace)
-    for name, flow in zip(found.trace.provenance["names"], flows.itertuples(), strict=True):
-        rtt = f", RTT {flow.rtt_s * MS_PER_S:.4g} ms" if np.isfinite(flow.rtt_s) else ", RTT not recorded"
+    run, flows = trace.runs.iloc[0], trace.flows
+    intervals = f"{run['duration_s']:g} s, recorded every {trace.resolution_s:g} s"
+    lines = [f"read       {_shown(path)}: {run['backend']}, {len(flows)} flows, {intervals}"]
+    rates_mbps = means_mbps(trace)
+    for name, flow in zip(trace.provenance["names"], flows.itertuples(), strict=True):
+        rtt = f"{flow.rtt_s * MS_PER_S:.4g} ms" if np.isfinite(flow.rtt_s) else "not recorded"
         when = f"from {flow.start_s:g} to {flow.stop_s:g} s"
-        lines.append(f"flow {flow.flow_id:<5} {name}: {flow.protocol} {when}, {rates_mbps[flow.flow_id]:.4g} Mb/s{rtt}")
-    lines += [f"note       {remark}" for remark in found.trace.provenance["remarks"]]
-    coarse = left_out(found.trace.resolution_s, interval_s) if interval_s else ""
-    lines += [f"note       {coarse}"] if coarse else []
+        rate = f"{rates_mbps[flow.flow_id]:.4g} Mb/s"
+        lines.append(f"flow {flow.flow_id:<5} {name}: {flow.protocol} {when}, {rate}, RTT {rtt}")
+    notes = [*trace.provenance["remarks"], left_out(trace.resolution_s, interval_s) if interval_s else ""]
     if "capacity_bps" not in run:
-        lines.append("note       the rate of the link is not recorded; say it as link: capacity_bps")
-    return [printable(line) for line in lines]
+        notes.append("the rate of the link is not recorded; say it as link: capacity_bps")
+    return [printable(line) for line in (*lines, *(f"note       {note}" for note in notes if note))]
 
 
 def _shown(path: Path) -> str:
@@ -264,8 +236,10 @@ def chosen(layout: Layout, paths: Sequence[Path], name: str) -> list[Path]:
     if paths:
         return list(paths)
     raw = layout.data / "raw"
-    beside = [path for path in sorted(raw.iterdir()) if path.name not in _KEPT and not path.name.endswith(SIDECAR)]
-    found = [path for path in beside if not path.name.startswith(".")]
+    found = [
+        path for path in sorted(raw.iterdir()) if not path.name.startswith(".") and not path.name.endswith(SIDECAR)
+    ]
+    found = [path for path in found if path.name not in _KEPT]
     if not found:
         raise InputError(
             f"nothing in {_shown(raw)} yet; put recordings there, or name them: ./reproduce import PATH..."

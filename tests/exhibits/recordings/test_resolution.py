@@ -85,7 +85,7 @@ def test_twins_have_the_means_of_the_traffic_and_nothing_finer_than_they_recorde
         raw.show(name)
     goodput = numbers_of(root, "twin", "goodput").query("metric == 'throughput_mean'")["value"].astype(float)
     assert goodput.to_numpy() == pytest.approx(true_mbps, rel=1e-3)
-    told = importing.told(importing.look(path), SETTINGS.analysis.interval_s.value)
+    told = importing.told(path, importing.look(path), SETTINGS.analysis.interval_s.value)
     for line, mbps in zip(told[1:3], true_mbps, strict=True):
         assert float(line.split(" Mb/s")[0].split()[-1]) == pytest.approx(mbps, rel=1e-3)
     coarse = every_s > 1

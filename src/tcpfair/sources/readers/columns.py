@@ -84,14 +84,12 @@ _BYTE_NAMES = _units_of(
     MiB="MiB mib mebibytes",
 )
 _WINDOW_NAMES = _units_of(pkts="pkts packets segments segs pkt", bytes="bytes B")
+_KINDS = {"b": "b", "bit": "b", "bits": "b", "B": "B", "byte": "B", "bytes": "B"}
+_PREFIXES = {"": "", "k": "k", "K": "k", "m": "M", "M": "M", "g": "G", "G": "G"}
 _RATE_NAMES = {
-    f"{prefix}{what}ps": unit if unit in RATE_UNITS else None
-    for prefix, factor in zip(("", *"kKmMgG"), ("", *"kkMMGG"), strict=True)
-    for what, kind in (
-        *dict.fromkeys(("b", "bit", "bits"), "b").items(),
-        *dict.fromkeys(("B", "byte", "bytes"), "B").items(),
-    )
-    for unit in (f"{factor}{kind}ps",)
+    f"{prefix}{what}ps": unit if (unit := f"{factor}{kind}ps") in RATE_UNITS else None
+    for prefix, factor in _PREFIXES.items()
+    for what, kind in _KINDS.items()
 }
 _UNIT_NAMES = {
     **{"ssthresh": _WINDOW_NAMES, "cwnd": _WINDOW_NAMES, "srtt": _TIME_NAMES},
@@ -165,122 +163,131 @@ class Table(NamedTuple):
     """Which columns of a table are read, and as what."""
 
     time: Column
-    flow: Column | None  # long form: a row for each flow and time
-    shared: dict[str, Column]  # long form: quantity -> column
-    by_label: dict[str, dict[str, Column]]  # wide form: flow -> quantity -> column
+    flow: Column | None  # of the flow's name, in a table with a row for each flow and time
+    of_flows: dict[str, dict[str, Column]]  # flow -> quantity -> column; of all flows alike: ''
     units: dict[str, str | None]  # of each quantity; None: not known
-    remarks: tuple[str, ...]
-    doubtful: tuple[str, ...] = ()  # not used, but their names may tell flows apart
+    unused: tuple[str, ...]
+    doubtful: tuple[str, ...]  # not used, but their names may tell flows apart
+
+    @property
+    def columns(self) -> list[Column]:
+        """All columns that are read, but those of time and flow."""
+        return [column for of in self.of_flows.values() for column in of.values()]
 
     @property
     def numbers(self) -> list[str]:
         """Names of all columns with numbers."""
-        shared = [column.name for quantity, column in self.shared.items() if quantity != "cc"]
-        wide = [column.name for columns in self.by_label.values() for column in columns.values()]
-        return [self.time.name, *shared, *wide]
+        return [self.time.name, *(column.name for column in self.columns if column.quantity != "cc")]
 
     @property
     def texts(self) -> list[str]:
         """Names of the columns with text: flow, algorithm, and what may tell flows apart."""
-        return [*(column.name for column in (self.flow, self.shared.get("cc")) if column), *self.doubtful]
+        algorithms = [column.name for column in self.columns if column.quantity == "cc"]
+        return [*([self.flow.name] if self.flow else []), *algorithms, *self.doubtful]
+
+    def name_of(self, quantity: str) -> str:
+        """Name of the first column of a quantity."""
+        return next(column.name for column in (self.time, *self.columns) if column.quantity == quantity)
 
 
-def choose(names: Sequence[str], said: Sidecar, where: str) -> Table:
+def choose(names: Sequence[str], said: Sidecar) -> Table:
     """The columns to read of a table with these names. Raises InputError, naming the field of trace.yaml that would tell."""
-    doubled = next((name for name, count in Counter(names).items() if count > 1), None)
-    if doubled is not None:
-        raise InputError(f"{where}: two columns are called {doubled!r}; give each its own name")
+    if doubled := _doubled(names):
+        raise InputError(f"two columns are called {doubled[0]!r}; give each its own name")
     stated = said.columns.names
     listed = ", ".join(map(repr, names[:20]))
     for quantity, name in [*stated.items(), *(("ignore", name) for name in said.columns.ignore)]:
         if name not in names:
-            raise InputError(f"{where}: {SIDECAR}: columns.{quantity}: no column {name!r}; there are {listed}")
-    doubled = next((name for name, count in Counter(stated.values()).items() if count > 1), None)
-    if doubled is not None:
-        both = " and ".join(quantity for quantity, name in stated.items() if name == doubled)
-        raise InputError(f"{where}: {SIDECAR}: columns: {both} are both {doubled!r}; give each its own column")
+            raise InputError(f"{SIDECAR}: columns.{quantity}: no column {name!r}; there are {listed}")
+    if doubled := _doubled(list(stated.values())):
+        both = " and ".join(quantity for quantity, name in stated.items() if name == doubled[0])
+        raise InputError(f"{SIDECAR}: columns: {both} are both {doubled[0]!r}; give each its own column")
     left = [name for name in names if name not in said.columns.ignore]
-    said_values = set(stated) & set(VALUES)  # who names one, means it
-    guessed = [column for name in left if name not in stated.values() and (column := meaning(name))]
+    meanings = {name: column for name in names if (column := meaning(name))}
+    has_value = bool(set(stated) & set(VALUES))  # who names one, means it
     found = [
-        Column(name, quantity, column.unit if (column := meaning(name)) else None, "")
+        Column(name, quantity, meanings[name].unit if name in meanings else None, "")
         for quantity, name in stated.items()
     ]
-    found += [each for each in guessed if each.quantity not in stated and not (said_values and each.quantity in VALUES)]
-    time, flow = _only(found, "time", where), _only(found, "flow", where)
+    found += [
+        each
+        for name, each in meanings.items()
+        if name in left
+        and name not in stated.values()
+        and each.quantity not in stated
+        and not (has_value and each.quantity in VALUES)
+    ]
+    time, flow = _only(found, "time"), _only(found, "flow")
     if time is None:
-        raise InputError(f"{where}: no column for the time; say {SIDECAR}: columns.time: NAME, one of {listed}")
+        raise InputError(f"no column for the time; say {SIDECAR}: columns.time: NAME, one of {listed}")
     for_all = [column for column in found if not column.label]
     shared = {
         quantity: column
         for quantity in (*VALUES, "cwnd", "ssthresh", "srtt", "cc")
-        if (column := _only(for_all, quantity, where))
+        if (column := _only(for_all, quantity))
     }
     labelled = [column for column in found if column.label]
     of_all = next((shared[quantity] for quantity in VALUES if quantity in shared), None)
-    by_label: dict[str, dict[str, Column]] = {}
-    if not flow and not of_all:
-        by_label, shared = _wide(labelled or _bare(left, time, said, where), where), {}
     of_one = next((column for column in labelled if column.quantity in VALUES), None)
+    of_flows: dict[str, dict[str, Column]] = {"": shared} if of_all else {}
     if not flow and of_all and of_one:
         raise InputError(
-            f"{where}: {of_all.name!r} is for all flows and {of_one.name!r} for one; say {SIDECAR}: columns.rate: NAME"
+            f"{of_all.name!r} is for all flows and {of_one.name!r} for one; say {SIDECAR}: columns.rate: NAME"
         )
-    if not by_label and not of_all:
+    if not flow and not of_all:
+        of_flows = _wide(labelled or _bare(left, time, said))
+    if not of_flows:
         raise InputError(
-            f"{where}: no column for bytes or rate; say {SIDECAR}: columns.bytes (or total_bytes, or rate): NAME, "
-            f"one of {listed}"
+            f"no column for bytes or rate; say {SIDECAR}: columns.bytes (or total_bytes, or rate): NAME, one of {listed}"
         )
-    used = [time, *shared.values(), *(column for columns in by_label.values() for column in columns.values())]
-    read = {column.name for column in (*used, *([flow] if flow else []))}
-    unused = [name for name in names if name not in read]
-    remarks = (f"columns not used: {', '.join(unused[:20])}",) if unused else ()
+    table = Table(time, flow, of_flows, {}, (), ())
+    used = [time, *table.columns]
+    unused = tuple(name for name in names if name not in {column.name for column in (*used, flow) if column})
     doubtful = tuple(name for name in unused if name in left and may_tell_flows_apart(name))
-    return Table(time, flow, shared, by_label, _units(used, said, where), remarks, doubtful)
+    return table._replace(units=_units(used, said), unused=unused, doubtful=doubtful)
 
 
-def _only(columns: Sequence[Column], quantity: str, where: str) -> Column | None:
-    some = [column for column in columns if column.quantity == quantity]
-    if len(some) > 1:
-        raise InputError(
-            f"{where}: {some[0].name!r} and {some[1].name!r} could both be the {quantity}; say "
-            f"{SIDECAR}: columns.{quantity}: NAME"
-        )
-    return some[0] if some else None
+def _doubled(names: Sequence[str]) -> list[str]:
+    return [name for name, count in Counter(names).items() if count > 1]
 
 
-def _bare(names: Sequence[str], time: Column, said: Sidecar, where: str) -> list[Column]:
+def _only(columns: Sequence[Column], quantity: str) -> Column | None:
+    one, other, *_ = *(column for column in columns if column.quantity == quantity), None, None
+    if other:
+        says = f"{one.name!r} and {other.name!r} could both be the {quantity}"
+        raise InputError(f"{says}; say {SIDECAR}: columns.{quantity}: NAME")
+    return one
+
+
+def _bare(names: Sequence[str], time: Column, said: Sidecar) -> list[Column]:
     """Columns called flow1, flow2, ... and no more: rates when trace.yaml gives the unit of rates."""
     bare = [name for name in names if name != time.name and re.fullmatch(r"(?i)(flow|stream|f|s)[ _-]?\d{1,5}", name)]
     if bare and said.units.rate is None:
-        raise InputError(
-            f"{where}: {bare[0]!r}: no unit; say {SIDECAR}: units.rate: Mbps (or bps, kbps, Gbps, Bps) when these are rates"
-        )
+        units = "Mbps (or bps, kbps, Gbps, Bps)"
+        raise InputError(f"{bare[0]!r}: no unit; say {SIDECAR}: units.rate: {units} when these are rates")
     return [Column(name, "rate", None, name) for name in bare]
 
 
-def _wide(labelled: Sequence[Column], where: str) -> dict[str, dict[str, Column]]:
+def _wide(labelled: Sequence[Column]) -> dict[str, dict[str, Column]]:
+    """The columns of each flow that has bytes or a rate."""
     by_label: dict[str, dict[str, Column]] = {}
     for column in labelled:
-        of_flow = by_label.setdefault(column.label, {})
-        if column.quantity in of_flow:
-            raise InputError(
-                f"{where}: {of_flow[column.quantity].name!r} and {column.name!r} are both the {column.quantity} of "
-                f"{column.label!r}; leave one out"
-            )
-        of_flow[column.quantity] = column
+        first = by_label.setdefault(column.label, {}).setdefault(column.quantity, column)
+        if first is not column:
+            both = f"{first.name!r} and {column.name!r} are both the {column.quantity}"
+            raise InputError(f"{both} of {column.label!r}; leave one out")
     flows = {label: columns for label, columns in by_label.items() if set(columns) & set(VALUES)}
     for label, columns in flows.items():
         if _lower(list(_PIECE.finditer(label))) & _NO_FLOW:  # fair_share_mbps beside those of flows is hardly one
             name = next(column.name for column in columns.values())
             raise InputError(
-                f"{where}: {name!r}: is {label!r} a flow? write `columns: {{ignore: [{name}]}}` in {SIDECAR} when it is not, "
+                f"{name!r}: is {label!r} a flow? write `columns: {{ignore: [{name}]}}` in {SIDECAR} when it is not, "
                 "and give the column another name when it is"
             )
     return flows
 
 
-def _units(columns: Sequence[Column], said: Sidecar, where: str) -> dict[str, str | None]:
+def _units(columns: Sequence[Column], said: Sidecar) -> dict[str, str | None]:
     """The unit of each quantity: as stated, else by the names, which must agree."""
     units: dict[str, str | None] = {}
     for quantity, known in UNITS.items():
@@ -289,8 +296,8 @@ def _units(columns: Sequence[Column], said: Sidecar, where: str) -> dict[str, st
         stated = getattr(said.units, field) if field in said.units.model_fields_set else None
         if stated is None and len(of_names) > 1:
             raise InputError(
-                f"{where}: columns of the {quantity} have different units "
-                f"({', '.join(sorted(str(unit) for unit in of_names))}); say {SIDECAR}: units.{field}: {'|'.join(known)}"
+                f"columns of the {quantity} have different units ({', '.join(sorted(map(str, of_names)))}); "
+                f"say {SIDECAR}: units.{field}: {'|'.join(known)}"
             )
         units[quantity] = stated or next(iter(of_names), None)
     return units

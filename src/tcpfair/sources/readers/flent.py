@@ -17,7 +17,6 @@ import datetime
 import math
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,8 +27,8 @@ from pydantic import BaseModel, Field, ValidationError
 from tcpfair.errors import InputError
 from tcpfair.papers.scenario import one_line
 from tcpfair.sources.readers import readings
-from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Observed, ObservedFlow
-from tcpfair.sources.readers.readings import refuse_first, refusing
+from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Floats, Observed, ObservedFlow, none_of
+from tcpfair.sources.readers.readings import located, refuse_first, refusing
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, read_json
 from tcpfair.units import MS_PER_S
@@ -101,40 +100,36 @@ def sniff(path: Path) -> bool:
 
 def read(path: Path, said: Sidecar) -> Observed:
     """The flows of a test. Raises InputError naming series and field for what is damaged, cut, out of range or contradictory."""
-    file = _load(path)
+    try:
+        file = _File.model_validate(read_json(path))
+    except ValidationError as error:
+        raise InputError(str(one_line(error, str(path)))[:MAX_MESSAGE]) from None
+    with located(path):
+        return _observed(path, file)
+
+
+def _observed(path: Path, file: _File) -> Observed:
     names = _names(file)
     if not names:
         raise InputError(
-            f"{path}: results: no series 'TCP upload ...' or 'TCP download ...' in {UNITS}; give a test with TCP flows"
+            f"results: no series 'TCP upload ...' or 'TCP download ...' in {UNITS}; give a test with TCP flows"
         )
-    t0_s = _t0_s(file, path)
+    t0_s = _t0_s(file)
     remarks: list[str] = []
-    flows = []
-    for name in names:
-        flow, remark = _flow(path, name, file, t0_s)
-        remarks += remark
-        if flow:
-            flows.append(flow)
+    flows = [flow for name in names if (flow := _flow(path, name, file, t0_s, remarks))]
     if not flows:
-        raise InputError(f"{path}: raw_values: no TCP series has data; give a test that has run")
+        raise InputError("raw_values: no TCP series has data; give a test that has run")
     if any(flow.origin.startswith("sender") for flow in flows):
         remarks.append("uploads: what the sender handed to its socket, which may hold some of it back")
-    left = sorted(set(file.results) - set(names) - {each for each in file.results if "::tcp_" in each})
+    left = sorted(name for name in file.results if name not in names and "::tcp_" not in name)
     if left:
         remarks.append(f"left out: {', '.join(left[:12])}{' and more' if len(left) > 12 else ''}")
-    provenance = {"flent": file.metadata.FLENT_VERSION} if file.metadata.FLENT_VERSION else {}
+    version = file.metadata.FLENT_VERSION
+    provenance = {"flent": version} if version else {}
     return Observed(NAME, tuple(flows), (path,), provenance=provenance, remarks=tuple(remarks))
 
 
 # ---------------------------------------------------------------- the file
-
-
-def _load(path: Path) -> _File:
-    values = read_json(path)
-    try:
-        return _File.model_validate(values)
-    except ValidationError as error:
-        raise InputError(str(one_line(error, str(path)))[:MAX_MESSAGE]) from None
 
 
 def _names(file: _File) -> list[str]:
@@ -145,23 +140,23 @@ def _names(file: _File) -> list[str]:
         for name in known
         if _SERIES.match(name)
         and "::tcp_" not in name
-        and (name not in file.metadata.SERIES_META or file.metadata.SERIES_META[name].UNITS in (UNITS, None))
+        and file.metadata.SERIES_META.get(name, _Series()).UNITS in (UNITS, None)
     ]
 
 
-def _t0_s(file: _File, path: Path) -> float | None:
+def _t0_s(file: _File) -> float | None:
     """Wall clock at x = 0, in s since 1970; None when the file does not tell. Before version 3 it has no zone."""
     text = file.metadata.T0
     if text is None:
         return None
     try:
-        time = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+        time = datetime.datetime.fromisoformat(text)
     except ValueError:
-        raise InputError(f"{path}: metadata.T0: {text[:40]!r} is no time such as 2020-05-07T12:46:41.601887Z") from None
+        raise InputError(f"metadata.T0: {text[:40]!r} is no time such as 2020-05-07T12:46:41.601887Z") from None
     return time.timestamp() if time.tzinfo else None
 
 
-def _columns(points: list[dict[str, Any]], names: Sequence[str], where: str) -> list[np.ndarray]:
+def _columns(points: list[dict[str, Any]], names: Sequence[str]) -> list[np.ndarray]:
     """The times of points, which increase, and their numbers of these names, each within its `BOUNDS`."""
     columns = []
     for name in ("t", *names):
@@ -169,58 +164,52 @@ def _columns(points: list[dict[str, Any]], names: Sequence[str], where: str) -> 
         values = [point.get(name, "missing") for point in points]
         for value in values:
             if type(value) not in (int, float) or not least <= value <= most:
-                raise InputError(f"{where}: {name}: {str(value)[:40]} is not between {least:g} and {most:g}")
+                raise InputError(f"{name}: {str(value)[:40]} is not between {least:g} and {most:g}")
         columns.append(np.array(values, dtype=np.float64))
     t_s = columns[0]
-    refuse_first(
-        np.diff(t_s) <= 0,
-        lambda i: (
-            f"{where}: t: {t_s[i + 1]:.3f} after {t_s[i]:.3f}, but each interval ends later; give the file as Flent wrote it"
-        ),
-    )
+    later = "but each interval ends later; give the file as Flent wrote it"
+    refuse_first(np.diff(t_s) <= 0, lambda i: f"t: {t_s[i + 1]:.3f} after {t_s[i]:.3f}, {later}")
     return columns
 
 
-def _flow(path: Path, name: str, file: _File, t0_s: float | None) -> tuple[ObservedFlow | None, list[str]]:
-    """One series, and remarks; None when it has no data."""
-    where = f"{path}: raw_values: {name}"
-    points = [point for point in file.raw_values.get(name, []) if "val" in point and "dur" in point]
-    if len(points) > MAX_POINTS:
-        raise InputError(f"{where}: more than {MAX_POINTS} intervals")
-    is_raw, remarks = len(points) >= 2, []
-    if is_raw:
-        ends_s, starts_s, rate_bps = _intervals(points, t0_s, where)
-    else:
-        ends_s, starts_s, rate_bps = _interpolated(name, file, path)
-        if not len(ends_s):
-            return None, [f"{name}: no data, left out"]
-        if t0_s is not None:
-            ends_s, starts_s = ends_s + t0_s, starts_s + t0_s
+def _flow(path: Path, name: str, file: _File, t0_s: float | None, remarks: list[str]) -> ObservedFlow | None:
+    """One series; None when it has no data."""
+    values = file.raw_values.get(name, [])
+    points = [point for point in values if "val" in point and "dur" in point]
+    is_raw = len(points) >= 2
+    with located(f"raw_values: {name}" if is_raw else f"results: {name}"):
+        if len(points) > MAX_POINTS:
+            raise InputError(f"more than {MAX_POINTS} intervals")
+        ends_s, starts_s, rate_bps = _intervals(points, t0_s) if is_raw else _interpolated(name, file, t0_s or 0.0)
+        zero_s = float(starts_s[0]) if len(starts_s) and (is_raw or t0_s is not None) else 0.0
+        in_bytes = rate_bps * (ends_s - starts_s) / 8.0
+        times_s, total_bytes, gaps = readings.from_intervals(starts_s - zero_s, ends_s - zero_s, in_bytes)
+        if len(ends_s):
+            readings.check_span(starts_s[0], ends_s[-1])
+    if len(ends_s) and not is_raw:
         remarks.append(f"{name}: only the interpolated series is there, in steps of {file.metadata.STEP_SIZE:g} s")
-    zero_s = float(starts_s[0]) if is_raw or t0_s is not None else 0.0
-    readings.check_span(f"{where}: t", float(starts_s[0]), float(ends_s[-1]))
-    in_bytes = rate_bps * (ends_s - starts_s) / 8.0
-    times_s, total_bytes, gaps = readings.from_intervals(starts_s - zero_s, ends_s - zero_s, in_bytes)
     if not len(times_s) or total_bytes[-1] <= 0:
-        return None, [f"{name}: no data, left out"]
+        remarks.append(f"{name}: no data, left out")
+        return None
     meta = file.metadata.SERIES_META.get(name, _Series())
     is_upload = name.startswith("TCP upload")
     if is_raw:
         _check_sums(f"{path}: {name}", total_bytes[-1], float(times_s[-1] - times_s[0]), meta, is_upload, bool(gaps))
     if gaps:
         remarks.append(f"{name}: {len(gaps)} gaps, {sum(to - since for since, to in gaps):.6g} s without numbers")
-    windows = _windows(file.raw_values.get(name, []), zero_s, where)
+    with located(f"raw_values: {name}"):
+        windows = _windows(values, zero_s)
     cc = meta.CONG_CONTROL or (_asked_cc(file) if is_upload else None) or UNKNOWN_CC
     if not _CC.fullmatch(cc):
-        raise InputError(f"{path}: metadata.SERIES_META: {name}: CONG_CONTROL: {cc[:40]!r} is no name such as cubic")
+        raise InputError(f"metadata.SERIES_META: {name}: CONG_CONTROL: {cc[:40]!r} is no name such as cubic")
     has_clock = readings.is_wall_clock(zero_s)
-    flow = ObservedFlow(
+    return ObservedFlow(
         name=name,
         file=path,
         times_s=times_s,
         total_bytes=total_bytes,
         interval_s=float(np.median(ends_s - starts_s)),
-        origin="sender: intervals of netperf" if is_upload else "receiver: intervals of netperf",
+        origin=f"{'sender' if is_upload else 'receiver'}: intervals of netperf",
         cc=cc,
         rtt_s=_smallest_rtt_s(name, file),
         clock_s=zero_s if has_clock else None,
@@ -229,52 +218,44 @@ def _flow(path: Path, name: str, file: _File, t0_s: float | None) -> tuple[Obser
         gaps_s=gaps,
         windows=windows,
     )
-    return flow, remarks
 
 
-def _intervals(
-    points: list[dict[str, Any]], t0_s: float | None, where: str
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _intervals(points: list[dict[str, Any]], t0_s: float | None) -> tuple[Floats, Floats, Floats]:
     """End and start (wall clock, s) and rate (bit/s) of netperf's intervals."""
-    ends_s, length_s, rate_bps = _columns(points, ("dur", "val"), where)
-    rate_bps = rate_bps * 1e6
+    ends_s, length_s, rate_mbps = _columns(points, ("dur", "val"))
     if t0_s is not None and not -1.0 <= ends_s[0] - t0_s <= readings.MAX_SPAN_S:
-        raise InputError(
-            f"{where}: t: {ends_s[0]:.3f} is not in the day after metadata.T0, {t0_s:.3f}; the clocks contradict each other"
-        )
+        after = f"the day after metadata.T0, {t0_s:.3f}"
+        raise InputError(f"t: {ends_s[0]:.3f} is not in {after}; the clocks contradict each other")
     starts_s = ends_s - length_s
     apart_s = starts_s[1:] - ends_s[:-1]
     refuse_first(
         apart_s < -ROUNDING_S - 0.01 * length_s[1:],
         lambda i: (
-            f"{where}: dur: {length_s[i + 1]:g} s before {ends_s[i + 1]:.3f} reach into the interval before, "
-            f"by {-apart_s[i]:.3f} s"
+            f"dur: {length_s[i + 1]:g} s before {ends_s[i + 1]:.3f} reach into the interval before, by {-apart_s[i]:.3f} s"
         ),
     )
     starts_s[1:] = np.where(apart_s <= ROUNDING_S, ends_s[:-1], starts_s[1:])
-    return ends_s, starts_s, rate_bps
+    return ends_s, starts_s, rate_mbps * 1e6
 
 
-def _interpolated(name: str, file: _File, path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """End and start (s from T0) and rate (bit/s) of Flent's steps."""
+def _interpolated(name: str, file: _File, t0_s: float) -> tuple[Floats, Floats, Floats]:
+    """End and start (s) and rate (bit/s) of Flent's steps; empty where there are less than two."""
     values = file.results.get(name, [])
     x = np.array(file.x_values, dtype=np.float64)
     if values and len(values) != len(x):
-        raise InputError(
-            f"{path}: results: {name}: has {len(values)} values and x_values {len(x)}; give the file as Flent wrote it"
-        )
-    wrong = next((value for value in values if value is not None and not 0 <= value <= readings.MAX_BPS / 1e6), None)
-    if wrong is not None:
-        raise InputError(f"{path}: results: {name}: {wrong:g} is not between 0 and {readings.MAX_BPS / 1e6:g} {UNITS}")
-    rate = np.array([np.nan if value is None else value for value in values], dtype=np.float64) * 1e6
-    seen = np.flatnonzero(~np.isnan(rate))
+        raise InputError(f"has {len(values)} values and x_values {len(x)}; give the file as Flent wrote it")
+    rate_mbps = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    most = readings.MAX_BPS / 1e6
+    is_wrong = [value is not None and not 0 <= value <= most for value in values]
+    refuse_first(np.array(is_wrong), lambda i: f"{rate_mbps[i]:g} is not between 0 and {most:g} {UNITS}")
+    seen = np.flatnonzero(~np.isnan(rate_mbps))
     if len(seen) < 2:
         return np.empty(0), np.empty(0), np.empty(0)
-    if any(b <= a for a, b in pairwise(file.x_values)):
-        raise InputError(f"{path}: x_values: must increase; give the file as Flent wrote it")
+    if (np.diff(x) <= 0).any():
+        raise InputError("x_values: must increase; give the file as Flent wrote it")
     here = slice(seen[0], seen[-1] + 1)
     starts_s = np.concatenate([[x[0] - file.metadata.STEP_SIZE], x[:-1]])
-    return x[here], starts_s[here], rate[here]
+    return x[here] + t0_s, starts_s[here] + t0_s, rate_mbps[here] * 1e6
 
 
 @refusing
@@ -292,15 +273,15 @@ def _check_sums(total_bytes: float, span_s: float, meta: _Series, is_upload: boo
         yield f"MEAN_VALUE: {meta.MEAN_VALUE:g} and the intervals {mean:.6g} {UNITS}; {hint}"
 
 
-def _windows(points: list[dict[str, Any]], zero_s: float, where: str) -> pd.DataFrame:
+def _windows(values: list[dict[str, Any]], zero_s: float) -> pd.DataFrame:
     """What ss said of the socket, in the columns of a trace."""
-    polls = [point for point in points if point.get("tcp_cwnd") is not None]
+    polls = [point for point in values if point.get("tcp_cwnd") is not None]
     if not polls:
-        return pd.DataFrame(columns=WINDOWS, dtype="float64")
+        return none_of(WINDOWS)
     has_rtt = all(point.get("tcp_rtt") is not None for point in polls)
-    t_s, cwnd_pkts, *srtt_ms = _columns(polls, ("tcp_cwnd", "tcp_rtt")[: 1 + has_rtt], where)
+    t_s, cwnd_pkts, *srtt_ms = _columns(polls, ("tcp_cwnd", "tcp_rtt")[: 1 + has_rtt])
     t_s = t_s - zero_s
-    readings.check_span(f"{where}: t", float(min(t_s[0], 0)), float(t_s[-1]))
+    readings.check_span(min(t_s[0], 0), t_s[-1])
     srtt_s = srtt_ms[0] / MS_PER_S if has_rtt else np.nan
     return pd.DataFrame(dict(zip(WINDOWS, (t_s, cwnd_pkts, np.nan, srtt_s), strict=True)))
 
@@ -312,17 +293,14 @@ def _asked_cc(file: _File) -> str | None:
     return first if _CC.fullmatch(first) else None
 
 
-def _is_ping(name: str, meta: _Series) -> bool:
-    return name.startswith("Ping (ms) ICMP") and meta.MIN_VALUE is not None
-
-
 def _smallest_rtt_s(name: str, file: _File) -> float:
     """The smallest ping to the flow's host; NaN when it cannot be told which that is."""
-    pings = {each: meta.MIN_VALUE for each, meta in file.metadata.SERIES_META.items() if _is_ping(each, meta)}
-    host = name.rsplit(" ", 1)[-1]
-    if host in (file.metadata.HOSTS or []):
-        pings = {each: value for each, value in pings.items() if each.endswith(f" {host}")}
-    elif len(file.metadata.HOSTS or []) > 1:
-        pings = {}
-    smallest = min((value for value in pings.values() if value), default=None)
-    return smallest / 1000.0 if smallest else math.nan
+    hosts, host = file.metadata.HOSTS or [], name.rsplit(" ", 1)[-1]
+    if host not in hosts and len(hosts) > 1:
+        return math.nan
+    smallest_ms = [
+        meta.MIN_VALUE
+        for each, meta in file.metadata.SERIES_META.items()
+        if each.startswith("Ping (ms) ICMP") and meta.MIN_VALUE and (host not in hosts or each.endswith(f" {host}"))
+    ]
+    return min(smallest_ms, default=math.nan) / 1000.0

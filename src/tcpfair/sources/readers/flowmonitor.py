@@ -25,6 +25,7 @@ import numpy as np
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.observed import Observed, ObservedFlow
+from tcpfair.sources.readers.readings import located
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import MAX_LINE_BYTES, chunks, head
 
@@ -75,12 +76,22 @@ def read(path: Path, said: Sidecar) -> Observed:
 
     Raises InputError naming flow and attribute for what is cut, out of range, twice, or contradicts another number.
     """
-    document = _document(path)
-    ends = {number: _ends(values, f"{path}: flow {number}") for number, values in document.ends.items()}
+    with located(path):
+        return _observed(path, _document(path))
+
+
+def _observed(path: Path, document: _Document) -> Observed:
+    ends: dict[int, _Ends] = {}
+    rows: dict[int, dict[str, float]] = {}
+    for number, values in document.ends.items():
+        with located(f"flow {number}"):
+            ends[number] = _ends(values)
+    for number, values in document.stats.items():
+        with located(f"flow {number}"):
+            rows[number] = _row(values, document.probes.get(number, set()))
     by_ends = {end: number for number, end in ends.items()}
     if len(by_ends) < len(ends):
-        raise InputError(f"{path}: two flows have the same addresses and ports; give the file as ns-3 wrote it")
-    rows = _rows(document, path)
+        raise InputError("two flows have the same addresses and ports; give the file as ns-3 wrote it")
     end_s = max((row["timeLastRxPacket"] for row in rows.values() if row["rxPackets"]), default=0.0)
     payload = {number: _payload_bytes(row, ends.get(number)) for number, row in rows.items()}
     flows: list[ObservedFlow] = []
@@ -97,32 +108,27 @@ def read(path: Path, said: Sidecar) -> Observed:
         is_of_acks = payload[number] <= ACK_PAYLOAD_BYTES * row["rxPackets"] < payload.get(back, 0.0)
         if row["rxPackets"] and is_of_acks:
             remarks.append(f"{name}: left out, the ACKs of {ends[back].name}")
-        elif payload[number] <= 0 or stop_s <= start_s:
+            continue
+        if payload[number] <= 0 or stop_s <= start_s:
             remarks.append(f"{name}: left out, nothing arrives")
-        else:
-            rtt_s = row["minDelay"] + of_back["minDelay"] if of_back["rxPackets"] else 0.0
-            flows.append(
-                ObservedFlow(
-                    name=name,
-                    file=path,
-                    times_s=np.array([start_s, stop_s]),
-                    total_bytes=np.array([0.0, payload[number]]),
-                    interval_s=end_s,
-                    offset_s=start_s,
-                    origin="receiver: rxBytes of FlowMonitor without headers",
-                    rtt_s=rtt_s if rtt_s > 0 else math.nan,
-                )
-            )
+            continue
+        rtt_s = row["minDelay"] + of_back["minDelay"] if of_back["rxPackets"] else 0.0
+        flow = ObservedFlow(
+            name=name,
+            file=path,
+            times_s=np.array([start_s, stop_s]),
+            total_bytes=np.array([0.0, payload[number]]),
+            interval_s=end_s,
+            offset_s=start_s,
+            origin="receiver: rxBytes of FlowMonitor without headers",
+            rtt_s=rtt_s if rtt_s > 0 else math.nan,
+        )
+        flows.append(flow)
     if not flows:
         raise InputError(
-            f"{path}: FlowStats: no flow has data that arrive; run the simulation with its monitor installed on all nodes"
+            "FlowStats: no flow has data that arrive; run the simulation with its monitor installed on all nodes"
         )
     return Observed(BACKEND, tuple(flows), (path,), remarks=tuple(remarks))
-
-
-def _rows(document: _Document, path: Path) -> dict[int, dict[str, float]]:
-    """Times in s and counts of each flow."""
-    return {n: _row(values, document.probes.get(n, set()), f"{path}: flow {n}") for n, values in document.stats.items()}
 
 
 def _payload_bytes(row: dict[str, float], end: _Ends | None) -> float:
@@ -149,11 +155,11 @@ def _document(path: Path) -> _Document:
     parser = expat.ParserCreate()
 
     def refuse(says: str) -> None:
-        raise InputError(f"{path}: line {parser.CurrentLineNumber}: {says}")
+        raise InputError(f"line {parser.CurrentLineNumber}: {says}")
 
     def start(name: str, values: dict[str, str]) -> None:
         if not stack and name != "FlowMonitor":
-            raise InputError(f"{path}: begins with {name[:40]}; FlowMonitor was expected")
+            refuse(f"begins with {name[:40]}; FlowMonitor was expected")
         stack.append(name)
         if len(stack) > 10:
             refuse("more than 10 elements within each other; give ns-3's own output")
@@ -169,7 +175,7 @@ def _document(path: Path) -> _Document:
         if int(number) in tables[inside]:
             refuse(f"flowId: {number} is there twice; give one run")
         if len(tables[inside]) >= 2 * readings.MAX_FLOWS:
-            raise InputError(f"{path}: more than {2 * readings.MAX_FLOWS} flows")
+            refuse(f"more than {2 * readings.MAX_FLOWS} flows")
         tables[inside][int(number)] = values
 
     parser.StartElementHandler = start
@@ -185,12 +191,10 @@ def _document(path: Path) -> _Document:
             if fed - max(parser.CurrentByteIndex, 0) > 2 * MAX_LINE_BYTES:
                 refuse("an element without end; give ns-3's own output")
         parser.Parse(b"", True)
-    except expat.ExpatError as error:
-        raise InputError(f"{path}: not XML ({error}); give the whole file as ns-3 wrote it") from None
     except InputError:
         raise
-    except (ValueError, LookupError) as error:
-        raise InputError(f"{path}: not XML that ns-3 writes ({str(error)[:80]})") from None
+    except (expat.ExpatError, ValueError, LookupError) as error:
+        raise InputError(f"not XML that ns-3 writes ({str(error)[:80]}); give the whole file") from None
     return document
 
 
@@ -214,22 +218,23 @@ class _Ends(NamedTuple):
         return 6 if ":" in self.source else 4
 
 
-def _ends(values: dict[str, str], where: str) -> _Ends:
+def _ends(values: dict[str, str]) -> _Ends:
     for name in ("sourceAddress", "destinationAddress"):
         try:
             ip_address(values.get(name, ""))
         except ValueError:
-            raise InputError(f"{where}: {name}: {values.get(name, '')[:60]!r} is no address") from None
-    numbers = {"sourcePort": 65535, "destinationPort": 65535, "protocol": 255}
-    for name, largest in numbers.items():
+            raise InputError(f"{name}: {values.get(name, '')[:60]!r} is no address") from None
+    numbers = []
+    for name, largest in {"sourcePort": 65535, "destinationPort": 65535, "protocol": 255}.items():
         text = values.get(name, "0")
         if not re.fullmatch(r"\d{1,5}", text) or int(text) > largest:
-            raise InputError(f"{where}: {name}: {text[:20]!r} is not between 0 and {largest}")
-    source_port, destination_port, protocol = (int(values.get(name, "0")) for name in numbers)
+            raise InputError(f"{name}: {text[:20]!r} is not between 0 and {largest}")
+        numbers.append(int(text))
+    source_port, destination_port, protocol = numbers
     return _Ends(values["sourceAddress"], source_port, values["destinationAddress"], destination_port, protocol)
 
 
-def _row(values: dict[str, str], probes: set[tuple[str, str]], where: str) -> dict[str, float]:
+def _row(values: dict[str, str], probes: set[tuple[str, str]]) -> dict[str, float]:
     """Times in s and counts of a flow; raises InputError when two of them cannot both be right."""
     row: dict[str, float] = {}
     for name in (*TIMES, *COUNTS):
@@ -238,47 +243,27 @@ def _row(values: dict[str, str], probes: set[tuple[str, str]], where: str) -> di
         found = pattern.fullmatch(text)
         row[name] = float(found[1]) * UNIT_S[found[2]] if found else math.inf
         if row[name] > (largest if name != "delaySum" else 1e18):
-            raise InputError(f"{where}: {name}: {text[:40]!r} is {kind}")
+            raise InputError(f"{name}: {text[:40]!r} is {kind}")
     rx, tx = row["rxPackets"], row["txPackets"]
     if not rx:
         return row
-    sizes = {"rxBytes": row["rxBytes"] / rx, "txBytes": row["txBytes"] / max(tx, 1)}
-    mean_s = row["delaySum"] / rx
-    first_s, last_s = (row[f"time{which}RxPacket"] - row[f"time{which}TxPacket"] for which in ("First", "Last"))
+    for least, most in PAIRS:
+        if row[least] * (1 - DIGITS) > row[most]:
+            above = f"{least} {values[least][:30]} is above {most} {values[most][:30]}"
+            raise InputError(f"{above}; give the file as ns-3 wrote it")
+    for name, size in (("rxBytes", row["rxBytes"] / rx), ("txBytes", row["txBytes"] / max(tx, 1))):
+        if not 20 <= size <= MAX_IP_BYTES:
+            raise InputError(f"{name}: {size:.6g} a packet is not between 20 and {MAX_IP_BYTES}")
+    if rx + row["lostPackets"] > 1.01 * tx + 10:  # what was given up as lost may still arrive
+        raise InputError(f"lostPackets: {row['lostPackets']:g} and {rx:g} received are more than {tx:g} sent")
+    mean_s, least_s, most_s = row["delaySum"] / rx, row["minDelay"], row["maxDelay"]
+    if not least_s * (1 - 10 * DIGITS) <= mean_s <= most_s * (1 + 10 * DIGITS):
+        raise InputError(f"delaySum: {mean_s:.6g} s a packet is not between minDelay and maxDelay")
+    if row["timeFirstRxPacket"] * (1 + DIGITS) - row["timeFirstTxPacket"] < least_s:
+        raise InputError("minDelay: is longer than the first packet took")
+    if row["timeLastRxPacket"] * (1 - DIGITS) - row["timeLastTxPacket"] > most_s:
+        raise InputError("maxDelay: is shorter than the last packet took")
     as_written = values["rxPackets"], values["rxBytes"]
-    for wrong, says in (
-        *(
-            (
-                row[least] * (1 - DIGITS) > row[most],
-                f"{least} {values[least][:30]} is above {most} {values[most][:30]}; give the file as ns-3 wrote it",
-            )
-            for least, most in PAIRS
-        ),
-        *(
-            (not 20 <= size <= MAX_IP_BYTES, f"{name}: {size:.6g} a packet is not between 20 and {MAX_IP_BYTES}")
-            for name, size in sizes.items()
-        ),
-        (  # what was given up as lost may still arrive
-            rx + row["lostPackets"] > 1.01 * tx + 10,
-            f"lostPackets: {row['lostPackets']:g} and {rx:g} received are more than {tx:g} sent",
-        ),
-        (
-            not row["minDelay"] * (1 - 10 * DIGITS) <= mean_s <= row["maxDelay"] * (1 + 10 * DIGITS),
-            f"delaySum: {mean_s:.6g} s a packet is not between minDelay and maxDelay",
-        ),
-        (
-            first_s < row["minDelay"] - DIGITS * row["timeFirstRxPacket"],
-            "minDelay: is longer than the first packet took",
-        ),
-        (
-            last_s > row["maxDelay"] + DIGITS * row["timeLastRxPacket"],
-            "maxDelay: is shorter than the last packet took",
-        ),
-        (
-            probes and as_written not in probes,
-            f"rxBytes: no probe has seen {as_written[0]} packets of {as_written[1]} bytes together",
-        ),
-    ):
-        if wrong:
-            raise InputError(f"{where}: {says}")
+    if probes and as_written not in probes:
+        raise InputError(f"rxBytes: no probe has seen {as_written[0]} packets of {as_written[1]} bytes together")
     return row

@@ -33,7 +33,7 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import iperf3_text
-from tcpfair.sources.readers.iperf3_report import UDP, Report, Stream, objects, parse, uncounted_bytes
+from tcpfair.sources.readers.iperf3_report import UDP, Report, Stream, checked, objects, uncounted_bytes, valid
 from tcpfair.sources.readers.observed import (
     EVENTS,
     UNKNOWN_CC,
@@ -126,16 +126,14 @@ def _tests(path: Path) -> tuple[list[_Test], list[str]]:
     tests = []
     for number, values in enumerate(reports, start=1):
         where = str(path) if len(reports) == 1 else f"{path}: test {number}"
-        error = _given(values, "error", str, where) if "error" in values else ""
+        error = values.get("error", "")
         if error and not values.get("intervals"):  # a server that was stopped while it waited, a client that met nobody
-            remarks.append(f"a test without intervals is left out: iperf3 reports {error!r:.200}")
-            last_error, last_where = error, where
-            continue
-        tests.append(_test(values, where, error))
+            met_nobody = f"iperf3 reports {error!r:.200}"
+            remarks.append(f"a test without intervals is left out: {met_nobody}")
+        else:
+            tests.append(_test(values, where))
     if not tests:
-        raise InputError(
-            f"{last_where}: error: iperf3 reports {last_error!r:.200}; repeat the test until it has no error"
-        )
+        raise InputError(f"{where}: error: {met_nobody}; repeat the test until it has no error")
     return tests, remarks
 
 
@@ -200,34 +198,26 @@ def _reports(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
     return reports, remarks
 
 
-def _test(values: dict[str, Any], where: str, error: str) -> _Test:
+def _test(values: dict[str, Any], where: str) -> _Test:
     """One report, with the server's in it where it is of use."""
-    near = parse(values, where, was_interrupted=bool(error))
-    title = _given(values, "title", str, where) if "title" in values else ""
-    start = _TITLE.fullmatch(title)
+    report = valid(values, where)
+    was_interrupted = bool(report.error)
+    near = checked(report, where, was_interrupted=was_interrupted)
+    start = _TITLE.fullmatch(report.title)
     remarks = list(near.remarks)
-    if not start and "start" in title.lower():
-        remarks.append(f"the title {title!r:.80} does not read start=SECONDS and is not used")
+    if not start and "start" in report.title.lower():
+        remarks.append(f"the title {report.title!r:.80} does not read start=SECONDS and is not used")
     far, far_name = None, ""
-    if "server_output_json" in values:
+    if report.server_output_json is not None:
         far_name = "server_output_json"
-        output = _given(values, far_name, dict, where)
-        far = parse(output, f"{where}: {far_name}", was_interrupted=bool(error))
+        far = checked(report.server_output_json, f"{where}: {far_name}", was_interrupted=was_interrupted)
         remarks += far.remarks
-    elif any(stream.sends for stream in near.streams) and "server_output_text" in values:
+    elif any(stream.sends for stream in near.streams) and report.server_output_text:
         far_name = "server_output_text"
-        output = _given(values, far_name, str, where)
-        far = _far_text(output, f"{where}: {far_name}", near)
-        if far is None and output.strip():
+        far = _far_text(report.server_output_text, f"{where}: {far_name}", near)
+        if far is None and report.server_output_text.strip():
             remarks.append(f"{far_name} has no interval that can be read: the client's are used")
-    return _Test(near, far, far_name, error, float(start[1]) if start else None, tuple(remarks))
-
-
-def _given(values: dict[str, Any], name: str, kind: type, where: str) -> Any:
-    if not isinstance(values[name], kind):
-        what = "a text" if kind is str else "an object"
-        raise InputError(f"{where}: {name}: must be {what}; give a report as iperf3 wrote it")
-    return values[name]
+    return _Test(near, far, far_name, report.error, float(start[1]) if start else None, tuple(remarks))
 
 
 def _far_text(text: str, where: str, near: Report) -> Report | None:

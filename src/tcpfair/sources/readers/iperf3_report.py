@@ -15,18 +15,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from types import NoneType
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
 from tcpfair.errors import InputError
 from tcpfair.papers.scenario import one_line
 from tcpfair.sources.readers.observed import UNKNOWN_CC
-from tcpfair.sources.readers.readings import refuse_first, refusing
+from tcpfair.sources.readers.readings import located, refuse_first, refusing
 from tcpfair.sources.readers.text import read_bytes
 from tcpfair.units import BITS_PER_BYTE
 
@@ -59,9 +58,6 @@ Table = NDArray[np.void]  # (intervals,), with the fields of `_Entry`
 
 class _Strict(BaseModel):
     model_config = ConfigDict(strict=True)
-
-
-Model = TypeVar("Model", bound=_Strict)
 
 
 class _Connection(_Strict):
@@ -166,6 +162,18 @@ class _End(_Strict):
     receiver_tcp_congestion: Algorithm = UNKNOWN_CC
 
 
+class Json(_Strict):
+    """A report as iperf3 writes it, with that of the server in it."""
+
+    start: _Start
+    intervals: list[_Interval]
+    end: Annotated[_End, BeforeValidator(lambda end: end or {})] = _End()
+    title: str = ""
+    error: str = ""
+    server_output_json: Json = None
+    server_output_text: str = ""
+
+
 @dataclass(frozen=True)
 class Stream:
     """One connection as one of its hosts saw it; times in s since the start of the test, after what was omitted."""
@@ -238,44 +246,47 @@ def objects(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
         yield line, values
 
 
-def _valid(model: type[Model], values: Any, where: str) -> Model:
+def valid(values: dict[str, Any], where: str) -> Json:
+    """The fields of a report. Raises InputError in one line that begins with ``where`` and names the field."""
     try:
-        return model.model_validate(values)
+        return Json.model_validate(values)
     except ValidationError as error:
         raise one_line(error, where) from None
 
 
-def parse(values: dict[str, Any], where: str, *, was_interrupted: bool) -> Report:
-    """A report, validated; ``was_interrupted`` allows it to end early.
+def checked(report: Json, where: str, *, was_interrupted: bool) -> Report:
+    """A report whose fields agree with each other; ``was_interrupted`` allows it to end early. Raises InputError as `valid`."""
+    with located(where):
+        return _checked(report, where, was_interrupted)
 
-    Raises InputError in one line that begins with ``where`` and names the field.
-    """
-    start = _valid(_Start, values.get("start"), f"{where}: start")
-    end = _valid(_End, values.get("end") or {}, f"{where}: end")
-    intervals = values.get("intervals")
+
+def _checked(report: Json, where: str, was_interrupted: bool) -> Report:
+    start, test, end, intervals = report.start, report.start.test_start, report.end, report.intervals
     sockets = [connection.socket for connection in start.connected]
-    remarks = _check_clock(start.timestamp, where)
-    _check_start(where, start, sockets, intervals)
-    test, is_client = start.test_start, start.connecting_to is not None
-    intervals = [_interval(one, f"{where}: intervals[{i}]") for i, one in enumerate(intervals)]
-    tables = _tables(intervals, sockets, where)
-    told = {socket: _sends(table, where) for socket, table in tables.items()}
+    remarks = _check_clock(start.timestamp)
+    _check_start(where, start, sockets)
+    if not intervals:
+        raise InputError("intervals: none; repeat the test with iperf3 --interval 1")
+    tables = _tables(intervals, sockets)
+    told = {socket: _sends(table) for socket, table in tables.items()}
+    is_client = start.connecting_to is not None
     senders = {socket: is_client != bool(test.reverse) if sends is None else sends for socket, sends in told.items()}
     is_bidir = len(set(senders.values())) == 2
     _check_roles(where, senders, is_bidir, start)
     _check_sums(where, intervals, tables, senders)
     streams = []
-    interval_s = _interval_s(test, tables, where)
-    ends = _ends(end, sockets, where)
+    interval_s = _interval_s(test, tables)
+    ends = _ends(end, sockets)
     for connection in start.connected:
-        name = f"{where}: intervals of socket {connection.socket}"
-        table, repeated = _once(_after_reset(tables[connection.socket], test.omit), was_interrupted)
-        if repeated:
-            remarks += ("the last interval of the interrupted test is there twice and counts once",)
-        _check_rates(table, name)
-        kept = _without_omitted(table, test.omit, name)
-        check_chain(kept["start"], kept["end"], interval_s, name)
         sends, last = senders[connection.socket], ends[connection.socket]
+        name = f"{where}: intervals of socket {connection.socket}"
+        with located(name):
+            table, repeated = _once(_after_reset(tables[connection.socket], test.omit), was_interrupted)
+            if repeated:
+                remarks += ("the last interval of the interrupted test is there twice and counts once",)
+            _check_rates(table)
+            kept = _without_omitted(table, test.omit)
+            check_chain(kept["start"], kept["end"], interval_s)
         if not was_interrupted:
             _check_length(name, float(kept["end"][-1]), test, interval_s)
             _check_totals(name, kept["bytes"].sum(), last, sends, test)
@@ -301,29 +312,15 @@ def parse(values: dict[str, Any], where: str, *, was_interrupted: bool) -> Repor
     )
 
 
-def _interval(values: Any, where: str) -> _Interval:
-    streams = values.get("streams") if isinstance(values, dict) else None
-    if not isinstance(streams, list) or not all(isinstance(entry, dict) for entry in streams):
-        raise InputError(f"{where}: streams: must have one entry for each stream that is connected")
-    for name in ("sum", "sum_bidir_reverse"):
-        if not isinstance(values.get(name, {}), (dict, NoneType)):
-            raise InputError(f"{where}: {name}: must be an object; give a report as iperf3 wrote it")
-    return _valid(_Interval, values, where)
-
-
 @refusing
-def _check_start(start: _Start, sockets: list[int], intervals: Any) -> Iterator[str]:
+def _check_start(start: _Start, sockets: list[int]) -> Iterator[str]:
     if (start.connecting_to is None) == (start.accepted_connection is None):
         yield "start: must have either connecting_to (a client's report) or accepted_connection (a server's)"
     if len(set(sockets)) < len(sockets):
         yield "start.connected: a socket is there twice; give a report as iperf3 wrote it"
-    if not isinstance(intervals, list):
-        yield "intervals: missing; give a report of iperf3 --json as it was written"
-    if not intervals:
-        yield "intervals: none; repeat the test with iperf3 --interval 1"
 
 
-def check_chain(starts_s: Sequence[float], ends_s: Sequence[float], interval_s: float, where: str) -> None:
+def check_chain(starts_s: Sequence[float], ends_s: Sequence[float], interval_s: float) -> None:
     """Intervals must follow each other; one of less than a tenth without bytes iperf3 itself leaves out.
 
     Raises InputError.
@@ -334,7 +331,7 @@ def check_chain(starts_s: Sequence[float], ends_s: Sequence[float], interval_s: 
     refuse_first(
         (apart_s > 0.1 * interval_s + SAME_S) | (apart_s < -SAME_S) | (ends_s <= np.maximum(starts_s, before_s)),
         lambda i: (
-            f"{where}: number {i + 1} lasts from {starts_s[i]:g} to {ends_s[i]:g} s; intervals of {interval_s:g} s "
+            f"number {i + 1} lasts from {starts_s[i]:g} to {ends_s[i]:g} s; intervals of {interval_s:g} s "
             "must follow each other without gap or overlap"
         ),
     )
@@ -343,21 +340,27 @@ def check_chain(starts_s: Sequence[float], ends_s: Sequence[float], interval_s: 
 # --- Start ------------------------------------------------------------------------------------------------------------
 
 
-def _check_clock(stamp: _Timestamp, where: str) -> tuple[str, ...]:
-    """The wall clock stands there up to three times."""
-    if stamp.timemillisecs is not None and stamp.timemillisecs // 1000 != stamp.timesecs:
-        raise InputError(
-            f"{where}: start.timestamp: timemillisecs {stamp.timemillisecs} and timesecs {stamp.timesecs} are two moments"
-        )
+def _check_clock(stamp: _Timestamp) -> tuple[str, ...]:
+    """The wall clock, which a report has up to three times; a remark where one of them cannot be read."""
+    millis, seconds = stamp.timemillisecs, stamp.timesecs
+    if millis is not None and millis // 1000 != seconds:
+        raise InputError(f"start.timestamp: timemillisecs {millis} and timesecs {seconds} are two moments")
     if not stamp.time:
         return ()
-    try:
-        said_s = parsedate_to_datetime(stamp.time).timestamp()
-    except (ValueError, TypeError, OverflowError):
+    said_s = clock_s(stamp.time)
+    if said_s is None:
         return (f"start.timestamp.time {stamp.time!r} is no time that can be read; timesecs is used",)
-    if abs(said_s - stamp.timesecs) > 1:
-        raise InputError(f"{where}: start.timestamp: {stamp.time!r} is not {stamp.timesecs} s after 1970")
+    if abs(said_s - seconds) > 1:
+        raise InputError(f"start.timestamp: {stamp.time!r} is not {seconds} s after 1970")
     return ()
+
+
+def clock_s(text: str) -> float | None:
+    """Seconds since 1970 of a date as in mails; None when it cannot be read."""
+    try:
+        return parsedate_to_datetime(text.strip()).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return None
 
 
 @refusing
@@ -393,23 +396,21 @@ def _check_roles(senders: dict[int, bool], is_bidir: bool, start: _Start) -> Ite
 _TOLD = ["start", "end", "bytes"]
 
 
-def _tables(intervals: list[_Interval], sockets: list[int], where: str) -> dict[int, Table]:
+def _tables(intervals: list[_Interval], sockets: list[int]) -> dict[int, Table]:
     """The intervals of each stream: the numbers of its entries, NaN where there is none."""
     for number, interval in enumerate(intervals):
-        at, found = f"{where}: intervals[{number}]: streams", [entry.socket for entry in interval.streams]
-        if len(found) != len(sockets):
-            raise InputError(f"{at}: must have one entry for each of the {len(sockets)} that are connected")
-        odd = next((socket for socket in found if socket not in sockets or found.count(socket) > 1), None)
-        if odd is not None:
-            raise InputError(f"{at}: socket: {odd!r:.40}; each socket of start.connected must be there once")
+        found = [entry.socket for entry in interval.streams]
+        if sorted(found) != sorted(sockets):
+            says = f"socket: {str(found)[:60]}; each socket of start.connected must be there once"
+            raise InputError(f"intervals.{number}.streams: {says}")
     rows = pd.DataFrame([vars(entry) for interval in intervals for entry in interval.streams]).astype(np.float64)
     return {socket: of_socket.to_records(index=False) for socket, of_socket in rows.groupby("socket", sort=False)}
 
 
-def _sends(table: Table, where: str) -> bool | None:
+def _sends(table: Table) -> bool | None:
     told = table["sender"]  # NaN before iperf 3.7
     if not ((told == told[0]).all() or np.isnan(told).all()):
-        raise InputError(f"{where}: intervals: sender: changes during the test")
+        raise InputError("intervals: sender: changes during the test")
     return None if np.isnan(told[0]) else bool(told[0])
 
 
@@ -426,17 +427,17 @@ def _check_sums(intervals: list[_Interval], tables: dict[int, Table], senders: d
             total = getattr(interval, name)
             way = next(iter(sums)) if total is None or len(sums) == 1 else total.sender
             if total is not None and way in sums and total.bytes != (has := sums[way][number]):
-                yield f"intervals[{number}]: {name}: bytes: {total.bytes:.0f}, but its streams have {has:.0f}"
+                yield f"intervals.{number}.{name}.bytes: {total.bytes:.0f}, but its streams have {has:.0f}"
 
 
-def _interval_s(test: _TestStart, tables: dict[int, Table], where: str) -> float:
+def _interval_s(test: _TestStart, tables: dict[int, Table]) -> float:
     lengths_s = np.concatenate([table["end"] - table["start"] for table in tables.values()])
     usual_s = round(float(np.median(lengths_s)), 2)
     longest_s = float(lengths_s.max())
     if test.interval and MIN_INTERVAL_S <= test.interval <= longest_s + SAME_S:
         return float(test.interval)
     if usual_s < MIN_INTERVAL_S and longest_s < MIN_INTERVAL_S:
-        raise InputError(f"{where}: intervals: last {usual_s} s; iperf3 --interval must be at least {MIN_INTERVAL_S}")
+        raise InputError(f"intervals: last {usual_s} s; iperf3 --interval must be at least {MIN_INTERVAL_S}")
     return max(usual_s, MIN_INTERVAL_S)
 
 
@@ -462,7 +463,7 @@ def _after_reset(table: Table, omit_s: int) -> Table:
     return table
 
 
-def _check_rates(table: Table, where: str) -> None:
+def _check_rates(table: Table) -> None:
     """Seconds and rate say the same as start, end and bytes."""
     lengths_s = table["end"] - table["start"]
     seconds_s = np.where(np.isnan(table["seconds"]), lengths_s, table["seconds"])
@@ -472,21 +473,21 @@ def _check_rates(table: Table, where: str) -> None:
         (np.abs(seconds_s - lengths_s) > SAME_S, "seconds: not what lies between start and end"),
         (off & ~np.isnan(by_rate) & (seconds_s > 0), "bits_per_second: not what bytes in these seconds are"),
     ):
-        refuse_first(odd, lambda i, says=says: f"{where}: number {i + 1}: {says}")
+        refuse_first(odd, lambda i, says=says: f"number {i + 1}: {says}")
 
 
-def _without_omitted(table: Table, omit_s: int, where: str) -> Table:
+def _without_omitted(table: Table, omit_s: int) -> Table:
     omitted = table["omitted"] > 0
     if omitted.any() and not omit_s:
-        raise InputError(f"{where}: omitted: true, but start.test_start.omit is 0")
+        raise InputError("omitted: true, but start.test_start.omit is 0")
     if (np.diff(omitted.astype(int)) > 0).any():
-        raise InputError(f"{where}: omitted: true after intervals that are not; iperf3 omits the beginning only")
+        raise InputError("omitted: true after intervals that are not; iperf3 omits the beginning only")
     kept = table[~omitted]
     # iperf3 may end with an empty one
     if len(kept) and kept["end"][-1] == kept["start"][-1] and kept["bytes"][-1] == 0:
         kept = kept[:-1]
     if not len(kept):
-        raise InputError(f"{where}: no interval of any length; repeat the test with iperf3 --interval 1")
+        raise InputError("no interval of any length; repeat the test with iperf3 --interval 1")
     return kept
 
 
@@ -504,19 +505,20 @@ def _check_length(end_s: float, test: _TestStart, interval_s: float) -> Iterator
 # --- End --------------------------------------------------------------------------------------------------------------
 
 
-def _ends(end: _End, sockets: list[int], where: str) -> dict[int, _EndStream]:
+def _ends(end: _End, sockets: list[int]) -> dict[int, _EndStream]:
+    """What the end has of each socket, in the order of ``sockets`` where it names none."""
     if not end.streams:
         return {socket: _EndStream() for socket in sockets}
-    at, found = f"{where}: end.streams", {}
     if len(end.streams) != len(sockets):
-        raise InputError(f"{at}: {len(end.streams)}, but {len(sockets)} are connected")
+        raise InputError(f"end.streams: {len(end.streams)}, but {len(sockets)} are connected")
+    found = {}
     for socket, stream in zip(sockets, end.streams, strict=True):
         named = {span.socket for span in (stream.sender, stream.receiver, stream.udp)} - {None}
         if len(named) > 1 or not named <= set(sockets):
-            raise InputError(f"{at}: socket: {sorted(named)} is no socket of start.connected")
+            raise InputError(f"end.streams: socket: {sorted(named)} is no socket of start.connected")
         found[named.pop() if named else socket] = stream
     if len(found) < len(sockets):
-        raise InputError(f"{at}: socket: one is there twice")
+        raise InputError("end.streams: socket: one is there twice")
     return found
 
 
@@ -552,7 +554,7 @@ def _check_end_sums(end: _End, ends: Sequence[_EndStream], senders: Sequence[boo
             of_way = [last for last, way in zip(ends, senders, strict=True) if not is_bidir or way == said.sender]
             parts = [getattr(last, part).bytes for last in of_way]
             if said.bytes is not None and parts and None not in parts and sum(parts) != said.bytes:
-                yield f"end.{total}: bytes: {said.bytes}, but its streams have {sum(parts)}"
+                yield f"end.{total}.bytes: {said.bytes}, but its streams have {sum(parts)}"
 
 
 @refusing

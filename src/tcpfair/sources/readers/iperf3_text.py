@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 
 import numpy as np
 
@@ -26,10 +25,11 @@ from tcpfair.sources.readers.iperf3_report import (
     Report,
     Stream,
     check_chain,
+    clock_s,
     uncounted_bytes,
 )
 from tcpfair.sources.readers.observed import UNKNOWN_CC
-from tcpfair.sources.readers.readings import refusing
+from tcpfair.sources.readers.readings import located, refusing
 from tcpfair.units import BITS_PER_BYTE
 
 PER_BIT_PREFIX = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -53,16 +53,6 @@ _STOPPED = re.compile(r"iperf3: (?:error - )?(.*(?:terminated|closed|interrupt|u
 
 
 @dataclass
-class _Rows:
-    """What is printed of one stream."""
-
-    starts_s: list[float] = field(default_factory=list)
-    ends_s: list[float] = field(default_factory=list)
-    bytes: list[float] = field(default_factory=list)
-    omitted_s: float = 0.0
-
-
-@dataclass
 class _Test:
     """One test of a log, line by line."""
 
@@ -76,7 +66,8 @@ class _Test:
     ended: bool = False
     clock_s: float | None = None
     connections: dict[str, tuple[tuple[str, int], tuple[str, int]]] = field(default_factory=dict)
-    rows: dict[str, _Rows] = field(default_factory=dict)
+    rows: dict[str, list[tuple[float, float, float]]] = field(default_factory=dict)  # start, end and bytes of intervals
+    omitted_s: dict[str, float] = field(default_factory=dict)  # when the omitted intervals of a stream end
     roles: dict[str, str] = field(default_factory=dict)
     totals: dict[tuple[str, str], float] = field(default_factory=dict)  # of stream and "sender" or "receiver", bytes
     until_s: float = 0.0  # by its totals
@@ -128,14 +119,6 @@ def tests(lines: Iterable[str], where: str) -> list[tuple[Report | None, str]]:
     return [(_report(test) if test.rows else None, test.error or end) for test, end in zip(found, ends, strict=True)]
 
 
-def clock_s(text: str) -> float | None:
-    """Seconds since 1970 of a date as in mails; None when it cannot be read."""
-    try:
-        return parsedate_to_datetime(text.strip()).timestamp()
-    except (ValueError, TypeError, OverflowError):
-        return None
-
-
 def _take(test: _Test, line: str, at: str) -> None:
     """One line of a test."""
     if line.startswith("Reverse mode"):
@@ -183,11 +166,11 @@ def _take_row(test: _Test, row: re.Match[str]) -> Iterator[str]:
     if not start_s <= end_s <= MAX_TEST_S:
         yield f"lasts from {start} to {end} s; must be in order and at most {MAX_TEST_S:g} s"
     per_unit = PER_BIT_PREFIX[of_rate] / BITS_PER_BYTE if unit == "bits" else PER_BYTE_PREFIX[of_rate]
-    rows = test.rows.get(name)
     is_omitted, lasted_s = "(omitted)" in rest, end_s - start_s
-    if rows and rows.omitted_s and not rows.starts_s and start_s > _TIME_S and not is_omitted:
+    if name in test.omitted_s and not test.rows[name] and start_s > _TIME_S and not is_omitted:
         # the counters began again and this interval did not (see `iperf3_report`): the rate is over both sides of 0
-        rows.omitted_s, lasted_s, start_s = rows.omitted_s + start_s, start_s + end_s, 0.0
+        test.omitted_s[name] += start_s
+        lasted_s, start_s = start_s + end_s, 0.0
     by_rate = float(rate) * per_unit * lasted_s
     if max(by_rate, by_transfer) > MAX_BYTES:
         yield f"{max(by_rate, by_transfer):g} bytes in one interval are more than any link carries"
@@ -196,21 +179,19 @@ def _take_row(test: _Test, row: re.Match[str]) -> Iterator[str]:
     slack = _digit(rate) * per_unit * (lasted_s + _TIME_S) + float(rate) * per_unit * _TIME_S
     if abs(by_rate - by_transfer) > slack + _digit(transfer) * PER_BYTE_PREFIX[of_transfer]:
         yield f"the transfer is not what this rate gives in {lasted_s:.2f} s"
-    rows = test.rows.setdefault(name, _Rows())
+    rows = test.rows.setdefault(name, [])
     if len(test.rows) > MAX_STREAMS:
         yield f"more than {MAX_STREAMS} streams in one test; iperf3 has fewer"
     if role and test.roles.setdefault(name, role) != role:
         yield f"[{name}] is {role}, but {test.roles[name]} before"
-    if is_omitted and rows.starts_s:
+    if is_omitted and rows:
         yield "omitted after intervals that are not; iperf3 omits the beginning only"
     if is_omitted:
-        rows.omitted_s = end_s
+        test.omitted_s[name] = end_s
         return
     test.retransmits = test.retransmits or (" ms " not in rest and bool(_SENDS.fullmatch(rest)))
     if end_s > start_s:  # the tail of a server may be shorter than what is printed
-        rows.starts_s.append(start_s)
-        rows.ends_s.append(end_s)
-        rows.bytes.append(by_rate)
+        rows.append((start_s, end_s, by_rate))
 
 
 def _digit(number: str) -> float:
@@ -219,24 +200,15 @@ def _digit(number: str) -> float:
 
 
 def _report(test: _Test) -> Report:
-    kept = {name: rows for name, rows in test.rows.items() if rows.starts_s}
-    lengths_s = [np.subtract(rows.ends_s, rows.starts_s) for rows in kept.values()]
-    interval_s = max(round(float(np.median(np.concatenate(lengths_s))), 2), MIN_INTERVAL_S) if kept else 0.0
-    _check_report(test.where, test, kept, interval_s)
+    kept = {name: np.array(rows).T for name, rows in test.rows.items() if rows}
+    lengths_s = np.concatenate([ends_s - starts_s for starts_s, ends_s, _ in kept.values()]) if kept else np.zeros(1)
+    interval_s = max(round(float(np.median(lengths_s)), 2), MIN_INTERVAL_S)
+    _check_report(test.where, test, kept, interval_s, float(lengths_s.max()))
     streams = []
-    for name, rows in kept.items():
+    for name, (starts_s, ends_s, in_bytes) in kept.items():
         local, remote = test.connections.get(name, (("", 0), ("", 0)))
-        streams.append(
-            Stream(
-                local=local,
-                remote=remote,
-                sends=_sends(test, name),
-                starts_s=np.array(rows.starts_s),
-                ends_s=np.array(rows.ends_s),
-                bytes=np.array(rows.bytes),
-                omitted_s=max(rows.omitted_s, test.omit_s),
-            )
-        )
+        omitted_s = max(test.omitted_s.get(name, 0.0), test.omit_s)
+        streams.append(Stream(local, remote, _sends(test, name), starts_s, ends_s, in_bytes, omitted_s))
     is_bidir = len({stream.sends for stream in streams}) == 2
     cc = {} if is_bidir else test.cc  # printed once for each direction, but not for which
     return Report(
@@ -256,7 +228,7 @@ def _report(test: _Test) -> Report:
 
 
 @refusing
-def _check_report(test: _Test, kept: dict[str, _Rows], interval_s: float) -> Iterator[str]:
+def _check_report(test: _Test, kept: dict[str, np.ndarray], interval_s: float, longest_s: float) -> Iterator[str]:
     """Streams, their intervals and their totals against each other."""
     if not kept:
         yield "no interval of any length; repeat the test with iperf3 --interval 1"
@@ -266,16 +238,16 @@ def _check_report(test: _Test, kept: dict[str, _Rows], interval_s: float) -> Ite
     for name in test.connections:
         if name not in kept:
             yield f"[{name}] is connected, but has no interval"
-    longest_s = max(float(np.subtract(rows.ends_s, rows.starts_s).max()) for rows in kept.values())
     if longest_s < MIN_INTERVAL_S - _TIME_S:
         yield f"intervals last {longest_s:g} s; iperf3 --interval must be at least 0.1"
-    for name, rows in kept.items():
-        check_chain(rows.starts_s, rows.ends_s, interval_s, f"{test.where}: intervals of [{name}]")
-        counted = sum(rows.bytes)
+    for name, (starts_s, ends_s, in_bytes) in kept.items():
+        with located(f"{test.where}: intervals of [{name}]"):
+            check_chain(starts_s, ends_s, interval_s)
+        counted = float(in_bytes.sum())
         total = test.totals.get((name, "sender" if _sends(test, name) else "receiver"), counted)
         if not test.error and abs(total - counted) > 0.01 * max(total, counted) + uncounted_bytes(counted):
             yield f"[{name}]: {counted:.4g} bytes in its intervals, but {total:.4g} in all"
-    ends_s = [rows.ends_s[-1] for rows in kept.values()]
+    ends_s = [float(ends_s[-1]) for _, ends_s, _ in kept.values()]
     if max(ends_s) - min(ends_s) > 0.1 * interval_s + _TIME_S:
         yield f"its streams end at {min(ends_s):g} and {max(ends_s):g} s; give the whole log"
     slack_s = max(0.1 * interval_s, 0.02 * test.until_s) + _TIME_S

@@ -26,6 +26,7 @@ from tcpfair.errors import InputError
 from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.event_text import Form, bins_of, link_table, pieces, refuse_first
 from tcpfair.sources.readers.observed import Observed, ObservedFlow, ObservedLink
+from tcpfair.sources.readers.readings import located
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head
 
@@ -50,12 +51,7 @@ _BLOCK_BYTES = 1 << 22
 
 def sniff(path: Path) -> bool:
     """Whether a file begins as a log of mm-link does."""
-    return (path.is_file() and head(path).startswith("# mahimahi mm-link")) or _is_bare(path)
-
-
-def _is_bare(path: Path) -> bool:
-    """A log of an old version, which begins with its base timestamp."""
-    return path.is_file() and bool(re.match(r"# (init|base) timestamp: \d", head(path)))
+    return path.is_file() and bool(re.match(r"# (mahimahi mm-link|(init|base) timestamp: \d)", head(path)))
 
 
 def read(path: Path, said: Sidecar) -> Observed:
@@ -64,16 +60,21 @@ def read(path: Path, said: Sidecar) -> Observed:
     Raises InputError naming the line for what no mm-link writes, packets that leave without having arrived, more than
     could leave, and a clock that goes back.
     """
+    with located(path):
+        return _observed(path)
+
+
+def _observed(path: Path) -> Observed:
     headers, events = _load(path)
     out = events[events["kind"] == "-"]
     payload = (out["bytes"] - OVERHEAD_BYTES).clip(lower=0.0)
     if not payload.sum() > 0:
-        raise InputError(f"{path}: no packet with payload leaves; give the log of the direction of the data")
+        raise InputError("no packet with payload leaves; give the log of the direction of the data")
     with_data, payload = out[payload > 0], payload[payload > 0].to_numpy()
     leaves_s, stop_s = with_data["t_s"].to_numpy(), float(events["t_s"].iloc[-1])
     arrived_s = float(leaves_s[0] - with_data["delay"].iloc[0] / MS_PER_S)
     if stop_s <= arrived_s:
-        raise InputError(f"{path}: all within a millisecond; give a longer log")
+        raise InputError("all within a millisecond; give a longer log")
     times_s, (total,) = readings.gathered([(leaves_s, payload)], arrived_s, stop_s)
     begins_s = (headers["init"] + headers["base"]) / MS_PER_S if "init" in headers else math.nan
     clock_s = begins_s if readings.is_wall_clock(begins_s) else None
@@ -115,16 +116,17 @@ def _load(path: Path) -> tuple[dict, pd.DataFrame]:
     for lines, block in pieces(path, _BLOCK_BYTES):
         while not parts and block.startswith(b"#"):
             text, _, block = block.partition(b"\n")
-            _take_header(text.decode(errors="replace"), headers, f"{path}: line {lines[0]}")
+            with located(f"{path}: line {lines[0]}"):
+                _take_header(text.decode(errors="replace"), headers)
             lines = lines[1:]
         if block:
             parts.append(_events(block, lines, path))
         if sum(map(len, parts)) > readings.MAX_PACKETS:
-            raise InputError(f"{path}: more than {readings.MAX_PACKETS} events; give a shorter log")
+            raise InputError(f"more than {readings.MAX_PACKETS} events; give a shorter log")
     if "base" not in headers:
-        raise InputError(f"{path}: '# base timestamp:' is missing; give the whole log")
+        raise InputError("'# base timestamp:' is missing; give the whole log")
     if not parts:
-        raise InputError(f"{path}: no events; give the log of a shell in which something was sent")
+        raise InputError("no events; give the log of a shell in which something was sent")
     events = pd.concat(parts, ignore_index=True)
     events["t_s"] = (events["t"] - headers["base"]) / MS_PER_S
     events["bin"] = bins_of(events["t_s"].to_numpy())
@@ -135,18 +137,18 @@ def _load(path: Path) -> tuple[dict, pd.DataFrame]:
     return headers, events
 
 
-def _take_header(text: str, headers: dict, where: str) -> None:
+def _take_header(text: str, headers: dict) -> None:
     """Read a line with # at the beginning."""
     if match := _NAMED.match(text):
         if "name" in headers:
-            raise InputError(f"{where}: a second log begins; give each its own file")
+            raise InputError("a second log begins; give each its own file")
         headers["name"] = match[1]
     elif match := _STAMP.fullmatch(text):
         if match[1] in headers:
-            raise InputError(f"{where}: {match[1]} timestamp: is there twice; give one log")
+            raise InputError(f"{match[1]} timestamp: is there twice; give one log")
         headers[match[1]] = int(match[2])
     elif " timestamp:" in text[:20]:
-        raise InputError(f"{where}: {text[:60]!r} is no timestamp in ms")
+        raise InputError(f"{text[:60]!r} is no timestamp in ms")
 
 
 def _events(block: bytes, lines: np.ndarray, path: Path) -> pd.DataFrame:
@@ -172,7 +174,7 @@ def _check(events: pd.DataFrame, base_ms: int, path: Path) -> None:
     back = np.diff(t, prepend=t[0]) < 0
     refuse(back, lambda i: f"the clock goes back from {t[i - 1]} to {t[i]} ms; record again")
     refuse(t[:1] < base_ms, lambda i: f"{t[i]} ms is before the base timestamp {base_ms}; give one log")
-    readings.check_span(str(path), base_ms / MS_PER_S, float(t[-1]) / MS_PER_S)
+    readings.check_span(base_ms / MS_PER_S, float(t[-1]) / MS_PER_S)
     out, into, could = (kind == each for each in "-+#")
     is_size = (kind == "d") | ((size >= 1) & (size <= MAX_PACKET_BYTES))
     refuse(~is_size, lambda i: f"{size[i]} bytes are not between 1 and {MAX_PACKET_BYTES}")

@@ -8,13 +8,14 @@ interval that is not complete: the rest of the total becomes the last interval, 
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,11 +23,10 @@ import pandas as pd
 from tcpfair.errors import InputError, unknown
 from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.observed import WINDOWS, Observed, ObservedFlow
-from tcpfair.sources.readers.pattern_records import records, text_of
 from tcpfair.sources.readers.pattern_table import NEEDED, NUMBERS, QUANTITIES, TABLE, Pattern, Row, formats, units
-from tcpfair.sources.readers.readings import refusing
+from tcpfair.sources.readers.readings import located
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
-from tcpfair.sources.readers.text import head, lines
+from tcpfair.sources.readers.text import head, lines, read_json
 from tcpfair.units import BITS_PER_BYTE
 
 NAME = "patterns"
@@ -89,23 +89,32 @@ class _Flow:
 
 def read(path: Path, said: Sidecar) -> Observed:
     """All flows of a file. Raises InputError naming the line for what does not fit its pattern or contradicts itself."""
+    with located(path):
+        return _observed(path, said)
+
+
+def _observed(path: Path, said: Sidecar) -> Observed:
     pattern = said.pattern or _format(path)
     if pattern is None:
-        raise InputError(f"{path}: none of the formats of {TABLE.name}; give `pattern` in its trace.yaml")
+        raise InputError(f"none of the formats of {TABLE.name}; give `pattern` in its trace.yaml")
     origin, flows = _flows(path, pattern, said.link.payload_bytes or PAYLOAD_BYTES)
     if not any(flow.intervals or flow.points or flow.packets for flow in flows.values()):
-        raise InputError(f"{path}: {pattern.name}: no interval with bytes; record with {pattern.repeat}")
-    late = next((flow for flow in flows.values() if flow.late), None)
+        raise InputError(f"{pattern.name}: no interval with bytes; record with {pattern.repeat}")
+    late = next((flow.late for flow in flows.values() if flow.late), "")
     if late and any(flow.clock_s is None for flow in flows.values()):
-        raise InputError(f"{late.late}: a further test begins, without a clock; give each test its own file")
+        raise InputError(f"{late}: a further test begins, without a clock; give each test its own file")
     found: list[ObservedFlow] = []
     remarks: list[str] = []
     for name, flow in sorted(flows.items(), key=lambda item: (len(item[0]), item[0])):
-        one = _observed(path, name, flow, pattern, pattern.origins_of_flows.get(name, origin), said, remarks)
-        if one:
+        with located(f"flow {name}"):
+            _check_total(flow, name, pattern, said, remarks)
+            one = _observed_flow(path, name, flow, pattern, pattern.origins_of_flows.get(name, origin))
+        if one.total_bytes[-1] > 0:
             found.append(one)
+        else:
+            remarks.append(f"flow {name}: no bytes; left out")
     if not found:
-        raise InputError(f"{path}: {pattern.name}: no flow has any bytes; give a recording of a transfer")
+        raise InputError(f"{pattern.name}: no flow has any bytes; give a recording of a transfer")
     if pattern.one_direction:
         most = max(found, key=lambda flow: flow.total_bytes[-1])
         others = [flow for flow in found if flow is not most]
@@ -119,42 +128,42 @@ def read(path: Path, said: Sidecar) -> Observed:
 
 def _flows(path: Path, pattern: Pattern, payload_bytes: float) -> tuple[str, dict[str, _Flow]]:
     """The origin of the bytes, and what is read of each flow."""
-    origin, flows = pattern.origin, {}
-    count = 0
+    origin, flows, count = pattern.origin, {}, 0
     for where, row, groups, text in _matches(path, pattern):
         origin = next((other for begin, other in pattern.origins.items() if text and re.search(begin, text)), origin)
-        if row is None:
-            raise InputError(f"{where}: {text[:80]!r} is no line of {pattern.name}; give the file as it was written")
-        if row.kind == "refuse":
-            raise InputError(f"{where}: {row.says or 'refused by its pattern'}")
-        if row.kind == "skip":
-            continue
-        count += 1
-        if count > readings.MAX_READINGS:
-            raise InputError(f"{where}: more than {readings.MAX_READINGS} readings; give the recording in parts")
-        name = groups.get("flow") or row.flow
-        has_rows = any(flow.intervals for flow in flows.values())
-        flow = flows.setdefault(name, _Flow())
-        if len(flows) > readings.MAX_FLOWS:
-            raise InputError(f"{where}: more than {readings.MAX_FLOWS} flows; give the recording in parts")
-        if row.kind == "connection":
+        with located(where):
+            if row is None:
+                raise InputError(f"{text[:80]!r} is no line of {pattern.name}; give the file as it was written")
+            if row.kind == "refuse":
+                raise InputError(row.says or "refused by its pattern")
+            if row.kind == "skip":
+                continue
+            count += 1
+            if count > readings.MAX_READINGS:
+                raise InputError(f"more than {readings.MAX_READINGS} readings; give the recording in parts")
+            name = groups.get("flow") or row.flow
+            is_late = any(flow.intervals for flow in flows.values())
+            flow = flows.setdefault(name, _Flow())
+            if len(flows) > readings.MAX_FLOWS:
+                raise InputError(f"more than {readings.MAX_FLOWS} flows; give the recording in parts")
+            if row.kind != "connection":
+                _take(flow, name, row, groups, pattern, payload_bytes)
+                continue
             if flow.intervals:
-                raise InputError(f"{where}: flow {name} is connected twice; give each test its own file")
-            flow.late = where if has_rows else ""
-            if groups.get("clock"):
-                flow.clock_s = _date(groups["clock"], where)
-        else:
-            _take(flow, name, row, groups, pattern, where, payload_bytes)
+                raise InputError(f"flow {name} is connected twice; give each test its own file")
+            flow.late = where if is_late else ""
+            if "clock" in groups:
+                flow.clock_s = _date(groups["clock"])
     return origin, flows
 
 
 def _matches(path: Path, pattern: Pattern) -> Iterator[tuple[str, Row | None, dict[str, str], str]]:
     """Where each line or record is, its row, its groups, its text. JSON records without a row are not given."""
     if pattern.is_json:
-        for where, record in records(path, pattern):
+        for where, record in _records(path, pattern):
             for row in pattern.rows:
-                if all(re.fullmatch(text, text_of(record, name)) for name, text in row.where.items()):
-                    groups = {name: text_of(record, place) for name, place in row.values.items()}
+                if all(re.fullmatch(text, _text_of(record, name)) for name, text in row.where.items()):
+                    groups = {name: _text_of(record, place) for name, place in row.values.items()}
                     yield where, row, {name: text for name, text in groups.items() if text}, ""
                     break
         return
@@ -163,121 +172,203 @@ def _matches(path: Path, pattern: Pattern) -> Iterator[tuple[str, Row | None, di
         where = f"{path}: line {number}"
         if len(line) > MAX_LINE:  # no expression searches more
             raise InputError(f"{where}: longer than {MAX_LINE} characters; give the file as its tool wrote it")
-        found = next(((match, row) for rule, row in compiled if (match := rule.fullmatch(line))), None)
-        groups = {name: text for name, text in found[0].groupdict().items() if text} if found else {}
-        yield where, found[1] if found else None, groups, line
+        match, row = next(((found, row) for rule, row in compiled if (found := rule.fullmatch(line))), (None, None))
+        groups = {name: text for name, text in match.groupdict().items() if text} if match else {}
+        yield where, row, groups, line
+
+
+# --- JSON: lists in one object, text sequences (RFC 7464), or an object in each line -------------------------------------
+
+
+def _records(path: Path, pattern: Pattern) -> Iterator[tuple[str, dict[str, Any]]]:
+    """JSON objects: those of the lists that the pattern names, else one of each line."""
+    start = head(path).lstrip("\ufeff \t\r\n")
+    first = start.lstrip("\x1e").partition("\n")[0].strip()
+    if start.startswith("\x1e") or (first.endswith("}") and _is_json(first) and len(start) > len(first) + 2):
+        sequence = _sequence(path)
+        context = next(sequence, ("", {}))[1] if pattern.deltas or pattern.events else {}
+        yield from _timed(sequence, _field(context, "trace") or context, pattern)
+        return
+    whole = read_json(path, _no_constant)
+    for name in pattern.each:
+        listed = _field(whole, name)
+        for number, item in enumerate(listed if isinstance(listed, list) else []):
+            where = f"{path}: {name}.{number}"
+            if not isinstance(item, dict):
+                raise InputError(f"{where}: must be an object; give the whole file")
+            if not pattern.events:
+                yield where, {**item, "_list": name}
+                continue
+            events = item.get(pattern.events)
+            if not isinstance(events, list):
+                raise InputError(f"{where}.{pattern.events}: must be a list; give the whole file")
+            if number and events:
+                raise InputError(f"{where}: a second connection; give each connection its own file")
+            if "event_fields" in item:
+                yield where, item
+            of_events = (
+                (f"{path}: {pattern.events}.{i}", each) for i, each in enumerate(events) if isinstance(each, dict)
+            )
+            yield from _timed(of_events, item, pattern)
+
+
+def _sequence(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, line in enumerate(lines(path), start=1):
+        text = line.strip("\x1e \t\r\ufeff")
+        if not text:
+            continue
+        try:
+            record = json.loads(text, parse_constant=_no_constant)
+        except (ValueError, RecursionError):
+            raise InputError(f"line {number}: not a whole JSON object; give the whole file") from None
+        if not isinstance(record, dict):
+            raise InputError(f"line {number}: must be a JSON object; give the file as it was written")
+        yield f"{path}: line {number}", record
+
+
+def _timed(
+    records: Iterator[tuple[str, dict[str, Any]]], context: dict[str, Any], pattern: Pattern
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Records with times from one zero, where the context states that each counts from the previous one."""
+    are_steps = any(re.fullmatch(text, _text_of(context, name)) for name, text in pattern.deltas.items())
+    time = 0.0
+    for where, record in records:
+        if are_steps:
+            step = record.get("time", 0.0)
+            time += step if isinstance(step, (int, float)) else math.nan
+            record = {**record, "time": time}
+        yield where, record
+
+
+def _no_constant(text: str) -> float:
+    raise ValueError(f"{text} is no number")
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _field(record: Any, place: str) -> Any:
+    """The field at ``a.b``; None where there is none."""
+    for name in place.split("."):
+        record = record.get(name) if isinstance(record, dict) else None
+    return record
+
+
+def _text_of(record: dict[str, Any], places: str) -> str:
+    """The first field there is of ``a.b|c``, as text; '' for none."""
+    values = (_field(record, place) for place in places.split("|"))
+    return next((value if isinstance(value, str) else json.dumps(value) for value in values if value is not None), "")
 
 
 # --- Numbers ----------------------------------------------------------------------------------------------------------
 
 
-def _date(text: str, where: str) -> float:
+def _date(text: str) -> float:
     try:
         clock_s = datetime.strptime(text, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC).timestamp()
     except (ValueError, OverflowError):
         clock_s = math.nan
     if not readings.is_wall_clock(clock_s):
-        raise InputError(f"{where}: {text[:40]!r} is no date from 2000 to 2099; give the file as it was written")
+        raise InputError(f"{text[:40]!r} is no date from 2000 to 2099; give the file as it was written")
     return clock_s
 
 
-def _number(groups: dict[str, str], name: str, row: Row, flow: _Flow, where: str) -> Number:
+def _unit(groups: dict[str, str], name: str, row: Row) -> str:
+    return groups.get(f"{name}_unit") or row.unit(name) or ""
+
+
+def _number(groups: dict[str, str], name: str, row: Row, flow: _Flow) -> Number:
     """A group as a number from 0 up, in s, bytes, bit/s, or packets or bytes of a window."""
     text = groups[name]
     match = _NUMBER.fullmatch(text.strip())
     if not match or not math.isfinite(value := float(match[0])):
-        raise InputError(f"{where}: {name}: {text[:40]!r} is no number from 0 up; give what the tool wrote")
-    known = units()[QUANTITIES.get(name, name)]
-    unit = groups.get(f"{name}_unit") or row.unit(name) or ""
+        raise InputError(f"{name}: {text[:40]!r} is no number from 0 up; give what the tool wrote")
+    known, unit = units()[QUANTITIES.get(name, name)], _unit(groups, name, row)
     if name == "rate":
-        unit = flow.rate_unit if unit == "same" else unit
-        flow.rate_unit = unit
+        flow.rate_unit = unit = flow.rate_unit if unit == "same" else unit
     if unit not in known:
-        raise InputError(f"{where}: {unknown(f'{name}: unit', unit, known)}")
-    return Number(
-        value * (known[unit] or 1.0), (0.0 if match[2] else 0.51 * 10.0 ** -len(match[1] or "")) * known[unit]
-    )
+        raise unknown(f"{name}: unit", unit, known)
+    last_digit = 0.0 if match[2] else 10.0 ** -len(match[1] or "")
+    return Number(value * (known[unit] or 1.0), 0.51 * last_digit * known[unit])
 
 
-def _take(
-    flow: _Flow, name: str, row: Row, groups: dict[str, str], pattern: Pattern, where: str, payload_bytes: float
-) -> None:
+def _take(flow: _Flow, name: str, row: Row, groups: dict[str, str], pattern: Pattern, payload_bytes: float) -> None:
     """One line or record of a flow."""
-    given = {each: _number(groups, each, row, flow, where) for each in NUMBERS if each in groups}
+    given = {each: _number(groups, each, row, flow) for each in NUMBERS if each in groups}
     if row.kind in ("interval", "total"):
-        at_s = _take_interval(flow, name, row, given, pattern, where)
+        at_s = _take_interval(flow, name, row, given, pattern)
     else:
-        for each in sorted(NEEDED[row.kind][0] - set(given), key=list(NUMBERS).index)[:1]:
-            raise InputError(f"{where}: {row.values.get(each, each)}: missing; give the whole file")
+        missing = [each for each in NUMBERS if each in NEEDED[row.kind][0] and each not in given]
+        if missing:
+            raise InputError(f"{row.values.get(missing[0], missing[0])}: missing; give the whole file")
         at_s = given["time"].value
     if row.kind == "packet":
-        _append(flow.packets, (at_s, given["bytes"].value), where)
+        _append(flow.packets, (at_s, given["bytes"].value))
     if row.kind == "reading":
-        total_bytes = given["total_bytes"].value
         if not flow.points and pattern.from_zero and at_s > 0:
             flow.points.append((0.0, 0.0))
-        previous = flow.points[-1] if flow.points else (-1.0, 0.0)
-        _append(flow.points, (at_s, total_bytes), where)
-        if total_bytes < previous[1]:
-            raise InputError(f"{where}: total_bytes: falls, but it counts; give one recording")
-        if previous[0] == at_s:
+        _append(flow.points, (at_s, given["total_bytes"].value))
+        (before_s, before_bytes), (_, total_bytes) = flow.points[-2:] if len(flow.points) > 1 else ((-1.0, 0.0), (0, 0))
+        if total_bytes < before_bytes:
+            raise InputError("total_bytes: falls, but it counts; give one recording")
+        if before_s == at_s:
             del flow.points[-2]
     if {"cwnd", "ssthresh", "rtt"} & set(given) and row.kind != "total":
         values = {each: given[each].value if each in given else math.nan for each in ("cwnd", "ssthresh", "rtt")}
         for each in ("cwnd", "ssthresh"):
-            values[each] /= 1.0 if _is_pkts(each, row, groups) else payload_bytes
-        _append(flow.windows, (at_s, *values.values()), where)
+            is_pkts = units()["cwnd"][_unit(groups, each, row) or "bytes"] == 0
+            values[each] /= 1.0 if is_pkts else payload_bytes
+        _append(flow.windows, (at_s, *values.values()))
 
 
-def _append(rows: list, row: tuple[float, ...], where: str) -> None:
+def _append(rows: list, row: tuple[float, ...]) -> None:
     """Add a row that begins with its time, which does not go back."""
     if rows and row[0] < rows[-1][0]:
-        raise InputError(f"{where}: the time goes back from {rows[-1][0]:.9g} to {row[0]:.9g} s; give one recording")
+        raise InputError(f"the time goes back from {rows[-1][0]:.9g} to {row[0]:.9g} s; give one recording")
     rows.append(row)
 
 
-def _is_pkts(name: str, row: Row, groups: dict[str, str]) -> bool:
-    return units()["cwnd"][groups.get(f"{name}_unit") or row.unit(name) or "bytes"] == 0
-
-
-def _take_interval(flow: _Flow, name: str, row: Row, given: dict[str, Number], pattern: Pattern, where: str) -> float:
+def _take_interval(flow: _Flow, name: str, row: Row, given: dict[str, Number], pattern: Pattern) -> float:
     """One interval or the total of a flow; its end."""
-    previous_s = flow.intervals[-1].end_s if flow.intervals else 0.0
+    begin_s, previous_s = (flow.intervals[0].start_s, flow.intervals[-1].end_s) if flow.intervals else (0.0, 0.0)
     is_total = row.kind == "total"
     duration = given.get("duration")
-    begin_s = flow.intervals[0].start_s if flow.intervals else 0.0
     if "end" in given:
-        end_s, slack_s = given["end"].value, given["end"].slack
+        end_s, slack_s = given["end"]
         start_s = given["start"].value if "start" in given else end_s - duration.value if duration else begin_s
     else:  # durations add up, and so do their rounded digits
         flow.adds_durations = True
         start_s = begin_s if is_total else previous_s
         end_s, slack_s = start_s + duration.value, duration.slack * (1 + math.sqrt(len(flow.intervals)))
     if not start_s <= end_s <= start_s + readings.MAX_SPAN_S:
-        raise InputError(f"{where}: lasts from {start_s:.9g} to {end_s:.9g} s; must be in order and at most a day")
-    if flow.total is not None:
-        raise InputError(f"{where}: flow {name}: another line after its total; give each test its own file")
-    n_bytes, slack_bytes = _agreed(given, end_s - start_s, (duration or given["end"]).slack, where)
-    one = Interval(start_s, end_s, n_bytes, slack_s, slack_bytes)
-    repeats = pattern.total_repeats_start and flow.intervals and start_s <= begin_s + slack_s < end_s
-    if is_total or repeats:
-        flow.total = one._replace(start_s=begin_s)
-        return end_s
-    tolerance_s = 2 * slack_s + (duration.slack if duration else 0.0)
-    if flow.intervals and abs(start_s - previous_s) > tolerance_s:
-        what = "lines are missing" if start_s > previous_s else "the time goes back"
-        raise InputError(
-            f"{where}: flow {name}: from {start_s:.9g} s, but the last ended at {previous_s:.9g} s: {what}; give the whole log"
-        )
-    start_s = previous_s if flow.intervals else start_s
-    if end_s > start_s:
-        flow.intervals.append(one._replace(start_s=start_s))
-    elif one.bytes > one.slack_bytes:
-        raise InputError(f"{where}: flow {name}: {one.bytes:g} bytes in no time; give the whole log")
+        raise InputError(f"lasts from {start_s:.9g} to {end_s:.9g} s; must be in order and at most a day")
+    with located(f"flow {name}"):
+        if flow.total is not None:
+            raise InputError("another line after its total; give each test its own file")
+        n_bytes, slack_bytes = _agreed(given, end_s - start_s, (duration or given["end"]).slack)
+        one = Interval(start_s, end_s, n_bytes, slack_s, slack_bytes)
+        repeats = pattern.total_repeats_start and flow.intervals and start_s <= begin_s + slack_s < end_s
+        if is_total or repeats:
+            flow.total = one._replace(start_s=begin_s)
+            return end_s
+        if flow.intervals and abs(start_s - previous_s) > 2 * slack_s + (duration.slack if duration else 0.0):
+            what = "lines are missing" if start_s > previous_s else "the time goes back"
+            raise InputError(
+                f"from {start_s:.9g} s, but the last ended at {previous_s:.9g} s: {what}; give the whole log"
+            )
+        if end_s > (start_s := previous_s if flow.intervals else start_s):
+            flow.intervals.append(one._replace(start_s=start_s))
+        elif one.bytes > one.slack_bytes:
+            raise InputError(f"{one.bytes:g} bytes in no time; give the whole log")
     return end_s
 
 
-def _agreed(given: dict[str, Number], lasted_s: float, slack_s: float, where: str) -> tuple[float, float]:
+def _agreed(given: dict[str, Number], lasted_s: float, slack_s: float) -> Number:
     """Bytes and half of their last digit, from what is printed more precisely: bytes or rate."""
     ways = [given["bytes"]] if "bytes" in given else []
     if "rate" in given:
@@ -285,50 +376,40 @@ def _agreed(given: dict[str, Number], lasted_s: float, slack_s: float, where: st
         slack = (rate.slack * (lasted_s + slack_s) + 2 * rate.value * slack_s) / BITS_PER_BYTE
         ways.append(Number(rate.value * lasted_s / BITS_PER_BYTE, slack))
     if len(ways) == 2 and abs(ways[0].value - ways[1].value) > ways[0].slack + ways[1].slack:
-        raise InputError(
-            f"{where}: {ways[0].value:.6g} bytes are not what this rate gives in {lasted_s:.6g} s ({ways[1].value:.6g})"
-        )
+        says = f"are not what this rate gives in {lasted_s:.6g} s ({ways[1].value:.6g})"
+        raise InputError(f"{ways[0].value:.6g} bytes {says}")
     best = min(ways, key=lambda way: way.slack)
     if best.value > readings.MAX_TOTAL_BYTES or best.value * BITS_PER_BYTE > readings.MAX_BPS * max(lasted_s, 1e-3):
-        raise InputError(
-            f"{where}: {best.value:.3g} bytes in {lasted_s:.3g} s are more than any link carries; check the unit"
-        )
-    return best.value, best.slack
+        raise InputError(f"{best.value:.3g} bytes in {lasted_s:.3g} s are more than any link carries; check the unit")
+    return best
 
 
 # --- One flow ---------------------------------------------------------------------------------------------------------
 
 
-def _observed(
-    path: Path, name: str, flow: _Flow, pattern: Pattern, origin: str, said: Sidecar, remarks: list[str]
-) -> ObservedFlow | None:
-    """A flow as its readings; None, with a remark, if it never has bytes."""
-    where = f"{path}: flow {name}"
+def _observed_flow(path: Path, name: str, flow: _Flow, pattern: Pattern, origin: str) -> ObservedFlow:
+    """A flow as its readings."""
+    gaps = ()
     if flow.intervals:
-        _check_total(where, flow, name, pattern, said, remarks)
         table = np.array([each[:3] for each in flow.intervals])
         times_s, total_bytes, gaps = readings.from_intervals(*table.T)
         interval_s = float(np.median(table[:, 1] - table[:, 0]))
     elif len(flow.points) > 1:
         times_s, total_bytes = np.array(flow.points).T.copy()
-        total_bytes, gaps, interval_s = total_bytes - total_bytes[0], (), readings.usual_spacing(times_s)[0]
+        total_bytes, interval_s = total_bytes - total_bytes[0], readings.usual_spacing(times_s)[0]
     elif flow.packets:
-        packets = np.array(flow.packets)
-        if not packets[-1, 0] > packets[0, 0]:
-            raise InputError(f"{where}: all at one time; give a longer recording")
-        readings.check_span(where, packets[0, 0], packets[-1, 0])
-        times_s, (total_bytes,) = readings.gathered([(packets[:, 0], packets[:, 1])], packets[0, 0], packets[-1, 0])
-        gaps, interval_s = (), readings.PACKET_INTERVAL_S
+        times_s, in_bytes = np.array(flow.packets).T
+        if not times_s[-1] > times_s[0]:
+            raise InputError("all at one time; give a longer recording")
+        readings.check_span(times_s[0], times_s[-1])
+        times_s, (total_bytes,) = readings.gathered([(times_s, in_bytes)], times_s[0], times_s[-1])
+        interval_s = readings.PACKET_INTERVAL_S
     else:
-        raise InputError(f"{where}: no interval; record with {pattern.repeat}")
-    readings.check_span(where, times_s[0], times_s[-1])
+        raise InputError(f"no interval; record with {pattern.repeat}")
+    readings.check_span(times_s[0], times_s[-1])
     if total_bytes[-1] > readings.MAX_TOTAL_BYTES:
-        raise InputError(f"{where}: {total_bytes[-1]:.3g} bytes in all are more than any tool counts; check the unit")
-    if not total_bytes[-1] > 0:
-        remarks.append(f"flow {name}: no bytes; left out")
-        return None
+        raise InputError(f"{total_bytes[-1]:.3g} bytes in all are more than any tool counts; check the unit")
     windows = pd.DataFrame(flow.windows, columns=WINDOWS, dtype=np.float64)
-    rtts_s = windows["srtt_s"][windows["srtt_s"] > 0]
     is_wall = readings.is_wall_clock(times_s[0])
     zero_s = times_s[0] if is_wall else 0.0
     return ObservedFlow(
@@ -338,7 +419,7 @@ def _observed(
         total_bytes=total_bytes,
         interval_s=interval_s,
         origin=origin,
-        rtt_s=float(rtts_s.min()) if len(rtts_s) else math.nan,
+        rtt_s=float(windows["srtt_s"][windows["srtt_s"] > 0].min()),
         clock_s=float(zero_s) if is_wall else flow.clock_s,
         clock_error_s=0.0 if is_wall or flow.clock_s is None else 1.0,
         offset_s=float(times_s[0]) if not is_wall and not flow.late else None,
@@ -347,27 +428,31 @@ def _observed(
     )
 
 
-@refusing
-def _check_total(flow: _Flow, name: str, pattern: Pattern, said: Sidecar, remarks: list[str]) -> Iterator[str]:
+def _check_total(flow: _Flow, name: str, pattern: Pattern, said: Sidecar, remarks: list[str]) -> None:
     """The intervals against the tool's own total; the rest of it becomes the last interval."""
-    total, last = flow.total, flow.intervals[-1]
+    total, intervals = flow.total, flow.intervals
+    if not intervals:
+        return
     if total is None:
         if pattern.needs_total and not said.of(name).stops_early:
-            yield "ends without its total; give the whole log (or stops_early in its trace.yaml)"
+            raise InputError("ends without its total; give the whole log (or stops_early in its trace.yaml)")
         return
-    counted = math.fsum(each.bytes for each in flow.intervals)
-    slack_bytes = math.fsum(each.slack_bytes for each in flow.intervals) + total.slack_bytes
+    last = intervals[-1]
+    counted = math.fsum(each.bytes for each in intervals)
+    slack_bytes = math.fsum(each.slack_bytes for each in intervals) + total.slack_bytes
     slack_s = total.slack_s + last.slack_s
     rest_bytes, rest_s = total.bytes - counted, total.end_s - last.end_s
-    lengths_s = [each.end_s - each.start_s for each in flow.intervals]
-    if not -slack_s <= rest_s <= TAIL * max(lengths_s) + slack_s:
-        yield f"intervals end at {last.end_s:.6g} s, its total at {total.end_s:.6g} s; give the whole log"
-    fastest = max(each.bytes / length_s for each, length_s in zip(flow.intervals, lengths_s, strict=True))
+    longest_s = max(each.end_s - each.start_s for each in intervals)
+    if not -slack_s <= rest_s <= TAIL * longest_s + slack_s:
+        raise InputError(f"intervals end at {last.end_s:.6g} s, its total at {total.end_s:.6g} s; give the whole log")
+    fastest = max(each.bytes / (each.end_s - each.start_s) for each in intervals)
     has_tail = rest_s > _LEAST_S or flow.adds_durations
     if not -slack_bytes <= rest_bytes <= slack_bytes + TAIL_RATE * fastest * max(rest_s, slack_s) * has_tail:
-        yield f"{counted:.6g} bytes in its intervals, but {total.bytes:.6g} in its total; give the whole log"
+        raise InputError(
+            f"{counted:.6g} bytes in its intervals, but {total.bytes:.6g} in its total; give the whole log"
+        )
     if rest_s > _LEAST_S:
-        flow.intervals.append(Interval(last.end_s, total.end_s, max(rest_bytes, 0.0), 0.0, 0.0))
+        intervals.append(Interval(last.end_s, total.end_s, max(rest_bytes, 0.0), 0.0, 0.0))
         remarks.append(f"flow {name}: the last {rest_s:.3g} s are the rest of the tool's total")
     elif rest_bytes > slack_bytes:
-        flow.intervals[-1] = last._replace(bytes=last.bytes + rest_bytes)
+        intervals[-1] = last._replace(bytes=last.bytes + rest_bytes)

@@ -27,7 +27,8 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -42,7 +43,7 @@ from tcpfair.papers.recordings import SIDECAR, sidecar_path
 from tcpfair.sources.readers import columns, readings
 from tcpfair.sources.readers.columns import UNITS, Table
 from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Observed, ObservedFlow
-from tcpfair.sources.readers.readings import refuse_first
+from tcpfair.sources.readers.readings import located, refuse_first
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
 from tcpfair.sources.readers.text import head, head_bytes, line_blocks, read_bytes
 
@@ -61,10 +62,10 @@ MAX_NAME = 80
 BOUNDS = {
     "total_bytes": (0.0, readings.MAX_TOTAL_BYTES),
     "bytes": (0.0, readings.MAX_TOTAL_BYTES),
-    "rate": (0.0, readings.MAX_BPS),
     "cwnd": (0.0, 2.0**32),
     "ssthresh": (0.0, 2.0**32),
     "srtt": (0.0, 4294.97),
+    "rate": (0.0, readings.MAX_BPS),
 }
 INFINITE_SSTHRESH = float(0x7FFFFFFF)
 SAME_SUM = 0.005  # what rounding changes in a sum of columns
@@ -73,6 +74,7 @@ SECONDS_LONG = 3600.0
 AGREE = 0.05  # two columns that say the same may differ by this share
 _BLOCK_BYTES = 1 << 22
 _PARQUET_ROWS = 1 << 18
+Pieces = Callable[[Table], Iterator[pd.DataFrame]]
 
 
 def sniff(path: Path) -> bool:
@@ -104,24 +106,21 @@ def sniff(path: Path) -> bool:
 def read(path: Path, said: Sidecar) -> Observed:
     """All flows of a table. Raises InputError naming line and column for what is damaged, out of range or contradictory,
     and the field of trace.yaml that would say what cannot be inferred."""
-    table, values, remarks = _load(path, said)
-    many = []
-    for label, rows in values.groupby("flow", sort=False, observed=True):
-        flow, more = _flow(path, str(label), rows, table, said)
-        remarks += more
-        if flow:
-            many.append(flow)
-    if not many:
-        raise InputError(f"{path}: no flow has any bytes; give a table with bytes or rates above 0")
-    clocks = [flow.clock_s for flow in many]
-    if any(clock is None for clock in clocks) and any(clock is not None for clock in clocks):
-        raise InputError(
-            f"{path}: {table.time.name}: some flows have times since 1970 and some have not; give one clock"
-        )
-    if clocks[0] is None:  # one clock of its own for all flows of the file: offsets between them are known
-        first_s = min(flow.start_s for flow in many)
-        many = [replace(flow, offset_s=flow.start_s - first_s) for flow in many]
-        remarks.append(f"{table.time.name}: no wall clock; flows start as far from each other as the column says")
+    with located(path):
+        table, values, remarks = _load(path, said)
+        many = []
+        for label, rows in values.groupby("flow", sort=False, observed=True):
+            with located(f"flow {label!r}"):
+                many += _flow(path, str(label), rows, table, said, remarks)
+        if not many:
+            raise InputError("no flow has any bytes; give a table with bytes or rates above 0")
+        clocks = {flow.clock_s is None for flow in many}
+        if len(clocks) > 1:
+            raise InputError(f"{table.time.name}: some flows have times since 1970 and some have not; give one clock")
+        if clocks == {True}:  # one clock of its own for all flows of the file: offsets between them are known
+            first_s = min(flow.start_s for flow in many)
+            many = [replace(flow, offset_s=flow.start_s - first_s) for flow in many]
+            remarks.append(f"{table.time.name}: no wall clock; flows start as far from each other as the column says")
     return Observed(BACKEND, tuple(many), (path,), remarks=tuple(dict.fromkeys(remarks)))
 
 
@@ -130,61 +129,59 @@ def read(path: Path, said: Sidecar) -> Observed:
 
 def _load(path: Path, said: Sidecar) -> tuple[Table, pd.DataFrame, list[str]]:
     """Which columns, and the rows in long form: line, flow, time and quantities, in s, bytes, bit/s."""
-    is_parquet = head_bytes(path)[:4] == PARQUET
-    names, pieces = _parquet(path) if is_parquet else _csv(path)
+    names, pieces = _parquet(path) if head_bytes(path)[:4] == PARQUET else _csv(path)
+    if len(names) > MAX_COLUMNS:
+        raise InputError(f"more than {MAX_COLUMNS} columns")
     if names[0] == "1" and said.columns.time is None:
         raise InputError(
-            f"{path}: no header, {len(names)} columns without names; write which is what to {sidecar_path(path)}, such as "
+            f"no header, {len(names)} columns without names; write which is what to {sidecar_path(path)}, such as "
             "columns: {time: 1, total_bytes: 2} (or bytes, rate with units: {rate: Mbps}, flow, cwnd, srtt)"
         )
-    table = columns.choose(names, said, str(path))
+    table = columns.choose(names, said)
     parts: list[pd.DataFrame] = []
     labels: dict[str, int] = {}
     rows = 0
     first_words: dict[tuple[str, str], str] = {}
     for piece in pieces(table):
         if not rows:
-            _refuse_sum(piece, table, path)
-        long = _long(piece, table, path)
-        _refuse_merged(piece, long, table, first_words, path)
+            _refuse_sum(piece, table)
+        long = _long(piece, table)
+        _refuse_merged(piece, long, table, first_words)
         rows += len(long)
         if rows > readings.MAX_READINGS:
-            raise InputError(f"{path}: more than {readings.MAX_READINGS} readings; give longer intervals, or parts")
+            raise InputError(f"more than {readings.MAX_READINGS} readings; give longer intervals, or parts")
         codes, new = pd.factorize(long["flow"])
         long["flow"] = np.array([labels.setdefault(label, len(labels)) for label in new], dtype=np.int32)[codes]
         parts.append(long)
-    values = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    if not rows:
+        raise InputError("no rows below the header; give the whole table")
+    values = pd.concat(parts, ignore_index=True)
     parts.clear()
-    if values.empty:
-        raise InputError(f"{path}: no rows below the header; give the whole table")
     values["flow"] = pd.Categorical.from_codes(values["flow"].to_numpy(), list(labels))
-    remarks = list(table.remarks)
-    values, table = _in_units(values, table, said, path, remarks)
-    return table, values, remarks
+    remarks = [f"columns not used: {', '.join(table.unused[:20])}"] if table.unused else []
+    return table, _in_units(values, table, said, remarks), remarks
 
 
-def _long(piece: pd.DataFrame, table: Table, path: Path) -> pd.DataFrame:
+def _long(piece: pd.DataFrame, table: Table) -> pd.DataFrame:
     """Rows of a piece with a column for each quantity."""
-    base = {"line": piece.index.to_numpy(dtype=np.int32), "time": piece[table.time.name].to_numpy()}
-    if not table.by_label:
-        name = table.flow.name if table.flow else "flow"
-        flows = piece[name].astype(str).str.strip() if table.flow else pd.Series("flow1", piece.index)
-        refuse_first(
-            ((flows == "") | (flows.str.len() > MAX_NAME)).to_numpy(),
-            lambda i: f"{path}: {name}: line {base['line'][i]} names no flow; give each row one",
-        )
-        shared = {quantity: piece[column.name].to_numpy() for quantity, column in table.shared.items()}
-        return pd.DataFrame({**base, "flow": flows.to_numpy(), **shared})
-    quantities = dict.fromkeys(quantity for of in table.by_label.values() for quantity in of)
+    line, time = piece.index.to_numpy(dtype=np.int32), piece[table.time.name].to_numpy()
+    quantities = dict.fromkeys(column.quantity for column in table.columns)
     parts = []
-    for label, of in table.by_label.items():
+    for label, of in table.of_flows.items():
+        flows = pd.Series(label or "flow1", piece.index)
+        if table.flow:
+            flows = piece[table.flow.name].astype(str).str.strip()
+            refuse_first(
+                ((flows == "") | (flows.str.len() > MAX_NAME)).to_numpy(),
+                lambda i: f"{table.flow.name}: line {line[i]} names no flow; give each row one",
+            )
         own = {each: piece[of[each].name].to_numpy() if each in of else np.nan for each in quantities}
-        parts.append(pd.DataFrame({**base, "flow": label, **own}))
+        parts.append(pd.DataFrame({"line": line, "time": time, "flow": flows.to_numpy(), **own}))
     return pd.concat(parts, ignore_index=True)
 
 
 def _refuse_merged(
-    piece: pd.DataFrame, long: pd.DataFrame, table: Table, first_words: dict[tuple[str, str], str], path: Path
+    piece: pd.DataFrame, long: pd.DataFrame, table: Table, first_words: dict[tuple[str, str], str]
 ) -> None:
     """Refuse a column that is not read, has the name of a label and changes within a flow: rows of several would become one.
 
@@ -198,207 +195,178 @@ def _refuse_merged(
             other = next((word for word in of_flow if word != first), None)
             if other is None:
                 continue
-            told = f"({first[:40]!r}, {other[:40]!r})"
-            if table.flow or table.by_label:
+            told, ignore = f"({first[:40]!r}, {other[:40]!r})", f"`columns: {{ignore: [{name}]}}`"
+            if table.flow or "" not in table.of_flows:
                 raise InputError(
-                    f"{path}: {name!r} changes within a flow {told}; give the rows of one run and direction, or "
-                    f"write `columns: {{ignore: [{name}]}}` in {SIDECAR} when they belong together"
+                    f"{name!r} changes within a flow {told}; give the rows of one run and direction, or write {ignore} in "
+                    f"{SIDECAR} when they belong together"
                 )
             raise InputError(
-                f"{path}: {name!r} may tell flows apart {told}; write `columns: {{flow: {name}}}` in {SIDECAR} "
-                f"when it does, and `columns: {{ignore: [{name}]}}` when all rows are one flow"
+                f"{name!r} may tell flows apart {told}; write `columns: {{flow: {name}}}` in {SIDECAR} when it does, and "
+                f"{ignore} when all rows are one flow"
             )
 
 
-def _refuse_sum(piece: pd.DataFrame, table: Table, path: Path) -> None:
+def _refuse_sum(piece: pd.DataFrame, table: Table) -> None:
     """Refuse a column of a flow that is the sum of the others in every row."""
     for quantity in columns.VALUES:
-        names = [of[quantity].name for of in table.by_label.values() if quantity in of]
-        if len(names) < 3 or len(piece) < 3:
-            continue
+        names = [of[quantity].name for of in table.of_flows.values() if quantity in of]
         rates = piece[names].to_numpy(dtype=np.float64)
         rates = rates[np.isfinite(rates).all(axis=1)]
+        if len(names) < 3 or len(rates) < 3:
+            continue
         others = rates.sum(axis=1, keepdims=True) - rates
-        is_sum = (np.abs(others - rates) <= SAME_SUM * rates).all(axis=0) & ((rates > 0).sum(axis=0) >= 3)
         refuse_first(
-            is_sum & (len(rates) >= 3),
+            (np.abs(others - rates) <= SAME_SUM * rates).all(axis=0) & ((rates > 0).sum(axis=0) >= 3),
             lambda i, names=names: (
-                f"{path}: {names[i]!r} is the sum of the other columns in every row, so no flow; write "
+                f"{names[i]!r} is the sum of the other columns in every row, so no flow; write "
                 f"`columns: {{ignore: [{names[i]}]}}` in {SIDECAR}"
             ),
         )
 
 
-def _in_units(
-    values: pd.DataFrame, table: Table, said: Sidecar, path: Path, remarks: list[str]
-) -> tuple[pd.DataFrame, Table]:
-    """All quantities in s, bit/s and bytes, checked against their bounds; units that were not known are inferred or asked for."""
-    units = dict(table.units)
+def _in_units(values: pd.DataFrame, table: Table, said: Sidecar, remarks: list[str]) -> pd.DataFrame:
+    """All quantities in s, bit/s and bytes, checked against their bounds; ``table`` gets the units that are inferred."""
+    units = table.units
     here = [quantity for quantity in BOUNDS if quantity in values]
     values = values.astype(dict.fromkeys(here, np.float64))
-    for quantity in ("total_bytes", "bytes"):
-        if quantity in here and units[quantity] is None:
-            open_name = _name_of(table, quantity)
-            if open_name not in said.columns.names.values():
-                raise InputError(
-                    f"{path}: {open_name}: unit unknown; say {SIDECAR}: units.bytes: {'|'.join(UNITS['bytes'])}"
-                )
-            units[quantity] = "B"
     if units["time"] is None:
-        units["time"] = _time_unit(values, table.time.name, path)
+        units["time"] = _time_unit(values, table.time.name)
         remarks.append(f"{table.time.name}: taken to be in {units['time']}")
     scale = UNITS["time"][units["time"]]
     values["time"] = values["time"] * scale if scale >= 1e-3 else values["time"] / round(1 / scale)
-    _check_times(values, table, said, path)
-    for quantity in ("total_bytes", "bytes", "srtt"):
-        if quantity in here and units[quantity]:
-            values[quantity] *= UNITS[quantity][units[quantity]]
-    for quantity in ("cwnd", "ssthresh", "srtt"):
-        if quantity in here and units[quantity] is None:
-            field = columns.SAID_UNIT.get(quantity, quantity)
-            remarks.append(
-                f"{_name_of(table, quantity)}: left out, its unit is not known; say {SIDECAR}: units.{field}: "
-                f"{'|'.join(UNITS[quantity])}"
-            )
+    with located(table.time.name):
+        _check_times(values, said)
+    line = values["line"].to_numpy()
+    for quantity in here:
+        name = table.name_of(quantity)
+        say = f"say {SIDECAR}: units.{columns.SAID_UNIT.get(quantity, quantity)}: {'|'.join(UNITS[quantity])}"
+        if units[quantity] is None and quantity == "rate":
+            units["rate"] = _rate_unit(values)
+            if units["rate"]:
+                remarks.append(f"{name}: in {units['rate']}, as the bytes tell")
+        elif units[quantity] is None and name in said.columns.names.values() and quantity in columns.VALUES:
+            units[quantity] = "B"
+        if units[quantity] is None and quantity in columns.VALUES:
+            raise InputError(f"{name}: unit unknown; {say}")
+        if units[quantity] is None:
+            remarks.append(f"{name}: left out, its unit is not known; {say}")
             values = values.drop(columns=quantity)
-    if "rate" in here:
-        if units["rate"] is None:
-            units["rate"] = _rate_unit(values, _name_of(table, "rate"), path)
-            remarks.append(f"{_name_of(table, 'rate')}: in {units['rate']}, as the bytes tell")
-        values["rate"] *= UNITS["rate"][units["rate"]]
-    for quantity in (each for each in here if each in values):
+            continue
+        values[quantity] *= UNITS[quantity][units[quantity]]
         least, largest = BOUNDS[quantity]
         x = values[quantity].to_numpy()
         may_be = np.isnan(x) | (np.isposinf(x) if quantity == "ssthresh" else False)
         refuse_first(
             ~((x >= least) & (x <= largest)) & ~may_be,
-            lambda i, x=x, quantity=quantity, least=least, largest=largest: (
-                f"{path}: {_name_of(table, quantity)}: {x[i]:.6g} in line {values['line'].iloc[i]} is not "
-                f"between {least:g} and {largest:g}; check value and unit"
+            lambda i, x=x, name=name, least=least, largest=largest: (
+                f"{name}: {x[i]:.6g} in line {line[i]} is not between {least:g} and {largest:g}; check value and unit"
             ),
         )
     what = ", ".join(
-        f"{_name_of(table, quantity)} as {quantity}{f' in {units[quantity]}' if units.get(quantity) else ''}"
+        f"{table.name_of(quantity)} as {quantity}{f' in {units[quantity]}' if units.get(quantity) else ''}"
         for quantity in ("time", *columns.VALUES, "cwnd", "ssthresh", "srtt", "cc")
         if quantity in values
     )
     remarks.insert(0, f"read: {what}")
-    return values, table._replace(units=units)
+    return values
 
 
-def _name_of(table: Table, quantity: str) -> str:
-    if quantity == "time":
-        return table.time.name
-    if quantity in table.shared:
-        return table.shared[quantity].name
-    return next(of[quantity].name for of in table.by_label.values() if quantity in of)
-
-
-def _time_unit(values: pd.DataFrame, name: str, path: Path) -> str:
+def _time_unit(values: pd.DataFrame, name: str) -> str:
     """The unit of times whose name has none: told by what can only be a wall clock, else seconds when nothing else is likely."""
     times = values["time"].to_numpy()
     first = float(times[0])
     for unit, scale in UNITS["time"].items():
         if readings.is_wall_clock(first * scale) and first > 1e8:
             return unit
-    spacing = values.groupby("flow", sort=False, observed=True)["time"].diff().to_numpy()
-    spacing = spacing[spacing > 0]
-    usual = float(np.median(spacing)) if len(spacing) else np.nan
+    spacing = values.groupby("flow", sort=False, observed=True)["time"].diff()
+    usual = float(spacing[spacing > 0].median())
     if usual <= SECONDS_APART and np.nanmax(times) - np.nanmin(times) <= SECONDS_LONG:
         return "s"
-    raise InputError(
-        f"{path}: {name}: unit unknown, times are {usual:.6g} apart; write `units: {{time: ms}}` (or s, us, ns) in {SIDECAR}"
-    )
+    write = f"write `units: {{time: ms}}` (or s, us, ns) in {SIDECAR}"
+    raise InputError(f"{name}: unit unknown, times are {usual:.6g} apart; {write}")
 
 
-def _check_times(values: pd.DataFrame, table: Table, said: Sidecar, path: Path) -> None:
-    t_s, line, where = values["time"].to_numpy(), values["line"].to_numpy(), f"{path}: {table.time.name}"
-    refuse_first(~np.isfinite(t_s), lambda i: f"{where}: no time in line {line[i]}; give each row its time")
+def _check_times(values: pd.DataFrame, said: Sidecar) -> None:
+    t_s, line = values["time"].to_numpy(), values["line"].to_numpy()
+    refuse_first(~np.isfinite(t_s), lambda i: f"no time in line {line[i]}; give each row its time")
     if t_s.min() < 0:
-        raise InputError(f"{where}: {t_s.min():.9g} in line {line[t_s.argmin()]} is below 0")
-    readings.check_span(where, float(t_s.min()), float(t_s.max()))
+        raise InputError(f"{t_s.min():.9g} in line {line[t_s.argmin()]} is below 0")
+    readings.check_span(float(t_s.min()), float(t_s.max()))
     labels = values["flow"].cat.codes.to_numpy()
     if labels.max() >= readings.MAX_FLOWS:
         raise InputError(
-            f"{path}: more than {readings.MAX_FLOWS} flows; say which column is the flow, {SIDECAR}: columns.flow: NAME"
+            f"more than {readings.MAX_FLOWS} flows; say which column is the flow, {SIDECAR}: columns.flow: NAME"
         )
     order = np.argsort(labels, kind="stable")
     step_s, same_flow = np.diff(t_s[order]), np.diff(labels[order]) == 0
-    for i in np.flatnonzero(same_flow & (step_s <= 0))[:1]:
+
+    def says(i: int) -> str:
         early, late = order[i], order[i + 1]
         flow = values["flow"].iloc[late]
         if step_s[i] == 0:
-            raise InputError(
-                f"{where}: flow {flow!r} has time {t_s[late]:.9g} in lines {line[early]} and {line[late]}; "
-                "give each time once"
-            )
-        raise InputError(
-            f"{where}: goes back from {t_s[early]:.9g} to {t_s[late]:.9g} s in line {line[late]} (flow {flow!r}); "
-            "give the rows in order of time, of one recording"
-        )
+            twice = f"flow {flow!r} has time {t_s[late]:.9g} in lines {line[early]} and {line[late]}"
+            return f"{twice}; give each time once"
+        back = f"goes back from {t_s[early]:.9g} to {t_s[late]:.9g} s in line {line[late]} (flow {flow!r})"
+        return f"{back}; give the rows in order of time, of one recording"
+
+    refuse_first(same_flow & (step_s <= 0), says)
     if said.interval_s and same_flow.any():
         usual_s = float(np.median(step_s[same_flow]))
         if not 0.02 < usual_s / said.interval_s < 50:
-            raise InputError(
-                f"{where}: rows are {usual_s:.6g} s apart and {SIDECAR} says interval_s: {said.interval_s:g}; "
-                "check units.time"
-            )
+            stated = f"{SIDECAR} says interval_s: {said.interval_s:g}"
+            raise InputError(f"rows are {usual_s:.6g} s apart and {stated}; check units.time")
 
 
-def _rate_unit(values: pd.DataFrame, name: str, path: Path) -> str:
-    """The unit of rates with which they agree with the bytes."""
+def _rate_unit(values: pd.DataFrame) -> str | None:
+    """The one unit of rates with which they agree with the bytes."""
     by_flow = values.groupby("flow", sort=False, observed=True)
-    bits = values["rate"].to_numpy() * by_flow["time"].diff().to_numpy()
     counted = by_flow["total_bytes"].diff() if "total_bytes" in values else values.get("bytes")
-    if counted is not None:
-        ok = np.isfinite(counted.to_numpy()) & np.isfinite(bits)
-        mean, in_bits = float(bits[ok].sum()), 8.0 * float(counted.to_numpy()[ok].sum())
-        fits = [
-            unit for unit, factor in UNITS["rate"].items() if in_bits > 0 and abs(mean * factor / in_bits - 1) < AGREE
-        ]
-        if len(fits) == 1:
-            return fits[0]
-    raise InputError(f"{path}: {name}: unit unknown; say {SIDECAR}: units.rate: {'|'.join(UNITS['rate'])}")
+    if counted is None:
+        return None
+    bits = values["rate"].to_numpy() * by_flow["time"].diff().to_numpy()
+    ok = np.isfinite(counted.to_numpy()) & np.isfinite(bits)
+    mean, in_bits = float(bits[ok].sum()), 8.0 * float(counted.to_numpy()[ok].sum())
+    fits = [unit for unit, factor in UNITS["rate"].items() if in_bits > 0 and abs(mean * factor / in_bits - 1) < AGREE]
+    return fits[0] if len(fits) == 1 else None
 
 
 # ---------------------------------------------------------------- one flow
 
 
 def _flow(
-    path: Path, label: str, rows: pd.DataFrame, table: Table, said: Sidecar
-) -> tuple[ObservedFlow | None, list[str]]:
-    """One flow of rows in order of time, and remarks; None when it never has bytes."""
-    where, remarks = f"{path}: flow {label!r}", []
+    path: Path, label: str, rows: pd.DataFrame, table: Table, said: Sidecar, remarks: list[str]
+) -> list[ObservedFlow]:
+    """The flow of rows in order of time; none when it never has bytes."""
     t_s = rows["time"].to_numpy()
     if len(t_s) < 2:
-        raise InputError(f"{where}: one row; at least two are needed")
+        raise InputError("one row; at least two are needed")
     if len(t_s) > readings.MAX_OF_FLOW:
-        raise InputError(f"{where}: more than {readings.MAX_OF_FLOW} rows; give longer intervals, or parts")
+        raise InputError(f"more than {readings.MAX_OF_FLOW} rows; give longer intervals, or parts")
     usual_s, is_even = readings.usual_spacing(t_s)
     lost = (np.diff(t_s) >= readings.GAP * usual_s) & is_even
-    _check_agreement(rows, table, where, lost)
-    quantity = next((each for each in columns.VALUES if each in rows and rows[each].notna().any()), None)
-    if quantity is None and "rate" not in rows:
-        return None, [f"flow {label!r}: no numbers; left out"]
-    quantity = quantity or "rate"
-    name = _name_of(table, quantity)
-    if quantity == "total_bytes":
-        times_s, total_bytes, gaps = _from_totals(rows, lost, usual_s, name, said, where)
-    else:
-        times_s, total_bytes, gaps, is_late = _from_intervals(rows, quantity, lost, usual_s, name, said, path)
-        if is_late:
-            remarks.append(
-                f"flow {label!r}: starts at {times_s[0]:.9g} s, with its first bytes; rows before it are left out"
-            )
+    _check_agreement(rows, table, lost)
+    quantity = next((each for each in columns.VALUES if each in rows and rows[each].notna().any()), "rate")
+    if quantity not in rows:
+        remarks.append(f"flow {label!r}: no numbers; left out")
+        return []
+    name = table.name_of(quantity)
+    find = _from_totals if quantity == "total_bytes" else _from_intervals
+    times_s, total_bytes, gaps, is_late = find(rows, quantity, name, lost, usual_s, said)
+    if is_late:
+        remarks.append(
+            f"flow {label!r}: starts at {times_s[0]:.9g} s, with its first bytes; rows before it are left out"
+        )
     if not len(times_s) or not total_bytes[-1] > 0:
-        return None, [*remarks, f"flow {label!r}: never has bytes; left out"]
+        remarks.append(f"flow {label!r}: never has bytes; left out")
+        return []
     if total_bytes[-1] > readings.MAX_TOTAL_BYTES:
-        raise InputError(f"{where}: {total_bytes[-1]:.3g} bytes in all are more than any tool counts; check the unit")
+        raise InputError(f"{total_bytes[-1]:.3g} bytes in all are more than any tool counts; check the unit")
     if gaps:
         remarks.append(f"flow {label!r}: {len(gaps)} gaps, {sum(to - since for since, to in gaps):.6g} s without rows")
     is_wall = readings.is_wall_clock(float(times_s[0]))
     zero_s = float(times_s[0]) if is_wall else 0.0
-    windows, rtt_s, more = _windows(rows, table, said, zero_s)
+    windows = _windows(rows, table, said, remarks)
     flow = ObservedFlow(
         name=label,
         file=path,
@@ -406,22 +374,22 @@ def _flow(
         total_bytes=total_bytes,
         interval_s=usual_s,
         origin=f"table: {name}",
-        cc=_one_cc(rows, table, where),
-        rtt_s=rtt_s,
+        cc=_one_cc(rows, table),
+        rtt_s=float(windows["srtt_s"][windows["srtt_s"] > 0].min()),
         clock_s=zero_s if is_wall else None,
         gaps_s=tuple((since - zero_s, to - zero_s) for since, to in gaps),
-        windows=windows,
+        windows=windows.assign(t_s=windows["t_s"] - zero_s),
     )
-    return flow, [*remarks, *more]
+    return [flow]
 
 
 def _from_intervals(
-    rows: pd.DataFrame, quantity: str, lost: np.ndarray, usual_s: float, name: str, said: Sidecar, path: Path
+    rows: pd.DataFrame, quantity: str, name: str, lost: np.ndarray, usual_s: float, said: Sidecar
 ) -> tuple[np.ndarray, np.ndarray, readings.Gaps, bool]:
     """Readings of bytes or rates of intervals, from the first with bytes on, and whether rows before it are left out."""
     t_s, in_bytes = rows["time"].to_numpy(), rows[quantity].to_numpy(dtype=np.float64)
-    if quantity == "bytes":
-        _check_is_no_total(in_bytes, name, said, path)
+    if quantity == "bytes" and said.columns.bytes is None:
+        _check_is_no_total(in_bytes, name)
     starts_s = np.concatenate([[t_s[0] - usual_s], np.where(lost, t_s[1:] - usual_s, t_s[:-1])])
     if quantity == "rate":
         in_bytes = in_bytes * (t_s - starts_s) / 8.0
@@ -433,33 +401,33 @@ def _from_intervals(
 
 
 def _from_totals(
-    rows: pd.DataFrame, lost: np.ndarray, usual_s: float, name: str, said: Sidecar, where: str
-) -> tuple[np.ndarray, np.ndarray, readings.Gaps]:
-    """Readings of a running total; between readings with rows lost in between nothing was observed."""
-    known = rows["total_bytes"].notna().to_numpy()
-    t_s, totals, line = (rows[each].to_numpy()[known] for each in ("time", "total_bytes", "line"))
+    rows: pd.DataFrame, quantity: str, name: str, lost: np.ndarray, usual_s: float, said: Sidecar
+) -> tuple[np.ndarray, np.ndarray, readings.Gaps, bool]:
+    """Readings of a running total; between readings with rows lost in between nothing was observed. None are left out."""
+    known = rows[quantity].notna().to_numpy()
+    t_s, totals, line = (rows[each].to_numpy()[known] for each in ("time", quantity, "line"))
     refuse_first(
         np.diff(totals) < 0,
         lambda i: (
-            f"{where}: {name}: falls from {totals[i]:.9g} to {totals[i + 1]:.9g} in line "
-            f"{line[i + 1]}, but a running total never falls; is it bytes of each interval? say {SIDECAR}: columns.bytes: {name}"
+            f"{name}: falls from {totals[i]:.9g} to {totals[i + 1]:.9g} in line {line[i + 1]}, but a running total never "
+            f"falls; is it bytes of each interval? say {SIDECAR}: columns.bytes: {name}"
         ),
     )
     rises = np.flatnonzero(totals > totals[0])
     if len(t_s) < 2 or not len(rises):
-        return np.empty(0), np.empty(0), ()
+        return np.empty(0), np.empty(0), (), False
     first = int(rises[0]) - 1 if totals[0] == 0 else 0  # before its first bytes it had not started
     row_lost = np.concatenate([[False], lost])
     skipped = np.concatenate([[0], np.diff(np.flatnonzero(known))]) > 1
     gaps = tuple((float(t_s[i - 1]), float(t_s[i])) for i in np.flatnonzero(row_lost[known] | skipped) if i > first)
     t_s, totals = t_s[first:], totals[first:]
-    if totals[0] > 0 and _counts_from_zero(rows, float(totals[0]), float(np.diff(totals).max()), name, said, where):
+    if totals[0] > 0 and _counts_from_zero(rows, name, float(totals[0]), float(np.diff(totals).max()), said):
         # the first interval is there as well
         t_s, totals = np.concatenate([[t_s[0] - usual_s], t_s]), np.concatenate([[0.0], totals])
-    return t_s, totals - totals[0], gaps
+    return t_s, totals - totals[0], gaps, False
 
 
-def _counts_from_zero(rows: pd.DataFrame, first: float, largest: float, name: str, said: Sidecar, where: str) -> bool:
+def _counts_from_zero(rows: pd.DataFrame, name: str, first: float, largest: float, said: Sidecar) -> bool:
     """Whether a running total that begins with ``first`` was 0 an interval before; ``largest``: what it rises by at most."""
     if said.columns.total_from_zero is not None:
         return said.columns.total_from_zero
@@ -469,141 +437,121 @@ def _counts_from_zero(rows: pd.DataFrame, first: float, largest: float, name: st
     if np.isfinite(in_first):
         return abs(in_first - first) <= AGREE * first
     raise InputError(
-        f"{where}: {name}: begins with {first:.9g} bytes and then rises by {largest:.9g} at most; write "
+        f"{name}: begins with {first:.9g} bytes and then rises by {largest:.9g} at most; write "
         f"`columns: {{total_from_zero: true}}` in {SIDECAR} when its first interval had them, `false` when it had counted before"
     )
 
 
-def _check_is_no_total(in_bytes: np.ndarray, name: str, said: Sidecar, path: Path) -> None:
-    """Refuse bytes that only ever rise, unless the trace.yaml says that they are of each interval."""
+def _check_is_no_total(in_bytes: np.ndarray, name: str) -> None:
+    """Refuse bytes that only ever rise, of which trace.yaml does not say that they are of each interval."""
     x = in_bytes[~np.isnan(in_bytes)]
-    if len(x) >= 5 and (np.diff(x) >= 0).all() and x[-1] > x[len(x) // 2] > x[0] and name != said.columns.bytes:
+    if len(x) >= 5 and (np.diff(x) >= 0).all() and x[-1] > x[len(x) // 2] > x[0]:
         raise InputError(
-            f"{path}: {name}: never falls, as running totals do; say {SIDECAR}: columns.total_bytes: {name}, "
-            f"or columns.bytes: {name} when these are bytes of each interval"
+            f"{name}: never falls, as running totals do; say {SIDECAR}: columns.total_bytes: {name}, or columns.bytes: {name} "
+            "when these are bytes of each interval"
         )
 
 
-def _check_agreement(rows: pd.DataFrame, table: Table, where: str, lost: np.ndarray) -> None:
+def _check_agreement(rows: pd.DataFrame, table: Table, lost: np.ndarray) -> None:
     """Running total, bytes and rate of a flow must say the same, but for its first row and for rows after lost ones."""
     length_s = np.diff(rows["time"].to_numpy())
-    kinds: dict[str, np.ndarray] = {}
-    if "total_bytes" in rows:
-        kinds["total_bytes"] = np.diff(rows["total_bytes"].to_numpy())
-    if "bytes" in rows:
-        kinds["bytes"] = rows["bytes"].to_numpy()[1:]
-    if "rate" in rows:
-        kinds["rate"] = rows["rate"].to_numpy()[1:] * length_s / 8.0
-    names = list(kinds)
-    for one, other in pairwise(names):
-        a, b = kinds[one], kinds[other]
+    in_bytes = {
+        "total_bytes": lambda totals: np.diff(totals),
+        "bytes": lambda counted: counted[1:],
+        "rate": lambda rates: rates[1:] * length_s / 8.0,
+    }
+    kinds = [(table.name_of(each), find(rows[each].to_numpy())) for each, find in in_bytes.items() if each in rows]
+    for (one, a), (other, b) in pairwise(kinds):
         ok = np.isfinite(a) & np.isfinite(b) & ~lost
         if not ok.any():
             continue
         a, b, line = a[ok], b[ok], rows["line"].to_numpy()[1:][ok]
         usual = float(np.median(np.maximum(a, b)))
         apart = np.abs(a - b) > AGREE * np.maximum(np.maximum(a, b), usual)
-        if not apart.any() and abs(a.sum() - b.sum()) <= 0.02 * max(a.sum(), b.sum()):
-            continue
-        i = int(np.flatnonzero(apart)[0]) if apart.any() else 0
-        raise InputError(
-            f"{where}: {_name_of(table, one)} and {_name_of(table, other)} contradict each other (line {line[i]}: {a[i]:.6g} "
-            f"against {b[i]:.6g} bytes{_likely(a.sum(), b.sum())}); correct the table or {SIDECAR}: units"
-        )
+        if apart.any() or abs(a.sum() - b.sum()) > 0.02 * max(a.sum(), b.sum()):
+            i = int(np.argmax(apart))
+            at = f"line {line[i]}: {a[i]:.6g} against {b[i]:.6g} bytes{_likely(a.sum(), b.sum())}"
+            raise InputError(f"{one} and {other} contradict each other ({at}); correct the table or {SIDECAR}: units")
+
+
+_MISTAKES = (  # ratio of two sums, how near, what was probably mistaken
+    (8, AGREE, ", 8 times as many: bits taken for bytes?"),
+    (1000, AGREE, ", 1000 times as many: s and ms, or B and kB?"),
+    (1024, 0.01, ", 1000 times as many: s and ms, or B and kB?"),
+    (1e6, AGREE, ", a million times as many: s and us, or B and MB?"),
+    (1.024, 0.005, ", 1.024 times as many: kB and KiB?"),
+)
 
 
 def _likely(one: float, other: float) -> str:
     """What mistake of units the ratio of two sums looks like."""
-    if not (one > 0 and other > 0):
-        return ""
-    ratio = max(one, other) / min(one, other)
-    if abs(ratio / 8 - 1) < AGREE:
-        return ", 8 times as many: bits taken for bytes?"
-    if abs(ratio / 1000 - 1) < AGREE or abs(ratio / 1024 - 1) < 0.01:
-        return ", 1000 times as many: s and ms, or B and kB?"
-    if abs(ratio / 1e6 - 1) < AGREE:
-        return ", a million times as many: s and us, or B and MB?"
-    return ", 1.024 times as many: kB and KiB?" if abs(ratio / 1.024 - 1) < 0.005 else ""
+    ratio = max(one, other) / min(one, other) if one > 0 and other > 0 else 1.0
+    return next((says for times, near, says in _MISTAKES if abs(ratio / times - 1) < near), "")
 
 
-def _windows(rows: pd.DataFrame, table: Table, said: Sidecar, zero_s: float) -> tuple[pd.DataFrame, float, list[str]]:
-    """Window, threshold and RTT in the columns of a trace, the smallest RTT, and remarks."""
+def _windows(rows: pd.DataFrame, table: Table, said: Sidecar, remarks: list[str]) -> pd.DataFrame:
+    """Window, threshold and RTT in the columns of a trace, at the table's times."""
     shown = rows.reindex(columns=["time", "cwnd", "ssthresh", "srtt"]).astype(np.float64).set_axis(WINDOWS, axis=1)
-    per_pkt, remarks = 1.0, []
-    if table.units["cwnd"] == "bytes" and {"cwnd", "ssthresh"} & set(rows):
-        per_pkt = said.link.payload_bytes or PAYLOAD_BYTES
-        if not said.link.payload_bytes:
-            remarks.append(
-                f"cwnd: bytes taken for packets of {PAYLOAD_BYTES:g}; {SIDECAR}: link.payload_bytes says otherwise"
-            )
-    shown["t_s"] -= zero_s
     shown["ssthresh_pkts"] = shown["ssthresh_pkts"].mask(shown["ssthresh_pkts"] >= INFINITE_SSTHRESH)  # not set yet
-    shown[["cwnd_pkts", "ssthresh_pkts"]] /= per_pkt
-    shown = shown[shown[WINDOWS[1:]].notna().any(axis=1)].reset_index(drop=True)
-    return shown, float(shown["srtt_s"][shown["srtt_s"] > 0].min()), remarks
+    if table.units["cwnd"] == "bytes" and {"cwnd", "ssthresh"} & set(rows):
+        shown[["cwnd_pkts", "ssthresh_pkts"]] /= said.link.payload_bytes or PAYLOAD_BYTES
+        if not said.link.payload_bytes:
+            taken = f"cwnd: bytes taken for packets of {PAYLOAD_BYTES:g}"
+            remarks.append(f"{taken}; {SIDECAR}: link.payload_bytes says otherwise")
+    return shown[shown[WINDOWS[1:]].notna().any(axis=1)].reset_index(drop=True)
 
 
-def _one_cc(rows: pd.DataFrame, table: Table, where: str) -> str:
+def _one_cc(rows: pd.DataFrame, table: Table) -> str:
     words = rows["cc"].astype(str).str.strip() if "cc" in rows else ()
     names = [name for name in dict.fromkeys(words) if name and name != "nan"]
     if len(names) > 1:
-        raise InputError(
-            f"{where}: {_name_of(table, 'cc')}: changes from {names[0]!r} to {names[1]!r}; give each flow one"
-        )
-    if names and not (names[0].replace("_", "").replace("-", "").isalnum() and len(names[0]) <= 16):
-        raise InputError(
-            f"{where}: {_name_of(table, 'cc')}: {names[0][:40]!r} is no name of an algorithm, such as cubic"
-        )
+        raise InputError(f"{table.name_of('cc')}: changes from {names[0]!r} to {names[1]!r}; give each flow one")
+    if names and not (re.sub("[_-]", "", names[0]).isalnum() and len(names[0]) <= 16):
+        raise InputError(f"{table.name_of('cc')}: {names[0][:40]!r} is no name of an algorithm, such as cubic")
     return names[0].lower() if names else UNKNOWN_CC
 
 
 # ---------------------------------------------------------------- Parquet
 
 
-def _parquet(path: Path):
+def _parquet(path: Path) -> tuple[list[str], Pieces]:
     """Names of the columns, and what gives the rows for a `Table`."""
-    try:
-        with path.open("rb") as raw:
-            packed = raw.read(4) != PARQUET
-        file = pq.ParquetFile(io.BytesIO(read_bytes(path)) if packed else path, memory_map=not packed)
-        rows = file.metadata.num_rows
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise _no_parquet(path, error) from None
-    if not 0 < rows <= readings.MAX_READINGS:
-        raise InputError(f"{path}: {rows} rows; a table has 1 to {readings.MAX_READINGS}")
+    with path.open("rb") as raw:
+        is_packed = raw.read(4) != PARQUET
+    with _whole_parquet():
+        file = pq.ParquetFile(io.BytesIO(read_bytes(path)) if is_packed else path, memory_map=not is_packed)
+    if not 0 < file.metadata.num_rows <= readings.MAX_READINGS:
+        raise InputError(f"{file.metadata.num_rows} rows; a table has 1 to {readings.MAX_READINGS}")
 
     def pieces(table: Table) -> Iterator[pd.DataFrame]:
         at = 2
-        try:
+        with _whole_parquet():
             for batch in file.iter_batches(_PARQUET_ROWS, columns=[*table.numbers, *table.texts]):
-                numbers = {name: _numbers(batch.column(name), name, path) for name in table.numbers}
+                numbers = {name: _numbers(batch.column(name), name) for name in table.numbers}
                 texts = {name: _texts(batch.column(name)) for name in table.texts}
-                yield pd.DataFrame({**numbers, **texts}, index=np.arange(at, at + len(batch)))
+                yield pd.DataFrame({**numbers, **texts}).set_axis(np.arange(at, at + len(batch)))
                 at += len(batch)
-        except InputError:
-            raise
-        except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-            raise _no_parquet(path, error) from None
 
-    return _few(file.schema_arrow.names, path), pieces
+    return file.schema_arrow.names, pieces
 
 
-def _few(names: list[str], path: Path) -> list[str]:
-    if len(names) > MAX_COLUMNS:
-        raise InputError(f"{path}: more than {MAX_COLUMNS} columns")
-    return names
+@contextmanager
+def _whole_parquet() -> Iterator[None]:
+    try:
+        yield
+    except InputError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        reason = (str(error).splitlines() or ["?"])[0][:120]
+        raise InputError(f"damaged Parquet ({reason}); copy the file again") from None
 
 
-def _no_parquet(path: Path, error: Exception) -> InputError:
-    return InputError(f"{path}: damaged Parquet ({(str(error).splitlines() or ['?'])[0][:120]}); copy the file again")
-
-
-def _numbers(column: pa.Array, name: str, path: Path) -> np.ndarray:
+def _numbers(column: pa.Array, name: str) -> np.ndarray:
     if pa.types.is_timestamp(column.type):
         return column.cast(pa.timestamp("ns")).cast(pa.int64()).to_numpy(zero_copy_only=False) / 1e9
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
         return column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    raise InputError(f"{path}: {name}: holds {column.type}; give numbers")
+    raise InputError(f"{name}: holds {column.type}; give numbers")
 
 
 def _texts(column: pa.Array) -> np.ndarray:
@@ -618,29 +566,27 @@ def _header(start: str) -> tuple[list[str], str, int]:
 
     Lines with # may come first; the last of them is the header when it has as many fields as the first row.
     """
-    lines = start.lstrip("﻿").split("\n")
-    comments = 0
-    while comments < len(lines) and _BEFORE.match(lines[comments]):
-        comments += 1
-    if comments >= len(lines) or "\0" in lines[comments]:
+    lines = start.lstrip("\ufeff").split("\n")
+    comments = next((number for number, line in enumerate(lines) if not _BEFORE.match(line)), len(lines))
+    if comments == len(lines) or "\0" in lines[comments]:
         return [], "", 0
-    first = lines[comments].rstrip("\r")
-    delimiter = max(DELIMITERS, key=first.strip().count)
-    delimiter = delimiter if first.strip().count(delimiter) else SPACES
-    fields = _fields(first, delimiter)
-    if any(_is_number(field) for field in fields):  # no header here
-        above = _fields(lines[comments - 1].rstrip("\r").lstrip("# "), delimiter) if comments else []
-        if len(above) == len(fields):
-            return above, delimiter, comments
-        is_table = len(fields) > 1 and all(_is_number(field) for field in fields)
-        return [str(number) for number in range(1, len(fields) + 1)] if is_table else [], delimiter, comments
-    return fields, delimiter, comments + 1
+    first = lines[comments].strip()
+    delimiter = max(DELIMITERS, key=first.count)
+    delimiter = delimiter if delimiter in first else SPACES
+    fields = _fields(lines[comments], delimiter)
+    are_numbers = [_is_number(field) for field in fields]
+    if not any(are_numbers):
+        return fields, delimiter, comments + 1
+    above = _fields(lines[comments - 1].lstrip("# "), delimiter) if comments else []
+    if len(above) == len(fields):
+        return above, delimiter, comments
+    is_table = len(fields) > 1 and all(are_numbers)
+    return [str(number) for number in range(1, len(fields) + 1)] if is_table else [], delimiter, comments
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
-    return [
-        each.strip().strip('"').strip() for each in (line.split() if delimiter == SPACES else line.split(delimiter))
-    ]
+    cells = line.split() if delimiter == SPACES else line.rstrip("\r").split(delimiter)
+    return [each.strip().strip('"').strip() for each in cells]
 
 
 def _is_number(text: str) -> bool:
@@ -651,11 +597,11 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _csv(path: Path):
+def _csv(path: Path) -> tuple[list[str], Pieces]:
     """Names of the columns, and what gives the rows for a `Table`."""
     names, delimiter, skip = _header(head(path))
     if len(names) < 2:
-        raise InputError(f"{path}: no header; the first line must name the columns, such as time_s,flow,bytes")
+        raise InputError("no header; the first line must name the columns, such as time_s,flow,bytes")
 
     def pieces(table: Table) -> Iterator[pd.DataFrame]:
         line, decimal = 1 + skip, "."
@@ -667,72 +613,70 @@ def _csv(path: Path):
                     decimal = ","
             if delimiter == SPACES:
                 block = re.sub(rb"[ \t]+", b",", re.sub(rb"(?m)^[ \t]+|[ \t\r]+$", b"", block))
-            piece = _rows(block, line, names, "," if delimiter == SPACES else delimiter, decimal, table, path)
+            piece = _rows(block, line, names, "," if delimiter == SPACES else delimiter, decimal, table)
             if len(piece):
                 yield piece
             line += block.count(b"\n")
 
-    return _few(names, path), pieces
+    return names, pieces
 
 
-def _rows(
-    block: bytes, line: int, names: list[str], delimiter: str, decimal: str, table: Table, path: Path
-) -> pd.DataFrame:
+def _rows(block: bytes, line: int, names: list[str], delimiter: str, decimal: str, table: Table) -> pd.DataFrame:
     """The rows of a block whose first line is number ``line``."""
     if b"\0" in block:
-        raise InputError(f"{path}: holds bytes that are no text; give the table as UTF-8")
+        raise InputError("holds bytes that are no text; give the table as UTF-8")
     block = block.replace(b"\r\n", b"\n")
-    numbers = np.arange(line, line + block.count(b"\n"))
+    lines = np.arange(line, line + block.count(b"\n"))
     if b"\n\n" in block or block.startswith(b"\n"):
         rows = block.split(b"\n")[:-1]
-        numbers = numbers[[bool(text.strip()) for text in rows]]
+        lines = lines[[bool(text.strip()) for text in rows]]
         block = b"".join(text + b"\n" for text in rows if text.strip())
-    if not len(numbers):
+    if not len(lines):
         return pd.DataFrame()
     if b'"' not in block:
-        _check_fields(block, numbers, len(names), delimiter, path)
+        _check_fields(block, lines, len(names), delimiter)
     places = sorted(names.index(name) for name in (*table.numbers, *table.texts))
-    order = [names[place] for place in places]
     kinds = {place: str if names[place] in table.texts else np.float64 for place in places}
 
     def read(dtype: object) -> pd.DataFrame:
         options = {"decimal": decimal, "skip_blank_lines": False, "skipinitialspace": True}
         with np.errstate(all="ignore"):
             found = pd.read_csv(io.BytesIO(block), sep=delimiter, header=None, usecols=places, dtype=dtype, **options)
-        return found.set_axis(order, axis=1)
+        if len(found) != len(lines):
+            raise InputError(f"from line {line}: cells run over several lines; give one row per line")
+        return found.set_axis([names[place] for place in places], axis=1).set_axis(lines, axis=0)
 
     try:
+        piece = read(kinds)
+    except (ValueError, OverflowError):
         try:
-            piece = read(kinds)
-        except (ValueError, OverflowError):
-            piece = _read_as_text(read(str), numbers, decimal, table, path)
-    except InputError:
-        raise
-    except (ValueError, OverflowError) as error:
-        reason = (str(error).splitlines() or ["no table"])[0][:120]
-        raise InputError(f"{path}: from line {line}: {reason}; give a table") from None
-    if len(piece) != len(numbers):
-        raise InputError(f"{path}: from line {line}: cells run over several lines; give one row per line")
+            piece = read(str)
+        except InputError:
+            raise
+        except (ValueError, OverflowError) as error:
+            reason = (str(error).splitlines() or ["no table"])[0][:120]
+            raise InputError(f"from line {line}: {reason}; give a table") from None
+        piece = _as_numbers(piece, decimal, table)
     piece[table.texts] = piece[table.texts].fillna("")
-    return piece.set_axis(numbers, axis=0)
+    return piece
 
 
-def _check_fields(block: bytes, numbers: np.ndarray, fields: int, delimiter: str, path: Path) -> None:
+def _check_fields(block: bytes, lines: np.ndarray, fields: int, delimiter: str) -> None:
     """Refuse a line with more or fewer fields than the header: cut, or two lines run together."""
     raw = np.frombuffer(block, dtype=np.uint8)
     found = np.searchsorted(np.flatnonzero(raw == ord(delimiter)), np.flatnonzero(raw == ord("\n")))
     counts = np.diff(found, prepend=0) + 1
     refuse_first(
         counts != fields,
-        lambda i: f"{path}: line {numbers[i]} has {counts[i]} fields and the header {fields}; give the whole table",
+        lambda i: f"line {lines[i]} has {counts[i]} fields and the header {fields}; give the whole table",
     )
 
 
-def _read_as_text(texts: pd.DataFrame, numbers: np.ndarray, decimal: str, table: Table, path: Path) -> pd.DataFrame:
+def _as_numbers(texts: pd.DataFrame, decimal: str, table: Table) -> pd.DataFrame:
     """Cells that are not all numbers: the time may be a date; anything else is refused by line and column."""
     for name in table.numbers:
         cells = texts[name].str.strip()
-        values = pd.to_numeric(cells.str.replace(decimal, ".") if decimal != "." else cells, errors="coerce")
+        values = pd.to_numeric(cells.str.replace(decimal, "."), errors="coerce")
         empty = cells.isna() | cells.str.lower().isin(["", "-", "nan", "none", "null"])
         wrong = (values.isna() & ~empty).to_numpy()
         if wrong.any() and name == table.time.name:
@@ -743,7 +687,7 @@ def _read_as_text(texts: pd.DataFrame, numbers: np.ndarray, decimal: str, table:
         refuse_first(
             wrong,
             lambda i, name=name, cells=cells: (
-                f"{path}: {name}: {str(cells.iloc[i])[:40]!r} in line {numbers[i]} is no number; correct it"
+                f"{name}: {str(cells.iloc[i])[:40]!r} in line {texts.index[i]} is no number; correct it"
             ),
         )
         texts[name] = values.astype(np.float64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 
 import numpy as np
@@ -28,6 +29,16 @@ GAP = 1.5  # a spacing that is this many usual ones has lost a row
 _EVEN_SHARE, _USUAL_SHARE, _EVEN_WITHIN = 0.9, 0.7, 0.1
 
 
+@contextmanager
+def located(where: object) -> Iterator[None]:
+    """Put ``where`` (a file, a flow) before every InputError that is raised inside and does not begin with it."""
+    try:
+        yield
+    except InputError as error:
+        says = error.args[0]
+        raise InputError(says if says.startswith(str(where)) else f"{where}: {says}") from None
+
+
 def refusing(check: Callable[..., Iterator[str]]) -> Callable[..., None]:
     """A check that yields what is wrong, as a function of ``where`` and its arguments that raises InputError of the first."""
 
@@ -45,11 +56,11 @@ def refuse_first(odd: NDArray[np.bool_], says: Callable[[int], str]) -> None:
         raise InputError(says(int(np.argmax(odd))))
 
 
-def check_span(where: str, first_s: float, last_s: float) -> None:
+def check_span(first_s: float, last_s: float) -> None:
     """Raise InputError when a recording is longer than a day: seconds mistaken for something else, or a damaged time."""
     if not last_s - first_s <= MAX_SPAN_S:
         raise InputError(
-            f"{where}: from {first_s:.9g} to {last_s:.9g} s is more than a day; "
+            f"from {first_s:.9g} to {last_s:.9g} s is more than a day; "
             "check the unit of the times, or give the recording in parts"
         )
 

@@ -12,7 +12,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -30,43 +30,26 @@ _CHUNK_BYTES = 1 << 20
 _MOST_SWELLING, _FREE_BYTES = 400, 20_000_000
 
 
-class Packing(NamedTuple):
-    """One way to pack a file."""
-
-    name: str
-    unpacked: Callable[[BinaryIO], BinaryIO]  # its content as a stream
-    begin: Callable[[bytes], bytes]  # what the first bytes of it hold
-
-
 def _zstd(stream: BinaryIO) -> BinaryIO:
     return pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")
 
 
-def _zstd_begin(start: bytes) -> bytes:
-    stream, found = _zstd(io.BytesIO(start)), b""
-    with contextlib.suppress(pa.ArrowInvalid, OSError):  # cut: what came before it is wanted
-        while len(found) < HEAD_BYTES and (piece := stream.read(256)):
-            found += piece
-    return found
-
-
-PACKED = {
-    b"\x1f\x8b": Packing(
-        "gzip",
-        lambda stream: gzip.GzipFile(fileobj=stream),
-        lambda start: zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(start, HEAD_BYTES),
-    ),
-    b"\xfd7zXZ\x00": Packing(
-        "xz", lzma.LZMAFile, lambda start: lzma.LZMADecompressor().decompress(start, max_length=HEAD_BYTES)
-    ),
-    b"BZh": Packing("bzip2", bz2.BZ2File, lambda start: bz2.BZ2Decompressor().decompress(start, max_length=HEAD_BYTES)),
-    b"\x28\xb5\x2f\xfd": Packing("zstd", _zstd, _zstd_begin),
+# first bytes of a packed file: name of the packing, and its content as a stream
+_PACKINGS: dict[bytes, tuple[str, Callable[[BinaryIO], BinaryIO]]] = {
+    b"\x1f\x8b": ("gzip", lambda stream: gzip.GzipFile(fileobj=stream)),
+    b"\xfd7zXZ\x00": ("xz", lzma.LZMAFile),
+    b"BZh": ("bzip2", bz2.BZ2File),
+    b"\x28\xb5\x2f\xfd": ("zstd", _zstd),
 }
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, pa.ArrowInvalid)
 
 
-def _packing(start: bytes) -> Packing | None:
-    return next((packing for magic, packing in PACKED.items() if start.startswith(magic)), None)
+def _unpacked(raw: BinaryIO) -> tuple[str, BinaryIO]:
+    """The packing of a file at its beginning ('': none), and its content."""
+    start = raw.read(8)
+    raw.seek(0)
+    found = [packing for magic, packing in _PACKINGS.items() if start.startswith(magic)]
+    return (found[0][0], found[0][1](raw)) if found else ("", raw)
 
 
 def chunks(path: Path, size_bytes: int = _CHUNK_BYTES) -> Iterator[bytes]:
@@ -77,25 +60,18 @@ def chunks(path: Path, size_bytes: int = _CHUNK_BYTES) -> Iterator[bytes]:
     name, n_bytes = "", 0
     try:
         with path.open("rb") as raw:
-            packing = _packing(raw.read(8))
-            raw.seek(0)
-            name = packing.name if packing else ""
-            stream = packing.unpacked(raw) if packing else raw
+            name, stream = _unpacked(raw)
             while piece := stream.read(size_bytes):
                 n_bytes += len(piece)
-                if packing and n_bytes > max(_FREE_BYTES, _MOST_SWELLING * raw.tell()):
-                    raise InputError(
-                        f"{path}: unpacks to more than {_MOST_SWELLING} times its size; give what a tool wrote"
-                    )
+                if name and n_bytes > max(_FREE_BYTES, _MOST_SWELLING * raw.tell()):
+                    swells = f"unpacks to more than {_MOST_SWELLING} times its size"
+                    raise InputError(f"{path}: {swells}; give what a tool wrote")
                 yield piece
-    except _DAMAGED as error:
-        raise InputError(f"{path}: damaged {name} ({error}); copy the file again from the host that wrote it") from None
-    except OSError as error:
-        if name and not error.errno:  # what a packing's own reader says of damage
-            raise InputError(
-                f"{path}: damaged {name} ({error}); copy the file again from the host that wrote it"
-            ) from None
-        raise InputError(f"{path}: cannot be read ({error.strerror}); give a readable file") from None
+    except (*_DAMAGED, OSError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise InputError(f"{path}: cannot be read ({error.strerror}); give a readable file") from None
+        again = "copy the file again from the host that wrote it"
+        raise InputError(f"{path}: damaged {name} ({error}); {again}") from None
 
 
 def read_bytes(path: Path, most_bytes: int = MAX_WHOLE_BYTES) -> bytes:
@@ -151,13 +127,12 @@ def lines(path: Path) -> Iterator[str]:
 
 def head_bytes(path: Path) -> bytes:
     """The first bytes of a file, unpacked, of a cut one what it still holds; never raises, so that any file can be sniffed."""
-    try:
-        with path.open("rb") as stream:
-            start = stream.read(_CHUNK_BYTES)  # bzip2 gives nothing before the end of a block of 900 kB
-        packing = _packing(start)
-        return (packing.begin(start) if packing else start)[:HEAD_BYTES]
-    except (*_DAMAGED, OSError):
-        return b""
+    found = b""
+    with contextlib.suppress(*_DAMAGED, OSError), path.open("rb") as raw:
+        name, stream = _unpacked(raw)
+        while len(found) < HEAD_BYTES and (piece := stream.read(256 if name else HEAD_BYTES)):
+            found += piece
+    return found[:HEAD_BYTES]
 
 
 def head(path: Path) -> str:
