@@ -88,13 +88,6 @@ def plain_values(node: Any) -> Any:
     return node
 
 
-def check(paper: PaperConfig, experiment: str) -> None:
-    """Resolve each point of an experiment's grid once; raises InputError for a value that no run can have."""
-    once = paper.experiments[experiment].runs.model_copy(update={"value": 1})
-    single = paper.experiments[experiment].model_copy(update={"runs": once})
-    run_specs(paper.model_copy(update={"experiments": {experiment: single}}), experiment)
-
-
 def seed_of(*parts: object) -> int:
     """A seed in [0, 2^62) that depends on the names only, not on the order in which jobs run."""
     text = "/".join(str(part) for part in parts)
