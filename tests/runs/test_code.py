@@ -80,7 +80,9 @@ def copied(tmp_path_factory):
 def package(copied, monkeypatch):
     """A copy of this package to edit, in its place."""
     monkeypatch.setattr(code, "PACKAGE", copied)
-    monkeypatch.setattr(code, "kept", lambda: Remembered(copied / "cache.json"))
+    remembered = Remembered(copied / "cache.json")
+    monkeypatch.setattr(code, "kept", lambda: remembered)
+    monkeypatch.setattr("tcpfair.files.remembered._SETTLED_S", -1e9)
     yield copied
     forget()
 

@@ -19,7 +19,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 from pydantic import BaseModel, ValidationError
 
 from tcpfair.errors import InputError, unknown
@@ -252,6 +251,7 @@ def draw(assumptions: Sequence[Assumption], n: int, seed: int) -> pd.DataFrame:
     if not assumptions:
         rows *= 1 + n
     elif n:
+        import numpy as np
         from scipy.stats import qmc  # takes a second, which only drawing should pay
 
         shares = qmc.Sobol(len(assumptions), scramble=True, rng=np.random.default_rng(seed)).random(_power_of_2(n))[:n]
