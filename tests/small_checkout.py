@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -13,6 +13,7 @@ from tcpfair import sources
 from tcpfair.files.checksums import CHECKSUMS, listed
 from tcpfair.files.layout import ENSEMBLE_TABLES, PAPERS, Layout, repository_root, short_id
 from tcpfair.files.manifest import file_hash
+from tcpfair.papers.expand import RunSpec
 from tcpfair.papers.papers import Config
 from tcpfair.runs import outputs, record, store, trace
 from tcpfair.runs.record import Record
@@ -125,12 +126,23 @@ def make_plan(root: Path, **values) -> Plan:
 
 def make_trace(plan: Plan, experiment: str) -> Path:
     """Simulate what is missing of an experiment and assemble its trace, as the workflow does; returns its folder."""
-    config, specs = plan.papers["ogura"], plan.specs("ogura", experiment)
-    sources.simulate_missing(plan.layout, config, experiment, specs)
+    specs = plan.specs("ogura", experiment)
     runs = store.asked(specs)
+    lacking = {run.key for run in store.missing(plan.layout, "ogura", experiment, runs)}
+    if left := [spec for spec in specs if spec.key in lacking]:
+        put_shard(plan, experiment, left)
     folder = store.trace_folder(plan.layout, "ogura", experiment, runs)
-    trace.write(sources.assemble(plan.layout, config, experiment, specs), folder)
+    if store.whole_trace(plan.layout, "ogura", experiment, runs) is None:
+        trace.write(sources.assemble(plan.layout, plan.papers["ogura"], experiment, specs), folder)
     sources.discard_merged(plan.layout, "ogura", experiment, folder, runs)
+    return folder
+
+
+def put_shard(plan: Plan, experiment: str, specs: Sequence[RunSpec]) -> Path:
+    """Simulate some runs and write their shard; returns its folder."""
+    folder = store.trace_folder(plan.layout, "ogura", experiment, store.asked(specs))
+    every = plan.specs("ogura", experiment)
+    trace.write(sources.shard_of(plan.papers["ogura"], experiment, specs, every), folder)
     return folder
 
 
@@ -144,8 +156,9 @@ def ship(plan: Plan, experiment: str) -> Path:
 def finish(plan: Plan) -> Plan:
     """Make all outputs that are missing, with made-up content; returns the plan of what is there then."""
     plan.prepare()
-    for _, experiment in plan.assembled:
-        make_trace(plan, experiment)
+    for (_, experiment), folder in plan.traces.items():
+        if folder is None:
+            make_trace(plan, experiment)
     for step in plan.steps:
         if not step.target.is_file():
             make_output(plan, step)
@@ -161,7 +174,6 @@ def make_output(plan: Plan, step: Step, status: record.Status = "built") -> None
         "numbers": lambda: [
             record.place(layout, "numbers", exhibit.id, ".csv") for of, exhibit in plan.exhibits if of.paper == name
         ],
-        "rehearse": lambda: [plan.layout.results / "rehearsals" / f"{name}.csv"],
         "notebook": lambda: [layout.results / f"notebooks/{name}{suffix}" for suffix in (".ipynb", ".html")],
         "place": lambda: [layout.placed / name / f"{table}.parquet" for table in ENSEMBLE_TABLES],
         "ledger": lambda: plan.ledger_tables,

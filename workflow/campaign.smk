@@ -1,16 +1,17 @@
-# The jobs of a campaign: an ensemble, a study, the validation. tcpfair.workflow.executor writes which jobs there are into one
-# file, the configuration of this one, and starts it. A job makes several shards; its output is the last of them.
+# The jobs of a campaign: the papers' simulations, smoke runs, an ensemble, a study, the validation. tcpfair.workflow.executor
+# writes which jobs there are into one file, the configuration of this one, and starts it. A job makes several shards; its output
+# is the last of them.
 
 
 rule all:
     default_target: True
     input:
-        [f"{config['store']}/{job}.parquet" for job in config["jobs"]],
+        [f"{config['store']}/{job}{config['suffix']}" for job in config["jobs"]],
 
 
 rule make_shards:
     output:
-        f"{config['store']}/{{job}}.parquet",
+        f"{config['store']}/{{job}}{config['suffix']}",
     log:
         f"{config['logs']}/{{job}}.log",
     benchmark:

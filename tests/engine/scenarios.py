@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from tcpfair.engine.result import Result
 from tcpfair.papers.scenario import Scenario, make_scenario
 
 SLOW_BPS = 12e6  # 1000 packets of 1500 bytes per second: a packet a millisecond
@@ -20,3 +23,8 @@ def dumbbell(*flows: dict, **settings) -> Scenario:
         "flows": [{"protocol": flow.get("cc", "reno"), "cc": "reno", **flow} for flow in flows],
     }
     return make_scenario(values | settings)
+
+
+def events(result: Result, kind: int, flow: int = 0) -> np.ndarray:
+    """The events of one kind and flow."""
+    return result.events[(result.events["kind"] == kind) & (result.events["flow"] == flow)]

@@ -7,7 +7,7 @@ import pytest
 from tcpfair.engine.clock import last_tick_s, next_tick_s
 from tcpfair.engine.dumbbell import run
 from tests.engine.scenarios import dumbbell
-from tests.engine.test_two_way import agree, any_scenario, forward, reverse, two_way
+from tests.engine.slow import agree, any_scenario, forward, reverse, two_way
 
 TICK_S = 0.001
 

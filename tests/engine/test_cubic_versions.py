@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tcpfair.engine.dumbbell import DumbbellResult, run
+from tcpfair.engine.dumbbell import run
 from tcpfair.engine.state import LOSS, RECOVERY_END
 from tcpfair.metrics.epochs import growth_slope_pkts_per_s, measured_k_s
 from tcpfair.models.cubic import C, cubic_k_s, proposed_k_s, scaled_c
 from tcpfair.units import service_time_s
-from tests.engine.scenarios import PACKET_BYTES, SLOW_BPS, dumbbell
+from tests.engine.scenarios import PACKET_BYTES, SLOW_BPS, dumbbell, events
 
 SAMPLE_S = 0.01
 VERSIONS = {
@@ -20,10 +20,6 @@ VERSIONS = {
     "Linux 2.6.32": {"forget_on_timeout": 1, "beta": 0.3, "linux_ack_counting": 1},
     "Linux 2.6.32, HyStart": {"forget_on_timeout": 1, "beta": 0.3, "hystart_train": 1, "hystart_delay": 1},
 }
-
-
-def events(result: DumbbellResult, kind: int) -> np.ndarray:
-    return result.events[result.events["kind"] == kind]
 
 
 # ---------------------------------------------------------------- K

@@ -9,7 +9,7 @@ import pytest
 
 from tcpfair.engine.dumbbell import DumbbellResult, run
 from tcpfair.engine.state import LOSS
-from tests.engine.scenarios import dumbbell
+from tests.engine.scenarios import dumbbell, events
 from tests.sources.readers.polled import polled
 
 RECORDING = Path(__file__).parents[2] / "data" / "raw" / "examples" / "c1_tbf" / "s1.tcp.csv.gz"
@@ -21,11 +21,13 @@ BUFFER_PKTS = 625_000 // 1514 - 1
 RECORDED_SHARES = (0.587, 0.639, 0.733, 0.621, 0.674)
 
 
-def simulate(*starts_s: float, seed: int = 1, rtts_s: tuple[float, ...] = (RTT_S, RTT_S), **settings) -> DumbbellResult:
-    flow = {"cc": "cubic_linux_6", "ack_every": 2, "reduction": "prr", "iw_pkts": 10}
-    flows = [flow | {"start_s": start_s, "rtt_s": rtt_s} for start_s, rtt_s in zip(starts_s, rtts_s, strict=False)]
-    link = {"capacity_bps": CAPACITY_BPS, "wire_bytes": WIRE_BYTES, "payload_bytes": 1448, "buffer_pkts": BUFFER_PKTS}
-    return run(dumbbell(*flows, **link, duration_s=60, **settings), seed, log_events=True)
+LINK = {"capacity_bps": CAPACITY_BPS, "wire_bytes": WIRE_BYTES, "payload_bytes": 1448, "buffer_pkts": BUFFER_PKTS}
+FLOW = {"rtt_s": RTT_S, "ack_every": 2, "reduction": "prr", "iw_pkts": 10}
+
+
+def simulate(*flows: dict, seed: int = 1, **settings) -> DumbbellResult:
+    values = [FLOW | {"cc": "cubic_linux_6"} | flow for flow in flows]
+    return run(dumbbell(*values, **LINK, duration_s=60, **settings), seed, log_events=True)
 
 
 @pytest.fixture(scope="module")
@@ -37,17 +39,13 @@ def recorded():
 
 @pytest.fixture(scope="module")
 def alone():
-    return simulate(0.0, sample_s=0.001)
-
-
-def losses(result: DumbbellResult) -> np.ndarray:
-    return result.events[result.events["kind"] == LOSS]
+    return simulate({}, sample_s=0.001)
 
 
 def test_first_four_losses_come_when_and_at_the_window_of_the_kernels(recorded, alone):
     trace, data_s = recorded
     theirs = trace.events[trace.events["kind"] == "loss"].iloc[:4]
-    ours = losses(alone)[:4]
+    ours = events(alone, LOSS)[:4]
     assert ours["cwnd_before"] == pytest.approx(theirs["cwnd_before"].to_numpy(), abs=2)
     assert ours["w_max"] == pytest.approx(theirs["w_max"].to_numpy(), abs=2)
     # data had come back for up to a poll, and a loss shows up to a poll late
@@ -76,12 +74,10 @@ def test_window_until_the_first_loss_is_the_kernels_at_every_poll(recorded, alon
 
 
 def test_without_the_growth_before_the_first_loss_it_would_come_seconds_later(alone):
-    flow = {"cc": "cubic", "rtt_s": RTT_S, "ack_every": 2, "reduction": "prr", "iw_pkts": 10}
     kernel_2_6_32 = {"forget_on_timeout": 1, "beta": 0.3, "hystart_train": 1, "hystart_delay": 1}
-    link = {"capacity_bps": CAPACITY_BPS, "wire_bytes": WIRE_BYTES, "payload_bytes": 1448, "buffer_pkts": BUFFER_PKTS}
-    older = run(dumbbell(flow | {"params": kernel_2_6_32}, **link, duration_s=60), 1, log_events=True)
-    assert losses(alone)["t_s"][0] < 1.3
-    assert losses(older)["t_s"][0] > 5
+    older = simulate({"cc": "cubic", "params": kernel_2_6_32})
+    assert events(alone, LOSS)["t_s"][0] < 1.3
+    assert events(older, LOSS)["t_s"][0] > 5
 
 
 def test_shares_of_two_flows_scatter_about_the_recorded_ones():
@@ -89,9 +85,11 @@ def test_shares_of_two_flows_scatter_about_the_recorded_ones():
     shares = []
     for seed in range(20):
         random = np.random.default_rng(seed)
-        rtts_s = tuple(RTT_S * (1 + 0.002 * random.random(2)))
-        result = simulate(*(np.array([0.0, 10.0]) + 0.2 * random.random(2)), seed=seed, rtts_s=rtts_s, jitter_s=2e-4)
-        got = result.delivered_pkts[-1] - result.delivered_pkts[14]
+        rtts_s = RTT_S * (1 + 0.002 * random.random(2))
+        starts_s = np.array([0.0, 10.0]) + 0.2 * random.random(2)
+        flows = [{"rtt_s": rtt_s, "start_s": start_s} for rtt_s, start_s in zip(rtts_s, starts_s, strict=True)]
+        delivered = simulate(*flows, seed=seed, jitter_s=2e-4).delivered_pkts
+        got = delivered[-1] - delivered[14]
         shares.append(got[0] / got.sum())
     assert min(RECORDED_SHARES) < np.mean(shares) < max(RECORDED_SHARES)
     assert np.min(shares) < min(RECORDED_SHARES) + 0.02

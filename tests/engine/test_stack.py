@@ -10,7 +10,7 @@ from tcpfair.engine.dumbbell import DumbbellResult, Simulation, run
 from tcpfair.engine.loop import timeout_s as rto_s
 from tcpfair.engine.state import LOSS, RECOVERY_END, REDUCTION
 from tcpfair.files.digests import digest
-from tests.engine.scenarios import dumbbell
+from tests.engine.scenarios import dumbbell, events
 
 WHOLE = [name for name, a in algorithms().items() if a.whole and a.reliable]  # CCID 2 has whole windows in ns-2 alone
 OF_THE_TEXTS = [name for name, a in algorithms().items() if not a.whole]
@@ -104,10 +104,9 @@ def test_reno_grows_a_packet_in_one_ack_more_than_its_window():
 
 def test_venos_window_falls_to_ssthresh_and_no_further():
     """Linux's tcp_cwnd_min is ssthresh for a module without min_cwnd; under random losses Veno keeps four fifths."""
-    events = run(
-        dumbbell({"cc": "veno", "rtt_s": 0.1, "reduction": "rate_halving"}, loss_rate=0.002), log_events=True
-    ).events
-    begun, ended = events[events["kind"] == LOSS], events[events["kind"] == RECOVERY_END]
+    flow = {"cc": "veno", "rtt_s": 0.1, "reduction": "rate_halving"}
+    result = run(dumbbell(flow, loss_rate=0.002), log_events=True)
+    begun, ended = events(result, LOSS), events(result, RECOVERY_END)
     pairs = min(len(begun), len(ended))
     assert pairs > 10
     assert np.median(ended["cwnd_after"][:pairs] / begun["cwnd_after"][:pairs]) > 0.95

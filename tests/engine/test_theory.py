@@ -1,4 +1,4 @@
-"""The engine against theory: sawtooth, square-root law, Model I and II, CUBIC's return to W_max."""
+"""The engine against theory: sawtooth, square-root law, Model I and II."""
 
 from __future__ import annotations
 
@@ -6,22 +6,19 @@ import numpy as np
 import pytest
 
 from tcpfair.engine.dumbbell import run
+from tcpfair.engine.state import LOSS
 from tcpfair.models.aimd import exact_t2_s, t1_s
 from tcpfair.units import bdp_pkts, service_time_s
-from tests.engine.scenarios import PACKET_BYTES, SLOW_BPS, dumbbell
+from tests.engine.scenarios import PACKET_BYTES, SLOW_BPS, dumbbell, events
 
 CAPACITY_PPS = 1 / service_time_s(PACKET_BYTES, SLOW_BPS)
 OGURA_BPS, OGURA_PPS, OGURA_BUFFER = 100e6, 100e6 / 12000, 500
 
 
-def losses(result, flow=0):
-    return result.events[(result.events["flow"] == flow) & (result.events["kind"] == 0)]
-
-
 def test_reno_peaks_at_bdp_plus_buffer_and_repeats_with_the_sawtooth_period():
     rtt_s, buffer_pkts = 0.1, 100
     result = run(dumbbell({"rtt_s": rtt_s}, buffer_pkts=buffer_pkts, duration_s=200), 1, log_events=True)
-    steady = losses(result)[2:]  # after slow start and its aftermath
+    steady = events(result, LOSS)[2:]  # after slow start and its aftermath
     peak = bdp_pkts(SLOW_BPS, rtt_s, PACKET_BYTES) + buffer_pkts
     assert steady["cwnd_before"] == pytest.approx(peak, rel=0.03)
     # from W/2 to W the window passes 3/8 W^2 packets, and with a buffer of one BDP the link is never idle
@@ -61,31 +58,10 @@ def test_model_2_buffer_fills_in_the_exact_t2(cc, rtt_s):
     start_s = result.t_s[np.argmax(result.cwnd_pkts[:, 0] >= bdp)]
     protocol = {"newreno": "reno"}.get(cc, cc)
     expected_s = exact_t2_s(protocol, rtt_s, OGURA_PPS, OGURA_BUFFER, 0.04, follow_queue=True)
-    assert losses(result)["t_s"][0] - start_s == pytest.approx(expected_s, rel=0.02)
+    assert events(result, LOSS)["t_s"][0] - start_s == pytest.approx(expected_s, rel=0.02)
 
 
-def test_cubic_returns_to_w_max_after_k():
-    flow = {"cc": "cubic", "rtt_s": 0.1, "params": {"fast_convergence": 0, "tcp_friendly": 0}}
-    scenario = dumbbell(
-        flow, capacity_bps=120e6, buffer_pkts=1000, duration_s=120, sample_s=0.05, record=("samples", "cwnd", "events")
-    )
-    result = run(scenario, 1)
-    ends = result.events[result.events["kind"] == 2]
-    reached = 0
-    for event in ends[(ends["t_s"] > 40) & (ends["t_s"] < 105)]:
-        after = (result.t_s > event["t_s"]) & (result.cwnd_pkts[:, 0] >= event["w_max"] - 1)
-        back_s = result.t_s[np.argmax(after)] - event["t_s"]
-        k_s = np.cbrt(0.2 * event["w_max"] / 0.4)
-        # one packet below the plateau is cbrt(1 / C) = 1.36 s before it
-        assert back_s == pytest.approx(k_s - np.cbrt(1 / 0.4), abs=0.25)
-        reached += 1
-    assert reached >= 3
-
-
-def test_link_is_full_with_a_buffer_of_one_bdp_and_three_quarters_full_without():
-    full = run(dumbbell({"rtt_s": 0.1}, buffer_pkts=100, duration_s=100), 1)
-    assert (full.delivered_pkts[-1, 0] - full.delivered_pkts[20, 0]) / 79 == pytest.approx(CAPACITY_PPS, rel=0.01)
-    bare = run(dumbbell({"rtt_s": 0.1}, buffer_pkts=1, duration_s=200), 1)
-    assert (bare.delivered_pkts[-1, 0] - bare.delivered_pkts[20, 0]) / 179 == pytest.approx(
-        0.75 * CAPACITY_PPS, rel=0.03
-    )
+@pytest.mark.parametrize(("buffer_pkts", "share"), [(100, 1.0), (1, 0.75)])
+def test_link_is_full_with_a_buffer_of_one_bdp_and_three_quarters_full_without(buffer_pkts, share):
+    delivered = run(dumbbell({"rtt_s": 0.1}, buffer_pkts=buffer_pkts, duration_s=200), 1).delivered_pkts[:, 0]
+    assert (delivered[-1] - delivered[20]) / 179 == pytest.approx(share * CAPACITY_PPS, rel=0.02)

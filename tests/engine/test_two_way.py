@@ -3,92 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import math
-import random
-from collections import deque
 
 import pytest
 
-from tcpfair.engine.dumbbell import run
-from tcpfair.engine.state import LOSS, RTO
-from tests.engine.scenarios import PACKET_BYTES, SLOW_BPS, dumbbell
-from tests.engine.test_reference import EngineNumbers
-from tests.reference.dumbbell import REVERSE_SEED, Cubic, FlowSpec, Result, simulate
-
-
-class EngineChance:
-    """The engine's losses and delays on one link, drawn as a packet enters: a geometric number of packets to the next
-    loss, and a delay for each packet that is not lost."""
-
-    def __init__(self, seed: int, loss_rate: float, jitter_s: float) -> None:
-        self.numbers = EngineNumbers(seed)
-        self.loss_rate = loss_rate
-        self.jitter_s = jitter_s
-        self.delays_s: deque[float] = deque()  # of the packets that have not left yet
-        self.pkts_to_loss = self._pkts_to_loss() if loss_rate else math.inf
-
-    def _pkts_to_loss(self) -> int:
-        return int(math.log(1.0 - self.numbers.random()) / math.log(1.0 - self.loss_rate))
-
-    def loses(self) -> bool:
-        if self.pkts_to_loss == 0:
-            self.pkts_to_loss = self._pkts_to_loss()
-            return True
-        self.pkts_to_loss -= 1
-        self.delays_s.append(self.jitter_s * self.numbers.random() if self.jitter_s else 0.0)
-        return False
-
-    def delay_s(self) -> float:
-        return self.delays_s.popleft()
-
-    def access_delay_s(self, longest_s: float) -> float:
-        return longest_s * self.numbers.random()
-
-
-def agree(*flows: dict, seed: int = 5, **network) -> Result:
-    """Run both simulators and compare them; returns the reference's result, to see that what was meant has happened."""
-    network = {"buffer_pkts": 30.37, "duration_s": 30.0, "jitter_s": 0.002, "loss_rate": 0.0} | network
-    specs = [
-        FlowSpec(**(flow | ({"cc": Cubic(), "halving_floor": 1.0} if flow.get("cc") == "cubic" else {})))
-        for flow in flows
-    ]
-    chances = [
-        EngineChance(link_seed, network["loss_rate"], network["jitter_s"]) for link_seed in (seed, seed ^ REVERSE_SEED)
-    ]
-    slow = simulate(specs, SLOW_BPS, PACKET_BYTES, chances=chances, **network)
-    fast = run(dumbbell(*flows, **network), seed, log_events=True)
-    for i in range(len(flows)):
-        for kind, noted in ((LOSS, slow.reductions[i]), (RTO, slow.timeouts[i])):
-            logged = [(e["t_s"], e["cwnd_before"]) for e in fast.events if e["flow"] == i and e["kind"] == kind]
-            shared = min(len(logged), len(noted))  # the first difference says most; the numbers are compared below
-            times_s, cwnds_pkts = [[e[k] for e in logged[:shared]] for k in (0, 1)]
-            assert times_s == pytest.approx([e[0] for e in noted[:shared]], abs=1e-7), f"flow {i}, events {kind}"
-            assert cwnds_pkts == pytest.approx([e[1] for e in noted[:shared]], rel=1e-7), f"flow {i}, events {kind}"
-    totals = {
-        "sent": slow.sent,
-        "resent": slow.retransmitted,
-        "dropped": [lost + doomed for lost, doomed in zip(slow.drops, slow.doomed, strict=True)],
-        "reductions": [len(events) for events in slow.reductions],
-        "timeouts": [len(events) for events in slow.timeouts],
-    }
-    assert {name: fast.ends[name].tolist() for name in totals} == totals
-    assert fast.received_pkts[-1].tolist() == slow.received_pkts
-    assert fast.delivered_pkts.T.tolist() == [
-        list(itertools.accumulate(delivered)) for delivered in slow.delivered_samples_pkts
-    ]
-    return slow
-
-
-def forward(rtt_s: float, cc: str = "reno", **fields) -> dict:
-    return {"rtt_s": rtt_s, "cc": cc, **fields}
-
-
-def reverse(rtt_s: float, cc: str = "reno", **fields) -> dict:
-    return {"rtt_s": rtt_s, "cc": cc, "direction": "reverse", **fields}
-
-
-def two_way(reverse_bps: float = SLOW_BPS, reverse_buffer_pkts: float = 30.41, ack_bytes: float = 40.0, **more) -> dict:
-    return {"reverse_bps": reverse_bps, "reverse_buffer_pkts": reverse_buffer_pkts, "ack_bytes": ack_bytes, **more}
+from tests.engine.scenarios import SLOW_BPS
+from tests.engine.slow import agree, any_scenario, forward, reverse, two_way
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 9, 17])
@@ -128,7 +47,7 @@ def test_recoveries_when_acks_are_dropped(recovery, reduction):
     shared = {"recovery": recovery, "reduction": reduction}
     flows = [forward(0.0503, **shared), forward(0.0817, start_s=0.3, **shared), reverse(0.0931, **shared)]
     slow = agree(*flows, **two_way(5.1e6, 4.3, 300.0))
-    assert sum(slow.ack_drops[:2]) > 50
+    assert sum(slow.ack_drops[:2]) > 20
     assert all(slow.reductions)
 
 
@@ -237,48 +156,7 @@ def test_synchronised_losses_when_acks_are_dropped():
 # --- anything ----------------------------------------------------------------------------------------------
 
 
-def any_scenario(number: int) -> tuple[list[dict], dict]:
-    """Flows and network, the same for the same number. Jitter keeps events of different flows apart."""
-    draw = random.Random(number)
-    is_two_way = draw.random() < 0.85
-    flows = []
-    for _ in range(draw.randint(2, 6)):
-        cc = draw.choice(["reno", "reno", "cubic"])
-        flow = forward(
-            draw.uniform(0.005, 0.15),
-            cc,
-            start_s=draw.uniform(0, 4),
-            iw_pkts=draw.randint(1, 20),
-            rwnd_pkts=draw.choice([3.0, 40.0, 1e6, 1e6]),
-            initial_ssthresh_pkts=draw.choice([4.0, 30.0, 1e6]),
-            ack_every=draw.choice([1, 2]),
-            delack_s=draw.uniform(0.01, 0.2),
-            byte_counting=draw.random() < 0.5,
-            recovery=draw.choice(["sack", "sack", "newreno", "reno"]),
-            reduction=draw.choice(["immediate", "prr", "rate_halving"]),
-            access_bps=draw.choice([0, 0, 0, 13e6, 100e6]),
-            access_queue_pkts=draw.choice([5, 1000]),
-            size_pkts=draw.choice([3, 400, math.inf, math.inf, math.inf, math.inf]),
-            stop_s=draw.choice([8.0, math.inf, math.inf]),
-        )
-        if is_two_way and draw.random() < 0.5:
-            flow["direction"] = "reverse"
-        flows.append(flow)
-    network = {
-        "buffer_pkts": draw.uniform(1.1, 60),
-        "jitter_s": draw.uniform(0.0005, 0.005),
-        "loss_rate": draw.choice([0.0, 0.0, 0.002, 0.03]),
-        "synchronised_losses": draw.random() < 0.4,
-        "duration_s": 15.0,
-        "seed": draw.getrandbits(32),
-    }
-    if is_two_way:
-        buffer_pkts = draw.choice([draw.uniform(0.3, 2.5), draw.uniform(0.3, 2.5), draw.uniform(2.5, 50)])
-        network |= two_way(draw.uniform(1e6, 15e6), buffer_pkts, draw.choice([40.0, 52.0, 300.0]))
-    return flows, network
-
-
-@pytest.mark.parametrize("number", range(16))
+@pytest.mark.parametrize("number", range(32))
 def test_any_scenario(number):
-    flows, network = any_scenario(number)
+    flows, network = any_scenario(number, with_stacks=number >= 16)
     agree(*flows, **network)

@@ -9,7 +9,7 @@ import pytest
 from tcpfair.errors import InputError
 from tcpfair.exhibits.context import KINDS, draw, read_options
 from tcpfair.papers.papers import load_paper
-from tcpfair.runs import outputs, store
+from tcpfair.runs import outputs
 from tcpfair.verdicts.context import flow_protocol
 from tests.exhibits import standin
 from tests.exhibits.standin import ROOT
@@ -119,7 +119,7 @@ def test_metrics_are_read_when_stored_and_computed_when_not(bhatti):
     assert computed.tolist() == pytest.approx([80.0] * 20)  # 10 MB in 1 s, 5 protocols at 4 RTTs
 
     stored = standin.context(bhatti.layout.root, "bhatti2009")
-    folder = store.metrics_folder(stored.layout, stored.paper, "single", stored.held.runs)
+    folder = stored.held.metrics_folder("single")
     path = outputs.inside(stored.layout, folder, stored.layout.metrics("bhatti2009", "single"))
     path.parent.mkdir(parents=True)
     made = standin.metrics(stored.paper, "single", flows={"throughput_peak": lambda point, run, flow: 95.0})

@@ -12,7 +12,7 @@ import yaml
 
 from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS, repository_root
-from tcpfair.papers.expand import check, plain_values, run_specs, shorten
+from tcpfair.papers.expand import plain_values, run_specs, shorten
 from tcpfair.papers.papers import Value, check_config, load_paper
 from tcpfair.units import bdp_pkts
 
@@ -247,7 +247,7 @@ def test_top_level_mistakes_name_the_field(values, words):
 def test_check_finds_a_bad_value_at_any_point_of_the_grid(tmp_path):
     paper = load(tmp_path, broken(set_in("experiments/one/grid/rtt_ms", {"value": [40, -80], "source": "x"})))
     with pytest.raises(InputError, match=r"rtt_ms: must be a number above 0 \(got -80\)"):
-        check(paper, "one")
+        run_specs(paper, "one")
 
 
 def with_background() -> dict:

@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from tcpfair import cc
+from tcpfair.files.remembered import Remembered
 from tcpfair.runs import code
 
 SOURCE = '''"""A module."""
@@ -69,21 +70,41 @@ def test_a_renamed_file_counts_and_another_folder_does_not(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def package(tmp_path_factory):
-    """A copy of this package to edit."""
+def copied(tmp_path_factory):
     root = tmp_path_factory.mktemp("package") / "tcpfair"
     shutil.copytree(code.PACKAGE, root, ignore=shutil.ignore_patterns("__pycache__"))
     return root
 
 
+@pytest.fixture
+def package(copied, monkeypatch):
+    """A copy of this package to edit, in its place."""
+    monkeypatch.setattr(code, "PACKAGE", copied)
+    remembered = Remembered(copied / "cache.json")
+    monkeypatch.setattr(code, "kept", lambda: remembered)
+    monkeypatch.setattr("tcpfair.files.remembered._SETTLED_S", -1e9)
+    yield copied
+    forget()
+
+
+def forget():
+    for looked_up in (code.facts, code._of_algorithm, code._simulator_sources, code._names):
+        looked_up.cache_clear()
+
+
+def digests():
+    forget()
+    return code.of_algorithms(cc.names())
+
+
 def changed_by_editing(package, name):
     """Names of the algorithms (or ``simulator``) whose digest an added line of code in one file changes."""
-    before = code.of_algorithms(cc.names(), package)
+    before = digests()
     path = package / name
     text = path.read_text()
     path.write_text(text + "\nADDED = 1\n")
     try:
-        after = code.of_algorithms(cc.names(), package)
+        after = digests()
     finally:
         path.write_text(text)
     return {algorithm for algorithm in before if before[algorithm] != after[algorithm]}

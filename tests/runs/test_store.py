@@ -7,7 +7,7 @@ from tcpfair.errors import InputError
 from tcpfair.files.manifest import MANIFEST, read_manifest, write_manifest
 from tcpfair.runs import code, store, trace
 from tcpfair.runs.outputs import describe, making
-from tests.small_checkout import edit, make_checkout, make_plan, make_trace, ship
+from tests.small_checkout import edit, make_checkout, make_plan, make_trace, put_shard, ship
 
 CONFIG = "config/papers/ogura.yaml"
 
@@ -22,7 +22,7 @@ def lacking(plan):
 
 
 def of_pair(plan):
-    """What `sources.simulate_missing` and `sources.assemble` are given."""
+    """What `sources.assemble` is given."""
     return plan.layout, plan.papers["ogura"], "pair"
 
 
@@ -87,57 +87,17 @@ def test_fewer_runs_are_put_together_without_simulating(root):
 
 
 @pytest.mark.parametrize("cut", [[[0, 1, 2, 3]], [[1, 3], [0, 2]], [[2], [0, 3], [1]], [[3], [2], [1], [0]]], ids=str)
-@pytest.mark.parametrize("shard_s", [0.0, 60.0], ids=["a shard for each run", "a shard for each job"])
-def test_a_trace_has_the_same_bytes_however_its_runs_were_cut_into_jobs_and_shards(
-    root, tmp_path, monkeypatch, at_once, cut, shard_s
-):
-    monkeypatch.setattr(sources, "SHARD_S", shard_s)
+def test_a_trace_has_the_same_bytes_however_its_runs_were_cut_into_shards(root, tmp_path, at_once, cut):
     plan = make_plan(root)
     specs = plan.specs("ogura", "pair")
-    for number, job in enumerate(cut):
-        last = plan.layout.simulated("ogura", "pair") / f"job{number}"
-        simulated, _ = sources.simulate_missing(*of_pair(plan), [specs[i] for i in job], last)
-        assert simulated == len(job) and (last / MANIFEST).is_file()
-    assert len(shards(plan)) == (4 if shard_s == 0 else len(cut))
+    written = [put_shard(plan, "pair", [specs[i] for i in own]) for own in cut]
+    assert set(shards(plan)) == set(written)
     assert assembled(plan, tmp_path / "trace") == at_once
-
-
-class KilledError(BaseException):
-    """Ends a process at once; nothing that would tidy up comes after it."""
-
-
-@pytest.mark.parametrize("n_written", [0, 1, 2])
-@pytest.mark.parametrize("error", [KilledError, KeyboardInterrupt])
-def test_a_killed_job_loses_what_is_in_no_shard_and_an_interrupted_one_the_run_in_flight(
-    root, tmp_path, monkeypatch, at_once, n_written, error
-):
-    plan = make_plan(root)
-    specs = plan.specs("ogura", "pair")
-
-    def end(done, of):
-        monkeypatch.setattr(sources, "SHARD_S", 0.0 if done == n_written else 60.0)
-        if done == 3:
-            if error is KilledError:
-                monkeypatch.setattr(sources.trace, "write", lambda made, folder: None)
-            raise error
-
-    with pytest.raises(error):
-        sources.simulate_missing(*of_pair(plan), specs, progress=end)
-    monkeypatch.undo()
-    held = n_written if error is KilledError else 3
-    make_plan(root).prepare()
-    wanted = {run.key for run in make_plan(root).lacking["ogura", "pair"]}
-    assert len(wanted) == 4 - held
-    assert make_plan(root).why_simulated("ogura", "pair") == []  # they are missing, and nothing has changed
-    told = []
-    left = [spec for spec in specs if spec.key in wanted]
-    assert sources.simulate_missing(*of_pair(plan), left, progress=lambda *n: told.append(n))[0] == len(wanted)
-    assert told[0] == (0, 4 - held) and told[-1] == (4 - held, 4 - held)
-    assert assembled(plan, tmp_path / "trace") == at_once
+    if len(cut) == 1:
+        assert contents(written[0]) == at_once
 
 
 def test_shards_that_a_trace_holds_are_removed_and_of_others_the_newest_stay(root, monkeypatch):
-    monkeypatch.setattr(sources, "SHARD_S", 0.0)
     monkeypatch.setattr(sources, "_KEPT_SHARDS", 1)
     seen = []
     for buffer_pkts in (20, 30, 40):

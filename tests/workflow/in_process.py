@@ -14,15 +14,21 @@ INTERRUPTED = 130  # the status of a command after Ctrl-C
 
 class InProcess:
     """Takes the place of `tcpfair.workflow.run.snakemake`; ``jobs`` are the items of each job that was run, ``broken`` are kinds
-    of campaigns whose jobs all fail before they begin."""
+    of campaigns whose jobs all fail before they begin, ``built`` are the arguments of the main workflow, which makes nothing."""
 
     def __init__(self, monkeypatch) -> None:
         self.jobs: list[list[str]] = []
+        self.built: list[list[str]] = []
         self.broken: set[str] = set()
+        self.set_root = lambda root: monkeypatch.setenv("TCPFAIR_ROOT", str(root))
         monkeypatch.setattr(run, "snakemake", self)
         monkeypatch.setattr(run, "job_places", lambda root, profile, cores: cores)
 
-    def __call__(self, root, arguments, state, cores, profile, folder) -> int:
+    def __call__(self, root, arguments, state, cores, profile, folder=None) -> int:
+        if folder is None:
+            self.built.append(arguments)
+            return 0
+        self.set_root(root)
         campaign = arguments[arguments.index("--configfile") + 1]
         given = json.loads((root / campaign).read_text())
         listed = {} if given["kind"] in self.broken else given["jobs"]

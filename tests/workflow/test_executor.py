@@ -111,16 +111,20 @@ def test_scratch_of_a_killed_job_is_removed_and_that_of_another_group_is_not(lay
     assert other.exists() and not own.exists()
 
 
-def test_jobs_are_about_as_long_as_each_other_and_of_one_group():
+def test_jobs_are_about_as_long_as_each_other_and_of_one_group(tmp_path):
+    def of(items):
+        return Campaign("ensemble", tmp_path, tmp_path, items)
+
     items = [Item(f"{group}/{i}-d", s, 1) for group, s in (("a", 30.0), ("b", 3.0)) for i in range(100)]
-    jobs = cut(items)
+    jobs = cut(of(items))
     assert sorted(item for own in jobs for item in own) == sorted(items)
     assert all(len({item.group for item in own}) == 1 for own in jobs)
     long_s = {group: {sum(item.expected_s for item in own) for own in jobs if own[0].group == group} for group in "ab"}
     assert all(200 <= s <= 280 for s in long_s["a"])
     assert all(s == 39 or s == 36 for s in long_s["b"]) and len([own for own in jobs if own[0].group == "b"]) == 8
-    assert cut([Item("a/1-d", 0.01, 1), Item("a/2-d", 0.01, 1)]) == [[Item("a/1-d", 0.01, 1), Item("a/2-d", 0.01, 1)]]
-    assert len(cut([Item(f"a/{i}", 1e6, 1) for i in range(5000)])) == executor.MOST_JOBS
+    short = [Item("a/1-d", 0.01, 1), Item("a/2-d", 0.01, 1)]
+    assert cut(of(short)) == [short]
+    assert len(cut(of([Item(f"a/{i}", 1e6, 1) for i in range(2000)]))) == Campaign.most_jobs
 
 
 def test_the_state_knows_groups_and_jobs(layout, made, monkeypatch):

@@ -17,8 +17,8 @@ from tcpfair.files.layout import Layout, repository_root
 from tcpfair.files.manifest import MANIFEST
 from tcpfair.papers.recordings import sidecar_path
 from tcpfair.runs import sidecar
-from tcpfair.runs.recorded import is_trace, open_recorded, trace_place
-from tcpfair.runs.sidecar import AT_IMPORT, FLOWS_AT_IMPORT, Said
+from tcpfair.runs.recorded import open_recorded
+from tcpfair.runs.sidecar import AT_IMPORT, FLOWS_AT_IMPORT, Said, is_trace, trace_place
 from tcpfair.runs.trace import in_schema, write
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
 from tcpfair.workflow import importing

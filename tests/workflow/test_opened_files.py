@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tcpfair.runs import code, reach
+from tcpfair.runs import reach
 from tcpfair.workflow import run
 from tests.workflow.test_whole_way import copy
 
@@ -186,7 +186,7 @@ def test_every_module_and_template_that_a_step_loads_is_in_its_stamp(watched, fr
         if name.startswith("src/tcpfair/") and not name.endswith((".py", ".pyc")) and "__pycache__" not in name
     }
     reached = covered(root, step)
-    below = {path.relative_to(code.PACKAGE).as_posix() for path in reached.files}
+    below = reached.files
     assert sorted(name for name in used - below if not WITHOUT_EFFECT.fullmatch(name)) == []
 
 
@@ -204,7 +204,7 @@ def test_every_library_that_a_step_loads_is_in_its_stamp(watched, frame, step):
 
 def covered(root, step):
     """What the stamps of a step cover."""
-    imports = list(reach.function_facts(reach.STEPS, step).imports)
+    imports = list(reach.function_facts(step).imports)
     if step == "notebook":
         for name in ("ogura", "bhatti2008"):
             cells = json.loads((root / f"notebooks/{name}.ipynb").read_text())["cells"]

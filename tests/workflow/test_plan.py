@@ -1,7 +1,6 @@
 """What a configuration requests, what its outputs are made from, and what is made again after an edit."""
 
 import ast
-import itertools
 import os
 import re
 import shutil
@@ -14,10 +13,11 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.files import checksums
+from tcpfair.files.remembered import Remembered
 from tcpfair.runs import code, reach, record, store
 from tcpfair.workflow import plan as plans
 from tcpfair.workflow.plan import cells, find_exhibit, load_values
-from tests.small_checkout import NOTEBOOK, edit, finish, make_checkout, make_output, make_plan, make_trace, ship
+from tests.small_checkout import NOTEBOOK, edit, finish, make_checkout, make_output, make_plan, ship
 
 PAPER, NOTES, PRINT = "config/papers/ogura.yaml", "notebooks/ogura.ipynb", "data/published/ogura.csv"
 
@@ -177,16 +177,7 @@ def test_a_notebook_with_a_recording_depends_on_the_settings_of_recordings(root)
     assert todo(make_plan(root, **asked)) == {"notebook ogura": {"configuration"}}
 
 
-def test_a_smoke_run_rehearses_each_paper_and_draws_nothing(root):
-    plan = make_plan(root, smoke=True)
-    (step,) = plan.steps
-    assert (step.name, plan.all_targets) == ("rehearse ogura", [step.target])
-    assert make_plan(root, smoke=True, smoke_duration_s=3).steps[0].target != step.target
-    finish(plan)
-    assert make_plan(root, smoke=True).is_up_to_date()
-
-
-# --- Runs and jobs ----------------------------------------------------------------------------------------------------
+# --- Runs ----------------------------------------------------------------------------------------------------
 
 
 def test_bundled_by_default_simulates_what_is_missing_and_by_hand_refuses(root):
@@ -208,101 +199,6 @@ def test_the_refusal_says_which_value_makes_the_difference(root):
     edit(root / PAPER, "buffer_pkts: {value: 10,", "buffer_pkts: {value: 20,")
     with pytest.raises(InputError, match=r"settings.buffer_pkts 10 -> 20.* ./reproduce simulates what is missing"):
         make_plan(root, source="bundled", missing="refuse").refuse_what_is_missing()
-
-
-def pkts_of_pair(root):
-    return sum(run.pkts for run in make_plan(root).asked["ogura", "pair"])
-
-
-@pytest.mark.parametrize(("share", "n_jobs"), [(3, 1), (1 / 1.4, 1), (1 / 2.2, 2), (1 / 9, 3), (1e-9, 3)])
-def test_jobs_are_as_many_as_are_worth_a_process_and_no_more_than_asked_for(root, monkeypatch, share, n_jobs):
-    monkeypatch.setattr(plans, "PART_PKTS", share * pkts_of_pair(root))
-    jobs = make_plan(root, shards=3).jobs["ogura/pair"]
-    assert len(jobs) == n_jobs
-    assert sorted(itertools.chain(*jobs.values())) == [0, 1, 2, 3]
-
-
-def test_jobs_are_of_missing_runs_alone_and_never_empty(root, monkeypatch):
-    monkeypatch.setattr(plans, "PART_PKTS", 1)
-    make_trace(make_plan(root), "self")
-    make_trace(make_plan(root), "pair")
-    edit(root / PAPER, "runs: {value: 2,", "runs: {value: 3,")
-    jobs = make_plan(root, shards=8).jobs
-    assert sorted(jobs["ogura/pair"].values()) == [[2], [5]]
-    assert "ogura/self" not in jobs and len(jobs["ogura/watched"]) == 1
-
-
-def test_a_job_of_a_cluster_that_plans_anew_finds_the_jobs_of_the_run_that_sent_it(root, monkeypatch):
-    monkeypatch.setattr(plans, "PART_PKTS", 1)
-    plan = make_plan(root, shards=2)
-    plan.prepare()
-    make_trace(plan, "pair")
-    other = make_plan(root, shards=2)
-    assert "ogura/pair" not in other.jobs
-    other = make_plan(root, shards=2)
-    other.use_written_jobs()
-    assert other.jobs == plan.jobs
-    assert other.job_targets("ogura", "pair") == plan.job_targets("ogura", "pair")
-    assert [step.target for step in other.steps] == [step.target for step in plan.steps]
-
-
-def test_jobs_that_another_run_wrote_are_not_taken(root):
-    """As when Snakemake is started by hand after an edit."""
-    make_plan(root).prepare()
-    edit(root / PAPER, "runs: {value: 2,", "runs: {value: 3,")
-    plan = make_plan(root)
-    plan.use_written_jobs()
-    assert plan.jobs == make_plan(root).jobs
-
-
-@pytest.mark.parametrize("stale", ["job", "trace"])
-def test_what_is_left_under_the_name_of_a_job_or_trace_but_does_not_count_is_removed(root, monkeypatch, stale):
-    """Snakemake would take it for made."""
-    plan = make_plan(root)
-    if stale == "job":  # of another simulator, killed before its trace was assembled
-        plan.prepare()
-        (target,) = plan.job_targets("ogura", "watched")
-        specs = plan.specs("ogura", "watched")
-        from tcpfair import sources
-
-        sources.simulate_missing(plan.layout, plan.papers["ogura"], "watched", specs, target.parent)
-        now = store.code_behind(itertools.chain(*plan.asked.values()))
-        monkeypatch.setattr(store, "_code_now", lambda algorithms: now | {code.SIMULATOR: "0" * 16})
-    else:
-        target = make_trace(plan, "watched") / "manifest.json"
-        (target.parent / "samples.parquet").write_bytes(b"")
-    plan = make_plan(root)
-    assert target in [*plan.job_targets("ogura", "watched"), plan.trace_target("ogura", "watched")] and target.is_file()
-    plan.prepare()
-    assert not target.exists()
-
-
-def test_small_experiments_share_a_job_of_a_cluster_whatever_is_there_already(root, monkeypatch):
-    pkts = pkts_of_pair(root)
-    assert make_plan(root).batch("ogura", "pair") == "small"
-    monkeypatch.setattr(plans, "PART_PKTS", pkts / 1.6)
-    plan = make_plan(root)
-    assert (plan.batch("ogura", "self"), plan.batch("ogura", "pair")) == ("small", None)
-    make_trace(plan, "pair")
-    assert make_plan(root).batch("ogura", "pair") is None
-
-
-def test_a_cluster_is_asked_for_the_time_of_one_job(root, monkeypatch):
-    pkts = pkts_of_pair(root)
-    monkeypatch.setattr(plans, "PART_PKTS", pkts / 4)
-    monkeypatch.setattr(plans, "PLANNED_PKTS_PER_S", pkts / 3600)  # an hour in all
-    minutes = [make_plan(root, shards=shards).minutes("ogura", "pair") for shards in (1, 2, 4, 8)]
-    assert minutes == [240, 120, 60, 60]  # four times what is expected
-
-
-def test_the_longest_jobs_go_first_and_a_finished_trace_before_them_all(root, monkeypatch):
-    plan = make_plan(root, shards=4)
-    pkts = {"self": 2 * plans.PART_PKTS, "pair": 40 * plans.PART_PKTS, "watched": 0.1 * plans.PART_PKTS}
-    monkeypatch.setattr(plans.Plan, "_asked_pkts", lambda self, paper, experiment: pkts[experiment])
-    ordered = sorted(pkts, key=lambda experiment: plan.priority("ogura", experiment), reverse=True)
-    assert ordered == ["pair", "self", "watched"]
-    assert plan.priority("ogura", "pair") == 10 * plan.priority("ogura", "self")  # 10 jobs' worth in each of 4
-    assert plan.priority("ogura", "pair") < plan.AT_ONCE
 
 
 def test_what_was_expanded_is_remembered_and_never_wrongly(finished):
@@ -406,7 +302,7 @@ def test_touched_files_and_a_moved_checkout_are_as_fresh_as_before(finished, tmp
 
 def forget(monkeypatch):
     """Have what is kept of code and libraries looked up anew, now and after the test."""
-    for name in ("_of_step", "_of_modules", "of_drawing", "_versions", "_installed"):
+    for name in ("of_step", "of_modules", "of_drawing", "_versions", "_installed"):
         monkeypatch.setattr(reach, name, cache(getattr(reach, name).__wrapped__))
 
 
@@ -415,7 +311,7 @@ def edit_code(monkeypatch, folder, name):
     real = reach._parts
 
     def parts(digests, found):
-        is_edited = code.PACKAGE / name in found.files
+        is_edited = name in found.files
         return real([*digests, name] if is_edited else digests, found)
 
     assert (code.PACKAGE / name).is_file()
@@ -424,12 +320,17 @@ def edit_code(monkeypatch, folder, name):
 
 def edit_step(monkeypatch, folder, function):
     """Have one function of a step act otherwise."""
-    text = reach.STEPS.read_text()
-    head = re.search(rf"^def {function}\(.*?\) -> .*?:\n", text, re.M | re.S)[0]
-    edited = folder / "steps.py"
-    edited.write_text(text.replace(head, f"{head}    edited = 1\n"))
-    real = reach._used
-    monkeypatch.setattr(reach, "function_facts", lambda module, name: reach._facts(real(edited, name), module))
+    real = reach._statements
+
+    def statements(module):
+        found = real(module)
+        for each in found:
+            if isinstance(each, ast.FunctionDef) and each.name == function:
+                each.body.insert(0, ast.parse("edited = 1").body[0])
+        return found
+
+    monkeypatch.setattr(reach, "_statements", statements)
+    monkeypatch.setattr(code, "kept", lambda: Remembered(folder / "digests.json"))
 
 
 def swap(monkeypatch, folder, name, number="0.0.1"):
@@ -471,8 +372,6 @@ CODE = {  # what is changed: kinds of steps that are made again
         "_leading_back": NOTEBOOKS,
         "ledger": JUDGED,
         "report": {"report", "write-up"},
-        "simulate": set(),
-        "assemble": set(),
     },
     swap: {
         **dict.fromkeys(("numpy", "pandas", "scipy", "pyarrow", "pydantic", "pydantic-core", "pyyaml"), ALL),

@@ -5,18 +5,11 @@ import io
 import pytest
 
 from tcpfair.workflow import state
-from tests.small_checkout import make_checkout, make_plan
 
 
 class Terminal(io.StringIO):
     def isatty(self):
         return True
-
-
-@pytest.fixture
-def plan(tmp_path, monkeypatch):
-    monkeypatch.setattr("tcpfair.workflow.plan.PART_PKTS", 1)
-    return make_plan(make_checkout(tmp_path), shards=2)
 
 
 @pytest.mark.parametrize(
@@ -26,17 +19,16 @@ def test_durations_are_short(seconds, text):
     assert state.duration_text(seconds) == text
 
 
-def test_the_state_adds_up_the_parts_of_an_experiment(plan):
-    shown = state.State(plan, io.StringIO())
-    shown.pkts_per_s = 1.0
+def test_the_state_adds_up_the_jobs_of_a_group():
+    shown = state.State({"ogura": 100.0}, {"ogura": 2}, 1, io.StringIO())
     assert shown.takes("steps 3 9")
-    assert not shown.takes("measured ogura/self")
-    shown.takes("progress ogura/pair 0a1b 1 2")
-    shown.takes("progress ogura/pair 2c3d 0 2")
-    assert shown.text().startswith("step 3 of 9; ogura/pair 1 of 4 runs; about ")
+    assert not shown.takes("measured ogura")
+    shown.takes("progress ogura 1-of-2 1 2")
+    shown.takes("progress ogura 2-of-2 0 2")
+    assert shown.text() == "step 3 of 9; ogura 1 of 4 runs; about 75 s of simulation left"
 
 
-def test_without_a_plan_it_says_what_runs_but_no_time():
+def test_without_expected_times_it_says_what_runs_but_no_time():
     shown = state.State(stream=io.StringIO())
     shown.takes("steps 1 3")
     shown.takes("progress engine/two whole 3 6")
@@ -58,23 +50,17 @@ def test_lines_of_steps_that_were_written_into_each_other_are_left_out():
     assert shown.text() == ""
 
 
-def test_time_left_shrinks_with_every_run(plan):
-    shown = state.State(plan, io.StringIO())
-    shown.pkts_per_s, shown.cores = 1.0, 1
-    pkts = {name: sum(run.pkts for run in runs) for (_, name), runs in plan.lacking.items()}
-
-    def left():
-        return shown.text().rpartition("about ")[2]
-
-    assert left() == f"{state.duration_text(sum(pkts.values()))} of simulation left"
-    shown.takes("progress ogura/pair 0a1b 2 2")
-    assert left() == f"{state.duration_text(sum(pkts.values()) - pkts['pair'] / 2)} of simulation left"
+def test_time_left_shrinks_with_every_run():
+    shown = state.State({"ogura": 60.0, "ha2006": 20.0}, {"ogura": 2, "ha2006": 1}, 2, io.StringIO())
+    assert shown.text() == "about 40 s of simulation left"
+    shown.takes("progress ogura 1-of-2 2 2")
+    assert shown.text() == "about 25 s of simulation left"
 
 
-def test_a_terminal_gets_one_line_that_is_overwritten_and_a_file_gets_lines(plan):
+def test_a_terminal_gets_one_line_that_is_overwritten_and_a_file_gets_lines():
     terminal, file = Terminal(), io.StringIO()
     for stream in (terminal, file):
-        shown = state.State(plan, stream)
+        shown = state.State(stream=stream)
         shown.is_live = stream is terminal
         shown.last_s -= 2 * state._EVERY_S
         shown.takes("steps 1 9")

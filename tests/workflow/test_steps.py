@@ -1,16 +1,11 @@
 """Steps of the workflow: complete outputs, and runs of a notebook that leave no trace of when they ran."""
 
-import json
-
 import nbformat
 import pandas as pd
 import pytest
 
-from tcpfair import sources
 from tcpfair.errors import InputError
-from tcpfair.files import costs
 from tcpfair.files.layout import Layout
-from tcpfair.runs import trace
 from tcpfair.workflow import steps
 from tests.small_checkout import edit, make_checkout, make_plan, make_trace
 
@@ -18,47 +13,6 @@ from tests.small_checkout import edit, make_checkout, make_plan, make_trace
 @pytest.fixture
 def root(tmp_path):
     return make_checkout(tmp_path)
-
-
-def simulate(plan, experiment):
-    """Take the jobs of an experiment; returns where its trace is to be."""
-    plan.prepare()
-    for target in plan.job_targets("ogura", experiment):
-        steps.simulate(plan.layout, "ogura", experiment, plan.jobs_file, target.parent)
-    return plan.trace_folder("ogura", experiment)
-
-
-def test_simulating_in_jobs_and_assembling_leaves_the_trace_that_was_asked_for(root, capsys, monkeypatch):
-    monkeypatch.setattr("tcpfair.workflow.plan.PART_PKTS", 1)
-    plan = make_plan(root, shards=2)
-    assert len(plan.jobs["ogura/pair"]) == 2
-    folder = simulate(plan, "pair")
-    said = capsys.readouterr().out
-    assert all(f"progress ogura/pair {job} 2 2" in said for job in plan.jobs["ogura/pair"])
-    assert steps.assemble(plan.layout, "ogura", "pair", plan.jobs_file, folder) == "4 runs, 4 of them new"
-    made = trace.read(folder)
-    assert made.runs["run_id"].tolist() == [0, 1, 2, 3]
-    counted = json.loads(costs.counted(plan.layout, "simulate", "ogura/pair").read_text())
-    assert counted == {"simulated_runs": 4, "simulated_pkts": sources.delivered_pkts(made)}
-    assert [path.name for path in folder.parent.iterdir()] == [folder.name]  # what it holds is kept once
-    assert make_plan(root).traces["ogura", "pair"] == folder
-
-
-def test_a_job_that_is_taken_again_simulates_what_is_missing(root):
-    plan = make_plan(root)
-    simulate(plan, "pair")
-    (target,) = plan.job_targets("ogura", "pair")
-    said = steps.simulate(plan.layout, "ogura", "pair", plan.jobs_file, target.parent)
-    assert said.startswith("1 runs, ")  # its last one, whose shard Snakemake removes before it takes a job again
-
-
-def test_assembling_what_is_not_simulated_yet_is_refused(root):
-    plan = make_plan(root)
-    plan.prepare()
-    folder = plan.trace_folder("ogura", "pair")
-    with pytest.raises(InputError, match="ogura/pair: 4 of 4 runs are missing; simulate them first"):
-        steps.assemble(plan.layout, "ogura", "pair", plan.jobs_file, folder)
-    assert not folder.exists()
 
 
 def test_metrics_of_a_paper_are_measured_in_one_process_those_of_weights_first(root):
@@ -78,16 +32,6 @@ def test_metrics_of_a_paper_are_measured_in_one_process_those_of_weights_first(r
     assert plan.layout.metrics("ogura", "pair").read_bytes() == before
 
 
-@pytest.mark.parametrize(("share", "expected"), [(1.0, [10, 20]), (0.5, [5, 10])])
-def test_the_window_is_cut_as_the_runs_are(root, share, expected):
-    plan = make_plan(root)
-    paper = plan.papers["ogura"]
-    made = sources.simulate(paper, "pair", specs=plan.specs("ogura", "pair")[:1])
-    made.runs["duration_s"] *= share
-    assert steps.with_window_of(made, paper, "pair").experiments["pair"].window_s.value == expected
-    assert paper.experiments["pair"].window_s.value == [10, 20]
-
-
 def test_an_executed_notebook_forgets_when_and_where_it_ran():
     def executed(when, drawn):
         book = nbformat.v4.new_notebook(metadata={"papermill": {"start_time": when, "input_path": "/home/me"}})
@@ -102,18 +46,6 @@ def test_an_executed_notebook_forgets_when_and_where_it_ran():
     assert executed("now", ["ogura.fig8", "ogura.fig9"]) == executed("later", [])
     over_lines = "[\n    'ogura.fig8',\n    'ogura.fig9',\n]\nother = 1"
     assert executed("now", over_lines) == executed("later", "[]\nother = 1")
-
-
-def test_a_rehearsal_runs_every_experiment_of_a_paper_and_counts_what_was_too_short(root):
-    edit(root / "config/papers/ogura.yaml", "measures: [throughput, nru]", "measures: [throughput]")
-    plan = make_plan(root, smoke=True)
-    plan.prepare()
-    steps.rehearse(plan.layout, "ogura", 2.0, plan.steps[0].folder)
-    table = pd.read_csv(plan.layout.results / "rehearsals/ogura.csv").set_index("experiment")
-    assert set(table.index) == {"self", "pair", "watched"}
-    assert table["runs"].to_dict() == {"self": 1, "pair": 2, "watched": 1}  # one for each point of the grid
-    assert table.loc["pair", "values"] > table.loc["pair", "too_short_to_tell"] >= 0
-    assert make_plan(root, smoke=True).is_up_to_date()
 
 
 DECLARED = 'source = "x"\nonly = ""  # parameters'

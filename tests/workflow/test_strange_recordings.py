@@ -16,7 +16,7 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout
-from tcpfair.runs.recorded import is_trace
+from tcpfair.runs.sidecar import is_trace
 from tcpfair.sources.readers import read_any
 from tcpfair.workflow import importing
 from tests.workflow.test_importing import REPORT, RUN, files_of

@@ -1,17 +1,17 @@
-"""What each step cost, from the benchmarks that Snakemake takes of it: time and memory, the outputs that differ from run to
-run. They stand in ``results/<source>/benchmarks/<step>/<item>.tsv``, and beside them how much a simulation simulated: the job
-that goes on where another one was killed counts its own runs alone."""
+"""What each step cost: time and memory, the outputs that differ from run to run.
+
+``results/<source>/benchmarks/<step>/<item>.tsv`` is what Snakemake measured of a job, and the ``.json`` next to it what the job
+noted of itself (`note`).
+"""
 
 from __future__ import annotations
 
 import csv
 import json
 import math
-import re
 import resource
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from tcpfair.files.files import write_whole
@@ -21,8 +21,7 @@ _SPARE_MEMORY, _SPARE_TIME = 1.5, 4.0
 _LEAST_MB, _LEAST_MIN = 500, 10
 _START_S = 4.0  # CPU time of a job beside what it simulates: Python, its libraries, the trace
 _PRIOR_S = 60.0  # how long a simulation must have run until its speed counts as much as the planned one
-CAMPAIGNS = ("ensemble", "study")  # steps whose jobs make shards; beside each benchmark is what the job took
-_PART = re.compile(r"\.\d+-of-\d+$")
+CAMPAIGNS = ("simulate", "ensemble", "study")  # steps whose jobs are shown by group
 
 
 @dataclass(frozen=True)
@@ -48,17 +47,13 @@ def folder(layout: Layout) -> Path:
 
 
 def read(layout: Layout) -> list[Cost]:
-    """The cost of every step that left a benchmark, the parts of one simulation as one; sorted by step and item."""
+    """The cost of every step that left a benchmark, the jobs of a campaign's group as one; sorted by step and item."""
     found: dict[tuple[str, str], Cost] = {}
     for path in sorted(folder(layout).rglob("*.tsv")):
         for cost in _rows(layout, path):
             known = found.get((cost.step, cost.item))
             found[cost.step, cost.item] = _together(known, cost) if known else cost
-    costs = [
-        replace(cost, pkts=_said_by(counted(layout, cost.step, cost.item)).get("simulated_pkts", cost.pkts))
-        for cost in found.values()
-    ]
-    return sorted(costs, key=lambda cost: (cost.step, cost.item))
+    return [found[name] for name in sorted(found)]
 
 
 def cpu_s() -> float:
@@ -67,28 +62,20 @@ def cpu_s() -> float:
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
-def note_cpu(layout: Layout, name: str) -> None:
-    """Keep the CPU time of this process as that of the job ``name``: Snakemake samples it, and misses the end of a job."""
-    write_whole(folder(layout) / f"{name}.cpu", f"{cpu_s():.2f}\n")
+def note(job: Path, **more: float) -> None:
+    """Keep the CPU time of this process as that of a job, whose benchmark is ``job`` with a suffix.
+
+    Snakemake samples this time, and misses the end of a job. ``more`` is what else is known, such as ``simulated_pkts``.
+    """
+    write_whole(job.with_name(f"{job.name}.json"), json.dumps({**more, "cpu_s": round(cpu_s(), 2)}) + "\n")
 
 
 def note_workflow(layout: Layout, began_s: float, wall_s: float, cpu_before_s: float) -> None:
     """Keep what a run of the workflow that began at ``began_s`` (seconds of the epoch) cost beside its steps: the step
     ``workflow``, which is the plan, Snakemake and its shells."""
-    of_steps = (path for path in folder(layout).rglob("*.cpu") if path.stat().st_mtime >= began_s)
-    beside_s = max(cpu_s() - cpu_before_s - sum(_number(path.read_text()) for path in of_steps), 0.0)
+    of_steps = (path for path in folder(layout).rglob("*.json") if path.stat().st_mtime >= began_s)
+    beside_s = max(cpu_s() - cpu_before_s - sum(_said_by(path).get("cpu_s", 0.0) for path in of_steps), 0.0)
     write_whole(folder(layout) / "workflow.tsv", f"s\tmax_rss\tcpu_time\n{wall_s:.2f}\tNA\t{beside_s:.2f}\n")
-
-
-def counted(layout: Layout, step: str, item: str) -> Path:
-    """Where a step says how much it simulated: JSON with ``simulated_runs`` and ``simulated_pkts``."""
-    return folder(layout) / step / f"{item}.json"
-
-
-def forget(layout: Layout, step: str, item: str) -> None:
-    """Remove what is known of the cost of a step that is taken again, perhaps in other parts."""
-    for path in (folder(layout) / step).glob(f"{item}.*"):
-        path.unlink()
 
 
 def memory_mb(layout: Layout, step: str, unknown_mb: int) -> int:
@@ -115,13 +102,11 @@ def runtime_min(expected_s: float) -> int:
 def _rows(layout: Layout, path: Path) -> Iterator[Cost]:
     """The benchmark of one job; nothing where it is cut short."""
     step, _, item = path.relative_to(folder(layout)).with_suffix("").as_posix().partition("/")
-    said = _said_by(path.with_suffix(".json")) if step in CAMPAIGNS else {}
-    item = item.partition("/")[0] if step in CAMPAIGNS else _PART.sub("", item)
+    said = _said_by(path.with_suffix(".json"))
+    item = item.partition("/")[0] if step in CAMPAIGNS else item
     with path.open(newline="") as stream:
         for row in csv.DictReader(stream, delimiter="\t"):
             wall_s, cpu_s, rss_mb = (_number(row.get(name)) for name in ("s", "cpu_time", "max_rss"))
-            with suppress(OSError):
-                cpu_s = _number(path.with_suffix(".cpu").read_text())
             yield Cost(step, item, wall_s, said.get("cpu_s", cpu_s), rss_mb, said.get("simulated_pkts", 0))
 
 

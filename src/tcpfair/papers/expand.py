@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from pydantic import BaseModel
 
 from tcpfair.errors import InputError
@@ -22,6 +21,9 @@ from tcpfair.files.digests import digest
 from tcpfair.papers.papers import BUFFER_SETTINGS, NO_TRAFFIC, Background, Experiment, PaperConfig, Setting, Value
 from tcpfair.papers.scenario import Scenario, make_scenario
 from tcpfair.units import BITS_PER_BYTE, MS_PER_S, bdp_pkts
+
+if TYPE_CHECKING:
+    import numpy as np
 
 MOST_PKTS = 1e15  # of one run: a year of one core
 _KEY_LENGTH = 20  # of hexadecimal digits: a million runs share one with a chance of 1e-12
@@ -88,13 +90,6 @@ def plain_values(node: Any) -> Any:
     return node
 
 
-def check(paper: PaperConfig, experiment: str) -> None:
-    """Resolve each point of an experiment's grid once; raises InputError for a value that no run can have."""
-    once = paper.experiments[experiment].runs.model_copy(update={"value": 1})
-    single = paper.experiments[experiment].model_copy(update={"runs": once})
-    run_specs(paper.model_copy(update={"experiments": {experiment: single}}), experiment)
-
-
 def seed_of(*parts: object) -> int:
     """A seed in [0, 2^62) that depends on the names only, not on the order in which jobs run."""
     text = "/".join(str(part) for part in parts)
@@ -139,7 +134,7 @@ def places_of(experiment: Experiment, seed: int) -> list[int]:
     """Place of each flow in the order of starts. The grid has no say in it: a replicate is one order at every point."""
     order = experiment.perturb.get("order")
     if order and order.value == "shuffle":
-        return np.random.Generator(np.random.Philox(seed)).permutation(len(experiment.flows)).tolist()
+        return _generator(seed).permutation(len(experiment.flows)).tolist()
     return list(range(len(experiment.flows)))
 
 
@@ -158,7 +153,7 @@ def scenario_at(
     for name in ("capacity_bps", "wire_bytes"):
         if not isinstance(settings.get(name), (int, float)) or settings[name] <= 0:
             raise InputError(f"{where}.settings.{name}: must be a number above 0 (got {settings.get(name)!r})")
-    rng = np.random.Generator(np.random.Philox(seed))
+    rng = _generator(seed)
     jolt = {name: setting.value for name, setting in experiment.perturb.items()}
     flows, nominal_rtts_s = [], []
     resolved = [_flow(paper, experiment, flow, point, where) for flow in experiment.flows]
@@ -181,6 +176,12 @@ def scenario_at(
     if settings.get("reverse_bps"):
         settings["reverse_buffer_pkts"] = settings["buffer_pkts"]
     return make_scenario({**settings, "flows": flows, "web": web, "record": tuple(experiment.record)}, where)
+
+
+def _generator(seed: int) -> np.random.Generator:
+    import numpy as np  # a tenth of a second, which a start with nothing to do should not pay
+
+    return np.random.Generator(np.random.Philox(seed))
 
 
 def _exponential(rng: np.random.Generator) -> float:

@@ -252,7 +252,7 @@ class Config(_Strict):
     missing: Literal["simulate", "refuse"] = Field(
         default="simulate", description="what becomes of runs that are not held"
     )
-    shards: int = Field(default=2, ge=1, le=64, description="parts into which each experiment's runs are split")
+    shards: int = Field(default=2, ge=1, le=64, description="jobs for each experiment with missing runs, at most")
     smoke: bool = Field(default=False, description="one run per grid point and short durations, to try everything")
     smoke_duration_s: float = Field(default=12.0, gt=0)
 

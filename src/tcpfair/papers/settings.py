@@ -17,14 +17,15 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-import pandas as pd
 from pydantic import BaseModel, ValidationError
 
 from tcpfair.errors import InputError, unknown
 from tcpfair.papers.papers import NO_TRAFFIC, Experiment, PaperConfig, Value
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Kind = Literal["real", "integer", "switch", "choice"]
 Place = tuple[str | int, ...]  # keys and list positions from the top of a PaperConfig
@@ -244,10 +245,13 @@ def draw(assumptions: Sequence[Assumption], n: int, seed: int) -> pd.DataFrame:
 
     The drawn rows are the first ``n`` points of a scrambled Sobol sequence, so that fewer settings are the first of more.
     """
+    import pandas as pd  # half a second, which a start with nothing to do should not pay
+
     rows = [[each.value for each in assumptions]]
     if not assumptions:
         rows *= 1 + n
     elif n:
+        import numpy as np
         from scipy.stats import qmc  # takes a second, which only drawing should pay
 
         shares = qmc.Sobol(len(assumptions), scramble=True, rng=np.random.default_rng(seed)).random(_power_of_2(n))[:n]

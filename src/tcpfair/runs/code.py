@@ -9,12 +9,18 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterable, Iterator
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from importlib.util import cache_from_source
 from pathlib import Path
+from typing import NamedTuple
 
-from tcpfair.files.filecache import FileCache, place_beside
+from tcpfair.files.digests import digest
 from tcpfair.files.files import is_editors
+from tcpfair.files.remembered import Remembered
 
 PACKAGE = Path(__file__).resolve().parents[1]
 DIGEST_LENGTH = 16  # of hexadecimal digits
@@ -24,41 +30,110 @@ _SIMULATOR_ENTRIES = ("sources/engine.py", "sources/tables.py")
 _SIMULATOR_ROOMS = ("engine/", "sources/engine.py", "sources/tables.py", "cc/", "jit.py", "units.py")
 SIMULATOR = "simulator"  # its name beside those of the algorithms
 _SUFFIXES = (".py", ".j2", ".js", ".tcl")
-_WORKED_OUT_BY = ("runs/code.py", "files/filecache.py", "runs/reach.py")
+_COMPUTED_BY = ("runs/code.py", "files/remembered.py", "runs/reach.py")
+_COMPILED = "__pycache__"
+_MAY_NAME = re.compile(r"\w[\w./-]{0,60}")
+_DOTTED = re.compile(rf"{PACKAGE.name}(\.\w+)*\.?")
 
 
-def digest_of(paths: Iterable[Path]) -> str:
-    """SHA-256 over some sources, in order of their names; where they stand does not count."""
-    paths = sorted(paths, key=lambda path: (path.name, path.as_posix()))
-
-    def work_out() -> str:
-        sha = hashlib.sha256()
-        for path in paths:
-            sha.update(path.name.encode())
-            sha.update(_content(path, path.stat().st_mtime_ns))
-        return sha.hexdigest()
-
-    listed = hashlib.sha256("\n".join(path.as_posix() for path in _below_package(paths)).encode())
-    return kept().get(f"digest {listed.hexdigest()}", paths, work_out)
+# --- One piece of code --------------------------------------------------------------------------------------------
 
 
-def _below_package(paths: Iterable[Path]) -> list[Path]:
-    return [path.relative_to(PACKAGE) if path.is_relative_to(PACKAGE) else path for path in paths]
+class Facts(NamedTuple):
+    """What is found in a piece of code: a digest of what acts, dotted names that it imports, files that it names."""
+
+    digest: str
+    imports: Sequence[str] = ()
+    by_name: Sequence[str] = ()  # the modules that `importlib.import_module` may import there
+    files: Sequence[str] = ()  # relative to the package
 
 
 @cache
-def kept() -> FileCache:
-    """What was worked out from this package's sources, by this version of what works it out."""
-    made_by = hashlib.sha256(b"".join((PACKAGE / name).read_bytes() for name in _WORKED_OUT_BY))
-    return FileCache(place_beside(PACKAGE / "units.py"), PACKAGE, made_by.hexdigest())
+def kept() -> Remembered:
+    """What was computed from this package's sources, by this version of what computes it.
+
+    Parsing all modules takes two seconds, looking at their dates a few milliseconds. The file is where Python keeps the
+    package's compiled modules.
+    """
+    made_by = digest([[(PACKAGE / name).read_text() for name in _COMPUTED_BY], sorted(_names())])
+    compiled = Path(cache_from_source(str(PACKAGE / "units.py")))
+    return Remembered(compiled.with_name(f"digests.{sys.implementation.cache_tag}.json"), made_by).save_at_exit()
 
 
 @cache
-def _content(path: Path, _mtime_ns: int) -> bytes:
-    """What counts of one file."""
-    if path.suffix != ".py":
-        return path.read_bytes()
-    return acting(ast.parse(path.read_bytes()))
+def _names() -> frozenset[str]:
+    """Files of this package, and folders that hold no modules; relative to it."""
+    found = []
+    for folder, folders, names in os.walk(PACKAGE):
+        folders[:] = [name for name in folders if name != _COMPILED]
+        place = "" if folder == str(PACKAGE) else f"{os.path.relpath(folder, PACKAGE)}/"
+        if "__init__.py" not in names:
+            found.append(place.rstrip("/"))
+        found += [f"{place}{name}" for name in names if not (name.endswith(".pyc") or is_editors(name))]
+    return frozenset(found)
+
+
+@cache
+def facts(name: str) -> Facts:
+    """What is found in a source of this package, by its name relative to it; of what is not Python, only the digest."""
+    path = PACKAGE / name
+
+    def compute() -> Facts:
+        if path.suffix != ".py":
+            return Facts(hashlib.sha256(path.read_bytes()).hexdigest())
+        return facts_of(ast.parse(path.read_bytes()), name)
+
+    return Facts(*kept().of_file(f"facts {name}", path, compute))
+
+
+def facts_of(tree: ast.Module, module: str) -> Facts:
+    """What is found in some code of a module."""
+    by_name: list[str] = []
+    if "import_module" in {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(tree)}:
+        by_name = [name for package in _packages_named(tree, module) for name in _members(package)]
+    data = {name for name in _names() if not name.endswith(".py")}
+    folders = [place.as_posix().lstrip(".") for place in Path(module).parents]
+    texts = {each.value for each in ast.walk(tree) if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+    texts = {text.rstrip("/") for text in texts if _MAY_NAME.fullmatch(text)}
+    named = {place for text in texts for folder in folders if (place := f"{folder}/{text}".lstrip("/")) in data}
+    files = {name for place in named for name in data if name == place or name.startswith(f"{place}/")}
+    acts, imports = hashlib.sha256(acting(tree)).hexdigest(), sorted(set(imported_names(_running(tree))))
+    return Facts(acts, imports, by_name, sorted(name for name in files if (PACKAGE / name).is_file()))
+
+
+def imported_names(tree: ast.AST) -> Iterator[str]:
+    """Dotted names that some code imports, anywhere in it; ``from a import b`` gives ``a`` and ``a.b``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from (node.module, *(f"{node.module}.{name.name}" for name in node.names))
+        elif isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+
+
+def _running(tree: ast.Module) -> ast.Module:
+    """Code without what is for type checkers alone."""
+    return ast.Module([each for each in tree.body if not (isinstance(each, ast.If) and _is_typing(each.test))], [])
+
+
+def _is_typing(test: ast.expr) -> bool:
+    return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING"
+
+
+def _packages_named(tree: ast.Module, module: str) -> Iterator[str]:
+    """The package of a module that imports by name, and the packages whose dotted names begin a text in it."""
+    yield module.rpartition("/")[0]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _DOTTED.fullmatch(node.value):
+            place = "/".join(node.value.strip(".").split(".")[1:])
+            if f"{place}/__init__.py".lstrip("/") in _names():
+                yield place
+
+
+def _members(package: str) -> list[str]:
+    """Dotted names of the modules of a package."""
+    beside = (name.rpartition("/")[2] for name in _names() if name.rpartition("/")[0] == package)
+    stems = sorted(name.removesuffix(".py") for name in beside if name.endswith(".py") and name != "__init__.py")
+    return [".".join([PACKAGE.name, *filter(None, package.split("/")), stem]) for stem in stems]
 
 
 def acting(node: ast.AST | list[ast.stmt]) -> bytes:
@@ -95,70 +170,73 @@ def _is_docstring(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def imports(module: Path, package: Path = PACKAGE) -> set[Path]:
-    """Modules of this package that a module imports, anywhere in it."""
-    name = f"imports {_below_package([module])[0].as_posix()}"
-    found = kept().get(name, [module], lambda: sorted(_imports(module, module.stat().st_mtime_ns, package)))
-    return {package / name for name in found}
+# --- Several sources ----------------------------------------------------------------------------------------------
 
 
-@cache
-def _imports(module: Path, _mtime_ns: int, package: Path) -> set[str]:
-    """Their names below the package."""
-    found = set()
-    for name in imported_names(ast.parse(module.read_bytes())):
-        if name.split(".")[0] == package.name:
-            place = package.joinpath(*name.split(".")[1:])
-            found |= {path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()}
-    return {path.relative_to(package).as_posix() for path in found}
-
-
-def imported_names(tree: ast.AST) -> Iterator[str]:
-    """Dotted names that some code imports, anywhere in it; ``from a import b`` gives ``a`` and ``a.b``."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            yield from (node.module, *(f"{node.module}.{name.name}" for name in node.names))
-        elif isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
-
-
-def reached(entries: Iterable[Path], rooms: tuple[str, ...], package: Path = PACKAGE) -> set[Path]:
-    """``entries`` and all that they import, directly or through others, from ``rooms`` (folders ``cc/``, files)."""
-    found: set[Path] = set()
+def closure(entries: Iterable[str], below: Callable[[str], Iterable[str]]) -> set[str]:
+    """``entries`` and all that they lead to, directly or through others."""
+    found: set[str] = set()
     todo = set(entries)
     while todo:
         found |= todo
-        below = {path for module in todo for path in imports(module, package)} - found
-        todo = {path for path in below if path.relative_to(package).as_posix().startswith(rooms)}
+        todo = {name for each in todo for name in below(each)} - found
     return found
 
 
-def of_algorithms(algorithms: Iterable[str], package: Path = PACKAGE) -> dict[str, str]:
+def reached(entries: Iterable[Path], rooms: tuple[str, ...]) -> set[Path]:
+    """``entries`` and all that they import, directly or through others, from ``rooms`` (folders ``cc/``, files)."""
+
+    def below(module: str) -> set[str]:
+        names = (name.split(".") for name in facts(module).imports)
+        places = ("/".join(parts) for top, *parts in names if top == PACKAGE.name)
+        modules = {module for place in places for module in (f"{place}.py", f"{place}/__init__.py")}
+        return {module for module in modules & _names() if module.startswith(rooms)}
+
+    return {PACKAGE / name for name in closure((path.relative_to(PACKAGE).as_posix() for path in entries), below)}
+
+
+def digest_of(paths: Iterable[Path]) -> str:
+    """SHA-256 over some sources, in order of their names; where they stand does not count."""
+    paths = sorted(paths, key=lambda path: (path.name, path.as_posix()))
+
+    def compute() -> str:
+        sha = hashlib.sha256()
+        for path in paths:
+            sha.update(path.name.encode())
+            content = path.read_bytes()
+            sha.update(acting(ast.parse(content)) if path.suffix == ".py" else content)
+        return sha.hexdigest()
+
+    if not all(path.is_relative_to(PACKAGE) for path in paths):
+        return compute()
+    names = [path.relative_to(PACKAGE).as_posix() for path in paths]
+    return kept().get(f"digest {digest(names)}", digest([facts(name).digest for name in names]), compute)
+
+
+def of_algorithms(algorithms: Iterable[str]) -> dict[str, str]:
     """Digests of the code that acts in runs of some algorithms: of the ``simulator`` and of each algorithm by name."""
-    found = {SIMULATOR: _simulator(package)}
-    for name in sorted(set(algorithms)):
-        files = reached([package / "cc" / f"{name}.py"], ("cc/",), package)
-        found[name] = digest_of(files)[:DIGEST_LENGTH]
-    return found
-
-
-def _simulator(package: Path) -> str:
-    from tcpfair.papers import scenario
-
-    entries = [package / name for name in _SIMULATOR_ENTRIES]
-    sources = digest_of(reached(entries, _SIMULATOR_ROOMS, package))
-    return hashlib.sha256(f"{sources} {scenario.defaults_digest()}".encode()).hexdigest()[:DIGEST_LENGTH]
+    own = {name: _of_algorithm(name) for name in sorted(set(algorithms))}
+    return {SIMULATOR: _of_simulator(), **own}
 
 
 @cache
-def of_rooms(*rooms: str, package: Path = PACKAGE) -> str:
+def _of_algorithm(name: str) -> str:
+    return digest_of(reached([PACKAGE / "cc" / f"{name}.py"], ("cc/",)))[:DIGEST_LENGTH]
+
+
+def _of_simulator() -> str:
+    from tcpfair.papers import scenario
+
+    return hashlib.sha256(f"{_simulator_sources()} {scenario.defaults_digest()}".encode()).hexdigest()[:DIGEST_LENGTH]
+
+
+@cache
+def _simulator_sources() -> str:
+    return digest_of(reached([PACKAGE / name for name in _SIMULATOR_ENTRIES], _SIMULATOR_ROOMS))
+
+
+@cache
+def of_rooms(*rooms: str) -> str:
     """Digest of all sources in some rooms: folders of the package, or single files."""
-    return digest_of(path for room in rooms for path in _sources(package / room))[:DIGEST_LENGTH]
-
-
-def _sources(place: Path) -> Iterator[Path]:
-    if place.suffix:
-        yield from [place] if place.is_file() else []
-    else:
-        found = (path for path in sorted(place.rglob("*")) if path.suffix in _SUFFIXES)
-        yield from (path for path in found if not is_editors(path.name))
+    chosen = (name for name in _names() if name in rooms or name.startswith(tuple(f"{room}/" for room in rooms)))
+    return digest_of(PACKAGE / name for name in chosen if name.endswith(_SUFFIXES))[:DIGEST_LENGTH]

@@ -15,9 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from tcpfair.errors import InputError, unknown
@@ -29,6 +28,9 @@ from tcpfair.papers.scenario import one_line
 from tcpfair.papers.settings import BASE, Assumption
 from tcpfair.runs import code
 from tcpfair.runs.outputs import Parts, part
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 AS_PRINTED = ""  # the name of no hypothesis: the paper is taken at its word
 FURTHER = "_runs"  # ends the name of an ensemble of further runs

@@ -17,11 +17,9 @@ import numpy as np
 import pandas as pd
 
 from tcpfair.errors import InputError, unknown
-from tcpfair.files.digests import digest
-from tcpfair.files.manifest import MANIFEST, file_hash
-from tcpfair.papers.recordings import SIDECAR, name_of, sidecar_path
-from tcpfair.runs import reach
-from tcpfair.runs.sidecar import Said, SaidFlow, load_said, sidecar_values
+from tcpfair.files.manifest import MANIFEST
+from tcpfair.papers.recordings import sidecar_path
+from tcpfair.runs.sidecar import Said, SaidFlow, load_said
 from tcpfair.runs.strange_trace import read_strange
 from tcpfair.runs.trace import SCHEMA, Trace
 from tcpfair.units import BITS_PER_BYTE
@@ -29,8 +27,6 @@ from tcpfair.units import BITS_PER_BYTE
 UNKNOWN_CC = "unknown"  # the tool does not tell
 PAPER = "raw"  # of the runs of recordings
 LINK_PARAMETERS = ("capacity_bps", "wire_bytes", "payload_bytes", "buffer_pkts", "buffer_bytes")
-READERS = "sources/readers/__init__.py"  # the code that makes a trace of a tool's own files
-_DIGEST_LENGTH = 12
 _SLACK = 1.02  # of the link's rate: what rounding explains
 _SENT_AHEAD = "sender: intervals"  # begins the origin of bytes that run ahead of the link
 _SENT_AHEAD_BYTES = 8e6  # by its socket buffer
@@ -42,27 +38,6 @@ RTT_ERROR = 0.98  # of the stated RTT: what a clock's resolution explains
 
 
 # --- Where traces are ---------------------------------------------------------------------------------------------------
-
-
-def is_trace(path: Path) -> bool:
-    """Whether ``path`` is the folder of a trace."""
-    return (path / MANIFEST).is_file()
-
-
-def trace_place(root: Path, recording: Path) -> Path:
-    """The folder of the trace of a recording: its own, or below ``results`` the one that was or will be read from it.
-
-    The name of the latter has a digest of the files, of what is stated beside them, and of the code that reads them. Raises
-    InputError when there is nothing at ``recording`` or its sidecar is not readable.
-    """
-    if is_trace(recording):
-        return recording
-    if not recording.exists():
-        raise InputError(f"{recording}: no such file or folder")
-    files = sorted(recording.iterdir()) if recording.is_dir() else [recording]
-    content = [[path.name, file_hash(path)] for path in files if path.is_file() and path.name != SIDECAR]
-    inputs = digest([recording.name, content, repr(sidecar_values(recording)), reach.of_modules(READERS)])
-    return root / "results" / "recordings" / f"{name_of(recording)}-{inputs[:_DIGEST_LENGTH]}"
 
 
 def open_recorded(folder: Path, recording: Path | None = None) -> tuple[Trace, Said]:

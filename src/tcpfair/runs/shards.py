@@ -7,6 +7,7 @@ not exist under its new name, and a shard that exists is fresh. Nothing else rec
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ def named(name: str, made_from: object) -> str:
 
 def label(name: str) -> str:
     """The name of a shard without its digest, for messages."""
-    return name.rpartition("-")[0]
+    return re.sub("[-/][0-9a-f]+$", "", name)
 
 
 def write(path: Path, table: pa.Table, about: Mapping[str, Any]) -> None:

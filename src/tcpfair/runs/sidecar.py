@@ -13,11 +13,16 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from tcpfair.errors import InputError
+from tcpfair.files.digests import digest
 from tcpfair.files.files import read_small
+from tcpfair.files.manifest import MANIFEST, file_hash
 from tcpfair.papers.papers import WeightRule, load_yaml
-from tcpfair.papers.recordings import SIDECAR, sidecar_path
+from tcpfair.papers.recordings import SIDECAR, name_of, sidecar_path
 from tcpfair.papers.scenario import one_line
+from tcpfair.runs import reach
 
+READERS = "sources/readers/__init__.py"  # the code that makes a trace of a tool's own files
+_DIGEST_LENGTH = 12
 LONGEST_NAME_BYTES = 255  # of a file; a longer one cannot exist, and looking for it is an error
 # fields that change how a recording is read; those of its flows too
 AT_IMPORT = ("format", "columns", "units", "pattern", "interval_s")
@@ -123,3 +128,24 @@ def validated(model: type[AnySaid], values: dict[str, Any], recording: Path) -> 
 def _says_nothing(path: Path) -> bool:
     """Whether all lines are empty or comments, as in what an import writes."""
     return all(line.strip() == b"" or line.lstrip().startswith(b"#") for line in read_small(path).splitlines())
+
+
+def is_trace(path: Path) -> bool:
+    """Whether ``path`` is the folder of a trace."""
+    return (path / MANIFEST).is_file()
+
+
+def trace_place(root: Path, recording: Path) -> Path:
+    """The folder of the trace of a recording: its own, or below ``results`` the one that was or will be read from it.
+
+    The name of the latter has a digest of the files, of what is stated beside them, and of the code that reads them. Raises
+    InputError when there is nothing at ``recording`` or its sidecar is not readable.
+    """
+    if is_trace(recording):
+        return recording
+    if not recording.exists():
+        raise InputError(f"{recording}: no such file or folder")
+    files = sorted(recording.iterdir()) if recording.is_dir() else [recording]
+    content = [[path.name, file_hash(path)] for path in files if path.is_file() and path.name != SIDECAR]
+    inputs = digest([recording.name, content, repr(sidecar_values(recording)), reach.of_modules(READERS)])
+    return root / "results" / "recordings" / f"{name_of(recording)}-{inputs[:_DIGEST_LENGTH]}"

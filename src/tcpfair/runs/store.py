@@ -9,9 +9,9 @@ simulated. Nothing else records what is finished.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,10 +19,19 @@ from tcpfair.errors import InputError
 from tcpfair.files.files import is_scratch, write_whole
 from tcpfair.files.layout import Layout, short_name
 from tcpfair.files.manifest import CODE, CONFIG, MANIFEST, RUNS, read_manifest
+from tcpfair.files.remembered import Remembered
 from tcpfair.papers.expand import RunSpec, expected_pkts, plain_values, run_specs, values_behind
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs import code, reach
 from tcpfair.runs.outputs import Parts, folder_of, inside, part
+
+_SHARED = (
+    "settings",
+    "flow",
+    "protocols",
+    "traffic",
+    "analysis",
+)  # of a paper's configuration: what all experiments have
 
 
 class Asked(NamedTuple):
@@ -165,66 +174,6 @@ def missing(layout: Layout, paper: str, experiment: str, runs: list[Asked]) -> l
     return [run for run in runs if run.key not in found]
 
 
-# --- The runs of an experiment, remembered ------------------------------------------------------------------------
-
-
-class Remembered:
-    """Results that take seconds to compute, kept between starts: the runs of experiments, and which ensembles are stale."""
-
-    def __init__(self, layout: Layout) -> None:
-        self.path = layout.results / "asked.json"
-        self._entries: dict[str, Any] | None = None
-        self._is_new = False
-
-    def get(self, name: str, made_from: str, work_out: Callable[[], Any]) -> Any:
-        """The value of ``name`` for what ``made_from`` is a digest of: plain data."""
-        if self._entries is None:
-            self._entries = self._read()
-        match self._entries.get(name):
-            case [str(known), value] if known == made_from:
-                return value
-        value = work_out()
-        self._entries[name] = [made_from, value]
-        self._is_new = True
-        return value
-
-    def _read(self) -> dict[str, Any]:
-        with suppress(OSError, ValueError, TypeError):
-            return dict(json.loads(self.path.read_text(encoding="utf-8")))
-        return {}
-
-    def save(self) -> None:
-        """Write what is new."""
-        if self._is_new:
-            write_whole(self.path, json.dumps(self._entries))
-            self._is_new = False
-
-    def runs(
-        self, paper: PaperConfig, experiment: str, specs: Callable[[], Iterable[RunSpec]], cut: str = ""
-    ) -> list[Asked]:
-        """The runs that an experiment requests; ``cut`` identifies what changes them besides the configuration."""
-
-        def expanded() -> list:
-            runs = asked(specs())
-            kinds = sorted({run.algorithms for run in runs})
-            return [kinds, [(run.key, kinds.index(run.algorithms), run.pkts, run.duration_s) for run in runs]]
-
-        shared = {
-            name: getattr(paper, name) for name in type(paper).model_fields if name not in ("experiments", "exhibits")
-        }
-        made_from = part(
-            [plain_values({**shared, "experiment": paper.experiments[experiment]}), _expansion(), Asked._fields, cut]
-        )
-        kinds, rows = self.get(f"{paper.paper}/{experiment}", made_from, expanded)
-        return [Asked(key, tuple(kinds[kind]), pkts, duration_s) for key, kind, pkts, duration_s in rows]
-
-
-@cache
-def _expansion() -> str:
-    """Digest of the code that expands an experiment into runs."""
-    return code.digest_of(reach.reached([code.PACKAGE / "papers" / "expand.py"]).files)
-
-
 # --- One paper ----------------------------------------------------------------------------------------------------
 
 
@@ -232,34 +181,61 @@ class MissingRunsError(InputError):
     """Runs that the configuration asks for are not there."""
 
 
+@cache
+def _expansion() -> str:
+    """Digest of the code that expands an experiment into runs."""
+    return reach.of_modules("papers/expand.py")["code"]
+
+
+def remembered(layout: Layout) -> Remembered:
+    """What takes seconds to compute, kept between starts: the runs of experiments, and which ensembles are stale."""
+    return Remembered(layout.results / "asked.json")
+
+
 class Held:
     """What a source holds of the experiments of one paper, as the configuration requests them; looked up once each."""
 
-    def __init__(self, layout: Layout, paper: PaperConfig, remembered: Remembered | None = None) -> None:
+    def __init__(self, layout: Layout, paper: PaperConfig, kept: Remembered | None = None) -> None:
         self.layout, self.paper = layout, paper
-        self._remembered = remembered or Remembered(layout)
-        self._specs: dict[str, list[RunSpec]] = {}
-        self._runs: dict[str, list[Asked]] = {}
-        self._folders: dict[str, Path | None] = {}
+        self._remembered = kept or remembered(layout)
 
+    @cache  # noqa: B019  (an object lives as long as the process)
     def specs(self, experiment: str) -> list[RunSpec]:
         """The runs of an experiment, expanded."""
-        if experiment not in self._specs:
-            self._specs[experiment] = run_specs(self.paper, experiment)
-        return self._specs[experiment]
+        return run_specs(self.paper, experiment)
 
+    @cached_property
+    def shared(self) -> str:
+        """Digest of the configuration that all experiments have in common."""
+        return part(plain_values({name: getattr(self.paper, name) for name in _SHARED}))
+
+    @cache  # noqa: B019
+    def configuration(self, experiment: str) -> str:
+        """Digest of an experiment's own configuration."""
+        return part(plain_values(self.paper.experiments[experiment]))
+
+    @cache  # noqa: B019
     def runs(self, experiment: str) -> list[Asked]:
-        """The runs that an experiment asks for."""
-        if experiment not in self._runs:
-            self._runs[experiment] = self._remembered.runs(self.paper, experiment, lambda: self.specs(experiment))
-        return self._runs[experiment]
+        """The runs that an experiment requests. Raises InputError for a value that no run can have."""
 
+        def expanded() -> list:
+            runs = asked(self.specs(experiment))
+            kinds = sorted({run.algorithms for run in runs})
+            return [kinds, [(run.key, kinds.index(run.algorithms), run.pkts, run.duration_s) for run in runs]]
+
+        made_from = part([self.shared, self.configuration(experiment), _expansion(), Asked._fields])
+        kinds, rows = self._remembered.get(f"{self.paper.paper}/{experiment}", made_from, expanded)
+        return [Asked(key, tuple(kinds[kind]), pkts, duration_s) for key, kind, pkts, duration_s in rows]
+
+    @cache  # noqa: B019
+    def runs_part(self, experiment: str) -> str:
+        """Digest of the runs of an experiment and of the code that makes them."""
+        return part(identity(self.runs(experiment)))
+
+    @cache  # noqa: B019
     def place(self, experiment: str) -> Path | None:
-        """The folder of the trace that is just what is asked for; None when there is no such trace."""
-        if experiment not in self._folders:
-            runs = self.runs(experiment)
-            self._folders[experiment] = whole_trace(self.layout, self.paper.paper, experiment, runs)
-        return self._folders[experiment]
+        """The folder of the trace that is exactly what is requested; None when there is no such trace."""
+        return whole_trace(self.layout, self.paper.paper, experiment, self.runs(experiment))
 
     def trace(self, experiment: str) -> Path:
         """As `place`; raises MissingRunsError, with what has changed and the command that makes it, when there is none."""
@@ -281,9 +257,26 @@ class Held:
     def metrics(self, experiment: str) -> Path | None:
         """The table of metrics of exactly these runs; None where it was not measured yet, or by other code."""
         stable = self.layout.metrics(self.paper.paper, experiment)
-        folder = metrics_folder(self.layout, self.paper, experiment, self.runs)
-        path = inside(self.layout, folder, stable)
+        path = inside(self.layout, self.metrics_folder(experiment), stable)
         return path if path.is_file() else None
+
+    def metrics_folder(self, experiment: str) -> Path:
+        """The output with the metrics of an experiment."""
+        place = self.layout.work / "metrics" / self.paper.paper / short_name(experiment)
+        return folder_of(place, self.metrics_parts(experiment))
+
+    @cache  # noqa: B019
+    def metrics_parts(self, experiment: str) -> Parts:
+        """What the metrics of an experiment are made from."""
+        chosen = self.paper.experiments[experiment]
+        own = {name: getattr(chosen, name) for name in ("window_s", "measures", "weights")}
+        how = {"analysis": self.paper.analysis, "grid": list(chosen.grid), **own}
+        return {
+            "runs": self.runs_part(experiment),
+            "configuration": part(plain_values(how)),
+            "weights": part(dict(self.metrics_parts(chosen.weights.experiment))) if chosen.weights else "",
+            **reach.of_step("measure"),
+        }
 
     def made_by(self, experiments: Iterable[str]) -> str:
         """How the traces of some experiments were made: the source, and ``engine`` for what is shipped only in part."""
@@ -293,30 +286,6 @@ class Held:
         return " and ".join(
             name for name, is_shipped in (("bundled", True), ("engine", False)) if is_shipped in shipped
         )
-
-
-# --- Metrics of runs ----------------------------------------------------------------------------------------------
-
-
-def metrics_folder(
-    layout: Layout, paper: PaperConfig, experiment: str, runs_of: Callable[[str], Iterable[Asked]]
-) -> Path:
-    """The output with the metrics of an experiment."""
-    place = layout.work / "metrics" / paper.paper / short_name(experiment)
-    return folder_of(place, metrics_parts(paper, experiment, runs_of))
-
-
-def metrics_parts(paper: PaperConfig, experiment: str, runs_of: Callable[[str], Iterable[Asked]]) -> Parts:
-    """What the metrics of an experiment are made from; ``runs_of`` gives the runs that an experiment requests."""
-    chosen = paper.experiments[experiment]
-    own = {name: getattr(chosen, name) for name in ("window_s", "measures", "weights")}
-    weights = part(dict(metrics_parts(paper, chosen.weights.experiment, runs_of))) if chosen.weights else ""
-    return {
-        "runs": part(identity(runs_of(experiment))),
-        "configuration": part(plain_values({"analysis": paper.analysis, "grid": list(chosen.grid), **own})),
-        "weights": weights,
-        **reach.of_step("measure"),
-    }
 
 
 # --- What has changed ---------------------------------------------------------------------------------------------

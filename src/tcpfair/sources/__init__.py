@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import signal
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -17,12 +14,10 @@ from tcpfair.files.manifest import CODE, CONFIG, RUNS
 from tcpfair.papers.expand import RunSpec, run_specs, values_behind
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs import store, trace
-from tcpfair.runs.outputs import part
 from tcpfair.runs.trace import TABLES, Trace
 from tcpfair.sources import engine, ns2, ns3, tables
 
 BACKENDS: dict[str, Callable] = {"engine": engine.simulate_runs, "ns2": ns2.simulate_runs, "ns3": ns3.simulate_runs}
-SHARD_S = 15.0  # of work in a shard, about: what a killed job loses
 _KEPT_SHARDS = 8  # of other runs, when a trace is assembled: an edit that is taken back simulates nothing
 
 _ORDER = {
@@ -62,66 +57,15 @@ def _provenance(paper: PaperConfig, experiment: str, specs: Sequence[RunSpec]) -
     }
 
 
-def simulate_missing(
-    layout: Layout,
-    paper: PaperConfig,
-    experiment: str,
-    specs: Sequence[RunSpec],
-    last: Path | None = None,
-    progress: Callable[[int, int], None] = lambda done, of: None,
-) -> tuple[int, int]:
-    """Simulate those of ``specs`` that no shard holds, and write them in shards of about `SHARD_S` of work.
+def shard_of(paper: PaperConfig, experiment: str, specs: Sequence[RunSpec], every: Sequence[RunSpec]) -> Trace:
+    """Simulate some runs of an experiment, ``every`` being all of them; their trace as a shard holds it.
 
-    The shard with the last run is ``last`` (default: named for the runs), written after all others: it exists when the job is
-    done. ``progress`` is called with the number of finished runs and of all. Returns the number of runs and of packets delivered.
+    Runs are numbered in the order of ``specs``. The manifest has the configuration of all runs: what a killed job left differs
+    from what is requested in its runs alone. The shard of all runs is the trace of the experiment.
     """
-    lacking = {run.key for run in store.missing(layout, paper.paper, experiment, store.asked(specs))}
-    *others, final = specs
-    last = last or layout.simulated(paper.paper, experiment) / part([spec.key for spec in specs])
-    todo = [*(spec for spec in others if spec.key in lacking), final]
-    config = values_behind(paper, experiment, run_specs(paper, experiment))
-    unwritten: list[tuple[RunSpec, Trace]] = []
-    began_s, packets = time.monotonic(), 0
-
-    def write(folder: Path) -> None:
-        nonlocal began_s
-        if unwritten:
-            own, made = [spec for spec, _ in unwritten], merge([made for _, made in unwritten])
-            # the configuration of all runs: what a killed job left differs from what is requested in its runs alone
-            made.provenance |= _provenance(paper, experiment, own) | {CONFIG: config}
-            trace.write(_numbered(made, [spec.run_id for spec in own]), folder)
-            unwritten.clear()
-        began_s = time.monotonic()
-
-    def slice_folder() -> Path:
-        return last.with_name(f"{unwritten[0][0].key}-{unwritten[-1][0].key}")
-
-    with _termination_as_interrupt():
-        try:
-            for number, spec in enumerate(todo):
-                progress(number, len(todo))
-                if unwritten and time.monotonic() - began_s > SHARD_S:
-                    write(slice_folder())
-                made = simulate(paper, experiment, "engine", [spec])
-                packets += delivered_pkts(made)
-                unwritten.append((spec, made))
-        except BaseException:
-            if unwritten:
-                write(slice_folder())
-            raise
-        write(last)
-    progress(len(todo), len(todo))
-    return len(todo), packets
-
-
-@contextmanager
-def _termination_as_interrupt() -> Iterator[None]:
-    """A request to end, as a cluster or a closed terminal sends it, is an interruption: what is finished is kept."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    made = simulate(paper, experiment, "engine", specs)
+    made.provenance |= {"pkts": delivered_pkts(made), CONFIG: values_behind(paper, experiment, list(every))}
+    return _numbered(made, [spec.run_id for spec in specs])
 
 
 def assemble(layout: Layout, paper: PaperConfig, experiment: str, specs: Sequence[RunSpec]) -> Trace:
@@ -216,6 +160,6 @@ __all__ = [
     "delivered_pkts",
     "discard_merged",
     "merge",
+    "shard_of",
     "simulate",
-    "simulate_missing",
 ]

@@ -72,12 +72,16 @@ def drawn(runs: Sequence[Held], share: float, seed: int) -> list[Held]:
 # --- Comparing ---------------------------------------------------------------------------------------------------
 
 
-def is_same(config: PaperConfig, experiment: str, spec: RunSpec, held: Trace) -> bool:
-    """Whether simulating a run gives every row of every table that is held of it."""
-    made = sources.merge([sources.simulate(config, experiment, "engine", [spec])])
+def made_again(config: PaperConfig, experiment: str, spec: RunSpec) -> Trace:
+    """The trace of one run, simulated now."""
+    return sources.merge([sources.simulate(config, experiment, "engine", [spec])])
+
+
+def is_same(made: Trace, run_id: int, held: Trace) -> bool:
+    """Whether the trace of one run has every row of every table that is held of it."""
     for name in TABLES:
         old, new = getattr(held, name), getattr(made, name)
-        old = old[old["run_id"] == spec.run_id].reset_index(drop=True)
+        old = old[old["run_id"] == run_id].reset_index(drop=True)
         if name == "runs":  # the rest of it is the scenario as it is written
             old, new = old[["run_id", "seed", "replicate"]], new[["run_id", "seed", "replicate"]]
         if not old.equals(new[old.columns].astype(old.dtypes)):
@@ -109,7 +113,11 @@ def differing(layout: Layout, piece: Sequence[Held]) -> list[int]:
     paper, experiment = piece[0].paper, piece[0].experiment
     config, held = load_paper(layout.paper_config(paper)), _read(layout.bundled(paper, experiment))
     specs = run_specs(config, experiment)
-    return [i for i, run in enumerate(piece) if not is_same(config, experiment, specs[run.run_id], held)]
+
+    def is_held(run_id: int) -> bool:
+        return is_same(made_again(config, experiment, specs[run_id]), run_id, held)
+
+    return [place for place, run in enumerate(piece) if not is_held(run.run_id)]
 
 
 @lru_cache(maxsize=1)

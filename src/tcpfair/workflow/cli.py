@@ -20,12 +20,7 @@ _OF_A_PLACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCE
 
 # where the rules of these steps keep their benchmarks
 _BENCHMARKS = {
-    "warm-engine": "compile/engine",
-    "simulate": "simulate/{paper}/{experiment}.{output.name}",
-    "assemble": "assemble/{paper}/{experiment}",
-    "rehearse": "rehearse/{paper}",
     "measure": "measure/{paper}",
-    "numbers": "numbers/{paper}",
     "notebook": "notebook/{notebook.stem}",
     "place": "place",
     "ledger": "ledger",
@@ -42,8 +37,8 @@ def main(arguments: list[str] | None = None) -> int:
         status = given.run(given) or 0
         sys.stdout.flush()  # here, where a reader that has gone is handled
         if given.benchmark:
-            layout = Layout(repository_root(), getattr(given, "source", "engine"))
-            costs.note_cpu(layout, given.benchmark.format(**vars(given)))
+            layout = Layout(repository_root(), given.source)
+            costs.note(costs.folder(layout) / given.benchmark.format(**vars(given)))
         return status
     except InputError as error:
         _complain(f"error: {error}")
@@ -82,7 +77,6 @@ def parser() -> argparse.ArgumentParser:
     configfile = _option("--configfile", type=_asked_config, default=_DEFAULT_CONFIG, metavar="FILE")
     source = _option("--source", choices=SOURCES, required=True)
     paper = _option("--paper", choices=PAPERS, required=True)
-    experiment = _option("--experiment", required=True)
     output = _option("--output", type=_folder_of, required=True)
 
     # what ./reproduce calls
@@ -152,22 +146,12 @@ def parser() -> argparse.ArgumentParser:
     command("check-config", _check_config, "validate the configuration", config, configfile)
 
     # steps of the workflow
-    smoke = _option("--smoke-s", type=float, required=True, help="cut each run to this many seconds")
-    marker = _option("--output", type=Path, required=True)
-    command("warm-engine", _warm_engine, "compile the engine", source, marker)
-    jobs = _option("--jobs", type=Path, required=True, help="the runs of each job")
-    of_runs = ("{paper}/{experiment}", "paper", "experiment", "jobs")
-    simulate, assemble = _step("simulate", "simulated", *of_runs), _step("assemble", "assembled", *of_runs)
-    command("simulate", simulate, "simulate the runs of a job", source, paper, experiment, jobs, output)
-    rehearse = _step("rehearse", "rehearsed", "{paper}", "paper", "smoke_s")
-    command("rehearse", rehearse, "try every experiment of a paper", source, paper, output, smoke)
-    command("assemble", assemble, "put a trace together", source, paper, experiment, jobs, output)
     outputs = _option("--output", nargs="+", type=_folder_of, required=True)
-    measure = _step("measure", "measured", "{paper}", "paper")
-    command("measure", measure, "metrics of some experiments of a paper", source, paper, outputs)
     among = _option("--exhibits", nargs="*", default=[])
-    numbers = _step("numbers", "numbers", "{paper}", "paper", "exhibits")
-    command("numbers", numbers, "numbers of a paper's exhibits", source, paper, among, output)
+    metrics = _option("--output", nargs="*", type=_folder_of, default=[], help="metrics of experiments")
+    of_exhibits = _option("--numbers", nargs="*", type=_folder_of, default=[], help="numbers of exhibits")
+    how = (source, paper, among, metrics, of_exhibits)
+    command("measure", _measure, "metrics of experiments of a paper, and numbers of its exhibits", *how)
     only = _option("--only", nargs="*", default=[], help="exhibits to show; none = all")
     draw = _option("--draw", nargs="*", type=_folder_of, default=[], help="outputs of the exhibits to draw")
     own_trace = _option("--trace", default="", help="the user's own trace")
@@ -278,6 +262,12 @@ def _build(given: argparse.Namespace) -> int:
 
     started_s = time.time()
     plan = _plan(given)
+    if plan.config.smoke:
+        from tcpfair.workflow import smoke  # numba
+
+        with runs.only_run(plan.root):
+            smoke.main(plan, given.cores or runs.free_cores(), given.profile, given.dry_run)
+        return 0
     if given.dry_run:
         plan.refuse_what_is_missing()
         print("\n".join(runs.to_do(plan)) or "nothing: everything is up to date")
@@ -299,8 +289,8 @@ def _figure(given: argparse.Namespace) -> int:
 
     plan = runs.load_plan(repository_root(), given.configfile, [*given.config, f"only=[{given.exhibit}]"])
     ((paper, exhibit),) = plan.exhibits
-    wanted = [*plan.trace_targets(paper.paper), *plan.to_make("measure", paper.paper)]
-    if wanted and runs.build(plan, wanted, given.cores, given.profile):
+    wanted = plan.to_make("measure", paper.paper)
+    if (wanted or not all(plan.traces.values())) and runs.build(plan, wanted, given.cores, given.profile):
         return 1
     from tcpfair.exhibits import open_paper
 
@@ -320,8 +310,7 @@ def _bundle(given: argparse.Namespace) -> int:
     bundles.restore_interrupted(Layout(repository_root()))
     plan = runs.load_plan(repository_root(), pairs=["source=engine", *given.config])
     pairs = bundles.chosen(plan, given.experiment)
-    wanted = [plan.trace_target(*pair) for pair in pairs if not plan.traces[pair]]
-    if wanted and runs.build(plan, wanted, simulated=pairs):
+    if not all(plan.traces[pair] for pair in pairs) and runs.build(plan, (), simulated=pairs):
         return 1
     with runs.only_run(plan.root):
         rewritten = bundles.ship(plan, pairs)
@@ -519,10 +508,13 @@ def _check_config(given: argparse.Namespace) -> None:
 # --- Steps of the workflow ------------------------------------------------------------------------------------------
 
 
-def _warm_engine(given: argparse.Namespace) -> None:
+def _measure(given: argparse.Namespace) -> None:
     from tcpfair.workflow import steps
 
-    _say("compiled", "engine", steps.warm_engine(_layout(given), given.output))
+    if given.output:
+        _say("measured", given.paper, steps.measure(_layout(given), given.paper, given.output))
+    for folder in given.numbers:
+        _say("numbers", given.paper, steps.numbers(_layout(given), given.paper, given.exhibits, folder))
 
 
 def _read(given: argparse.Namespace) -> None:

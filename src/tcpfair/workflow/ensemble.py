@@ -64,7 +64,7 @@ def maker(layout: Layout, n_settings: int | None) -> Callable[[str], Made]:
                 for shard, unit in zip(ensemble_table.shard_names(member), ensemble.units, strict=True)
             }
         if name not in known[of]:
-            raise InputError("the configuration or the code was edited during the run; start it again")
+            raise InputError(executor.EDITED)
         metrics, refused, pkts = made(*known[of][name])
         ensemble_table.keep(layout.ensemble_shards / f"{name}{shards.SUFFIX}", metrics, refused)
         return Made(pkts)

@@ -1,4 +1,5 @@
-"""The executor: a list of items in, shards out. Ensembles, studies and the validation are campaigns of items.
+"""The executor: a list of items in, shards out. All simulations are campaigns of items: those of the papers, smoke runs,
+ensembles, studies and the validation.
 
 An item is what one job makes without a break: half a minute of a core, where it can be cut so fine. A finished item is a shard
 (`tcpfair.runs.shards`). A campaign prints what it takes, requires ``--yes`` above ten minutes, cuts what is missing into
@@ -28,12 +29,10 @@ from tcpfair.files import costs
 from tcpfair.files.files import discard_scratch, write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.runs import shards
-from tcpfair.workflow.state import State, duration_text
-from tcpfair.workflow.steps import teller
+from tcpfair.workflow.state import State, duration_text, teller
 
+EDITED = "the configuration or the code was edited during the run; start it again"
 LONG_S = 600  # an estimate above this requires --yes
-MOST_JOBS = 1000  # what a cluster's scheduler takes without complaint
-_JOB_S = 240  # of a job, about: long against starting Python, short against what a cluster gives
 _LEAST_S, _FEW = 10, 8  # a short campaign has something for every core, a tiny one no job without work
 _MB_WITHOUT_COSTS = 1000
 _SNAKEFILE = "workflow/campaign.smk"
@@ -57,6 +56,10 @@ class Item(NamedTuple):
         return self.name.partition("/")[0]
 
 
+class FailedItemsError(InputError):
+    """Items that could not be made; the others are there."""
+
+
 class Made(NamedTuple):
     """What making an item took: packets delivered, and seconds that the simulator worked where that was measured."""
 
@@ -73,10 +76,13 @@ class Campaign:
     store: Path
     items: Sequence[Item]
     asked: Any = None
+    suffix: str = shards.SUFFIX  # from the name of an item to the file that exists when it is finished
+    job_s: float = 240.0  # of a job, about: long against starting Python, short against what a cluster gives
+    most_jobs: int = 1000  # what a cluster's scheduler takes without complaint
 
     def shard(self, item: Item) -> Path:
         """The file that exists when an item is finished."""
-        return self.store / f"{item.name}{shards.SUFFIX}"
+        return self.store / f"{item.name}{self.suffix}"
 
     @property
     def todo(self) -> list[Item]:
@@ -93,14 +99,14 @@ def pieces(expected_s: float, piece_s: float, most: int) -> int:
     return min(max(round(expected_s / piece_s), min(math.ceil(expected_s / _LEAST_S), _FEW), 1), most)
 
 
-def cut(items: Iterable[Item]) -> list[list[Item]]:
-    """Items as jobs of about the same length, each of one group, the longest items first."""
+def cut(campaign: Campaign) -> list[list[Item]]:
+    """The missing items as jobs of about the same length, each of one group, the longest items first."""
     groups: dict[str, list[Item]] = {}
-    for item in sorted(items, key=lambda item: -item.expected_s):
+    for item in sorted(campaign.todo, key=lambda item: -item.expected_s):
         groups.setdefault(item.group, []).append(item)
     jobs = []
     for own in groups.values():
-        n = pieces(sum(item.expected_s for item in own), _JOB_S, min(MOST_JOBS, len(own)))
+        n = pieces(sum(item.expected_s for item in own), campaign.job_s, min(campaign.most_jobs, len(own)))
         jobs += [own[place::n] for place in range(n)]
     return jobs
 
@@ -116,14 +122,14 @@ def run(
 ) -> None:
     """Make what is missing of a campaign, after a call of ``before``. Finished items stay, whatever happens.
 
-    Raises InputError when it takes long and ``yes`` was not given, and, with the reasons, when items failed.
+    Raises InputError when it takes long and ``yes`` was not given, and, with the reasons, FailedItemsError.
     """
     from tcpfair.workflow import run as runs
 
     todo = campaign.todo
     if not todo:
         return
-    jobs = cut(todo)
+    jobs = cut(campaign)
     places = min(runs.job_places(layout.root, profile, cores), len(jobs))
     expected_s = sum(item.expected_s for item in todo) / places
     on_cores = f"about {duration_text(expected_s)} on {places} core{'s' * (places > 1)}"
@@ -137,7 +143,7 @@ def run(
     before()
     _start(layout, campaign, jobs, places, cores, profile)
     if failed := [item for item in todo if not campaign.shard(item).is_file()]:
-        raise InputError(_failure(layout, campaign, jobs, failed, sum(item.n_runs for item in todo)))
+        raise FailedItemsError(_failure(layout, campaign, jobs, failed, sum(item.n_runs for item in todo)))
 
 
 def _start(layout: Layout, campaign: Campaign, jobs: list[list[Item]], places: int, cores: int, profile: str) -> None:
@@ -163,15 +169,16 @@ def _start(layout: Layout, campaign: Campaign, jobs: list[list[Item]], places: i
         "asked": campaign.asked,
         "campaign": file.relative_to(layout.root).as_posix(),
         "store": campaign.store.relative_to(layout.root).as_posix(),
+        "suffix": campaign.suffix,
         "memory_mb": costs.memory_mb(layout, campaign.kind, _MB_WITHOUT_COSTS),
         **{what: campaign.about(what).relative_to(layout.root).as_posix() for what in ("logs", "benchmarks")},
         "jobs": listed,
     }
     write_whole(file, json.dumps(given) + "\n")
-    state = State()
+    left_s: Counter[str] = Counter()
     for item in (item for own in jobs for item in own):
-        state.pkts[item.group] = state.pkts.get(item.group, 0.0) + item.expected_s  # in seconds of one core
-    state.n_parts, state.pkts_per_s, state.cores = dict(n_parts), 1.0, places
+        left_s[item.group] += item.expected_s
+    state = State(left_s, n_parts, places)
     arguments = ["--snakefile", _SNAKEFILE, "--configfile", given["campaign"]]
     arguments += ["--max-jobs-per-timespan", "100000/1s"]  # Snakemake ends when it is over; these jobs are few
     runs.snakemake(layout.root, arguments, state, cores, profile, campaign.folder)
@@ -229,13 +236,8 @@ def make(layout: Layout, file: Path, job: str, progress: Callable[[int, int], No
                 print(f"error: {error}", flush=True)
         done += n
     progress(of, of)
-    took = {
-        "runs": n_made,
-        "simulated_pkts": sum(each.pkts for each in made),
-        "engine_s": sum(each.engine_s for each in made),
-        "cpu_s": costs.cpu_s(),  # from the start of Python on
-    }
-    write_whole(layout.root / given["benchmarks"] / f"{job}.json", json.dumps(took) + "\n")
+    pkts, engine_s = (sum(getattr(each, name) for each in made) for name in ("pkts", "engine_s"))
+    costs.note(layout.root / given["benchmarks"] / job, runs=n_made, simulated_pkts=pkts, engine_s=engine_s)
     if error:
         raise InputError(error)
     return label, f"{n_made} runs"

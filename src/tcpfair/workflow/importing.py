@@ -27,13 +27,11 @@ from tcpfair.runs import trace as traces
 from tcpfair.runs.recorded import (
     UNKNOWN_CC,
     anonymised,
-    is_trace,
     open_recorded,
     stated,
-    trace_place,
     with_names,
 )
-from tcpfair.runs.sidecar import Said, SaidLink, load_said
+from tcpfair.runs.sidecar import Said, SaidLink, is_trace, load_said, trace_place
 from tcpfair.runs.strange_trace import read_strange
 from tcpfair.runs.trace import Trace
 from tcpfair.sources.readers import observe

@@ -4,37 +4,35 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tcpfair import cc
 from tcpfair.errors import InputError, unknown
-from tcpfair.files import checksums, costs
-from tcpfair.files.files import discard_scratch, is_editors, write_whole
+from tcpfair.files import checksums
+from tcpfair.files.files import discard_scratch, is_editors
 from tcpfair.files.layout import LEDGER_TABLES, PAPERS, WRITE_UP, Layout, short_id
-from tcpfair.files.manifest import MANIFEST
+from tcpfair.files.remembered import Remembered
 from tcpfair.papers import recordings
-from tcpfair.papers.expand import check, plain_values, run_specs, shorten
+from tcpfair.papers.expand import plain_values
 from tcpfair.papers.papers import Config, Exhibit, PaperConfig, Value, check_config, load_paper, load_yaml
 from tcpfair.runs import code, ensemble, outputs, reach, record, store
 from tcpfair.runs.outputs import MADE, Parts, files_part, part
-from tcpfair.runs.recorded import trace_place
+from tcpfair.runs.sidecar import trace_place
 from tcpfair.runs.store import Asked
 from tcpfair.verdicts.cell_links import notebook_cells
 from tcpfair.web import tours, wasm
-from tcpfair.workflow.state import PLANNED_PKTS_PER_S
 
-PART_PKTS = 1.5e9  # of a part at least, about: a minute of one core, long against starting a process or a cluster's job
 BASELINE = "baseline"  # the part of the ledger that has data/expected
 _OF_ENSEMBLES = (
     "runs/ensemble_table.py",
     "measures/groups.py",
     "measures/replicates.py",
 )  # the code that decides on them
-SMALL = "small"  # the group of experiments that are not worth a cluster's job each
+Pair = tuple[str, str]  # paper, experiment
 
 # files of data/ that exhibits of a kind read beside print; tests/workflow/test_opened_files.py checks that none is missing
 _OF_NUMBERS = ("cells.yaml", "tolerances.yaml", "equations.yaml")  # files of data/ that numbers are made from
@@ -75,8 +73,6 @@ class Plan:
     ``values`` is the content of ``config/config.yaml`` with the overrides of the command line. Raises InputError
     with one line when it, or the configuration of a paper, is wrong.
     """
-
-    AT_ONCE = 10**9  # the priority of a step that goes before every simulation
 
     def __init__(self, values: dict[str, Any], root: Path, where: str = "config") -> None:
         self.root = root
@@ -138,131 +134,41 @@ class Plan:
         weights = self.papers[paper].experiments[experiment].weights
         return weights.experiment if weights else None
 
-    def specs(self, paper: str, experiment: str) -> list:
-        """The runs of an experiment; in a smoke run one of each grid point, cut short."""
-        specs = run_specs(self.papers[paper], experiment)
-        if not self.config.smoke:
-            return specs
-        return [shorten(spec, self.config.smoke_duration_s) for spec in specs if spec.replicate == 0]
-
     # --- Runs that are there, and runs to simulate -----------------------------------------------------------------
 
     @cached_property
-    def _remembered(self) -> store.Remembered:
-        return store.Remembered(self.layout)
+    def _remembered(self) -> Remembered:
+        return store.remembered(self.layout)
 
     @cached_property
-    def asked(self) -> dict[tuple[str, str], list[Asked]]:
+    def held(self) -> dict[str, store.Held]:
+        """What the source holds, by paper."""
+        return {name: store.Held(self.layout, paper, self._remembered) for name, paper in self.papers.items()}
+
+    def specs(self, paper: str, experiment: str) -> list:
+        """The runs of an experiment."""
+        return self.held[paper].specs(experiment)
+
+    @cached_property
+    def asked(self) -> dict[Pair, list[Asked]]:
         """The runs that every wanted experiment requests. Raises InputError for a value that no run can have."""
-        cut = f"{self.config.smoke_duration_s:g}" if self.config.smoke else ""
-        return {
-            pair: self._remembered.runs(self.papers[pair[0]], pair[1], partial(self._checked, *pair), cut)
-            for pair in self.experiments
-        }
-
-    def _checked(self, paper: str, experiment: str) -> list:
-        check(self.papers[paper], experiment)
-        return self.specs(paper, experiment)
+        return {(paper, experiment): self.held[paper].runs(experiment) for paper, experiment in self.experiments}
 
     @cached_property
-    def traces(self) -> dict[tuple[str, str], Path | None]:
-        """Folder of the trace that is just what is asked for; None where it has to be made."""
-        if self.config.smoke:
-            return dict.fromkeys(self.experiments)
-        return {pair: store.whole_trace(self.layout, *pair, runs) for pair, runs in self.asked.items()}
+    def traces(self) -> dict[Pair, Path | None]:
+        """Folder of the trace that is just what is requested; None where it has to be made."""
+        return {(paper, experiment): self.held[paper].place(experiment) for paper, experiment in self.experiments}
 
     @cached_property
-    def lacking(self) -> dict[tuple[str, str], list[Asked]]:
+    def lacking(self) -> dict[Pair, list[Asked]]:
         """The runs that have to be simulated, by experiment; an experiment may need none and yet a new trace."""
         open_pairs = (pair for pair, folder in self.traces.items() if folder is None)
         return {pair: store.missing(self.layout, *pair, self.asked[pair]) for pair in open_pairs}
 
     def trace_folder(self, paper: str, experiment: str) -> Path:
-        """Where the trace of an experiment is, or will be assembled."""
+        """Where the trace of an experiment is, or will be."""
         there = self.traces[paper, experiment]
         return there or store.trace_folder(self.layout, paper, experiment, self.asked[paper, experiment])
-
-    def trace_target(self, paper: str, experiment: str) -> Path:
-        """The manifest of the trace, written last."""
-        return self.trace_folder(paper, experiment) / MANIFEST
-
-    @cached_property
-    def jobs(self) -> dict[str, dict[str, list[int]]]:
-        """Numbers of the missing runs by experiment (``paper/experiment``) and by job; a job takes about a minute."""
-        found = {}
-        for (paper, experiment), runs in self.lacking.items():
-            wanted = {run.key for run in runs}
-            numbers = [number for number, run in enumerate(self.asked[paper, experiment]) if run.key in wanted]
-            n = min(len(runs), self._n_parts(sum(run.pkts for run in runs)))
-            own = [numbers[first::n] for first in range(n)]
-            found[f"{paper}/{experiment}"] = {
-                part([self.asked[paper, experiment][i].key for i in each]): each for each in own
-            }
-        return found
-
-    def use_written_jobs(self) -> None:
-        """Take the jobs from the file that `write_jobs` wrote: a cluster's job that plans anew has to find the same ones.
-
-        Jobs that do not cover what is missing are of another configuration; they are not taken.
-        """
-        if self.jobs_file.is_file():
-            written = json.loads(self.jobs_file.read_text(encoding="utf-8"))
-            if all(self._cover(written.get("/".join(pair), {}), pair) for pair in self.lacking):
-                self.jobs = written
-
-    def _cover(self, jobs: Mapping[str, list[int]], pair: tuple[str, str]) -> bool:
-        """Whether jobs simulate all runs that an experiment lacks."""
-        keys = dict(enumerate(run.key for run in self.asked[pair]))
-        return {keys.get(number) for job in jobs.values() for number in job}.issuperset(
-            run.key for run in self.lacking[pair]
-        )
-
-    def write_jobs(self) -> None:
-        write_whole(self.jobs_file, json.dumps(self.jobs) + "\n")
-
-    @property
-    def jobs_file(self) -> Path:
-        return self.layout.results / "jobs.json"
-
-    @property
-    def assembled(self) -> list[tuple[str, str]]:
-        """The experiments whose trace has to be put together from shards."""
-        return [pair for pair, folder in self.traces.items() if folder is None and not self.config.smoke]
-
-    def trace_targets(self, paper: str) -> list[Path]:
-        """The manifests of the traces of a paper that have to be put together."""
-        return [self.trace_target(*pair) for pair in self.assembled if pair[0] == paper]
-
-    def job_targets(self, paper: str, experiment: str) -> list[Path]:
-        """What the jobs of an experiment leave: the manifest of the shard that each writes last."""
-        place = self.layout.simulated(paper, experiment)
-        return [place / job / MANIFEST for job in self.jobs.get(f"{paper}/{experiment}", ())]
-
-    def batch(self, paper: str, experiment: str) -> str | None:
-        """The group of small experiments that a cluster simulates one after another; None for one that has jobs of its own.
-
-        Says the same whatever has been simulated already: a group's jobs read the plan again, each when it starts.
-        """
-        return SMALL if self._asked_pkts(paper, experiment) < 1.5 * PART_PKTS else None
-
-    def minutes(self, paper: str, experiment: str) -> int:
-        """What a cluster is asked for, for one part of an experiment."""
-        return costs.runtime_min(self._part_pkts(paper, experiment) / PLANNED_PKTS_PER_S)
-
-    def priority(self, paper: str, experiment: str) -> int:
-        """Of the parts of an experiment: the longest go first, so that none is left to run alone at the end."""
-        return round(self._part_pkts(paper, experiment) / 1e6)
-
-    def _part_pkts(self, paper: str, experiment: str) -> float:
-        """Packets of one part, where nothing has been simulated yet."""
-        pkts = self._asked_pkts(paper, experiment)
-        return pkts / self._n_parts(pkts)
-
-    def _n_parts(self, pkts: float) -> int:
-        return min(self.config.shards, max(1, round(pkts / PART_PKTS)))
-
-    def _asked_pkts(self, paper: str, experiment: str) -> float:
-        return sum(run.pkts for run in self.asked[paper, experiment])
 
     def why_simulated(self, paper: str, experiment: str) -> list[str]:
         """What of the configuration or the code makes runs missing; empty when there never was a trace."""
@@ -311,9 +217,8 @@ class Plan:
 
     @property
     def all_targets(self) -> list[Path]:
-        """What the workflow has to leave: the outputs of all steps, and the traces."""
-        traces = [] if self.config.smoke else [self.trace_target(*pair) for pair in self.experiments]
-        return [*traces, *(step.target for step in self.steps)]
+        """What the workflow has to leave: the outputs of all steps."""
+        return [step.target for step in self.steps]
 
     @property
     def made_pages(self) -> list[Path]:
@@ -326,10 +231,6 @@ class Plan:
     def pages(self, paper: str) -> list[Path]:
         """The executed notebook and its HTML."""
         return [self.notebook(paper), self.notebook(paper).with_suffix(".html")]
-
-    @property
-    def rehearsed(self) -> list[str]:
-        return [name for name, paper in self.papers.items() if paper.experiments]
 
     @property
     def compared(self) -> list[Path]:
@@ -380,29 +281,27 @@ class Plan:
         return part([files_part(self.root, self.recordings), places])
 
     @cached_property
-    def runs_parts(self) -> dict[tuple[str, str], str]:
-        """Digest of the runs of each experiment and of the code that makes them."""
-        return {pair: part(store.identity(runs)) for pair, runs in self.asked.items()}
-
-    @cache  # noqa: B019  (a plan lives as long as the process)
-    def metrics_parts(self, paper: str, experiment: str) -> Parts:
-        return store.metrics_parts(self.papers[paper], experiment, lambda name: self.asked[paper, name])
-
-    @cached_property
     def exhibit_parts(self) -> dict[str, Parts]:
         """By id of the exhibit."""
         return {exhibit.id: self._exhibit_parts(paper, exhibit) for paper, exhibit in self.exhibits}
 
     def _exhibit_parts(self, paper: PaperConfig, exhibit: Exhibit) -> Parts:
-        pairs = needed(paper, exhibit)
-        behind = {name: paper.experiments[name] for _, name in pairs}
-        shared = {name: getattr(paper, name) for name in ("settings", "flow", "protocols", "traffic", "analysis")}
+        names, held = [experiment for _, experiment in needed(paper, exhibit)], self.held[paper.paper]
+        behind = [held.configuration(name) for name in names]
         return {
-            "runs": part([self.runs_parts[pair] for pair in pairs]),
-            "metrics": part([self.metrics_parts(*pair) for pair in pairs if pair in self.measured]),
-            "configuration": part(plain_values({"exhibit": exhibit, "experiments": behind, **shared})),
+            **self._runs_behind(paper.paper, names),
+            "configuration": part([plain_values(exhibit), behind, held.shared]),
             "print": files_part(self.root, [self._printed(paper.paper), *self._read_by(exhibit)]),
             **self._drawing(exhibit),
+        }
+
+    def _runs_behind(self, paper: str, names: Sequence[str]) -> Parts:
+        """The parts that stand for some experiments of a paper."""
+        held = self.held[paper]
+        measured = [name for name in names if self.papers[paper].experiments[name].measures]
+        return {
+            "runs": part([held.runs_part(name) for name in names]),
+            "metrics": part([held.metrics_parts(name) for name in measured]),
         }
 
     def _drawing(self, exhibit: Exhibit) -> Parts:
@@ -421,11 +320,9 @@ class Plan:
 
     def numbers_parts(self, paper: str) -> Parts:
         """Of the exhibits of one paper that are wanted."""
-        pairs = [pair for pair in self.experiments if pair[0] == paper]
         return {
             "exhibits": part([exhibit.id for config, exhibit in self.exhibits if config.paper == paper]),
-            "runs": part([self.runs_parts[pair] for pair in pairs]),
-            "metrics": part([self.metrics_parts(*pair) for pair in pairs if pair in self.measured]),
+            **self._runs_behind(paper, [experiment for name, experiment in self.experiments if name == paper]),
             "configuration": self._configuration(paper),
             "print": files_part(self.root, [self._printed(paper), *(self.layout.data / name for name in _OF_NUMBERS)]),
             **reach.of_step("numbers"),
@@ -451,7 +348,7 @@ class Plan:
         sources = [cell.source for cell in found if cell.kind == "code"]
         return {"cells": part(found), **reach.of_notebook(sources, self.is_raw or bool(self.config.trace))}
 
-    @cache  # noqa: B019
+    @cache  # noqa: B019  (a plan lives as long as the process)
     def _configuration(self, paper: str) -> str:
         """A paper's configuration but for what only pages show; with that of its ensemble."""
         shown = {"exhibits": {"__all__": {"title", "caption"}}}
@@ -462,14 +359,18 @@ class Plan:
             ]
         )
 
+    @cached_property
+    def _ensembles(self) -> Mapping[str, ensemble.PaperEnsemble]:
+        path = self.layout.ensemble_config
+        return ensemble.load(path).papers if path.is_file() else {}
+
     @cache  # noqa: B019
     def place_parts(self, paper: str) -> Parts:
         """Of one paper: what it prints and claims, and the ensemble among whose settings this is placed.
 
         So of the papers from which its testbed is inferred.
         """
-        plans = ensemble.load(self.layout.ensemble_config).papers if self.layout.ensemble_config.is_file() else {}
-        read = [paper, *(plans[paper].inferred_from if paper in plans else [])]
+        read = [paper, *(self._ensembles[paper].inferred_from if paper in self._ensembles else [])]
         others = set(PAPERS) - set(read)
         files = [path for path in self.placed_from if path.stem.partition("_")[0] not in others]
         return {
@@ -543,10 +444,9 @@ class Plan:
     @cached_property
     def steps(self) -> list[Step]:
         """Every step whose output is kept, in the order in which data passes through them."""
-        if self.config.smoke:
-            return [self._step("rehearse", p, f"rehearsals/{p}", self._rehearsal_parts(p)) for p in self.rehearsed]
         found = [
-            self._step("measure", f"{p}/{e}", f"metrics/{p}/{e}", self.metrics_parts(p, e)) for p, e in self.measured
+            self._step("measure", f"{p}/{e}", f"metrics/{p}/{e}", self.held[p].metrics_parts(e))
+            for p, e in self.measured
         ]
         found += [self._step("numbers", p, f"numbers/{p}", self.numbers_parts(p)) for p in self.papers]
         found += [
@@ -589,11 +489,6 @@ class Plan:
         """Those of them that have to be made."""
         return [target for target in self.targets(kind, paper) if not target.is_file()]
 
-    def _rehearsal_parts(self, paper: str) -> Parts:
-        of_paper = [pair for pair in self.experiments if pair[0] == paper]
-        measured = [self.metrics_parts(*pair) for pair in self.measured if pair[0] == paper]
-        return {"runs": part([self.runs_parts[pair] for pair in of_paper]), "metrics": part(measured)}
-
     @property
     def stale_ensembles(self) -> list[str]:
         """A line for each paper whose shipped ensemble was made from other code or other ranges."""
@@ -635,7 +530,7 @@ class Plan:
     def refuse_what_is_missing(self) -> None:
         """With ``missing: refuse``: InputError when a run is asked for that is not there."""
         if self.config.missing == "refuse" and self.lacking:
-            short = [f"{name} ({len(runs)} runs)" for name, runs in _by_name(self.lacking).items()]
+            short = [f"{'/'.join(pair)} ({len(runs)} runs)" for pair, runs in self.lacking.items()]
             pair = next(iter(self.lacking))
             why = "; ".join(self.why_simulated(*pair)[:3])
             raise InputError(
@@ -664,7 +559,7 @@ class Plan:
 
     def is_up_to_date(self) -> bool:
         """True when every output is there, made from today's inputs: Snakemake would find nothing to do."""
-        return (self.config.smoke or all(self.traces.values())) and not self.stale
+        return all(self.traces.values()) and not self.stale
 
     def publish(self) -> None:
         """Give all finished outputs their stable names."""
@@ -672,13 +567,12 @@ class Plan:
             outputs.publish(step.layout, step.folder)
 
     def prepare(self) -> None:
-        """Make ready for a run of the workflow: the jobs and what outputs are made from are written down, damaged ones removed.
+        """Make ready for a run of the workflow: what outputs are made from is written down, damaged ones are removed.
 
         An exhibit that failed is drawn again, and what was made with it is made again.
         """
         self._discard_scratch()
         self._remembered.save()
-        self.write_jobs()
         failed = {step.item.partition(".")[0] for step, reasons in self.stale if reasons == ["failed"]}
         for step in self.steps:
             is_with_failed = failed and (
@@ -688,12 +582,6 @@ class Plan:
             if is_with_failed or any(step is stale for stale, _ in self.stale):
                 outputs.discard(step.folder)
             outputs.describe(step.folder, step.parts)
-        for pair, folder in self.traces.items():
-            if folder is None:
-                costs.forget(self.layout, "simulate", "/".join(pair))
-                # what has these names already is damaged or of other code, and Snakemake would take it for made
-                for target in (self.trace_target(*pair), *self.job_targets(*pair)):
-                    outputs.discard(target.parent)
         record.discard_unreadable(self.layout)
         self.publish()
 
@@ -780,11 +668,7 @@ def load_values(path: Path, overrides: dict[str, Any]) -> dict[str, Any]:
     return {**values, **overrides}
 
 
-def _by_name(runs: dict[tuple[str, str], list[Asked]]) -> dict[str, list[Asked]]:
-    return {"/".join(pair): of_pair for pair, of_pair in runs.items()}
-
-
-def simulated_runs(plan: Plan) -> Iterator[tuple[str, int, float]]:
-    """(paper/experiment, runs, packets) of what has to be simulated."""
+def simulated_runs(plan: Plan) -> Iterator[tuple[Pair, int, float]]:
+    """Experiment, number of runs and packets of what has to be simulated."""
     for pair, runs in plan.lacking.items():
-        yield "/".join(pair), len(runs), sum(run.pkts for run in runs)
+        yield pair, len(runs), sum(run.pkts for run in runs)

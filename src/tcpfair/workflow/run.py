@@ -26,8 +26,8 @@ from tcpfair.papers.papers import load_yaml, plain_yaml
 from tcpfair.runs import record, store
 from tcpfair.workflow import bundles, cluster
 from tcpfair.workflow.full_disk import FullDisk
-from tcpfair.workflow.plan import Plan, load_values, simulated_runs
-from tcpfair.workflow.state import State, duration_text, paint
+from tcpfair.workflow.plan import Pair, Plan, load_values, simulated_runs
+from tcpfair.workflow.state import PLANNED_PKTS_PER_S, State, duration_text, paint
 
 DEFAULT_CONFIG = "config/config.yaml"
 PROFILES = "workflow/profiles"
@@ -36,7 +36,6 @@ MADE = {
     "measure": "metrics",
     "numbers": "papers' numbers",
     "draw": "exhibits",
-    "rehearse": "papers rehearsed",
     "notebook": "notebooks",
     "place": "ensembles",
     "ledger": "ledger",
@@ -119,21 +118,20 @@ def to_do(plan: Plan) -> list[str]:
     return lines
 
 
-def announced(plan: Plan, wanted: Sequence[tuple[str, str]] = ()) -> list[str]:
+def announced(plan: Plan, wanted: Sequence[Pair] = ()) -> list[str]:
     """What has to be simulated: the runs of each experiment, why, and the time that it is expected to take.
 
-    ``wanted`` are (paper, experiment); none = all of the plan.
+    ``wanted`` are experiments; none = all of the plan.
     """
-    names = {"/".join(pair) for pair in wanted or plan.experiments}
-    todo = [row for row in simulated_runs(plan) if row[1] and row[0] in names]
+    todo = [row for row in simulated_runs(plan) if row[1] and (not wanted or row[0] in wanted)]
+    pkts_per_s = costs.expected_pkts_per_s(costs.read(plan.layout), PLANNED_PKTS_PER_S) if todo else 0.0
     lines = []
-    for name, n_runs, pkts in todo:
-        of = len(plan.asked[tuple(name.split("/"))])
-        why = "; ".join(plan.why_simulated(*name.split("/"))[:3]) or "missing"
-        seconds = duration_text(pkts / State(plan).pkts_per_s)
-        lines.append(f"simulate   {name:<28} {n_runs} of {of} runs, {seconds} of one core  {why}".rstrip())
+    for pair, n_runs, pkts in todo:
+        why = "; ".join(plan.why_simulated(*pair)[:3]) or "missing"
+        takes = f"{n_runs} of {len(plan.asked[pair])} runs, {duration_text(pkts / pkts_per_s)} of one core"
+        lines.append(f"simulate   {'/'.join(pair):<28} {takes}  {why}".rstrip())
     if len(todo) > 1:
-        total_s = sum(pkts for _, _, pkts in todo) / State(plan).pkts_per_s
+        total_s = sum(pkts for _, _, pkts in todo) / pkts_per_s
         lines.append(f"simulate   {sum(n for _, n, _ in todo)} runs in all, {duration_text(total_s)} of one core")
     return lines
 
@@ -155,14 +153,14 @@ def gives_shipped_bits(plan: Plan, cores: int) -> bool:
 
 def build(
     plan: Plan,
-    targets: Sequence[Path] = (),
+    targets: Sequence[Path] | None = None,
     cores: int | None = None,
     profile: str = "default",
-    simulated: Sequence[tuple[str, str]] = (),
+    simulated: Sequence[Pair] = (),
 ) -> int:
-    """Make ``targets`` (files; none = everything), for which the runs of ``simulated`` (none = all) are needed.
+    """Simulate what is missing of the experiments ``simulated`` (none = all), then make ``targets`` (files; None = everything).
 
-    Returns 0 when all of them are made, and no exhibit failed.
+    Returns 0 when all of it is made, and no exhibit failed.
     """
     # the first build of a process counts what it took to plan it
     began_s, cpu_before_s = time.time(), costs.cpu_s() if _built else 0.0
@@ -173,18 +171,32 @@ def build(
         for line in announced(plan, simulated):
             print(line, flush=True)
         plan.prepare()
-        wanted = [str(path.relative_to(plan.root)) for path in targets]
-        state = State(plan)
-        names = {"/".join(pair) for pair in simulated or plan.experiments}
-        state.pkts = {name: pkts for name, pkts in state.pkts.items() if name in names}
-        status = snakemake(plan.root, [*wanted, "--configfile", _write_config(plan)], state, cores, profile)
+        config = _write_config(plan)
+        status = _simulate(plan, simulated, cores, profile)
+        if plan.stale if targets is None else targets:
+            wanted = [str(path.relative_to(plan.root)) for path in targets or ()]
+            status = snakemake(plan.root, [*wanted, "--configfile", config], State(), cores, profile) or status
         plan.publish()
         costs.note_workflow(plan.layout, began_s, time.time() - began_s, cpu_before_s)
-        if not status and not targets:
+        if not status and targets is None:
             _write_costs(plan)
             plan.collect()
             status = 1 if failed_exhibits(plan) else 0
         return status
+
+
+def _simulate(plan: Plan, wanted: Sequence[Pair], cores: int | None, profile: str) -> int:
+    """Simulate what is missing; 1, with a line that gives the reasons, when runs failed: what does not need them is made."""
+    if all(plan.traces.values()):
+        return 0
+    from tcpfair.workflow import executor, simulate  # numba
+
+    try:
+        simulate.run(plan, wanted, cores or free_cores(), profile)
+    except executor.FailedItemsError as error:
+        print(f"error: {error}", file=sys.stderr, flush=True)
+        return 1
+    return 0
 
 
 def _write_costs(plan: Plan) -> None:
@@ -348,7 +360,7 @@ def summary(asked: Plan, started_s: float, done: bool = True) -> str:
     parts = ", ".join(filter(None, [f"{simulated} runs simulated" if simulated > 0 else "", parts]))
     lines = [
         f"computed   {parts or ('nothing' if missing else 'nothing: everything was up to date')}",
-        f"source     {plan.config.source}{' (smoke: short runs)' if plan.config.smoke else ''}",
+        f"source     {plan.config.source}",
         *_not_shipped(plan),
         f"time       {time.time() - started_s:.1f} s",
     ]

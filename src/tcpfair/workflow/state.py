@@ -6,14 +6,11 @@ import os
 import shutil
 import sys
 import time
-from typing import TYPE_CHECKING
-
-from tcpfair.files import costs
-
-if TYPE_CHECKING:
-    from tcpfair.workflow.plan import Plan
+from collections.abc import Callable, Mapping
 
 _EVERY_S = 30.0  # between lines where there is no terminal
+PROGRESS = "progress"  # begins the lines of jobs that `State` takes
+_PROGRESS_EVERY_S = 1.0
 PLANNED_PKTS_PER_S = 30e6  # of one core, while nothing has been measured on this machine; most experiments: 25 to 50
 _CODES = {"red": "31", "green": "32", "bold": "1"}
 
@@ -31,19 +28,37 @@ def duration_text(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-class State:
-    """What is running, how far each simulation is, and the time left from what steps have cost before."""
+def teller(item: str, part: str) -> Callable[[int, int], None]:
+    """Prints how far a part is, at most once a second: lines that `State` takes."""
+    last_s = 0.0
 
-    def __init__(self, plan: Plan | None = None, stream=None) -> None:
+    def tell(done: int, of: int) -> None:
+        nonlocal last_s
+        if time.monotonic() - last_s >= _PROGRESS_EVERY_S or done == of:
+            last_s = time.monotonic()
+            print(f"{PROGRESS} {item} {part} {done} {of}\n", end="", flush=True)  # at once: other steps write too
+
+    return tell
+
+
+class State:
+    """What is running, how far each simulation is, and the time that is left.
+
+    ``left_s`` are the seconds of one core that the simulations of each group take, in ``n_parts`` jobs.
+    """
+
+    def __init__(
+        self,
+        left_s: Mapping[str, float] | None = None,
+        n_parts: Mapping[str, int] | None = None,
+        cores: int = 1,
+        stream=None,
+    ) -> None:
         self.stream = stream or sys.stdout
         self.is_live = self.stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
         self.parts: dict[str, tuple[int, int]] = {}
         self.steps = ""
-        lacking = plan.lacking if plan and plan.papers else {}
-        self.pkts = {"/".join(pair): sum(run.pkts for run in runs) for pair, runs in lacking.items()}
-        self.n_parts = {name: max(len(plan.jobs[name]), 1) for name in self.pkts}
-        self.pkts_per_s = costs.expected_pkts_per_s(costs.read(plan.layout) if plan else [], PLANNED_PKTS_PER_S)
-        self.cores = os.cpu_count() or 1
+        self.left_s, self.n_parts, self.cores = left_s or {}, n_parts or {}, cores
         self.last_s = time.monotonic()
 
     def takes(self, line: str) -> bool:
@@ -75,19 +90,18 @@ class State:
     def text(self) -> str:
         """``step 3 of 65; ogura/loss_sweep 40 of 340 runs; about 2 min left``."""
         running: dict[str, list[int]] = {}
-        left = dict(self.pkts)
+        left_s = dict(self.left_s)
         for name, (done, of) in self.parts.items():
             item = name.split()[0]
-            left[item] = left.get(item, 0.0) - self.pkts.get(item, 0.0) / self.n_parts.get(item, 1) * (
-                done / of if of else 1
-            )
+            share = (done / of if of else 1) / self.n_parts.get(item, 1)
+            left_s[item] = left_s.get(item, 0.0) - share * self.left_s.get(item, 0.0)
             if done < of:
                 counted = running.setdefault(item, [0, 0])
                 counted[0] += done
                 counted[1] += of
         shown = [f"{item} {done} of {of} runs" for item, (done, of) in running.items()]
-        left_s = sum(max(pkts, 0.0) for pkts in left.values()) / self.pkts_per_s / self.cores
-        time_left = [f"about {duration_text(left_s)} of simulation left"] if left_s >= 1 else []
+        wall_s = sum(max(of_group_s, 0.0) for of_group_s in left_s.values()) / self.cores
+        time_left = [f"about {duration_text(wall_s)} of simulation left"] if wall_s >= 1 else []
         return "; ".join([*([self.steps] if self.steps else []), *shown, *time_left])
 
     def _show(self) -> None:

@@ -6,80 +6,20 @@ a step pays for what it needs.
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tcpfair.errors import InputError
-from tcpfair.files import costs
-from tcpfair.files.files import write_whole
 from tcpfair.files.layout import PAPERS, Layout
-from tcpfair.papers.expand import run_specs, shorten
-from tcpfair.papers.papers import Config, PaperConfig, load_paper
+from tcpfair.papers.papers import Config, load_paper
 from tcpfair.runs import store
 from tcpfair.runs.outputs import inside, making
 
-_PROGRESS_EVERY_S = 1.0
 DERIVATION = "derivation"  # tag of the cells that work a result out from traces, in the open
-PROGRESS = "progress"  # begins the lines that `tcpfair.workflow.run` turns into a line of state
-
-
-def warm_engine(layout: Layout, marker: Path) -> str:
-    """Compile the engine into numba's cache, once, before simulations run side by side."""
-    started_s = time.perf_counter()
-    from tcpfair.jit import source_hash
-    from tcpfair.sources import live
-
-    live.prepare(say=lambda line: None)
-    write_whole(marker, source_hash() + "\n")
-    return f"{time.perf_counter() - started_s:.1f} s"
-
-
-def simulate(layout: Layout, paper: str, experiment: str, jobs: Path, shard: Path) -> str:
-    """Simulate the runs of one job, which writes ``shard`` last; ``jobs`` lists the runs of each job by the shard's name."""
-    config = load_paper(layout.paper_config(paper))
-    started_s = time.perf_counter()
-    from tcpfair import sources
-
-    numbers = json.loads(jobs.read_text(encoding="utf-8"))[f"{paper}/{experiment}"][shard.name]
-    every = run_specs(config, experiment)
-    told = teller(f"{paper}/{experiment}", shard.name)
-    n_runs, pkts = sources.simulate_missing(layout, config, experiment, [every[i] for i in numbers], shard, told)
-    return f"{n_runs} runs, {pkts / 1e6:.1f} M packets in {time.perf_counter() - started_s:.1f} s"
-
-
-def teller(item: str, part: str) -> Callable[[int, int], None]:
-    """Prints how far a part is, at most once a second."""
-    last_s = 0.0
-
-    def tell(done: int, of: int) -> None:
-        nonlocal last_s
-        if time.monotonic() - last_s >= _PROGRESS_EVERY_S or done == of:
-            last_s = time.monotonic()
-            print(f"{PROGRESS} {item} {part} {done} {of}\n", end="", flush=True)  # at once: other steps write too
-
-    return tell
-
-
-def assemble(layout: Layout, paper: str, experiment: str, jobs: Path, folder: Path) -> str:
-    """Put the trace of an experiment together from shards; those that it makes superfluous are removed."""
-    from tcpfair import sources
-    from tcpfair.runs import trace
-
-    config = load_paper(layout.paper_config(paper))
-    specs = run_specs(config, experiment)
-    made = sources.assemble(layout, config, experiment, specs)
-    trace.write(made, folder)
-    numbers = [i for job in json.loads(jobs.read_text(encoding="utf-8"))[f"{paper}/{experiment}"].values() for i in job]
-    new = sources.delivered_by_run(made).reindex(numbers)
-    counted = {"simulated_runs": len(numbers), "simulated_pkts": round(float(new.sum()))}
-    write_whole(costs.counted(layout, "simulate", f"{paper}/{experiment}"), json.dumps(counted) + "\n")
-    sources.discard_merged(layout, paper, experiment, folder, store.asked(specs))
-    return f"{len(made.runs)} runs, {len(numbers)} of them new"
 
 
 def measure(layout: Layout, paper: str, folders: list[Path]) -> str:
@@ -112,43 +52,6 @@ def numbers(layout: Layout, paper: str, exhibits: list[str], folder: Path) -> st
     with making(layout, folder) as scratch:
         written = writer.write(layout, load_paper(layout.paper_config(paper)), exhibits, scratch)
     return f"{len(written)} of {len(exhibits)} exhibits"
-
-
-def rehearse(layout: Layout, paper: str, smoke_s: float, folder: Path) -> str:
-    """Simulate and measure every experiment of a paper for ``smoke_s`` seconds, all in one process."""
-    import pandas as pd
-
-    from tcpfair import measures, sources
-
-    config = load_paper(layout.paper_config(paper))
-    rows, metrics = [], {}
-    # experiments whose weights come from another one after the others
-    for name, experiment in sorted(config.experiments.items(), key=lambda item: item[1].weights is not None):
-        specs = [shorten(spec, smoke_s) for spec in run_specs(config, name) if spec.replicate == 0]
-        made = sources.simulate(config, name, "engine", specs)
-        row = {"experiment": name, "runs": len(specs)}
-        if experiment.measures:
-            weights = metrics.get(experiment.weights.experiment) if experiment.weights else None
-            metrics[name] = measures.measure(made, with_window_of(made, config, name), name, weights)
-            values = metrics[name]["value"]
-            row |= {"values": len(values), "too_short_to_tell": int(values.isna().sum())}
-        rows.append(row)
-    with making(layout, folder) as scratch:
-        (scratch / "rehearsals").mkdir()
-        pd.DataFrame(rows).convert_dtypes().to_csv(scratch / "rehearsals" / f"{paper}.csv", index=False)
-    return f"{len(rows)} experiments, {sum(row['runs'] for row in rows)} runs"
-
-
-def with_window_of(trace, config: PaperConfig, experiment: str) -> PaperConfig:
-    """The configuration with the experiment's window cut as its runs were cut (smoke runs); otherwise as it is."""
-    chosen = config.experiments[experiment]
-    full_s = next(iter(run_specs(config, experiment))).scenario.duration_s
-    share = float(trace.runs["duration_s"].max()) / full_s
-    if share >= 1 or chosen.window_s is None:
-        return config
-    window_s = chosen.window_s.model_copy(update={"value": [share * edge_s for edge_s in chosen.window_s.value]})
-    cut = chosen.model_copy(update={"window_s": window_s})
-    return config.model_copy(update={"experiments": config.experiments | {experiment: cut}})
 
 
 def notebook(layout: Layout, source: Path, only: list[str], draw: list[Path], own_trace: str, folder: Path) -> str:

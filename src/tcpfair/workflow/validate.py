@@ -53,7 +53,7 @@ def maker(layout: Layout, asked: None) -> Callable[[str], Made]:
     def make(name: str) -> Made:
         config, parts = of(*name.split("/")[:3])
         if name not in parts:
-            raise InputError("the configuration or the code was edited during the run; start it again")
+            raise InputError(executor.EDITED)
         campaign.make(config, parts[name])
         return Made()
 

@@ -99,23 +99,23 @@ def test_shipped_example_has_the_w_max_that_it_had():
 
 
 def store_of(n_polls, n_sockets, tmp_path, changes=()):
-    store = polls.PollStore(tmp_path / "log")
+    store = polls.PollStore(tmp_path / "log", polls.Clock(is_wall=True))
     numbers = [store.socket(polls.Socket(f"a:{i}", "b:1")) for i in range(n_sockets)]
     cc = store.cc("cubic")
     for poll in range(n_polls):
-        store.poll(poll / 10)
-        columns = {name: np.zeros(n_sockets, dtype=np.int64) for name in polls.STORED}
-        columns |= {"socket": np.array(numbers), "poll": np.full(n_sockets, poll), "cc": np.full(n_sockets, cc)}
-        columns["bytes_acked"] += 1000 * poll
-        columns["ssthresh"] += sum(poll >= change for change in changes)
-        store.add(columns)
+        store.polls([poll / 10])
+        ssthresh = sum(poll >= change for change in changes)
+        rows = pd.DataFrame(
+            {"socket": numbers, "poll": poll, "cc": cc, "bytes_acked": 1000 * poll, "ssthresh": ssthresh}
+        )
+        store.add(rows)
     return store
 
 
 def test_too_many_polls_are_thinned_and_none_around_a_change_is_lost(tmp_path, monkeypatch):
     monkeypatch.setattr(polls, "MAX_ROWS", 1000)
     store = store_of(2000, 3, tmp_path, changes=(777, 1501))
-    assert store.thinned
+    assert store.bin_s > 0
     for _, rows in store.each():
         assert 100 < len(rows["poll"]) < 700
         assert {0, 776, 777, 1500, 1501, 1999} <= set(rows["poll"].tolist())
@@ -126,7 +126,7 @@ def test_too_many_polls_are_thinned_and_none_around_a_change_is_lost(tmp_path, m
 def test_nothing_is_thinned_without_need(tmp_path):
     store = store_of(50, 3, tmp_path)
     assert [len(rows["poll"]) for _, rows in store.each()] == [50, 50, 50]
-    assert not store.thinned
+    assert store.bin_s == 0
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ T_S = 100 + np.arange(5) / 10
 
 def began(values, busy_ms=None, before_s=None, rtt_s=RTT_S):
     times_s, totals = polls._from_first_data(
-        T_S, np.array(values), None if busy_ms is None else np.array(busy_ms), rtt_s, before_s
+        T_S, np.array(values), np.zeros(5) if busy_ms is None else np.array(busy_ms), rtt_s, before_s
     )
     assert (np.diff(times_s) > 0).all() and totals[0] == 0 and (np.diff(totals) >= 0).all()
     return (times_s - 100).round(6).tolist(), totals.tolist()

@@ -25,8 +25,8 @@ from tcpfair.measures.shown import OVER_TIME
 from tcpfair.metrics import series
 from tcpfair.papers.recordings import RawConfig, name_of
 from tcpfair.runs.intervals import counted_between, edges
-from tcpfair.runs.recorded import is_trace, open_recorded, trace_place
-from tcpfair.runs.sidecar import Said
+from tcpfair.runs.recorded import open_recorded
+from tcpfair.runs.sidecar import Said, is_trace, trace_place
 from tcpfair.runs.trace import Trace
 from tcpfair.units import BITS_PER_BYTE
 from tcpfair.verdicts.columns import joined, single

@@ -89,7 +89,7 @@ PLAUSIBLE = 1 << 30  # the largest window of TCP
 FAR = 1 << 24
 RINGS_FROM_BYTES = 2000
 
-DONE, GROW_CONNECTIONS, GROW_RINGS, OUT_OF_ORDER, MANY_STEPS, TOO_LONG = range(6)
+DONE, FULL, OUT_OF_ORDER, MANY_STEPS, TOO_LONG = range(5)
 DAY_NS = 86_400_000_000_000
 
 
@@ -98,7 +98,7 @@ class State(NamedTuple):
 
     clock: np.ndarray  # (1,)
     steps: np.ndarray  # (MOST_STEPS, 2): when the clock stepped, and by how much
-    slots: np.ndarray  # (SLOTS,): hash table of connections
+    slots: np.ndarray  # (SLOTS,): hash table of connections, their numbers + 1
     copies: np.ndarray  # (COPIES,): marks of the latest packets with data
     gaps: np.ndarray  # (MOST_GAPS, 3): direction, from, to
     ends: np.ndarray  # (connections, 6): upper and lower half of the address and port of end a, then of end b
@@ -110,35 +110,28 @@ class State(NamedTuple):
     free: np.ndarray  # (rings,): those of closed connections
 
 
-def _of_connections(count: int) -> dict[str, np.ndarray]:
-    connections, directions = np.zeros(count, CONNECTION), np.zeros((count, 2), DIRECTION)
-    connections["rings"] = -1
-    for name in ("origin", "syn_ns", "fin", "pending", "far", "bin", "tsval"):
-        directions[name] = -1
-    directions["to_ack_ns"] = directions["to_echo_ns"] = NEVER
-    return {"ends": np.zeros((count, 6), np.int64), "connections": connections, "directions": directions}
-
-
-def _of_rings(count: int) -> dict[str, np.ndarray]:
-    shapes = {"segments": (2, RING, 2), "echoes": (2, RING, 2), "holes": (2, HOLES, 4), "free": ()}
-    return {name: np.zeros((count, *shape), np.int64) for name, shape in shapes.items()}
-
-
 def begin() -> State:
-    """The state before the first packet."""
-    shapes = {"steps": (MOST_STEPS, 2), "copies": COPIES, "gaps": (MOST_GAPS, 3)}
-    tables = {name: np.zeros(shape, np.int64) for name, shape in shapes.items()}
-    slots = np.full(SLOTS, -1, np.int32)
-    return State(np.zeros(1, CLOCK), slots=slots, **tables, **_of_connections(256), **_of_rings(16))
+    """The state before the first packet, all zeros, so that memory is used only where something is written."""
+    of_ring = {"segments": (2, RING, 2), "echoes": (2, RING, 2), "holes": (2, HOLES, 4), "free": ()}
+    integers = {"steps": (MOST_STEPS, 2), "copies": COPIES, "gaps": (MOST_GAPS, 3), "ends": (MOST_CONNECTIONS, 6)}
+    integers |= {name: (MOST_RINGS, *shape) for name, shape in of_ring.items()}
+    return State(
+        clock=np.zeros(1, CLOCK),
+        slots=np.zeros(SLOTS, np.int32),
+        connections=np.zeros(MOST_CONNECTIONS, CONNECTION),
+        directions=np.zeros((MOST_CONNECTIONS, 2), DIRECTION),
+        **{name: np.zeros(shape, np.int64) for name, shape in integers.items()},
+    )
 
 
-def grown(state: State, ended: int) -> State:
-    """The state with room for twice the connections, or rings, as `follow` ended for."""
-    if ended == GROW_CONNECTIONS:
-        more = _of_connections(len(state.connections))
-    else:
-        more = _of_rings(min(len(state.free), MOST_RINGS - len(state.free)))
-    return state._replace(**{name: np.concatenate([getattr(state, name), rows]) for name, rows in more.items()})
+@jit
+def _open(connection, directions, now_ns):
+    """Set what is unknown of a new connection."""
+    connection.last_ns, connection.rings = now_ns, -1
+    for side in range(2):
+        new = directions[side]
+        new.origin = new.syn_ns = new.fin = new.pending = new.far = new.bin = new.tsval = -1
+        new.to_ack_ns = new.to_echo_ns = NEVER
 
 
 @jit_inline
@@ -173,12 +166,13 @@ def _find(packet, ends, slots):
     from_a = source <= target
     both = source + target if from_a else target + source
     slot = _hash(both) & (SLOTS - 1)
-    while slots[slot] >= 0:
+    while slots[slot]:
+        number = np.int64(slots[slot]) - 1
         same = True
         for k in range(6):
-            same &= ends[slots[slot], k] == both[k]
+            same &= ends[number, k] == both[k]
         if same:
-            return np.int64(slots[slot]), slot, from_a, both
+            return number, slot, from_a, both
         slot = (slot + 1) & (SLOTS - 1)
     return np.int64(-1), slot, from_a, both
 
@@ -456,15 +450,15 @@ def _synchronise(sender, packet, now_ns):
 
 
 @jit_cached
-def follow(packets, first, state, bin_ns, out):
-    """Follow ``packets[first:]``: (how it ended, index of the packet that it ended at, rows of ``out``).
+def follow(packets, state, bin_ns, out):
+    """Follow ``packets``: (how it ended, rows of ``out``).
 
     Direction number 2 n + side is what an end of connection n sends. A row of ``out`` is (direction, bin, position): what was
     acknowledged at the end of a bin of ``bin_ns``, given when the next one begins.
     """
     rows = 0
-    time, free, room = state.clock[0], state.free, state.segments.shape[0]
-    for i in range(first, len(packets)):
+    time, free = state.clock[0], state.free
+    for i in range(len(packets)):
         packet = packets[i]
         number, slot, from_a, ends = _find(packet, state.ends, state.slots)
         known = number >= 0
@@ -475,21 +469,19 @@ def follow(packets, first, state, bin_ns, out):
             # without a RST or FIN, the same SYN is a repetition; else the ports are used once more
             known = not closed and (silent_ns <= JUMP_NS or (old.has_syn == 1 and old.origin == packet.seq))
         if not known and time.count == len(state.connections):
-            return GROW_CONNECTIONS, i, rows
-        if time.free == 0 and time.rings == room and room < MOST_RINGS:
-            return GROW_RINGS, i, rows
+            return FULL, rows
         now_ns = _tell_time(time, packet, state.directions[max(number, 0), side], known, state.steps)
         if now_ns < 0 or now_ns > DAY_NS:
             time.bad_number = packet.number
-            return -now_ns if now_ns < 0 else TOO_LONG, i, rows
+            return -now_ns if now_ns < 0 else TOO_LONG, rows
         time.now_ns = now_ns
         time.packets += 1
         if not known:
             number = time.count
             time.count += 1
             state.ends[number] = ends
-            state.connections[number].last_ns = now_ns
-            state.slots[slot] = number
+            state.slots[slot] = time.count
+            _open(state.connections[number], state.directions[number], now_ns)
         connection = state.connections[number]
         sender, receiver = state.directions[number, side], state.directions[number, 1 - side]
         sent, received = 2 * number + side, 2 * number + 1 - side
@@ -501,7 +493,7 @@ def follow(packets, first, state, bin_ns, out):
             if time.free > 0:
                 time.free -= 1
                 connection.rings = free[time.free]
-            elif time.rings < room:
+            elif time.rings < MOST_RINGS:
                 connection.rings = time.rings
                 time.rings += 1
         ring = connection.rings
@@ -543,4 +535,4 @@ def follow(packets, first, state, bin_ns, out):
                 time.free += 1
                 connection.rings = -1
                 sender.holes = receiver.holes = 0
-    return DONE, len(packets), rows
+    return DONE, rows

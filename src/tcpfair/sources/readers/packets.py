@@ -85,19 +85,20 @@ class Tracker:
     def _clock(self, name: str) -> int:
         return int(self._state.clock[name][0])
 
+    @property
+    def _both(self) -> np.ndarray:
+        """The directions of all connections, (connections, 2)."""
+        return self._state.directions[: self._clock("count")]
+
     def add(self, packets: np.ndarray) -> None:
         """Follow further packets. Raises InputError for times that cannot be, and for more connections than a test has."""
-        first, ended = 0, None
         out = np.empty((len(packets), 3), np.int64)
-        while ended != tcp.DONE:
-            ended, first, rows = tcp.follow(packets, first, self._state, self.bin_ns, out)
-            self._rows.append(out[:rows].copy())
-            if ended in TIMES:
-                raise InputError(f"{self.path}: packet {self._clock('bad_number')}: time: {TIMES[ended]}")
-            if ended == tcp.GROW_CONNECTIONS and len(self._state.connections) >= tcp.MOST_CONNECTIONS:
-                raise InputError(f"{self.path}: more than {len(self._state.connections):,} connections; {KEEP_THOSE}")
-            if ended != tcp.DONE:
-                self._state = tcp.grown(self._state, ended)
+        ended, rows = tcp.follow(packets, self._state, self.bin_ns, out)
+        self._rows.append(out[:rows].copy())
+        if ended == tcp.FULL:
+            raise InputError(f"{self.path}: more than {len(self._state.connections):,} connections; {KEEP_THOSE}")
+        if ended != tcp.DONE:
+            raise InputError(f"{self.path}: packet {self._clock('bad_number')}: time: {TIMES[ended]}")
         if sum(map(len, self._rows)) > MOST_ROWS:
             self._coarsen()
 
@@ -107,7 +108,7 @@ class Tracker:
         while len(rows) > MOST_ROWS // 2 and self.bin_ns < BINS_NS[-1]:
             self.bin_ns *= 10
             rows[:, 1] //= 10
-            bins = self._state.directions["bin"]
+            bins = self._both["bin"]
             bins[bins >= 0] //= 10
             rows = _last_of_each(rows)
         self._rows = [rows]
@@ -135,8 +136,7 @@ class Tracker:
 
     def _refuse_twice(self) -> None:
         """The same packets again after the clock ran back are the same capture again; at two interfaces it does not run back."""
-        directions = self._state.directions
-        copies, total = int(directions["copies"].sum()), int(directions["packets"].sum())
+        copies, total = (int(self._both[name].sum()) for name in ("copies", "packets"))
         runs_back = (self._state.steps[: self._clock("steps"), 1] < 0).any()
         if runs_back and copies > COPIED_SHARE * max(total, 1):
             raise InputError(
@@ -145,8 +145,7 @@ class Tracker:
 
     def _directions(self) -> pd.DataFrame:
         """Every direction that carried data, in order of its start: its fields, its ends, and what came of it."""
-        count = self._clock("count")
-        both, connections = self._state.directions[:count], self._state.connections[:count]
+        both, connections = self._both, self._state.connections[: self._clock("count")]
         d = pd.DataFrame(both.reshape(-1))
         d["closed"] = np.repeat(connections["closed"], 2)
         d["to_sender_ns"] = np.minimum(d["to_echo_ns"], both[:, ::-1]["to_ack_ns"].reshape(-1))
@@ -214,7 +213,7 @@ class Tracker:
     def _check(self, flows: pd.DataFrame) -> None:
         """Refuse what contradicts itself."""
         for flow in flows.itertuples():
-            for side in self._state.directions[flow.Index // 2]:
+            for side in self._both[flow.Index // 2]:
                 self._check_ticks(side, flow.name)
             seen = flow.packets + flow.acks
             if flow.odd > max(MOST_ODD, ODD_SHARE * seen):
@@ -251,7 +250,7 @@ class Tracker:
 
     def _progress(self) -> np.ndarray:
         """All progress, (direction, bin, position) in order of both."""
-        directions = self._state.directions[: self._clock("count")].reshape(-1)
+        directions = self._both.reshape(-1)
         last = np.flatnonzero(directions["bin"] >= 0)
         tail = np.column_stack([last, directions["bin"][last], directions["acked"][last]])
         return _last_of_each(np.concatenate([*self._rows, tail]))
@@ -324,7 +323,7 @@ class Tracker:
                 "{:,} bytes were acknowledged and are not in the capture, which lost packets",
             ),
             (
-                self._state.directions["odd"].sum(),
+                self._both["odd"].sum(),
                 "{:,} packets are passed over, for their sequence numbers do not fit the others",
             ),
         ]

@@ -1,35 +1,37 @@
-"""Logs of a loop around ``ss -ti`` (iproute2 since 4.1), with a time stamp at each poll; any packing.
+"""Logs of a loop around ``ss -ti`` (iproute2 since 4.1), with a time stamp at each poll; plain or packed.
 
 Read are one-line (``-O``) and multi-line output, with and without header, state and netid columns, ``-e`` (which shows the
 socket's cookie), ``-p``, ``-m``; of all versions, whose fields come and go: names and order are those of misc/ss.c. The
-stamp may stand on a line of its own before each poll or, as ``ts`` of moreutils puts it, before each line:
+stamp may be on a line of its own before each poll or, as ``ts`` of moreutils puts it, before each line:
 
 - seconds since 1970, with or without fraction (``date +%s.%N``, ``ts %.s``), or whole milli-, micro-, nanoseconds;
 - ISO 8601 (``date -Ins``, ``date --rfc-3339=ns``, ``date '+%F %T.%N'``), ``date`` in English, ``date -R``;
-- ``ts`` of its own accord (``Nov 14 22:13:20``), a time of day, or the time since the start (``ts -s``).
+- the default of ``ts`` (``Nov 14 22:13:20``), a time of day, or the time since the start (``ts -s``).
 
 Stamps without a year or time zone place nothing on the wall clock: then only differences count, and other recordings
-cannot be put beside this one. Stamps of whole seconds that several polls share are spread evenly over their second.
+cannot be combined with this one. Stamps of whole seconds that several polls share are spread evenly over their second.
 
 Goodput is ``bytes_acked`` of the sender, or ``bytes_received`` where the receiver's socket is in the log: each direction of
 a connection is one flow, whose windows are the sender's. ss before iproute2 4.1 shows neither and is refused: windows alone
 are no goodput.
 
-ss does not tell the state of congestion control. A recovery is where packets are lost or retransmitted (``lost:``, the first
-number of ``retrans:``) after ssthresh fell or cwnd came down to it; a timeout where ``backoff:`` shows beside them, or a
-window of one packet: of a timeout that is over before the next poll nothing can be known, it counts as a loss. ss leaves out
-an ssthresh of 65,535 packets or more, which reads as none. What was acknowledged after the last poll is not known.
+ss does not show the state of congestion control. A recovery is where packets are lost or retransmitted (``lost:``, the first
+number of ``retrans:``) after ssthresh fell or cwnd came down to it; a timeout where ``backoff:`` is shown with them, or a
+window of one packet. A timeout that ends before the next poll counts as a loss. ss leaves out
+an ssthresh of 65,535 packets or more, which reads as none. What was acknowledged after the last poll is not recorded.
 """
 
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -37,7 +39,6 @@ from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.observed import Floats, Observed, end_of
 from tcpfair.sources.readers.polls import (
-    BUSY,
     CA_LOSS,
     CA_OPEN,
     CA_RECOVERY,
@@ -56,6 +57,7 @@ ACCEPTS = "logs of ss -tin loops (text, with a time stamp at each poll as script
 ADVICE = "put the time before each poll, as scripts/poll_ss.sh does (date +%s.%N; ss -tinOHe)"
 U32_MAX = 2**32 - 1
 BYTES_AT_ONCE = 1 << 24
+MAX_SOCKET_BYTES = 5 * MAX_LINE_BYTES
 MAX_STEPS = 20
 SAME_POLL_S = 0.02  # between the stamps of the lines of one poll
 DAY_S = 86_400.0
@@ -147,10 +149,12 @@ def _parsed(part: dict[str, bytes | None]) -> Stamp | None:
 
 # --- lines ---------------------------------------------------------------------------------------------------------
 
+_BLANKS, _END = rb"[ \t]{1,99}", rb"(?=[^ \t]{0,99}:)[^ \t]{3,100}"
 _SOCKET = re.compile(
-    rb"(?:(?P<netid>[a-z_]{2,10})[ \t]{1,99})?(?:(?P<state>[A-Z][A-Z0-9-]{2,12})[ \t]{1,99})?"
-    rb"\d{1,12}[ \t]{1,99}\d{1,12}[ \t]{1,99}(?P<local>[^ \t]{3,100})[ \t]{1,99}(?P<peer>[^ \t]{3,100})(?=[ \t\r]|$)"
+    rb"(?:(?P<netid>[a-z_]{2,10})%b)?(?:(?P<state>[A-Z][A-Z0-9-]{2,12})%b)?\d{1,12}%b\d{1,12}%b" % ((_BLANKS,) * 4)
+    + rb"(?P<local>%b)%b(?P<peer>%b)(?=[ \t\r]|$)" % (_END, _BLANKS, _END)
 )
+_COOKIE = re.compile(rb" sk:(\S{1,20})")
 _TITLES = (b"State", b"Netid", b"Recv-Q")
 _NO_FLOW = (b"LISTEN", b"UNCONN", b"CLOSED", b"TIME-WAIT")
 _NO_ALGORITHM = frozenset([b"ts", b"sack", b"ecn", b"ecnseen", b"fastopen", b"<->", b"-->", b"<--", b"---", b""])
@@ -165,7 +169,7 @@ _FIELDS = {  # of each number the field, the pattern of its value, and its large
     "resent": ("retrans", r"/(?P<n>\d{1,18})$", U32_MAX),
     "busy": ("busy", f"{_REAL}(?:m.*)?$", U32_MAX),  # ms, with that unit
 }
-_AFTER_ALGORITHM = ("rto", "wscale")  # of both, the algorithm is before the latter
+_AFTER_ALGORITHM = ("rto", "wscale")  # the algorithm is the word before wscale, or without it before rto
 _NAMES = list(dict.fromkeys([*(name for name, *_ in _FIELDS.values()), *_AFTER_ALGORITHM]))
 _ALGORITHM = re.compile(rb"[A-Za-z][\w-]{0,15}")  # TCP_CA_NAME_MAX is 16
 
@@ -184,33 +188,29 @@ def sniff(path: Path) -> bool:
 class _Line(NamedTuple):
     """What a line of a log is: ``detail`` is more of the last socket, ``poll`` the beginning of a poll."""
 
-    kind: Literal["detail", "poll", "socket", "strange"]
+    kind: str
     stamp: Stamp | None = None
     socket: re.Match[bytes] | None = None
 
 
+_DETAIL = _Line("detail")
+
+
 def _line(line: bytes, order: list[re.Pattern[bytes]]) -> _Line:
     if line[:1] in (b"\t", b" ", b"", b"\r"):
-        return _Line("detail")
-    socket, stamp, rest = _socket(line, 0), None, 0
-    if socket is None and not line.startswith(_TITLES):
+        return _DETAIL
+    socket, stamp, rest = _SOCKET.match(line), None, 0
+    if socket:
+        return _Line("socket", None, socket)
+    if not line.startswith(_TITLES):
         stamp, end = _stamp(line, _LEAD.match(line).end(), order)
         rest = _TAIL.match(line, end).end() if stamp else 0
-        if stamp and rest < len(line) and line[end : end + 1] == b" " and line[end + 1 : end + 2] in (b"\t", b" "):
-            return _Line("detail")  # ts puts one blank between; what follows is indented
-        socket = _socket(line, rest)
+        if stamp and rest < len(line) and line[end : end + 2] in (b"  ", b" \t"):
+            return _DETAIL  # ts puts one blank between; what follows is indented
+        socket = _SOCKET.match(line, rest)
     if rest >= len(line) or line.startswith(_TITLES, rest):
         return _Line("poll", stamp)
     return _Line("socket" if socket else "strange", stamp, socket)
-
-
-def _shown(text: bytes) -> str:
-    return text[:20].decode("ascii", errors="replace")
-
-
-def _socket(line: bytes, at: int) -> re.Match[bytes] | None:
-    found = _SOCKET.match(line, at)
-    return found if found and b":" in found["local"] and b":" in found["peer"] else None
 
 
 # --- the log -------------------------------------------------------------------------------------------------------
@@ -221,14 +221,11 @@ class _Log:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.store = PollStore(path, own=BUSY)
-        self.order = list(_FORMATS)
+        self.store = PollStore(path, Clock(is_wall=True))
         self.stamp: Stamp | None = None
         self.midnights_s = 0.0
-        self.is_fresh = False  # a poll began, and no socket since
-        self.is_empty = False  # a time stamp on its own line came, and no socket since
+        self.is_fresh = True  # a poll began, and no socket since
         self.seen: set[int] = set()  # sockets of the current poll
-        self.poll = -1
         self.sockets: dict[tuple[bytes, bytes, bytes], int] = {}
         self.ccs: dict[bytes | None, int] = {b"": self.store.cc("")}
         self.records: list[tuple[int, int, int, list[bytes]]] = []  # socket, poll, first line, lines
@@ -239,6 +236,7 @@ class _Log:
 
     def read(self) -> None:
         """Read all lines of the file."""
+        order = list(_FORMATS)
         is_open, size, held = (
             False,
             0,
@@ -246,22 +244,21 @@ class _Log:
         )  # whether a socket's lines may go on; bytes of these, and of all that are held
         line = b"\n"
         for number, line in enumerate(byte_lines(self.path), start=1):
-            what = _line(line.removesuffix(b"\n"), self.order)
-            if what.kind == "detail":
+            kind, stamp, found = _line(line.removesuffix(b"\n"), order)
+            if kind == "detail":
                 if is_open:
                     self.records[-1][-1].append(line)
                     size += len(line)
-                if size > 5 * MAX_LINE_BYTES:
+                if size > MAX_SOCKET_BYTES:
                     raise InputError(f"{self.path}: a socket with more than {size} bytes of text; {ADVICE}")
                 continue
             is_open, size, held = False, 0, held + size
-            if what.kind == "strange":
+            if kind == "strange":
                 self.first_strange = self.first_strange or number
                 self.strange_count += 1
-            if what.stamp is not None:
-                self._take_stamp(what.stamp, what.kind == "poll")
-            self.is_fresh |= what.kind == "poll"
-            found = what.socket
+            if stamp is not None:
+                self._take_stamp(stamp, kind == "poll")
+            self.is_fresh |= kind == "poll"
             if found is None or found["netid"] not in (None, b"tcp") or found["state"] in _NO_FLOW:
                 continue
             if self.stamp is None:
@@ -270,7 +267,8 @@ class _Log:
             if held > BYTES_AT_ONCE:
                 self._take_fields()
                 held = 0
-            self.records.append((self._take_socket(line, found), self.poll, number, [line]))
+            socket = self._socket(line, found)
+            self.records.append((socket, self._poll(socket), number, [line]))
             is_open, size = True, len(line)
         self.cut = is_open and not line.endswith(b"\n")  # within its last socket: so may be its numbers
         if self.cut:
@@ -278,31 +276,34 @@ class _Log:
         self._take_fields()
 
     def _take_stamp(self, stamp: Stamp, begins_poll: bool) -> None:
-        if begins_poll and self.is_empty and self.stamp is not None:
-            self.store.poll(self.stamp.t_s + self.midnights_s)  # it showed no socket
-        self.is_empty = begins_poll
-        if self.stamp is not None and stamp.wraps and stamp.t_s < self.stamp.t_s - DAY_S / 2:
-            self.midnights_s += DAY_S
+        if self.stamp is not None:
+            if begins_poll and self.is_fresh:
+                self.store.polls([self.stamp.t_s + self.midnights_s])  # it showed no socket
+            if stamp.wraps and stamp.t_s < self.stamp.t_s - DAY_S / 2:
+                self.midnights_s += DAY_S
         self.stamp = stamp
         self.is_wall &= stamp.is_wall
         self.is_whole &= stamp.is_whole
 
-    def _take_socket(self, line: bytes, found: re.Match[bytes]) -> int:
-        """Number of the socket of a line, which joins the current poll or begins the next."""
-        cookie = re.search(rb" sk:(\S{1,20})", line[found.end() :])
+    def _socket(self, line: bytes, found: re.Match[bytes]) -> int:
+        """Number of the socket of a line."""
+        cookie = _COOKIE.search(line, found.end())
         key = (found["local"], found["peer"], cookie[1] if cookie else b"")
         if key not in self.sockets:
-            (host, local), (other, peer) = (end_of(end.decode("utf-8", errors="replace")) for end in key[:2])
-            told = key[2].decode("ascii", errors="replace")
+            local, peer, told = (part.decode(errors="replace") for part in key)
+            (host, local), (other, peer) = end_of(local), end_of(peer)
             self.sockets[key] = self.store.socket(Socket(local, peer, told, frozenset({host, other})))
-        socket = self.sockets[key]
+        return self.sockets[key]
+
+    def _poll(self, socket: int) -> int:
+        """Number of the poll of a socket, the current one or the next."""
         t_s = self.stamp.t_s + self.midnights_s
-        if self.is_fresh or self.poll < 0 or socket in self.seen or abs(t_s - self.store.times_s[-1]) > SAME_POLL_S:
-            self.poll = self.store.poll(t_s)
+        if self.is_fresh or socket in self.seen or abs(t_s - self.store.times_s[-1]) > SAME_POLL_S:
+            self.store.polls([t_s])
             self.seen.clear()
         self.seen.add(socket)
-        self.is_fresh = self.is_empty = False
-        return socket
+        self.is_fresh = False
+        return len(self.store.times_s) - 1
 
     def _take_fields(self) -> None:
         """Read the fields of the sockets since the last time, each field of all of them at once."""
@@ -314,9 +315,9 @@ class _Log:
         owner, words = pc.list_parent_indices(words).to_numpy(), words.flatten()
         place = np.flatnonzero(pc.match_substring_regex(words, f"^(?:{'|'.join(_NAMES)}):"))
         words = words.view(pa.binary())
-        named = pc.extract_regex(words.take(pa.array(place)), "^(?P<name>[a-z_]+):(?P<value>(?s:.*))$")
-        names, values = pc.struct_field(named, "name"), pc.struct_field(named, "value")
-        codes = np.array(pc.index_in(names, pa.array([name.encode() for name in _NAMES])))
+        parts = pc.split_pattern(words.take(place), ":", max_splits=1)
+        codes = np.array(pc.index_in(pc.list_element(parts, 0), pa.array([name.encode() for name in _NAMES])))
+        values = pc.list_element(parts, 1)
         at = {name: np.flatnonzero(codes == code) for code, name in enumerate(_NAMES)}
 
         def refuse(name: str, wrong: np.ndarray, says: Callable[[int, str], str]) -> None:
@@ -328,20 +329,21 @@ class _Log:
             refuse(name, rows[1:] == rows[:-1], lambda i, line: f"twice for the socket {line}; {ADVICE}")
         shown: dict[str, np.ndarray] = {}
         for key, (name, form, largest) in _FIELDS.items():
-            told = values.take(pa.array(at[name]))
-            numbers = pc.struct_field(pc.extract_regex(told, form), "n").cast(pa.string())
-            odd = [_shown(text) for text in told.filter(numbers.is_null()).to_pylist()]
-            refuse(
-                name,
-                np.array(numbers.is_null()),
-                lambda i, line, odd=odd: f"{odd[0]!r} {line} is no number that ss writes",
-            )
+            texts_of = values.take(at[name])
+            numbers = pc.struct_field(pc.extract_regex(texts_of, form), "n").cast(pa.string())
+
+            def no_number(i: int, line: str, texts_of: pa.Array = texts_of) -> str:
+                return (
+                    f"{texts_of[i].as_py()[:20].decode('ascii', errors='replace')!r} {line} is no number that ss writes"
+                )
+
+            refuse(name, np.array(numbers.is_null()), no_number)
             numbers = numbers.cast(pa.int64() if form == _WHOLE or key == "resent" else pa.float64()).to_numpy()
-            refuse(
-                name,
-                numbers > largest,
-                lambda i, line, numbers=numbers, most=largest: f"{numbers[i]} {line} is not between 0 and {most:g}",
-            )
+
+            def too_large(i: int, line: str, numbers: np.ndarray = numbers, most: float = largest) -> str:
+                return f"{numbers[i]} {line} is not between 0 and {most:g}"
+
+            refuse(name, numbers > largest, too_large)
             shown[key] = np.full(len(texts), -1, numbers.dtype)
             shown[key][owner[place[at[name]]]] = numbers
         acked, sent, received = (shown[f"bytes_{what}"] for what in ("acked", "sent", "received"))
@@ -359,21 +361,23 @@ class _Log:
         for name in _AFTER_ALGORITHM:
             before[owner[place[at[name]]]] = place[at[name]] - 1
         is_resending = (shown["resending"] > 0) | (shown["lost"] > 0)
-        columns = {
-            "socket": np.array(sockets),
-            "poll": np.array(polls),
-            "cc": np.array([self._cc(name) for name in words.take(pa.array(before, mask=before < 0)).to_pylist()]),
-            "ca_state": np.where(is_resending, np.where(shown["backoff"] > 0, CA_LOSS, CA_RECOVERY), CA_OPEN),
-            "cwnd": shown["cwnd"],
-            "ssthresh": np.where(shown["ssthresh"] > 0, shown["ssthresh"], INFINITE_SSTHRESH),
-            "rtt_us": np.round(shown["rtt"] * 1e3),
-            "min_rtt_us": np.round(shown["minrtt"] * 1e3),
-            "total_retrans": shown["resent"],
-            "bytes_acked": acked,
-            "bytes_received": received,
-            "busy_ms": shown["busy"],
-        }
-        self.store.add({name: np.maximum(column[has_state], 0) for name, column in columns.items()})
+        rows = pd.DataFrame(
+            {
+                "socket": sockets,
+                "poll": polls,
+                "cc": [self._cc(name) for name in words.take(pa.array(before, mask=before < 0)).to_pylist()],
+                "ca_state": np.where(is_resending, np.where(shown["backoff"] > 0, CA_LOSS, CA_RECOVERY), CA_OPEN),
+                "cwnd": shown["cwnd"],
+                "ssthresh": np.where(shown["ssthresh"] > 0, shown["ssthresh"], INFINITE_SSTHRESH),
+                "rtt_us": np.round(shown["rtt"] * 1e3),
+                "min_rtt_us": np.round(shown["minrtt"] * 1e3),
+                "total_retrans": shown["resent"],
+                "bytes_acked": acked,
+                "bytes_received": received,
+                "busy_ms": shown["busy"],
+            }
+        )
+        self.store.add(rows[has_state].clip(lower=0))
 
     def _cc(self, name: bytes | None) -> int:
         """Number of the algorithm."""
@@ -391,8 +395,8 @@ def read(path: Path, said: Sidecar) -> Observed:
     log = _Log(path)
     log.read()
     _refuse_what_has_no_flow(log)
-    times_s, clock, remarks = _clock(log)
-    found = polled.candidates(log.store, times_s, clock, said, _states)
+    remarks = _set_clock(log)
+    found = _without_answers(polled.candidates(log.store, said, _states))
     left = [
         (log.cut, "the file ends within a socket's line: its last poll is left out"),
         (log.without_stamp, f"{log.without_stamp} sockets before the first time stamp are left out"),
@@ -402,10 +406,7 @@ def read(path: Path, said: Sidecar) -> Observed:
         ),
     ]
     remarks = (remarks, [text for is_so, text in left if is_so])
-    advice = "poll at the sender while the flows run"
-    return polled.observed(
-        NAME, log.store, _without_answers(found), said, advice, remarks, has_own_zero=not clock.is_wall
-    )
+    return polled.observed(NAME, log.store, found, said, "poll at the sender while the flows run", remarks)
 
 
 def _refuse_what_has_no_flow(log: _Log) -> None:
@@ -425,21 +426,17 @@ def _refuse_what_has_no_flow(log: _Log) -> None:
 
 def _without_answers(found: list[polled.Candidate]) -> list[polled.Candidate]:
     """Without the small direction of connections that carry a hundred times as much the other way."""
-    ways = {(one.source, one.target): one.total_bytes for one in found}
-    return [one for one in found if one.total_bytes >= polled.CONTROL_SHARE * ways.get((one.target, one.source), 0.0)]
+    ways = {one.flow.ends: one.total_bytes for one in found}
+    return [one for one in found if one.total_bytes >= polled.CONTROL_SHARE * ways.get(one.flow.ends[::-1], 0.0)]
 
 
-def _clock(log: _Log) -> tuple[Floats, Clock, list[str]]:
-    """When each poll was, what is known of its clock, and remarks. Raises InputError for a clock that cannot be put right."""
+def _set_clock(log: _Log) -> list[str]:
+    """Correct the times of the polls, and return remarks. Raises InputError for a clock that cannot be corrected."""
     times_s = np.array(log.store.times_s)
     remarks = []
-    error_s = 0.0
     if log.is_whole and (np.diff(times_s) == 0).any():
         times_s = _spread(times_s)
-        error_s = 1.0
         remarks.append("time stamps of whole seconds: the polls of a second are spread evenly over it")
-    elif log.is_whole:
-        error_s = 1.0
     times_s, steps_s = _put_right(times_s, log)
     if steps_s:
         remarks.append(
@@ -449,7 +446,9 @@ def _clock(log: _Log) -> tuple[Floats, Clock, list[str]]:
         remarks.append(
             "the time stamps lack the year or a time zone that means one offset: the wall clock is not known, only differences"
         )
-    return times_s, Clock(log.is_wall, error_s, tuple(steps_s)), remarks
+    log.store.times_s = array("d", times_s)
+    log.store.clock = Clock(log.is_wall, float(log.is_whole), tuple(steps_s))
+    return remarks
 
 
 def _spread(times_s: Floats) -> Floats:
@@ -482,7 +481,7 @@ def _put_right(times_s: Floats, log: _Log) -> tuple[Floats, list[float]]:
         return times_s, steps_s
     if len(back) > MAX_STEPS:
         raise InputError(f"{log.path}: time stamps: run backwards {len(back)} times; {ADVICE}")
-    lives = [(int(rows["poll"][0]), int(rows["poll"][-1])) for _, rows in log.store.each()]
+    lives = log.store.table().groupby("socket")["poll"].agg(["first", "last"]).to_numpy()
     usual_s = float(np.median(np.diff(times_s)))
     for i in back:
         if not any(first < i <= last for first, last in lives):
@@ -496,15 +495,15 @@ def _put_right(times_s: Floats, log: _Log) -> tuple[Floats, list[float]]:
     return times_s, steps_s
 
 
-def _states(rows: dict[str, np.ndarray]) -> np.ndarray:
-    """The kernel's ca_state as far as ss shows it; ``ca_state`` of the rows says where something is being sent again."""
-    cwnd, ssthresh = rows["cwnd"].astype(np.int64), rows["ssthresh"].astype(np.int64)
-    is_resending = rows["ca_state"] >= CA_RECOVERY
+def _states(rows: pd.DataFrame) -> np.ndarray:
+    """The kernel's ca_state as far as ss shows it; ``ca_state`` of the rows is where something is being sent again."""
+    resending, cwnd, ssthresh = (rows[name].to_numpy() for name in ("ca_state", "cwnd", "ssthresh"))
+    is_resending = resending >= CA_RECOVERY
     before = np.r_[False, is_resending[:-1]]
     cut = np.r_[False, np.diff(ssthresh) != 0] & (ssthresh < INFINITE_SSTHRESH)
     fell = np.r_[False, (cwnd[:-1] > ssthresh[:-1]) & (cwnd[1:] <= ssthresh[1:])]
     began = is_resending & (cut | fell)
-    timed_out = is_resending & ((rows["ca_state"] == CA_LOSS) | (cwnd == 1))
+    timed_out = is_resending & ((resending == CA_LOSS) | (cwnd == 1))
     state = np.where(_since(began | timed_out, is_resending, before), CA_RECOVERY, CA_OPEN)
     return np.where(_since(timed_out, is_resending, before), CA_LOSS, state)
 

@@ -1,15 +1,15 @@
-"""Polls of the Linux kernel's TCP_INFO as CSV: what ``ss -ti`` shows, one line per socket and poll, in any packing.
+"""Polls of the Linux kernel's TCP_INFO as CSV: what ``ss -ti`` shows, one line per socket and poll, plain or packed.
 
 Columns used: t (wall clock, s), sport, cc, ca_state, cwnd, ssthresh (packets), rtt_us, min_rtt_us, total_retrans,
-bytes_acked; and where they are there bytes_received (the receiver's own count), busy_us, which tells when data began, and
-saddr, daddr, dport, cookie, which tell connections apart. Others may stand beside them. The names are those of
+bytes_acked; if present also bytes_received (the receiver's own count), busy_us, which dates the first data, and
+saddr, daddr, dport, cookie, which tell connections apart. Other columns are ignored. The names are those of
 ``struct tcp_info`` (include/uapi/linux/tcp.h) without their prefix. Lines are in the order of the polls.
 
 Every connection with data is a flow, by bytes_acked, or where the receiver was polled by its bytes_received. iperf3's
 control connections are left out. The first polls of a connection may show the system's algorithm, which iperf3 replaces
-before it sends data: they are left out too. When a loss was, and what is made of ssthresh, `polls` says.
+before it sends data: they are left out too. `polls` describes when a loss was, and what is made of ssthresh.
 
-What cannot be known: what was acknowledged after the last poll, and in a file without saddr and daddr who the hosts were.
+Not recorded: what was acknowledged after the last poll, and in a file without saddr and daddr the hosts.
 """
 
 from __future__ import annotations
@@ -22,23 +22,11 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.observed import Observed, end_of
-from tcpfair.sources.readers.polls import (
-    BUSY,
-    CA_LOSS,
-    CA_RECOVERY,
-    COOKIE_BYTES,
-    INFINITE_SSTHRESH,
-    Clock,
-    PollStore,
-    Socket,
-    from_choice_of_algorithm,
-    losses,
-    windows,
-)
+from tcpfair.sources.readers.polls import COOKIE_BYTES, Clock, PollStore, Socket, from_choice_of_algorithm, windows
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import check_increasing, head, read_csv, read_csv_blocks
 
-__all__ = ["CA_LOSS", "CA_RECOVERY", "COOKIE_BYTES", "INFINITE_SSTHRESH", "from_choice_of_algorithm", "windows"]
+__all__ = ["COOKIE_BYTES", "windows"]
 
 NAME = "tcp_info"
 ACCEPTS = "TCP_INFO polls (a .csv or .csv.gz file with columns t,sport,cc,ca_state,cwnd,ssthresh,...)"
@@ -79,14 +67,13 @@ def _header(path: Path) -> list[str]:
 
 
 def read(path: Path, said: Sidecar) -> Observed:
-    """Every connection with data of one CSV, in the order in which they are there first; ``said`` may name and keep some.
+    """Every connection with data of one CSV, in the order of their first lines; ``said`` may name and keep some.
 
     Raises InputError, naming file and column, for a damaged file, a missing column, a value that is no number or that
     no kernel writes, and for a clock or counter that runs backwards.
     """
     store = _stored(path)
-    found = polled.candidates(store, np.array(store.times_s), Clock(is_wall=True), said)
-    return polled.observed(NAME, store, found, said, "poll while the flows run")
+    return polled.observed(NAME, store, polled.candidates(store, said), said, "poll while the flows run")
 
 
 def _stored(path: Path) -> PollStore:
@@ -94,36 +81,27 @@ def _stored(path: Path) -> PollStore:
     header = _header(path)
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice:
-        raise InputError(f"{path}: {twice}: is there twice; each column has one place")
+        raise InputError(f"{path}: {twice}: is there twice; give each column once")
     columns = COLUMNS | {name: kind for name, kind in OPTIONAL.items() if name in header}
-    store = PollStore(path, own=BUSY)
+    store = PollStore(path, Clock(is_wall=True))
     for table in read_csv_blocks(path, columns, BLOCK_BYTES):
         t_s = table["t"].to_numpy()
-        last_s = store.times_s[-1] if store.times_s else -np.inf
-        steps_s = np.diff(t_s, prepend=last_s)
-        if (steps_s < 0).any():
-            line = table.index[np.flatnonzero(steps_s < 0)[0]]
+        steps_s = np.diff(t_s, prepend=store.times_s[-1] if store.times_s else -np.inf)
+        for row in np.flatnonzero(steps_s < 0)[:1]:
             raise InputError(
-                f"{path}: t: must increase from row to row (line {line}); give one recording, in order of time"
+                f"{path}: t: must increase from row to row (line {table.index[row]}); "
+                "give one recording, in order of time"
             )
-        is_new = steps_s > 0
-        poll = len(store.times_s) - 1 + np.cumsum(is_new)
-        for moment_s in t_s[is_new]:
-            store.poll(float(moment_s))
+        poll = len(store.times_s) - 1 + np.cumsum(steps_s > 0)
+        store.polls(t_s[steps_s > 0])
         names = [name for name in ("saddr", "sport", "daddr", "dport", "cookie") if name in table]
         number, keys = pd.factorize(pd.MultiIndex.from_frame(table[names]))
         sockets = np.array([store.socket(_socket(dict(zip(names, key, strict=True)))) for key in keys])
         cc_number, cc_names = pd.factorize(table["cc"])
-        store.add(
-            {
-                **{name: table[name].to_numpy() for name in COLUMNS if name not in ("t", "sport", "cc")},
-                "socket": sockets[number],
-                "poll": poll,
-                "cc": np.array([store.cc(name) for name in cc_names])[cc_number],
-                "bytes_received": table["bytes_received"] if "bytes_received" in table else np.zeros(len(table)),
-                "busy_ms": table["busy_us"] // US_PER_MS if "busy_us" in table else np.zeros(len(table)),
-            }
-        )
+        cc = np.array([store.cc(name) for name in cc_names])[cc_number]
+        if "busy_us" in table:
+            table["busy_ms"] = table["busy_us"] // US_PER_MS
+        store.add(table.assign(socket=sockets[number], poll=poll, cc=cc))
     return store
 
 
@@ -151,13 +129,13 @@ def read_polls(path: Path) -> pd.DataFrame:
     polls = from_choice_of_algorithm(table[table["sport"] == acked_bytes.idxmax()])
     check_increasing(polls, "t", ("total_retrans", "bytes_acked"), path)
     if polls["cc"].nunique() > 1:
-        raise InputError(f"{path}: cc: changes after data were sent; give the polls of one run with one algorithm")
+        raise InputError(f"{path}: {polled.ALGORITHM_CHANGES}")
     return polls
 
 
 def events(polls: pd.DataFrame, t_s: np.ndarray, flow_id: int) -> pd.DataFrame:
     """`losses` of one flow as rows of a trace's table, with polls at ``t_s`` (polls,)."""
-    table = losses(polls, t_s)
+    table = polled.losses(polls, t_s)
     table.insert(0, "flow_id", flow_id)
     table.insert(0, "run_id", 0)
     return table

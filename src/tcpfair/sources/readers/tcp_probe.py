@@ -100,7 +100,7 @@ class _Log:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.store = PollStore(path, BIN_S, own={"flight": np.uint32})
+        self.store = PollStore(path, Clock(is_wall=False), BIN_S)
         self.is_module: bool | None = None
         self.last: dict[int, _Last] = {}  # of each socket
         self.lost = 0
@@ -159,15 +159,12 @@ class _Log:
         rows = table.assign(
             poll=poll,
             cc=self.store.cc(""),
-            ca_state=0,
             cwnd=table["snd_cwnd"],
             ssthresh=table["known"].clip(upper=INFINITE_SSTHRESH),
             rtt_us=table["srtt"],
-            min_rtt_us=0,
             total_retrans=table["cuts"],  # each resends something
-            bytes_received=0,
         )
-        self.store.add({name: rows[name].to_numpy() for name in self.store.kinds})
+        self.store.add(rows)
 
     def _followed(self, number: int, rows: pd.DataFrame) -> pd.DataFrame:
         """One socket's lines with times that do not run backwards, bytes_acked, the ssthresh that is known, and cuts so far."""
@@ -226,7 +223,7 @@ def read(path: Path, said: Sidecar) -> Observed:
         raise InputError(f"{path}: tcp_probe: no whole line of it; give the tool's own output")
     remarks = _module_rtts(log) if log.is_module else []
     _drop_receivers_and_twins(log.store)
-    found = polled.candidates(log.store, np.array(log.store.times_s), Clock(is_wall=False), said, _states)
+    found = polled.candidates(log.store, said, _states)
     senders = [one for one in found if one.total_bytes > 0]
     receivers = len(found) - len(senders)
     said_of = {
@@ -239,34 +236,31 @@ def read(path: Path, said: Sidecar) -> Observed:
     }
     after = [text for text, holds in said_of.items() if holds]
     advice = "probe at the sender while the flows run"
-    return polled.observed(
-        NAME, log.store, senders, said, advice, (remarks, after), counter="snd_una", has_own_zero=True
-    )
+    return polled.observed(NAME, log.store, senders, said, advice, (remarks, after), counter="snd_una")
 
 
 def _module_rtts(log: _Log) -> list[str]:
-    """Leave the module's srtt out where its unit cannot be told."""
-    rows = log.store.sorted_rows()
+    """Leave the module's srtt out where its unit is not clear."""
+    rows = log.store.table()
     known = rows["rtt_us"][rows["rtt_us"] > 0]
     if not len(known) or np.median(known) >= MICROSECONDS_AT_LEAST:
         return []
-    rows["rtt_us"][:] = 0
+    rows["rtt_us"] = 0
     return ["srtt may be in jiffies or in microseconds and is left out; give rtt_s in trace.yaml"]
 
 
 def _drop_receivers_and_twins(store: PollStore) -> None:
     """Of lines of a socket at one time the last counts."""
-    rows = store.sorted_rows()
+    rows = store.table()
     times_s = np.array(store.times_s)[rows["poll"]]
-    is_last = np.r_[(rows["socket"][1:] != rows["socket"][:-1]) | (times_s[1:] > times_s[:-1]), True]
-    store.keep(is_last)
+    store.keep(np.append((np.diff(rows["socket"]) != 0) | (np.diff(times_s) > 0), True))
 
 
-def _states(rows: dict[str, np.ndarray]) -> np.ndarray:
+def _states(rows: pd.DataFrame) -> np.ndarray:
     """The kernel's ca_state as far as the probe shows it: from each cut until what was in flight is acknowledged."""
-    cwnd, acked = rows["cwnd"], rows["bytes_acked"]
+    cwnd, acked, flight, cuts = (rows[name].to_numpy() for name in ("cwnd", "bytes_acked", "flight", "total_retrans"))
     state = np.full(len(cwnd), CA_OPEN)
-    for i in np.flatnonzero(np.diff(rows["total_retrans"].astype(np.int64)) > 0) + 1:
-        stop = int(np.searchsorted(acked, acked[i] + int(rows["flight"][i])))
+    for i in np.flatnonzero(np.diff(cuts) > 0) + 1:
+        stop = int(np.searchsorted(acked, acked[i] + flight[i]))
         state[i : max(stop, i + 1)] = CA_LOSS if cwnd[i] == 1 else CA_RECOVERY
     return state

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tcpfair.files.filecache import FileCache
+from tcpfair.files.remembered import Remembered
 
 
 @pytest.fixture
@@ -20,29 +20,29 @@ def source(tmp_path):
 @pytest.fixture(autouse=True)
 def settled(monkeypatch):
     """Files count as settled at once, but in the test of those that do not."""
-    monkeypatch.setattr("tcpfair.files.filecache._SETTLED_S", -1e9)
+    monkeypatch.setattr("tcpfair.files.remembered._SETTLED_S", -1e9)
 
 
 def opened(source, made_by="v1"):
-    return FileCache(source.parents[1] / "cache.json", source.parent, made_by)
+    return Remembered(source.parents[1] / "cache.json", made_by)
 
 
-def value(cache, source, **more):
-    """The value, and whether it was worked out now."""
+def value(cache, source):
+    """The value, and whether it was computed now."""
     asked = []
 
-    def work_out():
+    def compute():
         asked.append(1)
         return source.read_text()
 
-    return cache.get("text", [source], work_out, **more), bool(asked)
+    return cache.of_file("text", source, compute), bool(asked)
 
 
 def kept(source):
     cache = opened(source)
     value(cache, source)
     cache.save()
-    return cache.place
+    return cache.path
 
 
 def test_a_value_is_worked_out_once(source):
@@ -59,25 +59,24 @@ def test_an_edit_of_the_same_size_with_the_same_date_is_noticed(source):
     assert value(opened(source), source) == ("x = 2\n", True)
 
 
-def test_what_else_it_depends_on_and_another_version_of_the_code_are_noticed(source):
+def test_another_version_of_the_code_is_noticed(source):
     kept(source)
-    assert value(opened(source), source, besides="more")[1]
     assert value(opened(source, made_by="v2"), source)[1]
 
 
+def test_a_value_is_kept_with_what_it_was_computed_from(source):
+    cache = opened(source)
+    assert [cache.get("a", made_from, lambda made_from=made_from: made_from) for made_from in "xxy"] == ["x", "x", "y"]
+    cache.save()
+    assert opened(source).get("a", "y", lambda: "computed") == "y"
+
+
 def test_a_file_that_may_change_again_within_a_tick_of_the_clock_is_not_kept(source, monkeypatch):
-    monkeypatch.setattr("tcpfair.files.filecache._SETTLED_S", 60.0)
+    monkeypatch.setattr("tcpfair.files.remembered._SETTLED_S", 60.0)
     cache = opened(source)
     value(cache, source)
     cache.save()
-    assert not cache.place.exists()
-
-
-def test_files_elsewhere_are_worked_out_each_time(source, tmp_path):
-    other = tmp_path / "b.py"
-    other.write_text("y")
-    cache = opened(source)
-    assert [value(cache, other) for _ in range(2)] == [("y", True)] * 2
+    assert not cache.path.exists()
 
 
 def test_twenty_damages_heal(source):
@@ -100,13 +99,13 @@ def test_a_cache_of_another_form_is_none(source, entries):
     import hashlib
 
     body = json.dumps({"made_by": "v1", "entries": entries})
-    opened(source).place.write_text(f"{hashlib.sha256(body.encode()).hexdigest()}\n{body}")
+    opened(source).path.write_text(f"{hashlib.sha256(body.encode()).hexdigest()}\n{body}")
     assert value(opened(source), source) == ("x = 1\n", True)
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(source):
     cache = opened(source)
-    cache.place.mkdir()
+    cache.path.mkdir()
     value(cache, source)
     cache.save()
-    assert cache.place.is_dir()
+    assert cache.path.is_dir()

@@ -1,0 +1,108 @@
+"""Smoke runs: every experiment of the papers for a few seconds, simulated and measured, as a campaign of the executor.
+
+An item is one paper. What it gave is a table with a row for each experiment, `rehearsals/<paper>.csv` in the results.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from tcpfair import cc, measures, sources
+from tcpfair.files.files import write_whole
+from tcpfair.files.layout import Layout
+from tcpfair.files.manifest import file_hash
+from tcpfair.papers.expand import RunSpec, run_specs, shorten
+from tcpfair.papers.papers import PaperConfig, load_paper
+from tcpfair.papers.settings import grid_points
+from tcpfair.runs import code, outputs, reach, shards
+from tcpfair.sources import live
+from tcpfair.workflow import executor
+from tcpfair.workflow.executor import Campaign, Item, Made
+from tcpfair.workflow.plan import Plan
+from tcpfair.workflow.state import duration_text
+
+STEP = "smoke"
+_RUN_S = 0.05  # of one core, about
+
+
+def main(plan: Plan, cores: int, profile: str = "default", only_say: bool = False) -> None:
+    """Bring the smoke runs of a plan up to date; ``only_say`` prints what is to be done. Raises InputError where one failed."""
+    began_s = time.time()
+    campaign = campaign_of(plan)
+    todo = campaign.todo
+    for item in todo:
+        of_paper = f"{item.n_runs} runs, {duration_text(item.expected_s)} of one core"
+        print(f"{STEP:<10} {item.group:<28} {of_paper}", flush=True)
+    if only_say:
+        print("" if todo else "nothing: everything is up to date", end="" if todo else "\n")
+        return
+    executor.run(plan.layout, campaign, cores, profile, yes=True, before=lambda: live.prepare(lambda line: None))
+    for item in campaign.items:
+        table, _ = shards.read(campaign.shard(item))
+        content = table.to_pandas().convert_dtypes().to_csv(index=False)
+        write_whole(campaign.store / f"{item.group}.csv", content)
+        shards.discard_others(campaign.store / item.group, [campaign.shard(item)])
+    print(f"computed   {f'{len(todo)} papers rehearsed' if todo else 'nothing: everything was up to date'}")
+    print(f"source     {plan.config.source} (smoke: short runs)")
+    print(f"time       {time.time() - began_s:.1f} s")
+
+
+def campaign_of(plan: Plan) -> Campaign:
+    """The papers that have experiments, as items."""
+    smoke_s, folder = plan.config.smoke_duration_s, plan.layout.results / "rehearsals"
+    made_by = [code.of_algorithms(cc.names()), reach.of_modules("workflow/smoke.py")]
+    items = []
+    for name, paper in plan.papers.items():
+        n = sum(len(grid_points(experiment)) for experiment in paper.experiments.values())
+        made_from = [smoke_s, file_hash(plan.layout.paper_config(name)), made_by]
+        items += [Item(f"{name}/{outputs.part(made_from)}", n * _RUN_S, n)] if n else []
+    return Campaign(STEP, folder, folder, items, {"smoke_s": smoke_s})
+
+
+def maker(layout: Layout, given: Mapping[str, Any]) -> Callable[[str], Made]:
+    """What makes an item of the campaign by its name (see `tcpfair.workflow.executor`)."""
+
+    def make(name: str) -> Made:
+        config = load_paper(layout.paper_config(name.partition("/")[0]))
+        rows, pkts = rehearse(config, given["smoke_s"])
+        table = pa.Table.from_pandas(pd.DataFrame(rows), preserve_index=False)
+        shards.write(Path(layout.results, "rehearsals", f"{name}{shards.SUFFIX}"), table, {})
+        return Made(pkts)
+
+    return make
+
+
+def rehearse(config: PaperConfig, smoke_s: float) -> tuple[list[dict[str, Any]], int]:
+    """Simulate and measure every experiment of a paper for ``smoke_s`` seconds: what each gave, and the packets of all."""
+    rows, metrics, pkts = [], {}, 0
+    # experiments whose weights come from another one after the others
+    for name, experiment in sorted(config.experiments.items(), key=lambda item: item[1].weights is not None):
+        every = run_specs(config, name)
+        specs = [shorten(spec, smoke_s) for spec in every if spec.replicate == 0]
+        made = sources.simulate(config, name, "engine", specs)
+        pkts += sources.delivered_pkts(made)
+        row = {"experiment": name, "runs": len(specs)}
+        if experiment.measures:
+            weights = metrics.get(experiment.weights.experiment) if experiment.weights else None
+            metrics[name] = measures.measure(made, with_window_cut(config, name, every, specs), name, weights)
+            values = metrics[name]["value"]
+            row |= {"values": len(values), "too_short_to_tell": int(values.isna().sum())}
+        rows.append(row)
+    return rows, pkts
+
+
+def with_window_cut(config: PaperConfig, name: str, every: list[RunSpec], specs: list[RunSpec]) -> PaperConfig:
+    """The configuration with an experiment's window cut as its runs were."""
+    chosen = config.experiments[name]
+    share = max(spec.scenario.duration_s for spec in specs) / every[0].scenario.duration_s
+    if share >= 1 or chosen.window_s is None:
+        return config
+    window_s = chosen.window_s.model_copy(update={"value": [share * edge_s for edge_s in chosen.window_s.value]})
+    cut = chosen.model_copy(update={"window_s": window_s})
+    return config.model_copy(update={"experiments": config.experiments | {name: cut}})
