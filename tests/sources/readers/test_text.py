@@ -5,6 +5,7 @@ import gzip
 import pytest
 
 from tcpfair.errors import InputError
+from tcpfair.sources.readers.readings import located
 from tcpfair.sources.readers.text import check_increasing, head, read_csv, read_json, read_text
 
 TEXT = "t,n\n" + "".join(f"{i}.5,{i * i}\n" for i in range(500))
@@ -99,3 +100,19 @@ def test_clock_must_increase_and_counter_must_not_decrease(tmp_path):
         table = read_csv(path, COLUMNS)
         with pytest.raises(InputError, match=rf"x\.csv: {column}: "):
             check_increasing(table, "t", ("n",), path)
+
+
+@pytest.mark.parametrize(
+    ("inner", "says"),
+    [
+        ("wrong", "run: line 3: wrong"),
+        ("line 3: wrong", "run: line 3: wrong"),
+        ("line 33: wrong", "run: line 3: line 33: wrong"),
+    ],
+)
+def test_each_place_is_named_once(inner, says):
+    with pytest.raises(InputError) as caught, located("run"), located("line 3"):
+        raise InputError(inner)
+    assert str(caught.value) == says
+    with pytest.raises(InputError, match="^run/a.json: damaged$"), located("run"):
+        raise InputError("run/a.json: damaged")

@@ -23,15 +23,13 @@ def pieces(path: Path, size_bytes: int, cut: list[str] | None = None) -> Iterato
 
     A last line without its end is left out and said in ``cut``, or refused where no list is given.
     """
-    line = 1
-    for block in line_blocks(path, size_bytes):
+    for line, block in line_blocks(path, size_bytes):
         whole, newline, rest = block.rpartition(b"\n")
+        end = line + block.count(b"\n")
         if newline:
-            count = block.count(b"\n")
-            yield np.arange(line, line + count), (whole + newline).replace(b"\r\n", b"\n")
-            line += count
+            yield np.arange(line, end), (whole + newline).replace(b"\r\n", b"\n")
         if rest.strip() and cut is None:
-            raise InputError(f"{path}: line {line}: cut; give the whole file")
+            raise InputError(f"{path}: line {end}: cut; give the whole file")
         if rest.strip():
             cut.append("the file ends within a line, which is left out")
 

@@ -28,7 +28,7 @@ from tcpfair.errors import InputError
 from tcpfair.papers.scenario import one_line
 from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Floats, Observed, ObservedFlow, none_of
-from tcpfair.sources.readers.readings import located, refuse_first, refusing
+from tcpfair.sources.readers.readings import located, naming_file, refuse_first, refusing
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, read_json
 from tcpfair.units import MS_PER_S
@@ -98,17 +98,13 @@ def sniff(path: Path) -> bool:
     return sum(word in start for word in words) >= 2
 
 
+@naming_file
 def read(path: Path, said: Sidecar) -> Observed:
     """The flows of a test. Raises InputError naming series and field for what is damaged, cut, out of range or contradictory."""
     try:
         file = _File.model_validate(read_json(path))
     except ValidationError as error:
         raise InputError(str(one_line(error, str(path)))[:MAX_MESSAGE]) from None
-    with located(path):
-        return _observed(path, file)
-
-
-def _observed(path: Path, file: _File) -> Observed:
     names = _names(file)
     if not names:
         raise InputError(

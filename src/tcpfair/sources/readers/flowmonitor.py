@@ -25,7 +25,7 @@ import numpy as np
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.observed import Observed, ObservedFlow
-from tcpfair.sources.readers.readings import located
+from tcpfair.sources.readers.readings import located, naming_file
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import MAX_LINE_BYTES, chunks, head
 
@@ -71,16 +71,13 @@ def sniff(path: Path) -> bool:
     return path.is_file() and bool(re.match(r"\s*(<\?xml[^>]{0,200}\?>)?\s*<FlowMonitor[\s>]", head(path).lstrip("﻿")))
 
 
+@naming_file
 def read(path: Path, said: Sidecar) -> Observed:
     """All flows but those of ACKs, each with one interval.
 
     Raises InputError naming flow and attribute for what is cut, out of range, twice, or contradicts another number.
     """
-    with located(path):
-        return _observed(path, _document(path))
-
-
-def _observed(path: Path, document: _Document) -> Observed:
+    document = _document(path)
     ends: dict[int, _Ends] = {}
     rows: dict[int, dict[str, float]] = {}
     for number, values in document.ends.items():

@@ -42,7 +42,7 @@ from tcpfair.sources.readers.observed import (
     end_of,
     none_of,
 )
-from tcpfair.sources.readers.readings import from_intervals, located, refusing
+from tcpfair.sources.readers.readings import from_intervals, located, naming_file, refusing
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, lines
 
@@ -65,17 +65,13 @@ def sniff(path: Path) -> bool:
     return ('"iperf 3' in start) if start.startswith("{") else ("[ ID]" in start and bool(_LOG.search(start)))
 
 
+@naming_file
 def read(path: Path, said: Sidecar) -> Observed:
     """All flows in ``path``.
 
     Raises InputError, naming file and field, when the file is damaged, cut or no report; when a test was interrupted or reports
     an error (see the top of this file); and when its fields contradict each other.
     """
-    with located(path):
-        return _observed(path, said)
-
-
-def _observed(path: Path, said: Sidecar) -> Observed:
     tests, remarks = _tests(path)
     flows: list[ObservedFlow] = []
     n_flows = sum(len(test.streams) for test in tests)

@@ -26,7 +26,7 @@ from tcpfair.errors import InputError
 from tcpfair.papers.scenario import one_line
 from tcpfair.sources.readers.observed import UNKNOWN_CC
 from tcpfair.sources.readers.readings import located, refuse_first, refusing
-from tcpfair.sources.readers.text import read_bytes
+from tcpfair.sources.readers.text import decoding_json, read_text
 from tcpfair.units import BITS_PER_BYTE
 
 MICROSECONDS_PER_S = 1e6
@@ -227,10 +227,7 @@ def objects(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
 
     Raises InputError when the file cannot be read whole, or holds anything else.
     """
-    try:
-        text = read_bytes(path, MAX_JSON_BYTES).decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not text (byte {error.start} is not UTF-8); give the tool's own output") from None
+    text = read_text(path, MAX_JSON_BYTES).removeprefix("\ufeff")
     decoder = json.JSONDecoder()
     place, line, counted = 0, 1, 0
     while (begin := _SPACE.match(text, place).end()) < len(text):
@@ -239,12 +236,8 @@ def objects(path: Path) -> Iterator[tuple[int, dict[str, Any] | str]]:
             place = text.find("\n", begin) + 1 or len(text)
             yield line, text[begin:place].strip()
             continue
-        try:
+        with decoding_json(path):
             values, place = decoder.raw_decode(text, begin)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{path}: not JSON at line {error.lineno} ({error.msg}); give the whole file") from None
-        except (ValueError, RecursionError):  # a number of thousands of digits, thousands of brackets
-            raise InputError(f"{path}: not JSON that any tool writes; give the whole file") from None
         if not isinstance(values, dict):
             raise InputError(f"{path}: line {line}: must be a JSON object; give a report of iperf3 --json")
         yield line, values

@@ -26,7 +26,7 @@ from tcpfair.errors import InputError
 from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.event_text import Form, bins_of, link_table, pieces, refuse_first
 from tcpfair.sources.readers.observed import Observed, ObservedFlow, ObservedLink
-from tcpfair.sources.readers.readings import located
+from tcpfair.sources.readers.readings import located, naming_file
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head
 
@@ -54,17 +54,13 @@ def sniff(path: Path) -> bool:
     return path.is_file() and bool(re.match(r"# (mahimahi mm-link|(init|base) timestamp: \d)", head(path)))
 
 
+@naming_file
 def read(path: Path, said: Sidecar) -> Observed:
     """The one flow and the link of a log.
 
     Raises InputError naming the line for what no mm-link writes, packets that leave without having arrived, more than
     could leave, and a clock that goes back.
     """
-    with located(path):
-        return _observed(path)
-
-
-def _observed(path: Path) -> Observed:
     headers, events = _load(path)
     out = events[events["kind"] == "-"]
     payload = (out["bytes"] - OVERHEAD_BYTES).clip(lower=0.0)

@@ -34,7 +34,7 @@ from tcpfair.sources.readers.event_text import (
     refuse_first,
 )
 from tcpfair.sources.readers.observed import WINDOWS, Observed, ObservedFlow, ObservedLink, none_of
-from tcpfair.sources.readers.readings import located
+from tcpfair.sources.readers.readings import naming_file
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import head, refuse_out_of_bounds
 
@@ -82,16 +82,12 @@ def sniff(path: Path) -> bool:
     return bool(_kind(path))
 
 
+@naming_file
 def read(path: Path, said: Sidecar) -> Observed:
     """All flows of a trace, or of the traces of one simulation in a folder.
 
     Raises InputError naming file and line for what is cut, out of range or out of order, and when no data arrive.
     """
-    with located(path):
-        return _observed(path, said)
-
-
-def _observed(path: Path, said: Sidecar) -> Observed:
     files = [file for file in _files(path) if _kind(file)] if path.is_dir() else [path]
     if sum(_kind(file) == "events" for file in files) > 1:
         raise InputError("several files of events; give those of one simulation")

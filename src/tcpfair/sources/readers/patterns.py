@@ -24,7 +24,7 @@ from tcpfair.errors import InputError, unknown
 from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.observed import WINDOWS, Observed, ObservedFlow
 from tcpfair.sources.readers.pattern_table import NEEDED, NUMBERS, QUANTITIES, TABLE, Pattern, Row, formats, units
-from tcpfair.sources.readers.readings import located
+from tcpfair.sources.readers.readings import located, naming_file
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
 from tcpfair.sources.readers.text import head, lines, read_json
 from tcpfair.units import BITS_PER_BYTE
@@ -87,13 +87,9 @@ class _Flow:
     adds_durations: bool = False  # no ends are printed, so their rounding adds up
 
 
+@naming_file
 def read(path: Path, said: Sidecar) -> Observed:
     """All flows of a file. Raises InputError naming the line for what does not fit its pattern or contradicts itself."""
-    with located(path):
-        return _observed(path, said)
-
-
-def _observed(path: Path, said: Sidecar) -> Observed:
     pattern = said.pattern or _format(path)
     if pattern is None:
         raise InputError(f"none of the formats of {TABLE.name}; give `pattern` in its trace.yaml")

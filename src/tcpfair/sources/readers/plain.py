@@ -39,7 +39,7 @@ from tcpfair.papers.recordings import SIDECAR, sidecar_path
 from tcpfair.sources.readers import columns, readings
 from tcpfair.sources.readers.columns import UNITS, Table
 from tcpfair.sources.readers.observed import UNKNOWN_CC, WINDOWS, Observed, ObservedFlow
-from tcpfair.sources.readers.readings import located, refuse_first
+from tcpfair.sources.readers.readings import located, naming_file, refuse_first
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
 from tcpfair.sources.readers.text import head, head_bytes, line_blocks, read_bytes
 
@@ -106,24 +106,24 @@ def sniff(path: Path) -> bool:
     )
 
 
+@naming_file
 def read(path: Path, said: Sidecar) -> Observed:
     """All flows of a table. Raises InputError naming line and column for what is damaged, out of range or contradictory,
     and the field of trace.yaml that would say what cannot be inferred."""
-    with located(path):
-        table, values, remarks = _load(path, said)
-        many = []
-        for label, rows in values.groupby("flow", sort=False, observed=True):
-            with located(f"flow {label!r}"):
-                many += _flow(path, str(label), rows, table, said, remarks)
-        if not many:
-            raise InputError("no flow has any bytes; give a table with bytes or rates above 0")
-        clocks = {flow.clock_s is None for flow in many}
-        if len(clocks) > 1:
-            raise InputError(f"{table.time.name}: some flows have times since 1970 and some have not; give one clock")
-        if clocks == {True}:  # one clock of its own for all flows of the file: offsets between them are known
-            first_s = min(flow.start_s for flow in many)
-            many = [replace(flow, offset_s=flow.start_s - first_s) for flow in many]
-            remarks.append(f"{table.time.name}: no wall clock; flows start as far from each other as the column says")
+    table, values, remarks = _load(path, said)
+    many = []
+    for label, rows in values.groupby("flow", sort=False, observed=True):
+        with located(f"flow {label!r}"):
+            many += _flow(path, str(label), rows, table, said, remarks)
+    if not many:
+        raise InputError("no flow has any bytes; give a table with bytes or rates above 0")
+    clocks = {flow.clock_s is None for flow in many}
+    if len(clocks) > 1:
+        raise InputError(f"{table.time.name}: some flows have times since 1970 and some have not; give one clock")
+    if clocks == {True}:  # one clock of its own for all flows of the file: offsets between them are known
+        first_s = min(flow.start_s for flow in many)
+        many = [replace(flow, offset_s=flow.start_s - first_s) for flow in many]
+        remarks.append(f"{table.time.name}: no wall clock; flows start as far from each other as the column says")
     return Observed(BACKEND, tuple(many), (path,), remarks=tuple(dict.fromkeys(remarks)))
 
 
@@ -580,10 +580,11 @@ def _csv(path: Path) -> tuple[list[str], Pieces]:
         raise InputError("no header; the first line must name the columns, such as time_s,flow,bytes")
 
     def pieces(table: Table) -> Iterator[pd.DataFrame]:
-        line, decimal = 1 + skip, "."
-        for number, block in enumerate(line_blocks(path, _BLOCK_BYTES)):
+        decimal = "."
+        for line, block in line_blocks(path, _BLOCK_BYTES):
             block = block if block.endswith(b"\n") else block + b"\n"
-            if number == 0:
+            if line == 1:
+                line += skip
                 block = b"\n".join(block.split(b"\n", skip)[skip:])
                 if delimiter == ";" and b"," in block and b"." not in block[:10_000]:
                     decimal = ","
@@ -592,7 +593,6 @@ def _csv(path: Path) -> tuple[list[str], Pieces]:
             piece = _rows(block, line, names, "," if delimiter == SPACES else delimiter, decimal, table)
             if len(piece):
                 yield piece
-            line += block.count(b"\n")
 
     return names, pieces
 

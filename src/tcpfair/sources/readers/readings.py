@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tcpfair.errors import InputError
+from tcpfair.sources.readers.observed import Observed
+from tcpfair.sources.readers.sidecar import Sidecar
 
 Floats = NDArray[np.float64]
 Gaps = tuple[tuple[float, float], ...]
@@ -31,12 +34,23 @@ _EVEN_SHARE, _USUAL_SHARE, _EVEN_WITHIN = 0.9, 0.7, 0.1
 
 @contextmanager
 def located(where: object) -> Iterator[None]:
-    """Put ``where`` (a file, a flow) before every InputError that is raised inside and does not begin with it."""
+    """Put ``where`` (a file, a flow) before every InputError that is raised inside and does not name it already."""
     try:
         yield
     except InputError as error:
         says = error.args[0]
-        raise InputError(says if says.startswith(str(where)) else f"{where}: {says}") from None
+        raise InputError(says if says.startswith((f"{where}: ", f"{where}/")) else f"{where}: {says}") from None
+
+
+def naming_file(read: Callable[[Path, Sidecar], Observed]) -> Callable[[Path, Sidecar], Observed]:
+    """A reader whose errors begin with its file."""
+
+    @wraps(read)
+    def named(path: Path, said: Sidecar) -> Observed:
+        with located(path):
+            return read(path, said)
+
+    return named
 
 
 def refusing(check: Callable[..., Iterator[str]]) -> Callable[..., None]:

@@ -85,34 +85,39 @@ def read_bytes(path: Path, most_bytes: int = MAX_WHOLE_BYTES) -> bytes:
     return b"".join(parts)
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, most_bytes: int = MAX_WHOLE_BYTES) -> str:
     """The whole file as UTF-8 text, unpacked. Raises InputError as `read_bytes` does, and when it is not text."""
     try:
-        return read_bytes(path).decode("utf-8")
+        return read_bytes(path, most_bytes).decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not text (byte {error.start} is not UTF-8); give the tool's own output") from None
 
 
-def line_blocks(path: Path, size_bytes: int = _CHUNK_BYTES) -> Iterator[bytes]:
-    """The content of a file, unpacked, in pieces that end at the end of a line; the end of the last may be missing.
+def line_blocks(path: Path, size_bytes: int = _CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
+    """The content of a file, unpacked, in pieces of whole lines, each with the number of its first one.
+
+    The end of the last line may be missing.
 
     Raises InputError as `chunks` does, and for a line that no tool writes.
     """
     rest, line = b"", 1
     for piece in chunks(path, size_bytes):
         whole, newline, rest = (rest + piece).rpartition(b"\n")
-        line += whole.count(b"\n") + len(newline)
+        count = whole.count(b"\n") + len(newline)
         if len(rest) > MAX_LINE_BYTES:
-            raise InputError(f"{path}: line {line}: longer than {MAX_LINE_BYTES} bytes; give a tool's own output")
+            raise InputError(
+                f"{path}: line {line + count}: longer than {MAX_LINE_BYTES} bytes; give a tool's own output"
+            )
         if newline:
-            yield whole + newline
+            yield line, whole + newline
+        line += count
     if rest:
-        yield rest
+        yield line, rest
 
 
 def byte_lines(path: Path) -> Iterator[bytes]:
     """The lines of a file with their ends, one after the other. Raises InputError as `line_blocks` does."""
-    for block in line_blocks(path):
+    for _, block in line_blocks(path):
         yield from io.BytesIO(block)
 
 
@@ -140,18 +145,25 @@ def head(path: Path) -> str:
     return head_bytes(path).decode("utf-8", errors="replace")
 
 
+@contextlib.contextmanager
+def decoding_json(path: Path) -> Iterator[None]:
+    """Turn errors of the decoder into InputErrors."""
+    try:
+        yield
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}: not JSON at line {error.lineno} ({error.msg}); give the whole file") from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, thousands of brackets
+        raise InputError(f"{path}: not JSON that any tool writes; give the whole file") from None
+
+
 def read_json(path: Path, parse_constant: Callable[[str], float] | None = None) -> dict[str, Any]:
     """A file that holds one JSON object; InputError when it is damaged or holds anything else.
 
     ``parse_constant`` is given NaN and Infinity and may raise ValueError.
     """
     text = read_text(path)
-    try:
+    with decoding_json(path):
         values = json.loads(text, parse_constant=parse_constant)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}: not JSON at line {error.lineno} ({error.msg}); give the whole file") from None
-    except (ValueError, RecursionError):  # a number of thousands of digits, thousands of brackets
-        raise InputError(f"{path}: not JSON that any tool writes; give the whole file") from None
     if not isinstance(values, dict):
         raise InputError(f"{path}: must hold one JSON object")
     return values
@@ -176,22 +188,20 @@ def read_csv_blocks(
 
     Raises InputError as `read_csv` does, for all but a file without rows, of which there is no block.
     """
-    header, line = b"", 1
-    for block in line_blocks(path, size_bytes):
-        whole = block.removesuffix(b"\n")
-        if not header and whole:
-            header, _, whole = whole.partition(b"\n")
-            line = 2
-        if not whole.strip():
+    header = b""
+    for line, block in line_blocks(path, size_bytes):
+        rows = block.removesuffix(b"\n")
+        if not header and rows:
+            header, _, rows = rows.partition(b"\n")
+            line += 1
+        if not rows.strip():
             continue
         try:
-            text = (header + b"\n" + whole).decode("utf-8")
+            text = (header + b"\n" + rows).decode("utf-8")
         except UnicodeDecodeError as error:
-            raise InputError(
-                f"{path}: not text (byte {error.start} after line {line} is not UTF-8); give the tool's own output"
-            ) from None
+            at = f"byte {error.start} after line {line}"
+            raise InputError(f"{path}: not text ({at} is not UTF-8); give the tool's own output") from None
         yield _parsed(text, path, columns, line)
-        line += whole.count(b"\n") + 1
 
 
 def _parsed(text: str, path: Path, columns: dict[str, tuple[str, float, float]], first_line: int) -> pd.DataFrame:
