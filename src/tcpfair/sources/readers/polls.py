@@ -347,16 +347,12 @@ def candidates(store: PollStore, said: Sidecar, state: States | None = None) -> 
     pairs = _both_ends(sent, got)
     if not pairs and single is not None:
         raise InputError(f"{store.path}: one poll of the data connection {single.local}; at least two are needed")
-    totals = []
-    for _, sender, receiver in pairs:
-        counted = (receiver.rows["bytes_received"] if receiver else sender.rows["bytes_acked"]).to_numpy()
-        totals.append(counted[-1] - counted[0])
     # smaller ones will be left out, and need no windows
-    small = min(FEW_BYTES, CONTROL_SHARE * max(totals, default=0))
-    names = unique_names([ends for ends, _, _ in pairs])
+    small = min(FEW_BYTES, CONTROL_SHARE * max((pair.counted_bytes for pair in pairs), default=0))
+    names = unique_names([pair.ends for pair in pairs])
     found = [
-        _candidate(store, said, state, name, *pair, total >= small)
-        for name, pair, total in zip(names, pairs, totals, strict=True)
+        _candidate(store, said, state, name, pair, pair.counted_bytes >= small)
+        for name, pair in zip(names, pairs, strict=True)
     ]
     if store.clock.is_wall:
         return found
@@ -365,41 +361,48 @@ def candidates(store: PollStore, said: Sidecar, state: States | None = None) -> 
     return [one._replace(flow=replace(one.flow, offset_s=one.first_s - first_s)) for one in found]
 
 
-Ends = tuple[str, str]  # address:port that the data come from, and that they go to
+class _Pair(NamedTuple):
+    """One direction of a connection: who sends to whom, and the sockets of both as far as they were polled."""
+
+    ends: tuple[str, str]
+    sender: _End | None
+    receiver: _End | None
+
+    @property
+    def counted(self) -> tuple[_End, str]:
+        """The socket whose counter is the goodput, and the counter."""
+        return (self.receiver, "bytes_received") if self.receiver else (self.sender, "bytes_acked")
+
+    @property
+    def counted_bytes(self) -> int:
+        end, counter = self.counted
+        return end.rows[counter].iloc[-1] - end.rows[counter].iloc[0]
 
 
-def _both_ends(sent: Sequence[_End], got: Sequence[_End]) -> list[tuple[Ends, _End | None, _End | None]]:
-    """The ends, sender and receiver of each direction. The two sockets have different cookies but meet in time."""
-    pairs: list[tuple[Ends, _End | None, _End | None]] = []
-    waiting: dict[Ends, list[_End]] = {}
+def _both_ends(sent: Sequence[_End], got: Sequence[_End]) -> list[_Pair]:
+    """The two sockets of each direction, which have different cookies but meet in time."""
+    pairs: list[_Pair] = []
+    waiting: dict[tuple[str, str], list[_End]] = {}
     for end in got:
         waiting.setdefault((end.key.peer, end.key.local), []).append(end)
     for end in sent:
         ends = (end.key.local, end.key.peer)
         others = waiting.get(ends, []) if all(ends) else []
         place = next((i for i, other in enumerate(others) if other.meets(end)), None)
-        pairs.append((ends, end, None if place is None else others.pop(place)))
-    return pairs + [(ends, None, end) for ends, receivers in waiting.items() for end in receivers]
+        pairs.append(_Pair(ends, end, None if place is None else others.pop(place)))
+    return pairs + [_Pair(ends, None, end) for ends, receivers in waiting.items() for end in receivers]
 
 
 def _candidate(
-    store: PollStore,
-    said: Sidecar,
-    state: States | None,
-    name: str,
-    ends: Ends,
-    sender: _End | None,
-    receiver: _End | None,
-    is_large: bool,
+    store: PollStore, said: Sidecar, state: States | None, name: str, pair: _Pair, is_large: bool
 ) -> Candidate:
     """One direction; of a small one that trace.yaml does not name the windows are left out."""
     where = f"{store.path}: {name}" if name else str(store.path)
-    counter = "bytes_received" if receiver else "bytes_acked"
-    end, polls = receiver or sender, None
+    (end, counter), polls = pair.counted, None
     stated = said_of(said, store.path, name)
-    if sender and (is_large or stated in said.flows):
-        polls = _sender(sender.rows, state, stated, where)
-    rows = end.rows if receiver or polls is None else polls
+    if pair.sender and (is_large or stated in said.flows):
+        polls = _sender(pair.sender.rows, state, stated, where)
+    rows = end.rows if pair.receiver or polls is None else polls
     t_s, values = rows["t_s"].to_numpy(), rows[counter].to_numpy()
     if len(values) < 2:
         raise InputError(f"{where}: one poll of the data connection; at least two are needed")
@@ -412,7 +415,7 @@ def _candidate(
         # an earlier poll did not show it yet
         before_s = float(store.times_s[first_poll - 1])
         before_s = before_s if 0 < t_s[0] - before_s <= 3 * polled_s else None
-    busy_ms = np.zeros(len(t_s)) if receiver else rows["busy_ms"].to_numpy()  # a receiver's own data are others
+    busy_ms = np.zeros(len(t_s)) if pair.receiver else rows["busy_ms"].to_numpy()  # a receiver's own data are others
     t_s, total_bytes = _from_first_data(t_s, values, busy_ms, rtt_s, before_s)
     if t_s[-1] - t_s[0] > MAX_DURATION_S:
         raise InputError(f"{where}: lasts {t_s[-1] - t_s[0]:.0f} s; a day is the most, give the recording in parts")
@@ -432,12 +435,12 @@ def _candidate(
         times_s=t_s - zero_s,
         total_bytes=total_bytes,
         interval_s=_interval_s(polled_s),
-        origin="receiver: bytes_received" if receiver else "sender: bytes_acked",
+        origin=f"{'receiver' if pair.receiver else 'sender'}: {counter}",
         rtt_s=rtt_s,
         clock_s=clock_s,
         clock_error_s=store.clock.error_s,
-        identity=identity(*ends, end.key.cookie, clock_s),
-        ends=ends,
+        identity=identity(*pair.ends, end.key.cookie, clock_s),
+        ends=pair.ends,
         gaps_s=gaps(t_s - zero_s),
         clock_steps_s=tuple(step_s - zero_s for step_s in store.clock.steps_s if t_s[0] <= step_s <= t_s[-1]),
         **known,
@@ -568,26 +571,23 @@ def said_of(said: Sidecar, path: Path, name: str) -> SaidFlow:
 # --- which of them are flows ---------------------------------------------------------------------------------------
 
 
-def without_control_connections(
-    candidates: Sequence[Candidate], said: Sidecar, path: Path
+def _without_control_connections(
+    found: Sequence[Candidate], said: Sidecar, path: Path
 ) -> tuple[list[Candidate], list[str]]:
     """Candidates that are flows, and remarks on those that are not.
 
     Left out are connections without data, and those with less than a hundredth of the bytes of the largest that carry a
-    few kB or run beside it between the same hosts, as iperf3's control connections do; not those that trace.yaml names.
+    few kB or run next to it between the same hosts, as iperf3's control connections do; not those that trace.yaml names.
     """
-    largest_bytes = max((one.total_bytes for one in candidates), default=0.0)
+    few_bytes = CONTROL_SHARE * max((one.total_bytes for one in found), default=0.0)
+    large = [one for one in found if one.total_bytes > CONTROL_BYTES]
     flows, left = [], []
-    large_from_s: dict[frozenset[str], float] = {}  # when the last large connection between these hosts began
-    for one in candidates:
-        if one.total_bytes > CONTROL_BYTES:
-            large_from_s[one.hosts] = max(one.first_s, large_from_s.get(one.hosts, -np.inf))
-    for one in candidates:
-        few = one.total_bytes < CONTROL_SHARE * largest_bytes
-        beside = one.first_s <= large_from_s.get(one.hosts, -np.inf)
-        is_control = few and (one.total_bytes < FEW_BYTES or (one.total_bytes < CONTROL_BYTES and beside))
+    for one in found:
+        beside = any(one.first_s <= other.first_s and one.hosts == other.hosts for other in large)
+        most_bytes = CONTROL_BYTES if beside else FEW_BYTES
+        is_control = one.total_bytes <= COOKIE_BYTES or one.total_bytes < min(few_bytes, most_bytes)
         is_named = said_of(said, path, one.flow.name) in said.flows
-        (left if (is_control or one.total_bytes <= COOKIE_BYTES) and not is_named else flows).append(one)
+        (left if is_control and not is_named else flows).append(one)
     if not left:
         return flows, []
     shown = ", ".join(f"{one.flow.name} ({one.total_bytes:.0f} bytes)" for one in left[:NAMED_AT_MOST])
@@ -612,7 +612,7 @@ def observed(
 
     Raises InputError, which ends with ``advice``, when no connection carried data.
     """
-    kept, left = without_control_connections(found, said, store.path)
+    kept, left = _without_control_connections(found, said, store.path)
     if not kept:
         raise InputError(f"{store.path}: {counter}: no connection carried data; {advice}")
     thinned = f"too many polls for memory: one in {store.bin_s:g} s is kept, and all around losses"
