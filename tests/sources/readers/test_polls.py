@@ -119,7 +119,7 @@ def test_too_many_polls_are_thinned_and_none_around_a_change_is_lost(tmp_path, m
     monkeypatch.setattr(polls, "MAX_ROWS", 1000)
     store = store_of(2000, 3, tmp_path, changes=(777, 1501))
     assert store.bin_s > 0
-    for _, rows in store.each():
+    for rows in map(store.rows, store.sockets.values()):
         assert 100 < len(rows["poll"]) < 700
         assert {0, 776, 777, 1500, 1501, 1999} <= set(rows["poll"].tolist())
         assert (rows["bytes_acked"] == 1000 * rows["poll"]).all()
@@ -128,7 +128,7 @@ def test_too_many_polls_are_thinned_and_none_around_a_change_is_lost(tmp_path, m
 
 def test_nothing_is_thinned_without_need(tmp_path):
     store = store_of(50, 3, tmp_path)
-    assert [len(rows["poll"]) for _, rows in store.each()] == [50, 50, 50]
+    assert [len(store.rows(socket)) for socket in store.sockets.values()] == [50, 50, 50]
     assert store.bin_s == 0
 
 
