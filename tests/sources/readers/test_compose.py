@@ -99,114 +99,74 @@ def test_link_is_on_the_flows_clock():
     assert run.link["queue_pkts"].tolist()[:3] == [0, 1, 2]  # polled at 3, 4 and 5 s of its own clock
 
 
+def stated(**flows):
+    return {"flows": [{"flow": name, **more} for name, more in flows.items()]}
+
+
 # --- Contradictions --------------------------------------------------------------------------------------------------
 
 TWIN = flow("a")
 REFUSED = {
     "one cookie twice": (
-        (clocked("a", 0.0, identity=frozenset({"k1"})), clocked("b", 1.0, identity=frozenset({"k1"}))),
-        {},
+        [clocked("a", 0.0, identity=frozenset({"k1"})), clocked("b", 1.0, identity=frozenset({"k1"}))], {},
         r"b\.json: b: the same flow as a \(k1\)",
     ),
     "one content twice": (
-        (TWIN, replace(TWIN, name="b", file=Path("b.json"), clock_s=3.0)),
-        {},
-        "the same bytes in the same times as a",
+        [TWIN, replace(TWIN, name="b", file=Path("b.json"), clock_s=3.0)], {}, "the same bytes in the same times as a",
     ),
-    "no start": ((clocked("a", 0.0), flow("b")), {}, r"b\.json: b: when it started is not recorded"),
+    "no start": ([clocked("a", 0.0), flow("b")], {}, r"b\.json: b: when it started is not recorded"),
     "a start for one alone": (
-        (clocked("a", 0.0), clocked("b", 0.0)),
-        {"flows": [{"flow": "a", "start_s": 0}]},
-        "b: start_s is missing; give it for all flows or none",
+        [clocked("a", 0.0), clocked("b", 0.0)], stated(a={"start_s": 0}), "b: start_s is missing; give it for all flows or none",
     ),
     "a start that clocks deny": (
-        (clocked("a", 100.0), clocked("b", 130.0, start_s=0, stop_s=20)),
-        {"flows": [{"flow": "a", "start_s": 0}, {"flow": "b", "start_s": 10}]},
+        [clocked("a", 100.0), clocked("b", 130.0, start_s=0, stop_s=20)], stated(a={"start_s": 0}, b={"start_s": 10}),
         "start of b: 10 s after a as stated, but 30 s by their clocks",
     ),
     "a start that good clocks deny, among rough ones": (
-        (
-            clocked("a", 100.0),
-            clocked("b", 100.0, clock_error_s=60.0),
-            clocked("c", 104.0),
+        [
+            clocked("a", 100.0), clocked("b", 100.0, clock_error_s=60.0), clocked("c", 104.0),
             clocked("d", 160.0, clock_error_s=60.0),
-        ),
-        {"flows": [{"flow": name, "start_s": 0} for name in "abcd"]},
-        "start of c: 0 s after a as stated, but 4 s by their clocks",
+        ],
+        stated(**{name: {"start_s": 0} for name in "abcd"}), "start of c: 0 s after a as stated, but 4 s by their clocks",
     ),
     "a title that clocks deny": (
-        (clocked("a", 100.0, offset_s=0.0), clocked("b", 105.0, offset_s=15.0)),
-        {},
+        [clocked("a", 100.0, offset_s=0.0), clocked("b", 105.0, offset_s=15.0)], {},
         "start of b: 15 s after a as stated, but 5 s by their clocks",
     ),
     "flows of two days": (
-        (clocked("a", 0.0), clocked("b", 90_000.0)),
-        {},
-        "begins at 90000 s, after all others have ended",
+        [clocked("a", 0.0), clocked("b", 90_000.0)], {}, "begins at 90000 s, after all others have ended",
     ),
     "flows that never meet": (
-        (clocked("a", 0.0), clocked("b", 21.0)),
-        {},
-        r"begins at 21 s, after all others have ended \(20 s\)",
+        [clocked("a", 0.0), clocked("b", 21.0)], {}, r"begins at 21 s, after all others have ended \(20 s\)",
     ),
-    "an unknown flow": ((flow("a"),), {"flows": [{"flow": "aa"}]}, "flow 'aa' is unknown; did you mean 'a'"),
-    "nothing left": ((flow("a"),), {"flows": [{"flow": "a", "leave_out": True}]}, "no flow in it"),
+    "an unknown flow": ([flow("a")], stated(aa={}), "flow 'aa' is unknown; did you mean 'a'"),
+    "nothing left": ([flow("a")], stated(a={"leave_out": True}), "no flow in it"),
     "more than the link": (
-        (flow("a", 9e6),),
-        {"link": {"capacity_bps": 8e6}},
-        "above what a link of 8e\\+06 bit/s carries",
+        [flow("a", 9e6)], {"link": {"capacity_bps": 8e6}}, "above what a link of 8e\\+06 bit/s carries",
     ),
-    "the link in Mb/s": ((flow("a", 9e6),), {"link": {"capacity_bps": 10}}, "above what a link of 10 bit/s carries"),
+    "the link in Mb/s": ([flow("a", 9e6)], {"link": {"capacity_bps": 10}}, "above what a link of 10 bit/s carries"),
     "more than its payload": (
-        (flow("a", 9.8e6),),
-        {"link": {"capacity_bps": 1e7, "wire_bytes": 1500, "payload_bytes": 1400}},
-        "above what a link",
+        [flow("a", 9.8e6)], {"link": {"capacity_bps": 1e7, "wire_bytes": 1500, "payload_bytes": 1400}}, "above what a link",
     ),
     "payload above the wire": (
-        (flow("a"),),
-        {"link": {"wire_bytes": 1400, "payload_bytes": 1500}},
-        "must be less than wire_bytes",
+        [flow("a")], {"link": {"wire_bytes": 1400, "payload_bytes": 1500}}, "must be less than wire_bytes",
     ),
-    "an RTT above the smallest seen": (
-        (flow("a", rtt_s=0.02),),
-        {"flows": [{"flow": "a", "rtt_s": 0.05}]},
-        "RTTs down to 0.02 s",
-    ),
-    "an RTT in ms": (
-        (flow("a", rtt_s=0.05),),
-        {"flows": [{"flow": "a", "rtt_s": 50}]},
-        "rtt_s: 50 s, but RTTs down to 0.05 s",
-    ),
+    "an RTT above the smallest seen": ([flow("a", rtt_s=0.02)], stated(a={"rtt_s": 0.05}), "RTTs down to 0.02 s"),
+    "an RTT in ms": ([flow("a", rtt_s=0.05)], stated(a={"rtt_s": 50}), "rtt_s: 50 s, but RTTs down to 0.05 s"),
     "an RTT in minutes": (
-        (flow("a", rtt_s=0.05),),
-        {"flows": [{"flow": "a", "rtt_s": 0.00005}]},
-        "none below 0.05 s was recorded; give seconds",
+        [flow("a", rtt_s=0.05)], stated(a={"rtt_s": 0.00005}), "none below 0.05 s was recorded; give seconds",
     ),
-    "another protocol": (
-        (flow("a"),),
-        {"flows": [{"flow": "a", "protocol": "cubic"}]},
-        "'cubic', but it was recorded as 'reno'",
-    ),
+    "another protocol": ([flow("a")], stated(a={"protocol": "cubic"}), "'cubic', but it was recorded as 'reno'"),
     "windows of one packet at a Gb/s": (
-        (flow("a", 1e9, windows=windows(1.0, 0.1)),),
-        {},
-        "more than its window per RTT allows",
+        [flow("a", 1e9, windows=windows(1.0, 0.1))], {}, "more than its window per RTT allows",
     ),
-    "RTTs of windows in ms": (
-        (flow("a", 1e9, windows=windows(9000.0, 100.0)),),
-        {},
-        "check the units of cwnd and srtt",
-    ),
-    "bytes that are nanobytes": ((flow("a", 1e15),), {}, "faster than any link"),
-    "a day and more": ((flow("a", stop_s=90_000.0, interval_s=100.0),), {}, "lasts 90000 s; give a run"),
-    "an interval longer than the run": ((flow("a"),), {"interval_s": 60}, "intervals of 60 s in a run of 20 s"),
-    "too many samples": (
-        (flow("a", stop_s=80_000.0, interval_s=100.0),),
-        {"interval_s": 0.001},
-        "are too many samples",
-    ),
-    "mostly gaps": ((flow("a", gaps_s=((2.0, 15.0),)),), {}, "nothing was recorded in 13 s of 20 s"),
-}
+    "RTTs of windows in ms": ([flow("a", 1e9, windows=windows(9000.0, 100.0))], {}, "check the units of cwnd and srtt"),
+    "bytes that are nanobytes": ([flow("a", 1e15)], {}, "faster than any link"),
+    "a day and more": ([flow("a", stop_s=90_000.0, interval_s=100.0)], {}, "lasts 90000 s; give a run"),
+    "an interval longer than the run": ([flow("a")], {"interval_s": 60}, "intervals of 60 s in a run of 20 s"),
+    "too many samples": ([flow("a", stop_s=80_000.0, interval_s=100.0)], {"interval_s": 0.001}, "are too many samples"),
+    "mostly gaps": ([flow("a", gaps_s=((2.0, 15.0),))], {}, "nothing was recorded in 13 s of 20 s"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REFUSED)

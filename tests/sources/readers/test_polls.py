@@ -44,16 +44,19 @@ def test_a_window_below_the_last_w_max_converges_fast():
     assert w_max_of((207, 296), (175, 212), (207, 296)) == [296, 212, 296]
 
 
-@pytest.mark.parametrize(("in_kernel", "told"), [(296, 296), (251, 251)])
-def test_a_tie_is_decided_by_the_growth_after_it(in_kernel, told):
-    """Windows of 296 and 297 have the ssthresh 207: whether the second loss came below the first, only growth tells."""
-    assert w_max_of((207, 297), (207, in_kernel)) == [296, told]
-
-
-def test_what_follows_a_tie_knows_how_it_was_decided():
-    # after 251 a loss at 256 is above the last W_max, after 296 below it: 256 * 1741 // 2048 = 217
-    assert w_max_of((207, 297), (207, 251), (179, 256)) == [296, 251, 256]
-    assert w_max_of((207, 297), (207, 296), (179, 217)) == [296, 296, 217]
+@pytest.mark.parametrize(
+    "epochs",
+    [
+        # windows of 296 and 297 have the ssthresh 207: only growth shows whether the second loss came below the first
+        [(207, 297), (207, 296)],
+        [(207, 297), (207, 251)],
+        # after 251 a loss at 256 is above the last W_max, after 296 below it: 256 * 1741 // 2048 = 217
+        [(207, 297), (207, 251), (179, 256)],
+        [(207, 297), (207, 296), (179, 217)],
+    ],
+)
+def test_a_tie_is_decided_by_the_growth_after_it_and_decides_what_follows(epochs):
+    assert w_max_of(*epochs) == [296, *(w_max for _, w_max in epochs[1:])]
 
 
 def test_a_tie_without_growth_after_it_is_undecided():
@@ -116,7 +119,7 @@ def test_too_many_polls_are_thinned_and_none_around_a_change_is_lost(tmp_path, m
     monkeypatch.setattr(polls, "MAX_ROWS", 1000)
     store = store_of(2000, 3, tmp_path, changes=(777, 1501))
     assert store.bin_s > 0
-    for _, rows in store.each():
+    for rows in map(store.rows, store.sockets.values()):
         assert 100 < len(rows["poll"]) < 700
         assert {0, 776, 777, 1500, 1501, 1999} <= set(rows["poll"].tolist())
         assert (rows["bytes_acked"] == 1000 * rows["poll"]).all()
@@ -125,7 +128,7 @@ def test_too_many_polls_are_thinned_and_none_around_a_change_is_lost(tmp_path, m
 
 def test_nothing_is_thinned_without_need(tmp_path):
     store = store_of(50, 3, tmp_path)
-    assert [len(rows["poll"]) for _, rows in store.each()] == [50, 50, 50]
+    assert [len(store.rows(socket)) for socket in store.sockets.values()] == [50, 50, 50]
     assert store.bin_s == 0
 
 

@@ -111,17 +111,3 @@ def test_replaced_value_in_meta(tmp_path, data, new):
     replace(meta, place[: data.draw(st.integers(1, len(place)))], new)
     (run / "meta.json").write_text(json.dumps(meta))
     read_or_refuse(read_any, run, tmp_path)
-
-
-@fuzz
-@given(
-    line=st.integers(0, 40),
-    column=st.integers(0, 18),
-    new=st.text(max_size=8) | st.integers().map(str) | st.floats().map(str),
-)
-def test_replaced_cell_in_polls(tmp_path, line, column, new):
-    rows = [row.split(",") for row in gzip.decompress(POLLS.read_bytes()).decode().splitlines()[:41]]
-    rows[line][column] = new
-    path = tmp_path / "polls.csv"
-    path.write_text("\n".join(",".join(row) for row in rows))
-    read_or_refuse(read_any, path, tmp_path)

@@ -1,6 +1,5 @@
-"""Packets and events as text and XML: what is refused (refused.yaml), damaged copies, and files that are read in pieces."""
+"""What is refused (refused.yaml), what is taken for a recording of which reader, and files that are read in pieces."""
 
-import gzip
 import importlib
 import lzma
 import re
@@ -21,8 +20,6 @@ from tests.sources.readers import (
     test_tcp_probe,
     test_tshark,
 )
-from tests.sources.readers.captures import bulk, pcap, pcapng
-from tests.sources.readers.mutations import FEW, MANY, attack
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 PACKED = {name: SAMPLES / path for name, path in {
@@ -87,63 +84,6 @@ def test_what_others_write_is_not_taken_for_it(tmp_path, name):
         (tmp_path / "other").write_text(text)
         assert not reader_of(name).sniff(tmp_path / "other")
     assert not reader_of(name).sniff(tmp_path) and not reader_of(name).sniff(tmp_path / "none")
-
-
-@pytest.fixture(scope="module")
-def samples(tmp_path_factory):
-    """Of each reader what is damaged: real recordings, some of them shortened, and made ones of other forms."""
-    folder = tmp_path_factory.mktemp("whole")
-    probe = lzma.decompress(PACKED["tcp_probe"].read_bytes()).splitlines(keepends=True)
-    module, losing = test_tcp_probe.module, test_tcp_probe.losing
-    pair = sorted(
-        [*bulk(150), *bulk(150, source=("10.0.0.3", 40_002), isn=2**32 - 5000, rtt_s=0.02)], key=lambda one: one.t_s
-    )
-    unwrapped = sorted([*bulk(100), *bulk(100, source=("10.0.0.3", 40_002), rtt_s=0.02)], key=lambda one: one.t_s)
-    made = {
-        "pcap": [pcap(pair), pcap(pair, order=">"), pcapng(pair)],
-        "tshark": [gzip.decompress(PACKED["tshark"].read_bytes()), test_tshark.table(unwrapped).encode()],
-        "mahimahi": [b"\n".join(gzip.decompress(PACKED["mahimahi"].read_bytes()).split(b"\n")[:400]) + b"\n"],
-        # a snd_una that is wrong but rises cannot be told from a right one
-        "tcp_probe": [
-            b"".join(line for line in probe if b":40001 " in line and float(line.split()[2][:-1]) < 0.3),
-            "\n".join([*losing(module), *(module(8 + i / 50, 10**6 + i * 14_480) for i in range(100)), ""]).encode(),
-        ],
-    }
-    paths = {
-        "pcap": [PACKED["pcap"]],
-        "ns2_trace": [PACKED["ns2_trace"], test_ns2_trace.VARIABLES],
-        "flowmonitor": [PACKED["flowmonitor"]],
-    }
-    for name, contents in made.items():
-        for number, content in enumerate(contents):
-            path = folder / f"{name}{number}"
-            path.write_bytes(content)
-            paths.setdefault(name, []).append(path)
-    return paths
-
-
-# what a number that was changed explains, and how many copies every run of the tests reads
-LIMITS = {
-    "pcap": (FEW, {}),
-    "tshark": (FEW, {"bytes_per_number": 0}),
-    "ns2_trace": (FEW, {"bytes_per_number": 2000.0}),
-    "mahimahi": (FEW, {}),
-    "tcp_probe": (200, {"bytes_per_number": 0, "share": 0.6}),
-    "flowmonitor": (FEW, {}),
-}
-
-
-@pytest.mark.parametrize("name", LIMITS)
-def test_damaged_copies_are_refused_or_sound(tmp_path, samples, name):
-    count, limits = LIMITS[name]
-    outcomes = attack(reader_of(name), samples[name], count, tmp_path, **limits)
-    assert outcomes["refused"] and (outcomes["read"] or name == "mahimahi")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", LIMITS)
-def test_ten_thousand_damaged_copies(tmp_path, samples, name):
-    attack(reader_of(name), samples[name], MANY, tmp_path, first_seed=1000, **LIMITS[name][1])
 
 
 @pytest.mark.parametrize(

@@ -211,48 +211,47 @@ def written(tmp_path, text):
 @pytest.mark.parametrize("one_line", [True, False])
 def test_stamps(tmp_path, stamp, one_line):
     text = "".join(
-        stamp.format(i) + "\n" + log(steady(10)[i : i + 1], stamp="", one_line=one_line, header=not one_line)
-        for i in range(10)
+        stamp.format(i) + "\n" + log([poll], stamp="", one_line=one_line, header=not one_line)
+        for i, poll in enumerate(steady())
     )
-    flow = read(written(tmp_path, text)).flows[0]
+    (flow,) = read(written(tmp_path, text)).flows
     assert flow.clock_s == pytest.approx(1_700_000_000, abs=1e-6)
     assert flow.times_s == pytest.approx(np.arange(10) / 10, abs=1e-6)
     assert flow.total_bytes[-1] == 900_000
 
 
 @pytest.mark.parametrize(
-    ("stamp", "clock_s"),
+    ("stamp", "is_wall"),
     [
-        ("Tue Nov 14 22:13:{0:02} UTC 2023", 1_700_000_000),
-        ("Tue Nov 14 10:13:{0:02} PM UTC 2023", 1_700_000_000),
-        ("Tue 14 Nov 2023 11:13:{0:02} PM CET", 1_700_000_000),
-        ("Tue 14 Nov 22:13:{0:02} GMT 2023", 1_700_000_000),
-        ("Tue, 14 Nov 2023 17:13:{0:02} -0500", 1_700_000_000),
-        ("2023-11-14T22:13:{0:02}+00:00", 1_700_000_000),
-        ("2023-11-14 22:13:{0:02}", None),  # which zone?
-        ("Tue Nov 14 22:13:{0:02} CST 2023", None),  # China or Chicago?
-        ("Nov 14 22:13:{0:02}", None),  # which year?
-        ("22:13:{0:02}", None),
+        ("Tue Nov 14 22:13:{0:02} UTC 2023", True),
+        ("Tue Nov 14 10:13:{0:02} PM UTC 2023", True),
+        ("Tue 14 Nov 2023 11:13:{0:02} PM CET", True),
+        ("Tue 14 Nov 22:13:{0:02} GMT 2023", True),
+        ("Tue, 14 Nov 2023 17:13:{0:02} -0500", True),
+        ("2023-11-14T22:13:{0:02}+00:00", True),
+        ("2023-11-14 22:13:{0:02}", False),  # which zone?
+        ("Tue Nov 14 22:13:{0:02} CST 2023", False),  # China or Chicago?
+        ("Nov 14 22:13:{0:02}", False),  # which year?
+        ("22:13:{0:02}", False),
     ],
 )
-def test_stamps_of_whole_seconds(tmp_path, stamp, clock_s):
-    text = "".join(stamp.format(20 + i) + "\n" + log(steady(10)[i : i + 1], stamp="") for i in range(10))
+def test_stamps_of_whole_seconds(tmp_path, stamp, is_wall):
+    text = "".join(stamp.format(20 + i) + "\n" + log([poll], stamp="") for i, poll in enumerate(steady()))
     observed = read(written(tmp_path, text))
-    flow = observed.flows[0]
-    assert (flow.clock_s, flow.clock_error_s) == (clock_s, 1)
+    (flow,) = observed.flows
+    assert (flow.clock_s, flow.clock_error_s, flow.offset_s) == ((1_700_000_000, 1, None) if is_wall else (None, 1, 0))
     assert flow.times_s == pytest.approx(np.arange(10))
-    assert flow.offset_s == (None if clock_s else 0)
-    assert any("wall clock is not known" in remark for remark in observed.remarks) is (clock_s is None)
+    assert any("wall clock is not known" in remark for remark in observed.remarks) is not is_wall
 
 
 @pytest.mark.parametrize("prefix", ["{t:.6f} ", "Nov 14 22:13:{s:04.1f} "])
 @pytest.mark.parametrize("one_line", [True, False])
 def test_ts_puts_its_stamp_before_each_line(tmp_path, prefix, one_line):
-    lines = []
-    for t, sockets in steady(10):
-        for line in log([(t, sockets)], stamp="", one_line=one_line).splitlines():
-            lines.append(prefix.format(t=t, s=20 + (t - 1_700_000_000)) + line)
-    flow = read(written(tmp_path, "\n".join(lines) + "\n")).flows[0]
+    text = ""
+    for poll in steady():
+        stamp = prefix.format(t=poll[0], s=20 + (poll[0] - 1_700_000_000))
+        text += "".join(f"{stamp}{line}\n" for line in log([poll], stamp="", one_line=one_line).splitlines())
+    (flow,) = read(written(tmp_path, text)).flows
     assert flow.times_s == pytest.approx(np.arange(10) / 10, abs=1e-6)
     assert flow.total_bytes[-1] == 900_000
     assert len(flow.windows) == 10
@@ -260,7 +259,7 @@ def test_ts_puts_its_stamp_before_each_line(tmp_path, prefix, one_line):
 
 def test_time_of_day_goes_on_after_midnight(tmp_path):
     stamps = ["23:59:59.5", "23:59:59.9", "00:00:00.3", "00:00:00.7"]
-    text = "".join(stamp + "\n" + log(steady(4)[i : i + 1], stamp="") for i, stamp in enumerate(stamps))
+    text = "".join(stamp + "\n" + log([poll], stamp="") for stamp, poll in zip(stamps, steady(4), strict=True))
     assert read(written(tmp_path, text)).flows[0].times_s == pytest.approx([0, 0.4, 0.8, 1.2])
 
 
@@ -273,28 +272,18 @@ def test_state_and_netid_columns_may_lack_or_be_there(tmp_path):
 
 
 def test_ipv6_mapped_addresses_and_interfaces(tmp_path):
-    polls = [
-        (t, [*a, *b])
-        for (t, a), (_, b) in zip(
-            steady(local="[::ffff:10.0.0.1%eth0]:4000", peer="[::ffff:10.0.0.2]:5201"),
-            [
-                (t, [("10.0.0.2:5201", "10.0.0.1:4000", {"bytes_received": 500 + i * 90_000})])
-                for i, (t, _) in enumerate(steady())
-            ],
-            strict=True,
-        )
-    ]
+    sent = steady(local="[::ffff:10.0.0.1%eth0]:4000", peer="[::ffff:10.0.0.2]:5201")
+    got = [("10.0.0.2:5201", "10.0.0.1:4000", {"bytes_received": 500 + i * 90_000}) for i in range(10)]
+    polls = [(t, [*sockets, other]) for (t, sockets), other in zip(sent, got, strict=True)]
     (flow,) = read(written(tmp_path, log(polls))).flows
     assert (flow.name, flow.total_bytes[-1]) == ("10.0.0.1:4000", 810_000)
     assert len(flow.windows) == 10
 
 
 def test_many_flows_of_a_server_are_named_by_their_clients(tmp_path):
+    ports = (4000, 4001)
     polls = [
-        (
-            1.7e9 + i / 10,
-            [("10.0.0.2:5201", f"10.0.0.1:{port}", {"bytes_acked": 1000 + i * port}) for port in (4000, 4001)],
-        )
+        (1.7e9 + i / 10, [("10.0.0.2:5201", f"10.0.0.1:{port}", {"bytes_acked": 1000 + i * port}) for port in ports])
         for i in range(5)
     ]
     assert sorted(by_name(read(written(tmp_path, log(polls))))) == ["10.0.0.1:4000", "10.0.0.1:4001"]
@@ -340,24 +329,18 @@ def test_a_gap_is_marked(tmp_path):
     assert observed.flows[0].gaps_s == (pytest.approx((0.4, 3.5)),)
 
 
-def test_a_clock_set_back_is_put_right_and_marked(tmp_path):
-    polls = steady(20)
-    observed = read(written(tmp_path, log([*polls[:10], *[(t - 500, s) for t, s in polls[10:]]])))
+@pytest.mark.parametrize(
+    ("shifts_s", "step_s"),
+    [([0] * 10 + [-500] * 10, 1.0), ([0] * 7 + [3600] + [0] * 12, 0.7)],
+    ids=["a clock set back", "one wrong stamp"],
+)
+def test_a_wrong_clock_is_put_right_and_marked(tmp_path, shifts_s, step_s):
+    polls = [(t + shift_s, sockets) for (t, sockets), shift_s in zip(steady(20), shifts_s, strict=True)]
+    observed = read(written(tmp_path, log(polls)))
     (flow,) = observed.flows
     assert flow.times_s == pytest.approx(np.arange(20) / 10, abs=1e-6)
-    assert flow.clock_steps_s == (pytest.approx(1.0),)
+    assert flow.clock_steps_s == (pytest.approx(step_s),)
     assert any("ran backwards" in remark for remark in observed.remarks)
-
-
-def test_one_wrong_stamp_is_put_right_and_marked(tmp_path):
-    polls = steady(20)
-    polls[7] = (polls[7][0] + 3600, polls[7][1])
-    (flow,) = read(written(tmp_path, log(polls))).flows
-    assert flow.times_s == pytest.approx(np.arange(20) / 10, abs=1e-6)
-    assert len(flow.clock_steps_s) == 1
-
-
-# --- contradictions ---------------------------------------------------------------------------------------------------
 
 
 def test_lines_of_others_are_counted(tmp_path):

@@ -28,11 +28,6 @@ def polls_file(tmp_path, rows, cc="reno"):
     return path
 
 
-def events_of(tmp_path, rows, cc="reno"):
-    events = read_any(polls_file(tmp_path, rows, cc)).events
-    return [(e.kind, e.cwnd_before, e.cwnd_after) for e in events.itertuples()]
-
-
 def test_data_connection_is_chosen():
     ports = pd.read_csv(SAMPLE)["sport"].unique()
     assert set(ports) == {DATA_PORT, CONTROL_PORT}
@@ -69,24 +64,34 @@ def test_losses_of_the_sample():
     assert losses["k_s"].tolist() == pytest.approx([8.64, 6.75], abs=0.01)
 
 
-def test_recovery_between_two_polls_shows_by_ssthresh_and_retransmissions(tmp_path):
-    rows = [(0, 390, 249, 7), (0, 391, 249, 7), (0, 195, 195, 8)]
-    assert events_of(tmp_path, rows) == [("loss", 390, 195), ("recovery_end", 391, 195)]
+# polls (ca_state, cwnd, ssthresh, total_retrans), algorithm, and what they show: (kind, cwnd before, cwnd after)
+EVENTS = {
+    "a recovery between two polls shows by ssthresh and retransmissions": (
+        [(0, 390, 249, 7), (0, 391, 249, 7), (0, 195, 195, 8)], "reno", [("loss", 390, 195), ("recovery_end", 391, 195)],
+    ),
+    "a second loss at the same window": (
+        [(0, 99, 50, 0), (0, 100, 50, 0), (3, 80, 50, 1), (0, 50, 50, 1)], "reno", [("loss", 100, 50), ("recovery_end", 80, 50)],
+    ),
+    "a second loss within one recovery": (
+        [(0, 400, 100, 0), (3, 300, 200, 1), (3, 200, 100, 2), (0, 100, 100, 2)], "reno",
+        [("loss", 400, 200), ("loss", 200, 100), ("recovery_end", 200, 100)],
+    ),
+    "a timeout": (
+        [(0, 60, 30, 0), (0, 64, 30, 0), (4, 1, 32, 1), (0, 33, 32, 1)], "reno", [("rto", 64, 1), ("recovery_end", 1, 33)],
+    ),
+    "an unknown algorithm has its largest polled window": (
+        [(0, 90, 50, 0), (0, 100, 50, 0), (3, 95, 80, 1), (0, 80, 80, 1)], "bbr", [("loss", 100, 80), ("recovery_end", 95, 80)],
+    ),
+    "no loss": ([(0, 10, 2**31 - 1, 0), (0, 20, 2**31 - 1, 0)], "reno", []),
+}  # fmt: skip
 
 
-def test_second_loss_at_the_same_window_counts(tmp_path):
-    rows = [(0, 99, 50, 0), (0, 100, 50, 0), (3, 80, 50, 1), (0, 50, 50, 1)]
-    assert events_of(tmp_path, rows) == [("loss", 100, 50), ("recovery_end", 80, 50)]
-
-
-def test_second_loss_within_one_recovery_counts(tmp_path):
-    rows = [(0, 400, 100, 0), (3, 300, 200, 1), (3, 200, 100, 2), (0, 100, 100, 2)]
-    assert events_of(tmp_path, rows) == [("loss", 400, 200), ("loss", 200, 100), ("recovery_end", 200, 100)]
-
-
-def test_timeout_is_an_event_of_its_own(tmp_path):
-    rows = [(0, 60, 30, 0), (0, 64, 30, 0), (4, 1, 32, 1), (0, 33, 32, 1)]
-    assert events_of(tmp_path, rows) == [("rto", 64, 1), ("recovery_end", 1, 33)]
+@pytest.mark.parametrize("what", EVENTS)
+def test_events_are_what_polls_show(tmp_path, what):
+    rows, cc, expected = EVENTS[what]
+    run = read_any(polls_file(tmp_path, rows, cc))
+    assert [(e.kind, e.cwnd_before, e.cwnd_after) for e in run.events.itertuples()] == expected
+    trace.write(run, tmp_path / "trace")
 
 
 def test_cubic_forgets_w_max_after_a_timeout(tmp_path):
@@ -95,17 +100,6 @@ def test_cubic_forgets_w_max_after_a_timeout(tmp_path):
     losses = events[events["kind"] == "loss"]
     assert losses["w_max"].tolist() == [1000, 100]  # 100 stays 100: there is no W_max to fall short of
     assert events[events["kind"] == "rto"]["w_max"].isna().all()
-
-
-def test_unknown_algorithm_has_its_largest_polled_window(tmp_path):
-    rows = [(0, 90, 50, 0), (0, 100, 50, 0), (3, 95, 80, 1), (0, 80, 80, 1)]
-    assert events_of(tmp_path, rows, "bbr") == [("loss", 100, 80), ("recovery_end", 95, 80)]
-
-
-def test_no_losses_give_an_empty_table(tmp_path):
-    run = read_any(polls_file(tmp_path, [(0, 10, 2**31 - 1, 0), (0, 20, 2**31 - 1, 0)]))
-    assert run.events.empty
-    trace.write(run, tmp_path / "trace")
 
 
 def test_polls_before_iperf3_chooses_the_algorithm_are_left_out(tmp_path):
@@ -142,12 +136,11 @@ def test_every_connection_with_data_is_a_flow():
     for name, flow in flows.items():
         own = table[table["sport"] == int(name)]
         assert flow.total_bytes[-1] == own["bytes_acked"].iloc[-1] - own["bytes_acked"].iloc[0]
-        if (
-            name == "40005"
-        ):  # its data began to be acknowledged between its first polls, and to be sent a round trip before
-            assert flow.clock_s + flow.rtt_s == pytest.approx(own["t"].iloc[:2].mean(), abs=1e-6)
-        else:  # they were there before the first poll
-            assert flow.clock_s == own["t"].iloc[0]
+        # the data of the third began to be acknowledged between its first polls, and to be sent a round trip before;
+        # the others had data before the first poll
+        is_third = name == "40005"
+        seen_s = own["t"].iloc[:2].mean() - flow.rtt_s if is_third else own["t"].iloc[0]
+        assert flow.clock_s == pytest.approx(seen_s, abs=1e-6 if is_third else 0)
         assert flow.windows["cwnd_pkts"].tolist() == own["cwnd"].tolist()
         assert flow.rtt_s == own["min_rtt_us"].min() / 1e6
 
@@ -201,13 +194,11 @@ def test_addresses_and_both_ends(tmp_path):
 
 
 def test_a_folder_of_files_is_one_run(tmp_path):
-    folder = tmp_path / "run"
+    (tmp_path / "run").mkdir()
     for port, step in ((5000, 100_000), (6000, 70_000)):
-        (folder / str(port)).mkdir(parents=True)
-        path = several(folder / str(port), {f"{port},reno,0,10,50,50000,50000,0,{{}}": step})
-        path.rename(folder / f"s{port}.csv")
-        (folder / str(port)).rmdir()
-    run = read_any(folder)
+        path = several(tmp_path, {f"{port},reno,0,10,50,50000,50000,0,{{}}": step})
+        path.rename(tmp_path / "run" / f"s{port}.csv")
+    run = read_any(tmp_path / "run")
     assert run.flows["cc"].tolist() == ["reno", "reno"]
     assert run.samples.groupby("flow_id")["delivered_bytes"].sum().tolist() == [900_000, 630_000]
 

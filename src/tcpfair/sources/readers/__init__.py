@@ -1,7 +1,7 @@
-"""Readers of other tools' recordings; `tcpfair.sources.readers.observed` says what each is and hands over.
+"""Readers of other tools' recordings; `tcpfair.sources.readers.observed` defines what a reader is and returns.
 
-`observe` picks the reader of each file, `read_any` makes one trace of what they give. What a reader cannot know it leaves NaN or
-empty; what it finds damaged, missing or contradictory it refuses with an InputError of one line.
+`observe` picks the reader of each file, `read_any` makes one trace of their flows. What a reader has no information about is NaN
+or empty. What it finds damaged, missing or contradictory it refuses with an InputError of one line.
 """
 
 from __future__ import annotations
@@ -59,17 +59,18 @@ def observe(path: Path, said: Sidecar) -> Observed:
     Raises InputError when there is nothing at ``path``; when a file is none that a reader knows, or is of another format than the
     others while ``format`` of trace.yaml does not choose one; and whatever a reader raises.
     """
-    formats, found = _observed(path, said)
+    by_tool = _by_tool(path, said)
+    found = merged(by_tool) if len(by_tool) > 1 else next(iter(by_tool.values()))
     return replace(
         found,
-        provenance={**found.provenance, "format": "+".join(formats)},
+        provenance={**found.provenance, "format": "+".join(by_tool)},
         flows=tuple(replace(flow, name=printable(flow.name)) for flow in found.flows),
         remarks=tuple(printable(remark) for remark in found.remarks),
     )
 
 
-def _observed(path: Path, said: Sidecar) -> tuple[list[str], Observed]:
-    """The names of the readers that read a recording, and what they give."""
+def _by_tool(path: Path, said: Sidecar) -> dict[str, Observed]:
+    """What each reader that read files of a recording returns, by its name."""
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
     for entry in path.iterdir() if path.is_dir() else [path]:
@@ -77,13 +78,13 @@ def _observed(path: Path, said: Sidecar) -> tuple[list[str], Observed]:
     chosen = _chosen(said, path)
     whole = next((reader for reader in FOLDERS if chosen in (None, reader) and reader.sniff(path)), None)
     if whole:
-        return [whole.NAME], whole.read(path, said)
+        return {whole.NAME: whole.read(path, said)}
     files, aside = _files(path)
     found = {file: _reader_of(file, chosen) for file in files}
     of_others = [file for file, reader in found.items() if reader is None]
-    if of_others and (chosen is None or len(of_others) == len(files)):
-        if chosen is None:
-            raise refusal(of_others[0])
+    if of_others and chosen is None:
+        raise refusal(of_others[0])
+    if of_others and len(of_others) == len(files):
         raise InputError(
             f"{of_others[0]}: not of {chosen.NAME}, which is the format in {sidecar_path(path)}: {chosen.ACCEPTS}"
         )
@@ -95,14 +96,11 @@ def _observed(path: Path, said: Sidecar) -> tuple[list[str], Observed]:
     if not names:
         raise InputError(f"{path}: an empty folder; put the files of one recording there")
     unused = [file.name for file in (*aside, *of_others) if file.name not in (CHECKSUMS, "LICENSE")]
-    remark = f"{UNUSED}: {', '.join(unused)}" if unused else ""
-    by_tool = {
-        name: [reader.read(file, said) for file, reader in found.items() if reader and name == reader.NAME]
-        for name in names
-    }
-    if len(by_tool) == 1:
-        return names, _together(by_tool[names[0]], path, remark)
-    return names, merged({name: _together(parts, path, remark) for name, parts in by_tool.items()})
+    remarks = (f"{UNUSED}: {', '.join(unused)}",) if unused else ()
+    by_tool = {name: [] for name in names}
+    for name, parts in by_tool.items():
+        parts += [reader.read(file, said) for file, reader in found.items() if reader and name == reader.NAME]
+    return {name: _together(parts, path, remarks) for name, parts in by_tool.items()}
 
 
 def _chosen(said: Sidecar, path: Path) -> ModuleType | None:
@@ -143,36 +141,34 @@ def _reader_of(file: Path, chosen: ModuleType | None) -> ModuleType | None:
     return next((reader for reader in FILES if reader.sniff(file)), None)
 
 
-def _together(parts: list[Observed], path: Path, remark: str) -> Observed:
-    """The files of a folder as one recording, each flow's name beginning with its file's where there are several."""
+def _together(parts: list[Observed], path: Path, remarks: tuple[str, ...]) -> Observed:
+    """The files of a folder as one recording with further remarks, each flow's name beginning with its file's if several."""
+    first = parts[0]
     if len(parts) == 1:
-        return replace(parts[0], remarks=(*parts[0].remarks, *([remark] if remark else [])))
+        return replace(first, remarks=(*first.remarks, *remarks))
     parameters: dict[str, float] = {}
     for part in parts:
         for name, value in part.parameters.items():
             if parameters.setdefault(name, value) != value:
                 raise InputError(
-                    f"{part.files[0]}: {name}: {value:g}, but {parameters[name]:g} in another file of {path}"
+                    f"{first.files[0]}: {name}: {value:g}, but {parameters[name]:g} in another file of {path}"
                 )
     linked = [part for part in parts if part.link is not None]
     if len(linked) > 1:
         raise InputError(f"{linked[1].files[0]}: a second description of the link in {path}; give one")
+    flows = [
+        replace(flow, name=_in_file(flow.name, flow.file), offset_s=None if part.has_own_zero else flow.offset_s)
+        for part in parts
+        for flow in part.flows
+    ]
     return Observed(
-        backend=parts[0].backend,
-        flows=tuple(
-            replace(
-                flow,
-                name=_in_file(flow.name, flow.file),
-                offset_s=None if part.has_own_zero else flow.offset_s,
-            )
-            for part in parts
-            for flow in part.flows
-        ),
+        backend=first.backend,
+        flows=tuple(flows),
         files=tuple(file for part in parts for file in part.files),
         parameters=parameters,
         link=linked[0].link if linked else None,
         provenance={name: text for part in parts for name, text in part.provenance.items()},
-        remarks=(*dict.fromkeys(text for part in parts for text in part.remarks), *([remark] if remark else [])),
+        remarks=(*dict.fromkeys(text for part in parts for text in part.remarks), *remarks),
     )
 
 

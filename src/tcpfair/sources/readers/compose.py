@@ -1,9 +1,9 @@
-"""Flows as their tools saw them, put together as one trace: a common clock, equal intervals, and nothing silently wrong.
+"""Flows as their tools saw them, put together as one trace: a common clock, equal intervals, and no silent error.
 
-What is checked here holds for every format. A flow that is there twice, starts that clocks deny, flows that never run
-together, windows too small for the goodput: each is refused with one line, because each would give a wrong number. What can be
+What is checked here holds for every format. Refused with one line are a flow that occurs twice, starts that clocks deny, flows
+that never run together, and windows too small for the goodput: each would give a wrong number. What can be
 checked in a trace as well (more goodput than the link carries, a stated RTT above the smallest that was seen) is checked by
-`tcpfair.runs.recorded.stated`. Time in which nobody looked is marked (``samples.observed``).
+`tcpfair.runs.recorded.stated`. Time in which nothing was observed is marked (``samples.observed``).
 """
 
 from __future__ import annotations
@@ -69,6 +69,7 @@ def as_recorded(observed: Observed, said: Sidecar, path: Path) -> Trace:
     )
     name = name_of(path)
     remarks = [*observed.remarks, how, *_looked_away(flows, shifts_s)]
+    events = _of_flows((flow.events for flow in flows), shifts_s, empty("events"))
     return Trace(
         runs=tables.run_table(
             name, observed.backend, duration_s, sample_s, recorded_s=max(map(_recorded_s, flows)), **observed.parameters
@@ -80,8 +81,13 @@ def as_recorded(observed: Observed, said: Sidecar, path: Path) -> Trace:
         ),
         samples=pd.concat([rows.assign(flow_id=i) for i, rows in enumerate(samples, start=1)], ignore_index=True),
         link=_link(observed, flows, shifts_s, edges_s),
-        events=_events(flows, shifts_s),
-        polls=_polls(flows, starts_s),
+        events=empty("events") if events is None else events,
+        # windows at every poll; the samples keep only one in each interval
+        polls=_of_flows(
+            (flow.windows.assign(t_s=flow.windows["t_s"] - flow.start_s) for flow in flows),
+            starts_s,
+            [name for name, *_ in SCHEMA[POLLS]],
+        ),
         provenance={
             **tables.provenance(name, observed.backend, {flow.origin for flow in flows}),
             **observed.provenance,
@@ -270,23 +276,14 @@ def _link(observed: Observed, flows: Sequence[ObservedFlow], shifts_s: list[floa
     return pd.concat(parts, ignore_index=True)
 
 
-def _events(flows: Sequence[ObservedFlow], shifts_s: list[float]) -> pd.DataFrame:
+def _of_flows(tables: Iterable[pd.DataFrame], shifts_s: Iterable[float], columns: Iterable[str]) -> pd.DataFrame | None:
+    """The windows, or events, of all flows as one table of a trace, each shifted in time; None without any."""
     parts = [
-        flow.events.assign(run_id=0, flow_id=number, t_s=flow.events["t_s"] + shift_s)
-        for number, (flow, shift_s) in enumerate(zip(flows, shifts_s, strict=True), start=1)
-        if len(flow.events)
+        table.assign(run_id=0, flow_id=number, t_s=table["t_s"] + shift_s)
+        for number, (table, shift_s) in enumerate(zip(tables, shifts_s, strict=True), start=1)
+        if len(table)
     ]
-    return pd.concat(parts, ignore_index=True)[list(empty("events"))] if parts else empty("events")
-
-
-def _polls(flows: Sequence[ObservedFlow], starts_s: list[float]) -> pd.DataFrame | None:
-    """Windows at every poll; the samples keep only one in each interval."""
-    parts = [
-        flow.windows.assign(run_id=0, flow_id=number, t_s=flow.windows["t_s"] - flow.start_s + start_s)
-        for number, (flow, start_s) in enumerate(zip(flows, starts_s, strict=True), start=1)
-        if len(flow.windows)
-    ]
-    return pd.concat(parts, ignore_index=True)[[name for name, *_ in SCHEMA[POLLS]]] if parts else None
+    return pd.concat(parts, ignore_index=True)[list(columns)] if parts else None
 
 
 # --- Numbers that contradict each other -------------------------------------------------------------------------------

@@ -1,16 +1,17 @@
-"""Flows out of captured TCP headers, whatever file they stand in: goodput is what the receiver acknowledged.
+"""Flows out of captured TCP headers, from any kind of file: goodput is what the receiver acknowledged.
 
-What is known: the bytes that each ACK acknowledged and when the capture saw it; the smallest RTT (`connections`); what was
-resent. What a capture does not hold: the congestion control and its window, which trace.yaml may name and nothing replaces;
-what arrived out of order; when the application read. ACKs are seen where the capture stood: near the sender progress comes
-half a round trip later than near the receiver. Nothing is stored per packet; progress is kept in bins of 1 ms, ten times
-longer whenever they become too many.
+Recorded are the bytes that each ACK acknowledged and when the capture saw it, the smallest RTT (`connections`), and what was
+resent. A capture has no information about the congestion control and its window (trace.yaml may name the former), about
+what arrived out of order, and about when the application read. ACKs are seen at the place of the capture: near the sender
+progress comes half a round trip later than near the receiver. Nothing is stored per packet. Progress is kept in bins of 1 ms,
+ten times longer whenever they become too many.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from ipaddress import IPv4Address, IPv6Address
+from datetime import UTC, datetime
+from ipaddress import IPv6Address
 from pathlib import Path
 
 import numpy as np
@@ -75,10 +76,9 @@ class Tracker:
 
     def __init__(self, path: Path, *, relative: bool = False, clock: bool = True) -> None:
         """``relative``: sequence numbers count from the first of a connection; ``clock``: times count from 1970."""
-        self.path = path
+        self.path, self._relative, self._has_clock = path, relative, clock
         self.counts = np.zeros(COUNTS, np.int64)
         self.bin_ns = BINS_NS[0]
-        self._relative, self._has_clock = relative, clock
         self._state = tcp.begin()
         self._rows: list[np.ndarray] = []
 
@@ -99,20 +99,17 @@ class Tracker:
             raise InputError(f"{self.path}: more than {len(self._state.connections):,} connections; {KEEP_THOSE}")
         if ended != tcp.DONE:
             raise InputError(f"{self.path}: packet {self._clock('bad_number')}: time: {TIMES[ended]}")
-        if sum(map(len, self._rows)) > MOST_ROWS:
-            self._coarsen()
-
-    def _coarsen(self) -> None:
-        """Bins ten times as long, until the rows are few enough."""
-        rows = np.concatenate(self._rows)
-        while len(rows) > MOST_ROWS // 2 and self.bin_ns < BINS_NS[-1]:
+        if sum(map(len, self._rows)) <= MOST_ROWS:
+            return
+        progress = np.concatenate(self._rows)
+        while len(progress) > MOST_ROWS // 2 and self.bin_ns < BINS_NS[-1]:  # bins ten times as long
             self.bin_ns *= 10
-            rows[:, 1] //= 10
+            progress[:, 1] //= 10
             bins = self._both["bin"]
             bins[bins >= 0] //= 10
-            rows = _last_of_each(rows)
-        self._rows = [rows]
-        if len(rows) > MOST_ROWS:
+            progress = _last_of_each(progress)
+        self._rows = [progress]
+        if len(progress) > MOST_ROWS:
             raise InputError(f"{self.path}: too many connections for its length; {KEEP_THOSE}")
 
     def observed(self, backend: str, said: Sidecar, remarks: Sequence[str] = ()) -> Observed:
@@ -123,25 +120,27 @@ class Tracker:
             ]
             why = f" ({', '.join(found)})" if found else ""
             raise InputError(f"{self.path}: no TCP segment{why}; capture with at least 100 bytes of each packet")
-        self._refuse_twice()
-        flows, left_out = self._chosen(self._directions(), {flow.flow for flow in said.flows})
-        self._check(flows)
-        rows, step_ns = self._progress(), self._step_ns(flows)
-        return Observed(
-            backend=backend,
-            flows=tuple(self._flow(flow, rows, step_ns, int(flows["start_ns"].iloc[0])) for flow in flows.itertuples()),
-            files=(self.path,),
-            remarks=(*remarks, *self._remarks(flows), *left_out),
-        )
-
-    def _refuse_twice(self) -> None:
-        """The same packets again after the clock ran back are the same capture again; at two interfaces it does not run back."""
+        # the same packets again after the clock ran back are the same capture again; at two interfaces it does not run back
         copies, total = (int(self._both[name].sum()) for name in ("copies", "packets"))
         runs_back = (self._state.steps[: self._clock("steps"), 1] < 0).any()
         if runs_back and copies > COPIED_SHARE * max(total, 1):
             raise InputError(
                 f"{self.path}: {copies:,} packets again after the clock ran back; give the capture once, not appended to itself"
             )
+        flows, left_out = self._chosen(self._directions(), {flow.flow for flow in said.flows})
+        self._check(flows)
+        every = self._both.reshape(-1)
+        last = np.flatnonzero(every["bin"] >= 0)
+        rows = _last_of_each(
+            np.concatenate([*self._rows, np.column_stack([last, every["bin"][last], every["acked"][last]])])
+        )
+        step_ns = self._step_ns(flows)
+        return Observed(
+            backend=backend,
+            flows=tuple(self._flow(flow, rows, step_ns, int(flows["start_ns"].iloc[0])) for flow in flows.itertuples()),
+            files=(self.path,),
+            remarks=(*remarks, *self._remarks(flows), *left_out),
+        )
 
     def _directions(self) -> pd.DataFrame:
         """Every direction that carried data, in order of its start: its fields, its ends, and what came of it."""
@@ -212,15 +211,24 @@ class Tracker:
 
     def _check(self, flows: pd.DataFrame) -> None:
         """Refuse what contradicts itself."""
-        for flow in flows.itertuples():
-            for side in self._both[flow.Index // 2]:
-                self._check_ticks(side, flow.name)
-            seen = flow.packets + flow.acks
-            if flow.odd > max(MOST_ODD, ODD_SHARE * seen):
+        both, names = self._both[flows.index // 2].reshape(-1), flows["name"].repeat(2)
+        lasted_ns = both["ts_last_ns"] - both["ts_first_ns"]
+        timed = (both["ticks"] >= LEAST_TICKS) & (lasted_ns > 0)
+        for name, per_s in zip(names[timed], both["ticks"][timed] / lasted_ns[timed] * NS_PER_S, strict=True):
+            # in 1970, times in milliseconds look like fine ticks
+            is_set = self._has_clock and self._clock("zero_ns") >= YEAR_1990_S * NS_PER_S
+            usual = (TICKS_PER_S, FINE_TICKS_PER_S) if is_set else (TICKS_PER_S,)
+            if not any(least <= per_s <= most for least, most in usual):
                 raise InputError(
-                    f"{self.path}: {flow.name}: {flow.odd} of {seen:,} sequence numbers lie more than 2^30 bytes or unconfirmed "
-                    "off the others; give a capture without losses of gigabytes"
+                    f"{self.path}: {name}: time: TCP's own timestamps made {per_s:.3g} ticks a second by it, 1 to 1000 are "
+                    "usual; the unit of the file's times must be what its header says"
                 )
+        seen = flows["packets"] + flows["acks"]
+        for i in np.flatnonzero(flows["odd"] > (ODD_SHARE * seen).clip(lower=MOST_ODD))[:1]:
+            raise InputError(
+                f"{self.path}: {flows['name'].iloc[i]}: {flows['odd'].iloc[i]} of {seen.iloc[i]:,} sequence numbers lie more "
+                "than 2^30 bytes or unconfirmed off the others; give a capture without losses of gigabytes"
+            )
         if self._relative:
             return
         whole = flows[flows["has_syn"] > 0].sort_values("delivered_bytes", kind="stable")
@@ -233,27 +241,6 @@ class Tracker:
                     f"{self.path}: {first['name']} and {others['name'][is_same].iloc[0]} are one connection under two addresses "
                     "(the same sequence numbers); capture on one side of the address translation"
                 )
-
-    def _check_ticks(self, d: np.void, name: str) -> None:
-        lasted_ns = int(d["ts_last_ns"]) - int(d["ts_first_ns"])
-        if d["ticks"] < LEAST_TICKS or lasted_ns <= 0:
-            return
-        per_s = d["ticks"] / lasted_ns * NS_PER_S
-        # in 1970, times in milliseconds look like fine ticks
-        is_set = self._has_clock and self._clock("zero_ns") >= YEAR_1990_S * NS_PER_S
-        usual = (TICKS_PER_S, FINE_TICKS_PER_S) if is_set else (TICKS_PER_S,)
-        if not any(least <= per_s <= most for least, most in usual):
-            raise InputError(
-                f"{self.path}: {name}: time: TCP's own timestamps made {per_s:.3g} ticks a second by it, 1 to 1000 are "
-                "usual; the unit of the file's times must be what its header says"
-            )
-
-    def _progress(self) -> np.ndarray:
-        """All progress, (direction, bin, position) in order of both."""
-        directions = self._both.reshape(-1)
-        last = np.flatnonzero(directions["bin"] >= 0)
-        tail = np.column_stack([last, directions["bin"][last], directions["acked"][last]])
-        return _last_of_each(np.concatenate([*self._rows, tail]))
 
     def _step_ns(self, flows: pd.DataFrame) -> int:
         """Between readings: 1 or 10 ms where that does not become too many."""
@@ -309,7 +296,7 @@ class Tracker:
             *((self.counts[kind], f"{{:,}} {text}") for kind, (_, text) in PASSED_OVER.items()),
             (
                 self._has_clock and not YEAR_1990_S <= begins_s <= YEAR_2100_S,
-                f"its clock was not set (the capture begins in {_year(begins_s)})",
+                f"its clock was not set (the capture begins in {datetime.fromtimestamp(begins_s, UTC).year})",
             ),
             (self._clock("small_steps"), "{:,} packets stand up to 10 ms out of order"),
             *((1, f"its clock steps by {size_s:+.3f} s at {at_s:.3f} s; put right after it") for at_s, size_s in steps),
@@ -363,17 +350,7 @@ def _controls(every: pd.DataFrame) -> set[int]:
     return {number for number in firsts if sizes[number] < CONTROL_BYTES}
 
 
-def address(high: int, low: int) -> str:
-    """An address of a packet as text."""
-    value = (high & 0xFFFF_FFFF_FFFF_FFFF) << 64 | low & 0xFFFF_FFFF_FFFF_FFFF
-    if value >> 32 == 0xFFFF:
-        return str(IPv4Address(value & 0xFFFF_FFFF))
-    return str(IPv6Address(value))
-
-
 def _end(high: int, low: int, port: int) -> str:
-    return end_of(f"{address(high, low)}:{port}")[1]
-
-
-def _year(clock_s: float) -> int:
-    return int(np.datetime64(int(clock_s), "s").astype("datetime64[Y]").astype(int)) + 1970
+    """One end of a connection, from an address of a packet and a port."""
+    address = IPv6Address((high & 0xFFFF_FFFF_FFFF_FFFF) << 64 | low & 0xFFFF_FFFF_FFFF_FFFF)
+    return end_of(f"{address.ipv4_mapped or address}:{port}")[1]

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -256,12 +256,12 @@ class PollStore:
         self._parts.append(pd.DataFrame({name: np.asarray(rows[name]).astype(kind) for name, kind in STORED.items()}))
         if len(self) <= MAX_ROWS:
             return
-        self._thin()
+        self.thin()
         while len(self) > MAX_ROWS // 2:
             self.bin_s = 2 * self.bin_s or 0.2
             if self.bin_s > MAX_DURATION_S:
                 raise InputError(f"{self.path}: {len(self)} changes of state; give the recording in parts")
-            self._thin()
+            self.thin()
 
     def __len__(self) -> int:
         return sum(map(len, self._parts))
@@ -276,8 +276,8 @@ class PollStore:
         """Keep the rows of `table` that a mask names."""
         self._parts = [self.table()[is_wanted].reset_index(drop=True)]
 
-    def _thin(self) -> None:
-        """Keep rows that are the last of their interval, or next to a change."""
+    def thin(self) -> None:
+        """Keep rows that are the last of their interval of ``bin_s``, or next to a change."""
         if not self.bin_s:
             return
         rows = self.table()
@@ -289,14 +289,12 @@ class PollStore:
             has_changed[1:] |= np.diff(rows[name]) != 0
         self.keep(has_changed | np.append((begins_bin | has_changed)[1:], True)[: len(rows)])
 
-    def each(self) -> Iterator[tuple[Socket, pd.DataFrame]]:
-        """Every socket with its rows, in the order of their polls: `STORED`, with t_s and the name of cc."""
-        self._thin()
-        times_s, sockets, ccs = np.array(self.times_s), list(self.sockets), list(self.ccs)
-        for number, rows in self.table().groupby("socket"):
-            rows = rows.astype(np.int64)
-            cc = pd.Categorical.from_codes(rows["cc"], ccs)
-            yield sockets[number], rows.assign(t_s=times_s[rows["poll"]], cc=cc)
+    def rows(self, socket: int) -> pd.DataFrame:
+        """The rows of a socket, in the order of its polls: `STORED`, with t_s and the name of cc."""
+        start, stop = self.table()["socket"].searchsorted([socket, socket + 1])
+        rows = self.table().iloc[start:stop].astype(np.int64)
+        times_s = np.array([self.times_s[poll] for poll in rows["poll"]])
+        return rows.assign(t_s=times_s, cc=pd.Categorical.from_codes(rows["cc"], list(self.ccs)))
 
 
 # --- flows ---------------------------------------------------------------------------------------------------------
@@ -314,16 +312,17 @@ class Candidate(NamedTuple):
         return float(self.flow.total_bytes[-1])
 
 
-class _End(NamedTuple):
-    """One socket with its polls."""
+class _Pair(NamedTuple):
+    """One direction of a connection, and the numbers of the sockets of both ends as far as they were polled."""
 
-    key: Socket
-    rows: pd.DataFrame
+    ends: tuple[str, str]  # who sends, and to whom
+    sender: int | None
+    receiver: int | None
 
-    def meets(self, other: _End) -> bool:
-        """Whether both were open at one time."""
-        (first, last), (other_first, other_last) = (end.rows["poll"].iloc[[0, -1]] for end in (self, other))
-        return bool(first <= other_last and other_first <= last)
+    @property
+    def counted(self) -> tuple[int, str]:
+        """The socket whose counter is the goodput, and the counter."""
+        return (self.sender, "bytes_acked") if self.receiver is None else (self.receiver, "bytes_received")
 
 
 States = Callable[[pd.DataFrame], np.ndarray]  # the kernel's ca_state from what the tool shows of it
@@ -334,28 +333,24 @@ def candidates(store: PollStore, said: Sidecar, state: States | None = None) -> 
 
     Raises InputError for counters that run backwards, an algorithm that changes, one poll alone.
     """
-    sent, got, single = [], [], None
-    for end in map(_End._make, store.each()):
-        acked, received = (end.rows[name].to_numpy() for name in ("bytes_acked", "bytes_received"))
-        if len(acked) < 2:
-            single = end.key
-            continue
-        if acked[-1] >= received[-1] or acked[-1] - acked[0] > FEW_BYTES:
-            sent.append(end)
-        if received[-1] > acked[-1] or received[-1] - received[0] > FEW_BYTES:
-            got.append(end)
-    pairs = _both_ends(sent, got)
-    if not pairs and single is not None:
-        raise InputError(f"{store.path}: one poll of the data connection {single.local}; at least two are needed")
-    totals = []
-    for _, sender, receiver in pairs:
-        counted = (receiver.rows["bytes_received"] if receiver else sender.rows["bytes_acked"]).to_numpy()
-        totals.append(counted[-1] - counted[0])
+    store.thin()
+    of_socket = store.table().groupby("socket")
+    first, last, counts = of_socket.first(), of_socket.last(), of_socket.size()
+    rise = last - first
+    acked, received, is_known = last["bytes_acked"], last["bytes_received"], counts > 1
+    sends = is_known & ((acked >= received) | (rise["bytes_acked"] > FEW_BYTES))
+    receives = is_known & ((received > acked) | (rise["bytes_received"] > FEW_BYTES))
+    keys, seen = list(store.sockets), list(zip(first["poll"], last["poll"], strict=True))
+    pairs = _both_ends(keys, sends[sends].index, receives[receives].index, dict(zip(first.index, seen, strict=True)))
+    if not pairs and not is_known.all():
+        local = keys[counts.index[~is_known][-1]].local
+        raise InputError(f"{store.path}: one poll of the data connection {local}; at least two are needed")
+    totals = [rise.at[pair.counted] for pair in pairs]
     # smaller ones will be left out, and need no windows
     small = min(FEW_BYTES, CONTROL_SHARE * max(totals, default=0))
-    names = unique_names([ends for ends, _, _ in pairs])
+    names = unique_names([pair.ends for pair in pairs])
     found = [
-        _candidate(store, said, state, name, *pair, total >= small)
+        _candidate(store, said, state, name, pair, keys[pair.counted[0]], total >= small)
         for name, pair, total in zip(names, pairs, totals, strict=True)
     ]
     if store.clock.is_wall:
@@ -365,41 +360,40 @@ def candidates(store: PollStore, said: Sidecar, state: States | None = None) -> 
     return [one._replace(flow=replace(one.flow, offset_s=one.first_s - first_s)) for one in found]
 
 
-Ends = tuple[str, str]  # address:port that the data come from, and that they go to
+def _both_ends(
+    keys: Sequence[Socket], sent: Iterable[int], got: Iterable[int], polled: Mapping[int, tuple[int, int]]
+) -> list[_Pair]:
+    """The two sockets of each direction, which have different cookies but overlap in time.
 
-
-def _both_ends(sent: Sequence[_End], got: Sequence[_End]) -> list[tuple[Ends, _End | None, _End | None]]:
-    """The ends, sender and receiver of each direction. The two sockets have different cookies but meet in time."""
-    pairs: list[tuple[Ends, _End | None, _End | None]] = []
-    waiting: dict[Ends, list[_End]] = {}
-    for end in got:
-        waiting.setdefault((end.key.peer, end.key.local), []).append(end)
-    for end in sent:
-        ends = (end.key.local, end.key.peer)
+    ``polled`` has the first and the last poll of each socket.
+    """
+    pairs: list[_Pair] = []
+    waiting: dict[tuple[str, str], list[int]] = {}
+    for receiver in got:
+        waiting.setdefault((keys[receiver].peer, keys[receiver].local), []).append(receiver)
+    for sender in sent:
+        ends, (begin, end) = (keys[sender].local, keys[sender].peer), polled[sender]
         others = waiting.get(ends, []) if all(ends) else []
-        place = next((i for i, other in enumerate(others) if other.meets(end)), None)
-        pairs.append((ends, end, None if place is None else others.pop(place)))
-    return pairs + [(ends, None, end) for ends, receivers in waiting.items() for end in receivers]
+        other = next((one for one in others if polled[one][0] <= end and begin <= polled[one][1]), None)
+        if other is not None:
+            others.remove(other)
+        pairs.append(_Pair(ends, sender, other))
+    return pairs + [_Pair(ends, None, receiver) for ends, receivers in waiting.items() for receiver in receivers]
 
 
 def _candidate(
-    store: PollStore,
-    said: Sidecar,
-    state: States | None,
-    name: str,
-    ends: Ends,
-    sender: _End | None,
-    receiver: _End | None,
-    is_large: bool,
+    store: PollStore, said: Sidecar, state: States | None, name: str, pair: _Pair, key: Socket, is_large: bool
 ) -> Candidate:
     """One direction; of a small one that trace.yaml does not name the windows are left out."""
     where = f"{store.path}: {name}" if name else str(store.path)
-    counter = "bytes_received" if receiver else "bytes_acked"
-    end, polls = receiver or sender, None
+    counted, counter = pair.counted
+    is_received = counted == pair.receiver
+    rows, polls = store.rows(counted), None
+    seen_first = rows["poll"].iloc[0]
     stated = said_of(said, store.path, name)
-    if sender and (is_large or stated in said.flows):
-        polls = _sender(sender.rows, state, stated, where)
-    rows = end.rows if receiver or polls is None else polls
+    if pair.sender is not None and (is_large or stated in said.flows):
+        polls = _sender(store.rows(pair.sender), state, stated, where)
+        rows = rows if is_received else polls
     t_s, values = rows["t_s"].to_numpy(), rows[counter].to_numpy()
     if len(values) < 2:
         raise InputError(f"{where}: one poll of the data connection; at least two are needed")
@@ -408,11 +402,11 @@ def _candidate(
     _check_counter(rows, counter, where)
     rtt_s, polled_s = smallest_rtt_s(rows if polls is None else polls), float(np.median(np.diff(t_s)))
     first_poll, before_s = rows["poll"].iloc[0], None
-    if first_poll > 0 and first_poll == end.rows["poll"].iloc[0] and not store.bin_s:
+    if first_poll > 0 and first_poll == seen_first and not store.bin_s:
         # an earlier poll did not show it yet
         before_s = float(store.times_s[first_poll - 1])
         before_s = before_s if 0 < t_s[0] - before_s <= 3 * polled_s else None
-    busy_ms = np.zeros(len(t_s)) if receiver else rows["busy_ms"].to_numpy()  # a receiver's own data are others
+    busy_ms = np.zeros(len(t_s)) if is_received else rows["busy_ms"].to_numpy()  # a receiver's own data are others
     t_s, total_bytes = _from_first_data(t_s, values, busy_ms, rtt_s, before_s)
     if t_s[-1] - t_s[0] > MAX_DURATION_S:
         raise InputError(f"{where}: lasts {t_s[-1] - t_s[0]:.0f} s; a day is the most, give the recording in parts")
@@ -432,17 +426,17 @@ def _candidate(
         times_s=t_s - zero_s,
         total_bytes=total_bytes,
         interval_s=_interval_s(polled_s),
-        origin="receiver: bytes_received" if receiver else "sender: bytes_acked",
+        origin=f"{'receiver' if is_received else 'sender'}: {counter}",
         rtt_s=rtt_s,
         clock_s=clock_s,
         clock_error_s=store.clock.error_s,
-        identity=identity(*ends, end.key.cookie, clock_s),
-        ends=ends,
+        identity=identity(*pair.ends, key.cookie, clock_s),
+        ends=pair.ends,
         gaps_s=gaps(t_s - zero_s),
         clock_steps_s=tuple(step_s - zero_s for step_s in store.clock.steps_s if t_s[0] <= step_s <= t_s[-1]),
         **known,
     )
-    return Candidate(flow, end.key.hosts, zero_s)
+    return Candidate(flow, key.hosts, zero_s)
 
 
 def _sender(rows: pd.DataFrame, state: States | None, stated: SaidFlow, where: str) -> pd.DataFrame:
@@ -568,26 +562,23 @@ def said_of(said: Sidecar, path: Path, name: str) -> SaidFlow:
 # --- which of them are flows ---------------------------------------------------------------------------------------
 
 
-def without_control_connections(
-    candidates: Sequence[Candidate], said: Sidecar, path: Path
+def _without_control_connections(
+    found: Sequence[Candidate], said: Sidecar, path: Path
 ) -> tuple[list[Candidate], list[str]]:
     """Candidates that are flows, and remarks on those that are not.
 
     Left out are connections without data, and those with less than a hundredth of the bytes of the largest that carry a
-    few kB or run beside it between the same hosts, as iperf3's control connections do; not those that trace.yaml names.
+    few kB or run next to it between the same hosts, as iperf3's control connections do; not those that trace.yaml names.
     """
-    largest_bytes = max((one.total_bytes for one in candidates), default=0.0)
+    few_bytes = CONTROL_SHARE * max((one.total_bytes for one in found), default=0.0)
+    large = [one for one in found if one.total_bytes > CONTROL_BYTES]
     flows, left = [], []
-    large_from_s: dict[frozenset[str], float] = {}  # when the last large connection between these hosts began
-    for one in candidates:
-        if one.total_bytes > CONTROL_BYTES:
-            large_from_s[one.hosts] = max(one.first_s, large_from_s.get(one.hosts, -np.inf))
-    for one in candidates:
-        few = one.total_bytes < CONTROL_SHARE * largest_bytes
-        beside = one.first_s <= large_from_s.get(one.hosts, -np.inf)
-        is_control = few and (one.total_bytes < FEW_BYTES or (one.total_bytes < CONTROL_BYTES and beside))
+    for one in found:
+        beside = any(one.first_s <= other.first_s and one.hosts == other.hosts for other in large)
+        most_bytes = CONTROL_BYTES if beside else FEW_BYTES
+        is_control = one.total_bytes <= COOKIE_BYTES or one.total_bytes < min(few_bytes, most_bytes)
         is_named = said_of(said, path, one.flow.name) in said.flows
-        (left if (is_control or one.total_bytes <= COOKIE_BYTES) and not is_named else flows).append(one)
+        (left if is_control and not is_named else flows).append(one)
     if not left:
         return flows, []
     shown = ", ".join(f"{one.flow.name} ({one.total_bytes:.0f} bytes)" for one in left[:NAMED_AT_MOST])
@@ -612,7 +603,7 @@ def observed(
 
     Raises InputError, which ends with ``advice``, when no connection carried data.
     """
-    kept, left = without_control_connections(found, said, store.path)
+    kept, left = _without_control_connections(found, said, store.path)
     if not kept:
         raise InputError(f"{store.path}: {counter}: no connection carried data; {advice}")
     thinned = f"too many polls for memory: one in {store.bin_s:g} s is kept, and all around losses"

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -47,7 +46,6 @@ from tcpfair.sources.readers.polls import (
     PollStore,
     Socket,
 )
-from tcpfair.sources.readers.readings import refuse_first
 from tcpfair.sources.readers.sidecar import Sidecar
 from tcpfair.sources.readers.text import MAX_LINE_BYTES, byte_lines, head_bytes
 
@@ -316,50 +314,37 @@ class _Log:
         place = np.flatnonzero(pc.match_substring_regex(words, f"^(?:{'|'.join(_NAMES)}):"))
         words = words.view(pa.binary())
         parts = pc.split_pattern(words.take(place), ":", max_splits=1)
-        codes = np.array(pc.index_in(pc.list_element(parts, 0), pa.array([name.encode() for name in _NAMES])))
         values = pc.list_element(parts, 1)
+        codes = np.array(pc.index_in(pc.list_element(parts, 0), pa.array([name.encode() for name in _NAMES])))
         at = {name: np.flatnonzero(codes == code) for code, name in enumerate(_NAMES)}
-
-        def refuse(name: str, wrong: np.ndarray, says: Callable[[int, str], str]) -> None:
-            line = [lines[row] for row in owner[place[at[name]]]] if wrong.any() else []
-            refuse_first(wrong, lambda i: f"{self.path}: {name}: {says(i, f'in line {line[i]}')}")
-
-        for name, here in at.items():
-            rows = owner[place[here]]
-            refuse(name, rows[1:] == rows[:-1], lambda i, line: f"twice for the socket {line}; {ADVICE}")
+        records = {name: owner[place[here]] for name, here in at.items()}
+        for name, of in records.items():
+            for i in np.flatnonzero(of[1:] == of[:-1])[:1]:
+                raise InputError(f"{self.path}: {name}: twice for the socket in line {lines[of[i]]}; {ADVICE}")
         shown: dict[str, np.ndarray] = {}
         for key, (name, form, largest) in _FIELDS.items():
-            texts_of = values.take(at[name])
-            numbers = pc.struct_field(pc.extract_regex(texts_of, form), "n").cast(pa.string())
-
-            def no_number(i: int, line: str, texts_of: pa.Array = texts_of) -> str:
-                return (
-                    f"{texts_of[i].as_py()[:20].decode('ascii', errors='replace')!r} {line} is no number that ss writes"
-                )
-
-            refuse(name, np.array(numbers.is_null()), no_number)
+            told, of = values.take(at[name]), records[name]
+            numbers = pc.struct_field(pc.extract_regex(told, form), "n").cast(pa.string())
+            for i in np.flatnonzero(numbers.is_null())[:1]:
+                text = told[int(i)].as_py()[:20].decode("ascii", errors="replace")
+                raise InputError(f"{self.path}: {name}: {text!r} in line {lines[of[i]]} is no number that ss writes")
             numbers = numbers.cast(pa.int64() if form == _WHOLE or key == "resent" else pa.float64()).to_numpy()
-
-            def too_large(i: int, line: str, numbers: np.ndarray = numbers, most: float = largest) -> str:
-                return f"{numbers[i]} {line} is not between 0 and {most:g}"
-
-            refuse(name, numbers > largest, too_large)
+            for i in np.flatnonzero(numbers > largest)[:1]:
+                says = f"{numbers[i]} in line {lines[of[i]]} is not between 0 and {largest:g}"
+                raise InputError(f"{self.path}: {name}: {says}")
             shown[key] = np.full(len(texts), -1, numbers.dtype)
-            shown[key][owner[place[at[name]]]] = numbers
+            shown[key][of] = numbers
         acked, sent, received = (shown[f"bytes_{what}"] for what in ("acked", "sent", "received"))
         # the SYN and the FIN are acknowledged and not counted as sent, what a repaired socket sent before neither
-        refuse_first(
-            (acked > sent + 65_536) & (sent >= 0),
-            lambda i: (
-                f"{self.path}: bytes_acked: {acked[i]} of {sent[i]} bytes_sent in line {lines[i]}; give the tool's own output"
-            ),
-        )
+        for i in np.flatnonzero((acked > sent + 65_536) & (sent >= 0))[:1]:
+            says = f"{acked[i]} of {sent[i]} bytes_sent in line {lines[i]}; give the tool's own output"
+            raise InputError(f"{self.path}: bytes_acked: {says}")
         has_state = (shown["cwnd"] >= 0) | (shown["rtt"] >= 0)
         self.with_state += int(has_state.sum())
         self.with_bytes += int(((acked >= 0) | (received >= 0)).sum())
         before = np.full(len(texts), -1)  # the word that may name the algorithm
         for name in _AFTER_ALGORITHM:
-            before[owner[place[at[name]]]] = place[at[name]] - 1
+            before[records[name]] = place[at[name]] - 1
         is_resending = (shown["resending"] > 0) | (shown["lost"] > 0)
         rows = pd.DataFrame(
             {
@@ -394,22 +379,6 @@ def read(path: Path, said: Sidecar) -> Observed:
     """Every direction of a connection that carried data. Raises InputError naming file, field and line."""
     log = _Log(path)
     log.read()
-    _refuse_what_has_no_flow(log)
-    remarks = _set_clock(log)
-    found = _without_answers(polled.candidates(log.store, said, _states))
-    left = [
-        (log.cut, "the file ends within a socket's line: its last poll is left out"),
-        (log.without_stamp, f"{log.without_stamp} sockets before the first time stamp are left out"),
-        (
-            log.strange_count,
-            f"{log.strange_count} lines are neither ss's nor time stamps and were skipped, the first is {log.first_strange}",
-        ),
-    ]
-    remarks = (remarks, [text for is_so, text in left if is_so])
-    return polled.observed(NAME, log.store, found, said, "poll at the sender while the flows run", remarks)
-
-
-def _refuse_what_has_no_flow(log: _Log) -> None:
     for lacks, says in (
         (log.stamp is None, f"no time stamps; {ADVICE}"),
         (not log.store.times_s, f"no TCP connection; {ADVICE}"),
@@ -421,13 +390,22 @@ def _refuse_what_has_no_flow(log: _Log) -> None:
         ),
     ):
         if lacks:
-            raise InputError(f"{log.path}: {says}")
-
-
-def _without_answers(found: list[polled.Candidate]) -> list[polled.Candidate]:
-    """Without the small direction of connections that carry a hundred times as much the other way."""
-    ways = {one.flow.ends: one.total_bytes for one in found}
-    return [one for one in found if one.total_bytes >= polled.CONTROL_SHARE * ways.get(one.flow.ends[::-1], 0.0)]
+            raise InputError(f"{path}: {says}")
+    remarks = _set_clock(log)
+    found = polled.candidates(log.store, said, _states)
+    totals = {one.flow.ends: one.total_bytes for one in found}
+    # without the small direction of connections that carry a hundred times as much the other way
+    flows = [one for one in found if one.total_bytes >= polled.CONTROL_SHARE * totals.get(one.flow.ends[::-1], 0.0)]
+    left = [
+        (log.cut, "the file ends within a socket's line: its last poll is left out"),
+        (log.without_stamp, f"{log.without_stamp} sockets before the first time stamp are left out"),
+        (
+            log.strange_count,
+            f"{log.strange_count} lines are neither ss's nor time stamps and were skipped, the first is {log.first_strange}",
+        ),
+    ]
+    remarks = (remarks, [text for is_so, text in left if is_so])
+    return polled.observed(NAME, log.store, flows, said, "poll at the sender while the flows run", remarks)
 
 
 def _set_clock(log: _Log) -> list[str]:

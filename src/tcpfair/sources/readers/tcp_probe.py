@@ -112,34 +112,33 @@ class _Log:
         for lines, block in pieces(self.path, BLOCK_BYTES, self.cut):
             text = block.decode("latin-1")
             ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
-
-            def found(pattern: re.Pattern[str], text: str = text, ends: np.ndarray = ends) -> pd.DataFrame:
-                rows = [(match.start(), *match.groups("")) for match in pattern.finditer(text)]
-                table = pd.DataFrame(rows, columns=["row", *COLUMNS][: pattern.groups + 1], dtype=object)
-                return table.assign(row=np.searchsorted(ends, table["row"].astype(np.int64)))
-
-            forms = {False: found(_TRACEPOINT), True: found(_MODULE)}
-            for row, is_module in sorted((table["row"].iloc[0], form) for form, table in forms.items() if len(table)):
+            # of each form by the place at which a line begins
+            forms = [
+                {found.start(): found.groups("") for found in form.finditer(text)} for form in (_TRACEPOINT, _MODULE)
+            ]
+            for start, is_module in sorted((min(rows), bool(form)) for form, rows in enumerate(forms) if rows):
                 self.is_module = is_module if self.is_module is None else self.is_module
                 if self.is_module is not is_module:
+                    line = lines[np.searchsorted(ends, start)]
                     raise InputError(
-                        f"{self.path}: line {lines[row]}: another form of the probe than before; give one recording"
+                        f"{self.path}: line {line}: another form of the probe than before; give one recording"
                     )
-            table = forms[bool(self.is_module)]
-            unread = np.setdiff1d(found(_PROBED)["row"], table["row"]) if text.count(_NAME) > len(table) else []
-            for row in unread[:1]:
-                raise InputError(
-                    f"{self.path}: tcp_probe: line {lines[row]} lacks a field or has no number in it; copy it again"
-                )
-            others = np.setdiff1d(found(_OTHER)["row"], table["row"]) if self.is_module is not False else []
-            for row in others[:1]:
-                self.first_other = self.first_other or lines[row]
+            rows = forms[bool(self.is_module)]
+            probed = _PROBED.finditer(text) if text.count(_NAME) > len(rows) else ()
+            for start in (found.start() for found in probed if found.start() not in rows):
+                line = lines[np.searchsorted(ends, start)]
+                says = f"line {line} lacks a field or has no number in it; copy it again"
+                raise InputError(f"{self.path}: tcp_probe: {says}")
+            if self.is_module is not False and not self.first_other:
+                others = (found.start() for found in _OTHER.finditer(text) if found.start() not in rows)
+                self.first_other = next((lines[np.searchsorted(ends, start)] for start in others), 0)
             if self.is_module and self.first_other:
                 raise InputError(
                     f"{self.path}: line {self.first_other}: not of /proc/net/tcpprobe; give its text alone"
                 )
             self.lost += sum(map(int, _LOST.findall(text)))
-            yield table.assign(line=lines[table["row"]])
+            table = pd.DataFrame(rows.values(), columns=COLUMNS, dtype=object)
+            yield table.assign(line=lines[np.searchsorted(ends, list(rows))])
 
     def keep(self, table: pd.DataFrame) -> None:
         """Add some lines to the store."""

@@ -100,31 +100,32 @@ class _Table:
         if not found or found[3] not in SEPARATORS:
             raise InputError(f"{path}: line 1: no names of columns; give a table of tshark -T fields -E header=y")
         self._quote, self._separator = found[1] or "'" * second.startswith("'") or '"', found[3]
-        names = [name.strip(self._quote) for name in first.rstrip("\r").lstrip("\ufeff").split(self._separator)]
-        self.names = names
-        time = next((name for name in TIMES if name in names), TIMES[0])
-        pairs = [pair for pair in ADDRESSES if set(pair) <= set(names)]
+        self.names = names = [
+            name.strip(self._quote) for name in first.rstrip("\r").lstrip("\ufeff").split(self._separator)
+        ]
+        self.time = next((name for name in TIMES if name in names), TIMES[0])
+        self.addresses = [pair for pair in ADDRESSES if set(pair) <= set(names)]
         columns = {
             column: next((name for name in known if name in names), known[-1])
             for column, (known, _) in (NEEDED | OPTIONAL).items()
         }
-        missing = [name for name in (time, *(columns[column] for column in NEEDED)) if name not in names]
+        self.needed = [self.time, *(columns[column] for column in NEEDED)]  # in every row of TCP
+        missing = [name for name in self.needed if name not in names]
         twice = [name for name in names if names.count(name) > 1]
         one_is_missing = "one is missing; give both or none"
         for wrong, says in (
             (twice, f"line 1: {[*twice, ''][0]} is there twice; give each column once"),
-            (missing == [time], f"{time}: missing; add it with -e"),
+            (missing == [self.time], f"{self.time}: missing; add it with -e"),
             (len({"tcp.seq_raw", "tcp.ack_raw"} & set(names)) == 1, f"tcp.seq_raw and tcp.ack_raw: {one_is_missing}"),
             (missing, f"{[*missing, ''][0]}: missing; add it with -e"),
             (
                 (columns["tsval"] in names) != (columns["tsecr"] in names),
                 f"tcp.options.timestamp.tsval and .tsecr: {one_is_missing}",
             ),
-            (not pairs, "ip.src and ip.dst (or ipv6.src and ipv6.dst): missing; add them with -e"),
+            (not self.addresses, "ip.src and ip.dst (or ipv6.src and ipv6.dst): missing; add them with -e"),
         ):
             if wrong:
                 raise InputError(f"{path}: {says}")
-        self.time, self.addresses = time, pairs
         self.columns = {column: name for column, name in columns.items() if name in names}
 
     def is_relative(self, packets: np.ndarray) -> bool:
@@ -157,9 +158,8 @@ class _Table:
                     raise ValueError("a quoted cell goes on in the next line")
                 table.index = lines
             except UnicodeDecodeError as error:
-                raise InputError(
-                    f"{self.path}: not text (UTF-8: {error.reason}); give a table of tshark -T fields"
-                ) from None
+                says = f"not text (UTF-8: {error.reason}); give a table of tshark -T fields"
+                raise InputError(f"{self.path}: {says}") from None
             except (ValueError, OverflowError) as error:  # of pandas, its ParserError too
                 reason = (str(error).splitlines() or ["no table"])[0][:300]
                 reason = re.sub(r"(?<=line )\d+", lambda found, lines=lines: str(int(found[0]) + lines[0] - 1), reason)
@@ -168,10 +168,9 @@ class _Table:
 
     def _of(self, table: pd.DataFrame) -> np.ndarray:
         """Rows of the table, by their lines, as packets; those without TCP are counted."""
-        needed = [self.time, *(self.columns[column] for column in NEEDED)]
-        has = table[needed] != ""
+        has = table[self.needed] != ""
         is_tcp = has.iloc[:, 3:].any(axis=1)  # UDP has no tcp.*
-        alone = [*needed[1:], *(name for pair in self.addresses for name in pair)]
+        alone = [*self.needed[1:], *(name for pair in self.addresses for name in pair)]
         # headers within headers: tunnels, ICMP errors
         several = table[alone].apply(lambda cells: cells.str.contains(",", regex=False)).any(axis=1)
         self.counts[frames.NOT_TCP] += (~is_tcp).sum()
@@ -234,9 +233,10 @@ class _Table:
             cells = cells.where(cells != "", table[pair[side]])
         codes, texts = pd.factorize(cells)
         halves = [_half(text) for text in texts]
-        is_bad = pd.Series(np.array([half is None for half in halves], bool)[codes], cells.index)
-        self._refuse(
-            is_bad, lambda i: f"{self.addresses[0][side]}: {cells.iloc[i][:40]!r} is no address; give tshark's own"
+        is_bad = np.array([half is None for half in halves], bool)[codes]
+        name = self.addresses[0][side]
+        refuse_first(
+            is_bad, cells.index, self.path, lambda i: f"{name}: {cells.iloc[i][:40]!r} is no address; give tshark's own"
         )
         return np.array(halves, np.int64).reshape(-1, 2)[codes]
 
