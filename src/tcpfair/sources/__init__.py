@@ -51,7 +51,6 @@ def simulate(
 
 def _provenance(paper: PaperConfig, experiment: str, specs: Sequence[RunSpec]) -> dict:
     """What the manifest says of these runs."""
-    specs = list(specs)
     return {
         "paper": paper.paper,
         "experiment": experiment,

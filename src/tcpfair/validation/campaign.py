@@ -7,7 +7,7 @@ A part is all runs of one algorithm in one experiment. What it gave is a shard (
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,7 @@ from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs import code, shards, store
 from tcpfair.runs.outputs import Parts, part
 from tcpfair.validation.measures import CURVE_COLUMNS, RUN_COLUMNS, measured
-from tcpfair.validation.scenarios import ENGINE, TITLES, Window, chosen, digests_of, label_of, windows
+from tcpfair.validation.scenarios import ENGINE, Window, chosen, digests_of, label_of, windows
 
 MEASURES, MEASURED_IN = "validation/measures.py", ("metrics/", "measures/", "units.py")  # the code that measures
 
@@ -57,10 +57,6 @@ class Part:
     def name(self) -> str:
         return f"{self.experiment}/{self.label}"
 
-    def of(self, kind: str) -> bool:
-        """Whether this part belongs to a kind of validation."""
-        return self.kind == kind
-
     @cached_property
     def shard_name(self) -> str:
         """The name of its shard."""
@@ -91,12 +87,7 @@ class Part:
 
 def simulator(backend: str) -> ModuleType:
     """The module of a simulator: `simulate_runs` and, for other simulators than the engine, `estimate_s`."""
-    try:
-        return importlib.import_module(f"tcpfair.sources.{backend}")
-    except ModuleNotFoundError as error:
-        if error.name != f"tcpfair.sources.{backend}":
-            raise
-        raise InputError(f"{TITLES[backend]}: not in this version") from None
+    return importlib.import_module(f"tcpfair.sources.{backend}")
 
 
 def provenance(config: PaperConfig, tool: str) -> dict[str, str]:
@@ -156,12 +147,14 @@ def make(config: PaperConfig, wanted: Part) -> None:
 
 def joined(config: PaperConfig, experiment: str, of_experiment: Iterable[Part]) -> Results:
     """What all parts of an experiment gave, in one table of runs and one of curves."""
-    measures = config.experiments[experiment].measures
     kept = [each.kept() for each in of_experiment]
     curves = [results.curves for results in kept if len(results.curves)]
     return Results(
-        pd.concat([results.runs for results in kept], ignore_index=True)
-        if kept
-        else pd.DataFrame(columns=[*RUN_COLUMNS, *measures]),
-        pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(columns=CURVE_COLUMNS[1:]),
+        concatenated([results.runs for results in kept], [*RUN_COLUMNS, *config.experiments[experiment].measures]),
+        concatenated(curves, CURVE_COLUMNS[1:]),
     )
+
+
+def concatenated(tables: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
+    """The rows of some tables; a table with ``columns`` and no row where there are none."""
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
