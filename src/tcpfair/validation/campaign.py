@@ -6,12 +6,10 @@ A part is all runs of one algorithm in one experiment. What it gave is a shard (
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType
 
 import pandas as pd
 import pyarrow as pa
@@ -22,6 +20,7 @@ from tcpfair.papers.expand import RunSpec, expected_pkts
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs import code, shards, store
 from tcpfair.runs.outputs import Parts, part
+from tcpfair.sources import simulator
 from tcpfair.validation.measures import CURVE_COLUMNS, RUN_COLUMNS, measured
 from tcpfair.validation.scenarios import ENGINE, Window, chosen, digests_of, label_of, windows
 
@@ -83,11 +82,6 @@ class Part:
         """Keep what the runs gave, for `kept`."""
         table = pa.Table.from_pandas(runs, preserve_index=False)
         shards.write(self.file, table, {"curves": curves.to_dict("list")})
-
-
-def simulator(backend: str) -> ModuleType:
-    """The module of a simulator: `simulate_runs` and, for other simulators than the engine, `estimate_s`."""
-    return importlib.import_module(f"tcpfair.sources.{backend}")
 
 
 def provenance(config: PaperConfig, tool: str) -> dict[str, str]:
