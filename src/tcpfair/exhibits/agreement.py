@@ -1,4 +1,4 @@
-"""The engine beside other simulators: windows over time, and shares of flow 1 run by run."""
+"""The engine compared with other simulators: windows over time, and shares of flow 1 run by run."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from tcpfair.runs.outputs import part
 from tcpfair.runs.trace import TABLES, Trace
 from tcpfair.sources import engine, tables
 
-OTHERS = ("ns2", "ns3", "testbed")  # simulators beside the engine, each loaded when it is used
+OTHERS = ("ns2", "ns3", "testbed")  # simulators other than the engine, each loaded when it is used
 SHARD_S = 15.0  # of work in a shard, about: what a killed job loses
 _KEPT_SHARDS = 8  # of other runs, when a trace is assembled: an edit that is taken back simulates nothing
 
@@ -59,7 +59,7 @@ def simulator(backend: str) -> ModuleType:
 
 
 def _provenance(paper: PaperConfig, experiment: str, specs: Sequence[RunSpec]) -> dict:
-    """What the manifest says of these runs."""
+    """The manifest of these runs."""
     return {
         "paper": paper.paper,
         "experiment": experiment,

@@ -1,7 +1,7 @@
 """ns-2 as a source of traces: the same scenarios, run by ns-2 2.35 (Debian and Ubuntu package ns2).
 
 ``dumbbell.tcl`` has the network; this module chooses the agents, appends the calls for one scenario and turns what ns-2
-leaves behind into the tables of a trace. Which agent stands for which algorithm:
+leaves behind into the tables of a trace. The agent of each algorithm:
 
 * reno, newreno and sack with SACK recovery, and the algorithms of Linux: TCP/Linux, with the modules of Linux 2.6.22.6;
 * reno, newreno and sack with another recovery: ns-2's own Newreno or Reno;
@@ -27,9 +27,9 @@ Where ns-2 means something else than the engine by the same word:
 * a DCCP flow shakes hands first: its data start one round trip late. Its Ack Ratio is 2 whatever ``ack_every`` says, it has
   no receive window, and its slow start counts every acknowledged packet;
 * an Ack Vector of more than 253 bytes ends ns-2. The initial threshold of a DCCP flow is therefore at most the path with half
-  of the buffer, divided by the flows that are there by then; a TCP that overshoots beside it may still be too much;
+  of the buffer, divided by the flows that have started by then; a TCP that overshoots at the same time may still be too much;
 * ``byte_counting`` is RFC 3465 with L = 2, which ns-2 has for Reno's growth only. ns-2's own default is L = 1 for TCP/Linux,
-  so that delayed ACKs do not slow its Reno down; here it is off unless the flow asks for it, as in Linux;
+  so that delayed ACKs do not slow its Reno down; here it is off unless the flow requests it, as in Linux;
 * CUBIC's ``beta`` does not change the slope of its TCP-friendly region, which the module computes when it is loaded;
 * ``received_bytes`` of TCP is what has left the last link less duplicates; these show whenever nothing is out of order, so
   that a duplicate may be counted a recovery too early;
@@ -428,7 +428,7 @@ def tool_version() -> str:
 def run(scenario: Scenario, seed: int = 1) -> Result:
     """Simulate one scenario with one seed.
 
-    Raises InputError when ns-2 is missing, cannot do what the scenario asks for, or fails.
+    Raises InputError when ns-2 is missing, lacks what the scenario requires, or fails.
     """
     text = script(scenario, seed)
     what = "+".join(flow.protocol for flow in scenario.flows)

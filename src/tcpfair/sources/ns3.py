@@ -1,6 +1,6 @@
 """ns-3 as a source of traces: a second opinion on a few runs, at 5 to 30 thousand packets a second.
 
-ns-3 is not a dependency. It is the wheel ``ns3`` from PyPI (3.44 was tried) in an environment of its own, whose Python
+ns-3 is not a dependency. It is the wheel ``ns3`` from PyPI (3.44 was tried) in a separate environment, whose Python
 ``TCPFAIR_NS3_PYTHON`` names; unset, this Python is taken. The simulation is ``ns3_dumbbell.py`` beside this file, which
 runs there.
 
@@ -66,7 +66,7 @@ _HEADERS_BYTES = 42  # TCP 20 (no options on data), IP 20, point-to-point 2
 _LARGEST_BUFFER_BYTES = (1 << 30) - 1  # what a window scale of 14 can say
 _LARGEST_UINT32 = (1 << 32) - 1
 _NEVER_S = 1e9
-_TAIL_LINES = 4  # of what ns-3 says when it fails
+_TAIL_LINES = 4  # of what ns-3 prints when it fails
 # measured on one core: to load and compile; a packet; and what a packet takes longer per packet of its flow's window, as
 # ns-3 walks through the window to send one
 _START_S = 3.0
@@ -287,12 +287,12 @@ def version() -> str:
 
 
 def _python(python: str, *arguments: str) -> subprocess.CompletedProcess:
-    # -I: no PYTHONPATH of ours, and this folder, which has an ns3 of its own, is not searched
+    # -I: no PYTHONPATH of ours, and this folder, which has another ns3, is not searched
     return subprocess.run([python, "-I", str(_SCRIPT), *arguments], capture_output=True, text=True, check=False)
 
 
 def _simulate(requests: list[dict], folder: Path) -> None:
-    """Run ns-3 on ``requests``; its tables go to ``folder``. InputError with the tail of what it says when it fails."""
+    """Run ns-3 on ``requests``; its tables go to ``folder``. InputError with the tail of its messages when it fails."""
     path = folder / "request.json"
     path.write_text(json.dumps(requests))
     done = _python(interpreter(), str(path), str(folder))
@@ -328,7 +328,7 @@ def run(scenario: Scenario, seed: int = 1) -> Trace:
 def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec]) -> Trace:
     """Simulate ``specs`` one after another and gather their tables.
 
-    Raises InputError with one line when ns-3 is missing, does not have what a scenario asks for, or fails.
+    Raises InputError with one line when ns-3 is missing, lacks what a scenario requires, or fails.
     """
     return _trace(paper.paper, experiment, list(specs))
 

@@ -110,9 +110,9 @@ def _judged(config: PaperConfig, row: Mapping[str, Any]) -> dict[str, float | st
 
 
 def load_explanations(path: Path, config: PaperConfig, kernel: PaperConfig | None = None) -> dict[str, dict[str, str]]:
-    """``metric/algorithm/experiment`` -> one line, for each tool. ``*`` stands for any of them.
+    """``metric/algorithm/experiment`` -> one line, for each tool. ``*`` matches any of them.
 
-    ``kernel`` is the configuration of the testbed, which has scenarios of its own. Raises InputError for a key that fits no
+    ``kernel`` is the configuration of the testbed, which has other scenarios. Raises InputError for a key that fits no
     row of the table.
     """
     explanations = {tool: lines or {} for tool, lines in load_yaml(path).items()}
@@ -165,7 +165,7 @@ def rounded(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def far_off(config: PaperConfig, rows: pd.DataFrame) -> list[str]:
-    """One line for each quick run that a right scenario would not give, by bars of its own."""
+    """One line for each quick run that a right scenario would not give, by separate bars."""
     found = []
     for row in rows.to_dict("records"):
         name = f"quick_{row['metric']}"

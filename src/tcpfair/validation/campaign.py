@@ -1,7 +1,7 @@
 """The runs that the validation needs of each simulator, in parts, and what each part gave.
 
 A part is all runs of one algorithm in one experiment. What it gave is a shard (`tcpfair.runs.shards`) below
-``results/validation/shards``, whose name says what it was made from.
+``results/validation/shards``, whose name has the digest of what it was made from.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ class Part:
     def kept(self) -> Results:
         """What the runs gave. Raises InputError when something else is kept, as after an edit during a run."""
         if not self.is_kept():
-            raise InputError(f"{self.backend}: {self.name}: not what is asked for now; run ./reproduce validate again")
+            raise InputError(
+                f"{self.backend}: {self.name}: its settings or code have changed; run ./reproduce validate again"
+            )
         runs, about = shards.read(self.file)
         return Results(runs.to_pandas(), pd.DataFrame(about["curves"]))
 
@@ -120,7 +122,7 @@ def parts(layout: Layout, config: PaperConfig, kind: str, backend: str, experime
 
 
 def replicates(whole: Part, first: int, end: int) -> Part:
-    """A part with some replicates of another alone, from ``first`` to before ``end``; kept in a shard of its own."""
+    """A part with some replicates of another alone, from ``first`` to before ``end``; kept in a separate shard."""
     specs = tuple(spec for spec in whole.specs if first <= spec.replicate < end)
     own = part([spec.key for spec in specs])
     return replace(whole, specs=specs, replicates=f"_{first}_{end}", made_from={**whole.made_from, "scenarios": own})

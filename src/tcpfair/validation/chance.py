@@ -130,25 +130,21 @@ def dumbbell_line(row: Mapping[str, Any], protocol: str, stack: str) -> str:
 def tally(config: PaperConfig, rows: pd.DataFrame, by: str) -> pd.DataFrame:
     """For each value of a column of `flows`: how many flows differ beyond chance, and by how much; and the bar of an
     experiment (NaN for other columns)."""
-    if rows.empty:
-        return pd.DataFrame(columns=TALLY_COLUMNS)
-    level = config.analysis_value("drawn_level")
-    kinds = config.analysis_value("drawn")
     found = []
     for what, own in rows.groupby(by, sort=False):
-        beyond, distances = int((own["p"] < level).sum()), own["difference"].abs()
-        bar = kinds[what]["bar"] if by == "experiment" else math.nan
+        beyond, distances = int((own["p"] < config.analysis_value("drawn_level")).sum()), own["difference"].abs()
+        bar = config.analysis_value("drawn")[what]["bar"] if by == "experiment" else math.nan
         found.append([what, len(own), beyond, beyond / len(own), distances.median(), distances.max(), bar])
     return pd.DataFrame(found, columns=TALLY_COLUMNS)
 
 
-def tally_lines(config: PaperConfig, rows: pd.DataFrame, by: str) -> Iterator[str]:
-    """`tally` as lines of text."""
-    for row in tally(config, rows.sort_values(by, kind="stable") if by == "algorithm" else rows, by).to_dict("records"):
-        bar = "" if math.isnan(row["bar"]) else f", bar {100 * row['bar']:g} %"
+def tally_lines(config: PaperConfig, rows: pd.DataFrame) -> Iterator[str]:
+    """`tally` by experiment as lines of text."""
+    for row in tally(config, rows, "experiment").to_dict("records"):
         yield (
             f"{row['what']:<24} {row['beyond']} of {row['flows']} flows beyond chance "
-            f"({100 * row['beyond_share']:.1f} %{bar}), median difference {row['median_difference']:.4f}"
+            f"({100 * row['beyond_share']:.1f} %, bar {100 * row['bar']:g} %), "
+            f"median difference {row['median_difference']:.4f}"
         )
 
 

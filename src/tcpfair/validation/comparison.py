@@ -30,7 +30,7 @@ class Comparison:
     """The engine's results by experiment, those shipped of the other simulators, and the rows that compare them: means by
     their bars, flows of random dumbbells and seeds without jitter by `chance`.
 
-    ``kernel`` is the same beside a real kernel: recordings of `tcpfair.sources.testbed`, on the scenarios of
+    ``kernel`` is the same for a real kernel: recordings of `tcpfair.sources.testbed`, on the scenarios of
     ``config/testbed.yaml``. A kernel's repeats scatter by what the machine did meanwhile: a difference is within their spread, or
     has a line in ``data/validation/explanations.yaml``.
     """
@@ -82,16 +82,16 @@ def explanations(layout: Layout, config: PaperConfig) -> dict[str, dict[str, str
 
 
 def engine_parts(layout: Layout, config: PaperConfig) -> list[Part]:
-    """All that the engine runs: beside other simulators, and beside the kernel."""
-    beside = kernel_config(layout)
-    of_kernel = campaign.parts(layout, beside, KERNEL, ENGINE, beside.experiments) if beside else []
+    """All that the engine runs: for the comparison with other simulators, and with the kernel."""
+    kernel = kernel_config(layout)
+    of_kernel = campaign.parts(layout, kernel, KERNEL, ENGINE, kernel.experiments) if kernel else []
     return [*campaign.parts(layout, config, WHOLE, ENGINE, config.experiments), *of_kernel]
 
 
 def compare(layout: Layout, config: PaperConfig, engine: Sequence[Part]) -> Comparison:
     """Compare what the engine's parts keep with what is shipped."""
-    reasons, beside = explanations(layout, config), kernel_config(layout)
-    kernel = _compared(layout, beside, KERNEL, (TESTBED,), engine, reasons) if beside else None
+    reasons, of_kernel = explanations(layout, config), kernel_config(layout)
+    kernel = _compared(layout, of_kernel, KERNEL, (TESTBED,), engine, reasons) if of_kernel else None
     return replace(_compared(layout, config, WHOLE, TOOLS, engine, reasons), kernel=kernel)
 
 
@@ -103,7 +103,7 @@ def _compared(
     engine: Sequence[Part],
     reasons: agreement.Explanations,
 ) -> Comparison:
-    """The engine beside the simulators of one kind of validation."""
+    """The engine compared with the simulators of one kind of validation."""
     results = {
         name: campaign.joined(config, name, (each for each in engine if (each.kind, each.experiment) == (kind, name)))
         for name in config.experiments

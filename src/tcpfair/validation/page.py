@@ -49,7 +49,7 @@ class Figure(NamedTuple):
 
 
 def report(layout: Layout) -> Path:
-    """The page, which stands for all files that are written with it."""
+    """The page, the last of the files that `write` writes."""
     return layout.validation / "report.html"
 
 
@@ -60,16 +60,16 @@ def summary_file(layout: Layout) -> Path:
 
 def outputs(layout: Layout, config: PaperConfig) -> list[Path]:
     """All files that `write` writes."""
-    beside = kernel_config(layout)
+    kernel = kernel_config(layout)
     tables = ["agreement", *config.experiments, "curves", "drawn", "flows", "pairs"]
-    tables += ["kernel", "kernel_runs"] if beside is not None else []
+    tables += ["kernel", "kernel_runs"] if kernel is not None else []
     names = [f"{table}.csv" for table in tables]
-    names += [file for figure in _figures(config, beside) for file in figure.files]
+    names += [file for figure in _figures(config, kernel) for file in figure.files]
     return [*(layout.validation / name for name in names), summary_file(layout), report(layout)]
 
 
 def is_made_from(layout: Layout, made_from: str) -> bool:
-    """Whether the page, which is written last, says that all files are made from what a digest stands for."""
+    """Whether the page, which is written last, was made, with all files, from what has this digest."""
     return report(layout).is_file() and made_from in report(layout).read_text()
 
 
@@ -198,21 +198,21 @@ def _experiment_view(comparison: Comparison, name: str) -> dict[str, Any]:
     }
 
 
-def _kernel_view(beside: Comparison) -> dict[str, Any]:
-    """What the page shows of the kernel: mean and spread of its repeats beside the engine's, row by row."""
+def _kernel_view(kernel: Comparison) -> dict[str, Any]:
+    """What the page shows of the kernel: mean and spread of its repeats next to the engine's, row by row."""
     rows = []
-    for row in _judged(beside.rows):
+    for row in _judged(kernel.rows):
         spread = {"engine_se": row["engine_sd"], "tool_se": row["tool_sd"]}
         rows.append(_row_view(row | spread))
     return {
         "name": TESTBED,
-        "stack": stack_of(beside.config),
-        "tools": beside.tools[TESTBED].tools,
+        "stack": stack_of(kernel.config),
+        "tools": kernel.tools[TESTBED].tools,
         "rows": rows,
         "bar": _bar(rows),
-        "what": {name: experiment.what for name, experiment in beside.config.experiments.items()},
-        "runs": {name: len(runs) for name, runs in beside.tools[TESTBED].runs.items()},
-        "assumptions": assumptions({beside.config.paper: beside.config}).to_dict("records"),
+        "what": {name: experiment.what for name, experiment in kernel.config.experiments.items()},
+        "runs": {name: len(runs) for name, runs in kernel.tools[TESTBED].runs.items()},
+        "assumptions": assumptions({kernel.config.paper: kernel.config}).to_dict("records"),
     }
 
 
@@ -390,7 +390,7 @@ def summary(comparison: Comparison) -> str:
                 own = [row for row in rows if row["metric"] == metric]
                 if own:
                     lines.append(f"           {OF_VALIDATION[metric].words:<26} {_counts(own)}")
-    lines += chance.tally_lines(comparison.config, comparison.flows, "experiment")
+    lines += chance.tally_lines(comparison.config, comparison.flows)
     for name, own in comparison.pairs.groupby("experiment", sort=False):
         lines.append(f"{name:<24} correlation over seeds: median {own['correlation'].median():.2f}")
     for row in unexplained[:LISTED]:

@@ -1,7 +1,7 @@
 """The testbed's recordings as they are shipped, small and without what tells of a machine or a moment.
 
 ``data/validation/testbed/recordings/<experiment>/`` is a trace (samples, events, link), ``polls.parquet`` has the windows of
-flows alone at every poll, ``checks.csv`` says of every run what its own checks found, how much the machine paused and what else
+flows alone at every poll, ``checks.csv`` has for every run what its checks found, how much the machine paused and what else
 it had to do.
 """
 
@@ -42,7 +42,7 @@ def place(layout: Layout) -> Path:
 
 
 def are_kept(layout: Layout, config: PaperConfig, experiment: str) -> bool:
-    """Whether the recordings themselves are on this machine; their metrics may be there without, as they are shipped."""
+    """Whether the recordings themselves are on this machine; their metrics are shipped without them."""
     return all((layout.recordings / spec.key).is_dir() for spec in whole(config, TESTBED).specs(config, experiment))
 
 

@@ -19,11 +19,11 @@ from tcpfair.validation.measures import DUMBBELL, MEASURES
 
 ENGINE = "engine"
 TOOLS = ("ns2", "ns3")
-TESTBED = "testbed"  # a real kernel, which has scenarios of its own
+TESTBED = "testbed"  # a real kernel, which has other scenarios
 TITLES = {ENGINE: "engine", "ns2": "ns-2", "ns3": "ns-3", TESTBED: "Linux"}
 WHOLE, QUICK, KERNEL = "whole", "quick", "kernel"  # kinds of validation
 
-_DIGEST_LENGTH = 16  # of hexadecimal digits: they stand in a file that people read
+_DIGEST_LENGTH = 16  # hexadecimal digits, in a file that people read
 
 Window = tuple[float, float]
 
@@ -96,7 +96,7 @@ def kind_of(tool: str) -> str:
 
 
 def tools_of(config: PaperConfig) -> tuple[str, ...]:
-    """The simulators that a configuration has runs for, beside the engine."""
+    """The simulators that a configuration has runs for, besides the engine."""
     return tuple(tool for tool in (*TOOLS, TESTBED) if f"{tool}_runs" in config.analysis)
 
 
@@ -125,7 +125,7 @@ def stack_of(config: PaperConfig) -> str:
 
 
 def quick(config: PaperConfig) -> Selection:
-    """A few short runs, to see whether a simulator is there and roughly right."""
+    """A few short runs, to see whether a simulator works and is roughly right."""
     value = config.analysis_value
     replicates = {f"{name}/{label}": 1 for name in value("quick_experiments") for label in value("quick_algorithms")}
     return Selection(replicates, value("quick_duration_s"), tuple(value("quick_window_s")))

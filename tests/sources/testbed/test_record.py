@@ -89,7 +89,7 @@ def test_a_stage_that_fails_leaves_one_line_and_no_folder(monkeypatch, prepared,
 
 def test_an_older_recording_is_never_written_over(prepared, tmp_path):
     (tmp_path / "run").mkdir()
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="run: already exists"):
         record.record(setup({"cc": "reno", "rtt_ms": 50}), tmp_path / "run")
 
 

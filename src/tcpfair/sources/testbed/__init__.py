@@ -1,10 +1,10 @@
 """A real Linux kernel as a source of traces: a dumbbell of network namespaces on this machine, its flows iperf3's.
 
-`setup` says what a run is, `programs` what it needs, `record` makes a folder of it (the stage in ``stage.py``, the wires in
-``relay.c``, the polls in ``poll.py``, CUBIC with another K in ``cubic_k.bpf.c``), `checks` refuses what is not what it says.
-The folder is read by `tcpfair.sources.readers.testbed`.
+`setup` describes a run, `programs` what it needs, `record` makes a folder of it (the stage in ``stage.py``, the wires in
+``relay.c``, the polls in ``poll.py``, CUBIC with another K in ``cubic_k.bpf.c``), `checks` refuses a run that differs from its
+description. The folder is read by `tcpfair.sources.readers.testbed`.
 
-What a kernel does otherwise than the engine, whatever a scenario says: its hosts' jitter is their own; a flow's first data
+Where a kernel differs from the engine, whatever the scenario: its hosts' jitter is their own; a flow's first data
 come four to five round trips after its start, since iperf3 has a control connection; iperf3 ends at a whole second, up to one
 after the end of the run. First arrivals are not known, so ``received_bytes`` is missing.
 """
@@ -34,7 +34,7 @@ from tcpfair.sources.testbed.setup import setup_of
 
 ATTEMPTS = 4  # a run that is refused, as the machine paused, is recorded again
 _MADE_OF = ("__init__.py", "setup.py", "record.py", "stage.py", "poll.py", "relay.c", "struct_ops.c", "cubic_k.bpf.c")
-_SET_UP_S = 4.0  # of a run, beside its duration
+_SET_UP_S = 4.0  # of a run, in addition to its duration
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Is a run of the testbed what it says? Packets that got lost elsewhere, a host that paused, a wrong delay: it is refused."""
+"""Is a run of the testbed valid? Packets lost elsewhere, a host that paused or a wrong delay refuse it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def counted(setup: Setup, t0_s: float, polls: Sequence[pd.DataFrame], queue: pd.
         for _, own in table.groupby("sport"):
             t = own["t"].to_numpy()
             busy = ((own["ca_state"] != _OPEN) | (own["lost"] > 0) | (own["retrans"] > 0)).to_numpy()
-            # closed sockets keep their last counts: busy then means that nobody knows what they still resent
+            # closed sockets keep their last counts: busy then means that their further retransmissions are unknown
             quiet = quiet & ~(_known(t, busy, moments).astype(bool))
             retransmissions = retransmissions + _known(t, own["total_retrans"].to_numpy(), moments)
             needless = needless + _known(t, own["dsack_dups"].to_numpy(), moments)
@@ -81,7 +81,7 @@ def faults(
     queue: pd.DataFrame,
     at: Counted | None,
 ) -> list[str]:
-    """What is wrong with a run, one line each; nothing when it is what it says.
+    """What is wrong with a run, one line each; none when it is valid.
 
     ``result`` is what the stage found, ``delivered_bytes`` what the receiver of each flow got in all, ``at`` what was `counted`.
     """

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from tcpfair import jit  # noqa: F401  (says where the cache is)
+from tcpfair import jit  # noqa: F401  (sets the place of the cache)
 from tcpfair.errors import InputError
 from tcpfair.files.files import whole, write_whole
 from tcpfair.sources.testbed.setup import CONSTANT_K, K_OF_RTT, KERNEL_CC, has_other_k
@@ -35,12 +35,12 @@ BPF_TOOLS = {"clang": "clang", "bpftool": "bpftool"}
 OF_A_RUN = re.compile(r"tf\d+_[0-9a-f]+")  # a congestion control that a run registered for itself
 
 
-def missing(bpf: bool = False, relay: bool = True) -> str:
+def missing(bpf: bool = False) -> str:
     """Why the testbed cannot run here, in one line; empty when it can. ``bpf``: with CUBIC of another K."""
     if sys.platform != "linux":
         return f"the testbed needs Linux (this is {sys.platform})"
     lacking = {tool: package for tool, package in TOOLS.items() if _which(tool) is None}
-    if (relay or bpf) and compiler() is None:
+    if compiler() is None:
         lacking["cc"] = "gcc"
     if bpf:
         lacking |= {tool: package for tool, package in BPF_TOOLS.items() if _which(tool) is None}

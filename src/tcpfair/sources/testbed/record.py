@@ -35,15 +35,15 @@ class RefusedError(InputError):
 
 
 def record(setup: Setup, folder: Path, say: Callable[[str], None] = lambda line: None) -> dict[str, Any]:
-    """Record ``setup`` in a new ``folder``, which is there only when the run is whole and passes its own checks.
+    """Record ``setup`` in a new ``folder``, which exists only when the run is complete and passes its own checks.
 
-    Returns what its ``meta.json`` says. Raises InputError, in one line, when something is missing, fails, or is not what it
+    Returns the content of its ``meta.json``. Raises InputError, in one line, when something is missing, fails, or is not what it
     was set to be.
     """
     prepared = prepare(setup)
     folder = folder.absolute()
     if folder.exists():
-        raise InputError(f"{folder}: is there already; give a new folder with --output")
+        raise InputError(f"{folder}: already exists; give a new folder with --output")
     folder.parent.mkdir(parents=True, exist_ok=True)
     _sweep(folder.parent)
     prefix = f"{folder.name}.{os.getpid()}."
@@ -74,7 +74,7 @@ def record(setup: Setup, folder: Path, say: Callable[[str], None] = lambda line:
         try:
             inside.rename(folder)  # whole, or not there
         except OSError:
-            raise InputError(f"{folder}: has come into being meanwhile; give a new folder with --output") from None
+            raise InputError(f"{folder}: was created meanwhile; give a new folder with --output") from None
         inside.mkdir()  # for the end of this block
     return meta
 
@@ -105,7 +105,7 @@ def prepare(setup: Setup) -> dict[str, Any]:
     programs.require(bpf=bool(bpf))
     programs.require_cc(flow.cc for flow in setup.flows)
     bottleneck, delay = _places(setup)
-    # two testbeds at once, or one beside the remains of another, need names of their own
+    # two testbeds at once, or one next to the remains of another, need different names
     names = {cc: f"tf{number}_{os.urandom(5).hex()}"[:_NAME_LENGTH] for number, cc in enumerate(bpf)}
     struct_ops = [
         {"loader": str(programs.loader()), "object": str(programs.bpf_object(cc)), "name": names[cc], "label": cc}

@@ -41,7 +41,7 @@ class _Strict(BaseModel):
 
 
 class TestbedFlow(_Strict):
-    """One flow: iperf3 from a sender of its own."""
+    """One flow: iperf3 from a separate sender."""
 
     __test__ = False  # not a class of tests
 
@@ -166,7 +166,7 @@ _FLOW_FIELDS = {
 def setup_of(scenario: Scenario) -> Setup:
     """A scenario as a run of the testbed. Raises InputError, in one line, for the first thing that a kernel cannot do.
 
-    Jitter is the hosts' own, whatever the scenario says; growth of the window and recovery are the kernel's.
+    Jitter is the hosts' own, whatever the scenario; growth of the window and recovery are the kernel's.
     """
     refuse_unknown(scenario, _SCENARIO_FIELDS, "the testbed")
     for name, value in (("wire_bytes", WIRE_BYTES), ("payload_bytes", PAYLOAD_BYTES)):
@@ -191,7 +191,7 @@ def setup_of(scenario: Scenario) -> Setup:
 
 
 def kernel_cc(flow: Flow, where: str = "flow") -> str:
-    """The kernel's congestion control that a flow's algorithm stands for. Raises InputError where there is none."""
+    """The kernel's congestion control for a flow's algorithm. Raises InputError where there is none."""
     if flow.cc == "cubic_rtt":
         values = param_values("cubic_rtt", flow.params)
         if values["constant_K"]:

@@ -57,7 +57,7 @@ class StageError(Exception):
 
 
 def main() -> int:
-    """Run PLAN.json; 0 when its files are there, 1 with one line on stderr when something failed."""
+    """Run PLAN.json; 0 when its files exist, 1 with one line on stderr when something failed."""
     plan = json.loads(Path(sys.argv[1]).read_text())
     threading.Thread(target=_end_with_input, daemon=True).start()
     try:
@@ -145,7 +145,7 @@ class Stage:
             run("ip", "-n", space, "link", "set", "lo", "up")
             for name, value in SYSCTLS.items():
                 self.write(space, f"/proc/sys/net/ipv4/{name}", value)
-        # of the relay's own namespace: what IPv6 says of itself would pass the bottleneck
+        # of the relay's own namespace: what IPv6 announces would pass the bottleneck
         self.write("", "/proc/sys/net/ipv6/conf/default/disable_ipv6", "1", may_lack=True)
         gate = "r" if self.in_kernel else "d"
         if self.in_kernel:
@@ -335,7 +335,7 @@ class Stage:
         return t0_s
 
     def wait_for_server(self, port: int) -> None:
-        """Until somebody listens, as /proc/net/tcp of the receiver's namespace says."""
+        """Until a server listens, by /proc/net/tcp of the receiver's namespace."""
         wanted = f":{port:04X} "
         for _ in range(200):
             sockets = run(*inside_of("d"), "sh", "-c", "cat /proc/net/tcp*").splitlines()
@@ -378,7 +378,7 @@ def inside_of(space: str) -> list[str]:
 
 
 def run(*words: str) -> str:
-    """Run a command to its end; StageError with the last line that it says when it fails."""
+    """Run a command to its end; StageError with the last line that it prints when it fails."""
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or [f"status {done.returncode}"]
