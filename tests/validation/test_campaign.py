@@ -31,6 +31,15 @@ def engine(monkeypatch):
     return Simulator("engine")
 
 
+@pytest.fixture
+def ns2(layout, engine, monkeypatch):
+    """A checkout with results of ns-2."""
+    made = Simulator("ns2")
+    install(monkeypatch, engine, made)
+    assert main(["validate", "--run", "ns2"]) == 0
+    return made
+
+
 def complaint(capsys, *arguments):
     """The one line on stderr of a command that fails with status 1."""
     assert main(["validate", *arguments]) == 1
@@ -42,10 +51,7 @@ def complaint(capsys, *arguments):
 # --- running a simulator ----------------------------------------------------------------------------------------------
 
 
-def test_results_of_a_simulator_are_shipped_with_their_provenance(layout, engine, monkeypatch, capsys):
-    ns2 = Simulator("ns2")
-    install(monkeypatch, engine, ns2)
-    assert main(["validate", "--run", "ns2"]) == 0
+def test_results_of_a_simulator_are_shipped_with_provenance_and_checksums(layout, capsys, ns2):
     assert capsys.readouterr().out.splitlines()[:2] == [
         "ns-2      12 runs of one, two (ns2 1.0)",
         "validate   about 12 s on 1 core, in 2 jobs",
@@ -68,13 +74,10 @@ def test_results_of_a_simulator_are_shipped_with_their_provenance(layout, engine
     entry = json.loads((layout.validated / "ns2" / "provenance.json").read_text())["experiments"]["two"]
     assert (entry["tool"], entry["code"], entry["runs"]) == ("ns2 1.0", ns2.code, 6)
     assert set(entry["scenarios"]) == {"slow", "fast"}
-
-
-def test_shipped_results_are_listed_with_their_checksums(layout, engine, monkeypatch):
-    install(monkeypatch, engine, Simulator("ns2"))
-    main(["validate", "--run", "ns2"])
     listed = {line.split()[1] for line in (layout.data / "SHA256SUMS").read_text().splitlines()}
     assert {"validation/ns2/one.csv", "validation/ns2/provenance.json", "validation/explanations.yaml"} <= listed
+    (layout.validated / "ns2" / "one.csv").unlink()
+    assert "data/validation/ns2/one.csv: missing; provenance.json lists it" in faults(layout.root)
 
 
 def test_a_simulator_makes_only_its_own_runs_cut_to_its_own_time(layout, engine, monkeypatch):
@@ -138,10 +141,7 @@ def test_an_interrupted_run_ships_what_is_whole_and_the_next_one_goes_on(layout,
     assert not before & set(again.made)
 
 
-def test_nothing_runs_again_while_simulator_and_scenarios_are_the_same(layout, engine, monkeypatch):
-    ns2 = Simulator("ns2")
-    install(monkeypatch, engine, ns2)
-    main(["validate", "--run", "ns2"])
+def test_nothing_runs_again_while_simulator_and_scenarios_are_the_same(layout, ns2):
     before = {path: path.read_bytes() for path in (layout.validated / "ns2").iterdir()}
     shutil.rmtree(layout.validation)  # as in a fresh checkout: what is shipped is enough
     ns2.made.clear()
@@ -153,10 +153,7 @@ def test_nothing_runs_again_while_simulator_and_scenarios_are_the_same(layout, e
     assert len(ns2.made) == 12
 
 
-def test_a_changed_algorithm_runs_alone(layout, engine, monkeypatch):
-    ns2 = Simulator("ns2")
-    install(monkeypatch, engine, ns2)
-    main(["validate", "--run", "ns2"])
+def test_a_changed_algorithm_runs_alone(layout, ns2):
     edit(layout.validation_config, "fast: {cc: {value: cubic,", "fast: {cc: {value: bic,")
     ns2.made.clear()
     main(["validate", "--run", "ns2", "--experiments", "one"])
@@ -166,9 +163,7 @@ def test_a_changed_algorithm_runs_alone(layout, engine, monkeypatch):
 # --- stale results ----------------------------------------------------------------------------------------------------
 
 
-def test_results_of_other_scenarios_are_left_out_and_named(layout, engine, monkeypatch, capsys):
-    install(monkeypatch, engine, Simulator("ns2"))
-    main(["validate", "--run", "ns2"])
+def test_results_of_other_scenarios_are_left_out_and_named(layout, ns2, capsys):
     assert faults(layout.root) == []
     edit(layout.validation_config, "duration_s: {value: 40,", "duration_s: {value: 45,")
     capsys.readouterr()
@@ -182,42 +177,20 @@ def test_results_of_other_scenarios_are_left_out_and_named(layout, engine, monke
     ]
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("window_s: {value: [10, 50],", "window_s: {value: [15, 50],"),  # measured differently
-        ("whole_epochs_share: {value: 0.5,", "whole_epochs_share: {value: 0.6,"),
-        ('ns2_runs: {value: {"*/*": 3}', 'ns2_runs: {value: {"*/*": 2}'),
-        ("jitter_s", None),
-    ],
-)
-def test_whatever_decides_a_result_makes_it_stale(layout, engine, monkeypatch, old, new):
-    install(monkeypatch, engine, Simulator("ns2"))
-    main(["validate", "--run", "ns2"])
-    if new is None:
-        edit(
-            layout.validation_config,
-            "settings:\n  capacity",
-            "settings:\n  jitter_s: {value: 0.001, source: x}\n  capacity",
-        )
-    else:
-        edit(layout.validation_config, old, new)
-    config = load(layout.validation_config)
-    assert "one" in shipped.read(layout, config, "ns2").stale
-
-
-def test_bars_and_reasons_make_nothing_stale(layout, engine, monkeypatch):
-    install(monkeypatch, engine, Simulator("ns2"))
-    main(["validate", "--run", "ns2"])
-    edit(layout.validation_config, "bar_mean_cwnd: {value: 0.03, source: x}", "bar_mean_cwnd: {value: 0.01, source: y}")
-    assert shipped.read(layout, load(layout.validation_config), "ns2").stale == []
-
-
-def test_a_lost_file_is_a_fault(layout, engine, monkeypatch):
-    install(monkeypatch, engine, Simulator("ns2"))
-    main(["validate", "--run", "ns2"])
-    (layout.validated / "ns2" / "one.csv").unlink()
-    assert "data/validation/ns2/one.csv: missing; provenance.json lists it" in faults(layout.root)
+def test_whatever_decides_a_result_makes_it_stale_and_bars_and_reasons_do_not(layout, ns2):
+    path = layout.validation_config
+    before = path.read_text()
+    jitter = "settings:\n  jitter_s: {value: 0.001, source: x}\n  capacity"
+    for old, new, stale in [
+        ("window_s: {value: [10, 50],", "window_s: {value: [15, 50],", True),  # measured differently
+        ("whole_epochs_share: {value: 0.5,", "whole_epochs_share: {value: 0.6,", True),
+        ('ns2_runs: {value: {"*/*": 3}', 'ns2_runs: {value: {"*/*": 2}', True),
+        ("settings:\n  capacity", jitter, True),
+        ("bar_mean_cwnd: {value: 0.03, source: x}", "bar_mean_cwnd: {value: 0.01, source: y}", False),
+    ]:
+        edit(path, old, new)
+        assert ("one" in shipped.read(layout, load(path), "ns2").stale) == stale, old
+        path.write_text(before)
 
 
 # --- comparing --------------------------------------------------------------------------------------------------------
@@ -322,23 +295,6 @@ def test_an_edit_during_the_run_makes_nothing_of_two_configurations(layout, engi
     monkeypatch.setattr(executor, "_start", edited)
     assert "whole/engine/two/slow, whole/engine/two/fast: the configuration or the code was edited" in complaint(capsys)
     assert not (layout.validation / "report.html").exists()
-
-
-def test_the_comparison_of_two_simulators(layout, monkeypatch):
-    install(monkeypatch, Simulator("engine"), Simulator("ns2", gain=1.02), Simulator("ns3", gain=1.1))
-    main(["validate", "--run", "ns2"])
-    main(["validate", "--run", "ns3"])
-    (layout.validated / "explanations.yaml").write_text("ns3: {mean_cwnd/*/one: its windows are larger}\n")
-    main(["validate"])
-    config = load(layout.validation_config)
-    rows = comparison.compare(layout, config, comparison.engine_parts(layout, config)).rows
-    windows = rows[rows["metric"] == "mean_cwnd"].set_index(["tool", "algorithm"])
-    assert windows.loc[("ns2", "slow"), "verdict"] == "within"
-    assert windows.loc[("ns3", "slow"), "verdict"] == "beyond"
-    assert windows.loc[("ns3", "slow"), "explanation"] == "its windows are larger"
-    assert windows.loc[("ns3", "slow"), ["from_s", "until_s"]].tolist() == [5, 30]
-    assert ("ns3", "fast") not in windows.index
-    assert (rows.loc[rows["metric"] == "epoch", "verdict"] == "within").all()
 
 
 # --- the quick check --------------------------------------------------------------------------------------------------

@@ -57,6 +57,11 @@ def test_every_row_and_every_run_stands_in_a_table(done):
     layout, compared = done
     rows = pd.read_csv(layout.validation / "agreement.csv", keep_default_na=False)
     assert len(rows) == len(compared.rows) == 2 * (5 + 3) + (5 + 3)
+    windows = compared.rows.query("metric == 'mean_cwnd'").set_index(["tool", "algorithm"])
+    assert list(windows.index) == [("ns2", "fast"), ("ns2", "slow"), ("ns3", "slow")]
+    assert windows["explanation"].tolist() == ["unexplained", "unexplained", "its windows <are> larger"]
+    assert windows.loc[("ns3", "slow"), ["from_s", "until_s"]].tolist() == [5, 30]
+    assert (compared.rows.query("metric == 'epoch'")["verdict"] == "within").all()
     two = pd.read_csv(layout.validation / "two.csv")
     assert two.groupby("source").size().to_dict() == {"engine": 12, "ns2": 6, "ns3": 1}  # the engine in two windows
     curves = pd.read_csv(layout.validation / "curves.csv")

@@ -1,9 +1,10 @@
-"""The engine beside other simulators: windows over time, and shares of flow 1 run by run."""
+"""The engine compared with other simulators: windows over time, and shares of flow 1 run by run."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -43,12 +44,8 @@ def draw_windows(
         top = own.loc[own["t_s"] >= settled_s, "cwnd_pkts"].max()
         ax.set_ylim(0, _HEADROOM * top if top > 0 else None)
         ax.set_xlim(0, until_s[label])
-    figure.supxlabel("time (s)", fontsize=8.5)
-    figure.supylabel("window (packets)", fontsize=8.5)
-    handles = [Line2D([], [], color=_COLORS[source], lw=_WIDTHS[source], label=titles[source]) for source in shown]
-    figure.legend(handles=handles, loc="outside upper right", ncols=len(handles))
-    style.corner_note(figure, note)
-    return figure
+    legend = {source: {"label": titles[source], "lw": _WIDTHS[source]} for source in shown}
+    return _finished(figure, "time (s)", "window (packets)", note, legend)
 
 
 def draw_shares(
@@ -66,18 +63,12 @@ def draw_shares(
     for ax, (title, rows) in zip(axes, runs.items(), strict=True):
         _strip(ax, rows, labels, dict(zip(shown, lanes, strict=True)))
         ax.set_title(title, loc="left", fontsize=8)
-        ax.set_xlim(-0.03, 1.03)
-        ax.set_xticks([0, 0.5, 1])
+        ax.set(xlim=(-0.03, 1.03), xticks=[0, 0.5, 1])
         ax.axvline(0.5, color=style.GREY, lw=0.6, zorder=0)
     axes[0].set_yticks(range(len(labels)), labels)
     axes[0].set_ylim(len(labels) - 0.5, -0.5)
-    figure.supxlabel("share of flow 1", fontsize=8.5)
-    handles = [
-        Line2D([], [], ls="", marker="o", ms=3.5, color=_COLORS[source], label=titles[source]) for source in shown
-    ]
-    figure.legend(handles=handles, loc="outside upper right", ncols=len(handles))
-    style.corner_note(figure, note)
-    return figure
+    legend = {source: {"label": titles[source], "ls": "", "marker": "o", "ms": 3.5} for source in shown}
+    return _finished(figure, "share of flow 1", "", note, legend)
 
 
 def draw_flows(flows: pd.DataFrame, experiments: Sequence[str], level: float, note: str) -> Figure:
@@ -89,13 +80,8 @@ def draw_flows(flows: pd.DataFrame, experiments: Sequence[str], level: float, no
         ax.plot([1e-3, 1], [1e-3, 1], color=style.GREY, lw=0.6, zorder=0)
         for is_beyond, color, face in ((False, style.SKY, "none"), (True, style.VERMILION, style.VERMILION)):
             own = rows[(rows["p"] < level) == is_beyond]
-            ax.errorbar(
-                own["tool_mean"],
-                own["engine_mean"],
-                xerr=own["tool_sd"],
-                yerr=own["engine_sd"],
-                **{"fmt": "o", "ms": 3.5, "lw": 0.5, "color": color, "mfc": face, "mew": 0.7},
-            )
+            looks = {"fmt": "o", "ms": 3.5, "lw": 0.5, "color": color, "mfc": face, "mew": 0.7}
+            ax.errorbar(own["tool_mean"], own["engine_mean"], xerr=own["tool_sd"], yerr=own["engine_sd"], **looks)
         ax.set(xscale="log", yscale="log", xlim=(1e-3, 1.05), ylim=(1e-3, 1.05), xlabel="share in ns-2")
         ax.set_title(experiment, loc="left", fontsize=8)
     axes[0].set_ylabel("share in the engine")
@@ -115,8 +101,19 @@ def draw_seeds(
             own = shares.loc[label].dropna()
             ax.plot(own[tool], own[engine], ls="", marker="o", ms=2.5, mew=0, color=style.BLACK)
         ax.set(xlim=(0, 1), ylim=(0, 1), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
-    figure.supxlabel(f"share of flow 1 in {titles[tool]}", fontsize=8.5)
-    figure.supylabel(f"in the {titles[engine]}", fontsize=8.5)
+    return _finished(figure, f"share of flow 1 in {titles[tool]}", f"in the {titles[engine]}", note)
+
+
+def _finished(
+    figure: Figure, x_label: str, y_label: str, note: str, legend: Mapping[str, Mapping[str, Any]] | None = None
+) -> Figure:
+    """A figure with the labels that all panels share, a legend by simulator where there is one, and a note."""
+    figure.supxlabel(x_label, fontsize=8.5)
+    if y_label:
+        figure.supylabel(y_label, fontsize=8.5)
+    if legend:
+        handles = [Line2D([], [], color=_COLORS[source], **look) for source, look in legend.items()]
+        figure.legend(handles=handles, loc="outside upper right", ncols=len(handles))
     style.corner_note(figure, note)
     return figure
 

@@ -1,10 +1,12 @@
-"""Sources of traces: scenario in, trace out; and a trace put together from runs that are there already."""
+"""Sources of traces: scenario in, trace out; and a trace assembled from existing runs."""
 
 from __future__ import annotations
 
+import importlib
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from types import ModuleType
 
 import pandas as pd
 
@@ -15,9 +17,9 @@ from tcpfair.papers.expand import RunSpec, run_specs, values_behind
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs import store, trace
 from tcpfair.runs.trace import TABLES, Trace
-from tcpfair.sources import engine, ns2, ns3, tables
+from tcpfair.sources import engine, tables
 
-BACKENDS: dict[str, Callable] = {"engine": engine.simulate_runs, "ns2": ns2.simulate_runs, "ns3": ns3.simulate_runs}
+OTHERS = ("ns2", "ns3", "testbed")  # simulators other than the engine, each loaded when it is used
 _KEPT_SHARDS = 8  # of other runs, when a trace is assembled: an edit that is taken back simulates nothing
 
 _ORDER = {
@@ -36,17 +38,23 @@ def simulate(
 
     Raises InputError for an unknown experiment or backend.
     """
-    if backend not in BACKENDS:
-        raise InputError(f"source: no simulator called {backend!r}; known are {', '.join(BACKENDS)}")
     specs = run_specs(paper, experiment) if specs is None else list(specs)
-    made = BACKENDS[backend](paper, experiment, specs)
+    made = simulator(backend).simulate_runs(paper, experiment, specs)
     made.provenance |= _provenance(paper, experiment, specs)
     return made
 
 
+def simulator(backend: str) -> ModuleType:
+    """The module of a simulator: `simulate_runs` and, for `OTHERS`, `estimate_s`. Raises InputError for an unknown name."""
+    if backend == "engine":
+        return engine
+    if backend not in OTHERS:
+        raise InputError(f"source: no simulator called {backend!r}; known are engine, {', '.join(OTHERS)}")
+    return importlib.import_module(f"tcpfair.sources.{backend}")
+
+
 def _provenance(paper: PaperConfig, experiment: str, specs: Sequence[RunSpec]) -> dict:
-    """What the manifest says of these runs."""
-    specs = list(specs)
+    """The manifest of these runs."""
     return {
         "paper": paper.paper,
         "experiment": experiment,
@@ -65,7 +73,7 @@ def shard_of(paper: PaperConfig, experiment: str, specs: Sequence[RunSpec], ever
     """
     made = simulate(paper, experiment, "engine", specs)
     made.provenance |= {"pkts": delivered_pkts(made), CONFIG: values_behind(paper, experiment, list(every))}
-    return _numbered(made, [spec.run_id for spec in specs])
+    return _renumbered(made, {spec.run_id: number for number, spec in enumerate(specs)})
 
 
 def assemble(layout: Layout, paper: PaperConfig, experiment: str, specs: Sequence[RunSpec]) -> Trace:
@@ -83,17 +91,16 @@ def assemble(layout: Layout, paper: PaperConfig, experiment: str, specs: Sequenc
         taken = {key: run_id for key, run_id in store.held(manifest, runs).items() if key in left}
         if taken:
             backend = manifest["backend"]
-            parts.append(_renumbered(trace.read(folder), {run_id: left.pop(key) for key, run_id in taken.items()}))
+            new_id = {run_id: left.pop(key).run_id for key, run_id in taken.items()}
+            parts.append(_renumbered(trace.read(folder), new_id))
     if left:
         raise InputError(
             f"{paper.paper}/{experiment}: {len(left)} of {len(runs)} runs are missing; simulate them first"
         )
     made = merge(parts)
-    for name, rows in (
-        ("runs", lambda spec: tables.runs(paper.paper, experiment, spec, backend)),
-        ("flows", tables.flows),
-    ):
-        setattr(made, name, pd.concat([rows(spec) for spec in specs], ignore_index=True))
+    rows = [tables.runs(paper.paper, experiment, spec, backend) for spec in specs]
+    made.runs = pd.concat(rows, ignore_index=True)
+    made.flows = pd.concat([tables.flows(spec) for spec in specs], ignore_index=True)
     made.provenance = {"backend": backend, "pkts": delivered_pkts(made), **_provenance(paper, experiment, specs)}
     return made
 
@@ -111,24 +118,14 @@ def discard_merged(layout: Layout, paper: str, experiment: str, merged: Path, ru
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _renumbered(held: Trace, chosen: dict[int, RunSpec]) -> Trace:
-    """Some runs of a trace under the run_id that they have in another one; without what the scenario says anyway."""
-    new_id = {run_id: spec.run_id for run_id, spec in chosen.items()}
+def _renumbered(held: Trace, new_id: dict[int, int]) -> Trace:
+    """The runs of a trace that ``new_id`` has, under its numbers."""
     parts = {}
     for name in TABLES:
         table = getattr(held, name)
         own = table[table["run_id"].isin(new_id.keys())]
         parts[name] = own.assign(run_id=own["run_id"].map(new_id).astype(table["run_id"].dtype))
     return Trace(**parts, provenance=held.provenance)
-
-
-def _numbered(made: Trace, run_ids: list[int]) -> Trace:
-    """A trace whose runs count from 0 in the order of ``run_ids``, as its manifest lists their keys."""
-    place = {run_id: number for number, run_id in enumerate(run_ids)}
-    for name in TABLES:
-        table = getattr(made, name)
-        setattr(made, name, table.assign(run_id=table["run_id"].map(place).astype(table["run_id"].dtype)))
-    return made
 
 
 def merge(traces: Iterable[Trace]) -> Trace:
@@ -151,15 +148,3 @@ def delivered_by_run(made: Trace) -> pd.Series:
     """The same by run_id, not rounded."""
     per_run = made.samples.groupby("run_id")["delivered_bytes"].sum()
     return per_run / made.runs.set_index("run_id")["payload_bytes"]
-
-
-__all__ = [
-    "BACKENDS",
-    "assemble",
-    "delivered_by_run",
-    "delivered_pkts",
-    "discard_merged",
-    "merge",
-    "shard_of",
-    "simulate",
-]

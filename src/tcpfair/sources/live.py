@@ -1,4 +1,4 @@
-"""Single runs of the simulator for those who look at them; the first one on a machine says that it compiles, and for how long."""
+"""Single runs of the simulator; the first one on a machine prints that it compiles, and for how long."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tcpfair.papers.scenario import Scenario, make_scenario
 
 COMPILING_S = 20  # on a core that has other work too
 
-# nothing of it is looked at
+# only its compilation matters
 _SMALLEST = {
     **{
         "capacity_bps": 1e6,
@@ -36,7 +36,7 @@ def is_compiled() -> bool:
 def prepare(say: Callable[[str], None] = print) -> float:
     """Load the simulator, or compile it when that is still to be done; the time in s that it took.
 
-    ``say`` is told before a compilation how long it will take, and afterwards how long it did.
+    ``say`` gets a line before a compilation, with the expected time, and one afterwards, with the actual time.
     """
     if not is_compiled():
         say(

@@ -1,7 +1,7 @@
 """ns-2 as a source of traces: the same scenarios, run by ns-2 2.35 (Debian and Ubuntu package ns2).
 
 ``dumbbell.tcl`` has the network; this module chooses the agents, appends the calls for one scenario and turns what ns-2
-leaves behind into the tables of a trace. Which agent stands for which algorithm:
+leaves behind into the tables of a trace. The agent of each algorithm:
 
 * reno, newreno and sack with SACK recovery, and the algorithms of Linux: TCP/Linux, with the modules of Linux 2.6.22.6;
 * reno, newreno and sack with another recovery: ns-2's own Newreno or Reno;
@@ -27,9 +27,9 @@ Where ns-2 means something else than the engine by the same word:
 * a DCCP flow shakes hands first: its data start one round trip late. Its Ack Ratio is 2 whatever ``ack_every`` says, it has
   no receive window, and its slow start counts every acknowledged packet;
 * an Ack Vector of more than 253 bytes ends ns-2. The initial threshold of a DCCP flow is therefore at most the path with half
-  of the buffer, divided by the flows that are there by then; a TCP that overshoots beside it may still be too much;
+  of the buffer, divided by the flows that have started by then; a TCP that overshoots at the same time may still be too much;
 * ``byte_counting`` is RFC 3465 with L = 2, which ns-2 has for Reno's growth only. ns-2's own default is L = 1 for TCP/Linux,
-  so that delayed ACKs do not slow its Reno down; here it is off unless the flow asks for it, as in Linux;
+  so that delayed ACKs do not slow its Reno down; here it is off unless the flow requests it, as in Linux;
 * CUBIC's ``beta`` does not change the slope of its TCP-friendly region, which the module computes when it is loaded;
 * ``received_bytes`` of TCP is what has left the last link less duplicates; these show whenever nothing is out of order, so
   that a duplicate may be counted a recovery too early;
@@ -61,14 +61,15 @@ from tcpfair.papers.scenario import Flow, Scenario
 from tcpfair.runs.code import digest_of
 from tcpfair.runs.trace import Trace
 from tcpfair.sources import tables
+from tcpfair.sources.refusals import checked, refuse_unknown
 from tcpfair.units import bdp_pkts, service_time_s
 
 NOT_INSTALLED = "ns-2 is not installed: apt install ns2 (Debian, Ubuntu)"
 _LIBRARY = Path(__file__).with_name("dumbbell.tcl")
 
 _RENO = ("newreno", "reno", "sack")
-_WINDOW_OPTION = {"libra": 2, "alpha": 5}  # increase with the square of the RTT, with the RTT
-_POWER = {"libra": 2, "alpha": 1}
+# windowOption_ (2 increases with the square of the RTT, 5 with the RTT) and that power
+_WINDOW_OPTION = {"libra": (2, 2), "alpha": (5, 1)}
 _LINUX = (
     *("bic", "compound", "cubic", "highspeed", "htcp", "hybla", "illinois", "lp"),
     *("scalable", "vegas", "veno", "westwood", "yeah"),
@@ -76,33 +77,30 @@ _LINUX = (
 ALGORITHMS = tuple(sorted((*_RENO, *_WINDOW_OPTION, *_LINUX, "ccid2")))
 _OWN_AGENT = {"sack": "Sack1", "newreno": "Newreno", "reno": "Reno"}  # by recovery
 
-# Parameters of the registry that a module of TCP/Linux has as well: its name there, and its integer for a value.
-_SCALE = 1024
+# Parameters of the registry that a module of TCP/Linux has as well: its name there.
 _SETTABLE = {
-    ("cubic", "beta"): ("beta", lambda cut_off: (1 - cut_off) * _SCALE),
-    ("cubic", "fast_convergence"): ("fast_convergence", float),
-    ("cubic", "tcp_friendly"): ("tcp_friendliness", float),
-    ("cubic", "S_max"): ("max_increment", float),
-    ("bic", "beta"): ("beta", lambda cut_off: (1 - cut_off) * _SCALE),
-    ("bic", "fast_convergence"): ("fast_convergence", float),
-    ("bic", "bic_S_max"): ("max_increment", float),
-    ("bic", "low_window"): ("low_window", float),
-    ("bic", "smooth_part"): ("smooth_part", float),
+    "cubic": {
+        "beta": "beta",
+        "fast_convergence": "fast_convergence",
+        "tcp_friendly": "tcp_friendliness",
+        "S_max": "max_increment",
+    },
+    "bic": {
+        "beta": "beta",
+        "fast_convergence": "fast_convergence",
+        "bic_S_max": "max_increment",
+        "low_window": "low_window",
+        "smooth_part": "smooth_part",
+    },
 }
+_SCALE = 1024  # of beta, which the modules have as the part that is left
 # Parameters that ns-2 has with this value only.
 _BUILT_IN = {
-    **{(cc, name): value for cc in _RENO for name, value in (("a", 1.0), ("b", 0.5))},
-    ("ccid2", "b"): 0.5,
-    ("cubic", "C"): 0.4,
-    ("cubic", "linux_2_6_22"): 1.0,
-    ("cubic", "linux_ack_counting"): 1.0,
-    ("bic", "linux_ack_counting"): 1.0,
-    ("bic", "B"): 4.0,
-    ("compound", "alpha"): 0.125,
-    ("compound", "compound_beta"): 0.5,
-    ("compound", "eta"): 1.0,
-    ("compound", "gamma"): 30.0,
-    ("compound", "linux_2006"): 1.0,
+    **{cc: {"a": 1.0, "b": 0.5} for cc in _RENO},
+    "ccid2": {"b": 0.5},
+    "cubic": {"C": 0.4, "linux_2_6_22": 1.0, "linux_ack_counting": 1.0},
+    "bic": {"linux_ack_counting": 1.0, "B": 4.0},
+    "compound": {"alpha": 0.125, "compound_beta": 0.5, "eta": 1.0, "gamma": 30.0, "linux_2006": 1.0},
 }
 
 # The fields of a scenario and of its flows that this module reads or that mean nothing to ns-2 (see above).
@@ -132,6 +130,8 @@ _OVERFLOW_HINT = (
     "into it, or a shorter path"
 )
 _TCP_VARIABLES = "cwnd_ ssthresh_ ncwndcuts_ nrexmit_"
+_LINK_COUNTERS = ("link_forwarded_pkts", "link_dropped_pkts", "link_acks", "link_acks_dropped")
+_WEB_COUNTERS = ("web_delivered_pkts", "web_received_pkts", "web_active")
 
 # Costs of one core, measured: start-up; per packet that crosses a bottleneck; per DCCP packet and packet of its window
 # (each Ack Vector is walked along); to make the sender of a short flow.
@@ -143,7 +143,7 @@ _START_S, _PACKET_S, _DCCP_PACKET_S, _SHORT_FLOW_S = 0.1, 1.0e-6, 26e-9, 1.5e-3
 
 def check(scenario: Scenario) -> None:
     """Raise InputError, in one line, for the first thing that ns-2 cannot do."""
-    _known(scenario, _SCENARIO_FIELDS, "")
+    refuse_unknown(scenario, _SCENARIO_FIELDS, "ns-2")
     for name in ("wire_bytes", "payload_bytes", *(["ack_bytes"] if scenario.reverse_bps else [])):
         if getattr(scenario, name) != round(getattr(scenario, name)):
             raise InputError(f"{name}: ns-2 sends whole bytes (got {getattr(scenario, name)!r})")
@@ -157,41 +157,35 @@ def check(scenario: Scenario) -> None:
 
 
 def _check_flow(scenario: Scenario, where: str, flow: Flow) -> None:
-    _known(flow, _FLOW_FIELDS, f"{where}.")
+    refuse_unknown(flow, _FLOW_FIELDS, "ns-2", f"{where}.")
     if flow.cc not in ALGORITHMS:
-        raise InputError(
-            f"{where}.cc: ns-2 has no {flow.cc!r} (protocol {flow.protocol}); it has {', '.join(ALGORITHMS)}"
-        )
+        known = ", ".join(ALGORITHMS)
+        raise InputError(f"{where}.cc: ns-2 has no {flow.cc!r} (protocol {flow.protocol}); it has {known}")
     if flow.cc in _LINUX and _recovery(flow) != "sack":
         raise InputError(f"{where}.recovery: ns-2 has {flow.cc} with sack only (got {flow.recovery!r})")
     if flow.byte_counting and not (flow.cc == "ccid2" or (flow.cc in _RENO and _is_linux(flow))):
         raise InputError(f"{where}.byte_counting: ns-2 has it for reno with sack recovery (and for ccid2) only")
     if flow.cc == "ccid2" and scenario.wire_bytes <= _DCCP_HEADER_BYTES:
         raise InputError(f"wire_bytes: must be above {_DCCP_HEADER_BYTES}, DCCP's header in ns-2")
+    if flow.cc in _WINDOW_OPTION:
+        param_values(flow.cc, flow.params)  # all of them are known here
+        return
+    settable, built_in = _SETTABLE.get(flow.cc, {}), _BUILT_IN.get(flow.cc, {})
     for name, value in flow.params.items():
-        _check_param(f"{where}.params.{name}", flow.cc, name, value)
-
-
-def _known(part: Scenario | Flow, fields: set[str], prefix: str) -> None:
-    """Refuse what this module has never heard of, unless it is left at its default."""
-    for name, field in type(part).model_fields.items():
-        if name not in fields and getattr(part, name) != field.get_default(call_default_factory=True):
-            raise InputError(f"{prefix}{name}: ns-2 has nothing for it (got {getattr(part, name)!r})")
-
-
-def _check_param(where: str, cc: str, name: str, value: float) -> None:
-    if cc in _WINDOW_OPTION:
-        param_values(cc, {name: value})  # all of them are known here
-    elif (cc, name) in _BUILT_IN:
-        if not math.isclose(value, _BUILT_IN[cc, name]):
-            raise InputError(f"{where}: ns-2's {cc} has {_BUILT_IN[cc, name]:g} only (got {value:g})")
-    elif (cc, name) not in _SETTABLE:
-        known = [param for of, param in _SETTABLE if of == cc]
-        raise InputError(f"{where}: cannot be set in ns-2's {cc}; what can, is {', '.join(known) or 'nothing'}")
+        at = f"{where}.params.{name}"
+        if name in built_in and not math.isclose(value, built_in[name]):
+            raise InputError(f"{at}: ns-2's {flow.cc} has {built_in[name]:g} only (got {value:g})")
+        if name not in built_in and name not in settable:
+            known = ", ".join(settable) or "nothing"
+            raise InputError(f"{at}: cannot be set in ns-2's {flow.cc}; what can, is {known}")
 
 
 def _recovery(flow: Flow) -> str:
     return flow.recovery or ("newreno" if flow.cc == "newreno" else "sack")
+
+
+def _is_linux(flow: Flow) -> bool:
+    return flow.cc in _LINUX or (flow.cc in _RENO and _recovery(flow) == "sack")
 
 
 # ---------------------------------------------------------------- the script
@@ -214,17 +208,14 @@ def script(scenario: Scenario, seed: int) -> str:
 
 def _link_lines(scenario: Scenario) -> list[str]:
     """The bottlenecks. ACKs that share one take the room of their bytes."""
+    links = {
+        direction: f"{direction} {rate_bps} {max(round(buffer_pkts), 1)}"
+        for direction in DIRECTIONS
+        for rate_bps, buffer_pkts in [_link_of(scenario, direction)]
+    }
     if not scenario.reverse_bps:
-        return [f"bottleneck forward {scenario.capacity_bps} {_queue_pkts(scenario.buffer_pkts)}", "wide_link reverse"]
-    links = [_link_of(scenario, direction) for direction in DIRECTIONS]
-    return [
-        f"shared_bottleneck {direction} {rate_bps} {_queue_pkts(buffer_pkts)} {round(scenario.wire_bytes)}"
-        for direction, (rate_bps, buffer_pkts) in zip(DIRECTIONS, links, strict=True)
-    ]
-
-
-def _queue_pkts(buffer_pkts: float) -> int:
-    return max(round(buffer_pkts), 1)
+        return [f"bottleneck {links['forward']}", "wide_link reverse"]
+    return [f"shared_bottleneck {link} {round(scenario.wire_bytes)}" for link in links.values()]
 
 
 def _link_of(scenario: Scenario, direction: str) -> tuple[float, float]:
@@ -256,7 +247,6 @@ def _flow_lines(scenario: Scenario, i: int, flow: Flow) -> list[str]:
 def _make_flow(scenario: Scenario, i: str, flow: Flow, rtt_s: str) -> tuple[list[str], list[str], str]:
     """Calls that make a flow, calls that begin it, variables that tell its events; ``i`` and ``rtt_s`` as Tcl has them."""
     threshold = min(flow.initial_ssthresh_pkts, _NO_LIMIT)
-    first_window = round(min(flow.iw_pkts, flow.rwnd_pkts))
     rate_bps, buffer_pkts = _link_of(scenario, flow.direction)
     if flow.cc == "ccid2":
         alike = [other for other in scenario.flows if other.direction == flow.direction]
@@ -264,28 +254,27 @@ def _make_flow(scenario: Scenario, i: str, flow: Flow, rtt_s: str) -> tuple[list
         threshold = min(threshold, (_path_pkts(scenario, flow) + 0.5 * buffer_pkts) / max(already, 1))
         agent = receiver = f"Agent/DCCP/TCPlike {_dccp_settings(scenario, flow, int(threshold))}"
         traced, begin = "cwnd_ ssthresh_", []
-    elif _is_linux(flow):
-        agent, receiver = f"Agent/TCP/Linux {_tcp_settings(scenario, flow, {})}", _tcp_receiver(scenario, flow)
-        traced = f"{_TCP_VARIABLES} next_pkts_in_flight_"
-        algorithm = "reno" if flow.cc in _RENO else flow.cc
-        begin = [f"begin_linux {i} {algorithm} {{{_linux_params(flow)}}} {first_window} {int(threshold)}"]
     else:
-        settings = _tcp_settings(scenario, flow, _window_option(flow))
-        agent, receiver = f"Agent/TCP/{_OWN_AGENT[_recovery(flow)]} {settings}", _tcp_receiver(scenario, flow)
-        traced = f"{_TCP_VARIABLES} dupacks_"
-        begin = [f"begin_own {i} {int(threshold)}"]
-    access_pkts = int(flow.access_queue_pkts) if flow.access_bps else "$deep_pkts"
-    access_jitter_s = flow.access_jitter_s if flow.access_bps else 0.0
-    access = f"{flow.access_bps or '$wide_bps'} {access_pkts} {access_jitter_s}"
+        receiver = _tcp_receiver(scenario, flow)
+        if _is_linux(flow):
+            kind, traced = "Linux", f"{_TCP_VARIABLES} next_pkts_in_flight_"
+            algorithm = "reno" if flow.cc in _RENO else flow.cc
+            window = round(min(flow.iw_pkts, flow.rwnd_pkts))
+            begin = [f"begin_linux {i} {algorithm} {{{_linux_params(flow)}}} {window} {int(threshold)}"]
+        else:
+            kind, traced = _OWN_AGENT[_recovery(flow)], f"{_TCP_VARIABLES} dupacks_"
+            begin = [f"begin_own {i} {int(threshold)}"]
+        agent = f"Agent/TCP/{kind} {_tcp_settings(scenario, flow)}"
+    access = f"{flow.access_bps} {int(flow.access_queue_pkts)} {flow.access_jitter_s}"
     lines = [
         f"receiver {i} {flow.direction} {receiver}",
-        f"path {i} {flow.direction} {rtt_s} {access} {scenario.jitter_s}",
+        f"path {i} {flow.direction} {rtt_s} {access if flow.access_bps else '$wide_bps $deep_pkts 0.0'} {scenario.jitter_s}",
         *([f"lose {i} {flow.direction} {scenario.loss_rate}"] if scenario.loss_rate > 0 else []),
         f"sender {i} {flow.direction} {agent}",
     ]
     if flow.cc in _WINDOW_OPTION and (values := param_values(flow.cc, flow.params))["follow_queue"]:
         empty_s = f"[expr {{{rtt_s} + {service_time_s(scenario.wire_bytes, rate_bps)}}}]"
-        begin += [f"follow_queue {i} {_POWER[flow.cc]} {values['rtt_ref_s']} {empty_s}"]
+        begin += [f"follow_queue {i} {_WINDOW_OPTION[flow.cc][1]} {values['rtt_ref_s']} {empty_s}"]
     return lines, begin, traced
 
 
@@ -325,16 +314,12 @@ def _longest_way_s(scenario: Scenario, rtt_s: float) -> float:
     return rtt_s + waits_s + scenario.jitter_s + max(hosts_s)
 
 
-def _is_linux(flow: Flow) -> bool:
-    return flow.cc in _LINUX or (flow.cc in _RENO and _recovery(flow) == "sack")
-
-
 def _path_pkts(scenario: Scenario, flow: Flow) -> float:
     rate_bps, _ = _link_of(scenario, flow.direction)
     return bdp_pkts(rate_bps, flow.rtt_s, scenario.wire_bytes)
 
 
-def _tcp_settings(scenario: Scenario, flow: Flow, more: dict[str, float]) -> str:
+def _tcp_settings(scenario: Scenario, flow: Flow) -> str:
     window = int(min(flow.rwnd_pkts, _NO_LIMIT))
     settings = {
         # each packet has the size on the wire, from the first on: no SYN, and no header on top of it
@@ -349,8 +334,11 @@ def _tcp_settings(scenario: Scenario, flow: Flow, more: dict[str, float]) -> str
         "minrto_": flow.rto_min_s,
         "rtxcur_init_": _FIRST_RTO_S,
         "slow_start_restart_": "false",
-        **more,
     }
+    if flow.cc in _WINDOW_OPTION:
+        option, power = _WINDOW_OPTION[flow.cc]
+        reference_s = param_values(flow.cc, flow.params)["rtt_ref_s"]
+        settings |= {"windowOption_": option, "windowConstant_": reference_s**-power}  # ogura eqs. 9 and 10
     return _list(settings)
 
 
@@ -366,18 +354,16 @@ def _tcp_receiver(scenario: Scenario, flow: Flow) -> str:
     return f"{agent} {_list(settings)}"
 
 
-def _window_option(flow: Flow) -> dict[str, float]:
-    if flow.cc not in _WINDOW_OPTION:
-        return {}
-    constant = param_values(flow.cc, flow.params)["rtt_ref_s"] ** -_POWER[flow.cc]  # ogura eqs. 9 and 10
-    return {"windowOption_": _WINDOW_OPTION[flow.cc], "windowConstant_": constant}
-
-
 def _linux_params(flow: Flow) -> str:
     """Module, name and integer of each parameter. ns-2 turns on byte counting (RFC 3465) where Linux has it off."""
-    chosen = [(_SETTABLE[flow.cc, name], value) for name, value in flow.params.items() if (flow.cc, name) in _SETTABLE]
-    values = [f"{flow.cc} {name} {round(of(value))}" for (name, of), value in chosen]
-    return " ".join([f"linux sysctl_tcp_abc {2 if flow.byte_counting else 0}", *values])
+    names = _SETTABLE.get(flow.cc, {})
+    values = {
+        names[name]: round((1 - value) * _SCALE if name == "beta" else value)
+        for name, value in flow.params.items()
+        if name in names
+    }
+    chosen = [f"{flow.cc} {name} {value}" for name, value in values.items()]
+    return " ".join([f"linux sysctl_tcp_abc {2 if flow.byte_counting else 0}", *chosen])
 
 
 def _dccp_settings(scenario: Scenario, flow: Flow, threshold: int) -> str:
@@ -442,7 +428,7 @@ def tool_version() -> str:
 def run(scenario: Scenario, seed: int = 1) -> Result:
     """Simulate one scenario with one seed.
 
-    Raises InputError when ns-2 is missing, cannot do what the scenario asks for, or fails.
+    Raises InputError when ns-2 is missing, lacks what the scenario requires, or fails.
     """
     text = script(scenario, seed)
     what = "+".join(flow.protocol for flow in scenario.flows)
@@ -457,17 +443,19 @@ def run(scenario: Scenario, seed: int = 1) -> Result:
         events = _events(scenario, Path(folder))
     flows = len(scenario.flows)
     raw_bytes, arrived, cwnd, ssthresh, srtt_s = polls[:, : 5 * flows].reshape(len(polls), flows, 5).transpose(2, 0, 1)
-    datagrams = np.array([flow.cc == "ccid2" for flow in scenario.flows])
     # a counter of 32 bits; what has come since the last poll is positive
     in_order_bytes = np.cumsum(np.diff(raw_bytes, axis=0, prepend=0.0) % 2**32, axis=0)
     received = np.maximum.accumulate(np.maximum(arrived, 0), axis=0)
+    datagrams = np.array([flow.cc == "ccid2" for flow in scenario.flows])
     delivered = np.where(datagrams, received, np.round(in_order_bytes / round(scenario.wire_bytes)))
-    _check_handshakes(scenario, received[-1])
+    for i, flow in enumerate(scenario.flows):  # one that never came about would look like a flow that got nothing
+        sending_s = min(flow.stop_s, scenario.duration_s) - flow.start_s
+        if datagrams[i] and received[-1, i] == 0 and sending_s > _HANDSHAKE_S:
+            raise InputError(f"ns-2 failed on flows[{i}] ({flow.protocol}): its handshake was lost; take another seed")
     received -= _duplicates(received, delivered)
     of_samples = slice(per_sample - 1, None, per_sample)
     rest = polls[of_samples, 5 * flows :].T
-    links, web = rest[:-6].reshape(-1, 5, samples), rest[-6:].reshape(2, 3, samples).astype(np.int64)
-    counts = links.astype(np.int64)
+    links, web = rest[:-6].reshape(-1, 5, samples).swapaxes(0, 1), rest[-6:].reshape(2, 3, samples).swapaxes(0, 1)
     return Result(
         t_s=scenario.sample_s * np.arange(1, samples + 1),
         delivered_pkts=delivered[of_samples].astype(np.int64),
@@ -475,24 +463,11 @@ def run(scenario: Scenario, seed: int = 1) -> Result:
         cwnd_pkts=cwnd[of_samples],
         ssthresh_pkts=ssthresh[of_samples],
         srtt_s=srtt_s[of_samples],
-        link_forwarded_pkts=counts[:, 0],
-        link_dropped_pkts=counts[:, 1],
-        link_queue_pkts=links[:, 4] / scenario.wire_bytes,
-        link_acks=counts[:, 2],
-        link_acks_dropped=counts[:, 3],
-        web_delivered_pkts=web[:, 0],
-        web_received_pkts=web[:, 1],
-        web_active=web[:, 2],
+        link_queue_pkts=links[4] / scenario.wire_bytes,
+        **dict(zip(_LINK_COUNTERS, links[:4].astype(np.int64), strict=True)),
+        **dict(zip(_WEB_COUNTERS, web.astype(np.int64), strict=True)),
         events=events,
     )
-
-
-def _check_handshakes(scenario: Scenario, received: np.ndarray) -> None:
-    """A DCCP connection that never came about would look like a flow that got nothing."""
-    for i, flow in enumerate(scenario.flows):
-        sending_s = min(flow.stop_s, scenario.duration_s) - flow.start_s
-        if flow.cc == "ccid2" and received[i] == 0 and sending_s > _HANDSHAKE_S:
-            raise InputError(f"ns-2 failed on flows[{i}] ({flow.protocol}): its handshake was lost; take another seed")
 
 
 def _duplicates(arrived: np.ndarray, delivered: np.ndarray) -> np.ndarray:
@@ -572,14 +547,8 @@ def _dccp_events(changes: Iterable[tuple[float, dict[str, float]]]) -> Iterator[
 
 def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec]) -> Trace:
     """Simulate ``specs`` one after another and gather their tables; all are checked before the first one runs."""
-    specs = list(specs)
-    tool = tool_version()
-    for spec in specs:
-        try:
-            check(spec.scenario)
-        except InputError as error:
-            raise InputError(f"config/papers/{paper.paper}.yaml: experiments.{experiment}: {error}") from None
-    return tables.simulate_runs(paper, experiment, specs, run, {"backend": "ns2", "code": source_hash(), "tool": tool})
+    provenance = {"backend": "ns2", "code": source_hash(), "tool": tool_version()}
+    return tables.simulate_runs(paper, experiment, checked(paper, experiment, specs, check), run, provenance)
 
 
 def source_hash() -> str:

@@ -1,6 +1,6 @@
 """ns-3 as a source of traces: a second opinion on a few runs, at 5 to 30 thousand packets a second.
 
-ns-3 is not a dependency. It is the wheel ``ns3`` from PyPI (3.44 was tried) in an environment of its own, whose Python
+ns-3 is not a dependency. It is the wheel ``ns3`` from PyPI (3.44 was tried) in a separate environment, whose Python
 ``TCPFAIR_NS3_PYTHON`` names; unset, this Python is taken. The simulation is ``ns3_dumbbell.py`` beside this file, which
 runs there.
 
@@ -39,12 +39,11 @@ import tempfile
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from tcpfair.cc import names
 from tcpfair.cc.registry import algorithm, param_values
 from tcpfair.engine.result import Result
 from tcpfair.engine.state import EVENT, EVENT_NAMES
@@ -67,7 +66,7 @@ _HEADERS_BYTES = 42  # TCP 20 (no options on data), IP 20, point-to-point 2
 _LARGEST_BUFFER_BYTES = (1 << 30) - 1  # what a window scale of 14 can say
 _LARGEST_UINT32 = (1 << 32) - 1
 _NEVER_S = 1e9
-_TAIL_LINES = 4  # of what ns-3 says when it fails
+_TAIL_LINES = 4  # of what ns-3 prints when it fails
 # measured on one core: to load and compile; a packet; and what a packet takes longer per packet of its flow's window, as
 # ns-3 walks through the window to send one
 _START_S = 3.0
@@ -100,16 +99,10 @@ def _time(value_s: float) -> str:
     return f"{round(value_s * 1e9)}ns"
 
 
-class Model(NamedTuple):
-    """ns-3's class for one of our names, and its attributes for our parameters."""
-
-    type_name: str
-    params: dict[str, tuple[str, Callable[[float], str]]] = {}  # noqa: RUF012 (never changed)
-
-
 _BINARY_SEARCH = {"beta": ("Beta", _kept), "fast_convergence": ("FastConvergence", _flag)}
-MODELS = {
-    "bic": Model(
+# our name -> ns-3's class, and its attribute and how it is written for our parameters
+MODELS: dict[str, tuple[str, dict[str, tuple[str, Callable[[float], str]]]]] = {
+    "bic": (
         "TcpBic",
         _BINARY_SEARCH
         | {
@@ -119,11 +112,11 @@ MODELS = {
             "B": ("BinarySearchCoefficient", _whole),
         },
     ),
-    "cubic": Model("TcpCubic", _BINARY_SEARCH | {"C": ("C", _real), "tcp_friendly": ("TcpFriendliness", _flag)}),
-    "highspeed": Model("TcpHighSpeed"),
-    "htcp": Model("TcpHtcp", {"beta_min": ("DefaultBackoff", _real), "delta_L_s": ("DeltaL", _time)}),
-    "hybla": Model("TcpHybla", {"rtt0_s": ("RRTT", _time)}),
-    "illinois": Model(
+    "cubic": ("TcpCubic", _BINARY_SEARCH | {"C": ("C", _real), "tcp_friendly": ("TcpFriendliness", _flag)}),
+    "highspeed": ("TcpHighSpeed", {}),
+    "htcp": ("TcpHtcp", {"beta_min": ("DefaultBackoff", _real), "delta_L_s": ("DeltaL", _time)}),
+    "hybla": ("TcpHybla", {"rtt0_s": ("RRTT", _time)}),
+    "illinois": (
         "TcpIllinois",
         {
             "alpha_min": ("AlphaMin", _real),
@@ -134,15 +127,13 @@ MODELS = {
             "theta": ("Theta", _whole),
         },
     ),
-    "lp": Model("TcpLp"),
-    "newreno": Model("TcpNewReno"),
-    "reno": Model("TcpNewReno"),
-    "sack": Model("TcpNewReno"),
-    "scalable": Model("TcpScalable", {"ai_cnt": ("AIFactor", _whole), "beta": ("MDFactor", _real)}),
-    "vegas": Model("TcpVegas", {"alpha": ("Alpha", _whole), "beta": ("Beta", _whole), "gamma": ("Gamma", _whole)}),
-    "veno": Model("TcpVeno", {"beta": ("Beta", _whole)}),
-    "westwood": Model("TcpWestwoodPlus"),
-    "yeah": Model(
+    "lp": ("TcpLp", {}),
+    **dict.fromkeys(("newreno", "reno", "sack"), ("TcpNewReno", {})),
+    "scalable": ("TcpScalable", {"ai_cnt": ("AIFactor", _whole), "beta": ("MDFactor", _real)}),
+    "vegas": ("TcpVegas", {"alpha": ("Alpha", _whole), "beta": ("Beta", _whole), "gamma": ("Gamma", _whole)}),
+    "veno": ("TcpVeno", {"beta": ("Beta", _whole)}),
+    "westwood": ("TcpWestwoodPlus", {}),
+    "yeah": (
         "TcpYeah",
         {
             "alpha": ("Alpha", _whole),
@@ -174,38 +165,36 @@ def congestion_control(flow: Flow) -> tuple[str, dict[str, str], list[str]]:
     """
     if flow.cc not in MODELS:
         raise InputError(f"ns3: cc {flow.cc!r} is not in ns-3; it has {', '.join(sorted(MODELS))}")
-    model = MODELS[flow.cc]
-    ours = flow.cc in names()
-    values = param_values(flow.cc, flow.params) if ours else flow.params
-    attributes = {attr: convert(values[name]) for name, (attr, convert) in model.params.items() if name in values}
-    missing = {name: value for name, value in flow.params.items() if name not in model.params}
+    type_name, counterparts = MODELS[flow.cc]
+    ours = {param.name: param for param in algorithm(flow.cc).params}
+    values = param_values(flow.cc, flow.params)
+    attributes = {attribute: convert(values[name]) for name, (attribute, convert) in counterparts.items()}
+    with_counterpart = set(counterparts)
     if flow.cc == "cubic":
-        detect = [name for name in ("hystart_train", "hystart_delay") if values.get(name)]
+        detectors = {"hystart_train": "PACKET_TRAIN", "hystart_delay": "DELAY"}
+        detect = [name for name in detectors if values.get(name)]
         attributes["HyStart"] = _flag(len(detect))
         if len(detect) == 1:
-            attributes["HyStartDetect"] = {"hystart_train": "PACKET_TRAIN", "hystart_delay": "DELAY"}[detect[0]]
-        missing = {name: value for name, value in missing.items() if not name.startswith("hystart_")}
-    if ours:
-        params = {param.name: param for param in algorithm(flow.cc).params}
-        missing = {name: value for name, value in missing.items() if value != params[name].default}
-        switches = [name for name in missing if params[name].unit == "0 or 1"]
-    else:
-        switches = []
-    for name in missing:
-        if name not in switches:
-            known = ", ".join(model.params) or "none"
-            raise InputError(
-                f"ns3: cc {flow.cc}: parameter {name!r} is not in ns-3's {model.type_name}; known are {known}"
-            )
-    type_name = "TcpLinuxReno" if model.type_name == "TcpNewReno" and flow.byte_counting else model.type_name
-    return f"ns3::{type_name}", attributes, [f"{flow.cc}.{name}" for name in switches]
+            attributes["HyStartDetect"] = detectors[detect[0]]
+        with_counterpart |= {name for name in flow.params if name.startswith("hystart_")}
+    left_out = []
+    for name, value in flow.params.items():
+        if name in with_counterpart or value == ours[name].default:
+            continue
+        if ours[name].unit != "0 or 1":
+            known = ", ".join(counterparts) or "none"
+            raise InputError(f"ns3: cc {flow.cc}: parameter {name!r} is not in ns-3's {type_name}; known are {known}")
+        left_out.append(f"{flow.cc}.{name}")
+    if type_name == "TcpNewReno" and flow.byte_counting:
+        type_name = "TcpLinuxReno"
+    return f"ns3::{type_name}", attributes, left_out
 
 
 def _recovery(flow: Flow) -> str:
-    wanted = flow.recovery or (algorithm(flow.cc).recovery if flow.cc in names() else "sack")
+    wanted = flow.recovery or algorithm(flow.cc).recovery
     if wanted not in _RECOVERY:
         raise InputError(f"ns3: recovery {wanted!r} is not in ns-3; it has {', '.join(_RECOVERY)}")
-    return wanted
+    return _RECOVERY[wanted]
 
 
 def _flow_request(flow: Flow, segment: int, rate_scale: float) -> dict[str, dict[str, Any]]:
@@ -234,7 +223,7 @@ def _flow_request(flow: Flow, segment: int, rate_scale: float) -> dict[str, dict
             "MinRto": _time(flow.rto_min_s),
             "ConnTimeout": _time(1.0),  # RFC 6298, section 2.1
             "DataRetries": _whole(_LARGEST_UINT32),  # a flow never gives up
-            "Sack": _RECOVERY[_recovery(flow)],
+            "Sack": _recovery(flow),
             "Timestamp": "false",
         },
     }
@@ -298,12 +287,12 @@ def version() -> str:
 
 
 def _python(python: str, *arguments: str) -> subprocess.CompletedProcess:
-    # -I: no PYTHONPATH of ours, and this folder, which has an ns3 of its own, is not searched
+    # -I: no PYTHONPATH of ours, and this folder, which has another ns3, is not searched
     return subprocess.run([python, "-I", str(_SCRIPT), *arguments], capture_output=True, text=True, check=False)
 
 
 def _simulate(requests: list[dict], folder: Path) -> None:
-    """Run ns-3 on ``requests``; its tables go to ``folder``. InputError with the tail of what it says when it fails."""
+    """Run ns-3 on ``requests``; its tables go to ``folder``. InputError with the tail of its messages when it fails."""
     path = folder / "request.json"
     path.write_text(json.dumps(requests))
     done = _python(interpreter(), str(path), str(folder))
@@ -339,7 +328,7 @@ def run(scenario: Scenario, seed: int = 1) -> Trace:
 def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec]) -> Trace:
     """Simulate ``specs`` one after another and gather their tables.
 
-    Raises InputError with one line when ns-3 is missing, does not have what a scenario asks for, or fails.
+    Raises InputError with one line when ns-3 is missing, lacks what a scenario requires, or fails.
     """
     return _trace(paper.paper, experiment, list(specs))
 
@@ -351,45 +340,35 @@ def _trace(paper: str, experiment: str, specs: list[RunSpec]) -> Trace:
         folder = Path(scratch)
         if requests:
             _simulate(requests, folder)
-        results = (read_result(folder, k, spec.scenario) for k, spec in enumerate(specs))
+        results = (_read_result(folder, k, spec.scenario) for k, spec in enumerate(specs))
         trace = tables.gather(paper, experiment, specs, results, provenance)
-    trace.runs["left_out"] = [_left_out(spec.scenario) for spec in specs]
+    left_out = ({name for flow in spec.scenario.flows for name in congestion_control(flow)[2]} for spec in specs)
+    trace.runs["left_out"] = [", ".join(sorted(names)) for names in left_out]
     return trace
 
 
-def _left_out(scenario: Scenario) -> str:
-    return ", ".join(sorted({name for flow in scenario.flows for name in congestion_control(flow)[2]}))
-
-
-def read_result(folder: Path, k: int, scenario: Scenario) -> Result:
+def _read_result(folder: Path, k: int, scenario: Scenario) -> Result:
     """What ``ns3_dumbbell.py`` wrote of run ``k``. It sends whole segments; ACKs neither wait nor get lost."""
     raw = pd.read_csv(folder / f"samples-{k}.csv").sort_values(["sample", "flow_id"])
     link = pd.read_csv(folder / f"link-{k}.csv")
-    events = pd.read_csv(folder / f"events-{k}.csv")
-
-    def of_flows(name: str) -> np.ndarray:
-        return raw[name].to_numpy().reshape(len(link), len(scenario.flows))
-
+    noted = pd.read_csv(folder / f"events-{k}.csv")
+    shape = (len(link), len(scenario.flows))
+    of_flows = {name: raw[name].to_numpy().reshape(shape) for name in raw}
     segment = round(scenario.payload_bytes)
     no_acks, no_web = np.zeros((1, len(link)), np.int64), np.zeros((2, len(link)), np.int64)
+    events = np.zeros(len(noted), EVENT)
+    events["w_max"] = events["k_s"] = np.nan
+    events["flow"] = noted["flow_id"] - 1
+    events["kind"] = [EVENT_NAMES.index(kind) for kind in noted["kind"]]
+    for name in ("t_s", "cwnd_before", "cwnd_after"):
+        events[name] = noted[name]
     return Result(
         t_s=scenario.sample_s * link["sample"].to_numpy(),
-        delivered_pkts=of_flows("delivered_bytes") // segment,
-        received_pkts=of_flows("received_bytes") // segment,
-        **{name: of_flows(name) for name in ("cwnd_pkts", "ssthresh_pkts", "srtt_s")},
+        delivered_pkts=of_flows["delivered_bytes"] // segment,
+        received_pkts=of_flows["received_bytes"] // segment,
+        **{name: of_flows[name] for name in ("cwnd_pkts", "ssthresh_pkts", "srtt_s")},
         **{f"link_{name}": link[name].to_numpy()[None] for name in ("forwarded_pkts", "dropped_pkts", "queue_pkts")},
-        link_acks=no_acks,
-        link_acks_dropped=no_acks,
+        **dict.fromkeys(("link_acks", "link_acks_dropped"), no_acks),
         **dict.fromkeys(("web_delivered_pkts", "web_received_pkts", "web_active"), no_web),
-        events=_events(events),
+        events=events,
     )
-
-
-def _events(raw: pd.DataFrame) -> np.ndarray:
-    found = np.zeros(len(raw), EVENT)
-    found["w_max"] = found["k_s"] = np.nan
-    found["flow"] = raw["flow_id"] - 1
-    found["kind"] = [EVENT_NAMES.index(kind) for kind in raw["kind"]]
-    for name in ("t_s", "cwnd_before", "cwnd_after"):
-        found[name] = raw[name]
-    return found

@@ -15,7 +15,7 @@ from tcpfair.errors import InputError
 from tcpfair.files.rounding import rounded_table
 from tcpfair.papers.papers import PaperConfig, load_yaml
 from tcpfair.validation.measures import MEASURES
-from tcpfair.validation.scenarios import TESTBED, TOOLS, Window
+from tcpfair.validation.scenarios import TESTBED, TOOLS, Window, whole
 from tcpfair.verdicts.combine import of_runs
 
 WITHIN, UNDECIDED, BEYOND, NO_VALUE, NO_BAR = "within", "undecided", "beyond", "no value", ""
@@ -38,16 +38,9 @@ def difference_se(sd_a: float, n_a: int, sd_b: float, n_b: int) -> float:
     """
     if not n_a or not n_b:
         return math.nan
-    known = [sd for sd in (sd_a, sd_b) if not math.isnan(sd)]
-    if not known:
-        return math.nan
-    sd_a, sd_b = (sd if not math.isnan(sd) else known[0] for sd in (sd_a, sd_b))
+    sd_a = sd_b if math.isnan(sd_a) else sd_a
+    sd_b = sd_a if math.isnan(sd_b) else sd_b
     return math.sqrt(sd_a**2 / n_a + sd_b**2 / n_b)
-
-
-def share_bar(bar: float, chance: float) -> float:
-    """The bar of shares: ``bar``, or what ``chance`` does where that is less (NaN: not known)."""
-    return bar if math.isnan(chance) else min(bar, chance)
 
 
 def verdict(engine: float, tool: float, distance: float, bar: float, chance: float) -> str:
@@ -71,9 +64,13 @@ def compare(
     tool: str,
     engine_runs: pd.DataFrame,
     tool_runs: pd.DataFrame,
-    window_s: Window,
+    window_s: Window | None = None,
 ) -> pd.DataFrame:
-    """A row for each algorithm and metric of one experiment: the engine, the tool, their difference and the verdict."""
+    """A row for each algorithm and metric of one experiment: the engine, the tool, their difference and the verdict.
+
+    ``window_s`` is the time in which the tool's runs were measured, by default that of its whole validation.
+    """
+    window_s = window_s or whole(config, tool).window(config, experiment)
     at = np.isclose(engine_runs[["from_s", "until_s"]].to_numpy(dtype=float), window_s).all(axis=1)
     measures = config.experiments[experiment].measures
     both = _means(tool_runs, "tool", measures).join(_means(engine_runs[at], "engine", measures))
@@ -98,29 +95,24 @@ def _judged(config: PaperConfig, row: Mapping[str, Any]) -> dict[str, float | st
     name, engine, other = row["metric"], row["engine_mean"], row["tool_mean"]
     difference = engine - other
     se = difference_se(row["engine_sd"], row["engine_runs"], row["tool_sd"], row["tool_runs"])
-    judged = {
-        "difference": difference,
-        "relative": difference / other if other else math.nan,
-        "difference_se": se,
-        "bar": math.nan,
-        "verdict": NO_BAR,
-    }
-    if f"bar_{name}" not in config.analysis:
-        return judged
-    bar = config.analysis_value(f"bar_{name}") * (abs(other) if MEASURES[name].relative else 1.0)
-    chance = config.analysis_value("standard_errors") * se
-    if name == "share":
-        bar = share_bar(bar, chance)
-    return {**judged, "bar": bar, "verdict": verdict(engine, other, abs(difference), bar, chance)}
+    bar, outcome = math.nan, NO_BAR
+    if f"bar_{name}" in config.analysis:
+        bar = config.analysis_value(f"bar_{name}") * (abs(other) if MEASURES[name].relative else 1.0)
+        chance = config.analysis_value("standard_errors") * se
+        if name == "share":  # which has to agree more closely where it hardly varies
+            bar = float(np.fmin(bar, chance))
+        outcome = verdict(engine, other, abs(difference), bar, chance)
+    relative = difference / other if other else math.nan
+    return {"difference": difference, "relative": relative, "difference_se": se, "bar": bar, "verdict": outcome}
 
 
 # --- Explanations -------------------------------------------------------------------------------------------------
 
 
 def load_explanations(path: Path, config: PaperConfig, kernel: PaperConfig | None = None) -> dict[str, dict[str, str]]:
-    """``metric/algorithm/experiment`` -> one line, for each tool. ``*`` stands for any of them.
+    """``metric/algorithm/experiment`` -> one line, for each tool. ``*`` matches any of them.
 
-    ``kernel`` is the configuration of the testbed, which has scenarios of its own. Raises InputError for a key that fits no
+    ``kernel`` is the configuration of the testbed, which has other scenarios. Raises InputError for a key that fits no
     row of the table.
     """
     explanations = {tool: lines or {} for tool, lines in load_yaml(path).items()}
@@ -149,21 +141,19 @@ def _rows(config: PaperConfig) -> list[str]:
 
 
 def explained(rows: pd.DataFrame, explanations: Explanations) -> pd.DataFrame:
-    """The rows with an explanation for each that is beyond its bar: the line of the file, or ``unexplained``."""
-    lines = [
-        _explanation(row, explanations.get(row["tool"], {})) if row["verdict"] == BEYOND else ""
-        for row in rows.to_dict("records")
-    ]
-    return rows.assign(explanation=lines)
+    """The rows with an explanation for each that is beyond its bar: the last line of the file that fits, or ``unexplained``."""
+
+    def explanation(row: Mapping) -> str:
+        if row["verdict"] != BEYOND:
+            return ""
+        fitting = [line for key, line in explanations.get(row["tool"], {}).items() if fnmatch(row_name(row), key)]
+        return fitting[-1].strip() if fitting else UNEXPLAINED
+
+    return rows.assign(explanation=[explanation(row) for row in rows.to_dict("records")])
 
 
 def row_name(row: Mapping) -> str:
     return f"{row['metric']}/{row['algorithm']}/{row['experiment']}"
-
-
-def _explanation(row: Mapping, lines: Mapping[str, str]) -> str:
-    found = [line for key, line in lines.items() if fnmatch(row_name(row), key)]
-    return found[-1].strip() if found else UNEXPLAINED
 
 
 def rounded(rows: pd.DataFrame) -> pd.DataFrame:
@@ -175,7 +165,7 @@ def rounded(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def far_off(config: PaperConfig, rows: pd.DataFrame) -> list[str]:
-    """One line for each quick run that a right scenario would not give, by bars of its own."""
+    """One line for each quick run that a right scenario would not give, by separate bars."""
     found = []
     for row in rows.to_dict("records"):
         name = f"quick_{row['metric']}"

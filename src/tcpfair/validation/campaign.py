@@ -1,17 +1,15 @@
 """The runs that the validation needs of each simulator, in parts, and what each part gave.
 
 A part is all runs of one algorithm in one experiment. What it gave is a shard (`tcpfair.runs.shards`) below
-``results/validation/shards``, whose name says what it was made from.
+``results/validation/shards``, whose name has the digest of what it was made from.
 """
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType
 
 import pandas as pd
 import pyarrow as pa
@@ -22,8 +20,9 @@ from tcpfair.papers.expand import RunSpec, expected_pkts
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs import code, shards, store
 from tcpfair.runs.outputs import Parts, part
+from tcpfair.sources import simulator
 from tcpfair.validation.measures import CURVE_COLUMNS, RUN_COLUMNS, measured
-from tcpfair.validation.scenarios import ENGINE, TITLES, Window, chosen, digests_of, label_of, windows
+from tcpfair.validation.scenarios import ENGINE, Window, chosen, digests_of, label_of, windows
 
 MEASURES, MEASURED_IN = "validation/measures.py", ("metrics/", "measures/", "units.py")  # the code that measures
 
@@ -57,10 +56,6 @@ class Part:
     def name(self) -> str:
         return f"{self.experiment}/{self.label}"
 
-    def of(self, kind: str) -> bool:
-        """Whether this part belongs to a kind of validation."""
-        return self.kind == kind
-
     @cached_property
     def shard_name(self) -> str:
         """The name of its shard."""
@@ -79,7 +74,9 @@ class Part:
     def kept(self) -> Results:
         """What the runs gave. Raises InputError when something else is kept, as after an edit during a run."""
         if not self.is_kept():
-            raise InputError(f"{self.backend}: {self.name}: not what is asked for now; run ./reproduce validate again")
+            raise InputError(
+                f"{self.backend}: {self.name}: its settings or code have changed; run ./reproduce validate again"
+            )
         runs, about = shards.read(self.file)
         return Results(runs.to_pandas(), pd.DataFrame(about["curves"]))
 
@@ -87,16 +84,6 @@ class Part:
         """Keep what the runs gave, for `kept`."""
         table = pa.Table.from_pandas(runs, preserve_index=False)
         shards.write(self.file, table, {"curves": curves.to_dict("list")})
-
-
-def simulator(backend: str) -> ModuleType:
-    """The module of a simulator: `simulate_runs` and, for other simulators than the engine, `estimate_s`."""
-    try:
-        return importlib.import_module(f"tcpfair.sources.{backend}")
-    except ModuleNotFoundError as error:
-        if error.name != f"tcpfair.sources.{backend}":
-            raise
-        raise InputError(f"{TITLES[backend]}: not in this version") from None
 
 
 def provenance(config: PaperConfig, tool: str) -> dict[str, str]:
@@ -135,7 +122,7 @@ def parts(layout: Layout, config: PaperConfig, kind: str, backend: str, experime
 
 
 def replicates(whole: Part, first: int, end: int) -> Part:
-    """A part with some replicates of another alone, from ``first`` to before ``end``; kept in a shard of its own."""
+    """A part with some replicates of another alone, from ``first`` to before ``end``; kept in a separate shard."""
     specs = tuple(spec for spec in whole.specs if first <= spec.replicate < end)
     own = part([spec.key for spec in specs])
     return replace(whole, specs=specs, replicates=f"_{first}_{end}", made_from={**whole.made_from, "scenarios": own})
@@ -156,12 +143,14 @@ def make(config: PaperConfig, wanted: Part) -> None:
 
 def joined(config: PaperConfig, experiment: str, of_experiment: Iterable[Part]) -> Results:
     """What all parts of an experiment gave, in one table of runs and one of curves."""
-    measures = config.experiments[experiment].measures
     kept = [each.kept() for each in of_experiment]
     curves = [results.curves for results in kept if len(results.curves)]
     return Results(
-        pd.concat([results.runs for results in kept], ignore_index=True)
-        if kept
-        else pd.DataFrame(columns=[*RUN_COLUMNS, *measures]),
-        pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(columns=CURVE_COLUMNS[1:]),
+        concatenated([results.runs for results in kept], [*RUN_COLUMNS, *config.experiments[experiment].measures]),
+        concatenated(curves, CURVE_COLUMNS[1:]),
     )
+
+
+def concatenated(tables: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
+    """The rows of some tables; a table with ``columns`` and no row where there are none."""
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)

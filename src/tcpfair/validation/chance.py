@@ -47,33 +47,8 @@ def welch_p(a: np.ndarray, b: np.ndarray) -> float:
     if len(a) < 2 or len(b) < 2:
         return math.nan
     if np.ptp(a) == 0 and np.ptp(b) == 0:
-        return 1.0 if a[0] == b[0] else 0.0
+        return float(a[0] == b[0])
     return float(stats.ttest_ind(a, b, equal_var=False).pvalue)
-
-
-def flows(
-    config: PaperConfig, experiment: str, tool: str, engine_runs: pd.DataFrame, tool_runs: pd.DataFrame
-) -> pd.DataFrame:
-    """A row for each flow of the drawn dumbbells that the tool has run: shares and windows in both, and how likely."""
-    rows = []
-    settings = drawn.table(config, experiment)
-    counts = settings.groupby("label")["flow"].max()
-    engine_of, tool_of = (dict(list(runs.groupby("label"))) for runs in (engine_runs, tool_runs))
-    for flow in settings.to_dict("records"):
-        label, number = flow["label"], flow["flow"]
-        if label not in engine_of or label not in tool_of or number > MOST_FLOWS:
-            continue
-        engine, other = (of[label][f"share_{number}"].dropna().to_numpy(float) for of in (engine_of, tool_of))
-        windows = (of[label][f"window_{number}"].mean() for of in (engine_of, tool_of))
-        rows.append(
-            [
-                *(tool, experiment, label, number, flow["protocol"], flow["rtt_ms"]),
-                *(flow["capacity_bps"], flow["buffer_pkts"], counts[label]),
-                *(engine.mean(), _sd(engine), len(engine), other.mean(), _sd(other), len(other)),
-                *(engine.mean() - other.mean(), welch_p(engine, other), *windows),
-            ]
-        )
-    return pd.DataFrame(rows, columns=FLOW_COLUMNS)
 
 
 def welch_interval(a: np.ndarray, b: np.ndarray, confidence: float) -> tuple[float, float]:
@@ -89,6 +64,32 @@ def welch_interval(a: np.ndarray, b: np.ndarray, confidence: float) -> tuple[flo
     return float(low), float(high)
 
 
+def _side(name: str, values: np.ndarray) -> dict[str, float]:
+    """Mean, standard deviation and number of the runs of one simulator, ``engine`` or ``tool``."""
+    sd = float(values.std(ddof=1)) if len(values) > 1 else math.nan
+    return {f"{name}_mean": values.mean(), f"{name}_sd": sd, f"{name}_runs": len(values)}
+
+
+def flows(
+    config: PaperConfig, experiment: str, tool: str, engine_runs: pd.DataFrame, tool_runs: pd.DataFrame
+) -> pd.DataFrame:
+    """A row for each flow of the drawn dumbbells that the tool has run: shares and windows in both, and how likely."""
+    rows = []
+    settings = drawn.table(config, experiment)
+    engine_of, tool_of = (dict(list(runs.groupby("label"))) for runs in (engine_runs, tool_runs))
+    for flow in settings[settings["flow"] <= MOST_FLOWS].to_dict("records"):
+        label, number = flow["label"], flow["flow"]
+        if label not in engine_of or label not in tool_of:
+            continue
+        engine, other = (of[label][f"share_{number}"].dropna().to_numpy(float) for of in (engine_of, tool_of))
+        compared = {"difference": engine.mean() - other.mean(), "p": welch_p(engine, other)}
+        for side, of in (("engine", engine_of), ("tool", tool_of)):
+            compared[f"{side}_window"] = of[label][f"window_{number}"].mean()
+        about = {"tool": tool, "algorithm": flow["protocol"], "flows": (settings["label"] == label).sum()}
+        rows.append({**flow, **about, **_side("engine", engine), **_side("tool", other), **compared})
+    return pd.DataFrame(rows, columns=FLOW_COLUMNS)
+
+
 def judge(config: PaperConfig, engine_runs: pd.DataFrame, tool_runs: pd.DataFrame) -> dict[str, Any]:
     """The verdict on one dumbbell from the shares of all its flows: a row of DUMBBELL_COLUMNS from ``verdict`` on.
 
@@ -98,9 +99,8 @@ def judge(config: PaperConfig, engine_runs: pd.DataFrame, tool_runs: pd.DataFram
     the interval that reaches furthest beyond its margin.
     """
     confidence, least = config.analysis_value("drawn_confidence"), config.analysis_value("drawn_margin")
-    names = [
-        name for n in range(1, MOST_FLOWS + 1) if (name := f"share_{n}") in tool_runs and tool_runs[name].notna().any()
-    ]
+    shares = (f"share_{number}" for number in range(1, MOST_FLOWS + 1))
+    names = [name for name in shares if name in tool_runs and tool_runs[name].notna().any()]
     found, is_different = [], False
     for number, name in enumerate(names, start=1):
         engine, tool = (runs[name].dropna().to_numpy(float) for runs in (engine_runs, tool_runs))
@@ -127,32 +127,24 @@ def dumbbell_line(row: Mapping[str, Any], protocol: str, stack: str) -> str:
     )
 
 
-def _sd(values: np.ndarray) -> float:
-    return float(values.std(ddof=1)) if len(values) > 1 else math.nan
-
-
 def tally(config: PaperConfig, rows: pd.DataFrame, by: str) -> pd.DataFrame:
     """For each value of a column of `flows`: how many flows differ beyond chance, and by how much; and the bar of an
     experiment (NaN for other columns)."""
-    if rows.empty:
-        return pd.DataFrame(columns=TALLY_COLUMNS)
-    level = config.analysis_value("drawn_level")
-    kinds = config.analysis_value("drawn")
     found = []
     for what, own in rows.groupby(by, sort=False):
-        beyond, distances = int((own["p"] < level).sum()), own["difference"].abs()
-        bar = kinds[what]["bar"] if by == "experiment" else math.nan
+        beyond, distances = int((own["p"] < config.analysis_value("drawn_level")).sum()), own["difference"].abs()
+        bar = config.analysis_value("drawn")[what]["bar"] if by == "experiment" else math.nan
         found.append([what, len(own), beyond, beyond / len(own), distances.median(), distances.max(), bar])
     return pd.DataFrame(found, columns=TALLY_COLUMNS)
 
 
-def tally_lines(config: PaperConfig, rows: pd.DataFrame, by: str) -> Iterator[str]:
-    """`tally` as lines of text."""
-    for row in tally(config, rows.sort_values(by, kind="stable") if by == "algorithm" else rows, by).to_dict("records"):
-        bar = "" if math.isnan(row["bar"]) else f", bar {100 * row['bar']:g} %"
+def tally_lines(config: PaperConfig, rows: pd.DataFrame) -> Iterator[str]:
+    """`tally` by experiment as lines of text."""
+    for row in tally(config, rows, "experiment").to_dict("records"):
         yield (
             f"{row['what']:<24} {row['beyond']} of {row['flows']} flows beyond chance "
-            f"({100 * row['beyond_share']:.1f} %{bar}), median difference {row['median_difference']:.4f}"
+            f"({100 * row['beyond_share']:.1f} %, bar {100 * row['bar']:g} %), "
+            f"median difference {row['median_difference']:.4f}"
         )
 
 
@@ -172,11 +164,8 @@ def pairs(
     for label, own in both.groupby("label"):
         engine, other = own["share"].to_numpy(float), own["share_tool"].to_numpy(float)
         has_spread = len(own) > 2 and np.ptp(engine) > 0 and np.ptp(other) > 0
-        correlation = float(np.corrcoef(engine, other)[0, 1]) if has_spread else math.nan
-        rows.append(
-            [
-                *(tool, experiment, label, len(own), correlation, engine.mean(), _sd(engine), other.mean(), _sd(other)),
-                float(np.median(np.abs(engine - other))),
-            ]
-        )
+        about = {"tool": tool, "experiment": experiment, "algorithm": label, "runs": len(own)}
+        about["correlation"] = float(np.corrcoef(engine, other)[0, 1]) if has_spread else math.nan
+        about["median_difference"] = float(np.median(np.abs(engine - other)))
+        rows.append({**about, **_side("engine", engine), **_side("tool", other)})
     return pd.DataFrame(rows, columns=PAIR_COLUMNS)

@@ -14,24 +14,14 @@ from tcpfair.runs.outputs import Parts, files_part, part
 from tcpfair.validation import agreement, campaign, chance, drawn, shipped
 from tcpfair.validation.campaign import Part, Results
 from tcpfair.validation.measures import CURVE_COLUMNS
-from tcpfair.validation.scenarios import ENGINE, KERNEL, TESTBED, TOOLS, WHOLE, config_of, whole
+from tcpfair.validation.scenarios import ENGINE, KERNEL, TESTBED, TOOLS, WHOLE, config_of
 from tcpfair.validation.shipped import Shipped
 
 EXPLANATIONS = "explanations.yaml"
 # the code that compares and shows; tests/validation/test_workflow.py holds that none is left out
 CODE = (
-    "units.py",
-    "memory.py",
-    "files",
-    "papers",
-    "runs",
-    "metrics",
-    "models",
-    "measures",
-    "sources",
-    "verdicts",
-    "exhibits",
-    "validation",
+    *("units.py", "memory.py", "files", "papers", "runs", "metrics", "models", "measures", "sources", "verdicts"),
+    *("exhibits", "validation"),
 )
 
 
@@ -40,7 +30,7 @@ class Comparison:
     """The engine's results by experiment, those shipped of the other simulators, and the rows that compare them: means by
     their bars, flows of random dumbbells and seeds without jitter by `chance`.
 
-    ``kernel`` is the same beside a real kernel: recordings of `tcpfair.sources.testbed`, on the scenarios of
+    ``kernel`` is the same for a real kernel: recordings of `tcpfair.sources.testbed`, on the scenarios of
     ``config/testbed.yaml``. A kernel's repeats scatter by what the machine did meanwhile: a difference is within their spread, or
     has a line in ``data/validation/explanations.yaml``.
     """
@@ -53,14 +43,20 @@ class Comparison:
     pairs: pd.DataFrame
     kernel: Comparison | None = None
 
+    @property
+    def both(self) -> list[Comparison]:
+        """This one, and that with the kernel where there is one."""
+        return [self] if self.kernel is None else [self, self.kernel]
+
     def runs(self, *experiments: str) -> pd.DataFrame:
         """Every run of some experiments, with experiment and simulator in the columns ``experiment`` and ``source``."""
-        frames = [self.engine[name].runs.assign(source=ENGINE, experiment=name) for name in experiments]
-        frames += [
-            of.runs[name].assign(source=tool, experiment=name)
-            for tool, of in self.tools.items()
+        runs_of = {ENGINE: {name: results.runs for name, results in self.engine.items()}}
+        runs_of |= {tool: of.runs for tool, of in self.tools.items()}
+        frames = [
+            runs[name].assign(source=source, experiment=name)
+            for source, runs in runs_of.items()
             for name in experiments
-            if name in of.runs
+            if name in runs
         ]
         table = pd.concat(frames, ignore_index=True)
         first = ["experiment", "source"]
@@ -86,16 +82,16 @@ def explanations(layout: Layout, config: PaperConfig) -> dict[str, dict[str, str
 
 
 def engine_parts(layout: Layout, config: PaperConfig) -> list[Part]:
-    """All that the engine runs: beside other simulators, and beside the kernel."""
-    beside = kernel_config(layout)
-    of_kernel = campaign.parts(layout, beside, KERNEL, ENGINE, beside.experiments) if beside else []
+    """All that the engine runs: for the comparison with other simulators, and with the kernel."""
+    kernel = kernel_config(layout)
+    of_kernel = campaign.parts(layout, kernel, KERNEL, ENGINE, kernel.experiments) if kernel else []
     return [*campaign.parts(layout, config, WHOLE, ENGINE, config.experiments), *of_kernel]
 
 
 def compare(layout: Layout, config: PaperConfig, engine: Sequence[Part]) -> Comparison:
     """Compare what the engine's parts keep with what is shipped."""
-    reasons, beside = explanations(layout, config), kernel_config(layout)
-    kernel = _compared(layout, beside, KERNEL, (TESTBED,), engine, reasons) if beside else None
+    reasons, of_kernel = explanations(layout, config), kernel_config(layout)
+    kernel = _compared(layout, of_kernel, KERNEL, (TESTBED,), engine, reasons) if of_kernel else None
     return replace(_compared(layout, config, WHOLE, TOOLS, engine, reasons), kernel=kernel)
 
 
@@ -107,41 +103,31 @@ def _compared(
     engine: Sequence[Part],
     reasons: agreement.Explanations,
 ) -> Comparison:
-    """The engine beside the simulators of one kind of validation."""
+    """The engine compared with the simulators of one kind of validation."""
     results = {
-        name: campaign.joined(config, name, (each for each in engine if each.of(kind) and each.experiment == name))
+        name: campaign.joined(config, name, (each for each in engine if (each.kind, each.experiment) == (kind, name)))
         for name in config.experiments
     }
     shipped_of = {tool: shipped.read(layout, config, tool) for tool in tools}
-    tables = [
-        agreement.compare(
-            config, name, tool, results[name].runs, of.runs[name], whole(config, tool).window(config, name)
-        )
-        for tool, of in shipped_of.items()
-        for name in of.runs
-        if not drawn.is_drawn(config, name)
-    ]
 
-    def by_chance(compare: Callable, names: Iterable[str]) -> list[pd.DataFrame]:
-        return [
+    def table(compare: Callable, names: Iterable[str], columns: Sequence[str]) -> pd.DataFrame:
+        found = [
             compare(config, name, tool, results[name].runs, of.runs[name])
-            for name in names
             for tool, of in shipped_of.items()
+            for name in names
             if name in of.runs
         ]
+        return campaign.concatenated(found, columns)
 
+    by_bars = [name for name in config.experiments if not drawn.is_drawn(config, name)]
     return Comparison(
         config,
         results,
         shipped_of,
-        agreement.explained(_joined(tables, agreement.COLUMNS), reasons),
-        _joined(by_chance(chance.flows, drawn.experiments(config)), chance.FLOW_COLUMNS),
-        _joined(by_chance(chance.pairs, chance.paired_experiments(config)), chance.PAIR_COLUMNS),
+        agreement.explained(table(agreement.compare, by_bars, agreement.COLUMNS), reasons),
+        table(chance.flows, drawn.experiments(config), chance.FLOW_COLUMNS),
+        table(chance.pairs, chance.paired_experiments(config), chance.PAIR_COLUMNS),
     )
-
-
-def _joined(tables: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
 
 
 def made_from(layout: Layout, config: PaperConfig, engine: Sequence[Part]) -> Parts:

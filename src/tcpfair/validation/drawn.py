@@ -1,7 +1,7 @@
-"""Dumbbells drawn at random: mixes of algorithms, RTTs, rates, buffers, starts and jitter that nobody has chosen.
+"""Dumbbells drawn at random: mixes of algorithms, RTTs, rates, buffers, starts and jitter.
 
 An experiment whose name is in ``analysis.drawn`` of the configuration has no grid: its dumbbells are drawn by the laws of
-``analysis.drawn_*``, each from a stream of its own that the seed, the experiment and its number decide, and become
+``analysis.drawn_*``, each from a separate stream, which the seed, the experiment and its number determine, and become
 experiments of the same schema. What is drawn is rounded, so that it reads the same in a table and on every machine.
 """
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -21,7 +21,7 @@ from tcpfair.validation.comparison import Comparison, kernel_config
 from tcpfair.validation.measures import MEASURES
 from tcpfair.validation.scenarios import ENGINE, TESTBED, TITLES, TOOLS, stack_of, whole
 from tcpfair.verdicts.assumptions import assumptions
-from tcpfair.verdicts.report.marks import Bar
+from tcpfair.verdicts.report.marks import Bar, bar_of
 from tcpfair.verdicts.report.pages import data_uri, write_page
 from tcpfair.verdicts.report.words import MINUS
 
@@ -35,19 +35,21 @@ _PANELS = 5  # of a figure of shares
 WORST = 12  # flows of random dumbbells that the page names
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A figure of the page: its name, what it shows, the data URI of the SVG and the files."""
+class Figure(NamedTuple):
+    """A figure of the page: its name, what it shows, and what draws it, given `tcpfair.exhibits.agreement` and a comparison."""
 
     name: str
     title: str
     caption: str
-    image: str
-    files: list[str]
+    draw: Callable[[Any, Comparison], Any]
+
+    @property
+    def files(self) -> list[str]:
+        return [f"{self.name}.svg", f"{self.name}.png"]
 
 
 def report(layout: Layout) -> Path:
-    """The page, which stands for all files that are written with it."""
+    """The page, the last of the files that `write` writes."""
     return layout.validation / "report.html"
 
 
@@ -58,21 +60,16 @@ def summary_file(layout: Layout) -> Path:
 
 def outputs(layout: Layout, config: PaperConfig) -> list[Path]:
     """All files that `write` writes."""
-    figures = [*(f"windows_{name}" for name in config.analysis_value("curve_experiments")), *_share_panels(config)]
-    figures += ["random_dumbbells"] * bool(drawn.experiments(config))
-    figures += [f"seeds_{name}" for name in chance.paired_experiments(config)]
-    tables = ["agreement"]
-    beside = kernel_config(layout)
-    if beside is not None:
-        tables += ["kernel", "kernel_runs"]
-        figures += _kernel_figures(beside)
-    names = [f"{table}.csv" for table in (*tables, *config.experiments, "curves", "drawn", "flows", "pairs")]
-    names += [f"{figure}.{kind}" for figure in figures for kind in ("svg", "png")]
+    kernel = kernel_config(layout)
+    tables = ["agreement", *config.experiments, "curves", "drawn", "flows", "pairs"]
+    tables += ["kernel", "kernel_runs"] if kernel is not None else []
+    names = [f"{table}.csv" for table in tables]
+    names += [file for figure in _figures(config, kernel) for file in figure.files]
     return [*(layout.validation / name for name in names), summary_file(layout), report(layout)]
 
 
 def is_made_from(layout: Layout, made_from: str) -> bool:
-    """Whether the page, which is written last, says that all files are made from what a digest stands for."""
+    """Whether the page, which is written last, was made, with all files, from what has this digest."""
     return report(layout).is_file() and made_from in report(layout).read_text()
 
 
@@ -81,41 +78,37 @@ def write(layout: Layout, comparison: Comparison, made_from: str) -> None:
 
     ``made_from`` is a digest that the page shows: of what all this is made from.
     """
-    place = layout.validation
-    write_whole(place / "agreement.csv", _csv(rounded(comparison.rows)))
-    for name in comparison.engine:
-        write_whole(place / f"{name}.csv", _csv(comparison.runs(name).drop(columns="experiment")))
-    write_whole(place / "curves.csv", _csv(comparison.curves))
-    write_whole(place / "drawn.csv", _csv(drawn_settings(comparison.config)))
-    write_whole(place / "flows.csv", _csv(rounded(comparison.flows)))
-    write_whole(place / "pairs.csv", _csv(rounded(comparison.pairs)))
-    figures = _figures(place, comparison)
-    if comparison.kernel is not None:
-        write_whole(place / "kernel.csv", _csv(rounded(comparison.kernel.rows)))
-        write_whole(place / "kernel_runs.csv", _csv(comparison.kernel.runs(*comparison.kernel.engine)))
+    place, kernel = layout.validation, comparison.kernel
+    tables = {
+        "agreement": rounded(comparison.rows),
+        **{name: comparison.runs(name).drop(columns="experiment") for name in comparison.engine},
+        "curves": comparison.curves,
+        "drawn": drawn_settings(comparison.config),
+        "flows": rounded(comparison.flows),
+        "pairs": rounded(comparison.pairs),
+    }
+    if kernel is not None:
+        tables |= {"kernel": rounded(kernel.rows), "kernel_runs": kernel.runs(*kernel.engine)}
+    for name, table in tables.items():
+        write_whole(place / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
+    shown = map(_row_view, _judged(comparison.rows))
     context = {
         "made_from": made_from,
         "tools": [_tool_view(comparison, tool) for tool in TOOLS],
         "stack": stack_of(comparison.config),
-        "kernel": _kernel_view(comparison.kernel) if comparison.kernel is not None else None,
+        "kernel": _kernel_view(kernel) if kernel is not None else None,
         "missing": missing_lines(comparison),
-        "figures": figures,
+        "figures": _drawn(place, comparison),
         "experiments": [_experiment_view(comparison, name) for name in comparison.engine],
         "chance": chance_view(comparison),
         "bars": _bars(comparison.config),
         "assumptions": assumptions({comparison.config.paper: comparison.config}).to_dict("records"),
         "outcomes": OUTCOMES,
-        "beyond": [
-            row for row in map(_row_view, _judged(comparison.rows)) if row["outcome"] in (EXPLAINED, UNEXPLAINED)
-        ],
+        "beyond": [row for row in shown if row["outcome"] in (EXPLAINED, UNEXPLAINED)],
         "n_algorithms": len(comparison.config.protocols),
     }
     write_whole(summary_file(layout), summary(comparison) + "\n")
     write_page(report(layout), "validation.html.j2", context)
-
-
-def _csv(table: pd.DataFrame) -> str:
-    return table.to_csv(index=False, lineterminator="\n")
 
 
 # --- Rows as they are shown ---------------------------------------------------------------------------------------
@@ -133,8 +126,7 @@ def _judged(rows: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _bar(rows: Iterable[dict[str, Any]]) -> Bar:
-    outcomes = [outcome(row) for row in rows]
-    return Bar({name: outcomes.count(name) for name in OUTCOMES})
+    return bar_of(map(outcome, rows), OUTCOMES)
 
 
 def per_cent(row: dict[str, Any]) -> str:
@@ -173,17 +165,12 @@ def _tool_view(comparison: Comparison, tool: str) -> dict[str, Any]:
     rows = [row for row in _judged(comparison.rows) if row["tool"] == tool]
     columns = list(dict.fromkeys((row["experiment"], row["metric"]) for row in rows))
     cells = {(row["algorithm"], row["experiment"], row["metric"]): row for row in rows}
-    matrix = [
-        (
-            label,
-            [
-                (per_cent(cell), outcome(cell), cell["explanation"]) if cell else ("", "", "")
-                for cell in (cells.get((label, *column)) for column in columns)
-            ],
-        )
-        for label in comparison.config.protocols
-        if any((label, *column) in cells for column in columns)
-    ]
+    matrix = []
+    for label in comparison.config.protocols:
+        own = [cells.get((label, *column)) for column in columns]
+        if any(own):
+            shown = [(per_cent(row), outcome(row), row["explanation"]) if row else ("", "", "") for row in own]
+            matrix.append((label, shown))
     return {
         "name": tool,
         "title": TITLES[tool],
@@ -211,25 +198,21 @@ def _experiment_view(comparison: Comparison, name: str) -> dict[str, Any]:
     }
 
 
-def _kernel_view(beside: Comparison) -> dict[str, Any]:
-    """What the page shows of the kernel: mean and spread of its repeats beside the engine's, row by row."""
+def _kernel_view(kernel: Comparison) -> dict[str, Any]:
+    """What the page shows of the kernel: mean and spread of its repeats next to the engine's, row by row."""
     rows = []
-    for row in _judged(beside.rows):
-        decimals = OF_VALIDATION[row["metric"]].decimals
-        spreads = {
-            side: _mean(row[f"{of}_mean"], row[f"{of}_sd"], decimals)
-            for side, of in (("engine", "engine"), ("other", "tool"))
-        }
-        rows.append({**_row_view(row), **spreads})
+    for row in _judged(kernel.rows):
+        spread = {"engine_se": row["engine_sd"], "tool_se": row["tool_sd"]}
+        rows.append(_row_view(row | spread))
     return {
         "name": TESTBED,
-        "stack": stack_of(beside.config),
-        "tools": beside.tools[TESTBED].tools,
+        "stack": stack_of(kernel.config),
+        "tools": kernel.tools[TESTBED].tools,
         "rows": rows,
         "bar": _bar(rows),
-        "what": {name: experiment.what for name, experiment in beside.config.experiments.items()},
-        "runs": {name: len(runs) for name, runs in beside.tools[TESTBED].runs.items()},
-        "assumptions": assumptions({beside.config.paper: beside.config}).to_dict("records"),
+        "what": {name: experiment.what for name, experiment in kernel.config.experiments.items()},
+        "runs": {name: len(runs) for name, runs in kernel.tools[TESTBED].runs.items()},
+        "assumptions": assumptions({kernel.config.paper: kernel.config}).to_dict("records"),
     }
 
 
@@ -271,65 +254,84 @@ def chance_view(comparison: Comparison) -> dict[str, Any]:
 # --- Figures ------------------------------------------------------------------------------------------------------
 
 
-def _figures(place: Path, comparison: Comparison) -> list[Figure]:
+def _figures(config: PaperConfig, kernel: PaperConfig | None) -> list[Figure]:
+    """The figures of the page, in order. ``kernel`` is the configuration of the testbed."""
+    found = []
+    for name in config.analysis_value("curve_experiments"):
+        title = f"Windows over time: {config.experiments[name].what}"
+        caption = (
+            "The window of one run, the same scenario in each simulator; where losses are frequent, its first epochs."
+        )
+        found.append(Figure(f"windows_{name}", title, caption, partial(_windows, name)))
+    for file, names in _share_panels(config).items():
+        caption = "; ".join(f"{name}: {config.experiments[name].what}" for name in names) + "."
+        found.append(Figure(file, "Share of flow 1 of two flows", caption, partial(_shares, names)))
+    if drawn.experiments(config):
+        level = config.analysis_value("drawn_level")
+        caption = (
+            f"Mean share of every flow of the random dumbbells, with the spread (sd) of the runs; filled: p < {level}."
+        )
+        found.append(Figure("random_dumbbells", "Random dumbbells", caption, _flows))
+    for name in kernel.analysis_value("curve_experiments") if kernel is not None else ():
+        title = f"Windows over time: {kernel.experiments[name].what}"
+        caption = "The window of one run on a real kernel and in the engine;"
+        caption += " its flow starts some tenths of a second later."
+        found.append(Figure(f"kernel_{name}", title, caption, partial(_kernel_windows, name)))
+    for name in chance.paired_experiments(config):
+        caption = f"Share of flow 1: {config.experiments[name].what}. On the line the two are the same."
+        found.append(Figure(f"seeds_{name}", "Seed by seed without jitter", caption, partial(_seeds, name)))
+    return found
+
+
+def _drawn(place: Path, comparison: Comparison) -> list[dict[str, Any]]:
+    """Write the figures; what the page shows of each, with the SVG as a data URI."""
     from tcpfair.exhibits import agreement, style  # matplotlib: only for those who draw
 
-    config = comparison.config
-    labels = list(config.protocols)
-    curves = comparison.curves
-    made = []
+    found = []
+    kernel = comparison.kernel.config if comparison.kernel is not None else None
     with style.applied():
-        for name in config.analysis_value("curve_experiments"):
-            own = curves[curves["experiment"] == name]
-            settled_s, _ = whole(config, ENGINE).window(config, name)
-            note = "one run of each: " + ", ".join(TITLES[s] for s in TITLES if s in set(own["source"]))
-            figure = agreement.draw_windows(own, labels, TITLES, settled_s, _shown_s(comparison, name), note)
-            caption = "The window of one run, the same scenario in each simulator; where losses are frequent, its first epochs."
-            made.append((f"windows_{name}", f"Windows over time: {config.experiments[name].what}", caption, figure))
-        for file, names in _share_panels(config).items():
-            runs = {name: _in_own_window(comparison, name) for name in names}
-            figure = agreement.draw_shares(runs, labels, TITLES, "a point is a run, a bar the mean")
-            caption = "; ".join(f"{name}: {config.experiments[name].what}" for name in names) + "."
-            made.append((file, "Share of flow 1 of two flows", caption, figure))
-        if drawn.experiments(config):
-            level = config.analysis_value("drawn_level")
-            figure = agreement.draw_flows(comparison.flows, drawn.experiments(config), level, "a point is a flow")
-            caption = f"Mean share of every flow of the random dumbbells, with the spread (sd) of the runs; filled: p < {level}."
-            made.append(("random_dumbbells", "Random dumbbells", caption, figure))
-        if comparison.kernel is not None:
-            made += _drawn_kernel(comparison.kernel)
-        for name in chance.paired_experiments(config):
-            figure = agreement.draw_seeds(comparison.runs(name), labels, TITLES, ENGINE, "ns2", "a point is a seed")
-            caption = f"Share of flow 1: {config.experiments[name].what}. On the line the two are the same."
-            made.append((f"seeds_{name}", "Seed by seed without jitter", caption, figure))
-        return [_saved(place, *each) for each in made]
+        for figure in _figures(comparison.config, kernel):
+            made = figure.draw(agreement, comparison)
+            for file, content in zip(figure.files, (style.as_svg(made), style.as_png(made)), strict=True):
+                write_whole(place / file, content)
+            image = data_uri(place / figure.files[0])
+            found.append({**figure._asdict(), "image": image, "files": figure.files})
+    return found
 
 
-def _kernel_figures(config: PaperConfig) -> list[str]:
-    """The figures of the engine beside the kernel."""
-    return [f"kernel_{name}" for name in config.analysis_value("curve_experiments")]
+def _windows(name: str, to: Any, comparison: Comparison) -> Any:
+    config = comparison.config
+    settled_s, _ = whole(config, ENGINE).window(config, name)
+    return _of_windows(to, comparison, name, settled_s, _shown_s(comparison, name))
 
 
-def _drawn_kernel(beside: Comparison) -> list[tuple[str, str, str, Any]]:
-    """Windows over time in the kernel and in the engine: name, title, caption and figure of each."""
-    from tcpfair.exhibits import agreement
+def _kernel_windows(name: str, to: Any, comparison: Comparison) -> Any:
+    config = comparison.kernel.config
+    settled_s, until_s = whole(config, TESTBED).window(config, name)
+    until_of = dict.fromkeys(config.experiments[name].grid["protocol"].value, until_s)
+    return _of_windows(to, comparison.kernel, name, settled_s, until_of)
 
-    made = []
-    for file, name in zip(
-        _kernel_figures(beside.config), beside.config.analysis_value("curve_experiments"), strict=True
-    ):
-        experiment = beside.config.experiments[name]
-        labels = experiment.grid["protocol"].value
-        own = beside.curves[beside.curves["experiment"] == name]
-        settled_s, until_s = whole(beside.config, TESTBED).window(beside.config, name)
-        figure = agreement.draw_windows(
-            own, labels, TITLES, settled_s, dict.fromkeys(labels, until_s), "one run of each: engine, Linux"
-        )
-        caption = (
-            "The window of one run on a real kernel and in the engine; its flow starts some tenths of a second later."
-        )
-        made.append((file, f"Windows over time: {experiment.what}", caption, figure))
-    return made
+
+def _of_windows(to: Any, comparison: Comparison, name: str, settled_s: float, until_s: dict[str, float]) -> Any:
+    own = comparison.curves.query("experiment == @name")
+    note = "one run of each: " + ", ".join(TITLES[source] for source in TITLES if source in set(own["source"]))
+    return to.draw_windows(own, list(until_s), TITLES, settled_s, until_s, note)
+
+
+def _shares(names: list[str], to: Any, comparison: Comparison) -> Any:
+    runs = {name: _in_own_window(comparison, name) for name in names}
+    return to.draw_shares(runs, list(comparison.config.protocols), TITLES, "a point is a run, a bar the mean")
+
+
+def _flows(to: Any, comparison: Comparison) -> Any:
+    config = comparison.config
+    level = config.analysis_value("drawn_level")
+    return to.draw_flows(comparison.flows, drawn.experiments(config), level, "a point is a flow")
+
+
+def _seeds(name: str, to: Any, comparison: Comparison) -> Any:
+    labels = list(comparison.config.protocols)
+    return to.draw_seeds(comparison.runs(name), labels, TITLES, ENGINE, "ns2", "a point is a seed")
 
 
 def _share_panels(config: PaperConfig) -> dict[str, list[str]]:
@@ -356,23 +358,13 @@ def _in_own_window(comparison: Comparison, experiment: str) -> pd.DataFrame:
     return runs[own | (runs["source"] != ENGINE)]
 
 
-def _saved(place: Path, name: str, title: str, caption: str, figure: Any) -> Figure:
-    from tcpfair.exhibits import style
-
-    files = {f"{name}.svg": style.as_svg(figure), f"{name}.png": style.as_png(figure)}
-    for file, content in files.items():
-        write_whole(place / file, content)
-    return Figure(name, title, caption, data_uri(place / f"{name}.svg"), list(files))
-
-
 # --- The screen ---------------------------------------------------------------------------------------------------
 
 
 def missing_lines(comparison: Comparison) -> list[str]:
     """One line for each simulator whose results are old, and for each that lacks some."""
     found = []
-    both = [each for each in (comparison, comparison.kernel) if each is not None]
-    for tool, of, config in ((tool, of, each.config) for each in both for tool, of in each.tools.items()):
+    for tool, of, config in ((tool, of, each.config) for each in comparison.both for tool, of in each.tools.items()):
         run = f"./reproduce validate --run {tool}"
         known = [name for name in of.stale if name in config.experiments]
         if of.stale:
@@ -386,28 +378,25 @@ def missing_lines(comparison: Comparison) -> list[str]:
 
 def summary(comparison: Comparison) -> str:
     """The comparison on one screen."""
-    lines = []
-    for tool in TOOLS:
-        rows = [row for row in _judged(comparison.rows) if row["tool"] == tool]
-        if rows:
-            lines.append(f"{TITLES[tool]:<10} {_counts(rows)}, {stack_of(comparison.config)}")
-            for metric in _PER_CENT:
+    lines: list[str] = []
+    unexplained: list[dict[str, Any]] = []
+    for compared in comparison.both:
+        for tool in compared.tools:
+            rows = [row for row in _judged(compared.rows) if row["tool"] == tool]
+            unexplained += [row for row in rows if outcome(row) == UNEXPLAINED]
+            if rows:
+                lines.append(f"{TITLES[tool]:<10} {_counts(rows)}, {stack_of(compared.config)}")
+            for metric in _PER_CENT if tool in TOOLS else ():
                 own = [row for row in rows if row["metric"] == metric]
-                if not own:
-                    continue
-                lines.append(f"           {OF_VALIDATION[metric].words:<26} {_counts(own)}")
-    beside = _judged(comparison.kernel.rows) if comparison.kernel is not None else []
-    if beside:
-        lines.append(f"{TITLES[TESTBED]:<10} {_counts(beside)}, {stack_of(comparison.kernel.config)}")
-    lines += chance.tally_lines(comparison.config, comparison.flows, "experiment")
+                if own:
+                    lines.append(f"           {OF_VALIDATION[metric].words:<26} {_counts(own)}")
+    lines += chance.tally_lines(comparison.config, comparison.flows)
     for name, own in comparison.pairs.groupby("experiment", sort=False):
         lines.append(f"{name:<24} correlation over seeds: median {own['correlation'].median():.2f}")
-    unexplained = [row for row in [*_judged(comparison.rows), *beside] if outcome(row) == UNEXPLAINED]
     for row in unexplained[:LISTED]:
-        view = _row_view(row)
-        lines.append(
-            f"unexplained {row_name(row)}: engine {view['engine']}, {view['tool_title']} {view['other']} {view['unit']}"
-        )
+        shown = _row_view(row)
+        means = f"engine {shown['engine']}, {shown['tool_title']} {shown['other']} {shown['unit']}"
+        lines.append(f"unexplained {row_name(row)}: {means}")
     if len(unexplained) > LISTED:
         lines.append(f"           and {len(unexplained) - LISTED} more")
     return "\n".join([*lines, *missing_lines(comparison)])

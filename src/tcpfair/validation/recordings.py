@@ -1,7 +1,7 @@
 """The testbed's recordings as they are shipped, small and without what tells of a machine or a moment.
 
 ``data/validation/testbed/recordings/<experiment>/`` is a trace (samples, events, link), ``polls.parquet`` has the windows of
-flows alone at every poll, ``checks.csv`` says of every run what its own checks found, how much the machine paused and what else
+flows alone at every poll, ``checks.csv`` has for every run what its checks found, how much the machine paused and what else
 it had to do.
 """
 
@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.files.manifest import RUNS
 from tcpfair.papers.expand import RunSpec
@@ -25,6 +24,7 @@ from tcpfair.sources.readers import testbed as reader
 from tcpfair.validation import shipped
 from tcpfair.validation.scenarios import TESTBED, label_of, whole
 
+_ORDER = ("experiment", "label", "replicate")
 FOLDER, POLLS, CHECKS = "recordings", "polls.parquet", "checks.csv"
 _POLL_TYPES = {
     "t_s": "float32",
@@ -42,7 +42,7 @@ def place(layout: Layout) -> Path:
 
 
 def are_kept(layout: Layout, config: PaperConfig, experiment: str) -> bool:
-    """Whether the recordings themselves are on this machine; their metrics may be there without, as they are shipped."""
+    """Whether the recordings themselves are on this machine; their metrics are shipped without them."""
     return all((layout.recordings / spec.key).is_dir() for spec in whole(config, TESTBED).specs(config, experiment))
 
 
@@ -58,29 +58,27 @@ def ship(layout: Layout, config: PaperConfig, experiment: str, origin: dict[str,
         testbed.as_of_spec(config.paper, experiment, spec, folder) for spec, folder in zip(specs, folders, strict=True)
     ]
     trace.write(testbed.gathered(runs, provenance), place(layout) / experiment)
-    _replace(place(layout) / CHECKS, experiment, _checks(experiment, specs, folders))
+    shipped.replace_rows(place(layout) / CHECKS, experiment, _checks(experiment, specs, folders), _ORDER)
     if len(specs[0].scenario.flows) == 1:
-        _replace(place(layout) / POLLS, experiment, _polls(experiment, specs, folders))
+        shipped.replace_rows(place(layout) / POLLS, experiment, _polls(experiment, specs, folders), _ORDER)
 
 
 def _checks(experiment: str, specs: Sequence[RunSpec], folders: Sequence[Path]) -> pd.DataFrame:
     rows = []
     for spec, folder in zip(specs, folders, strict=True):
         meta = json.loads((folder / reader.META).read_text())
-        checked = meta.get("checked", {})
+        checked, late_pkts = meta.get("checked", {}), meta["relay"].get("late_pkts", {})
         rows.append(
             {
-                "experiment": experiment,
-                "label": label_of(spec),
-                "replicate": spec.replicate,
+                **_about(experiment, spec),
                 "rtt_set_ms": " ".join(f"{ms:.3f}" for ms in meta["rtt"]),
                 "rtt_probe_ms": " ".join(f"{ms:.3f}" for ms in meta["rtt_probe_ms"]),
                 "dropped_pkts": checked.get("drops"),
                 "retransmitted_pkts": checked.get("retransmissions"),
                 "needless_pkts": checked.get("needless"),
                 "latest_ms": 1e3 * meta["relay"].get("latest_s", 0.0),
-                "late_1ms_pkts": meta["relay"].get("late_pkts", {}).get("1"),
-                "late_5ms_pkts": meta["relay"].get("late_pkts", {}).get("5"),
+                "late_1ms_pkts": late_pkts.get("1"),
+                "late_5ms_pkts": late_pkts.get("5"),
                 "hystart_train": sum(each.get("TCPHystartTrainDetect", 0) for each in meta["counters"]),
                 "hystart_delay": sum(each.get("TCPHystartDelayDetect", 0) for each in meta["counters"]),
                 "idle_share": meta["cpu"]["idle"],
@@ -98,21 +96,10 @@ def _polls(experiment: str, specs: Sequence[RunSpec], folders: Sequence[Path]) -
         meta = reader.read_meta(folder / reader.META)
         polls = tcp_info.read_polls(folder / "s1.tcp.csv.gz")
         own = polls.assign(t_s=polls["t"] - meta.t0)[[*_POLL_TYPES]].astype(_POLL_TYPES)
-        own.insert(0, "replicate", spec.replicate)
-        own.insert(0, "label", label_of(spec))
-        own.insert(0, "experiment", experiment)
-        parts.append(own)
+        about = _about(experiment, spec)
+        parts.append(own.assign(**about)[[*about, *_POLL_TYPES]])
     return pd.concat(parts, ignore_index=True)
 
 
-def _replace(path: Path, experiment: str, own: pd.DataFrame) -> None:
-    """The rows of an experiment in a table of all."""
-    is_csv = path.suffix == ".csv"
-    if path.is_file():
-        old = pd.read_csv(path) if is_csv else pd.read_parquet(path)
-        own = pd.concat([old[old["experiment"] != experiment], own])
-    own = own.sort_values(["experiment", "label", "replicate"], kind="stable", ignore_index=True)
-    if is_csv:
-        write_whole(path, own.to_csv(index=False, lineterminator="\n"))
-    else:
-        write_whole(path, own.to_parquet(index=False, compression="zstd"))
+def _about(experiment: str, spec: RunSpec) -> dict[str, str | int]:
+    return {"experiment": experiment, "label": label_of(spec), "replicate": spec.replicate}

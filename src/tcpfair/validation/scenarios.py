@@ -19,11 +19,11 @@ from tcpfair.validation.measures import DUMBBELL, MEASURES
 
 ENGINE = "engine"
 TOOLS = ("ns2", "ns3")
-TESTBED = "testbed"  # a real kernel, which has scenarios of its own
+TESTBED = "testbed"  # a real kernel, which has other scenarios
 TITLES = {ENGINE: "engine", "ns2": "ns-2", "ns3": "ns-3", TESTBED: "Linux"}
 WHOLE, QUICK, KERNEL = "whole", "quick", "kernel"  # kinds of validation
 
-_DIGEST_LENGTH = 16  # of hexadecimal digits: they stand in a file that people read
+_DIGEST_LENGTH = 16  # hexadecimal digits, in a file that people read
 
 Window = tuple[float, float]
 
@@ -53,7 +53,9 @@ class Selection:
             flows = [{**flow.model_dump(), **self.flow} for flow in spec.scenario.flows]
             told = make_scenario({**spec.scenario.model_dump(), "flows": flows}, "config/validation.yaml: engine_flow")
             spec = replace(spec, scenario=told)
-        return spec if self.duration_s is None else _cut(spec, self.duration_s)
+        if self.duration_s is None or self.duration_s >= spec.scenario.duration_s:
+            return spec
+        return replace(spec, scenario=spec.scenario.model_copy(update={"duration_s": self.duration_s}))
 
     def _wanted(self, name: str) -> int:
         fitting = [count for pattern, count in self.replicates.items() if fnmatch(name, pattern)]
@@ -68,12 +70,6 @@ class Selection:
 def label_of(spec: RunSpec) -> str:
     """What a run is about: the drawn dumbbell, or the algorithm of its first flow."""
     return spec.point.get(DUMBBELL, spec.scenario.flows[0].protocol)
-
-
-def _cut(spec: RunSpec, duration_s: float) -> RunSpec:
-    scenario = spec.scenario
-    shorter_s = min(duration_s, scenario.duration_s)
-    return replace(spec, scenario=scenario.model_copy(update={"duration_s": shorter_s}))
 
 
 def load(path: Path) -> PaperConfig:
@@ -100,35 +96,39 @@ def kind_of(tool: str) -> str:
 
 
 def tools_of(config: PaperConfig) -> tuple[str, ...]:
-    """The simulators that a configuration has runs for, beside the engine."""
+    """The simulators that a configuration has runs for, besides the engine."""
     return tuple(tool for tool in (*TOOLS, TESTBED) if f"{tool}_runs" in config.analysis)
+
+
+def _setting(config: PaperConfig, name: str, default: Any = None) -> Any:
+    """The value of an analysis parameter that a configuration may lack."""
+    return config.analysis_value(name) if name in config.analysis else default
 
 
 def whole(config: PaperConfig, backend: str) -> Selection:
     """What a simulator runs for the comparison; the engine runs everything."""
     if backend == ENGINE:
-        told = config.analysis_value("engine_flow") if "engine_flow" in config.analysis else {}
-        return Selection({"*": max(int(e.runs.value) for e in config.experiments.values())}, flow=told)
-    settings = config.analysis
-    duration_s, window_s = (
-        settings[name].value if name in settings else None for name in (f"{backend}_duration_s", f"{backend}_window_s")
+        most = max(int(e.runs.value) for e in config.experiments.values())
+        return Selection({"*": most}, flow=_setting(config, "engine_flow", {}))
+    window_s = _setting(config, f"{backend}_window_s")
+    return Selection(
+        config.analysis_value(f"{backend}_runs"),
+        _setting(config, f"{backend}_duration_s"),
+        tuple(window_s) if window_s else None,
     )
-    return Selection(settings[f"{backend}_runs"].value, duration_s, tuple(window_s) if window_s else None)
 
 
 def stack_of(config: PaperConfig) -> str:
     """What statements of agreement name: ``stack: ns2``, the stack that the engine's flows have in the comparison."""
-    told = config.analysis_value("engine_flow") if "engine_flow" in config.analysis else {}
-    return f"stack: {told.get('stack', config.flow['stack'].value if 'stack' in config.flow else 'text')}"
+    of_all = config.flow["stack"].value if "stack" in config.flow else "text"
+    return f"stack: {_setting(config, 'engine_flow', {}).get('stack', of_all)}"
 
 
 def quick(config: PaperConfig) -> Selection:
-    """A few short runs, to see whether a simulator is there and roughly right."""
+    """A few short runs, to see whether a simulator works and is roughly right."""
     value = config.analysis_value
-    patterns = [
-        f"{experiment}/{label}" for experiment in value("quick_experiments") for label in value("quick_algorithms")
-    ]
-    return Selection(dict.fromkeys(patterns, 1), value("quick_duration_s"), tuple(value("quick_window_s")))
+    replicates = {f"{name}/{label}": 1 for name in value("quick_experiments") for label in value("quick_algorithms")}
+    return Selection(replicates, value("quick_duration_s"), tuple(value("quick_window_s")))
 
 
 def chosen(config: PaperConfig, kind: str, backend: str) -> Selection:

@@ -1,13 +1,13 @@
 """What other simulators gave, as the repository ships it: ``data/validation/<simulator>/``.
 
 A CSV of per-run metrics for each experiment, ``curves.parquet`` with some windows over time, and ``provenance.json``, which
-says of each experiment which tool and code made it, and of each algorithm in it from which scenarios.
+which has for each experiment the tool and the code that made it, and of each algorithm in it from which scenarios.
 """
 
 from __future__ import annotations
 
-import io
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -116,15 +116,22 @@ def write(layout: Layout, backend: str, experiment: str, runs: pd.DataFrame, cur
     """
     place = folder(layout, backend)
     write_whole(place / f"{experiment}.csv", runs.to_csv(index=False, lineterminator="\n"))
-    path = place / "curves.parquet"
-    others = pd.read_parquet(path).query("experiment != @experiment") if path.is_file() else None
-    own = curves.assign(experiment=experiment)[CURVE_COLUMNS]
-    kept = own if others is None or others.empty else pd.concat([others, own])
-    stream = io.BytesIO()
-    kept.sort_values(CURVE_COLUMNS[:3]).astype({"t_s": "float32", "cwnd_pkts": "float32"}).to_parquet(
-        stream, index=False, compression="zstd"
-    )
-    write_whole(path, stream.getvalue())
+    own = curves.assign(experiment=experiment)[CURVE_COLUMNS].astype({"t_s": "float32", "cwnd_pkts": "float32"})
+    replace_rows(place / "curves.parquet", experiment, own, CURVE_COLUMNS[:3])
     provenance = {**read_provenance(layout, backend), experiment: {**entry, "runs": len(runs)}}
     text = json.dumps({"experiments": provenance}, indent=1, sort_keys=True) + "\n"
     write_whole(place / PROVENANCE, text)
+
+
+def replace_rows(path: Path, experiment: str, own: pd.DataFrame, order: Sequence[str]) -> None:
+    """Put the rows of an experiment in the place of older ones in a table of all, a CSV or Parquet file, sorted by ``order``."""
+    is_csv = path.suffix == ".csv"
+    if path.is_file():
+        old = pd.read_csv(path) if is_csv else pd.read_parquet(path)
+        others = old[old["experiment"] != experiment]
+        own = pd.concat([others, own]) if len(others) else own
+    own = own.sort_values(list(order), kind="stable", ignore_index=True)
+    if is_csv:
+        write_whole(path, own.to_csv(index=False, lineterminator="\n"))
+    else:
+        write_whole(path, own.to_parquet(index=False, compression="zstd"))

@@ -43,7 +43,9 @@ def result(**changes) -> dict:
 
 def faults(found=None, delivered=20e6, table=None, link=None) -> list[str]:
     table, link = (polls() if table is None else table), (queue() if link is None else link)
-    return checks.faults(SETUP, result() if found is None else found, [delivered], [table], link)
+    found = result() if found is None else found
+    at = checks.counted(SETUP, T0_S, [table], link)
+    return checks.faults(SETUP, found, [delivered], [table], link, at)
 
 
 def test_a_sound_run_passes():
@@ -94,14 +96,14 @@ def test_the_comparison_waits_until_all_drops_are_known():
     """A drop at the very end is not missed by the sender, only not yet noticed."""
     late = queue(losses_s=(5.0, 12.0, 19.95))
     assert faults(link=late) == []
-    at = checks.counted([polls()], late, T0_S, SETUP.duration_s, checks.settle_s(SETUP))
+    at = checks.counted(SETUP, T0_S, [polls()], late)
     assert (at.drops, at.retransmissions) == (2, 2)
     assert at.at_s < 19.95
 
 
 def test_a_run_without_a_quiet_moment_is_compared_at_its_end():
     table = polls(ca_state=3)
-    assert checks.counted([table], queue(), T0_S, SETUP.duration_s, checks.settle_s(SETUP)) is None
+    assert checks.counted(SETUP, T0_S, [table], queue()) is None
     assert faults(table=table) == []
     (line,) = faults(result(counters=[{"RetransSegs": 9, "TCPDSACKRecv": 0}]), table=table)
     assert "2 packets dropped at the bottleneck, 9 retransmitted" in line

@@ -33,13 +33,13 @@ DONE = message(poll.NLMSG_DONE, bytes(4))
 
 
 def tcp_info(**values: int) -> bytes:
+    """As linux/tcp.h lays it out: ca_state first but one, fields of 32 bits from the eighth byte on, later ones of 64."""
     info = bytearray(232)
-    info[1] = values["ca_state"]
-    for place, name in enumerate(poll.U32):
-        struct.pack_into("=I", info, 8 + 4 * place, values.get(name, 0))
-    struct.pack_into("=Q", info, 120, values["bytes_acked"])
-    struct.pack_into("=I", info, 148, values["min_rtt"])
-    struct.pack_into("=I", info, 216, values["dsack_dups"])
+    for kind, place, name in [
+        *[("=B", 1, "ca_state"), ("=Q", 120, "bytes_acked"), ("=I", 148, "min_rtt"), ("=I", 216, "dsack_dups")],
+        *[("=I", 8 + 4 * k, name) for k, name in ((15, "rtt"), (17, "ssthresh"), (18, "cwnd"), (23, "total_retrans"))],
+    ]:
+        struct.pack_into(kind, info, place, values[name])
     return bytes(info)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -41,14 +42,18 @@ def recorded(wanted, folder: Path) -> dict:
 # ---------------------------------------------------------------- without root
 
 
-def test_reports_lose_what_identifies_and_keep_what_counts():
+def test_reports_lose_what_identifies_and_keep_what_counts(tmp_path):
     part = {
         "start": {"cookie": "abc", "system_info": "Linux host 6.1.0-x86 #1"},
         "end": {"sender_tcp_congestion": "tf0_12"},
     }
-    made = record.cleaned_report(
-        {**part, "server_output_json": json.loads(json.dumps(part))}, {"tf0_12": "cubic_k_rtt"}
-    )
+    report = tmp_path / "flow1.iperf.json"
+    report.write_text(json.dumps({**part, "server_output_json": part}))
+    (tmp_path / "relay.log").write_text("of this machine")
+    record._clean_report(report, 1)
+    record._clean(tmp_path, {"tf0_12": "cubic_k_rtt"})
+    assert [path.name for path in tmp_path.iterdir()] == ["flow1.iperf.json.gz"]
+    made = json.loads(gzip.decompress((tmp_path / "flow1.iperf.json.gz").read_bytes()))
     for each in (made, made["server_output_json"]):
         assert "cookie" not in each["start"]
         assert "host" not in each["start"]["system_info"]
@@ -84,7 +89,7 @@ def test_a_stage_that_fails_leaves_one_line_and_no_folder(monkeypatch, prepared,
 
 def test_an_older_recording_is_never_written_over(prepared, tmp_path):
     (tmp_path / "run").mkdir()
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="run: already exists"):
         record.record(setup({"cc": "reno", "rtt_ms": 50}), tmp_path / "run")
 
 

@@ -70,7 +70,7 @@ def test_a_wrong_value_gives_one_line_that_names_it(change, names):
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("- 1\n", "must be a mapping"), ("a: [\n", "is not YAML"), ("experiments: {}\n", "validate --run testbed")],
+    [("- 1\n", "must be a mapping"), ("a: [\n", "not valid YAML"), ("experiments: {}\n", "validate --run testbed")],
 )
 def test_a_file_that_is_no_run_is_refused_by_name(tmp_path, text, says):
     (tmp_path / "run.yaml").write_text(text)

@@ -72,7 +72,7 @@ def test_netem_delays_on_the_way_back_and_holds_all_that_is_on_it(commands):
 
 def test_the_relay_gets_the_delays_of_both_ways(monkeypatch):
     told = []
-    monkeypatch.setattr(stage.Stage, "start", lambda self, command, name, pipe, level=0: told.extend(command))
+    monkeypatch.setattr(stage.Stage, "start", lambda self, command, name, failure, level=0: told.extend(command))
     stage.Stage(PLAN).start_relay()
     assert told[-2:] == ["w1,1,5000000,15000000", "w2,2,20000000,60000000"]
     assert told[told.index("-r") + 1] == "100000000.0"

@@ -1,17 +1,16 @@
 """A real Linux kernel as a source of traces: a dumbbell of network namespaces on this machine, its flows iperf3's.
 
-`setup` says what a run is, `programs` what it needs, `record` makes a folder of it (the stage in ``stage.py``, the wires in
-``relay.c``, the polls in ``poll.py``, CUBIC with another K in ``cubic_k.bpf.c``), `checks` refuses what is not what it says.
-The folder is read by `tcpfair.sources.readers.testbed`.
+`setup` describes a run, `programs` what it needs, `record` makes a folder of it (the stage in ``stage.py``, the wires in
+``relay.c``, the polls in ``poll.py``, CUBIC with another K in ``cubic_k.bpf.c``), `checks` refuses a run that differs from its
+description. The folder is read by `tcpfair.sources.readers.testbed`.
 
-What a kernel does otherwise than the engine, whatever a scenario says: its hosts' jitter is their own; a flow's first data
+Where a kernel differs from the engine, whatever the scenario: its hosts' jitter is their own; a flow's first data
 come four to five round trips after its start, since iperf3 has a control connection; iperf3 ends at a whole second, up to one
 after the end of the run. First arrivals are not known, so ``received_bytes`` is missing.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -19,7 +18,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout, repository_root
 from tcpfair.papers.expand import RunSpec
 from tcpfair.papers.papers import PaperConfig
@@ -28,22 +26,15 @@ from tcpfair.runs import intervals
 from tcpfair.runs.code import digest_of
 from tcpfair.runs.trace import TABLES, Trace, empty
 from tcpfair.sources import tables
-from tcpfair.sources.readers import read_any
 from tcpfair.sources.readers import testbed as reader
 from tcpfair.sources.readers.sidecar import load_sidecar
+from tcpfair.sources.refusals import checked
 from tcpfair.sources.testbed import programs, record
-from tcpfair.sources.testbed.setup import Setup, read_setup, setup_of
-
-__all__ = ["Setup", "check", "estimate_s", "read_setup", "recorded", "run", "setup_of", "simulate_runs", "tool_version"]
+from tcpfair.sources.testbed.setup import setup_of
 
 ATTEMPTS = 4  # a run that is refused, as the machine paused, is recorded again
 _MADE_OF = ("__init__.py", "setup.py", "record.py", "stage.py", "poll.py", "relay.c", "struct_ops.c", "cubic_k.bpf.c")
-_SET_UP_S = 4.0  # of a run, beside its duration
-
-
-def check(scenario: Scenario) -> None:
-    """Raise InputError, in one line, for the first thing that the testbed cannot do."""
-    setup_of(scenario)
+_SET_UP_S = 4.0  # of a run, in addition to its duration
 
 
 @cache
@@ -53,19 +44,10 @@ def tool_version() -> str:
     return f"Linux {record.release()}"
 
 
-def run(scenario: Scenario, seed: int = 1) -> Trace:
-    """Record one scenario and read it; ``seed`` chooses nothing, chance is the machine's own.
+def recorded(scenario: Scenario, folder: Path) -> Path:
+    """``folder`` with a recording of a scenario: an existing one, else a new one, with several attempts when it is refused.
 
     Raises InputError when the machine cannot, or when all attempts were refused.
-    """
-    with tempfile.TemporaryDirectory() as place:
-        return read_any(recorded(scenario, Path(place) / "run"))
-
-
-def recorded(scenario: Scenario, folder: Path) -> Path:
-    """``folder`` with a recording of a scenario: the one that is there, else a new one, again and again when it is refused.
-
-    Raises InputError as `run` does.
     """
     for attempt in range(1, ATTEMPTS + 1):
         if folder.is_dir():
@@ -83,13 +65,8 @@ def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec])
 
     Recordings are kept below results/ under the keys of their runs, and not made twice.
     """
-    specs = list(specs)
     provenance = {"backend": "testbed", "code": source_hash(), "tool": tool_version()}
-    for spec in specs:
-        try:
-            check(spec.scenario)
-        except InputError as error:
-            raise InputError(f"{paper.place}: experiments.{experiment}: {error}") from None
+    specs = checked(paper, experiment, specs, setup_of)
     place = Layout(repository_root()).recordings
     made = [as_of_spec(paper.paper, experiment, spec, recorded(spec.scenario, place / spec.key)) for spec in specs]
     return gathered(made, provenance)
@@ -108,14 +85,8 @@ def as_of_spec(paper: str, experiment: str, spec: RunSpec, folder: Path) -> Trac
             for name, values in flow.windows.drop(columns="t_s").items()
         }
         delivered_bytes = intervals.counted_between(edges_s, flow.times_s + flow.offset_s, flow.total_bytes)
-        made = {
-            "run_id": spec.run_id,
-            "flow_id": flow_id,
-            "t_s": edges_s[1:],
-            "delivered_bytes": delivered_bytes,
-            **windows,
-        }
-        samples.append(pd.DataFrame(made))
+        own = {"run_id": spec.run_id, "flow_id": flow_id, "t_s": edges_s[1:], "delivered_bytes": delivered_bytes}
+        samples.append(pd.DataFrame(own | windows))
         if len(flow.events) and "events" in spec.scenario.record:
             own = flow.events.assign(run_id=spec.run_id, flow_id=flow_id, t_s=flow.events["t_s"] + flow.offset_s)
             events.append(own)
@@ -132,14 +103,11 @@ def as_of_spec(paper: str, experiment: str, spec: RunSpec, folder: Path) -> Trac
 def _link(spec: RunSpec, counters: pd.DataFrame, edges_s: np.ndarray) -> pd.DataFrame:
     """The bottleneck's counters as the table of a trace."""
     t_s = counters["t_s"].to_numpy()
-    counted = {
-        name: intervals.counted_between(edges_s, t_s, counters[name].to_numpy())
-        for name in ("forwarded_bytes", "dropped_pkts")
-    }
-    queue_pkts = intervals.last_value(edges_s[1:], t_s, counters["queue_pkts"].to_numpy())
-    return pd.DataFrame(
-        {"run_id": spec.run_id, "t_s": edges_s[1:], "direction": "forward", **counted, "queue_pkts": queue_pkts}
-    )
+    table = pd.DataFrame({"run_id": spec.run_id, "t_s": edges_s[1:], "direction": "forward"})
+    for name in ("forwarded_bytes", "dropped_pkts"):
+        table[name] = intervals.counted_between(edges_s, t_s, counters[name].to_numpy())
+    table["queue_pkts"] = intervals.last_value(edges_s[1:], t_s, counters["queue_pkts"].to_numpy())
+    return table
 
 
 def gathered(made: list[Trace], provenance: dict) -> Trace:

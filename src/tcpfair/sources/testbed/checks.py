@@ -1,4 +1,4 @@
-"""Is a run of the testbed what it says? Packets that got lost elsewhere, a host that paused, a wrong delay: it is refused."""
+"""Is a run of the testbed valid? Packets lost elsewhere, a host that paused or a wrong delay refuse it."""
 
 from __future__ import annotations
 
@@ -39,25 +39,23 @@ class Counted:
     needless: int  # retransmissions that the receiver had already, as its duplicate SACKs say
 
 
-def counted(
-    polls: Sequence[pd.DataFrame], queue: pd.DataFrame, t0_s: float, duration_s: float, settle_s: float
-) -> Counted | None:
-    """Compare at the last moment at which nothing is in recovery and nothing was dropped for ``settle_s``.
+def counted(setup: Setup, t0_s: float, polls: Sequence[pd.DataFrame], queue: pd.DataFrame) -> Counted | None:
+    """Compare at the last moment at which nothing is in recovery and nothing was dropped for `_settle_s`.
 
     ``polls`` has a table of TCP_INFO for each sender, ``queue`` the bottleneck's counter; both have wall-clock ``t``. None when
     there was no such moment. When flows end, their last packets are probed for, whether lost or not: that is left out.
     """
     moments = polls[0]["t"].drop_duplicates().to_numpy()
-    moments = moments[moments <= t0_s + duration_s]
+    moments = moments[moments <= t0_s + setup.duration_s]
     drop_t, drops = queue["t"].to_numpy(), queue["drops"].to_numpy()
-    now, before = (_known(drop_t, drops, moments - ago) for ago in (0.0, settle_s))
+    now, before = (_known(drop_t, drops, moments - ago) for ago in (0.0, _settle_s(setup)))
     quiet = now == before
     retransmissions = needless = np.zeros(len(moments), np.int64)
     for table in polls:
         for _, own in table.groupby("sport"):
             t = own["t"].to_numpy()
             busy = ((own["ca_state"] != _OPEN) | (own["lost"] > 0) | (own["retrans"] > 0)).to_numpy()
-            # closed sockets keep their last counts: busy then means that nobody knows what they still resent
+            # closed sockets keep their last counts: busy then means that their further retransmissions are unknown
             quiet = quiet & ~(_known(t, busy, moments).astype(bool))
             retransmissions = retransmissions + _known(t, own["total_retrans"].to_numpy(), moments)
             needless = needless + _known(t, own["dsack_dups"].to_numpy(), moments)
@@ -81,16 +79,17 @@ def faults(
     delivered_bytes: Sequence[float],
     polls: Sequence[pd.DataFrame],
     queue: pd.DataFrame,
+    at: Counted | None,
 ) -> list[str]:
-    """What is wrong with a run, one line each; nothing when it is what it says.
+    """What is wrong with a run, one line each; none when it is valid.
 
-    ``result`` is what the stage found, ``delivered_bytes`` what the receiver of each flow got in all.
+    ``result`` is what the stage found, ``delivered_bytes`` what the receiver of each flow got in all, ``at`` what was `counted`.
     """
     return [
         *_relay_faults(result["relay"]),
         *_rtt_faults(setup, result["rtt_probe_ms"], polls),
         *_goodput_faults(setup, result, delivered_bytes, queue),
-        *_loss_faults(setup, result, polls, queue),
+        *_loss_faults(setup, result, queue, at),
         *_host_faults(setup, result, polls),
     ]
 
@@ -138,10 +137,7 @@ def _goodput_faults(
     return found
 
 
-def _loss_faults(
-    setup: Setup, result: Mapping[str, Any], polls: Sequence[pd.DataFrame], queue: pd.DataFrame
-) -> list[str]:
-    at = counted(polls, queue, result["t0"], setup.duration_s, settle_s(setup))
+def _loss_faults(setup: Setup, result: Mapping[str, Any], queue: pd.DataFrame, at: Counted | None) -> list[str]:
     if at is not None:
         if at.drops == at.retransmissions - at.needless:
             return []
@@ -154,19 +150,14 @@ def _loss_faults(
     resent = sum(counters["RetransSegs"] for counters in result["counters"])
     needless = sum(counters.get("TCPDSACKRecv", 0) for counters in result["counters"])
     total = int(queue["drops"].iloc[-1]) if len(queue) else 0
-    late = total - int(
-        _known(queue["t"].to_numpy(), queue["drops"].to_numpy(), _end_s(setup, result) - settle_s(setup))
-    )
+    settled_s = np.array(result["t0"] + setup.duration_s - _settle_s(setup))
+    late = total - int(_known(queue["t"].to_numpy(), queue["drops"].to_numpy(), settled_s))
     if abs(total - resent + needless) > late:
         return [f"{total} packets dropped at the bottleneck, {resent} retransmitted: packets were lost elsewhere"]
     return []
 
 
-def _end_s(setup: Setup, result: Mapping[str, Any]) -> np.ndarray:
-    return np.array(result["t0"] + setup.duration_s)
-
-
-def settle_s(setup: Setup) -> float:
+def _settle_s(setup: Setup) -> float:
     """After so long without a drop, senders that are not in recovery have noticed all of them."""
     return 1.2 * (setup.longest_rtt_s + setup.longest_queue_s) + 0.05
 

@@ -26,16 +26,20 @@ DUMP = 0x301  # NLM_F_REQUEST | NLM_F_DUMP
 INET_DIAG_INFO, INET_DIAG_CONG, TCA_STATS = 2, 4, 3
 # all states with a TCP_INFO of a connection: established, FIN-WAIT, CLOSE-WAIT, LAST-ACK, CLOSING
 STATES = sum(1 << state for state in (1, 4, 5, 8, 9, 11))
-U32 = (
-    *("rto", "ato", "snd_mss", "rcv_mss", "unacked", "sacked", "lost", "retrans", "fackets"),
-    *("last_data_sent", "last_ack_sent", "last_data_recv", "last_ack_recv"),
-    *("pmtu", "rcv_ssthresh", "rtt", "rttvar", "ssthresh", "cwnd", "advmss", "reordering"),
-    *("rcv_rtt", "rcv_space", "total_retrans"),
-)
-COLUMNS = (
-    "t,sport,dport,cc,ca_state,cwnd,ssthresh,rtt_us,rttvar_us,min_rtt_us,mss,unacked,lost,retrans,total_retrans,"
-    "bytes_acked,delivery_rate,busy_us,rwnd_limited_us,sndbuf_limited_us,dsack_dups"
-)
+# column -> format and place in struct tcp_info (linux/tcp.h)
+TCP_INFO = {
+    **{
+        "ca_state": ("=B", 1),
+        "cwnd": ("=I", 80),
+        "ssthresh": ("=I", 76),
+        "rtt_us": ("=I", 68),
+        "rttvar_us": ("=I", 72),
+    },
+    **{"min_rtt_us": ("=I", 148), "mss": ("=I", 16), "unacked": ("=I", 24), "lost": ("=I", 32), "retrans": ("=I", 36)},
+    **{"total_retrans": ("=I", 100), "bytes_acked": ("=Q", 120), "delivery_rate": ("=Q", 160), "busy_us": ("=Q", 168)},
+    **{"rwnd_limited_us": ("=Q", 176), "sndbuf_limited_us": ("=Q", 184), "dsack_dups": ("=I", 216)},
+}
+COLUMNS = ",".join(("t", "sport", "dport", "cc", *TCP_INFO))
 QUEUE_COLUMNS = "t,backlog,drops,bytes"
 
 
@@ -79,16 +83,8 @@ def tcp_lines(asked: socket.socket, port: int):
         if info is None or len(info) < 220 or dport != port:
             continue
         cc = found.get(INET_DIAG_CONG, b"").split(b"\0")[0].decode()
-        n = dict(zip(U32, struct.unpack_from("=24I", info, 8), strict=True))
-        acked = struct.unpack_from("=Q", info, 120)[0]
-        min_rtt = struct.unpack_from("=I", info, 148)[0]
-        rate, busy, by_receiver, by_buffer = struct.unpack_from("=4Q", info, 160)
-        dsack_dups = struct.unpack_from("=I", info, 216)[0]
-        yield (
-            f"{sport},{dport},{cc},{info[1]},{n['cwnd']},{n['ssthresh']},{n['rtt']},{n['rttvar']},{min_rtt},"
-            f"{n['snd_mss']},{n['unacked']},{n['lost']},{n['retrans']},{n['total_retrans']},{acked},{rate},"
-            f"{busy},{by_receiver},{by_buffer},{dsack_dups}"
-        )
+        values = (struct.unpack_from(kind, info, place)[0] for kind, place in TCP_INFO.values())
+        yield ",".join(map(str, (sport, dport, cc, *values)))
 
 
 def queue_line(asked: socket.socket, interface: int) -> str | None:

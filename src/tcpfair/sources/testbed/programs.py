@@ -8,13 +8,13 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from tcpfair import jit  # noqa: F401  (says where the cache is)
+from tcpfair import jit  # noqa: F401  (sets the place of the cache)
 from tcpfair.errors import InputError
-from tcpfair.sources.testbed.setup import CONSTANT_K, K_OF_KERNEL, K_OF_RTT, KERNEL_CC
+from tcpfair.files.files import whole, write_whole
+from tcpfair.sources.testbed.setup import CONSTANT_K, K_OF_RTT, KERNEL_CC, has_other_k
 
 HERE = Path(__file__).parent
 BTF = Path("/sys/kernel/btf/vmlinux")
@@ -35,12 +35,12 @@ BPF_TOOLS = {"clang": "clang", "bpftool": "bpftool"}
 OF_A_RUN = re.compile(r"tf\d+_[0-9a-f]+")  # a congestion control that a run registered for itself
 
 
-def missing(bpf: bool = False, relay: bool = True) -> str:
+def missing(bpf: bool = False) -> str:
     """Why the testbed cannot run here, in one line; empty when it can. ``bpf``: with CUBIC of another K."""
     if sys.platform != "linux":
         return f"the testbed needs Linux (this is {sys.platform})"
     lacking = {tool: package for tool, package in TOOLS.items() if _which(tool) is None}
-    if (relay or bpf) and compiler() is None:
+    if compiler() is None:
         lacking["cc"] = "gcc"
     if bpf:
         lacking |= {tool: package for tool, package in BPF_TOOLS.items() if _which(tool) is None}
@@ -66,14 +66,9 @@ def require_cc(names: Iterable[str]) -> None:
     """Raise InputError for a congestion control that this kernel lacks."""
     available = [name for name in AVAILABLE.read_text().split() if not OF_A_RUN.fullmatch(name)]
     for name in names:
-        if name not in available and not is_bpf(name):
+        if name not in available and not has_other_k(name):
             module = f"; try: modprobe tcp_{name}" if name in KERNEL_CC else ""
             raise InputError(f"cc: this kernel has no {name!r}; it has {', '.join(available)}{module}")
-
-
-def is_bpf(cc: str) -> bool:
-    """Whether a congestion control is the kernel's CUBIC with another K."""
-    return cc in (K_OF_RTT, K_OF_KERNEL) or CONSTANT_K.fullmatch(cc) is not None
 
 
 def _which(tool: str) -> str | None:
@@ -130,7 +125,7 @@ def _vmlinux_header() -> Path:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise InputError(f"bpftool cannot read the kernel's types: {_last_line(done.stderr)}")
-        _put(path, done.stdout.encode())
+        write_whole(path, done.stdout)
     return path
 
 
@@ -143,23 +138,13 @@ def _compiled(name: str, sources: list[Path], before: list[str | None], after: l
     path = _folder() / f"{name}-{key.hexdigest()[:16]}"
     if path.is_file():
         return path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        made = Path(folder) / name
-        words = [*map(str, before), str(made), *map(str, after)]
+    with whole(path) as scratch:  # two may compile at once
+        words = [*map(str, before), str(scratch), *map(str, after)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         if done.returncode:
             error = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr)
             raise InputError(f"the testbed's {name} does not compile: {_last_line(error)}")
-        made.replace(path)  # whole, or not there: two may compile at once
     return path
-
-
-def _put(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(content)
-    Path(file.name).replace(path)
 
 
 def _folder() -> Path:

@@ -20,13 +20,13 @@ import pandas as pd
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import read_any
 from tcpfair.sources.testbed import checks, programs
-from tcpfair.sources.testbed.setup import BURST_S, FRAME_BYTES, OVERHEAD_BYTES, Setup
+from tcpfair.sources.testbed.setup import BURST_S, OVERHEAD_BYTES, WIRE_BYTES, Setup, has_other_k
 from tcpfair.units import BITS_PER_BYTE, MS_PER_S
 
 _STAGE = Path(__file__).with_name("stage.py")
 _UNFINISHED = ".unfinished"
-# what identifies a machine or a moment in iperf3's report, beside addresses, which are the namespaces' own
-_SYSTEM = re.compile(r"\d+(\.\d+)*")
+_SCRATCH = ("plan.json", "result.json", "poll.json", "poll.log", "relay.log", "struct_ops.log")
+_KEPT = ("rtt_probe_ms", "relay", "realtime", "counters", "cpu", "own_cpu_s")  # of what the stage found
 _NAME_LENGTH = 15  # of a congestion control
 
 
@@ -35,15 +35,15 @@ class RefusedError(InputError):
 
 
 def record(setup: Setup, folder: Path, say: Callable[[str], None] = lambda line: None) -> dict[str, Any]:
-    """Record ``setup`` in a new ``folder``, which is there only when the run is whole and passes its own checks.
+    """Record ``setup`` in a new ``folder``, which exists only when the run is complete and passes its own checks.
 
-    Returns what its ``meta.json`` says. Raises InputError, in one line, when something is missing, fails, or is not what it
+    Returns the content of its ``meta.json``. Raises InputError, in one line, when something is missing, fails, or is not what it
     was set to be.
     """
     prepared = prepare(setup)
     folder = folder.absolute()
     if folder.exists():
-        raise InputError(f"{folder}: is there already; give a new folder with --output")
+        raise InputError(f"{folder}: already exists; give a new folder with --output")
     folder.parent.mkdir(parents=True, exist_ok=True)
     _sweep(folder.parent)
     prefix = f"{folder.name}.{os.getpid()}."
@@ -51,16 +51,16 @@ def record(setup: Setup, folder: Path, say: Callable[[str], None] = lambda line:
         inside = Path(name)
         say(f"recording  {folder.name}: {setup.duration_s:g} s")
         result = _run_stage(prepared, setup, inside)
-        labels = {each["name"]: each["label"] for each in prepared["struct_ops"]}
-        _clean(inside, setup, labels)
-        meta = _meta(setup, prepared, result)
+        for number, _ in enumerate(setup.flows, start=1):
+            _clean_report(inside / f"flow{number}.iperf.json", number)
         polls, queue, delivered_bytes = _tables(inside, setup)
-        wrong = checks.faults(setup, result, delivered_bytes, polls, queue)
+        at = checks.counted(setup, result["t0"], polls, queue)
+        wrong = checks.faults(setup, result, delivered_bytes, polls, queue, at)
         if wrong:
-            raise RefusedError(
-                f"this run is refused: {wrong[0]}" + (f"; and {len(wrong) - 1} more" if wrong[1:] else "")
-            )
-        at = checks.counted(polls, queue, result["t0"], setup.duration_s, checks.settle_s(setup))
+            more = f"; and {len(wrong) - 1} more" if wrong[1:] else ""
+            raise RefusedError(f"this run is refused: {wrong[0]}{more}")
+        _clean(inside, {each["name"]: each["label"] for each in prepared["struct_ops"]})
+        meta = _meta(setup, prepared, result)
         if at is not None:
             meta["checked"] = {"until_s": round(at.at_s, 2), "drops": at.drops, "retransmissions": at.retransmissions}
             meta["checked"]["needless"] = at.needless
@@ -74,21 +74,17 @@ def record(setup: Setup, folder: Path, say: Callable[[str], None] = lambda line:
         try:
             inside.rename(folder)  # whole, or not there
         except OSError:
-            raise InputError(f"{folder}: has come into being meanwhile; give a new folder with --output") from None
+            raise InputError(f"{folder}: was created meanwhile; give a new folder with --output") from None
         inside.mkdir()  # for the end of this block
     return meta
 
 
 def summary(setup: Setup, meta: Mapping[str, Any]) -> list[str]:
     """What a person wants to know of a recording, line by line."""
-    lines = [
-        f"round trip {', '.join(f'{ms:.2f}' for ms in meta['rtt_probe_ms'])} ms, set "
-        f"{', '.join(f'{flow.rtt_ms:g}' for flow in setup.flows)}"
-    ]
-    if "checked" in meta:
-        lines.append(
-            f"losses     {meta['checked']['drops']} dropped, {meta['checked']['retransmissions']} retransmitted"
-        )
+    probed, wanted = (f"{ms:.2f}" for ms in meta["rtt_probe_ms"]), (f"{flow.rtt_ms:g}" for flow in setup.flows)
+    lines = [f"round trip {', '.join(probed)} ms, set {', '.join(wanted)}"]
+    if at := meta.get("checked"):
+        lines.append(f"losses     {at['drops']} dropped, {at['retransmissions']} retransmitted")
     late_ms = MS_PER_S * meta["relay"].get("latest_s", 0.0)
     if late_ms:
         lines.append(f"pauses     packets left up to {late_ms:.1f} ms late, as the machine had other work")
@@ -105,30 +101,25 @@ def _sweep(place: Path) -> None:
 
 def prepare(setup: Setup) -> dict[str, Any]:
     """The plan of a run, its programs compiled. Raises InputError when something is missing."""
-    bpf = sorted({flow.cc for flow in setup.flows if programs.is_bpf(flow.cc)})
+    bpf = sorted({flow.cc for flow in setup.flows if has_other_k(flow.cc)})
     programs.require(bpf=bool(bpf))
     programs.require_cc(flow.cc for flow in setup.flows)
     bottleneck, delay = _places(setup)
-    # two testbeds at once, or one beside the remains of another, need names of their own
+    # two testbeds at once, or one next to the remains of another, need different names
     names = {cc: f"tf{number}_{os.urandom(5).hex()}"[:_NAME_LENGTH] for number, cc in enumerate(bpf)}
     struct_ops = [
         {"loader": str(programs.loader()), "object": str(programs.bpf_object(cc)), "name": names[cc], "label": cc}
         for cc in bpf
     ]
     return {
+        **setup.model_dump(include={"rate_bps", "duration_s", "interval_s", "forward_share", "ss", "pcap"}),
         "bottleneck": bottleneck,
         "delay": delay,
-        "rate_bps": setup.rate_bps,
         "buffer_bytes": setup.limit_bytes,
-        "burst_bytes": max(2 * (FRAME_BYTES + OVERHEAD_BYTES), round(setup.rate_bps / BITS_PER_BYTE * BURST_S)),
+        "burst_bytes": max(2 * WIRE_BYTES, round(setup.rate_bps / BITS_PER_BYTE * BURST_S)),
         "overhead_bytes": OVERHEAD_BYTES,
-        "duration_s": setup.duration_s,
-        "interval_s": setup.interval_s,
         "period_s": setup.poll_s,
-        "forward_share": setup.forward_share,
         "slots": setup.ring_slots,
-        "ss": setup.ss,
-        "pcap": setup.pcap,
         "relay": str(programs.relay()) if delay == "relay" else "",
         "struct_ops": struct_ops,
         "flows": [
@@ -184,61 +175,40 @@ def _run_stage(plan: dict[str, Any], setup: Setup, folder: Path) -> dict[str, An
 # ---------------------------------------------------------------- the folder
 
 
-def _clean(folder: Path, setup: Setup, labels: Mapping[str, str]) -> None:
-    """Compress the files, name congestion controls as they were asked for, and take out what tells of the machine."""
-    for number, _ in enumerate(setup.flows, start=1):
-        report = folder / f"flow{number}.iperf.json"
-        try:
-            values = json.loads(report.read_text())
-        except json.JSONDecodeError:
-            raise InputError(f"the testbed failed: flow {number}: iperf3 left no whole report") from None
-        if "error" in values:
-            raise InputError(f"the testbed failed: flow {number}: iperf3 says {values['error']!r}")
-        _put(report, json.dumps(cleaned_report(values, labels)))
-        polls = folder / f"s{number}.tcp.csv"
-        text = polls.read_text()
-        for name, label in labels.items():
-            text = text.replace(f",{name},", f",{label},")
-        _put(polls, text)
-        log = folder / f"s{number}.ss.log"
-        if log.is_file():
-            text = log.read_text()
-            for name, label in labels.items():
-                text = text.replace(name, label)
-            _put(log, text)
-    for name in ("queue.csv", "drops.csv"):
-        if (folder / name).is_file():
-            _put(folder / name, (folder / name).read_text())
-    if (folder / "headers.pcap").is_file():
-        _put(folder / "headers.pcap", (folder / "headers.pcap").read_bytes())
-    for name in ("plan.json", "result.json", "poll.json", "poll.log", "relay.log", "struct_ops.log"):
+def _clean(folder: Path, labels: Mapping[str, str]) -> None:
+    """Compress the files, name congestion controls as they were requested, and remove what identifies the machine."""
+    for name in _SCRATCH:
         (folder / name).unlink(missing_ok=True)
+    for path in list(folder.iterdir()):
+        content = path.read_bytes()
+        if path.suffix != ".pcap":
+            for name, label in labels.items():
+                content = content.replace(name.encode(), label.encode())
+        # the header has neither name nor time
+        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(content, 6, mtime=0))
+        path.unlink()
 
 
-def cleaned_report(values: dict[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
-    """A report of iperf3 without its session's cookie and the machine's description, algorithms under their labels."""
+def _clean_report(path: Path, flow: int) -> None:
+    """Remove the session's cookie and the machine's description from a report of iperf3. Raises InputError for a failed flow."""
+    try:
+        values = json.loads(path.read_text())
+    except json.JSONDecodeError:
+        raise InputError(f"the testbed failed: flow {flow}: iperf3 left no whole report") from None
+    if "error" in values:
+        raise InputError(f"the testbed failed: flow {flow}: iperf3 says {values['error']!r}")
     for part in (values, values.get("server_output_json", {})):
-        start, end = part.get("start", {}), part.get("end", {})
+        start = part.get("start", {})
         start.pop("cookie", None)
         if "system_info" in start:
             start["system_info"] = f"Linux {release()}"
-        for key in ("sender_tcp_congestion", "receiver_tcp_congestion"):
-            if key in end:
-                end[key] = labels.get(end[key], end[key])
-    return values
+    path.write_text(json.dumps(values))
 
 
 def release() -> str:
     """The kernel's version, without what its builder added."""
-    found = _SYSTEM.match(os.uname().release)
+    found = re.match(r"\d+(\.\d+)*", os.uname().release)
     return found[0] if found else "unknown"
-
-
-def _put(path: Path, content: str | bytes) -> None:
-    """Gzip in the place of a file; the header has neither name nor time."""
-    data = content.encode() if isinstance(content, str) else content
-    path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(data, 6, mtime=0))
-    path.unlink()
 
 
 def _meta(setup: Setup, plan: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
@@ -256,25 +226,18 @@ def _meta(setup: Setup, plan: Mapping[str, Any], result: Mapping[str, Any]) -> d
         "kernel": release(),
         "delay": plan["delay"],
         "forward_share": setup.forward_share,
-        "rtt_probe_ms": result["rtt_probe_ms"],
-        "relay": result["relay"],
-        "realtime": result["realtime"],
-        "counters": result["counters"],
-        "cpu": result["cpu"],
-        "own_cpu_s": result["own_cpu_s"],
+        **{name: result[name] for name in _KEPT},
     }
 
 
 def _tables(folder: Path, setup: Setup) -> tuple[list[pd.DataFrame], pd.DataFrame, list[float]]:
     """Polls of each sender, counters of the queue, and the bytes that each flow's receiver got."""
-    polls = []
-    delivered_bytes = []
+    polls, delivered_bytes = [], []
     for number, _ in enumerate(setup.flows, start=1):
-        table = pd.read_csv(folder / f"s{number}.tcp.csv.gz")
-        if table.empty:
+        polls.append(pd.read_csv(folder / f"s{number}.tcp.csv"))
+        if polls[-1].empty:
             raise InputError(f"the testbed failed: flow {number}: no poll saw its connection")
-        polls.append(table)
-        report = json.loads(gzip.decompress((folder / f"flow{number}.iperf.json.gz").read_bytes()))
-        spans = [each["sum"] for each in report.get("server_output_json", report)["intervals"]]
-        delivered_bytes.append(sum(each["bytes"] for each in spans))
-    return polls, pd.read_csv(folder / "queue.csv.gz"), delivered_bytes
+        report = json.loads((folder / f"flow{number}.iperf.json").read_text())
+        spans = report.get("server_output_json", report)["intervals"]
+        delivered_bytes.append(sum(each["sum"]["bytes"] for each in spans))
+    return polls, pd.read_csv(folder / "queue.csv"), delivered_bytes

@@ -7,12 +7,13 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from tcpfair.cc.registry import param_values
 from tcpfair.errors import InputError
+from tcpfair.papers.papers import load_yaml
 from tcpfair.papers.scenario import Flow, Scenario, one_line
+from tcpfair.sources.refusals import refuse_unknown
 from tcpfair.units import BITS_PER_BYTE, BPS_PER_MBPS, MS_PER_S
 
 FRAME_BYTES = 1514  # Ethernet header and 1500 of IP: what the kernel's queues count
@@ -26,6 +27,12 @@ KERNEL_CC = ("reno", "cubic", "bbr")
 K_OF_RTT, K_OF_KERNEL = "cubic_k_rtt", "cubic_k_kernel"
 CONSTANT_K = re.compile(r"cubic_k_(\d{2,5})ms")  # 10 ms to 99 s
 
+
+def has_other_k(cc: str) -> bool:
+    """Whether a congestion control is the kernel's CUBIC with another K."""
+    return cc in (K_OF_RTT, K_OF_KERNEL) or CONSTANT_K.fullmatch(cc) is not None
+
+
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -34,7 +41,7 @@ class _Strict(BaseModel):
 
 
 class TestbedFlow(_Strict):
-    """One flow: iperf3 from a sender of its own."""
+    """One flow: iperf3 from a separate sender."""
 
     __test__ = False  # not a class of tests
 
@@ -48,11 +55,7 @@ class TestbedFlow(_Strict):
     def _cc_is_a_name(self) -> TestbedFlow:
         if not re.fullmatch(r"[a-z][a-z0-9_]{0,14}", self.cc):
             raise ValueError("cc must be a name of Linux, such as reno or cubic")
-        if (
-            self.cc.startswith("cubic_k")
-            and self.cc not in (K_OF_RTT, K_OF_KERNEL)
-            and not CONSTANT_K.fullmatch(self.cc)
-        ):
+        if self.cc.startswith("cubic_k") and not has_other_k(self.cc):
             raise ValueError(f"cc must be {K_OF_RTT}, {K_OF_KERNEL} or a constant K such as cubic_k_5000ms")
         return self
 
@@ -121,14 +124,7 @@ def make_setup(values: dict[str, Any], where: str) -> Setup:
 
 def read_setup(path: Path) -> Setup:
     """The run that a YAML file describes. Raises InputError, naming file and field."""
-    try:
-        values = yaml.safe_load(path.read_text())
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
-    except (UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError(f"{path}: is not YAML: {' '.join(str(error).split())[:200]}") from None
-    if not isinstance(values, dict):
-        raise InputError(f"{path}: must be a mapping with rate_bps, duration_s and flows")
+    values = load_yaml(path)
     if "experiments" in values:
         raise InputError(
             f"{path}: describes experiments, not one run; ./reproduce validate --run testbed records those"
@@ -170,15 +166,15 @@ _FLOW_FIELDS = {
 def setup_of(scenario: Scenario) -> Setup:
     """A scenario as a run of the testbed. Raises InputError, in one line, for the first thing that a kernel cannot do.
 
-    Jitter is the hosts' own, whatever the scenario says; growth of the window and recovery are the kernel's.
+    Jitter is the hosts' own, whatever the scenario; growth of the window and recovery are the kernel's.
     """
-    _known(scenario, _SCENARIO_FIELDS, "")
+    refuse_unknown(scenario, _SCENARIO_FIELDS, "the testbed")
     for name, value in (("wire_bytes", WIRE_BYTES), ("payload_bytes", PAYLOAD_BYTES)):
         if getattr(scenario, name) != value:
             raise InputError(f"{name}: the testbed's packets have {value} (got {getattr(scenario, name):g})")
     flows = []
     for i, flow in enumerate(scenario.flows):
-        _known(flow, _FLOW_FIELDS, f"flows[{i}].")
+        refuse_unknown(flow, _FLOW_FIELDS, "the testbed", f"flows[{i}].")
         for name, value in _AS_THE_KERNEL.items():
             if getattr(flow, name) != value:
                 raise InputError(f"flows[{i}].{name}: Linux has {value!r} (got {getattr(flow, name)!r})")
@@ -195,7 +191,7 @@ def setup_of(scenario: Scenario) -> Setup:
 
 
 def kernel_cc(flow: Flow, where: str = "flow") -> str:
-    """The kernel's congestion control that a flow's algorithm stands for. Raises InputError where there is none."""
+    """The kernel's congestion control for a flow's algorithm. Raises InputError where there is none."""
     if flow.cc == "cubic_rtt":
         values = param_values("cubic_rtt", flow.params)
         if values["constant_K"]:
@@ -209,10 +205,3 @@ def kernel_cc(flow: Flow, where: str = "flow") -> str:
         known = ", ".join([*_CC_OF_KERNEL, "cubic_rtt"])
         raise InputError(f"{where}.cc: Linux has no {flow.cc!r} (protocol {flow.protocol}); the testbed takes {known}")
     return _CC_OF_KERNEL[flow.cc]
-
-
-def _known(part: Scenario | Flow, fields: set[str], prefix: str) -> None:
-    """Refuse what this module has never heard of, unless it is left at its default."""
-    for name, field in type(part).model_fields.items():
-        if name not in fields and getattr(part, name) != field.get_default(call_default_factory=True):
-            raise InputError(f"{prefix}{name}: the testbed has nothing for it (got {getattr(part, name)!r})")

@@ -45,6 +45,10 @@ SYSCTLS = {
     # CUBIC's HyStart then leaves slow start at twice the window.
     "tcp_congestion_control": "reno",
 }
+COUNTERS = (
+    *("RetransSegs", "TCPLossProbes", "TCPTimeouts", "TCPDSACKRecv", "TCPSACKReorder", "TCPHystartTrainDetect"),
+    *("TCPHystartDelayDetect", "TCPSpuriousRTOs", "TCPBacklogDrop", "TCPRcvQDrop"),
+)
 OFFLOADS = ("tx", "rx", "sg", "tso", "gso", "gro")
 
 
@@ -53,7 +57,7 @@ class StageError(Exception):
 
 
 def main() -> int:
-    """Run PLAN.json; 0 when its files are there, 1 with one line on stderr when something failed."""
+    """Run PLAN.json; 0 when its files exist, 1 with one line on stderr when something failed."""
     plan = json.loads(Path(sys.argv[1]).read_text())
     threading.Thread(target=_end_with_input, daemon=True).start()
     try:
@@ -141,7 +145,7 @@ class Stage:
             run("ip", "-n", space, "link", "set", "lo", "up")
             for name, value in SYSCTLS.items():
                 self.write(space, f"/proc/sys/net/ipv4/{name}", value)
-        # of the relay's own namespace: what IPv6 says of itself would pass the bottleneck
+        # of the relay's own namespace: what IPv6 announces would pass the bottleneck
         self.write("", "/proc/sys/net/ipv6/conf/default/disable_ipv6", "1", may_lack=True)
         gate = "r" if self.in_kernel else "d"
         if self.in_kernel:
@@ -172,7 +176,7 @@ class Stage:
         sender, mac = f"s{number}", f"02:00:00:00:01:{number:02x}"
         gateway = f"10.99.{number}.254"
         if self.plan["delay"] == "relay":
-            self.link(sender, "e0", "", f"w{number}")
+            self.link("", f"w{number}", sender, "e0")
             run("ip", "-n", sender, "link", "set", "e0", "address", mac)
         else:
             interface = f"e{number}"
@@ -191,43 +195,26 @@ class Stage:
             run("ip", "-n", gate, "neigh", "add", address, "lladdr", mac, "dev", interface, "nud", "permanent")
 
     def link(self, space: str, interface: str, other: str, peer: str) -> None:
-        """A veth pair without offloads between two namespaces; '' is the relay's."""
-        inside = ["netns", other] if other else []
-        here = ["-n", space] if space else []
-        if not space:
-            run("ip", "link", "add", interface, "type", "veth", "peer", "name", peer, *inside)
-        elif other:
-            run("ip", *here, "link", "add", interface, "type", "veth", "peer", "name", peer, *inside)
-        else:
-            run("ip", "link", "add", peer, "type", "veth", "peer", "name", interface, "netns", space)
+        """A veth pair without offloads between two namespaces; a ``space`` of '' is the relay's."""
+        run(*ip_in(space), "link", "add", interface, "type", "veth", "peer", "name", peer, "netns", other)
         for where, name in ((space, interface), (other, peer)):
             off = [word for feature in OFFLOADS for word in (feature, "off")]
             run(*inside_of(where), "ethtool", "-K", name, *off)
-            run(*(["ip", "-n", where] if where else ["ip"]), "link", "set", name, "up", "txqueuelen", "100000")
+            run(*ip_in(where), "link", "set", name, "up", "txqueuelen", "100000")
 
     def write(self, space: str, path: str, value: str, may_lack: bool = False) -> None:
-        done = subprocess.run(
-            [*inside_of(space), "sh", "-c", f"echo '{value}' > {path}"], capture_output=True, text=True, check=False
-        )
-        if done.returncode and not may_lack:
-            raise StageError(f"{path}: {done.stderr.strip()[-200:]}")
+        try:
+            run(*inside_of(space), "sh", "-c", f"echo '{value}' > {path}")
+        except StageError:
+            if not may_lack:
+                raise
 
     # ---------------------------------------------------------------- processes
 
     def register(self, each: dict) -> subprocess.Popen:
         """Make a congestion control of BPF known under a name of this run, while this run lasts."""
-        loader = subprocess.Popen(
-            [each["loader"], each["object"], each["name"]],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=(self.folder / "struct_ops.log").open("w"),
-            text=True,
-        )
-        if loader.stdout.readline().strip() != "ready":
-            loader.wait()
-            said = (self.folder / "struct_ops.log").read_text().strip().splitlines()[-1:] or ["no reason given"]
-            raise StageError(f"the kernel refuses the congestion control {each['label']}: {said[0]}")
-        return loader
+        command = [each["loader"], each["object"], each["name"]]
+        return self.start(command, "struct_ops", f"the kernel refuses the congestion control {each['label']}")
 
     def start_relay(self) -> subprocess.Popen | None:
         if self.plan["delay"] != "relay":
@@ -245,7 +232,7 @@ class Stage:
         for number, flow in self.flows:
             forward_ns = round(flow["rtt_ms"] * 1e6 * self.plan["forward_share"])
             command += [f"w{number},{number},{forward_ns},{round(flow['rtt_ms'] * 1e6) - forward_ns}"]
-        return self.start(command, "relay", pipe=True)
+        return self.start(command, "relay", "relay does not start")
 
     def start_poll(self) -> subprocess.Popen:
         spec = {
@@ -256,15 +243,13 @@ class Stage:
             ],
         }
         if self.in_kernel:
-            spec["queue"] = {
-                "namespace": "/run/netns/r",
-                "interface": "out",
-                "file": str(self.folder / "queue.csv"),
-            }
+            file = str(self.folder / "queue.csv")
+            spec["queue"] = {"namespace": "/run/netns/r", "interface": "out", "file": file}
         path = self.folder / "poll.json"
         path.write_text(json.dumps(spec))
         script = Path(__file__).with_name("poll.py")
-        return self.start([sys.executable, "-I", str(script), str(path)], "poll", pipe=True, level=PRIORITY_POLL)
+        command = [sys.executable, "-I", str(script), str(path)]
+        return self.start(command, "poll", "poll does not start", PRIORITY_POLL)
 
     def start_ss(self, number: int) -> subprocess.Popen:
         """``ss -tin`` every tenth of a second, each after a line with the time."""
@@ -272,16 +257,17 @@ class Stage:
         log = (self.folder / f"s{number}.ss.log").open("w")
         return subprocess.Popen([*inside_of(f"s{number}"), "sh", "-c", loop], stdout=log, stderr=subprocess.DEVNULL)
 
-    def start(self, command: list[str], name: str, pipe: bool, level: int = 0) -> subprocess.Popen:
-        """A process that says "ready" when it is."""
+    def start(self, command: list[str], name: str, failure: str, level: int = 0) -> subprocess.Popen:
+        """A process that prints "ready" when it is. Raises StageError ``failure``, with the last line of its log."""
         if level and self.realtime:
             command = ["chrt", "-f", str(level), *command]
-        log = (self.folder / f"{name}.log").open("w")
-        started = subprocess.Popen(command, stdout=subprocess.PIPE if pipe else log, stderr=log, text=True)
+        log = self.folder / f"{name}.log"
+        pipe = subprocess.PIPE
+        started = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log.open("w"), text=True)
         if started.stdout.readline().strip() != "ready":
             started.wait()
-            said = (self.folder / f"{name}.log").read_text().strip().splitlines()[-1:] or ["no reason given"]
-            raise StageError(f"{name} does not start: {said[0]}")
+            said = log.read_text().strip().splitlines()[-1:] or ["no reason given"]
+            raise StageError(f"{failure}: {said[0]}")
         return started
 
     def end(self, process: subprocess.Popen) -> str:
@@ -317,9 +303,8 @@ class Stage:
             except StageError:
                 times_ms = []
             if not times_ms:
-                raise StageError(
-                    f"nothing comes back from the receiver to sender {number}; is something filtering packets?"
-                )
+                why = "is something filtering packets?"
+                raise StageError(f"nothing comes back from the receiver to sender {number}; {why}")
             found.append(round(min(times_ms), 4))
         return found
 
@@ -345,17 +330,16 @@ class Stage:
             try:
                 client.wait(max(0.1, ends_s - time.time()))
             except subprocess.TimeoutExpired:
-                raise StageError(
-                    f"flow {number}: iperf3 has not ended {SPARE_S:g} s after the end of the run"
-                ) from None
+                late = f"{SPARE_S:g} s after the end of the run"
+                raise StageError(f"flow {number}: iperf3 has not ended {late}") from None
         return t0_s
 
     def wait_for_server(self, port: int) -> None:
-        """Until somebody listens, as /proc/net/tcp of the receiver's namespace says."""
+        """Until a server listens, by /proc/net/tcp of the receiver's namespace."""
         wanted = f":{port:04X} "
         for _ in range(200):
-            listening = [run(*inside_of("d"), "cat", f"/proc/net/{table}") for table in ("tcp", "tcp6") if _has(table)]
-            if any(wanted in line and " 0A " in line for text in listening for line in text.splitlines()):
+            sockets = run(*inside_of("d"), "sh", "-c", "cat /proc/net/tcp*").splitlines()
+            if any(wanted in line and " 0A " in line for line in sockets):
                 return
             time.sleep(0.02)
         raise StageError(f"iperf3 does not listen on port {port}")
@@ -363,25 +347,11 @@ class Stage:
     def counters(self, number: int) -> dict[str, int]:
         """The TCP counters of a sender's namespace."""
         found = {}
-        text = run(*inside_of(f"s{number}"), "cat", "/proc/net/snmp", "/proc/net/netstat")
-        lines = text.splitlines()
+        lines = run(*inside_of(f"s{number}"), "cat", "/proc/net/snmp", "/proc/net/netstat").splitlines()
         for names, values in zip(lines[::2], lines[1::2], strict=True):
             if names.startswith(("Tcp:", "TcpExt:")):
-                found |= {name: int(value) for name, value in zip(names.split()[1:], values.split()[1:], strict=True)}
-        wanted = (
-            "RetransSegs",
-            "TCPLossProbes",
-            "TCPTimeouts",
-            "TCPDSACKRecv",
-            "TCPSACKReorder",
-            "TCPHystartTrainDetect",
-        )
-        wanted += ("TCPHystartDelayDetect", "TCPSpuriousRTOs", "TCPBacklogDrop", "TCPRcvQDrop")
-        return {name: found[name] for name in wanted if name in found}
-
-
-def _has(table: str) -> bool:
-    return Path("/proc/net", table).exists()
+                found |= dict(zip(names.split()[1:], map(int, values.split()[1:]), strict=True))
+        return {name: found[name] for name in COUNTERS if name in found}
 
 
 def own_cpu_s() -> float:
@@ -397,13 +367,18 @@ def cpu_ticks() -> dict[str, int]:
     return {name: int(value) for name, value in zip(names, values, strict=False)}
 
 
+def ip_in(space: str) -> list[str]:
+    """The first words of a command of ip in a namespace."""
+    return ["ip", "-n", space] if space else ["ip"]
+
+
 def inside_of(space: str) -> list[str]:
     """The words before a command that make it run in a namespace."""
     return ["nsenter", f"--net=/run/netns/{space}"] if space else []
 
 
 def run(*words: str) -> str:
-    """Run a command to its end; StageError with the last line that it says when it fails."""
+    """Run a command to its end; StageError with the last line that it prints when it fails."""
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or [f"status {done.returncode}"]

@@ -1,0 +1,30 @@
+"""What a simulator other than the engine refuses: fields that it has no counterpart for, named with their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+
+from tcpfair.errors import InputError
+from tcpfair.papers.expand import RunSpec
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.papers.scenario import Flow, Scenario
+
+
+def refuse_unknown(part: Scenario | Flow, known: Collection[str], tool: str, prefix: str = "") -> None:
+    """Raise InputError for a field outside ``known``, such as a later one, unless it is left at its default."""
+    for name, field in type(part).model_fields.items():
+        if name not in known and getattr(part, name) != field.get_default(call_default_factory=True):
+            raise InputError(f"{prefix}{name}: {tool} has nothing for it (got {getattr(part, name)!r})")
+
+
+def checked(
+    paper: PaperConfig, experiment: str, specs: Iterable[RunSpec], check: Callable[[Scenario], object]
+) -> list[RunSpec]:
+    """The runs of an experiment, all of which ``check`` accepts. Raises its InputError with file and experiment."""
+    specs = list(specs)
+    for spec in specs:
+        try:
+            check(spec.scenario)
+        except InputError as error:
+            raise InputError(f"{paper.place}: experiments.{experiment}: {error}") from None
+    return specs
