@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from unittest import mock
 
 import matplotlib as mpl
 from IPython.display import Image
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
+from matplotlib.text import Text
 
 from tcpfair.errors import InputError
 
@@ -85,11 +89,20 @@ _RC = {
 
 @contextmanager
 def applied() -> Iterator[None]:
-    """The style for the duration of a ``with`` block, around drawing and saving, whatever the user's own style is."""
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update(_RC)
-        yield
+    """The style for the duration of a ``with`` block, around drawing and saving, whatever the user's own style is.
+
+    Cyclic garbage is collected afterwards: a figure is full of cycles, and none of them is garbage before it is saved.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        with mpl.rc_context():
+            mpl.rcdefaults()
+            mpl.rcParams.update(_RC)
+            yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def look(protocol: str) -> Look:
@@ -164,15 +177,13 @@ def letter_panels(axes: Sequence[Axes], titles: Sequence[str]) -> None:
 
 
 def as_svg(figure: Figure, origin: str = "") -> bytes:
-    """The figure as SVG, the same bytes for the same content; ``origin`` is told in its metadata."""
-    told = {"Description": origin} if origin else {}
-    return _saved(figure, "svg", metadata={"Date": None, "Creator": None, **told})
+    """The figure as SVG, the same bytes for the same content; ``origin`` is stored in its metadata."""
+    return _saved(figure, origin, format="svg", metadata={"Date": None, "Creator": None})
 
 
 def as_png(figure: Figure, origin: str = "") -> bytes:
-    """The figure as PNG at 150 dpi; ``origin`` is told in its metadata."""
-    told = {"Description": origin} if origin else {}
-    return _saved(figure, "png", metadata={"Software": None, **told}, dpi=PNG_DPI)
+    """The figure as PNG at 150 dpi; ``origin`` is stored in its metadata."""
+    return _saved(figure, origin, format="png", metadata={"Software": None}, dpi=PNG_DPI)
 
 
 def as_image(figure: Figure) -> Image:
@@ -180,7 +191,41 @@ def as_image(figure: Figure) -> Image:
     return Image(as_png(figure), width=round(SHOWN_WIDTH_PX * figure.get_figwidth()))
 
 
-def _saved(figure: Figure, file_format: str, **settings) -> bytes:
+def _saved(figure: Figure, origin: str, metadata: dict[str, Any], **settings: Any) -> bytes:
     stream = io.BytesIO()
-    figure.savefig(stream, format=file_format, **settings)
+    with _measured_once():
+        figure.savefig(stream, metadata=metadata | ({"Description": origin} if origin else {}), **settings)
     return stream.getvalue()
+
+
+@contextmanager
+def _measured_once() -> Iterator[None]:
+    """Ticks and texts are worked out again only when their axes or the renderer change, not a dozen times for each file."""
+    with (
+        mock.patch.object(Axis, "_update_ticks", _kept(Axis._update_ticks, _axis_state)),
+        mock.patch.object(Text, "_get_layout", _kept(Text._get_layout, _text_state)),
+    ):
+        yield
+
+
+def _kept(measure: Callable[..., Any], state: Callable[[Any], tuple]) -> Callable[..., Any]:
+    """``measure`` of an artist, whose last result is returned while the artist's ``state`` stays the same."""
+    last: dict[Any, tuple] = {}
+
+    def measured(artist: Axis | Text, *renderer: RendererBase) -> Any:
+        now = (*renderer, *state(artist))
+        if artist not in last or last[artist][0] != now:
+            last[artist] = (now, measure(artist, *renderer))
+        return last[artist][1]
+
+    return measured
+
+
+def _axis_state(axis: Axis) -> tuple:
+    return *axis.get_view_interval(), *axis.axes.bbox.bounds, axis.get_figure(root=True).dpi
+
+
+def _text_state(text: Text) -> tuple:
+    turned = (text.get_rotation(), text.get_rotation_mode(), text.get_ha(), text.get_va(), text._multialignment)
+    set_in = (hash(text.get_fontproperties()), text._linespacing, text.get_figure(root=True).dpi)
+    return text.get_text(), text.get_wrap(), text.get_parse_math(), *turned, *set_in

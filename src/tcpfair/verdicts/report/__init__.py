@@ -132,7 +132,7 @@ def read_ledger(layout: Layout, place: Path | None = None) -> Ledger:
             path = place / "ledger" / path.name
         if not path.is_file():
             raise InputError(f"{path.relative_to(layout.root)}: missing; run `tcpfair ledger --source {layout.source}`")
-        ledger[name] = pd.read_csv(path, dtype=str, keep_default_na=False)
+        ledger[name] = pd.read_csv(path, dtype=object, keep_default_na=False)
     ledger["numbers"]["within"] = ledger["numbers"]["within"].map({"True": True, "False": False})
     return ledger
 

@@ -1,8 +1,7 @@
 """One chain, both ways: claim, exhibit, section, equation, assumption, notebook, lines of configuration, trace, command.
 
-`Chain` knows for each of them the others that it hangs together with. Claims and exhibits meet in the exhibits that a claim
-names, both meet their experiments, and experiments lead to assumptions, configuration and traces. What is a link to a
-file is relative to the folder of the report.
+Claims and exhibits meet in the exhibits that a claim names, both meet their experiments, and experiments lead to
+assumptions, configuration and traces. Links to files are relative to the folder of the report.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -34,9 +33,9 @@ class Section:
     paper: str
     id: str
     title: str
-    exhibits: list[str] = field(default_factory=list)
-    equations: list[str] = field(default_factory=list)
-    claims: list[str] = field(default_factory=list)
+    exhibits: list[str]
+    equations: list[str]
+    claims: list[str]
 
     @property
     def anchor(self) -> str:
@@ -62,10 +61,22 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class Chain:
-    """All that hangs together, by paper and name."""
+class Around:
+    """What a claim or an exhibit is connected with; `lines` have the address of their experiment."""
 
-    layout: Layout
+    sections: list[Link]
+    equations: list[Link]
+    experiments: list[Link]
+    lines: list[tuple[str, Lines]]
+    traces: list[Link]
+    notebook: Link | None
+    command: str
+
+
+@dataclass(frozen=True)
+class Chain:
+    """All connections, by paper and name."""
+
     configs: Mapping[str, PaperConfig]
     claims: Mapping[str, list[Claim]]
     sections: Mapping[str, list[Section]]
@@ -99,16 +110,42 @@ class Chain:
         cell = self.cells.get(exhibit_id, "")
         return f"{place}#cell-id={cell}" if cell and place.endswith(".html") else place, Path(place).name
 
-    # --- From a claim ---------------------------------------------------------------------------------------------
+    # --- From a claim, an exhibit, an equation, an experiment -----------------------------------------------------
 
-    def sections_of_claim(self, claim: Claim) -> list[Section]:
-        return [section for section in self.sections[claim.paper] if claim.id in section.claims]
+    def sections_of(self, member: str) -> list[Section]:
+        """The sections of a claim, an exhibit or an equation."""
+        of_paper = self.sections.get(member.partition(".")[0], [])
+        return [section for section in of_paper if member in section.claims + section.exhibits + section.equations]
+
+    def around_claim(self, claim: Claim) -> Around:
+        first, equations = next(iter(claim.exhibits), ""), self.equations_of_claim(claim)
+        return self._around(claim.id, first, equations, claim.experiments, self.command_of_claim(claim))
+
+    def around_exhibit(self, exhibit: Exhibit, config: PaperConfig) -> Around:
+        behind = experiments_behind(config, [exhibit])
+        ordered = [name for name in config.experiments if name in behind]
+        return self._around(exhibit.id, exhibit.id, exhibit.uses, ordered, f"./reproduce figure {exhibit.id}")
+
+    def _around(
+        self, member: str, shown: str, equations: Iterable[str], experiments: Iterable[str], command: str
+    ) -> Around:
+        paper = member.partition(".")[0]
+        places = [(paper, name) for name in experiments]
+        return Around(
+            sections=[self.section(section) for section in self.sections_of(member)],
+            equations=[self.equation(equation) for equation in equations],
+            experiments=[self.experiment(*place) for place in places if place[1] in self.configs[paper].experiments],
+            lines=[(self.experiment(*place)[0], self.lines[place]) for place in places if place in self.lines],
+            traces=[(self.traces[place], place[1]) for place in places if place in self.traces],
+            notebook=self.notebook(paper, shown),
+            command=command,
+        )
 
     def equations_of_claim(self, claim: Claim) -> list[str]:
         """Those of the exhibits that show it, else of its sections."""
         exhibits = {each.id: each for each in self.configs[claim.paper].exhibits}
         shown = [equation for name in claim.exhibits if name in exhibits for equation in exhibits[name].uses]
-        own = [equation for section in self.sections_of_claim(claim) for equation in section.equations]
+        own = [equation for section in self.sections_of(claim.id) for equation in section.equations]
         return list(dict.fromkeys(shown or own))
 
     def command_of_claim(self, claim: Claim) -> str:
@@ -125,25 +162,9 @@ class Chain:
         names = ",".join(exhibit.id for exhibit in chosen)
         return f"./reproduce --config 'only=[{names}]'" if len(chosen) > 1 else f"./reproduce --config only={names}"
 
-    # --- From an exhibit ------------------------------------------------------------------------------------------
-
     def claims_of_exhibit(self, exhibit: Exhibit) -> list[str]:
         """Claims that name it."""
-        paper = exhibit.id.partition(".")[0]
-        return [claim.id for claim in self.claims[paper] if exhibit.id in claim.exhibits]
-
-    def sections_of_exhibit(self, exhibit: Exhibit) -> list[Section]:
-        paper = exhibit.id.partition(".")[0]
-        return [section for section in self.sections[paper] if exhibit.id in section.exhibits]
-
-    def command_of_exhibit(self, exhibit: Exhibit) -> str:
-        return f"./reproduce figure {exhibit.id}"
-
-    # --- From an equation, from an experiment ---------------------------------------------------------------------
-
-    def sections_of_equation(self, equation_id: str) -> list[Section]:
-        paper = equation_id.partition(".")[0]
-        return [section for section in self.sections.get(paper, []) if equation_id in section.equations]
+        return [claim.id for claim in self.claims[exhibit.id.partition(".")[0]] if exhibit.id in claim.exhibits]
 
     def claims_of_equation(self, equation_id: str) -> list[str]:
         claims = self.claims.get(equation_id.partition(".")[0], [])
@@ -188,7 +209,7 @@ def build(layout: Layout, configs: Mapping[str, PaperConfig], run_plan: pd.DataF
         manifest = layout.root / trace / "manifest.json"
         if trace and manifest.is_file():
             traces[paper, experiment] = relative(layout, manifest)
-    return Chain(layout, configs, claims, sections_of(layout, claims), lines, cells, notebooks, traces)
+    return Chain(configs, claims, read_sections(layout, claims), lines, cells, notebooks, traces)
 
 
 def relative(layout: Layout, path: Path) -> str:
@@ -199,7 +220,7 @@ def relative(layout: Layout, path: Path) -> str:
 # --- Sections -----------------------------------------------------------------------------------------------------
 
 
-def sections_of(layout: Layout, claims: Mapping[str, list[Claim]]) -> dict[str, list[Section]]:
+def read_sections(layout: Layout, claims: Mapping[str, list[Claim]]) -> dict[str, list[Section]]:
     """The sections of each paper by ``data/sections.yaml``, with the claims that name them."""
     listed = yaml.load((layout.data / "sections.yaml").read_text(encoding="utf-8"), SAFE_LOADER)
     found = {}
@@ -214,8 +235,7 @@ def sections_of(layout: Layout, claims: Mapping[str, list[Claim]]) -> dict[str, 
                 paper,
                 each["id"],
                 each["title"],
-                [f"{paper}.{name}" for name in each.get("exhibits", ())],
-                [f"{paper}.{name}" for name in each.get("equations", ())],
+                *([f"{paper}.{name}" for name in each.get(kind, ())] for kind in ("exhibits", "equations")),
                 of_section[each["id"]],
             )
             for each in listed[paper]

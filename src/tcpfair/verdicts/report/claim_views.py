@@ -11,7 +11,7 @@ from tcpfair.verdicts.claims.decision import OPEN, certainty_text
 from tcpfair.verdicts.claims.margins import MEASURED
 from tcpfair.verdicts.claims.statement import Claim
 from tcpfair.verdicts.claims.why import Cause
-from tcpfair.verdicts.report.chain import Chain, Lines, Link
+from tcpfair.verdicts.report.chain import Around, Chain, Link
 from tcpfair.verdicts.report.marks import Row, Table, badge, lines, link, links, table
 from tcpfair.verdicts.report.words import anchor, listed, percent, plural, three_digits
 
@@ -37,7 +37,7 @@ class ClauseView:
 
 @dataclass(frozen=True)
 class ClaimView:
-    """One claim with all that hangs together with it."""
+    """One claim with its evidence and links."""
 
     claim: Claim
     verdict: str
@@ -50,15 +50,8 @@ class ClaimView:
     print_notes: list[str]
     clauses: list[ClauseView]
     evidence: str  # of what was not decided
-    sections: list[Link]
     exhibits: list[Link]
-    equations: list[Link]
-    experiments: list[Link]
-    assumptions: int
-    lines: list[tuple[str, Lines]]  # address of the experiment, lines of the configuration
-    traces: list[Link]
-    notebook: Link | None
-    command: str
+    around: Around
 
     @property
     def anchor(self) -> str:
@@ -67,58 +60,36 @@ class ClaimView:
 
 def claim_views(paper: str, ledger: Ledger, chain: Chain, causes: dict[str, Cause]) -> list[ClaimView]:
     """The claims of one paper, in its order."""
-    verdicts = ledger["claims"].set_index("id")
-    clauses = {claim_id: rows.to_dict("records") for claim_id, rows in _of(ledger["clauses"], paper).groupby("id")}
+    verdicts = _of(ledger["claims"], paper).set_index("id").to_dict("index")
     settings = _settings(ledger, paper)
-    assumed = _of(ledger["assumptions"], paper)["experiment"].value_counts()
-    return [
-        _view(claim, verdicts.loc[claim.id], clauses.get(claim.id, []), settings, assumed, chain, causes)
-        for claim in chain.claims[paper]
-    ]
+    clauses: dict[str, list[ClauseView]] = {}
+    for row in _of(ledger["clauses"], paper).to_dict("records"):
+        clauses.setdefault(row["id"], []).append(_clause(row, settings.get((row["id"], row["clause"]), "")))
+    views = []
+    for claim in chain.claims[paper]:
+        row, found = verdicts[claim.id], clauses.get(claim.id)
+        stated = [ClauseView("", c.says, f"Asked for: {c.quantity}: {c.asks}.") for c in claim.clauses.values()]
+        view = ClaimView(
+            claim=claim,
+            verdict=row["verdict"],
+            certainty=_certainty(row),
+            held=f"{row['held']} of {plural(int(row['clauses']), 'clause')} hold" if found else "not decided",
+            cause=row["cause"],
+            cause_says=causes[row["cause"]].says if row["cause"] else "",
+            why=row["why"] or _NO_SENTENCE.get(row["verdict"], _OTHER_VERDICT),
+            note=claim.by_construction or claim.untested,
+            print_notes=[claim.clauses[name].print_note for name in claim.contradicted],
+            clauses=found or stated,
+            evidence="" if found else row["evidence"],
+            exhibits=[chain.exhibit(name) for name in claim.exhibits],
+            around=chain.around_claim(claim),
+        )
+        views.append(view)
+    return views
 
 
-def _view(
-    claim: Claim,
-    verdict: pd.Series,
-    clauses: list[dict],
-    settings: dict[tuple[str, str], str],
-    assumed: pd.Series,
-    chain: Chain,
-    causes: dict[str, Cause],
-) -> ClaimView:
-    paper = claim.paper
-    found = [_clause(row, settings.get((claim.id, row["clause"]), "")) for row in clauses]
-    stated = [ClauseView("", each.says, f"Asked for: {each.quantity}: {each.asks}.") for each in claim.clauses.values()]
-    why = verdict["why"] or _NO_SENTENCE.get(verdict["verdict"], _OTHER_VERDICT)
-    first = next(iter(claim.exhibits), "")
-    return ClaimView(
-        claim=claim,
-        verdict=verdict["verdict"],
-        certainty=certainty_text(*pd.to_numeric(verdict[["certainty", "settings_share"]])),
-        held=f"{verdict['held']} of {plural(int(verdict['clauses']), 'clause')} hold" if found else "not decided",
-        cause=verdict["cause"],
-        cause_says=causes[verdict["cause"]].says if verdict["cause"] else "",
-        why=why,
-        note=claim.by_construction or claim.untested,
-        print_notes=[claim.clauses[name].print_note for name in claim.contradicted],
-        clauses=found or stated,
-        evidence="" if found else verdict["evidence"],
-        sections=[chain.section(section) for section in chain.sections_of_claim(claim)],
-        exhibits=[chain.exhibit(name) for name in claim.exhibits],
-        equations=[chain.equation(name) for name in chain.equations_of_claim(claim)],
-        experiments=[
-            chain.experiment(paper, name) for name in claim.experiments if name in chain.configs[paper].experiments
-        ],
-        assumptions=sum(int(assumed.get(name, 0)) for name in claim.experiments),
-        lines=[
-            (chain.experiment(paper, name)[0], chain.lines[paper, name])
-            for name in claim.experiments
-            if (paper, name) in chain.lines
-        ],
-        traces=[(chain.traces[paper, name], name) for name in claim.experiments if (paper, name) in chain.traces],
-        notebook=chain.notebook(paper, first),
-        command=chain.command_of_claim(claim),
-    )
+def _certainty(row: dict[str, str]) -> str:
+    return certainty_text(*(float(row[name] or "nan") for name in ("certainty", "settings_share")))
 
 
 def _clause(row: dict[str, str], settings: str) -> ClauseView:
@@ -159,13 +130,16 @@ def _of(rows: pd.DataFrame, paper: str) -> pd.DataFrame:
 def headlines(ledger: Ledger) -> Table:
     """What each abstract concludes, with its verdict, and the claims that this rests on."""
     rows = []
-    for _, row in ledger["headlines"].iterrows():
-        sure = certainty_text(*pd.to_numeric(row[["certainty", "settings_share"]]))
+    for row in ledger["headlines"].to_dict("records"):
         named = links((f"#{anchor(name)}", name) for name in row["claims"].split(";"))
-        shown = badge(row["verdict"]) + Markup(" <span class='muted'>{}</span>").format(sure)
+        shown = _verdict(row["verdict"], _certainty(row))
         rows.append([link(f"#{row['paper']}", row["paper"]), row["says"], shown, named])
     titles = ["paper", "what its abstract concludes:wide", "verdict", "rests on:names"]
     return table("The five conclusions", titles, rows, id="conclusions")
+
+
+def _verdict(verdict: str, certainty: str) -> Markup:
+    return badge(verdict) + Markup(" <span class='muted'>{}</span>").format(certainty)
 
 
 # --- Tables over all claims ---------------------------------------------------------------------------------------
@@ -178,8 +152,8 @@ def claim_table(views: list[ClaimView]) -> Table:
             [
                 link(f"#{view.anchor}", view.claim.id),
                 view.claim.claim,
-                badge(view.verdict) + Markup(" <span class='muted'>{}</span>").format(view.certainty),
-                _because(view),
+                _verdict(view.verdict, view.certainty),
+                (Markup("<b>{}.</b> ").format(view.cause.capitalize()) if view.cause else Markup("")) + view.why,
                 links(view.exhibits),
             ],
             paper=view.claim.paper,
@@ -189,11 +163,6 @@ def claim_table(views: list[ClaimView]) -> Table:
     ]
     titles = ["claim", "what the paper says:wide", "verdict", "why:wide", "shown in:names"]
     return table(f"All {len(rows)} claims, with verdict and reason", titles, rows, tools=True, id="all-claims")
-
-
-def _because(view: ClaimView) -> Markup:
-    cause = Markup("<b>{}.</b> ").format(view.cause.capitalize()) if view.cause else Markup("")
-    return cause + view.why
 
 
 def margin_table(ledger: Ledger) -> Table:

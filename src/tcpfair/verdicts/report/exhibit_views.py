@@ -1,4 +1,4 @@
-"""Exhibits as the report shows them: the figure or table, its printed numbers, and what it hangs together with."""
+"""Exhibits as the report shows them: the figure or table, its printed numbers, and links to what they depend on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tcpfair.papers.papers import Exhibit, PaperConfig
 from tcpfair.runs.record import Record
 from tcpfair.verdicts import printed
 from tcpfair.verdicts.printed import NO_VALUE, Counted, key_text
-from tcpfair.verdicts.report.chain import Chain, Lines, Link, experiments_behind, relative
+from tcpfair.verdicts.report.chain import Around, Chain, Link, relative
 from tcpfair.verdicts.report.marks import Row, Table, badge, link, links, table
 from tcpfair.verdicts.report.pages import data_uri, fragment, size_px
 from tcpfair.verdicts.report.words import MINUS, anchor, label, number_text
@@ -39,13 +39,7 @@ class ExhibitView:
     counted: Counted  # of them
     marks: list[Link]  # exhibits whose printed numbers it draws as marks
     claims: list[Link]
-    sections: list[Link]
-    equations: list[Link]
-    experiments: list[Link]  # those that it draws from and those of their weights
-    lines: list[tuple[str, Lines]]
-    traces: list[Link]
-    notebook: Link | None
-    command: str
+    around: Around
     lab: list[Link]
 
     @property
@@ -66,67 +60,41 @@ def exhibit_views(
     layout: Layout, config: PaperConfig, ledger: Ledger, records: dict[str, Record], chain: Chain, lab: str
 ) -> list[ExhibitView]:
     """The exhibits of one paper, in the order of its configuration; ``lab`` is the address of the packet lab, or empty."""
-    return [_view(layout, config, exhibit, ledger, records.get(exhibit.id), chain, lab) for exhibit in config.exhibits]
+    listed = pd.concat([ledger["exhibits"], ledger["supplements"]]).set_index("exhibit").to_dict("index")
+    numbers = ledger["numbers"][ledger["numbers"]["paper"] == config.paper]
+    printing = {each.id for each in config.exhibits} & set(numbers["exhibit"])
 
+    def view(exhibit: Exhibit) -> ExhibitView:
+        row, found = listed[exhibit.id], records.get(exhibit.id)
+        files = {Path(name).suffix: layout.root / name for name in row["files"].split(";") if name}
+        own = printed.belonging(numbers, exhibit.id)
+        counted = printed.count(own, int((own["exhibit"] != exhibit.id).sum()))
+        is_built = row["status"] == "built"
+        name = f"{label(exhibit.id)} of {config.paper}"
+        caption = f"Printed and reproduced numbers of {name}"
+        drawn, image = files.get(".html"), files.get(".svg")
+        return ExhibitView(
+            exhibit=exhibit,
+            label=label(exhibit.id),
+            status=row["status"],
+            source=row["source"],
+            reason=""
+            if is_built
+            else _reason(exhibit, found if row["status"] == "failed" else None, ledger["run_plan"]),
+            n_runs=found.n_runs if is_built and found else 0,
+            image=data_uri(image) if image else "",
+            size=size_px(image) if image else None,
+            table=fragment(drawn, f"{name}: {exhibit.title}") if drawn else Markup(""),
+            files=[(relative(layout, file), file.name) for file in files.values()],
+            numbers=number_table(own, caption, where=counted.in_text > 0) if len(own) else None,
+            counted=counted,
+            marks=[chain.exhibit(other) for other in printed.drawn_marks(exhibit, printing)],
+            claims=[chain.claim(claim) for claim in chain.claims_of_exhibit(exhibit)],
+            around=chain.around_exhibit(exhibit, config),
+            lab=[(f"{lab}#preset={config.paper}/{each}", each) for each in exhibit.experiments] if lab else [],
+        )
 
-def _view(
-    layout: Layout,
-    config: PaperConfig,
-    exhibit: Exhibit,
-    ledger: Ledger,
-    found: Record | None,
-    chain: Chain,
-    lab: str,
-) -> ExhibitView:
-    paper = config.paper
-    listed = pd.concat([ledger["exhibits"], ledger["supplements"]])
-    row = listed[listed["exhibit"] == exhibit.id].iloc[0]
-    files = [Path(name) for name in row["files"].split(";") if name]
-    numbers = ledger["numbers"][ledger["numbers"]["paper"] == paper]
-    own = printed.belonging(numbers, exhibit.id)
-    counted = printed.count_within(numbers, exhibit.id)
-    is_built = row["status"] == "built"
-    behind = [name for name in config.experiments if name in experiments_behind(config, [exhibit])]
-    name = f"{label(exhibit.id)} of {paper}"
-    caption = f"Printed and reproduced numbers of {name}"
-    drawn, image = (
-        next((layout.root / file for file in files if file.suffix == suffix), None) for suffix in (".html", ".svg")
-    )
-    return ExhibitView(
-        exhibit=exhibit,
-        label=label(exhibit.id),
-        status=row["status"],
-        source=row["source"],
-        reason="" if is_built else _reason(exhibit, found if row["status"] == "failed" else None, ledger["run_plan"]),
-        n_runs=found.n_runs if is_built and found else 0,
-        image=data_uri(image) if image else "",
-        size=size_px(image) if image else None,
-        table=fragment(drawn, f"{name}: {exhibit.title}") if drawn else Markup(""),
-        files=[(relative(layout, layout.root / file), file.name) for file in files],
-        numbers=number_table(own, caption, where=counted.in_text > 0) if len(own) else None,
-        counted=counted,
-        marks=[
-            chain.exhibit(other)
-            for other in printed.drawn_marks(exhibit, {each.id for each in config.exhibits} & set(numbers["exhibit"]))
-        ],
-        claims=[chain.claim(claim) for claim in chain.claims_of_exhibit(exhibit)],
-        sections=[chain.section(section) for section in chain.sections_of_exhibit(exhibit)],
-        equations=[chain.equation(equation) for equation in exhibit.uses],
-        experiments=[chain.experiment(paper, experiment) for experiment in behind],
-        lines=[
-            (chain.experiment(paper, experiment)[0], chain.lines[paper, experiment])
-            for experiment in behind
-            if (paper, experiment) in chain.lines
-        ],
-        traces=[
-            (chain.traces[paper, experiment], experiment)
-            for experiment in behind
-            if (paper, experiment) in chain.traces
-        ],
-        notebook=chain.notebook(paper, exhibit.id),
-        command=chain.command_of_exhibit(exhibit),
-        lab=[(f"{lab}#preset={paper}/{experiment}", experiment) for experiment in exhibit.experiments] if lab else [],
-    )
+    return [view(exhibit) for exhibit in config.exhibits]
 
 
 def _reason(exhibit: Exhibit, failed: Record | None, plan: pd.DataFrame) -> str:
@@ -143,23 +111,24 @@ def _reason(exhibit: Exhibit, failed: Record | None, plan: pd.DataFrame) -> str:
 
 
 def number_table(numbers: pd.DataFrame, caption: str, where: bool = False) -> Table:
-    """Printed numbers beside the reproduced ones; with ``where`` the exhibit or section that prints each."""
+    """Printed numbers next to the reproduced ones; with ``where`` the exhibit or section that prints each."""
     rows = []
     for row in numbers.to_dict("records"):
         outcome = {True: "within", False: "outside"}.get(row["within"], "not computed")
+        sd, error = (number_text(row[name], row["printed"]) if row[name] else "" for name in ("sd", "error"))
         cells = [
+            *([label(row["exhibit"])] if where else []),
             key_text(row["key"]),
             row["metric"],
             row["printed"].replace("-", MINUS) if row["printed"] != NO_VALUE else "–",
             number_text(row["reproduced"], row["printed"]),
-            number_text(row["sd"], row["printed"]) if row["sd"] else "",
+            sd,
             row["n_runs"] if row["n_runs"] != "0" else "",
-            number_text(row["error"], row["printed"]) if row["error"] else "",
+            error,
             row["tolerance"],
             outcome,
         ]
-        first = [label(row["exhibit"])] if where else []
-        rows.append(Row(first + cells, kind=outcome, verdict=outcome))
+        rows.append(Row(cells, kind=outcome, verdict=outcome))
     titles = ["of", "metric", "printed:n", "reproduced:n", "sd:n", "runs:n", "difference:n", "tolerance:n", "outcome:n"]
     return table(caption, (["where"] if where else []) + titles, rows, tools=len(rows) > 20, verdict_title="outcome")
 
@@ -171,7 +140,7 @@ def exhibit_table(views: list[ExhibitView]) -> Table:
             [
                 link(f"#{view.anchor}", f"{view.paper}, {view.label}"),
                 view.exhibit.title,
-                links(view.sections),
+                links(view.around.sections),
                 badge(view.status),
                 f"{view.counted.within} of {view.counted.total}" if view.counted.total else "none printed",
                 links(view.claims),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 import pandas as pd
 from markupsafe import Markup, escape
@@ -130,8 +130,6 @@ class Table:
     tools: bool = False
     verdict_title: str = "verdict"
     id: str = ""
-    shown_caption: bool = False
-    papers: list[str] = field(default_factory=list)
 
     @property
     def verdicts(self) -> list[str]:
@@ -139,6 +137,27 @@ class Table:
 
 
 def table(caption: str, titles: Iterable[str], rows: Iterable[Row | list[Cell]], **options) -> Table:
-    """A table from titles such as ``runs:n``, in which the kind of a column stands after a colon."""
+    """A table from titles such as ``runs:n``, in which the kind of a column follows a colon."""
     columns = [Column(title, kind) for title, _, kind in (each.partition(":") for each in titles)]
     return Table(caption, columns, [row if isinstance(row, Row) else Row(row) for row in rows], **options)
+
+
+def table_of(
+    caption: str,
+    rows: Iterable[Mapping[str, str]],
+    columns: Mapping[str, str | Callable[[Mapping[str, str]], Cell]],
+    by_paper: bool = False,
+    **options,
+) -> Table:
+    """A table of rows of the ledger: ``columns`` gives for each title the column of the ledger, or a function of the row.
+
+    With ``by_paper`` the page's script can filter its rows by their paper.
+    """
+    shown = [
+        Row(
+            [row[cell] if isinstance(cell, str) else cell(row) for cell in columns.values()],
+            paper=row["paper"] if by_paper else "",
+        )
+        for row in rows
+    ]
+    return table(caption, columns, shown, **options)

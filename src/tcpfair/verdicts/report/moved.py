@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import pandas as pd
 from markupsafe import Markup
@@ -13,29 +12,14 @@ from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.verdicts import baseline, printed
 from tcpfair.verdicts.printed import key_text
-from tcpfair.verdicts.report.marks import Row, Table, table
+from tcpfair.verdicts.report.marks import Table, table_of
 from tcpfair.verdicts.report.words import MINUS
 
 SHOWN = 200
 _LEFT, _WIDTH = 10, 220  # of the axis, in px
 
-
-@dataclass(frozen=True)
-class Interval:
-    """A number on an axis from 0 to 1: its value and the ends of its spread."""
-
-    low: float
-    value: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A number that moved, in the baseline and today, on one axis whose ends are ``axis``."""
-
-    baseline: Interval
-    today: Interval
-    axis: tuple[str, str]
+Span = tuple[float, float, float]  # on an axis from 0 to 1: the value of a number between the ends of its spread
+Pair = tuple[Span, Span, str, str]  # a number in the baseline and today, and the ends of their axis
 
 
 def changed(layout: Layout, configs: Mapping[str, PaperConfig], changes: pd.DataFrame) -> list[dict]:
@@ -55,22 +39,16 @@ def changed(layout: Layout, configs: Mapping[str, PaperConfig], changes: pd.Data
 
 def change_table(rows: list[dict]) -> Table:
     """The first `SHOWN` of what changed."""
-    cells = [
-        Row(
-            [
-                row["id"],
-                row["of"],
-                row["metric"] + (f" ({row['unit']})" if row["unit"] else ""),
-                Markup('<span class="old">{}</span>').format(row["old"]),
-                Markup('<span class="now">{}</span>').format(row["now"]),
-                row["percent"] or row["change"],
-                draw_pair(row) if row["pair"] else "",
-            ]
-        )
-        for row in rows[:SHOWN]
-    ]
-    titles = ["id", "of", "metric", "baseline:n", "today:n", "change:n", "old and new"]
-    return table("What moved, with the baseline and today's value", titles, cells)
+    columns = {
+        "id": "id",
+        "of": "of",
+        "metric": lambda row: row["metric"] + (f" ({row['unit']})" if row["unit"] else ""),
+        "baseline:n": lambda row: Markup('<span class="old">{}</span>').format(row["old"]),
+        "today:n": lambda row: Markup('<span class="now">{}</span>').format(row["now"]),
+        "change:n": lambda row: row["percent"] or row["change"],
+        "old and new": lambda row: draw_pair(row) if row["pair"] else "",
+    }
+    return table_of("What moved, with the baseline and today's value", rows[:SHOWN], columns)
 
 
 def pair_of(row: Mapping[str, str]) -> Pair | None:
@@ -80,33 +58,31 @@ def pair_of(row: Mapping[str, str]) -> Pair | None:
     except ValueError:
         return None
     reach = [float(row[name] or 0) for name in baseline.REACH_COLUMNS]
-    low, high = (op(v + sign * r for v, r in zip(values, reach, strict=True)) for op, sign in ((min, -1), (max, 1)))
+    spans = [(value - r, value, value + r) for value, r in zip(values, reach, strict=True)]
+    low, high = min(span[0] for span in spans), max(span[-1] for span in spans)
     if not math.isfinite(high - low):
         return None
-    old, new = (
-        Interval(*((x - low) / (high - low) for x in (v - r, v, v + r))) for v, r in zip(values, reach, strict=True)
-    )
-    return Pair(old, new, (f"{low:.4g}".replace("-", MINUS), f"{high:.4g}".replace("-", MINUS)))
+    old, new = (tuple((x - low) / (high - low) for x in span) for span in spans)
+    return old, new, *(f"{end:.4g}".replace("-", MINUS) for end in (low, high))
 
 
 def draw_pair(row: Mapping) -> Markup:
     """Old and new over each other on one axis, as SVG."""
-    pair = row["pair"]
+    *shares, low, high = row["pair"]
+    old, new = ([_LEFT + _WIDTH * share for share in span] for span in shares)
     name = f"{row['metric']}: baseline {row['baseline']}, today {row['today']}"
-    x = [_at(pair.baseline.value), _at(pair.today.value)]
+    spread = Markup('<line class="{0}" x1="{1:.1f}" x2="{2:.1f}" y1="{3}" y2="{3}"/>')
     return Markup(
         '<svg class="pair" viewBox="0 0 240 40" width="240" height="40" role="img" aria-label="{}">'
         '{}<circle class="old" cx="{:.1f}" cy="7" r="4"/>{}<path class="now" d="M{:.1f} 14l5 5l-5 5l-5 -5z"/>'
         '<path class="axis" d="M10 28H230M10 25v3M230 25v3"/><text x="10" y="38">{}</text>'
         '<text x="230" y="38" text-anchor="end">{}</text></svg>'
-    ).format(name, _spread(pair.baseline, 7, "old"), x[0], _spread(pair.today, 19, "now"), x[1], *pair.axis)
-
-
-def _spread(at: Interval, y: int, kind: str) -> Markup:
-    return Markup('<line class="{0}" x1="{1:.1f}" x2="{2:.1f}" y1="{3}" y2="{3}"/>').format(
-        kind, _at(at.low), _at(at.high), y
+    ).format(
+        name,
+        spread.format("old", old[0], old[2], 7),
+        old[1],
+        spread.format("now", new[0], new[2], 19),
+        new[1],
+        low,
+        high,
     )
-
-
-def _at(share: float) -> float:
-    return _LEFT + _WIDTH * share

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -14,7 +15,7 @@ from tcpfair.runs import code
 from tcpfair.verdicts.assumptions import ALL
 from tcpfair.verdicts.printed import OUTCOMES, key_text
 from tcpfair.verdicts.report.chain import Chain, Lines, Link, experiment_anchor
-from tcpfair.verdicts.report.marks import Bar, Row, Table, draw_bar, lines, link, links, table
+from tcpfair.verdicts.report.marks import Bar, Row, Table, draw_bar, lines, link, links, table, table_of
 from tcpfair.verdicts.report.marks import code as code_mark
 from tcpfair.verdicts.report.words import anchor, count_text, duration_text, label, number_text, percent, three_digits
 from tcpfair.verdicts.typeset import tex_of, typeset
@@ -49,41 +50,30 @@ def printed_shares(ledger: Ledger) -> Table:
 
 
 def yardsticks(ledger: Ledger) -> tuple[Table, Table]:
-    """What is reproduced beside what others would reach, over the same numbers: shares, and distances."""
+    """What is reproduced next to what others would reach, over the same numbers: shares, and distances."""
     found = ledger["yardsticks"]
     of_share = found["measure"] == SHARE
-    shares = [
-        [
-            row["paper"],
-            _YARDSTICKS[row["yardstick"]],
-            row["numbers"],
-            *(percent(row[name]) for name in ("reproduced", "value", "reproduced_by_scatter", "by_scatter")),
-        ]
-        for row in found[of_share].to_dict("records")
-    ]
-    errors = [
-        [
-            row["paper"],
-            _YARDSTICKS[row["yardstick"]],
-            row["numbers"],
-            *(_fixed(row[n]) for n in ("reproduced", "value")),
-        ]
-        for row in found[~of_share].to_dict("records")
-    ]
-    titles = ["paper", "yardstick:wide", "numbers:n"]
-    share_titles = [*titles, "here:n", "yardstick's:n", "here, by scatter:n", "yardstick's, by scatter:n"]
+    columns = {"paper": "paper", "yardstick:wide": lambda row: _YARDSTICKS[row["yardstick"]], "numbers:n": "numbers"}
+    shares = {
+        "here:n": lambda row: percent(row["reproduced"]),
+        "yardstick's:n": lambda row: percent(row["value"]),
+        "here, by scatter:n": lambda row: percent(row["reproduced_by_scatter"]),
+        "yardstick's, by scatter:n": lambda row: percent(row["by_scatter"]),
+    }
+    errors = {"here:n": lambda row: _fixed(row["reproduced"]), "yardstick's:n": lambda row: _fixed(row["value"])}
+    caption = "Shares within tolerance beside those of yardsticks, over the same numbers"
     return (
-        table("Shares within tolerance beside those of yardsticks, over the same numbers", share_titles, shares),
-        table(
+        table_of(caption, found[of_share].to_dict("records"), columns | shares),
+        table_of(
             "Mean distance from print in tolerances, over the same numbers",
-            [*titles, "here:n", "yardstick's:n"],
-            errors,
+            found[~of_share].to_dict("records"),
+            columns | errors,
         ),
     )
 
 
-def _fixed(text: str) -> str:
-    return f"{float(text):.2f}" if text else ""
+def _fixed(text: str, decimals: int = 2) -> str:
+    return f"{float(text):.{decimals}f}" if text else ""
 
 
 # --- Other settings -----------------------------------------------------------------------------------------------
@@ -91,56 +81,60 @@ def _fixed(text: str) -> str:
 
 def ensembles(ledger: Ledger) -> Table:
     """Each paper among its settings, as printed and under each hypothesis, with what its print speaks for."""
-    testbeds = ledger["ensemble_testbed"]
-    rows = []
-    for row in ledger["ensemble_papers"].to_dict("records"):
-        own = testbeds[(testbeds["paper"] == row["paper"]) & (testbeds["hypothesis"] == row["hypothesis"])]
-        told = own[pd.to_numeric(own["shift"]) >= _TELLING].head(_TELLING_SHOWN)
-        base, best, inside = (
-            str(int(float(row[name]))) if row[name] else "" for name in ("within_base", "within_best", "inside")
-        )
-        testbed = "; ".join(
-            f"{name} {three_digits(median)} ({three_digits(low)} to {three_digits(high)})"
-            if low
-            else f"{name}: {three_digits(median)}"
-            for name, low, median, high in told[["assumption", "low", "median", "high"]].to_numpy()
-        )
-        residue = int(row["numbers"]) - int(float(row["explained"])) if row["explained"] else ""
-        reading = Markup('{}<span class="muted">: {}</span>').format(row["hypothesis"] or "as printed", row["what"])
-        second = f"{float(row['within_second']):.0f} ({row['second_reference']})" if row["second_reference"] else ""
-        counts = [row["settings"], row["numbers"], base, second, best, inside, residue]
-        rows.append(Row([row["paper"], reading, *counts, testbed], paper=row["paper"]))
-    counts = [
-        "settings:n",
-        "numbers:n",
-        "as configured:n",
-        "as inferred from:n",
-        "best setting:n",
-        "inside 95 %:n",
-        "by none:n",
-    ]
-    titles = ["paper", "hypothesis:wide", *counts, "what the print speaks for:wide"]
-    return table("Printed numbers among all settings, by paper and hypothesis", titles, rows)
+    told: dict[tuple[str, str], list[str]] = {}
+    for row in ledger["ensemble_testbed"].to_dict("records"):
+        if float(row["shift"] or 0) >= _TELLING:
+            low, median, high = (three_digits(row[name]) for name in ("low", "median", "high"))
+            text = f"{row['assumption']} {median} ({low} to {high})" if row["low"] else f"{row['assumption']}: {median}"
+            told.setdefault((row["paper"], row["hypothesis"]), []).append(text)
+    columns = {
+        "paper": "paper",
+        "hypothesis:wide": lambda row: Markup('{}<span class="muted">: {}</span>').format(_reading(row), row["what"]),
+        "settings:n": "settings",
+        "numbers:n": "numbers",
+        "as configured:n": lambda row: _whole(row["within_base"]),
+        "as inferred from:n": lambda row: (
+            f"{_fixed(row['within_second'], 0)} ({row['second_reference']})" if row["second_reference"] else ""
+        ),
+        "best setting:n": lambda row: _whole(row["within_best"]),
+        "inside 95 %:n": lambda row: _whole(row["inside"]),
+        "by none:n": lambda row: int(row["numbers"]) - int(float(row["explained"])) if row["explained"] else "",
+        "what the print speaks for:wide": lambda row: "; ".join(
+            told.get((row["paper"], row["hypothesis"]), [])[:_TELLING_SHOWN]
+        ),
+    }
+    rows = ledger["ensemble_papers"].to_dict("records")
+    return table_of("Printed numbers among all settings, by paper and hypothesis", rows, columns, by_paper=True)
+
+
+def _reading(row: Mapping[str, str]) -> str:
+    return row["hypothesis"] or "as printed"
+
+
+def _whole(text: str) -> str:
+    return str(int(float(text))) if text else ""
 
 
 def held_out(ledger: Ledger) -> Table:
     """Whether what is inferred from some printed numbers predicts others: errors in tolerances, shares in per cent."""
-    names = ("base", "prior", "inferred", "nearest")
-    rows = [
-        [
-            row["paper"],
-            row["hypothesis"] or "as printed",
-            row["fitted"] if row["fitted_paper"] == row["paper"] else row["fitted_paper"],
-            row["judged"],
-            row["n"],
-            f"{float(row['effective_settings']):.0f}",
-            *(f"{float(row[name]):.2f} ({percent(row[f'within_{name}'])})" for name in names),
-        ]
-        for row in ledger["ensemble_held_out"].to_dict("records")
-    ]
-    errors = ["configured:n", "all settings:n", "inferred:n", "nearest:n"]
-    titles = ["paper", "hypothesis", "inferred from", "predicted", "numbers:n", "effective settings:n", *errors]
-    return table("Mean error in tolerances and share within, of numbers held out", titles, rows)
+
+    def error(name: str) -> Callable[[Mapping[str, str]], str]:
+        return lambda row: f"{_fixed(row[name])} ({percent(row[f'within_{name}'])})"
+
+    columns = {
+        "paper": "paper",
+        "hypothesis": _reading,
+        "inferred from": lambda row: row["fitted" if row["fitted_paper"] == row["paper"] else "fitted_paper"],
+        "predicted": "judged",
+        "numbers:n": "n",
+        "effective settings:n": lambda row: _fixed(row["effective_settings"], 0),
+        "configured:n": error("base"),
+        "all settings:n": error("prior"),
+        "inferred:n": error("inferred"),
+        "nearest:n": error("nearest"),
+    }
+    rows = ledger["ensemble_held_out"].to_dict("records")
+    return table_of("Mean error in tolerances and share within, of numbers held out", rows, columns)
 
 
 # --- ns-2 ---------------------------------------------------------------------------------------------------------
@@ -148,42 +142,37 @@ def held_out(ledger: Ledger) -> Table:
 
 def ns2_agreement(ledger: Ledger) -> Table:
     """Shares within tolerance of print, reproduced and by ns-2."""
-    rows = [
-        [
-            f"{row['paper']}, {label(row['exhibit'])}",
-            row["metric"],
-            row["setting"],
-            row["cells"],
-            row["computed"],
-            percent(row["within_engine"]) or "–",
-            percent(row["within_ns2"]) or "–",
-        ]
-        for row in ledger["agreement"].to_dict("records")
-    ]
-    titles = ["exhibit", "metric", "setting of ns-2", "cells:n", "computed:n", "here:n", "ns-2:n"]
-    return table("Printed numbers within tolerance, here and by ns-2", titles, rows)
+    columns = {
+        "exhibit": _place,
+        "metric": "metric",
+        "setting of ns-2": "setting",
+        "cells:n": "cells",
+        "computed:n": "computed",
+        "here:n": lambda row: percent(row["within_engine"]) or "–",
+        "ns-2:n": lambda row: percent(row["within_ns2"]) or "–",
+    }
+    rows = ledger["agreement"].to_dict("records")
+    return table_of("Printed numbers within tolerance, here and by ns-2", rows, columns)
 
 
 def ns2_only(ledger: Ledger) -> Table:
-    """What ns-2 gave where the paper prints no number, beside the reproduced number."""
-    found = ledger["ns2"][ledger["ns2"]["printed"] == ""]
-    rows = [
-        Row(
-            [
-                f"{row['paper']}, {label(row['exhibit'])}",
-                key_text(row["key"]),
-                row["metric"],
-                row["setting"],
-                row["ns2"],
-                number_text(row["reproduced"], row["ns2"]),
-                row["note"],
-            ],
-            paper=row["paper"],
-        )
-        for row in found.to_dict("records")
-    ]
-    titles = ["exhibit", "of", "metric", "setting of ns-2", "ns-2:n", "here:n", "note"]
-    return table("Values of ns-2 where the paper shows only a curve", titles, rows, tools=True)
+    """What ns-2 gave where the paper prints no number, next to the reproduced number."""
+    columns = {
+        "exhibit": _place,
+        "of": lambda row: key_text(row["key"]),
+        "metric": "metric",
+        "setting of ns-2": "setting",
+        "ns-2:n": "ns2",
+        "here:n": lambda row: number_text(row["reproduced"], row["ns2"]),
+        "note": "note",
+    }
+    rows = ledger["ns2"][ledger["ns2"]["printed"] == ""].to_dict("records")
+    caption = "Values of ns-2 where the paper shows only a curve"
+    return table_of(caption, rows, columns, by_paper=True, tools=True)
+
+
+def _place(row: Mapping[str, str]) -> str:
+    return f"{row['paper']}, {label(row['exhibit'])}"
 
 
 # --- Equations ----------------------------------------------------------------------------------------------------
@@ -223,7 +212,7 @@ def equations(layout: Layout, ledger: Ledger, chain: Chain) -> list[EquationView
             correction=row["correction"],
             exhibits=[chain.exhibit(name) for name in row["exhibits"].split(";") if name],
             claims=[chain.claim(name) for name in chain.claims_of_equation(row["id"])],
-            sections=[chain.section(section) for section in chain.sections_of_equation(row["id"])],
+            sections=[chain.section(section) for section in chain.sections_of(row["id"])],
         )
         for row in ledger["equations"].to_dict("records")
     ]
@@ -283,54 +272,42 @@ def experiments(layout: Layout, config: PaperConfig, ledger: Ledger, chain: Chai
 
 
 def _assumed(paper: str, experiment: str, rows: pd.DataFrame) -> Table | None:
-    cells = [[code_mark(row["name"]), row["value"], row["reason"], row["range"]] for row in rows.to_dict("records")]
-    titles = ["setting", "value", "reason:wide", "range"]
-    return table(f"Assumptions of {experiment} ({paper})", titles, cells) if cells else None
+    columns = {
+        "setting": lambda row: code_mark(row["name"]),
+        "value": "value",
+        "reason:wide": "reason",
+        "range": "range",
+    }
+    return table_of(f"Assumptions of {experiment} ({paper})", rows.to_dict("records"), columns) if len(rows) else None
 
 
 def assumptions(paper: str, ledger: Ledger, chain: Chain) -> Table:
     """What a paper does not state: rows that differ in the experiment only are one."""
-    by = ["name", "value", "reason", "range"]
-    rows = [
-        Row([code_mark(name), value, reason, among, links(_experiment_links(chain, paper, names))], paper=paper)
-        for (name, value, reason, among), names in _merged(ledger["assumptions"], paper, by)
-    ]
-    titles = ["setting", "value", "reason:wide", "range", "experiments:names"]
-    return table(f"Assumptions of {paper}", titles, rows, tools=True)
+    columns = {"value": "value", "reason:wide": "reason", "range": "range"}
+    return _settings(f"Assumptions of {paper}", ledger["assumptions"], columns, paper, chain)
 
 
 def stated(paper: str, ledger: Ledger, chain: Chain) -> Table:
     """What a paper states, and where."""
+    return _settings(f"Stated values of {paper}", ledger["stated"], {"value": "value", "where": "source"}, paper, chain)
+
+
+def _settings(caption: str, values: pd.DataFrame, columns: dict[str, str], paper: str, chain: Chain) -> Table:
+    groups = values[values["paper"] == paper].groupby(["name", *columns.values()], sort=False)["experiment"]
     rows = [
-        Row([code_mark(name), value, source, links(_experiment_links(chain, paper, names))], paper=paper)
-        for (name, value, source), names in _merged(ledger["stated"], paper, ["name", "value", "source"])
+        Row([code_mark(name), *own, links(chain.experiment(paper, each) for each in names)], paper=paper)
+        for (name, *own), names in groups
     ]
-    return table(f"Stated values of {paper}", ["setting", "value", "where", "experiments:names"], rows, tools=True)
-
-
-def _merged(rows: pd.DataFrame, paper: str, by: list[str]) -> list[tuple[tuple, list[str]]]:
-    """Values of ``by``, and the experiments that have them."""
-    own = rows[rows["paper"] == paper]
-    return [(key, list(group)) for key, group in own.groupby(by, sort=False)["experiment"]]
-
-
-def _experiment_links(chain: Chain, paper: str, names: list[str]) -> list[Link]:
-    return [chain.experiment(paper, name) for name in names]
+    return table(caption, ["setting", *columns, "experiments:names"], rows, tools=True)
 
 
 def run_plan(ledger: Ledger) -> Table:
     """What simulating everything takes."""
     found = ledger["run_plan"].astype(dict.fromkeys(["runs", "simulated_s", "packets", "expected_s"], float))
-    rows = [
-        Row(
-            [
-                row["paper"],
-                link(f"#{experiment_anchor(row['paper'], row['experiment'])}", row["experiment"]),
-                *_costs(row),
-            ]
-        )
-        for row in found.to_dict("records")
-    ]
+    rows = []
+    for row in found.to_dict("records"):
+        place = link(f"#{experiment_anchor(row['paper'], row['experiment'])}", row["experiment"])
+        rows.append([row["paper"], place, *_costs(row)])
     rows.append(Row([Markup("<b>all</b>"), "", *_costs(found.sum(numeric_only=True))], kind="total"))
     titles = ["paper", "experiment", "runs:n", "simulated:n", "packets, at most:n", "time:n"]
     return table("Runs, packets and time of each experiment", titles, rows)
