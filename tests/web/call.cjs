@@ -3,6 +3,7 @@
 "use strict";
 const path = require("node:path");
 const STATIC = path.join(__dirname, "../../src/tcpfair/web/static");
+globalThis.tcpfair = {};
 for (const name of process.argv.slice(2)) require(path.join(STATIC, name));
 
 const NOT_FINITE = { NaN: NaN, Infinity: Infinity, "-Infinity": -Infinity };

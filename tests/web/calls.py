@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tests.web.node import NODE
-
-_CALL = Path(__file__).with_name("call.cjs")
+from tests.web import node
 
 
 def call(files: list[str], calls: list[tuple]) -> list[Any]:
     """What functions of the page give: each call is its name below the global ``tcpfair`` and its arguments."""
-    text = json.dumps({"calls": [_plain(each) for each in calls]})
-    done = subprocess.run([NODE, str(_CALL), *files], input=text, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return _read(json.loads(done.stdout))
+    [answers] = node.run(node.HERE / "call.cjs", *files, stdin={"calls": [_plain(each) for each in calls]})
+    return _read(answers)
 
 
 def _plain(value: Any) -> Any:

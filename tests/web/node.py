@@ -26,11 +26,11 @@ def without_presets() -> dict[str, Any]:
     return schema.schema(Layout(ROOT), papers=())
 
 
-def run(script: Path | str, *arguments: Path) -> list[Any]:
-    """What a script prints, one JSON a line; a script may be text."""
+def run(script: Path | str, *arguments: Path | str, stdin: Any = None) -> list[Any]:
+    """What a script prints, one JSON a line; a script may be text. ``stdin`` is passed to it as JSON."""
     command = [NODE, *(["-e", script, "--"] if isinstance(script, str) else [str(script)]), *map(str, arguments)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = subprocess.run(command, cwd=ROOT, input=json.dumps(stdin), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 

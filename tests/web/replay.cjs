@@ -1,6 +1,7 @@
 // Plays the frames of replay.py to the recorder of the packet view: [{name, flows, until_s, frames}] on stdin, recordings out.
 const { readFileSync } = require("node:fs");
-require(process.argv[2]);
+globalThis.tcpfair = {};
+require("../../src/tcpfair/web/static/recording.js");
 
 function session(frames) {
   let k = 0;

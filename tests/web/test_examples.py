@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
+from tests.web import node
+from tests.web.node import needs_node
 from tests.web.replay import frames
 
-STATIC = Path(__file__).resolve().parents[2] / "src/tcpfair/web/static"
-HERE = Path(__file__).parent
-NODE = shutil.which("node")
-pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")
+pytestmark = needs_node
 PACKET_S = 0.006
-
-
-def node(*arguments, stdin=""):
-    done = subprocess.run([NODE, *arguments], input=stdin, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
 
 
 @cache
 def recorded():
     """Each example by its name, from the beginning of its run to the end of its stretch."""
-    examples = node(HERE / "examples.cjs", STATIC / "packets.js")
+    [examples] = node.run(node.HERE / "examples.cjs")
     cases = []
     for example in examples:
         until_s = example["from_s"] + example["length_s"]
         flows = len(example["scenario"]["flows"])
         cases.append({"flows": flows, "until_s": until_s, "frames": frames(example["scenario"], 1, until_s)})
-    found = node(HERE / "replay.cjs", STATIC / "recording.js", stdin=json.dumps(cases))
+    [found] = node.run(node.HERE / "replay.cjs", stdin=cases)
     return {example["name"]: (example, recording) for example, recording in zip(examples, found, strict=True)}
 
 

@@ -80,26 +80,25 @@ def test_where_it_stops_changes_nothing(parts):
     asked = json.dumps(node.plain(every_kind().model_dump(mode="json")))
     script = f"""
 const tcpfair = require("./src/tcpfair/web/static/engine.js");
+require("./src/tcpfair/web/static/recording.js");
 const [wasm, schema] = process.argv.slice(1).map((file) => require("node:fs").readFileSync(file));
 (async () => {{
-  await tcpfair.loadEngine(wasm, JSON.parse(schema));
-  const result = await tcpfair.run({asked}, 5);
-  const session = await tcpfair.open({asked}, 5);
-  let seen = 0;
-  for (let t = 0; t < 2; t += 0.0037) {{
-    session.runTo(t);
-    const packets = session.packets();
-    if (packets.some((packet) => !(packet.to_s >= packet.from_s) && !packet.lost)) throw new Error("out of order");
-    seen += packets.length;
-  }}
-  session.runTo(Infinity);
-  const {{ digest, packets, events }} = result;
-  console.log(JSON.stringify({{ digest, packets, seen, events: session.events().length, logged: events.length }}));
+  const engine = await tcpfair.loadEngine(wasm, JSON.parse(schema));
+  const {{ digest, packets, events }} = await tcpfair.run({asked}, 5);
+  const session = await tcpfair.openRaw({asked}, 5, engine);
+  const {{ packets: seen }} = tcpfair.record(session, {len(every_kind().flows)}, {{ until_s: 1 }});
+  await engine.open(tcpfair.check({asked}), 5);
+  for (let t = 0; t < 2; t += 0.0037) engine.advance(t);
+  engine.advance(Infinity);
+  const after = engine.result();
+  console.log(JSON.stringify({{
+    digest, packets, seen: seen.length, events: after.events.length, logged: events.length, sliced: after.packets,
+  }}));
 }})();
 """
     [found] = node.run(script, *parts)
     assert found["digest"] == digest.digest(every_kind(), 5)
-    assert found["packets"] == run(every_kind(), 5).received_total_pkts
+    assert found["packets"] == found["sliced"] == run(every_kind(), 5).received_total_pkts
     assert found["seen"] > 1000
     assert found["events"] == found["logged"] > 0
 

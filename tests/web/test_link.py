@@ -47,11 +47,11 @@ def test_what_is_no_module_is_refused():
 def test_what_needs_something_from_outside_is_refused():
     outside = SUM.replace("ret i32 %bytes", "%x = call i32 @elsewhere()\n ret i32 %x") + "declare i32 @elsewhere()\n"
     with pytest.raises(ValueError, match=r"the module needs env\.elsewhere from outside"):
-        link(wasm._object([outside]), ["run"])
+        link(wasm._object([outside]), "run")
 
 
 def test_a_module_has_memory_and_the_entry():
-    found = dict(sections(link(wasm._object([SUM]), ["run"])))
+    found = dict(sections(link(wasm._object([SUM]), "run")))
     assert all(name in found[7] for name in (b"memory", b"heap", b"run"))
     assert 2 not in found  # imports
 
@@ -61,9 +61,7 @@ def test_the_remainder_is_exact(tmp_path):
     """libm's fmod is exact too, so that there is one right answer."""
     import math
 
-    (tmp_path / "remainder.wasm").write_bytes(
-        link(wasm._object([IR + REMAINDER, IR + wasm._named_instructions()]), ["run"])
-    )
+    (tmp_path / "remainder.wasm").write_bytes(link(wasm._object([IR + REMAINDER, wasm._named_instructions()]), "run"))
     script = """
 const bytes = require("node:fs").readFileSync(process.argv[1]);
 WebAssembly.instantiate(bytes, {}).then(({ instance: { exports } }) => {

@@ -69,7 +69,6 @@ def cases():
             yield "caseLetter", [found.u_plus, found.u_minus, decimals], letter
         yield "flowStability", [u_db], fairness.flow_stability(u_db)
         yield "systemStability", [u_db], fairness.system_stability(u_db)
-        yield "tupleStability", [u_n], fairness.tuple_stability(u_n)
         yield "coefficientOfVariation", [r[0]], series.coefficient_of_variation(r[0])
         yield "utilisation", [r, 90.0], series.utilisation(r, 90.0)
         yield "smallerToLargerRatio", [r[:, 0] + 0.1], series.smaller_to_larger_ratio(r[:, 0] + 0.1)
@@ -97,12 +96,11 @@ def _of_windows():
 def _of_losses():
     first, second = losses_s(), losses_s()
     yield "lossesBetweenS", [first, 20.0, first[-1]], epochs.losses_between_s(first, 20.0, first[-1])
-    yield "epochLengthsS", [first], epochs.epoch_lengths_s(first)
-    yield "meanEpochS", [first], epochs.mean_epoch_s(first)
-    t_s, cwnd = t_s_of(200, 0.5), RNG.uniform(10, 100, 200)
-    k_s, w_max = RNG.uniform(0, 9, len(first)), RNG.uniform(20, 110, len(first))
-    yield "kOverTimeS", [t_s, np.round(first * 2) / 2, k_s], epochs.k_over_time_s(t_s, np.round(first * 2) / 2, k_s)
-    yield "measuredKS", [t_s, cwnd, first, w_max], epochs.measured_k_s(t_s, cwnd, first, w_max)
+    t_s = t_s_of(200, 0.5)
+    k_s = RNG.uniform(0, 9, len(first))
+    at_s = np.round(first * 2) / 2
+    losses = [{"t_s": t, "k_s": k} for t, k in zip(at_s, k_s, strict=True)]
+    yield "kOverTimeS", [t_s, losses], epochs.k_over_time_s(t_s, at_s, k_s)
     yield "commonLosses", [first, second, 1.5], epochs.common_losses(first, second, 1.5)
     several = [first, second, losses_s()]
     yield "synchronisedLossShare", [several, 0.7], epochs.synchronised_loss_share(several, 0.7)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
-import shutil
-import subprocess
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
+from tests.web import node
+from tests.web.node import needs_node
 from tests.web.replay import frames
 
-ROOT = Path(__file__).resolve().parents[2]
-RECORDER = ROOT / "src/tcpfair/web/static/recording.js"
-NODE = shutil.which("node")
-pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")
+pytestmark = needs_node
 
 LINK = {"capacity_bps": 2e6, "wire_bytes": 1500, "payload_bytes": 1460, "duration_s": 3.0, "sample_s": 3.0}
 FLOW = {"protocol": "Reno", "cc": "sack", "rtt_s": 0.06, "access_bps": 10e6, "iw_pkts": 2}
@@ -49,14 +44,8 @@ def recordings() -> dict[str, tuple[list, dict]]:
     """Frames and recording of every case."""
     taken = {name: frames(values, 1, 3.0) for name, values in CASES.items()}
     asked = [{"flows": len(CASES[name]["flows"]), "until_s": 3.0, "frames": taken[name]} for name in CASES]
-    done = subprocess.run(
-        [NODE, Path(__file__).with_name("replay.cjs"), RECORDER],
-        input=json.dumps(asked),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return {name: (taken[name], recording) for name, recording in zip(CASES, json.loads(done.stdout), strict=True)}
+    [found] = node.run(node.HERE / "replay.cjs", stdin=asked)
+    return {name: (taken[name], recording) for name, recording in zip(CASES, found, strict=True)}
 
 
 @pytest.fixture(params=CASES)

@@ -39,8 +39,8 @@ PAIR = {
 )
 def test_every_place_of_a_slider_has_a_value_of_its_own(options):
     places = list(range(STEPS + 1))
-    [values] = call(FILES, [("inputs.there", options, places)])
-    assert call(FILES, [("inputs.back", options, values)]) == [places]
+    values = call(FILES, [("inputs.valueAt", options, place) for place in places])
+    assert call(FILES, [("inputs.placeOf", options, value) for value in values]) == places
     assert values == sorted(set(values))
     assert (values[0], values[-1]) == (0 if options.get("zero") else options["min"], options["max"])
 

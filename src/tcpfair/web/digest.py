@@ -27,16 +27,12 @@ _FIELDS = ("scenario", "seed")
 
 def arrays(result: DumbbellResult) -> list[tuple[str, bytes]]:
     """Name and bytes of each array, in the order of the digest."""
-    found = [(name, _bytes(getattr(result, name))) for name in _OF_FLOWS]
-    for d in range(len(result.links)):
-        found += [(f"link_{DIRECTIONS[d]}.{name}", _bytes(getattr(result, f"link_{name}")[d])) for name in _OF_LINK]
-    for d, direction in enumerate(DIRECTIONS):
-        found += [(f"web_{direction}.{name}", _bytes(getattr(result, f"web_{name}")[d])) for name in _OF_WEB]
-    return [*found, ("events", result.events.tobytes()), ("arrivals", result.arrivals.tobytes())]
-
-
-def _bytes(array: np.ndarray) -> bytes:
-    return np.ascontiguousarray(array, dtype="<f8").tobytes()
+    found = {name: getattr(result, name) for name in _OF_FLOWS}
+    for kind, names, count in (("link", _OF_LINK, len(result.links)), ("web", _OF_WEB, len(DIRECTIONS))):
+        for d, direction in enumerate(DIRECTIONS[:count]):
+            found |= {f"{kind}_{direction}.{name}": getattr(result, f"{kind}_{name}")[d] for name in names}
+    series = [(name, np.ascontiguousarray(array, dtype="<f8").tobytes()) for name, array in found.items()]
+    return [*series, ("events", result.events.tobytes()), ("arrivals", result.arrivals.tobytes())]
 
 
 def lines(result: DumbbellResult) -> list[str]:
@@ -56,22 +52,17 @@ def digest_of_file(path: Path) -> str:
 
 def read(path: Path) -> tuple[Scenario, int]:
     """Scenario and seed of a file in YAML or JSON: ``{scenario: {...}, seed: 7}``; the seed is 1 where there is none."""
-    values = _mapping(path)
+    try:
+        values = load_yaml(path)  # JSON is YAML but for its tabs
+    except (UnicodeDecodeError, OSError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
+        raise InputError(f"{path}: {reason}") from None
     if "scenario" not in values:
         raise InputError(f"{path}: scenario: is missing; write {{scenario: {{capacity_bps: ...}}, seed: 1}}")
     unknown = [name for name in values if name not in _FIELDS]
     if unknown:
         raise InputError(f"{path}: {unknown[0]}: unknown; known are {', '.join(_FIELDS)}")
     return make_scenario(values["scenario"], f"{path}: scenario"), _seed(values.get("seed", 1), path)
-
-
-def _mapping(path: Path) -> dict[str, Any]:
-    """JSON is YAML but for its tabs, and both are read alike."""
-    try:
-        return load_yaml(path)
-    except (UnicodeDecodeError, OSError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not text in UTF-8"
-        raise InputError(f"{path}: {reason}") from None
 
 
 def _seed(value: Any, path: Path) -> int:

@@ -1,9 +1,8 @@
-"""Makes one relocatable wasm object, as LLVM emits it, into a module that stands by itself.
+"""Makes one relocatable wasm object, as LLVM emits it, into a module that needs nothing else.
 
 With a single object nothing has to be moved: LLVM has already written final indices and addresses (data from 0 on), and
 leaves memory and stack pointer as imports. What is left of a linker's work: define these two, export the entry, drop the
-relocations. Any other import is an error: the module must need nothing from outside. Layout of sections: WebAssembly core
-specification, chapter 5; of an object's symbols: the tool conventions' Linking.md.
+relocations. Any other import is an error. Layout of sections: WebAssembly core specification, chapter 5.
 """
 
 from __future__ import annotations
@@ -26,25 +25,17 @@ _DEFINED_BY_LINKER = {
     (_OF_GLOBAL, "__stack_pointer"),
     (_OF_TABLE, "__indirect_function_table"),
 }
-# of the symbol table
-_LINKING_VERSION, _SYMBOL_TABLE = 2, 8
-_FUNCTION_SYMBOL, _DATA_SYMBOL, _SECTION_SYMBOL = 0, 1, 3
-_UNDEFINED, _EXPLICIT_NAME = 0x10, 0x40
 
 
 class _Reader:
     def __init__(self, data: bytes, at: int = 0) -> None:
         self.data, self.at = data, at
 
-    def byte(self) -> int:
-        self.at += 1
-        return self.data[self.at - 1]
-
     def number(self) -> int:
-        """An unsigned LEB128."""
+        """An unsigned LEB128; a byte below 128 is one too."""
         value = shift = 0
         while True:
-            byte = self.byte()
+            [byte] = self.raw(1)
             value |= (byte & 127) << shift
             shift += 7
             if byte < 128:
@@ -61,26 +52,23 @@ class _Reader:
 def unsigned(value: int) -> bytes:
     """LEB128 of a number of 0 or more."""
     out = bytearray()
-    while True:
-        out.append((value & 127) | (128 if value > 127 else 0))
+    while value > 127:
+        out.append((value & 127) | 128)
         value >>= 7
-        if not value:
-            return bytes(out)
+    return bytes([*out, value])
 
 
 def signed(value: int) -> bytes:
     """LEB128 of any whole number."""
     out = bytearray()
-    while True:
-        byte, value = value & 127, value >> 7
-        done = (value == 0 and not byte & 64) or (value == -1 and byte & 64)
-        out.append(byte | (0 if done else 128))
-        if done:
-            return bytes(out)
+    while not -64 <= value < 64:
+        out.append((value & 127) | 128)
+        value >>= 7
+    return bytes([*out, value & 127])
 
 
-def _named(text: str) -> bytes:
-    return unsigned(len(text)) + text.encode()
+def _export(name: str, kind: int, index: int) -> bytes:
+    return unsigned(len(name)) + name.encode() + bytes([kind]) + unsigned(index)
 
 
 def sections(module: bytes) -> Iterator[tuple[int, bytes]]:
@@ -89,26 +77,23 @@ def sections(module: bytes) -> Iterator[tuple[int, bytes]]:
         raise ValueError("not a wasm module")
     reader = _Reader(module, len(_HEADER))
     while reader.at < len(module):
-        number = reader.byte()
-        yield number, reader.raw(reader.number())
+        yield reader.number(), reader.raw(reader.number())
 
 
 def imports(section: bytes) -> Iterator[tuple[int, str, str]]:
     """Kind, module and name of each import."""
     reader = _Reader(section)
     for _ in range(reader.number()):
-        module, name, kind = reader.name(), reader.name(), reader.byte()
-        if kind == _OF_FUNCTION:
+        module, name, kind = reader.name(), reader.name(), reader.number()
+        # a function has its type; a global type and mutability; a table type and limits; a memory limits
+        numbers = {_OF_FUNCTION: 1, _OF_GLOBAL: 2}.get(kind, 0)
+        if kind == _OF_TABLE:
             reader.number()
-        elif kind == _OF_GLOBAL:
-            reader.raw(2)
-        else:
-            if kind == _OF_TABLE:
-                reader.byte()
-            has_most = reader.byte() & 1
+        if kind in (_OF_TABLE, _OF_MEMORY):
+            has_most = reader.number() & 1
+            numbers = 1 + has_most
+        for _ in range(numbers):
             reader.number()
-            if has_most:
-                reader.number()
         yield kind, module, name
 
 
@@ -116,10 +101,9 @@ def _data_end(section: bytes) -> int:
     """The first address above all data."""
     reader, end = _Reader(section), 0
     for _ in range(reader.number()):
-        if reader.number() != 0 or reader.raw(1) != _I32_CONST:
-            raise ValueError("data that have no fixed address")
+        is_active = reader.number() == 0 and reader.raw(1) == _I32_CONST
         address = reader.number()
-        if reader.raw(1) != _END:
+        if not is_active or reader.raw(1) != _END:
             raise ValueError("data that have no fixed address")
         n_bytes = reader.number()
         reader.raw(n_bytes)
@@ -127,46 +111,12 @@ def _data_end(section: bytes) -> int:
     return end
 
 
-def _functions_by_name(linking: bytes) -> dict[str, int]:
-    """Index of each function that the object defines under a name."""
-    reader, found = _Reader(linking), {}
-    if reader.number() != _LINKING_VERSION:
-        raise ValueError("an object of another version")
-    while reader.at < len(linking):
-        kind, n_bytes = reader.byte(), reader.number()
-        end = reader.at + n_bytes
-        for _ in range(reader.number() if kind == _SYMBOL_TABLE else 0):
-            symbol, flags = reader.byte(), reader.number()
-            is_defined = not flags & _UNDEFINED
-            if symbol == _DATA_SYMBOL:
-                reader.name()
-                if is_defined:
-                    reader.number(), reader.number(), reader.number()
-            elif symbol == _SECTION_SYMBOL:
-                reader.number()
-            else:
-                index = reader.number()
-                if is_defined or flags & _EXPLICIT_NAME:
-                    name = reader.name()
-                    if symbol == _FUNCTION_SYMBOL and is_defined:
-                        found[name] = index
-        reader.at = end
-    return found
-
-
-def link(obj: bytes, entries: list[str]) -> bytes:
-    """The module of an object; it exports ``entries``, ``memory`` and ``heap``, the first free address.
+def link(obj: bytes, entry: str) -> bytes:
+    """The module of an object; it exports its first function as ``entry``, ``memory`` and ``heap``, the first free address.
 
     Raises ValueError when it would need anything from outside.
     """
-    parts, linking = {}, b""
-    for number, body in sections(obj):
-        if number != _CUSTOM:
-            parts[number] = body
-            continue
-        reader = _Reader(body)
-        if reader.name() == "linking":
-            linking = body[reader.at :]
+    parts = {number: body for number, body in sections(obj) if number != _CUSTOM}
     wanted = imports(parts.pop(_IMPORT, unsigned(0)))
     others = [f"{module}.{name}" for kind, module, name in wanted if (kind, name) not in _DEFINED_BY_LINKER]
     if others:
@@ -180,8 +130,6 @@ def link(obj: bytes, entries: list[str]) -> bytes:
     parts[_MEMORY] = unsigned(1) + b"\0" + unsigned(pages)
     # global 0: the stack pointer, where LLVM's import was; it grows downwards from global 1, the start of the heap
     parts[_GLOBAL] = unsigned(2) + _I32 + _VARIABLE + address + _I32 + _CONSTANT + address
-    known = _functions_by_name(linking)
-    exports = [_named("memory") + bytes([_OF_MEMORY]) + unsigned(0), _named("heap") + bytes([_OF_GLOBAL]) + unsigned(1)]
-    exports += [_named(entry) + bytes([_OF_FUNCTION]) + unsigned(known[entry]) for entry in entries]
+    exports = [_export("memory", _OF_MEMORY, 0), _export("heap", _OF_GLOBAL, 1), _export(entry, _OF_FUNCTION, 0)]
     parts[_EXPORT] = unsigned(len(exports)) + b"".join(exports)
     return _HEADER + b"".join(bytes([n]) + unsigned(len(parts[n])) + parts[n] for n in _ORDER if n in parts)

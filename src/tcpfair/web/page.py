@@ -1,7 +1,7 @@
 """Puts the page together: one HTML file that needs nothing else, from ``static/lab.html`` and what it refers to.
 
 ``static/lab.html`` is an ordinary page. Its ``<link rel="stylesheet" href="NAME">`` and ``<script src="NAME"></script>`` are
-replaced by the files' content, in their order. Module, schema and tours stand before the first script, packed, as text that
+replaced by the files' content, in their order. Module, schema and tours come before the first script, compressed, as text that
 nothing runs.
 """
 
@@ -13,7 +13,6 @@ import html
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout
@@ -28,13 +27,12 @@ _OUTSIDE = re.compile(r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)="(?!d
 
 
 def build(layout: Layout, static: Path = STATIC) -> str:
-    """The page as text: the same for the same sources. Raises InputError when it refers to a file that is not there."""
-    blocks = {f"tcpfair-{name}": _json(data) for name, data in (("schema", schema(layout)), ("tours", tours(layout)))}
-    return assemble({"tcpfair-wasm": wasm.module(), **blocks}, static)
-
-
-def _json(data: Any) -> bytes:
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    """The page as text: the same for the same sources. Raises InputError when it refers to a missing file."""
+    blocks = {"tcpfair-wasm": wasm.module()}
+    for name, data in (("schema", schema(layout)), ("tours", tours(layout))):
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        blocks[f"tcpfair-{name}"] = text.encode()
+    return assemble(blocks, static)
 
 
 def assemble(blocks: dict[str, bytes], static: Path = STATIC) -> str:
@@ -44,11 +42,10 @@ def assemble(blocks: dict[str, bytes], static: Path = STATIC) -> str:
     packed = "".join(
         f'<script type="text/plain" id="{name}">{_packed(data)}</script>\n' for name, data in blocks.items()
     )
-    first = page.find("<script")
-    if first < 0:
-        raise InputError(f"{static / 'lab.html'}: has no <script> before which the engine could stand")
-    head, rest = page[:first], page[first:]
-    whole = head + packed + _SCRIPT.sub(lambda found: _script(found, static), rest)
+    head, first, rest = page.partition("<script")
+    if not first:
+        raise InputError(f"{static / 'lab.html'}: has no <script> before which the engine could be placed")
+    whole = head + packed + _SCRIPT.sub(lambda found: _script(found, static), first + rest)
     outside = _OUTSIDE.search(re.sub(r"(?s)(<script\b[^>]*>).*?</script>", r"\1</script>", whole))
     if outside:
         raise InputError(f"{static / 'lab.html'}: {outside[0]} refers to something outside the page")
@@ -68,7 +65,7 @@ def _read(path: Path) -> str:
 
 
 def _closed(text: str, tag: str) -> str:
-    """Code that cannot end the element it stands in."""
+    """Code that cannot end its own element."""
     return text.replace(f"</{tag}", f"<\\/{tag}").removesuffix("\n") + "\n"
 
 

@@ -1,8 +1,8 @@
 """Every run of a paper's experiments, so compact that a page can hold them all.
 
-Of each grid point stands the scenario without what differs from run to run; a run's seed follows from names, and what
-differs from the seed, as in `tcpfair.papers.expand`. ``static/expand.js`` makes scenarios of it; tests hold every run of
-every experiment against `run_specs`. Beside them stand the numbers that the paper prints.
+For each grid point there is the scenario without what differs from run to run; a run's seed follows from names, and what
+differs from the seed, as in `tcpfair.papers.expand`. ``static/expand.js`` makes scenarios of it; tests compare every run of
+every experiment with `run_specs`. Next to them are the numbers that the paper prints.
 """
 
 from __future__ import annotations
@@ -12,49 +12,41 @@ from dataclasses import replace
 from typing import Any
 
 from tcpfair.files.layout import Layout
-from tcpfair.papers.expand import run_specs
+from tcpfair.papers.expand import RunSpec, run_specs
 from tcpfair.papers.papers import NO_TRAFFIC, Experiment, PaperConfig, Value
-from tcpfair.papers.scenario import Scenario
 from tcpfair.verdicts import printed_metrics
 from tcpfair.verdicts.cells import Cell, cells
 from tcpfair.verdicts.printed import Tolerance, load_tolerances
 
-_NO_RANDOM_PART = {"rtt_s", "start_s"}  # of flows of background traffic: drawn for every run
+_NO_RANDOM_PART = ("rtt_s", "start_s")  # of flows of background traffic: drawn for every run
 
 
 def presets_of(paper: PaperConfig, layout: Layout) -> dict[str, dict]:
     """The experiments of a paper by name."""
-    printed = printed_metrics.printed_metrics(paper, layout)
-    places, scatter = _in_print(paper, layout)
-    shown: dict[str, list[str]] = {}
-    for exhibit in paper.exhibits:
-        for name in exhibit.experiments:
-            shown.setdefault(name, []).append(exhibit.id)
-    found = {}
-    for name, experiment in paper.experiments.items():
-        found[name] = {
+    printed = _printed(paper, layout)
+    return {
+        name: {
             "title": experiment.what,
             "supplement": experiment.supplement,
-            "exhibits": shown.get(name, []),
+            "exhibits": [exhibit.id for exhibit in paper.exhibits if name in exhibit.experiments],
             "replicates": int(experiment.runs.value),
             "window_s": experiment.window_s.value if experiment.window_s else None,
             "weights": experiment.weights.model_dump() if experiment.weights else None,
             "measures": experiment.measures,
             "grid": {axis: values.value for axis, values in experiment.grid.items()},
             **_runs(paper, name),
-            "printed": (_printed(paper, name, printed[name], places) if name in printed else [])
-            + scatter.get(name, []),
+            "printed": printed.get(name, []),
         }
-    return found
+        for name, experiment in paper.experiments.items()
+    }
 
 
 def _runs(paper: PaperConfig, name: str) -> dict[str, Any]:
     """Seeds and scenarios of an experiment: ``shared`` fields, and of each point in ``points`` its own."""
     experiment = paper.experiments[name]
     jolt = {what: setting.value for what, setting in experiment.perturb.items()}
-    still = experiment.model_copy(update={"perturb": {}, "runs": experiment.runs.model_copy(update={"value": 1})})
-    specs = run_specs(paper.model_copy(update={"experiments": {**paper.experiments, name: still}}), name)
-    points = [_point(paper, experiment, spec.point, spec.scenario) for spec in specs]
+    one = experiment.runs.model_copy(update={"value": 1})
+    points = [_point(paper, experiment, spec) for spec in _specs(paper, name, perturb={}, runs=one)]
     shared = {key: value for key, value in points[0].items() if all(point.get(key) == value for point in points)}
     return {
         "seeds_of": jolt.get("seeds", paper.paper),
@@ -66,30 +58,29 @@ def _runs(paper: PaperConfig, name: str) -> dict[str, Any]:
     }
 
 
-def _point(paper: PaperConfig, experiment: Experiment, point: dict, scenario: Scenario) -> dict[str, Any]:
+def _specs(paper: PaperConfig, name: str, **changes: Any) -> list[RunSpec]:
+    """The runs of an experiment in which some fields have other values."""
+    changed = paper.experiments[name].model_copy(update=changes)
+    return run_specs(paper.model_copy(update={"experiments": {**paper.experiments, name: changed}}), name)
+
+
+def _point(paper: PaperConfig, experiment: Experiment, spec: RunSpec) -> dict[str, Any]:
     """A scenario without defaults and without what is drawn, and in ``drawn`` how: for each of the last flows the source of
     short flows that its RTT is drawn like, and the time in s within which it starts."""
-    values = scenario.model_dump(exclude_defaults=True, mode="json")
-    n_own = len(experiment.flows)
-    values["drawn"] = _long_lived(paper, experiment, point)
-    for flow in values["flows"][n_own:]:
+    values = spec.scenario.model_dump(exclude_defaults=True, mode="json")
+    for flow in values["flows"][len(experiment.flows) :]:
         for drawn in _NO_RANDOM_PART:
             flow.pop(drawn, None)
+    chosen = [background.traffic for background in experiment.background]
+    labels = [each.value if isinstance(each, Value) else spec.point[each.removeprefix("=")] for each in chosen]
+    sources = [paper.traffic[label].long_lived for label in labels if label != NO_TRAFFIC]
+    values["drawn"] = [
+        [number, long_lived.start_s.value]
+        for number, long_lived in enumerate(sources)
+        if long_lived
+        for _ in range(int(long_lived.flows.value))
+    ]
     return values
-
-
-def _long_lived(paper: PaperConfig, experiment: Experiment, point: dict) -> list[list]:
-    rows, number = [], 0
-    for background in experiment.background:
-        chosen = background.traffic
-        label = chosen.value if isinstance(chosen, Value) else point[chosen.removeprefix("=")]
-        if label == NO_TRAFFIC:
-            continue
-        traffic = paper.traffic[label]
-        if traffic.long_lived:
-            rows += [[number, traffic.long_lived.start_s.value]] * int(traffic.long_lived.flows.value)
-        number += 1
-    return rows
 
 
 def _orders(paper: PaperConfig, name: str) -> list[list[int]]:
@@ -97,67 +88,67 @@ def _orders(paper: PaperConfig, name: str) -> list[list[int]]:
     experiment = paper.experiments[name]
     first = {axis: values.model_copy(update={"value": values.value[:1]}) for axis, values in experiment.grid.items()}
     order_alone = {what: setting for what, setting in experiment.perturb.items() if what in ("order", "seeds")}
-    once = experiment.model_copy(update={"grid": first, "perturb": order_alone})
-    listed = experiment.model_copy(update={"grid": first, "perturb": {}})
-    starts = {}
-    for kind, chosen in (("once", once), ("listed", listed)):
-        config = paper.model_copy(update={"experiments": {**paper.experiments, name: chosen}})
-        starts[kind] = [[flow.start_s for flow in spec.scenario.flows] for spec in run_specs(config, name)]
-    plain = starts["listed"][0]
+    listed, shuffled = (
+        [[flow.start_s for flow in spec.scenario.flows] for spec in _specs(paper, name, grid=first, perturb=perturb)]
+        for perturb in ({}, order_alone)
+    )
+    plain = listed[0]
     if len(set(plain)) != len(plain):
         raise ValueError(f"{name}: flows that change places must start at different times")
-    return [[plain.index(start_s) for start_s in of_run] for of_run in starts["once"]]
+    return [[plain.index(start_s) for start_s in of_run] for of_run in shuffled]
 
 
-def _printed(paper: PaperConfig, name: str, rows: Any, places: dict[tuple, dict]) -> list[dict[str, Any]]:
-    """What is printed of an experiment, in the units of `tcpfair.measures.measure`; a value of None is a printed dash.
+def _printed(paper: PaperConfig, layout: Layout) -> dict[str, list[dict[str, Any]]]:
+    """What is printed of each experiment, in the units of `tcpfair.measures.measure`; a value of None is a printed dash.
 
-    With it, where it is printed as it stands: the exhibits, over which runs it is taken, and the tolerance of its metric.
+    With each number, where it is printed as it is: the exhibits, over which runs it is taken, and the tolerance of its metric.
+    After them the scatter over runs, whose ``runs`` is sd or cv.
     """
-    grid = list(paper.experiments[name].grid)
-    return [
-        {
-            "point": {axis: row[axis] for axis in grid},
-            "flow": int(row["flow"]),
-            "metric": row["metric"],
-            "value": None if math.isnan(row["value"]) else row["value"],
-            "derived": row["derived"],
-            **places.get(_identity(name, row, grid), {}),
-        }
-        for row in rows.to_dict("records")
-    ]
+    places, scatter = _in_print(paper, layout)
+    found: dict[str, list[dict[str, Any]]] = {}
+    for name, rows in printed_metrics.printed_metrics(paper, layout).items():
+        for row in rows.to_dict("records"):
+            number = _number(paper, name, row)
+            number["flow"] = int(number["flow"])
+            if math.isnan(number["value"]):
+                number["value"] = None
+            found.setdefault(name, []).append(number | places.get(_identity(name, number), {}))
+    for name, number in scatter:
+        found.setdefault(name, []).append(number)
+    return found
 
 
-def _identity(experiment: str, row: dict, grid: list[str]) -> tuple:
-    return (experiment, *(row[axis] for axis in grid), row["flow"], row["metric"])
+def _number(paper: PaperConfig, experiment: str, row: dict) -> dict[str, Any]:
+    point = {axis: row[axis] for axis in paper.experiments[experiment].grid}
+    return {"point": point, **{name: row[name] for name in ("flow", "metric", "value", "derived")}}
 
 
-def _in_print(
-    paper: PaperConfig, layout: Layout
-) -> tuple[dict[tuple, dict[str, Any]], dict[str, list[dict[str, Any]]]]:
-    """What print has beside the numbers of `_printed`: by experiment, grid point, flow and metric the exhibits, the kind of mean
-    and the tolerance; and by experiment the scatter over runs, in rows as of `_printed`, ``runs`` being sd or cv."""
+def _identity(experiment: str, number: dict) -> tuple:
+    return (experiment, *number["point"].values(), number["flow"], number["metric"])
+
+
+def _in_print(paper: PaperConfig, layout: Layout) -> tuple[dict[tuple, dict], list[tuple[str, dict]]]:
+    """What print states about its numbers: by experiment, grid point, flow and metric the exhibits, the kind of mean and the
+    tolerance; and the scatter over runs, each number with its experiment."""
     tolerances = load_tolerances(layout.data / "tolerances.yaml")
     places: dict[tuple, dict[str, Any]] = {}
-    scatter: dict[str, list[dict[str, Any]]] = {}
-    for number in cells(paper, layout).query("cell.notna()").sort_values("how", kind="stable").to_dict("records"):
-        cell: Cell = number["cell"]
-        of_metric = tolerances.get(number["metric"])
+    scatter = []
+    for cell_row in cells(paper, layout).query("cell.notna()").sort_values("how", kind="stable").to_dict("records"):
+        cell: Cell = cell_row["cell"]
+        of_metric = tolerances.get(cell_row["metric"])
         tolerance = {"tolerance": _tolerance(of_metric, cell)} if of_metric else {}
         is_scatter = cell.runs in ("sd", "cv")
-        for experiment, row in printed_metrics.rows_of(
-            paper, {**number, "cell": replace(cell, runs="mean")} if is_scatter else number
-        ):
-            grid = list(paper.experiments[experiment].grid)
+        stated = {**cell_row, "cell": replace(cell, runs="mean")} if is_scatter else cell_row
+        for experiment, row in printed_metrics.rows_of(paper, stated):
+            number = _number(paper, experiment, row)
             if is_scatter:
-                point = {axis: row[axis] for axis in grid}
-                fields = {name: row[name] for name in ("flow", "metric", "value", "derived")}
-                about = {"runs": cell.runs, "exhibits": [number["exhibit"]], **tolerance}
-                scatter.setdefault(experiment, []).append({"point": point, **fields, **about})
+                about = {"runs": cell.runs, "exhibits": [cell_row["exhibit"]], **tolerance}
+                scatter.append((experiment, number | about))
                 continue
-            place = places.setdefault(_identity(experiment, row, grid), {"exhibits": [], "runs": cell.runs})
-            place["exhibits"].append(number["exhibit"])
-            place.update({name: value for name, value in tolerance.items() if name not in place})
+            place = places.setdefault(_identity(experiment, number), {"exhibits": [], "runs": cell.runs})
+            place["exhibits"].append(cell_row["exhibit"])
+            for name, value in tolerance.items():
+                place.setdefault(name, value)
     return places, scatter
 
 

@@ -15,7 +15,7 @@ from tcpfair.engine import dumbbell, setup, state, traffic
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.jit import source_hash
 from tcpfair.measures.shown import METRICS, OVER_TIME
-from tcpfair.papers.papers import PaperConfig, load_paper
+from tcpfair.papers.papers import load_paper
 from tcpfair.papers.scenario import RTO_OF_ALGORITHM, RTO_OF_STACK, Flow, LogNormal, Pareto, Scenario, Web
 from tcpfair.web import entry
 from tcpfair.web.presets import presets_of
@@ -68,15 +68,13 @@ def schema(layout: Layout, papers: tuple[str, ...] = PAPERS) -> dict[str, Any]:
         "metrics": {name: {"words": metric.words, "unit": metric.unit} for name, metric in METRICS.items()},
         "plots": {name: {"title": shown.title, **shown._asdict()} for name, shown in OVER_TIME.items()},
         "limits": LIMITS,
-        "papers": {name: _paper(config) for name, config in configs.items()},
+        "papers": {
+            name: {"cite": config.cite, "analysis": {key: value.value for key, value in config.analysis.items()}}
+            for name, config in configs.items()
+        },
         "presets": {name: presets_of(config, layout) for name, config in configs.items()},
     }
     return plain(found)
-
-
-def _paper(config: PaperConfig) -> dict[str, Any]:
-    """What belongs to a paper as a whole: parameters of measures and models."""
-    return {"cite": config.cite, "analysis": {name: value.value for name, value in config.analysis.items()}}
 
 
 RECORDS = {

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import re
+from dataclasses import replace
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -21,8 +22,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.papers.expand import RunSpec, run_specs
-from tcpfair.papers.papers import PaperConfig, load_paper, load_yaml
-from tcpfair.papers.scenario import Scenario, make_scenario, one_line
+from tcpfair.papers.papers import load_paper, load_yaml
+from tcpfair.papers.scenario import make_scenario, one_line
 from tcpfair.verdicts.typeset import tex_of, typeset
 
 FILE = Path(__file__).with_name("tours.yaml")
@@ -65,8 +66,8 @@ class Number(_Strict):
 
     @model_validator(mode="after")
     def _one_kind(self) -> Number:
-        cell = (self.exhibit, self.key, self.metric)
-        if (self.of is None) == (None in cell) or (self.of is not None and any(part is not None for part in cell)):
+        given = [part is not None for part in (self.exhibit, self.key, self.metric)]
+        if any(given) if self.of else not all(given):
             raise ValueError("a number is either a cell (exhibit, key, metric) or one run's (of, value)")
         return self
 
@@ -113,47 +114,37 @@ def load(path: Path = FILE) -> Tours:
 def tours(layout: Layout, path: Path = FILE) -> dict[str, Any]:
     """All tours as the page takes them: texts as HTML, equations as MathML.
 
-    Raises InputError when a run, an equation, a number or a placeholder is not there.
+    Raises InputError when a run, an equation, a number or a placeholder does not exist.
     """
     found = load(path)
     tex = tex_of(layout)
-    for name in found.equations:
-        if name not in tex:
-            raise InputError(f"{path.name}: equations.{name}: data/equations.yaml has no such equation")
+    missing = next((name for name in found.equations if name not in tex), None)
+    if missing:
+        raise InputError(f"{path.name}: equations.{missing}: data/equations.yaml has no such equation")
     used = {name for tour in found.tours for step in tour.steps for name in step.equations}
-    if used ^ found.equations.keys():
-        raise InputError(
-            f"{path.name}: equations: {', '.join(sorted(used ^ found.equations.keys()))}: not here or not used"
-        )
-    equations = {
-        name: {"mathml": typeset(tex[name]), "note": _html(note, {}), "label": label(name)}
-        for name, note in found.equations.items()
-    }
+    unmatched = ", ".join(sorted(used ^ found.equations.keys()))
+    if unmatched:
+        raise InputError(f"{path.name}: equations: {unmatched}: not here or not used")
     return {
-        "equations": equations,
+        "equations": {
+            name: {"mathml": typeset(tex[name]), "note": _html(note, {}), "label": label(name)}
+            for name, note in found.equations.items()
+        },
         "tours": [
-            {
-                "id": tour.id,
-                "title": tour.title,
-                "asks": tour.asks,
-                "steps": [_step(layout, step, f"{path.name}: {tour.id}: {step.title}") for step in tour.steps],
-            }
+            tour.model_dump(include={"id", "title", "asks"})
+            | {"steps": [_step(layout, step, f"{path.name}: {tour.id}: {step.title}") for step in tour.steps]}
             for tour in found.tours
         ],
     }
 
 
-def baseline(layout: Layout) -> list[Path]:
-    """The files whose numbers the tours may quote, as far as they are there."""
-    return sorted(path for paper in PAPERS for path in _baseline(layout, paper))
-
-
-def _baseline(layout: Layout, paper: str) -> list[Path]:
-    return sorted((layout.data / "expected" / paper).glob("*.csv"))
+def baseline(layout: Layout, papers: tuple[str, ...] = PAPERS) -> list[Path]:
+    """The existing files whose numbers the tours may quote."""
+    return sorted(path for paper in papers for path in (layout.data / "expected" / paper).glob("*.csv"))
 
 
 def label(equation: str) -> str:
-    """``kozu2014.eq6`` as a reader knows it."""
+    """The name of ``kozu2014.eq6`` for a reader."""
     paper, _, number = equation.partition(".")
     number = number.removeprefix("eq")
     return f"{paper}, equation {number}" if number.isdigit() else f"{paper}, not numbered"
@@ -167,23 +158,20 @@ def _step(layout: Layout, step: Step, where: str) -> dict[str, Any]:
     for name, number in step.numbers.items():
         value = number.value if number.of else cell(layout, number, where)
         if value is None:
-            raise InputError(f"{where}: numbers.{name}: has no value; python -m tests.web.tour_numbers tells it")
+            raise InputError(f"{where}: numbers.{name}: has no value; python -m tests.web.tour_numbers prints it")
         values[name] = shown(number, value)
-    texts = {name: getattr(step, name) for name in ("text", "look", "question", "answer")}
-    asked = {name for text in texts.values() if text for name in _PLACEHOLDER.findall(text)}
-    if asked != values.keys():
-        raise InputError(f"{where}: numbers: {', '.join(sorted(asked ^ values.keys()))}: not given or not in the text")
-    plain = step.model_dump(mode="json", include={"title", "equations", "packets", "panel", "plots"})
-    runs = {name: getattr(step, name) for name in ("run", "beside")}
-    return (
-        plain
-        | {name: run and run.model_dump(mode="json") for name, run in runs.items()}
-        | {name: _html(text, values) if text else None for name, text in texts.items()}
-    )
+    texts = {name: getattr(step, name) or "" for name in ("text", "look", "question", "answer")}
+    unmatched = values.keys() ^ {name for text in texts.values() for name in _PLACEHOLDER.findall(text)}
+    if unmatched:
+        raise InputError(f"{where}: numbers: {', '.join(sorted(unmatched))}: not given or not in the text")
+    plain = {"title", "equations", "packets", "panel", "plots", "run", "beside"}
+    return step.model_dump(mode="json", include=plain) | {
+        name: _html(text, values) if text else None for name, text in texts.items()
+    }
 
 
 def shown(number: Number, value: float) -> str:
-    """The number as it stands in the text."""
+    """The number as the text has it."""
     return format(number.times * value, number.show).replace("-", "−")
 
 
@@ -202,13 +190,8 @@ def _html(text: str, values: dict[str, str]) -> str:
 
 
 @cache
-def _paper(layout: Layout, name: str) -> PaperConfig:
-    return load_paper(layout.paper_config(name))
-
-
-@cache
 def _specs(layout: Layout, paper: str, experiment: str) -> list[RunSpec]:
-    return run_specs(_paper(layout, paper), experiment)
+    return run_specs(load_paper(layout.paper_config(paper)), experiment)
 
 
 def spec_of(layout: Layout, run: Run, where: str = "tours") -> RunSpec:
@@ -217,18 +200,11 @@ def spec_of(layout: Layout, run: Run, where: str = "tours") -> RunSpec:
     found = [spec for spec in specs if spec.point == run.point and spec.replicate == run.replicate]
     if len(found) != 1:
         raise InputError(f"{where}: {run.paper}.{run.experiment} has no run {run.replicate} at {run.point}")
-    [spec] = found
     if not run.change and not run.flow:
-        return spec
-    return RunSpec(spec.run_id, spec.replicate, spec.seed, spec.point, changed(spec.scenario, run))
-
-
-def changed(scenario: Scenario, run: Run) -> Scenario:
-    """The scenario with the changes that a step names."""
-    plain = scenario.model_dump()
-    plain |= run.change
-    plain["flows"] = [flow | run.flow for flow in plain["flows"]]
-    return make_scenario(plain, f"{run.paper}.{run.experiment}: change")
+        return found[0]
+    values = found[0].scenario.model_dump() | run.change
+    values["flows"] = [flow | run.flow for flow in values["flows"]]
+    return replace(found[0], scenario=make_scenario(values, f"{run.paper}.{run.experiment}: change"))
 
 
 @cache
@@ -238,8 +214,8 @@ def _table(path: Path) -> dict[tuple[str, str, str], dict[str, str]]:
 
 
 def cell(layout: Layout, number: Number, where: str = "tours") -> float:
-    """A number of the committed baseline, or its standard deviation. Raises InputError when it is not there."""
-    for path in _baseline(layout, str(number.exhibit).partition(".")[0]):
+    """A number of the committed baseline, or its standard deviation. Raises InputError when it is missing."""
+    for path in baseline(layout, (str(number.exhibit).partition(".")[0],)):
         row = _table(path).get((number.exhibit, number.key, number.metric), {})
         if row.get(number.part):
             return float(row[number.part])

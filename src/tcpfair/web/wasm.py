@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 
@@ -30,6 +31,12 @@ _INSTRUCTIONS = ("sqrt", "floor", "ceil", "fabs")
 _REMAINDER = "tcpfair_remainder"
 _OPTIMISATION = 3
 _BUILT_BY = ("entry.py", "link.py", "wasm.py")
+_HEADER = 'target datalayout = ""\ntarget triple = ""\n'
+# numba's wrappers for Python go before they cost time; then each function by itself, before it is inlined in many places
+_FIRST_PASSES = (
+    *("global_dead_code_eliminate", "sroa", "simplify_cfg", "instruction_combine"),
+    *("new_gvn", "simplify_cfg", "dead_code_elimination"),
+)
 
 
 def digest() -> str:
@@ -64,30 +71,17 @@ def build() -> bytes:
         return output.read_bytes()
 
 
-def _lowered(function, signature) -> tuple[list[str], str]:
-    """IR of a function and of all that it calls, a module each, and its name there."""
-    from tcpfair.jit import linked
-
-    function.compile(signature)
-    [compiled] = function.overloads.values()
-    libraries = [compiled.library, *linked(compiled.library)]
-    return [str(library._final_module) for library in libraries], compiled.fndesc.llvm_func_name
-
-
 def _named_instructions() -> str:
     """libm's functions as LLVM's intrinsics; and the remainder, for which there is no instruction, exactly: every step is."""
-    intrinsics = "".join(
-        f"""declare double @llvm.{name}.f64(double)
-define double @{name}(double %x) alwaysinline {{
-  %y = call double @llvm.{name}.f64(double %x)
+    intrinsics = """
+declare double @llvm.NAME.f64(double)
+define double @NAME(double %x) alwaysinline {
+  %y = call double @llvm.NAME.f64(double %x)
   ret double %y
-}}
+}
 """
-        for name in _INSTRUCTIONS
-    )
-    return (
-        intrinsics
-        + f"""
+    named = "".join(intrinsics.replace("NAME", name) for name in _INSTRUCTIONS)
+    return f"""{_HEADER}{named}
 declare double @llvm.copysign.f64(double, double)
 define double @{_REMAINDER}(double %x, double %y) {{
 start:
@@ -116,13 +110,12 @@ done:
   ret double %signed
 }}
 """
-    )
 
 
 def _entry(name: str) -> str:
     """The exported function. numba's returns its result through a pointer, and a status that is not 0 when an exception was
     raised, which the engine never does: it becomes a trap."""
-    return f"""
+    return f"""{_HEADER}
 declare i32 @"{name}"(ptr, ptr, ptr, i64, double)
 declare void @llvm.trap()
 define i32 @{ENTRY}(ptr %heap, i32 %bytes, double %until_s) {{
@@ -154,7 +147,7 @@ def _retargeted(ir: str, layout: str) -> str:
 
 
 def _object(modules: list[str]) -> bytes:
-    """One wasm object of modules in IR. All but the entry is inlined or internal, and what is not needed is left out."""
+    """One wasm object of modules in IR, the first with the entry. All others are inlined or internal, or left out."""
     import llvmlite.binding as llvm
 
     llvm.initialize_all_targets()
@@ -164,39 +157,37 @@ def _object(modules: list[str]) -> bytes:
     whole = llvm.parse_assembly("")
     for ir in modules:
         part = llvm.parse_assembly(_retargeted(ir, str(machine.target_data)))
-        for symbol in part.functions:
-            if not symbol.is_declaration and symbol.name != ENTRY:
-                symbol.linkage = "weak_odr"  # several modules have the same helpers of numba
+        _set_linkage(part.functions, "weak_odr")  # several modules have the same helpers of numba
         whole.link_in(part)
-    for symbol in (*whole.functions, *whole.global_variables):
-        if not symbol.is_declaration and symbol.name != ENTRY:
-            symbol.linkage = "internal"
+    _set_linkage((*whole.functions, *whole.global_variables), "internal")
     whole.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=_OPTIMISATION)
     options.loop_vectorization = options.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, options)
     first = llvm.create_new_module_pass_manager()
-    first.add_global_dead_code_eliminate_pass()  # numba's wrappers for Python go before they cost time
-    # each function by itself, before it is inlined in many places
-    first.add_sroa_pass()
-    first.add_simplify_cfg_pass()
-    first.add_instruction_combine_pass()
-    first.add_new_gvn_pass()
-    first.add_simplify_cfg_pass()
-    first.add_dead_code_elimination_pass()
+    for each in _FIRST_PASSES:
+        getattr(first, f"add_{each}_pass")()
     first.run(whole, builder)
     builder.getModulePassManager().run(whole, builder)
     return machine.emit_object(whole)
 
 
+def _set_linkage(symbols: Iterable, linkage: str) -> None:
+    for symbol in symbols:
+        if not symbol.is_declaration and symbol.name != ENTRY:
+            symbol.linkage = linkage
+
+
 def _compile(output: Path) -> None:
+    from tcpfair.jit import linked
     from tcpfair.web import entry
     from tcpfair.web.link import link
 
-    modules, name = _lowered(entry.run, entry.SIGNATURE)
-    header = 'target datalayout = ""\ntarget triple = ""\n'
-    own = [header + _named_instructions(), header + _entry(name)]
-    output.write_bytes(link(_object([*modules, *own]), [ENTRY]))
+    entry.run.compile(entry.SIGNATURE)
+    [compiled] = entry.run.overloads.values()
+    lowered = [str(library._final_module) for library in (compiled.library, *linked(compiled.library))]
+    modules = [_entry(compiled.fndesc.llvm_func_name), *lowered, _named_instructions()]
+    output.write_bytes(link(_object(modules), ENTRY))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@
  * over intervals of `sampleS`, which may be longer than the result's own. What a run is too short to show is NaN.
  */
 "use strict";
-var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
 tcpfair.analysis = (() => {
   const m = tcpfair.measures;
@@ -55,10 +54,9 @@ tcpfair.analysis = (() => {
       return acks ? data.map((rate, k) => rate + acks[k]) : data;
     };
     const losses = foreground.map((n) => result.events.filter((e) => e.flow === n && m.LOSS_KINDS.includes(e.kind)));
-    const longLived = scenario.flows
-      .map((flow, n) => [flow, n])
-      .filter(([flow]) => flow.role === "background" && flow.direction !== "reverse")
-      .map(([, n]) => perInterval(result.flows[n].delivered_pkts, places, payloadMbps));
+    const longLived = result.flows
+      .filter((_, n) => scenario.flows[n].role === "background" && scenario.flows[n].direction !== "reverse")
+      .map((flow) => perInterval(flow.delivered_pkts, places, payloadMbps));
     const web = result.web ? perInterval(result.web.forward.delivered_pkts, places, payloadMbps) : null;
     return {
       ...{ scenario, foreground, tS, sampleS: intervalS, losses, longLived, web, floorMbps: payloadMbps },
@@ -83,16 +81,13 @@ tcpfair.analysis = (() => {
   const meansMbps = (run, windowS) => inWindow(run, run.goodput, windowS).map(m.mean);
 
   /** Moments of each foreground flow's losses in the window, its ends included, s. */
-  const lossTimesS = (run, windowS) =>
-    run.losses.map((losses) =>
-      m.lossesBetweenS(
-        losses.map((loss) => loss.t_s),
-        ...windowS,
-      ),
-    );
+  const lossTimesS = (run, windowS) => run.losses.map((losses) => m.lossesBetweenS(losses.map((loss) => loss.t_s), ...windowS));
 
   /** U_n(t) in dB of the foreground flows during [startS, stopS]. */
   const uDbDuring = (run, weights, spanS) => m.nruOverTimeDb(inWindow(run, run.goodput, spanS), weights, run.floorMbps);
+
+  /** The weights, and those by other rules with the suffix of their measures' names. */
+  const byRules = (weights, also) => [["", weights], ...Object.entries(also).map(([rule, w]) => [`@${rule}`, w])];
 
   // --- Groups of measures -----------------------------------------------------------------------------------------
   // Each takes the arrays of a run and `how` it is measured: {windowS, analysis, weights, also}. It gives pairs of a name
@@ -130,7 +125,7 @@ tcpfair.analysis = (() => {
     /** Normalised resource usage in dB: of each flow as eq. 5 and of its mean throughput, and the system's tuple. */
     nru(run, { windowS, weights, also = {} }) {
       const found = [];
-      for (const [suffix, chosen] of [["", weights], ...Object.entries(also).map(([rule, w]) => [`@${rule}`, w])]) {
+      for (const [suffix, chosen] of byRules(weights, also)) {
         const uN = m.flowNruDb(uDbDuring(run, chosen, windowS));
         const tuple = m.nruTuple(uN);
         found.push([`U_n${suffix}`, uN], [`U_N${suffix}`, tuple.uMean]);
@@ -142,14 +137,14 @@ tcpfair.analysis = (() => {
 
     /** Coefficients of variation of the NRU: S_n, their mean S_N (eq. 10), their sum, and S_N as table VI prints it. */
     stability(run, { windowS, weights, also = {} }) {
-      const found = [];
-      for (const [suffix, chosen] of [["", weights], ...Object.entries(also).map(([rule, w]) => [`@${rule}`, w])]) {
+      return byRules(weights, also).flatMap(([suffix, chosen]) => {
         const uDb = uDbDuring(run, chosen, windowS);
-        found.push([`S_n${suffix}`, m.flowStability(uDb)], [`S_N_eq10${suffix}`, m.systemStability(uDb)]);
-        found.push([`S_N_sum${suffix}`, m.sum(m.flowStability(uDb))]);
-        found.push([`S_N${suffix}`, m.tupleStability(m.flowNruDb(uDb))]);
-      }
-      return found;
+        const ofFlows = m.flowStability(uDb);
+        return [
+          ...[[`S_n${suffix}`, ofFlows], [`S_N_eq10${suffix}`, m.systemStability(uDb)], [`S_N_sum${suffix}`, m.sum(ofFlows)]],
+          [`S_N${suffix}`, m.coefficientOfVariation(m.flowNruDb(uDb))],
+        ];
+      });
     },
 
     /** T_U since t_e of each flow and of the system, when that was, and how much of the time after it all stay fair. */
@@ -161,7 +156,7 @@ tcpfair.analysis = (() => {
       const system = uDb[0].length > 1 ? m.systemConvergenceTimeS(uDb, tS, ...when) : NaN;
       const each = uDb[0].length > 1 ? m.convergenceTimeS(uDb, tS, ...when) : uDb.map(() => NaN);
       const atS = system + analysis.t_e_s;
-      const after = tS.map((t, k) => (t > atS ? k : -1)).filter((k) => k >= 0);
+      const after = [...tS.keys()].filter((k) => tS[k] > atS);
       const fair = after.filter((k) => uDb.every((u) => u[k] >= analysis.U_c_db));
       return [
         ["T_U", each],
@@ -194,11 +189,7 @@ tcpfair.analysis = (() => {
 
     /** Mean of CUBIC's K in s, and the share of the time in which that of flow 2 is the larger. */
     cubic_k(run, { windowS }) {
-      const kS = run.losses.map((losses) => {
-        const times = losses.map((loss) => loss.t_s);
-        const of = losses.map((loss) => loss.k_s);
-        return during(run, losses.length ? m.kOverTimeS(run.tS, times, of) : Array.from(run.tS, () => NaN), ...windowS);
-      });
+      const kS = run.losses.map((losses) => during(run, m.kOverTimeS(run.tS, losses), ...windowS));
       const [first, second = []] = kS;
       const both = first.map((_, k) => k).filter((k) => !Number.isNaN(first[k]) && !Number.isNaN(second[k] ?? NaN));
       return [
@@ -348,5 +339,5 @@ tcpfair.analysis = (() => {
     });
   }
 
-  return { GROUPS, groupNames, bdpPkts, ceilingMbps, arraysOf, measure, measureResult, during, inWindow, uDbDuring, lossTimesS, epochsOf };
+  return { GROUPS, groupNames, bdpPkts, ceilingMbps, arraysOf, measure, measureResult, inWindow, epochsOf };
 })();

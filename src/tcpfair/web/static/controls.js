@@ -5,7 +5,6 @@
  * defaults are those of the schema. Parts that are rarely opened are built when they are.
  */
 "use strict";
-var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
 tcpfair.controls = (() => {
   const { make, renew, newId, plain } = tcpfair.dom;
@@ -67,34 +66,25 @@ tcpfair.controls = (() => {
       return node;
     }
 
-    /** A quantity that is a field of `record`. */
-    const field = (model, record, name, options, key = name) =>
+    /** An input that is a field of `record`, made by `input`: see inputs.js. */
+    const fieldBy = (input) => (model, record, name, options, key = name) =>
       keep(
-        quantity({
+        input({
           ...{ what: what(model, name), key },
           get: () => valueOf(lab.schema, model, record, name),
           set: (value) => (setValue(lab.schema, model, record, name, value), options.then?.(), changed()),
           ...options,
         }),
       );
+    const [field, chosen, switched] = [quantity, choice, toggle].map(fieldBy);
 
-    const chosen = (model, record, name, label, options, key = name) =>
-      keep(
-        choice({
-          ...{ label, options, what: what(model, name), key },
-          get: () => valueOf(lab.schema, model, record, name),
-          set: (value) => (setValue(lab.schema, model, record, name, value), changed()),
-        }),
-      );
+    /** An input that is a property of `record`. */
+    const property = (input, record, name, options) =>
+      keep(input({ key: name, get: () => record[name], set: (value) => ((record[name] = value), changed()), ...options }));
 
-    const switched = (model, record, name, label, key = name) =>
-      keep(
-        toggle({
-          ...{ label, what: what(model, name), key },
-          get: () => valueOf(lab.schema, model, record, name),
-          set: (value) => (setValue(lab.schema, model, record, name, value), changed()),
-        }),
-      );
+    const button = (text, key, act, more = {}) => make("button", { type: "button", data: { key }, on: { click: act }, ...more }, text);
+    /** A button whose act asks for other inputs, and for another run. */
+    const reshaping = (text, key, act, more) => button(text, key, () => (act(), lab.reshaped(), lab.edited()), more);
 
     // --- The link -------------------------------------------------------------------------------------------------
 
@@ -144,7 +134,7 @@ tcpfair.controls = (() => {
           field("scenario", s, "reverse_bps", { label: "Reverse rate", unit: "Mb/s, 0: ACKs pass freely", factor: MBPS, least: 0, then: () => s.reverse_bps && !s.reverse_buffer_pkts && (s.reverse_buffer_pkts = s.buffer_pkts) }),
           field("scenario", s, "reverse_buffer_pkts", { label: "Reverse buffer", unit: "packets", least: 0 }),
           field("scenario", s, "ack_bytes", { label: "ACK on that link", unit: "bytes", above: 0 }),
-          switched("scenario", s, "synchronised_losses", "Synchronised losses: at an overflow every flow loses a packet"),
+          switched("scenario", s, "synchronised_losses", { label: "Synchronised losses: at an overflow every flow loses a packet" }),
         ], "more"),
       ];
     }
@@ -154,23 +144,23 @@ tcpfair.controls = (() => {
     function runPart(side) {
       const s = side.scenario;
       const m = side.measuring;
-      const measure = (name, options) =>
-        keep(quantity({ key: `measure ${name}`, get: () => m[name], set: (value) => ((m[name] = value), changed()), ...options }));
-      const ofAnalysis = (name, options) =>
-        keep(quantity({ key: name, get: () => m.analysis[name], set: (value) => ((m.analysis[name] = value), changed()), ...options }));
+      const measure = (name, options) => property(quantity, m, name, { key: `measure ${name}`, ...options });
+      const ofAnalysis = (name, options) => property(quantity, m.analysis, name, options);
+      const aSeed = (text) => (/^\d{1,19}$/.test(text) && BigInt(text) < 2n ** 63n ? "" : "a whole number below 2^63");
+      const another = () => ((side.seed = String(Math.floor(Math.random() * 2 ** 48))), changed());
       return [
         field("scenario", s, "duration_s", { label: "Duration", unit: "s", above: 0, slider: { min: 1, max: 1000, log: true }, then: () => m.toS > s.duration_s && (m.toS = s.duration_s) }),
         field("scenario", s, "sample_s", { label: "A sample every", unit: "s", above: 0 }),
         make("div", { className: "beside" },
-          keep(line({ label: "Seed", key: "seed", get: () => side.seed, set: (value) => ((side.seed = value), changed()), check: (text) => (/^\d{1,19}$/.test(text) && BigInt(text) < 2n ** 63n ? "" : "a whole number below 2^63") })),
-          make("button", { type: "button", "aria-label": "another seed", data: { key: "another seed" }, on: { click: () => ((side.seed = String(Math.floor(Math.random() * 2 ** 48))), changed()) } }, "another"),
+          property(line, side, "seed", { label: "Seed", check: aSeed }),
+          button("another", "another seed", another, { "aria-label": "another seed" }),
         ),
         part("measuring", "what is measured, and how", () => [
           measure("fromS", { label: "Measured from", unit: "s", least: 0 }),
           measure("toS", { label: "Measured to", unit: "s", above: 0 }),
           measure("everyS", { label: "in intervals of", unit: "s", above: 0, what: "Throughput, J(t) and U_n(t) are of intervals of this length; a multiple of the sampling" }),
-          keep(choice({
-            ...{ label: "NRU weights", key: "rule", wide: true },
+          property(choice, m, "rule", {
+            ...{ label: "NRU weights", wide: true },
             what: "One over what a flow gets in its self-run, in which every flow has its protocol",
             options: [
               ["per_column", "its own place in the self-run (bhatti2009)"],
@@ -178,9 +168,7 @@ tcpfair.controls = (() => {
               ["half_of_sum", "half of the self-run's sum"],
               ["sum_of_columns", "all of the self-run's sum"],
             ],
-            get: () => m.rule,
-            set: (value) => ((m.rule = value), changed()),
-          })),
+          }),
           measure("selfRuns", { label: "Self-runs per kind", unit: "seeds", least: 1, most: 25 }),
           ofAnalysis("U_c_db", { label: "Fair above U_c", unit: "dB" }),
           ofAnalysis("t_e_s", { label: "Convergence since t_e", unit: "s", least: 0 }),
@@ -202,10 +190,10 @@ tcpfair.controls = (() => {
           ...(algorithm.params.length ? algorithm.params.map((param) => paramRow(flow, param, key)) : [make("p", { className: "source" }, "It has none.")]),
         ], "more"),
         part(`${key} hosts`, "end hosts", () => [
-          keep(line({ label: "Label", key: `${key} protocol`, get: () => flow.protocol, set: (value) => ((flow.protocol = value || flow.cc), changed()), what: what("flow", "protocol") })),
+          property(line, flow, "protocol", { label: "Label", key: `${key} protocol`, set: (value) => ((flow.protocol = value || flow.cc), changed()), what: what("flow", "protocol") }),
           ...FLOW_FIELDS.map(([name, options]) => field("flow", flow, name, options, `${key} ${name}`)),
-          ...FLOW_CHOICES.map(([name, label, options]) => chosen("flow", flow, name, label, options, `${key} ${name}`)),
-          switched("flow", flow, "byte_counting", "Grows per packet acknowledged, not per ACK", `${key} byte_counting`),
+          ...FLOW_CHOICES.map(([name, label, options]) => chosen("flow", flow, name, { label, options }, `${key} ${name}`)),
+          switched("flow", flow, "byte_counting", { label: "Grows per packet acknowledged, not per ACK" }, `${key} byte_counting`),
         ], "more"),
       ];
     }
@@ -244,8 +232,7 @@ tcpfair.controls = (() => {
       const flow = side.scenario.flows[n];
       const flows = side.scenario.flows;
       const key = `flow ${n + 1}`;
-      const act = (text, title, then, disabled = false) =>
-        make("button", { type: "button", "aria-label": `${title} ${n + 1}`, disabled, data: { key: `${key} ${title}` }, on: { click: () => (then(), lab.reshaped(), lab.edited()) } }, text);
+      const act = (text, title, then, disabled = false) => reshaping(text, `${key} ${title}`, then, { "aria-label": `${title} ${n + 1}`, disabled });
       const about = flow.protocol.toLowerCase() === flow.cc ? flow.protocol : `${flow.protocol} (${flow.cc})`;
       const title = make("span", { className: "flow-head" }, tcpfair.plots.swatch(n), make("strong", {}, `Flow ${n + 1}`), make("span", { className: "source" }, about));
       const build = () => [
@@ -260,44 +247,36 @@ tcpfair.controls = (() => {
 
     function flowsPart(side) {
       const flows = side.scenario.flows;
-      const more = (count) => () => {
-        const last = flows[flows.length - 1];
-        for (let k = 0; k < count; k += 1) flows.push(copy(last));
-        lab.reshaped();
-        lab.edited();
-      };
+      const more = (count) => () => flows.push(...Array.from({ length: count }, () => copy(flows.at(-1))));
       const hidden = flows.length - flowsShown;
       return [
         ...flows.slice(0, flowsShown).map((_, n) => flowCard(side, n)),
-        hidden > 0 && make("button", { type: "button", data: { key: "more flows" }, on: { click: () => ((flowsShown += FLOWS_SHOWN), lab.reshaped()) } }, `show ${Math.min(hidden, FLOWS_SHOWN)} of ${hidden} more`),
-        make("div", { className: "buttons" },
-          make("button", { type: "button", data: { key: "add flow" }, on: { click: more(1) } }, "Add a flow"),
-          make("button", { type: "button", data: { key: "add ten" }, on: { click: more(10) } }, "Add ten"),
-        ),
+        hidden > 0 && button(`show ${Math.min(hidden, FLOWS_SHOWN)} of ${hidden} more`, "more flows", () => ((flowsShown += FLOWS_SHOWN), lab.reshaped())),
+        make("div", { className: "buttons" }, reshaping("Add a flow", "add flow", more(1)), reshaping("Add ten", "add ten", more(10))),
       ];
     }
 
     // --- Short flows ----------------------------------------------------------------------------------------------
 
     /** Fields of the laws of sizes: [name, label, unit, options]. */
+    const SHARE = ["share", "Share of the transfers", "", { above: 0 }];
+    const AT_MOST = ["cap_bytes", "at most", "bytes", { above: 0, infinite: true }];
     const LAWS = {
-      lognormal: [["share", "Share of the transfers", "", { above: 0 }], ["mu", "mean of ln(bytes)", ""], ["sigma", "standard deviation of ln(bytes)", "", { above: 0 }], ["cap_bytes", "at most", "bytes", { above: 0, infinite: true }]],
-      pareto: [["share", "Share of the transfers", "", { above: 0 }], ["shape", "shape", "", { above: 0 }], ["min_bytes", "at least", "bytes", { above: 0 }], ["cap_bytes", "at most", "bytes", { above: 0, infinite: true }]],
+      lognormal: [SHARE, ["mu", "mean of ln(bytes)", ""], ["sigma", "standard deviation of ln(bytes)", "", { above: 0 }], AT_MOST],
+      pareto: [SHARE, ["shape", "shape", "", { above: 0 }], ["min_bytes", "at least", "bytes", { above: 0 }], AT_MOST],
     };
 
     /** Laws of sizes that can be added: the two that a new source begins with. */
     const LAW_NAMES = { lognormal: "log-normal", pareto: "Pareto" };
 
     function sizeRows(web, key) {
-      const remake = () => (lab.reshaped(), lab.edited());
-      const button = (text, of, disabled, then) =>
-        make("button", { type: "button", "aria-label": `${text} of ${key.replace("web", "short flows")}`, disabled, data: { key: of }, on: { click: () => (then(), remake()) } }, text);
+      const act = (text, of, disabled, then) => reshaping(text, of, then, { "aria-label": `${text} of ${key.replace("web", "short flows")}`, disabled });
       return [
         ...web.sizes.map((law, k) =>
           make("fieldset", { className: "law" }, make("legend", {}, `${LAW_NAMES[law.law]} part ${k + 1} of ${web.sizes.length}`), lawRows(law, `${key} size ${k + 1}`),
-            button("Remove this part", `${key} size ${k + 1} remove`, web.sizes.length === 1, () => web.sizes.splice(k, 1)))),
+            act("Remove this part", `${key} size ${k + 1} remove`, web.sizes.length === 1, () => web.sizes.splice(k, 1)))),
         make("div", { className: "buttons" },
-          NEW_WEB.sizes.map((law) => button(`Add a ${LAW_NAMES[law.law]} part`, `${key} add ${law.law}`, false, () => web.sizes.push(copy(law))))),
+          NEW_WEB.sizes.map((law) => act(`Add a ${LAW_NAMES[law.law]} part`, `${key} add ${law.law}`, false, () => web.sizes.push(copy(law))))),
       ];
     }
 
@@ -314,7 +293,7 @@ tcpfair.controls = (() => {
       return make("section", { className: "flow web", "aria-label": `Short flows ${n + 1}` },
         make("div", { className: "flow-head" }, make("strong", {}, `Short flows ${n + 1}`),
           make("span", { className: "source" }, web.flow.direction === "reverse" ? "reverse" : "forward"),
-          make("button", { type: "button", "aria-label": `Remove short flows ${n + 1}`, data: { key: `${key} remove` }, on: { click: () => (side.scenario.web.splice(n, 1), lab.reshaped(), lab.edited()) } }, "Remove")),
+          reshaping("Remove", `${key} remove`, () => side.scenario.web.splice(n, 1), { "aria-label": `Remove short flows ${n + 1}` })),
         algorithmChoice(web.flow, key, "Algorithm"),
         field("web", web, "arrivals_per_s", { label: "Arrivals", unit: "per s", above: 0, slider: { min: 0.1, max: 1000, log: true } }, `${key} arrivals`),
         field("flow", web.flow, "rtt_s", { label: "Least RTT", unit: "ms", factor: MS, above: 0 }, `${key} rtt_s`),
@@ -341,16 +320,12 @@ tcpfair.controls = (() => {
         const s = side.scenario;
         s.web = [...(s.web || []), web];
         if (direction === "reverse" && !s.reverse_bps) Object.assign(s, { reverse_bps: s.capacity_bps, reverse_buffer_pkts: s.buffer_pkts });
-        lab.reshaped();
-        lab.edited();
       };
       return [
         make("p", { className: "source" }, "Transfers that arrive at random and end: recorded together, one line per direction."),
         ...(side.scenario.web || []).map((_, n) => webCard(side, n)),
         make("div", { className: "buttons" },
-          make("button", { type: "button", data: { key: "add web" }, on: { click: add("forward") } }, "Add short flows"),
-          make("button", { type: "button", data: { key: "add web reverse" }, on: { click: add("reverse") } }, "Add them in reverse"),
-        ),
+          reshaping("Add short flows", "add web", add("forward")), reshaping("Add them in reverse", "add web reverse", add("reverse"))),
       ];
     }
 
@@ -369,7 +344,7 @@ tcpfair.controls = (() => {
       );
     }
 
-    return { build, refresh: () => rows.forEach((row) => row.refresh?.()) };
+    return { build };
   }
 
   return { create };

@@ -1,10 +1,9 @@
 /** The same run elsewhere: as a link, as Python, as YAML that `./reproduce digest` takes, and what is needed to get it back. */
 "use strict";
-var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
 tcpfair.copying = (() => {
   const { compact } = tcpfair.scenarios;
-  const { make } = tcpfair.dom;
+  const { make, newId, say } = tcpfair.dom;
   const VERSION = "1"; // of what stands in a link
 
   // --- Links ----------------------------------------------------------------------------------------------------------
@@ -45,13 +44,17 @@ tcpfair.copying = (() => {
 
   // --- Python and YAML ------------------------------------------------------------------------------------------------
 
+  /** A value without parts, as Python or YAML writes it: `words` are its texts of true, false and null. */
+  function scalar(value, words) {
+    if (typeof value === "number") return numberText(value);
+    return typeof value === "string" ? JSON.stringify(value) : words[String(value)];
+  }
+
+  const isNode = (value) => value !== null && typeof value === "object";
+
   /** A value as Python writes it. */
   function python(value, indent = "") {
-    if (value === true) return "True";
-    if (value === false) return "False";
-    if (value === null) return "None";
-    if (typeof value === "number") return numberText(value);
-    if (typeof value === "string") return JSON.stringify(value);
+    if (!isNode(value)) return scalar(value, { true: "True", false: "False", null: "None" });
     const inner = `${indent}    `;
     const list = Array.isArray(value);
     const parts = list ? value.map((each) => python(each, inner)) : Object.entries(value).map(([name, each]) => `${JSON.stringify(name)}: ${python(each, inner)}`);
@@ -69,25 +72,16 @@ tcpfair.copying = (() => {
     return `${digits.includes(".") ? digits : `${digits}.0`}e${power.startsWith("-") ? power : `+${power.replace("+", "")}`}`;
   }
 
-  function yamlScalar(value) {
-    if (value === null) return "null";
-    if (typeof value === "number") return numberText(value);
-    if (typeof value === "boolean") return String(value);
-    return JSON.stringify(value);
-  }
-
   /** A value as block YAML, its lines indented. */
   function yaml(value, indent = "") {
-    const isNode = (each) => each !== null && typeof each === "object" && Object.keys(each).length > 0;
-    if (Array.isArray(value)) return value.map((each) => (isNode(each) ? `${indent}- ${yaml(each, `${indent}  `).slice(indent.length + 2)}` : `${indent}- ${yamlScalar(each)}\n`)).join("");
-    return Object.entries(value)
-      .map(([name, each]) => {
-        const key = /^[A-Za-z_]\w*$/.test(name) ? name : JSON.stringify(name);
-        if (isNode(each)) return `${indent}${key}:\n${yaml(each, `${indent}  `)}`;
-        const empty = Array.isArray(each) ? "[]" : "{}";
-        return `${indent}${key}: ${each !== null && typeof each === "object" ? empty : yamlScalar(each)}\n`;
-      })
-      .join("");
+    const isBlock = (each) => isNode(each) && Object.keys(each).length > 0;
+    const flat = (each) => (isNode(each) ? (Array.isArray(each) ? "[]" : "{}") : scalar(each, { true: "true", false: "false", null: "null" }));
+    const item = (each) => `${indent}- ${isBlock(each) ? yaml(each, `${indent}  `).slice(indent.length + 2) : `${flat(each)}\n`}`;
+    const entry = ([name, each]) => {
+      const key = /^[A-Za-z_]\w*$/.test(name) ? name : JSON.stringify(name);
+      return `${indent}${key}:${isBlock(each) ? `\n${yaml(each, `${indent}  `)}` : ` ${flat(each)}\n`}`;
+    };
+    return (Array.isArray(value) ? value.map(item) : Object.entries(value).map(entry)).join("");
   }
 
   /** Python that gives the run of a side, from a checkout's environment. */
@@ -122,13 +116,13 @@ tcpfair.copying = (() => {
       field?.select();
       button.textContent = document.execCommand("copy") ? "copied" : "selected: copy it";
     }
-    tcpfair.dom.say(button.textContent);
+    say(button.textContent);
     setTimeout(() => (button.textContent = said), 1500);
   }
 
   /** A text to be copied, with its button. */
   function copyable(title, text, note = "") {
-    const id = tcpfair.dom.newId("copy");
+    const id = newId("copy");
     const field = make("textarea", { id, readOnly: true, rows: Math.min(14, Math.max(3, text.split("\n").length)), value: text, spellcheck: false });
     const button = make("button", { type: "button", "aria-label": `Copy: ${title}`, on: { click: () => toClipboard(text, button, field) } }, "Copy");
     return make("div", { className: "copyable" }, make("div", { className: "copy-head" }, make("label", { htmlFor: id }, title), button), note ? make("p", { className: "source" }, note) : null, field);

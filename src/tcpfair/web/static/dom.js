@@ -1,6 +1,5 @@
 /** Elements and numbers as text: what every part of the page needs to put something on it. */
 "use strict";
-var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
 tcpfair.dom = (() => {
   let made = 0;
@@ -27,20 +26,23 @@ tcpfair.dom = (() => {
 
   const FOCUSABLE = "a[href], button, input, select, textarea, summary, [tabindex]";
 
+  const focusableIn = (box) => [...box.querySelectorAll(FOCUSABLE)].filter((node) => !node.disabled && node.getClientRects().length);
+
   /** The element with the same key, else at the same place among those of `box` that can have the focus. */
   function sameIn(box, key, place) {
-    const all = [...box.querySelectorAll(FOCUSABLE)].filter((node) => !node.disabled && node.getClientRects().length);
+    const all = focusableIn(box);
     return (key && all.find((node) => node.dataset.key === key)) || all[Math.min(place, all.length - 1)] || box.closest("[tabindex]");
   }
 
   /** Other children for `box`. Whoever is in it stays: the focus, what was scrolled to, and what was unfolded. */
   function renew(box, ...children) {
     const focused = box.contains(document.activeElement) && document.activeElement !== box ? document.activeElement : null;
-    const place = focused && [...box.querySelectorAll(FOCUSABLE)].filter((node) => !node.disabled && node.getClientRects().length).indexOf(focused);
+    const place = focused && focusableIn(box).indexOf(focused);
     const scrolled = [...box.querySelectorAll(".scroll")].map(({ scrollLeft, scrollTop }) => [scrollLeft, scrollTop]);
-    const folds = [...box.querySelectorAll("details:not([data-key])")].map(({ open }) => open);
+    const foldable = () => [...box.querySelectorAll("details:not([data-key])")];
+    const folds = foldable().map(({ open }) => open);
     box.replaceChildren(...children);
-    const details = [...box.querySelectorAll("details:not([data-key])")];
+    const details = foldable();
     if (details.length === folds.length) details.forEach((node, k) => (node.open = folds[k]));
     box.querySelectorAll(".scroll").forEach((node, k) => ([node.scrollLeft, node.scrollTop] = scrolled[k] || [0, 0]));
     if (focused) sameIn(box, focused.dataset.key, place)?.focus({ preventScroll: true });
@@ -71,22 +73,24 @@ tcpfair.dom = (() => {
   /** `short`, trimmed. */
   const plain = (x, digits = 6) => trimmed(short(x, digits));
 
-  /** A number with so many significant digits, without an exponent where it can be read without; a dash for NaN. */
-  function short(x, digits = 3) {
+  /** The text of what is no finite number, else what `text` gives: a dash for NaN. */
+  const unlessFinite = (x, text) => {
     if (x === null || x === undefined || Number.isNaN(x)) return MISSING;
-    if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
-    if (x === 0) return "0";
-    const size = Math.abs(x);
-    if (size < 1e-4 || size >= 1e9) return x.toExponential(Math.max(0, digits - 1)).replace("e+", "e").replace("-", "−");
-    const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
-    return grouped(x, Math.min(decimals, 12));
-  }
+    return Number.isFinite(x) ? text(x) : x > 0 ? "∞" : "−∞";
+  };
 
-  /** A number with so many decimals; a dash for NaN. */
-  function fixed(x, decimals) {
-    if (x === null || x === undefined || Number.isNaN(x)) return MISSING;
-    return Number.isFinite(x) ? grouped(x, decimals) : x > 0 ? "∞" : "−∞";
-  }
+  /** A number with so many significant digits, without an exponent where it can be read without. */
+  const short = (x, digits = 3) =>
+    unlessFinite(x, () => {
+      if (x === 0) return "0";
+      const size = Math.abs(x);
+      if (size < 1e-4 || size >= 1e9) return x.toExponential(Math.max(0, digits - 1)).replace("e+", "e").replace("-", "−");
+      const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
+      return grouped(x, Math.min(decimals, 12));
+    });
+
+  /** A number with so many decimals. */
+  const fixed = (x, decimals) => unlessFinite(x, () => grouped(x, decimals));
 
   /** With thin spaces between thousands from 10,000 on, and a true minus sign. */
   function grouped(x, decimals) {
@@ -101,18 +105,13 @@ tcpfair.dom = (() => {
 
   /** A table: `head` texts, `rows` arrays of texts or nodes; the first column is the name of the row. */
   function table(caption, head, rows, { className = "", align = [] } = {}) {
-    const cell = (content, k) =>
-      k === 0
-        ? make("th", { scope: "row" }, content)
-        : make("td", { className: align[k] === "left" ? "text" : "" }, content);
-    return make(
-      "div",
-      { className: "scroll", tabIndex: 0, role: "group", "aria-label": caption },
-      make(
-        "table",
-        { className },
+    const textual = (k) => (align[k] === "left" ? "text" : "");
+    const cell = (content, k) => (k === 0 ? make("th", { scope: "row" }, content) : make("td", { className: textual(k) }, content));
+    const columns = head.map((text, k) => make("th", { scope: "col", className: textual(k) }, heading(text)));
+    return make("div", { className: "scroll", tabIndex: 0, role: "group", "aria-label": caption },
+      make("table", { className },
         make("caption", {}, make("span", {}, caption)),
-        make("thead", {}, make("tr", {}, head.map((text, k) => make("th", { scope: "col", className: align[k] === "left" ? "text" : "" }, heading(text))))),
+        make("thead", {}, make("tr", {}, columns)),
         make("tbody", {}, rows.map((row) => make("tr", {}, row.map(cell)))),
       ),
     );

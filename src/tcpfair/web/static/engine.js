@@ -15,9 +15,16 @@ globalThis.tcpfair = tcpfair;
   const SLICE_MS = 20; // of work between two looks at what the page wants
   const HANG_MS = 20000; // a worker that says nothing for so long is replaced
   const GIVES_UP_MS = 3000; // so is one that goes on for so long with a run that nobody wants any more
-  const NEVER = 1e300;
   const DONE = 0, WANTS_MEMORY = 1, WANTS_ROWS = 2;
 
+  // What is sampled of each flow, link and direction of short flows, in the order of the engine's arrays.
+  const SERIES = {
+    flows: ["delivered_pkts", "received_pkts", "cwnd_pkts", "ssthresh_pkts", "srtt_s"],
+    link: ["forwarded_pkts", "dropped_pkts", "queue_pkts", "acks", "acks_dropped"],
+    web: ["delivered_pkts", "received_pkts", "active"],
+  };
+
+  const named = (names, valueOf) => Object.fromEntries(names.map((name, k) => [name, valueOf(k)]));
   const up = (n) => Math.ceil(n / LINE_BYTES) * LINE_BYTES;
   const pause = () => new Promise((resolve) => {
     const channel = new MessageChannel();
@@ -56,6 +63,12 @@ globalThis.tcpfair = tcpfair;
 
   class Refusal extends Error {}
 
+  const BOUNDS = [
+    ["gt", "greater than", (x, limit) => x > limit],
+    ["ge", "at least", (x, limit) => x >= limit],
+    ["lt", "less than", (x, limit) => x < limit],
+  ];
+
   function number(value) {
     if (typeof value === "string") return value.trim() === "" ? NaN : Number(value.trim().replace(/^([+-]?)(\.?inf|infinity)$/i, "$1Infinity"));
     return typeof value === "number" ? value : NaN;
@@ -79,9 +92,10 @@ globalThis.tcpfair = tcpfair;
     }
     const x = number(value);
     if (Number.isNaN(x)) throw new Refusal(`${where}: must be a number (got ${shown})`);
-    if (field.gt !== undefined && !(x > field.gt)) throw new Refusal(`${where}: must be greater than ${field.gt} (got ${shown})`);
-    if (field.ge !== undefined && !(x >= field.ge)) throw new Refusal(`${where}: must be at least ${field.ge} (got ${shown})`);
-    if (field.lt !== undefined && !(x < field.lt)) throw new Refusal(`${where}: must be less than ${field.lt} (got ${shown})`);
+    for (const [bound, words, holds] of BOUNDS) {
+      const limit = field[bound];
+      if (limit !== undefined && !holds(x, limit)) throw new Refusal(`${where}: must be ${words} ${limit} (got ${shown})`);
+    }
     if (!Number.isFinite(x) && number(field.default) !== x) throw new Refusal(`${where}: must be finite (got ${shown})`);
     return x;
   }
@@ -304,20 +318,26 @@ globalThis.tcpfair = tcpfair;
       return Array.from({ length: n }, (_, i) => get(view, this.base + at + i * record.bytes, record));
     }
 
+    // Where the series of a finished run begin: of all flows, of link `d` and of short flows in direction `d`.
+    seriesAt(places, what, d, k) {
+      const bytes = 8 * places.samples;
+      if (what === "flows") return places.out_at + k * bytes * places.flows;
+      return places[what === "link" ? "link_out_at" : "web_out_at"] + (d * SERIES[what].length + k) * bytes;
+    }
+
     // Every array of a finished run by name, as bytes of the module's memory: what the digest is made of.
     arrays() {
       const places = this.places();
-      const { flows: n, samples: s } = places;
+      const { flows, samples, links } = places;
       const [link] = this.rows(places.links_at, 1, "link");
       const found = [];
       const add = (name, at, bytes) => found.push([name, new Uint8Array(this.memory.buffer, this.base + at, bytes)]);
-      ["delivered_pkts", "received_pkts", "cwnd_pkts", "ssthresh_pkts", "srtt_s"].forEach((name, k) => add(name, places.out_at + k * s * n * 8, s * n * 8));
-      this.numbers.directions.slice(0, places.links).forEach((direction, d) => {
-        ["forwarded_pkts", "dropped_pkts", "queue_pkts", "acks", "acks_dropped"].forEach((name, k) => add(`link_${direction}.${name}`, places.link_out_at + (d * 5 + k) * s * 8, s * 8));
-      });
-      this.numbers.directions.forEach((direction, d) => {
-        ["delivered_pkts", "received_pkts", "active"].forEach((name, k) => add(`web_${direction}.${name}`, places.web_out_at + (d * 3 + k) * s * 8, s * 8));
-      });
+      SERIES.flows.forEach((name, k) => add(name, this.seriesAt(places, "flows", 0, k), samples * flows * 8));
+      for (const [what, directions] of [["link", links], ["web", 2]]) {
+        this.numbers.directions.slice(0, directions).forEach((direction, d) => {
+          SERIES[what].forEach((name, k) => add(`${what}_${direction}.${name}`, this.seriesAt(places, what, d, k), samples * 8));
+        });
+      }
       add("events", places.log_at, link.logged * this.records.event.bytes);
       add("arrivals", places.arrivals_at, places.arrivals * this.records.arrival.bytes);
       return found;
@@ -325,157 +345,40 @@ globalThis.tcpfair = tcpfair;
 
     // The result in arrays of its own.
     result() {
-      const { scenario } = this;
       const places = this.places();
       const { flows: n, samples: s } = places;
-      const out = this.floats(places.out_at, 5 * s * n);
-      const column = (k, i) => {
-        const values = new Float64Array(s);
-        for (let row = 0; row < s; row++) values[row] = out[(k * s + row) * n + i];
-        return values;
-      };
       const ends = this.rows(places.ends_at, n, "endpoint");
       const links = this.rows(places.links_at, places.links, "link");
-      const ofLink = (d) => {
-        const part = (k) => this.floats(places.link_out_at + (d * 5 + k) * s * 8, s).slice();
-        const { service_s } = links[d];
-        return { forwarded_pkts: part(0), dropped_pkts: part(1), queue_pkts: part(2), acks: part(3), acks_dropped: part(4), service_s };
+      const column = (k, i) => {
+        const values = this.floats(this.seriesAt(places, "flows", 0, k), s * n);
+        return Float64Array.from({ length: s }, (_, row) => values[row * n + i]);
       };
-      const ofWeb = (d) => {
-        const part = (k) => this.floats(places.web_out_at + (d * 3 + k) * s * 8, s).slice();
-        return { delivered_pkts: part(0), received_pkts: part(1), active: part(2) };
-      };
-      const web = places.arrivals ? { arrivals: places.arrivals, forward: ofWeb(0), reverse: ofWeb(1) } : null;
-      const flows = scenario.flows.map((flow, i) => ({
-        protocol: flow.protocol, cc: flow.cc, rtt_s: flow.rtt_s, direction: flow.direction, role: flow.role,
-        delivered_pkts: column(0, i), received_pkts: column(1, i), cwnd_pkts: column(2, i), ssthresh_pkts: column(3, i), srtt_s: column(4, i),
-        sent: ends[i].sent, resent: ends[i].resent, dropped: ends[i].dropped, reductions: ends[i].reductions, timeouts: ends[i].timeouts,
-      }));
-      const last = (values) => values[s - 1];
+      const series = (what, d) => named(SERIES[what], (k) => this.floats(this.seriesAt(places, what, d, k), s).slice());
+      const ofLink = (d) => ({ ...series("link", d), service_s: links[d].service_s });
+      const web = places.arrivals ? { arrivals: places.arrivals, forward: series("web", 0), reverse: series("web", 1) } : null;
+      const flows = this.scenario.flows.map(({ protocol, cc, rtt_s, direction, role }, i) => {
+        const { sent, resent, dropped, reductions, timeouts } = ends[i];
+        return {
+          ...{ protocol, cc, rtt_s, direction, role, sent, resent, dropped, reductions, timeouts },
+          ...named(SERIES.flows, (k) => column(k, i)),
+        };
+      });
+      const received = [...flows, ...(web ? [web.forward, web.reverse] : [])];
       return {
-        t_s: Float64Array.from({ length: s }, (_, k) => scenario.sample_s * (k + 1)),
+        t_s: Float64Array.from({ length: s }, (_, k) => this.scenario.sample_s * (k + 1)),
         flows,
         link: ofLink(0),
         reverse_link: places.links === 2 ? ofLink(1) : null,
         web,
-        events: this.events(),
-        packets: flows.reduce((sum, flow) => sum + last(flow.received_pkts), 0) + (web ? last(web.forward.received_pkts) + last(web.reverse.received_pkts) : 0),
+        events: this.events(places),
+        packets: received.reduce((sum, { received_pkts }) => sum + received_pkts[s - 1], 0),
       };
     }
 
-    events(first = 0) {
-      const places = this.places();
+    events(places) {
       const [link] = this.rows(places.links_at, 1, "link");
-      const bytes = this.records.event.bytes;
-      const rows = this.rows(places.log_at + first * bytes, link.logged - first, "event");
+      const rows = this.rows(places.log_at, link.logged, "event");
       return rows.map((row) => ({ ...row, kind: this.numbers.events[row.kind] }));
-    }
-
-    // ---------------------------------------------------------------- a look at a run under way
-
-    flowStates() {
-      const places = this.places();
-      const ends = this.rows(places.ends_at, places.flows, "endpoint");
-      const states = this.rows(places.states_at, places.flows, "state");
-      return ends.map((e, i) => {
-        const f = states[i];
-        const slow = f.whole ? f.cwnd <= f.ssthresh : f.cwnd < f.ssthresh;
-        let state = slow ? "slow start" : "avoidance";
-        if (e.in_recovery) state = "recovery";
-        if (e.after_timeout) state = "after timeout";
-        if (!e.started) state = "not started";
-        return {
-          state,
-          cwnd_pkts: Math.max(f.cwnd, e.halving_limit),
-          ssthresh_pkts: f.ssthresh,
-          in_flight_pkts: e.tail - e.head + (e.access_tail - e.access_head) + (e.lost_tail - e.shown),
-          una: e.una,
-          snd_nxt: e.snd_nxt,
-          rx_nxt: e.rx_nxt,
-          srtt_s: f.srtt,
-          rtt_s: f.rtt,
-          w_max: f.W_max,
-          k_s: f.K,
-          sent: e.sent,
-          resent: e.resent,
-          lost: e.dropped,
-          reductions: e.reductions,
-          timeouts: e.timeouts,
-          stopped: this.now_s >= e.stop_s || e.una >= e.size,
-        };
-      });
-    }
-
-    linkState(d, nowS) {
-      const places = this.places();
-      if (d >= places.links) return null;
-      const link = this.rows(places.links_at, places.links, "link")[d];
-      const buffer = d ? this.scenario.reverse_buffer_pkts : this.scenario.buffer_pkts;
-      return {
-        queue_pkts: Math.max(link.free_s - nowS, 0) / link.service_s, free_s: link.free_s, service_s: link.service_s,
-        buffer_pkts: buffer, forwarded_pkts: link.forwarded, dropped_pkts: link.dropped, acks: link.acks_forwarded, acks_dropped: link.acks_dropped,
-      };
-    }
-
-    block(places, e, name, first, end) {
-      const record = this.records[{ ring: "slot", acks: "ack_slot", access: "packet", lost: "packet" }[name]];
-      const view = new DataView(this.memory.buffer);
-      const rows = [];
-      for (let k = first; k < end; k++) {
-        const row = e[`${name}_first`] + (k % (e[`${name}_mask`] + 1));
-        rows.push(get(view, this.base + places[`${name}_at`] + row * record.bytes, record));
-      }
-      return rows;
-    }
-
-    // Every packet and ACK on the way at `nowS`, where it is, and from when to when it is there. What the engine does not
-    // keep is worked out: a packet leaves the bottleneck a path's delay before it arrives, and one service time before the
-    // packet that left after it at the latest; jitter is taken to be spent there.
-    packetStates(nowS) {
-      const places = this.places();
-      const ends = this.rows(places.ends_at, places.flows, "endpoint");
-      const links = this.rows(places.links_at, places.links, "link");
-      const found = [];
-      const onLink = links.map(() => []);
-      ends.forEach((e, flow) => {
-        if (!e.started) return;
-        const link = links[e.direction];
-        const add = (packet) => found.push({ flow, direction: e.direction, lost: false, ...packet });
-        for (const packet of this.block(places, e, "access", e.access_head, e.access_tail)) {
-          add({ seq: packet.seq, again: packet.again, sent_s: packet.sent_s, place: "access", from_s: packet.sent_s, to_s: packet.enter_s });
-        }
-        for (const slot of this.block(places, e, "ring", e.rx_head, e.tail)) {
-          onLink[e.direction].push({ flow, direction: e.direction, seq: slot.seq, again: slot.again, sent_s: slot.sent_s, arrival_s: slot.arrival_s, leave_s: slot.arrival_s - e.path_s, back_s: e.back_s });
-        }
-        for (const packet of this.block(places, e, "lost", e.resend, e.lost_tail)) {
-          add({ seq: packet.seq, again: packet.again, sent_s: packet.sent_s, place: "queue", from_s: packet.sent_s, to_s: packet.sent_s, lost: true });
-        }
-        if (e.two_way) {
-          const way = links[1 - e.direction];
-          for (const slot of this.block(places, e, "acks", e.acks_head, e.acks_tail)) {
-            const leave_s = slot.arrival_s - e.path_s;
-            const waits = nowS < leave_s - way.ack_service_s;
-            add({ seq: slot.rcv_nxt, again: 0, sent_s: slot.newest_sent_s, place: waits ? "ack_queue" : "ack", from_s: waits ? nowS : leave_s - way.ack_service_s, to_s: waits ? leave_s - way.ack_service_s : slot.arrival_s });
-          }
-        }
-      });
-      onLink.forEach((packets, d) => {
-        const { free_s, service_s } = links[d];
-        packets.sort((one, other) => one.leave_s - other.leave_s);
-        let latest_s = free_s;
-        for (const packet of [...packets].reverse()) {
-          packet.leave_s = Math.min(packet.leave_s, latest_s);
-          latest_s = packet.leave_s - service_s;
-        }
-        for (const { leave_s, arrival_s, back_s, ...packet } of packets) {
-          const begin_s = Math.max(leave_s - service_s, packet.sent_s);
-          let [place, from_s, to_s] = ["queue", packet.sent_s, begin_s];
-          if (nowS >= begin_s) [place, from_s, to_s] = ["link", begin_s, leave_s];
-          if (nowS >= leave_s) [place, from_s, to_s] = [back_s > 0 ? "ack" : "forward", leave_s, arrival_s];
-          found.push({ lost: false, ...packet, place, from_s, to_s });
-        }
-      });
-      return found;
     }
   }
 
@@ -488,7 +391,7 @@ globalThis.tcpfair = tcpfair;
   async function digestOf(arrays) {
     const lines = [];
     for (const [name, bytes] of arrays) lines.push(`${name} ${await sha256(bytes.slice())}\n`);
-    return { digest: await sha256(new TextEncoder().encode(lines.join(""))), lines };
+    return sha256(new TextEncoder().encode(lines.join("")));
   }
 
   // ---------------------------------------------------------------- a run from beginning to end, wherever this is
@@ -509,15 +412,16 @@ globalThis.tcpfair = tcpfair;
       if (nowS < endS) {
         onProgress(nowS / endS);
         await pause();
-        if (!isWanted()) throw new DOMException("the run was cancelled", "AbortError");
+        if (!isWanted()) throw cancelled();
       }
     }
     const result = engine.result();
-    result.digest = (await digestOf(engine.arrays())).digest;
+    result.digest = await digestOf(engine.arrays());
     result.seconds = (performance.now() - startedMs) / 1e3;
     return result;
   }
 
+  const cancelled = () => new DOMException("the run was cancelled", "AbortError");
   const expected = (error) => error instanceof Refusal || error.name === "AbortError";
   const told = (error) => (expected(error) ? error.message : `the engine stopped in the middle of the run (${error.message}); nothing of it is kept, and the next run has a new engine`);
 
@@ -586,7 +490,7 @@ globalThis.tcpfair = tcpfair;
         const task = { id: this.next++, scenario, seed, on_progress, resolve, reject };
         const cancel = () => this.cancel(task);
         task.settle = () => signal?.removeEventListener("abort", cancel);
-        if (signal?.aborted) return reject(new DOMException("the run was cancelled", "AbortError"));
+        if (signal?.aborted) return reject(cancelled());
         signal?.addEventListener("abort", cancel);
         this.queue.push(task);
         this.serveQueue();
@@ -595,7 +499,7 @@ globalThis.tcpfair = tcpfair;
 
     cancel(task) {
       task.settle();
-      task.reject(new DOMException("the run was cancelled", "AbortError"));
+      task.reject(cancelled());
       this.queue = this.queue.filter((each) => each !== task);
       const seat = this.workers.find((each) => each.task === task);
       if (!seat) return;
@@ -671,38 +575,19 @@ globalThis.tcpfair = tcpfair;
     return pool.ask(asked, String(seed), options);
   }
 
-  // A run that stands at a time and can be looked at. `runTo` goes forward only.
-  async function open(scenario, seed = 1) {
-    const engine = await new Engine(compiled, tcpfair.schema).open(check(scenario), seed);
-    engine.now_s = 0;
-    return {
-      get now_s() { return engine.now_s; },
-      runTo(untilS) {
-        engine.now_s = Math.max(engine.now_s, Math.min(untilS, engine.scenario.duration_s));
-        engine.advance(engine.now_s);
-      },
-      flows: () => engine.flowStates(),
-      link: () => engine.linkState(0, engine.now_s),
-      reverse_link: () => engine.linkState(1, engine.now_s),
-      packets: () => engine.packetStates(engine.now_s),
-      events: (first = 0) => engine.events(first),
-      close() { engine.instance = null; },
-    };
-  }
-
-  // What a page holds in elements of its own: the module and the schema, packed by gzip.
+  // The content, compressed by gzip, of an element of the page, as a Response.
   async function unpacked(id) {
     const text = document.getElementById(id).textContent.trim();
     const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
   }
 
   async function start() {
-    const schema = JSON.parse(new TextDecoder().decode(await unpacked("tcpfair-schema")));
-    return loadEngine(await unpacked("tcpfair-wasm"), schema);
+    const schema = await (await unpacked("tcpfair-schema")).json();
+    return loadEngine(await (await unpacked("tcpfair-wasm")).arrayBuffer(), schema);
   }
 
-  Object.assign(tcpfair, { loadEngine, run, open, check, digestOf, runHere, serve, Engine, Refusal });
+  Object.assign(tcpfair, { loadEngine, run, check, unpacked, serve, Engine, Refusal });
   if (IN_PAGE && document.getElementById("tcpfair-wasm")) tcpfair.ready = start();
   if (typeof module !== "undefined") module.exports = tcpfair;
 })();

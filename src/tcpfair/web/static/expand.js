@@ -66,28 +66,20 @@
   function keyOf(seed) {
     const words = [];
     for (let left = seed; left > 0n || !words.length; left >>= 32n) words.push(Number(left & 0xffffffffn));
-    let factor = 0x43b0d7e5;
+    let [factor, multiplier] = [0x43b0d7e5, 0x931e8875];
+    const folded = (value) => (value ^ (value >>> 16)) >>> 0;
     const hashed = (value) => {
       value = (value ^ factor) >>> 0;
-      factor = Math.imul(factor, 0x931e8875) >>> 0;
-      value = Math.imul(value, factor) >>> 0;
-      return (value ^ (value >>> 16)) >>> 0;
+      factor = Math.imul(factor, multiplier) >>> 0;
+      return folded(Math.imul(value, factor) >>> 0);
     };
-    const mixed = (x, y) => {
-      const value = (Math.imul(0xca01f9dd, x) - Math.imul(0x4973f715, y)) >>> 0;
-      return (value ^ (value >>> 16)) >>> 0;
-    };
+    const mixed = (x, y) => folded((Math.imul(0xca01f9dd, x) - Math.imul(0x4973f715, y)) >>> 0);
     const pool = [0, 1, 2, 3].map((i) => hashed(words[i] ?? 0));
     for (let from = 0; from < 4; from++) {
       for (let to = 0; to < 4; to++) if (from !== to) pool[to] = mixed(pool[to], hashed(pool[from]));
     }
-    factor = 0x8b51f9dd;
-    const state = pool.map((value) => {
-      value = (value ^ factor) >>> 0;
-      factor = Math.imul(factor, 0x58f38ded) >>> 0;
-      value = Math.imul(value, factor) >>> 0;
-      return BigInt((value ^ (value >>> 16)) >>> 0);
-    });
+    [factor, multiplier] = [0x8b51f9dd, 0x58f38ded];
+    const state = pool.map((value) => BigInt(hashed(value)));
     return [state[0] | (state[1] << 32n), state[2] | (state[3] << 32n)];
   }
 

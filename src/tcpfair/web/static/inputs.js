@@ -5,7 +5,6 @@
  * shown = kept * factor. "none" stands for a limit that is not there (infinity).
  */
 "use strict";
-var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
 tcpfair.inputs = (() => {
   const { make, newId, short } = tcpfair.dom;
@@ -29,25 +28,29 @@ tcpfair.inputs = (() => {
     return Number(plain);
   }
 
-  /** Place 0..STEPS of a value on a slider, and back. A slider with `zero` has 0 at its first place. */
-  function scaleOf({ min, max, log = false, zero = false }) {
-    const [low, high] = log ? [Math.log(min), Math.log(max)] : [min, max];
+  const rangeOf = ({ min, max, log = false, zero = false }) => {
     const first = zero && log ? 1 : 0;
-    return {
-      placeOf(x) {
-        if (x <= 0 && log) return 0;
-        const place = first + ((log ? Math.log(x) : x) - low) / ((high - low) / (STEPS - first));
-        return Math.min(Math.max(Math.round(place), first), STEPS);
-      },
-      valueAt(place) {
-        if (place < first) return 0;
-        const value = low + (place - first) * ((high - low) / (STEPS - first));
-        return Number((log ? Math.exp(value) : value).toPrecision(DIGITS));
-      },
-    };
+    const [low, high] = log ? [Math.log(min), Math.log(max)] : [min, max];
+    return { first, low, step: (high - low) / (STEPS - first), log };
+  };
+
+  /** Place 0..STEPS of a value on a slider. A slider with `zero` has 0 at its first place. */
+  function placeOf(slider, x) {
+    const { first, low, step, log } = rangeOf(slider);
+    if (x <= 0 && log) return 0;
+    const place = first + ((log ? Math.log(x) : x) - low) / step;
+    return Math.min(Math.max(Math.round(place), first), STEPS);
   }
 
-  /** One more text that tells about an input. */
+  /** The value at a place of a slider. */
+  function valueAt(slider, place) {
+    const { first, low, step, log } = rangeOf(slider);
+    if (place < first) return 0;
+    const value = low + (place - first) * step;
+    return Number((log ? Math.exp(value) : value).toPrecision(DIGITS));
+  }
+
+  /** One more text that describes an input. */
   function describe(control, id) {
     control.setAttribute("aria-describedby", `${control.getAttribute("aria-describedby") || ""} ${id}`.trim());
   }
@@ -72,14 +75,34 @@ tcpfair.inputs = (() => {
     return row;
   }
 
-  /** Escape in a box brings back what it held, when something else was typed; `then` takes a complaint away. */
-  function undoing(box, kept, then) {
+  /**
+   * A box for text: `kept` gives what it holds, `take` what is typed, after which it returns a complaint or "". Escape brings
+   * back what it held. Returns the box and the element of its complaint.
+   */
+  function textBox(id, key, kept, take, more = {}) {
+    const complaint = make("span", { className: "complaint", id: `${id}-complaint` });
+    const box = make("input", { type: "text", id, autocomplete: "off", data: { key }, ...more });
+    describe(box, complaint.id);
+    const refuse = (text) => {
+      complaint.textContent = text;
+      box.setAttribute("aria-invalid", String(text !== ""));
+    };
+    box.addEventListener("change", () => refuse(take(box.value)));
     box.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || box.value === kept()) return;
       event.preventDefault();
       box.value = kept();
-      then();
+      refuse("");
     });
+    return { box, complaint, refuse };
+  }
+
+  /** A row of the settings: it is refreshed now and whenever its `refresh` is called, and has an explanation. */
+  function rowOf(className, refresh, what, controls, ...children) {
+    const row = make("div", { className }, ...children);
+    row.refresh = refresh;
+    refresh();
+    return explained(row, what, ...controls);
   }
 
   /**
@@ -91,30 +114,12 @@ tcpfair.inputs = (() => {
    */
   function quantity({ label, unit = "", factor = 1, get, set, least = -Infinity, most = Infinity, above = null, infinite = false, slider, hint, what = "", key = label }) {
     const id = newId("q");
-    const complaint = make("span", { className: "complaint", id: `${id}-complaint` });
-    const box = make("input", { type: "text", inputMode: "decimal", id, autocomplete: "off", data: { key } });
-    box.setAttribute("aria-describedby", `${id}-unit ${id}-complaint`);
     const note = make("span", { className: "unit", id: `${id}-unit` }, unit);
     const aside = hint && make("span", { className: "hint" });
-    const scale = slider && scaleOf(slider);
-    const range = slider && make("input", { type: "range", min: 0, max: STEPS, step: 1, data: { key: `${key} slider` } });
-    if (range) range.setAttribute("aria-label", `${label}, slider`);
-
-    function refuse(text) {
-      complaint.textContent = text;
-      box.setAttribute("aria-invalid", text ? "true" : "false");
-    }
-    function showUnit() {
-      if (hint) aside.textContent = hint();
-      range?.setAttribute("aria-valuetext", `${box.value} ${unit}`);
-    }
+    const range = slider && make("input", { type: "range", min: 0, max: STEPS, step: 1, "aria-label": `${label}, slider`, data: { key: `${key} slider` } });
     const held = () => (get() === undefined ? "" : plainText(get() * factor));
-    function refresh() {
-      const value = get();
-      if (document.activeElement !== box) box.value = held();
-      if (range && document.activeElement !== range) range.value = scale.placeOf(value);
-      showUnit();
-    }
+    const { box, complaint, refuse } = textBox(id, key, held, typed, { inputMode: "decimal", "aria-describedby": note.id });
+
     /** What is wrong with a value, empty when nothing is. */
     function wrong(value) {
       if (Number.isNaN(value)) return "a number is needed here";
@@ -124,52 +129,46 @@ tcpfair.inputs = (() => {
       if (value > most) return `must be at most ${short(most * factor)}`;
       return "";
     }
+    /** Keeps a value and shows it, unless something is wrong with it. */
     function take(value) {
       const complaints = wrong(value);
-      refuse(complaints);
-      if (!complaints && value !== get()) set(value);
-      return !complaints;
+      if (complaints) return complaints;
+      if (value !== get()) set(value);
+      box.value = held();
+      showAround();
+      return "";
     }
-    box.addEventListener("change", () => {
-      const shown = parsed(box.value);
-      // through 12 digits, so that 10 ms is 0.01 s and not the nearest product
-      const kept = Number.isFinite(shown) ? Number((shown / factor).toPrecision(15)) : shown;
-      if (take(kept)) {
-        if (range) range.value = scale.placeOf(get());
-        box.value = plainText(get() * factor);
-        showUnit();
-      }
-    });
-    range?.addEventListener("input", () => {
-      if (take(scale.valueAt(Number(range.value)))) {
-        box.value = plainText(get() * factor);
-        showUnit();
-      }
-    });
-    undoing(box, held, () => refuse(""));
-    const row = make("div", { className: range ? "row with-slider" : "row" }, make("label", { htmlFor: id }, label), range, make("span", { className: "value" }, box, note), aside, complaint);
-    row.refresh = refresh;
-    refresh();
-    return explained(row, what, box, range);
+    function typed(text) {
+      const shown = parsed(text);
+      // through 15 digits, so that 10 ms is 0.01 s and not the nearest product
+      return take(Number.isFinite(shown) ? Number((shown / factor).toPrecision(15)) : shown);
+    }
+    function showAround() {
+      if (range && document.activeElement !== range) range.value = placeOf(slider, get());
+      if (hint) aside.textContent = hint();
+      range?.setAttribute("aria-valuetext", `${box.value} ${unit}`);
+    }
+    function refresh() {
+      if (document.activeElement !== box) box.value = held();
+      showAround();
+    }
+    range?.addEventListener("input", () => refuse(take(valueAt(slider, Number(range.value)))));
+    const value = make("span", { className: "value" }, box, note);
+    return rowOf(range ? "row with-slider" : "row", refresh, what, [box, range], make("label", { htmlFor: id }, label), range, value, aside, complaint);
   }
 
   /** A choice among values: `options` are [value, text] or texts. */
   function choice({ label, options, get, set, what = "", key = label, wide = false }) {
     const id = newId("c");
-    const select = make("select", { id, data: { key } });
-    for (const option of options) {
-      const [value, text] = Array.isArray(option) ? option : [option, String(option)];
-      select.append(make("option", { value: String(value) }, text));
-    }
-    const values = options.map((option) => (Array.isArray(option) ? option[0] : option));
-    const refresh = () => (select.value = String(get()));
+    const pairs = options.map((option) => (Array.isArray(option) ? option : [option, option]));
+    const select = make("select", { id, data: { key } }, pairs.map(([value, text]) => make("option", { value: String(value) }, String(text))));
     // a choice may build the inputs anew, which would cut a word that is being typed
     let typedMs = -Infinity;
     let waiting = 0;
     const take = () => {
       clearTimeout(waiting);
       waiting = 0;
-      if (select.isConnected) set(values[select.selectedIndex]);
+      if (select.isConnected) set(pairs[select.selectedIndex][0]);
     };
     const wait = () => {
       clearTimeout(waiting);
@@ -183,48 +182,25 @@ tcpfair.inputs = (() => {
     });
     select.addEventListener("change", () => (performance.now() - typedMs < TYPED_MS ? wait() : take()));
     select.addEventListener("blur", () => waiting && take());
-    const row = make("div", { className: wide ? "row wide" : "row" }, make("label", { htmlFor: id }, label), select);
-    row.refresh = refresh;
-    refresh();
-    return explained(row, what, select);
+    const refresh = () => (select.value = String(get()));
+    return rowOf(wide ? "row wide" : "row", refresh, what, [select], make("label", { htmlFor: id }, label), select);
   }
 
   /** Yes or no. */
   function toggle({ label, get, set, what = "", key = label }) {
     const id = newId("t");
-    const box = make("input", { type: "checkbox", id, data: { key } });
-    const refresh = () => (box.checked = Boolean(get()));
-    box.addEventListener("change", () => set(box.checked));
-    const row = make("div", { className: "row check" }, box, make("label", { htmlFor: id }, label));
-    row.refresh = refresh;
-    refresh();
-    return explained(row, what, box);
+    const box = make("input", { type: "checkbox", id, data: { key }, on: { change: () => set(box.checked) } });
+    return rowOf("row check", () => (box.checked = Boolean(get())), what, [box], box, make("label", { htmlFor: id }, label));
   }
 
   /** A line of text, such as a label or a seed. `check` gives a complaint or nothing. */
   function line({ label, get, set, check = () => "", what = "", key = label }) {
     const id = newId("l");
-    const complaint = make("span", { className: "complaint", id: `${id}-complaint` });
-    const box = make("input", { type: "text", id, autocomplete: "off", "aria-describedby": `${id}-complaint`, data: { key } });
+    const take = (text) => check(text.trim()) || (set(text.trim()), "");
+    const { box, complaint } = textBox(id, key, get, take);
     const refresh = () => document.activeElement !== box && (box.value = get());
-    const refuse = (text) => {
-      complaint.textContent = text;
-      box.setAttribute("aria-invalid", text ? "true" : "false");
-    };
-    box.addEventListener("change", () => {
-      refuse(check(box.value.trim()));
-      if (!complaint.textContent) set(box.value.trim());
-    });
-    undoing(box, get, () => refuse(""));
-    const row = make("div", { className: "row" }, make("label", { htmlFor: id }, label), box, complaint);
-    row.refresh = refresh;
-    refresh();
-    return explained(row, what, box);
+    return rowOf("row", refresh, what, [box], make("label", { htmlFor: id }, label), box, complaint);
   }
 
-  /** For tests: the values at these places of a slider, and the places that they have. */
-  const there = (options, places) => places.map((place) => scaleOf(options).valueAt(place));
-  const back = (options, values) => values.map((value) => scaleOf(options).placeOf(value));
-
-  return { quantity, choice, toggle, line, describe, explained, parsed, plainText, there, back };
+  return { quantity, choice, toggle, line, describe, explained, parsed, plainText, placeOf, valueAt };
 })();

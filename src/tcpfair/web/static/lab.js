@@ -1,28 +1,23 @@
 /**
  * The page: holds the sides that are compared, and brings settings, runs, plots and tables together.
  *
- * For the other parts of the page, guided tours and the packet view, it offers `tcpfair.lab`:
+ * Guided tours and tests use `tcpfair.lab`:
  *   apply(scenario | preset, {seed, compare, measuring})   shows and runs it; `compare` is a second one beside it
- *   scenario(side), seed(side), result(side)               of side "A" (without a name: of the edited one) or "B"
+ *   scenario(side), seed(side)      of side "A" (without a name: of the edited one) or "B"
  *   busy()                          whether a run, or one for its weights, is under way or about to begin
- *   on(what, fn)                    "result", "weights", "seeds", "edited", "cursor": fn({side, scenario, seed, result, ...})
  *   select(panel)                   brings a tab to the front: "plots", "numbers", "epochs", "seeds", "packets", "copy"
- *   element(name)                   the element of a tab, or "tours", "controls", "status"
- *   zoom([fromS, toS] | null), show(plot, on)
+ *   show(plot, on)
  */
 "use strict";
-var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
 (() => {
   const { make, renew, say, short, plain, fixed } = tcpfair.dom;
   const { copy } = tcpfair.scenarios;
-  const EDIT_MS = 0; // settings are run at once: what is younger than runs.PATIENCE_MS is waited for
   const CANCELLED = "Cancelled.";
   const LINK_MS = 600; // after the last change the address follows
   const TELL_MS = 800; // after the last result it is told to those who hear the page
   const byId = (id) => document.getElementById(id);
 
-  const listeners = new Map();
   const sides = []; // one, or two that are compared: {name, scenario, seed, preset, measuring, bufferUnit, ...see runs.js}
   let edited = 0; // place of the side whose settings are open
   let schema, runs, controls, picker, plots;
@@ -34,9 +29,8 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
   const ready = () => sides.filter((each) => each.result);
   const sideNamed = (name) => (name ? sides.find((each) => each.name === name) : side());
 
-  function emit(what, details) {
-    for (const fn of listeners.get(what) || []) fn(details);
-  }
+  /** The name of a side where there are two, for the beginning of a line. */
+  const prefix = (one) => (sides.length > 1 ? `${one.name}: ` : "");
 
   // --- Sides ------------------------------------------------------------------------------------------------------------
 
@@ -53,11 +47,11 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
     const own = copy(scenario);
     const how = tcpfair.presets.measuringOf(schema, own, preset);
     if (!preset) how.everyS = Math.max(own.sample_s, Math.min(1, own.duration_s / 20));
-    return { scenario: own, seed: String(seed), preset, measuring: { ...how, ...measuring, analysis: { ...how.analysis, ...measuring?.analysis } }, bufferUnit };
+    Object.assign(how, measuring, { analysis: { ...how.analysis, ...measuring?.analysis } });
+    return { scenario: own, seed: String(seed), preset, measuring: how, bufferUnit };
   }
 
-  const isPreset = (given) => given && "paper" in given;
-  const toSide = (given, options) => (isPreset(given) ? loadPreset(given, options) : sideOf(given, options));
+  const toSide = (given, options) => (given && "paper" in given ? loadPreset(given, options) : sideOf(given, options));
 
   function loadPreset(preset, { seed, measuring } = {}) {
     const experiment = schema.presets[preset.paper]?.[preset.experiment];
@@ -71,12 +65,8 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
   /** These settings in the place of a side; its old result stays in sight until the new one is there. */
   function settle(place, next) {
-    const { result, run, of, measures, weights, groups, job } = sides[place] || {};
-    const name = place ? "B" : "A";
-    if (sides[place]) {
-      Object.assign(sides[place], { seeds: null, error: "", keepBuffer: null }, next, { name });
-    } else sides[place] = { weights: { state: "none" }, seeds: null, error: "", ...{ result, run, of, measures, groups, job }, ...next, name };
-    if (weights) sides[place].weights = weights;
+    const begun = sides[place] || { weights: { state: "none" } };
+    sides[place] = Object.assign(begun, { seeds: null, error: "", keepBuffer: null }, next, { name: place ? "B" : "A" });
   }
 
   function dropSecond() {
@@ -95,11 +85,12 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
   function drawSides() {
     const two = sides.length > 1;
-    const choose = (place) => make("button", { type: "button", "aria-pressed": String(edited === place), data: { key: `side ${place}` }, on: { click: () => ((edited = place), reshape()) } }, `Settings of ${sides[place].name}`);
-    const again = make("button", { type: "button", data: { key: "compare" }, on: { click: () => compare(!two) } }, two ? "End comparison" : "Compare with a second scenario");
+    const button = (key, text, act, more = {}) => make("button", { type: "button", data: { key }, on: { click: act }, ...more }, text);
+    const choose = (one, place) => button(`side ${place}`, `Settings of ${one.name}`, () => ((edited = place), reshape()), { "aria-pressed": String(edited === place) });
+    const again = button("compare", two ? "End comparison" : "Compare with a second scenario", () => compare(!two));
     renew(
       byId("sides"),
-      ...(two ? sides.map((_, place) => choose(place)) : []),
+      ...(two ? sides.map(choose) : []),
       tcpfair.inputs.explained(make("span", { className: "tipped" }, again), two ? "Only A again" : "Hold these settings as A and change a copy of them, B", again),
     );
   }
@@ -122,13 +113,11 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
   function onEdit() {
     const one = side();
     keepLink();
-    emit("edited", { side: one.name, scenario: one.scenario, seed: one.seed });
     clearTimeout(editTimer);
     editTimer = setTimeout(() => {
       editTimer = 0;
-      if (runs.measuredAnew(one)) runs.measureAnew(one);
-      else runs.ask(one);
-    }, EDIT_MS);
+      runs.edited(one);
+    });
   }
 
   function take(place, next) {
@@ -178,7 +167,6 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
   let flowsFrame = 0;
   function onCursor(tS) {
     cursorS = tS;
-    emit("cursor", { t_s: tS });
     if (flowsFrame) return;
     flowsFrame = requestAnimationFrame(() => {
       flowsFrame = 0;
@@ -187,16 +175,16 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
   }
 
   const TABS = {
-    plots: () => {},
+    plots: null,
     numbers: () => renew(byId("numbers"), tcpfair.results.numbers(ready())),
     epochs: () => perSide(byId("epochs"), (one) => tcpfair.results.epochs(one)),
     seeds: () => perSide(byId("seeds-found"), (one) => (one.seeds ? tcpfair.results.seeds(one) : null)),
-    packets: () => {},
+    packets: null,
     copy: () => keepLink(),
   };
   let tab = "plots";
 
-  const drawOpenTab = () => ready().length && TABS[tab]();
+  const drawOpenTab = () => ready().length && TABS[tab]?.();
 
   function drawCopy(fragment) {
     if (tab !== "copy") return;
@@ -215,8 +203,8 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
       if (on && focus) button.focus();
     }
     if (name === "plots") plots.redraw();
+    if (name === "packets" && !tcpfair.packets.view) tcpfair.packets.mount(byId("tab-packets"));
     drawOpenTab();
-    emit("selected", { panel: name });
   }
 
   function onTabKey(event) {
@@ -243,14 +231,14 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
       if (!old.length) return;
       const share = Math.min(...old.map((one) => one.job.share));
       byId("bar").value = share;
-      byId("doing").textContent = old.map((one) => `${sides.length > 1 ? `${one.name}: ` : ""}${one.job.what}, ${Math.round(100 * one.job.share)} %`).join("; ");
+      byId("doing").textContent = old.map((one) => `${prefix(one)}${one.job.what}, ${Math.round(100 * one.job.share)} %`).join("; ");
     });
   }
 
   /** What went wrong with a side's last run, where it is seen first. */
   function drawFailed() {
     const failed = sides.filter((one) => one.error);
-    const line = (one) => `${sides.length > 1 ? `${one.name}: ` : ""}${one.error}${one.result ? ". What is shown is the run before" : ""}.`;
+    const line = (one) => `${prefix(one)}${one.error}${one.result ? ". What is shown is the run before" : ""}.`;
     const box = byId("failed");
     const text = failed.map(line).join("\n");
     if (box.dataset.text === text) return;
@@ -262,11 +250,10 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
   function drawStatus() {
     drawFailed();
     byId("status").replaceChildren(
-      ...sides.filter((one) => one.result).map((one) => {
-        const name = sides.length > 1 ? `${one.name}: ` : "";
+      ...ready().map((one) => {
         const { packets, seconds, digest } = one.result;
         const speed = seconds > 0.02 ? ` (${short(packets / seconds / 1e6, 2)} million a second)` : "";
-        return make("p", {}, `${name}${fixed(packets, 0)} packets in ${short(seconds, 2)} s${speed}; digest `, make("code", { title: digest }, digest.slice(0, 16)), one.weights.state === "ready" ? `; weights ${one.weights.note}` : "");
+        return make("p", {}, `${prefix(one)}${fixed(packets, 0)} packets in ${short(seconds, 2)} s${speed}; digest `, make("code", { title: digest }, digest.slice(0, 16)), one.weights.state === "ready" ? `; weights ${one.weights.note}` : "");
       }),
     );
   }
@@ -291,20 +278,18 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
     if (!sides.includes(one)) return;
     if (what === "progress") {
       drawFailed();
-      return drawProgress();
+      drawProgress();
+      return;
     }
     if (what === "cancelled") byId("said").textContent = CANCELLED;
-    if (["result", "weights", "seeds"].includes(what)) {
+    if (what === "result") {
       if (byId("said").textContent === CANCELLED) byId("said").textContent = "";
       draw();
       tell();
       document.body.dataset[`digest${one.name}`] = one.result.digest;
-      const { scenario, seed } = one.of;
-      emit(what, { side: one.name, scenario, seed, result: one.result, measures: one.measures, weights: one.weights, seeds: one.seeds, ms: one.elapsedMs });
     }
     drawStatus();
     drawAsk();
-    return undefined;
   }
 
   // --- Keys --------------------------------------------------------------------------------------------------------------
@@ -365,16 +350,8 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
     },
     scenario: (name) => copy(sideNamed(name)?.scenario ?? null),
     seed: (name) => sideNamed(name)?.seed,
-    result: (name) => sideNamed(name)?.result ?? null,
-    measures: (name) => sideNamed(name)?.measures ?? null,
     busy: () => editTimer !== 0 || sides.some((one) => one.job || one.wanted),
-    on(what, fn) {
-      listeners.set(what, [...(listeners.get(what) || []), fn]);
-      return () => listeners.set(what, listeners.get(what).filter((each) => each !== fn));
-    },
     select,
-    element: (name) => byId(name in TABS ? `tab-${name}` : name),
-    zoom: (spanS) => plots.setZoom(spanS),
     show(key, on = true) {
       plots.setShown(key, on);
       byId(`show-${key}`).checked = on;
@@ -386,7 +363,7 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
   async function begin() {
     await tcpfair.ready;
     schema = tcpfair.schema;
-    const lab = { schema, side, edited: onEdit, reshaped: () => reshape() };
+    const lab = { schema, side, edited: onEdit, reshaped: reshape };
     runs = tcpfair.runs.create({ schema, changed: onRuns });
     controls = tcpfair.controls.create(byId("controls"), lab);
     picker = tcpfair.picker.create(byId("presets"), {
@@ -408,7 +385,6 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
     await fromAddress();
     addEventListener("hashchange", fromAddress);
     document.body.dataset.ready = "true";
-    emit("ready", {});
   }
 
   /** The settings that the address holds, else those that the page begins with. */

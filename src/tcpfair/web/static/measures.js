@@ -5,7 +5,6 @@
  * samples, in any one unit; times are in s, windows in packets, NRU in dB. What does not exist is NaN.
  */
 "use strict";
-var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
 tcpfair.measures = (() => {
   /** Unfairness of at most 10 %: 10 log10(0.9), as printed (bhatti2008, sec. III-D), dB. */
@@ -13,6 +12,17 @@ tcpfair.measures = (() => {
   /** Sample times are multiples of the interval in floating point; no two of them are this close, s. */
   const TIME_TOLERANCE_S = 1e-6;
   const LOSS_KINDS = ["loss", "rto"];
+
+  /** Place of the last of `ordered` for which `holds`, which is so up to there and not beyond; -1 when it is for none. */
+  function placeOfLast(ordered, holds) {
+    let [low, high] = [0, ordered.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (holds(ordered[middle])) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
+  }
 
   // --- Series ---------------------------------------------------------------------------------------------------
 
@@ -43,11 +53,9 @@ tcpfair.measures = (() => {
 
   /** First and last + 1 of the samples whose interval lies in [startS, stopS]; `tS` holds the ends of the intervals. */
   function windowOf(tS, startS, stopS) {
-    let first = 0;
-    while (first < tS.length && tS[first] <= startS + TIME_TOLERANCE_S) first += 1;
-    let last = first;
-    while (last < tS.length && tS[last] <= stopS + TIME_TOLERANCE_S) last += 1;
-    return [first, last];
+    const after = (boundS) => 1 + placeOfLast(tS, (t) => t <= boundS + TIME_TOLERANCE_S);
+    const first = after(startS);
+    return [first, Math.max(first, after(stopS))];
   }
 
   /** Earliest of `tS` at which `holds(k)` is true. */
@@ -57,10 +65,7 @@ tcpfair.measures = (() => {
   }
 
   /** Earliest time at which `x` reaches `fraction` of its own maximum. */
-  function timeToFractionS(x, tS, fraction) {
-    const level = fraction * largestOf(x);
-    return firstTimeS((k) => x[k] >= level, tS);
-  }
+  const timeToFractionS = (x, tS, fraction) => firstTimeS((k) => x[k] >= fraction * largestOf(x), tS);
 
   /** Mean of each sample and the `samples` - 1 before it: `samples` - 1 fewer values than `x`. */
   function movingMean(x, samples) {
@@ -89,16 +94,7 @@ tcpfair.measures = (() => {
 
   /** J(t): the index of the flows' throughputs in each sample (eq. 2). */
   function jfiOverTime(r) {
-    const n = r.length;
-    return Array.from(r[0], (_, k) => {
-      let total = 0;
-      let squares = 0;
-      for (let i = 0; i < n; i += 1) {
-        total += r[i][k];
-        squares += r[i][k] * r[i][k];
-      }
-      return (total * total) / (n * squares);
-    });
+    return Array.from(r[0], (_, k) => jfi(r.map((flow) => flow[k])));
   }
 
   /** Time mean of J(t), the papers' printed index; samples in which no flow delivers anything do not count. */
@@ -182,14 +178,10 @@ tcpfair.measures = (() => {
   /** S_N: mean of the flow stabilities (eq. 10). */
   const systemStability = (uDb) => mean(flowStability(uDb));
 
-  /** Coefficient of variation over the flow NRUs: what table VI of bhatti2008 prints as S_N. */
-  const tupleStability = (uNDb) => coefficientOfVariation(uNDb);
-
   /** Means of U over the windows of `windowS` after `fromS`, and the ends of the windows. */
   function windowMeans(uDb, tS, fromS, windowS) {
     const samples = Math.max(1, Math.round(windowS / (tS[1] - tS[0])));
-    let first = 0;
-    while (first < tS.length && tS[first] <= fromS) first += 1;
+    const first = 1 + placeOfLast(tS, (t) => t <= fromS);
     if (tS.length - first < samples) return [uDb.map(() => []), []];
     const endsS = Array.from(tS).slice(first + samples - 1);
     // each window by itself: a running sum would miss a level that a mean just reaches
@@ -214,37 +206,18 @@ tcpfair.measures = (() => {
   /** Those of the loss times that lie in [startS, stopS]. */
   const lossesBetweenS = (lossTS, startS, stopS) => lossTS.filter((t) => t >= startS && t <= stopS);
 
-  /** Lengths of the loss epochs, from each loss to the next, s. */
-  const epochLengthsS = (lossTS) => lossTS.slice(1).map((t, k) => t - lossTS[k]);
-
-  /** Mean length of the loss epochs, s; NaN for fewer than two losses. */
-  const meanEpochS = (lossTS) => mean(epochLengthsS(lossTS));
-
-  /**
-   * CUBIC's K as seen: time from the end of each recovery until the window is back at that epoch's W_max, s; NaN for an
-   * epoch whose next recovery ends first.
-   */
-  function measuredKS(tS, cwndPkts, recoveryEndS, wMaxPkts) {
-    return recoveryEndS.map((startS, epoch) => {
-      const stopS = epoch + 1 < recoveryEndS.length ? recoveryEndS[epoch + 1] : Infinity;
-      return firstTimeS((k) => tS[k] >= startS && tS[k] < stopS && cwndPkts[k] >= wMaxPkts[epoch], tS) - startS;
-    });
-  }
-
   /** CUBIC's K in force at each of `tS`, s: a loss ends the epoch whose K it is logged with; NaN after the last. */
-  function kOverTimeS(tS, lossTS, lossKS) {
+  function kOverTimeS(tS, losses) {
     let next = 0;
     return Array.from(tS, (t) => {
-      while (next < lossTS.length && lossTS[next] < t) next += 1;
-      return next < lossTS.length ? lossKS[next] : NaN;
+      while (next < losses.length && losses[next].t_s < t) next += 1;
+      return losses[next]?.k_s ?? NaN;
     });
   }
 
   /** Place in `times` of the value nearest to `t`, the first of equally near ones. */
   function nearest(times, t) {
-    let best = 0;
-    for (let k = 1; k < times.length; k += 1) if (Math.abs(times[k] - t) < Math.abs(times[best] - t)) best = k;
-    return best;
+    return times.reduce((best, time, k) => (Math.abs(time - t) < Math.abs(times[best] - t) ? k : best), 0);
   }
 
   /** Losses of two flows that belong together: pairs of places, each the other's nearest and at most `withinS` away. */
@@ -258,16 +231,10 @@ tcpfair.measures = (() => {
 
   /** Mean share of the other flows that also lose within `windowS` of a loss, over all losses; NaN without any. */
   function synchronisedLossShare(lossTS, windowS) {
-    let losses = 0;
-    let shared = 0;
-    lossTS.forEach((own, n) => {
-      lossTS.forEach((other, m) => {
-        if (n === m) return;
-        losses += own.length;
-        shared += own.filter((t) => other.some((s) => s >= t - windowS && s <= t + windowS)).length;
-      });
-    });
-    return shared / losses;
+    const pairs = lossTS.flatMap((own, n) => lossTS.filter((_, k) => k !== n).map((other) => [own, other]));
+    const near = (t, other) => other.some((s) => s >= t - windowS && s <= t + windowS);
+    const shared = pairs.map(([own, other]) => own.filter((t) => near(t, other)).length);
+    return sum(shared) / sum(pairs.map(([own]) => own.length));
   }
 
   // --- Over runs ------------------------------------------------------------------------------------------------
@@ -281,13 +248,10 @@ tcpfair.measures = (() => {
   }
 
   return {
-    ...{ U_C_DB, LOSS_KINDS, WEIGHT_RULES },
-    ...{ sum, mean, known, meanOfKnown, leastOf, largestOf, deviation, median, rounded },
+    ...{ U_C_DB, LOSS_KINDS, WEIGHT_RULES, placeOfLast, sum, mean, known, meanOfKnown, leastOf, largestOf, deviation, median },
     ...{ coefficientOfVariation, windowOf, firstTimeS, timeToFractionS, movingMean, utilisation, smallerToLargerRatio },
-    ...{ jfi, jfiOverTime, meanJfi, jfiOfMeans },
-    ...{ inOwnPlace, nruOverTimeDb, flowNruDb, flowNruDbOfMean, zeroShare, nruTuple, caseLetter },
-    ...{ flowStability, systemStability, tupleStability, convergenceTimeS, systemConvergenceTimeS },
-    ...{ lossesBetweenS, epochLengthsS, meanEpochS, measuredKS, kOverTimeS, commonLosses, synchronisedLossShare },
-    reachedByShare,
+    ...{ jfi, jfiOverTime, meanJfi, jfiOfMeans, inOwnPlace, nruOverTimeDb, flowNruDb, flowNruDbOfMean, zeroShare, nruTuple },
+    ...{ caseLetter, flowStability, systemStability, convergenceTimeS, systemConvergenceTimeS, lossesBetweenS },
+    ...{ kOverTimeS, commonLosses, synchronisedLossShare, reachedByShare },
   };
 })();

@@ -1,14 +1,12 @@
 /**
  * The packet view: a short stretch of a run, every packet on its way through the sender's link, the queue, the bottleneck and
- * back as an ACK. What is drawn is also said in words and in a table, so that nothing needs eyes or a mouse.
+ * back as an ACK. What is drawn is also in words and in a table, so that nothing needs eyes or a mouse.
  */
 "use strict";
-var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
 tcpfair.packets = (() => {
-  const make = (...of) => tcpfair.dom.make(...of);
-  const { newId, short } = tcpfair.dom;
-  const COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]; // exhibits/style.py: FLOW_COLORS
+  const { make, newId, renew, short, table } = tcpfair.dom;
+  const { placeOfLast } = tcpfair.measures;
   const MOST_EVENTS = 40000;
   const MOST_FLOWS = 40; // lanes that can be told apart
   const MOST_LISTED = 9; // events in the list
@@ -17,58 +15,46 @@ tcpfair.packets = (() => {
   // ---------------------------------------------------------------- what can be looked at
 
   const small = {
-    capacity_bps: 2e6, buffer_pkts: 10, wire_bytes: 1500, payload_bytes: 1460, duration_s: 60, sample_s: 0.1, jitter_s: 0, record: ["samples", "cwnd", "events", "link"],
+    ...{ capacity_bps: 2e6, buffer_pkts: 10, wire_bytes: 1500, payload_bytes: 1460, duration_s: 60, sample_s: 0.1, jitter_s: 0 },
+    record: ["samples", "cwnd", "events", "link"],
   };
-  const reno = { protocol: "Reno", cc: "sack", access_bps: 10e6, iw_pkts: 2 };
+  const reno = { protocol: "Reno", cc: "sack", access_bps: 10e6, iw_pkts: 2, rtt_s: 0.06 };
   /** Links slow enough to see single packets: 2 Mb/s, one packet every 6 ms. Each stretch shows one thing. */
   const EXAMPLES = [
     {
       name: "ACK clocking",
       says: "The window is 11 packets, just what path and link hold. Each ACK lets one packet out; the bottleneck has spaced the ACKs, and they space the packets.",
-      scenario: {
-        ...small,
-        flows: [{ ...reno, rtt_s: 0.06, iw_pkts: 11, rwnd_pkts: 11 }],
-      },
+      scenario: { ...small, flows: [{ ...reno, iw_pkts: 11, rwnd_pkts: 11 }] },
       from_s: 0, length_s: 1,
     },
     {
       name: "Slow-start overshoot",
       says: "The window doubles every round trip. The queue fills in the last one, and what no longer fits is dropped, about as much as fits.",
-      scenario: { ...small, flows: [{ ...reno, rtt_s: 0.06 }] },
+      scenario: { ...small, flows: [reno] },
       from_s: 0, length_s: 0.75,
     },
     {
       name: "A loss and its recovery",
       says: "Reno adds one packet per round trip until the queue overflows by one, and by another a round trip later, before the sender can know. Three later arrivals show the loss; the window is halved, the holes are filled.",
-      scenario: {
-        ...small, flows: [{ ...reno, rtt_s: 0.06, initial_ssthresh_pkts: 16 }],
-      },
+      scenario: { ...small, flows: [{ ...reno, initial_ssthresh_pkts: 16 }] },
       from_s: 0.3, length_s: 1.2,
     },
     {
       name: "Recovery without SACK",
       says: "The same overshoot, but the sender learns of one hole per round trip (NewReno): as many round trips as packets were lost.",
-      scenario: {
-        ...small, flows: [{ ...reno, rtt_s: 0.06, recovery: "newreno" }],
-      },
+      scenario: { ...small, flows: [{ ...reno, recovery: "newreno" }] },
       from_s: 0.2, length_s: 3,
     },
     {
       name: "Delayed ACKs",
       says: "The receiver answers every second packet, so that packets go out in pairs and slow start is slower.",
-      scenario: {
-        ...small,
-        flows: [{ ...reno, rtt_s: 0.06, ack_every: 2, initial_ssthresh_pkts: 12 }],
-      },
+      scenario: { ...small, flows: [{ ...reno, ack_every: 2, initial_ssthresh_pkts: 12 }] },
       from_s: 0, length_s: 1,
     },
     {
       name: "Two flows in one queue",
       says: "Paths of 20 ms and 80 ms and the same queue for both: round trips of about 110 and 170 ms when it is full. The near flow climbs faster and has the larger share.",
-      scenario: {
-        ...small, buffer_pkts: 15,
-        flows: [{ ...reno, rtt_s: 0.02, initial_ssthresh_pkts: 4 }, { ...reno, rtt_s: 0.08, initial_ssthresh_pkts: 4 }],
-      },
+      scenario: { ...small, buffer_pkts: 15, flows: [0.02, 0.08].map((rtt_s) => ({ ...reno, rtt_s, initial_ssthresh_pkts: 4 })) },
       from_s: 1, length_s: 2,
     },
     {
@@ -76,10 +62,7 @@ tcpfair.packets = (() => {
       says: "Data of a second flow travel the other way. ACKs wait behind them and come in bunches: ACK compression.",
       scenario: {
         ...small, buffer_pkts: 15, reverse_bps: 2e6, reverse_buffer_pkts: 15,
-        flows: [
-          { ...reno, rtt_s: 0.06, initial_ssthresh_pkts: 12 },
-          { ...reno, rtt_s: 0.06, start_s: 0.2, direction: "reverse", initial_ssthresh_pkts: 12 },
-        ],
+        flows: [{}, { start_s: 0.2, direction: "reverse" }].map((own) => ({ ...reno, initial_ssthresh_pkts: 12, ...own })),
       },
       from_s: 0, length_s: 1.5,
     },
@@ -87,7 +70,7 @@ tcpfair.packets = (() => {
 
   // ---------------------------------------------------------------- words
 
-  const plain = (x) => String(Number(x.toPrecision(4)));
+  const plain = (x, digits = 4) => String(Number(x.toPrecision(digits)));
   const time = (t_s) => `${t_s.toFixed(4)} s`;
   const plural = (n, one) => `${n} ${one}${n === 1 ? "" : "s"}`;
 
@@ -130,6 +113,78 @@ tcpfair.packets = (() => {
     return `${time(event.t_s)}, flow ${event.flow + 1}: ${said.join("; ")}.`;
   }
 
+  // ---------------------------------------------------------------- strokes
+
+  /** A canvas and the few strokes that the view is drawn with. */
+  class Canvas {
+    constructor(node) {
+      this.node = node;
+      this.context = node.getContext("2d");
+    }
+
+    /** The size on the page, px; what was drawn is gone. */
+    fit(width, height) {
+      const ratio = window.devicePixelRatio || 1;
+      Object.assign(this, { width, height });
+      Object.assign(this.node, { width: Math.round(width * ratio), height: Math.round(height * ratio) });
+      Object.assign(this.node.style, { width: `${width}px`, height: `${height}px` });
+      this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    }
+
+    clear() {
+      this.context.clearRect(0, 0, this.width, this.height);
+    }
+
+    /** Straight lines through [x, y], dashed where `dash` has lengths. */
+    line(points, color, width = 1, dash = []) {
+      const { context } = this;
+      context.strokeStyle = color;
+      context.lineWidth = width;
+      context.setLineDash(dash);
+      context.beginPath();
+      points.forEach(([x, y]) => context.lineTo(x, y));
+      context.stroke();
+      context.setLineDash([]);
+      context.lineWidth = 1;
+    }
+
+    box(x, y, width, height, color, lineWidth = 1) {
+      this.context.strokeStyle = color;
+      this.context.lineWidth = lineWidth;
+      this.context.strokeRect(x, y, width, height);
+      this.context.lineWidth = 1;
+    }
+
+    square(x, y, side, color) {
+      this.context.fillStyle = color;
+      this.context.fillRect(x - side / 2, y - side / 2, side, side);
+    }
+
+    circle(x, y, radius, color, filled = true) {
+      const { context } = this;
+      context.strokeStyle = context.fillStyle = color;
+      context.beginPath();
+      context.arc(x, y, radius, 0, 2 * Math.PI);
+      if (filled) context.fill();
+      else context.stroke();
+    }
+
+    cross(x, y, color, alpha = 1) {
+      this.context.globalAlpha = Math.max(alpha, 0);
+      for (const side of [-1, 1]) this.line([[x - 4, y - 4 * side], [x + 4, y + 4 * side]], color, 2);
+      this.context.globalAlpha = 1;
+    }
+
+    text(words, x, y, color, align = "center", font = "12px") {
+      const { context } = this;
+      context.font = `${font} system-ui, sans-serif`;
+      context.textBaseline = "middle";
+      context.textAlign = align;
+      context.fillStyle = color;
+      context.fillText(words, x, y);
+    }
+  }
+
   // ---------------------------------------------------------------- the view
 
   class View {
@@ -145,17 +200,13 @@ tcpfair.packets = (() => {
 
     build() {
       const field = (label, control, unit) => {
-        control.id ||= newId("packets");
+        control.id = newId("packets");
         return make("label", { className: "pv-field", htmlFor: control.id }, `${label} `, control, unit ? ` ${unit}` : null);
       };
-      const number = (aria, least) =>
-        make("input", { type: "number", step: "any", min: least, "aria-label": aria, on: { change: () => this.read() } });
-      this.which = make(
-        "select",
-        { on: { change: () => this.choose(Number(this.which.value)) } },
-        EXAMPLES.map((example, k) => make("option", { value: String(k) }, example.name)),
-        make("option", { value: String(EXAMPLES.length) }, "the run of this page"),
-      );
+      const number = (aria, least) => make("input", { type: "number", step: "any", min: least, "aria-label": aria, on: { change: () => this.read() } });
+      const names = [...EXAMPLES.map((example) => example.name), "the run of this page"];
+      const options = names.map((name, k) => make("option", { value: String(k) }, name));
+      this.which = make("select", { on: { change: () => this.choose(Number(this.which.value)) } }, options);
       this.from = number("from: start of the stretch, s", 0);
       this.length = number("for: length of the stretch, s", 0.000001);
       this.says = make("p", { className: "pv-says" });
@@ -164,40 +215,33 @@ tcpfair.packets = (() => {
         return text === what ? node : tcpfair.inputs.explained(make("span", { className: "tipped" }, node), what);
       };
       this.playButton = button("Play", "Play", () => this.play(!this.playing));
-      this.speed = make(
-        "select",
-        {},
-        [["1", "1 s"], ["3", "3 s"], ["8", "8 s"], ["20", "20 s"]].map(([value, text]) =>
-          make("option", { value, selected: value === "3" }, text),
-        ),
-      );
+      this.speed = make("select", {}, ["1", "3", "8", "20"].map((value) => make("option", { value, selected: value === "3" }, `${value} s`)));
       this.range = make("input", {
         type: "range", min: 0, max: 1, step: "any", value: 0, "aria-label": "time within the stretch",
         on: { input: () => this.go(Number(this.range.value)) },
       });
       this.clock = make("output", { className: "pv-clock" });
-      this.net = make("canvas", { className: "pv-net", role: "img", "aria-label": "the network; the table below says the same" });
-      this.strip = make("canvas", {
+      this.net = new Canvas(make("canvas", { className: "pv-net", role: "img", "aria-label": "the network; the table below says the same" }));
+      this.strip = new Canvas(make("canvas", {
         className: "pv-strip", role: "img",
         "aria-label": "windows, queue and packet numbers over the stretch; the words below say the same at the time that is set",
         on: {
           pointerdown: (event) => {
-            this.strip.setPointerCapture(event.pointerId);
+            event.target.setPointerCapture(event.pointerId);
             this.point(event);
           },
           pointermove: (event) => event.buttons && this.point(event),
         },
-      });
+      }));
+      this.paper = new Canvas(document.createElement("canvas")); // the strip without its cursor
       this.status = make("p", { className: "pv-status", role: "status" });
       this.places = make("div", { className: "pv-places" });
       this.list = make("ol", { className: "pv-events" });
       this.root.replaceChildren(
         make("div", { className: "pv-controls" }, field("Show", this.which), field("from", this.from, "s"), field("for", this.length, "s")),
         this.says,
-        this.net,
-        make(
-          "div",
-          { className: "pv-steps", role: "group", "aria-label": "steps" },
+        this.net.node,
+        make("div", { className: "pv-steps", role: "group", "aria-label": "steps" },
           button("|◀", "to the start", () => this.stop(() => this.go(this.recording.from_s))),
           button("◀ RTT", "back by one round trip", () => this.stop(() => this.go(this.t_s - this.rtt()))),
           button("◀ packet", "back by one event", () => this.stop(() => this.toEvent(-1))),
@@ -211,7 +255,7 @@ tcpfair.packets = (() => {
           field("a round trip takes", this.speed),
         ),
         make("div", { className: "pv-time" }, this.range, this.clock),
-        this.strip,
+        this.strip.node,
         this.status,
         this.places,
         make("details", { className: "pv-log" }, make("summary", {}, "Event by event"), this.list),
@@ -253,43 +297,45 @@ tcpfair.packets = (() => {
       this.play(false);
       this.shown = what;
       const asked = (this.asked += 1);
-      this.from.value = String(Number(what.from_s.toPrecision(9)));
-      this.length.value = String(Number(what.length_s.toPrecision(6)));
+      this.from.value = plain(what.from_s, 9);
+      this.length.value = plain(what.length_s, 6);
       this.says.textContent = what.says || "";
       const scenario = structuredClone(what.scenario);
-      const { flows } = scenario;
       try {
-        if (flows.length > MOST_FLOWS) throw new Error(`flows: the packet view shows at most ${MOST_FLOWS} flows (got ${flows.length})`);
-        const until_s = what.from_s + what.length_s;
-        // the stretch may lie beyond the end of the run; samples are of no use here
-        scenario.duration_s = Math.max(scenario.duration_s, until_s);
-        scenario.sample_s = scenario.duration_s;
-        const ahead = (scenario.capacity_bps * what.from_s) / (8 * scenario.wire_bytes);
-        if (ahead > HEAVY_PKTS) throw new Error(`from: ${short(ahead, 2)} packets come before this stretch; take an earlier start`);
-        const session = await tcpfair.openRaw(scenario, what.seed ?? 1);
-        try {
-          // one path and queue earlier, so that all packets on the way at the start are known
-          const wait_s = (scenario.buffer_pkts * 8 * scenario.wire_bytes) / scenario.capacity_bps;
-          const back_s = scenario.reverse_bps ? (scenario.reverse_buffer_pkts * 8 * scenario.wire_bytes) / scenario.reverse_bps : 0;
-          const lead_s = Math.max(...flows.map((flow) => flow.rtt_s)) + wait_s + back_s + 2 * (scenario.jitter_s || 0);
-          const begin_s = Math.max(what.from_s - lead_s, 0);
-          const parts = Math.ceil(((scenario.capacity_bps / 8 / scenario.wire_bytes) * begin_s) / 1e6);
-          for (let k = 1; k <= parts; k++) {
-            this.status.textContent = `Running to ${time(begin_s)}: ${Math.round((100 * k) / parts)} %`;
-            await new Promise((then) => setTimeout(then));
-            if (asked !== this.asked) return;
-            session.runTo((begin_s * k) / parts);
-          }
-          if (begin_s > 0) session.runTo(begin_s);
-          const recording = tcpfair.record(session, flows.length, { until_s, most: MOST_EVENTS });
-          if (asked !== this.asked) return;
-          this.take(recording, what, scenario);
-        } finally {
-          session.close();
-        }
+        const recording = await this.recorded(scenario, what, () => asked === this.asked);
+        if (recording) this.take(recording, what, scenario);
       } catch (error) {
         const trapped = error instanceof WebAssembly.RuntimeError;
         if (asked === this.asked) this.refuse(trapped ? `The engine stopped (${error.message}): choose another stretch.` : error.message);
+      }
+    }
+
+    /** The recording of a stretch; null when it is no longer wanted. Throws a line when it would take too long. */
+    async recorded(scenario, { from_s, length_s, seed = 1 }, isWanted) {
+      const { flows } = scenario;
+      if (flows.length > MOST_FLOWS) throw new Error(`flows: the packet view shows at most ${MOST_FLOWS} flows (got ${flows.length})`);
+      const until_s = from_s + length_s;
+      // the stretch may lie beyond the end of the run; samples are of no use here
+      scenario.duration_s = Math.max(scenario.duration_s, until_s);
+      scenario.sample_s = scenario.duration_s;
+      const pktsPerS = scenario.capacity_bps / (8 * scenario.wire_bytes);
+      if (pktsPerS * from_s > HEAVY_PKTS) throw new Error(`from: ${short(pktsPerS * from_s, 2)} packets come before this stretch; take an earlier start`);
+      const session = await tcpfair.openRaw(scenario, seed);
+      try {
+        // one path and queue earlier, so that all packets on the way at the start are known
+        const back_s = scenario.reverse_bps ? (scenario.reverse_buffer_pkts * 8 * scenario.wire_bytes) / scenario.reverse_bps : 0;
+        const lead_s = Math.max(...flows.map((flow) => flow.rtt_s)) + scenario.buffer_pkts / pktsPerS + back_s + 2 * (scenario.jitter_s || 0);
+        const begin_s = Math.max(from_s - lead_s, 0);
+        const parts = Math.ceil((pktsPerS * begin_s) / 1e6);
+        for (let k = 1; k <= parts; k++) {
+          this.status.textContent = `Running to ${time(begin_s)}: ${Math.round((100 * k) / parts)} %`;
+          await new Promise((then) => setTimeout(then));
+          if (!isWanted()) return null;
+          session.runTo((begin_s * k) / parts);
+        }
+        return isWanted() ? tcpfair.record(session, flows.length, { until_s, most: MOST_EVENTS }) : null;
+      } finally {
+        session.close();
       }
     }
 
@@ -327,7 +373,7 @@ tcpfair.packets = (() => {
 
     /** How long a lost packet falls, s. */
     fade(packet) {
-      return 0.3 * (packet.flow >= 0 ? this.scenario.flows[packet.flow].rtt_s : this.scenario.flows[0].rtt_s);
+      return 0.3 * this.scenario.flows[Math.max(packet.flow, 0)].rtt_s;
     }
 
     rtt() {
@@ -348,25 +394,15 @@ tcpfair.packets = (() => {
       if (!this.playing) this.tell();
     }
 
-    /** The number of the last event at or before t_s. */
+    /** The number of the last event at or before t_s; -1 before the first. */
     eventAt(t_s) {
-      const { events } = this.recording;
-      let [low, high] = [0, events.length];
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (events[middle].t_s <= t_s) low = middle + 1;
-        else high = middle;
-      }
-      return low - 1;
+      return placeOfLast(this.recording.events, (event) => event.t_s <= t_s);
     }
 
     toEvent(step) {
-      const { events } = this.recording;
-      let k = this.eventAt(this.t_s);
-      if (step > 0) k += 1;
-      else while (k >= 0 && events[k].t_s >= this.t_s) k -= 1;
-      if (k >= 0 && k < events.length) this.go(events[k].t_s);
-      else this.go(step > 0 ? this.recording.until_s : this.recording.from_s);
+      const { events, from_s, until_s } = this.recording;
+      const k = step > 0 ? this.eventAt(this.t_s) + 1 : placeOfLast(events, (event) => event.t_s < this.t_s);
+      this.go(events[k]?.t_s ?? (step > 0 ? until_s : from_s));
     }
 
     toNext(wanted) {
@@ -378,8 +414,7 @@ tcpfair.packets = (() => {
     play(on) {
       if (on && !this.recording) return;
       this.playing = on;
-      this.playButton.textContent = on ? "Pause" : "Play";
-      this.playButton.setAttribute("aria-label", on ? "Pause" : "Play");
+      this.playButton.textContent = this.playButton.ariaLabel = on ? "Pause" : "Play";
       if (!on) {
         if (this.recording) this.tell();
         return;
@@ -404,7 +439,7 @@ tcpfair.packets = (() => {
     point(event) {
       if (!this.recording) return;
       this.play(false);
-      const box = this.strip.getBoundingClientRect();
+      const box = this.strip.node.getBoundingClientRect();
       const { left, right } = this.plot;
       const share = (event.clientX - box.left - left) / (right - left);
       this.go(this.recording.from_s + share * (this.recording.until_s - this.recording.from_s));
@@ -415,13 +450,8 @@ tcpfair.packets = (() => {
     /** Packets on the way at t_s with their places. */
     *under(t_s) {
       const { packets, links } = this.recording;
-      let [low, high] = [0, packets.length];
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (packets[middle].sent_s < t_s - this.longest_s) low = middle + 1;
-        else high = middle;
-      }
-      for (let k = low; k < packets.length && packets[k].sent_s <= t_s; k++) {
+      const first = 1 + placeOfLast(packets, (packet) => packet.sent_s < t_s - this.longest_s);
+      for (let k = first; k < packets.length && packets[k].sent_s <= t_s; k++) {
         const packet = packets[k];
         if (this.ends[k] < t_s) continue;
         const link = links[packet.two_way ? packet.direction : 0];
@@ -433,21 +463,15 @@ tcpfair.packets = (() => {
     tell() {
       const { events } = this.recording;
       const k = this.eventAt(this.t_s);
-      const near = (event) => event && event.t_s === this.t_s;
-      this.status.textContent = near(events[k])
-        ? describe(events[k])
-        : `${time(this.t_s)}. ${k >= 0 ? `Before: ${describe(events[k])}` : "Nothing has happened yet."}`;
+      const before = k >= 0 ? `Before: ${describe(events[k])}` : "Nothing has happened yet.";
+      this.status.textContent = events[k]?.t_s === this.t_s ? describe(events[k]) : `${time(this.t_s)}. ${before}`;
       const first = Math.max(0, k - MOST_LISTED + 3);
       this.list.start = first + 1;
-      this.list.replaceChildren(
-        ...events.slice(first, first + MOST_LISTED).map((event, m) =>
-          make(
-            "li",
-            { className: first + m === k ? "now" : "", "aria-current": first + m === k ? "step" : null },
-            describe(event),
-          ),
-        ),
-      );
+      const item = (event, m) => {
+        const now = first + m === k;
+        return make("li", { className: now ? "now" : "", "aria-current": now ? "step" : null }, describe(event));
+      };
+      this.list.replaceChildren(...events.slice(first, first + MOST_LISTED).map(item));
       this.tabulate();
     }
 
@@ -460,7 +484,8 @@ tcpfair.packets = (() => {
         else if (place !== "dropped") flows[packet.flow][place].push(packet.seq);
       }
       for (const packet of this.recording.packets) {
-        if (packet.lost && packet.flow >= 0 && (packet.enter_s <= this.t_s && packet.shown_s > this.t_s)) flows[packet.flow].dropped.push(packet.seq);
+        const unnoticed = packet.lost && packet.enter_s <= this.t_s && packet.shown_s > this.t_s;
+        if (unnoticed && packet.flow >= 0) flows[packet.flow].dropped.push(packet.seq);
       }
       for (const ack of this.recording.acks) {
         if (ack.flow >= 0 && ack.enter_s <= this.t_s && ack.heard_s > this.t_s) flows[ack.flow].back.push(ack.next);
@@ -473,54 +498,29 @@ tcpfair.packets = (() => {
         "lost, not noticed yet",
       ];
       const rows = this.scenario.flows.map((flow, i) => {
-        const state = this.stateAt(i, this.t_s);
-        const places = flows[i];
+        const state = this.perFlow[i][placeOfLast(this.perFlow[i], (event) => event.t_s <= this.t_s)];
+        const { access, queue, link, forward, back, dropped } = flows[i];
         return [
           `${i + 1}: ${flow.protocol || flow.cc}, ${plain(flow.rtt_s * 1000)} ms`,
-          state ? window_(state.cwnd) : "–",
-          state ? window_(state.ssthresh) : "–",
-          state ? String(state.in_flight) : "–",
-          state ? state.mode : "not started",
-          cell(places.access), cell(places.queue), cell(places.link),
-          ...(two_way ? [cell(places.forward)] : []),
-          cell(places.back), cell(places.dropped),
+          ...(state ? [window_(state.cwnd), window_(state.ssthresh), String(state.in_flight), state.mode] : ["–", "–", "–", "not started"]),
+          ...[access, queue, link, ...(two_way ? [forward] : []), back, dropped].map(cell),
         ];
       });
       const note = others ? `; ${plural(others, "packet")} of short flows in the queue` : "";
-      tcpfair.dom.renew(
-        this.places,
-        tcpfair.dom.table(`Where the packets are at ${time(this.t_s)} (number of packets, and which)${note}`, head, rows, { align: head.map((_, k) => (k === 4 ? "left" : "")) }),
-      );
-    }
-
-    /** The last event of flow i at or before t_s. */
-    stateAt(i, t_s) {
-      const events = this.perFlow[i];
-      let [low, high] = [0, events.length];
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (events[middle].t_s <= t_s) low = middle + 1;
-        else high = middle;
-      }
-      return events[low - 1] || null;
+      const caption = `Where the packets are at ${time(this.t_s)} (number of packets, and which)${note}`;
+      renew(this.places, table(caption, head, rows, { align: head.map((_, k) => (k === 4 ? "left" : "")) }));
     }
 
     // -------------------------------------------------------------- drawing
 
     theme() {
-      const style = getComputedStyle(document.documentElement);
-      const of = (name, otherwise) => style.getPropertyValue(name).trim() || otherwise;
-      const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-      this.ink = of("--ink", dark ? "#ddd" : "#222");
-      this.soft = of("--soft", dark ? "#aaa" : "#666");
-      this.line = of("--line", dark ? "#444" : "#ccc");
-      this.back = of("--back", dark ? "#1b1b1b" : "#fff");
-      this.colors = COLORS.map((color, k) => of(`--flow-${k}`, color));
-      this.other = of("--soft", "#888");
+      const { style, COLOURS } = tcpfair.plots;
+      for (const name of ["ink", "soft", "line", "back"]) this[name] = style(`--${name}`);
+      this.colors = Array.from({ length: COLOURS }, (_, k) => style(`--flow-${k}`));
     }
 
     color(flow) {
-      return flow < 0 ? this.other : this.colors[flow % this.colors.length];
+      return flow < 0 ? this.soft : this.colors[flow % this.colors.length];
     }
 
     /** Sizes of everything for the width there is. */
@@ -539,38 +539,23 @@ tcpfair.packets = (() => {
         x.linkEnd = width * 0.86;
       }
       this.net_ = { width, height, flows, lane, half, top, low: top + half + gap, x };
-      this.fit(this.net, width, height);
+      this.net.fit(width, height);
       const bands = [120, 70, 130];
-      this.plot = { width, left: 46, right: width - 8, bands, top: 16, gap: 24, height: 16 + bands.reduce((a, b) => a + b, 0) + 24 * 2 + 30 };
-      this.fit(this.strip, width, this.plot.height);
-      this.paper = document.createElement("canvas");
-      this.fit(this.paper, width, this.plot.height);
-      this.drawStrip(this.paper.getContext("2d"));
-    }
-
-    fit(canvas, width, height) {
-      const ratio = window.devicePixelRatio || 1;
-      canvas.width = Math.round(width * ratio);
-      canvas.height = Math.round(height * ratio);
-      canvas.style.width = `${width}px`;
-      canvas.style.height = `${height}px`;
-      canvas.getContext("2d").setTransform(ratio, 0, 0, ratio, 0, 0);
+      this.plot = { left: 46, right: width - 8, bands, top: 16, gap: 24, height: 16 + 120 + 70 + 130 + 24 * 2 + 30 };
+      this.strip.fit(width, this.plot.height);
+      this.paper.fit(width, this.plot.height);
+      this.drawStrip();
     }
 
     draw() {
       this.range.value = String(this.t_s);
-      this.range.setAttribute("aria-valuetext", time(this.t_s));
-      this.clock.textContent = time(this.t_s);
-      this.drawNet(this.net.getContext("2d"));
-      const context = this.strip.getContext("2d");
-      context.clearRect(0, 0, this.plot.width, this.plot.height);
-      context.drawImage(this.paper, 0, 0, this.plot.width, this.plot.height);
+      this.clock.textContent = this.range.ariaValueText = time(this.t_s);
+      this.drawNet();
+      const { strip, paper } = this;
+      strip.clear();
+      strip.context.drawImage(paper.node, 0, 0, strip.width, strip.height);
       const x = this.atTime(this.t_s);
-      context.strokeStyle = this.ink;
-      context.beginPath();
-      context.moveTo(x, this.plot.top - 6);
-      context.lineTo(x, this.plot.height - 24);
-      context.stroke();
+      strip.line([[x, this.plot.top - 6], [x, this.plot.height - 24]], this.ink);
     }
 
     laneY(flow, lower) {
@@ -579,174 +564,113 @@ tcpfair.packets = (() => {
       return (lower ? low : top) + half / 2 + (k - (flows - 1) / 2) * lane;
     }
 
-    drawNet(context) {
-      const { width, height, x, top, low, half, flows, lane } = this.net_;
+    /** Between the lanes: where queue and link are. */
+    middleY(lower) {
+      const { top, low, half, flows } = this.net_;
+      const named = this.scenario.flows.length;
+      return (lower ? low : top) + half / 2 + ((named - flows) / 2) * this.net_.lane;
+    }
+
+    drawNet() {
+      const { net } = this;
+      const { width, x, low, flows, lane } = this.net_;
       const { two_way, links } = this.recording;
-      context.clearRect(0, 0, width, height);
-      context.font = "12px system-ui, sans-serif";
-      context.textBaseline = "middle";
-      this.frame(context, false);
-      if (two_way) this.frame(context, true);
-      const text = (words, at, y, align = "center") => {
-        context.fillStyle = this.soft;
-        context.textAlign = align;
-        context.fillText(words, at, y);
-      };
-      text("senders", 4, 10, "left");
-      text(`queue, room for ${plain(this.scenario.buffer_pkts)}`, (x.queue + x.link) / 2, 10);
-      text("link", x.link + 4, 10, "left");
-      text("receivers", width - 4, 10, "right");
-      text(two_way ? "the other direction: ACKs, and data of reverse flows" : "ACKs on their way back: the whole RTT of the path", width / 2, low - 12);
+      net.clear();
+      this.frame(false);
+      if (two_way) this.frame(true);
+      net.text("senders", 4, 10, this.soft, "left");
+      net.text(`queue, room for ${plain(this.scenario.buffer_pkts)}`, (x.queue + x.link) / 2, 10, this.soft);
+      net.text("link", x.link + 4, 10, this.soft, "left");
+      net.text("receivers", width - 4, 10, this.soft, "right");
+      net.text(two_way ? "the other direction: ACKs, and data of reverse flows" : "ACKs on their way back: the whole RTT of the path", width / 2, low - 12, this.soft);
       const named = this.scenario.flows.length;
       for (let i = 0; i < flows; i++) {
         const flow = i < named ? i : -1;
-        context.strokeStyle = this.line;
-        if (!two_way) {
-          context.beginPath();
-          context.moveTo(x.sender, this.laneY(flow, true));
-          context.lineTo(x.receiver, this.laneY(flow, true));
-          context.stroke();
-        }
-        const reverse = flow >= 0 && this.scenario.flows[flow].direction === "reverse";
-        this.wires(context, flow, reverse);
-        if (lane >= 10) {
-          this.badge(context, reverse ? x.receiver + 10 : 12, this.laneY(flow, reverse), flow);
-        }
+        const y = this.laneY(flow, true);
+        if (!two_way) net.line([[x.sender, y], [x.receiver, y]], this.line);
+        const reverse = this.scenario.flows[flow]?.direction === "reverse";
+        this.wires(flow, reverse);
+        if (lane >= 10) this.badge(reverse ? x.receiver + 10 : 12, this.laneY(flow, reverse), flow);
       }
-      // packets
-      const slot = (x.link - x.queue) / Math.max(this.scenario.buffer_pkts + 1, 1);
-      this.size = Math.max(2.5, Math.min(16, slot * 0.8, lane * 1.1));
-      for (const [packet, place, part] of this.under(this.t_s)) this.drawPacket(context, packet, place, part);
-      if (two_way) {
-        for (const ack of this.recording.acks) {
-          if (ack.enter_s > this.t_s || ack.heard_s <= this.t_s) continue;
-          const { service_s, ack_service_s } = links[ack.direction];
-          const moving = { ...ack, sent_s: ack.enter_s, land_s: ack.heard_s, two_way: 1, lost: null };
-          const place = tcpfair.placeOf(moving, this.t_s, ack_service_s);
-          if (!place) continue;
-          if (place[0] === "queue") place[1] *= ack_service_s / service_s;
-          const [px, py] = this.spot(ack.flow, place[0], place[1], ack.direction === 1);
-          this.dot(context, px, py, this.color(ack.flow));
-        }
+      this.slot = (x.link - x.queue) / Math.max(this.scenario.buffer_pkts + 1, 1);
+      this.size = Math.max(2.5, Math.min(16, this.slot * 0.8, lane * 1.1));
+      for (const [packet, place, part] of this.under(this.t_s)) this.drawPacket(packet, place, part);
+      if (!two_way) return;
+      for (const ack of this.recording.acks) {
+        if (ack.enter_s > this.t_s || ack.heard_s <= this.t_s) continue;
+        const { service_s, ack_service_s } = links[ack.direction];
+        const moving = { ...ack, sent_s: ack.enter_s, land_s: ack.heard_s, two_way: 1, lost: null };
+        const found = tcpfair.placeOf(moving, this.t_s, ack_service_s);
+        if (!found) continue;
+        const [place, part] = found;
+        this.dot(...this.spot(ack.flow, place, place === "queue" ? (part * ack_service_s) / service_s : part, ack.direction === 1), ack.flow);
       }
     }
 
     /** The queue and the link of one direction. */
-    frame(context, lower) {
+    frame(lower) {
       const { x, half, width } = this.net_;
-      const y = this.laneY(0, lower) + (this.laneY(this.scenario.flows.length - 1, lower) - this.laneY(0, lower)) / 2;
-      const [a, b, c] = lower ? [width - x.queue, width - x.link, width - x.linkEnd] : [x.queue, x.link, x.linkEnd];
+      const y = this.middleY(lower);
+      const [a, b, c] = [x.queue, x.link, x.linkEnd].map((px) => (lower ? width - px : px));
       const h = Math.min(half, 30);
-      context.strokeStyle = this.soft;
-      context.lineWidth = 1;
-      context.strokeRect(Math.min(a, b), y - h / 2, Math.abs(b - a), h);
-      context.beginPath();
-      for (const side of [-1, 1]) {
-        context.moveTo(b, y + (side * h) / 4);
-        context.lineTo(c, y + (side * h) / 4);
-      }
-      context.stroke();
+      this.net.box(Math.min(a, b), y - h / 2, Math.abs(b - a), h, this.soft);
+      for (const side of [-1, 1]) this.net.line([[b, y + (side * h) / 4], [c, y + (side * h) / 4]], this.soft);
     }
 
     /** A flow's own links: from its sender to the queue, from the bottleneck to its receiver. */
-    wires(context, flow, lower) {
+    wires(flow, lower) {
       const { x, width } = this.net_;
-      const at = (px) => (lower ? width - px : px);
-      const own = this.laneY(flow, lower);
-      const middle = (this.laneY(0, lower) + this.laneY(this.scenario.flows.length - 1, lower)) / 2;
-      context.strokeStyle = this.line;
+      const [own, middle] = [this.laneY(flow, lower), this.middleY(lower)];
       for (const points of [[[x.sender, own], [x.queue - 12, own], [x.queue, middle]], [[x.linkEnd, middle], [x.linkEnd + 12, own], [x.receiver, own]]]) {
-        context.beginPath();
-        points.forEach(([px, py], k) => (k ? context.lineTo(at(px), py) : context.moveTo(at(px), py)));
-        context.stroke();
+        this.net.line(points.map(([px, py]) => [lower ? width - px : px, py]), this.line);
       }
     }
 
-    badge(context, x, y, flow) {
-      context.fillStyle = this.color(flow);
-      context.beginPath();
-      context.arc(x, y, 8, 0, 2 * Math.PI);
-      context.fill();
-      context.fillStyle = this.back;
-      context.textAlign = "center";
-      context.font = "bold 10px system-ui, sans-serif";
-      context.fillText(flow < 0 ? "s" : String(flow + 1), x, y + 0.5);
-      context.font = "12px system-ui, sans-serif";
+    badge(x, y, flow) {
+      this.net.circle(x, y, 8, this.color(flow));
+      this.net.text(flow < 0 ? "s" : String(flow + 1), x, y + 0.5, this.back, "center", "bold 10px");
     }
 
     /** Where on the canvas: the lower half is the upper one in a mirror. */
     spot(flow, place, part, lower) {
       const { x, width } = this.net_;
-      const own = this.laneY(flow, lower);
-      const n = this.scenario.flows.length;
-      const middle = (this.laneY(0, lower) + this.laneY(n - 1, lower)) / 2;
+      const [own, middle] = [this.laneY(flow, lower), this.middleY(lower)];
       const bend = (from, to, share) => from + (to - from) * share;
-      let at;
-      if (place === "access") at = [bend(x.sender, x.queue - 4, part), bend(own, middle, part ** 3)];
-      else if (place === "queue") {
-        const slot = (x.link - x.queue) / Math.max(this.scenario.buffer_pkts + 1, 1);
-        at = [x.link - slot * (part + 0.5), middle];
-      } else if (place === "link") at = [bend(x.link, x.linkEnd, part), middle];
-      else if (place === "forward") at = [bend(x.linkEnd, x.receiver, part), bend(middle, own, Math.min(3 * part, 1))];
-      else at = [x.link, middle];
-      return lower ? [width - at[0], at[1]] : at;
+      const spots = {
+        access: () => [bend(x.sender, x.queue - 4, part), bend(own, middle, part ** 3)],
+        queue: () => [x.link - this.slot * (part + 0.5), middle],
+        link: () => [bend(x.link, x.linkEnd, part), middle],
+        forward: () => [bend(x.linkEnd, x.receiver, part), bend(middle, own, Math.min(3 * part, 1))],
+      };
+      const [px, py] = spots[place]?.() ?? [x.link, middle];
+      return [lower ? width - px : px, py];
     }
 
-    drawPacket(context, packet, place, part) {
+    drawPacket(packet, place, part) {
+      const { net } = this;
       const { x, width } = this.net_;
       const lower = packet.two_way && packet.direction === 1;
-      const color = this.color(packet.flow);
       if (place === "back") {
-        // without a reverse bottleneck: receivers stand at the end of the link, the whole way is the ACK's
-        const y = this.laneY(packet.flow, true);
-        this.dot(context, x.receiver + (x.sender - x.receiver) * part, y, color);
+        // without a reverse bottleneck: receivers are at the end of the link, the whole way is the ACK's
+        this.dot(x.receiver + (x.sender - x.receiver) * part, this.laneY(packet.flow, true), packet.flow);
         return;
       }
       if (place === "dropped") {
         const share = part / this.fade(packet);
         const at = packet.lost === "queue" ? x.queue - 2 : x.linkEnd;
-        const y = this.spot(packet.flow, "queue", 0, lower)[1] + 8 + share * 26;
-        this.cross(context, lower ? width - at : at, y, this.ink, 1 - share);
+        net.cross(lower ? width - at : at, this.middleY(lower) + 8 + share * 26, this.ink, 1 - share);
         return;
       }
       const [px, py] = this.spot(packet.flow, place, part, lower);
       const s = this.size;
-      context.fillStyle = color;
-      context.fillRect(px - s / 2, py - s / 2, s, s);
-      if (packet.again) {
-        context.strokeStyle = this.ink;
-        context.lineWidth = Math.max(1, s / 8);
-        context.strokeRect(px - s / 2 - 1, py - s / 2 - 1, s + 2, s + 2);
-        context.lineWidth = 1;
-      }
-      if (s >= 14) {
-        context.fillStyle = this.back;
-        context.font = "9px system-ui, sans-serif";
-        context.textAlign = "center";
-        context.fillText(String(packet.seq % 1000), px, py + 0.5);
-        context.font = "12px system-ui, sans-serif";
-      }
+      net.square(px, py, s, this.color(packet.flow));
+      if (packet.again) net.box(px - s / 2 - 1, py - s / 2 - 1, s + 2, s + 2, this.ink, Math.max(1, s / 8));
+      if (s >= 14) net.text(String(packet.seq % 1000), px, py + 0.5, this.back, "center", "9px");
     }
 
-    dot(context, px, py, color) {
-      context.fillStyle = color;
-      context.beginPath();
-      context.arc(px, py, Math.max(1.5, Math.min(3, this.net_.lane / 4)), 0, 2 * Math.PI);
-      context.fill();
-    }
-
-    cross(context, px, py, color, alpha = 1) {
-      context.globalAlpha = Math.max(alpha, 0);
-      context.strokeStyle = color;
-      context.lineWidth = 2;
-      context.beginPath();
-      for (const side of [-1, 1]) {
-        context.moveTo(px - 4, py - 4 * side);
-        context.lineTo(px + 4, py + 4 * side);
-      }
-      context.stroke();
-      context.lineWidth = 1;
-      context.globalAlpha = 1;
+    /** An ACK. */
+    dot(px, py, flow) {
+      this.net.circle(px, py, Math.max(1.5, Math.min(3, this.net_.lane / 4)), this.color(flow));
     }
 
     // -------------------------------------------------------------- strips over time
@@ -777,101 +701,74 @@ tcpfair.packets = (() => {
       return series;
     }
 
-    drawStrip(context) {
-      const { width, height, left, right, bands, gap } = this.plot;
+    drawStrip() {
+      const { paper } = this;
+      const { left, right, bands, gap } = this.plot;
       const { from_s, until_s, packets } = this.recording;
-      context.clearRect(0, 0, width, height);
-      context.font = "11px system-ui, sans-serif";
-      context.textBaseline = "middle";
+      const wide = paper.width > 560;
       let top = this.plot.top;
-      const wide = width > 560;
-      const band = (title, bandHeight, most, paint, least = 0) => {
-        context.fillStyle = this.soft;
-        context.textAlign = "left";
-        context.fillText(title, left + 4, top - 8);
-        context.strokeStyle = this.line;
-        context.strokeRect(left, top, right - left, bandHeight);
-        const y = (value) => top + bandHeight - ((value - least) / Math.max(most - least, 1e-12)) * bandHeight;
-        context.textAlign = "right";
-        context.fillText(short(most, 3), left - 4, top + 6);
-        context.fillText(short(least, 3), left - 4, top + bandHeight - 5);
+      const label = (words, x, y, align) => paper.text(words, x, y, this.soft, align, "11px");
+      /** A part of the strip from 0 to `most`; `paint` gets the function from a value to its y. */
+      const band = (title, height, most, paint) => {
+        label(title, left + 4, top - 8, "left");
+        paper.box(left, top, right - left, height, this.line);
+        label(short(most, 3), left - 4, top + 6, "right");
+        label(short(0, 3), left - 4, top + height - 5, "right");
+        const bottom = top + height;
+        const { context } = paper;
         context.save();
         context.beginPath();
-        context.rect(left, top - 1, right - left, bandHeight + 2);
+        context.rect(left, top - 1, right - left, height + 2);
         context.clip();
-        paint(y);
+        paint((value) => bottom - (value / Math.max(most, 1e-12)) * height);
         context.restore();
-        top += bandHeight + gap;
+        top += height + gap;
       };
-      const stairs = (points, y, dash = []) => {
-        context.setLineDash(dash);
-        context.beginPath();
-        let last = null;
-        for (const [t_s, value] of points) {
-          const px = this.atTime(t_s);
-          if (last === null) context.moveTo(px, y(value));
-          else {
-            context.lineTo(px, last);
-            context.lineTo(px, y(value));
-          }
-          last = y(value);
+      const stairs = (steps, y, color, width = 1, dash = []) => {
+        const points = [];
+        for (const [t_s, value] of steps) {
+          if (points.length) points.push([this.atTime(t_s), points.at(-1)[1]]);
+          points.push([this.atTime(t_s), y(value)]);
         }
-        if (last !== null) context.lineTo(this.atTime(until_s), last);
-        context.stroke();
-        context.setLineDash([]);
+        if (points.length) points.push([this.atTime(until_s), points.at(-1)[1]]);
+        paper.line(points, color, width, dash);
       };
-      const visible = this.perFlow.map((events) => {
-        const first = events.findLastIndex((event) => event.t_s <= from_s);
-        return events.slice(Math.max(first, 0));
-      });
+      const visible = this.perFlow.map((events) => events.slice(Math.max(placeOfLast(events, (event) => event.t_s <= from_s), 0)));
       const mostWindow = Math.max(2, ...visible.flat().map((event) => Math.max(Math.min(event.cwnd, 1e9), event.in_flight)));
       band(wide ? "window (line) and packets in flight (dashes), packets" : "window, and in flight (dashes)", bands[0], mostWindow * 1.05, (y) => {
         visible.forEach((events, i) => {
-          context.strokeStyle = this.color(i);
-          context.lineWidth = 1.6;
-          stairs(events.map((event) => [event.t_s, event.cwnd]), y);
-          context.lineWidth = 1;
-          stairs(events.map((event) => [event.t_s, event.in_flight]), y, [3, 2]);
+          stairs(events.map((event) => [event.t_s, event.cwnd]), y, this.color(i), 1.6);
+          stairs(events.map((event) => [event.t_s, event.in_flight]), y, this.color(i), 1, [3, 2]);
           for (const event of events) {
-            if (event.reduced || event.timeout) this.cross(context, this.atTime(event.t_s), y(event.cwnd_before), this.color(i));
+            if (event.reduced || event.timeout) paper.cross(this.atTime(event.t_s), y(event.cwnd_before), this.color(i));
           }
         });
       });
       const mostQueue = Math.max(this.scenario.buffer_pkts, ...this.queueOver.map((step) => step[1])) * 1.1;
       band("packets in the queue; crosses: lost", bands[1], mostQueue, (y) => {
-        context.strokeStyle = this.soft;
-        stairs([[from_s, this.scenario.buffer_pkts]], y, [5, 3]);
-        context.strokeStyle = this.ink;
-        stairs(this.queueOver, y);
+        stairs([[from_s, this.scenario.buffer_pkts]], y, this.soft, 1, [5, 3]);
+        stairs(this.queueOver, y, this.ink);
         for (const packet of packets) {
-          if (packet.lost && packet.enter_s >= from_s) this.cross(context, this.atTime(packet.enter_s), y(this.scenario.buffer_pkts), this.color(packet.flow));
+          if (packet.lost && packet.enter_s >= from_s) paper.cross(this.atTime(packet.enter_s), y(this.scenario.buffer_pkts), this.color(packet.flow));
         }
       });
       const base = visible.map((events) => (events.length ? events[0].una : 0));
-      const upTo = visible.map((events, i) => (events.length ? events[events.length - 1].next - base[i] : 0));
+      const upTo = visible.map((events, i) => (events.length ? events.at(-1).next - base[i] : 0));
       band(wide ? "packet numbers: sent (dots), sent again (rings), lost (crosses), acknowledged (line)" : "packet numbers: sent, again (rings), lost, ACKed (line)", bands[2], Math.max(4, ...upTo) * 1.05, (y) => {
-        visible.forEach((events, i) => {
-          context.strokeStyle = this.color(i);
-          stairs(events.map((event) => [event.t_s, event.una - base[i]]), y);
-        });
+        visible.forEach((events, i) => stairs(events.map((event) => [event.t_s, event.una - base[i]]), y, this.color(i)));
         for (const packet of packets) {
           if (packet.flow < 0 || packet.sent_s < from_s) continue;
-          const [px, py] = [this.atTime(packet.sent_s), y(packet.seq - base[packet.flow])];
-          context.strokeStyle = context.fillStyle = this.color(packet.flow);
-          if (packet.lost) this.cross(context, px, py, this.color(packet.flow));
-          else if (packet.again) {
-            context.beginPath();
-            context.arc(px, py, 3.5, 0, 2 * Math.PI);
-            context.stroke();
-          } else context.fillRect(px - 1, py - 1, 2, 2);
+          const at = [this.atTime(packet.sent_s), y(packet.seq - base[packet.flow])];
+          if (packet.lost) paper.cross(...at, this.color(packet.flow));
+          else if (packet.again) paper.circle(...at, 3.5, this.color(packet.flow), false);
+          else paper.square(...at, 2, this.color(packet.flow));
         }
       });
-      context.fillStyle = this.soft;
       const parts = right - left > 500 ? 6 : 3;
       for (let k = 0; k <= parts; k++) {
         const t_s = from_s + (k / parts) * (until_s - from_s);
-        context.textAlign = k === 0 ? "left" : k === parts ? "right" : "center";
-        context.fillText(`${short(t_s, 4)}${k === parts ? " s" : ""}`, this.atTime(t_s), height - 10);
+        const align = { 0: "left", [parts]: "right" }[k] ?? "center";
+        label(`${short(t_s, 4)}${k === parts ? " s" : ""}`, this.atTime(t_s), paper.height - 10, align);
       }
     }
   }

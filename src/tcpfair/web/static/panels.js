@@ -6,7 +6,6 @@
  * gives the values of one of several seeds, at the measured intervals: a line for each foreground flow, or `ofAll` one.
  */
 "use strict";
-var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
 tcpfair.panels = (() => {
   const m = tcpfair.measures;
@@ -53,13 +52,10 @@ tcpfair.panels = (() => {
     {
       ...{ key: "queue", height: 120, shown: true },
       what: "at the bottleneck, at the time of the sample",
-      lines: (side) =>
-        [
-          ["forward", side.result.link],
-          ["reverse", side.result.reverse_link],
-        ]
-          .filter(([, link]) => link)
-          .map(([label, link], k) => ({ flow: null, label, tS: side.result.t_s, y: gaps(link.queue_pkts), dash: k })),
+      lines: (side) => {
+        const links = [["forward", side.result.link], ["reverse", side.result.reverse_link]].filter(([, link]) => link);
+        return links.map(([label, link], k) => ({ flow: null, label, tS: side.result.t_s, y: gaps(link.queue_pkts), dash: k }));
+      },
       spread: (each) => [each.queuePkts],
       ofAll: true,
       range: fromZero,
@@ -85,24 +81,19 @@ tcpfair.panels = (() => {
       ...{ key: "k", height: 120 },
       what: "time that the curve takes back to W_max; known for epochs that a loss has ended",
       lines: (side) =>
-        side.of.scenario.flows
-          .map((flow, n) => ({ flow, n }))
-          .filter(({ flow }) => flow.cc.startsWith("cubic"))
-          .map(({ n }) => {
-            const losses = side.result.events.filter((event) => event.flow === n && m.LOSS_KINDS.includes(event.kind));
-            const kS = m.kOverTimeS(
-              side.result.t_s,
-              losses.map((loss) => loss.t_s),
-              losses.map((loss) => loss.k_s),
-            );
-            return { flow: n, label: flowName(side, n), tS: side.result.t_s, y: gaps(kS) };
-          }),
+        side.of.scenario.flows.flatMap(({ cc }, n) => {
+          if (!cc.startsWith("cubic")) return [];
+          const losses = side.result.events.filter((event) => event.flow === n && m.LOSS_KINDS.includes(event.kind));
+          return { flow: n, label: flowName(side, n), tS: side.result.t_s, y: gaps(m.kOverTimeS(side.result.t_s, losses)) };
+        }),
       range: fromZero,
     },
   ];
 
   // title, unit and decimals are those of the page's data
-  for (const panel of PANELS) for (const what of ["title", "unit", "decimals"]) Object.defineProperty(panel, what, { get: () => tcpfair.schema.plots[panel.key][what] });
+  for (const panel of PANELS) {
+    for (const what of ["title", "unit", "decimals"]) Object.defineProperty(panel, what, { get: () => tcpfair.schema.plots[panel.key][what] });
+  }
 
   return { PANELS };
 })();

@@ -1,6 +1,5 @@
 /** The choice of a preset: paper, experiment, place in the grid, replicate. */
 "use strict";
-var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
 tcpfair.picker = (() => {
   const { make, renew } = tcpfair.dom;
@@ -21,9 +20,7 @@ tcpfair.picker = (() => {
   function create(box, lab) {
     const { presets, papers: about } = lab.schema;
 
-    function pick(label, options, value, then, wide = false) {
-      return choice({ label, options, get: () => value, set: then, key: `preset ${label}`, wide });
-    }
+    const pick = (label, options, value, then, wide = false) => choice({ label, options, get: () => value, set: then, key: `preset ${label}`, wide });
 
     function build() {
       const { preset } = lab.side();

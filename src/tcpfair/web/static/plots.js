@@ -4,10 +4,10 @@
  * Colours go by flow, six of them that readers with any colour vision can tell apart; then the line is dashed, then dotted.
  */
 "use strict";
-var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
 tcpfair.plots = (() => {
-  const { make, svg } = tcpfair.dom;
+  const { make, svg, plain, fixed } = tcpfair.dom;
+  const { placeOfLast, leastOf, largestOf } = tcpfair.measures;
   const COLOURS = 6;
   const DASHES = [[], [7, 4], [2, 3]];
   const FLOWS_DRAWN = 28; // lines beyond are not told apart
@@ -25,18 +25,6 @@ tcpfair.plots = (() => {
     svg("svg", { class: "swatch", viewBox: "0 0 26 8", "aria-hidden": "true" },
       svg("line", { x1: 1, x2: 25, y1: 4, y2: 4, "stroke-width": 3, stroke: `var(--flow-${n % COLOURS})`, "stroke-dasharray": dashOf(n).join(" ") }));
 
-  /** Place of the last of sorted `times` that is at most `t`, at least 0. */
-  function placeAt(times, t) {
-    let low = 0;
-    let high = times.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (times[middle] <= t) low = middle;
-      else high = middle - 1;
-    }
-    return low;
-  }
-
   /**
    * Fills `container`. `onCursor(tS)` is told where the cursor stands (null: nowhere), `onZoom([fromS, toS])` what is in sight.
    */
@@ -50,6 +38,14 @@ tcpfair.plots = (() => {
     let moving = false;
 
     const inSight = () => zoom || spanS;
+    const panelOf = (key) => tcpfair.panels.PANELS.find((panel) => panel.key === key);
+    /** Those cells that have a plot. */
+    const plotted = () => [...cells.values()].filter(({ plot }) => plot);
+
+    function scaleTime(plot) {
+      const [min, max] = inSight();
+      plot.setScale("x", { min, max });
+    }
 
     function setZoom(next) {
       const [low, high] = spanS;
@@ -58,7 +54,7 @@ tcpfair.plots = (() => {
       toS = Math.min(high, toS);
       zoom = next && toS > fromS && (fromS > low || toS < high) ? [fromS, toS] : null;
       moving = true;
-      for (const { plot } of cells.values()) plot?.setScale("x", { min: inSight()[0], max: inSight()[1] });
+      for (const { plot } of plotted()) scaleTime(plot);
       moving = false;
       tellCursor();
       onZoom(inSight(), zoom !== null);
@@ -81,11 +77,8 @@ tcpfair.plots = (() => {
 
     function setCursor(tS) {
       cursorS = tS;
-      for (const { plot } of cells.values()) {
-        if (!plot) continue;
-        const left = tS === null ? -10 : plot.valToPos(tS, "x");
-        plot.setCursor({ left, top: tS === null ? -10 : 10 }, false, false);
-      }
+      const at = (plot) => (tS === null ? { left: -10, top: -10 } : { left: plot.valToPos(tS, "x"), top: 10 });
+      for (const { plot } of plotted()) plot.setCursor(at(plot), false, false);
       tellCursor();
       onCursor(tS);
     }
@@ -93,17 +86,13 @@ tcpfair.plots = (() => {
     /** The cursor of a plot as a slider's value, for those who hear the page. */
     function tellCursor() {
       const [low, high] = inSight();
-      for (const [key, { node, plot, side }] of cells) {
-        if (!plot) continue;
-        const [name] = key.split(" ");
-        const panel = tcpfair.panels.PANELS.find((each) => each.key === name);
+      for (const { node, panel, side } of plotted()) {
         const marks = { valuemin: low, valuemax: high, valuenow: cursorS ?? low, valuetext: cursorS === null ? "no cursor" : valueText(panel, side) };
         for (const [mark, value] of Object.entries(marks)) node.setAttribute(`aria-${mark}`, typeof value === "number" ? String(Number(value.toPrecision(6))) : value);
       }
     }
 
     function valueText(panel, side) {
-      const { fixed } = tcpfair.dom;
       const found = valuesAt(panel.key, side, cursorS).slice(0, FLOWS_TOLD);
       const values = found.map(({ label, value }) => `${label} ${fixed(value, panel.decimals)}`).join(", ");
       return `${fixed(cursorS, cursorS < 10 ? 3 : 2)} s: ${values} ${panel.unit}`.trim();
@@ -113,18 +102,11 @@ tcpfair.plots = (() => {
       const [low, high] = inSight();
       const step = ((high - low) / 100) * (event.shiftKey ? 10 : 1);
       const at = cursorS === null || cursorS < low || cursorS > high ? (low + high) / 2 : cursorS;
+      const cursorTo = { ArrowLeft: Math.max(low, at - step), ArrowRight: Math.min(high, at + step), Home: low, End: high, ...(cursorS !== null && { Escape: null }) };
       const acts = {
-        ArrowLeft: () => setCursor(Math.max(low, at - step)),
-        ArrowRight: () => setCursor(Math.min(high, at + step)),
-        Home: () => setCursor(low),
-        End: () => setCursor(high),
-        "+": () => zoomBy(ZOOM),
-        "=": () => zoomBy(ZOOM),
-        "-": () => zoomBy(1 / ZOOM),
-        0: () => setZoom(null),
-        PageUp: () => moveBy(-0.5),
-        PageDown: () => moveBy(0.5),
-        ...(cursorS === null ? {} : { Escape: () => setCursor(null) }),
+        ...Object.fromEntries(Object.entries(cursorTo).map(([key, tS]) => [key, () => setCursor(tS)])),
+        ...{ "+": () => zoomBy(ZOOM), "=": () => zoomBy(ZOOM), "-": () => zoomBy(1 / ZOOM), 0: () => setZoom(null) },
+        ...{ PageUp: () => moveBy(-0.5), PageDown: () => moveBy(0.5) },
       };
       if (!acts[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
@@ -132,6 +114,16 @@ tcpfair.plots = (() => {
     }
 
     // --- What is drawn beside the lines -----------------------------------------------------------------------------
+
+    /** Draws with `paint` within the axes, and leaves the plot's context as it was. */
+    function within({ ctx, bbox }, paint) {
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+      ctx.clip();
+      paint(ctx, bbox);
+      ctx.restore();
+    }
 
     /** Losses as ticks along the axis, and CUBIC's W_max from a loss to the flow's next. */
     function drawMarks(plot, side) {
@@ -149,15 +141,12 @@ tcpfair.plots = (() => {
         ctx.fillStyle = colourOf(event.flow);
         ctx.fillRect(plot.valToPos(event.t_s, "x", true), bbox.top + bbox.height - tall, 1.4 * ratio, tall);
       });
-      if (side.result.flows.length <= SPREAD_FLOWS) drawWMax(plot, side, ratio);
       ctx.restore();
+      if (side.result.flows.length <= SPREAD_FLOWS) within(plot, () => drawWMax(plot, side, ratio));
     }
 
     function drawWMax(plot, side, ratio) {
-      const { ctx, bbox } = plot;
-      ctx.beginPath();
-      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-      ctx.clip();
+      const { ctx } = plot;
       ctx.setLineDash([1.5 * ratio, 3 * ratio]);
       ctx.lineWidth = 1.2 * ratio;
       side.of.scenario.flows.forEach((flow, n) => {
@@ -176,36 +165,30 @@ tcpfair.plots = (() => {
     }
 
     /** From the least to the largest over several seeds, behind the lines. */
-    function drawSpread(plot, side, bands) {
-      const { ctx, bbox } = plot;
-      ctx.save();
-      ctx.beginPath();
-      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-      ctx.clip();
-      bands.forEach(({ flow, low, high, tS }) => {
-        ctx.beginPath();
-        tS.forEach((t, k) => ctx.lineTo(plot.valToPos(t, "x", true), plot.valToPos(high[k], "y", true)));
-        for (let k = tS.length - 1; k >= 0; k -= 1) ctx.lineTo(plot.valToPos(tS[k], "x", true), plot.valToPos(low[k], "y", true));
-        ctx.closePath();
-        ctx.globalAlpha = 0.22;
-        ctx.fillStyle = colourOf(flow);
-        ctx.fill();
+    function drawSpread(plot, bands) {
+      within(plot, (ctx) => {
+        for (const { flow, low, high, tS } of bands) {
+          const edge = (values) => tS.map((t, k) => [plot.valToPos(t, "x", true), plot.valToPos(values[k], "y", true)]);
+          ctx.beginPath();
+          for (const at of [...edge(high), ...edge(low).reverse()]) ctx.lineTo(...at);
+          ctx.closePath();
+          ctx.globalAlpha = 0.22;
+          ctx.fillStyle = colourOf(flow);
+          ctx.fill();
+        }
       });
-      ctx.restore();
     }
 
     function drawLevel(plot, levelY) {
-      const { ctx, bbox } = plot;
-      const y = plot.valToPos(levelY, "y", true);
-      if (y < bbox.top || y > bbox.top + bbox.height) return;
-      ctx.save();
-      ctx.setLineDash([5, 5]);
-      ctx.strokeStyle = style("--soft");
-      ctx.beginPath();
-      ctx.moveTo(bbox.left, y);
-      ctx.lineTo(bbox.left + bbox.width, y);
-      ctx.stroke();
-      ctx.restore();
+      within(plot, (ctx, bbox) => {
+        const y = plot.valToPos(levelY, "y", true);
+        ctx.setLineDash([5, 5]);
+        ctx.strokeStyle = style("--soft");
+        ctx.beginPath();
+        ctx.moveTo(bbox.left, y);
+        ctx.lineTo(bbox.left + bbox.width, y);
+        ctx.stroke();
+      });
     }
 
     /** Least and largest of each interval over the seeds of a side. */
@@ -235,10 +218,10 @@ tcpfair.plots = (() => {
           x: { time: false, auto: false, range: () => inSight() },
           y: { range: (_, low, high) => cell.range ?? panel.range(low ?? 0, high ?? 1, cell.side) },
         },
-        axes: [{ ...axis, size: 30 }, { ...axis, size: 52, space: 26, values: (_, marks) => marks.map((mark) => tcpfair.dom.plain(mark, 4)) }],
+        axes: [{ ...axis, size: 30 }, { ...axis, size: 52, space: 26, values: (_, marks) => marks.map((mark) => plain(mark, 4)) }],
         series: [{}, ...cell.lines.map((line) => ({ label: line.label, stroke: colourOf(line.flow), width: 1.4, dash: dashOf(line.flow ?? (line.dash || 0) * COLOURS), points: { show: false }, spanGaps: false }))],
         hooks: {
-          drawAxes: [(plot) => (drawSpread(plot, cell.side, cell.bands), panel.level && cell.lines.length && drawLevel(plot, panel.level(cell.side)))],
+          drawAxes: [(plot) => (drawSpread(plot, cell.bands), panel.level && cell.lines.length && drawLevel(plot, panel.level(cell.side)))],
           draw: panel.marks ? [(plot) => drawMarks(plot, cell.side)] : [],
           setCursor: [(plot) => plot === cell.plot && cell.node.matches(":hover") && hovered(plot)],
           setSelect: [(plot) => plot.select.width > 3 && setZoom([plot.posToVal(plot.select.left, "x"), plot.posToVal(plot.select.left + plot.select.width, "x")])],
@@ -259,16 +242,9 @@ tcpfair.plots = (() => {
     function contents(panel) {
       const found = sides.map((side) => ({ side, lines: panel.lines(side).slice(0, FLOWS_DRAWN), bands: bandsOf(panel, side) }));
       if (sides.length > 1 || found.some(({ bands }) => bands.length)) {
-        let [low, high] = [Infinity, -Infinity];
-        const see = (value) => {
-          if (value === null) return;
-          if (value < low) low = value;
-          if (value > high) high = value;
-        };
-        for (const { lines, bands } of found) {
-          for (const { y } of lines) y.forEach(see);
-          for (const band of bands) [band.low, band.high].forEach((values) => values.forEach(see));
-        }
+        const values = found.flatMap(({ lines, bands }) => [...lines.map(({ y }) => y), ...bands.flatMap(({ low, high }) => [low, high])]);
+        const known = values.flat().filter((value) => value !== null && !Number.isNaN(value));
+        const [low, high] = [leastOf(known), largestOf(known)];
         const range = low <= high ? panel.range(low, high, sides[0]) : null;
         for (const cell of found) cell.range = range;
       }
@@ -276,15 +252,15 @@ tcpfair.plots = (() => {
     }
 
     function drawCell(panel, place, next) {
-      const key = `${panel.key} ${place}`;
-      const cell = cells.get(key);
+      const cell = cells.get(`${panel.key} ${place}`);
       Object.assign(cell, next, { range: next.range ?? null });
       const tS = next.lines[0]?.tS;
       cell.node.classList.toggle("empty", !tS);
       cell.node.tabIndex = tS ? 0 : -1;
       cell.node.setAttribute("role", tS ? "slider" : "group");
-      if (!tS) for (const mark of ["valuemin", "valuemax", "valuenow", "valuetext"]) cell.node.removeAttribute(`aria-${mark}`);
       if (!tS) {
+        for (const mark of ["valuemin", "valuemax", "valuenow", "valuetext"]) cell.node.removeAttribute(`aria-${mark}`);
+        cell.node.querySelector(".nothing").textContent = nothingText(panel.key, cell.side);
         cell.plot?.destroy();
         cell.plot = cell.shape = null;
         return;
@@ -296,7 +272,7 @@ tcpfair.plots = (() => {
         moving = true;
         if (cell.plot.width !== width) cell.plot.setSize({ width, height: panel.height });
         cell.plot.setData(data, false);
-        cell.plot.setScale("x", { min: inSight()[0], max: inSight()[1] });
+        scaleTime(cell.plot);
         moving = false;
         return;
       }
@@ -312,7 +288,7 @@ tcpfair.plots = (() => {
       if (container.dataset.shape === shape) return wanted;
       container.dataset.shape = shape;
       container.classList.toggle("two", sides.length > 1);
-      for (const { plot } of cells.values()) plot?.destroy();
+      for (const { plot } of plotted()) plot.destroy();
       cells.clear();
       container.replaceChildren(
         ...wanted.map((panel) => {
@@ -321,7 +297,7 @@ tcpfair.plots = (() => {
             const of = sides.length > 1 ? `, ${side.name}` : "";
             const node = make("div", { className: "plot", tabIndex: 0, "aria-label": `Plot of ${title}${of}: cursor`, "aria-describedby": "plot-keys", on: { keydown: onKey, mouseleave: () => setCursor(null) }, data: { panel: panel.key, side: place } },
               make("div", { className: "canvas" }), make("p", { className: "nothing" }, ""));
-            cells.set(`${panel.key} ${place}`, { node, plot: null, shape: null, lines: [], bands: [] });
+            cells.set(`${panel.key} ${place}`, { node, panel, plot: null, shape: null, lines: [], bands: [] });
             return node;
           });
           return make("figure", { className: "panel" }, make("figcaption", {}, make("strong", {}, title), " ", make("span", { className: "source" }, panel.what)), make("div", { className: "cells" }, nodes));
@@ -332,9 +308,6 @@ tcpfair.plots = (() => {
 
     function redraw() {
       for (const panel of layOut()) contents(panel).forEach((content, place) => drawCell(panel, place, content));
-      for (const [key, { node, side }] of cells) {
-        if (side) node.querySelector(".nothing").textContent = nothingText(key.split(" ")[0], side);
-      }
       tellCursor();
     }
 
@@ -368,9 +341,9 @@ tcpfair.plots = (() => {
     }
 
     function resize() {
-      for (const { plot, node } of cells.values()) {
+      for (const { plot, node } of plotted()) {
         const width = node.clientWidth;
-        if (plot && width && plot.width !== width) plot.setSize({ width, height: plot.height });
+        if (width && plot.width !== width) plot.setSize({ width, height: plot.height });
       }
     }
 
@@ -379,18 +352,16 @@ tcpfair.plots = (() => {
 
     /** The value of a side's lines of a panel at `tS`: [{flow, value}]. */
     const valuesAt = (key, side, tS) => {
-      const panel = tcpfair.panels.PANELS.find((each) => each.key === key);
-      const place = sides.indexOf(side);
-      const lines = cells.get(`${key} ${place}`)?.lines || panel.lines(side);
+      const lines = cells.get(`${key} ${sides.indexOf(side)}`)?.lines || panelOf(key).lines(side);
       const interval = ["throughput", "jfi", "nru"].includes(key);
       return lines.map((line) => {
-        const k = placeAt(line.tS, tS);
+        const k = Math.max(placeOfLast(line.tS, (t) => t <= tS), 0);
         return { flow: line.flow, label: line.label, value: line.y[interval && line.tS[k] < tS ? Math.min(k + 1, line.y.length - 1) : k] };
       });
     };
 
-    return { show, redraw, setShown, isShown: (key) => shown.has(key), setZoom, zoomBy, moveBy, inSight, setCursor, valuesAt, rebuild };
+    return { show, redraw, setShown, isShown: (key) => shown.has(key), setZoom, zoomBy, moveBy, valuesAt };
   }
 
-  return { create, swatch, colourOf };
+  return { create, swatch, style, COLOURS };
 })();

@@ -4,7 +4,6 @@
  * A preset is {paper, experiment, point: {axis: value}, replicate}. `tcpfair.preset` (expand.js) makes a scenario of it.
  */
 "use strict";
-var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
 tcpfair.presets = (() => {
   const m = tcpfair.measures;

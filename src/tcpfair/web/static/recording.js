@@ -5,8 +5,6 @@
 // No drawing here: packets.js.
 "use strict";
 
-var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
-
 (() => {
   const DUPLICATE = 2; // state.py: a copy of data that has arrived
   const OF_END = [
@@ -17,18 +15,16 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
   // one of these changes with every event: enough to see whether a flow had one at the same time as another
   const TOLD_BY = ["head", "rx_head", "acks_head", "acks_tail", "access_head", "sent", "timeouts", "started"];
   const OF_STATE = ["cwnd", "ssthresh", "srtt", "W_max", "K"];
-  const NOTHING = Object.fromEntries([...OF_END, ...OF_STATE].map((name) => [name, 0]));
+  const CONSTANT = ["recovery", "reliable", "direction", "two_way", "rtt_s", "path_s", "access_service_s", "ack_every"];
+  const OF_LINK = ["free_s", "dropped"];
   const SACK = 0; // state.py
 
   /** The least time after `t_s`: a run to it includes the events at `t_s` itself. */
   const after = (t_s) => Math.max(t_s * (1 + Number.EPSILON), t_s + Number.MIN_VALUE);
 
-  function look(session, i) {
-    const row = {};
-    for (const name of OF_END) row[name] = session.raw.end(i, name);
-    for (const name of OF_STATE) row[name] = session.raw.state(i, name);
-    return row;
-  }
+  const fieldsOf = (names, valueOf) => Object.fromEntries(names.map((name) => [name, valueOf(name)]));
+
+  const look = ({ raw }, i) => ({ ...fieldsOf(OF_END, (name) => raw.end(i, name)), ...fieldsOf(OF_STATE, (name) => raw.state(i, name)) });
 
   /** RFC 6675's pipe, as endpoint.packets_out. */
   function inFlight(row, constant) {
@@ -59,32 +55,25 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
       for (let i = 0; i < flows; i++) this.of(i);
     }
 
+    /** What is recorded of a row of the engine; `seen` is what it was after its last event. */
     of(i) {
-      let row = this.rows.get(i);
-      if (!row) {
-        const end = (name) => this.session.raw.end(i, name);
-        row = {
-          i,
-          seen: look(this.session, i),
-          constant: {
-            recovery: end("recovery"), reliable: end("reliable"), direction: end("direction"), two_way: end("two_way"),
-            rtt_s: end("rtt_s"), path_s: end("path_s"), access_service_s: end("access_service_s"), ack_every: end("ack_every"),
-          },
-          waiting: [], // on the access link
-          flying: [], // handed over, not acknowledged; `landed` of them are at the receiver
-          landed: 0,
-          hidden: [], // lost, the sender does not know
-          answers: [], // ACKs on their way (two-way runs)
-        };
-        // packets from before the recording: they are in the rings, where they are on the way is not known
-        row.flying = new Array(row.seen.tail - row.seen.head).fill(null);
-        row.landed = row.seen.rx_head - row.seen.head;
-        row.waiting = new Array(row.seen.access_tail - row.seen.access_head).fill(null);
-        row.hidden = new Array(row.seen.lost_tail - row.seen.shown).fill(null);
-        row.answers = new Array(row.seen.acks_tail - row.seen.acks_head).fill(null);
-        this.rows.set(i, row);
-      }
-      return row;
+      if (!this.rows.has(i)) this.rows.set(i, this.begin(i, look(this.session, i)));
+      return this.rows.get(i);
+    }
+
+    begin(i, seen) {
+      // packets from before the recording: they are in the rings, where they are on the way is not known
+      const unknown = (count) => new Array(count).fill(null);
+      return {
+        i,
+        seen,
+        constant: fieldsOf(CONSTANT, (name) => this.session.raw.end(i, name)),
+        waiting: unknown(seen.access_tail - seen.access_head), // on the access link
+        flying: unknown(seen.tail - seen.head), // handed over, not acknowledged; `landed` of them are at the receiver
+        landed: seen.rx_head - seen.head,
+        hidden: unknown(seen.lost_tail - seen.shown), // lost, the sender does not know
+        answers: unknown(seen.acks_tail - seen.acks_head), // ACKs on their way (two-way runs)
+      };
     }
 
     /** One event of the engine (or several at the very same time). */
@@ -102,10 +91,9 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
       if (!first) {
         for (let i = this.n + 1; i < session.rows; i++) {
           if (session.raw.end(i, "start_s") !== t_s || session.raw.end(i, "source") < 0) continue;
-          this.rows.delete(i);
-          const row = this.of(i); // an earlier flow may have had this row
-          Object.assign(row, { seen: { ...NOTHING, start_s: t_s }, waiting: [], flying: [], landed: 0, hidden: [], answers: [] });
-          acted.push(row);
+          const nothing = fieldsOf([...OF_END, ...OF_STATE], () => 0);
+          this.rows.set(i, this.begin(i, { ...nothing, start_s: t_s })); // an earlier flow may have had this row
+          acted.push(this.of(i));
         }
       }
       const now = this.links.map((_, d) => this.linkNow(d));
@@ -132,8 +120,7 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
     }
 
     linkNow(d) {
-      const { raw } = this.session;
-      return { free_s: raw.link(d, "free_s"), dropped: raw.link(d, "dropped"), acks_dropped: raw.link(d, "acks_dropped") };
+      return fieldsOf(OF_LINK, (name) => this.session.raw.link(d, name));
     }
 
     /** What one flow's event was, from its records before and after it. */
@@ -148,14 +135,14 @@ var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
       const fromAccess = entering.length > 0;
       // into the queue: accepted packets are in the ring now, lost ones in the list of the lost
       const outcomes = [];
-      for (let k = old.tail; k < is.tail; k++) {
-        const slot = (name) => raw.slot("ring", i, k, name);
-        outcomes.push({ seq: slot("seq"), again: slot("again"), sent_s: slot("sent_s"), arrival_s: slot("arrival_s"), lost: null });
-      }
-      for (let k = old.lost_tail; k < is.lost_tail; k++) {
-        const slot = (name) => raw.slot("lost", i, k, name);
-        outcomes.push({ seq: slot("seq"), again: slot("again"), sent_s: slot("sent_s"), arrival_s: NaN, lost: "queue" });
-      }
+      const found = (block, first, end, lost) => {
+        for (let k = first; k < end; k++) {
+          const slot = (name) => raw.slot(block, i, k, name);
+          outcomes.push({ ...fieldsOf(["seq", "again", "sent_s"], slot), arrival_s: lost ? NaN : slot("arrival_s"), lost });
+        }
+      };
+      found("ring", old.tail, is.tail, null);
+      found("lost", old.lost_tail, is.lost_tail, "queue");
       for (let k = is.lost_tail - old.lost_tail; k < is.dropped - old.dropped; k++) {
         outcomes.push({ seq: is.una, again: DUPLICATE, sent_s: t_s, arrival_s: NaN, lost: "queue" });
       }

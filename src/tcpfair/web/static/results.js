@@ -3,10 +3,10 @@
  * measures, the epochs, several seeds.
  */
 "use strict";
-var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
 tcpfair.results = (() => {
   const { make, svg, short, plain, fixed, table, MISSING } = tcpfair.dom;
+  const FLOWS_LISTED = 14; // with more, measures only of all flows together
   const m = tcpfair.measures;
   const MS_PER_S = 1e3;
   const EPOCHS_SHOWN = 200; // of one flow
@@ -56,11 +56,7 @@ tcpfair.results = (() => {
 
   /** A table of the flows: at the cursor, or means over what is measured. */
   function flowTable(side, plots, tS) {
-    const at = (key) => {
-      const found = new Map();
-      if (tS !== null) for (const { flow, value } of plots.valuesAt(key, side, tS)) found.set(flow, value);
-      return found;
-    };
+    const at = (key) => new Map(tS === null ? [] : plots.valuesAt(key, side, tS).map(({ flow, value }) => [flow, value]));
     const [throughput, cwnd, ssthresh, rtt, u] = ["throughput", "cwnd", "ssthresh", "rtt", "nru"].map(at);
     const { fromS, toS } = side.of.measuring;
     const place = new Map(side.run.foreground.map((n, k) => [n, k]));
@@ -136,8 +132,6 @@ tcpfair.results = (() => {
 
   // --- All measures -----------------------------------------------------------------------------------------------------
 
-  const FLOWS_LISTED = 14; // with more only what is of all flows together
-
   /** Every measure of these sides: a row for each, columns for all flows together and for each flow. */
   function numbers(sides) {
     const names = [...new Set(sides.flatMap((side) => side.measures.map((row) => row.metric)))];
@@ -176,7 +170,7 @@ tcpfair.results = (() => {
 
   /** Every flow's loss epochs; of CUBIC with K and W_max. */
   function epochs(side) {
-    const flows = side.result.flows.map((_, n) => n).filter((n) => n < 14);
+    const flows = side.result.flows.map((_, n) => n).slice(0, FLOWS_LISTED);
     return make("div", {}, flows.map((n) => {
       const found = tcpfair.analysis.epochsOf(side.of.scenario, side.result, n);
       const cubic = side.of.scenario.flows[n].cc.startsWith("cubic");
@@ -205,7 +199,7 @@ tcpfair.results = (() => {
       finite.length ? svg("line", { x1: x(middle).toFixed(1), x2: x(middle).toFixed(1), y1: 1, y2: 17, stroke: "var(--ink)", "stroke-width": 2 }) : []);
   }
 
-  /** Which measures are shown over several runs: [name, common scale from zero]. */
+  /** Which measures are shown over several runs. */
   const OVER_SEEDS = ["throughput_mean", "utilisation", "jfi_mean", "jfi_of_means", "ratio", "U_n", "U_N+", "U_N-", "T_U", "fair_ratio", "load_mean", "load_cov", "cwnd_mean", "k_mean"];
 
   /** Mean, deviation and extremes of the main measures over the runs, each run a dot. */
@@ -219,10 +213,9 @@ tcpfair.results = (() => {
       if (!finite.length) continue;
       const [low, high] = [Math.min(...finite), Math.max(...finite)];
       flows.forEach((flow, k) => {
-        if (k >= 14) return;
+        if (k >= FLOWS_LISTED) return;
         const values = m.known(ofFlow[k]).filter(Number.isFinite);
-        const unit = unitOf(metric);
-        const name = `${wordsOf(metric)}${flow ? `, flow ${flow}` : ""}${unit ? `, ${unit}` : ""}`;
+        const name = [wordsOf(metric), flow && `flow ${flow}`, unitOf(metric)].filter(Boolean).join(", ");
         const colour = flow ? `var(--flow-${(side.run.foreground[flow - 1] ?? 0) % 6})` : "var(--soft)";
         rows.push([name, plain(m.mean(values), 4), values.length > 1 ? short(m.deviation(values), 2) : "", plain(Math.min(...values), 4), plain(Math.max(...values), 4), String(values.length), strip(values, low, high, colour)]);
       });
@@ -232,5 +225,5 @@ tcpfair.results = (() => {
     return table(`${runs.length} runs, ${names}`, head, rows, { className: "numbers seeds" });
   }
 
-  return { mainNumbers, tiles, flowTable, printTable, numbers, epochs, seeds, wordsOf, unitOf, valueOf };
+  return { mainNumbers, tiles, flowTable, printTable, numbers, epochs, seeds };
 })();

@@ -7,7 +7,6 @@
  *   side.seeds = {runs: [{seed, run, measures, queuePkts, srttS}]}: the last two at the times of the measured intervals
  */
 "use strict";
-var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
 tcpfair.runs = (() => {
   const { copy, selfRun, expectedPkts } = tcpfair.scenarios;
@@ -16,6 +15,7 @@ tcpfair.runs = (() => {
   const PATIENCE_MS = 400; // a run that is younger is not broken off for new settings: it is as good as done
   const SELF_RUNS_AT_ONCE_PKTS = 8e7; // longer self-runs wait to be asked for
   const SELF_RUNS_KEPT = 400;
+  const SELF_RUNS = "self-runs for the weights";
 
   /** Every group of measures that says something about a scenario that no paper asks about. */
   function groupsOf(schema, side) {
@@ -34,24 +34,21 @@ tcpfair.runs = (() => {
   }
 
   /**
-   * `lab` gives {schema, changed(side, what)}: called with what is new of a side: "progress", "result", "weights", "seeds",
-   * "failed", "cancelled".
+   * `lab` gives {schema, changed(side, what)}: called with what is new of a side: "progress", "result" (of its run, weights or
+   * seeds), "failed", "cancelled".
    */
   function create(lab) {
     const selfMeans = new Map(); // by scenario and seed: mean goodput of each foreground flow, Mb/s
     const { schema } = lab;
 
-    const windowOf = (side) => [side.of.measuring.fromS, side.of.measuring.toS];
-
     /** Measures of a run with the side's weights, if there are any. */
     function measuresOf(side, run) {
-      const { measuring } = side.of;
-      const ready = side.weights.state === "ready";
-      const rules = ready ? Object.keys(m.WEIGHT_RULES) : [];
-      const also = Object.fromEntries(rules.filter((rule) => rule !== measuring.rule).map((rule) => [rule, m.WEIGHT_RULES[rule](side.weights.ofSelf)]));
-      const how = { windowS: windowOf(side), analysis: measuring.analysis, weights: ready ? side.weights.values : null, also };
-      const wanted = side.groups.filter((name) => name in tcpfair.analysis.GROUPS);
-      return measure(run, wanted, how);
+      const { fromS, toS, rule: chosen, analysis } = side.of.measuring;
+      const { state, values, ofSelf } = side.weights;
+      const rules = state === "ready" ? Object.entries(m.WEIGHT_RULES).filter(([rule]) => rule !== chosen) : [];
+      const also = Object.fromEntries(rules.map(([rule, weightsOf]) => [rule, weightsOf(ofSelf)]));
+      const how = { windowS: [fromS, toS], analysis, weights: state === "ready" ? values : null, also };
+      return measure(run, side.groups.filter((name) => name in tcpfair.analysis.GROUPS), how);
     }
 
     function remeasure(side) {
@@ -59,45 +56,69 @@ tcpfair.runs = (() => {
       for (const each of side.seeds?.runs || []) each.measures = measuresOf(side, each.run);
     }
 
+    /** A job of a side; a run that was asked for meanwhile follows it. */
+    async function inJob(side, what, work) {
+      const job = { controller: new AbortController(), startedMs: performance.now(), share: 0, what };
+      side.job = job;
+      side.error = "";
+      lab.changed(side, "progress");
+      try {
+        await work(job);
+      } catch (error) {
+        if (!job.controller.signal.aborted) {
+          side.error = error.message || String(error);
+          lab.changed(side, "failed");
+        } else if (!side.wanted) lab.changed(side, "cancelled");
+      }
+      side.job = null;
+      lab.changed(side, "progress");
+      if (side.wanted) await ask(side);
+    }
+
     /** The next run of a side, unless one is under way that will be done in a moment. */
     function ask(side) {
       side.wanted = true;
-      if (!side.job) return void go(side);
+      if (!side.job) return inJob(side, "simulating", (job) => simulate(side, job));
       if (performance.now() - side.job.startedMs > PATIENCE_MS) side.job.controller.abort();
+      return undefined;
     }
 
-    async function go(side) {
-      while (side.wanted) {
-        side.wanted = false;
-        const of = copy({ scenario: side.scenario, seed: side.seed, measuring: side.measuring, preset: side.preset });
-        const job = { controller: new AbortController(), startedMs: performance.now(), share: 0, what: "simulating" };
-        side.job = job;
-        side.error = "";
-        lab.changed(side, "progress");
-        try {
-          const result = await tcpfair.run(of.scenario, of.seed, {
-            signal: job.controller.signal,
-            on_progress: (share) => ((job.share = share), lab.changed(side, "progress")),
-          });
-          Object.assign(side, { result, of, seeds: null, error: "", elapsedMs: performance.now() - job.startedMs });
-          side.run = arraysOf(of.scenario, result, of.measuring.everyS);
-          side.groups = groupsOf(schema, side);
-          side.weights = { state: "none", values: null, ofSelf: null, note: "" };
-          const planned = plannedSelfRuns(side);
-          const cached = planned.length > 0 && planned.every(({ runs }) => runs.every((run) => selfMeans.has(run.key)));
-          if (cached) combine(side, planned);
-          remeasure(side);
-          lab.changed(side, "result");
-          if (!cached && !side.wanted) await selfRuns(side, planned, job, false);
-        } catch (error) {
-          if (!job.controller.signal.aborted) {
-            side.error = error.message || String(error);
-            lab.changed(side, "failed");
-          } else if (!side.wanted) lab.changed(side, "cancelled");
-        }
-        side.job = null;
-        lab.changed(side, "progress");
-      }
+    async function simulate(side, job) {
+      side.wanted = false;
+      const of = copy({ scenario: side.scenario, seed: side.seed, measuring: side.measuring, preset: side.preset });
+      const progress = (share) => ((job.share = share), lab.changed(side, "progress"));
+      const result = await tcpfair.run(of.scenario, of.seed, { signal: job.controller.signal, on_progress: progress });
+      Object.assign(side, { result, of, seeds: null, error: "" });
+      side.run = arraysOf(of.scenario, result, of.measuring.everyS);
+      side.groups = groupsOf(schema, side);
+      await weigh(side, (planned) => side.wanted || selfRuns(side, planned, job, false));
+    }
+
+    /** Measures a side, with weights from self-runs that are there; `otherwise` is for those that are not. */
+    async function weigh(side, otherwise) {
+      const planned = plannedSelfRuns(side);
+      side.weights = { state: "none", values: null, ofSelf: null, note: "" };
+      const cached = planned.every(({ runs }) => runs.every((run) => selfMeans.has(run.key)));
+      if (planned.length && cached) combine(side, planned);
+      remeasure(side);
+      lab.changed(side, "result");
+      if (!cached) await otherwise(planned);
+    }
+
+    /** After a change of a side's settings: a new run, or new measures where only what is measured has changed. */
+    function edited(side) {
+      const packets = ({ scenario, seed }) => JSON.stringify([scenario, seed]);
+      if (!side.result || side.job || packets(side.of) !== packets(side)) return void ask(side);
+      side.of.measuring = copy(side.measuring);
+      const { everyS } = side.of.measuring;
+      side.run = arraysOf(side.of.scenario, side.result, everyS);
+      if (side.seeds?.runs.some(({ scenario }) => scenario.sample_s !== everyS)) side.seeds = null;
+      return void weigh(side, (planned) => inIdle(side, SELF_RUNS, (job) => selfRuns(side, planned, job, false)));
+    }
+
+    /** A job that only a side with a result and without another job can have. */
+    async function inIdle(side, what, work) {
+      if (!side.job && side.result) await inJob(side, what, work);
     }
 
     // --- Self-runs ------------------------------------------------------------------------------------------------
@@ -154,9 +175,9 @@ tcpfair.runs = (() => {
       const pkts = m.sum([...missing.values()].map((run) => expectedPkts(run.scenario)));
       if (pkts > SELF_RUNS_AT_ONCE_PKTS && !asked) {
         side.weights = { ...side.weights, state: "waiting", note: `${missing.size} self-runs of about ${tcpfair.dom.short(pkts / 1e6, 2)} million packets` };
-        return void lab.changed(side, "weights");
+        return void lab.changed(side, "result");
       }
-      job.what = "self-runs for the weights";
+      job.what = SELF_RUNS;
       side.weights.state = "running";
       const shares = new Map();
       const progress = () => {
@@ -178,13 +199,11 @@ tcpfair.runs = (() => {
       );
       combine(side, planned);
       remeasure(side);
-      lab.changed(side, "weights");
+      lab.changed(side, "result");
     }
 
     /** The self-runs that were too long to be started by themselves. */
-    async function askSelfRuns(side) {
-      await inJob(side, "self-runs for the weights", (job) => selfRuns(side, plannedSelfRuns(side), job, true));
-    }
+    const askSelfRuns = (side) => inIdle(side, SELF_RUNS, (job) => selfRuns(side, plannedSelfRuns(side), job, true));
 
     // --- Several seeds ------------------------------------------------------------------------------------------------
 
@@ -200,7 +219,7 @@ tcpfair.runs = (() => {
     }
 
     async function askSeeds(side, count) {
-      await inJob(side, `${count} runs`, async (job) => {
+      await inIdle(side, `${count} runs`, async (job) => {
         const shares = new Array(count).fill(0);
         const runs = await Promise.all(
           Array.from({ length: count }, async (_, k) => {
@@ -216,49 +235,8 @@ tcpfair.runs = (() => {
         );
         side.seeds = { runs };
         remeasure(side);
-        lab.changed(side, "seeds");
+        lab.changed(side, "result");
       });
-    }
-
-    /** A job of a side that is not its main run; what is under way is waited for or broken off. */
-    async function inJob(side, what, work) {
-      if (side.job || !side.result) return;
-      const job = { controller: new AbortController(), startedMs: performance.now(), share: 0, what };
-      side.job = job;
-      side.error = "";
-      lab.changed(side, "progress");
-      try {
-        await work(job);
-      } catch (error) {
-        if (!job.controller.signal.aborted) {
-          side.error = error.message || String(error);
-          lab.changed(side, "failed");
-        } else lab.changed(side, "cancelled");
-      }
-      side.job = null;
-      lab.changed(side, "progress");
-      if (side.wanted) go(side);
-    }
-
-    /** Only what is measured has changed, not the packets: no new run. True when that was so. */
-    function measuredAnew(side) {
-      if (!side.result || side.job) return false;
-      const same = JSON.stringify([side.of.scenario, side.of.seed]) === JSON.stringify([side.scenario, side.seed]);
-      if (!same) return false;
-      side.of.measuring = copy(side.measuring);
-      side.run = arraysOf(side.of.scenario, side.result, side.of.measuring.everyS);
-      for (const each of side.seeds?.runs || []) if (each.scenario.sample_s !== side.of.measuring.everyS) side.seeds = null;
-      return true;
-    }
-
-    /** After a change of what is measured: the weights are found again, from self-runs that are there where they are. */
-    async function measureAnew(side) {
-      const planned = plannedSelfRuns(side);
-      side.weights = { state: "none", values: null, ofSelf: null, note: "" };
-      if (planned.length && planned.every(({ runs }) => runs.every((run) => selfMeans.has(run.key)))) combine(side, planned);
-      remeasure(side);
-      lab.changed(side, "result");
-      if (side.weights.state === "none") await inJob(side, "self-runs for the weights", (job) => selfRuns(side, planned, job, false));
     }
 
     function cancel(side) {
@@ -266,7 +244,7 @@ tcpfair.runs = (() => {
       side.job?.controller.abort();
     }
 
-    return { ask, askSelfRuns, askSeeds, cancel, measuredAnew, measureAnew };
+    return { ask, edited, askSelfRuns, askSeeds, cancel };
   }
 
   return { create };

@@ -4,7 +4,6 @@
  * A scenario is plain JSON. What is infinite is left out of it: every field that can be infinite is so by default.
  */
 "use strict";
-var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
 tcpfair.scenarios = (() => {
   const { bdpPkts } = tcpfair.analysis;
@@ -18,7 +17,7 @@ tcpfair.scenarios = (() => {
   const copy = (value) => JSON.parse(JSON.stringify(value));
   const isInfinite = (value) => value === null || value === Infinity || value === "Infinity" || value === "inf";
 
-  /** What the schema says of a field of "scenario", "flow" or "web". */
+  /** What the schema states about a field of "scenario", "flow" or "web". */
   const fieldOf = (schema, model, name) => schema.defaults[model][name] || {};
 
   /** The default of a field; JSON has infinity as text. */
@@ -43,22 +42,15 @@ tcpfair.scenarios = (() => {
   /** The scenario without fields that are at their defaults: what links, YAML and Python hold. */
   function compact(schema, scenario) {
     const of = (model, record) => {
-      const kept = {};
-      for (const [name, value] of Object.entries(record)) {
-        if (value === undefined || isInfinite(value)) continue;
-        if (JSON.stringify(value) === JSON.stringify(defaultOf(schema, model, name))) continue;
-        kept[name] = value;
-      }
-      if (kept.params && !Object.keys(kept.params).length) delete kept.params;
-      return kept;
+      const isDefault = (name, value) => JSON.stringify(value) === JSON.stringify(name === "params" ? {} : defaultOf(schema, model, name));
+      const stated = ([name, value]) => value !== undefined && !isInfinite(value) && !isDefault(name, value);
+      return Object.fromEntries(Object.entries(record).filter(stated));
     };
-    const plain = of("scenario", scenario);
+    const { web: _, ...plain } = of("scenario", scenario);
     plain.flows = scenario.flows.map((flow) => of("flow", flow));
     const finite = (law) => Object.fromEntries(Object.entries(law).filter(([, value]) => !isInfinite(value)));
     const ofWeb = (web) => ({ ...of("web", web), flow: of("flow", web.flow), sizes: web.sizes.map(finite) });
-    if (scenario.web?.length) plain.web = scenario.web.map(ofWeb);
-    else delete plain.web;
-    return plain;
+    return scenario.web?.length ? { ...plain, web: scenario.web.map(ofWeb) } : plain;
   }
 
   /** BDP in packets at the longest RTT of the long flows in the foreground. */
@@ -69,11 +61,7 @@ tcpfair.scenarios = (() => {
   }
 
   /** Packets per unit of the buffer. */
-  const bufferUnits = {
-    packets: () => 1,
-    bytes: (scenario) => 1 / scenario.wire_bytes,
-    BDP: (scenario) => bdp(scenario),
-  };
+  const bufferUnits = { packets: () => 1, bytes: (scenario) => 1 / scenario.wire_bytes, BDP: bdp };
 
   /** What decides the packets of a run: the scenario without what is recorded of it, as text. */
   function packetsKey(schema, scenario) {
@@ -102,5 +90,5 @@ tcpfair.scenarios = (() => {
   const expectedPkts = (scenario) =>
     ((scenario.capacity_bps + (scenario.reverse_bps || 0)) * scenario.duration_s) / (8 * scenario.wire_bytes);
 
-  return { copy, fieldOf, defaultOf, valueOf, setValue, compact, bdp, bufferUnits, packetsKey, selfRun, expectedPkts };
+  return { copy, fieldOf, valueOf, setValue, compact, bdp, bufferUnits, packetsKey, selfRun, expectedPkts };
 })();

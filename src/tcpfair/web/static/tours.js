@@ -3,17 +3,10 @@
  * answer unfolds. Texts come checked from tours.yaml (tours.py), as HTML and MathML.
  */
 "use strict";
-var tcpfair = globalThis.tcpfair || (globalThis.tcpfair = {});
 
 tcpfair.tours = (() => {
-  const make = (...of) => tcpfair.dom.make(...of);
+  const { make } = tcpfair.dom;
   let root, known, place; // place: {tour, step} or null
-
-  async function data() {
-    const packed = document.getElementById("tcpfair-tours");
-    const bytes = Uint8Array.from(atob(packed.textContent.trim()), (character) => character.charCodeAt(0));
-    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
-  }
 
   /** Texts of tours.yaml are this project's own and were escaped when the page was built. */
   function html(text, className) {
@@ -59,18 +52,12 @@ tcpfair.tours = (() => {
 
   function contents() {
     place = null;
-    const cards = known.tours.map((tour, k) =>
-      make(
-        "li",
-        {},
-        make("button", { type: "button", className: "tour-card", data: { tour: tour.id }, on: { click: () => go(k, 0) } },
-          make("strong", {}, tour.title), make("span", {}, tour.asks)),
-      ),
-    );
+    const card = ({ id, title, asks }, k) =>
+      make("button", { type: "button", className: "tour-card", data: { tour: id }, on: { click: () => go(k, 0) } }, make("strong", {}, title), make("span", {}, asks));
     root.replaceChildren(
       make("details", { className: "tour-list", open: root.dataset.open === "true", on: { toggle: (event) => (root.dataset.open = String(event.target.open)) } },
         make("summary", {}, make("h2", {}, "Guided tours")),
-        make("ul", {}, cards)),
+        make("ul", {}, known.tours.map((tour, k) => make("li", {}, card(tour, k))))),
     );
   }
 
@@ -80,21 +67,13 @@ tcpfair.tours = (() => {
     const step = tour.steps[stepNumber];
     const last = stepNumber === tour.steps.length - 1;
     const button = (text, act, more = {}) => make("button", { type: "button", on: { click: act }, ...more }, text);
-    const again = () => apply(step);
     const heading = make("h2", { tabIndex: -1 }, `${tour.title}: ${step.title}`);
     const answer = make("details", { className: "tour-answer" }, make("summary", {}, "Answer"), html(step.answer));
-    const setTo = step.packets
-      ? make("p", { className: "tour-set" }, `Packet view: ${step.packets}. `, button("Show it again", again))
-      : make(
-          "p",
-          { className: "tour-set" },
-          step.beside ? `A: ${named(step.run)}. B: ${named(step.beside)}. ` : `The page is set to ${named(step.run)}. `,
-          button("Set the page to this again", again),
-        );
+    const isSet = step.beside ? `A: ${named(step.run)}. B: ${named(step.beside)}. ` : step.run && `The page is set to ${named(step.run)}. `;
+    const [words, act] = step.packets ? [`Packet view: ${step.packets}. `, "Show it again"] : [isSet, "Set the page to this again"];
+    const setTo = make("p", { className: "tour-set" }, words, button(act, () => apply(step)));
     root.replaceChildren(
-      make(
-        "article",
-        { className: "tour", "aria-label": `Tour: ${tour.title}` },
+      make("article", { className: "tour", "aria-label": `Tour: ${tour.title}` },
         make("div", { className: "tour-head" },
           make("span", { className: "tour-count" }, `Step ${stepNumber + 1} of ${tour.steps.length}`),
           button("All tours", () => leave(tour.id))),
@@ -116,9 +95,7 @@ tcpfair.tours = (() => {
 
   function equations(step) {
     if (!step.equations.length) return null;
-    return make(
-      "div",
-      { className: "tour-equations" },
+    return make("div", { className: "tour-equations" },
       step.equations.map((name) => {
         const { mathml, note, label } = known.equations[name];
         const box = make("figure", {});
@@ -147,19 +124,14 @@ tcpfair.tours = (() => {
 
   async function begin() {
     await tcpfair.ready;
-    root = tcpfair.lab.element("tours");
+    root = document.getElementById("tours");
     root.addEventListener("keydown", onEscape);
-    known = await data();
+    known = await (await tcpfair.unpacked("tcpfair-tours")).json();
     root.dataset.open = String(matchMedia("(min-width: 60rem)").matches);
     contents();
   }
 
-  if (typeof document !== "undefined" && document.getElementById("tcpfair-tours")) {
-    begin().catch((error) => console.error(`tours: ${error.message}`));
-    // the packet view is made when it is first looked at
-    const mount = () => !tcpfair.packets.view && tcpfair.packets.mount(tcpfair.lab.element("packets"));
-    tcpfair.lab.on("selected", ({ panel }) => panel === "packets" && mount());
-  }
+  begin().catch((error) => console.error(`tours: ${error.message}`));
 
   return { go, get place() { return place; } };
 })();
