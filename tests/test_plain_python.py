@@ -20,7 +20,7 @@ from tcpfair.web.digest import digest
 live.prepare(lambda text: print(text, file=sys.stderr))
 print(json.dumps([digest(make_scenario(values), seed) for seed, values in enumerate(json.load(sys.stdin), 1)]))
 """
-SHORT = {"duration_s": 3}
+SHORT = {"duration_s": 2}
 
 
 def scenarios():

@@ -63,15 +63,6 @@ def differing(one: Path, other: Path) -> list[str]:
 
 
 @needs_dispatch
-def test_the_switch_does_what_these_tests_need():
-    """With the features disabled numpy's own logarithm gives other bits: otherwise nothing is tested here."""
-    code = "import numpy as np; print(np.log10(np.linspace(0.1, 9, 10_000)).tobytes().hex())"
-    if "X86_V4" not in DISPATCHED.split():
-        pytest.skip("numpy has one logarithm for this processor")
-    assert python("-c", code) != python("-c", code, **PLAIN)
-
-
-@needs_dispatch
 def test_metrics_do_not_depend_on_the_instructions(tmp_path):
     """NRU takes logarithms: its metrics changed in the last bits."""
     asked = ["--papers", "bhatti2009", "--experiments", "self", "pair_ccid2_first", "--steps", "metrics"]
@@ -87,13 +78,19 @@ weights = fairness.weights_mean_of_columns(r[..., :2])
 u_db = fairness.nru_over_time_db(r, weights, 0.01)
 for found in (u_db, fairness.flow_nru_db_of_mean(r, weights), fairness.flow_stability(u_db)):
     print(found.tobytes().hex())
+print(np.log10(np.linspace(0.1, 9, 10_000)).tobytes().hex())
 """
 
 
 @needs_dispatch
 def test_resource_usage_has_the_same_bits_before_it_is_rounded():
     """Rounding alone is not enough: a stability near its pole has few digits that are right."""
-    assert python("-c", NRU) == python("-c", NRU, **PLAIN)
+    (*usual, of_numpy), (*plain, of_numpy_then) = (python("-c", NRU, **given).split() for given in ({}, PLAIN))
+    assert usual == plain
+    if (
+        "X86_V4" in DISPATCHED.split()
+    ):  # where numpy has several logarithms, its own gives other bits without the features
+        assert of_numpy != of_numpy_then
 
 
 RESAMPLED = """
@@ -106,9 +103,9 @@ for found in (Means().means(table), Means().sds(table)):
 """
 
 
-@pytest.mark.parametrize("coretype", ["Nehalem", "Haswell"])
-def test_resampled_means_do_not_depend_on_the_blas(coretype):
-    assert python("-c", RESAMPLED, OPENBLAS_CORETYPE=coretype) == python("-c", RESAMPLED, OPENBLAS_CORETYPE="Prescott")
+def test_resampled_means_do_not_depend_on_the_blas():
+    coretypes = ("Prescott", "Nehalem", "Haswell")
+    assert len({python("-c", RESAMPLED, OPENBLAS_CORETYPE=coretype) for coretype in coretypes}) == 1
 
 
 @pytest.mark.slow

@@ -24,6 +24,7 @@ def test_three_flows(recovery, reduction, ack_every, access_bps):
         forward(0.0817, start_s=0.317, **shared),
         forward(0.02, start_s=3, stop_s=10, size_pkts=3000, **shared),
         jitter_s=0.003,
+        duration_s=10.0,
     )
     assert all(slow.reductions)
 
@@ -48,6 +49,7 @@ def test_whole_windows(recovery, reduction, buffer_pkts):
         forward(0.031, start_s=3.2),
         buffer_pkts=buffer_pkts,
         jitter_s=0.003,
+        duration_s=10.0,
     )
     assert all(slow.reductions)
 

@@ -78,7 +78,7 @@ def simulate_again(folder, trace, run_id):
 @pytest.mark.skipif(not SHIPPED, reason="data/bundled is empty")
 def test_a_random_sample_of_shipped_runs_is_simulated_again_and_found_identical():
     draw = random.Random()
-    for folder in draw.sample(SHIPPED, k=min(4, len(SHIPPED))):
+    for folder in draw.sample(SHIPPED, k=min(2, len(SHIPPED))):
         trace = read(folder)
         simulate_again(folder, trace, int(draw.choice(trace.runs["run_id"].tolist())))
 

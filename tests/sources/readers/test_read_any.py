@@ -19,7 +19,7 @@ POLLS = SAMPLES / "tcp_info" / "cubic_8s.csv.gz"
 RUN = SAMPLES / "testbed" / "reno_14s"
 
 # one temporary folder serves all examples of a test: each overwrites the file of the one before
-fuzz = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+fuzz = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 json_leaf = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
 json_value = json_leaf | st.lists(json_leaf, max_size=3) | st.dictionaries(st.text(max_size=5), json_leaf, max_size=3)
