@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -62,7 +62,7 @@ class Row(_Strict):
         groups = set(re.compile(self.line).groupindex if self.line is not None else self.values)
         for name in sorted(groups):
             if name not in GROUPS:
-                raise unknown_value("group", name, GROUPS)
+                raise unknown("group", name, sorted(GROUPS))
         if self.kind in NEEDED and not any(needed <= groups for needed in NEEDED[self.kind]):
             ways = " or ".join(" and ".join(sorted(needed)) for needed in NEEDED[self.kind])
             raise ValueError(f"{self.kind}: needs the groups {ways}")
@@ -75,7 +75,7 @@ class Row(_Strict):
             if unit is None:
                 raise ValueError(f"units.{name}: unit unknown; give one of {', '.join(units()[quantity])}")
             if unit not in units()[quantity]:
-                raise unknown_value(f"units.{name}: unit", unit, units()[quantity])
+                raise unknown(f"units.{name}: unit", unit, sorted(units()[quantity]))
         return self
 
     def unit(self, name: str) -> str | None:
@@ -111,11 +111,6 @@ class Pattern(_Strict):
     def is_json(self) -> bool:
         """Whether records are JSON objects."""
         return any(row.where for row in self.rows)
-
-
-def unknown_value(what: str, name: str, known: Any) -> ValueError:
-    """The refusal of an unknown name, for pydantic."""
-    return ValueError(str(unknown(what, name, sorted(known))))
 
 
 @cache
