@@ -257,13 +257,13 @@ ON_THE_WAY = {
     "every packet twice": (
         in_order([*WHOLE, *(replace(one, t_s=one.t_s + 1e-5) for one in WHOLE)]),
         200 * MSS,
-        ["200 packets with data stand there twice: captured at two interfaces", "0 of 200 packets resent"],
+        ["200 packets with data occur twice: captured at two interfaces", "0 of 200 packets resent"],
     ),
     "first fragments": ([replace(one, fragment=0x2000) for one in WHOLE], 200 * MSS, ["200 packets are fragments"]),
     "5 ms out of order": (
         other({50: replace(WHOLE[50], t_s=WHOLE[50].t_s - 0.005)}),
         200 * MSS,
-        ["1 packets stand up to 10 ms out of order"],
+        ["1 packets are up to 10 ms out of order"],
     ),
     "a last FIN with the number of earlier data": (
         other({SENT[-1]: replace(WHOLE[SENT[-1]], flags=FIN | ACK, seq=70_641)}),
