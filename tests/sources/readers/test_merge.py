@@ -55,7 +55,8 @@ def test_a_flow_that_one_tool_alone_saw_is_refused(folder):
         InputError, match=r"a flow that iperf3 did not record; .* choose one of iperf3, pcap, ss as format"
     ):
         observe(folder, Sidecar())
-    assert len(observe(folder, Sidecar(format="ss")).flows) == 2
+    chosen = observe(folder, Sidecar(format="ss"))
+    assert len(chosen.flows) == 2 and f"not used: {REPORTS[0]}, {CAPTURE}" in chosen.remarks
 
 
 def test_the_polls_of_one_flow_are_enough(folder):

@@ -13,7 +13,6 @@ from tcpfair.sources.readers.sidecar import Sidecar
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 REPORT = SAMPLES / "iperf3" / "reno_4s.json"
-POLLS = SAMPLES / "tcp_info" / "cubic_8s.csv.gz"
 
 
 @pytest.fixture
@@ -35,22 +34,6 @@ def test_what_is_beside_a_recording_is_named(folder):
     found = observe(folder, Sidecar())
     assert [file.name for file in found.files] == ["a.json"]
     assert found.remarks[-1] == "not used: .DS_Store, LICENSE.txt, README.md"
-
-
-def test_a_file_that_no_reader_knows_is_refused(folder):
-    (folder / "b.doc").write_bytes(b"\xd0\xcf\x11\xe0 a letter")
-    with pytest.raises(InputError, match=r"b\.doc: no reader recognises it"):
-        observe(folder, Sidecar())
-
-
-def test_several_formats_want_a_choice_and_the_rest_is_named(folder):
-    shutil.copy(POLLS, folder / "polls.csv.gz")
-    with pytest.raises(
-        InputError, match="a flow that iperf3 did not record; .* choose one of iperf3, tcp_info as format in"
-    ):
-        observe(folder, Sidecar())
-    found = observe(folder, Sidecar(format="tcp_info"))
-    assert found.backend == "tcp_info" and "not used: a.json" in found.remarks
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tcpfair.errors import InputError
 from tcpfair.runs import trace
-from tcpfair.sources.readers import iperf3, read_any, tcp_info
+from tcpfair.sources.readers import read_any
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 REPORT = SAMPLES / "iperf3" / "reno_4s.json"
@@ -78,15 +78,13 @@ def test_unknown_is_refused_with_what_is_accepted(tmp_path):
 
 @fuzz
 @given(edits=edits, packed=st.booleans())
-@pytest.mark.parametrize(("sample", "reader"), [(REPORT, iperf3), (POLLS, tcp_info)])
-def test_mutated_bytes(tmp_path, sample, reader, edits, packed):
+@pytest.mark.parametrize("sample", [REPORT, POLLS])
+def test_mutated_bytes(tmp_path, sample, edits, packed):
     """Bytes are changed in the text, or in the gzip around it."""
     data = sample.read_bytes()
     text = gzip.decompress(data) if sample.suffix == ".gz" else data
     path = tmp_path / "sample"
     path.write_bytes(mutate(gzip.compress(text, mtime=0), edits) if packed else mutate(text, edits))
-    reader.sniff(path)
-    read_or_refuse(read_any, path, tmp_path)
     read_or_refuse(read_any, path, tmp_path)
 
 

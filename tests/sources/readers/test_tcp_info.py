@@ -201,12 +201,3 @@ def test_a_folder_of_files_is_one_run(tmp_path):
     run = read_any(tmp_path / "run")
     assert run.flows["cc"].tolist() == ["reno", "reno"]
     assert run.samples.groupby("flow_id")["delivered_bytes"].sum().tolist() == [900_000, 630_000]
-
-
-def test_a_gap_is_marked(tmp_path):
-    rows = {"5000,reno,0,10,50,50000,50000,0,{}": 10_000}
-    path = several(tmp_path, rows, n=100)
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join(lines[:40] + lines[70:]))
-    (flow,) = tcp_info.read(path, Sidecar()).flows
-    assert flow.gaps_s == (pytest.approx((3.8, 6.9)),)

@@ -167,11 +167,3 @@ def test_a_cut_line_is_left_out_and_said(tmp_path):
     observed = read(written(tmp_path, text[:-60]))
     assert observed.flows[0].total_bytes[-1] == 98 * 14_480
     assert any("ends within a line" in remark for remark in observed.remarks)
-
-
-def test_a_gap_is_marked(tmp_path):
-    lines = lines_of(event)[:50] + [event(10 + i / 50, 10**6 + i * 14_480) for i in range(50)]
-    (flow,) = read(written(tmp_path, text_of(lines))).flows
-    assert flow.gaps_s == (
-        pytest.approx((0.98 + 0.04, 5.0 + 0.04)),
-    )  # it begins a round trip of 50 ms before its first data

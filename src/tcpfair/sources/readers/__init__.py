@@ -36,14 +36,14 @@ from tcpfair.sources.readers.observed import Observed
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
 from tcpfair.sources.readers.unrecognised import refusal
 
-# a testbed run is a folder of other tools' files too, so it is asked first; ns-2 leaves events and variables in two files
+# a testbed run is a folder of other tools' files too, so it is tried first; ns-2 leaves events and variables in two files
 FOLDERS = (testbed, ns2_trace)
-# a table of anyone's is what nobody else knows
+# `plain` is last: it reads any table that no other reader recognises
 FILES = (pcap, iperf3, flent, flowmonitor, tcp_info, tcp_probe, ss, tshark, mahimahi, ns2_trace, patterns, plain)
 READERS = (testbed, *FILES)
 MAX_FILES = 10_000
 UNUSED = testbed.UNUSED
-# what people put beside recordings; named as unused
+# files that are no recordings; named as unused
 _ASIDE = re.compile(r"readme.*|licen[cs]e.*|.*sums|notes?(\..*)?|\..*", re.IGNORECASE)
 
 
@@ -56,7 +56,7 @@ def read_any(path: Path) -> Trace:
 def observe(path: Path, said: Sidecar) -> Observed:
     """What the readers give of a file or of all files of a folder.
 
-    Raises InputError when there is nothing at ``path``; when a file is none that a reader knows, or is of another format than the
+    Raises InputError when there is nothing at ``path``; when no reader recognises a file, or is of another format than the
     others while ``format`` of trace.yaml does not choose one; and whatever a reader raises.
     """
     by_tool = _by_tool(path, said)
@@ -114,7 +114,7 @@ def _chosen(said: Sidecar, path: Path) -> ModuleType | None:
 
 
 def _files(path: Path) -> tuple[list[Path], list[Path]]:
-    """The files of a recording in order of their names, and those beside them."""
+    """The files of a recording in order of their names, and the other files."""
     if not path.is_dir():
         return [path], []
     entries = sorted(entry for entry in path.iterdir() if not entry.name.endswith(SIDECAR))

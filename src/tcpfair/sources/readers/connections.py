@@ -5,7 +5,7 @@ timestamps not yet echoed, and holes. Positions count bytes of a direction witho
 byte (or the first that the capture shows).
 
 RTT has two legs at the point of capture: data -> ACK, and what the receiver sends -> its echo by the sender. Their smallest
-values add up to the smallest RTT wherever the capture stood. A segment that was resent times nothing (Karn).
+values add up to the smallest RTT wherever the capture was taken. A segment that was resent times nothing (Karn).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ COPIES = 1 << 16
 MOST_STEPS = 8
 MOST_GAPS = 1024
 
-REORDERED_NS = 10_000_000  # packets of several queues stand that much out of order
+REORDERED_NS = 10_000_000  # packets of several queues are that much out of order
 JUMP_NS = 1_000_000_000
 SILENCE_NS = 500_000_000
 PAIR_PACKETS = 100  # a jump that is taken back within so many is no step of the clock
@@ -277,7 +277,7 @@ def _time_echo(sender, receiver, packet, now_ns, own, other):
 
 @jit
 def _fill(holes, direction, start, end):
-    """Take ``start`` to ``end`` out of the holes; whether it was in one. Of a hole's middle, what lies right counts as seen."""
+    """Take ``start`` to ``end`` out of the holes; whether it was in one. Of a hole's middle, the part after it counts as seen."""
     was_in = False
     kept = 0
     for i in range(direction.holes):
@@ -312,7 +312,7 @@ def _silence(connection, now_ns):
 
 @jit
 def _is_copy(packet, index, copies):
-    """Whether the very same data packet was seen before; not told where nothing numbers packets."""
+    """Whether the very same data packet was seen before; unknown where nothing numbers packets."""
     if packet.ip_id == 0 and not packet.flags & TIMESTAMPS:
         return False
     kind = packet.ip_id << 16 | packet.flags
@@ -396,7 +396,7 @@ def _acknowledge(receiver, connection, packet, now_ns, index, ring, segments, ho
         return False
     unseen = position - receiver.sent - (1 if receiver.fin >= 0 else 0)
     if (receiver.packets and unseen > 0) or position - receiver.acked > FAR:
-        # data that the capture lacks, or a damaged number: the next ACK tells
+        # data that the capture lacks, or a damaged number: the next ACK decides
         if receiver.pending < 0 or position < receiver.pending or position - receiver.pending > FAR:
             if receiver.pending >= 0:
                 receiver.odd += 1
@@ -527,7 +527,7 @@ def follow(packets, state, bin_ns, out):
             if 0 <= position - sender.sent <= FAR:
                 sender.fin = position
             else:
-                sender.odd += 1  # what was sent already cannot lie behind it
+                sender.odd += 1  # what was sent already cannot be behind it
         if packet.flags & RST or (sender.fin >= 0 and receiver.fin >= 0):
             connection.closed = 1
             if ring >= 0:

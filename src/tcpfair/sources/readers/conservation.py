@@ -1,6 +1,6 @@
 """Laws that hold between the numbers of any recording, checked once for all formats.
 
-A flow delivers a window per round trip: goodput * srtt / (cwnd * MSS) is about 1. In right recordings it lies between .2 and 1.2
+A flow delivers a window per round trip: goodput * srtt / (cwnd * MSS) is about 1. In correct recordings it is between .2 and 1.2
 (a window that is not used, what is sent again, polls that miss the peak), in TCP_INFO with a wrong unit it is off by 8 to 10^6.
 Two tools at one connection count the same bytes in the same time.
 """
@@ -20,7 +20,7 @@ SMALLEST_MSS_BYTES = 536.0
 FEWEST_WINDOWS = 10
 USED_PKTS = 20.0  # a flow that never filled its initial window has no reason to use it
 SAME_BYTES = 0.05  # of what two tools count in the same time
-EDGE_S = 1.0  # what may lie before or behind an edge of that time: a start by the clock of a shell
+EDGE_S = 1.0  # error of an edge of that time: a start by the clock of a shell
 
 
 def refuse_impossible_windows(flow: ObservedFlow) -> None:

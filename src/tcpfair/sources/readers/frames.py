@@ -44,12 +44,12 @@ V6 = 0x400
 NS_PER_S = 1_000_000_000
 MOST_CAPTURED_BYTES = 1 << 20  # tcpdump's own bound is 256 KiB, of BIG TCP 512 KiB
 MOST_BLOCK_BYTES = 1 << 24
-MOST_SECONDS = 1 << 32  # what 32 bits of a pcap can say
+MOST_SECONDS = 1 << 32  # the range of the 32 bits of a pcap
 
 # how a scan ended
 MORE, FULL, BAD_LENGTH, BAD_FRACTION, BAD_TIME, BAD_INTERFACE, CONTROL = range(7)
 
-# what a parse counts beside segments
+# what a parse counts in addition to segments
 NOT_TCP, FRAGMENTS, CUT_HEADERS, DAMAGED, UNTIMED = range(5)
 COUNTS = 5
 
@@ -89,7 +89,7 @@ def _record(record, t_ns, offset, captured_bytes, wire_bytes, number, link_type)
 
 @jit_cached
 def scan_pcap(data, at, big, interfaces, interface_count, number, records):
-    """Fill ``records`` with the packets of a pcap from ``data[at]`` on; (how it ended, where it stands, how many).
+    """Fill ``records`` with the packets of a pcap from ``data[at]`` on; (how it ended, where it stopped, how many).
 
     ``interfaces`` (interfaces, 4): link type, units per second, seconds to add, snap length; a pcap has one.
     """

@@ -1,8 +1,8 @@
-"""One run that several tools recorded: each connection once, with what each tool knows best.
+"""One run that several tools recorded: each connection once, with what each tool measures best.
 
 Goodput is that of the first tool of `GOODPUT`; windows and events are those of polls, the RTT without queues is that of
 a capture. A connection is the same where both its addresses and ports are. Its tools must have counted the same bytes in the same
-time. To all of them a flow begins at the same moment, so that is what places the windows of one beside the goodput of the other.
+time. To all of them a flow begins at the same moment, so that is what aligns the windows of one with the goodput of the other.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def merged(by_tool: Mapping[str, Observed]) -> Observed:
 
 
 def _with(flow: ObservedFlow, twin: ObservedFlow, tool: str) -> ObservedFlow:
-    """``flow`` with what ``tool`` knows of the same connection, on the better clock of the two."""
+    """``flow`` with what ``tool`` recorded of the same connection, on the better clock of the two."""
     if UNKNOWN_CC not in (flow.cc, twin.cc) and flow.cc != twin.cc:
         raise InputError(f"{twin.file}: {twin.name}: cc: {twin.cc!r}, but {flow.cc!r} in {flow.file.name}")
     shift_s = flow.start_s - twin.start_s  # from the times of one to those of the other

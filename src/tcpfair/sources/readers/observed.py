@@ -4,12 +4,12 @@ A reader is a module of this package with
 
 - ``NAME``: what ``format:`` of a trace.yaml calls it;
 - ``ACCEPTS``: its formats in a few words, for messages;
-- ``sniff(path) -> bool``: whether a file (for ``testbed``: a folder) is one of them, told by its beginning; never raises;
+- ``sniff(path) -> bool``: whether a file (for ``testbed``: a folder) is one of them, by its beginning; never raises;
 - ``read(path, said) -> Observed``: all flows in it. ``said`` is the `Sidecar`; what it states, a reader need not infer.
 
 A reader refuses (InputError, one line) what is damaged, cut or contradicts itself. What holds for all formats it leaves to
-`compose`: flows that are there twice, starts against clocks, goodput against the link, RTT against its minimum, gaps, lengths.
-Where nothing was observed it says so (``gaps_s``) and never puts zeros, which would read as starvation.
+`compose`: flows that occur twice, starts against clocks, goodput against the link, RTT against its minimum, gaps, lengths.
+Where nothing was observed it states so (``gaps_s``) and never puts zeros, which would read as starvation.
 """
 
 from __future__ import annotations

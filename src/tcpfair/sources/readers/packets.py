@@ -36,7 +36,7 @@ SMALL_BYTES, SMALL_SHARE = 100_000, 0.01  # what is less than both is no flow of
 COOKIE_BYTES = 37  # iperf3 begins each connection with them
 CONTROL_BYTES = 100_000  # iperf3's control connection has less
 NEAR = 0.1  # share of the RTT on the one side of the capture
-TICKS_PER_S = (1.5, 1500.0)  # of TCP's timestamps: RFC 7323 says 1 to 1000
+TICKS_PER_S = (1.5, 1500.0)  # of TCP's timestamps: RFC 7323 has 1 to 1000
 FINE_TICKS_PER_S = (0.9e6, 1.1e6)  # or of Linux with tcp_usec_ts
 LEAST_TICKS = 100
 ODD_SHARE, MOST_ODD = 0.01, 20
@@ -51,7 +51,7 @@ TIMES = {
     tcp.MANY_STEPS: f"the clock steps for the {tcp.MOST_STEPS + 1}th time; put packets in order (reordercap) and true units",
     tcp.OUT_OF_ORDER: "jumps and comes back; put the packets in order of time (reordercap)",
 }
-# kind of packet without a segment: what it is, and what a remark says of many
+# kind of packet without a segment: what it is, and the remark on many
 PASSED_OVER = {
     NOT_TCP: ("without IP or TCP", "packets without IP or TCP are passed over"),
     FRAGMENTS: ("", "later fragments of IP packets are passed over, whose first ones count"),
@@ -62,7 +62,7 @@ PASSED_OVER = {
     DAMAGED: ("damaged", "packets are passed over, for lengths in their headers contradict each other"),
     UNTIMED: ("without a time", "packets are passed over, for they have no time (simple packet blocks)"),
 }
-# of a flow: where more than 0 are, what a remark says
+# of a flow: the remark on more than 0
 SAID_OF_FLOW = {
     "filled": "{:,} came late, lost before the capture or out of order",
     "most_flight_bytes": "at most {:,} bytes in flight",
@@ -298,13 +298,13 @@ class Tracker:
                 self._has_clock and not YEAR_1990_S <= begins_s <= YEAR_2100_S,
                 f"its clock was not set (the capture begins in {datetime.fromtimestamp(begins_s, UTC).year})",
             ),
-            (self._clock("small_steps"), "{:,} packets stand up to 10 ms out of order"),
+            (self._clock("small_steps"), "{:,} packets are up to 10 ms out of order"),
             *((1, f"its clock steps by {size_s:+.3f} s at {at_s:.3f} s; put right after it") for at_s, size_s in steps),
             (
                 self._clock("rings") == tcp.MOST_RINGS,
                 f"more than {tcp.MOST_RINGS} open connections; those after them have no RTT",
             ),
-            (copies, f"{{:,}} packets with data stand there twice{where}; their copies are not counted"),
+            (copies, f"{{:,}} packets with data occur twice{where}; their copies are not counted"),
             (
                 flows["unseen_bytes"].sum(),
                 "{:,} bytes were acknowledged and are not in the capture, which lost packets",

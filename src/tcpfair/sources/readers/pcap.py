@@ -92,11 +92,11 @@ class _Capture:
         self.remarks: list[str] = []
         self.seen_bytes = 0
         self.number = 1  # of the next packet
-        self._records = np.zeros(RECORDS, frames.RECORD)
-        self._packets = np.zeros(RECORDS, frames.PACKET)
         self._order = "<"
         self._interfaces: list[tuple[int, int, int, int]] = []
-        self._seconds_seen: set[int] = set()
+
+    def _wrong(self, says: str) -> InputError:
+        return InputError(f"{self.path}: {says}")
 
     def progress(self) -> str:
         """How far it is, in words."""
@@ -111,29 +111,29 @@ class _Capture:
         while len(data) < FILE_HEADER_BYTES + 8 and (more := next(pieces, b"")):
             data += more
         if not _is_capture(data):
-            raise InputError(f"{self.path}: neither pcap nor pcapng; give a file of tcpdump, dumpcap or Wireshark")
+            raise self._wrong("neither pcap nor pcapng; give a file of tcpdump, dumpcap or Wireshark")
         is_pcap = data[:4] in PCAP
         scan, at = (frames.scan_pcap, self._header(data)) if is_pcap else (frames.scan_pcapng, 0)
-        # no fraction of a second has nanoseconds, though the header says so
-        is_micro = is_pcap and self._interfaces[0][1] == NANOSECONDS
+        # no fraction of a second has nanoseconds, though the header has the magic number of nanoseconds
+        is_micro, seconds = is_pcap and self._interfaces[0][1] == NANOSECONDS, set()
+        records, packets = np.zeros(RECORDS, frames.RECORD), np.zeros(RECORDS, frames.PACKET)
         while data:
             buffer, ended = np.frombuffer(data, np.uint8), frames.FULL
             while ended in (frames.FULL, frames.CONTROL):
                 interfaces = np.array(self._interfaces or [(0, 0, 0, 0)])
                 source = buffer, at, self._order == ">", interfaces, len(self._interfaces)
-                ended, at, count = scan(*source, self.number, self._records)
-                t_ns = self._records["t_ns"][:count]
-                if is_micro and count:
-                    self._seconds_seen |= {int(t_ns[0]) // NANOSECONDS, int(t_ns[-1]) // NANOSECONDS}
-                    is_micro = bool((t_ns % NANOSECONDS < MICROSECONDS).all())
+                ended, at, count = scan(*source, self.number, records)
                 if count:
-                    found = frames.parse(buffer, self._records, count, self._packets, self.counts)
+                    t_ns = records["t_ns"][:count]
+                    seconds |= {int(t_ns[0]) // NANOSECONDS, int(t_ns[-1]) // NANOSECONDS} if is_micro else set()
+                    is_micro = is_micro and bool((t_ns % NANOSECONDS < MICROSECONDS).all())
+                    found = frames.parse(buffer, records, count, packets, self.counts)
                     self.number += count
-                    yield self._packets[:found]
+                    yield packets[:found]
                 if ended in WRONG:
-                    raise InputError(f"{self.path}: packet {self.number}: {WRONG[ended]}")
+                    raise self._wrong(f"packet {self.number}: {WRONG[ended]}")
                 if ended == frames.CONTROL:
-                    length = self._control(data, at)
+                    length = self._control(memoryview(data)[at:])
                     if not length:
                         break  # its end is in the next piece
                     at += length
@@ -142,9 +142,9 @@ class _Capture:
             if rest and not piece:
                 self.remarks.append(f"{self.path.name}: cut within its last packet, which is left out")
             data = rest + piece if piece else b""
-        if is_micro and len(self._seconds_seen) > 1 and self.number > LEAST_PACKETS_TO_TELL_UNITS:
-            raise InputError(
-                f"{self.path}: its header says nanoseconds, but no fraction of a second reaches 1,000,000 of them; they must be "
+        if is_micro and len(seconds) > 1 and self.number > LEAST_PACKETS_TO_TELL_UNITS:
+            raise self._wrong(
+                "its header says nanoseconds, but no fraction of a second reaches 1,000,000 of them; they must be "
                 "microseconds: correct the magic number (a1b2c3d4)"
             )
 
@@ -152,51 +152,48 @@ class _Capture:
         """Read a pcap's header: where its first packet begins."""
         self._order, fractions = PCAP[data[:4]]
         if len(data) < FILE_HEADER_BYTES:
-            raise InputError(f"{self.path}: cut within its header; copy the file again")
+            raise self._wrong("cut within its header; copy the file again")
         major, minor, _, _, snap_bytes, link_type = struct.unpack_from(f"{self._order}HHIIII", data, 4)
         if (major, minor) != (2, 4):
-            raise InputError(f"{self.path}: version {major}.{minor} of pcap; 2.4 is the only one in use")
+            raise self._wrong(f"version {major}.{minor} of pcap; 2.4 is the only one in use")
         self._add_interface(link_type & 0xFFFF, fractions, 0, snap_bytes)
         return FILE_HEADER_BYTES
 
     def _add_interface(self, link_type: int, units: int, offset_s: int, snap_bytes: int) -> None:
         if link_type not in frames.LINK_TYPES:
-            raise InputError(
-                f"{self.path}: link type {link_type} is not read; capture on Ethernet, loopback, raw IP or PPP, or with -i any"
-            )
+            says = f"link type {link_type} is not read; capture on Ethernet, loopback, raw IP or PPP, or with -i any"
+            raise self._wrong(says)
         self._interfaces.append((link_type, units, offset_s, snap_bytes))
 
-    def _control(self, data: bytes, at: int) -> int:
-        """Read the section header or interface description at ``at``: its length, 0 when it is not all there."""
-        is_section = data[at : at + 4] == PCAPNG
+    def _control(self, block: memoryview) -> int:
+        """Read the section header or interface description that begins a block: its length, 0 when it is cut."""
+        is_section = block[:4] == PCAPNG
         least = 28 if is_section else 20
-        if len(data) - at < least:
+        if len(block) < least:
             return 0
         if is_section:
-            if data[at + 8 : at + 12] not in BYTE_ORDER:
-                raise InputError(
-                    f"{self.path}: section after packet {self.number - 1}: no byte-order magic; copy the file again"
-                )
-            self._order = BYTE_ORDER[data[at + 8 : at + 12]]
-        (length,) = struct.unpack_from(f"{self._order}I", data, at + 4)
+            magic = bytes(block[8:12])
+            if magic not in BYTE_ORDER:
+                raise self._wrong(f"section after packet {self.number - 1}: no byte-order magic; copy the file again")
+            self._order = BYTE_ORDER[magic]
+        length, _, major = struct.unpack_from(f"{self._order}IIH", block, 4)
         is_length = length % 4 == 0 and least <= length <= frames.MOST_BLOCK_BYTES
-        if is_length and len(data) - at < length:
+        if is_length and len(block) < length:
             return 0
-        if not is_length or data[at + length - 4 : at + length] != data[at + 4 : at + 8]:
-            raise InputError(f"{self.path}: packet {self.number}: {WRONG[frames.BAD_LENGTH]}")
-        if is_section:
-            (major,) = struct.unpack_from(f"{self._order}H", data, at + 12)
-            if major != 1:
-                raise InputError(f"{self.path}: version {major} of pcapng; 1 is the only one in use")
+        if not is_length or block[length - 4 : length] != block[4:8]:
+            raise self._wrong(f"packet {self.number}: {WRONG[frames.BAD_LENGTH]}")
+        if not is_section:
+            self._describe(block[8 : length - 4])
+        elif major == 1:
             self._interfaces = []
         else:
-            self._describe(data[at + 8 : at + length - 4])
+            raise self._wrong(f"version {major} of pcapng; 1 is the only one in use")
         return length
 
-    def _describe(self, body: bytes) -> None:
+    def _describe(self, body: memoryview) -> None:
         """Read an interface description."""
         if len(self._interfaces) == MOST_INTERFACES:
-            raise InputError(f"{self.path}: more than {MOST_INTERFACES} interfaces; give a capture of one")
+            raise self._wrong(f"more than {MOST_INTERFACES} interfaces; give a capture of one")
         link_type, _, snap_bytes = struct.unpack_from(f"{self._order}HHI", body)
         units, offset_s, at = MICROSECONDS, 0, 8
         while at + 4 <= len(body):
@@ -207,12 +204,10 @@ class _Capture:
             if code == IF_TSRESOL and size == 1:
                 units = (2 if value[0] & 0x80 else 10) ** (value[0] & 0x7F)
                 if units > 10**18:
-                    raise InputError(
-                        f"{self.path}: if_tsresol: {value[0]} is finer than any clock; the file is damaged"
-                    )
+                    raise self._wrong(f"if_tsresol: {value[0]} is finer than any clock; the file is damaged")
             if code == IF_TSOFFSET and size == 8:
                 (offset_s,) = struct.unpack(f"{self._order}q", value)
                 if abs(offset_s) > frames.MOST_SECONDS:
-                    raise InputError(f"{self.path}: if_tsoffset: {offset_s} s is beyond any date; the file is damaged")
+                    raise self._wrong(f"if_tsoffset: {offset_s} s is beyond any date; the file is damaged")
             at += 4 + size + -size % 4
         self._add_interface(link_type, units, offset_s, snap_bytes)

@@ -179,7 +179,7 @@ def _by_growth(
 
 
 class Socket(NamedTuple):
-    """One end of a connection, as it is told apart from others; what a tool does not show is ''."""
+    """One end of a connection, by which it differs from others; what a tool does not show is ''."""
 
     local: str  # address with port, or the port alone
     peer: str
@@ -355,7 +355,7 @@ def candidates(store: PollStore, said: Sidecar, state: States | None = None) -> 
     ]
     if store.clock.is_wall:
         return found
-    # without a wall clock the file's own tells how the flows lie to each other
+    # without a wall clock the file's own clock gives the starts of its flows relative to each other
     first_s = min((one.first_s for one in found), default=0.0)
     return [one._replace(flow=replace(one.flow, offset_s=one.first_s - first_s)) for one in found]
 
@@ -477,7 +477,7 @@ def _from_first_data(
     That is where iperf3's receiver begins to count and a capture shows the first data leaving; the connection is older, by
     some round trips when iperf3 agrees on the test. ``before_s``: a poll before the first that did not show the connection.
     Of a flow that was there already the first poll is the beginning. Between two polls the kernel's count of the time with
-    data in flight tells the moment to a few ms; without it, it is taken to lie midway.
+    data in flight gives the moment to a few ms; without it, the middle is assumed.
     """
     is_data = values > COOKIE_BYTES
     first = int(np.argmax(is_data))
@@ -518,7 +518,7 @@ def smallest_rtt_s(polls: pd.DataFrame) -> float:
 
 
 def gaps(times_s: Floats) -> tuple[tuple[float, float], ...]:
-    """From and to of what lies between two polls that are much farther apart than the others."""
+    """From and to of each pair of polls that are much farther apart than the others."""
     steps_s = np.diff(times_s)
     limit_s = max(3 * float(np.median(steps_s)), 1.0)
     return tuple((float(times_s[i]), float(times_s[i + 1])) for i in np.flatnonzero(steps_s > limit_s))
@@ -554,7 +554,7 @@ def unique_names(ends: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def said_of(said: Sidecar, path: Path, name: str) -> SaidFlow:
-    """What trace.yaml says of a flow, which it names with its file where there are several."""
+    """What trace.yaml states of a flow, which it names with its file if there are several."""
     in_folder = said.of(f"{path.name}#{name}")
     return in_folder if in_folder in said.flows else said.of(name)
 

@@ -147,7 +147,7 @@ def _parsed(part: dict[str, bytes | None]) -> Stamp | None:
 
 # --- lines ---------------------------------------------------------------------------------------------------------
 
-_BLANKS, _END = rb"[ \t]{1,99}", rb"(?=[^ \t]{0,99}:)[^ \t]{3,100}"
+_BLANKS, _END = rb"[ \t]+", rb"[^ \t:]{0,99}:[^ \t]{0,99}"
 _SOCKET = re.compile(
     rb"(?:(?P<netid>[a-z_]{2,10})%b)?(?:(?P<state>[A-Z][A-Z0-9-]{2,12})%b)?\d{1,12}%b\d{1,12}%b" % ((_BLANKS,) * 4)
     + rb"(?P<local>%b)%b(?P<peer>%b)(?=[ \t\r]|$)" % (_END, _BLANKS, _END)
@@ -180,35 +180,28 @@ def sniff(path: Path) -> bool:
     if not re.search(rb"[ \t](?:cwnd|rto):\d", begin):
         return False
     order = list(_FORMATS)
-    return any(_line(line, order).socket is not None for line in begin.split(b"\n")[:2000])
+    return any(_line(line, order)[-1] is not None for line in begin.split(b"\n")[:2000])
 
 
-class _Line(NamedTuple):
-    """What a line of a log is: ``detail`` is more of the last socket, ``poll`` the beginning of a poll."""
+def _line(line: bytes, order: list[re.Pattern[bytes]]) -> tuple[str, Stamp | None, re.Match[bytes] | None]:
+    """What a line of a log is, its stamp, and its socket.
 
-    kind: str
-    stamp: Stamp | None = None
-    socket: re.Match[bytes] | None = None
-
-
-_DETAIL = _Line("detail")
-
-
-def _line(line: bytes, order: list[re.Pattern[bytes]]) -> _Line:
+    ``detail`` is more of the last socket, ``poll`` the beginning of a poll; others are ``socket`` and ``strange``.
+    """
     if line[:1] in (b"\t", b" ", b"", b"\r"):
-        return _DETAIL
+        return "detail", None, None
     socket, stamp, rest = _SOCKET.match(line), None, 0
     if socket:
-        return _Line("socket", None, socket)
+        return "socket", None, socket
     if not line.startswith(_TITLES):
         stamp, end = _stamp(line, _LEAD.match(line).end(), order)
         rest = _TAIL.match(line, end).end() if stamp else 0
         if stamp and rest < len(line) and line[end : end + 2] in (b"  ", b" \t"):
-            return _DETAIL  # ts puts one blank between; what follows is indented
+            return "detail", None, None  # ts puts one blank between; what follows is indented
         socket = _SOCKET.match(line, rest)
     if rest >= len(line) or line.startswith(_TITLES, rest):
-        return _Line("poll", stamp)
-    return _Line("socket" if socket else "strange", stamp, socket)
+        return "poll", stamp, None
+    return "socket" if socket else "strange", stamp, socket
 
 
 # --- the log -------------------------------------------------------------------------------------------------------

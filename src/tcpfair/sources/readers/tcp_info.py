@@ -81,7 +81,7 @@ def _stored(path: Path) -> PollStore:
     header = _header(path)
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice:
-        raise InputError(f"{path}: {twice}: is there twice; give each column once")
+        raise InputError(f"{path}: {twice}: occurs twice; give each column once")
     columns = COLUMNS | {name: kind for name, kind in OPTIONAL.items() if name in header}
     store = PollStore(path, Clock(is_wall=True))
     for table in read_csv_blocks(path, columns, BLOCK_BYTES):

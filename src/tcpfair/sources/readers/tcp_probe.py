@@ -26,7 +26,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -81,18 +80,8 @@ def sniff(path: Path) -> bool:
     return bool(_MODULE.search(text) or any(_NAME in line and " snd_una=" in line for line in text.split("\n")))
 
 
-class _Last(NamedTuple):
-    """The last line of a socket, and what came of all before."""
-
-    t_s: float
-    una: int
-    cwnd: int
-    ssthresh: int
-    acked: int = 0
-    known: int = INFINITE_SSTHRESH  # the ssthresh that was set last
-    recover_until: int = 0  # bytes acknowledged that end the last recovery
-    cut_ssthresh: int = 0
-    cuts: int = 0
+# of the last line of a socket, and of all before: what a first line follows
+_FIRST = {"bytes_acked": 0, "known": INFINITE_SSTHRESH, "recover_until": 0, "cut_ssthresh": 0, "cuts": 0}
 
 
 class _Log:
@@ -102,7 +91,7 @@ class _Log:
         self.path = path
         self.store = PollStore(path, Clock(is_wall=False), BIN_S)
         self.is_module: bool | None = None
-        self.last: dict[int, _Last] = {}  # of each socket
+        self.last: dict[int, dict[str, float]] = {}  # line of each socket
         self.lost = 0
         self.first_other = 0  # line that is not the probe's
         self.cut: list[str] = []
@@ -170,23 +159,23 @@ class _Log:
         line, times_s, una, flight, cwnd, ssthresh = (
             rows[name].to_numpy() for name in ("line", "t_s", "una", "flight", "snd_cwnd", "ssthresh")
         )
-        last = self.last.get(number) or _Last(*(values[0].item() for values in (times_s, una, cwnd, ssthresh)))
-        steps = np.diff(una, prepend=last.una) % 2**32
-        is_late = np.diff(times_s, prepend=last.t_s) < -LATE_S
+        last = self.last.get(number) or rows.iloc[0].to_dict() | _FIRST
+        steps = np.diff(una, prepend=last["una"]) % 2**32
+        is_late = np.diff(times_s, prepend=last["t_s"]) < -LATE_S
         for name, is_back in (("snd_una", steps >= 2**31), ("time", is_late)):
             for row in np.flatnonzero(is_back)[:1]:
                 order = ", in order of time" if name == "time" else ""
                 raise InputError(f"{self.path}: {name}: runs backwards in line {line[row]}; give one recording{order}")
-        acked = last.acked + np.cumsum(steps)
+        acked = last["bytes_acked"] + np.cumsum(steps)
         is_set = ssthresh != (cwnd >> 1) + (cwnd >> 2)
-        known = _filled(ssthresh, is_set, last.known)
-        cwnd_before, ssthresh_before = np.r_[last.cwnd, cwnd[:-1]], np.r_[last.ssthresh, ssthresh[:-1]]
+        known = _filled(ssthresh, is_set, last["known"])
+        cwnd_before, ssthresh_before = np.r_[last["snd_cwnd"], cwnd[:-1]], np.r_[last["ssthresh"], ssthresh[:-1]]
         changed = is_set & (ssthresh != ssthresh_before) & (ssthresh < cwnd_before) & (cwnd <= cwnd_before)
         # a loss at the window of the loss before: the same ssthresh, and the window comes down
         shrank = (ssthresh == ssthresh_before) & (cwnd < cwnd_before) & (cwnd_before > known)
         cuts = np.zeros(len(una), dtype=np.int64)
-        in_recovery = acked < last.recover_until
-        recover_until, cut_ssthresh = last.recover_until, last.cut_ssthresh
+        in_recovery = acked < last["recover_until"]
+        recover_until, cut_ssthresh = last["recover_until"], last["cut_ssthresh"]
         for i in np.flatnonzero(changed | shrank).tolist():
             if acked[i] < recover_until and not (changed[i] and ssthresh[i] < cut_ssthresh):
                 continue  # the window comes down step by step
@@ -194,11 +183,15 @@ class _Log:
             recover_until, cut_ssthresh = int(acked[i] + flight[i]), int(ssthresh[i])
             in_recovery[i : np.searchsorted(acked, recover_until)] = True
         # in a recovery it is printed as it is, even when it happens to be three quarters of the window
-        known = _filled(ssthresh, is_set | in_recovery, last.known)
-        times_s, cuts = np.maximum.accumulate(np.maximum(times_s, last.t_s)), last.cuts + np.cumsum(cuts)
-        ends = (values[-1].item() for values in (times_s, una, cwnd, ssthresh, acked, known))
-        self.last[number] = _Last(*ends, recover_until, cut_ssthresh, int(cuts[-1]))
-        return rows.assign(t_s=times_s, bytes_acked=acked, known=known, cuts=cuts)
+        known = _filled(ssthresh, is_set | in_recovery, last["known"])
+        rows = rows.assign(
+            t_s=np.maximum.accumulate(np.maximum(times_s, last["t_s"])),
+            bytes_acked=acked,
+            known=known,
+            cuts=last["cuts"] + np.cumsum(cuts),
+        )
+        self.last[number] = rows.iloc[-1].to_dict() | {"recover_until": recover_until, "cut_ssthresh": cut_ssthresh}
+        return rows
 
 
 def _filled(values: np.ndarray, known: np.ndarray, first: int) -> np.ndarray:

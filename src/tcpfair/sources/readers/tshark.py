@@ -5,9 +5,9 @@
 
 Any separator and quoting of -E; ipv6.src and ipv6.dst as well or instead; frame.time_relative where there is no wall clock.
 tcp.seq_raw with tcp.ack_raw, tcp.options.timestamp.tsval with .tsecr, tcp.window_size_value, ip.id and frame.number are used
-where they are there: without timestamps the RTT lacks what lies on the sender's side of the capture (unless the handshake is
-there), without ip.id packets that stand there twice look resent. Sequence numbers may be relative, as tshark's are unless told
-otherwise. What follows from the packets is `packets`'s. Source: tshark(1) and the display filter reference, Wireshark 4.
+if present. Without timestamps and without the handshake the RTT lacks the sender's side of the capture. Without ip.id packets
+that occur twice look resent. Sequence numbers may be relative, which is tshark's default. What follows from the packets is in
+`packets`. Source: tshark(1) and the display filter reference, Wireshark 4.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TIMES = ("frame.time_epoch", "frame.time_relative")
 SEPARATORS = "\t,;| "
 U32_MAX = 2**32 - 1
 MOST_PAYLOAD_BYTES = 1 << 20
-# column of a packet: (names in the table, the first that is there; largest value), needed in every TCP row
+# column of a packet: (names in the table, the first that is present; largest value), needed in every TCP row
 NEEDED = {
     "src_port": (("tcp.srcport",), 65_535),
     "dst_port": (("tcp.dstport",), 65_535),
@@ -114,7 +114,7 @@ class _Table:
         twice = [name for name in names if names.count(name) > 1]
         one_is_missing = "one is missing; give both or none"
         for wrong, says in (
-            (twice, f"line 1: {[*twice, ''][0]} is there twice; give each column once"),
+            (twice, f"line 1: {[*twice, ''][0]} occurs twice; give each column once"),
             (missing == [self.time], f"{self.time}: missing; add it with -e"),
             (len({"tcp.seq_raw", "tcp.ack_raw"} & set(names)) == 1, f"tcp.seq_raw and tcp.ack_raw: {one_is_missing}"),
             (missing, f"{[*missing, ''][0]}: missing; add it with -e"),
