@@ -80,6 +80,8 @@ def test_what_ns3_cannot_do_is_refused_in_one_line(of_flow, settings, message):
     with pytest.raises(InputError, match=message) as caught:
         ns3.run(scenario)
     assert "\n" not in str(caught.value)
+    with pytest.raises(InputError, match=f"config/papers/ogura.yaml: experiments.model1: .*{message}"):
+        ns3.simulate_runs(load_paper(LAYOUT.paper_config("ogura")), "model1", [spec(scenario)])
 
 
 @pytest.mark.parametrize("cc", sorted(ns3.MODELS))

@@ -17,8 +17,6 @@ from tcpfair.runs import trace
 from tcpfair.sources.readers import tcp_info
 from tcpfair.sources.testbed.setup import PAYLOAD_BYTES, WIRE_BYTES
 from tcpfair.validation import agreement, comparison, recordings, shipped
-from tcpfair.validation.campaign import Results
-from tcpfair.validation.measures import CURVE_COLUMNS
 from tcpfair.validation.scenarios import ENGINE, TESTBED, TOOLS, WHOLE, load, tools_of, whole
 from tests.validation.fake_simulators import make_checkout
 
@@ -88,7 +86,7 @@ def test_cubic_returns_to_its_w_max_within_3_percent_of_the_formula():
 def epochs_of(own: pd.DataFrame) -> list[tuple[float, float]]:
     """(fitted K, K of the formula) of the epochs of one run that last longer than K."""
     t_s, cwnd = own["t_s"].to_numpy(dtype=float), own["cwnd"].to_numpy(dtype=float)
-    events = tcp_info.events(polled(own), t_s, 1)
+    events = tcp_info.events(own.assign(cc="cubic").reset_index(drop=True), t_s, 1)
     ends_s = events.loc[events["kind"] == "recovery_end", "t_s"]
     found = []
     for loss, following in pairwise(list(events[events["kind"] == "loss"].itertuples())):
@@ -106,26 +104,17 @@ def epochs_of(own: pd.DataFrame) -> list[tuple[float, float]]:
     return found
 
 
-def polled(own: pd.DataFrame) -> pd.DataFrame:
-    return own.assign(cc="cubic").reset_index(drop=True)
-
-
 # ---------------------------------------------------------------- how it is compared
 
 
-def results(label: str, **columns: list[float]) -> Results:
-    runs = pd.DataFrame({"label": label, "replicate": range(len(next(iter(columns.values()))))} | columns)
-    from_s, until_s = whole(CONFIG, ENGINE).window(CONFIG, "alone_50")
-    return Results(runs.assign(from_s=from_s, until_s=until_s), pd.DataFrame(columns=CURVE_COLUMNS[1:]))
-
-
 def verdicts(engine: list[float], other: list[float]) -> str:
-    window_s = whole(CONFIG, ENGINE).window(CONFIG, "alone_50")
-    columns = {"epoch": [1.0] * len(engine), "peak": [1.0] * len(engine), "losses": [1] * len(engine)}
-    columns["throughput"] = [94.0] * len(engine)
-    ours = results("reno", mean_cwnd=engine, **columns).runs
-    theirs = results("reno", mean_cwnd=other, **{k: v[:1] * len(other) for k, v in columns.items()}).runs
-    rows = agreement.compare(CONFIG, "alone_50", TESTBED, ours, theirs, window_s)
+    from_s, until_s = whole(CONFIG, ENGINE).window(CONFIG, "alone_50")
+    fixed = {"epoch": 1.0, "peak": 1.0, "losses": 1, "throughput": 94.0, "from_s": from_s, "until_s": until_s}
+    both = [
+        pd.DataFrame({"label": "reno", "replicate": range(len(windows)), "mean_cwnd": windows, **fixed})
+        for windows in (engine, other)
+    ]
+    rows = agreement.compare(CONFIG, "alone_50", TESTBED, *both, (from_s, until_s))
     return rows.set_index("metric")["verdict"]["mean_cwnd"]
 
 

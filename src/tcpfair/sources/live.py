@@ -39,9 +39,7 @@ def prepare(say: Callable[[str], None] = print) -> float:
     ``say`` gets a line before a compilation, with the expected time, and one afterwards, with the actual time.
     """
     if not is_compiled():
-        say(
-            f"The simulator is compiled now, once for these sources and this machine. That takes about {COMPILING_S} s ..."
-        )
+        say(f"The simulator is compiled now, once for these sources and this machine: about {COMPILING_S} s ...")
     started_s, before = time.perf_counter(), _compilations()
     dumbbell.run(make_scenario(_SMALLEST))
     took_s = time.perf_counter() - started_s

@@ -54,6 +54,7 @@ from tcpfair.papers.scenario import Flow, Scenario
 from tcpfair.runs.code import digest_of
 from tcpfair.runs.trace import Trace
 from tcpfair.sources import tables
+from tcpfair.sources.refusals import checked
 from tcpfair.units import bdp_pkts, service_time_s
 
 PYTHON_VARIABLE = "TCPFAIR_NS3_PYTHON"
@@ -330,7 +331,7 @@ def simulate_runs(paper: PaperConfig, experiment: str, specs: Iterable[RunSpec])
 
     Raises InputError with one line when ns-3 is missing, lacks what a scenario requires, or fails.
     """
-    return _trace(paper.paper, experiment, list(specs))
+    return _trace(paper.paper, experiment, checked(paper, experiment, specs, lambda scenario: request(scenario, 1)))
 
 
 def _trace(paper: str, experiment: str, specs: list[RunSpec]) -> Trace:

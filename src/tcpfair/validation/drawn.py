@@ -40,15 +40,14 @@ def redrawn(config: PaperConfig, seed: int, count: int, replicates: int | None =
     ``replicates``: as many runs of each dumbbell, by every simulator, as are simulated at most.
     """
     kinds = {name: {**kind, "count": count} for name, kind in config.analysis_value("drawn").items()}
-    new = {"drawn_seed": seed, "drawn": kinds}
-    changed = {name: config.analysis[name].model_copy(update={"value": value}) for name, value in new.items()}
+    new: dict[str, Any] = {"drawn_seed": seed, "drawn": kinds}
     own = dict(config.experiments)
     if replicates is not None:
-        for name in kinds:
-            own[name] = own[name].model_copy(update={"runs": Value(value=replicates, source="--random")})
-        new_runs = {**config.analysis_value("ns2_runs"), **{f"{name}/*": replicates for name in kinds}}
-        changed["ns2_runs"] = config.analysis["ns2_runs"].model_copy(update={"value": new_runs})
-    return config.model_copy(update={"analysis": {**config.analysis, **changed}, "experiments": own})
+        runs = Value(value=replicates, source="--random")
+        own |= {name: own[name].model_copy(update={"runs": runs}) for name in kinds}
+        new["ns2_runs"] = config.analysis_value("ns2_runs") | {f"{name}/*": replicates for name in kinds}
+    changed = {name: config.analysis[name].model_copy(update={"value": value}) for name, value in new.items()}
+    return config.model_copy(update={"analysis": config.analysis | changed, "experiments": own})
 
 
 def specs(config: PaperConfig, experiment: str) -> list[RunSpec]:

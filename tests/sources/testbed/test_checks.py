@@ -45,7 +45,7 @@ def faults(found=None, delivered=20e6, table=None, link=None) -> list[str]:
     table, link = (polls() if table is None else table), (queue() if link is None else link)
     found = result() if found is None else found
     at = checks.counted(SETUP, T0_S, [table], link)
-    return checks.faults(SETUP, found, [delivered], [table], link, at)
+    return list(checks.faults(SETUP, found, [delivered], [table], link, at))
 
 
 def test_a_sound_run_passes():

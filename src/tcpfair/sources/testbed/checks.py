@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,49 +80,52 @@ def faults(
     polls: Sequence[pd.DataFrame],
     queue: pd.DataFrame,
     at: Counted | None,
-) -> list[str]:
+) -> Iterator[str]:
     """What is wrong with a run, one line each; none when it is valid.
 
     ``result`` is what the stage found, ``delivered_bytes`` what the receiver of each flow got in all, ``at`` what was `counted`.
     """
-    return [
-        *_relay_faults(result["relay"]),
-        *_rtt_faults(setup, result["rtt_probe_ms"], polls),
-        *_goodput_faults(setup, result, delivered_bytes, queue),
-        *_loss_faults(setup, result, queue, at),
-        *_host_faults(setup, result, polls),
-    ]
+    relay = result["relay"]
+    yield from (f"{relay[name]} packets {what} in the relay" for name, what in _NOT_CARRIED.items() if relay.get(name))
+    late_ms, most_ms = MS_PER_S * relay.get("latest_s", 0.0), MS_PER_S * LARGEST_PAUSE_S
+    if late_ms > most_ms:
+        yield f"the relay was late by {late_ms:.1f} ms, more than {most_ms:g}: the machine paused"
+    if abs(result["clock_step_s"]) > CLOCK_STEP_S:
+        yield f"the clock stepped by {result['clock_step_s']:g} s"
+    of_flows = zip(setup.flows, result["rtt_probe_ms"], polls, strict=True)
+    for number, (flow, probe_ms, table) in enumerate(of_flows, start=1):
+        runs_s = setup.duration_s - flow.start_s
+        yield from (f"flow {number}: {fault}" for fault in _flow_faults(flow.rtt_ms, runs_s, probe_ms, table))
+    yield from _goodput_faults(setup, result, delivered_bytes, queue)
+    yield from _loss_faults(setup, result, queue, at)
 
 
-def _relay_faults(relay: Mapping[str, Any]) -> list[str]:
-    found = [f"{relay[name]} packets {what} in the relay" for name, what in _NOT_CARRIED.items() if relay.get(name)]
-    if relay.get("latest_s", 0.0) > LARGEST_PAUSE_S:
-        found.append(
-            f"the relay was late by {MS_PER_S * relay['latest_s']:.1f} ms, more than {MS_PER_S * LARGEST_PAUSE_S:g}: "
-            "the machine paused"
-        )
-    return found
-
-
-def _rtt_faults(setup: Setup, probes_ms: Sequence[float], polls: Sequence[pd.DataFrame]) -> list[str]:
-    found = []
-    for number, (flow, probe_ms, table) in enumerate(zip(setup.flows, probes_ms, polls, strict=True), start=1):
-        if not abs(probe_ms - flow.rtt_ms) <= RTT_WITHIN_MS:
-            found.append(f"flow {number}: a round trip takes {probe_ms:.2f} ms, set are {flow.rtt_ms:g} ms")
-        least_ms = table["min_rtt_us"].min() / MS_PER_S
-        if least_ms < flow.rtt_ms - RTT_WITHIN_MS:
-            found.append(f"flow {number}: TCP saw {least_ms:.2f} ms, set are {flow.rtt_ms:g} ms")
-    return found
+def _flow_faults(rtt_ms: float, runs_s: float, probe_ms: float, table: pd.DataFrame) -> Iterator[str]:
+    """What its probe and the polls of its TCP show of one flow."""
+    if not abs(probe_ms - rtt_ms) <= RTT_WITHIN_MS:
+        yield f"a round trip takes {probe_ms:.2f} ms, set are {rtt_ms:g} ms"
+    least_ms = table["min_rtt_us"].min() / MS_PER_S
+    if least_ms < rtt_ms - RTT_WITHIN_MS:
+        yield f"TCP saw {least_ms:.2f} ms, set are {rtt_ms:g} ms"
+    t = np.unique(table["t"].to_numpy())
+    gap_s = float(np.diff(t).max()) if len(t) > 1 else np.inf
+    if gap_s > LARGEST_POLL_GAP_S:
+        yield f"no poll for {gap_s:.2f} s: the machine paused"
+    data = table[table["sport"] == table.groupby("sport")["bytes_acked"].max().idxmax()].iloc[-1]
+    for column, what in (("sndbuf_limited_us", "its own buffer"), ("rwnd_limited_us", "the receiver's window")):
+        share = data[column] / _US_PER_S / runs_s
+        if share > LARGEST_SENDER_SHARE:
+            yield f"{what}, not the network, held it back for {100 * share:.0f} % of the time"
 
 
 def _goodput_faults(
     setup: Setup, result: Mapping[str, Any], delivered_bytes: Sequence[float], queue: pd.DataFrame
-) -> list[str]:
+) -> Iterator[str]:
     """By the bottleneck's own counter: the flows' clocks start at different times."""
     t, carried = queue["t"].to_numpy(), queue["bytes"].to_numpy()
     if len(t) < 2:
-        return ["the bottleneck was not watched"]
-    found = []
+        yield "the bottleneck was not watched"
+        return
     per_second = np.interp(np.arange(t[0], t[-1], 1.0), t, carried)
     span = min(5, len(per_second) - 1)
     if span > 0:
@@ -130,22 +133,20 @@ def _goodput_faults(
         # the relay counts what it takes in
         slack_bps = 0.0 if result["bottleneck"] == "tbf" else setup.limit_bytes * BITS_PER_BYTE / span
         if most_bps > CEILING_SLACK * setup.rate_bps + slack_bps:
-            found.append(f"the bottleneck carried {most_bps / 1e6:.2f} Mb/s, set are {setup.rate_bps / 1e6:g}")
+            yield f"the bottleneck carried {most_bps / 1e6:.2f} Mb/s, set are {setup.rate_bps / 1e6:g}"
     most_bytes = carried[-1] * PAYLOAD_BYTES / FRAME_BYTES
     if sum(delivered_bytes) > CEILING_SLACK * most_bytes:
-        found.append(f"{sum(delivered_bytes):.0f} bytes were delivered, {most_bytes:.0f} passed the bottleneck")
-    return found
+        yield f"{sum(delivered_bytes):.0f} bytes were delivered, {most_bytes:.0f} passed the bottleneck"
 
 
-def _loss_faults(setup: Setup, result: Mapping[str, Any], queue: pd.DataFrame, at: Counted | None) -> list[str]:
+def _loss_faults(setup: Setup, result: Mapping[str, Any], queue: pd.DataFrame, at: Counted | None) -> Iterator[str]:
     if at is not None:
-        if at.drops == at.retransmissions - at.needless:
-            return []
-        needless = f" ({at.needless} of them needless)" if at.needless else ""
-        return [
-            f"{at.drops} packets dropped at the bottleneck until {at.at_s:.1f} s, {at.retransmissions} retransmitted"
-            f"{needless}: packets were lost elsewhere, or taken for lost"
-        ]
+        if at.drops != at.retransmissions - at.needless:
+            resent = f"{at.retransmissions} retransmitted"
+            resent += f" ({at.needless} of them needless)" if at.needless else ""
+            dropped = f"{at.drops} packets dropped at the bottleneck until {at.at_s:.1f} s"
+            yield f"{dropped}, {resent}: packets were lost elsewhere, or taken for lost"
+        return
     # never quiet: at the end, but for what was dropped too late to be sent again
     resent = sum(counters["RetransSegs"] for counters in result["counters"])
     needless = sum(counters.get("TCPDSACKRecv", 0) for counters in result["counters"])
@@ -153,31 +154,9 @@ def _loss_faults(setup: Setup, result: Mapping[str, Any], queue: pd.DataFrame, a
     settled_s = np.array(result["t0"] + setup.duration_s - _settle_s(setup))
     late = total - int(_known(queue["t"].to_numpy(), queue["drops"].to_numpy(), settled_s))
     if abs(total - resent + needless) > late:
-        return [f"{total} packets dropped at the bottleneck, {resent} retransmitted: packets were lost elsewhere"]
-    return []
+        yield f"{total} packets dropped at the bottleneck, {resent} retransmitted: packets were lost elsewhere"
 
 
 def _settle_s(setup: Setup) -> float:
     """After so long without a drop, senders that are not in recovery have noticed all of them."""
     return 1.2 * (setup.longest_rtt_s + setup.longest_queue_s) + 0.05
-
-
-def _host_faults(setup: Setup, result: Mapping[str, Any], polls: Sequence[pd.DataFrame]) -> list[str]:
-    found = []
-    if abs(result["clock_step_s"]) > CLOCK_STEP_S:
-        found.append(f"the clock stepped by {result['clock_step_s']:g} s")
-    for number, table in enumerate(polls, start=1):
-        flow = setup.flows[number - 1]
-        t = np.unique(table["t"].to_numpy())
-        gap_s = float(np.diff(t).max()) if len(t) > 1 else np.inf
-        if gap_s > LARGEST_POLL_GAP_S:
-            found.append(f"flow {number}: no poll for {gap_s:.2f} s: the machine paused")
-        data = table[table["sport"] == table.groupby("sport")["bytes_acked"].max().idxmax()].iloc[-1]
-        runs_s = setup.duration_s - flow.start_s
-        for column, what in (("sndbuf_limited_us", "its own buffer"), ("rwnd_limited_us", "the receiver's window")):
-            share = data[column] / _US_PER_S / runs_s
-            if share > LARGEST_SENDER_SHARE:
-                found.append(
-                    f"flow {number}: {what}, not the network, held it back for {100 * share:.0f} % of the time"
-                )
-    return found

@@ -55,7 +55,7 @@ def record(setup: Setup, folder: Path, say: Callable[[str], None] = lambda line:
             _clean_report(inside / f"flow{number}.iperf.json", number)
         polls, queue, delivered_bytes = _tables(inside, setup)
         at = checks.counted(setup, result["t0"], polls, queue)
-        wrong = checks.faults(setup, result, delivered_bytes, polls, queue, at)
+        wrong = list(checks.faults(setup, result, delivered_bytes, polls, queue, at))
         if wrong:
             more = f"; and {len(wrong) - 1} more" if wrong[1:] else ""
             raise RefusedError(f"this run is refused: {wrong[0]}{more}")

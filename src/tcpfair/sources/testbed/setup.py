@@ -134,16 +134,14 @@ def read_setup(path: Path) -> Setup:
 
 def of_options(given: dict[str, Any]) -> dict[str, Any]:
     """The values of a run from the command line's. Raises InputError where flows and values do not match."""
-    count = len(given["cc"])
-    each: dict[str, list] = {"cc": given["cc"]}
+    flows = [{"cc": cc} for cc in given["cc"]]
     for name in ("rtt_ms", "start_s"):
-        values = given[name]
-        if len(values) not in (1, count):
-            raise InputError(
-                f"--{name.replace('_', '-')}: give one value, or one for each of the {count} flows of --cc"
-            )
-        each[name] = values if len(values) == count else values * count
-    flows = [dict(zip(each, values, strict=True)) for values in zip(*each.values(), strict=True)]
+        values = given[name] * len(flows) if len(given[name]) == 1 else given[name]
+        if len(values) != len(flows):
+            option = name.replace("_", "-")
+            raise InputError(f"--{option}: give one value, or one for each of the {len(flows)} flows of --cc")
+        for flow, value in zip(flows, values, strict=True):
+            flow[name] = value
     same = ("duration_s", "buffer_bdp", "bottleneck", "delay", "ss", "pcap")
     return {"rate_bps": given["rate_mbps"] * BPS_PER_MBPS, "flows": flows, **{name: given[name] for name in same}}
 

@@ -136,36 +136,34 @@ class Stage:
     def make_network(self) -> None:
         """Namespaces, links, addresses, delays and the bottleneck."""
         Path("/run").mkdir(exist_ok=True)
-        run("mount", "-t", "tmpfs", "tmpfs", "/run")
-        spaces = ["d", *(f"s{number}" for number, _ in self.flows), *(["r"] if self.in_kernel else [])]
-        for space in spaces:
-            run("ip", "netns", "add", space)
-            self.write(space, "/proc/sys/net/ipv6/conf/all/disable_ipv6", "1", may_lack=True)
-            self.write(space, "/proc/sys/net/ipv6/conf/default/disable_ipv6", "1", may_lack=True)
-            run("ip", "-n", space, "link", "set", "lo", "up")
+        run_line("mount -t tmpfs tmpfs /run")
+        for space in ["d", *(f"s{number}" for number, _ in self.flows), *(["r"] if self.in_kernel else [])]:
+            run_line(f"ip netns add {space}")
+            for which in ("all", "default"):
+                self.write(space, f"/proc/sys/net/ipv6/conf/{which}/disable_ipv6", "1", may_lack=True)
+            run_line(f"ip -n {space} link set lo up")
             for name, value in SYSCTLS.items():
                 self.write(space, f"/proc/sys/net/ipv4/{name}", value)
         # of the relay's own namespace: what IPv6 announces would pass the bottleneck
         self.write("", "/proc/sys/net/ipv6/conf/default/disable_ipv6", "1", may_lack=True)
-        gate = "r" if self.in_kernel else "d"
+        gate, interface = ("r", "in") if self.in_kernel else ("d", "e0")
         if self.in_kernel:
             self.write("r", "/proc/sys/net/ipv4/ip_forward", "1")
             self.link("r", "out", "d", "e0")
-            run("ip", "-n", "r", "addr", "add", "10.99.200.254/24", "dev", "out")
-            run("ip", "-n", "d", "addr", "add", f"{TARGET}/24", "dev", "e0")
-            run("ip", "-n", "d", "route", "add", "default", "via", "10.99.200.254")
-        gate_interface = "in" if self.in_kernel else "e0"
+            run_line("ip -n r addr add 10.99.200.254/24 dev out")
+            run_line(f"ip -n d addr add {TARGET}/24 dev e0")
+            run_line("ip -n d route add default via 10.99.200.254")
         if self.plan["delay"] == "relay":
-            self.link("", "wire", gate, gate_interface)
-            run("ip", "-n", gate, "link", "set", gate_interface, "address", RECEIVER_MAC)
+            self.link("", "wire", gate, interface)
+            run_line(f"ip -n {gate} link set {interface} address {RECEIVER_MAC}")
         if not self.in_kernel:
-            run("ip", "-n", "d", "addr", "add", f"{TARGET}/32", "dev", "e0")
+            run_line(f"ip -n d addr add {TARGET}/32 dev e0")
         for number, flow in self.flows:
-            self.connect(number, flow, gate, gate_interface)
+            self.connect(number, flow, gate, interface)
         if self.in_kernel:
-            limits = ["burst", self.plan["burst_bytes"], "limit", self.plan["buffer_bytes"]]
-            rate = ["rate", f"{self.plan['rate_bps']:.0f}bit", *limits, "overhead", self.plan["overhead_bytes"]]
-            run("tc", "-n", "r", "qdisc", "add", "dev", "out", "root", "tbf", *map(str, rate))
+            queue = f"burst {self.plan['burst_bytes']} limit {self.plan['buffer_bytes']}"
+            rate = f"rate {self.plan['rate_bps']:.0f}bit {queue} overhead {self.plan['overhead_bytes']}"
+            run_line(f"tc -n r qdisc add dev out root tbf {rate}")
 
     @property
     def in_kernel(self) -> bool:
@@ -173,34 +171,32 @@ class Stage:
 
     def connect(self, number: int, flow: dict, gate: str, interface: str) -> None:
         """The link of a sender, through the relay or to the router, its address and its routes."""
-        sender, mac = f"s{number}", f"02:00:00:00:01:{number:02x}"
-        gateway = f"10.99.{number}.254"
-        if self.plan["delay"] == "relay":
+        sender, network = f"s{number}", f"10.99.{number}"
+        if self.plan["delay"] == "relay":  # which has no ARP
+            mac = f"02:00:00:00:01:{number:02x}"
             self.link("", f"w{number}", sender, "e0")
-            run("ip", "-n", sender, "link", "set", "e0", "address", mac)
+            run_line(f"ip -n {sender} link set e0 address {mac}")
         else:
             interface = f"e{number}"
             self.link(sender, "e0", gate, interface)
-            run("ip", "-n", gate, "addr", "add", f"{gateway}/24", "dev", interface)
+            run_line(f"ip -n {gate} addr add {network}.254/24 dev {interface}")
             # all of the delay on the way back: on the sender's own way out TCP's small queues would see it. netem drops
             # beyond its limit, 1000 packets by default.
-            delay = ["delay", f"{flow['rtt_ms'] * 1000:.0f}us", "limit", "1000000"]
-            run("tc", "-n", gate, "qdisc", "add", "dev", interface, "root", "netem", *delay)
-        run("ip", "-n", sender, "addr", "add", f"10.99.{number}.1/24", "dev", "e0")
-        run("ip", "-n", sender, "route", "add", "default", "via", gateway)
-        if self.plan["delay"] == "relay":  # which has no ARP
-            run("ip", "-n", sender, "neigh", "add", gateway, "lladdr", RECEIVER_MAC, "dev", "e0", "nud", "permanent")
-            run("ip", "-n", gate, "route", "add", f"10.99.{number}.0/24", "dev", interface)
-            address = f"10.99.{number}.1"
-            run("ip", "-n", gate, "neigh", "add", address, "lladdr", mac, "dev", interface, "nud", "permanent")
+            delay = f"delay {flow['rtt_ms'] * 1000:.0f}us limit 1000000"
+            run_line(f"tc -n {gate} qdisc add dev {interface} root netem {delay}")
+        run_line(f"ip -n {sender} addr add {network}.1/24 dev e0")
+        run_line(f"ip -n {sender} route add default via {network}.254")
+        if self.plan["delay"] == "relay":
+            run_line(f"ip -n {sender} neigh add {network}.254 lladdr {RECEIVER_MAC} dev e0 nud permanent")
+            run_line(f"ip -n {gate} route add {network}.0/24 dev {interface}")
+            run_line(f"ip -n {gate} neigh add {network}.1 lladdr {mac} dev {interface} nud permanent")
 
     def link(self, space: str, interface: str, other: str, peer: str) -> None:
         """A veth pair without offloads between two namespaces; a ``space`` of '' is the relay's."""
-        run(*ip_in(space), "link", "add", interface, "type", "veth", "peer", "name", peer, "netns", other)
+        run_line(f"{ip_in(space)} link add {interface} type veth peer name {peer} netns {other}")
         for where, name in ((space, interface), (other, peer)):
-            off = [word for feature in OFFLOADS for word in (feature, "off")]
-            run(*inside_of(where), "ethtool", "-K", name, *off)
-            run(*ip_in(where), "link", "set", name, "up", "txqueuelen", "100000")
+            run(*inside_of(where), "ethtool", "-K", name, *(word for each in OFFLOADS for word in (each, "off")))
+            run_line(f"{ip_in(where)} link set {name} up txqueuelen 100000")
 
     def write(self, space: str, path: str, value: str, may_lack: bool = False) -> None:
         try:
@@ -367,9 +363,9 @@ def cpu_ticks() -> dict[str, int]:
     return {name: int(value) for name, value in zip(names, values, strict=False)}
 
 
-def ip_in(space: str) -> list[str]:
-    """The first words of a command of ip in a namespace."""
-    return ["ip", "-n", space] if space else ["ip"]
+def ip_in(space: str) -> str:
+    """The command ip for a namespace."""
+    return f"ip -n {space}" if space else "ip"
 
 
 def inside_of(space: str) -> list[str]:
@@ -384,6 +380,11 @@ def run(*words: str) -> str:
         said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or [f"status {done.returncode}"]
         raise StageError(f"{' '.join(words)}: {said[0]}")
     return done.stdout
+
+
+def run_line(line: str) -> str:
+    """`run` the words of a line."""
+    return run(*line.split())
 
 
 if __name__ == "__main__":
