@@ -203,7 +203,8 @@ def _draw_runs(ax: Axes, band: Band, runs: pd.DataFrame) -> None:
     looks = {f"{part}props": line for part in ("box", "cap")}
     looks |= {f"{part}props": {**line, "solid_capstyle": "butt"} for part in ("median", "whisker")}
     stats = boxplot_stats(values, whis=[100 * level for level in LEVELS])
-    ax.bxp(stats, places, width, capwidths=width / 2, manage_ticks=False, showfliers=False, **looks)
+    sizes = {"positions": places, "widths": width, "capwidths": width / 2}
+    ax.bxp(stats, **sizes, manage_ticks=False, showfliers=False, **looks)
     for place, of_place in zip(places, values, strict=True):
         points = np.full(len(of_place), place)
         ax.scatter(points, of_place, s=4, alpha=0.35, color=band.shade, lw=0, zorder=3)
