@@ -27,11 +27,11 @@ def open_paper(
 ) -> Paper:
     """A paper's exhibits from one source of traces.
 
-    ``only`` names the exhibits to draw (``"ogura.fig8"`` or a list; empty = all). ``trace`` is a recording of the user's own,
-    which `Paper.beside` draws into the paper's figure; with source ``raw`` it is the folder of a trace of this project, which
-    stands in for the experiment that its manifest names. Looking
-    writes nothing; with ``keep`` every exhibit that is shown leaves its files below figures/ and its record. Where ``keep`` gives
-    folders for some exhibits, these are drawn into them, and the others are shown as they were left.
+    ``only`` names the exhibits to draw (``"ogura.fig8"`` or a list; empty = all). ``trace`` is the user's recording, which
+    `Paper.beside` draws into the paper's figure; with source ``raw`` it is the folder of a trace of this project, which
+    replaces the experiment that its manifest names. With ``keep`` every exhibit that is shown writes its files below figures/
+    and its record; without it, nothing. Where ``keep`` gives folders for some exhibits, these are drawn into them, and the
+    others are shown from their files.
     Raises InputError for an unknown paper or source.
     """
     from tcpfair.exhibits.paper import Paper  # matplotlib: only for those who draw

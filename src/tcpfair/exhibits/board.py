@@ -1,4 +1,4 @@
-"""What the notebooks of papers and of recordings share: an exhibit is drawn, displayed and, if asked for, kept."""
+"""What the notebooks of papers and of recordings share: an exhibit is drawn, displayed and, on request, kept."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tcpfair.verdicts.columns import csv_bytes, no_numbers, rounded
 
 
 class Board:
-    """Shows exhibits one by one; one that cannot be drawn tells why and stops no other.
+    """Shows exhibits one by one; one that cannot be drawn shows why and stops no other.
 
     With ``keep`` an exhibit's files, its numbers and its record are written: to their stable names, or into the folder of
     an output (`tcpfair.runs.outputs`) that it names. Without it nothing is written.
@@ -54,7 +54,7 @@ class Board:
     ) -> pd.DataFrame:
         """Draw an exhibit from traces of this ``source``, keep and display it; ``of`` ends its corner note.
 
-        What ``origin`` gives when it is drawn, its files tell of themselves.
+        The files store what ``origin`` returns.
 
         Returns what is drawn, as its CSV has it: without rows when it cannot be drawn.
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from tcpfair.errors import InputError
 from tcpfair.papers.papers import Exhibit
 from tcpfair.papers.scenario import one_line
+from tcpfair.verdicts.columns import no_numbers
 from tcpfair.verdicts.context import Context
 from tcpfair.verdicts.numbers import numbers_of
 
@@ -36,14 +37,14 @@ class Drawn:
 
     ``numbers`` are compared with print (columns of `tcpfair.verdicts.numbers.NUMBER_COLUMNS`); ``data`` holds all that
     is drawn when that is more than the numbers, such as curves. ``n_runs`` counts the runs behind one point, 0 for
-    what no run went into.
+    what no run went into. A kind leaves the numbers, and their runs, to `draw`.
     """
 
     output: Figure | Table
-    numbers: pd.DataFrame
-    n_runs: int = 0
+    numbers: pd.DataFrame = field(default_factory=no_numbers)
+    n_runs: int | None = None
     data: pd.DataFrame | None = None
-    note: str = ""  # what the corner says of the runs, when it is not their number
+    note: str = ""  # of the corner, on the runs or on what is drawn
 
 
 Draw = Callable[..., Drawn]
@@ -99,5 +100,7 @@ def read_options(context: Context, exhibit: Exhibit) -> Options:
 
 def draw(context: Context, exhibit: Exhibit) -> Drawn:
     """Draw one exhibit, and its numbers, as its configuration says."""
-    kind, options = kind_of(context, exhibit), read_options(context, exhibit)
-    return kind.draw(context, exhibit, numbers_of(context, exhibit), *([options] if kind.options else []))
+    kind, options, numbers = kind_of(context, exhibit), read_options(context, exhibit), numbers_of(context, exhibit)
+    drawn = kind.draw(context, exhibit, numbers, *([options] if kind.options else []))
+    n_runs = numbers.n_runs if drawn.n_runs is None else drawn.n_runs
+    return replace(drawn, numbers=numbers.table, n_runs=n_runs)

@@ -1,4 +1,4 @@
-"""Checks of the exercises at the end of the explore and lab notebooks: they ask, and here is worked out what is right."""
+"""Checks of the exercises at the end of the explore and lab notebooks: the right answers, computed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Found:
-    """An exercise that asks for a run of the bench: ``lacks`` says what is still wrong with one, or nothing."""
+    """An exercise whose answer is a run of the bench: ``lacks`` returns what is still wrong, or nothing."""
 
     lacks: Callable[[Bench], str]
 

@@ -85,14 +85,13 @@ class Findings:
     def numbers(self) -> pd.DataFrame:
         """Printed numbers of each paper: how many were compared, and which share is within which tolerance.
 
-        Columns: compared, within (the tolerance set by hand), within the scatter (what two honest repetitions differ by).
+        Columns: compared, within (the tolerance set by hand), within the scatter (by which two independent repetitions differ).
         """
         table = self.table("numbers")
         table = table[table["within"].notna()]
-        shares = table.groupby("paper", sort=False)[["within", "within_scatter"]].agg(
-            lambda x: f"{100 * x.astype(float).mean():.0f} %"
-        )
-        shares.insert(0, "compared", table.groupby("paper", sort=False).size())
+        papers = table.groupby("paper", sort=False)
+        shares = papers[["within", "within_scatter"]].agg(lambda x: f"{100 * x.astype(float).mean():.0f} %")
+        shares.insert(0, "compared", papers.size())
         return shares.rename(columns={"within_scatter": "within the scatter"})
 
     def conclusions(self) -> pd.DataFrame:
@@ -102,7 +101,7 @@ class Findings:
         return table.set_index("paper")[["says", "verdict"]].rename(columns={"says": "what the abstract concludes"})
 
     def behind(self, paper: str) -> pd.DataFrame:
-        """The claims that the conclusion of a paper rests on: what the paper says, the verdict, and why."""
+        """The claims behind the conclusion of a paper: what the paper says, the verdict, and why."""
         table = self.table("headlines").set_index("paper")
         if paper not in table.index:
             raise unknown("paper", paper, table.index)
@@ -151,16 +150,17 @@ class Findings:
     # --- Inferred testbeds ---------------------------------------------------------------------------------------
 
     def testbed(self, paper: str, hypothesis: str = AS_PRINTED) -> Image | str:
-        """What `testbed_figure` draws or says, as it stands in a notebook."""
+        """`testbed_figure` as an image, or its text."""
         with style.applied():
             drawn = self.testbed_figure(paper, hypothesis)
             return style.as_image(drawn) if isinstance(drawn, Figure) else drawn
 
     def testbed_figure(self, paper: str, hypothesis: str = AS_PRINTED) -> Figure | str:
-        """The inferred testbed of a paper: for each assumption what print speaks for within what was thought plausible.
+        """The inferred testbed of a paper: for each assumption the inferred interval within the plausible range.
 
         A grey bar is the range from which settings were drawn (5 to 95 %), the blue one that of the settings weighted by
-        their distance from all printed numbers, with its median; the cross is what is used. Where there is none, it says why.
+        their distance from all printed numbers, with its median; the cross is the value used. Where nothing
+        is inferred, returns the reason.
         """
         table = self.table("ensemble_testbed")
         own = table[(table["paper"] == paper) & (table["hypothesis"] == hypothesis)]
@@ -174,18 +174,15 @@ class Findings:
         n = of[(of["paper"] == paper) & (of["hypothesis"] == hypothesis)].iloc[0]
         if ranges.empty:
             return f"{paper}: {n['effective_settings']:.0f} settings carry the weight, too few for an interval."
-        figure, axes = style.new_figure(1, 1, width_in=style.PAGE_IN, height_in=_HEAD_IN + _ROW_IN * len(ranges))
-        ax = axes[0][0]
+        figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=_HEAD_IN + _ROW_IN * len(ranges))
         for place, (_, row) in enumerate(ranges[::-1].iterrows()):
             _marginal(ax, place, row)
         ax.set_yticks(range(len(ranges)), self._labels(ranges["assumption"][::-1]))
         ax.set(xlim=(-0.17, 1.17), xticks=[], xlabel="within the plausible range")
         ax.legend(loc="upper center", ncols=3, frameon=False)
         ax.set_ylim(-0.6, len(ranges) + 0.4)
-        style.corner_note(
-            figure,
-            f"engine, {int(n['settings'])} settings, {n['effective_settings']:.0f} of weight; {int(n['numbers'])} numbers",
-        )
+        drawn = f"engine, {int(n['settings'])} settings, {n['effective_settings']:.0f} of weight"
+        style.corner_note(figure, f"{drawn}; {int(n['numbers'])} numbers")
         return figure
 
     def _labels(self, assumptions: Iterable[str]) -> list[str]:
@@ -219,20 +216,14 @@ def _marginal(ax: Axes, place: int, row: pd.Series) -> None:
         x, low, high = (np.log(v) if logs else v for v in (max(value, ends[0] / 2) if logs else value, *ends))
         return float(np.clip((x - low) / (high - low), 0, 1)) if high > low else 0.5
 
-    ax.barh(place, 1, height=0.62, color="#E3E6EA", label="drawn (5 to 95 %)" if place == 0 else None)
+    drawn, inferred, as_used = ("drawn (5 to 95 %)", "inferred (5 to 95 %)", "as used") if place == 0 else (None,) * 3
+    ax.barh(place, 1, height=0.62, color="#E3E6EA", label=drawn)
     left, right = at(row["low"]), at(row["high"])
-    ax.barh(
-        place,
-        right - left,
-        left=left,
-        height=0.3,
-        color=style.SKY,
-        label="inferred (5 to 95 %)" if place == 0 else None,
-    )
+    ax.barh(place, right - left, left=left, height=0.3, color=style.SKY, label=inferred)
     ax.plot(at(row["median"]), place, "|", color=style.BLUE, ms=12, mew=2)
     used = pd.to_numeric(row["used"], errors="coerce")
     if np.isfinite(used):
-        ax.plot(at(float(used)), place, "x", color=style.VERMILION, label="as used" if place == 0 else None)
+        ax.plot(at(float(used)), place, "x", color=style.VERMILION, label=as_used)
     for x, value, side, move in ((0, ends[0], "right", -3), (1, ends[1], "left", 3)):
         at_end = {"xytext": (move, 0), "textcoords": "offset points", "ha": side, "va": "center", "fontsize": "small"}
         ax.annotate(digits(value), (x, place), color=style.GREY, **at_end)

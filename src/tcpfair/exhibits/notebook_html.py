@@ -33,7 +33,7 @@ def mathml(latex: str, display: str = "inline") -> str:
     """LaTeX as MathML; ``display`` is ``inline`` or ``block``. What cannot be converted stays as it is written."""
     try:
         return convert(latex, display=display)
-    except Exception:  # the converter's errors have no base of their own; a slip in a formula costs no page
+    except Exception:  # the converter's errors have no common base; a wrong formula must not stop a page
         return f"<code>{escape(latex)}</code>"
 
 

@@ -88,7 +88,7 @@ def _symbol(found: re.Match[str]) -> str:
 
 
 def rendered(exhibit: Exhibit, drawn: Drawn, corner: str, origin: str = "") -> dict[str, bytes]:
-    """Content of each file by its suffix; figures and pages tell their ``origin``, which a CSV has no place for."""
+    """Content of each file by its suffix; figures and pages store their ``origin`` too."""
     data = drawn.numbers if drawn.data is None else drawn.data
     files = {".csv": csv_bytes(data)}
     if isinstance(drawn.output, Table):
@@ -99,7 +99,7 @@ def rendered(exhibit: Exhibit, drawn: Drawn, corner: str, origin: str = "") -> d
 
 
 def failure(exhibit: Exhibit, reason: str) -> Drawn:
-    """What stands in the place of an exhibit that could not be drawn: the reason, and no numbers."""
+    """The substitute of an exhibit that could not be drawn: the reason, and no numbers."""
     text = f"{heading(exhibit)}: failed: {reason}"
     if exhibit.is_table:
         return Drawn(Table(pd.DataFrame(), text), no_numbers())

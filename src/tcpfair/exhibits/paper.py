@@ -65,8 +65,8 @@ class Paper(Board):
         """Draw the exhibit (``fig08`` or ``ogura.fig8``) and display it; with `keep` write its files and its record.
 
         Returns what is drawn: the curves of a figure, or its numbers, which `cells` of `tcpfair.exhibits.numbers` puts into
-        columns; nothing of what is not asked for. Of an exhibit that cannot be drawn the reason is displayed and recorded;
-        nothing is raised. Raises InputError when there is no such exhibit.
+        columns; no rows of what is not requested. The reason why an exhibit cannot be drawn is displayed and recorded, not
+        raised. Raises InputError when there is no such exhibit.
         """
         exhibit = self._find(name)
         if not (self.draws_all or short_id(exhibit.id) in self.only):

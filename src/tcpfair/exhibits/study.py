@@ -1,4 +1,4 @@
-"""The summary of a study of one's own: one metric along its axes, and the numbers that are drawn."""
+"""The summary of a study: one metric along its axes, and the numbers that are drawn."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import gc
 import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any, NamedTuple
 from unittest import mock
 
@@ -31,6 +32,7 @@ FAIR_BAND = "#E8EFE8"
 COLUMN_IN, PAGE_IN = 4.6, 7.2
 SHOWN_WIDTH_PX = 96  # per inch of a figure, in notebooks
 PNG_DPI = 150
+BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}  # a legend to the right of its panel
 _PLACE_DECIMALS = 12  # of the places of panels, in shares of the figure
 
 
@@ -113,7 +115,7 @@ def look(protocol: str) -> Look:
 
 
 def plain(text: str) -> str:
-    """Text of a user's that is drawn as it stands: matplotlib reads what stands between dollars as formulas."""
+    """A user's text, drawn as written: matplotlib would read what is between dollars as a formula."""
     return text.replace("$", r"\$")
 
 
@@ -124,7 +126,7 @@ def shades(n: int) -> list[str]:
 
 
 class _Layout(ConstrainedLayoutEngine):
-    """Constrained layout with rounded places: the last bit of its solver depends on where it stands in memory."""
+    """Constrained layout with rounded places: the last bit of its solver depends on memory addresses."""
 
     def execute(self, fig: Figure) -> None:
         super().execute(fig)
@@ -160,6 +162,16 @@ def corner_note(figure: Figure, note: str) -> None:
     figure.text(0.995, 0.04 / figure.get_figheight(), note, ha="right", va="bottom", fontsize=6, color=GREY)
 
 
+def legend_above(figure: Figure, handles: Sequence[Any], columns: int = 0) -> None:
+    """One legend above all panels, in one row unless ``columns`` are given."""
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns or len(handles))
+
+
+def note(ax: Axes, text: str, at: Sequence[Any], offset: tuple[float, float] = (0, 0), **look: Any) -> None:
+    """Small text at a place in data coordinates, moved by an offset in points."""
+    ax.annotate(text, at, offset, textcoords="offset points", **{"fontsize": 7.5, **look})
+
+
 def printed_handle(label: str = "printed") -> Line2D:
     """Legend entry of the printed values."""
     return Line2D([], [], ls="", marker="o", mfc="white", mec=GREY, label=label)
@@ -187,8 +199,19 @@ def as_png(figure: Figure, origin: str = "") -> bytes:
 
 
 def as_image(figure: Figure) -> Image:
-    """A figure as it stands in a notebook: made without pyplot, IPython would show its name alone."""
+    """A figure for a notebook: made without pyplot, IPython would show its name alone."""
     return Image(as_png(figure), width=round(SHOWN_WIDTH_PX * figure.get_figwidth()))
+
+
+def imaged(draw: Callable[..., Figure]) -> Callable[..., Image]:
+    """A function that draws a figure, as one that returns its image, in the style of this module."""
+
+    @wraps(draw)
+    def drawn(*args: Any, **settings: Any) -> Image:
+        with applied():
+            return as_image(draw(*args, **settings))
+
+    return drawn
 
 
 def _saved(figure: Figure, origin: str, metadata: dict[str, Any], **settings: Any) -> bytes:
@@ -200,7 +223,7 @@ def _saved(figure: Figure, origin: str, metadata: dict[str, Any], **settings: An
 
 @contextmanager
 def _measured_once() -> Iterator[None]:
-    """Ticks and texts are worked out again only when their axes or the renderer change, not a dozen times for each file."""
+    """Ticks and texts are measured again only when their axes or the renderer change, not a dozen times for each file."""
     with (
         mock.patch.object(Axis, "_update_ticks", _kept(Axis._update_ticks, _axis_state)),
         mock.patch.object(Text, "_get_layout", _kept(Text._get_layout, _text_state)),

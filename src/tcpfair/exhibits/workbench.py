@@ -1,4 +1,4 @@
-"""A bench for scenarios of one's own: any flows on any link, what becomes of them, and how that compares with other settings.
+"""A bench for the user's own scenarios: any flows on any link, their results, and comparisons with other settings.
 
 In a notebook::
 
@@ -25,6 +25,7 @@ import numpy.typing as npt
 import pandas as pd
 from IPython.display import Image
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from tcpfair.errors import InputError
 from tcpfair.exhibits import style
@@ -229,21 +230,21 @@ class Bench:
         return np.bincount(losses["flow"], minlength=len(self.flows) or len(self.scenario.flows))
 
 
-def compare(runs: Mapping[str, Bench]) -> Image:
+@style.imaged
+def compare(runs: Mapping[str, Bench]) -> Figure:
     """Runs side by side, a column each under its name: windows, queue, goodput, J(t) and U_n(t), on common axes."""
     if not runs:
         raise InputError("compare: it needs a run of `bench`")
-    with style.applied():
-        width_in = style.PAGE_IN if len(runs) == 1 else 3.4 * len(runs) + 0.6
-        figure, axes = style.new_figure(len(PANELS), len(runs), width_in, 6.6, sharex="col", sharey="row")
-        for column, (name, run) in enumerate(runs.items()):
-            _draw([row[column] for row in axes], run)
-            axes[0][column].set_title(name)
-            axes[-1][column].set(xlabel="time (s)", xlim=(0, run.scenario.duration_s))
-            axes[0][column].legend(loc="upper right", fontsize=6.5)
-        for row, quantity in zip(axes, PANELS, strict=True):
-            row[0].set_ylabel(OVER_TIME[quantity].label)
-        return style.as_image(figure)
+    width_in = style.PAGE_IN if len(runs) == 1 else 3.4 * len(runs) + 0.6
+    figure, axes = style.new_figure(len(PANELS), len(runs), width_in, 6.6, sharex="col", sharey="row")
+    for column, (name, run) in enumerate(runs.items()):
+        _draw([row[column] for row in axes], run)
+        axes[0][column].set_title(name)
+        axes[-1][column].set(xlabel="time (s)", xlim=(0, run.scenario.duration_s))
+        axes[0][column].legend(loc="upper right", fontsize=6.5)
+    for row, quantity in zip(axes, PANELS, strict=True):
+        row[0].set_ylabel(OVER_TIME[quantity].label)
+    return figure
 
 
 def table(runs: Mapping[str, Bench]) -> pd.DataFrame:

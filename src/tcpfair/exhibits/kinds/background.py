@@ -1,4 +1,4 @@
-"""Background traffic: its kinds as a table, the distribution of its rate, what it gets beside other flows."""
+"""Background traffic: its kinds as a table, the distribution of its rate, what it gets next to other flows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def ha2006_table1(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn
     level = context.paper.analysis_value("confidence_level")
     note = f"load: mean of both directions over runs, with its {100 * level:g} % interval"
     table = Table(pd.DataFrame(rows).set_index(""), note)
-    return Drawn(table, numbers.table, numbers.n_runs)
+    return Drawn(table)
 
 
 def _size_texts(kind: Traffic) -> list[str]:
@@ -85,7 +85,7 @@ def ha2006_fig2(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
     ax.set(xlabel="load in one second (Mb/s)", ylabel="share of the seconds", ylim=(0, 1.01))
     ax.set_xlim(0, _LOAD_LIMIT_MBPS)
     ax.legend(loc="lower right")
-    return Drawn(figure, numbers.table, numbers.n_runs, joined(curves))
+    return Drawn(figure, data=joined(curves))
 
 
 # --- What Web traffic gets ---------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ def ha2006_fig2(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
 
 @drawing()
 def ha2006_fig14(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
-    """Mean goodput of the short flows over the number of long ones beside them, with its confidence interval.
+    """Mean goodput of the short flows over the number of long flows, with its confidence interval.
 
     The experiments differ in the number of flows; one may have none.
     """
@@ -111,6 +111,6 @@ def ha2006_fig14(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
     ax.errorbar(alone["flows"], alone["value"], alone["half"], capsize=2, **drawn)
     ax.set(xlabel="high-speed flows", ylabel="Web traffic (Mb/s)", ylim=(0, 80))
     ax.set_xticks(sorted(set(cells["flows"])))
-    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    ax.legend(**style.BESIDE)
     note = f"mean with its {100 * level:g} % interval; alone: {alone['n_runs'].max():g} runs" if len(alone) else ""
-    return Drawn(figure, numbers.table, int(cells.loc[cells["flows"] > 0, "n_runs"].max()), note=note)
+    return Drawn(figure, n_runs=int(cells.loc[cells["flows"] > 0, "n_runs"].max()), note=note)

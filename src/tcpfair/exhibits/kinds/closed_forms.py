@@ -22,9 +22,7 @@ def jfi_range(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
     for guide in _GUIDES:
         k = float(rate_ratio_from_jfi(guide))
         ax.plot([1 / k, k], [guide, guide], color=style.GREY, lw=0.9, marker="|", ms=5)
-        ax.annotate(
-            f"J = {guide:g}: {k:.3g} to 1", (k, guide), (5, 0), textcoords="offset points", va="center", fontsize=7.5
-        )
+        style.note(ax, f"J = {guide:g}: {k:.3g} to 1", (k, guide), (5, 0), va="center")
     printed = context.against_print(exhibit.id, numbers.table).set_index("metric")["printed"].astype(float)
     places = {"jfi_min": list(curve["ratio"].iloc[[0, -1]]), "jfi_max": [1.0]}
     for name, x in places.items():
@@ -32,4 +30,4 @@ def jfi_range(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
     ax.add_line(style.printed_handle())
     ax.set(xscale="log", xlabel="flow 1 / flow 2", ylabel="Jain's fairness index J", ylim=(0.48, 1.03))
     ax.legend(loc="lower center")
-    return Drawn(figure, numbers.table, data=curve)
+    return Drawn(figure, data=curve)

@@ -1,9 +1,12 @@
-"""The map of two CUBIC flows with common losses (kozu2014 sec. 3.2) beside the simulated windows."""
+"""The map of two CUBIC flows with common losses (kozu2014 sec. 3.2) compared with simulated windows."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Table, drawing
@@ -26,10 +29,21 @@ from tcpfair.verdicts.paper_models import (
 _LINES = {"paper": "--", "physical": "-"}
 
 
-def _panels(context: Context, exhibit: Exhibit) -> list[str]:
-    """Protocols of all the exhibit's experiments."""
+def _panels(
+    context: Context, exhibit: Exhibit, cells: pd.DataFrame, height_in: float, x: str, draw: Callable[..., None]
+) -> Figure:
+    """A panel for each protocol of the exhibit's experiments; ``draw(ax, rows, color)`` draws the cells of one."""
     grids = (context.paper.experiments[name].grid["protocol"].value for name in exhibit.experiments)
-    return [protocol for grid in grids for protocol in grid]
+    protocols = [protocol for grid in grids for protocol in grid]
+    figure, [axes] = style.new_figure(1, len(protocols), style.PAGE_IN, height_in, sharey=True)
+    for ax, protocol in zip(axes, protocols, strict=True):
+        draw(ax, cells[cells["protocol"] == protocol], style.look(heading(protocol)).color)
+        ax.axhline(EQUAL_SHARE, color=style.GREY, lw=0.6)
+        ax.set_title(heading(protocol).replace(" and ", "\nand "), fontsize=8)
+        ax.set_xlabel(x)
+    axes[0].set(ylabel="share of the 2 ms flow", ylim=(0, 1))
+    style.legend_above(figure, axes[0].get_legend_handles_labels()[0], 3)
+    return figure
 
 
 # --- Shares in the long run --------------------------------------------------------------------------------------
@@ -38,18 +52,8 @@ def _panels(context: Context, exhibit: Exhibit) -> list[str]:
 @drawing()
 def kozu2014_map_shares(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
     """Flow 1's share in the second half of each run: simulated with and without forced common losses, and by the map."""
-    cells = numbers.of("share")
-    protocols = _panels(context, exhibit)
-    figure, [axes] = style.new_figure(1, len(protocols), style.PAGE_IN, 2.9, sharey=True)
-    for ax, protocol in zip(axes, protocols, strict=True):
-        own = cells.query("protocol == @protocol")
-        _draw_shares(ax, own, style.look(heading(protocol)).color)
-        ax.set_title(heading(protocol).replace(" and ", "\nand "), fontsize=8)
-        ax.set_xlabel("RTT of flow 2 (ms)")
-    axes[0].set(ylabel="share of the 2 ms flow", ylim=(0, 1))
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=3)
-    return Drawn(figure, numbers.table, numbers.n_runs, note="second half of the common losses")
+    figure = _panels(context, exhibit, numbers.of("share"), 2.9, "RTT of flow 2 (ms)", _draw_shares)
+    return Drawn(figure, note="second half of the common losses")
 
 
 def _draw_shares(ax: Axes, cells: pd.DataFrame, color: str) -> None:
@@ -63,7 +67,6 @@ def _draw_shares(ax: Axes, cells: pd.DataFrame, color: str) -> None:
         points = cells[cells["form"] == form]
         bars = {"yerr": points["sd"], "capsize": 2, "lw": 0.8, "ls": ""}
         ax.errorbar(points["rtt_ms"], points["value"], marker=marker, color=color, mfc=fill, label=text, **bars)
-    ax.axhline(EQUAL_SHARE, color=style.GREY, lw=0.6)
     places = sorted(cells["rtt_ms"].unique())
     ax.set(xscale="log", xlim=(places[0] / 1.5, places[-1] * 1.5))
     ax.set_xticks(places, [f"{place:g}" for place in places])
@@ -77,23 +80,17 @@ def _draw_shares(ax: Axes, cells: pd.DataFrame, color: str) -> None:
 def kozu2014_map_paths(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
     """Flow 1's share at each common loss of the example run, simulated and by both readings of the map."""
     data = example_paths(context, exhibit.experiments)
-    protocols = _panels(context, exhibit)
-    figure, [axes] = style.new_figure(1, len(protocols), style.PAGE_IN, 2.7, sharey=True)
-    for ax, protocol in zip(axes, protocols, strict=True):
-        own, color = data.query("protocol == @protocol"), style.look(heading(protocol)).color
-        simulated = own.query("form == @ENGINE")
-        ax.plot(simulated["loss"], simulated["share"], ls="", marker=".", ms=3, color=color, label="simulated")
-        for form, text in READINGS.items():
-            line = own[own["form"] == form]
-            ax.plot(line["loss"], line["share"], color=style.GREY, ls=_LINES[form], label=f"map: {text}")
-        ax.axhline(EQUAL_SHARE, color=style.GREY, lw=0.6)
-        ax.set_title(heading(protocol).replace(" and ", "\nand "), fontsize=8)
-        ax.set_xlabel("common loss")
-    axes[0].set(ylabel="share of the 2 ms flow", ylim=(0, 1))
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=3)
+    figure = _panels(context, exhibit, data, 2.7, "common loss", _draw_paths)
     replicate = context.paper.analysis_value("example_replicate")
-    return Drawn(figure, numbers.table, 1, data, note=f"drawn: run {replicate + 1}")
+    return Drawn(figure, n_runs=1, data=data, note=f"drawn: run {replicate + 1}")
+
+
+def _draw_paths(ax: Axes, paths: pd.DataFrame, color: str) -> None:
+    simulated = paths[paths["form"] == ENGINE]
+    ax.plot(simulated["loss"], simulated["share"], ls="", marker=".", ms=3, color=color, label="simulated")
+    for form, text in READINGS.items():
+        line = paths[paths["form"] == form]
+        ax.plot(line["loss"], line["share"], color=style.GREY, ls=_LINES[form], label=f"map: {text}")
 
 
 # --- Fixed points ------------------------------------------------------------------------------------------------
@@ -116,4 +113,4 @@ def kozu2014_map_table(context: Context, exhibit: Exhibit, numbers: Numbers) -> 
     rtts_ms, x = context.paper.analysis_value("model_rtt_ms"), context.paper.analysis_value("map_example_x")
     full_ms = " and ".join(f"{rtt_s * MS_PER_S:.1f}" for rtt_s in link.full_rtt_s)
     note = f"RTTs of {rtts_ms[0]:g} and {rtts_ms[1]:g} ms, with a full buffer {full_ms} ms; x(RTT) of flow 2 is {x:g}"
-    return Drawn(Table(pd.DataFrame(cells).T, note), numbers.table, note="closed form")
+    return Drawn(Table(pd.DataFrame(cells).T, note), note="closed form")

@@ -45,12 +45,12 @@ def kozu2014_fig5(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn
         for share, color in zip(after["value"], (_SMALL, _LARGE), strict=True):
             ax.plot(at_s, share, marker="o", color=color)
     ax.axhline(1, color=style.GREY, lw=0.6)
-    ax.annotate("time A", (0, 1.0), (3, 3), textcoords="offset points", fontsize=7.5)
+    style.note(ax, "time A", (0, 1.0), (3, 3))
     ax.set(xlabel="time since the common loss (s)", ylabel="window / window at time A")
     ax.set(xlim=(0, t_s[-1]), ylim=(0.98 * (1 - cubic.BETA), 1.2))
-    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    ax.legend(**style.BESIDE)
     data = pd.DataFrame({"t_s": t_s, "small_k_pkts": grown[:, 0], "large_k_pkts": grown[:, 1]})
-    return Drawn(figure, numbers.table, data=data, note="closed form")
+    return Drawn(figure, data=data, note="closed form")
 
 
 # --- Where the curve starts after a loss -------------------------------------------------------------------------
@@ -83,10 +83,8 @@ def diagram_after_loss(context: Context, exhibit: Exhibit, numbers: Numbers, opt
     style.letter_panels(axes, [f"RTT {rtt_ms:g} ms" for rtt_ms, *_ in methods])
     axes[0].set_ylabel(r"window / $W_{max}$")
     text = rf"ssthresh = (1 − β) $W_{{max}}$, {1 - cubic.BETA:g}"
-    axes[1].annotate(
-        text, (axes[1].get_xlim()[1], 1 - cubic.BETA), (-3, -9), textcoords="offset points", ha="right", fontsize=7.5
-    )
-    return Drawn(figure, numbers.table, data=joined(curves), note="closed form")
+    style.note(axes[1], text, (axes[1].get_xlim()[1], 1 - cubic.BETA), (-3, -9), ha="right")
+    return Drawn(figure, data=joined(curves), note="closed form")
 
 
 # --- One window per round trip -----------------------------------------------------------------------------------
@@ -95,10 +93,8 @@ def diagram_after_loss(context: Context, exhibit: Exhibit, numbers: Numbers, opt
 @drawing()
 def kozu2014_fig16(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
     """A sender that may have one window under way: data out, ACKs back, and the link idle between."""
-    target_bps, capacity_bps = (
-        context.paper.analysis_value("target_rate_bps"),
-        context.paper.settings["capacity_bps"].value,
-    )
+    target_bps = context.paper.analysis_value("target_rate_bps")
+    capacity_bps = context.paper.settings["capacity_bps"].value
     figure, [axes] = style.new_figure(1, 2, height_in=2.9)
     needed = numbers.of("window")[["rtt_ms", "value"]].to_numpy()
     for ax, (rtt_ms, size), unit in zip(axes, needed, _UNITS, strict=True):
@@ -107,45 +103,20 @@ def kozu2014_fig16(context: Context, exhibit: Exhibit, numbers: Numbers) -> Draw
         _draw_round_trips(ax, rtt_ms, needed_bytes * BITS_PER_BYTE / capacity_bps * MS_PER_S)
         rate_mbps = cubic.window_limit_bps(needed_bytes, rtt_s) / BPS_PER_MBPS
         ax.set_title(f"{size:g} {unit} per {rtt_ms:g} ms: {rate_mbps:g} Mb/s", fontsize=8.5)
-    return Drawn(figure, numbers.table, note="closed form")
+    return Drawn(figure, note="closed form")
 
 
 def _draw_round_trips(ax: Axes, rtt_ms: float, sending_ms: float) -> None:
     """Bands of data from the sender (left) to the receiver, and of ACKs back, downwards in time."""
     for start_ms in np.arange(_ROUNDS) * rtt_ms:
-        out = [
-            (0, start_ms),
-            (1, start_ms + rtt_ms / 2),
-            (1, start_ms + rtt_ms / 2 + sending_ms),
-            (0, start_ms + sending_ms),
-        ]
-        ax.fill(*zip(*out, strict=True), color=style.BLUE, alpha=0.55, lw=0)
-        ax.plot([1, 0], [start_ms + rtt_ms / 2, start_ms + rtt_ms], color=style.ORANGE, lw=1.2)
-        ax.plot(
-            [1, 0],
-            [start_ms + rtt_ms / 2 + sending_ms, start_ms + rtt_ms + sending_ms],
-            color=style.ORANGE,
-            lw=0.7,
-            ls=":",
-        )
-        ax.annotate(
-            "idle",
-            (0, start_ms + (rtt_ms + sending_ms) / 2),
-            (-4, 0),
-            textcoords="offset points",
-            ha="right",
-            va="center",
-            fontsize=7.5,
-        )
-        ax.annotate(
-            "window",
-            (0, start_ms + sending_ms / 2),
-            (-4, 0),
-            textcoords="offset points",
-            ha="right",
-            va="center",
-            fontsize=7.5,
-        )
+        half_ms = start_ms + rtt_ms / 2
+        out_ms = [start_ms, half_ms, half_ms + sending_ms, start_ms + sending_ms]
+        ax.fill([0, 1, 1, 0], out_ms, color=style.BLUE, alpha=0.55, lw=0)
+        ax.plot([1, 0], [half_ms, start_ms + rtt_ms], color=style.ORANGE, lw=1.2)
+        last_ms = [half_ms + sending_ms, start_ms + rtt_ms + sending_ms]
+        ax.plot([1, 0], last_ms, color=style.ORANGE, lw=0.7, ls=":")
+        for text, at_ms in (("idle", (rtt_ms + sending_ms) / 2), ("window", sending_ms / 2)):
+            style.note(ax, text, (0, start_ms + at_ms), (-4, 0), ha="right", va="center")
     ax.set(xlim=(-0.32, 1.05), ylim=(_ROUNDS * rtt_ms + rtt_ms / 2, -0.03 * rtt_ms), ylabel="time (ms)")
     ax.set_xticks([0, 1], ["sender", "receiver"])
     ax.plot([], [], color=style.BLUE, lw=5, alpha=0.55, label="data")

@@ -33,7 +33,7 @@ def bhatti2008_table6(context: Context, exhibit: Exhibit, numbers: Numbers) -> D
     columns = {(f"{rtt:g} ms",): {"rtt_ms": rtt} for rtt in rtts_ms(experiment)}
     metrics = ("U_N+", "U_N-", "S_N", "case")
     table = result_cells(context, exhibit, numbers.table, protocol_rows(experiment), columns, metrics)
-    return Drawn(Table(table, CELL_NOTE), numbers.table, numbers.n_runs)
+    return Drawn(Table(table, CELL_NOTE))
 
 
 # --- Bars --------------------------------------------------------------------------------------------------------
@@ -76,8 +76,8 @@ def nru_bars(context: Context, exhibit: Exhibit, numbers: Numbers, options: NruB
         figure.legend(handles.values(), handles, loc="outside upper center", ncols=len(handles))
     else:
         axes[0][0].set_ylim(_SINGLE_LIMITS_DB)
-        axes[0][0].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    return Drawn(figure, numbers.table, numbers.n_runs)
+        axes[0][0].legend(**style.BESIDE)
+    return Drawn(figure)
 
 
 def _labels(experiment: Experiment, protocol: str) -> list[str]:
@@ -88,14 +88,12 @@ def _draw_bars(ax: Axes, experiment: Experiment, protocol: str, flows: pd.DataFr
     rtt_ms = flows.index.to_numpy(dtype=float)
     ax.axhline(0, color=style.GREY, lw=0.8)
     ax.vlines(rtt_ms, system.min(axis=1), system.max(axis=1), color=style.GREY, lw=1.2)
-    ax.plot(rtt_ms, system.min(axis=1), ls="", marker="_", ms=9, color=style.GREY)
-    ax.plot(rtt_ms, system.max(axis=1), ls="", marker="_", ms=9, color=style.GREY)
+    for ends in (system.min(axis=1), system.max(axis=1)):
+        ax.plot(rtt_ms, ends, ls="", marker="_", ms=9, color=style.GREY)
     ax.plot(rtt_ms, system["U_N"], color=style.GREY, lw=1.8, label="$U_N$, bar $U_{N-}$ to $U_{N+}$")
     for flow, label in enumerate(_labels(experiment, protocol), 1):
-        look = style.look(label)
-        ax.plot(
-            rtt_ms, flows[flow], ls="", marker=look.marker, color=look.color, zorder=3, label=f"{label} (flow {flow})"
-        )
+        look = {**style.look(label)._asdict(), "ls": "", "zorder": 3}
+        ax.plot(rtt_ms, flows[flow], **look, label=f"{label} (flow {flow})")
 
 
 def _draw_printed(ax: Axes, context: Context, experiment: Experiment, protocol: str, options: NruBars) -> None:

@@ -15,6 +15,7 @@ from matplotlib.patches import Patch
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
 from tcpfair.exhibits.kinds.sweeps import Axis, band_text, draw_line, with_band
+from tcpfair.exhibits.kinds.timelines import example_runs
 from tcpfair.measures import SYSTEM
 from tcpfair.models.rtt_fairness import random_loss_ratio, synchronised_loss_ratio
 from tcpfair.papers.papers import Exhibit, Value
@@ -69,8 +70,8 @@ def metric_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options:
         ax.set_ylabel(options.y_axis.label if ax is axes[0] else "")
     if n > 1:
         style.letter_panels(axes, [panel.title for panel in options.panels])
-    axes[-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    return Drawn(figure, numbers.table, numbers.n_runs, note=band_text())
+    axes[-1].legend(**style.BESIDE)
+    return Drawn(figure, note=band_text())
 
 
 def _draw_laws(ax: Axes, rtts_ms: Sequence[float], fixed_ms: float) -> None:
@@ -127,10 +128,10 @@ def rate_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options: R
     flows = sorted(set(joined(curves)["flow"]) - {SYSTEM})
     handles = [Line2D([], [], color=style.FLOW_COLORS[flow - 1], label=f"flow {flow}") for flow in flows]
     handles.append(Line2D([], [], color=style.BLACK, label="all forward traffic"))
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
+    style.legend_above(figure, handles)
     replicate = context.paper.analysis_value("example_replicate")
     note = f"drawn: run {replicate + 1} of each; utilisation: mean ± sd over runs"
-    return Drawn(figure, numbers.table, numbers.n_runs, joined(curves), note)
+    return Drawn(figure, data=joined(curves), note=note)
 
 
 def _utilisation_text(context: Context, exhibit_id: str, column: Column) -> str:
@@ -147,8 +148,7 @@ def example_rates(context: Context, experiment: str, where: Mapping[str, Any]) -
     Columns flow, t_s, mbps; the flows count what ``rates_count`` says, the total what ``utilisation_counts`` says.
     """
     trace = context.trace(experiment)
-    runs = selected(trace.runs, {"replicate": context.paper.analysis_value("example_replicate"), **where})
-    run = runs.iloc[0]
+    run = example_runs(context, experiment, **where).iloc[0]
     foreground = trace.flows.query("run_id == @run.run_id and role == 'foreground'")["flow_id"]
     samples = trace.samples[(trace.samples["run_id"] == run["run_id"]) & trace.samples["flow_id"].isin(foreground)]
     link = trace.link.query("run_id == @run.run_id and direction == 'forward'")
@@ -164,6 +164,7 @@ def example_rates(context: Context, experiment: str, where: Mapping[str, Any]) -
 
 
 _VARIANTS = ("CUBIC", "BIC", "H-TCP", "HSTCP", "STCP")
+_BARS_NOTE = "bar: mean, line: ±1 sd over runs"
 
 
 class Bars(NamedTuple):
@@ -187,56 +188,47 @@ def ha2006_fig8(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
         "varied background RTT": [{"traffic": kind} for kind in types],
     }
     figure, [axes] = style.new_figure(1, len(panels), style.PAGE_IN, 3.0)
-    tables = [numbers.of(panel.metric, item=panel.title) for panel in panels]
-    alone = [float(selected(cells, {"traffic": "none"})["value"].mean()) for cells in tables]
-    _draw_groups(figure, axes, panels, tables, types, series, alone)
-    return Drawn(figure, numbers.table, numbers.n_runs, note=_BARS_NOTE)
+    alone = {"label": "no background", "color": style.GREY, "ls": "--", "lw": 1.1}
+    drawn = _groups(figure, axes, numbers, panels, types, series, [Line2D([], [], **alone)])
+    for ax, panel in zip(axes, panels, strict=True):
+        without = selected(numbers.of(panel.metric, item=panel.title), {"traffic": "none"})
+        ax.axhline(float(without["value"].mean()), **alone, zorder=1)
+    return drawn
 
 
 @drawing()
 def ha2006_fig13(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
     """TCP-friendliness, intra-protocol and RTT-fairness of each variant under each type."""
     axis = Axis(label="smaller / larger", limits=(0, 1))
-    panels = (
-        Bars("TCP-friendliness", "fair_ratio", axis),
-        Bars("intra-protocol fairness", "fair_ratio", axis),
-        Bars("RTT-fairness", "fair_ratio", axis),
-    )
+    titles = ("TCP-friendliness", "intra-protocol fairness", "RTT-fairness")
     series = {kind: [{"traffic": kind, "protocol": label} for label in _VARIANTS] for kind in ("none", *TYPES)}
-    figure, grid = style.new_figure(len(panels), 1, style.PAGE_IN, 0.8 + 1.7 * len(panels), sharex=True)
-    tables = [numbers.of(panel.metric, item=panel.title) for panel in panels]
-    _draw_groups(figure, [row[0] for row in grid], panels, tables, _VARIANTS, series)
-    return Drawn(figure, numbers.table, numbers.n_runs, note=_BARS_NOTE)
+    figure, grid = style.new_figure(len(titles), 1, style.PAGE_IN, 0.8 + 1.7 * len(titles), sharex=True)
+    panels = [Bars(title, "fair_ratio", axis) for title in titles]
+    return _groups(figure, [row[0] for row in grid], numbers, panels, _VARIANTS, series)
 
 
-_BARS_NOTE = "bar: mean, line: ±1 sd over runs"
-
-
-def _draw_groups(
+def _groups(
     figure: Figure,
     axes: Sequence[Axes],
+    numbers: Numbers,
     panels: Sequence[Bars],
-    tables: Sequence[pd.DataFrame],
     groups: Sequence[str],
     series: Mapping[str, Sequence[Mapping[str, str]]],
-    alone: Sequence[float] = (),
-) -> None:
-    """A bar for each of ``series`` in each group, found by the values it gives; a line for what is ``alone``."""
+    handles: Sequence[Line2D] = (),
+) -> Drawn:
+    """A bar for each of ``series`` in each group, found by the values it gives; ``handles`` are of further lines."""
     colors = dict(zip(series, style.shades(len(series)), strict=True))
-    for place, (panel, cells, ax) in enumerate(zip(panels, tables, axes, strict=True)):
+    for panel, ax in zip(panels, axes, strict=True):
+        cells = numbers.of(panel.metric, item=panel.title)
         for lane, (label, wheres) in enumerate(series.items()):
             for x, where in enumerate(wheres):
                 _draw_bar(ax, selected(cells, where), x, lane, len(series), colors[label])
-        if alone:
-            ax.axhline(alone[place], color=style.GREY, lw=1.1, ls="--", zorder=1)
         ax.set_xticks(range(len(groups)), groups)
         ax.grid(visible=False, axis="x")
         panel.y_axis.dress_y(ax)
     style.letter_panels(axes, [panel.title for panel in panels])
-    handles = [Patch(color=color, label=label) for label, color in colors.items()]
-    if alone:
-        handles.append(Line2D([], [], color=style.GREY, ls="--", lw=1.1, label="no background"))
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
+    style.legend_above(figure, [*(Patch(color=color, label=label) for label, color in colors.items()), *handles])
+    return Drawn(figure, note=_BARS_NOTE)
 
 
 def _draw_bar(ax: Axes, cells: pd.DataFrame, x: int, lane: int, lanes: int, color: str) -> None:

@@ -26,7 +26,7 @@ from tcpfair.verdicts.context import Context, values_of
 
 CASES = "ABCDE"
 _BOX = 0.3  # width of a box, of the distance between two RTTs
-_ASIDE = 0.3  # of the distance between two RTTs: where a printed value stands beside the runs
+_ASIDE = 0.3  # of the distance between two RTTs: between a printed value and the runs
 _NOTE = (
     "above: median and, in brackets, 5 to 95 % over perturbations; below: printed, and the share of the runs that lie "
     "below it, ✗ outside of 5 to 95 %"
@@ -73,7 +73,7 @@ def perturbed_table(context: Context, exhibit: Exhibit, numbers: Numbers, option
         rows[pages.with_symbols(row.label)] = texts
     columns = {rtt: f"{rtt:g} ms" for rtt in values_of(experiment, "rtt_ms")}
     table = pd.DataFrame.from_dict(rows, orient="index").reindex(columns=list(columns)).fillna("")
-    return Drawn(Table(table.rename(columns=columns), _NOTE), numbers.table, numbers.n_runs)
+    return Drawn(Table(table.rename(columns=columns), _NOTE))
 
 
 def _cell_text(cell, decimals: int) -> str:
@@ -124,7 +124,7 @@ def bhatti2009_shares_14(context: Context, exhibit: Exhibit, numbers: Numbers) -
     table = texts.pivot(index="protocol", columns="rtt_ms", values="text").loc[order, values_of(experiment, "rtt_ms")]
     table = table.rename(columns="{:g} ms".format).rename_axis(index=None, columns=None)
     note = "median and, in brackets, 5 to 95 % over perturbations"
-    return Drawn(Table(table, note), numbers.table, numbers.n_runs)
+    return Drawn(Table(table, note))
 
 
 # --- Figures -----------------------------------------------------------------------------------------------------
@@ -165,6 +165,7 @@ def perturbed_panels(context: Context, exhibit: Exhibit, numbers: Numbers, optio
     """Panels of metrics of the system over the RTT, with the printed values at their percentiles."""
     name, experiment = context.experiment(exhibit)
     metrics = context.metrics(name)
+    metrics = metrics[metrics["flow"] == SYSTEM]
     figure, axes = style.new_figure(1, len(options.panels), style.PAGE_IN, 3.6)
     style.letter_panels(axes[0], [panel.title for panel in options.panels])
     for ax, panel in zip(axes[0], options.panels, strict=True):
@@ -172,9 +173,7 @@ def perturbed_panels(context: Context, exhibit: Exhibit, numbers: Numbers, optio
             cells = numbers.of(band.metric)
             _draw_band(ax, band, cells)
             if band.marks:
-                _draw_runs(
-                    ax, band, metrics[(metrics["metric"] == (band.runs or band.metric)) & (metrics["flow"] == SYSTEM)]
-                )
+                _draw_runs(ax, band, metrics[metrics["metric"] == (band.runs or band.metric)])
                 _draw_marks(ax, band, cells)
         if any(band.marks for band in panel.bands):
             ax.add_line(style.printed_handle("printed; at the foot: runs below it"))
@@ -182,7 +181,7 @@ def perturbed_panels(context: Context, exhibit: Exhibit, numbers: Numbers, optio
         panel.y_axis.dress_y(ax)
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2)
     note = "lines: median over perturbations; bands and whiskers: 5–95 %; boxes: quartiles"
-    return Drawn(figure, numbers.table, numbers.n_runs, note=note)
+    return Drawn(figure, note=note)
 
 
 def _draw_band(ax: Axes, band: Band, cells: pd.DataFrame) -> None:
@@ -204,7 +203,8 @@ def _draw_runs(ax: Axes, band: Band, runs: pd.DataFrame) -> None:
     looks = {f"{part}props": line for part in ("box", "cap")}
     looks |= {f"{part}props": {**line, "solid_capstyle": "butt"} for part in ("median", "whisker")}
     stats = boxplot_stats(values, whis=[100 * level for level in LEVELS])
-    ax.bxp(stats, places, width, capwidths=width / 2, manage_ticks=False, showfliers=False, **looks)
+    sizes = {"positions": places, "widths": width, "capwidths": width / 2}
+    ax.bxp(stats, **sizes, manage_ticks=False, showfliers=False, **looks)
     for place, of_place in zip(places, values, strict=True):
         points = np.full(len(of_place), place)
         ax.scatter(points, of_place, s=4, alpha=0.35, color=band.shade, lw=0, zorder=3)

@@ -1,6 +1,6 @@
 """What the last percent of an RTT decides: every run over the RTT, and the distribution, for each setting of the jitter.
 
-With a drop-tail queue and nothing random in the path, the time at which a flow's packets reach the full queue hangs on its
+With a drop-tail queue and nothing random in the path, the time at which a flow's packets reach the full queue depends on its
 RTT modulo a packet's service time (Floyd and Jacobson, On Traffic Phase Effects in Packet-Switched Gateways, 1992).
 """
 
@@ -30,11 +30,11 @@ _NOTE = "points: runs; line: median at each RTT; boxes: quartiles, whiskers 5–
 
 
 class PrintedLine(Options):
-    """The printed number that is drawn as a line in the row of each protocol that it speaks of."""
+    """The printed number that is drawn as a line in the row of each protocol that it is about."""
 
     exhibit: str
     metric: str
-    key: dict[str, float] = Field(default_factory=dict)  # parts of its key, beside the protocol
+    key: dict[str, float] = Field(default_factory=dict)  # parts of its key besides the protocol
     inverse: bool = False  # printed is flow 1 over flow 2, drawn is flow 2 over flow 1
 
 
@@ -78,7 +78,7 @@ def phase_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options: 
     axes[-1][-1].set_xticks(range(columns - 1), [label.replace(" ", "\n", 1) for label in options.labels])
     if options.printed:
         axes[0][-1].legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0)
-    return Drawn(figure, numbers.table, numbers.n_runs, note=_NOTE)
+    return Drawn(figure, note=_NOTE)
 
 
 def _in_numbers(cell: dict) -> str:

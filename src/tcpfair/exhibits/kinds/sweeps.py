@@ -129,12 +129,12 @@ def metric_lines(context: Context, exhibit: Exhibit, numbers: Numbers, options: 
         ax.add_line(style.printed_handle())
     options.x_axis.dress_x(ax, values_of(experiment, options.x))
     options.y_axis.dress_y(ax)
-    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    return Drawn(figure, numbers.table, numbers.n_runs, note=band_text(column.centre))
+    ax.legend(**style.BESIDE)
+    return Drawn(figure, note=band_text(column.centre))
 
 
 def _draw_runs(ax: Axes, metrics: pd.DataFrame, options: MetricLines, protocol: str, place: int) -> None:
-    """Single runs as small points, each protocol a little beside the place to which they belong."""
+    """Single runs as small points, each protocol slightly shifted."""
     chosen = (metrics["metric"] == options.metric) & (metrics["protocol"] == protocol)
     runs = metrics[chosen & (metrics[options.x] < options.runs_below)]
     x, aside = runs[options.x].to_numpy(dtype=float), 0.01 * (place - 1.5)
@@ -162,11 +162,8 @@ def _printed_points(context: Context, exhibit: Exhibit, options: MetricLines, ex
         cell = number["cell"]
         if cell and cell.cells in (None, "mean") and not cell.base and cell.measure == options.metric:
             at = cell.where.get(options.x, values_of(experiment, options.x))
-            points.append(
-                pd.DataFrame(
-                    {"protocol": cell.where["protocol"], options.x: np.ravel(at), "value": float(number["value"])}
-                )
-            )
+            stated = {"protocol": cell.where["protocol"], options.x: np.ravel(at), "value": float(number["value"])}
+            points.append(pd.DataFrame(stated))
     return joined(frame for frame in points if len(frame)) if len(points) > 1 else points[0]
 
 
@@ -194,7 +191,7 @@ def flow_lines(context: Context, exhibit: Exhibit, numbers: Numbers, options: Fl
     options.x_axis.dress_x(ax, values_of(experiment, "rtt_ms"))
     ax.set(ylabel=OVER_TIME["throughput"].label, ylim=(0, context.paper.settings["capacity_bps"].value / BPS_PER_MBPS))
     ax.legend(loc="best")
-    return Drawn(figure, numbers.table, numbers.n_runs, note=band_text())
+    return Drawn(figure, note=band_text())
 
 
 # --- Throughput and fairness side by side -----------------------------------------------------------------------
@@ -231,7 +228,7 @@ def fairness_panels(context: Context, exhibit: Exhibit, numbers: Numbers, option
     for ax in (left, right):
         RTT_OF_FLOW_2.dress_x(ax, values_of(experiment, "rtt_ms"))
         ax.legend(loc="best")
-    return Drawn(figure, numbers.table, numbers.n_runs, note=band_text())
+    return Drawn(figure, note=band_text())
 
 
 @drawing()
@@ -245,14 +242,13 @@ def kozu2014_fig14(context: Context, exhibit: Exhibit, numbers: Numbers) -> Draw
     look = style.look(TUNED)
     ax.plot(rtts, found["x"], color=look.color, marker=look.marker, label="tuned here")
     ax.fill_between(rtts, found["low"], found["high"], color=look.color, alpha=0.13, lw=0, label="about as fair")
-    ax.plot(
-        span_s * MS_PER_S, law, color=style.look("Proposed K").color, ls="--", label=f"eq. 6, relative to {least:g} ms"
-    )
+    relative = {"color": style.look("Proposed K").color, "ls": "--", "label": f"eq. 6, relative to {least:g} ms"}
+    ax.plot(span_s * MS_PER_S, law, **relative)
     RTT_OF_FLOW_2.dress_x(ax, values_of(context.paper.experiments["existing"], "rtt_ms"))
     ax.set(ylabel="x", ylim=(0, 1.1))
     ax.legend(loc="upper right")
     n_runs = int(context.paper.analysis_value("tuning_replicates"))
-    return Drawn(figure, numbers.table, n_runs, note="tuning runs")
+    return Drawn(figure, n_runs=n_runs, note="tuning runs")
 
 
 # --- What an assumption does -------------------------------------------------------------------------------------
@@ -304,7 +300,7 @@ def value_text(variable: str, value: Any) -> str:
 def sensitivity_lines(context: Context, exhibit: Exhibit, numbers: Numbers, options: SensitivityLines) -> Drawn:
     """The same metrics for each value of an assumption: a column per protocol, a row per metric.
 
-    Where the protocol itself is what varies, all stand in one column.
+    Where the protocol itself is what varies, all are in one column.
     """
     name, experiment = context.experiment(exhibit)
     together = options.variable == "protocol"
@@ -335,9 +331,8 @@ def sensitivity_lines(context: Context, exhibit: Exhibit, numbers: Numbers, opti
         options.x_axis.dress_x(ax, values_of(experiment, options.x))
     if any(measure.printed for measure in options.measures):
         axes[0][0].add_line(style.printed_handle())
-    handles, labels = axes[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(handles))
-    return Drawn(figure, numbers.table, numbers.n_runs, note=band_text(column.centre))
+    style.legend_above(figure, axes[0][0].get_legend_handles_labels()[0])
+    return Drawn(figure, note=band_text(column.centre))
 
 
 def _draw_printed_row(ax: Axes, context: Context, measure: Measure, protocol: str, x: str) -> None:

@@ -41,7 +41,7 @@ def result_cells(
 ) -> pd.DataFrame:
     """Cells of HTML: the metrics as reproduced, and as printed under them, marked when they differ.
 
-    ``rows`` and ``columns`` give each heading the parts of the key that it stands for. ``decimals``: of all metrics, in the
+    ``rows`` and ``columns`` give the parts of the key by heading. ``decimals``: of all metrics, in the
     place of each one's own.
     """
     ours = numbers.set_index(["key", "metric"])["value"].to_dict()
@@ -93,7 +93,7 @@ def cell_table(context: Context, exhibit: Exhibit, numbers: Numbers, options: Ce
     columns = _rtt_columns(context, experiment, options)
     decimals = of_metric(options.metric).decimals
     table = result_cells(context, exhibit, numbers.table, protocol_rows(experiment), columns, shown, decimals)
-    return Drawn(Table(table, CELL_NOTE), numbers.table, numbers.n_runs)
+    return Drawn(Table(table, CELL_NOTE))
 
 
 def protocol_rows(experiment: Experiment) -> dict[str, Key]:
@@ -136,7 +136,7 @@ def bhatti2008_table7(context: Context, exhibit: Exhibit, numbers: Numbers, opti
     metrics = ("T_U", "converged_runs_share")
     table = result_cells(context, exhibit, numbers.table, protocol_rows(experiment), columns, metrics)
     note = f"T_U in s, and the share of the runs that converge; {CELL_NOTE}"
-    return Drawn(Table(table, note), numbers.table, numbers.n_runs)
+    return Drawn(Table(table, note))
 
 
 # --- Definitions -------------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def definition_table(context: Context, exhibit: Exhibit, numbers: Numbers, optio
         }
         for row in options.rows
     ]
-    return Drawn(Table(pd.DataFrame(rows).set_index("symbol").rename_axis(None)), numbers.table)
+    return Drawn(Table(pd.DataFrame(rows).set_index("symbol").rename_axis(None)))
 
 
 _OF_SIGN = {"positive": 1.0, "zero": 0.0, "negative": -1.0, "none": np.nan}
@@ -196,14 +196,14 @@ def case_table(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
         }
         for plus, minus, group, meaning in _CASES
     ]
-    return Drawn(Table(pd.DataFrame(rows).set_index("").rename_axis(None)), numbers.table)
+    return Drawn(Table(pd.DataFrame(rows).set_index("").rename_axis(None)))
 
 
 # --- Text --------------------------------------------------------------------------------------------------------
 
 
 class Hosts(Options):
-    """What the paper says of its hosts, by heading."""
+    """The paper's description of its hosts, by heading."""
 
     rows: dict[str, str]
 
@@ -211,4 +211,4 @@ class Hosts(Options):
 @drawing(Hosts, table=True)
 def kozu2014_table1(context: Context, exhibit: Exhibit, numbers: Numbers, options: Hosts) -> Drawn:
     """The hosts' hardware and systems as the paper gives them."""
-    return Drawn(Table(pd.DataFrame({"": pd.Series(options.rows).map(escape)})), numbers.table)
+    return Drawn(Table(pd.DataFrame({"": pd.Series(options.rows).map(escape)})))

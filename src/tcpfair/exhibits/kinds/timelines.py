@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 from matplotlib.axes import Axes
 
@@ -12,7 +14,7 @@ from tcpfair.metrics.epochs import LOSS_KINDS, k_over_time_s
 from tcpfair.models.cubic import window_needed_bytes
 from tcpfair.papers.papers import Exhibit
 from tcpfair.units import BPS_PER_MBPS, MS_PER_S, mbps
-from tcpfair.verdicts.columns import Numbers, joined
+from tcpfair.verdicts.columns import Numbers, joined, selected
 from tcpfair.verdicts.context import Context, values_of
 
 _BYTES_PER_MB = 1e6
@@ -52,14 +54,19 @@ def time_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options: T
 
     replicate = context.paper.analysis_value("example_replicate")
     note = f"drawn: example run {replicate + 1} of each"
-    return Drawn(figure, numbers.table, numbers.n_runs, joined([alone, both]), note)
+    return Drawn(figure, data=joined([alone, both]), note=note)
+
+
+def example_runs(context: Context, experiment: str, **where: Any) -> pd.DataFrame:
+    """The runs of the replicate that is drawn as an example, at some values of grid variables."""
+    replicate = context.paper.analysis_value("example_replicate")
+    return selected(context.trace(experiment).runs, {"replicate": replicate, **where})
 
 
 def example_run(context: Context, experiment: str, protocol: str, rtt_ms: float) -> pd.DataFrame:
     """Throughput of every flow of the example run: columns rtt_ms, flow, t_s, throughput_mbps."""
-    trace, runs = context.trace(experiment), context.trace(experiment).runs
-    example = runs["replicate"] == context.paper.analysis_value("example_replicate")
-    chosen = runs[example & (runs["protocol"] == protocol) & (runs["rtt_ms"] == rtt_ms)]
+    trace = context.trace(experiment)
+    chosen = example_runs(context, experiment, protocol=protocol, rtt_ms=rtt_ms)
     samples = trace.samples.merge(chosen[["run_id", "sample_s", "rtt_ms"]], on="run_id")
     samples["throughput_mbps"] = mbps(samples["delivered_bytes"], samples["sample_s"])
     return samples.rename(columns={"flow_id": "flow"})[["rtt_ms", "flow", "t_s", "throughput_mbps"]]
@@ -81,7 +88,7 @@ class CwndAndK(Options):
 
 @drawing(CwndAndK)
 def cwnd_and_k(context: Context, exhibit: Exhibit, numbers: Numbers, options: CwndAndK) -> Drawn:
-    """Window of one flow of the example run with the window that the target rate needs, and its K beside the other's."""
+    """Window of one flow of the example run with the window that the target rate needs, and the K of both flows."""
     name, _ = context.experiment(exhibit)
     rows = example_windows(context, name, options.protocol)
     own, other = rows.query("flow == @options.flow"), rows.query("flow != @options.flow")
@@ -107,16 +114,14 @@ def cwnd_and_k(context: Context, exhibit: Exhibit, numbers: Numbers, options: Cw
     bottom.plot(own["t_s"], own["k_s"], color=color, lw=1.2, label="K")
     bottom.set(xlabel="time (s)", ylabel=OVER_TIME["k"].label, ylim=(0, None), xlim=(0, 1.01 * last_s))
     for ax in (top, bottom):
-        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        ax.legend(**style.BESIDE)
     replicate = context.paper.analysis_value("example_replicate")
-    return Drawn(figure, numbers.table, numbers.n_runs, rows, note=f"drawn: run {replicate + 1}")
+    return Drawn(figure, data=rows, note=f"drawn: run {replicate + 1}")
 
 
 def example_windows(context: Context, experiment: str, protocol: str) -> pd.DataFrame:
     """Window and K of both flows of the example run: columns flow, t_s, cwnd_pkts, k_s."""
-    trace, runs = context.trace(experiment), context.trace(experiment).runs
-    example = runs["replicate"] == context.paper.analysis_value("example_replicate")
-    run_id = runs[example & (runs["protocol"] == protocol)]["run_id"].iloc[0]
+    trace, run_id = context.trace(experiment), example_runs(context, experiment, protocol=protocol)["run_id"].iloc[0]
     losses = trace.events[(trace.events["run_id"] == run_id) & trace.events["kind"].isin(LOSS_KINDS)].sort_values("t_s")
     parts = []
     for flow, rows in trace.samples[trace.samples["run_id"] == run_id].groupby("flow_id"):

@@ -52,14 +52,9 @@ def diagram_topology(context: Context, exhibit: Exhibit, numbers: Numbers, optio
         _box(ax, x, 1.1, name, "#FBEFE6")
     if len(routers) > 1:
         ax.plot(routers, [1.1, 1.1], color=style.VERMILION, lw=2.6, zorder=1)
-    for points, text in (
-        (left, _label(access, options.delays.senders)),
-        (right, _label(access, options.delays.receivers)),
-    ):
-        for x, y in points:
-            ax.annotate(
-                text, (x, y), (0, 0), textcoords="offset points", ha="center", va="center", fontsize=7, bbox=_PAPER
-            )
+    for points, delay in ((left, options.delays.senders), (right, options.delays.receivers)):
+        for at in points:
+            style.note(ax, _label(access, delay), at, ha="center", va="center", fontsize=7, bbox=_PAPER)
     if options.senders[-1].endswith(" n"):  # and those between
         for x in (0.0, 6.0):
             ax.annotate("⋮", (x, 1.1), ha="center", va="center", fontsize=14)
@@ -68,7 +63,7 @@ def diagram_topology(context: Context, exhibit: Exhibit, numbers: Numbers, optio
         rtts = ", ".join(f"{rtt:g}" for rtt in values_of(context.experiment(exhibit)[1], "rtt_ms"))
         below.append(f"RTT {rtts} ms")
     ax.annotate("\n".join(below), (np.mean(routers), 0.72), ha="center", va="top", fontsize=8, linespacing=1.5)
-    return Drawn(figure, numbers.table, note="from the configuration")
+    return Drawn(figure, note="from the configuration")
 
 
 _PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}

@@ -44,7 +44,7 @@ def cwnd_curves(context: Context, exhibit: Exhibit, numbers: Numbers, options: M
     curves = joined(_simulated_curves(context, name, options.model))
     times = numbers.of(f"t{options.model}").set_index(KEY)["value"]
     figure = _curves_figure(curves, options.model, times)
-    return Drawn(figure, numbers.table, int(experiment.runs.value), curves)
+    return Drawn(figure, n_runs=int(experiment.runs.value), data=curves)
 
 
 def _protocol(label: str) -> str:
@@ -86,7 +86,7 @@ def model_curves(context: Context, exhibit: Exhibit, numbers: Numbers, options: 
         if options.model == 2:
             curves.append(_exact_curve(link, protocol, rtt_s))
     figure = _curves_figure(joined(curves), options.model, times)
-    return Drawn(figure, numbers.table, data=joined(curves), note="closed form")
+    return Drawn(figure, data=joined(curves), note="closed form")
 
 
 def _exact_curve(link: AimdLink, protocol: str, rtt_s: float) -> pd.DataFrame:
@@ -111,12 +111,12 @@ def _curves_figure(curves: pd.DataFrame, model: int, times_s: pd.Series) -> Figu
         ax.plot(curve["t_s"], curve["cwnd_pkts"], color=color, lw=width, ls=dashes[rtt_ms], solid_capstyle="butt")
         if rtt_ms != rtts_ms[0] and len(curve):
             end, text = curve.iloc[-1][["t_s", "cwnd_pkts"]], f"{times_s[protocol, rtt_ms]:.1f} s"
-            ax.annotate(text, end, (-3, 2), textcoords="offset points", ha="right", fontsize=7.5, color=color)
+            style.note(ax, text, end, (-3, 2), ha="right", color=color)
     mark_s = times_s.xs(rtts_ms[0], level="rtt_ms").mean()
     if np.isfinite(mark_s):
         ax.axvline(mark_s, color=style.GREY, lw=0.9)
         text, below = f"$t_{model}$ = {mark_s:.1f} s at {rtts_ms[0]:g} ms", (mark_s, 0.02)
-        ax.annotate(text, below, (4, 0), xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=7.5)
+        style.note(ax, text, below, (4, 0), xycoords=("data", "axes fraction"))
     for protocol in MODEL_PROTOCOLS:
         ax.plot([], [], color=style.look(protocol).color, lw=2.5, label=protocol)
     for rtt_ms in rtts_ms:
@@ -126,7 +126,7 @@ def _curves_figure(curves: pd.DataFrame, model: int, times_s: pd.Series) -> Figu
     since = "half use of the link" if model == 1 else "the first queued packet"
     ax.set(xlabel=f"time since {since} (s)", ylabel=OVER_TIME["cwnd"].label, xlim=(0, None))
     ax.margins(y=0.1)
-    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    ax.legend(**style.BESIDE)
     return figure
 
 
@@ -156,7 +156,7 @@ def formula_table(context: Context, exhibit: Exhibit, numbers: Numbers, options:
         texts = group.set_index("protocol")["value"].map(lambda v: number_text(v, 2))
         rows[f"at {rtt_ms:g} ms ({_UNITS[options.quantity]})"] = texts.to_dict()
     note = f"B = {link.B:.2f} packets/s, R = {link.R:.2f} packets/s, S = {link.S:g} packets"
-    return Drawn(Table(pd.DataFrame(rows).T, note), numbers.table, note="closed form")
+    return Drawn(Table(pd.DataFrame(rows).T, note), note="closed form")
 
 
 # --- Sketches ----------------------------------------------------------------------------------------------------
@@ -191,13 +191,13 @@ def diagram_window(context: Context, exhibit: Exhibit, numbers: Numbers, options
         (last_s, bottom, (-3, 4), "right", below, "bold"),
         (0, bdp + link.S, (4, -11), "left", above, "bold"),
     ):
-        ax.annotate(text, (x, y), offset, textcoords="offset points", ha=side, fontsize=7.5, weight=weight)
+        style.note(ax, text, (x, y), offset, ha=side, weight=weight)
     for level in (bdp, bdp + link.S):
         ax.axhline(level, color=style.GREY, lw=0.8, ls="--")
     _mark_phases(ax, path, bdp, options.protocol)
     ax.set(xlabel="time (s)", ylabel=OVER_TIME["cwnd"].label, xlim=(0, last_s), ylim=(bottom, 1.06 * (bdp + link.S)))
     ax.grid(visible=False)
-    return Drawn(figure, numbers.table, data=path, note=f"by the model, RTT {rtt_s * MS_PER_S:g} ms")
+    return Drawn(figure, data=path, note=f"by the model, RTT {rtt_s * MS_PER_S:g} ms")
 
 
 def window_path(link: AimdLink, protocol: str, rtt_min_s: float, losses: int) -> pd.DataFrame:
@@ -246,4 +246,4 @@ def _mark_phases(ax: Axes, path: pd.DataFrame, bdp: float, protocol: str) -> Non
         ax.annotate(name, ((start_s + stop_s) / 2, y), (0, 2), textcoords="offset points", ha="center", va="bottom")
         ax.axvline(stop_s, color=style.GREY, lw=0.6, ls=":")
     rule = "loss: cwnd/2" if protocol == "Reno" else r"loss: cwnd $\cdot$ RTT$_{\min}$/RTT"
-    ax.annotate(rule, (loss_s, after), (4, -6), textcoords="offset points", fontsize=7.5, va="top")
+    style.note(ax, rule, (loss_s, after), (4, -6), va="top")

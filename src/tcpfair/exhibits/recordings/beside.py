@@ -81,21 +81,13 @@ def beside(recording: Recording) -> Drawn:
         ax.plot(rows["rtt_ms"], rows["mean"], color=look.color, marker=look.marker, label=f"{protocol}, engine")
         ax.fill_between(rows["rtt_ms"], rows["low"], rows["high"], color=look.color, alpha=0.15, lw=0)
     names = " and ".join(dict.fromkeys(recording.flows["protocol"]))
-    ax.plot(
-        long_s * MS_PER_S,
-        value,
-        ls="",
-        marker="*",
-        ms=13,
-        color=style.BLACK,
-        label=f"this recording ({style.plain(names)})",
-    )
+    star = {"ls": "", "marker": "*", "ms": 13, "color": style.BLACK}
+    ax.plot(long_s * MS_PER_S, value, **star, label=f"this recording ({style.plain(names)})")
     ax.set(xscale=measure.scale, yscale=measure.scale, xlabel=measure.rtt_label, ylabel=measure.label)
     ax.set_title(f"beside {figure_of.paper}, {figure_of.exhibit}", loc="left")
-    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    nearest = of_paper.assign(far=(np.log(of_paper["rtt_ms"]) - np.log(long_s * MS_PER_S)).abs()).sort_values(
-        "far", kind="stable"
-    )
+    ax.legend(**style.BESIDE)
+    far = (np.log(of_paper["rtt_ms"]) - np.log(long_s * MS_PER_S)).abs()
+    nearest = of_paper.assign(far=far).sort_values("far", kind="stable")
     values = {measure.metric: value, "rtt_ms": long_s * MS_PER_S, "shorter_rtt_ms": short_s * MS_PER_S}
     for row in nearest.drop_duplicates("protocol").itertuples():
         values[f"{figure_of.paper}_{row.protocol}"] = row.mean

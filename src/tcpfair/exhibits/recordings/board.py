@@ -104,8 +104,8 @@ class Raw(Board):
         """Draw one exhibit of every recording and display it; with `keep` write its files and its record.
 
         Returns what is drawn, with the recording's name as first level of the index.
-        What cannot be drawn is told, and recorded as failed, or as left out when the recording is sound but does not
-        have what the exhibit shows. Nothing is raised but InputError when there is no such exhibit.
+        What cannot be drawn is shown with its reason, and recorded as failed, or as left out when a sound recording lacks
+        what the exhibit shows. Nothing is raised but InputError when there is no such exhibit.
         """
         if name not in EXHIBITS:
             raise InputError(f"exhibit {name!r}: unknown; known are {', '.join(EXHIBITS)}")

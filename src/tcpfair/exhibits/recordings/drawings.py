@@ -1,9 +1,10 @@
-"""Exhibits of recordings: what was recorded, goodput, windows and fairness in any trace, the user's own first of all."""
+"""Exhibits of recordings: what was recorded, goodput, windows and fairness in any trace."""
 
 from __future__ import annotations
 
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,7 +40,7 @@ _MARKED_POINTS = 20  # fewer of a line are drawn as points too: one alone makes 
 
 
 def about(recording: Recording) -> Drawn:
-    """What the recording says of itself."""
+    """A table of what was recorded and how."""
     run, found = recording.trace.runs.iloc[0], recording.trace.provenance
     capacity_bps = recording.parameter("capacity_bps")
     items = {"recorded by": run["backend"], "kernel": found.get("kernel"), "bottleneck": found.get("bottleneck")}
@@ -62,7 +63,7 @@ def about(recording: Recording) -> Drawn:
 
 
 def goodput(recording: Recording) -> Drawn:
-    """Goodput of each flow and of all, beside what the link could carry."""
+    """Goodput of each flow and of all, and the capacity of the link."""
     runs = recording.runs
     r, t_s, ceiling_mbps = runs.r[0], runs.t_s, runs.ceiling_mbps.item()
     known = np.isfinite(ceiling_mbps)
@@ -111,7 +112,7 @@ def cwnd(recording: Recording) -> Drawn:
 
 
 def rtt(recording: Recording) -> Drawn:
-    """The RTT that each sender measured, beside the one without queues."""
+    """The RTT that each sender measured, and the RTT without queues."""
     recorded = recording.recoveries
     known = recorded.polls.dropna(subset="srtt_s")
     if known.empty:
@@ -158,13 +159,8 @@ def jfi(recording: Recording) -> Drawn:
         values = kept("jfi", values)
 
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=2.6)
-    ax.plot(
-        t_s,
-        j,
-        color=style.BLUE,
-        label=f"$J(t)${_of_intervals(recording)}",
-        marker="." if len(t_s) < _MARKED_POINTS else "",
-    )
+    of = f", intervals of {recording.runs.sample_s:g} s" if recording.is_coarse else ""
+    ax.plot(t_s, j, color=style.BLUE, label=f"$J(t)${of}", marker="." if len(t_s) < _MARKED_POINTS else "")
     for metric, name, color in (
         ("jfi_mean", "mean of $J(t)$", style.BLACK),
         ("jfi_of_means", "$J$ of the means", style.VERMILION),
@@ -180,70 +176,58 @@ def jfi(recording: Recording) -> Drawn:
 
 
 def nru(recording: Recording) -> Drawn:
-    """U_n(t) of each flow and the tuple <U_N, U_N+, U_N-> with the letter of its case (bhatti2009 eq. 3-8, Table II)."""
+    """U_n(t) of each flow and the tuple <U_N, U_N+, U_N-> with the letter of its case (bhatti2009 eq. 3-8, Table II).
+
+    Of a coarse recording the NRU of the mean goodputs alone: eq. 5 and the case letter need samples that were recorded.
+    """
     _need_several_flows(recording, "it would be measured against itself")
     runs, counted, own_weights = recording.runs, recording.counted, nru_weights(recording)
-    u_db = weights.u_db(runs, runs.r, own_weights)[0]
+    u_db, together = weights.u_db(runs, runs.r, own_weights)[0], series.window_mask(runs.t_s, *runs.together_s)
+    t_s, marker = runs.t_s[together], ""
     if recording.is_coarse:
-        return _coarse_nru(recording, u_db, own_weights)
-    values = of_the_run(groups.nru_tuple(weights.u_db(counted, counted.r, own_weights)))
-    u_n, (u_mean, u_plus, u_minus) = values["U_n"], (values[name] for name in ("U_N", "U_N+", "U_N-"))
-    analysis = recording.settings.analysis
-    error_db = series.error_of_mean(weights.u_db(counted, counted.r, own_weights)[0], analysis.error_batches.value)
-    band_db = analysis.fair_errors.value * error_db
-    decided = np.where(np.abs(u_n) <= band_db, 0.0, u_n)  # within its own errors of fair counts as fair
-    letter = str(fairness.case_letter(*fairness.nru_tuple(decided)[1:]))
+        means_db, of = fairness.flow_nru_db_of_mean(counted.r, own_weights)[0], "of its mean"
+        values, title = {"U_n_of_means": means_db, "self_pair_mbps": 1 / own_weights}, recording.recorded
+        marker = "." if len(t_s) < _MARKED_POINTS else ""
+    else:
+        values, title = _nru_tuple(recording, own_weights)
+        means_db, of = values["U_n"], "mean"
 
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=2.8)
-    together = series.window_mask(runs.t_s, *runs.together_s)
-    for (flow_id, label), row, mean in zip(recording.labels.items(), u_db, u_n, strict=True):
+    for (flow_id, label), row, mean in zip(recording.labels.items(), u_db, means_db, strict=True):
         color = recording.colors[flow_id]
-        ax.plot(runs.t_s[together], row[together], color=color, label=f"{label}, mean {mean:+.2f} dB")
+        ax.plot(t_s, row[together], color=color, marker=marker, label=f"{label}, {of} {mean:+.2f} dB")
         ax.hlines(mean, *counted.window_s, color=color, lw=0.9, ls="--")
     ax.axhline(0, color=style.GREY, lw=0.8)
-    ax.axhline(fairness.U_C_DB, color=style.GREY, lw=0.8, ls=":", label=f"10% unfair, {fairness.U_C_DB:g} dB")
-    texts = ", ".join("–" if np.isnan(value) else f"{value:+.2f}" for value in (u_mean, u_plus, u_minus))
-    ax.set_title(
-        rf"$\langle U_N, U_{{N+}}, U_{{N-}}\rangle$ = ⟨{texts}⟩ dB, case {letter}"
-        + (f" (fair: ±{band_db.max():.2g})" if np.isfinite(band_db).all() else ""),
-        loc="left",
-    )
+    if not recording.is_coarse:
+        ax.axhline(fairness.U_C_DB, color=style.GREY, lw=0.8, ls=":", label=f"10% unfair, {fairness.U_C_DB:g} dB")
+    ax.set_title(title, loc="left")
     ax.set_ylabel(OVER_TIME["nru"].label)
     finish_time_axis(ax, recording)
+    data = flow_rows(recording, "u_db", u_db)
+    return Drawn(figure, metric_numbers(recording, values), 1, data[np.tile(together, len(u_db))])
 
+
+def _nru_tuple(recording: Recording, own_weights: Floats) -> tuple[dict[str, Any], str]:
+    """Metrics of the NRU in the window, and the tuple and its case as a title."""
+    counted, analysis = recording.counted, recording.settings.analysis
+    u_db = weights.u_db(counted, counted.r, own_weights)
+    found = of_the_run(groups.nru_tuple(u_db))
+    error_db = series.error_of_mean(u_db[0], analysis.error_batches.value)
+    band_db = analysis.fair_errors.value * error_db
+    decided = np.where(
+        np.abs(found["U_n"]) <= band_db, 0.0, found["U_n"]
+    )  # within its own errors of fair counts as fair
+    letter = str(fairness.case_letter(*fairness.nru_tuple(decided)[1:]))
     values = {
-        "U_n": u_n,
+        "U_n": found.pop("U_n"),
         "zero_share": fairness.zero_share(counted.r[0]),
         "self_pair_mbps": 1 / own_weights,
         "U_n_error": error_db,
     }
-    values |= {"U_N": u_mean, "U_N+": u_plus, "U_N-": u_minus, "case": letter}
-    data = flow_rows(recording, "u_db", u_db)
-    return Drawn(figure, metric_numbers(recording, values), 1, data[np.tile(together, len(u_db))])
-
-
-def _coarse_nru(recording: Recording, u_db: Floats, own_weights: Floats) -> Drawn:
-    """NRU of the mean goodputs alone: eq. 5 and the case letter need samples that were recorded."""
-    runs, counted = recording.runs, recording.counted
-    of_means = fairness.flow_nru_db_of_mean(counted.r, own_weights)[0]
-    figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=2.8)
-    together = series.window_mask(runs.t_s, *runs.together_s)
-    t_s = runs.t_s[together]
-    for (flow_id, label), row, mean in zip(recording.labels.items(), u_db, of_means, strict=True):
-        color, marker = recording.colors[flow_id], "." if len(t_s) < _MARKED_POINTS else ""
-        ax.plot(t_s, row[together], color=color, marker=marker, label=f"{label}, of its mean {mean:+.2f} dB")
-        ax.hlines(mean, *counted.window_s, color=color, lw=0.9, ls="--")
-    ax.axhline(0, color=style.GREY, lw=0.8)
-    ax.set_title(recording.recorded, loc="left")
-    ax.set_ylabel(OVER_TIME["nru"].label)
-    finish_time_axis(ax, recording)
-    values = {"U_n_of_means": of_means, "self_pair_mbps": 1 / own_weights}
-    data = flow_rows(recording, "u_db", u_db)
-    return Drawn(figure, metric_numbers(recording, values), 1, data[np.tile(together, len(u_db))])
-
-
-def _of_intervals(recording: Recording) -> str:
-    return f", intervals of {recording.runs.sample_s:g} s" if recording.is_coarse else ""
+    texts = ", ".join("–" if np.isnan(value) else f"{value:+.2f}" for value in found.values())
+    title = rf"$\langle U_N, U_{{N+}}, U_{{N-}}\rangle$ = ⟨{texts}⟩ dB, case {letter}"
+    title += f" (fair: ±{band_db.max():.2g})" if np.isfinite(band_db).all() else ""
+    return values | found | {"case": letter}, title
 
 
 def steadiness(recording: Recording) -> Drawn:
@@ -264,11 +248,8 @@ def steadiness(recording: Recording) -> Drawn:
         "T_U_all": fairness.system_convergence_time_s(all_u_db, t_s, **when).item(),
     }
     names = [*(escape(label.replace(r"\$", "$")) for label in recording.labels.values()), "all flows"]
-    shown = {
-        "stability S": [*values["S_n"], values["S_N_eq10"]],
-        "time to convergence (s)": [*values["T_U"], values["T_U_all"]],
-    }
-    data = pd.DataFrame(shown, index=names)
+    stability, time_s = [*values["S_n"], values["S_N_eq10"]], [*values["T_U"], values["T_U_all"]]
+    data = pd.DataFrame({"stability S": stability, "time to convergence (s)": time_s}, index=names)
     cells = data.map(lambda value: "never" if np.isnan(value) else f"{value:.3g}")
     return Drawn(Table(cells), metric_numbers(recording, values), 1, data.rename_axis("flow").reset_index())
 

@@ -41,7 +41,7 @@ class NotInTraceError(Exception):
 
 @dataclass(frozen=True)
 class Recording:
-    """One run of a trace, read when it is first asked for."""
+    """One run of a trace, read on first use."""
 
     path: Path
     settings: RawConfig
@@ -63,12 +63,12 @@ class Recording:
 
     @property
     def said(self) -> Said:
-        """What trace.yaml says of it."""
+        """The contents of its trace.yaml."""
         return self._opened[1]
 
     @cached_property
     def trace(self) -> Trace:
-        """The run alone; what it does not say of the link, config/raw.yaml does (NaN: nobody knows).
+        """The run alone; what it does not record of the link is from config/raw.yaml (NaN: unknown).
 
         Raises InputError for what no reader takes, and for a run that the trace does not have.
         """
@@ -105,7 +105,7 @@ class Recording:
         )
 
     def parameter(self, name: str) -> float:
-        """``capacity_bps``, ``wire_bytes`` or ``payload_bytes``; NaN for a capacity that nobody knows."""
+        """``capacity_bps``, ``wire_bytes`` or ``payload_bytes``; NaN for an unknown capacity."""
         return float(self.trace.runs[name].item())
 
     # what is measured
@@ -239,7 +239,7 @@ def finish_time_axis(ax: Axes, recording: Recording) -> None:
         counts_from_s = min(recording.runs.together_s[0] + skip_s, recording.runs.t_s[-1])
         ax.axvspan(0, counts_from_s, color=NOT_COUNTED, lw=0, zorder=0, label="not counted for J and NRU")
     ax.set(xlabel="time (s)", xlim=(0, recording.runs.t_s[-1]))
-    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    ax.legend(**style.BESIDE)
 
 
 def flow_rows(recording: Recording, column: str, values: Floats) -> pd.DataFrame:
@@ -271,7 +271,7 @@ def absolute(path: str | Path) -> Path:
 def trace_folder(path: Path) -> Path:
     """The folder of the trace of a recording. A tool's own files are read into one first, unless that was done before.
 
-    That takes a process of its own: what draws depends on no reader. Raises InputError with its line when they are refused.
+    This runs in a separate process, so that drawing depends on no reader. Raises InputError with its line when they are refused.
     """
     root = repository_root()
     folder = trace_place(root, path)

@@ -56,7 +56,7 @@ def _note_times(ax: Axes, checks: pd.DataFrame) -> None:
 
 
 def recovery_table(recording: Recording) -> Drawn:
-    """Every measured number of the recovery beside its formula."""
+    """Every measured number of the recovery next to its formula."""
     checks = recovery_checks(recording)
     columns = {
         "time (s)": [f"{row.from_s:.1f} to {row.to_s:.1f}" for row in checks.itertuples()],

@@ -1,8 +1,8 @@
 """The report: the ledger, every figure and table and the assumptions as one HTML file that opens from disk.
 
 Figures are embedded, so the file can be moved; nothing in it comes from the network and nothing differs from run to run.
-What does, time and memory, is on a page of its own beside it. What hangs together is linked both ways (`chain`); the page's
-own scripts, in ``templates/report``, sort and filter tables and enlarge figures, and nothing is lost without them.
+Time and memory, which do, are on a separate page. Links go both ways (`chain`). The page's scripts, in ``templates/report``,
+sort and filter tables and enlarge figures; nothing is lost without them.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ class Chain:
         return list(dict.fromkeys(shown or own))
 
     def command_of_claim(self, claim: Claim) -> str:
-        """What decides a claim anew: the exhibits that show it and those whose experiments it needs besides."""
+        """The command that decides a claim: the exhibits that show it, and those whose experiments it needs too."""
         config = self.configs[claim.paper]
         chosen = [each for each in config.exhibits if each.id in claim.exhibits]
         open_ = set(claim.experiments) - experiments_behind(config, chosen)
@@ -190,7 +190,7 @@ def experiments_behind(config: PaperConfig, exhibits: Iterable[Exhibit]) -> set[
 
 
 def build(layout: Layout, configs: Mapping[str, PaperConfig], run_plan: pd.DataFrame) -> Chain:
-    """The chain of some papers; ``run_plan`` is the ledger's, which says where the traces are."""
+    """The chain of some papers; ``run_plan`` is the ledger's, with the places of the traces."""
     claims = {paper: load_claims(layout.data / "claims" / f"{paper}.yaml") for paper in configs}
     lines = {}
     cells: dict[str, str] = {}
@@ -244,7 +244,7 @@ def read_sections(layout: Layout, claims: Mapping[str, list[Claim]]) -> dict[str
 
 
 def section_ids(claim: Claim, exhibit_section: Mapping[str, str]) -> list[str]:
-    """The sections that a claim names: ``5.4, Fig 8`` -> 5.4; one that names a figure only stands where the figure does."""
+    """The sections that a claim names: ``5.4, Fig 8`` -> 5.4; one that names only a figure is in the figure's section."""
     named = [part.strip() for part in claim.section.split(",")]
     sections = [part.replace("appendix ", "appendix-") for part in named if not part.startswith("Fig")]
     # kozu2014 names its appendices by their letters alone

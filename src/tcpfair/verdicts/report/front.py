@@ -1,6 +1,6 @@
-"""What the front page says with: verdicts, measured values and counts of the ledger.
+"""Verdicts, measured values and counts of the ledger for the front page.
 
-A sentence of the front page stands in its template and is shown only where the ledger has the verdicts that it speaks of.
+A sentence of the front page is in its template, and is shown only where the ledger has the verdicts that it is about.
 """
 
 from __future__ import annotations

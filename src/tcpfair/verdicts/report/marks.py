@@ -94,7 +94,7 @@ def code(text: str) -> Markup:
 
 
 def lines(*parts: str | Markup) -> Markup:
-    """What is there of some parts, each on a line of its own."""
+    """Parts that are not empty, a line for each."""
     return Markup("<br>").join(escape(part) for part in parts if part)
 
 

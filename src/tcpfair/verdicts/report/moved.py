@@ -23,7 +23,7 @@ Pair = tuple[Span, Span, str, str]  # a number in the baseline and today, and th
 
 
 def changed(layout: Layout, configs: Mapping[str, PaperConfig], changes: pd.DataFrame) -> list[dict]:
-    """What changed beyond its spread and was there before, with the unit and, of numbers, old and new on one axis."""
+    """What changed beyond its spread and is not new, with the unit and, of numbers, old and new on one axis."""
     rows = changes[~changes["change"].isin(["new", "within spread"])].to_dict("records")
     units = {}
     for config in configs.values() if rows else ():

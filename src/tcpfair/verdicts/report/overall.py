@@ -21,7 +21,7 @@ from tcpfair.verdicts.report.words import anchor, count_text, duration_text, lab
 from tcpfair.verdicts.typeset import tex_of, typeset
 from tcpfair.verdicts.yardsticks import NULL, OTHER, PERFECT, SETTINGS, SHARE
 
-# how far the settings that print speaks for lie from all settings (Kolmogorov-Smirnov) to be worth a word, and how many words
+# least distance of the inferred settings from all settings (Kolmogorov-Smirnov) to be listed, and how many are listed
 _TELLING, _TELLING_SHOWN = 0.25, 4
 _YARDSTICKS = {
     NULL: "a model that says the same of each cell of a table: the median of what is printed there",

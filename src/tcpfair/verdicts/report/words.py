@@ -1,4 +1,4 @@
-"""How the report says names and numbers."""
+"""Names and numbers as the report writes them."""
 
 from __future__ import annotations
 
