@@ -98,6 +98,11 @@ def publish(layout: Layout, folder: Path) -> None:
                 stable.unlink(missing_ok=True)
 
 
+def stable_files(layout: Layout, folder: Path) -> list[Path]:
+    """The stable names of the files of an output; none for one that was not finished."""
+    return [_stable(layout, name) for name in _hashes(folder) or ()]
+
+
 def _stable(layout: Layout, name: str) -> Path:
     if name.startswith(f"{_FIGURES}/"):
         return layout.figures("") / name.removeprefix(f"{_FIGURES}/")
