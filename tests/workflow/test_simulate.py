@@ -159,7 +159,7 @@ def test_smoke_runs_try_every_experiment_of_a_paper_and_count_what_was_too_short
         return capsys.readouterr().out
 
     assert "smoke      ogura" in said("default", True) and not jobs.jobs
-    assert "computed   1 papers rehearsed" in said(smoke_duration_s=2)
+    assert "computed   1 paper rehearsed" in said(smoke_duration_s=2)
     lines = Path(root, "results/smoke/results/engine/rehearsals/ogura.csv").read_text().splitlines()
     rows = {line.split(",")[0]: line.split(",")[1:] for line in lines[1:]}
     assert {name: row[0] for name, row in rows.items()} == {"self": "1", "pair": "2", "watched": "1"}
