@@ -33,7 +33,7 @@ def numbers(campaign, experiment):
 
 
 @pytest.mark.parametrize(("share", "n_items"), [(3, 1), (1 / 1.4, 1), (1 / 2.2, 2), (1 / 9, 4), (1e-9, 4)])
-def test_items_take_about_a_quarter_of_a_minute_and_are_never_empty(root, monkeypatch, share, n_items):
+def test_items_take_about_as_long_as_planned_and_are_never_empty(root, monkeypatch, share, n_items):
     plan = make_plan(root)
     of_pair_s = sum(run.pkts for run in plan.lacking["ogura", "pair"]) / simulate.PLANNED_PKTS_PER_S
     monkeypatch.setattr(simulate, "ITEM_S", share * of_pair_s)
