@@ -11,7 +11,7 @@ import yaml
 
 from tcpfair import sources
 from tcpfair.files.checksums import CHECKSUMS, listed
-from tcpfair.files.layout import ENSEMBLE_TABLES, PAPERS, Layout, repository_root, short_id
+from tcpfair.files.layout import ENSEMBLE_TABLES, LEDGER_TABLES, PAPERS, Layout, repository_root, short_id
 from tcpfair.files.manifest import file_hash
 from tcpfair.papers.expand import RunSpec
 from tcpfair.papers.papers import Config
@@ -176,8 +176,8 @@ def make_output(plan: Plan, step: Step, status: record.Status = "built") -> None
         ],
         "notebook": lambda: [layout.results / f"notebooks/{name}{suffix}" for suffix in (".ipynb", ".html")],
         "place": lambda: [layout.placed / name / f"{table}.parquet" for table in ENSEMBLE_TABLES],
-        "ledger": lambda: plan.ledger_tables,
-        "report": lambda: [plan.report],
+        "ledger": lambda: [layout.ledger / f"{table}.csv" for table in LEDGER_TABLES],
+        "report": lambda: [plan.opened],
         "lab": lambda: [layout.lab],
     }
     with outputs.making(layout, step.folder) as scratch:

@@ -88,7 +88,7 @@ def package(copied, monkeypatch):
 
 
 def forget():
-    for looked_up in (code.facts, code._of_algorithm, code._simulator_sources, code._names):
+    for looked_up in (code.facts, code._of_algorithm, code._simulator_sources, code.names):
         looked_up.cache_clear()
 
 

@@ -71,4 +71,4 @@ def test_ns2_carries_as_many_packets_as_the_engine():
         theirs = bench.ns2_speed(task)
     except InputError as error:
         pytest.skip(str(error))
-    assert theirs.packets == pytest.approx(run(task.scenario, 1).received_total_pkts, rel=0.05)
+    assert theirs["packets"] == pytest.approx(run(task.scenario, 1).received_total_pkts, rel=0.05)

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from tcpfair.errors import InputError
+from tcpfair.runs import outputs
 from tcpfair.workflow import crate
 from tcpfair.workflow.plan import Plan
 from tcpfair.workflow.run import last_plan
 from tests.small_checkout import make_compared as make
-from tests.small_checkout import put_exhibit
+from tests.small_checkout import put, put_exhibit
 
 ROOT = Path(__file__).parents[2]
 BESIDE = ("Snakefile", "CITATION.cff", "README.md", "pyproject.toml", "envs", "workflow")
@@ -28,11 +29,13 @@ def finished(folder):
         copy(ROOT / name, layout.root / name)
     put_exhibit(layout, "ogura.fig8", files={".svg": "<svg/>", ".csv": "a\n"})
     put_exhibit(layout, "ogura.table1", files={".html": "<p>"})
-    for name, text in (("config.json", '{"source": "bundled"}'), ("report.html", "<p>"), ("ledger/claims.csv", "id\n")):
-        (layout.results / name).parent.mkdir(parents=True, exist_ok=True)
-        (layout.results / name).write_text(text)
+    (layout.results / "config.json").write_text('{"source": "bundled"}')
+    plan = last_plan(layout.root, "bundled")
+    for step, name, text in (("report", "report.html", "<p>"), ("ledger", "ledger/claims.csv", "id\n")):
+        with outputs.making(layout, plan.of_kind(step)[0].folder) as scratch:
+            put(scratch, {name: text})
     os.utime(layout.results / "report.html", (2_000_000_000, 2_000_000_000))
-    return last_plan(layout.root, "bundled")
+    return plan
 
 
 @pytest.fixture

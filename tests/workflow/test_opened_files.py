@@ -28,7 +28,7 @@ import atexit, json, os, sys
 where, root = os.environ["WATCHED_IN"], os.environ["TCPFAIR_ROOT"]
 words = sys.orig_argv
 if "tcpfair" in words:
-    os.environ["WATCHED_STEP"] = words[words.index("tcpfair") + 1]
+    os.environ["WATCHED_STEP"] = os.environ.get("WATCHED_AS") or words[words.index("tcpfair") + 1]
 step = os.environ.get("WATCHED_STEP", "")
 seen = set()
 def hook(event, given):
@@ -67,9 +67,7 @@ BEFORE = {
     ),
 }
 # compared by values, whose tests are tests/papers/test_every_value.py and tests/workflow/test_plan.py
-BY_VALUE = re.compile(
-    r"config/papers/\w+\.yaml|notebooks/\w+\.ipynb|data/bundled/.*|data/SHA256SUMS|results/\w+/jobs\.json"
-)
+BY_VALUE = re.compile(r"config/papers/\w+\.yaml|notebooks/\w+\.ipynb|data/bundled/.*|data/SHA256SUMS")
 # of this package: where a step starts, messages, and what acts in runs alone, which count with the runs
 WITHOUT_EFFECT = re.compile(
     r"__main__\.py|papers/recordings\.py|workflow/(cli|steps|__init__|plan|state)\.py|errors\.py|jit\.py|(engine|cc)/.*|sources/(engine|tables)\.py"
@@ -93,9 +91,24 @@ def watched(tmp_path_factory):
         "PYTHONPATH": os.pathsep.join([str(folder / "hook"), str(root / "src")]),
         "WATCHED_IN": str(folder / "told"),
     }
-    command = [sys.executable, "-m", "tcpfair", "build", "--config", *ASKED]
-    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+
+    def start(*arguments, watched_as=""):
+        command = [sys.executable, "-m", "tcpfair", *arguments]
+        env = {**environment, "WATCHED_AS": watched_as}
+        done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    start("build", "--config", *ASKED)
+    for told in (folder / "told").glob("*.json"):  # metrics and numbers, which one process made
+        if json.loads(told.read_text())["step"] == "measure":
+            told.unlink()
+    plan = run.load_plan(root, pairs=ASKED)
+    for paper in plan.papers:
+        how = ["measure", "--source", "bundled", "--paper", paper, "--exhibits"]
+        how += [exhibit.id for config, exhibit in plan.exhibits if config.paper == paper]
+        for kind, option in (("measure", "--output"), ("numbers", "--numbers")):
+            if targets := [str(target) for target in plan.targets(kind, paper)]:
+                start(*how, option, *targets, watched_as=kind)
     found = defaultdict(lambda: (set(), {}))
     for path in (folder / "told").glob("*.json"):
         told = json.loads(path.read_text())

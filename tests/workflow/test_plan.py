@@ -79,7 +79,7 @@ def test_lab_and_write_up_are_of_all_papers_or_are_not_made(finished, part):
     assert whole.linked == [whole.layout.lab, whole.layout.write_up]
     shutil.rmtree(finished / "results")
     plan = make_plan(finished, **part)
-    assert (plan.write_up, plan.lab, plan.linked) == (None, None, [])
+    assert (plan.has_write_up, plan.of_kind("lab"), plan.linked) == (False, [], [])
 
 
 def test_the_write_up_depends_on_the_figures_that_it_displays(finished):
@@ -281,7 +281,7 @@ def test_what_an_editor_keeps_beside_a_file_is_no_input(finished, name):
     (finished / "data/published" / name).write_text("half an edit")
     plan = make_plan(finished)
     assert todo(plan) == {}
-    assert name not in {path.name for path in plan.compared}
+    assert name not in {path.name for path in plan.data_files(plans.PUBLISHED)}
     assert not any(name in line for line in checksums.altered(finished / "data"))
 
 
@@ -517,13 +517,13 @@ def test_an_exhibit_that_failed_is_drawn_again_with_what_was_made_from_it(finish
 
 def test_before_a_run_stable_names_are_healed_and_unreadable_records_go(finished):
     plan = make_plan(finished)
-    before = {path: path.read_bytes() for path in plan.made_pages}
-    for path in plan.made_pages:
+    before = {path: path.read_bytes() for path in plan.made}
+    for path in plan.made:
         path.unlink()
     stray = plan.layout.results / "exhibits/ogura/fig99.json"
     stray.write_text('{"exhibit": "ogu')
     plan.prepare()
-    assert {path: path.read_bytes() for path in plan.made_pages} == before
+    assert {path: path.read_bytes() for path in plan.made} == before
     assert not stray.exists()
 
 

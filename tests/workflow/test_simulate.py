@@ -33,7 +33,7 @@ def numbers(campaign, experiment):
 
 
 @pytest.mark.parametrize(("share", "n_items"), [(3, 1), (1 / 1.4, 1), (1 / 2.2, 2), (1 / 9, 4), (1e-9, 4)])
-def test_items_take_about_a_quarter_of_a_minute_and_are_never_empty(root, monkeypatch, share, n_items):
+def test_items_take_about_as_long_as_planned_and_are_never_empty(root, monkeypatch, share, n_items):
     plan = make_plan(root)
     of_pair_s = sum(run.pkts for run in plan.lacking["ogura", "pair"]) / simulate.PLANNED_PKTS_PER_S
     monkeypatch.setattr(simulate, "ITEM_S", share * of_pair_s)
@@ -159,7 +159,7 @@ def test_smoke_runs_try_every_experiment_of_a_paper_and_count_what_was_too_short
         return capsys.readouterr().out
 
     assert "smoke      ogura" in said("default", True) and not jobs.jobs
-    assert "computed   1 papers rehearsed" in said(smoke_duration_s=2)
+    assert "computed   1 paper rehearsed" in said(smoke_duration_s=2)
     lines = Path(root, "results/smoke/results/engine/rehearsals/ogura.csv").read_text().splitlines()
     rows = {line.split(",")[0]: line.split(",")[1:] for line in lines[1:]}
     assert {name: row[0] for name, row in rows.items()} == {"self": "1", "pair": "2", "watched": "1"}

@@ -57,7 +57,7 @@ def environment(root: Path) -> dict[str, str]:
 def outputs(root: Path, source: str = "bundled") -> dict[str, str]:
     """Hash of every result but what differs from run to run."""
     places = [path for name in ("figures", "results") for path in sorted((root / name / source).rglob("*"))]
-    volatile = ("/logs/", "/benchmarks/", "costs.html", "asked.json", "engine.warm", "jobs.json")
+    volatile = ("/logs/", "/benchmarks/", "costs.html", "asked.json", "campaign.json")
     return {
         path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in places

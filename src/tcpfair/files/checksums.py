@@ -21,10 +21,15 @@ COMPARED = (
 )
 
 
-def shipped_files(data: Path) -> list[Path]:
-    """Every file that the repository ships below ``data/``; what users put into ``raw/`` is theirs."""
-    files = (path for path in sorted(data.rglob("*")) if path.is_file() and path.name != CHECKSUMS)
-    return [path for path in files if _is_shipped(path.relative_to(data))]
+def shipped_files(data: Path, below: Collection[str] = ()) -> dict[str, Path]:
+    """Every file that the repository ships below ``data/``, by its name there; what users put into ``raw/`` is theirs.
+
+    With ``below`` only those files, and the files of those folders.
+    """
+    places = [data / name for name in below] or [data]
+    found = sorted(path for place in places for path in ([place] if place.is_file() else place.rglob("*")))
+    named = {path.relative_to(data): path for path in found if path.is_file() and path.name != CHECKSUMS}
+    return {name.as_posix(): path for name, path in named.items() if _is_shipped(name)}
 
 
 def _is_shipped(path: Path) -> bool:
@@ -52,8 +57,7 @@ def update(data: Path, places: Iterable[Path]) -> None:
     below = [place.relative_to(data).as_posix() for place in places]
     if below:
         sums = {name: sha for name, sha in listed(data).items() if not _is_below(name, below)}
-        present = {path.relative_to(data).as_posix(): path for path in shipped_files(data)}
-        sums |= {name: file_hash(path) for name, path in present.items() if _is_below(name, below)}
+        sums |= {name: file_hash(path) for name, path in shipped_files(data, below).items()}
         write_whole(data / CHECKSUMS, "".join(f"{sha}  {name}\n" for name, sha in sorted(sums.items())))
 
 
@@ -63,8 +67,7 @@ def differing(data: Path, below: Collection[str] = ()) -> list[str]:
     With ``below`` only those files, and the files of those folders, are looked at.
     """
     sums = {name: sha for name, sha in listed(data).items() if _is_below(name, below)}
-    present = {path.relative_to(data).as_posix(): path for path in shipped_files(data)}
-    present = {name: path for name, path in present.items() if _is_below(name, below)}
+    present = shipped_files(data, below)
     found = [f"data/{name}: missing; data/{CHECKSUMS} lists it" for name in sorted(set(sums) - set(present))]
     found += [f"data/{name}: not listed in data/{CHECKSUMS}" for name in sorted(set(present) - set(sums))]
     changed = (name for name in sorted(set(present) & set(sums)) if file_hash(present[name]) != sums[name])

@@ -55,13 +55,13 @@ def kept() -> Remembered:
     Parsing all modules takes two seconds, looking at their dates a few milliseconds. The file is where Python keeps the
     package's compiled modules.
     """
-    made_by = digest([[(PACKAGE / name).read_text() for name in _COMPUTED_BY], sorted(_names())])
+    made_by = digest([[(PACKAGE / name).read_text() for name in _COMPUTED_BY], sorted(names())])
     compiled = Path(cache_from_source(str(PACKAGE / "units.py")))
     return Remembered(compiled.with_name(f"digests.{sys.implementation.cache_tag}.json"), made_by).save_at_exit()
 
 
 @cache
-def _names() -> frozenset[str]:
+def names() -> frozenset[str]:
     """Files of this package, and folders that hold no modules; relative to it."""
     found = []
     for folder, folders, names in os.walk(PACKAGE):
@@ -91,7 +91,7 @@ def facts_of(tree: ast.Module, module: str) -> Facts:
     by_name: list[str] = []
     if "import_module" in {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(tree)}:
         by_name = [name for package in _packages_named(tree, module) for name in _members(package)]
-    data = {name for name in _names() if not name.endswith(".py")}
+    data = {name for name in names() if not name.endswith(".py")}
     folders = [place.as_posix().lstrip(".") for place in Path(module).parents]
     texts = {each.value for each in ast.walk(tree) if isinstance(each, ast.Constant) and isinstance(each.value, str)}
     texts = {text.rstrip("/") for text in texts if _MAY_NAME.fullmatch(text)}
@@ -125,13 +125,13 @@ def _packages_named(tree: ast.Module, module: str) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and _DOTTED.fullmatch(node.value):
             place = "/".join(node.value.strip(".").split(".")[1:])
-            if f"{place}/__init__.py".lstrip("/") in _names():
+            if f"{place}/__init__.py".lstrip("/") in names():
                 yield place
 
 
 def _members(package: str) -> list[str]:
     """Dotted names of the modules of a package."""
-    beside = (name.rpartition("/")[2] for name in _names() if name.rpartition("/")[0] == package)
+    beside = (name.rpartition("/")[2] for name in names() if name.rpartition("/")[0] == package)
     stems = sorted(name.removesuffix(".py") for name in beside if name.endswith(".py") and name != "__init__.py")
     return [".".join([PACKAGE.name, *filter(None, package.split("/")), stem]) for stem in stems]
 
@@ -187,10 +187,10 @@ def reached(entries: Iterable[Path], rooms: tuple[str, ...]) -> set[Path]:
     """``entries`` and all that they import, directly or through others, from ``rooms`` (folders ``cc/``, files)."""
 
     def below(module: str) -> set[str]:
-        names = (name.split(".") for name in facts(module).imports)
-        places = ("/".join(parts) for top, *parts in names if top == PACKAGE.name)
+        imported = (name.split(".") for name in facts(module).imports)
+        places = ("/".join(parts) for top, *parts in imported if top == PACKAGE.name)
         modules = {module for place in places for module in (f"{place}.py", f"{place}/__init__.py")}
-        return {module for module in modules & _names() if module.startswith(rooms)}
+        return {module for module in modules & names() if module.startswith(rooms)}
 
     return {PACKAGE / name for name in closure((path.relative_to(PACKAGE).as_posix() for path in entries), below)}
 
@@ -209,8 +209,8 @@ def digest_of(paths: Iterable[Path]) -> str:
 
     if not all(path.is_relative_to(PACKAGE) for path in paths):
         return compute()
-    names = [path.relative_to(PACKAGE).as_posix() for path in paths]
-    return kept().get(f"digest {digest(names)}", digest([facts(name).digest for name in names]), compute)
+    listed = [path.relative_to(PACKAGE).as_posix() for path in paths]
+    return kept().get(f"digest {digest(listed)}", digest([facts(name).digest for name in listed]), compute)
 
 
 def of_algorithms(algorithms: Iterable[str]) -> dict[str, str]:
@@ -238,5 +238,5 @@ def _simulator_sources() -> str:
 @cache
 def of_rooms(*rooms: str) -> str:
     """Digest of all sources in some rooms: folders of the package, or single files."""
-    chosen = (name for name in _names() if name in rooms or name.startswith(tuple(f"{room}/" for room in rooms)))
+    chosen = (name for name in names() if name in rooms or name.startswith(tuple(f"{room}/" for room in rooms)))
     return digest_of(PACKAGE / name for name in chosen if name.endswith(_SUFFIXES))[:DIGEST_LENGTH]

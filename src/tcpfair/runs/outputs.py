@@ -12,6 +12,7 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 from tcpfair.files.digests import digest
@@ -35,7 +36,13 @@ def part(value: object) -> str:
 
 def files_part(root: Path, paths: Iterable[Path]) -> str:
     """Digest of the content of files and of their names in the repository; a missing file counts as missing."""
-    return part({_name(root, path): file_hash(path) if path.is_file() else None for path in paths})
+    return part({_name(root, path): _hash(path, *state) if (state := _state(path)) else None for path in paths})
+
+
+@cache
+def _hash(path: Path, _n_bytes: int, _mtime_ns: int) -> str:
+    """The hash of a file, which many parts count."""
+    return file_hash(path)
 
 
 def _name(root: Path, path: Path) -> str:
@@ -96,6 +103,11 @@ def publish(layout: Layout, folder: Path) -> None:
         for name in (_hashes(other) or {}).keys() - names.keys():
             if _state(other / name) == _state(stable := _stable(layout, name)):  # and not of another step by now
                 stable.unlink(missing_ok=True)
+
+
+def stable_files(layout: Layout, folder: Path) -> list[Path]:
+    """The stable names of the files of an output; none for one that was not finished."""
+    return [_stable(layout, name) for name in _hashes(folder) or ()]
 
 
 def _stable(layout: Layout, name: str) -> Path:

@@ -107,25 +107,26 @@ def reached(modules: Iterable[str] = (), imports: Iterable[str] = (), without: C
 
     Modules are relative to the package; those of ``without`` are not entered.
     """
-    libraries: set[str] = set()
-
-    def below(module: str) -> set[str]:
-        facts = code.facts(module)
-        return (_own([*facts.imports, *facts.by_name], libraries) | set(facts.files)).difference(without)
-
-    return Reached(frozenset(code.closure({*modules, *_own(imports, libraries)}, below)), frozenset(libraries))
+    first = _own(imports)
+    files = code.closure({*modules, *first.files}, lambda module: _named_in(module).files.difference(without))
+    libraries = first.libraries.union(*(_named_in(module).libraries for module in files))
+    return Reached(frozenset(files), libraries)
 
 
-def _own(names: Iterable[str], libraries: set[str]) -> set[str]:
-    """The modules of this package among dotted names, with the packages around them; other names go to ``libraries``."""
-    found: set[str] = set()
-    for name in names:
-        top = name.partition(".")[0]
-        if top == PACKAGE.name:
-            found |= _modules(name)
-        elif top not in sys.stdlib_module_names:
-            libraries.add(top)
-    return found
+@cache
+def _named_in(module: str) -> Reached:
+    """What a module imports and names."""
+    facts = code.facts(module)
+    own = _own([*facts.imports, *facts.by_name])
+    return Reached(own.files | set(facts.files), own.libraries)
+
+
+def _own(names: Iterable[str]) -> Reached:
+    """The modules of this package among dotted names, with the packages around them; and the libraries."""
+    names = list(names)
+    ours = [name for name in names if name.partition(".")[0] == PACKAGE.name]
+    others = {name.partition(".")[0] for name in names} - {PACKAGE.name} - sys.stdlib_module_names
+    return Reached(frozenset().union(*map(_modules, ours)), frozenset(others))
 
 
 @cache
@@ -136,7 +137,7 @@ def _modules(name: str) -> frozenset[str]:
     for n in range(len(parts) + 1):
         below = "/".join(parts[:n])
         found |= {each for each in (f"{below}/__init__.py".lstrip("/"), f"{below}.py") if not each.startswith(_APART)}
-    return frozenset(each for each in found if (PACKAGE / each).is_file())
+    return frozenset(found & code.names())
 
 
 def function_facts(function: str) -> Facts:

@@ -10,9 +10,10 @@ import json
 import multiprocessing
 import sys
 import time
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from tcpfair.engine.dumbbell import run
 from tcpfair.errors import InputError
@@ -25,27 +26,12 @@ REPEATS = 3
 PROCESSES = 2
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(NamedTuple):
     """One scenario of the benchmark and how long ns-2 runs it."""
 
     name: str
     scenario: Scenario
     ns2_duration_s: float
-
-
-@dataclass(frozen=True)
-class Speed:
-    """One measurement; printed as one JSON object a line."""
-
-    scenario: str
-    tool: str
-    packets: int
-    seconds: float
-    packets_per_s: float
-    processes: int = 1
-    ratio_to_ns2: float | None = None
-    ratio_to_one_process: float | None = None
 
 
 def section(path: Path, name: str) -> dict:
@@ -71,82 +57,75 @@ def load_tasks(path: Path) -> list[Task]:
     return tasks
 
 
-def _timed_run(scenario: Scenario, seed: int) -> tuple[int, float]:
+def _timed(scenario: Scenario, seed: int = 0, simulate: Callable = run) -> tuple[int, float]:
     """Packets and seconds of one simulation."""
     started = time.perf_counter()
-    result = run(scenario, seed)
-    return result.received_total_pkts, time.perf_counter() - started
+    packets = int(simulate(scenario, seed).received_total_pkts)
+    return packets, time.perf_counter() - started
 
 
-def engine_speed(task: Task) -> Speed:
+def _fastest(measured: Iterable[tuple[int, float]]) -> tuple[int, float]:
+    return max(measured, key=lambda each: each[0] / each[1])
+
+
+def _row(task: Task, tool: str, packets: int, seconds: float, **more: float) -> dict[str, Any]:
+    """One measurement, which is printed as one JSON object a line."""
+    speed = {"packets": packets, "seconds": round(seconds, 6), "packets_per_s": round(packets / seconds)}
+    others = {"processes": 1, "ratio_to_ns2": None, "ratio_to_one_process": None}
+    return {"scenario": task.name, "tool": tool, **speed, **others, **more}
+
+
+def engine_speed(task: Task) -> dict[str, Any]:
     """The fastest of a few runs on one core; compiling or loading is not counted."""
     run(task.scenario.model_copy(update={"duration_s": 1.0}))
-    packets, seconds = max(
-        (_timed_run(task.scenario, seed) for seed in range(REPEATS)), key=lambda pair: pair[0] / pair[1]
-    )
-    return Speed(task.name, "engine", packets, round(seconds, 6), round(packets / seconds))
+    return _row(task, "engine", *_fastest([_timed(task.scenario, seed) for seed in range(REPEATS)]))
 
 
-def parallel_speed(task: Task) -> Speed:
+def parallel_speed(task: Task) -> dict[str, Any]:
     """As many equal runs at once as there are ``PROCESSES``, against one of these processes by itself."""
-    context = multiprocessing.get_context("spawn")
-    best = {1: (0, 1.0), PROCESSES: (0, 1.0)}
-    with ProcessPoolExecutor(PROCESSES, mp_context=context) as pool:
-        warm = [pool.submit(_timed_run, task.scenario, 0) for _ in range(PROCESSES)]
-        for each in warm:
-            each.result()
-        for _ in range(REPEATS):
-            for at_once in best:
-                started = time.perf_counter()
-                jobs = [pool.submit(_timed_run, task.scenario, 0) for _ in range(at_once)]
-                packets = sum(job.result()[0] for job in jobs)
-                best[at_once] = max(best[at_once], (packets, time.perf_counter() - started), key=lambda p: p[0] / p[1])
-    speeds = {at_once: packets / seconds for at_once, (packets, seconds) in best.items()}
-    packets, seconds = best[PROCESSES]
-    return Speed(
-        task.name,
-        "engine",
-        packets,
-        round(seconds, 6),
-        round(speeds[PROCESSES]),
-        processes=PROCESSES,
-        ratio_to_one_process=round(speeds[PROCESSES] / speeds[1], 2),
-    )
+    with ProcessPoolExecutor(PROCESSES, mp_context=multiprocessing.get_context("spawn")) as pool:
+
+        def at_once(n: int) -> tuple[int, float]:
+            started = time.perf_counter()
+            jobs = [pool.submit(_timed, task.scenario) for _ in range(n)]
+            return sum(job.result()[0] for job in jobs), time.perf_counter() - started
+
+        at_once(PROCESSES)  # compiles or loads
+        alone, together = zip(*((at_once(1), at_once(PROCESSES)) for _ in range(REPEATS)), strict=True)
+    (packets, seconds), (of_one, one_s) = _fastest(together), _fastest(alone)
+    ratio = round(packets / seconds * one_s / of_one, 2)
+    return _row(task, "engine", packets, seconds, processes=PROCESSES, ratio_to_one_process=ratio)
 
 
-def ns2_speed(task: Task) -> Speed:
+def ns2_speed(task: Task) -> dict[str, Any]:
     """ns-2 on a shorter stretch of the scenario, starting included. Raises InputError when it cannot do that."""
     scenario = task.scenario.model_copy(update={"duration_s": task.ns2_duration_s})
-    started = time.perf_counter()
-    packets = int(ns2.run(scenario, 1).received_total_pkts)
-    seconds = time.perf_counter() - started
-    return Speed(task.name, "ns2", packets, round(seconds, 6), round(packets / seconds))
+    return _row(task, "ns2", *_timed(scenario, 1, ns2.run))
 
 
-def measure(tasks: list[Task]) -> list[Speed]:
+def measure(tasks: list[Task]) -> list[dict[str, Any]]:
     """Engine and, where installed, ns-2 on every scenario; two processes at once on the first."""
-    speeds = []
+    rows = []
     for task in tasks:
-        engine = engine_speed(task)
+        rows.append(engine_speed(task))
         try:
             other = ns2_speed(task)
         except InputError as error:
             print(f"bench: {task.name}: {error}", file=sys.stderr)
-            speeds.append(engine)
             continue
-        ratio = round(engine.packets_per_s / other.packets_per_s, 1)
-        speeds += [Speed(**(asdict(engine) | {"ratio_to_ns2": ratio})), other]
-    speeds.append(parallel_speed(tasks[0]))
-    return speeds
+        rows[-1]["ratio_to_ns2"] = round(rows[-1]["packets_per_s"] / other["packets_per_s"], 1)
+        rows.append(other)
+    return [*rows, parallel_speed(tasks[0])]
 
 
 def main(path: Path, as_json: bool) -> None:
     """Print the measurements, one object a line or one sentence a line."""
-    for speed in measure(load_tasks(path)):
+    for row in measure(load_tasks(path)):
         if as_json:
-            print(json.dumps(asdict(speed)))
+            print(json.dumps(row))
             continue
-        more = f", {speed.ratio_to_ns2} times ns-2" if speed.ratio_to_ns2 else ""
-        if speed.ratio_to_one_process:
-            more = f", {speed.processes} processes at once: {speed.ratio_to_one_process} times one"
-        print(f"{speed.scenario}: {speed.tool} {speed.packets_per_s / 1e6:.2f} million delivered packets/s{more}")
+        more = f", {row['ratio_to_ns2']} times ns-2" if row["ratio_to_ns2"] else ""
+        if row["ratio_to_one_process"]:
+            more = f", {row['processes']} processes at once: {row['ratio_to_one_process']} times one"
+        speed = f"{row['packets_per_s'] / 1e6:.2f} million delivered packets/s"
+        print(f"{row['scenario']}: {row['tool']} {speed}{more}")

@@ -22,7 +22,7 @@ from tcpfair.errors import InputError
 from tcpfair.files.files import whole_folder
 from tcpfair.files.manifest import file_hash
 from tcpfair.runs import record
-from tcpfair.workflow.plan import Plan
+from tcpfair.workflow.plan import PUBLISHED, Plan
 
 CRATE = "crate"  # the folder below results/<source>
 _PROFILES = {  # those that the crate keeps, by identifier: name and version
@@ -152,16 +152,18 @@ def _inputs(plan: Plan) -> dict[str, list[Path]]:
     if plan.is_raw:
         return {"configuration": [*configuration, plan.layout.config / "raw.yaml"], "traces": plan.recordings}
     kinds = (".csv", ".yaml")
-    compared = [path for path in plan.compared if path.suffix in kinds and "expected" not in path.parts]
+    compared = [path for path in plan.data_files(PUBLISHED) if path.suffix in kinds]
     return {"configuration": configuration, "traces": marks, "print": compared}
 
 
 def _outputs(plan: Plan) -> dict[str, list[Path]]:
     """Files that the run made, by the name of the workflow's parameter."""
-    drawn = [plan.root / name for found in record.read_all(plan.layout).values() for name in found.files]
-    tables = {"ledger": plan.ledger_tables} if not plan.is_raw else {}
-    pages = [path for path in plan.made_pages if path.suffix in (".html", ".ipynb")]
-    return {"figures": drawn, **tables, "pages": pages}
+    pages = [path for path in plan.made if path.suffix in (".html", ".ipynb")]
+    return {
+        "figures": [plan.root / name for found in record.read_all(plan.layout).values() for name in found.files],
+        "ledger": [path for path in plan.made if path.parent == plan.layout.ledger],
+        "pages": [path for path in pages if not path.is_relative_to(plan.layout.figures(""))],
+    }
 
 
 def _times(outputs: Mapping[str, Iterable[Path]]) -> tuple[str, str]:

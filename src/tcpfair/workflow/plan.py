@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from tcpfair import cc
 from tcpfair.errors import InputError, unknown
 from tcpfair.files import checksums
 from tcpfair.files.files import discard_scratch, is_editors
-from tcpfair.files.layout import LEDGER_TABLES, PAPERS, WRITE_UP, Layout, short_id
+from tcpfair.files.layout import PAPERS, WRITE_UP, Layout, short_id
 from tcpfair.files.remembered import Remembered
 from tcpfair.papers import recordings
 from tcpfair.papers.expand import plain_values
@@ -24,7 +24,7 @@ from tcpfair.runs.outputs import MADE, Parts, files_part, part
 from tcpfair.runs.sidecar import trace_place
 from tcpfair.runs.store import Asked
 from tcpfair.verdicts.cell_links import notebook_cells
-from tcpfair.web import tours, wasm
+from tcpfair.web import wasm
 
 BASELINE = "baseline"  # the part of the ledger that has data/expected
 _OF_ENSEMBLES = (
@@ -35,6 +35,8 @@ _OF_ENSEMBLES = (
 Pair = tuple[str, str]  # paper, experiment
 
 # files of data/ that exhibits of a kind read beside print; tests/workflow/test_opened_files.py checks that none is missing
+_PLACED_FROM = ("*.yaml", "published/**/*.*", "claims/**/*.*", "ensemble/**/*.*")
+PUBLISHED = (*_PLACED_FROM, "scatter.csv", "reference/**/*.*")  # what results are compared with, but for the baseline
 _OF_NUMBERS = ("cells.yaml", "tolerances.yaml", "equations.yaml")  # files of data/ that numbers are made from
 READ_BY_KIND = {"definition_table": ("equations.yaml",)}
 
@@ -180,39 +182,19 @@ class Plan:
     def notebook_source(self, paper: str) -> Path:
         return self.root / "notebooks" / f"{paper}.ipynb"
 
-    def notebook(self, paper: str) -> Path:
-        """The executed notebook."""
-        return self.layout.results / "notebooks" / f"{paper}.ipynb"
-
-    @property
-    def ledger_tables(self) -> list[Path]:
-        return [self.layout.ledger / f"{table}.csv" for table in LEDGER_TABLES]
-
-    @property
-    def report(self) -> Path:
-        return self.layout.results / "report.html"
-
     @property
     def opened(self) -> Path:
         """What there is to open at the end."""
-        return self.notebook("raw").with_suffix(".html") if self.is_raw else self.report
-
-    def record(self, exhibit: Exhibit) -> Path:
-        """The record that stands for the files of an exhibit."""
-        return record.place(self.layout, "exhibits", exhibit.id, ".json")
+        return self.layout.results / ("notebooks/raw.html" if self.is_raw else "report.html")
 
     @property
-    def write_up(self) -> Path | None:
-        """The executed notebook that says what reproduces; none where only a part is asked for: it speaks of all papers."""
-        return self.notebook(WRITE_UP) if self._is_whole and self.notebook_source(WRITE_UP).is_file() else None
-
-    @property
-    def lab(self) -> Path | None:
-        """The packet lab, a page with the engine in it and presets of all papers; none where only a part is asked for."""
-        return self.layout.lab if self._is_whole else None
+    def has_write_up(self) -> bool:
+        """Whether the notebook that shows what reproduces is executed: it covers all papers, so not for a part of them."""
+        return self._is_whole and self.notebook_source(WRITE_UP).is_file()
 
     @property
     def _is_whole(self) -> bool:
+        """Whether all of all papers is requested; the packet lab has presets of all papers too."""
         return set(self.papers) == set(PAPERS) and not (self.config.smoke or self.config.only or self.config.trace)
 
     @property
@@ -221,41 +203,15 @@ class Plan:
         return [step.target for step in self.steps]
 
     @property
-    def made_pages(self) -> list[Path]:
-        """Pages and tables of a finished run, by their stable names."""
-        pages = [path for paper in self.notebooks for path in self.pages(paper)]
-        judged = [] if self.is_raw else [*self.ledger_tables, self.report]
-        judged += self.pages(WRITE_UP) if self.write_up else []
-        return [*pages, *judged, *([self.lab] if self.lab else [])]
+    def made(self) -> list[Path]:
+        """The files of a finished run by their stable names, but those of the shipped recordings."""
+        own = (step for step in self.steps if step.layout == self.layout)
+        return [path for step in own for path in outputs.stable_files(self.layout, step.folder)]
 
-    def pages(self, paper: str) -> list[Path]:
-        """The executed notebook and its HTML."""
-        return [self.notebook(paper), self.notebook(paper).with_suffix(".html")]
-
-    @property
-    def compared(self) -> list[Path]:
-        """What results are compared with: printed numbers, claims, tolerances, their scatter, other simulators, the baseline."""
-        return [*self.published, *self.baseline]
-
-    @property
-    def published(self) -> list[Path]:
-        """Those of them that do not come from here: all but the baseline."""
-        return sorted([*self.placed_from, *self._data_files("scatter.csv", "reference/**/*.*")])
-
-    @property
-    def baseline(self) -> list[Path]:
-        """The accepted numbers and verdicts."""
-        return sorted(self._data_files("expected/**/*.*"))
-
-    @property
-    def placed_from(self) -> list[Path]:
-        """What is printed, and the ensembles among whose settings it is placed."""
-        return sorted(self._data_files("*.yaml", "published/**/*.*", "claims/**/*.*", "ensemble/**/*.*"))
-
-    def _data_files(self, *patterns: str) -> list[Path]:
-        """Files of ``data`` without those of editors."""
+    def data_files(self, patterns: Iterable[str]) -> list[Path]:
+        """Files of ``data`` without those of editors, sorted."""
         found = (path for pattern in patterns for path in self.layout.data.glob(pattern))
-        return [path for path in found if not is_editors(path.name)]
+        return sorted(path for path in found if not is_editors(path.name))
 
     @property
     def recordings(self) -> list[Path]:
@@ -291,7 +247,7 @@ class Plan:
         return {
             **self._runs_behind(paper.paper, names),
             "configuration": part([plain_values(exhibit), behind, held.shared]),
-            "print": files_part(self.root, [self._printed(paper.paper), *self._read_by(exhibit)]),
+            "print": self._print([paper.paper], ["cells.yaml", "tolerances.yaml", *READ_BY_KIND.get(exhibit.draw, ())]),
             **self._drawing(exhibit),
         }
 
@@ -310,13 +266,10 @@ class Plan:
         except LookupError:  # drawing it tells what is wrong
             return reach.of_modules(reach.EXHIBITS)
 
-    def _read_by(self, exhibit: Exhibit) -> list[Path]:
-        """Files of ``data`` that drawing an exhibit reads, beside what is printed."""
-        names = ("cells.yaml", "tolerances.yaml", *READ_BY_KIND.get(exhibit.draw, ()))
-        return [self.layout.data / name for name in names]
-
-    def _printed(self, paper: str) -> Path:
-        return self.layout.data / "published" / f"{paper}.csv"
+    def _print(self, papers: Iterable[str], names: Iterable[str]) -> str:
+        """Digest of what some papers print, and of other files of ``data``."""
+        paths = [f"published/{paper}.csv" for paper in papers]
+        return files_part(self.root, [self.layout.data / name for name in (*paths, *names)])
 
     def numbers_parts(self, paper: str) -> Parts:
         """Of the exhibits of one paper that are wanted."""
@@ -324,7 +277,7 @@ class Plan:
             "exhibits": part([exhibit.id for config, exhibit in self.exhibits if config.paper == paper]),
             **self._runs_behind(paper, [experiment for name, experiment in self.experiments if name == paper]),
             "configuration": self._configuration(paper),
-            "print": files_part(self.root, [self._printed(paper), *(self.layout.data / name for name in _OF_NUMBERS)]),
+            "print": self._print([paper], _OF_NUMBERS),
             **reach.of_step("numbers"),
         }
 
@@ -372,7 +325,7 @@ class Plan:
         """
         read = [paper, *(self._ensembles[paper].inferred_from if paper in self._ensembles else [])]
         others = set(PAPERS) - set(read)
-        files = [path for path in self.placed_from if path.stem.partition("_")[0] not in others]
+        files = [path for path in self.data_files(_PLACED_FROM) if path.stem.partition("_")[0] not in others]
         return {
             "configuration": self._configuration(paper),
             "print": files_part(self.root, [*files, *(self.layout.paper_config(name) for name in read[1:])]),
@@ -386,8 +339,8 @@ class Plan:
             "ensembles": part([self.place_parts(paper) for paper in self.papers]),
             "configuration": part([self._configuration(paper) for paper in self.papers]),
             "scope": part([self.config.papers, sorted(self.config.only)]),
-            "print": files_part(self.root, self.published),
-            BASELINE: files_part(self.root, self.baseline),
+            "print": files_part(self.root, self.data_files(PUBLISHED)),
+            BASELINE: files_part(self.root, self.data_files(["expected/**/*.*"])),
             **reach.of_step("ledger"),
         }
 
@@ -420,24 +373,17 @@ class Plan:
     @property
     def linked(self) -> list[Path]:
         """Pages that the report links to: those that exist, and those that this run makes."""
+        made = [self.layout.lab] if self._is_whole else []
+        made += [self.layout.write_up] if self.has_write_up else []
         pages = [self.layout.validation / "report.html", self.layout.lab, self.layout.write_up]
-        return [page for page in pages if page in (self.lab, self._write_up_page) or page.is_file()]
-
-    @property
-    def _write_up_page(self) -> Path | None:
-        return self.layout.write_up if self.write_up else None
-
-    @property
-    def lab_inputs(self) -> list[Path]:
-        """What is printed of all papers, and the baseline: the lab has presets and tours of each."""
-        tables = (self.layout.data / f"{name}.yaml" for name in ("cells", "tolerances", "equations"))
-        return [*(self._printed(name) for name in PAPERS), *tables, *tours.baseline(self.layout)]
+        return [page for page in pages if page in made or page.is_file()]
 
     def lab_parts(self) -> Parts:
         return {
             "engine": wasm.digest()[: code.DIGEST_LENGTH],
             "configuration": part([self._configuration(paper) for paper in self.papers]),
-            "print": files_part(self.root, self.lab_inputs),
+            "print": self._print(PAPERS, _OF_NUMBERS),
+            BASELINE: files_part(self.root, self.data_files(["expected/*/*.csv"])),
             **reach.of_step("packet_lab"),
         }
 
@@ -459,9 +405,9 @@ class Plan:
             found += [self._step("place", p, f"placed/{p}", self.place_parts(p)) for p in self.papers]
             found.append(self._step("ledger", "", "ledger", self.ledger_parts()))
             found.append(self._step("report", "", "report", self.report_parts()))
-        if self.write_up:
+        if self.has_write_up:
             found.append(self._step("notebook", WRITE_UP, f"notebooks/{WRITE_UP}", self.write_up_parts()))
-        if self.lab:
+        if self._is_whole:
             found.append(self._step("lab", "", "lab", self.lab_parts()))
         return found
 
@@ -512,15 +458,11 @@ class Plan:
     def reasons(self, step: Step) -> list[str]:
         """Why a step has to be taken: the parts that changed, ``missing``, or ``failed``; empty when its output is there."""
         found = outputs.changed(step.folder, step.parts)
-        if not found and step.kind == "draw" and self._record_in(step).status != "built":
-            return ["failed"]
+        if not found and step.kind == "draw":
+            drawn = record.place(self.layout, "exhibits", step.item, ".json")
+            if record.read(outputs.inside(self.layout, step.folder, drawn)).status != "built":
+                return ["failed"]
         return found
-
-    def _record_in(self, step: Step) -> record.Record:
-        """What drawing an exhibit left in its output."""
-        return record.read(
-            outputs.inside(self.layout, step.folder, record.place(self.layout, "exhibits", step.item, ".json"))
-        )
 
     @cached_property
     def stale(self) -> list[tuple[Step, list[str]]]:

@@ -50,7 +50,7 @@ def main(layout: Layout, mark: bool = False, cores: int = 1) -> int:
     hashes = {task[1:3]: rows for task, rows in side_by_side(smoke_bits, tasks, cores)}
     bits = pd.DataFrame([row for task in tasks for row in hashes[task[1:3]]], columns=_COLUMNS)
     chosen = [run for config in papers.values() for run in _sample(layout, config)]
-    differ = _moved_bits(bits, _expected_bits(layout)) + sorted(again.compared(layout, chosen, cores))
+    differ = _moved_bits(layout, bits) + sorted(again.compared(layout, chosen, cores))
     names = [*PAPERS, *(f"{paper}{FURTHER}" for paper in PAPERS)]
     for _, lines in side_by_side(compare_ensemble, [(layout, name) for name in names], cores):
         differ += lines
@@ -90,14 +90,12 @@ def smoke_bits(layout: Layout, paper: str, experiment: str, smoke_s: float) -> l
     ]
 
 
-def _expected_bits(layout: Layout) -> pd.DataFrame:
+def _moved_bits(layout: Layout, bits: pd.DataFrame) -> list[str]:
+    """Runs of the smoke plan whose hash is another than expected; new and dropped runs do not count."""
     path = layout.data / "expected" / BITS
-    return pd.read_csv(path) if path.is_file() else pd.DataFrame(columns=_COLUMNS)
-
-
-def _moved_bits(bits: pd.DataFrame, expected: pd.DataFrame) -> list[str]:
-    """Runs of the smoke plan whose hash is another than expected; new and dropped runs say nothing."""
-    both = bits.merge(expected, on=_COLUMNS[:3], suffixes=("", "_expected"))
+    if not path.is_file():
+        return []
+    both = bits.merge(pd.read_csv(path), on=_COLUMNS[:3], suffixes=("", "_expected"))
     other = both[both["sha256"] != both["sha256_expected"]]
     return [f"{row.paper}/{row.experiment}, smoke run {row.run_id}" for row in other.itertuples()]
 

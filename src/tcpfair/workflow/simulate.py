@@ -26,7 +26,7 @@ from tcpfair.workflow.plan import Pair, Plan
 from tcpfair.workflow.state import PLANNED_PKTS_PER_S
 
 STEP = "simulate"
-ITEM_S = 15.0  # of an item, about: what a kill costs
+ITEM_S = 8.0  # of an item as planned, about: what a kill costs, a few times as much on a slow core
 _JOB_S = 60.0  # of a job, about
 
 

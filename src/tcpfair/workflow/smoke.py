@@ -48,7 +48,8 @@ def main(plan: Plan, cores: int, profile: str = "default", only_say: bool = Fals
         content = table.to_pandas().convert_dtypes().to_csv(index=False)
         write_whole(campaign.store / f"{item.group}.csv", content)
         shards.discard_others(campaign.store / item.group, [campaign.shard(item)])
-    print(f"computed   {f'{len(todo)} papers rehearsed' if todo else 'nothing: everything was up to date'}")
+    done = f"{len(todo)} paper{'s' * (len(todo) > 1)} rehearsed"
+    print(f"computed   {done if todo else 'nothing: everything was up to date'}")
     print(f"source     {plan.config.source} (smoke: short runs)")
     print(f"time       {time.time() - began_s:.1f} s")
 
