@@ -92,7 +92,7 @@ RUN = {"paper": "ogura", "experiment": "model1", "point": {"protocol": "Reno", "
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        (of_step(run={**RUN, "experiment": "model9"}), "model9: no such experiment"),
+        (of_step(run={**RUN, "experiment": "model9"}), "ogura: experiment 'model9' is unknown"),
         (of_step(run={**RUN, "point": {"protocol": "Reno", "rtt_ms": 41}}), "ogura.model1 has no run 0 at"),
         (of_step(run={**RUN, "replicate": 1}), "ogura.model1 has no run 1 at"),
         (of_step(run={**RUN, "change": {"loss_rate": 2}}), "loss_rate: Input should be less than 1"),

@@ -19,12 +19,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from tcpfair.errors import InputError
+from tcpfair.errors import InputError, unknown
 from tcpfair.files.layout import PAPERS, Layout
-from tcpfair.papers.expand import RunSpec, run_specs
-from tcpfair.papers.papers import load_paper, load_yaml
+from tcpfair.papers.expand import RunSpec
+from tcpfair.papers.papers import PaperConfig, load_paper, load_yaml
 from tcpfair.papers.scenario import make_scenario, one_line
 from tcpfair.verdicts.typeset import tex_of, typeset
+from tcpfair.web.presets import specs_with
 
 FILE = Path(__file__).with_name("tours.yaml")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -190,21 +191,28 @@ def _html(text: str, values: dict[str, str]) -> str:
 
 
 @cache
-def _specs(layout: Layout, paper: str, experiment: str) -> list[RunSpec]:
-    return run_specs(load_paper(layout.paper_config(paper)), experiment)
+def _paper(layout: Layout, name: str) -> PaperConfig:
+    return load_paper(layout.paper_config(name))
 
 
 def spec_of(layout: Layout, run: Run, where: str = "tours") -> RunSpec:
     """The run of the experiment, with its changes. Raises InputError when the grid has no such point."""
-    specs = _specs(layout, run.paper, run.experiment)
-    found = [spec for spec in specs if spec.point == run.point and spec.replicate == run.replicate]
-    if len(found) != 1:
+    paper = _paper(layout, run.paper)
+    if run.experiment not in paper.experiments:
+        raise unknown(f"{where}: {run.paper}: experiment", run.experiment, paper.experiments)
+    experiment = paper.experiments[run.experiment]
+    grid = experiment.grid
+    on_grid = run.point.keys() == grid.keys() and all(run.point[axis] in grid[axis].value for axis in grid)
+    if not on_grid or run.replicate >= experiment.runs.value:
         raise InputError(f"{where}: {run.paper}.{run.experiment} has no run {run.replicate} at {run.point}")
+    point = {axis: values.model_copy(update={"value": [run.point[axis]]}) for axis, values in grid.items()}
+    once = experiment.runs.model_copy(update={"value": 1})
+    [spec] = specs_with(paper, run.experiment, run.replicate, grid=point, runs=once)
     if not run.change and not run.flow:
-        return found[0]
-    values = found[0].scenario.model_dump() | run.change
+        return spec
+    values = spec.scenario.model_dump() | run.change
     values["flows"] = [flow | run.flow for flow in values["flows"]]
-    return replace(found[0], scenario=make_scenario(values, f"{run.paper}.{run.experiment}: change"))
+    return replace(spec, scenario=make_scenario(values, f"{run.paper}.{run.experiment}: change"))
 
 
 @cache
