@@ -11,7 +11,7 @@
 "use strict";
 
 (() => {
-  const { make, renew, say, short, plain, fixed } = tcpfair.dom;
+  const { make, button, renew, say, short, plain, fixed } = tcpfair.dom;
   const { copy } = tcpfair.scenarios;
   const CANCELLED = "Cancelled.";
   const LINK_MS = 600; // after the last change the address follows
@@ -85,9 +85,8 @@
 
   function drawSides() {
     const two = sides.length > 1;
-    const button = (key, text, act, more = {}) => make("button", { type: "button", data: { key }, on: { click: act }, ...more }, text);
-    const choose = (one, place) => button(`side ${place}`, `Settings of ${one.name}`, () => ((edited = place), reshape()), { "aria-pressed": String(edited === place) });
-    const again = button("compare", two ? "End comparison" : "Compare with a second scenario", () => compare(!two));
+    const choose = (one, place) => button(`Settings of ${one.name}`, () => ((edited = place), reshape()), { key: `side ${place}`, "aria-pressed": String(edited === place) });
+    const again = button(two ? "End comparison" : "Compare with a second scenario", () => compare(!two), { key: "compare" });
     renew(
       byId("sides"),
       ...(two ? sides.map(choose) : []),
@@ -243,7 +242,7 @@
     const text = failed.map(line).join("\n");
     if (box.dataset.text === text) return;
     box.dataset.text = text;
-    renew(box, ...failed.map((one) => make("p", {}, make("span", { className: "error" }, line(one)), " ", make("button", { type: "button", on: { click: () => runs.ask(one) } }, "Try again"))));
+    renew(box, ...failed.map((one) => make("p", {}, make("span", { className: "error" }, line(one)), " ", button("Try again", () => runs.ask(one)))));
   }
 
   /** One line on each side's last run. */
@@ -261,7 +260,7 @@
   /** The offer to run what was too long to be run unasked. */
   function drawAsk() {
     const waiting = ready().filter((one) => one.weights.state === "waiting");
-    renew(byId("ask"), ...waiting.map((one) => make("p", {}, `NRU needs ${one.weights.note}${sides.length > 1 ? ` for ${one.name}` : ""}. `, make("button", { type: "button", on: { click: () => runs.askSelfRuns(one) } }, "Run them"))));
+    renew(byId("ask"), ...waiting.map((one) => make("p", {}, `NRU needs ${one.weights.note}${sides.length > 1 ? ` for ${one.name}` : ""}. `, button("Run them", () => runs.askSelfRuns(one)))));
   }
 
   let tellTimer = 0;
