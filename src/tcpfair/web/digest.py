@@ -46,7 +46,7 @@ def digest(scenario: Scenario, seed: int) -> str:
 
 
 def digest_of_file(path: Path) -> str:
-    """Digest of what is asked for in a file. Raises InputError with one line that names file and field."""
+    """Digest of the run that a file describes. Raises InputError with one line that names file and field."""
     return digest(*read(path))
 
 

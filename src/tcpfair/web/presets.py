@@ -48,7 +48,9 @@ def _runs(paper: PaperConfig, name: str) -> dict[str, Any]:
     seeds_of, replicates = jolt.get("seeds", paper.paper), range(int(experiment.runs.value))
     orders = [places_of(experiment, seed_of(seeds_of, name, "order", replicate)) for replicate in replicates]
     once = experiment.runs.model_copy(update={"value": 1})
-    points = [_point(paper, experiment, spec) for spec in specs_with(paper, name, perturb={}, runs=once)]
+    still = experiment.model_copy(update={"perturb": {}, "runs": once})
+    specs = run_specs(paper.model_copy(update={"experiments": {name: still}}), name)
+    points = [_point(paper, experiment, spec) for spec in specs]
     shared = {key: value for key, value in points[0].items() if all(point.get(key) == value for point in points)}
     return {
         "seeds_of": seeds_of,
@@ -58,12 +60,6 @@ def _runs(paper: PaperConfig, name: str) -> dict[str, Any]:
         "shared": shared,
         "points": [{key: value for key, value in point.items() if key not in shared} for point in points],
     }
-
-
-def specs_with(paper: PaperConfig, name: str, first_replicate: int = 0, **changes: Any) -> list[RunSpec]:
-    """The runs of an experiment in which some fields have other values."""
-    changed = paper.experiments[name].model_copy(update=changes)
-    return run_specs(paper.model_copy(update={"experiments": {name: changed}}), name, first_replicate)
 
 
 def _point(paper: PaperConfig, experiment: Experiment, spec: RunSpec) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """The guided tours, checked: `tours.yaml` with its presets, equations and numbers resolved, as plain data for the page.
 
 A tour is a few steps. A step has text, equations of the papers, a run that the page is set to (a run of a paper's experiment,
-perhaps with changes, and perhaps another one beside it) or a stretch for the packet view, what to look for, and a question
-whose answer unfolds. Its texts hold no figures of their own: ``{name}`` stands for one of the step's `numbers`, which are
+perhaps with changes, and perhaps a second one to compare) or a stretch for the packet view, what to look for, and a question
+whose answer unfolds. Its texts contain no numbers: ``{name}`` is replaced by one of the step's `numbers`, which are
 either cells of the committed baseline (``data/expected``: means over runs) or what one run gives (``value``, held by
 `tests/web/test_tours.py`, which simulates it).
 """
@@ -21,11 +21,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from tcpfair.errors import InputError, unknown
 from tcpfair.files.layout import PAPERS, Layout
-from tcpfair.papers.expand import RunSpec
+from tcpfair.papers.expand import RunSpec, run_specs
 from tcpfair.papers.papers import PaperConfig, load_paper, load_yaml
 from tcpfair.papers.scenario import make_scenario, one_line
 from tcpfair.verdicts.typeset import tex_of, typeset
-from tcpfair.web.presets import specs_with
 
 FILE = Path(__file__).with_name("tours.yaml")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -100,7 +99,7 @@ class Tour(_Strict):
 
 
 class Tours(_Strict):
-    equations: dict[str, str] = Field(description="what is said beside each equation, such as what its letters are")
+    equations: dict[str, str] = Field(description="the note next to each equation, such as what its letters are")
     tours: tuple[Tour, ...] = Field(min_length=1)
 
 
@@ -207,7 +206,8 @@ def spec_of(layout: Layout, run: Run, where: str = "tours") -> RunSpec:
         raise InputError(f"{where}: {run.paper}.{run.experiment} has no run {run.replicate} at {run.point}")
     point = {axis: values.model_copy(update={"value": [run.point[axis]]}) for axis, values in grid.items()}
     once = experiment.runs.model_copy(update={"value": 1})
-    [spec] = specs_with(paper, run.experiment, run.replicate, grid=point, runs=once)
+    alone = experiment.model_copy(update={"grid": point, "runs": once})
+    [spec] = run_specs(paper.model_copy(update={"experiments": {run.experiment: alone}}), run.experiment, run.replicate)
     if not run.change and not run.flow:
         return spec
     values = spec.scenario.model_dump() | run.change

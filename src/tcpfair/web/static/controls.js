@@ -320,7 +320,7 @@ tcpfair.controls = (() => {
 
     // --- All of it --------------------------------------------------------------------------------------------------
 
-    /** Builds all inputs anew, keeping the focus and what was open. */
+    /** Rebuilds all inputs, keeping the focus and what was open. */
     function build() {
       const side = lab.side();
       rows = [];

@@ -103,7 +103,7 @@ tcpfair.dom = (() => {
     return (negative ? "−" : "") + spaced + (part ? `.${part}` : "");
   }
 
-  /** A column's name; what stands in parentheses is for readers who hear the page. */
+  /** A column's name; what is in parentheses is for readers who hear the page. */
   const heading = (text) => (/^\(.*\)$/.test(text) ? make("span", { className: "unseen" }, text.slice(1, -1)) : text);
 
   /** A table: `head` texts, `rows` arrays of texts or nodes; the first column is the name of the row. */

@@ -1,6 +1,6 @@
 // The engine in a page, in a worker and in node. It writes a scenario into the module's memory as the records that the engine
 // is set up from, runs it, and reads what it leaves. Names, places and numbers come from the schema that Python writes; a
-// scenario is what contract/scenario.Scenario dumps, with Infinity as a number or as text.
+// scenario is what papers/scenario.Scenario dumps, with Infinity as a number or as text.
 "use strict";
 
 var tcpfair = globalThis.tcpfair || {};
@@ -547,7 +547,7 @@ globalThis.tcpfair = tcpfair;
     return new Engine(compiled, schema);
   }
 
-  // Result of a scenario. In a page many may be asked for at once; each runs in a worker. Rejects with one clear line.
+  // Result of a scenario. In a page many may be requested at once; each runs in a worker. Rejects with one clear line.
   async function run(scenario, seed = 1, options = {}) {
     const asked = check(options.sample_s ? { ...scenario, sample_s: options.sample_s } : scenario);
     if (!IN_PAGE) return runHere(new Engine(compiled, tcpfair.schema), asked, seed, options);

@@ -34,7 +34,7 @@
 
   // --- Sides ------------------------------------------------------------------------------------------------------------
 
-  /** What the page begins with: two flows that everybody knows. */
+  /** What the page begins with: two well-known flows. */
   const FIRST = {
     ...{ capacity_bps: 100e6, wire_bytes: 1500, payload_bytes: 1448, buffer_pkts: 417, duration_s: 120, sample_s: 0.1, jitter_s: 360e-6 },
     flows: [
@@ -54,13 +54,8 @@
   const toSide = (given, options) => (given && "paper" in given ? loadPreset(given, options) : sideOf(given, options));
 
   function loadPreset(preset, { seed, measuring } = {}) {
-    const experiment = schema.presets[preset.paper]?.[preset.experiment];
-    if (!experiment) throw new Error(`there is no experiment ${preset.paper}/${preset.experiment}`);
-    const point = { ...tcpfair.presets.firstPoint(experiment), ...preset.point };
-    const own = tcpfair.presets.load(schema, { ...preset, point, replicate: preset.replicate ?? 0 });
-    if (seed !== undefined) own.seed = String(seed);
-    Object.assign(own.measuring, measuring);
-    return own;
+    const own = tcpfair.presets.load(schema, preset);
+    return { ...own, seed: String(seed ?? own.seed), measuring: { ...own.measuring, ...measuring } };
   }
 
   /** These settings in the place of a side; its old result stays in sight until the new one is there. */
@@ -76,7 +71,7 @@
     edited = 0;
   }
 
-  /** All that hangs on which sides there are and which is edited. */
+  /** All that depends on which sides there are and which is edited. */
   function reshape() {
     picker.build();
     controls.build();
@@ -293,7 +288,7 @@
 
   // --- Keys --------------------------------------------------------------------------------------------------------------
 
-  /** Escape folds away what the focus stands in. Lists of a select have an Escape of their own. */
+  /** Escape folds away what the focus is in. Lists of a select have an Escape of their own. */
   function onEscape(event) {
     if (event.key !== "Escape" || event.defaultPrevented || event.target.tagName === "SELECT") return;
     for (let node = event.target.closest("details[open]"); node; node = node.parentElement?.closest("details[open]")) {
