@@ -41,3 +41,16 @@ def plain(node: Any) -> Any:
     if isinstance(node, list | tuple):
         return [plain(value) for value in node]
     return "Infinity" if isinstance(node, float) and math.isinf(node) else node
+
+
+def with_engine(body: str, *parts: Path) -> Any:
+    """What ``body``, JavaScript after the engine is loaded as ``engine`` and the recorder as well, returns as JSON."""
+    script = f"""
+const tcpfair = require("./src/tcpfair/web/static/engine.js");
+require("./src/tcpfair/web/static/recording.js");
+const [wasm, schema] = process.argv.slice(1).map((file) => require("node:fs").readFileSync(file));
+const found = tcpfair.loadEngine(wasm, JSON.parse(schema)).then(async (engine) => {{ {body} }});
+found.then((answer) => console.log(JSON.stringify(answer)));
+"""
+    [found] = run(script, *parts)
+    return found

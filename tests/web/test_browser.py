@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from tcpfair.web.digest import digest
 from tcpfair.workflow.bench import load_tasks
 from tests.web.browser import ARROW_RIGHT, ENTER, MISSING
+from tests.web.node import ROOT
 from tests.web.shown import CHANGED, SHOWN, at_rest, natively
 
-ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
 # the preset that the bars of the page speak of, and what its selects are called
 PRESET = {"Paper": "bhatti2009", "Experiment": "pair_ccid2_first", "Protocol": "CUBIC", "RTT, ms": "50"}

@@ -80,16 +80,12 @@ def test_one_line_names_the_field(answers, number):
 def test_a_run_that_would_not_fit_is_refused_and_the_next_one_runs(parts):
     """Packets in flight: 20 Gb/s times 4 s, in more flows than a page has room for."""
     huge = {**SCENARIO, "capacity_bps": 2e10, "duration_s": 4, "sample_s": 1, "flows": [{**FLOW, "rtt_s": 4}] * 4}
-    script = f"""
-const tcpfair = require("./src/tcpfair/web/static/engine.js");
-const [wasm, schema] = process.argv.slice(1).map((file) => require("node:fs").readFileSync(file));
-(async () => {{
-  await tcpfair.loadEngine(wasm, JSON.parse(schema));
+    found = node.with_engine(
+        f"""
   const said = await tcpfair.run({json.dumps(huge)}, 1).then(() => "ran", (error) => error.message);
   const {{ packets }} = await tcpfair.run({json.dumps(SCENARIO)}, 1);
-  console.log(JSON.stringify({{ said, packets }}));
-}})();
-"""
-    [found] = node.run(script, *parts)
+  return {{ said, packets }};""",
+        *parts,
+    )
     assert "a page has 2.1 GB; take fewer flows" in found["said"]
     assert found["packets"] > 100

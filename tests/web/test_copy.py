@@ -1,7 +1,6 @@
 """What the page gives to be copied is the run that it shows: YAML and Python read by the package, links by the page."""
 
 import ast
-import json
 
 import pytest
 import yaml
@@ -14,6 +13,7 @@ from tcpfair.web.digest import read
 from tcpfair.web.schema import fields_of, plain
 from tests.web.calls import call
 from tests.web.node import needs_node
+from tests.web.test_digest import SCENARIO
 
 pytestmark = needs_node
 
@@ -73,13 +73,7 @@ def test_small_and_large_numbers_stay_numbers():
 
 
 def test_a_link_that_is_cut_off_says_so():
-    [fragment] = call(FILES, [("copying.fragmentOf", SCHEMA, [side(make_scenario(LEAST), 1)])])
+    [fragment] = call(FILES, [("copying.fragmentOf", SCHEMA, [side(make_scenario(SCENARIO), 1)])])
     for damaged, what in ((fragment[:-9], "cut off or changed"), ("9" + fragment, "version")):
         with pytest.raises(AssertionError, match=what):
             call(FILES, [("copying.sidesOf", damaged)])
-
-
-LEAST = json.loads(
-    '{"capacity_bps": 1e8, "wire_bytes": 1500, "payload_bytes": 1448, "buffer_pkts": 100, "duration_s": 10, "sample_s": 1,'
-    ' "flows": [{"protocol": "x", "cc": "reno", "rtt_s": 0.05}]}'
-)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 import yaml
@@ -57,21 +58,19 @@ def test_every_array_counts():
         ("{scenario: SCENARIO, seed: true}", "seed: must be a whole number"),
         ("{scenario: UNKNOWN, seed: 1}", "unknown protocol 'cubik'"),
         (None, "no such file"),
+        (b"\xff\xfe\x00scenario", "not text in UTF-8"),
+        (Path, "Is a directory"),
     ],
 )
 def test_bad_input_gives_one_line_that_names_file_and_field(tmp_path, text, said):
     path = tmp_path / "asked.yaml"
     unknown = json.dumps(SCENARIO).replace('"cubic"', '"cubik"')
-    if text is not None:
+    if text is Path:
+        path.mkdir()
+    elif isinstance(text, bytes):
+        path.write_bytes(text)
+    elif text is not None:
         path.write_text(text.replace("SCENARIO", json.dumps(SCENARIO)).replace("UNKNOWN", unknown))
     with pytest.raises(InputError) as error:
         digest.digest_of_file(path)
-    assert said in str(error.value) and "\n" not in str(error.value)
-
-
-def test_what_is_no_text_gives_one_line(tmp_path):
-    (tmp_path / "a.yaml").write_bytes(b"\xff\xfe\x00scenario")
-    for path in (tmp_path / "a.yaml", tmp_path):
-        with pytest.raises(InputError) as error:
-            digest.digest_of_file(path)
-        assert str(path) in str(error.value) and "\n" not in str(error.value)
+    assert str(path) in str(error.value) and said in str(error.value) and "\n" not in str(error.value)

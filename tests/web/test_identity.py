@@ -78,25 +78,19 @@ def test_one_rounding_more_or_less_is_noticed(parts, tmp_path):
 def test_where_it_stops_changes_nothing(parts):
     """A run in slices, as in a worker, and looked at packet by packet on its way."""
     asked = json.dumps(node.plain(every_kind().model_dump(mode="json")))
-    script = f"""
-const tcpfair = require("./src/tcpfair/web/static/engine.js");
-require("./src/tcpfair/web/static/recording.js");
-const [wasm, schema] = process.argv.slice(1).map((file) => require("node:fs").readFileSync(file));
-(async () => {{
-  const engine = await tcpfair.loadEngine(wasm, JSON.parse(schema));
+    flows = len(every_kind().flows)
+    found = node.with_engine(
+        f"""
   const {{ digest, packets, events }} = await tcpfair.run({asked}, 5);
   const session = await tcpfair.openRaw({asked}, 5, engine);
-  const {{ packets: seen }} = tcpfair.record(session, {len(every_kind().flows)}, {{ until_s: 1 }});
+  const seen = tcpfair.record(session, {flows}, {{ until_s: 1 }}).packets.length;
   await engine.open(tcpfair.check({asked}), 5);
   for (let t = 0; t < 2; t += 0.0037) engine.advance(t);
   engine.advance(Infinity);
-  const after = engine.result();
-  console.log(JSON.stringify({{
-    digest, packets, seen: seen.length, events: after.events.length, logged: events.length, sliced: after.packets,
-  }}));
-}})();
-"""
-    [found] = node.run(script, *parts)
+  const sliced = engine.result();
+  return {{ digest, packets, seen, sliced: sliced.packets, events: sliced.events.length, logged: events.length }};""",
+        *parts,
+    )
     assert found["digest"] == digest.digest(every_kind(), 5)
     assert found["packets"] == found["sliced"] == run(every_kind(), 5).received_total_pkts
     assert found["seen"] > 1000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from copy import deepcopy
-from pathlib import Path
 
 import pytest
 import yaml
@@ -13,10 +12,9 @@ from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout
 from tcpfair.web import tours as tours_module
 from tcpfair.web.tours import FILE, Run, label, load, spec_of, tours
+from tests.web.node import ROOT, STATIC
 from tests.web.tour_numbers import asked, measured
 
-ROOT = Path(__file__).resolve().parents[2]
-STATIC = ROOT / "src/tcpfair/web/static"
 LAYOUT = Layout(ROOT)
 NUMBERS = list(asked(load().tours))
 
@@ -52,10 +50,8 @@ def test_texts_are_html_without_open_ends(data):
 def test_stretches_and_plots_are_those_of_the_page(data):
     names = re.findall(r'name: "([^"]+)"', (STATIC / "packets.js").read_text())
     assert {step["packets"] for step in steps(data) if step["packets"]} <= set(names)
-    panels = STATIC / "panels.js"
-    if panels.is_file():
-        keys = set(re.findall(r'key: "(\w+)"', panels.read_text()))
-        assert {key for step in steps(data) for key in step["plots"]} <= keys
+    keys = set(re.findall(r'key: "(\w+)"', (STATIC / "panels.js").read_text()))
+    assert {key for step in steps(data) for key in step["plots"]} <= keys
 
 
 def test_numbers_stand_in_the_text(data):
@@ -92,7 +88,7 @@ RUN = {"paper": "ogura", "experiment": "model1", "point": {"protocol": "Reno", "
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        (of_step(run={**RUN, "experiment": "model9"}), "model9: no such experiment"),
+        (of_step(run={**RUN, "experiment": "model9"}), "ogura: experiment 'model9' is unknown"),
         (of_step(run={**RUN, "point": {"protocol": "Reno", "rtt_ms": 41}}), "ogura.model1 has no run 0 at"),
         (of_step(run={**RUN, "replicate": 1}), "ogura.model1 has no run 1 at"),
         (of_step(run={**RUN, "change": {"loss_rate": 2}}), "loss_rate: Input should be less than 1"),

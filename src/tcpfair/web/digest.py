@@ -46,8 +46,12 @@ def digest(scenario: Scenario, seed: int) -> str:
 
 
 def digest_of_file(path: Path) -> str:
-    """Digest of what is asked for in a file. Raises InputError with one line that names file and field."""
-    return digest(*read(path))
+    """Digest of the run that a file describes. Raises InputError with one line that names file and field."""
+    scenario, seed = read(path)
+    try:
+        return digest(scenario, seed)
+    except InputError as error:
+        raise InputError(f"{path}: scenario: {error}") from None
 
 
 def read(path: Path) -> tuple[Scenario, int]:

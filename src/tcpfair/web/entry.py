@@ -40,26 +40,20 @@ FIRST_LOG_ROWS = 4096
 LINE_BYTES = 64
 
 
-def _i8(*names: str) -> list[tuple]:
-    return [(name, np.int64) for name in names]
-
-
 # Where everything is, as offsets in bytes from the start of the heap (``_at``), and how many elements it has. The first line
 # is written by the caller: numbers, and where GIVEN, GIVEN_FLOW and parameters (of the flows, then of the sources), SOURCE,
 # LAW and the end of each source's laws (int64) are. The others are zero before the first call.
-PLACES = np.dtype(
-    [
-        *_i8("flows", "sources", "laws", "logs", "samples", "links", "arrival_rows", "inputs_end"),
-        *_i8("given_at", "given_flows_at", "given_params_at", "sources_at", "laws_at", "law_ends_at"),
-        *_i8("ready", "used", "needed_bytes", "rows", "arrivals", "arrivals_at", "leaves"),
-        *_i8("links_at", "ends_at", "states_at", "params_at", "source_ends_at", "source_states_at"),
-        *_i8("pool_at", "free_at", "free_rows", "done_at", "keys_at", "winners_at"),
-        *_i8("ring_at", "ring_rows", "acks_at", "acks_rows", "lost_at", "lost_rows"),
-        *_i8("got_at", "got_rows", "access_at", "access_rows", "log_at", "log_rows"),
-        *_i8("out_at", "link_out_at", "web_out_at"),
-    ],
-    align=True,
-)
+_PLACES = """
+flows sources laws logs samples links arrival_rows inputs_end
+given_at given_flows_at given_params_at sources_at laws_at law_ends_at
+ready used needed_bytes rows arrivals arrivals_at leaves
+links_at ends_at states_at params_at source_ends_at source_states_at
+pool_at free_at free_rows done_at keys_at winners_at
+ring_at ring_rows acks_at acks_rows lost_at lost_rows
+got_at got_rows access_at access_rows log_at log_rows
+out_at link_out_at web_out_at
+"""
+PLACES = np.dtype([(name, np.int64) for name in _PLACES.split()], align=True)
 
 
 # ---------------------------------------------------------------- memory
@@ -67,17 +61,18 @@ PLACES = np.dtype(
 
 @intrinsic
 def array_at(typingctx, heap, offset, shape, dtype):
-    """The C-contiguous array of ``shape`` and ``dtype`` that lies ``offset`` bytes into the heap.
+    """The C-contiguous array of ``shape``, a length or a tuple of them, and ``dtype`` at ``offset`` bytes into the heap.
 
     numba's own `carray` needs its runtime, which these functions do without.
     """
-    array_type = types.Array(dtype.dtype, len(shape), "C")
+    is_flat = isinstance(shape, types.Integer)
+    array_type = types.Array(dtype.dtype, 1 if is_flat else len(shape), "C")
 
     def code(context, builder, signature, args):
         word = context.get_value_type(types.int64)
         item_bytes = context.get_abi_sizeof(context.get_data_type(array_type.dtype))
         address = builder.add(builder.ptrtoint(args[0], word), args[1])
-        lengths = cgutils.unpack_tuple(builder, args[2], count=array_type.ndim)
+        lengths = [args[2]] if is_flat else cgutils.unpack_tuple(builder, args[2], count=array_type.ndim)
         strides = [context.get_constant(types.int64, item_bytes)]
         for length in reversed(lengths[1:]):
             strides.insert(0, builder.mul(strides[0], length))
@@ -105,12 +100,14 @@ def fits(places, n_bytes, heap_bytes):
 
 
 @jit
-def copy(heap, there, here, n_bytes):
-    """Copy ``n_bytes``, a multiple of 8 or nearly, from offset ``here`` to a fresh place ``there``."""
-    words = (n_bytes + 7) // 8
-    old, new = array_at(heap, here, (words,), np.int64), array_at(heap, there, (words,), np.int64)
+def moved(heap, places, here, used_bytes, n_bytes):
+    """A fresh place of ``n_bytes`` with the ``used_bytes``, a multiple of 8 or nearly, from offset ``here``."""
+    there = take(places, n_bytes)
+    words = (used_bytes + 7) // 8
+    old, new = array_at(heap, here, words, np.int64), array_at(heap, there, words, np.int64)
     for k in range(words):
         new[k] = old[k]
+    return there
 
 
 @jit
@@ -129,12 +126,12 @@ def draw_all(heap, places):
     Returns their number, or -1 when ``arrival_rows`` are too few.
     """
     n = places.sources
-    sources = array_at(heap, places.sources_at, (n,), SOURCE)
-    laws = array_at(heap, places.laws_at, (places.laws,), LAW)
-    law_ends = array_at(heap, places.law_ends_at, (n,), np.int64)
-    drawn = array_at(heap, take(places, places.arrival_rows * ARRIVAL_BYTES), (places.arrival_rows,), ARRIVAL_OF_FLOW)
-    heads = array_at(heap, take(places, n * 8), (n,), np.int64)
-    ends = array_at(heap, take(places, n * 8), (n,), np.int64)
+    sources = array_at(heap, places.sources_at, n, SOURCE)
+    laws = array_at(heap, places.laws_at, places.laws, LAW)
+    law_ends = array_at(heap, places.law_ends_at, n, np.int64)
+    drawn = array_at(heap, take(places, places.arrival_rows * ARRIVAL_BYTES), places.arrival_rows, ARRIVAL_OF_FLOW)
+    heads = array_at(heap, take(places, n * 8), n, np.int64)
+    ends = array_at(heap, take(places, n * 8), n, np.int64)
     count, first_law = 0, 0
     for s in range(n):
         rows = drawn[count:]
@@ -148,7 +145,7 @@ def draw_all(heap, places):
         ends[s] = count
         first_law = law_ends[s]
     places.arrivals_at = take(places, count * ARRIVAL_BYTES)
-    arrivals = array_at(heap, places.arrivals_at, (count,), ARRIVAL_OF_FLOW)
+    arrivals = array_at(heap, places.arrivals_at, count, ARRIVAL_OF_FLOW)
     for k in range(count):
         first = -1
         for s in range(n):
@@ -171,16 +168,16 @@ def prepare(heap, heap_bytes, places):
     at_most += POOL_BYTES + 32 + 8 * places.samples * (5 * n + 5 * n_links + 6) + 32 * LINE_BYTES
     if not fits(places, at_most, heap_bytes):
         return WANTS_MEMORY
-    given = array_at(heap, places.given_at, (1,), GIVEN)
-    flows = array_at(heap, places.given_flows_at, (n + n_sources,), GIVEN_FLOW)
-    params_given = array_at(heap, places.given_params_at, (n + n_sources,), PARAMS)
+    given = array_at(heap, places.given_at, 1, GIVEN)
+    flows = array_at(heap, places.given_flows_at, n + n_sources, GIVEN_FLOW)
+    params_given = array_at(heap, places.given_params_at, n + n_sources, PARAMS)
     places.arrivals = 0
     if n_sources > 0:
         places.arrivals = draw_all(heap, places)
         if places.arrivals < 0:
             places.arrival_rows *= 2
             return WANTS_ROWS
-    arrivals = array_at(heap, places.arrivals_at, (places.arrivals,), ARRIVAL_OF_FLOW)
+    arrivals = array_at(heap, places.arrivals_at, places.arrivals, ARRIVAL_OF_FLOW)
     longest_rtt_s = 0.0
     for k in range(arrivals.size):
         longest_rtt_s = max(longest_rtt_s, arrivals[k].rtt_s)
@@ -196,12 +193,12 @@ def prepare(heap, heap_bytes, places):
     places.out_at = take(places, 5 * places.samples * n * 8)
     places.link_out_at = take(places, n_links * 5 * places.samples * 8)
     places.web_out_at = take(places, 6 * places.samples * 8)
-    links = array_at(heap, places.links_at, (n_links,), LINK)
-    ends = array_at(heap, places.ends_at, (places.rows,), ENDPOINT)
-    states = array_at(heap, places.states_at, (places.rows,), STATE)
-    params = array_at(heap, places.params_at, (places.rows,), PARAMS)
-    source_ends = array_at(heap, places.source_ends_at, (n_sources,), ENDPOINT)
-    source_states = array_at(heap, places.source_states_at, (n_sources,), STATE)
+    links = array_at(heap, places.links_at, n_links, LINK)
+    ends = array_at(heap, places.ends_at, places.rows, ENDPOINT)
+    states = array_at(heap, places.states_at, places.rows, STATE)
+    params = array_at(heap, places.params_at, places.rows, PARAMS)
+    source_ends = array_at(heap, places.source_ends_at, n_sources, ENDPOINT)
+    source_states = array_at(heap, places.source_states_at, n_sources, STATE)
     set_up(given, flows[:n], flows[n:], longest_rtt_s, links, ends, states, source_ends, source_states)
     for i in range(n):
         params[i] = params_given[i]
@@ -217,10 +214,10 @@ def prepare(heap, heap_bytes, places):
 @jit
 def add_free(heap, places, first, slots):
     """Slots from ``first`` on are free, the lowest on top. None was free before."""
-    free = array_at(heap, places.free_at, (places.free_rows,), np.int64)
+    free = array_at(heap, places.free_at, places.free_rows, np.int64)
     for k in range(slots):
         free[k] = first + slots - 1 - k
-    array_at(heap, places.pool_at, (1,), POOL_STATE)[0].free = slots
+    array_at(heap, places.pool_at, 1, POOL_STATE)[0].free = slots
 
 
 # ---------------------------------------------------------------- room
@@ -229,26 +226,22 @@ def add_free(heap, places, first, slots):
 @jit
 def add_slots(heap, heap_bytes, places):
     """Twice as many rows for flows. False when the heap is too small."""
-    first, slots = places.rows, places.rows
+    first = slots = places.rows
     rows = first + slots
     n_bytes = rows * (ENDPOINT_BYTES + STATE_BYTES + PARAMS_BYTES) + (places.free_rows + slots) * 8 + 4 * LINE_BYTES
     if not fits(places, n_bytes, heap_bytes):
         return False
-    here = places.ends_at, places.states_at, places.params_at
-    places.ends_at = take(places, rows * ENDPOINT_BYTES)
-    places.states_at = take(places, rows * STATE_BYTES)
-    places.params_at = take(places, rows * PARAMS_BYTES)
-    copy(heap, places.ends_at, here[0], first * ENDPOINT_BYTES)
-    copy(heap, places.states_at, here[1], first * STATE_BYTES)
-    copy(heap, places.params_at, here[2], first * PARAMS_BYTES)
+    places.ends_at = moved(heap, places, places.ends_at, first * ENDPOINT_BYTES, rows * ENDPOINT_BYTES)
+    places.states_at = moved(heap, places, places.states_at, first * STATE_BYTES, rows * STATE_BYTES)
+    places.params_at = moved(heap, places, places.params_at, first * PARAMS_BYTES, rows * PARAMS_BYTES)
     places.rows = rows
     places.free_at = take(places, (places.free_rows + slots) * 8)
     places.free_rows += slots
     set_up_slots(
-        array_at(heap, places.links_at, (places.links,), LINK),
-        array_at(heap, places.ends_at, (rows,), ENDPOINT),
+        array_at(heap, places.links_at, places.links, LINK),
+        array_at(heap, places.ends_at, rows, ENDPOINT),
         first,
-        array_at(heap, places.source_ends_at, (places.sources,), ENDPOINT),
+        array_at(heap, places.source_ends_at, places.sources, ENDPOINT),
     )
     add_free(heap, places, first, slots)
     return True
@@ -262,12 +255,12 @@ def fit_tree(heap, heap_bytes, places):
         return True
     if not fits(places, 4 * leaves * 8 + 2 * LINE_BYTES, heap_bytes):
         return False
-    keys_at, winners_at = take(places, 2 * leaves * 8), take(places, 2 * leaves * 8)
-    keys = array_at(heap, keys_at, (2 * leaves,), np.float64)
-    for k in range(keys.size):
+    used_bytes, n_bytes = 2 * places.leaves * 8, 2 * leaves * 8
+    keys_at = moved(heap, places, places.keys_at, used_bytes, n_bytes)
+    keys = array_at(heap, keys_at, 2 * leaves, np.float64)
+    for k in range(2 * places.leaves, keys.size):
         keys[k] = NEVER
-    copy(heap, keys_at, places.keys_at, 2 * places.leaves * 8)
-    copy(heap, winners_at, places.winners_at, 2 * places.leaves * 8)
+    winners_at = moved(heap, places, places.winners_at, used_bytes, n_bytes)
     places.keys_at, places.winners_at, places.leaves = keys_at, winners_at, leaves
     return True
 
@@ -285,9 +278,8 @@ def _lengthener(name: str, dtype: np.dtype):
         rows = longer_size(used, reserve)
         if not fits(places, rows * item_bytes, heap_bytes):
             return False
-        there = take(places, rows * item_bytes)
-        copy(heap, there, places[AT], min(used, places[ROWS]) * item_bytes)
-        places[AT], places[ROWS] = there, rows
+        places[AT] = moved(heap, places, places[AT], min(used, places[ROWS]) * item_bytes, rows * item_bytes)
+        places[ROWS] = rows
         return True
 
     return lengthen
@@ -307,16 +299,15 @@ def lengthen_log(heap, heap_bytes, places, run):
     rows = max(2 * places.log_rows, FIRST_LOG_ROWS)
     if not fits(places, rows * EVENT_BYTES, heap_bytes):
         return False
-    there = take(places, rows * EVENT_BYTES)
-    copy(heap, there, places.log_at, run.logged * EVENT_BYTES)
-    places.log_at, places.log_rows = there, rows
+    places.log_at = moved(heap, places, places.log_at, run.logged * EVENT_BYTES, rows * EVENT_BYTES)
+    places.log_rows = rows
     return True
 
 
 @jit
 def make_room(heap, heap_bytes, places, run):
     """Every array is long enough for what one flow may still ask for. False when the heap is too small."""
-    # one after the other: what was made longer before the heap was found too small stays so
+    # one after the other: what was lengthened before the heap was found too small stays so
     if (
         not fit_tree(heap, heap_bytes, places)
         or not lengthen_ring(heap, heap_bytes, places, run)
@@ -338,29 +329,29 @@ def make_room(heap, heap_bytes, places, run):
 def simulate_on(heap, places, until_s):
     """The engine's loop on the arrays as they are."""
     n, rows, samples = places.flows, places.rows, places.samples
-    params_given = array_at(heap, places.given_params_at, (n + places.sources,), PARAMS)
+    params_given = array_at(heap, places.given_params_at, n + places.sources, PARAMS)
     pool = Pool(
-        array_at(heap, places.pool_at, (1,), POOL_STATE),
-        array_at(heap, places.arrivals_at, (places.arrivals,), ARRIVAL_OF_FLOW),
-        array_at(heap, places.free_at, (places.free_rows,), np.int64),
+        array_at(heap, places.pool_at, 1, POOL_STATE),
+        array_at(heap, places.arrivals_at, places.arrivals, ARRIVAL_OF_FLOW),
+        array_at(heap, places.free_at, places.free_rows, np.int64),
         array_at(heap, places.done_at, (2, 2), np.int64),
-        array_at(heap, places.source_ends_at, (places.sources,), ENDPOINT),
-        array_at(heap, places.source_states_at, (places.sources,), STATE),
+        array_at(heap, places.source_ends_at, places.sources, ENDPOINT),
+        array_at(heap, places.source_states_at, places.sources, STATE),
         params_given[n:],
     )
     return simulate(
-        array_at(heap, places.links_at, (places.links,), LINK),
-        array_at(heap, places.ends_at, (rows,), ENDPOINT),
-        array_at(heap, places.states_at, (rows,), STATE),
-        array_at(heap, places.params_at, (rows,), PARAMS),
-        array_at(heap, places.ring_at, (places.ring_rows,), SLOT),
-        array_at(heap, places.acks_at, (places.acks_rows,), ACK_SLOT),
-        array_at(heap, places.lost_at, (places.lost_rows,), PACKET),
-        array_at(heap, places.got_at, (places.got_rows,), np.uint8),
-        array_at(heap, places.access_at, (places.access_rows,), PACKET),
-        array_at(heap, places.log_at, (places.log_rows,), EVENT),
-        array_at(heap, places.keys_at, (2 * places.leaves,), np.float64),
-        array_at(heap, places.winners_at, (2 * places.leaves,), np.uint64),
+        array_at(heap, places.links_at, places.links, LINK),
+        array_at(heap, places.ends_at, rows, ENDPOINT),
+        array_at(heap, places.states_at, rows, STATE),
+        array_at(heap, places.params_at, rows, PARAMS),
+        array_at(heap, places.ring_at, places.ring_rows, SLOT),
+        array_at(heap, places.acks_at, places.acks_rows, ACK_SLOT),
+        array_at(heap, places.lost_at, places.lost_rows, PACKET),
+        array_at(heap, places.got_at, places.got_rows, np.uint8),
+        array_at(heap, places.access_at, places.access_rows, PACKET),
+        array_at(heap, places.log_at, places.log_rows, EVENT),
+        array_at(heap, places.keys_at, 2 * places.leaves, np.float64),
+        array_at(heap, places.winners_at, 2 * places.leaves, np.uint64),
         pool,
         array_at(heap, places.out_at, (5, samples, n), np.float64),
         array_at(heap, places.link_out_at, (places.links, 5, samples), np.float64),
@@ -372,12 +363,12 @@ def simulate_on(heap, places, until_s):
 @jit
 def run(heap, heap_bytes, until_s):
     """Simulate the scenario in the heap on to ``until_s``; the first call sets it up. Returns DONE or what is wanted."""
-    places = array_at(heap, 0, (1,), PLACES)[0]
+    places = array_at(heap, 0, 1, PLACES)[0]
     if places.ready == 0:
         status = prepare(heap, heap_bytes, places)
         if status != DONE:
             return status
-    link = array_at(heap, places.links_at, (places.links,), LINK)[0]
+    link = array_at(heap, places.links_at, places.links, LINK)[0]
     while True:
         if not make_room(heap, heap_bytes, places, link):
             return WANTS_MEMORY

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from tcpfair.files.layout import Layout
-from tcpfair.papers.expand import RunSpec, run_specs
+from tcpfair.papers.expand import RunSpec, places_of, run_specs, seed_of
 from tcpfair.papers.papers import NO_TRAFFIC, Experiment, PaperConfig, Value
 from tcpfair.verdicts import printed_metrics
 from tcpfair.verdicts.cells import Cell, cells
@@ -45,23 +45,21 @@ def _runs(paper: PaperConfig, name: str) -> dict[str, Any]:
     """Seeds and scenarios of an experiment: ``shared`` fields, and of each point in ``points`` its own."""
     experiment = paper.experiments[name]
     jolt = {what: setting.value for what, setting in experiment.perturb.items()}
-    one = experiment.runs.model_copy(update={"value": 1})
-    points = [_point(paper, experiment, spec) for spec in _specs(paper, name, perturb={}, runs=one)]
+    seeds_of, replicates = jolt.get("seeds", paper.paper), range(int(experiment.runs.value))
+    orders = [places_of(experiment, seed_of(seeds_of, name, "order", replicate)) for replicate in replicates]
+    once = experiment.runs.model_copy(update={"value": 1})
+    still = experiment.model_copy(update={"perturb": {}, "runs": once})
+    specs = run_specs(paper.model_copy(update={"experiments": {name: still}}), name)
+    points = [_point(paper, experiment, spec) for spec in specs]
     shared = {key: value for key, value in points[0].items() if all(point.get(key) == value for point in points)}
     return {
-        "seeds_of": jolt.get("seeds", paper.paper),
+        "seeds_of": seeds_of,
         "texts": {axis: [str(value) for value in values.value] for axis, values in experiment.grid.items()},
         "perturb": {what: jolt[what] for what in ("rtt_rel", "start_s", "access_rel") if what in jolt},
-        "orders": _orders(paper, name) if jolt.get("order") == "shuffle" else None,
+        "orders": orders if jolt.get("order") == "shuffle" else None,
         "shared": shared,
         "points": [{key: value for key, value in point.items() if key not in shared} for point in points],
     }
-
-
-def _specs(paper: PaperConfig, name: str, **changes: Any) -> list[RunSpec]:
-    """The runs of an experiment in which some fields have other values."""
-    changed = paper.experiments[name].model_copy(update=changes)
-    return run_specs(paper.model_copy(update={"experiments": {**paper.experiments, name: changed}}), name)
 
 
 def _point(paper: PaperConfig, experiment: Experiment, spec: RunSpec) -> dict[str, Any]:
@@ -81,21 +79,6 @@ def _point(paper: PaperConfig, experiment: Experiment, spec: RunSpec) -> dict[st
         for _ in range(int(long_lived.flows.value))
     ]
     return values
-
-
-def _orders(paper: PaperConfig, name: str) -> list[list[int]]:
-    """Place of each flow in the order of starts, for each replicate: read off the starts that flows have, which differ."""
-    experiment = paper.experiments[name]
-    first = {axis: values.model_copy(update={"value": values.value[:1]}) for axis, values in experiment.grid.items()}
-    order_alone = {what: setting for what, setting in experiment.perturb.items() if what in ("order", "seeds")}
-    listed, shuffled = (
-        [[flow.start_s for flow in spec.scenario.flows] for spec in _specs(paper, name, grid=first, perturb=perturb)]
-        for perturb in ({}, order_alone)
-    )
-    plain = listed[0]
-    if len(set(plain)) != len(plain):
-        raise ValueError(f"{name}: flows that change places must start at different times")
-    return [[plain.index(start_s) for start_s in of_run] for of_run in shuffled]
 
 
 def _printed(paper: PaperConfig, layout: Layout) -> dict[str, list[dict[str, Any]]]:

@@ -46,6 +46,7 @@ LIMITS = {
         ["iw_pkts", 1e6, "packets"],
     ],
 }
+_OF_ALGORITHM = ("name", "number", "recovery", "reliable", "halving_floor", "whole", "own_clamp", "own_agent")
 _APART = {"flows", "web", "record", "params", "flow", "sizes"}  # fields that are no plain values
 _BOUNDS = ("gt", "ge", "lt")
 _KINDS = {bool: "truth", str: "text", int: "number", float: "number"}
@@ -122,17 +123,10 @@ def algorithm_data(algorithm: Algorithm) -> dict[str, Any]:
     title, _, rest = " ".join(algorithm.doc.split()).partition(". ")
     cited = re.search(r"^Sources?: (.*?)(?:\n\n|\Z)", algorithm.doc, re.MULTILINE | re.DOTALL)
     return {
-        "name": algorithm.name,
-        "number": algorithm.number,
+        **{name: getattr(algorithm, name) for name in _OF_ALGORITHM},
         "title": title.rstrip("."),
         "source": " ".join(cited[1].split()) if cited else rest,
         "params": [param._asdict() for param in algorithm.params],
-        "recovery": algorithm.recovery,
-        "reliable": algorithm.reliable,
-        "halving_floor": algorithm.halving_floor,
-        "whole": algorithm.whole,
-        "own_clamp": algorithm.own_clamp,
-        "own_agent": algorithm.own_agent,
         "watches_acks": algorithm.on_every_ack is not None,
     }
 

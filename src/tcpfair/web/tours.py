@@ -1,8 +1,8 @@
 """The guided tours, checked: `tours.yaml` with its presets, equations and numbers resolved, as plain data for the page.
 
 A tour is a few steps. A step has text, equations of the papers, a run that the page is set to (a run of a paper's experiment,
-perhaps with changes, and perhaps another one beside it) or a stretch for the packet view, what to look for, and a question
-whose answer unfolds. Its texts hold no figures of their own: ``{name}`` stands for one of the step's `numbers`, which are
+perhaps with changes, and perhaps a second one to compare) or a stretch for the packet view, what to look for, and a question
+whose answer unfolds. Its texts contain no numbers: ``{name}`` is replaced by one of the step's `numbers`, which are
 either cells of the committed baseline (``data/expected``: means over runs) or what one run gives (``value``, held by
 `tests/web/test_tours.py`, which simulates it).
 """
@@ -19,10 +19,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from tcpfair.errors import InputError
+from tcpfair.errors import InputError, unknown
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.papers.expand import RunSpec, run_specs
-from tcpfair.papers.papers import load_paper, load_yaml
+from tcpfair.papers.papers import PaperConfig, load_paper, load_yaml
 from tcpfair.papers.scenario import make_scenario, one_line
 from tcpfair.verdicts.typeset import tex_of, typeset
 
@@ -99,7 +99,7 @@ class Tour(_Strict):
 
 
 class Tours(_Strict):
-    equations: dict[str, str] = Field(description="what is said beside each equation, such as what its letters are")
+    equations: dict[str, str] = Field(description="the note next to each equation, such as what its letters are")
     tours: tuple[Tour, ...] = Field(min_length=1)
 
 
@@ -190,21 +190,29 @@ def _html(text: str, values: dict[str, str]) -> str:
 
 
 @cache
-def _specs(layout: Layout, paper: str, experiment: str) -> list[RunSpec]:
-    return run_specs(load_paper(layout.paper_config(paper)), experiment)
+def _paper(layout: Layout, name: str) -> PaperConfig:
+    return load_paper(layout.paper_config(name))
 
 
 def spec_of(layout: Layout, run: Run, where: str = "tours") -> RunSpec:
     """The run of the experiment, with its changes. Raises InputError when the grid has no such point."""
-    specs = _specs(layout, run.paper, run.experiment)
-    found = [spec for spec in specs if spec.point == run.point and spec.replicate == run.replicate]
-    if len(found) != 1:
+    paper = _paper(layout, run.paper)
+    if run.experiment not in paper.experiments:
+        raise unknown(f"{where}: {run.paper}: experiment", run.experiment, paper.experiments)
+    experiment = paper.experiments[run.experiment]
+    grid = experiment.grid
+    on_grid = run.point.keys() == grid.keys() and all(run.point[axis] in grid[axis].value for axis in grid)
+    if not on_grid or run.replicate >= experiment.runs.value:
         raise InputError(f"{where}: {run.paper}.{run.experiment} has no run {run.replicate} at {run.point}")
+    point = {axis: values.model_copy(update={"value": [run.point[axis]]}) for axis, values in grid.items()}
+    once = experiment.runs.model_copy(update={"value": 1})
+    alone = experiment.model_copy(update={"grid": point, "runs": once})
+    [spec] = run_specs(paper.model_copy(update={"experiments": {run.experiment: alone}}), run.experiment, run.replicate)
     if not run.change and not run.flow:
-        return found[0]
-    values = found[0].scenario.model_dump() | run.change
+        return spec
+    values = spec.scenario.model_dump() | run.change
     values["flows"] = [flow | run.flow for flow in values["flows"]]
-    return replace(found[0], scenario=make_scenario(values, f"{run.paper}.{run.experiment}: change"))
+    return replace(spec, scenario=make_scenario(values, f"{run.paper}.{run.experiment}: change"))
 
 
 @cache

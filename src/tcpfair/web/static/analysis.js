@@ -295,7 +295,7 @@ tcpfair.analysis = (() => {
   };
 
   /**
-   * The measures of the named groups: {metric, flow, value}, flow 0 standing for all flows together and 1, 2, .. for the
+   * The measures of the named groups: {metric, flow, value}, flow 0 being all flows together and 1, 2, .. for the
    * foreground flows. `how` is {windowS: [s, s], analysis: the paper's parameters, weights: 1/(Mb/s) of each foreground
    * flow or null, also: {rule: weights}}. Without weights there is no NRU.
    */

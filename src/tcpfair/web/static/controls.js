@@ -7,7 +7,7 @@
 "use strict";
 
 tcpfair.controls = (() => {
-  const { make, renew, newId, plain } = tcpfair.dom;
+  const { make, button, renew, newId, plain } = tcpfair.dom;
   const { quantity, choice, toggle, line, describe } = tcpfair.inputs;
   const { fieldOf, valueOf, setValue, bdp, bufferUnits, copy } = tcpfair.scenarios;
   const FLOWS_OPEN = 4; // cards of more flows are folded at first
@@ -82,9 +82,8 @@ tcpfair.controls = (() => {
     const property = (input, record, name, options) =>
       keep(input({ key: name, get: () => record[name], set: (value) => ((record[name] = value), changed()), ...options }));
 
-    const button = (text, key, act, more = {}) => make("button", { type: "button", data: { key }, on: { click: act }, ...more }, text);
     /** A button whose act asks for other inputs, and for another run. */
-    const reshaping = (text, key, act, more) => button(text, key, () => (act(), lab.reshaped(), lab.edited()), more);
+    const reshaping = (text, key, act, more) => button(text, () => (act(), lab.reshaped(), lab.edited()), { key, ...more });
 
     // --- The link -------------------------------------------------------------------------------------------------
 
@@ -93,33 +92,23 @@ tcpfair.controls = (() => {
       const perUnit = () => bufferUnits[side.bufferUnit](s);
       // a buffer in bytes or BDP stays what it is when the rate, the RTT or the packets change
       const keepBuffer = () => side.bufferUnit !== "packets" && (s.buffer_pkts = Math.max(side.bufferSize * perUnit(), 1));
-      side.bufferSize = s.buffer_pkts / perUnit();
-      const buffer = keep(
-        quantity({
-          ...{ label: "Buffer", what: what("scenario", "buffer_pkts"), key: "buffer", above: 0 },
-          get: () => s.buffer_pkts,
-          set: (value) => ((s.buffer_pkts = value), (side.bufferSize = value / perUnit()), changed()),
-          slider: { min: 1, max: 1e5, log: true },
-          unit: "packets",
-          hint: () => `${plain(s.buffer_pkts / bdp(s), 3)} BDP · ${plain((s.buffer_pkts * s.wire_bytes) / 1e3, 3)} kB`,
-        }),
-      );
-      const inUnit = keep(
-        quantity({
-          ...{ label: "the same in its unit", key: "buffer in unit", above: 0 },
-          get: () => s.buffer_pkts / perUnit(),
-          set: (value) => ((side.bufferSize = value), (s.buffer_pkts = Math.max(value * perUnit(), 1)), changed()),
-          unit: side.bufferUnit,
-        }),
-      );
-      const unit = keep(
-        choice({
-          ...{ label: "Buffer is given in", key: "buffer unit", options: Object.keys(bufferUnits) },
-          what: "What stays the same when rate, RTT or packet size change; BDP at the longest RTT",
-          get: () => side.bufferUnit,
-          set: (value) => ((side.bufferUnit = value), (side.bufferSize = s.buffer_pkts / perUnit()), lab.reshaped()),
-        }),
-      );
+      const keepSize = () => (side.bufferSize = s.buffer_pkts / perUnit());
+      const buffer = field("scenario", s, "buffer_pkts", {
+        ...{ label: "Buffer", unit: "packets", key: "buffer", above: 0, slider: { min: 1, max: 1e5, log: true } },
+        then: keepSize,
+        hint: () => `${plain(s.buffer_pkts / bdp(s), 3)} BDP · ${plain((s.buffer_pkts * s.wire_bytes) / 1e3, 3)} kB`,
+      });
+      const inUnit = property(quantity, side, "bufferSize", {
+        ...{ label: "the same in its unit", unit: side.bufferUnit, key: "buffer in unit", above: 0 },
+        get: () => s.buffer_pkts / perUnit(),
+        set: (value) => ((side.bufferSize = value), keepBuffer(), changed()),
+      });
+      const unit = property(choice, side, "bufferUnit", {
+        ...{ label: "Buffer is given in", key: "buffer unit", options: Object.keys(bufferUnits) },
+        what: "What stays the same when rate, RTT or packet size change; BDP at the longest RTT",
+        set: (value) => ((side.bufferUnit = value), keepSize(), lab.reshaped()),
+      });
+      keepSize();
       side.keepBuffer = keepBuffer;
       return [
         field("scenario", s, "capacity_bps", { label: "Rate", unit: "Mb/s", factor: MBPS, above: 0, slider: { min: 1e6, max: 1e10, log: true }, then: keepBuffer }),
@@ -153,7 +142,7 @@ tcpfair.controls = (() => {
         field("scenario", s, "sample_s", { label: "A sample every", unit: "s", above: 0 }),
         make("div", { className: "beside" },
           property(line, side, "seed", { label: "Seed", check: aSeed }),
-          button("another", "another seed", another, { "aria-label": "another seed" }),
+          button("another", another, { key: "another seed", "aria-label": "another seed" }),
         ),
         part("measuring", "what is measured, and how", () => [
           measure("fromS", { label: "Measured from", unit: "s", least: 0 }),
@@ -251,7 +240,7 @@ tcpfair.controls = (() => {
       const hidden = flows.length - flowsShown;
       return [
         ...flows.slice(0, flowsShown).map((_, n) => flowCard(side, n)),
-        hidden > 0 && button(`show ${Math.min(hidden, FLOWS_SHOWN)} of ${hidden} more`, "more flows", () => ((flowsShown += FLOWS_SHOWN), lab.reshaped())),
+        hidden > 0 && button(`show ${Math.min(hidden, FLOWS_SHOWN)} of ${hidden} more`, () => ((flowsShown += FLOWS_SHOWN), lab.reshaped()), { key: "more flows" }),
         make("div", { className: "buttons" }, reshaping("Add a flow", "add flow", more(1)), reshaping("Add ten", "add ten", more(10))),
       ];
     }
@@ -331,7 +320,7 @@ tcpfair.controls = (() => {
 
     // --- All of it --------------------------------------------------------------------------------------------------
 
-    /** Builds all inputs anew, keeping the focus and what was open. */
+    /** Rebuilds all inputs, keeping the focus and what was open. */
     function build() {
       const side = lab.side();
       rows = [];

@@ -3,7 +3,7 @@
 
 tcpfair.copying = (() => {
   const { compact } = tcpfair.scenarios;
-  const { make, newId, say } = tcpfair.dom;
+  const { make, button, newId, say } = tcpfair.dom;
   const VERSION = "1"; // of what stands in a link
 
   // --- Links ----------------------------------------------------------------------------------------------------------
@@ -106,26 +106,26 @@ tcpfair.copying = (() => {
 
   // --- On the page ----------------------------------------------------------------------------------------------------
 
-  async function toClipboard(text, button, field) {
-    const said = button.textContent;
+  async function toClipboard(text, pressed, field) {
+    const said = pressed.textContent;
     try {
       await navigator.clipboard.writeText(text);
-      button.textContent = "copied";
+      pressed.textContent = "copied";
     } catch {
       // a page from file:// may not use the clipboard: the text is there to be copied by hand
-      field?.select();
-      button.textContent = document.execCommand("copy") ? "copied" : "selected: copy it";
+      field.select();
+      pressed.textContent = document.execCommand("copy") ? "copied" : "selected: copy it";
     }
-    say(button.textContent);
-    setTimeout(() => (button.textContent = said), 1500);
+    say(pressed.textContent);
+    setTimeout(() => (pressed.textContent = said), 1500);
   }
 
   /** A text to be copied, with its button. */
   function copyable(title, text, note = "") {
     const id = newId("copy");
     const field = make("textarea", { id, readOnly: true, rows: Math.min(14, Math.max(3, text.split("\n").length)), value: text, spellcheck: false });
-    const button = make("button", { type: "button", "aria-label": `Copy: ${title}`, on: { click: () => toClipboard(text, button, field) } }, "Copy");
-    return make("div", { className: "copyable" }, make("div", { className: "copy-head" }, make("label", { htmlFor: id }, title), button), note ? make("p", { className: "source" }, note) : null, field);
+    const copy = button("Copy", () => toClipboard(text, copy, field), { "aria-label": `Copy: ${title}` });
+    return make("div", { className: "copyable" }, make("div", { className: "copy-head" }, make("label", { htmlFor: id }, title), copy), note ? make("p", { className: "source" }, note) : null, field);
   }
 
   /** All of it for one side; `link` is the address with all settings. */

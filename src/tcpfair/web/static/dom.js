@@ -24,6 +24,9 @@ tcpfair.dom = (() => {
     return node;
   }
 
+  /** A button; `key` is its name for `renew`. */
+  const button = (text, act, { key, ...more } = {}) => make("button", { type: "button", data: key ? { key } : {}, on: { click: act }, ...more }, text);
+
   const FOCUSABLE = "a[href], button, input, select, textarea, summary, [tabindex]";
 
   const focusableIn = (box) => [...box.querySelectorAll(FOCUSABLE)].filter((node) => !node.disabled && node.getClientRects().length);
@@ -100,7 +103,7 @@ tcpfair.dom = (() => {
     return (negative ? "−" : "") + spaced + (part ? `.${part}` : "");
   }
 
-  /** A column's name; what stands in parentheses is for readers who hear the page. */
+  /** A column's name; what is in parentheses is for readers who hear the page. */
   const heading = (text) => (/^\(.*\)$/.test(text) ? make("span", { className: "unseen" }, text.slice(1, -1)) : text);
 
   /** A table: `head` texts, `rows` arrays of texts or nodes; the first column is the name of the row. */
@@ -117,5 +120,5 @@ tcpfair.dom = (() => {
     );
   }
 
-  return { newId, make, renew, say, svg, short, plain, fixed, table, MISSING };
+  return { newId, make, button, renew, say, svg, short, plain, fixed, table, MISSING };
 })();

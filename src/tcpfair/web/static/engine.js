@@ -1,6 +1,6 @@
 // The engine in a page, in a worker and in node. It writes a scenario into the module's memory as the records that the engine
 // is set up from, runs it, and reads what it leaves. Names, places and numbers come from the schema that Python writes; a
-// scenario is what contract/scenario.Scenario dumps, with Infinity as a number or as text.
+// scenario is what papers/scenario.Scenario dumps, with Infinity as a number or as text.
 "use strict";
 
 var tcpfair = globalThis.tcpfair || {};
@@ -14,7 +14,6 @@ globalThis.tcpfair = tcpfair;
   const KEPT_BYTES = 32 << 20; // memory that is cleared and used again rather than made anew
   const SLICE_MS = 20; // of work between two looks at what the page wants
   const HANG_MS = 20000; // a worker that says nothing for so long is replaced
-  const GIVES_UP_MS = 3000; // so is one that goes on for so long with a run that nobody wants any more
   const DONE = 0, WANTS_MEMORY = 1, WANTS_ROWS = 2;
 
   // What is sampled of each flow, link and direction of short flows, in the order of the engine's arrays.
@@ -396,8 +395,8 @@ globalThis.tcpfair = tcpfair;
 
   // ---------------------------------------------------------------- a run from beginning to end, wherever this is
 
-  // In slices, so that the thread hears what is wanted of it; `isWanted` says whether to go on.
-  async function runHere(engine, scenario, seed, onProgress = () => {}, isWanted = () => true) {
+  // In slices, between which progress is told and, in node, an abort is heard.
+  async function runHere(engine, scenario, seed, { on_progress, signal } = {}) {
     const startedMs = performance.now();
     await engine.open(scenario, seed);
     const endS = scenario.duration_s;
@@ -409,11 +408,10 @@ globalThis.tcpfair = tcpfair;
       const tookMs = performance.now() - sliceMs;
       if (tookMs < SLICE_MS / 2) stepS *= 2;
       if (tookMs > SLICE_MS) stepS = Math.max(stepS / 2, endS / 65536);
-      if (nowS < endS) {
-        onProgress(nowS / endS);
-        await pause();
-        if (!isWanted()) throw cancelled();
-      }
+      if (nowS === endS) break;
+      on_progress?.(nowS / endS);
+      if (signal) await pause();
+      if (signal?.aborted) throw cancelled();
     }
     const result = engine.result();
     result.digest = await digestOf(engine.arrays());
@@ -422,42 +420,33 @@ globalThis.tcpfair = tcpfair;
   }
 
   const cancelled = () => new DOMException("the run was cancelled", "AbortError");
-  const expected = (error) => error instanceof Refusal || error.name === "AbortError";
-  const told = (error) => (expected(error) ? error.message : `the engine stopped in the middle of the run (${error.message}); nothing of it is kept, and the next run has a new engine`);
 
-  // ---------------------------------------------------------------- in a worker
+  // ---------------------------------------------------------------- in a worker: one run at a time, which the page ends with the worker
 
   function serve() {
     let engine = null;
-    const unwanted = new Set();
     let turn = Promise.resolve();
-    globalThis.onmessage = ({ data }) => {
-      if (data.kind === "load") {
-        turn = turn.then(async () => {
-          const module = data.module instanceof WebAssembly.Module ? data.module : await WebAssembly.compile(data.module);
-          engine = new Engine(module, data.schema);
-        });
-      } else if (data.kind === "cancel") {
-        unwanted.add(data.id);
-      } else {
-        turn = turn.then(() => serveRun(data));
-      }
-    };
+    globalThis.onmessage = ({ data }) => (turn = turn.then(() => (data.kind === "load" ? load(data) : serveRun(data))));
 
-    async function serveRun({ id, scenario, seed }) {
+    async function load({ module, schema }) {
+      engine = new Engine(module instanceof WebAssembly.Module ? module : await WebAssembly.compile(module), schema);
+    }
+
+    async function serveRun({ scenario, seed }) {
       let lastMs = performance.now();
-      const tell = (share) => {
+      const on_progress = (share) => {
         if (performance.now() - lastMs < 50) return;
         lastMs = performance.now();
-        postMessage({ kind: "progress", id, share });
+        postMessage({ kind: "progress", share });
       };
       try {
-        const result = await runHere(engine, scenario, seed, tell, () => !unwanted.has(id));
-        postMessage({ kind: "done", id, result }, buffersOf(result));
+        const result = await runHere(engine, scenario, seed, { on_progress });
+        postMessage({ kind: "done", result }, buffersOf(result));
       } catch (error) {
-        postMessage({ kind: "failed", id, message: told(error), name: error.name, broken: !expected(error) });
+        const broken = !(error instanceof Refusal);
+        const trapped = `the engine stopped in the middle of the run (${error.message}); nothing of it is kept, and the next run has a new engine`;
+        postMessage({ kind: "failed", message: broken ? trapped : error.message, broken });
       }
-      unwanted.delete(id);
     }
   }
 
@@ -472,87 +461,78 @@ globalThis.tcpfair = tcpfair;
   class Pool {
     constructor(module, schema, size) {
       const { presets, ...needed } = schema; // two megabytes that no worker looks at
-      Object.assign(this, { module, schema: needed, size, workers: [], queue: [], next: 1 });
+      const url = URL.createObjectURL(new Blob([`${SOURCE}\ntcpfair.serve();`], { type: "text/javascript" }));
+      Object.assign(this, { module, schema: needed, size, url, seats: [], queue: [] });
     }
 
     make() {
-      const url = URL.createObjectURL(new Blob([`${SOURCE}\ntcpfair.serve();`], { type: "text/javascript" }));
-      const worker = new Worker(url);
-      const seat = { worker, task: null, timer: 0 };
-      worker.onmessage = ({ data }) => this.hear(seat, data);
-      worker.onerror = (event) => { event.preventDefault(); this.replace(seat, `the engine's worker stopped: ${event.message || "no reason given"}`); };
-      worker.postMessage({ kind: "load", module: this.module, schema: this.schema });
+      const seat = { worker: new Worker(this.url), task: null, timer: 0 };
+      seat.worker.onmessage = ({ data }) => seat.task && this.hear(seat, data);
+      seat.worker.onerror = (event) => {
+        event.preventDefault();
+        this.replace(seat, new Error(`the engine's worker stopped: ${event.message || "no reason given"}`));
+      };
+      seat.worker.postMessage({ kind: "load", module: this.module, schema: this.schema });
+      this.seats.push(seat);
       return seat;
     }
 
     ask(scenario, seed, { on_progress, signal }) {
       return new Promise((resolve, reject) => {
-        const task = { id: this.next++, scenario, seed, on_progress, resolve, reject };
-        const cancel = () => this.cancel(task);
-        task.settle = () => signal?.removeEventListener("abort", cancel);
-        if (signal?.aborted) return reject(cancelled());
-        signal?.addEventListener("abort", cancel);
+        const task = { scenario, seed, on_progress, resolve, reject };
         this.queue.push(task);
+        signal?.addEventListener("abort", () => this.cancel(task), { once: true });
+        if (signal?.aborted) this.cancel(task);
         this.serveQueue();
       });
     }
 
+    // A run is cancelled together with its worker.
     cancel(task) {
-      task.settle();
-      task.reject(cancelled());
       this.queue = this.queue.filter((each) => each !== task);
-      const seat = this.workers.find((each) => each.task === task);
-      if (!seat) return;
-      seat.worker.postMessage({ kind: "cancel", id: task.id });
-      task.unwanted = true;
-      this.watch(seat, GIVES_UP_MS);
+      const seat = this.seats.find((each) => each.task === task);
+      if (seat) this.replace(seat, cancelled());
+      else task.reject(cancelled());
     }
 
     serveQueue() {
       while (this.queue.length) {
-        let seat = this.workers.find((each) => !each.task);
-        if (!seat && this.workers.length < this.size) this.workers.push((seat = this.make()));
+        const seat = this.seats.find((each) => !each.task) || (this.seats.length < this.size && this.make());
         if (!seat) return;
         seat.task = this.queue.shift();
         this.watch(seat);
-        const { id, scenario, seed } = seat.task;
-        seat.worker.postMessage({ kind: "run", id, scenario, seed });
+        const { scenario, seed } = seat.task;
+        seat.worker.postMessage({ kind: "run", scenario, seed });
       }
     }
 
-    watch(seat, forMs = HANG_MS) {
-      const message = `the run hung and was stopped: ${forMs / 1e3} s without a sign of it; nothing of it is kept, and the next run has a new engine`;
+    watch(seat) {
+      const message = `the run hung and was stopped: ${HANG_MS / 1e3} s without a sign of it; nothing of it is kept, and the next run has a new engine`;
       clearTimeout(seat.timer);
-      seat.timer = setTimeout(() => this.replace(seat, message), forMs);
+      seat.timer = setTimeout(() => this.replace(seat, new Error(message)), HANG_MS);
     }
 
-    hear(seat, data) {
+    hear(seat, { kind, share, result, message, broken }) {
       const { task } = seat;
-      if (!task || data.id !== task.id) return;
-      if (data.kind === "progress") {
-        if (task.unwanted) return;
+      if (kind === "progress") {
         this.watch(seat);
-        task.on_progress?.(data.share);
+        task.on_progress?.(share);
         return;
       }
-      if (data.broken) {
-        this.replace(seat, data.message); // what trapped is not used again
-        return;
-      }
+      if (broken) return void this.replace(seat, new Error(message)); // what trapped is not used again
       clearTimeout(seat.timer);
       seat.task = null;
-      task.settle();
-      if (data.kind === "done") task.resolve(data.result);
-      else task.reject(data.name === "AbortError" ? new DOMException(data.message, "AbortError") : new Error(data.message));
+      if (kind === "done") task.resolve(result);
+      else task.reject(new Error(message));
       this.serveQueue();
     }
 
-    replace(seat, message) {
+    replace(seat, error) {
       clearTimeout(seat.timer);
       seat.worker.terminate();
-      this.workers = this.workers.filter((each) => each !== seat);
-      seat.task?.settle();
-      seat.task?.reject(new Error(message));
+      this.seats = this.seats.filter((each) => each !== seat);
+      seat.task?.reject(error);
+      seat.task = null;
       this.serveQueue();
     }
   }
@@ -567,10 +547,10 @@ globalThis.tcpfair = tcpfair;
     return new Engine(compiled, schema);
   }
 
-  // Result of a scenario. In a page many may be asked for at once; each runs in a worker. Rejects with one clear line.
+  // Result of a scenario. In a page many may be requested at once; each runs in a worker. Rejects with one clear line.
   async function run(scenario, seed = 1, options = {}) {
     const asked = check(options.sample_s ? { ...scenario, sample_s: options.sample_s } : scenario);
-    if (!IN_PAGE) return runHere(new Engine(compiled, tcpfair.schema), asked, seed, options.on_progress, () => !options.signal?.aborted);
+    if (!IN_PAGE) return runHere(new Engine(compiled, tcpfair.schema), asked, seed, options);
     pool ||= new Pool(compiled, tcpfair.schema, Math.max(1, Math.min(navigator.hardwareConcurrency || 2, 8)));
     return pool.ask(asked, String(seed), options);
   }

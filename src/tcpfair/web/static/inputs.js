@@ -2,7 +2,7 @@
  * Single inputs with their label, unit and explanation: a quantity with or without a slider, a choice, a switch.
  *
  * A quantity is kept in the unit of the scenario (s, b/s, packets) and shown in one that is easy to read (ms, Mb/s):
- * shown = kept * factor. "none" stands for a limit that is not there (infinity).
+ * shown = kept * factor. "none" is no limit (infinity).
  */
 "use strict";
 
@@ -110,7 +110,7 @@ tcpfair.inputs = (() => {
    *
    * `get` and `set` read and write the kept value; `least`, `most` (kept units) and `above` bound it, `infinite` allows
    * "none"; `slider` is {min, max, log, zero} in kept units; `hint` gives a text below. Returns the row, with a
-   * method `refresh` that shows the kept value anew.
+   * method `refresh` that shows the current value.
    */
   function quantity({ label, unit = "", factor = 1, get, set, least = -Infinity, most = Infinity, above = null, infinite = false, slider, hint, what = "", key = label }) {
     const id = newId("q");
@@ -162,7 +162,7 @@ tcpfair.inputs = (() => {
     const id = newId("c");
     const pairs = options.map((option) => (Array.isArray(option) ? option : [option, option]));
     const select = make("select", { id, data: { key } }, pairs.map(([value, text]) => make("option", { value: String(value) }, String(text))));
-    // a choice may build the inputs anew, which would cut a word that is being typed
+    // a choice may rebuild the inputs, which would cut a word that is being typed
     let typedMs = -Infinity;
     let waiting = 0;
     const take = () => {

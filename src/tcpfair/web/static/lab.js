@@ -11,7 +11,7 @@
 "use strict";
 
 (() => {
-  const { make, renew, say, short, plain, fixed } = tcpfair.dom;
+  const { make, button, renew, say, short, plain, fixed } = tcpfair.dom;
   const { copy } = tcpfair.scenarios;
   const CANCELLED = "Cancelled.";
   const LINK_MS = 600; // after the last change the address follows
@@ -34,7 +34,7 @@
 
   // --- Sides ------------------------------------------------------------------------------------------------------------
 
-  /** What the page begins with: two flows that everybody knows. */
+  /** What the page begins with: two well-known flows. */
   const FIRST = {
     ...{ capacity_bps: 100e6, wire_bytes: 1500, payload_bytes: 1448, buffer_pkts: 417, duration_s: 120, sample_s: 0.1, jitter_s: 360e-6 },
     flows: [
@@ -54,13 +54,8 @@
   const toSide = (given, options) => (given && "paper" in given ? loadPreset(given, options) : sideOf(given, options));
 
   function loadPreset(preset, { seed, measuring } = {}) {
-    const experiment = schema.presets[preset.paper]?.[preset.experiment];
-    if (!experiment) throw new Error(`there is no experiment ${preset.paper}/${preset.experiment}`);
-    const point = { ...tcpfair.presets.firstPoint(experiment), ...preset.point };
-    const own = tcpfair.presets.load(schema, { ...preset, point, replicate: preset.replicate ?? 0 });
-    if (seed !== undefined) own.seed = String(seed);
-    Object.assign(own.measuring, measuring);
-    return own;
+    const own = tcpfair.presets.load(schema, preset);
+    return { ...own, seed: String(seed ?? own.seed), measuring: { ...own.measuring, ...measuring } };
   }
 
   /** These settings in the place of a side; its old result stays in sight until the new one is there. */
@@ -76,7 +71,7 @@
     edited = 0;
   }
 
-  /** All that hangs on which sides there are and which is edited. */
+  /** All that depends on which sides there are and which is edited. */
   function reshape() {
     picker.build();
     controls.build();
@@ -85,9 +80,8 @@
 
   function drawSides() {
     const two = sides.length > 1;
-    const button = (key, text, act, more = {}) => make("button", { type: "button", data: { key }, on: { click: act }, ...more }, text);
-    const choose = (one, place) => button(`side ${place}`, `Settings of ${one.name}`, () => ((edited = place), reshape()), { "aria-pressed": String(edited === place) });
-    const again = button("compare", two ? "End comparison" : "Compare with a second scenario", () => compare(!two));
+    const choose = (one, place) => button(`Settings of ${one.name}`, () => ((edited = place), reshape()), { key: `side ${place}`, "aria-pressed": String(edited === place) });
+    const again = button(two ? "End comparison" : "Compare with a second scenario", () => compare(!two), { key: "compare" });
     renew(
       byId("sides"),
       ...(two ? sides.map(choose) : []),
@@ -243,7 +237,7 @@
     const text = failed.map(line).join("\n");
     if (box.dataset.text === text) return;
     box.dataset.text = text;
-    renew(box, ...failed.map((one) => make("p", {}, make("span", { className: "error" }, line(one)), " ", make("button", { type: "button", on: { click: () => runs.ask(one) } }, "Try again"))));
+    renew(box, ...failed.map((one) => make("p", {}, make("span", { className: "error" }, line(one)), " ", button("Try again", () => runs.ask(one)))));
   }
 
   /** One line on each side's last run. */
@@ -261,7 +255,7 @@
   /** The offer to run what was too long to be run unasked. */
   function drawAsk() {
     const waiting = ready().filter((one) => one.weights.state === "waiting");
-    renew(byId("ask"), ...waiting.map((one) => make("p", {}, `NRU needs ${one.weights.note}${sides.length > 1 ? ` for ${one.name}` : ""}. `, make("button", { type: "button", on: { click: () => runs.askSelfRuns(one) } }, "Run them"))));
+    renew(byId("ask"), ...waiting.map((one) => make("p", {}, `NRU needs ${one.weights.note}${sides.length > 1 ? ` for ${one.name}` : ""}. `, button("Run them", () => runs.askSelfRuns(one)))));
   }
 
   let tellTimer = 0;
@@ -294,7 +288,7 @@
 
   // --- Keys --------------------------------------------------------------------------------------------------------------
 
-  /** Escape folds away what the focus stands in. Lists of a select have an Escape of their own. */
+  /** Escape folds away what the focus is in. Lists of a select have an Escape of their own. */
   function onEscape(event) {
     if (event.key !== "Escape" || event.defaultPrevented || event.target.tagName === "SELECT") return;
     for (let node = event.target.closest("details[open]"); node; node = node.parentElement?.closest("details[open]")) {

@@ -1,7 +1,7 @@
 /**
  * Measures of time series, as `tcpfair.metrics` has them: a test holds the two against each other over random arrays.
  *
- * Everything here is a pure function of arrays and knows no run. Throughputs `r` are arrays of flows, each an array over the
+ * Everything here is a pure function of arrays. Throughputs `r` are arrays of flows, each an array over the
  * samples, in any one unit; times are in s, windows in packets, NRU in dB. What does not exist is NaN.
  */
 "use strict";
@@ -51,7 +51,7 @@ tcpfair.measures = (() => {
     return ordered.length % 2 ? ordered[half] : (ordered[half - 1] + ordered[half]) / 2;
   }
 
-  /** First and last + 1 of the samples whose interval lies in [startS, stopS]; `tS` holds the ends of the intervals. */
+  /** First and last + 1 of the samples whose interval is within [startS, stopS]; `tS` holds the ends of the intervals. */
   function windowOf(tS, startS, stopS) {
     const after = (boundS) => 1 + placeOfLast(tS, (t) => t <= boundS + TIME_TOLERANCE_S);
     const first = after(startS);
@@ -239,7 +239,7 @@ tcpfair.measures = (() => {
 
   // --- Over runs ------------------------------------------------------------------------------------------------
 
-  /** Time by which `share` of the runs has converged, NaN standing for a run that never does; NaN when fewer do. */
+  /** Time by which `share` of the runs has converged, NaN for a run that never does; NaN when fewer do. */
   function reachedByShare(timesS, share) {
     const ordered = timesS.map((t) => (Number.isNaN(t) ? Infinity : t)).sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
     const place = share * (ordered.length - 1);

@@ -5,7 +5,7 @@
 "use strict";
 
 tcpfair.packets = (() => {
-  const { make, newId, renew, short, table } = tcpfair.dom;
+  const { make, button, newId, renew, short, table } = tcpfair.dom;
   const { placeOfLast } = tcpfair.measures;
   const MOST_EVENTS = 40000;
   const MOST_FLOWS = 40; // lanes that can be told apart
@@ -210,11 +210,14 @@ tcpfair.packets = (() => {
       this.from = number("from: start of the stretch, s", 0);
       this.length = number("for: length of the stretch, s", 0.000001);
       this.says = make("p", { className: "pv-says" });
-      const button = (text, what, act) => {
-        const node = make("button", { type: "button", "aria-label": text === what ? what : `${text}, ${what}`, data: { key: what }, on: { click: act } }, text);
-        return text === what ? node : tcpfair.inputs.explained(make("span", { className: "tipped" }, node), what);
+      const step = (text, what, act) => {
+        const stop = () => {
+          this.play(false);
+          if (this.recording) act();
+        };
+        return tcpfair.inputs.explained(make("span", { className: "tipped" }, button(text, stop, { key: what, "aria-label": `${text}, ${what}` })), what);
       };
-      this.playButton = button("Play", "Play", () => this.play(!this.playing));
+      this.playButton = button("Play", () => this.play(!this.playing), { key: "Play", "aria-label": "Play" });
       this.speed = make("select", {}, ["1", "3", "8", "20"].map((value) => make("option", { value, selected: value === "3" }, `${value} s`)));
       this.range = make("input", {
         type: "range", min: 0, max: 1, step: "any", value: 0, "aria-label": "time within the stretch",
@@ -242,16 +245,14 @@ tcpfair.packets = (() => {
         this.says,
         this.net.node,
         make("div", { className: "pv-steps", role: "group", "aria-label": "steps" },
-          button("|◀", "to the start", () => this.stop(() => this.go(this.recording.from_s))),
-          button("◀ RTT", "back by one round trip", () => this.stop(() => this.go(this.t_s - this.rtt()))),
-          button("◀ packet", "back by one event", () => this.stop(() => this.toEvent(-1))),
+          step("|◀", "to the start", () => this.go(this.recording.from_s)),
+          step("◀ RTT", "back by one round trip", () => this.go(this.t_s - this.rtt())),
+          step("◀ packet", "back by one event", () => this.toEvent(-1)),
           this.playButton,
-          button("packet ▶", "on by one event", () => this.stop(() => this.toEvent(1))),
-          button("RTT ▶", "on by one round trip", () => this.stop(() => this.go(this.t_s + this.rtt()))),
-          button("next loss ▶", "to the next loss", () => this.stop(() => this.toNext((event) => event.dropped.length))),
-          button("next change ▶", "to the next loss noticed, timeout or end of a recovery", () =>
-            this.stop(() => this.toNext((event) => event.reduced || event.timeout || event.ended)),
-          ),
+          step("packet ▶", "on by one event", () => this.toEvent(1)),
+          step("RTT ▶", "on by one round trip", () => this.go(this.t_s + this.rtt())),
+          step("next loss ▶", "to the next loss", () => this.toNext((event) => event.dropped.length)),
+          step("next change ▶", "to the next loss noticed, timeout or end of a recovery", () => this.toNext((event) => event.reduced || event.timeout || event.ended)),
           field("a round trip takes", this.speed),
         ),
         make("div", { className: "pv-time" }, this.range, this.clock),
@@ -378,11 +379,6 @@ tcpfair.packets = (() => {
 
     rtt() {
       return Math.min(...this.scenario.flows.map((flow) => flow.rtt_s));
-    }
-
-    stop(then) {
-      this.play(false);
-      if (this.recording) then();
     }
 
     // -------------------------------------------------------------- time

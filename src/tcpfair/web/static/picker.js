@@ -30,8 +30,8 @@ tcpfair.picker = (() => {
           if (!paper) return lab.free();
           const experiments = presets[paper];
           const printed = ([, each]) => (each.supplement ? -1 : each.printed.length);
-          const [name, experiment] = Object.entries(experiments).sort((one, other) => printed(other) - printed(one))[0];
-          return lab.load({ paper, experiment: name, point: tcpfair.presets.firstPoint(experiment), replicate: 0 });
+          const [name] = Object.entries(experiments).sort((one, other) => printed(other) - printed(one))[0];
+          return lab.load({ paper, experiment: name });
         }),
       ];
       if (preset) parts.push(...ofPaper(preset));

@@ -26,7 +26,7 @@ tcpfair.plots = (() => {
       svg("line", { x1: 1, x2: 25, y1: 4, y2: 4, "stroke-width": 3, stroke: `var(--flow-${n % COLOURS})`, "stroke-dasharray": dashOf(n).join(" ") }));
 
   /**
-   * Fills `container`. `onCursor(tS)` is told where the cursor stands (null: nowhere), `onZoom([fromS, toS])` what is in sight.
+   * Fills `container`. `onCursor(tS)` gets the time at the cursor (null: no cursor), `onZoom([fromS, toS])` what is in sight.
    */
   function create(container, { onCursor, onZoom }) {
     const shown = new Set(tcpfair.panels.PANELS.filter((panel) => panel.shown).map((panel) => panel.key));
@@ -334,7 +334,7 @@ tcpfair.plots = (() => {
       if (sides.length) redraw();
     }
 
-    /** Everything anew: other colours or another width. */
+    /** Redraws everything: other colours or another width. */
     function rebuild() {
       container.dataset.shape = "";
       if (sides.length) redraw();

@@ -7,6 +7,7 @@
 
 tcpfair.presets = (() => {
   const m = tcpfair.measures;
+  const { copy } = tcpfair.scenarios;
   const SAMPLES_DRAWN = 1200; // at least about so many, where the paper's own sampling is coarser
   const LEAST_SAMPLE_S = 0.01;
 
@@ -47,26 +48,25 @@ tcpfair.presets = (() => {
     };
   }
 
-  /** A side of the page (see lab.js) with the run of a preset. */
-  function load(schema, preset) {
+  /**
+   * A side of the page (see lab.js) with the run of a preset; axes that it does not name have their first value. Throws a line
+   * where there is no such experiment.
+   */
+  function load(schema, { paper, experiment, point, replicate = 0 }) {
+    const own = schema.presets[paper]?.[experiment];
+    if (!own) throw new Error(`there is no experiment ${paper}/${experiment}`);
+    const preset = copy({ paper, experiment, point: { ...firstPoint(own), ...point }, replicate });
     const { scenario, seed } = runOf(preset);
-    const own = tcpfair.scenarios.copy(scenario);
-    const measuring = measuringOf(schema, own, preset);
-    own.sample_s = drawnSampleS(own);
-    return { scenario: own, seed: String(seed), preset: tcpfair.scenarios.copy(preset), measuring, bufferUnit: "packets" };
+    const measuring = measuringOf(schema, scenario, preset);
+    return { scenario: { ...scenario, sample_s: drawnSampleS(scenario) }, seed, preset, measuring, bufferUnit: "packets" };
   }
 
-  /**
-   * The side that a fragment `#preset=paper/experiment` names, at the first point of its grid; null where it names none.
-   * Throws a line where there is no such experiment.
-   */
+  /** The side that a fragment `#preset=paper/experiment` names, at the first point of its grid; null where it names none. */
   function named(schema, fragment) {
     const [, path] = decodeURIComponent(fragment).match(/^#preset=(.+)$/) || [];
     if (!path) return null;
     const [paper, experiment] = path.split("/");
-    const own = schema.presets[paper]?.[experiment];
-    if (!own) throw new Error(`there is no experiment ${path}`);
-    return load(schema, { paper, experiment, point: firstPoint(own), replicate: 0 });
+    return load(schema, { paper, experiment });
   }
 
   /** Whether the side's scenario still is that of its preset, whatever is recorded of it. */
@@ -74,7 +74,7 @@ tcpfair.presets = (() => {
     if (!side.preset) return false;
     const own = runOf(side.preset);
     const key = (scenario) => tcpfair.scenarios.packetsKey(schema, scenario);
-    return String(own.seed) === side.seed && key(own.scenario) === key(side.scenario);
+    return own.seed === side.seed && key(own.scenario) === key(side.scenario);
   }
 
   // --- Printed numbers ----------------------------------------------------------------------------------------------

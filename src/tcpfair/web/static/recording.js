@@ -62,7 +62,7 @@
     }
 
     begin(i, seen) {
-      // packets from before the recording: they are in the rings, where they are on the way is not known
+      // packets from before the recording: they are in the rings, their places on the way are unknown
       const unknown = (count) => new Array(count).fill(null);
       return {
         i,
@@ -233,7 +233,7 @@
   }
 
   /**
-   * Record from where the session stands to `until_s` or `most` events, whichever comes first.
+   * Record from the session's time to `until_s` or `most` events, whichever comes first.
    * Times in s, windows in packets. `from_s` of the result is where it began, `until_s` where it ended.
    */
   tcpfair.record = (session, flows, { until_s, most = 60000 }) => {
@@ -256,7 +256,7 @@
   };
 
   /**
-   * A run that stands at a time, with its records open: `next_s` is when something happens next and `turn` whose event that is,
+   * A paused run with its records open: `next_s` is when something happens next and `turn` whose event that is,
    * `raw` reads a field of a record. `engine`: an instance whose module is used again; the page's own where it is left out.
    */
   tcpfair.openRaw = async (scenario, seed, engine = null) => {

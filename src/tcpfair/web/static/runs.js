@@ -56,7 +56,7 @@ tcpfair.runs = (() => {
       for (const each of side.seeds?.runs || []) each.measures = measuresOf(side, each.run);
     }
 
-    /** A job of a side; a run that was asked for meanwhile follows it. */
+    /** A job of a side; a run requested meanwhile follows it. */
     async function inJob(side, what, work) {
       const job = { controller: new AbortController(), startedMs: performance.now(), share: 0, what };
       side.job = job;
@@ -142,7 +142,7 @@ tcpfair.runs = (() => {
       const point = Object.fromEntries(Object.keys(grid).map((axis) => [axis, axis === "protocol" ? flow.protocol : preset.point[axis]]));
       const { scenario, seed } = tcpfair.presets.runOf({ paper: preset.paper, experiment, point, replicate });
       const span = windowS || [0, scenario.duration_s];
-      return { key: JSON.stringify([preset.paper, experiment, point, replicate]), scenario, seed: String(seed), windowS: span, inOrder: true };
+      return { key: JSON.stringify([preset.paper, experiment, point, replicate]), scenario, seed, windowS: span, inOrder: true };
     }
 
     /** This scenario with the flow's protocol in every place. */
@@ -212,7 +212,7 @@ tcpfair.runs = (() => {
       const { scenario, seed, preset } = side.of;
       if (preset && tcpfair.presets.isUnchanged(schema, { ...side, ...side.of })) {
         const own = tcpfair.presets.runOf({ ...preset, replicate: k });
-        return { scenario: { ...own.scenario, sample_s: scenario.sample_s }, seed: String(own.seed), name: `replicate ${k}` };
+        return { scenario: { ...own.scenario, sample_s: scenario.sample_s }, seed: own.seed, name: `replicate ${k}` };
       }
       const next = String(BigInt(seed) + BigInt(k));
       return { scenario, seed: next, name: `seed ${next}` };

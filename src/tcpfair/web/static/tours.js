@@ -5,7 +5,7 @@
 "use strict";
 
 tcpfair.tours = (() => {
-  const { make } = tcpfair.dom;
+  const { make, button } = tcpfair.dom;
   let root, known, place; // place: {tour, step} or null
 
   /** Texts of tours.yaml are this project's own and were escaped when the page was built. */
@@ -66,7 +66,6 @@ tcpfair.tours = (() => {
     const tour = known.tours[tourNumber];
     const step = tour.steps[stepNumber];
     const last = stepNumber === tour.steps.length - 1;
-    const button = (text, act, more = {}) => make("button", { type: "button", on: { click: act }, ...more }, text);
     const heading = make("h2", { tabIndex: -1 }, `${tour.title}: ${step.title}`);
     const answer = make("details", { className: "tour-answer" }, make("summary", {}, "Answer"), html(step.answer));
     const isSet = step.beside ? `A: ${named(step.run)}. B: ${named(step.beside)}. ` : step.run && `The page is set to ${named(step.run)}. `;
@@ -84,8 +83,8 @@ tcpfair.tours = (() => {
             step.look ? make("section", {}, make("h3", {}, "Look for"), html(step.look)) : null,
             make("section", {}, make("h3", {}, "Find out"), html(step.question), answer))),
         make("div", { className: "buttons tour-steps" },
-          stepNumber > 0 ? button("◀ Back", () => go(tourNumber, stepNumber - 1), { data: { key: "back" } }) : null,
-          last ? button("Done", () => leave(tour.id), { data: { key: "next" } }) : button("Next ▶", () => go(tourNumber, stepNumber + 1), { data: { key: "next" } })),
+          stepNumber > 0 ? button("◀ Back", () => go(tourNumber, stepNumber - 1), { key: "back" }) : null,
+          button(last ? "Done" : "Next ▶", () => (last ? leave(tour.id) : go(tourNumber, stepNumber + 1)), { key: "next" })),
       ),
     );
     heading.focus({ preventScroll: true });
