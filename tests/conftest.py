@@ -8,22 +8,27 @@ TESTS = Path(__file__).parent
 # Files of more than about ten seconds of a core, the longest first: a worker that began one of them last would keep the
 # other one waiting. `./reproduce test` hands out whole files in this order; it need not be exact.
 LONGEST = (
-    "reference/test_dumbbell.py",
+    "validation/test_rules.py",
     "exhibits/recordings/test_drawings.py",
-    "test_reproduce.py",
+    "verdicts/claims/test_quantities.py",
     "validation/test_campaign.py",
     "engine/test_two_way.py",
+    "verdicts/claims/test_claims.py",
+    "test_reproduce.py",
     "cc/test_vectors.py",
     "engine/test_reference.py",
-    "workflow/test_study.py",
+    "reference/test_dumbbell.py",
     "sources/readers/test_refused.py",
-    "papers/test_every_value.py",
+    "verdicts/claims/test_mutations.py",
     "exhibits/test_board.py",
+    "engine/test_clock.py",
     "exhibits/recordings/test_board.py",
     "runs/test_store.py",
+    "papers/test_every_value.py",
     "sources/readers/test_pcap.py",
     "test_notebooks.py",
-    "engine/test_clock.py",
+    "validation/test_chance.py",
+    "test_processor.py",
 )
 PLACES = {TESTS / name: place for place, name in enumerate(LONGEST)}
 

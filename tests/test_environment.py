@@ -2,7 +2,6 @@
 satisfies it on every platform.
 """
 
-import importlib.util
 import os
 import re
 import subprocess
@@ -16,19 +15,13 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.scripts import script
 from tests.test_layers import MODULES, third_party
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def load_generator():
-    spec = importlib.util.spec_from_file_location("generate_envs", ROOT / "scripts" / "generate_envs.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-GENERATOR = load_generator()
+GENERATOR = script("generate_envs")
 PROJECT = GENERATOR.read_project(ROOT)
 LOCK = (ROOT / "envs" / "requirements.txt").read_text()
 INSTALLER = (ROOT / "envs" / "installer.txt").read_text()
@@ -44,7 +37,18 @@ PROGRAMS = {
     "pytest-xdist",
 }  # run, not imported
 ELSEWHERE = {"cppyy"}  # imported by the program that ns-3's own Python runs
-ENTRIES = [Requirement(entry.split(" \\")[0].strip()) for entry in re.split(r"\n(?=\S)", LOCK) if entry.strip()]
+
+
+def pins(lock):
+    """The requirements of a lock, each of one version and with hashes."""
+    entries = [entry for entry in re.split(r"\n(?=\S)", lock) if entry.strip()]
+    found = [Requirement(entry.split(" \\")[0].strip()) for entry in entries]
+    assert all([each.operator for each in pin.specifier] == ["=="] for pin in found)
+    assert all("--hash=sha256:" in entry for entry in entries)
+    return found
+
+
+ENTRIES = pins(LOCK)
 
 
 def locked(name):
@@ -60,14 +64,6 @@ def test_the_lock_satisfies_every_requirement(text):
     assert all(requirement.specifier.contains(number) for number in locked(requirement.name))
 
 
-@pytest.mark.parametrize("lock", [LOCK, INSTALLER], ids=["requirements", "installer"])
-def test_a_lock_pins_one_version_and_hashes_of_every_package(lock):
-    entries = [entry for entry in re.split(r"\n(?=\S)", lock) if entry.strip()]
-    pinned = [Requirement(entry.split(" \\")[0].strip()).specifier for entry in entries]
-    assert all([each.operator for each in specifier] == ["=="] for specifier in pinned)
-    assert all("--hash=sha256:" in entry for entry in entries)
-
-
 def test_nothing_is_installed_that_no_lock_pins():
     """What ./reproduce installs: wheels of two locks by hash, and the checkout with the build tool of the second one."""
     commands = (ROOT / "reproduce").read_text().replace("\\\n", "")
@@ -76,29 +72,21 @@ def test_nothing_is_installed_that_no_lock_pins():
     assert [line.split()[-1] for line in installs] == ["envs/installer.txt", "envs/requirements.txt", "."]
     assert all("--require-hashes" in line and "--only-binary :all:" in line for line in installs[:2])
     assert "--no-build-isolation" in installs[2] and "--no-deps" in installs[2]
-    assert GENERATOR.locked_versions(INSTALLER).keys() == {"uv"}
+    assert [pin.name for pin in pins(INSTALLER)] == ["uv"]
     (built_by,) = PROJECT["build-system"]["requires"]
     assert Requirement(built_by).name == "hatchling" and built_by in DEVELOPMENT
 
 
 def test_the_extra_for_clusters_has_versions_and_hashes_and_needs_nothing_that_the_lock_lacks():
-    text = (ROOT / "envs" / "slurm.txt").read_text()
-    entries = [entry for entry in re.split(r"\n(?=\S)", text) if entry.strip()]
-    pinned = {canonicalize_name(each.name): each for each in (Requirement(e.split(" \\")[0].strip()) for e in entries)}
-    assert all("--hash=sha256:" in entry for entry in entries)
+    pinned = {canonicalize_name(pin.name): pin for pin in pins((ROOT / "envs" / "slurm.txt").read_text())}
     for requirement in map(Requirement, GENERATOR.slurm_requirements(PROJECT)):
         (pin,) = pinned[canonicalize_name(requirement.name)].specifier
-        assert pin.operator == "==" and requirement.specifier.contains(pin.version)
+        assert requirement.specifier.contains(pin.version)
     assert pinned.keys() == names(GENERATOR.slurm_requirements(PROJECT))
     assert "snakemake-executor-plugin-slurm" not in LOCK
-    for needed in (
-        "snakemake-interface-common",
-        "snakemake-interface-executor-plugins",
-        "throttler",
-        "pandas",
-        "pyyaml",
-    ):
-        assert locked(needed), f"{needed}: the plugin needs it, and the lock no longer has it"
+    interfaces = ("snakemake-interface-common", "snakemake-interface-executor-plugins", "throttler")
+    lacking = [needed for needed in (*interfaces, "pandas", "pyyaml") if not locked(needed)]
+    assert lacking == [], "the plugin needs them, and the lock no longer has them"
 
 
 def test_no_file_of_envs_names_a_registry():
@@ -115,12 +103,8 @@ def test_generated_files_have_not_drifted(name):
 
 
 def test_nothing_in_envs_is_kept_by_hand():
-    by_hand = {"jupyter"}
-    assert {path.name for path in (ROOT / "envs").iterdir()} == {
-        *GENERATED,
-        *GENERATOR.LOCKS,
-        GENERATOR.SLURM_LOCK,
-    } | by_hand
+    known = {*GENERATED, *GENERATOR.LOCKS, GENERATOR.SLURM_LOCK, "jupyter"}  # the last one by hand
+    assert {path.name for path in (ROOT / "envs").iterdir()} == known
 
 
 @pytest.mark.parametrize(
@@ -149,12 +133,15 @@ def test_the_same_pythons_are_named_everywhere():
     assert [f"3.{minor}" for minor in range(8, 30) if bounds.contains(f"3.{minor}.1")] == PYTHONS
     text = (ROOT / "reproduce").read_text()
     oldest, newest = (version.replace(".", ", ") for version in (PYTHONS[0], PYTHONS[-1]))
-    assert f"not ({oldest}) <= sys.version_info[:2] <= ({newest})" in text
-    assert f"else set -- {' '.join(f'python{version}' for version in reversed(PYTHONS))} python3; fi" in text
-    assert f"uv python install --quiet --no-bin {PYTHONS[-1]} " in text
-    assert f"uv python find --managed-python {PYTHONS[-1]})" in text
-    assert f"CPython {', '.join(PYTHONS[:-1])} or {PYTHONS[-1]} with" in text
-    assert f"({PYTHONS[0]} to {PYTHONS[-1]}; the first time only)" in text
+    for named in (
+        f"not ({oldest}) <= sys.version_info[:2] <= ({newest})",
+        f"else set -- {' '.join(f'python{each}' for each in reversed(PYTHONS))} python3; fi",
+        f"uv python install --quiet --no-bin {PYTHONS[-1]} ",
+        f"uv python find --managed-python {PYTHONS[-1]})",
+        f"CPython {', '.join(PYTHONS[:-1])} or {PYTHONS[-1]} with",
+        f"({PYTHONS[0]} to {PYTHONS[-1]}; the first time only)",
+    ):
+        assert named in text
 
 
 # Machines that README names, with the oldest C library that wheels were made for.
@@ -196,10 +183,10 @@ def test_nothing_is_installed_but_what_is_locked():
     """Not even the pip and setuptools that came with Python; an extra that was asked for may be there too."""
     here = {canonicalize_name(each.metadata["Name"]) for each in distributions()}
     extra = names(GENERATOR.slurm_requirements(PROJECT))
-    wanted = {
-        canonicalize_name(each.name) for each in ENTRIES if each.marker is None or each.marker.evaluate()
-    } | GENERATOR.locked_versions(INSTALLER).keys()
-    assert here - extra == wanted | {"tcpfair"}, "run ./reproduce, which brings .venv in line"
+    needed = [pin for pin in (*ENTRIES, *pins(INSTALLER)) if pin.marker is None or pin.marker.evaluate()]
+    assert here - extra == {canonicalize_name(pin.name) for pin in needed} | {"tcpfair"}, (
+        "run ./reproduce, which brings .venv in line"
+    )
 
 
 def test_the_checkout_is_named_so_that_pip_finds_it_wherever_the_file_is_copied(tmp_path):
@@ -258,17 +245,19 @@ def imported(modules):
     return {canonicalize_name(owners[name][0]) if name in owners else name for name in found}
 
 
-def test_the_package_imports_what_is_declared_and_all_of_it():
-    used = imported(MODULES)
-    assert used - names(DECLARED) == set(), "imported, but not in pyproject.toml"
-    assert names(DECLARED) - used - PROGRAMS == set(), "declared, but nothing imports it"
-    assert used & PROGRAMS == set(), "imported: no mere program"
-
-
-def test_the_tests_import_what_is_declared_and_all_of_it():
-    used = imported([*(ROOT / "tests").rglob("*.py"), *(ROOT / "scripts").glob("*.py")])
-    assert used - names(DECLARED) - names(DEVELOPMENT) == set(), "imported, but not in pyproject.toml"
-    assert names(DEVELOPMENT) - used - PROGRAMS == set(), "declared, but no test imports it"
+@pytest.mark.parametrize(
+    ("modules", "needed", "more"),
+    [
+        (MODULES, DECLARED, []),
+        ([*(ROOT / "tests").rglob("*.py"), *(ROOT / "scripts").glob("*.py")], DEVELOPMENT, DECLARED),
+    ],
+    ids=["package", "tests"],
+)
+def test_what_is_imported_is_declared_and_all_of_it(modules, needed, more):
+    used = imported(modules)
+    assert used - names([*needed, *more]) == set(), "imported, but not in pyproject.toml"
+    assert names(needed) - used - PROGRAMS == set(), "declared, but nothing imports it"
+    assert used & PROGRAMS == set() or more, "imported: no mere program"
 
 
 def test_every_dependency_has_its_reason_beside_it():

@@ -1,6 +1,5 @@
 """What others read of the project: citation, CodeMeta, Zenodo, workflows of GitHub, the workflow catalog; one version in all."""
 
-import importlib.util
 import re
 from pathlib import Path
 
@@ -8,19 +7,14 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
+from tests.scripts import script
+
 ROOT = Path(__file__).resolve().parent.parent
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 FORMS = sorted(path for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml") if path.stem != "config")
 
 
-def load_generator():
-    spec = importlib.util.spec_from_file_location("generate_metadata", ROOT / "scripts" / "generate_metadata.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-GENERATOR = load_generator()
+GENERATOR = script("generate_metadata")
 PROJECT, CITED = GENERATOR.read(ROOT)
 GENERATED = GENERATOR.generated(ROOT)
 HELP = (ROOT / "reproduce").read_text()
@@ -62,11 +56,16 @@ def steps(path):
     return [step for job in jobs.values() for step in job["steps"]]
 
 
+def unknown_commands(text):
+    """What ``text`` calls ./reproduce with, and that it does not have."""
+    called = re.findall(r"\./reproduce ([a-z][a-z-]*)", text)
+    return [name for name in called if not re.search(rf"^[a-z |-]*\b{name}\b[a-z |-]*\) ;;$", HELP, re.M)]
+
+
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_a_workflow_calls_commands_and_files_that_are_there(path):
     commands = "\n".join(step.get("run", "") for step in steps(path))
-    for command in re.findall(r"\./reproduce ([a-z][a-z-]*)", commands):
-        assert re.search(rf"^[a-z |-]*\b{command}\b[a-z |-]*\) ;;$", HELP, re.M), command
+    assert unknown_commands(commands) == []
     named = re.findall(r"(?:tests|scripts|config|\.ci)/[\w./-]+", commands)
     assert [name for name in named if not (ROOT / name).exists()] == []
     assert "./reproduce" in commands or ".ci/run" in commands
@@ -132,8 +131,7 @@ def test_a_form_asks_for_what_can_be_given(path):
     assert form["name"] and form["description"]
     fields = [each for each in form["body"] if each["type"] != "markdown"]
     assert len({each["id"] for each in fields}) == len(fields)
-    for command in re.findall(r"\./reproduce ([a-z][a-z-]*)", path.read_text()):
-        assert re.search(rf"^[a-z |-]*\b{command}\b[a-z |-]*\) ;;$", HELP, re.M), command
+    assert unknown_commands(path.read_text()) == []
 
 
 def test_pre_commit_runs_what_is_installed_and_tested():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -12,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-SCRIPTS = ROOT / "scripts"
+from tests.scripts import SCRIPTS, script
+
 # instruction sets beyond numpy's baseline that this processor has: numpy chooses its loops by them
 DISPATCHED = " ".join(np.show_config("dicts")["SIMD Extensions"]["found"])
 VARIABLES = ("NPY_DISABLE_CPU_FEATURES", "OPENBLAS_CORETYPE", "GLIBC_TUNABLES")
@@ -27,14 +26,7 @@ CORETYPES = ("Nehalem", "Sandybridge", "Haswell", "SkylakeX", "Zen")
 needs_dispatch = pytest.mark.skipif(not DISPATCHED, reason="numpy has only its baseline for this processor")
 
 
-def of_script(name: str):
-    spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-compare_folders = of_script("compare_folders")
+compare_folders = script("compare_folders")
 
 
 def python(*arguments: str | Path, **variables: str) -> str:
@@ -127,26 +119,23 @@ def test_no_table_depends_on_the_blas(tmp_path, coretype):
 # --- the comparison itself ---------------------------------------------------------------------------------------------
 
 
-def put(path: Path, table: pd.DataFrame) -> None:
-    path.parent.mkdir(exist_ok=True)
-    table.to_parquet(path) if path.suffix == ".parquet" else table.to_csv(path, index=False)
-
-
 def test_the_comparison_tells_which_values_differ_and_by_how_much(tmp_path):
     table = pd.DataFrame({"name": ["a", "b", None], "value": [1.0, 2.0, np.nan]})
-    for folder in ("one", "other"):
-        put(tmp_path / folder / "same.csv", table)
-        put(tmp_path / folder / "moved.parquet", table.assign(value=[1.0, 2.0 * (1 + 1e-9 * len(folder)), np.nan]))
-    put(tmp_path / "one" / "alone.csv", table)
-    put(tmp_path / "one" / "shape.csv", table)
-    put(tmp_path / "other" / "shape.csv", table[:2])
-    n_files, lines = compare_folders.compare(tmp_path / "one", tmp_path / "other")
-    assert n_files == 4
-    assert lines == [
-        f"alone.csv: missing in {tmp_path / 'other'}",
-        "moved.parquet: value: 1 of 3 values, by 2.0e-09 at most",
-        "shape.csv: other columns or rows ((3, 2) and (2, 2))",
-    ]
+    one, other = tmp_path / "one", tmp_path / "other"
+    for folder, moved_by, rows in ((one, 3e-9, 3), (other, 5e-9, 2)):
+        folder.mkdir()
+        table.to_csv(folder / "same.csv")
+        table.assign(value=[1.0, 2.0 * (1 + moved_by), np.nan]).to_parquet(folder / "moved.parquet")
+        table[:rows].to_csv(folder / "shape.csv", index=False)
+    table.to_csv(one / "alone.csv")
+    assert compare_folders.compare(one, other) == (
+        4,
+        [
+            f"alone.csv: missing in {other}",
+            "moved.parquet: value: 1 of 3 values, by 2.0e-09 at most",
+            "shape.csv: other columns or rows ((3, 2) and (2, 2))",
+        ],
+    )
 
 
 def test_a_missing_folder_is_no_equality(tmp_path):

@@ -39,41 +39,42 @@ def identical(a: DumbbellResult, b: DumbbellResult) -> bool:
     return all(getattr(a, name).tobytes() == getattr(b, name).tobytes() for name in names)
 
 
+def simulate(*flows: dict, seed: int = 1, **network) -> DumbbellResult:
+    """Run flows and check the contract; the first one has an RTT of 50 ms unless it gives another."""
+    first, *others = flows
+    result = run(dumbbell({"rtt_s": 0.05} | first, *others, **network), seed, log_events=True)
+    assert_contract(result)
+    return result
+
+
 @every_algorithm
 def test_overflows_and_random_losses_are_survived_and_repeatable(cc):
-    scenario = dumbbell({"cc": cc, "rtt_s": 0.05}, {"cc": cc, "rtt_s": 0.11}, loss_rate=0.001, jitter_s=0.003)
-    result = run(scenario, seed=1, log_events=True)
-    assert_contract(result)
+    scenario = [{"cc": cc}, {"cc": cc, "rtt_s": 0.11}], {"loss_rate": 0.001, "jitter_s": 0.003}
+    result, again, other = (simulate(*scenario[0], seed=seed, **scenario[1]) for seed in (1, 1, 2))
     assert result.ends["reductions"].min() > 0
     assert result.delivered_pkts[-1].min() > 1000
-    assert identical(result, run(scenario, seed=1, log_events=True))
-    assert not identical(result, run(scenario, seed=2, log_events=True))
+    assert identical(result, again)
+    assert not identical(result, other)
 
 
 @every_algorithm
 @pytest.mark.parametrize("seed", range(5))
 def test_nearly_total_loss(cc, seed):
-    result = run(
-        dumbbell({"cc": cc, "rtt_s": 0.05}, loss_rate=0.999, duration_s=500, sample_s=10), seed, log_events=True
-    )
-    assert_contract(result)
+    result = simulate({"cc": cc}, seed=seed, loss_rate=0.999, duration_s=500, sample_s=10)
     assert result.ends["timeouts"][0] > 3
 
 
 @every_algorithm
 def test_buffer_of_one_packet(cc):
-    result = run(dumbbell({"cc": cc, "rtt_s": 0.05}, buffer_pkts=1, jitter_s=0.001), log_events=True)
-    assert_contract(result)
+    result = simulate({"cc": cc}, buffer_pkts=1, jitter_s=0.001)
     assert result.link["dropped"] > 0
     assert result.delivered_pkts[-1, 0] > 40 / 0.05  # more than a packet per RTT
 
 
 @every_algorithm
 def test_full_interface_queue_before_the_first_rtt_sample(cc):
-    sender = {"cc": cc, "rtt_s": 0.05, "access_bps": SLOW_BPS, "access_queue_pkts": 5}
-    result = run(dumbbell(sender, duration_s=10), log_events=True)
+    result = simulate({"cc": cc, "access_bps": SLOW_BPS, "access_queue_pkts": 5}, duration_s=10)
     assert result.events["t_s"][0] == 0
-    assert_contract(result)
     assert result.delivered_pkts[-1, 0] > 1000
 
 
@@ -81,8 +82,7 @@ def test_full_interface_queue_before_the_first_rtt_sample(cc):
 def test_rtt_step(cc):
     """A window-limited flow of 400 packets fills the queue from 15 to 25 s: the RTT of the other rises by 0.35 s."""
     step = {"rtt_s": 0.05, "start_s": 15, "stop_s": 25, "rwnd_pkts": 400}
-    result = run(dumbbell({"cc": cc, "rtt_s": 0.05, "rwnd_pkts": 50}, step, buffer_pkts=1000), log_events=True)
-    assert_contract(result)
+    result = simulate({"cc": cc, "rwnd_pkts": 50}, step, buffer_pkts=1000)
     before, during, after = result.srtt_s[[13, 23, 38], 0]
     assert during > before + 0.3
     assert after < before + 0.05
@@ -93,11 +93,8 @@ def test_rtt_step(cc):
 @every_algorithm
 @pytest.mark.parametrize("size_pkts", [1, 2, 3, 40])
 def test_tiny_flow_completes(cc, size_pkts):
-    flow = {"cc": cc, "rtt_s": 0.05, "size_pkts": size_pkts, "ack_every": 2}
-    result = run(dumbbell(flow, duration_s=3), log_events=True)
-    assert_contract(result)
-    assert result.delivered_pkts[-1, 0] == size_pkts
-    assert result.ends["sent"][0] == size_pkts
+    result = simulate({"cc": cc, "size_pkts": size_pkts, "ack_every": 2}, duration_s=3)
+    assert result.delivered_pkts[-1, 0] == result.ends["sent"][0] == size_pkts
 
 
 @every_algorithm
@@ -105,8 +102,7 @@ def test_tiny_flow_completes(cc, size_pkts):
 def test_long_path_and_every_kind_of_reduction(cc, reduction):
     """A window that grows by more than its double in a round trip loses most of it; what is lost has to be remembered."""
     flow = {"cc": cc, "rtt_s": 0.25, "reduction": reduction}
-    result = run(dumbbell(flow, buffer_pkts=100, duration_s=80, jitter_s=0.002), seed=4, log_events=True)
-    assert_contract(result)
+    result = simulate(flow, seed=4, buffer_pkts=100, duration_s=80, jitter_s=0.002)
     ends = result.ends[0]
     in_flight = (ends["tail"] - ends["rx_head"]) + (ends["access_tail"] - ends["access_head"])
     assert ends["sent"] == ends["received"] + ends["dropped"] + in_flight

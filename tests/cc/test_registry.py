@@ -13,24 +13,44 @@ from types import SimpleNamespace
 import pytest
 
 import tcpfair
+from tcpfair import cc
 from tcpfair.cc import registry, reno
 from tcpfair.cc.api import COMMON_STATE, Param
 from tcpfair.cc.registry import algorithm, algorithms, dtypes, nothing, param_values
 from tcpfair.engine.state import RECOVERY
 from tcpfair.errors import InputError
+from tcpfair.files.layout import Layout, repository_root
+from tcpfair.papers.papers import load_paper
+from tcpfair.workflow.plan import check_algorithms
+from tests.small_checkout import edit
 
 every_algorithm = pytest.mark.parametrize("name", algorithms())
 
 
 @every_algorithm
-def test_sources_are_cited(name):
-    assert "Source" in algorithm(name).doc
-    assert all(param.source and param.unit for param in algorithm(name).params)
+def test_an_algorithm_is_complete(name):
+    """It cites its sources, its way of recovery exists, and the records hold every variable."""
+    chosen, (state, params) = algorithm(name), dtypes()
+    assert "Source" in chosen.doc
+    assert all(param.source and param.unit for param in chosen.params)
+    assert chosen.recovery in RECOVERY
+    assert {*COMMON_STATE, *chosen.state} <= set(state.names)
+    assert {param.name for param in chosen.params} <= set(params.names)
 
 
-@every_algorithm
-def test_recovery_is_known(name):
-    assert algorithm(name).recovery in RECOVERY
+def test_names_are_known_without_compiling():
+    assert cc.names() == tuple(algorithms())
+
+
+def test_an_unknown_algorithm_of_a_paper_is_one_line_that_names_file_and_field():
+    paper = load_paper(Layout(repository_root()).paper_config("ogura"))
+    check_algorithms(paper, Path("ogura.yaml"))
+    paper.protocols["Reno"].cc.value = "renoo"
+    error = (
+        r"^ogura\.yaml: protocols\.Reno\.cc: protocol 'renoo' is unknown; did you mean 'reno'\? known are alpha, bic"
+    )
+    with pytest.raises(InputError, match=error):
+        check_algorithms(paper, Path("ogura.yaml"))
 
 
 def test_only_ccid2_sends_nothing_again():
@@ -41,13 +61,6 @@ def test_rules_that_are_left_out_are_renos():
     assert algorithm("newreno").on_ack is reno.on_ack
     assert algorithm("reno").on_timeout is reno.on_loss
     assert algorithm("reno").on_round is nothing
-
-
-@every_algorithm
-def test_records_hold_every_variable(name):
-    state, params = dtypes()
-    assert {*COMMON_STATE, *algorithm(name).state} <= set(state.names)
-    assert {param.name for param in algorithm(name).params} <= set(params.names)
 
 
 @pytest.mark.parametrize(
@@ -148,36 +161,23 @@ def experiment(source: Path, cache: Path, *names: str) -> dict:
     return json.loads(done.stdout)
 
 
-@pytest.fixture(scope="module")
-def copy_with_toy(tmp_path_factory):
-    """A copy of the package with one more file, its own cache folder, and what a first process computed with them."""
-    source, cache = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("cache")
+@pytest.mark.slow
+def test_a_new_file_is_a_new_algorithm_and_an_edited_rule_is_compiled_anew(tmp_path):
+    """In a copy of the package with its own cache folder."""
+    source, cache = tmp_path / "source", tmp_path / "cache"
     package = source / "tcpfair"
     shutil.copytree(Path(tcpfair.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
     (package / "cc" / "toy.py").write_text(TOY)
-    return source, cache, experiment(source, cache, "toy", "reno")
-
-
-@pytest.mark.slow
-def test_one_new_file_is_a_new_algorithm(copy_with_toy):
-    _, _, found = copy_with_toy
+    found = experiment(source, cache, "toy", "reno")
     assert found["algorithms"] == sorted([*algorithms(), "toy"])
     cwnd = found["cwnd"]["toy"]
     # 99 round trips of 0.1 s and one packet time in 10 s; only whole packets are sent and acknowledged
     assert cwnd[19] / cwnd[9] == pytest.approx(1.01**99, rel=0.02)
     before, after = found["first_loss"]["toy"]
     assert after == before / 2  # Reno's
-
-
-@pytest.mark.slow
-def test_an_edited_rule_is_compiled_anew(copy_with_toy):
-    source, cache, found = copy_with_toy
     before, after = found["first_loss"]["reno"]
     assert after == pytest.approx(0.5 * before)
 
-    rule = source / "tcpfair" / "cc" / "reno.py"
-    edited = rule.read_text().replace("decrease_to(f, p.b)", "decrease_to(f, 0.7)")
-    assert edited != rule.read_text()
-    rule.write_text(edited)
+    edit(package / "cc" / "reno.py", "decrease_to(f, p.b)", "decrease_to(f, 0.7)")
     before, after = experiment(source, cache, "reno")["first_loss"]["reno"]
     assert after == pytest.approx(0.7 * before)

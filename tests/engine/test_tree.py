@@ -8,7 +8,7 @@ from tcpfair.engine.dumbbell import Simulation
 from tcpfair.engine.state import NEVER
 from tcpfair.engine.tree import earliest, enter, grow_tree, leave, leaves_for
 from tcpfair.jit import jit
-from tcpfair.papers.scenario import make_scenario
+from tests.engine.scenarios import dumbbell
 
 MOST_FLOWS = 140  # three levels, with four nodes at the top and with eight
 # few different times, so that ties are common; 0 and NEVER are the ends of the range
@@ -42,17 +42,9 @@ def test_the_earliest_flow_wins_and_of_equal_ones_the_lowest(matches):
         assert (key, winner) == min((t, i) for i, t in due.items())
 
 
-def test_a_run_that_stands_still_shows_whose_turn_it_is():
-    link = {
-        "capacity_bps": 2e6,
-        "wire_bytes": 1500,
-        "payload_bytes": 1460,
-        "duration_s": 3.0,
-        "sample_s": 1.0,
-        "buffer_pkts": 10,
-    }
-    flows = [{"protocol": "Reno", "cc": "sack", "rtt_s": rtt_s} for rtt_s in (0.06, 0.02, 0.11, 0.05, 0.09)]
-    simulation = Simulation(make_scenario({**link, "flows": flows}, "five flows"), 1)
+def test_a_paused_run_shows_whose_turn_it_is():
+    flows = [{"cc": "sack", "rtt_s": rtt_s} for rtt_s in (0.06, 0.02, 0.11, 0.05, 0.09)]
+    simulation = Simulation(dumbbell(*flows, capacity_bps=2e6, buffer_pkts=10, duration_s=3.0), 1)
     for until_s in (0.3, 1.1, 2.7):
         simulation.advance(until_s)
         due_s = simulation._keys[8 : 8 + len(flows)]  # the leaves

@@ -71,9 +71,9 @@ def test_windows_whose_acks_are_all_dropped():
 
 def test_windows_whose_acks_are_all_dropped_while_data_are_lost_too():
     flows = [forward(0.0503, rwnd_pkts=6.0), forward(0.0817), reverse(0.0211, rwnd_pkts=5.0), reverse(0.0457, "cubic")]
-    slow = agree(*flows, **two_way(3.1e6, 1.37, 500.0, loss_rate=0.1, duration_s=120.0))
-    assert sum(slow.duplicates) > 5
-    assert sum(slow.drops) > 500
+    slow = agree(*flows, **two_way(3.1e6, 1.37, 500.0, loss_rate=0.1, duration_s=60.0))
+    assert sum(slow.duplicates) > 2
+    assert sum(slow.drops) > 200
 
 
 @pytest.mark.parametrize("access_bps", [0, 15e6])

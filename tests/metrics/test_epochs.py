@@ -56,6 +56,7 @@ BY_HAND = {
 }
 
 
+@pytest.mark.filterwarnings("error")  # what is not defined is NaN without a warning
 @pytest.mark.parametrize("name", BY_HAND)
 def test_by_hand(name):
     function, *arguments, expected = BY_HAND[name]

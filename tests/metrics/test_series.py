@@ -36,6 +36,9 @@ BY_HAND = {
     # 60 + 30, 40 + 50 and 0 + 100 of 100 Mb/s
     "utilisation": (series.utilisation, [[60.0, 40.0, 0.0], [30.0, 50.0, 100.0]], 100.0, 2.8 / 3),
     "variation": (series.coefficient_of_variation, [VARIED, -VARIED], [VARIATION, VARIATION]),
+    "variation of silence": (series.coefficient_of_variation, np.zeros((2, 3)), [NAN, NAN]),
+    "variation about zero": (series.coefficient_of_variation, [-1.0, 1.0], INF),
+    "interval of nothing": (series.mean_interval, [], 0.95, [NAN, NAN]),
     "variation of one value": (series.coefficient_of_variation, np.ones((2, 1)), [NAN, NAN]),
     # sum of (x - 1) y over that of (x - 1)^2
     "slope": (series.fitted_slope, [0.0, 1.0, 2.0], [5.0, 6.0, 11.0], 3.0),
@@ -65,6 +68,7 @@ BY_HAND = {
 }
 
 
+@pytest.mark.filterwarnings("error")  # what is not defined is NaN without a warning
 @pytest.mark.parametrize("name", BY_HAND)
 def test_by_hand(name):
     function, *arguments, expected = BY_HAND[name]

@@ -67,12 +67,6 @@ def test_additive_increase_adds_up(a, b, c, capacity_pps, rtt_s):
 # --- Windows around a loss ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("cwnd", "reno", "cubic_"), [(100, 50, 70), (101, 50, 70), (1024, 512, 717), (2, 2, 2)])
-def test_ssthresh_by_hand(cwnd, reno, cubic_):
-    assert kernel.reno_ssthresh_pkts(cwnd) == reno
-    assert kernel.cubic_ssthresh_pkts(cwnd) == cubic_
-
-
 @pytest.mark.parametrize(
     ("ssthresh_pkts", "cwnd_at_loss_pkts"),
     [
@@ -92,6 +86,11 @@ BY_HAND = {
     "W_max of a first loss": (kernel.cubic_w_max_pkts, 1024, 0, 1024),
     "W_max that is reached": (kernel.cubic_w_max_pkts, 1024, 1024, 1024),
     "W_max that is not reached": (kernel.cubic_w_max_pkts, 1024, 1025, 870),  # (1024 + 717)/2
+    **{
+        f"Reno's ssthresh of {w}": (kernel.reno_ssthresh_pkts, w, s)
+        for w, s in ((100, 50), (101, 50), (1024, 512), (2, 2))
+    },
+    **{f"CUBIC's of {w}": (kernel.cubic_ssthresh_pkts, w, s) for w, s in ((100, 70), (101, 70), (1024, 717), (2, 2))},
     # 27 s^3 of C = 410/1024 packets
     "K": (kernel.cubic_k_s, 100 + 27 * 410 / 1024, 100, 3),
     "K at W_max": (kernel.cubic_k_s, 100, 100, 0),

@@ -1,4 +1,6 @@
-"""Scenarios worked out by hand, laws and theory for the reference simulator.
+"""Scenarios worked out by hand and laws for the reference simulator.
+
+Theory is compared with the engine (tests/engine/test_theory.py), which gives the same packets.
 
 Unless a test states otherwise: 1500-byte packets at 12 Mb/s, so 1 ms of service, and an RTT of 100 ms. A packet
 handed to the idle link at t is acknowledged at t + 101 ms. In the two-way scenarios the reverse link has the same
@@ -784,50 +786,6 @@ def test_cubic_grows_like_reno_where_that_is_faster():
     for cwnd_pkts in (8.005208, 8.014964):
         rule.on_ack(state, acked=1, acks=1, now=1.0)
         assert state.cwnd_pkts == pytest.approx(cwnd_pkts, abs=1e-6)
-
-
-# --- theory ------------------------------------------------------------------------------------------------
-
-
-def single_reno(buffer_pkts: float, increase_pkts: float = 1.0) -> Result:
-    """One flow for 40 s with a BDP of 50 packets, in congestion avoidance from the start."""
-    lone = flow(rtt_s=0.05, cc=Aimd(increase_pkts), iw_pkts=2, initial_ssthresh_pkts=2)
-    return run(lone, buffer_pkts=buffer_pkts, duration_s=40)
-
-
-@pytest.mark.parametrize("buffer_pkts", [2, 10, 50])
-def test_drop_tail_peak_is_bdp_plus_buffer(buffer_pkts):
-    peaks_pkts = [before for _, before, _ in single_reno(buffer_pkts).reductions[0]]
-    # 50 propagate, `buffer_pkts` wait, 1 is served, and the next one is dropped; the window grows by one more
-    # packet in the round trip until that is known
-    assert len(peaks_pkts) >= 5
-    assert min(peaks_pkts) >= 50 + buffer_pkts + 2
-    assert max(peaks_pkts) <= 50 + buffer_pkts + 3.5
-
-
-@pytest.mark.parametrize("increase_pkts", [1.0, 2.0])
-def test_sawtooth_period(increase_pkts):
-    times_s = [t for t, _, _ in single_reno(buffer_pkts=50, increase_pkts=increase_pkts).reductions[0]]
-    # The queue never empties, so a window w lasts w service times: from W/2 to W the sum is 3/8 W^2 / x of
-    # them. One round trip of recovery without growth comes on top. W overshoots the 102 of the drop by x.
-    peak_pkts = 102 + increase_pkts
-    period_s = (3 / 8 * peak_pkts**2 / increase_pkts + peak_pkts) * SERVICE_S
-    assert len(times_s) > 5
-    assert np.mean(np.diff(times_s)) == pytest.approx(period_s, rel=0.03)
-
-
-@pytest.mark.parametrize(("buffer_pkts", "utilisation"), [(50, 1.0), (1, 0.75)])
-def test_buffer_of_a_bdp_keeps_the_link_busy_and_a_tiny_one_wastes_a_quarter(buffer_pkts, utilisation):
-    delivered = single_reno(buffer_pkts).delivered_samples_pkts[0][10:]
-    assert np.mean(delivered) * SERVICE_S == pytest.approx(utilisation, abs=0.02 if buffer_pkts == 1 else 0.01)
-
-
-def test_square_root_law():
-    loss_rate, rtt_s = 1e-3, 0.05
-    result = run(flow(rtt_s=rtt_s), capacity_bps=1e9, duration_s=80, loss_rate=loss_rate)
-    # Mathis et al. 1997, eq. 3: sqrt(3 / (2 p)) / RTT, losses here being random instead of periodic
-    rate_pps = math.sqrt(1.5 / loss_rate) / rtt_s
-    assert result.received_pkts[0] / 80 == pytest.approx(rate_pps, rel=0.15)
 
 
 # --- laws --------------------------------------------------------------------------------------------------
