@@ -11,7 +11,7 @@ import pandas as pd
 
 from tcpfair.metrics.fairness import flow_nru_db_of_mean
 from tcpfair.verdicts.claims.decision import Quantities
-from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, Table, over, range_over
+from tcpfair.verdicts.claims.evidence import Evidence, Table, over, range_over
 from tcpfair.verdicts.claims.pair_tests import (
     PROTOCOL_AND_RTT,
     case_letters,
@@ -105,9 +105,5 @@ def _relative_range(table: Table) -> pd.Series:
 
 def _converged(evidence: Evidence) -> Table:
     """Share of the runs in which both flows come near their share; NaN where nothing was measured."""
-    metrics = evidence.metrics("pair")
-    of_pair = metrics[(metrics["flow"] == 0) & metrics["metric"].isin(["T_U", "U_N"])]
-    per_run = of_pair.set_index([REPLICATE, "metric", *PROTOCOL_AND_RTT])["value"].unstack(
-        ["metric", *PROTOCOL_AND_RTT]
-    )
-    return evidence.of_runs(per_run["T_U"].notna().astype(float).where(per_run["U_N"].notna()))
+    time_s, known = (evidence.per_run("pair", metric, PROTOCOL_AND_RTT) for metric in ("T_U", "U_N"))
+    return evidence.of_runs(time_s.notna().astype(float).where(known.notna()))
