@@ -17,8 +17,6 @@ from tcpfair.verdicts.claims.pair_tests import (
     case_letters,
     flow_nru_db,
     jfi_range,
-    mean_jfi,
-    of_pairs,
 )
 
 NEWRENO, CUBIC = "NewReno", "CUBIC"
@@ -60,7 +58,8 @@ def bhatti2008_c12(evidence: Evidence) -> Quantities:
     A relative range needs a scale with a zero, which dB lack: U_N counts as the share 10^(U_N/10), which is 1, as JFI is,
     where all flows get what is fair.
     """
-    j, share = mean_jfi(evidence, "pair"), 10 ** (of_pairs(evidence, "pair", "U_N") / 10)
+    j, u_n_db = (evidence.table("pair", metric, PROTOCOL_AND_RTT) for metric in ("jfi_mean", "U_N"))
+    share = 10 ** (u_n_db / 10)
     return {clause: _relative_range(j[name]) - _relative_range(share[name]) for clause, name in TCP_VARIANTS.items()}
 
 
@@ -76,13 +75,13 @@ def bhatti2008_c13(evidence: Evidence) -> Quantities:
 
 def bhatti2008_c14(evidence: Evidence) -> Quantities:
     """CUBIC converges sooner than NewReno where both do."""
-    time_s = of_pairs(evidence, "pair", "T_U")
+    time_s = evidence.table("pair", "T_U", PROTOCOL_AND_RTT)
     return {"sooner": np.exp(np.log(time_s[NEWRENO] / time_s[CUBIC]).mean(axis=1))}
 
 
 def bhatti2008_c20(evidence: Evidence) -> Quantities:
     """Where CUBIC and CCID2 converge, both stay fair for little of the time that follows, and less than with NewReno."""
-    share = of_pairs(evidence, "pair", "converged_share")
+    share = evidence.table("pair", "converged_share", PROTOCOL_AND_RTT)
     cubic, newreno = (share[name].loc[:, evidence["least_rtt_ms"] :].mean(axis=1) for name in (CUBIC, NEWRENO))
     return {"short": cubic, "shorter": cubic - newreno}
 
