@@ -7,6 +7,7 @@ import yaml
 from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.verdicts.cells import CELL_COLUMNS, cells
+from tcpfair.verdicts.measured import Measured
 from tcpfair.verdicts.printed import load_printed
 from tests.verdicts import bundled
 
@@ -67,20 +68,21 @@ def test_a_ratio_divides_by_the_mean_of_its_base(table):
         "pair_ccid2_first": synthetic([10.0, 20.0], protocol="BIC", rtt_ms=100),
         "self": synthetic([40.0, 20.0], protocol="CCID2", rtt_ms=100),
     }
-    assert share["cell"].value(metrics.__getitem__) == pytest.approx(15 / 30)
-    assert share["cell"].by_replicate(metrics.__getitem__).tolist() == pytest.approx([10 / 40, 20 / 20])
+    measured = Measured(metrics.__getitem__)
+    assert share["cell"].value(measured) == pytest.approx(15 / 30)
+    assert share["cell"].by_replicate(measured).tolist() == pytest.approx([10 / 40, 20 / 20])
 
 
 def test_a_scatter_over_runs_has_no_value_for_one_run(table):
     sd = row(table, "bhatti2009.table5", "protocol=BIC;rtt_ms=100", "jfi_sd")["cell"]
     with pytest.raises(InputError, match="sd over runs"):
-        sd.by_replicate(lambda name: synthetic([1.0], protocol="BIC", rtt_ms=100))
+        sd.by_replicate(Measured(lambda name: synthetic([1.0], protocol="BIC", rtt_ms=100)))
 
 
 def test_a_cell_that_nothing_was_measured_for_is_named(table):
     cell = row(table, "bhatti2009.table6", "flow=1;protocol=BIC;rtt_ms=100", "throughput_mean")["cell"]
     with pytest.raises(InputError, match="pair_ccid2_first throughput_mean protocol=BIC, rtt_ms=100: no run has it"):
-        cell.value(lambda name: synthetic([1.0], protocol="CUBIC", rtt_ms=100))
+        cell.value(Measured(lambda name: synthetic([1.0], protocol="CUBIC", rtt_ms=100)))
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from tcpfair.verdicts import baseline, numbers
 from tcpfair.verdicts.cells import cells
 from tcpfair.verdicts.columns import csv_bytes, rounded
 from tcpfair.verdicts.context import Context
+from tcpfair.verdicts.measured import Measured
 from tcpfair.verdicts.numbers import numbers_of
 from tcpfair.verdicts.printed import compare, load_printed, load_tolerances
 from tests.verdicts import bundled
@@ -56,8 +57,8 @@ def test_the_bundled_metrics_at_the_cell_are_the_reproduced_number(paper):
     tolerances = load_tolerances(bundled.LAYOUT.data / "tolerances.yaml")
     ledger = compare(load_printed(config, bundled.LAYOUT.data), drawn, tolerances)
     assert ledger["key"].tolist() == rows["key"].tolist()
-    load = partial(bundled.metrics, paper)
-    found = [cell and cell.value(load) for cell in rows["cell"]]
+    measured = Measured(partial(bundled.metrics, paper))
+    found = [cell and cell.value(measured) for cell in rows["cell"]]
     compared = 0
     for number, value, reproduced in zip(rows.itertuples(), found, ledger["reproduced"], strict=True):
         if number.cell is None:

@@ -8,6 +8,7 @@ import pytest
 
 from tcpfair.files.layout import PAPERS
 from tcpfair.verdicts import scatter
+from tcpfair.verdicts.measured import Measured
 from tcpfair.verdicts.printed import Tolerance, load_tolerances
 from tests.verdicts import bundled
 
@@ -115,22 +116,27 @@ def test_tolerances_are_rounded_up(value, expected):
     assert scatter._up(value) == pytest.approx(expected)
 
 
+def runs_of(cell, values):
+    """Runs of one cell: a row for each value."""
+    rows = pd.DataFrame({"replicate": range(len(values)), "value": values})
+    return Measured(lambda name: rows.assign(metric=cell.measure, flow=cell.flow, **cell.where))
+
+
 def test_two_sets_of_runs_scatter_as_theory_has_it(numbers):
     """Means of 5 of normal values with sd 1 are sqrt(2/5) apart in standard deviation."""
     number = numbers[numbers["exhibit"] == "bhatti2009.table5"].iloc[0]
     rng = np.random.default_rng(1)
     apart = []
     for _ in range(40):
-        runs = pd.DataFrame({"replicate": range(5), "value": rng.normal(size=5)})
-        pairs = scatter._pairs_of_sets(number["cell"], {"pair_ccid2_first": runs}, 5, rng)
+        pairs = scatter._pairs_of_sets(number["cell"], runs_of(number["cell"], rng.normal(size=5)), 5, rng)
         apart += [b - a for a, b in pairs]
     assert np.std(apart) == pytest.approx(np.sqrt(2 / 5), rel=0.2)
 
 
 def test_single_runs_are_compared_each_with_each(numbers):
     number = numbers[numbers["exhibit"] == "bhatti2009.table8"].iloc[0]
-    runs = pd.DataFrame({"replicate": range(4), "value": [0.1, 0.2, 0.4, 0.7]})
-    pairs = scatter._pairs_of_sets(number["cell"], {"ns2_14": runs}, number["printed_runs"], np.random.default_rng(1))
+    runs = runs_of(number["cell"], [0.1, 0.2, 0.4, 0.7])
+    pairs = scatter._pairs_of_sets(number["cell"], runs, number["printed_runs"], np.random.default_rng(1))
     assert sorted(round(b - a, 3) for a, b in pairs) == [0.1, 0.2, 0.3, 0.3, 0.5, 0.6]
 
 

@@ -77,9 +77,11 @@ def compare(layout: Layout, claims: pd.DataFrame, exhibits: Collection[str] | No
     """
     rows = list(_changed_verdicts(claims, _verdicts(layout)))
     files = built_numbers(layout, exhibits)
-    if files:
-        expected = (_expected(layout, path) for path in files)
-        rows += _changed_numbers(joined(files), joined([path for path in expected if path.is_file()]))
+    pairs = [(path, _expected(layout, path)) for path in files]
+    moved = [(now, before) for now, before in pairs if not before.is_file() or now.read_bytes() != before.read_bytes()]
+    if moved:
+        before = joined([path for _, path in moved if path.is_file()])
+        rows += _changed_numbers(joined([path for path, _ in moved]), before)
     rows.sort(key=lambda row: CHANGES.index(row["change"]))
     return pd.DataFrame(rows, columns=[*CHANGE_COLUMNS, *REACH_COLUMNS])
 
@@ -93,19 +95,17 @@ def _changed_numbers(now: pd.DataFrame, before: pd.DataFrame) -> Iterator[dict]:
         if math.isinf(difference):  # a letter has no spread
             reach = dict.fromkeys(reach)
         change = {"left_only": "gone", "right_only": "new"}.get(number["_merge"])
-        if change is None and abs(relative) > RELATIVE:
+        if change:
+            relative = math.inf
+        elif abs(relative) > RELATIVE:
             # a spread that is not known (NaN) or is none explains nothing
             within = math.isfinite(difference) and abs(difference) <= math.hypot(*reach.values())
             change = "within spread" if within else "moved"
         if change:
             yield {
-                "what": "number",
-                "id": number["exhibit"],
-                "key": number["key"],
-                "metric": number["metric"],
-                "baseline": number["value_baseline"],
-                "today": number["value_today"],
-                "relative": relative if change not in ("gone", "new") and math.isfinite(relative) else None,
+                **{"what": "number", "id": number["exhibit"], "key": number["key"], "metric": number["metric"]},
+                **{when: number[f"value_{when}"] for when in _WHEN},
+                "relative": relative if math.isfinite(relative) else None,
                 "change": change,
                 **reach,
             }
@@ -135,7 +135,7 @@ def _reach(sd: float, n_runs: float) -> float:
 
 def _changed_verdicts(claims: pd.DataFrame, baseline: Path) -> Iterator[dict]:
     now = claims.loc[claims["verdict"] != "not run", ["id", "verdict"]]
-    before = _read_verdicts(baseline) if baseline.is_file() else now
+    before = pd.read_csv(baseline, dtype=str) if baseline.is_file() else now
     papers, not_run = set(claims["paper"]), set(claims["id"]) - set(now["id"])
     before = before[before["id"].map(_paper).isin(papers) & ~before["id"].isin(not_run)]
     both = before.merge(now, on="id", how="outer", suffixes=("_baseline", "_today"), indicator=True)
@@ -251,7 +251,7 @@ def accept(layout: Layout) -> list[Path]:
 def _accepted_verdicts(claims: pd.DataFrame, baseline: Path) -> bytes:
     """The verdicts of the baseline with those of today in their places, new ones last, and without claims that are gone."""
     decided = claims[~claims["verdict"].isin(_NOT_DECIDED)].set_index("id")["verdict"]
-    before = _read_verdicts(baseline).set_index("id")["verdict"] if baseline.is_file() else decided.iloc[:0]
+    before = pd.read_csv(baseline, dtype=str).set_index("id")["verdict"] if baseline.is_file() else decided.iloc[:0]
     gone = [name for name in before.index if _paper(name) in set(claims["paper"]) and name not in set(claims["id"])]
     after = {**before.drop(gone).to_dict(), **decided.to_dict()}
     table = pd.DataFrame(after.items(), columns=["id", "verdict"])
@@ -277,10 +277,6 @@ def _expected(layout: Layout, numbers: Path) -> Path:
 
 def _verdicts(layout: Layout) -> Path:
     return layout.data / "expected" / "verdicts.csv"
-
-
-def _read_verdicts(path: Path) -> pd.DataFrame:
-    return pd.read_csv(path, dtype=str)
 
 
 def _paper(name: str) -> str:

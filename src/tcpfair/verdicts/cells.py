@@ -6,11 +6,13 @@ experiments, those of another setting too, without drawing the exhibit; `printed
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -18,20 +20,23 @@ from tcpfair.errors import InputError, unknown
 from tcpfair.files.layout import Layout
 from tcpfair.measures import SYSTEM
 from tcpfair.papers.papers import PaperConfig, load_yaml
-from tcpfair.verdicts.combine import OverCells, OverFlows, OverRuns, of_flows, of_runs, over_cells, over_flows
+from tcpfair.verdicts.combine import (
+    OF_ALL_RUNS,
+    OF_MANY_RUNS,
+    OverCells,
+    OverFlows,
+    OverRuns,
+    drawn,
+    over_cells,
+    over_flows,
+    over_runs,
+)
+from tcpfair.verdicts.measured import Measured, Table, joined
 from tcpfair.verdicts.printed import PRINTED_COLUMNS, load_printed, make_key, parse_key, quoted_identity
 
 CELL_COLUMNS = [
     *PRINTED_COLUMNS,
-    "cell",
-    "experiment",
-    "measure",
-    "flow",
-    "where",
-    "scale",
-    "printed_runs",
-    "derived",
-    "reason",
+    *("cell", "experiment", "measure", "flow", "where", "scale", "printed_runs", "derived", "reason"),
 ]
 EACH = "each"  # in place of a flow: all flows together
 _NOT_IN_GRID = {"flow", "item", "condition"}  # parts of a printed key that name no grid variable
@@ -41,7 +46,6 @@ _SHARES = {"reached": "converged_runs_share", "half_interval": "confidence_level
 _OF_MODEL = {"rules", "Series", "Computed", "str"}  # parts of the model that no rule names
 
 Scale = Literal["percent", "MB_per_packet", "MB_per_byte"]
-LoadMetrics = Callable[[str], pd.DataFrame]
 
 
 # --- A cell -------------------------------------------------------------------------------------------------------
@@ -80,63 +84,54 @@ class Cell:
         steps += [f"{self.cells} over cells"] if self.cells else []
         return ", ".join(step for step in steps if step)
 
-    def value(self, load_metrics: LoadMetrics) -> float | str:
-        """The number that the metrics of ``load_metrics`` (by experiment, as of `tcpfair.measures.measure`) give.
+    def value(self, measured: Measured) -> float | str:
+        """The number that the metrics of some runs give.
 
         In the printed unit; NaN where it was measured and has no value, a letter for a case. Raises InputError when no
         run has the metric there, or when the cell is not one cell.
         """
-        return self._combined(self.table(load_metrics, self._places(self._all_rows(load_metrics))))
+        return self._numbers(*map(self._over_runs, self._tables(measured))).iloc[0]
 
-    def _combined(self, found: pd.DataFrame) -> float | str:
-        """The number of a `table` of cells."""
-        if self.cells:
-            return self.scale * over_cells(found, self.cells, self.over, self.leaders, self.slack)
-        if len(found) > 1:
-            raise InputError(f"data/cells.yaml: {self._place}: {len(found)} cells; say which, or how they are combined")
-        value = found["value"].iloc[0]
-        return value if isinstance(value, str) else self.scale * float(value)
-
-    def by_replicate(self, load_metrics: LoadMetrics) -> pd.Series:
+    def by_replicate(self, measured: Measured) -> pd.Series:
         """`value` of each replicate by itself: what the number would be with one run, indexed by ``replicate``.
 
         Raises InputError for a number that is the scatter of runs.
         """
         if self.runs in ("sd", "cv"):
             raise InputError(f"data/cells.yaml: {self._place}: {self.runs} over runs has no value for a single run")
-        if not (self.base or self.cells):
-            return self._of_one_cell(load_metrics)
-        replicates = sorted(set.intersection(*(set(load_metrics(name)["replicate"]) for name in self.read)))
-        for cell in (self, self.base) if self.base else (self,):
-            if not set(cell.rows(load_metrics)["replicate"]) >= set(replicates):
-                raise cell._no_run
-        found = self.table(load_metrics, ["replicate", *self._places(self.rows(load_metrics))])
-        of_each = dict(tuple(found.groupby("replicate")))
-        return pd.Series(
-            [self._combined(of_each[number]) for number in replicates], index=pd.Index(replicates, name="replicate")
-        )
+        return self._numbers(*self._tables(measured))
 
-    def _places(self, rows: pd.DataFrame) -> list[str]:
-        """The columns of ``rows`` that tell its cells apart."""
-        return [
-            *(name for name in self.grid if name in rows),
-            *(["flow"] if self.flow is None and not self.flows else []),
-        ]
+    def by_set(self, measured: Measured) -> tuple[pd.Index, Callable[[npt.ArrayLike], float | str]]:
+        """The replicates, and `value` as a function of some of them, in which one may occur more than once."""
+        tables = self._tables(measured)
 
-    def _of_one_cell(self, load_metrics: LoadMetrics) -> pd.Series:
-        """`by_replicate` where no cells are combined: all replicates at once."""
-        chosen = self._all_rows(load_metrics)
-        if len(chosen[[name for name in self.grid if name in chosen]].drop_duplicates()) > 1:
-            raise InputError(f"data/cells.yaml: {self._place}: many cells; say which, or how they are combined")
+        def value(drawn: npt.ArrayLike) -> float | str:
+            of_set = [self._over_runs(Table(values.loc[drawn], places)) for values, places in tables]
+            return self._numbers(*of_set).iloc[0]
+
+        return reduce(pd.Index.intersection, (table.values.index for table in tables)), value
+
+    def table(self, measured: Measured) -> pd.DataFrame:
+        """The number at each of its places: columns of `Table.places`, ``value``, ``sd`` over runs and ``n_runs``.
+
+        In the unit of the metric.
+        """
+        runs, *base = self._tables(measured)
         if self.flows:
-            values = chosen.groupby("replicate")["value"].agg(lambda of_flows: over_flows(of_flows, self.flows))
+            found, sd, n_runs = self._of_flows(self._over_runs(runs)), np.nan, runs.places["runs"].iloc[0]
         else:
-            values = chosen.set_index("replicate")["value"].sort_index()
-        return values * self.scale if pd.api.types.is_numeric_dtype(values) else values
+            found = self._over_runs(runs)
+            sd = np.nan if self.runs in OF_MANY_RUNS else drawn(runs.values.to_numpy())[1][0]
+            n_runs = found.places["runs"] if self.runs in OF_ALL_RUNS else runs.values.notna().sum()
+        value = found.values.iloc[0].to_numpy()
+        for divided_by in base:
+            divisor = self._divisors(found.places, self._of_flows(self._over_runs(divided_by))).iloc[0].to_numpy()
+            value, sd = value / divisor - (1.0 if self.gain else 0.0), sd / divisor
+        return found.places.assign(value=value, sd=sd, n_runs=n_runs)
 
     @property
     def read(self) -> tuple[str, ...]:
-        """Every experiment whose metrics `value` asks for."""
+        """Every experiment whose metrics `value` needs."""
         return (*self.experiments, *(self.base.experiments if self.base else ()))
 
     @property
@@ -144,59 +139,72 @@ class Cell:
         fixed = ", ".join(f"{name}={value}" for name, value in self.where.items())
         return f"{'+'.join(self.experiments)} {self.measure} {fixed}".rstrip()
 
-    def table(self, load_metrics: LoadMetrics, by: Sequence[str]) -> pd.DataFrame:
-        """The number at each place of ``by``, columns of the metrics: these, ``value``, ``sd`` over runs and ``n_runs``.
+    def by_run(self, measured: Measured) -> Table:
+        """The cells that the number is of, by replicate; inverted where it is of the inverse. Maybe none."""
+        flow = {} if self.flow is None else {"flow": self.flow}
+        table = joined([measured.of(name, self.measure).at({**self.where, **flow}) for name in self.experiments])
+        if self.flow is None:
+            table = table.take(np.flatnonzero(table.places["flow"] != SYSTEM))
+        return Table(1 / table.values, table.places) if self.inverse else table
 
-        In the unit of the metric.
-        """
-        found = of_runs(self.rows(load_metrics), [*by, "flow"] if self.flows else by, self.runs, self.share)
-        if self.flows:
-            found = of_flows(found, by, self.flows)
-        if self.base:
-            in_base = {"replicate", *self.base.grid}
-            shared = [name for name in by if name in in_base and isinstance(self.base.where.get(name, []), list)]
-            if shared:
-                of_base = self.base.table(load_metrics, shared)
-                divisor = found[shared].merge(of_base, on=shared, how="left")["value"].to_numpy()
-            else:
-                divisor = self.base.value(load_metrics)
-            found[["value", "sd"]] = found[["value", "sd"]].div(divisor, axis=0)
-            found["value"] -= 1.0 if self.gain else 0.0
-        return found
+    def _tables(self, measured: Measured) -> list[Table]:
+        """`by_run` of the cell and of its base, if any. Raises InputError when no run has one of them."""
+        cells = [self, self.base] if self.base else [self]
+        tables = [cell.by_run(measured) for cell in cells]
+        for cell, table in zip(cells, tables, strict=True):
+            if table.places.empty:
+                raise InputError(f"data/cells.yaml: {cell._place}: no run has it")
+        return tables
 
-    def rows(self, load_metrics: LoadMetrics) -> pd.DataFrame:
-        """The rows of the metrics that the number is of; values inverted where it is of the inverse."""
-        rows = pd.concat([self._chosen(load_metrics(name)) for name in self.experiments], ignore_index=True)
-        if self.inverse:
-            with np.errstate(divide="ignore"):
-                rows = rows.assign(value=1 / rows["value"].to_numpy(dtype=float))
-        return rows
+    def _over_runs(self, table: Table) -> Table:
+        """One row: `over_runs` of each cell."""
+        if self.runs == "mean":
+            return Table(pd.DataFrame(drawn(table.values.to_numpy())[0]), table.places)
+        found = [
+            over_runs(values.dropna().reset_index(drop=True).reindex(range(runs)), self.runs, self.share)
+            for (_, values), runs in zip(table.values.items(), table.places["runs"], strict=True)
+        ]
+        return Table(pd.DataFrame([found]), table.places)
 
-    def _all_rows(self, load_metrics: LoadMetrics) -> pd.DataFrame:
-        """`rows`. Raises InputError when there are none."""
-        rows = self.rows(load_metrics)
-        if rows.empty:
-            raise self._no_run
-        return rows
+    def _of_flows(self, table: Table) -> Table:
+        """`over_flows` of the cells that differ in the flow only, sorted; the cells themselves where these are not combined."""
+        if not self.flows:
+            return table
+        values, places = table
+        names = [name for name in self.grid if name in places]
+        groups = list(places.groupby(names, dropna=False).indices.values()) if names else [np.arange(len(places))]
+        found = {i: over_flows(values.iloc[:, cells], self.flows) for i, cells in enumerate(groups)}
+        return Table(
+            pd.DataFrame(found, values.index), places.iloc[[cells[0] for cells in groups]].reset_index(drop=True)
+        )
 
-    @property
-    def _no_run(self) -> InputError:
-        return InputError(f"data/cells.yaml: {self._place}: no run has it")
+    def _divisors(self, places: pd.DataFrame, base: Table) -> pd.DataFrame:
+        """For each place the value of the base that agrees with it in all that the base leaves open."""
+        free = [name for name in self.base.grid if isinstance(self.base.where.get(name, []), list) and name in places]
+        if not free:
+            self.base._only(base.places)
+            return base.values[[0] * len(places)].set_axis(range(len(places)), axis=1)
+        numbered = base.places[free].assign(number=range(len(base.places)))
+        numbers = places[free].merge(numbered, on=free, how="left")["number"]
+        return base.values.reindex(columns=numbers).set_axis(range(len(places)), axis=1)
 
-    def chosen(self, load_metrics: LoadMetrics) -> dict[str, pd.DataFrame]:
-        """Of the metrics of each experiment that it reads, the rows that count for `value`: as good as all of them."""
-        of_own = {name: self._chosen(load_metrics(name)) for name in self.experiments}
-        for name, rows in (self.base.chosen(load_metrics) if self.base else {}).items():
-            of_own[name] = pd.concat([of_own[name], rows]).drop_duplicates() if name in of_own else rows
-        return of_own
+    def _numbers(self, own: Table, base: Table | None = None) -> pd.Series:
+        """The number in the printed unit for each row that both tables have."""
+        values, places = self._of_flows(own)
+        if base is not None:
+            divisors = self._divisors(places, self._of_flows(base))
+            rows = values.index.intersection(divisors.index)
+            values = values.loc[rows] / divisors.loc[rows] - (1.0 if self.gain else 0.0)
+        if self.cells:
+            return self.scale * over_cells(values, places, self.cells, self.over, self.leaders, self.slack)
+        self._only(places)
+        return self.scale * values[0] if pd.api.types.is_numeric_dtype(values[0]) else values[0]
 
-    def _chosen(self, metrics: pd.DataFrame) -> pd.DataFrame:
-        chosen = metrics["metric"] == self.measure
-        chosen &= metrics["flow"] != SYSTEM if self.flow is None else metrics["flow"] == self.flow
-        for name, value in self.where.items():
-            if name in metrics:
-                chosen &= metrics[name].isin(value if isinstance(value, list) else [value])
-        return metrics[chosen]
+    def _only(self, places: pd.DataFrame) -> None:
+        if len(places) > 1:
+            raise InputError(
+                f"data/cells.yaml: {self._place}: {len(places)} cells; say which, or how they are combined"
+            )
 
 
 # --- The rules ----------------------------------------------------------------------------------------------------

@@ -5,11 +5,12 @@ Exhibits draw their numbers with it, and `tcpfair.verdicts.cells` names by it wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from functools import partial
+from collections.abc import Collection, Sequence
+from functools import cache
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from tcpfair.metrics.fairness import case_letter, nru_tuple, tuple_stability
@@ -29,13 +30,14 @@ OverCells = Literal[
     "place_where_not_above",
     "place_from_which_not_below",
 ]
-_CASE_DECIMALS = {"case": 2, "case_1dp": 1}
+OF_MANY_RUNS = ("sd", "cv", "share")  # numbers of many runs that have no spread over runs
+OF_ALL_RUNS = ("reached", "share")  # numbers in which runs without a value count too
+N_DRAWS = 1000  # at most
 LEVELS = (0.05, 0.95)  # of a `distribution`
-# column of a `distribution` -> suffix of its numbers, beside the median
+# column of a `distribution` -> suffix of its numbers, next to the median
 FURTHER = {"low": "p05", "high": "p95", "share": "share", "percentile": "percentile"}
-_SOME = 0.5  # share of the runs that must have a value for their median to stand for the cell
-_NO_SPREAD = ("sd", "cv", "share")  # numbers of many runs that have no spread over runs
-_OF_ALL_RUNS = ("reached", "share")  # numbers in which runs without a value count too
+_CASE_DECIMALS = {"case": 2, "case_1dp": 1}
+_SOME = 0.5  # share of the runs that must have a value for their median to be that of the cell
 
 
 # --- Over runs ----------------------------------------------------------------------------------------------------
@@ -74,7 +76,7 @@ def distribution(values: pd.Series, printed: float | None = None) -> dict[str, f
     single run is one draw from their distribution.
     """
     found = values.dropna().to_numpy(dtype=float)
-    with np.errstate(invalid="ignore"):  # NRU of a flow without delivery is infinite; warnings would stand in notebooks
+    with np.errstate(invalid="ignore"):  # NRU of a flow without delivery is infinite; warnings would be in notebooks
         low, high = np.quantile(found, LEVELS) if len(found) else (np.nan, np.nan)
         sd = float(np.std(found, ddof=1)) if len(found) > 1 else np.nan
     result = {
@@ -87,22 +89,19 @@ def distribution(values: pd.Series, printed: float | None = None) -> dict[str, f
     }
     if printed is not None:
         known = len(found) > 0 and np.isfinite(printed)
-        result["percentile"] = 100 * np.mean((found < printed) + (found == printed) / 2) if known else np.nan
+        result["percentile"] = 100 * share_below(found, printed) if known else np.nan
     return result
 
 
-def of_runs(rows: pd.DataFrame, by: Sequence[str], how: OverRuns = "mean", share: float = 0.5) -> pd.DataFrame:
-    """`over_runs` of the rows of a metric that agree in ``by``: these columns, ``value``, ``sd`` and ``n_runs``.
+def share_below(values: npt.NDArray[np.float64], x: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Share of ``values`` (n, ...) that are below ``x`` (...), of those that are equal half."""
+    return np.mean((values < x) + (values == x) / 2, axis=0)
 
-    ``n_runs`` counts the runs that have a value, or all runs for numbers in which the others count too.
-    """
-    if how in ("mean", "median") and not rows.duplicated(by).any():  # one run each, as in an ensemble
-        table = rows[[*by, "value"]].reset_index(drop=True)
-        return table.assign(sd=np.nan, n_runs=table["value"].notna().astype(int))
-    value = how if how == "mean" else partial(over_runs, how=how, share=share)
+
+def of_runs(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """The mean over the rows that agree in ``by``: these columns, ``value``, ``sd`` and ``n_runs`` (with a value)."""
     groups = rows.groupby(list(by), sort=False, dropna=False)["value"]
-    found = groups.agg(value=value, sd="std", n_runs="size" if how in _OF_ALL_RUNS else "count").reset_index()
-    return found.assign(sd=np.nan) if how in _NO_SPREAD else found
+    return groups.agg(value="mean", sd="std", n_runs="count").reset_index()
 
 
 def reached_by_share(times_s: pd.Series, share: float) -> float:
@@ -112,69 +111,100 @@ def reached_by_share(times_s: pd.Series, share: float) -> float:
     return float(lower + upper) / 2 if np.isfinite(upper) else np.nan
 
 
+def drawn(values: npt.NDArray[np.float64], n_draws: int = 0) -> tuple[npt.NDArray, npt.NDArray]:
+    """Means and standard deviations (n - 1) of the columns of ``values`` (runs, cells) over the runs, and draws of them.
+
+    Row 0 of each, (1 + draws, cells), is over the runs, without what is NaN; each other row is what the same runs leave possible.
+    From n normal values with mean m and standard deviation s the true mean is m + t s / sqrt(n), t of Student's distribution
+    with n - 1 degrees of freedom. A row draws such means for all cells at once, m + c sum g_i (x_i - m) / sqrt(n (n - 1)), with
+    standard normal g_i and c^2 = (n - 1) / chi^2 of n - 1 degrees: what is measured in one run stays together. The draw depends
+    on n only, so that tables of the same runs stay together too. So the quantiles of a mean are Student's interval, right for
+    few runs, those of a difference of unlike numbers of runs are of Behrens and Fisher's (R. A. Fisher, The fiducial argument in
+    statistical inference, Annals of Eugenics 6, 1935), and any function of means has an interval by the same draws. Of a single
+    run no spread is known, and all rows are alike; a mean that is infinite is so in all rows. A drawn s is c times s.
+
+    Sums are in the order of the runs: the order of numpy's own sum, and of a BLAS, depends on the processor.
+    """
+    means, sds = (np.full((1 + n_draws, values.shape[1]), np.nan) for _ in range(2))
+    missing = np.isnan(values)
+    known = np.take_along_axis(values, np.argsort(missing, axis=0, kind="stable"), axis=0)
+    counts = (~missing).sum(axis=0)
+    for n in np.unique(counts[counts > 0]):
+        cells = np.flatnonzero(counts == n)
+        mean = np.cumsum(known[:n, cells], axis=0)[-1] / n
+        means[:, cells] = mean
+        cells, mean = (x[np.isfinite(mean) & (n > 1)] for x in (cells, mean))
+        if len(cells):
+            off = known[:n, cells] - mean
+            weights, scale = (x[: 1 + n_draws] for x in _draw(int(n)))
+            spread = np.zeros((1 + n_draws, len(cells)))
+            for share, distance in zip(weights.T, off, strict=True):
+                spread += share[:, np.newaxis] * distance
+            means[:, cells] = mean + spread
+            sds[:, cells] = np.sqrt(np.cumsum(off**2, axis=0)[-1] / (n - 1)) * scale[:, np.newaxis]
+    return means, sds
+
+
+@cache
+def _draw(n: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Of ``n`` runs: the weights of their distances from the mean, (1 + draws, n), and c; in row 0 no distance counts."""
+    random = np.random.Generator(np.random.Philox(n))
+    normal, chi2 = random.standard_normal((N_DRAWS, n)), random.chisquare(n - 1, N_DRAWS)
+    c = np.sqrt((n - 1) / chi2)
+    weights = normal * (c / np.sqrt(n * (n - 1)))[:, np.newaxis]
+    return np.vstack([np.zeros(n), weights]), np.append(1.0, c)
+
+
 # --- Over flows ---------------------------------------------------------------------------------------------------
 
 
-def over_flows(u_n_db: pd.Series, how: OverFlows) -> float | str:
-    """One number of the NRU of each flow, (flows,): a part of the system's tuple, their variation, the letter of the case."""
-    flows = u_n_db.to_numpy(dtype=float)
+def over_flows(u_n_db: npt.ArrayLike, how: OverFlows) -> npt.NDArray:
+    """A part of the system's tuple, (...), its variation or the letter of its case, of the NRU of flows (..., flows)."""
+    flows = np.asarray(u_n_db, dtype=float)
     if how == "variation":
-        return float(tuple_stability(flows))
+        return tuple_stability(flows)
     mean, fair, unfair = nru_tuple(flows)
     if how in _CASE_DECIMALS:
-        return str(case_letter(fair, unfair, _CASE_DECIMALS[how]))
-    return float({"mean": mean, "mean of fair": fair, "mean of unfair": unfair}[how])
-
-
-def of_flows(cells: pd.DataFrame, by: Sequence[str], how: OverFlows) -> pd.DataFrame:
-    """`over_flows` of the cells (of `of_runs`) that agree in ``by``, sorted by these; its spread is not known."""
-    groups = cells.groupby(list(by), dropna=False)
-    value = groups["value"].agg(partial(over_flows, how=how))
-    return pd.DataFrame({"value": value, "sd": np.nan, "n_runs": groups["n_runs"].first()}).reset_index()
+        return case_letter(fair, unfair, _CASE_DECIMALS[how])
+    return {"mean": mean, "mean of fair": fair, "mean of unfair": unfair}[how]
 
 
 # --- Over cells ---------------------------------------------------------------------------------------------------
 
 
 def over_cells(
-    cells: pd.DataFrame, how: OverCells, over: str = "rtt_ms", leaders: Collection[str] = (), slack: float = 0.0
-) -> float:
-    """One number of many ``cells`` with ``value``, ``protocol`` where it matters, and the variable ``over`` of a place.
+    values: pd.DataFrame,
+    places: pd.DataFrame,
+    how: OverCells,
+    over: str = "rtt_ms",
+    leaders: Collection[str] = (),
+    slack: float = 0.0,
+) -> pd.Series:
+    """One number of many cells, for each row of ``values``, which has a column per row of ``places``.
 
-    ``place_of_min``: where the mean over what shares a place is least; ``place_of_first_value``: the least place that has a
-    value; ``place_where_not_above``: the least place at which not all ``leaders`` stand above all other protocols;
-    ``place_from_which_not_below``: the least place from which on none of them stands more than ``slack`` below another.
-    NaN where there is no such place.
+    A place is a value of the variable ``over``. ``place_of_min``: where the mean over what shares a place is least;
+    ``place_of_first_value``: the least place that has a value; ``place_where_not_above``: the least place at which not all
+    protocols ``leaders`` are above all others; ``place_from_which_not_below``: the least place from which on none of them is
+    more than ``slack`` below another. NaN where there is no such place.
     """
     if how in ("mean", "min", "max"):
-        return float(cells["value"].agg(how))
-    by_place: dict[str, Callable[[], pd.Index]] = {
-        "place_of_min": lambda: _places_of_min(cells, over),
-        "place_of_first_value": lambda: pd.Index(cells.loc[cells["value"].notna(), over]),
-        "place_where_not_above": lambda: _places_below(cells, over, leaders),
-        "place_from_which_not_below": lambda: _places_after(cells, over, leaders, slack),
-    }
-    places = by_place[how]()
-    return float(places.min()) if len(places) else np.nan
+        return values.agg(how, axis=1)
+    at = places[over].to_numpy()
+    leads = places["protocol"].isin(list(leaders)).to_numpy() if leaders else np.zeros(len(places), dtype=bool)
 
+    def by_place(of: pd.DataFrame, combine: str) -> pd.DataFrame:
+        return of.T.groupby(at[of.columns]).agg(combine).T
 
-def _places_of_min(cells: pd.DataFrame, over: str) -> pd.Index:
-    means = cells.groupby(over)["value"].mean().dropna()
-    return means.index[[means.to_numpy().argmin()]] if len(means) else means.index
-
-
-def _lead(cells: pd.DataFrame, over: str, leaders: Collection[str]) -> pd.Series:
-    """Least value of the leaders less the largest of the others, at each place in ascending order."""
-    leads = cells["protocol"].isin(list(leaders))
-    least = cells[leads].groupby(over)["value"].min()
-    return (least - cells[~leads].groupby(over)["value"].max()).sort_index()
-
-
-def _places_below(cells: pd.DataFrame, over: str, leaders: Collection[str]) -> pd.Index:
-    lead = _lead(cells, over, leaders)
-    return lead.index[lead <= 0]
-
-
-def _places_after(cells: pd.DataFrame, over: str, leaders: Collection[str], slack: float) -> pd.Index:
-    below = _lead(cells, over, leaders) < -slack
-    return below.index[~below[::-1].cummax()[::-1]]
+    match how:
+        case "place_of_min":
+            means = by_place(values, "mean")
+            found = means.eq(means.min(axis=1), axis=0)
+        case "place_of_first_value":
+            found = by_place(values.notna(), "any")
+        case _:
+            lead = by_place(values.loc[:, leads], "min") - by_place(values.loc[:, ~leads], "max")
+            if how == "place_where_not_above":
+                found = lead <= 0
+            else:
+                found = ~(lead < -slack).iloc[:, ::-1].cummax(axis=1).iloc[:, ::-1]
+    return found.idxmax(axis=1).astype(float).where(found.any(axis=1))

@@ -19,6 +19,7 @@ from tcpfair.runs.origin import Origin, digest_of_keys
 from tcpfair.runs.trace import Trace
 from tcpfair.verdicts import printed
 from tcpfair.verdicts.cells import Rule, Rules, load_rules, stated
+from tcpfair.verdicts.measured import Measured
 
 
 @dataclass
@@ -89,6 +90,11 @@ class Context:
             path = self.held.metrics(experiment) if self.trace_folder is None else None
             self._metrics[experiment] = pd.read_parquet(path) if path else self._measure(experiment)
         return self._metrics[experiment]
+
+    @cached_property
+    def measured(self) -> Measured:
+        """The metrics as tables."""
+        return Measured(self.metrics)
 
     def _measure(self, experiment: str) -> pd.DataFrame:
         weights = self._weights(experiment)

@@ -10,7 +10,6 @@ import sys
 import traceback
 from collections.abc import Collection, Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from tcpfair.errors import InputError, unknown
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.measures import SYSTEM
-from tcpfair.papers.papers import Exhibit, Experiment, PaperConfig
+from tcpfair.papers.papers import Exhibit, PaperConfig
 from tcpfair.runs import record
 from tcpfair.runs.outputs import inside
 from tcpfair.verdicts import computed
@@ -30,14 +29,13 @@ from tcpfair.verdicts.columns import (
     Column,
     Numbers,
     csv_bytes,
-    joined,
     no_numbers,
-    of_metric,
     rounded,
     single,
 )
-from tcpfair.verdicts.combine import distribution
+from tcpfair.verdicts.combine import distribution, drawn
 from tcpfair.verdicts.context import Context
+from tcpfair.verdicts.measured import Measured, Table
 from tcpfair.verdicts.printed import parse_key
 
 _SHORT = {"flow_protocol": "protocol"}  # column of the metrics -> part of a key
@@ -100,7 +98,7 @@ def numbers_of(context: Context, exhibit: Exhibit) -> Numbers:
 
 def _stated_number(context: Context, rule: Rule, exhibit: str, key: str, metric: str) -> Column:
     cell = cell_of(context.paper, rule, {"exhibit": exhibit, "key": key, "metric": metric})
-    return single(exhibit, metric, cell.value(context.metrics), **parse_key(key))
+    return single(exhibit, metric, cell.value(context.measured), **parse_key(key))
 
 
 # --- Columns -------------------------------------------------------------------------------------------------------
@@ -120,39 +118,39 @@ def _of_series(context: Context, exhibit: Exhibit, series: Series) -> Iterator[C
 
 def _cells(context: Context, series: Series, metric: str, where: dict[str, Any]) -> tuple[pd.DataFrame, list[str]]:
     """The cells of one metric of a series, and the columns that make up their keys."""
-    load_metrics = partial(_metrics, context, select=series.select)
-    measured = of_metric(joined(map(load_metrics, series.experiments)), series.measure)
+    measured = context.measured
+    if series.select:
+        select = computed.SELECTIONS[series.select]
+        measured = Measured(lambda name: select(context, name, context.metrics(name)))
+    flows = {flow for name in series.experiments for flow in measured.of(name, series.measure).places["flow"]}
+    if not flows:
+        raise InputError(f"metric {series.measure!r}: not among the metrics of this experiment; check its `measures`")
     experiment = context.paper.experiments[series.experiments[0]]
-    key = list(series.by) if series.by is not None else _key(experiment)
+    # by itself: protocol, RTT, and the other grid variables of more than one value
+    own = [name for name, value in experiment.grid.items() if name in computed.KEY or len(value.value) > 1]
+    key = list(own if series.by is None else series.by)
     flow = series.flow
     if flow is None:
-        flow = SYSTEM if (measured["flow"] == SYSTEM).any() else EACH
+        flow = SYSTEM if SYSTEM in flows else EACH
         if flow == EACH and len(experiment.flows) > 1 and not {"flow", "flow_protocol"} & set(key):
             key.append("flow")
     cell = cell_at(context.paper, series, series.measure, where, flow, f"data/cells.yaml: {metric}")
     if series.runs == "distribution":
-        cells = _distributions(context, series, metric, cell.rows(load_metrics).groupby(key)["value"], key)
+        cells = _distributions(context, series, metric, cell.by_run(measured), key)
     else:
-        cells = cell.table(load_metrics, key)
+        cells = cell.table(measured)[[*key, "value", "sd", "n_runs"]]
+    if cells.duplicated(key).any():
+        raise InputError(f"data/cells.yaml: {metric}: by: {', '.join(key)} does not tell its cells apart")
     if series.flows:  # the spread is that of the runs' own value, where the metric has one
-        own = replace(cell, measure=metric, flow=SYSTEM).rows(load_metrics).groupby(key)["value"].std()
-        cells["sd"] = own.reindex(pd.MultiIndex.from_frame(cells[key])).to_numpy()
+        own = replace(cell, measure=metric, flow=SYSTEM, flows=None).by_run(measured)
+        spread = own.places[key].assign(sd=drawn(own.values.to_numpy())[1][0])
+        cells = cells.drop(columns="sd").merge(spread, on=key, how="left")
     if cell.scale != 1:
         cells[["value", "sd"]] *= cell.scale
     return cells.rename(columns=_SHORT), [_SHORT.get(name, name) for name in key]
 
 
-def _key(experiment: Experiment) -> list[str]:
-    """Protocol, RTT, and the other grid variables of more than one value."""
-    return [name for name, value in experiment.grid.items() if name in computed.KEY or len(value.value) > 1]
-
-
-def _metrics(context: Context, experiment: str, select: str) -> pd.DataFrame:
-    metrics = context.metrics(experiment)
-    return computed.SELECTIONS[select](context, experiment, metrics) if select else metrics
-
-
-def _distributions(context: Context, series: Series, metric: str, groups: Any, key: list[str]) -> pd.DataFrame:
+def _distributions(context: Context, series: Series, metric: str, runs: Table, key: list[str]) -> pd.DataFrame:
     """`distribution` of each cell, and what is printed of it (NaN: a dash), if anything."""
     printed = {}
     if series.printed_in:
@@ -160,9 +158,9 @@ def _distributions(context: Context, series: Series, metric: str, groups: Any, k
         table = context.printed(f"{context.paper.paper}.{series.printed_in}", against)
         printed = table.set_index(key[0])["value"].to_dict() if len(table) else {}
     rows = []
-    for place, values in groups:
-        at = printed.get(place[0])
-        rows.append({**dict(zip(key, place, strict=True)), **distribution(values, at)})
+    for (_, values), place in zip(runs.values.items(), runs.places[key].to_dict("records"), strict=True):
+        at = printed.get(place[key[0]])
+        rows.append({**place, **distribution(values, at)})
         if series.printed_in:
             rows[-1]["printed"] = np.nan if at is None else at
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).sort_values(key, ignore_index=True)

@@ -30,21 +30,8 @@ from tcpfair.papers.papers import SAFE_LOADER, Exhibit, PaperConfig
 
 PRINTED_COLUMNS = ["exhibit", "key", "metric", "value", "unit", "kind", "how", "quotes", "note"]
 LEDGER_COLUMNS = [
-    "paper",
-    "exhibit",
-    "key",
-    "metric",
-    "printed",
-    "reproduced",
-    "sd",
-    "n_runs",
-    "error",
-    "tolerance",
-    "within",
-    "source",
-    "quotes",
-    "tolerance_scatter",
-    "within_scatter",
+    *("paper", "exhibit", "key", "metric", "printed", "reproduced", "sd", "n_runs", "error", "tolerance", "within"),
+    *("source", "quotes", "tolerance_scatter", "within_scatter"),
 ]
 OUTCOMES = ("within", "outside", "not computed")  # of a printed number
 # below data/, beside results
@@ -54,8 +41,8 @@ _IDENTITY = ["exhibit", "key", "metric"]
 _CASE_METRICS = {"case", "case_1dp"}
 _CASE_LETTERS = set("ABCDE")
 _EXHIBIT = re.compile(r"([a-z]+\d*)\.[\w.-]+")
-_KEY_NAME = re.compile(r"[a-z][a-z0-9_]*")
-_KEY_VALUE = re.compile(r"[^;=\s]+(?: [^;=\s]+)*")
+_PAIR = r"[a-z][a-z0-9_]*=[^;=\s]+(?: [^;=\s]+)*"
+_KEY = re.compile(f"{_PAIR}(;{_PAIR})*")
 
 
 def make_key(**parts: str | float | None) -> str:
@@ -67,10 +54,11 @@ def make_key(**parts: str | float | None) -> str:
     given = {name: _key_text(value) for name, value in parts.items() if not pd.isna(value)}
     if not given:
         raise ValueError("a key needs at least one part")
-    for name, value in given.items():
-        if not _KEY_NAME.fullmatch(name) or not _KEY_VALUE.fullmatch(value):
-            raise ValueError(f"'{name}={value}' is not a name=value pair, such as rtt_ms=100")
-    return ";".join(f"{name}={given[name]}" for name in sorted(given))
+    pairs = [f"{name}={given[name]}" for name in sorted(given)]
+    for pair in pairs:
+        if not re.fullmatch(_PAIR, pair):
+            raise ValueError(f"'{pair}' is not a name=value pair, such as rtt_ms=100")
+    return ";".join(pairs)
 
 
 def _key_text(value: str | float) -> str:
@@ -82,11 +70,10 @@ def _key_text(value: str | float) -> str:
 
 def parse_key(key: str) -> dict[str, str]:
     """Parts of a canonical key, as text: the inverse of `make_key`. Raises ValueError for any other key."""
-    pairs = (pair.partition("=") for pair in key.split(";"))
+    pairs = [pair.partition("=") for pair in key.split(";")]
     parts = {name: value for name, _, value in pairs}
-    canonical = make_key(**parts)
-    if canonical != key:
-        raise ValueError(f"'{key}' is not canonical, write '{canonical}'")
+    if not _KEY.fullmatch(key) or [name for name, *_ in pairs] != sorted(parts):
+        raise ValueError(f"'{key}' is not canonical, write '{make_key(**parts)}'")
     return parts
 
 
@@ -311,8 +298,24 @@ def compare(
         parse_key(key)
     rows = []
     for number in printed[printed["kind"] == "result"].to_dict("records"):
-        found = computed.get(_identity(number)) or computed.get(quoted_identity(number))
-        rows.append(_ledger_row(number, found, tolerances) | _by_scatter(number, found, by_scatter))
+        found = computed.get(_identity(number)) or computed.get(quoted_identity(number), {})
+        value = found.get("value")
+        if found and pd.isna(value):
+            value = NO_VALUE
+        row = {name: number[name] for name in (*_IDENTITY, "quotes")}
+        row |= {
+            "paper": number["exhibit"].partition(".")[0],
+            "printed": number["value"] or NO_VALUE,
+            "reproduced": value,
+        }
+        row |= {"sd": found.get("sd"), "n_runs": found.get("n_runs"), "source": found.get("source", "")}
+        row |= within(number["value"], value, number["metric"], tolerances)._asdict()
+        if by_scatter is not None:  # the exhibit's own tolerance comes before the metric's
+            of_exhibit = f"{number['exhibit']} {number['metric']}"
+            metric = of_exhibit if of_exhibit in by_scatter else number["metric"]
+            scatter = within(number["value"], value, metric, by_scatter)
+            row |= {"tolerance_scatter": scatter.tolerance, "within_scatter": scatter.within}
+        rows.append(row)
     types = {"sd": "float64", "n_runs": "Int64", "error": "float64", "within": "boolean", "within_scatter": "boolean"}
     return pd.DataFrame(rows, columns=LEDGER_COLUMNS).astype(types)
 
@@ -328,41 +331,6 @@ def quoted_identity(number: Mapping) -> tuple[str, str, str] | None:
     parts = parse_key(number["key"])
     parts.pop("condition", None)
     return number["quotes"], make_key(**parts), number["metric"]
-
-
-def _by_scatter(number: Mapping, found: Mapping | None, by_scatter: Mapping[str, Tolerance] | None) -> dict:
-    """Whether the number is within the scatter of repetitions; the exhibit's own tolerance stands before the metric's."""
-    if by_scatter is None:
-        return {"tolerance_scatter": None, "within_scatter": None}
-    of_exhibit = f"{number['exhibit']} {number['metric']}"
-    key = of_exhibit if of_exhibit in by_scatter else number["metric"]
-    deviation = within(number["value"], _value_of(found), key, by_scatter)
-    return {"tolerance_scatter": deviation.tolerance, "within_scatter": deviation.within}
-
-
-def _value_of(found: Mapping | None) -> float | str | None:
-    """A reproduced value, a dash for one that does not exist, None for one that was not computed."""
-    if found is None:
-        return None
-    return NO_VALUE if pd.isna(found["value"]) else found["value"]
-
-
-def _ledger_row(number: Mapping, found: Mapping | None, tolerances: Mapping[str, Tolerance]) -> dict:
-    computed = {"sd": None, "n_runs": None, "source": ""} if found is None else found
-    value = _value_of(found)
-    return {
-        "paper": number["exhibit"].partition(".")[0],
-        "exhibit": number["exhibit"],
-        "key": number["key"],
-        "metric": number["metric"],
-        "printed": number["value"] or NO_VALUE,
-        "reproduced": value,
-        "sd": computed["sd"],
-        "n_runs": computed["n_runs"],
-        "source": computed["source"],
-        "quotes": number["quotes"],
-        **within(number["value"], value, number["metric"], tolerances)._asdict(),
-    }
 
 
 def units(printed: pd.DataFrame) -> dict[tuple[str, str], str]:

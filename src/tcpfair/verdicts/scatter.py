@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -33,7 +34,7 @@ from tcpfair.metrics.exactmath import log10
 from tcpfair.metrics.fairness import nru_tuple, tuple_stability
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.verdicts.cells import Cell, cells
-from tcpfair.verdicts.combine import over_flows, over_runs
+from tcpfair.verdicts.measured import Measured
 from tcpfair.verdicts.printed import Tolerance
 from tcpfair.verdicts.printed_metrics import printed_metrics
 
@@ -43,18 +44,8 @@ SHARE = 0.95  # of the pairs
 REPRINT_SHARE = 0.75  # of the numbers of a row that are equal to the digit: no repetition but a reprint
 TESTBED = "testbed"  # numbers of the pairs and self-pairs of both Bhatti papers
 SCATTER_COLUMNS = [
-    "metric",
-    "of",
-    "exhibits",
-    "source",
-    "used",
-    "cells",
-    "pairs",
-    "relative",
-    "median",
-    "p95",
-    "share_within",
-    "share_within_used",
+    *("metric", "of", "exhibits", "source", "used", "cells", "pairs", "relative", "median", "p95"),
+    *("share_within", "share_within_used"),
 ]
 
 _LEVELS = 40
@@ -217,57 +208,29 @@ def _both_orders(papers: Papers, layout: Layout) -> pd.DataFrame:
 
 def _simulated(numbers: pd.DataFrame, load_metrics: LoadMetrics) -> pd.DataFrame:
     rng = np.random.default_rng(_SEED)
+    measured = {
+        name: Measured(partial(load_metrics, name)) for name in numbers["exhibit"].str.partition(".")[0].unique()
+    }
     parts = []
     for number in numbers.to_dict("records"):
         paper = number["exhibit"].partition(".")[0]
-        chosen = number["cell"].chosen(lambda name, paper=paper: load_metrics(paper, name))
-        pairs = _pairs_of_sets(number["cell"], chosen, number["printed_runs"], rng)
+        pairs = _pairs_of_sets(number["cell"], measured[paper], number["printed_runs"], rng)
         rows = pd.DataFrame(pairs, columns=["first", "second"], dtype=float)
         metric = _LIKE.get(number["metric"], number["metric"])
         parts.append(rows.assign(metric=metric, of=number["of"], cell=number["cell_name"]))
     return pd.concat(parts, ignore_index=True).assign(source=SOURCES[2])
 
 
-def _pairs_of_sets(cell: Cell, chosen: dict[str, pd.DataFrame], n_runs: int, rng: np.random.Generator) -> Iterator:
+def _pairs_of_sets(cell: Cell, measured: Measured, n_runs: int, rng: np.random.Generator) -> Iterator:
     """The number from two sets of ``n_runs`` runs each, for many such pairs."""
     if n_runs == 1:
-        single = cell.scale * _by_replicate(cell, chosen) if _is_plain(cell) else cell.by_replicate(chosen.__getitem__)
-        return combinations(single.tolist(), 2)
-    replicates = sorted(set.intersection(*(set(rows["replicate"]) for rows in chosen.values())))
+        return combinations(cell.by_replicate(measured).tolist(), 2)
+    replicates, value = cell.by_set(measured)
     if len(replicates) < 2:
         return iter(())
-    value = _value_of_set(cell, chosen)
     drawn = [value(rng.choice(replicates, n_runs)) for _ in range(2 * _DRAWS)]
     wider = math.sqrt(len(replicates) / (len(replicates) - 1))
     return ((a, a + wider * (b - a)) for a, b in zip(drawn[::2], drawn[1::2], strict=True))
-
-
-def _is_plain(cell: Cell) -> bool:
-    """Whether the number is of the runs of one cell of the system or of one flow."""
-    return not (cell.flows or cell.cells or cell.base)
-
-
-def _by_replicate(cell: Cell, chosen: dict[str, pd.DataFrame]) -> pd.Series:
-    [rows] = chosen.values()
-    found = rows.set_index("replicate")["value"]
-    return 1 / found if cell.inverse else found
-
-
-def _value_of_set(cell: Cell, chosen: dict[str, pd.DataFrame]) -> Callable[[np.ndarray], float]:
-    """The number from a set of replicates, in which one may stand more than once."""
-    if _is_plain(cell):
-        single = _by_replicate(cell, chosen)
-        return lambda drawn: cell.scale * over_runs(single.loc[drawn], cell.runs, cell.share)
-    if cell.flows and not (cell.cells or cell.base):  # as below, but many times as fast
-        [rows] = chosen.values()
-        flows = rows.pivot(index="replicate", columns="flow", values="value")
-        return lambda drawn: cell.scale * over_flows(flows.loc[drawn].mean(), cell.flows)
-    groups = {name: dict(list(rows.groupby("replicate"))) for name, rows in chosen.items()}
-
-    def value(drawn: np.ndarray) -> float:
-        return cell.value(lambda name: pd.concat([groups[name][each] for each in drawn], ignore_index=True))
-
-    return value
 
 
 # --- The rule -----------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 Each yardstick is a set of numbers in the place of the reproduced ones, so that `tcpfair.verdicts.printed.compare` counts
 them as it counts those: a null model that knows one value for each table (`null_model`), the other Bhatti paper on the
-cells that both print (`other_paper`). A perfect model would still be as far off as repetitions of the experiment are
+cells that both print (`other_papers`). A perfect model would still be as far off as repetitions of the experiment are
 (`_beside_a_perfect_model`). `crps` says how well an ensemble foretold a printed number. `yardstick_table` sets them all
 beside what is reproduced, for the ledger.
 """
@@ -24,14 +24,7 @@ from tcpfair.verdicts.scatter import twice_printed
 SMALLEST_TABLE = 4  # numbers of one metric that make a table; of fewer the median is nearly the print itself
 NUMBER_COLUMNS = ["exhibit", "key", "metric", "value", "sd", "n_runs", "source"]
 YARDSTICK_COLUMNS = [
-    "paper",
-    "yardstick",
-    "measure",
-    "numbers",
-    "reproduced",
-    "value",
-    "reproduced_by_scatter",
-    "by_scatter",
+    *("paper", "yardstick", "measure", "numbers", "reproduced", "value", "reproduced_by_scatter", "by_scatter"),
 ]
 NULL, OTHER, PERFECT, SETTINGS = "null model", "other paper", "perfect model", "all settings"
 SHARE, ERROR = "share within tolerance", "error in tolerances"
@@ -55,35 +48,36 @@ def null_model(printed: pd.DataFrame, constants: Mapping[str, float] | None = No
     return _as_numbers(pd.concat(parts) if parts else results.iloc[:0], "null model")
 
 
-def other_paper(papers: Mapping[str, PaperConfig], layout: Layout, of: str) -> pd.DataFrame:
-    """What the other Bhatti paper prints in the cells of paper ``of`` that both measured: in the form of `null_model`.
+def other_papers(papers: Mapping[str, PaperConfig], layout: Layout) -> pd.DataFrame:
+    """What the other Bhatti paper prints in the cells that both measured: in the form of `null_model`, for both papers.
 
     Cells that are one measurement printed twice are left out.
     """
-    found = in_both(papers, layout, of)
+    found = pd.concat(in_both(papers, layout).values())
     found = found[~found["reprint"]]
     return _as_numbers(found.assign(value=found["other"]), "other paper")
 
 
-def in_both(papers: Mapping[str, PaperConfig], layout: Layout, of: str) -> pd.DataFrame:
-    """The rows of `cells` of one Bhatti paper that the other one prints too.
+def in_both(papers: Mapping[str, PaperConfig], layout: Layout) -> dict[str, pd.DataFrame]:
+    """The rows of `cells` of each Bhatti paper that the other one prints too.
 
     With columns ``other``, what that prints, and ``reprint``, whether it is one measurement printed twice
     (`tcpfair.verdicts.scatter`).
     """
+    key = ["experiment", "protocol", "rtt_ms", "flow", "metric"]
     shared = twice_printed(papers, layout)
-    value = {"bhatti2008": "second", "bhatti2009": "first"}[of]
-    own_name = {"bhatti2008": {"pair_ccid2_first": "pair"}, "bhatti2009": {}}[of]
-    key = ["experiment", "protocol", "rtt_ms", "flow", "measure"]
-    others = (
-        shared.replace({"experiment": own_name}).rename(columns={"metric": "measure", value: "other"}).set_index(key)
-    )
-    table = cells(papers[of], layout)
-    plain = table[table["cell"].notna() & (table["derived"] == "") & (table["how"] == "table")]
-    where = pd.DataFrame(plain["where"].tolist(), index=plain.index)
-    places = pd.MultiIndex.from_frame(pd.concat([plain, where], axis=1)[key])
-    matched = others[["other", "reprint"]].reindex(places).set_index(plain.index)
-    return plain.join(matched.dropna(subset="other").astype({"reprint": bool}), how="inner")
+    names = {"bhatti2008": {"pair_ccid2_first": "pair"}, "bhatti2009": {}}
+    found = {}
+    for of, value in zip(TWINS, ("second", "first"), strict=True):
+        others = shared.replace({"experiment": names[of]}).set_index(key)
+        table = cells(papers[of], layout)
+        plain = table[table["cell"].notna() & (table["derived"] == "") & (table["how"] == "table")]
+        where = pd.DataFrame(plain["where"].tolist(), index=plain.index)
+        places = pd.concat([plain.drop(columns="metric").rename(columns={"measure": "metric"}), where], axis=1)[key]
+        matched = others[[value, "reprint"]].reindex(pd.MultiIndex.from_frame(places)).set_index(plain.index)
+        matched = matched.rename(columns={value: "other"}).dropna(subset="other")
+        found[of] = plain.join(matched.astype({"reprint": bool}), how="inner")
+    return found
 
 
 def side_by_side(compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -133,8 +127,7 @@ def yardstick_table(
     null = null_model(results)
     others = {NULL: null}
     if all(name in papers and papers[name].experiments for name in TWINS):
-        parts = [other_paper(papers, layout, of) for of in TWINS]
-        others[OTHER] = pd.concat(parts, ignore_index=True)
+        others[OTHER] = other_papers(papers, layout)
     rows = []
     for name, table in others.items():
         both = side_by_side({"reproduced": numbers, name: compare(results, table, tolerances, by_scatter)})

@@ -15,6 +15,7 @@ from tcpfair.verdicts.claims import VERDICTS, registry
 from tcpfair.verdicts.claims import evaluate as evaluate_held
 from tcpfair.verdicts.claims.registry import CLAIM_COLUMNS, CLAUSE_COLUMNS, Judged, claim_function, decide
 from tcpfair.verdicts.claims.statement import load_claims
+from tcpfair.verdicts.measured import Measured
 from tests.verdicts.claims.test_decision import claim, ratio
 from tests.verdicts.claims.test_evidence import CONFIG, metrics
 from tests.verdicts.claims.worlds import metrics as of_worlds
@@ -30,7 +31,7 @@ def evaluate(layout, left_out=lambda claim: ""):
 
 
 def judged(ratios, about=None, function=lambda evidence: {"more": ratio(evidence)}, config=CONFIG):
-    return decide(about or claim(), config, {"sweep": metrics(ratios)}.__getitem__, {}.__getitem__, function)
+    return decide(about or claim(), config, Measured({"sweep": metrics(ratios)}.__getitem__), {}.__getitem__, function)
 
 
 def test_a_verdict_comes_with_its_evidence_and_clauses():
@@ -217,7 +218,7 @@ def test_where_the_checkout_stands_is_no_evidence(checkout):
 
 def test_a_claim_without_a_function_fails_and_names_it():
     about = claim(id="ogura.c98", experiments=[])
-    assert decide(about, CONFIG, {}.__getitem__, {}.__getitem__) == Judged(
+    assert decide(about, CONFIG, Measured({}.__getitem__), {}.__getitem__) == Judged(
         "failed", "InputError: tcpfair.verdicts.claims.ogura has no function ogura_c98"
     )
     assert claim_function(claim(id="nobody.c01")) is None

@@ -10,6 +10,7 @@ from tcpfair.verdicts.claims import decision
 from tcpfair.verdicts.claims.decision import FAILS, HOLDS, OPEN, decide_clauses, evidence_line, holds, slack, verdict
 from tcpfair.verdicts.claims.evidence import Evidence
 from tcpfair.verdicts.claims.statement import Claim, Margin
+from tcpfair.verdicts.measured import Measured
 from tests.verdicts.claims.test_evidence import CONFIG, metrics
 from tests.verdicts.claims.test_statement import clause
 
@@ -26,8 +27,8 @@ def ratio(evidence):
 
 def decided(about, ratios, function=lambda evidence: {"more": ratio(evidence)}):
     frame = ratios if isinstance(ratios, pd.DataFrame) else metrics(ratios)
-    load = {"sweep": frame}.__getitem__
-    return decide_clauses(about, function, lambda rows: Evidence(about, CONFIG, load, {}.__getitem__, rows))
+    measured = Measured({"sweep": frame}.__getitem__)
+    return decide_clauses(about, function, Evidence(about, CONFIG, measured, {}.__getitem__))
 
 
 def outcomes(found):

@@ -13,8 +13,10 @@ from scipy import stats
 
 from tcpfair.errors import InputError
 from tcpfair.papers.papers import PaperConfig
-from tcpfair.verdicts.claims.evidence import Evidence, Means, Settings, SingleRuns, over, range_over, trend
+from tcpfair.verdicts.claims.evidence import Evidence, over, range_over, trend
 from tcpfair.verdicts.claims.statement import Claim
+from tcpfair.verdicts.combine import N_DRAWS, drawn
+from tcpfair.verdicts.measured import Measured
 
 CONFIG = PaperConfig.model_validate(
     {"paper": "ogura", "cite": "x", "experiments": {"sweep": {"what": "x", "runs": {"value": 1, "source": "sec. 1"}}}}
@@ -37,34 +39,34 @@ def metrics(ratios, metric="ratio", flow=0, protocol="Libra", rtt_ms=40):
     return pd.DataFrame(rows).assign(protocol=protocol, rtt_ms=rtt_ms, flow=flow, metric=metric)
 
 
-def evidence_of(frame, rows=None):
-    return Evidence(CLAIM, CONFIG, {"sweep": frame}.__getitem__, {}.__getitem__, rows or SingleRuns())
+def evidence_of(frame, rows="runs"):
+    return Evidence(CLAIM, CONFIG, Measured({"sweep": frame}.__getitem__), {}.__getitem__, rows)
 
 
 FRAME = pd.concat([metrics([1.0, 2.0], rtt_ms=40), metrics([3.0, 5.0], rtt_ms=80), metrics([9.0], flow=1)])
 
 
-@pytest.mark.parametrize("rows", [SingleRuns(), Settings()])
+@pytest.mark.parametrize("rows", ["runs", "settings"])
 def test_a_table_has_a_row_per_run_or_setting_and_a_column_per_grid_value(rows):
     table = evidence_of(FRAME, rows).table("sweep", "ratio", "rtt_ms", protocol="Libra")
     assert table.to_dict() == {40: {0: 1.0, 1: 2.0}, 80: {0: 3.0, 1: 5.0}}
 
 
 def test_the_first_row_of_means_is_the_mean_over_the_runs():
-    table = evidence_of(FRAME, Means()).table("sweep", "ratio", ["protocol", "rtt_ms"])
+    table = evidence_of(FRAME, "means").table("sweep", "ratio", ["protocol", "rtt_ms"])
     assert table.iloc[0].to_dict() == {("Libra", 40): 1.5, ("Libra", 80): 4.0}
 
 
 def test_both_cells_of_a_run_are_drawn_together():
     frame = pd.concat([metrics([1.0, 2.0, 4.0]), metrics([10.0, 20.0, 40.0], rtt_ms=80)])
-    table = evidence_of(frame, Means()).table("sweep", "ratio", "rtt_ms").iloc[1:]
+    table = evidence_of(frame, "means").table("sweep", "ratio", "rtt_ms").iloc[1:]
     assert np.allclose(table[80], 10 * table[40])
 
 
 @pytest.mark.parametrize("n", [3, 5, 40])
 def test_the_interval_of_a_mean_is_students(n):
     values = np.random.default_rng(1).normal(5, 2, n)
-    table = evidence_of(metrics(values), Means()).table("sweep", "ratio", "rtt_ms").iloc[1:, 0]
+    table = evidence_of(metrics(values), "means").table("sweep", "ratio", "rtt_ms").iloc[1:, 0]
     low, high = stats.t.interval(0.8, n - 1, values.mean(), stats.sem(values))
     assert table.quantile([0.1, 0.9]).to_numpy() == pytest.approx([low, high], abs=0.15 * (high - low))
 
@@ -83,8 +85,8 @@ def test_intervals_cover_the_true_value_as_often_as_they_say(n):
     random = np.random.default_rng(n)
     covered = dict.fromkeys(QUANTITIES, 0)
     for _ in range(WORLDS):
-        drawn = (random.normal(3, 0.3, (n, 1)), random.normal(2, 0.1, (2 * n, 1)))
-        a, b = (Means().means(pd.DataFrame(values))[0] for values in drawn)
+        samples = (random.normal(3, 0.3, (n, 1)), random.normal(2, 0.1, (2 * n, 1)))
+        a, b = (pd.Series(drawn(values, N_DRAWS)[0][:, 0]) for values in samples)
         for what, (function, true) in QUANTITIES.items():
             low, high = function(a, b).iloc[1:].quantile([0.025, 0.975])
             covered[what] += low <= true <= high
@@ -96,20 +98,20 @@ def test_what_has_no_value_is_left_out_and_what_is_endless_stays_so():
     frame = pd.concat(
         [metrics([1.0, np.nan, 3.0]), metrics([1.0, np.inf, 3.0], rtt_ms=80), metrics([np.nan] * 3, rtt_ms=9)]
     )
-    table = evidence_of(frame, Means()).table("sweep", "ratio", "rtt_ms")
+    table = evidence_of(frame, "means").table("sweep", "ratio", "rtt_ms")
     assert table.iloc[0].fillna(-1).to_dict() == {9: -1, 40: 2.0, 80: np.inf}
     assert (table[80] == np.inf).all()
     assert table.loc[1:, 40].nunique() > 900
 
 
 def test_a_single_run_leaves_no_spread_to_draw_from():
-    assert evidence_of(metrics([2.0]), Means()).table("sweep", "ratio", "rtt_ms")[40].unique().tolist() == [2.0]
+    assert evidence_of(metrics([2.0]), "means").table("sweep", "ratio", "rtt_ms")[40].unique().tolist() == [2.0]
 
 
 def test_further_runs_count_but_for_what_the_paper_has():
     config = SimpleNamespace(experiments={"sweep": SimpleNamespace(runs=SimpleNamespace(value=2))})
     frame = metrics([1.0, 2.0, 6.0])
-    evidence = Evidence(CLAIM, config, {"sweep": frame}.__getitem__, {}.__getitem__, Means())
+    evidence = Evidence(CLAIM, config, Measured({"sweep": frame}.__getitem__), {}.__getitem__, "means")
     assert evidence.table("sweep", "ratio", "rtt_ms").iloc[0, 0] == 3.0
     assert evidence.has_further_runs
     assert replace(evidence, kept_only=True).table("sweep", "ratio", "rtt_ms").iloc[0, 0] == 1.5
@@ -117,13 +119,13 @@ def test_further_runs_count_but_for_what_the_paper_has():
 
 def test_spread_over_runs_is_of_means_and_unknown_of_single_runs():
     frame = metrics([1.0, 2.0, 4.0])
-    sd = evidence_of(frame, Means()).sd("sweep", "ratio", "rtt_ms")
+    sd = evidence_of(frame, "means").sd("sweep", "ratio", "rtt_ms")
     assert sd.iloc[0, 0] == pytest.approx(np.std([1, 2, 4], ddof=1))
     assert sd.iloc[1:, 0].median() == pytest.approx(sd.iloc[0, 0] * np.sqrt(2 / stats.chi2.median(2)), rel=0.1)
-    of_two = evidence_of(metrics([1.0, 2.0, np.nan]), Means()).sd("sweep", "ratio", "rtt_ms")
+    of_two = evidence_of(metrics([1.0, 2.0, np.nan]), "means").sd("sweep", "ratio", "rtt_ms")
     assert of_two.iloc[0, 0] == pytest.approx(np.sqrt(0.5))
-    assert evidence_of(metrics([1.0]), Means()).sd("sweep", "ratio", "rtt_ms").isna().all(axis=None)
-    for rows in (SingleRuns(), Settings()):
+    assert evidence_of(metrics([1.0]), "means").sd("sweep", "ratio", "rtt_ms").isna().all(axis=None)
+    for rows in ("runs", "settings"):
         assert evidence_of(frame, rows).sd("sweep", "ratio", "rtt_ms").isna().all(axis=None)
     assert evidence_of(frame).count("sweep", "ratio", "rtt_ms").to_dict() == {40: 3}
 
@@ -132,13 +134,13 @@ def test_some_of_the_runs_may_be_asked_for():
     frame = metrics([1.0, 2.0, 6.0])
     late = {"replicates": slice(1, None)}
     assert evidence_of(frame).table("sweep", "ratio", "rtt_ms", **late)[40].to_dict() == {1: 2.0, 2: 6.0}
-    assert evidence_of(frame, Means()).table("sweep", "ratio", "rtt_ms", **late).iloc[0, 0] == 4.0
-    assert len(evidence_of(frame, Settings()).table("sweep", "ratio", "rtt_ms", **late)) == 3
+    assert evidence_of(frame, "means").table("sweep", "ratio", "rtt_ms", **late).iloc[0, 0] == 4.0
+    assert len(evidence_of(frame, "settings").table("sweep", "ratio", "rtt_ms", **late)) == 3
 
 
 def test_what_was_computed_for_runs_gets_the_rows_of_tables():
     values = pd.Series([1.0, 3.0], index=pd.Index([0, 1], name="replicate"))
-    assert evidence_of(FRAME, Means()).of_runs(values).iloc[0, 0] == 2.0
+    assert evidence_of(FRAME, "means").of_runs(values).iloc[0, 0] == 2.0
     assert evidence_of(FRAME).of_runs(values).iloc[:, 0].tolist() == [1.0, 3.0]
 
 

@@ -51,28 +51,28 @@ def test_what_turns_is_what_the_clause_itself_says_with_that_margin(kind, sides)
     turned = 0
     for value, times in zip(random.uniform(0.2, 2.8, 200), random.uniform(0, 4, 200), strict=True):
         now, then = (clause(**sides, **{kind: "m"}, margin=Margin(value=0.1 * k, reason="x")) for k in (1, times))
-        outcome = {1.0: HOLDS, 0.0: FAILS}
-        before, expected = (outcome[holds(about, value).iloc[0]] for about in (now, then))
-        assert margins.outcome(now, before, turning_point(now, value), times) == expected
+        words = {1.0: HOLDS, 0.0: FAILS}
+        before, expected = (words[holds(about, value).iloc[0]] for about in (now, then))
+        assert outcome(now, before, turning_point(now, value), times) == expected
         turned += before != expected
     assert turned > 5
 
 
 def test_what_is_open_stays_open():
-    assert margins.outcome(clause(**TIE), OPEN, 0.5, 0) == OPEN
+    assert outcome(clause(**TIE), OPEN, 0.5, 0) == OPEN
 
 
 def test_the_margin_as_it_is_turns_nothing():
     """Not even a clause that a rounding error puts on the other side of it."""
-    assert margins.outcome(clause(**TIE), HOLDS, 1 - 1e-6, 1) == HOLDS
+    assert outcome(clause(**TIE), HOLDS, 1 - 1e-6, 1) == HOLDS
 
 
 @pytest.mark.parametrize(("about", "now"), [(SCATTER, FAILS), (TIE, HOLDS)])
 @pytest.mark.parametrize("off", [0, 1e-12, -1e-12])
 def test_at_its_turning_point_a_clause_holds_but_for_rounding(about, now, off):
-    assert margins.outcome(clause(**about), now, 2 + off, 2) == HOLDS
+    assert outcome(clause(**about), now, 2 + off, 2) == HOLDS
     beyond = 2.001 if about is SCATTER else 1.999
-    assert margins.outcome(clause(**about), now, beyond, 2) == FAILS
+    assert outcome(clause(**about), now, beyond, 2) == FAILS
 
 
 def test_measured_scatter_is_a_multiple_of_the_margin_in_its_own_unit():
@@ -99,6 +99,11 @@ def test_every_shipped_margin_that_could_be_measured_has_its_scatter():
     times = {name: margins.measured_times(name, margin, scatter) for name, margin in load_margins(CLAIMS).items()}
     taken = {name for name, margin in load_margins(CLAIMS).items() if margin.of}
     assert {name for name in times if name.startswith("scatter_") and times[name] == 1} == taken
+
+
+def outcome(about, now, turns_at, times):
+    rows = pd.DataFrame({"outcome": [now], "turns_at": turns_at, "give": bool(about.give)})
+    return margins.outcomes(rows, pd.Series([times]))[0]
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from tcpfair.sources import simulate
 from tcpfair.verdicts.claims.decision import FAILS, HOLDS, NOT_REPRODUCED, REPRODUCED
 from tcpfair.verdicts.claims.registry import Judged, decide
 from tcpfair.verdicts.claims.statement import load_claims
+from tcpfair.verdicts.measured import Measured
 
 ROOT = repository_root()
 
@@ -45,7 +46,7 @@ def judged(config: PaperConfig, *names: str, relabel: Callable = unchanged) -> d
     claims = {claim.id: claim for claim in load_claims(ROOT / "data" / "claims" / f"{config.paper}.yaml")}
     found = {}
     for claim_id in dict.fromkeys(map(claim_of, names)):
-        found[claim_id] = decide(claims[claim_id], config, metrics, trace)
+        found[claim_id] = decide(claims[claim_id], config, Measured(metrics), trace)
         print(claim_id, found[claim_id].verdict, found[claim_id].evidence)  # shown when a test fails
     return found
 

@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 
 from tcpfair.verdicts.claims import ogura
-from tcpfair.verdicts.claims.evidence import Evidence, Means, Settings, SingleRuns
+from tcpfair.verdicts.claims.evidence import Evidence
 from tests.verdicts.claims.worlds import CLAIMS, CONFIGS, WORLDS, evidence, metrics, trace
 
 CAPACITY_PPS = 1e8 / 12000
 
 
 @pytest.mark.parametrize("claim_id", ["ogura.c05", "ogura.c06", "ogura.c07", "ogura.c11", "ogura.c12"])
-@pytest.mark.parametrize(("rows", "n"), [(SingleRuns(), len(WORLDS)), (Settings(), len(WORLDS)), (Means(), 1001)])
+@pytest.mark.parametrize(("rows", "n"), [("runs", len(WORLDS)), ("settings", len(WORLDS)), ("means", 1001)])
 def test_what_is_computed_from_traces_has_the_rows_of_tables(claim_id, rows, n):
     found = getattr(ogura, CLAIMS[claim_id].function_name)(evidence(CLAIMS[claim_id], rows))
     assert {len(quantity) for quantity in found.values()} == {n}
@@ -52,9 +52,9 @@ def test_the_ratio_of_two_flows_is_that_of_their_mean_throughputs():
     """In one run either flow has twice what the other has: neither is ahead, though the mean of the ratios is 1.25."""
     table = metrics("ogura", "rtt_sweep").query("replicate < 2")
     table = table.assign(value=np.where(table["flow"] - 1 == table["replicate"], 2.0, 1.0))
-    for rows, expected in ((Means(), [1]), (SingleRuns(), [0.5, 2])):
+    for rows, expected in (("means", [1]), ("runs", [0.5, 2])):
         of = evidence(CLAIMS["ogura.c20"], rows, {"rtt_sweep": table}.__getitem__)
-        assert ogura._by_rtt(of, "Reno")[60].to_list()[: len(expected)] == expected
+        assert ogura._ratio(of, "rtt_sweep", "rtt_ms", protocol="Reno")[60].to_list()[: len(expected)] == expected
 
 
 def test_a_factor_takes_a_ratio_and_its_inverse_alike():

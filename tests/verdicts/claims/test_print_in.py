@@ -10,8 +10,9 @@ from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS
 from tcpfair.runs.trace import Trace
 from tcpfair.verdicts.claims.decision import holds, quantities
-from tcpfair.verdicts.claims.evidence import Evidence, Means, SingleRuns
+from tcpfair.verdicts.claims.evidence import Evidence
 from tcpfair.verdicts.claims.registry import claim_function, decide
+from tcpfair.verdicts.measured import Measured
 from tcpfair.verdicts.printed_metrics import printed_metrics
 from tests.verdicts.claims.worlds import CLAIMS, CONFIGS, LAYOUT
 
@@ -36,12 +37,12 @@ def printed(paper):
     return found
 
 
-def of_print(claim_id, metrics=None, rows=None):
+def of_print(claim_id, metrics=None, rows="runs"):
     """The quantity of each clause."""
     claim = CLAIMS[claim_id]
     load = (metrics or printed(claim.paper)).__getitem__
     return quantities(
-        claim_function(claim), Evidence(claim, CONFIGS[claim.paper], load, {}.__getitem__, rows or SingleRuns())
+        claim_function(claim), Evidence(claim, CONFIGS[claim.paper], Measured(load), {}.__getitem__, rows)
     )
 
 
@@ -129,7 +130,7 @@ def test_pairs_that_never_converge_are_left_out_of_the_order_in_time():
 @pytest.mark.parametrize(("replicates", "pattern", "likelier"), [([0], 1.0, 4 / 3), ([0, 1], 15 / 16, 5 / 3)])
 def test_a_pair_converges_when_half_of_its_runs_do_and_each_run_counts(replicates, pattern, likelier):
     some = edited("bhatti2008", [("pair", "T_U", 0, "NewReno", 75, 100)], replicates)
-    found = {name: of_print(f"bhatti2008.{name}", some, rows=Means()) for name in ("c13", "c21")}
+    found = {name: of_print(f"bhatti2008.{name}", some, rows="means") for name in ("c13", "c21")}
     assert found["c21"]["pattern"].iloc[0] == pytest.approx(pattern)
     assert found["c13"]["likelier"].iloc[0] == pytest.approx(likelier)
 
@@ -137,7 +138,7 @@ def test_a_pair_converges_when_half_of_its_runs_do_and_each_run_counts(replicate
 def test_share_of_the_self_pair_is_that_of_the_means():
     # flow 1 of CCID2 against itself at 25 ms: 43, 43 and 64 have the mean 50
     metrics = edited("bhatti2009", [("self", "throughput_mean", 1, "CCID2", 25, 64)], replicates=[2])
-    assert of_print("bhatti2009.c22", metrics, rows=Means())["similar"].iloc[0] == pytest.approx(40 / 50)
+    assert of_print("bhatti2009.c22", metrics, rows="means")["similar"].iloc[0] == pytest.approx(40 / 50)
 
 
 def test_unfair_to_both_is_case_a_and_fair_to_both_is_none_of_case_b():
@@ -148,7 +149,7 @@ def test_unfair_to_both_is_case_a_and_fair_to_both_is_none_of_case_b():
 
 def test_evidence_names_exhibit_runs_and_numbers():
     metrics = edited("bhatti2009", [(FIRST, "throughput_mean", 1, "BIC", 25, 34)], replicates=[1])
-    judged = decide(CLAIMS["bhatti2009.c22"], CONFIGS["bhatti2009"], metrics.__getitem__, {}.__getitem__)
+    judged = decide(CLAIMS["bhatti2009.c22"], CONFIGS["bhatti2009"], Measured(metrics.__getitem__), {}.__getitem__)
     assert judged.clauses[0].kept == "does not hold"  # 40, 34 and 40 of 43 Mb/s
     assert "bhatti2009.table6" in judged.evidence
     assert "0.884" in judged.evidence
@@ -157,6 +158,6 @@ def test_evidence_names_exhibit_runs_and_numbers():
 
 def test_a_claim_on_several_protocols_says_of_which_it_is_true():
     metrics = edited("bhatti2009", [(FIRST, "throughput_mean", 2, "Compound", 50, 20)])
-    judged = decide(CLAIMS["bhatti2009.c14"], CONFIGS["bhatti2009"], metrics.__getitem__, {}.__getitem__)
+    judged = decide(CLAIMS["bhatti2009.c14"], CONFIGS["bhatti2009"], Measured(metrics.__getitem__), {}.__getitem__)
     assert judged.verdict == "partly"
     assert "Compound gets more than CCID2 at 50, 100 and 200 ms: does not hold" in judged.evidence

@@ -21,7 +21,7 @@ import pytest
 
 from tcpfair.errors import InputError
 from tcpfair.verdicts.claims.decision import Quantities, frame, holds, quantities
-from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, Means, SingleRuns
+from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, Rows
 from tcpfair.verdicts.claims.registry import claim_function
 from tcpfair.verdicts.claims.statement import Cells, Claim, Expression
 from tests.verdicts.claims.worlds import CLAIMS, CONFIGS, WORLDS, evidence, metrics
@@ -34,7 +34,7 @@ EXPRESSIONS = [claim.id for claim in CLAIMS.values() if claim.expressions]
 pytestmark = pytest.mark.filterwarnings("ignore:(divide by zero|invalid value):RuntimeWarning")
 
 
-def found(claim: Claim, rows: SingleRuns | Means | None = None, **options: Any) -> Quantities:
+def found(claim: Claim, rows: Rows = "runs", **options: Any) -> Quantities:
     return quantities(claim_function(claim), evidence(claim, rows, **options))
 
 
@@ -43,7 +43,7 @@ def found(claim: Claim, rows: SingleRuns | Means | None = None, **options: Any) 
 
 def as_recorded(claim: Claim) -> pd.DataFrame:
     """A row per clause and cell, a column per world, and the mean of all."""
-    single, mean = found(claim), found(claim, Means())
+    single, mean = found(claim), found(claim, "means")
     rows = []
     for clause in claim.clauses:
         of_runs, of_mean = frame(single[clause]), frame(mean[clause])
@@ -89,6 +89,7 @@ COMBINED = {
 BY_CELL = {
     "abs": lambda x, bound: abs(x),
     "factor": lambda x, bound: np.max([x, 1 / x]),
+    "power": lambda x, bound: x**bound,
     "above": lambda x, bound: float(x > bound) if x == x else x,
 }
 
@@ -140,7 +141,12 @@ def plain(of: Expression, cells: Cells, paper: str, world: int) -> dict[Point, n
             do = {"less": np.subtract, "base": np.divide}.get(step.do)
             pairs = [(p, q) for p in values for q in other if set(p) <= set(q) or set(q) <= set(p)]
             pairs = pairs or list(zip(values, other, strict=False))  # in the same place where none has the same name
-            values = {max(p, q, key=len): do(values[p], other[q]) for p, q in pairs} if do else values | other
+            if do:
+                values = {max(p, q, key=len): do(values[p], other[q]) for p, q in pairs}
+            else:
+                values |= {((*q, ("joined", 1)) if q in values else q): x for q, x in other.items()}
+        elif step.do == "names":
+            values = {(("", name),): x for name, x in zip(step.names, values.values(), strict=True)}
         elif step.do in BY_CELL:
             values = {point: BY_CELL[step.do](x, step.bound) for point, x in values.items()}
         else:
@@ -286,9 +292,9 @@ class Recording(Evidence):
 
     read: dict[str, set] = field(default_factory=dict)
 
-    def _per_run(self, experiment: str, metric: str, by: Any, flow: int, where: dict) -> pd.DataFrame:
+    def per_run(self, experiment: str, metric: str, by: Any, flow: int = 0, **where: Any) -> pd.DataFrame:
         self.read.setdefault(experiment, set()).add((metric, flow))
-        return super()._per_run(experiment, metric, by, flow, where)
+        return super().per_run(experiment, metric, by, flow, **where)
 
 
 @pytest.mark.parametrize("claim_id", sorted(set(MEASURED) - NONE_IS_AN_OUTCOME - OF_REPLICATES))
@@ -339,7 +345,7 @@ def test_equal_replicates_have_the_mean_of_each(claim_id):
         one = table[table[REPLICATE] == 0]
         return pd.concat([one.assign(replicate=i, run_id=i) for i in range(6)], ignore_index=True)
 
-    single, mean = (found(claim, rows, load=cache(alike)) for rows in (SingleRuns(), Means()))
+    single, mean = (found(claim, rows, load=cache(alike)) for rows in ("runs", "means"))
     for name in claim.clauses:
         if len(frame(single[name])) == 6:
             np.testing.assert_allclose(frame(mean[name]).iloc[[0, 5]], frame(single[name]).iloc[[4, 5]], rtol=1e-9)

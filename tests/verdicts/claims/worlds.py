@@ -18,8 +18,9 @@ from tcpfair.files.layout import PAPERS, Layout, repository_root
 from tcpfair.measures.catalogue import METRICS
 from tcpfair.papers.papers import load_paper
 from tcpfair.runs.trace import Trace
-from tcpfair.verdicts.claims.evidence import Evidence, Means, SingleRuns
+from tcpfair.verdicts.claims.evidence import Evidence, Rows
 from tcpfair.verdicts.claims.statement import Claim, load_claims
+from tcpfair.verdicts.measured import Measured
 
 LAYOUT = Layout(repository_root())
 CONFIGS = {paper: load_paper(LAYOUT.paper_config(paper)) for paper in PAPERS}
@@ -97,10 +98,10 @@ def trace(paper: str, experiment: str) -> Trace:
 
 def evidence(
     claim: Claim,
-    rows: SingleRuns | Means | None = None,
+    rows: Rows = "runs",
     load: Callable[[str], pd.DataFrame] | None = None,
     kind: type[Evidence] = Evidence,
 ) -> Evidence:
     """What a claim may look at in the worlds, or in the metrics that ``load`` gives."""
-    of_paper = load or (lambda name: metrics(claim.paper, name))
-    return kind(claim, CONFIGS[claim.paper], of_paper, lambda name: trace(claim.paper, name), rows or SingleRuns())
+    measured = Measured(load or (lambda name: metrics(claim.paper, name)))
+    return kind(claim, CONFIGS[claim.paper], measured, lambda name: trace(claim.paper, name), rows)

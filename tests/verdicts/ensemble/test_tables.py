@@ -138,7 +138,7 @@ def test_what_one_paper_reprints_from_the_other_is_not_predicted():
 def test_an_experiment_that_is_left_out_is_named():
     members = Members(shipped(), PAPER)
     with pytest.raises(NotInEnsembleError, match="kozu2014/rtt_sweep: not in the ensemble"):
-        members.load("rtt_sweep")
+        members.of("rtt_sweep", "ratio")
 
 
 def test_claims_that_read_traces_are_left_out():

@@ -11,14 +11,12 @@ import pandas as pd
 
 from tcpfair.metrics.fairness import flow_nru_db_of_mean
 from tcpfair.verdicts.claims.decision import Quantities
-from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, Table, over, range_over
+from tcpfair.verdicts.claims.evidence import Evidence, Table, over, range_over
 from tcpfair.verdicts.claims.pair_tests import (
     PROTOCOL_AND_RTT,
     case_letters,
     flow_nru_db,
     jfi_range,
-    mean_jfi,
-    of_pairs,
 )
 
 NEWRENO, CUBIC = "NewReno", "CUBIC"
@@ -60,7 +58,8 @@ def bhatti2008_c12(evidence: Evidence) -> Quantities:
     A relative range needs a scale with a zero, which dB lack: U_N counts as the share 10^(U_N/10), which is 1, as JFI is,
     where all flows get what is fair.
     """
-    j, share = mean_jfi(evidence, "pair"), 10 ** (of_pairs(evidence, "pair", "U_N") / 10)
+    j, u_n_db = (evidence.table("pair", metric, PROTOCOL_AND_RTT) for metric in ("jfi_mean", "U_N"))
+    share = 10 ** (u_n_db / 10)
     return {clause: _relative_range(j[name]) - _relative_range(share[name]) for clause, name in TCP_VARIANTS.items()}
 
 
@@ -76,13 +75,13 @@ def bhatti2008_c13(evidence: Evidence) -> Quantities:
 
 def bhatti2008_c14(evidence: Evidence) -> Quantities:
     """CUBIC converges sooner than NewReno where both do."""
-    time_s = of_pairs(evidence, "pair", "T_U")
+    time_s = evidence.table("pair", "T_U", PROTOCOL_AND_RTT)
     return {"sooner": np.exp(np.log(time_s[NEWRENO] / time_s[CUBIC]).mean(axis=1))}
 
 
 def bhatti2008_c20(evidence: Evidence) -> Quantities:
     """Where CUBIC and CCID2 converge, both stay fair for little of the time that follows, and less than with NewReno."""
-    share = of_pairs(evidence, "pair", "converged_share")
+    share = evidence.table("pair", "converged_share", PROTOCOL_AND_RTT)
     cubic, newreno = (share[name].loc[:, evidence["least_rtt_ms"] :].mean(axis=1) for name in (CUBIC, NEWRENO))
     return {"short": cubic, "shorter": cubic - newreno}
 
@@ -105,9 +104,5 @@ def _relative_range(table: Table) -> pd.Series:
 
 def _converged(evidence: Evidence) -> Table:
     """Share of the runs in which both flows come near their share; NaN where nothing was measured."""
-    metrics = evidence.metrics("pair")
-    of_pair = metrics[(metrics["flow"] == 0) & metrics["metric"].isin(["T_U", "U_N"])]
-    per_run = of_pair.set_index([REPLICATE, "metric", *PROTOCOL_AND_RTT])["value"].unstack(
-        ["metric", *PROTOCOL_AND_RTT]
-    )
-    return evidence.of_runs(per_run["T_U"].notna().astype(float).where(per_run["U_N"].notna()))
+    time_s, known = (evidence.per_run("pair", metric, PROTOCOL_AND_RTT) for metric in ("T_U", "U_N"))
+    return evidence.of_runs(time_s.notna().astype(float).where(known.notna()))

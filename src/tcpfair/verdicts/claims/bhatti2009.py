@@ -8,21 +8,11 @@ import pandas as pd
 from tcpfair.metrics.fairness import jfi, rate_ratio_from_jfi
 from tcpfair.units import mbps
 from tcpfair.verdicts.claims.decision import Quantities
-from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, range_over, trend
-from tcpfair.verdicts.claims.pair_tests import (
-    CCID2,
-    PROTOCOL_AND_RTT,
-    flow_nru_db,
-    jfi_range,
-    of_pairs,
-)
+from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, trend
+from tcpfair.verdicts.claims.pair_tests import CCID2, PROTOCOL_AND_RTT, jfi_range
 
-NEWRENO, BIC, CUBIC, COMPOUND = "NewReno", "BIC", "CUBIC", "Compound"
-# by the clause that is about them
-FAST_VARIANTS = {"bic": BIC, "cubic": CUBIC, "compound": COMPOUND}
-BIC_AND_CUBIC = {"bic": BIC, "cubic": CUBIC}
-TCP_VARIANTS = {"newreno": NEWRENO, **FAST_VARIANTS}
-CCID2_FIRST, TCP_FIRST = "pair_ccid2_first", "pair_tcp_first"
+NEWRENO, BIC, CUBIC = "NewReno", "BIC", "CUBIC"
+BIC_AND_CUBIC = {"bic": BIC, "cubic": CUBIC}  # by the clause that is about them
 
 
 # --- The index itself (sec. II-C) --------------------------------------------------------------------------------
@@ -69,31 +59,3 @@ def bhatti2009_c07(evidence: Evidence) -> Quantities:
     distance = differences.groupby(level=[REPLICATE, "rtt_ms"]).mean().groupby(level=REPLICATE).mean()
     distance = evidence.of_runs(distance)
     return {clause: distance[name] - distance[NEWRENO] for clause, name in BIC_AND_CUBIC.items()}
-
-
-def bhatti2009_c10(evidence: Evidence) -> Quantities:
-    """CCID2 uses the link less well as RTT rises, and less well than the faster variants at the largest RTT."""
-    alone, pair = (of_pairs(evidence, name, "utilisation") for name in ("single", "self"))
-    low, high = evidence["rtt_ms"]["least"], evidence["rtt_ms"]["largest"]
-    fast = list(FAST_VARIANTS.values())
-    found = {"trend": pd.DataFrame({"alone": trend(alone[CCID2]), "against itself": trend(pair[CCID2])})}
-    for name, used in (("alone", alone), ("pair", pair)):
-        at_largest = used.xs(high, axis=1, level="rtt_ms")
-        found[f"{name}_falls"] = used[CCID2, low] - used[CCID2, high]
-        found[f"{name}_behind"] = at_largest[fast].sub(at_largest[CCID2], axis=0)
-    return found
-
-
-# --- CCID2 first: the index and the throughputs (sec. V-A, V-B, VI) ----------------------------------------------
-
-
-def bhatti2009_c19(evidence: Evidence) -> Quantities:
-    """The NRU of CCID2 and NewReno, and their mean, hardly change with RTT, less than against the other variants."""
-    u_n_db = flow_nru_db(evidence, CCID2_FIRST, PROTOCOL_AND_RTT)
-    mean_db = evidence.table(CCID2_FIRST, "U_N", "rtt_ms", protocol=NEWRENO)
-    of_ccid2 = pd.DataFrame({name: range_over(u_n_db[1][name]) for name in TCP_VARIANTS.values()})
-    return {
-        "mean": range_over(mean_db),
-        "flows": pd.DataFrame({CCID2: of_ccid2[NEWRENO], NEWRENO: range_over(u_n_db[2][NEWRENO])}),
-        "flatter": of_ccid2[NEWRENO] - of_ccid2.drop(columns=NEWRENO).min(axis=1, skipna=False),
-    }

@@ -1,7 +1,7 @@
 """From quantities to verdicts: which clauses hold for the means, how surely, in which share of single runs.
 
 A clause is about what the papers print, means over runs. It holds where at least `SURE` of the means that the runs leave possible
-(`tcpfair.verdicts.claims.evidence.Means`) keep its bounds, it does not hold where at least as many break them, and is open
+(`tcpfair.verdicts.claims.evidence.drawn`) keep its bounds, it does not hold where at least as many break them, and is open
 between. Beside it stand what the paper's own number of runs shows, and in which share of the single runs it holds.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from tcpfair.errors import InputError
-from tcpfair.verdicts.claims.evidence import Evidence, Means, Quantity, SingleRuns
+from tcpfair.verdicts.claims.evidence import Evidence, Quantity
 from tcpfair.verdicts.claims.statement import Claim, Clause
 
 REPRODUCED, PARTLY, NOT_REPRODUCED = "reproduced", "partly", "not reproduced"
@@ -139,12 +139,11 @@ def quantities(function: ClaimFunction, evidence: Evidence) -> Quantities:
     return found
 
 
-def decide_clauses(claim: Claim, function: ClaimFunction, evidence: Callable[[Any], Evidence]) -> list[Decided]:
-    """Every clause of a claim; ``evidence`` takes what the rows of tables are to be."""
-    of_all = evidence(Means())
-    means = quantities(function, of_all)
-    single = quantities(function, evidence(SingleRuns()))
-    kept = quantities(function, replace(of_all, kept_only=True)) if of_all.has_further_runs else means
+def decide_clauses(claim: Claim, function: ClaimFunction, evidence: Evidence) -> list[Decided]:
+    """Every clause of a claim; the rows of ``evidence`` may be any."""
+    means = quantities(function, of_all := replace(evidence, rows="means"))
+    single = quantities(function, replace(evidence, rows="runs"))
+    kept = quantities(function, replace(evidence, rows="mean", kept_only=True)) if of_all.has_further_runs else means
     return [_decided(name, clause, means[name], single[name], kept[name]) for name, clause in claim.clauses.items()]
 
 

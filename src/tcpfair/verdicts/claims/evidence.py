@@ -1,155 +1,53 @@
 """What a claim is decided on: tables of the metrics of its experiments, a row for each case.
 
-What a row is depends on who asks, and no function of a claim knows it: a single run of every cell (a replicate), the means
-that the papers print and those that the same runs leave possible (`Means`), or one setting of the ensemble. A function turns
-tables into quantities, row by row; whether a quantity keeps the bounds of its clause is decided in
-`tcpfair.verdicts.claims.decision`.
+What a row is depends on who asks, and no function of a claim depends on it (`Rows`). A function turns tables into quantities,
+row by row; whether a quantity keeps the bounds of its clause is decided in `tcpfair.verdicts.claims.decision`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.runs.trace import Trace
 from tcpfair.verdicts.claims.statement import Claim
-
-REPLICATE = "replicate"
-N_DRAWS = 1000
+from tcpfair.verdicts.combine import N_DRAWS, drawn
+from tcpfair.verdicts.measured import REPLICATE as REPLICATE
+from tcpfair.verdicts.measured import Measured
 
 Table = pd.DataFrame  # a row per case, a column per cell
 Quantity = pd.DataFrame | pd.Series | float  # of a clause: cells, one cell, or one value where nothing is random
-
-
-class SingleRuns:
-    """A row for each replicate."""
-
-    def among(self, table: Table, replicates: slice) -> Table:
-        return table.loc[replicates]
-
-    def means(self, table: Table) -> Table:
-        return table
-
-    def sds(self, table: Table) -> Table:
-        """A single run has no spread: NaN."""
-        return table * np.nan
-
-
-class Settings:
-    """A row for each setting of the ensemble, whose tables have the means over the replicates already."""
-
-    def among(self, table: Table, replicates: slice) -> Table:
-        """All: which replicate gave what is not kept."""
-        return table
-
-    def means(self, table: Table) -> Table:
-        return table
-
-    def sds(self, table: Table) -> Table:
-        """Not kept: NaN."""
-        return table * np.nan
-
-
-class Means:
-    """Row 0 has the means over the replicates; each other row has means that the same runs leave possible.
-
-    From n normal values with mean m and standard deviation s the true mean is m + t s / sqrt(n), t of Student's distribution
-    with n - 1 degrees of freedom. A row draws such means for all cells at once, m + c sum g_i (x_i - m) / sqrt(n (n - 1)), with
-    standard normal g_i and c^2 = (n - 1) / chi^2 of n - 1 degrees: what is measured in one run stays together. The draw depends
-    on n only, so that tables of the same runs stay together too. So the quantiles of a mean are Student's interval, right for
-    few runs, those of a difference of unlike numbers of runs are of Behrens and Fisher's (R. A. Fisher, The fiducial argument in
-    statistical inference, Annals of Eugenics 6, 1935), and any function of means has an interval by the same draws. Of a single
-    run no spread is known, and all rows are alike; a mean that is infinite is so in all rows.
-    """
-
-    def among(self, table: Table, replicates: slice) -> Table:
-        return table.loc[replicates]
-
-    def means(self, table: Table) -> Table:
-        return self._frame(_drawn(table.to_numpy(dtype=float))[0], table)
-
-    def sds(self, table: Table) -> Table:
-        """Standard deviations over the replicates (n - 1), and c times them, in which case s is drawn as well."""
-        return self._frame(_drawn(table.to_numpy(dtype=float))[1], table)
-
-    @staticmethod
-    def _frame(values: npt.NDArray, table: Table) -> Table:
-        return pd.DataFrame(values, columns=table.columns)
-
-
-def _drawn(values: npt.NDArray) -> tuple[npt.NDArray, npt.NDArray]:
-    """Means and standard deviations of the columns and their draws, (1 + draws, columns) each; without what is NaN."""
-    means, sds = (np.full((1 + N_DRAWS, values.shape[1]), np.nan) for _ in range(2))
-    for column, x in enumerate(values.T):
-        known = x[~np.isnan(x)]
-        n = len(known)
-        if n == 0:
-            continue
-        mean = _sum(known) / n
-        if n == 1 or np.isinf(mean):
-            means[:, column] = mean
-            continue
-        off = known - mean
-        weights, scale = _draw(n)
-        means[:, column] = mean + _product(weights, off)
-        sds[:, column] = np.sqrt(_sum(off**2) / (n - 1)) * scale
-    return means, sds
-
-
-@cache
-def _draw(n: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Of ``n`` runs: the weights of their distances from the mean, (1 + draws, n), and c; in row 0 no distance counts."""
-    random = np.random.Generator(np.random.Philox(n))
-    normal, chi2 = random.standard_normal((N_DRAWS, n)), random.chisquare(n - 1, N_DRAWS)
-    c = np.sqrt((n - 1) / chi2)
-    weights = normal * (c / np.sqrt(n * (n - 1)))[:, np.newaxis]
-    return np.vstack([np.zeros(n), weights]), np.append(1.0, c)
-
-
-def _sum(values: npt.NDArray) -> float:
-    """In the order of the runs: the order of numpy's own sum depends on the processor."""
-    return float(np.cumsum(values)[-1])
-
-
-def _product(weights: npt.NDArray, values: npt.NDArray) -> npt.NDArray:
-    """``weights @ values``, summed in the order of the runs: the order of a BLAS depends on the processor."""
-    found = np.zeros(len(weights))
-    for share, value in zip(weights.T, values, strict=True):
-        found += share * value
-    return found
+# a row per run (a replicate of every cell), or per setting of an ensemble, whose tables have the means over its runs; one row
+# with the mean over the runs; that row, and below it a row for each of the means that `drawn` gives
+Rows = Literal["runs", "settings", "mean", "means"]
 
 
 @dataclass
 class Evidence:
-    """What one claim may look at, each loaded when it is asked for.
+    """What a function of a claim may look at; ``runs`` counts the runs that it did, by experiment.
 
-    ``load_metrics`` and ``load_trace`` take the name of an experiment; ``rows`` says what the rows of tables are; ``kept_only``
-    leaves out further runs, beyond as many as the configuration has; ``runs`` counts the runs of the experiments asked for.
-    ``runs`` and ``tables`` may be shared by the evidence of one claim.
+    With ``kept_only`` only as many replicates count as the configuration has, which are the paper's own number of runs.
     """
 
     claim: Claim
     config: PaperConfig
-    load_metrics: Callable[[str], pd.DataFrame]
+    measured: Measured
     load_trace: Callable[[str], Trace]
-    rows: SingleRuns | Means | Settings = field(default_factory=SingleRuns)
+    rows: Rows = "runs"
     runs: dict[str, int] = field(default_factory=dict)
-    tables: dict[str, Table] = field(default_factory=dict)  # of single runs that were read already, by what they have
     kept_only: bool = False
 
     @property
     def has_further_runs(self) -> bool:
-        """Whether an experiment that was asked for has more runs than the configuration."""
+        """Whether an experiment that was looked at has more runs than the configuration."""
         return any(
-            self.load_metrics(name)[REPLICATE].max() >= self.config.experiments[name].runs.value
+            self.measured.replicates(name)[-1] >= self.config.experiments[name].runs.value
             for name in self.runs
             if self.config and name in self.config.experiments
         )
@@ -160,18 +58,17 @@ class Evidence:
             raise InputError(f"{self._where}: numbers.{name}: missing; the function of the claim needs it")
         return self.claim.numbers[name]
 
-    def metrics(self, experiment: str) -> pd.DataFrame:
-        """Tidy metrics of all runs of one of the claim's experiments, columns as of `tcpfair.measures.measure`."""
-        self._declared(experiment)
-        metrics = self.load_metrics(experiment)
-        if self.kept_only:
-            return metrics[metrics[REPLICATE] < self.config.experiments[experiment].runs.value]
-        self.runs[experiment] = metrics["run_id"].nunique()
-        return metrics
+    def count_runs(self, experiment: str) -> None:
+        """Note that the runs of one of the claim's experiments are looked at."""
+        if experiment not in self.claim.experiments:
+            raise InputError(f"{self._where}: experiments: add {experiment!r}, which the function of the claim reads")
+        if not self.kept_only and experiment not in self.runs and self.rows != "settings":
+            self.runs[experiment] = self.measured.n_runs(experiment)
 
     def trace(self, experiment: str) -> Trace:
         """The trace of one of the claim's experiments."""
-        self._declared(experiment)
+        if experiment not in self.claim.experiments:
+            raise InputError(f"{self._where}: experiments: add {experiment!r}, which the function of the claim reads")
         trace = self.load_trace(experiment)
         self.runs[experiment] = len(trace.runs)
         return trace
@@ -185,56 +82,77 @@ class Evidence:
         replicates: slice = slice(None),
         **where: Any,
     ) -> Table:
-        """One metric as a table: a row per case, a column per value of the grid variable(s) ``by``.
+        """One metric as a table: a row per case, a column per value of the grid variable(s) ``by``, in ascending order.
 
-        ``flow`` is 1, 2, .. or 0 for the system; ``replicates`` takes some of the runs of each cell, and ``where`` fixes
-        further grid variables to one value. Raises InputError when no run has it.
+        ``flow`` is 1, 2, .. or 0 for the system; ``replicates`` takes some of the runs of each cell. ``where`` chooses values
+        of grid variables in the words of `tcpfair.verdicts.claims.statement.Cells`; several that are listed are in this order.
+        Raises InputError when no run has them.
         """
-        per_run = self._per_run(experiment, metric, by, flow, where)
-        return self.rows.means(self.rows.among(per_run, replicates))
+        per_run = self.per_run(experiment, metric, by, flow, **where)
+        return self.of_runs(per_run if self.rows == "settings" else per_run.loc[replicates])
 
     def sd(self, experiment: str, metric: str, by: str | Sequence[str], flow: int = 0, **where: Any) -> Table:
         """As `table`, of the standard deviation over the replicates: NaN where that is not known."""
-        return self.rows.sds(self._per_run(experiment, metric, by, flow, where))
+        per_run = self.per_run(experiment, metric, by, flow, **where)
+        return self._over_runs(per_run, 1) if self.rows in ("mean", "means") else per_run * np.nan
 
     def count(self, experiment: str, metric: str, by: str | Sequence[str], flow: int = 0, **where: Any) -> pd.Series:
         """How many replicates have a value, by cell."""
-        return self._per_run(experiment, metric, by, flow, where).count()
+        return self.per_run(experiment, metric, by, flow, **where).count()
 
     def flows(self, experiment: str, metric: str) -> list[int]:
         """Numbers of the flows of which an experiment has a metric; 1 where it has none, so that `table` says what is missing."""
-        metrics = self.metrics(experiment)
-        found = metrics.loc[(metrics["metric"] == metric) & (metrics["flow"] > 0), "flow"]
-        return sorted(found.unique()) or [1]
+        self.count_runs(experiment)
+        flows = self.measured.of(experiment, metric).places["flow"]
+        return sorted(flows[flows > 0].unique()) or [1]
 
     def of_runs(self, values: Table | pd.Series) -> Table:
-        """What was computed for every replicate, from a trace, in the rows that tables have."""
-        return self.rows.means(values.to_frame("") if isinstance(values, pd.Series) else values)
+        """What was computed for every replicate in the rows that tables have."""
+        table = values.to_frame("") if isinstance(values, pd.Series) else values
+        return self._over_runs(table, 0) if self.rows in ("mean", "means") else table
 
-    def _per_run(self, experiment: str, metric: str, by: str | Sequence[str], flow: int, where: dict) -> Table:
-        asked = repr((self.kept_only, experiment, metric, by, flow, where))
-        if asked not in self.tables:
-            self.tables[asked] = self._read(experiment, metric, by, flow, where)
-        return self.tables[asked]
+    def _over_runs(self, table: Table, which: int) -> Table:
+        n_draws = N_DRAWS if self.rows == "means" else 0
+        return pd.DataFrame(drawn(table.to_numpy(dtype=float), n_draws)[which], columns=table.columns)
 
-    def _read(self, experiment: str, metric: str, by: str | Sequence[str], flow: int, where: dict) -> Table:
-        metrics = self.metrics(experiment)
-        chosen = (metrics["metric"] == metric) & (metrics["flow"] == flow)
-        for name, value in where.items():
-            chosen &= metrics[name] == value
-        if not chosen.any():
+    def per_run(self, experiment: str, metric: str, by: str | Sequence[str], flow: int = 0, **where: Any) -> Table:
+        """As `table`, a row per replicate whatever the rows of tables are."""
+        self.count_runs(experiment)
+        table = self.measured.of_flow(experiment, metric, flow)
+        cells = np.arange(table.shape[1])
+        for name, level, codes in zip(table.columns.names, table.columns.levels, table.columns.codes, strict=True):
+            if name in where:
+                listed = _listed(where[name], name, level)
+                rank = np.full(len(level), -1)
+                rank[level.get_indexer(listed)] = range(len(listed))
+                cells = cells[rank[codes[cells]] >= 0]
+                if isinstance(where[name], list):
+                    cells = cells[np.argsort(rank[codes[cells]], kind="stable")]
+        if not len(cells):
             fixed = ", ".join(f"{name}={value}" for name, value in where.items())
             raise InputError(f"{self._where}: {experiment} has no {metric} of flow {flow} {fixed}".rstrip())
-        keys = [by] if isinstance(by, str) else list(by)
-        return metrics[chosen].set_index([REPLICATE, *keys])["value"].unstack(keys)
+        keys = [table.columns.get_level_values(name)[cells] for name in ([by] if isinstance(by, str) else by)]
+        columns = keys[0] if isinstance(by, str) else pd.MultiIndex.from_arrays(keys)
+        found = pd.DataFrame(table.to_numpy()[:, cells], table.index, columns)
+        return found[found.index < self.config.experiments[experiment].runs.value] if self.kept_only else found
 
     @property
     def _where(self) -> str:
         return f"data/claims/{self.claim.paper}.yaml: {self.claim.id}"
 
-    def _declared(self, experiment: str) -> None:
-        if experiment not in self.claim.experiments:
-            raise InputError(f"{self._where}: experiments: add {experiment!r}, which the function of the claim reads")
+
+def _listed(which: Any, name: str, values: pd.Index) -> list:
+    """The values that ``where`` chooses of a grid variable. Raises InputError for one of a list that no run has."""
+    if isinstance(which, list):
+        for value in which:
+            if value not in values:
+                raise InputError(f"{name}={value}: no run has it")
+        return which
+    if not isinstance(which, dict):
+        return [which] if which in values else []
+    if "but" in which:
+        return [value for value in values if value not in np.atleast_1d(which["but"])]
+    return [value for value in values if which.get("from", -np.inf) <= value <= which.get("to", np.inf)]
 
 
 # --- Quantities ---------------------------------------------------------------------------------------------------

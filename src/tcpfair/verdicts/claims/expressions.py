@@ -4,17 +4,16 @@ An expression (`tcpfair.verdicts.claims.statement.Expression`) starts with a tab
 ``less`` and ``base`` subtract or divide by other cells, ``join`` adds their columns. ``mean``, ``geometric mean``, ``min``,
 ``max`` and ``range`` combine all columns, or those along one grid variable; so do ``median``, ``trend`` (`evidence.trend`) and
 ``typical factor``, the factor by which the columns typically depart from their geometric mean, for all of them. Cell by cell
-work ``factor``, the larger of x and 1/x, ``abs``, and ``above``, which is 1 where a cell exceeds a number and else 0.
+work ``factor``, the larger of x and 1/x, ``abs``, ``power``, and ``above``, which is 1 where a cell exceeds a number and else 0.
+``names`` gives the columns, in their order, the names under which the ledger shows them.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
-from tcpfair.errors import InputError, unknown
+from tcpfair.errors import unknown
 from tcpfair.verdicts.claims.decision import Quantities
 from tcpfair.verdicts.claims.evidence import Evidence, Table, over, range_over, trend
 from tcpfair.verdicts.claims.statement import Cells, Expression, Step
@@ -23,7 +22,7 @@ from tcpfair.verdicts.claims.statement import Cells, Expression, Step
 def quantities(evidence: Evidence) -> Quantities:
     """The quantity of each clause of a claim that has expressions. Raises InputError for cells that no run has."""
     for name in evidence.claim.experiments:
-        evidence.metrics(name)  # in this order the evidence lists them
+        evidence.count_runs(name)  # in this order the evidence lists them
     return {name: _value(of, of.cells, evidence) for name, of in evidence.claim.expressions.items()}
 
 
@@ -43,36 +42,18 @@ def _table(cells: Cells, evidence: Evidence) -> Table | pd.Series:
     for name in cells.where:
         if name not in grid:
             raise unknown(f"data/claims/{evidence.claim.paper}.yaml: {evidence.claim.id}: of: where", name, grid)
-    fixed = {name: value for name, value in cells.where.items() if not isinstance(value, list | dict)}
-    by = [name for name in grid if name not in fixed and (name in cells.where or len(grid[name].value) > 1)]
+    several = {name for name, which in cells.where.items() if isinstance(which, list | dict)}
+    by = [name for name in grid if name in several or (name not in cells.where and len(grid[name].value) > 1)]
 
     def of_flow(flow: int) -> Table | pd.Series:
-        table = evidence.table(cells.experiment, cells.measure, by or list(grid), flow=flow, **fixed)
-        if not by:
-            return table.iloc[:, 0]
-        table = table.sort_index(axis=1)
-        for name in by:
-            if name in cells.where:
-                table = _chosen(table, name, cells.where[name])
-        return table.droplevel([], axis=1) if len(by) > 1 else table.set_axis(table.columns.get_level_values(0), axis=1)
+        keys = by[0] if len(by) == 1 else by or list(grid)
+        table = evidence.table(cells.experiment, cells.measure, keys, flow=flow, **cells.where)
+        return table if by else table.iloc[:, 0]
 
     if not isinstance(cells.flow, tuple | str):
         return of_flow(cells.flow or 0)
     flows = evidence.flows(cells.experiment, cells.measure) if cells.flow == "each" else cells.flow
     return pd.concat({f"flow {flow}": of_flow(flow) for flow in flows}, axis=1, names=["flow"])
-
-
-def _chosen(table: Table, name: str, which: Any) -> Table:
-    values = table.columns.get_level_values(name)
-    if isinstance(which, dict):
-        if "but" in which:
-            return table.loc[:, ~values.isin(np.atleast_1d(which["but"]))]
-        return table.loc[:, (values >= which.get("from", -np.inf)) & (values <= which.get("to", np.inf))]
-    for value in which:
-        if value not in values:
-            raise InputError(f"{name}={value}: no run has it")
-    places = [place for value in which for place in np.flatnonzero(values == value)]
-    return table.iloc[:, places]
 
 
 def _against(x: Table | pd.Series, y: Table | pd.Series, do: str) -> Table | pd.Series:
@@ -112,6 +93,12 @@ def _combined(x: Table, step: Step) -> Table | pd.Series:
             return np.exp(np.log(x).std(axis=1, ddof=0, skipna=False))
         case "abs":
             return x.abs()
+        case "power":
+            return x**step.bound
+        case "names":
+            return x.set_axis(list(step.names), axis=1)
         case "above":
             return (x > step.bound).astype(float).where(x.notna())
+        case "median":
+            return pd.Series(np.median(x.to_numpy(dtype=float), axis=1), x.index)
     return getattr(x, step.do)(axis=1, skipna=False)

@@ -8,7 +8,6 @@ RTTs. Utilisation counts payload, of which a full link carries 96.5 %.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,35 +16,18 @@ import pandas as pd
 from tcpfair.metrics.series import interval_half_width
 from tcpfair.models import rtt_fairness
 from tcpfair.verdicts.claims.decision import Quantities
-from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, Table, over
+from tcpfair.verdicts.claims.evidence import Evidence, Table, over
 
-HIGH_SPEED = ["CUBIC", "BIC", "FAST", "HSTCP", "H-TCP", "STCP"]
-EVERY = [*HIGH_SPEED, "SACK"]
-# those of which the text says that they keep good utilisation under all types of background (sec. 4.1.2)
+EVERY = ["CUBIC", "BIC", "FAST", "HSTCP", "H-TCP", "STCP", "SACK"]
 FOUR_TYPES = ["Type I", "Type II", "Type III", "Type IV"]
 FIXED = "{}, fixed RTT"
 PROTOCOL_AND_RTT = ["protocol", "rtt_ms"]
-# the experiments of the three tests of fairness: against the RTT, and at one RTT under the other kinds of background
-# --- Background alone (sec. 3.3) ---------------------------------------------------------------------------------
-
-
-def ha2006_c17(evidence: Evidence) -> Quantities:
-    """The variance of the background's rate falls in the order of the types that the text gives."""
-    variance = evidence.table("background", "load_sd", "traffic")[FOUR_TYPES] ** 2
-    return {
-        "type2": variance["Type II"] / _most(variance.drop(columns="Type II")),
-        "type3": variance["Type III"] / variance["Type I"],
-        "type4": variance["Type IV"] / _least(variance.drop(columns="Type IV")),
-    }
-
-
 # --- Utilisation with background (sec. 4.1.2) --------------------------------------------------------------------
 
 
 def ha2006_c14(evidence: Evidence) -> Quantities:
     """Utilisation and variation go against each other, over protocols and RTTs and among protocols at one RTT."""
-    used = _utilisation(evidence, "util_type2")
-    cov = evidence.table("util_type2", "load_cov", PROTOCOL_AND_RTT)[used.columns]
+    used, cov = (evidence.table("util_type2", metric, PROTOCOL_AND_RTT) for metric in ("utilisation", "load_cov"))
     return {
         "overall": _pearson(used, cov),
         "among_protocols": _pearson(_less_mean_at_rtt(used), _less_mean_at_rtt(cov)),
@@ -59,7 +41,7 @@ def ha2006_c44(evidence: Evidence) -> Quantities:
     """
     spared = 1 - evidence.table("htcp_types", "shared_losses", "traffic")
     most, least = evidence["most"], evidence["least"]
-    varied, fixed = _varied_and_fixed(spared, FOUR_TYPES)
+    varied, fixed = spared[FOUR_TYPES], spared[[FIXED.format(kind) for kind in FOUR_TYPES]].set_axis(FOUR_TYPES, axis=1)
     by_size = pd.DataFrame({"varied": varied[most] / varied[least], "fixed": fixed[most] / fixed[least]})
     return {"most": varied[most] / fixed[least], "sizes": _mean(by_size), "rtts": _mean(varied / fixed)}
 
@@ -69,7 +51,7 @@ def ha2006_c44(evidence: Evidence) -> Quantities:
 
 def ha2006_c24(evidence: Evidence) -> Quantities:
     """CUBIC shares by the inverse of the RTTs' ratio."""
-    ratio = _ratios(evidence, "rtt_fairness", "none")["CUBIC"]
+    ratio = evidence.table("rtt_fairness", "fair_ratio", "rtt_ms", protocol="CUBIC", traffic="none")
     return {"inverse": ratio / (ratio.columns.to_numpy() / evidence["rtt_ms"])}
 
 
@@ -94,13 +76,7 @@ def ha2006_c42(evidence: Evidence) -> Quantities:
 
 def _speed_of_convergence(evidence: Evidence, experiment: str, **where: Any) -> Table:
     """One over the time until two flows share fairly, in 1/s by protocol; 0 where they never do."""
-    metrics = evidence.metrics(experiment)
-    for name, value in where.items():
-        metrics = metrics[metrics[name] == value]
-    time_s, ratio = (
-        metrics[metrics["metric"] == name].pivot(index=REPLICATE, columns="protocol", values="value")
-        for name in ("fair_at_s", "fair_ratio")
-    )
+    time_s, ratio = (evidence.per_run(experiment, name, "protocol", **where) for name in ("fair_at_s", "fair_ratio"))
     speed = (1 / time_s).reindex_like(ratio)
     return evidence.of_runs(speed.mask(speed.isna() & ratio.notna(), 0.0))
 
@@ -131,14 +107,10 @@ def _most(x: Table) -> pd.Series:
     return x.max(axis=1, skipna=False)
 
 
-def _log(x: Table) -> Table:
-    with np.errstate(divide="ignore"):  # two flows of which one got nothing
-        return np.log(x)
-
-
 def _mean(x: Table) -> pd.Series:
     """Geometric mean of each row."""
-    return np.exp(_log(x).mean(axis=1, skipna=False))
+    with np.errstate(divide="ignore"):  # two flows of which one got nothing
+        return np.exp(np.log(x).mean(axis=1, skipna=False))
 
 
 def _pearson(x: Table, y: Table) -> pd.Series:
@@ -152,16 +124,3 @@ def _less_mean_at_rtt(x: Table) -> Table:
     """Each cell less the mean over the protocols at its RTT."""
     means = over(x, "rtt_ms", "mean")[x.columns.get_level_values("rtt_ms")]
     return x - means.set_axis(x.columns, axis=1)
-
-
-def _utilisation(evidence: Evidence, experiment: str) -> Table:
-    return evidence.table(experiment, "utilisation", PROTOCOL_AND_RTT)
-
-
-def _varied_and_fixed(x: Table, kinds: Sequence[str]) -> tuple[Table, Table]:
-    """What varied and what fixed RTTs of the background give, a column per type."""
-    return x[kinds], x[[FIXED.format(kind) for kind in kinds]].set_axis(kinds, axis=1)
-
-
-def _ratios(evidence: Evidence, experiment: str, traffic: str) -> Table:
-    return evidence.table(experiment, "fair_ratio", PROTOCOL_AND_RTT, traffic=traffic)

@@ -10,13 +10,10 @@ import numpy as np
 import pandas as pd
 
 from tcpfair.models import cubic, cubic_map
-from tcpfair.models.aimd import link_capacity_pps
 from tcpfair.units import MS_PER_S
 from tcpfair.verdicts.claims.decision import Quantities
 from tcpfair.verdicts.claims.evidence import Evidence, range_over, trend
-
-STANDARD, CONSTANT_K, PROPOSED, WITH_C = "CUBIC", "K of 5000 ms", "Proposed K", "Proposed K and C'"
-RENO, CONSTANT_RATE = "Reno", "Constant-Rate"
+from tcpfair.verdicts.paper_models import link_of
 
 # --- Section 3.1: standard CUBIC ---------------------------------------------------------------------------------
 
@@ -24,8 +21,10 @@ RENO, CONSTANT_RATE = "Reno", "Constant-Rate"
 def kozu2014_c04(evidence: Evidence) -> Quantities:
     """Mean windows in MB are the printed ones."""
     mb_per_pkt = evidence.config.settings["payload_bytes"].value * evidence["mb_per_byte"]
-    short, long = (_of_flow(evidence, "cwnd_mean", STANDARD, flow) * mb_per_pkt for flow in (1, 2))
-    return {"short": short, "long": long}
+    short, long = (
+        evidence.table("transitions", "cwnd_mean", "rtt_ms", flow=flow, protocol="CUBIC").iloc[:, 0] for flow in (1, 2)
+    )
+    return {"short": short * mb_per_pkt, "long": long * mb_per_pkt}
 
 
 def kozu2014_c05(evidence: Evidence) -> Quantities:
@@ -40,7 +39,7 @@ def kozu2014_c05(evidence: Evidence) -> Quantities:
 
 def kozu2014_c08(evidence: Evidence) -> Quantities:
     """With common losses the window of the flow with the larger K falls and the other rises, whatever they are."""
-    link, shares = _link(evidence), evidence["shares"]
+    link, shares = link_of(evidence.config, evidence["rtt_ms"]), evidence["shares"]
     states = np.linspace(shares["least"], shares["largest"], shares["count"])
     model = cubic_map.CubicMap(link, cubic_map.STANDARD, cubic_map.PAPER)
     return {"moves": float(np.mean([_large_k_falls(model, share) for share in states]))}
@@ -51,13 +50,6 @@ def _large_k_falls(model: cubic_map.CubicMap, share: float) -> bool:
     _, after = model.next_loss(before)
     k_s = model.method.k_s(before, np.array(model.link.rtt_s))
     return bool(after[k_s.argmax()] < before[k_s.argmax()] and after[k_s.argmin()] > before[k_s.argmin()])
-
-
-def _link(evidence: Evidence) -> cubic_map.Link:
-    settings = evidence.config.settings
-    capacity_pps = link_capacity_pps(settings["capacity_bps"].value, settings["wire_bytes"].value)
-    rtt_s = tuple(rtt_ms / MS_PER_S for rtt_ms in evidence["rtt_ms"])
-    return cubic_map.Link(capacity_pps, settings["buffer_pkts"].value, rtt_s)
 
 
 # --- Sections 4 and 5: the proposal ------------------------------------------------------------------------------
@@ -102,16 +94,6 @@ def kozu2014_c23(evidence: Evidence) -> Quantities:
 # --- What the claims share ---------------------------------------------------------------------------------------
 
 
-def _index(evidence: Evidence, protocol: str, replicates: slice = slice(None)) -> pd.DataFrame:
-    """Jain's index by RTT of flow 2."""
-    return evidence.table("rtt_sweep", "jfi_of_means", "rtt_ms", replicates=replicates, protocol=protocol)
-
-
-def _of_flow(evidence: Evidence, metric: str, protocol: str, flow: int) -> pd.Series:
-    """A metric of the runs whose windows are followed over time; there is one RTT."""
-    return evidence.table("transitions", metric, "rtt_ms", flow=flow, protocol=protocol).iloc[:, 0]
-
-
 def _proposed_and_existing(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Index of the proposal and of the existing method, whose x is tuned on some replicates and judged on the others."""
     first = evidence.config.analysis_value("tuning_replicates")
@@ -122,5 +104,6 @@ def _proposed_and_existing(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFra
     of_x = tuning.mean().unstack("x").sort_index()
     x = cubic.tuned_x(of_x, of_x.columns)
     existing = pd.DataFrame({rtt_ms: judged[rtt_ms, value] for rtt_ms, value in zip(of_x.index, x, strict=True)})
-    proposed = _index(evidence, PROPOSED, slice(first, None))
+    late = slice(first, None)
+    proposed = evidence.table("rtt_sweep", "jfi_of_means", "rtt_ms", replicates=late, protocol="Proposed K")
     return proposed.reindex(index=judged.index, columns=existing.columns), existing

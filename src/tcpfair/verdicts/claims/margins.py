@@ -7,28 +7,20 @@ another margin sees what that would have changed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
+import numpy as np
 import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout
 from tcpfair.verdicts.claims.decision import DECIDED, FAILS, HOLDS, OPEN, UNDECIDABLE, verdict
-from tcpfair.verdicts.claims.statement import Claim, Clause, Margin, load_claims, load_margins
+from tcpfair.verdicts.claims.statement import Claim, Margin, load_claims, load_margins
 from tcpfair.verdicts.printed import Tolerance, load_tolerances
 
 MARGIN_COLUMNS = [
-    "margin",
-    "value",
-    "unit",
-    "tried",
-    "times",
-    "clauses",
-    "clauses_turned",
-    "claims",
-    "claims_turned",
-    "turned",
-    "reason",
+    *("margin", "value", "unit", "tried", "times", "clauses", "clauses_turned", "claims", "claims_turned"),
+    *("turned", "reason"),
 ]
 TIES, SCATTERS, ALL = "all tie_*", "all scatter_*", "all"
 TRIED = {"none": 0.0, "half": 0.5, "twice": 2.0}
@@ -65,11 +57,12 @@ def margin_table(layout: Layout, papers: Iterable[str], claims: pd.DataFrame, cl
     margins = load_margins(folder)
     scatter = load_tolerances(layout.data / "tolerances_scatter.yaml")
     measured = {name: measured_times(name, margin, scatter) for name, margin in margins.items()}
-    decided = set(claims.loc[claims["verdict"].isin(DECIDED), "id"])
     stated = {claim.id: claim for paper in papers for claim in load_claims(folder / f"{paper}.yaml")}
-    undecidable = set(claims.loc[claims["verdict"] == UNDECIDABLE, "id"])
-    rows = clauses[clauses["id"].isin(decided)]
-
+    decided = claims.loc[claims["verdict"].isin(DECIDED), ["id", "verdict"]]
+    rows = clauses.merge(decided, on="id")
+    rows["give"] = [
+        bool(stated[id].clauses[clause].give) for id, clause in zip(rows["id"], rows["clause"], strict=True)
+    ]
     groups = {name: [name] for name in margins}
     for title, start in ((TIES, "tie_"), (SCATTERS, "scatter_"), (ALL, "")):
         groups[title] = [name for name in margins if name.startswith(start)]
@@ -80,7 +73,7 @@ def margin_table(layout: Layout, papers: Iterable[str], claims: pd.DataFrame, cl
         if any(measured[name] != 1 for name in names):
             tried[MEASURED] = {name: measured[name] for name in names}
         for kind, times in tried.items():
-            counts = _turned(stated, rows, times, undecidable)
+            counts = _turned(stated, rows, times)
             found.append(
                 {
                     "margin": title,
@@ -95,38 +88,31 @@ def margin_table(layout: Layout, papers: Iterable[str], claims: pd.DataFrame, cl
     return pd.DataFrame(found, columns=MARGIN_COLUMNS)
 
 
-def _turned(
-    stated: Mapping[str, Claim], clauses: pd.DataFrame, times: Mapping[str, float], undecidable: Collection[str]
-) -> dict[str, object]:
-    """What turns when margins are multiplied: ``times`` by name."""
-    concerned = [row for row in clauses.itertuples() if row.margin in times]
-    after = {
-        row.Index: outcome(stated[row.id].clauses[row.clause], row.outcome, row.turns_at, times[row.margin])
-        for row in concerned
-    }
-    of_claims: dict[str, list[tuple[str, str]]] = {row.id: [] for row in concerned}
-    for row in clauses.itertuples():
-        if row.id in of_claims:
-            of_claims[row.id].append((row.outcome, after.get(row.Index, row.outcome)))
+def _turned(stated: Mapping[str, Claim], rows: pd.DataFrame, times: Mapping[str, float]) -> dict[str, object]:
+    """What turns when margins are multiplied: ``times`` by name. ``rows`` has the verdicts and sides of the clauses too."""
+    after = outcomes(rows, rows["margin"].map(times))
+    concerned, changed = rows["margin"].isin(list(times)), after != rows["outcome"]
     turned = []
-    for name, outcomes in of_claims.items():
-        if name in undecidable:  # whatever its clauses say
-            continue
-        before, then = (verdict(stated[name], each) for each in zip(*outcomes, strict=True))
-        if before != then:
-            turned.append(f"{name}: {then}")
+    for name in rows.loc[
+        changed & (rows["verdict"] != UNDECIDABLE), "id"
+    ].unique():  # that is so whatever its clauses say
+        own = rows["id"] == name
+        before, then = (verdict(stated[name], each[own].tolist()) for each in (rows["outcome"], after))
+        turned += [f"{name}: {then}"] if before != then else []
     return {
-        "clauses": len(concerned),
-        "clauses_turned": sum(row.outcome != after[row.Index] for row in concerned),
-        "claims": len(of_claims),
+        "clauses": int(concerned.sum()),
+        "clauses_turned": int(changed.sum()),
+        "claims": rows.loc[concerned, "id"].nunique(),
         "claims_turned": len(turned),
         "turned": "; ".join(turned),
     }
 
 
-def outcome(clause: Clause, now: str, turns_at: float, times: float) -> str:
-    """The outcome of a clause with its margin multiplied, from its outcome ``now`` and its `decision.turning_point`."""
-    if now == OPEN or pd.isna(turns_at) or times == 1:
-        return now
-    slack = times - turns_at if clause.give else turns_at - times
-    return HOLDS if slack >= -_ROUNDING else FAILS
+def outcomes(rows: pd.DataFrame, times: pd.Series) -> pd.Series:
+    """The outcomes of clauses with their margins multiplied by ``times``, as they are where that is NaN.
+
+    ``rows`` has their ``outcome``, ``turns_at`` (`decision.turning_point`) and whether they ``give`` a margin.
+    """
+    slack = (times - rows["turns_at"]) * rows["give"].map({True: 1, False: -1})
+    tried = pd.Series(np.where(slack >= -_ROUNDING, HOLDS, FAILS), rows.index)
+    return rows["outcome"].where((rows["outcome"] == OPEN) | slack.isna() | (times == 1), tried)

@@ -19,6 +19,7 @@ from tcpfair.models import aimd, rtt_fairness
 from tcpfair.units import MS_PER_S
 from tcpfair.verdicts.claims.decision import Quantities
 from tcpfair.verdicts.claims.evidence import REPLICATE, Evidence, trend
+from tcpfair.verdicts.paper_models import AimdLink
 
 CELL = ["protocol", "rtt_ms"]
 # --- Sections 2.1, 3, 5.2 and 5.3: window ratio, Model I and Model II ---------------------------------------------
@@ -54,20 +55,14 @@ def ogura_c05(evidence: Evidence) -> Quantities:
 
 def ogura_c06(evidence: Evidence) -> Quantities:
     """Simulation and eq. 8 and 11 agree in t1 and in the window over time."""
-    residual_share, reference_s = (evidence.config.analysis_value(name) for name in ("residual_share", "rtt_ref_s"))
-
-    def eq8_s(protocol: str, rtt_s: float) -> float:
-        increment_pkts = aimd.increment_per_rtt_pkts(protocol.lower(), rtt_s, reference_s)
-        return aimd.t1_s(_capacity_pps(evidence) * residual_share, rtt_s, increment_pkts)
+    link = AimdLink.of(evidence.config)
 
     def off_eq11(growth: _Growth) -> float:
-        increment_pkts = aimd.increment_per_rtt_pkts(growth.protocol.lower(), growth.rtt_s, reference_s)
-        residual_pps = growth.capacity_pps * residual_share
-        eq11_pkts = aimd.model1_cwnd_pkts(growth.t_s, growth.rtt_s, growth.capacity_pps, residual_pps, increment_pkts)
+        eq11_pkts = link.cwnd_pkts(growth.protocol, growth.rtt_s, 1, growth.t_s)
         return _factor(growth.cwnd_pkts / eq11_pkts).max()
 
     return {
-        "time": _over_model(_times(evidence, "model1", "t1_s"), eq8_s),
+        "time": _over_model(evidence, 1),
         "window": _of_growths(evidence, _model1_growth(evidence), off_eq11),
     }
 
@@ -110,16 +105,7 @@ def ogura_c12(evidence: Evidence) -> Quantities:
 
 def ogura_c13(evidence: Evidence) -> Quantities:
     """Simulated t2 agrees with eq. 14."""
-    capacity_pps = _capacity_pps(evidence)
-    buffer_pkts, reference_s = (evidence.config.analysis_value(name) for name in ("model_buffer_pkts", "rtt_ref_s"))
-    mean_reference_s = aimd.average_rtt_s(reference_s, capacity_pps, buffer_pkts)
-
-    def eq14_s(protocol: str, rtt_s: float) -> float:
-        mean_rtt_s = aimd.average_rtt_s(rtt_s, capacity_pps, buffer_pkts)
-        increment_pkts = aimd.increment_per_rtt_pkts(protocol.lower(), mean_rtt_s, mean_reference_s)
-        return aimd.t2_s(mean_rtt_s, buffer_pkts, increment_pkts)
-
-    return {"time": _over_model(_times(evidence, "model2", "t2_s"), eq14_s)}
+    return {"time": _over_model(evidence, 2)}
 
 
 # --- Section 5.4: RTT fairness -----------------------------------------------------------------------------------
@@ -127,22 +113,16 @@ def ogura_c13(evidence: Evidence) -> Quantities:
 
 def ogura_c14(evidence: Evidence) -> Quantities:
     """Two Proposal flows share fairly at almost all loss rates."""
-    ratio = _by_loss(evidence, "Proposal")
+    ratio = _ratio(evidence, "loss_sweep", "loss_rate", protocol="Proposal")
     low, high = evidence.config.analysis_value("fair_ratio")
     return {"almost_all": _share(ratio.notna(), (ratio >= low) & (ratio <= high))}
 
 
-def ogura_c20(evidence: Evidence) -> Quantities:
-    """Reno and Alpha give the varied flow the less, the larger its RTT."""
-    rtt_ms = evidence["rtt_ms"]
-    ratios = {name: _by_rtt(evidence, protocol) for name, protocol in _RENO_AND_ALPHA}
-    ends = {name: ratio[rtt_ms["least"]] / ratio[rtt_ms["largest"]] for name, ratio in ratios.items()}
-    return {"ends": pd.DataFrame(ends), **{name: trend(ratio) for name, ratio in ratios.items()}}
-
-
 def ogura_c26(evidence: Evidence) -> Quantities:
     """Proposal lies between Libra and Alpha."""
-    proposal, libra, alpha = (_by_buffer(evidence, protocol) for protocol in ("Proposal", "Libra", "Alpha"))
+    proposal, libra, alpha = (
+        _ratio(evidence, "buffer_sweep", "buffer_pkts", protocol=name) for name in ("Proposal", "Libra", "Alpha")
+    )
     between = (proposal >= np.minimum(libra, alpha)) & (proposal <= np.maximum(libra, alpha))
     return {
         "above_alpha": _geometric_mean(proposal / alpha),
@@ -151,20 +131,7 @@ def ogura_c26(evidence: Evidence) -> Quantities:
     }
 
 
-# --- Section 5.5: efficiency -------------------------------------------------------------------------------------
-
-
-def ogura_c30(evidence: Evidence) -> Quantities:
-    """Reno and Alpha alone lose throughput as the RTT grows."""
-    r = {name: _alone(evidence, protocol) for name, protocol in _RENO_AND_ALPHA}
-    ends = pd.DataFrame({name: _kept(evidence, of_rtt) for name, of_rtt in r.items()})
-    return {"ends": ends, **{name: trend(of_rtt) for name, of_rtt in r.items()}}
-
-
 # --- What the claims share ---------------------------------------------------------------------------------------
-
-# clause and protocol
-_RENO_AND_ALPHA = (("reno", "Reno"), ("alpha", "Alpha"))
 
 
 def _ratio(evidence: Evidence, experiment: str, by: str | list[str], **where: Any) -> pd.DataFrame:
@@ -172,29 +139,6 @@ def _ratio(evidence: Evidence, experiment: str, by: str | list[str], **where: An
     of_flow = (evidence.table(experiment, "throughput_mean", by, flow=flow, **where) for flow in (1, 2))
     first, second = of_flow
     return second / first
-
-
-def _by_loss(evidence: Evidence, protocol: str) -> pd.DataFrame:
-    return _ratio(evidence, "loss_sweep", "loss_rate", protocol=protocol)
-
-
-def _by_rtt(evidence: Evidence, protocol: str) -> pd.DataFrame:
-    return _ratio(evidence, "rtt_sweep", "rtt_ms", protocol=protocol)
-
-
-def _by_buffer(evidence: Evidence, protocol: str) -> pd.DataFrame:
-    return _ratio(evidence, "buffer_sweep", "buffer_pkts", protocol=protocol)
-
-
-def _alone(evidence: Evidence, protocol: str) -> pd.DataFrame:
-    """Throughput of a single flow in Mb/s by RTT."""
-    return evidence.table("efficiency", "throughput_mean", "rtt_ms", flow=1, protocol=protocol)
-
-
-def _kept(evidence: Evidence, throughput: pd.DataFrame) -> pd.Series:
-    """Throughput at the larger of the claim's two RTTs over that at the least."""
-    least_ms, largest_ms = evidence["rtt_ms"]
-    return throughput[largest_ms] / throughput[least_ms]
 
 
 def _factor(ratio: Any) -> Any:
@@ -216,20 +160,11 @@ def _name(label: str) -> str:
     return label.split()[0]
 
 
-def _times(evidence: Evidence, experiment: str, metric: str) -> pd.DataFrame:
-    """t1 or t2 in s by protocol and RTT in ms."""
-    times_s = evidence.table(experiment, metric, CELL, flow=1)
-    return times_s.rename(columns=_name, level="protocol")
-
-
-def _over_model(times_s: pd.DataFrame, in_model_s: Callable[[str, float], float]) -> pd.DataFrame:
-    """Times by protocol and RTT over those of a model, which takes the protocol and the RTT in s."""
-    return times_s / [in_model_s(protocol, rtt_ms / MS_PER_S) for protocol, rtt_ms in times_s.columns]
-
-
-def _capacity_pps(evidence: Evidence) -> float:
-    settings = evidence.config.settings
-    return aimd.link_capacity_pps(settings["capacity_bps"].value, settings["wire_bytes"].value)
+def _over_model(evidence: Evidence, model: int) -> pd.DataFrame:
+    """Times t1 or t2 by protocol and RTT over those of Model I or II."""
+    link = AimdLink.of(evidence.config)
+    times_s = evidence.table(f"model{model}", f"t{model}_s", CELL, flow=1).rename(columns=_name, level="protocol")
+    return times_s / [link.time_s(protocol, rtt_ms / MS_PER_S, model) for protocol, rtt_ms in times_s.columns]
 
 
 @dataclass(frozen=True)
@@ -240,7 +175,6 @@ class _Growth:
     protocol: str
     rtt_ms: float
     rtt_s: float
-    capacity_pps: float
     t_s: np.ndarray
     cwnd_pkts: np.ndarray
 
@@ -274,7 +208,7 @@ def _growths(evidence: Evidence, experiment: str, start_bdp: float, stop_bdp: fl
         start_s = first_time_s(cwnd_pkts >= start_bdp * bdp, t_s)
         stop_s = np.fmin(first_time_s(cwnd_pkts > stop_bdp * bdp, t_s), first_loss_s.get(run.run_id, t_s[-1]))
         inside = (t_s >= start_s) & (t_s < stop_s)
-        of_run = run.replicate, _name(run.protocol), run.rtt_ms, rtt_s, capacity_pps
+        of_run = run.replicate, _name(run.protocol), run.rtt_ms, rtt_s
         growths.append(_Growth(*of_run, t_s[inside] - start_s, cwnd_pkts[inside]))
     return growths
 

@@ -1,6 +1,6 @@
 """What the claims of bhatti2008 and bhatti2009 have in common: pair tests, their self-pairs and NRU.
 
-Tables have, unless it is said otherwise, a column per (protocol, rtt_ms). `protocol` is the TCP variant of a pair with CCID2.
+Tables have a column per (protocol, rtt_ms). `protocol` is the TCP variant of a pair with CCID2.
 """
 
 from __future__ import annotations
@@ -16,16 +16,6 @@ from tcpfair.verdicts.claims.evidence import Evidence, Table
 
 PROTOCOL_AND_RTT = ["protocol", "rtt_ms"]
 CCID2 = "CCID2"
-
-
-def of_pairs(evidence: Evidence, experiment: str, metric: str, flow: int = 0) -> Table:
-    """A metric of the system, or of one flow, with the columns in ascending order."""
-    return evidence.table(experiment, metric, PROTOCOL_AND_RTT, flow=flow).sort_index(axis=1)
-
-
-def mean_jfi(evidence: Evidence, experiment: str) -> Table:
-    """Time mean of J(t), the index that the papers print."""
-    return of_pairs(evidence, experiment, "jfi_mean")
 
 
 def flow_nru_db(evidence: Evidence, experiment: str, by: str | Sequence[str]) -> Table:

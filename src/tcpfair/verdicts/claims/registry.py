@@ -21,8 +21,9 @@ from tcpfair.runs.store import Held, MissingRunsError
 from tcpfair.runs.trace import Trace
 from tcpfair.verdicts.claims import causes, decision, expressions, why
 from tcpfair.verdicts.claims.decision import ClaimFunction, Decided
-from tcpfair.verdicts.claims.evidence import Evidence, Table
+from tcpfair.verdicts.claims.evidence import Evidence
 from tcpfair.verdicts.claims.statement import Claim, load_claims
+from tcpfair.verdicts.measured import Measured
 
 VERDICTS = (*decision.DECIDED, "pending", "not run", "failed")
 CLAIM_COLUMNS = [
@@ -30,27 +31,8 @@ CLAIM_COLUMNS = [
     *("cause", "why", "evidence", "source"),
 ]
 CLAUSE_COLUMNS = [
-    "id",
-    "paper",
-    "clause",
-    "says",
-    "outcome",
-    "quantity",
-    "value",
-    "low",
-    "high",
-    "unit",
-    "cell",
-    "asks",
-    "why",
-    "margin",
-    "turns_at",
-    "confidence",
-    "kept",
-    "single_share",
-    "n_single",
-    "in_print",
-    "source",
+    *("id", "paper", "clause", "says", "outcome", "quantity", "value", "low", "high", "unit", "cell", "asks", "why"),
+    *("margin", "turns_at", "confidence", "kept", "single_share", "n_single", "in_print", "source"),
 ]
 
 
@@ -106,7 +88,7 @@ def evaluate(
     claims, clauses, unmet = [], [], []
     known = why.load_causes(layout.data / "claims")
     for paper, held in papers.items():
-        loaders = (_metrics_loader(held, further.get(paper)), _trace_loader(held))
+        loaders = (Measured(_metrics_loader(held, further.get(paper))), _trace_loader(held))
         for claim in load_claims(layout.data / "claims" / f"{paper}.yaml"):
             reason = left_out(claim)
             of_claim = settings[settings["id"] == claim.id]
@@ -163,7 +145,7 @@ def _row(claim: Claim, found: Decided, source: str) -> dict:
 def decide(
     claim: Claim,
     config: PaperConfig | None,
-    load_metrics: Callable[[str], pd.DataFrame],
+    measured: Measured,
     load_trace: Callable[[str], Trace],
     function: ClaimFunction | None = None,
     source: str = "engine",
@@ -177,20 +159,17 @@ def decide(
     not_built = _not_built(claim, config)
     if not_built:
         return Judged("pending", not_built)
-    runs: dict[str, int] = {}
-    tables: dict[str, Table] = {}
+    evidence = Evidence(claim, config, measured, load_trace)
     try:
         function = function or claim_function(claim)
         if function is None:
             raise InputError(f"tcpfair.verdicts.claims.{claim.paper} has no function {claim.function_name}")
-        decided = decision.decide_clauses(
-            claim, function, lambda rows: Evidence(claim, config, load_metrics, load_trace, rows, runs, tables)
-        )
+        decided = decision.decide_clauses(claim, function, evidence)
     except NotRunError as error:
         return Judged("not run", str(error))
     except Exception as error:  # one claim must not stop the others
         return Judged("failed", " ".join(f"{type(error).__name__}: {error}".split()))
-    made_of = ", ".join(f"{name} ({count} runs, {source})" for name, count in runs.items())
+    made_of = ", ".join(f"{name} ({count} runs, {source})" for name, count in evidence.runs.items())
     line = decision.evidence_line(claim, decided, made_of or "a closed form")
     by_text = decision.text_decides(claim, settings[settings["hypothesis"] == AS_PRINTED])
     return Judged(decision.verdict(claim, [clause.outcome for clause in decided], by_text), line, tuple(decided))
@@ -209,7 +188,6 @@ def _not_built(claim: Claim, config: PaperConfig | None) -> str:
 def _metrics_loader(held: Held, further: pd.DataFrame | None) -> Callable[[str], pd.DataFrame]:
     """Metrics by experiment with those of its further runs, each read once. Raises NotRunError when there are none."""
 
-    @cache
     def load(experiment: str) -> pd.DataFrame:
         path = held.metrics(experiment)
         if path is None:

@@ -27,7 +27,7 @@ from tcpfair.verdicts.claims import why
 
 MARGINS = "margins.yaml"
 Flow = Annotated[int, Field(ge=0)]
-_OPERANDS = {"less": "by", "base": "by", "join": "by", "above": "bound"}
+_OPERANDS = {"less": "by", "base": "by", "join": "by", "above": "bound", "power": "bound", "names": "names"}
 
 
 class _Strict(BaseModel):
@@ -75,14 +75,17 @@ class Cells(_Strict):
 
 
 class Step(_Strict):
-    """One operation on a table: ``less``, ``base`` and ``join`` take cells, ``above`` a number, the others at most ``along``."""
+    """One operation on a table: ``less``, ``base`` and ``join`` take cells, ``above`` and ``power`` a number, ``names`` labels,
+    the others at most ``along``.
+    """
 
     do: Literal[
-        *("less", "base", "join", "above", "mean", "geometric mean", "min", "max", "range"),
+        *("less", "base", "join", "above", "power", "names", "mean", "geometric mean", "min", "max", "range"),
         *("median", "trend", "factor", "abs", "typical factor"),
     ]
     by: Expression | None = None
-    bound: float | None = Field(default=None, allow_inf_nan=False, description="of ``above``")
+    bound: float | None = Field(default=None, allow_inf_nan=False, description="of ``above`` and ``power``")
+    names: tuple[str, ...] = ()
     along: str = ""
 
     @model_validator(mode="before")
@@ -100,7 +103,9 @@ class Step(_Strict):
         if (self.by is not None) != (_OPERANDS.get(self.do) == "by"):
             raise ValueError("less, base and join need cells, and nothing else takes them")
         if (self.bound is not None) != (_OPERANDS.get(self.do) == "bound"):
-            raise ValueError("above needs a number, and nothing else takes one")
+            raise ValueError("above and power need a number, and nothing else takes one")
+        if bool(self.names) != (self.do == "names"):
+            raise ValueError("names needs labels, and nothing else takes them")
         if self.along and self.do not in ("mean", "geometric mean", "min", "max", "range"):
             raise ValueError(f"{self.do} goes along no single variable")
         return self

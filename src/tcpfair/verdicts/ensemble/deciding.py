@@ -36,7 +36,7 @@ def split(held: pd.Series, drawn: pd.DataFrame, judging: Judging) -> Split | Non
     from sklearn.tree import DecisionTreeClassifier
 
     held = held.dropna()
-    coded = _ordered_columns(drawn.loc[held.index])
+    coded = coded_columns(drawn.loc[held.index], ordered=True)
     if held.nunique() < 2 or coded.empty:
         return None
     least = max(2, int(np.ceil(judging.least_share * len(held))))
@@ -48,8 +48,8 @@ def split(held: pd.Series, drawn: pd.DataFrame, judging: Judging) -> Split | Non
     column = coded.columns[tree.tree_.feature[0]]
     is_above = coded[column] > tree.tree_.threshold[0]
     threshold = float(coded.loc[~is_above, column].max())
-    table = [[((is_above == side) & ((held > 0) == kept)).sum() for kept in (False, True)] for side in (False, True)]
-    tried = sum(max(coded[name].nunique() - 1, 0) for name in coded)
+    table = pd.crosstab(is_above, held > 0).to_numpy()
+    tried = int((coded.nunique() - 1).sum())
     if fisher_exact(table).pvalue * tried > judging.chance:
         return None
     shares = held[is_above].mean(), held[~is_above].mean()
@@ -57,35 +57,27 @@ def split(held: pd.Series, drawn: pd.DataFrame, judging: Judging) -> Split | Non
     return Split(name, choice or threshold, *shares, is_choice=bool(choice))
 
 
-def _ordered_columns(drawn: pd.DataFrame) -> pd.DataFrame:
-    """``coded_columns``, but that a value without limit is above all others of its assumption, so that these have an order.
-
-    Columns of choices are kept for the values between the smallest and the largest, which no one threshold parts off.
-    """
-    columns = dict(coded_columns(drawn))
-    for name in drawn.columns.difference(list(columns), sort=False):  # without a column of their own
-        numbers = pd.to_numeric(drawn[name], errors="coerce")
-        if numbers.notna().all() and np.isposinf(numbers).any() and numbers.nunique() > 1:
-            for end in (numbers.min(), numbers.max()):
-                del columns[f"{name}\t{drawn.loc[numbers == end, name].iloc[0]}"]
-            columns[name] = numbers.replace(np.inf, 2 * numbers[np.isfinite(numbers)].abs().max() + 1)
-    return pd.DataFrame(columns, index=drawn.index)
-
-
-def coded_columns(drawn: pd.DataFrame) -> pd.DataFrame:
+def coded_columns(drawn: pd.DataFrame, ordered: bool = False) -> pd.DataFrame:
     """Numbers as they are; of a choice among words, or with a value without limit, a column for each, 1 where it was drawn.
 
-    What never varies is left out.
+    What never varies is left out. With ``ordered``, a value without limit is above all others of its assumption: one column for
+    their order, and columns of choices for the values between the smallest and the largest, which no one threshold parts off.
     """
-    columns = {}
+    columns, orders = {}, {}
     for name in drawn:
-        numbers = pd.to_numeric(drawn[name], errors="coerce")
-        if np.isfinite(numbers).all():
-            columns[name] = numbers.astype(float)
-        else:
-            words = drawn[name].astype(str)
-            columns |= {f"{name}\t{word}": (words == word).astype(float) for word in sorted(words.unique())}
-    return pd.DataFrame({name: column for name, column in columns.items() if column.nunique() > 1}, index=drawn.index)
+        numbers = pd.to_numeric(drawn[name], errors="coerce").to_numpy(dtype=float)
+        finite = numbers[np.isfinite(numbers)]
+        if len(finite) == len(numbers):
+            columns[name] = numbers
+            continue
+        words = drawn[name].astype(str).to_numpy()
+        choices = sorted(set(words))
+        if ordered and len(finite) and (np.isfinite(numbers) | (numbers == np.inf)).all():
+            orders[name] = np.where(np.isinf(numbers), 2 * np.abs(finite).max() + 1, numbers)
+            choices = [word for word in choices if word not in words[[numbers.argmin(), numbers.argmax()]]]
+        columns |= {f"{name}\t{word}": (words == word).astype(float) for word in choices}
+    varied = {name: column for name, column in (columns | orders).items() if column.min() < column.max()}
+    return pd.DataFrame(varied, index=drawn.index)
 
 
 def plain(assumption: str, value: str) -> str:

@@ -1,43 +1,38 @@
-"""The members of an ensemble as metrics: one table for each experiment, in which every setting is a replicate."""
+"""The members of an ensemble as metrics: one table for each metric of an experiment, in which every setting is a replicate."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
+import numpy as np
 import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.papers.papers import PaperConfig
-from tcpfair.papers.settings import BASE
+from tcpfair.papers.settings import BASE, grid_points, point_text
 from tcpfair.runs.ensemble import AS_PRINTED
-from tcpfair.runs.ensemble_table import Shipped, as_measured
+from tcpfair.runs.ensemble_table import Shipped
+from tcpfair.verdicts.measured import Measured, Table, table_of
 
 SETTING, HYPOTHESIS = "setting", "hypothesis"
 _NOT_DRAWN = (HYPOTHESIS, SETTING, "refused")
 
-LoadMetrics = Callable[[str], pd.DataFrame]
-
 
 class NotInEnsembleError(InputError):
-    """The ensemble leaves out what was asked for."""
+    """The ensemble leaves out what was requested."""
 
 
-@dataclass(frozen=True)
-class Members:
+class Members(Measured):
     """All members of one paper under one hypothesis (empty: as printed)."""
 
-    shipped: Shipped
-    config: PaperConfig
-    hypothesis: str = AS_PRINTED
-
-    @cached_property
-    def drawn(self) -> pd.DataFrame:
-        """Values of the assumptions: a row per setting that ran, named by its number, a column per assumption."""
-        table = self.shipped.settings
-        own = table[(table[HYPOTHESIS] == self.hypothesis) & (table["refused"] == "")].set_index(SETTING)
-        return own.drop(columns=[name for name in _NOT_DRAWN if name in own])
+    def __init__(self, shipped: Shipped, config: PaperConfig, hypothesis: str = AS_PRINTED) -> None:
+        super().__init__(self._not_in_ensemble)
+        self.config, self.hypothesis = config, hypothesis
+        metrics, table = shipped
+        drawn = table[(table[HYPOTHESIS] == hypothesis) & (table["refused"] == "")].set_index(SETTING)
+        # values of the assumptions: a row per setting that ran, identified by its number
+        self.drawn = drawn.drop(columns=[name for name in _NOT_DRAWN if name in drawn])
+        self._own = metrics[(metrics[HYPOTHESIS] == hypothesis).to_numpy()]
 
     @property
     def settings(self) -> pd.Index:
@@ -49,22 +44,25 @@ class Members:
 
     @cached_property
     def experiments(self) -> frozenset[str]:
-        return frozenset(self.shipped.metrics["experiment"].astype(str).unique())
+        return frozenset(experiment for experiment, _ in self._rows)
 
     @cached_property
-    def load(self) -> LoadMetrics:
-        """Metrics of an experiment in the columns of `tcpfair.measures.measure`, the setting as ``replicate``.
+    def _rows(self) -> dict[tuple[str, str], pd.DataFrame]:
+        return dict(list(self._own.groupby(["experiment", "metric"], sort=False, observed=True)))
 
-        Raises NotInEnsembleError for an experiment that the ensemble leaves out.
-        """
-        table = self.shipped.metrics
-        own = table[(table[HYPOTHESIS] == self.hypothesis).to_numpy()]
-        parts = dict(tuple(own.groupby(own["experiment"].astype(str), sort=False)))
+    def _not_in_ensemble(self, experiment: str) -> pd.DataFrame:
+        raise NotInEnsembleError(f"{self.config.paper}/{experiment}: not in the ensemble")
 
-        @cache
-        def load(experiment: str) -> pd.DataFrame:
-            if experiment not in parts:
-                raise NotInEnsembleError(f"{self.config.paper}/{experiment}: not in the ensemble")
-            return as_measured(parts[experiment], self.config.experiments[experiment])
-
-        return load
+    def _table(self, experiment: str, metric: str) -> Table:
+        """As of runs, the setting as replicate. Raises NotInEnsembleError for an experiment that the ensemble leaves out."""
+        if experiment not in self.experiments:
+            self._not_in_ensemble(experiment)
+        rows = self._rows.get((experiment, metric), self._own.iloc[:0])
+        points = grid_points(self.config.experiments[experiment])
+        numbers = {point_text(point): number for number, point in enumerate(points)}
+        point, flow = rows["point"].astype(str).map(numbers).to_numpy(dtype=int), rows["flow"].to_numpy(dtype=int)
+        n_flows = flow.max(initial=0) + 1
+        places, cells = np.unique(point * n_flows + flow, return_inverse=True)
+        about = pd.DataFrame(points).iloc[places // n_flows].reset_index(drop=True).assign(flow=places % n_flows)
+        texts = {name: object for name in about if not pd.api.types.is_numeric_dtype(about[name])}
+        return table_of(rows[SETTING].to_numpy(), cells, rows["value"].to_numpy(dtype=float), about.astype(texts))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.papers.settings import BASE
+from tcpfair.verdicts.combine import share_below
 from tcpfair.verdicts.ensemble.members import Members
 from tcpfair.verdicts.printed import Tolerance, quoted_identity
 from tcpfair.verdicts.yardsticks import crps
@@ -34,7 +34,7 @@ def simulated(members: Members, cells: pd.DataFrame) -> pd.DataFrame:
         if cell is None or of_runs or letter or not set(cell.read) <= members.experiments:
             continue
         try:
-            values = cell.by_replicate(members.load)
+            values = cell.by_replicate(members)
         except InputError:  # the metric is not kept
             continue
         if pd.api.types.is_numeric_dtype(values):
@@ -51,13 +51,11 @@ def widths(cells: pd.DataFrame, tolerances: Mapping[str, Tolerance]) -> pd.Serie
 
 def errors(values: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
     """Simulated less printed; of a bound (``*_lower_bound``, ``*_upper_bound``) the wrong side alone counts."""
-    printed = pd.to_numeric(cells["value"], errors="coerce")[values.columns]
-    found = values - printed
-    for number, metric in cells["metric"][values.columns].items():
-        if metric.endswith("_lower_bound"):
-            found[number] = found[number].clip(upper=0)
-        elif metric.endswith("_upper_bound"):
-            found[number] = found[number].clip(lower=0)
+    found = values - pd.to_numeric(cells["value"], errors="coerce")[values.columns]
+    metrics = cells["metric"][values.columns]
+    for ending, right_side in (("_lower_bound", {"upper": 0}), ("_upper_bound", {"lower": 0})):
+        bounds = metrics.index[metrics.str.endswith(ending)]
+        found[bounds] = found[bounds].clip(**right_side)
     return found
 
 
@@ -66,70 +64,49 @@ def within(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series) -> pd.Da
     return errors(values, cells).abs() <= width[values.columns] * (1 + 1e-9)
 
 
-def place(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series, inside: tuple[float, float]) -> pd.DataFrame:
-    """Each printed number among the settings: one row per column of ``values``.
-
-    Columns: printed, base (what the configured setting gives), low, median, high (of the settings; low and high are the
-    quantiles ``inside``), percentile (share of the settings below the printed number, in per cent), inside (whether print
-    lies in that range), nearest_setting and nearest (its value), explained (whether any setting has it within ``tolerance``),
-    settings_share (how many do), crps.
-    """
-    printed = pd.to_numeric(cells["value"], errors="coerce")
-    hit = within(values, cells, width)
-    rows = []
-    for number in values:
-        known = values[number].dropna()
-        if known.empty or np.isnan(printed[number]):
-            continue
-        low, median, high = known.quantile([inside[0], 0.5, inside[1]])
-        nearest = (known - printed[number]).abs().idxmin()
-        rows.append(
-            {
-                "number": number,
-                "printed": printed[number],
-                "base": values[number].get(BASE, np.nan),
-                "low": low,
-                "median": median,
-                "high": high,
-                "percentile": 100 * _percentile(known.to_numpy(), printed[number]),
-                "inside": bool(low <= printed[number] <= high),
-                "nearest_setting": nearest,
-                "nearest": known[nearest],
-                "tolerance": width[number],
-                "explained": bool(hit[number].any()),
-                "settings_share": float(hit[number].mean()),
-                "crps": float(crps(known.to_numpy(), printed[number])),
-            }
-        )
-    return pd.DataFrame(rows, columns=PLACED).set_index("number")
-
-
+# of `place`, after the number
 PLACED = [
-    "number",
-    "printed",
-    "base",
-    "low",
-    "median",
-    "high",
-    "percentile",
-    "inside",
-    "nearest_setting",
-    "nearest",
-    "tolerance",
-    "explained",
-    "settings_share",
-    "crps",
+    *("printed", "base", "low", "median", "high", "percentile", "inside"),
+    *("nearest_setting", "nearest", "tolerance", "explained", "settings_share", "crps"),
 ]
 
 
-def _percentile(values: npt.NDArray[np.float64], x: float) -> float:
-    """Share of ``values`` below ``x``, half of those that are equal to it."""
-    return float(np.mean(values < x) + np.mean(values == x) / 2)
+def place(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series, inside: tuple[float, float]) -> pd.DataFrame:
+    """Each printed number among the settings: one row per column of ``values`` in which a setting has a value.
+
+    Columns `PLACED`: printed, base (what the configured setting gives), low, median, high (of the settings; low and high are the
+    quantiles ``inside``), percentile (share of the settings below the printed number, in per cent), inside (whether print
+    is in that range), nearest_setting and nearest (its value), explained (whether any setting has it within ``tolerance``),
+    settings_share (how many do), crps.
+    """
+    printed = pd.to_numeric(cells["value"], errors="coerce")[values.columns]
+    numbers = values.columns[values.notna().any() & printed.notna()]
+    values, printed = values[numbers], printed[numbers]
+    known = [column.dropna().to_numpy() for _, column in values.items()]
+    nearest = (values - printed).abs().idxmin()
+    hit = within(values, cells, width)
+    found = (
+        values.quantile([inside[0], 0.5, inside[1]])
+        .set_axis(["low", "median", "high"])
+        .T.assign(
+            printed=printed,
+            base=values.loc[BASE] if BASE in values.index else np.nan,
+            percentile=[float(100 * share_below(each, x)) for each, x in zip(known, printed, strict=True)],
+            nearest_setting=nearest,
+            nearest=[values.at[setting, number] for number, setting in nearest.items()],
+            tolerance=width[numbers],
+            explained=hit.any(),
+            settings_share=hit.mean(),
+            crps=[float(crps(each, x)) for each, x in zip(known, printed, strict=True)],
+        )
+    )
+    found["inside"] = found["printed"].between(found["low"], found["high"])
+    return found[PLACED].rename_axis("number")
 
 
 def with_their_table(values: pd.DataFrame, cells: pd.DataFrame, width: pd.Series, share: float) -> pd.Series:
     """Whether a single setting has a number together with its table, that is with at least ``share`` of its exhibit."""
     hit = within(values, cells, width)
     exhibit = cells["exhibit"][values.columns]
-    of_table = hit.T.groupby(exhibit).mean().T
-    return pd.Series({n: bool((hit[n] & (of_table[exhibit[n]] >= share)).any()) for n in hit}, dtype=bool)
+    of_table = hit.T.groupby(exhibit).mean().T[exhibit].to_numpy()
+    return (hit & (of_table >= share)).any()

@@ -26,7 +26,7 @@ from tcpfair.runs.ensemble_table import Shipped
 from tcpfair.verdicts import printed
 from tcpfair.verdicts.cells import cells as cells_of
 from tcpfair.verdicts.claims.decision import holds, quantities
-from tcpfair.verdicts.claims.evidence import Evidence, Settings
+from tcpfair.verdicts.claims.evidence import Evidence
 from tcpfair.verdicts.claims.registry import claim_function
 from tcpfair.verdicts.claims.statement import Claim, load_claims
 from tcpfair.verdicts.ensemble import deciding, inference, placing
@@ -36,51 +36,20 @@ from tcpfair.verdicts.yardsticks import TWINS, in_both
 FURTHER_RUNS = "further_runs"  # table of the metrics of further runs, beside `ENSEMBLE_TABLES`
 COLUMNS = {
     "ensemble_papers": [
-        "paper",
-        "hypothesis",
-        "what",
-        "settings",
-        "refused",
-        "numbers",
-        "inside",
-        "within_base",
-        "within_best",
-        "best_setting",
-        "explained",
-        "with_table",
-        "error_base",
-        "error_best",
-        "crps",
-        "effective_settings",
-        "second_reference",
-        "within_second",
-        "effective_second",
+        *("paper", "hypothesis", "what", "settings", "refused", "numbers", "inside", "within_base", "within_best"),
+        *("best_setting", "explained", "with_table", "error_base", "error_best", "crps", "effective_settings"),
+        *("second_reference", "within_second", "effective_second"),
     ],
     "ensemble_numbers": [
-        "paper",
-        "hypothesis",
-        "exhibit",
-        "key",
-        "metric",
-        *placing.PLACED[1:],
-        "in_best",
-        "with_table",
-        "second",
-        "within_second",
+        *("paper", "hypothesis", "exhibit", "key", "metric", *placing.PLACED),
+        *("in_best", "with_table", "second", "within_second"),
     ],
     "ensemble_clauses": ["id", "paper", "clause", "hypothesis", "settings", "share", "base", "assumption", "decides"],
     "ensemble_testbed": ["paper", "hypothesis", *inference.MARGINALS],
     "ensemble_held_out": [
-        "paper",
-        "hypothesis",
-        "fitted_paper",
-        "fitted",
-        "judged",
-        "n_fitted",
-        "n",
-        "effective_settings",
-    ]
-    + [f"{kind}{name}" for kind in ("", "within_") for name in ("base", "prior", "inferred", "nearest")],
+        *("paper", "hypothesis", "fitted_paper", "fitted", "judged", "n_fitted", "n", "effective_settings"),
+        *(f"{kind}{name}" for kind in ("", "within_") for name in ("base", "prior", "inferred", "nearest")),
+    ],
 }
 
 
@@ -110,17 +79,17 @@ class Judged:
         return placing.simulated(self.members, self.cells[~placing.repeats(self.cells)])
 
     @cached_property
-    def compared(self) -> list[int]:
-        """The numbers that are compared by a distance."""
-        return [number for number in self.values if np.isfinite(self.width[number])]
+    def compared(self) -> pd.DataFrame:
+        """Those of the `values` that are compared by a distance."""
+        return self.values[[number for number in self.values if np.isfinite(self.width[number])]]
 
     @cached_property
     def distance(self) -> pd.Series:
-        return inference.distances(self.values[self.compared], self.cells, self.width, self.judging.far)
+        return inference.distances(self.compared, self.cells, self.width, self.judging.far)
 
     @cached_property
     def hit(self) -> pd.DataFrame:
-        return placing.within(self.values[self.compared], self.cells, self.width)
+        return placing.within(self.compared, self.cells, self.width)
 
     @cached_property
     def best(self) -> int:
@@ -132,52 +101,51 @@ class Judged:
     def weight(self) -> pd.Series:
         return inference.weights(self.distance, self.judging.accepted)
 
-    def transferred_from(self, paper: str) -> pd.Series:
-        """Weight of each setting, inferred from all that another paper prints (`inference`)."""
-        other = self.others[paper]
-        of_other = other.members.drawn.loc[other.weight.index]
-        difference = inference.differences(self.assumptions, self.members.drawn, other.assumptions, of_other)
-        return inference.transferred(other.weight, difference, self.members.settings, self.judging.neighbours)
+    @cached_property
+    def transferred(self) -> dict[str, pd.Series]:
+        """Weight of each setting, inferred from all that another paper prints (`inference`), by that paper."""
+        found = {}
+        for paper, other in self.others.items():
+            of_other = other.members.drawn.loc[other.weight.index]
+            difference = inference.differences(self.assumptions, self.members.drawn, other.assumptions, of_other)
+            settings, neighbours = self.members.settings, self.judging.neighbours
+            found[paper] = inference.transferred(other.weight, difference, settings, neighbours)
+        return found
 
     def second(self) -> pd.DataFrame:
         """What the testbed inferred from the second reference predicts: columns second, within_second by number."""
         if not self.second_reference:
             return pd.DataFrame(columns=["second", "within_second"])
-        values = self.values[self.compared]
-        found = inference.predicted(values, self.transferred_from(self.second_reference))
+        found = inference.predicted(self.compared, self.transferred[self.second_reference])
         hit = placing.within(found.to_frame().T, self.cells, self.width).iloc[0]
         return pd.DataFrame({"second": found, "within_second": hit})
 
     @cached_property
     def numbers(self) -> pd.DataFrame:
-        compared = (self.values[self.compared], self.cells, self.width)
+        compared = (self.compared, self.cells, self.width)
         found = placing.place(*compared, self.judging.inside)
         about = self.cells.loc[found.index, ["exhibit", "key", "metric"]]
         with_table = placing.with_their_table(*compared, self.judging.with_table)
         return about.join([found, self.second()]).assign(
-            paper=self.paper,
-            hypothesis=self.members.hypothesis,
+            **self._about,
             in_best=self.hit.loc[self.best].reindex(found.index),
             with_table=with_table.reindex(found.index),
         )
 
+    @property
+    def _about(self) -> dict[str, str]:
+        return {"paper": self.paper, "hypothesis": self.members.hypothesis}
+
     def summary(self, refused: int) -> dict:
-        about = {
-            "paper": self.paper,
-            "hypothesis": self.members.hypothesis,
-            "what": self.what,
-            "settings": len(self.members.settings),
-            "refused": refused,
-            "numbers": len(self.compared),
-        }
-        if not self.compared:
+        about = self._about | {"what": self.what, "settings": len(self.members.settings), "refused": refused}
+        about["numbers"] = len(self.compared.columns)
+        if not about["numbers"]:
             return about
         found = self.numbers
         if self.second_reference:
-            weight = self.transferred_from(self.second_reference)
             about["second_reference"] = self.second_reference
             about["within_second"] = int(found["within_second"].sum())
-            about["effective_second"] = inference.effective_settings(weight)
+            about["effective_second"] = inference.effective_settings(self.transferred[self.second_reference])
         return about | {
             "inside": int(found["inside"].sum()),
             "within_base": int(self.hit.loc[BASE].sum()) if self.members.has_base else np.nan,
@@ -193,20 +161,19 @@ class Judged:
 
     def testbed(self) -> pd.DataFrame:
         found = inference.marginals(self.weight, self.members.drawn, self.judging.least_effective)
-        return found.assign(paper=self.paper, hypothesis=self.members.hypothesis)
+        return found.assign(**self._about)
 
     def held_out(self, check: HeldOut) -> dict:
         judged = self._chosen(check.predict)
         if check.fit.paper:
-            fitted, weight = self.others[check.fit.paper].compared, self.transferred_from(check.fit.paper)
+            fitted, weight = list(self.others[check.fit.paper].compared), self.transferred[check.fit.paper]
             judged = [number for number in judged if number not in self.reprints]
         else:
             fitted = self._chosen(check.fit)
             distance = inference.distances(self.values[fitted], self.cells, self.width, self.judging.far)
             weight = inference.weights(distance, self.judging.accepted)
         return {
-            "paper": self.paper,
-            "hypothesis": self.members.hypothesis,
+            **self._about,
             "fitted_paper": check.fit.paper or self.paper,
             "fitted": check.fit.in_words,
             "judged": check.predict.in_words,
@@ -228,22 +195,11 @@ class Judged:
     def clauses(self) -> pd.DataFrame:
         rows = []
         for claim in self.claims:
-            held = clauses_held(claim, self.members)
-            for name, series in held.items():
-                assumption, text = deciding.decides(series, self.members.drawn, self.judging, self.in_words)
-                rows.append(
-                    {
-                        "id": claim.id,
-                        "paper": self.paper,
-                        "clause": name,
-                        "hypothesis": self.members.hypothesis,
-                        "settings": len(series.dropna()),
-                        "share": series.mean(),
-                        "base": series.get(BASE, np.nan),
-                        "assumption": assumption,
-                        "decides": text,
-                    }
-                )
+            for name, held in clauses_held(claim, self.members).items():
+                assumption, text = deciding.decides(held, self.members.drawn, self.judging, self.in_words)
+                found = {"settings": held.count(), "share": held.mean(), "base": held.get(BASE, np.nan)}
+                decided = {"assumption": assumption, "decides": text}
+                rows.append({"id": claim.id, "clause": name, **self._about, **found, **decided})
         return pd.DataFrame(rows, columns=COLUMNS["ensemble_clauses"])
 
 
@@ -257,7 +213,7 @@ def clauses_held(claim: Claim, members: Members) -> dict[str, pd.Series]:
         raise NotInEnsembleError(f"{claim.id}: the ensemble keeps no traces")
 
     try:
-        found = quantities(function, Evidence(claim, members.config, members.load, no_trace, Settings()))
+        found = quantities(function, Evidence(claim, members.config, members, no_trace, "settings"))
     except (InputError, KeyError):  # a trace, a metric or a cell that is not kept
         return {}
     return {name: holds(claim.clauses[name], quantity).reindex(members.settings) for name, quantity in found.items()}
@@ -288,7 +244,7 @@ def tables(
             judged = replace(alone, **added)
             parts["ensemble_papers"].append(pd.DataFrame([judged.summary(refused)]))
             parts["ensemble_clauses"].append(judged.clauses())
-            if not judged.compared:  # the paper prints nothing that these experiments give
+            if judged.compared.empty:  # the paper prints nothing that these experiments give
                 continue
             parts["ensemble_numbers"].append(judged.numbers)
             if len(judged.members.settings) > 1:
@@ -306,7 +262,7 @@ def _reprints(layout: Layout, papers: Mapping[str, PaperConfig], paper: str) -> 
     """The numbers of one Bhatti paper that are measurements of the other, which prints them too."""
     if paper not in TWINS or not set(TWINS) <= set(papers):
         return frozenset()
-    both = in_both(papers, layout, paper)
+    both = in_both(papers, layout)[paper]
     return frozenset(both.index[both["reprint"]])
 
 
