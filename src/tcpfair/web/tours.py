@@ -20,7 +20,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from tcpfair.errors import InputError, unknown
-from tcpfair.files.layout import PAPERS, Layout
+from tcpfair.files.layout import Layout
 from tcpfair.papers.expand import RunSpec, run_specs
 from tcpfair.papers.papers import PaperConfig, load_paper, load_yaml
 from tcpfair.papers.scenario import make_scenario, one_line
@@ -138,11 +138,6 @@ def tours(layout: Layout, path: Path = FILE) -> dict[str, Any]:
     }
 
 
-def baseline(layout: Layout, papers: tuple[str, ...] = PAPERS) -> list[Path]:
-    """The existing files whose numbers the tours may quote."""
-    return sorted(path for paper in papers for path in (layout.data / "expected" / paper).glob("*.csv"))
-
-
 def label(equation: str) -> str:
     """The name of ``kozu2014.eq6`` for a reader."""
     paper, _, number = equation.partition(".")
@@ -223,7 +218,8 @@ def _table(path: Path) -> dict[tuple[str, str, str], dict[str, str]]:
 
 def cell(layout: Layout, number: Number, where: str = "tours") -> float:
     """A number of the committed baseline, or its standard deviation. Raises InputError when it is missing."""
-    for path in baseline(layout, (str(number.exhibit).partition(".")[0],)):
+    paper = str(number.exhibit).partition(".")[0]
+    for path in sorted((layout.data / "expected" / paper).glob("*.csv")):
         row = _table(path).get((number.exhibit, number.key, number.metric), {})
         if row.get(number.part):
             return float(row[number.part])
