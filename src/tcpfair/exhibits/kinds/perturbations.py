@@ -6,12 +6,13 @@ from such a distribution, so what says most is the share of the runs that lie be
 
 from __future__ import annotations
 
+import warnings
 from typing import Literal
 
 import numpy as np
 import pandas as pd
+from matplotlib import MatplotlibDeprecationWarning
 from matplotlib.axes import Axes
-from matplotlib.cbook import boxplot_stats
 
 from tcpfair.exhibits import pages, style
 from tcpfair.exhibits.context import Drawn, Options, Table, drawing
@@ -25,7 +26,6 @@ from tcpfair.verdicts.combine import LEVELS
 from tcpfair.verdicts.context import Context, values_of
 
 CASES = "ABCDE"
-_BOX = 0.3  # width of a box, of the distance between two RTTs
 _ASIDE = 0.3  # of the distance between two RTTs: between a printed value and the runs
 _NOTE = (
     "above: median and, in brackets, 5 to 95 % over perturbations; below: printed, and the share of the runs that lie "
@@ -194,20 +194,14 @@ def _draw_band(ax: Axes, band: Band, cells: pd.DataFrame) -> None:
 
 def _draw_runs(ax: Axes, band: Band, runs: pd.DataFrame) -> None:
     """Every run as a point, and a box from quartile to quartile with whiskers from 5 to 95 %, at each RTT."""
-    runs = runs.dropna(subset="value").astype({"rtt_ms": float})
-    if runs.empty:  # cut runs
-        return
-    places, values = zip(*((place, rows.to_numpy()) for place, rows in runs.groupby("rtt_ms")["value"]), strict=True)
-    width = _BOX * float(np.diff(places).min())
-    line = {"color": band.shade, "linewidth": 0.8}
-    looks = {f"{part}props": line for part in ("box", "cap")}
-    looks |= {f"{part}props": {**line, "solid_capstyle": "butt"} for part in ("median", "whisker")}
-    stats = boxplot_stats(values, whis=[100 * level for level in LEVELS])
-    sizes = {"positions": places, "widths": width, "capwidths": width / 2}
-    ax.bxp(stats, **sizes, manage_ticks=False, showfliers=False, **looks)
-    for place, of_place in zip(places, values, strict=True):
-        points = np.full(len(of_place), place)
-        ax.scatter(points, of_place, s=4, alpha=0.35, color=band.shade, lw=0, zorder=3)
+    import seaborn  # takes a second, and only these figures need it
+
+    at = {"data": runs, "x": "rtt_ms", "y": "value", "ax": ax, "native_scale": True, "legend": False}
+    percent = [100 * level for level in LEVELS]
+    with warnings.catch_warnings():  # seaborn 0.13 gives matplotlib 3.11 an argument that it will drop
+        warnings.simplefilter("ignore", MatplotlibDeprecationWarning)
+        seaborn.boxplot(**at, whis=percent, width=0.3, fill=False, color=band.shade, linewidth=0.8, showfliers=False)
+    seaborn.stripplot(**at, jitter=False, size=2, alpha=0.35, color=band.shade)
 
 
 def _draw_marks(ax: Axes, band: Band, cells: pd.DataFrame) -> None:
