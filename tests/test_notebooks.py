@@ -17,7 +17,7 @@ from tcpfair.exhibits.notebook_html import mathml
 from tcpfair.files.layout import PAPERS, repository_root, short_id
 from tcpfair.papers.papers import load_paper
 from tcpfair.workflow.steps import DERIVATION
-from tests.test_layers import WRITES_OR_READS
+from tests.test_layers import FILES
 
 ROOT = repository_root()
 NOTEBOOKS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
@@ -68,7 +68,7 @@ def test_no_notebook_is_a_library(name):
     assert nodes(name, ast.ClassDef) == []
     calls = [node.func for node in nodes(name, ast.Call)]
     methods = {func.attr for func in calls if isinstance(func, ast.Attribute)}
-    assert not methods & (WRITES_OR_READS - {"open"})  # which a class of the library may have
+    assert not methods & (FILES - {"open"})  # which a class of the library may have
     assert "open" not in {func.id for func in calls if isinstance(func, ast.Name)}
     imported = {alias.name for node in nodes(name, ast.Import) for alias in node.names}
     imported |= {node.module for node in nodes(name, ast.ImportFrom)}

@@ -8,13 +8,13 @@ before the ``action``. After it, the variables in ``expect`` have these values a
 from __future__ import annotations
 
 import ast
+import contextlib
 import csv
 import importlib
 import inspect
 import itertools
 import sys
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,8 +70,8 @@ def record(dtype: np.dtype, values: dict[str, float]) -> np.record:
     return made
 
 
-def advance(name: str, steps: list[Step], rules: dict[str, Callable], **params: float) -> Iterator[tuple[dict, dict]]:
-    """Take all steps of a case; after each, the variables of the flow and those that it should have."""
+def play(name: str, steps: list[Step], rules: dict[str, Callable], **params: float) -> None:
+    """Take all steps of a case; AssertionError at the first that ends up elsewhere."""
     state_dtype, params_dtype = dtypes()
     flow = record(state_dtype, dict.fromkeys((*COMMON_STATE, *algorithm(name).state), 0.0) | {"acked": 1, "growth": 1})
     p = record(params_dtype, param_values(name, params))
@@ -84,37 +84,23 @@ def advance(name: str, steps: list[Step], rules: dict[str, Callable], **params: 
         expected = dict(zip(flow.dtype.names, flow.item(), strict=True)) | step.expect
         if step.action != "set":
             rules[step.action](flow, p)
-        yield dict(zip(flow.dtype.names, flow.item(), strict=True)), expected
+        found = dict(zip(flow.dtype.names, flow.item(), strict=True))
+        assert found == pytest.approx(expected, rel=1e-9, abs=0, nan_ok=True)
 
 
-def differences(found: dict[str, float], expected: dict[str, float]) -> dict[str, tuple[float, float]]:
-    """What was found and expected, where they differ by more than 1e-9 of the expected value."""
-    pairs = {name: (found[name], value) for name, value in expected.items() if found[name] != value}
-    return {name: pair for name, pair in pairs.items() if not np.isclose(*pair, rtol=1e-9, atol=0, equal_nan=True)}
+CASES = [pytest.param(name, case, id=f"{name}: {case}") for name in algorithms() for case in read(name)]
 
 
-def first_difference(name: str, **params: float) -> dict:
-    """The case whose step leads elsewhere, and the differences after it."""
-    for case, steps in read(name).items():
-        for pair in advance(name, steps, rules_of(name), **params):
-            if wrong := differences(*pair):
-                return {case: wrong}
-    return {}
-
-
-every_algorithm = pytest.mark.parametrize("name", algorithms())
-
-
-@every_algorithm
-def test_vectors(name):
-    assert first_difference(name) == {}
+@pytest.mark.parametrize("name, case", CASES)
+def test_vector(name, case):
+    play(name, read(name)[case], rules_of(name))
 
 
 def test_every_algorithm_has_a_file_and_every_file_an_algorithm():
     assert sorted(path.stem for path in FOLDER.glob("*.csv")) == list(algorithms())
 
 
-@every_algorithm
+@pytest.mark.parametrize("name", algorithms())
 def test_every_step_is_well_formed_and_names_its_source(name):
     steps = [step for case in read(name).values() for step in case]
     assert all(step.source for step in steps)
@@ -125,11 +111,17 @@ def test_every_step_is_well_formed_and_names_its_source(name):
 # ---------------------------------------------------------------- are the vectors complete?
 
 
-@every_algorithm
-def test_vectors_notice_a_changed_parameter(name):
-    for param in algorithm(name).params:
-        changed = 1.0 - param.default if param.unit == "0 or 1" else 2.0 * param.default
-        assert first_difference(name, **{param.name: changed}), param.name
+PARAMS = [
+    pytest.param(name, param, id=f"{name}: {param.name}") for name, a in algorithms().items() for param in a.params
+]
+
+
+@pytest.mark.parametrize("name, param", PARAMS)
+def test_vectors_notice_a_changed_parameter(name, param):
+    changed = 1.0 - param.default if param.unit == "0 or 1" else 2.0 * param.default
+    with pytest.raises(AssertionError):
+        for steps in read(name).values():
+            play(name, steps, rules_of(name), **{param.name: changed})
 
 
 def branches(module) -> set[tuple[int, int, bool]]:
@@ -138,7 +130,7 @@ def branches(module) -> set[tuple[int, int, bool]]:
     return {(node.lineno, node.body[0].lineno, taken) for node in ifs for taken in (True, False)}
 
 
-@every_algorithm
+@pytest.mark.parametrize("name", algorithms())
 def test_vectors_take_every_branch(name, monkeypatch):
     module = importlib.import_module(f"tcpfair.cc.{name}")
     for variable, value in list(vars(module).items()):
@@ -150,7 +142,6 @@ def test_vectors_take_every_branch(name, monkeypatch):
                 monkeypatch.setattr(of, hint, bool)  # hints to the compiler, which plain Python cannot call
     rules = {action: getattr(rule, "py_func", rule) for action, rule in rules_of(name).items() if rule is not None}
 
-    cases, edges = list(read(name).values()), branches(module)
     moves = set()  # from line to line, None at the end
 
     def watch(frame, event, _):
@@ -168,10 +159,17 @@ def test_vectors_take_every_branch(name, monkeypatch):
     tracer = sys.gettrace()
     sys.settrace(watch)
     try:
-        for steps in cases:
-            deque(advance(name, steps, rules), maxlen=0)
+        for steps in read(name).values():
+            with contextlib.suppress(AssertionError):  # the values are held above
+                play(name, steps, rules)
     finally:
         sys.settrace(tracer)
 
-    taken = {(line, body, (end == body)) for line, body, _ in edges for start, end in moves if start == line}
-    assert edges - taken == set()
+    taken = {
+        (line, body, entered)
+        for line, body, _ in branches(module)
+        for start, end in moves
+        for entered in (True, False)
+        if start == line and (end == body) == entered
+    }
+    assert branches(module) - taken == set()
