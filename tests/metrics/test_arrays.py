@@ -1,4 +1,4 @@
-"""What holds for every metric: leading axes are kept, what converts narrow columns counts in full precision."""
+"""What holds for every metric: leading axes are kept, what converts narrow columns counts in full precision, nothing warns."""
 
 import numpy as np
 import pytest
@@ -76,3 +76,16 @@ def test_columns_of_single_precision_are_computed_in_double(name):
     narrow = [array.astype(np.float32) for array in arrays]
     np.testing.assert_array_equal(metric(*narrow), metric(*(array.astype(float) for array in narrow)))
     assert np.asarray(metric(*narrow)).dtype == np.float64
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_is_not_defined_is_nan_without_a_warning():
+    silent = np.zeros((2, 3))
+    assert np.isnan(fairness.jfi_over_time(silent)).all() and np.isnan(fairness.mean_jfi(silent))
+    assert fairness.flow_nru_db_of_mean(silent, np.ones(2)).tolist() == [-np.inf, -np.inf]
+    assert np.isnan(series.coefficient_of_variation(silent)).all()
+    assert series.coefficient_of_variation([-1.0, 1.0]) == np.inf
+    assert np.isnan(series.throughput_ratio(0.0, 0.0)) and series.throughput_ratio(1.0, 0.0) == np.inf
+    assert np.isnan(series.mean_interval([], 0.95)).all()
+    assert np.isnan(epochs.mean_epoch_s([1.0]))
+    assert np.isnan(epochs.synchronised_loss_share([[], []], 1.0))

@@ -14,63 +14,63 @@ RENO_RTT_S = 0.04
 RTT_FULL_RENO_S = 0.07  # average over Model II: 40 ms + S/2B
 
 
-RTTS_S = np.array([0.04, 0.08])
-MEAN_RTTS_S = np.array([RTT_FULL_RENO_S, 0.11])
+def test_capacity_is_the_printed_8333_packets_per_second():
+    assert round(aimd.link_capacity_pps(100e6, 1500), 2) == 8333.33
 
 
-def increments(protocol):
-    return aimd.increment_per_rtt_pkts(protocol, RTTS_S, RENO_RTT_S)
+def test_bdp_at_40_and_80_ms():
+    np.testing.assert_allclose(aimd.bdp_pkts(np.array([0.04, 0.08]), B), [333.33, 666.67], atol=0.01)
 
 
-BY_HAND = {
-    "capacity": (aimd.link_capacity_pps, 100e6, 1500, 8333.33),
-    "bdp": (aimd.bdp_pkts, RTTS_S, B, [333.333, 666.667]),
-    "k of libra": (aimd.libra_k_per_s2, 0.04, 625),
-    "k of alpha": (aimd.alpha_k_per_s, 0.04, 25),
+def test_constants_for_a_reno_flow_of_40_ms():
+    assert aimd.libra_k_per_s2(0.04) == pytest.approx(625)
+    assert aimd.alpha_k_per_s(0.04) == pytest.approx(25)
+
+
+def test_constants_follow_the_queueing_delay():
     # 40 ms and 60 ms of queue are 100 ms
-    "k of libra with a queue": (aimd.libra_k_per_s2, 0.04, 0.06, 100),
-    "k of alpha with a queue": (aimd.alpha_k_per_s, 0.04, 0.06, 10),
-    "libra": (aimd.libra_increment_pkts, 0.08, 625, 4),
-    "alpha": (aimd.alpha_increment_pkts, 0.08, 25, 2),
-    # Table 1; every protocol traces Reno at the reference RTT
-    "increment of reno": (increments, "reno", [1, 1]),
-    "increment of libra": (increments, "libra", [1, 4]),
-    "increment of alpha": (increments, "alpha", [1, 2]),
-    # Libra without queue and Alpha with it
-    "proposal": (aimd.proposal_increment_pkts, np.array([0.08, 0.1]), 0.08, 625, 25, [4, 2.5]),
-    "halving": (aimd.halving_decrease_pkts, 800.0, 400),
+    assert aimd.libra_k_per_s2(0.04, alpha_s=0.06) == pytest.approx(100)
+    assert aimd.alpha_k_per_s(0.04, alpha_s=0.06) == pytest.approx(10)
+
+
+def test_libra_and_alpha_increments():
+    assert aimd.libra_increment_pkts(0.08, 625) == pytest.approx(4)
+    assert aimd.alpha_increment_pkts(0.08, 25) == pytest.approx(2)
+
+
+def test_increments_of_table_1():
+    at_80_ms = [aimd.increment_per_rtt_pkts(p, 0.08, RENO_RTT_S) for p in PROTOCOLS]
+    np.testing.assert_allclose(at_80_ms, [1, 4, 2])
+    with pytest.raises(ValueError, match="vegas"):
+        aimd.increment_per_rtt_pkts("vegas", 0.08, RENO_RTT_S)
+
+
+def test_every_protocol_traces_reno_at_the_reference_rtt():
+    rtt_s = np.array([0.02, 0.04, 0.2])
+    for protocol in PROTOCOLS:
+        np.testing.assert_allclose(aimd.increment_per_rtt_pkts(protocol, rtt_s, rtt_s), 1)
+
+
+def test_proposal_is_libra_without_queue_and_alpha_with_it():
+    increments = aimd.proposal_increment_pkts(np.array([0.08, 0.1]), 0.08, k_per_s2=625, k_per_s=25)
+    np.testing.assert_allclose(increments, [4, 2.5])
+
+
+def test_decreases():
+    assert aimd.halving_decrease_pkts(800.0) == 400
     # 40 ms of 50 ms leaves the BDP; under twice the RTT half is left
-    "westwood": (aimd.westwood_decrease_pkts, 800.0, 0.04, np.array([0.04, 0.05, 0.1]), [800, 640, 400]),
-    # Table 2 with R = B/2
-    "t1 of reno": (aimd.t1_s, B / 2, RTTS_S, 1, [6.6667, 26.6667]),
-    "t1 of libra": (aimd.t1_s, B / 2, RTTS_S, np.array([1, 4]), [6.6667, 6.6667]),
-    "t1 of alpha": (aimd.t1_s, B / 2, RTTS_S, np.array([1, 2]), [6.6667, 13.3333]),
-    # from half the BDP 25 packets a second; Alpha at 80 ms: twice the increment in twice the RTT
-    "model 1": (aimd.model1_cwnd_pkts, np.array([0.0, 1, 2]), 0.04, B, B / 2, 1, [166.667, 191.667, 216.667]),
-    "model 1 of alpha": (aimd.model1_cwnd_pkts, np.array([0.0, 1]), 0.08, B, B / 2, 2, [333.333, 358.333]),
-    "average RTT": (aimd.average_rtt_s, RTTS_S, B, S, MEAN_RTTS_S),
-    # Table 3, with k and k' of a Reno flow of 40 ms + S/2B
-    "t2 of reno": (aimd.t2_s, MEAN_RTTS_S, S, 1.0, [35, 55]),
-    "t2 of libra": (aimd.t2_s, MEAN_RTTS_S, S, (MEAN_RTTS_S / RTT_FULL_RENO_S) ** 2, [35, 22.2727]),
-    "t2 of alpha": (aimd.t2_s, MEAN_RTTS_S, S, MEAN_RTTS_S / RTT_FULL_RENO_S, [35, 35]),
-    "model 2": (aimd.model2_cwnd_pkts, np.array([0.0, 35.0]), 0.04, B, 0.07, 1, [333.333, 833.333]),
-}
+    np.testing.assert_allclose(aimd.westwood_decrease_pkts(800.0, 0.04, np.array([0.04, 0.05, 0.1])), [800, 640, 400])
 
 
-@pytest.mark.parametrize("name", BY_HAND)
-def test_by_hand(name):
-    function, *arguments, expected = BY_HAND[name]
-    np.testing.assert_allclose(function(*arguments), expected, rtol=1e-5)
+# Table 2 with R = B/2: seconds at 40 and 80 ms
+T1_S = {"reno": [6.67, 26.67], "libra": [6.67, 6.67], "alpha": [6.67, 13.33]}
 
 
-def test_an_unknown_protocol_is_named():
-    for unknown in (
-        lambda: aimd.increment_per_rtt_pkts("vegas", 0.08, RENO_RTT_S),
-        lambda: aimd.exact_t2_s("vegas", 0.04, B, S, RENO_RTT_S, follow_queue=False),
-        lambda: aimd.exact_model2_cwnd_pkts("vegas", [0.0, 1.0], 0.04, B, RENO_RTT_S, follow_queue=False),
-    ):
-        with pytest.raises(ValueError, match="vegas"):
-            unknown()
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_t1_at_40_and_80_ms(protocol):
+    rtt_s = np.array([0.04, 0.08])
+    t1_s = aimd.t1_s(B / 2, rtt_s, aimd.increment_per_rtt_pkts(protocol, rtt_s, RENO_RTT_S))
+    np.testing.assert_allclose(t1_s, T1_S[protocol], atol=0.005)
 
 
 @given(st.floats(0.005, 0.5), st.floats(0.1, 10.0), st.floats(0.0, 1.0))
@@ -83,6 +83,32 @@ def test_model_1_reaches_the_bdp_at_t1(rtt_s, increment_pkts, residual_share):
     assert end == pytest.approx(B * rtt_s)
 
 
+def test_model_1_window_of_40_ms_starts_at_half_the_bdp_and_gains_25_packets_a_second():
+    np.testing.assert_allclose(
+        aimd.model1_cwnd_pkts(np.array([0.0, 1, 2]), 0.04, B, B / 2, 1), [166.67, 191.67, 216.67], atol=0.01
+    )
+    # Alpha at 80 ms: twice the increment in twice the RTT
+    np.testing.assert_allclose(np.diff(aimd.model1_cwnd_pkts(np.array([0.0, 1]), 0.08, B, B / 2, 2)), 25)
+
+
+def test_average_rtt_is_the_limit_of_small_increments():
+    assert aimd.average_rtt_s(0.04, B, S) == pytest.approx(RTT_FULL_RENO_S)
+    assert aimd.average_rtt_s(0.08, B, S) == pytest.approx(0.11)
+    rounds = np.arange(1, 50_001)  # the printed sum, with 0.01 packets a round
+    assert np.mean(0.04 + rounds * 0.01 / B) == pytest.approx(aimd.average_rtt_s(0.04, B, S), rel=1e-4)
+
+
+# Table 3: seconds at 40 and 80 ms, with k and k' of a Reno flow of 40 ms + S/2B
+T2_S = {"reno": [35.0, 55.0], "libra": [35.0, 22.3], "alpha": [35.0, 35.0]}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_t2_at_40_and_80_ms(protocol):
+    mean_rtt_s = aimd.average_rtt_s(np.array([0.04, 0.08]), B, S)
+    t2_s = aimd.t2_s(mean_rtt_s, S, aimd.increment_per_rtt_pkts(protocol, mean_rtt_s, RTT_FULL_RENO_S))
+    np.testing.assert_allclose(t2_s, T2_S[protocol], atol=0.05)
+
+
 @given(st.floats(0.005, 0.5), st.floats(0.1, 10.0), st.floats(1.0, 5000.0))
 def test_model_2_fills_the_buffer_in_t2(rtt_s, increment_pkts, buffer_pkts):
     mean_rtt_s = aimd.average_rtt_s(rtt_s, B, buffer_pkts)
@@ -91,6 +117,12 @@ def test_model_2_fills_the_buffer_in_t2(rtt_s, increment_pkts, buffer_pkts):
     assert start == pytest.approx(B * rtt_s)
     # eq. 13: what the window gained is the buffer
     assert end - start == pytest.approx(buffer_pkts)
+
+
+def test_model_2_window_of_40_ms_gains_500_packets_in_35_s():
+    np.testing.assert_allclose(
+        aimd.model2_cwnd_pkts(np.array([0.0, 35.0]), 0.04, B, 0.07, 1), [333.33, 833.33], atol=0.01
+    )
 
 
 # Exact growth: reference RTT fixed at the average (70 ms), or 40 ms plus the momentary queueing delay
@@ -109,19 +141,26 @@ EXACT_T2_S = {
 
 @pytest.mark.parametrize(("protocol", "reference_rtt_s", "follow_queue"), CASES)
 @pytest.mark.parametrize("rtt_s", [0.04, 0.08])
-def test_exact_model_2(protocol, reference_rtt_s, follow_queue, rtt_s):
-    """The buffer overflows at the worked out time, and the window solves the growth equation."""
+class TestExactModel2:
+    def test_t2(self, protocol, reference_rtt_s, follow_queue, rtt_s):
+        t2_s = aimd.exact_t2_s(protocol, rtt_s, B, S, reference_rtt_s, follow_queue=follow_queue)
+        expected = EXACT_T2_S[protocol, follow_queue][0 if rtt_s == 0.04 else 1]
+        assert t2_s == pytest.approx(expected, abs=0.001)
 
-    def cwnd_pkts(*t_s):
-        return aimd.exact_model2_cwnd_pkts(protocol, t_s, rtt_s, B, reference_rtt_s, follow_queue=follow_queue)
+    def test_the_window_overflows_the_buffer_at_t2(self, protocol, reference_rtt_s, follow_queue, rtt_s):
+        t2_s = aimd.exact_t2_s(protocol, rtt_s, B, S, reference_rtt_s, follow_queue=follow_queue)
+        t_s = np.array([0.0, t2_s])
+        cwnd = aimd.exact_model2_cwnd_pkts(protocol, t_s, rtt_s, B, reference_rtt_s, follow_queue=follow_queue)
+        np.testing.assert_allclose(cwnd, [B * rtt_s, B * rtt_s + S], rtol=1e-6)
 
-    t2_s = aimd.exact_t2_s(protocol, rtt_s, B, S, reference_rtt_s, follow_queue=follow_queue)
-    assert t2_s == pytest.approx(EXACT_T2_S[protocol, follow_queue][0 if rtt_s == 0.04 else 1], abs=0.001)
-    np.testing.assert_allclose(cwnd_pkts(0.0, t2_s), [B * rtt_s, B * rtt_s + S], rtol=1e-6)
-    h = 1e-3
-    before, cwnd, after = cwnd_pkts(5.0 - h, 5.0, 5.0 + h)
-    growth_pps = aimd.window_growth_pps(protocol, cwnd, rtt_s, B, reference_rtt_s, follow_queue=follow_queue)
-    assert (after - before) / (2 * h) == pytest.approx(growth_pps, rel=1e-3)
+    def test_the_window_solves_the_growth_equation(self, protocol, reference_rtt_s, follow_queue, rtt_s):
+        h = 1e-3
+        t_s = np.array([5.0 - h, 5.0, 5.0 + h])
+        before, cwnd, after = aimd.exact_model2_cwnd_pkts(
+            protocol, t_s, rtt_s, B, reference_rtt_s, follow_queue=follow_queue
+        )
+        growth_pps = aimd.window_growth_pps(protocol, cwnd, rtt_s, B, reference_rtt_s, follow_queue=follow_queue)
+        assert (after - before) / (2 * h) == pytest.approx(growth_pps, rel=1e-3)
 
 
 def test_reno_slows_down_as_the_queue_grows():
@@ -133,3 +172,10 @@ def test_reno_slows_down_as_the_queue_grows():
 def test_growth_below_the_bdp_has_the_rtt_without_queue():
     growth_pps = [aimd.window_growth_pps(p, 100.0, 0.08, B, RENO_RTT_S, follow_queue=True) for p in PROTOCOLS]
     np.testing.assert_allclose(growth_pps, [12.5, 50, 25])
+
+
+def test_exact_solutions_name_an_unknown_protocol():
+    with pytest.raises(ValueError, match="vegas"):
+        aimd.exact_t2_s("vegas", 0.04, B, S, RENO_RTT_S, follow_queue=False)
+    with pytest.raises(ValueError, match="vegas"):
+        aimd.exact_model2_cwnd_pkts("vegas", [0.0, 1.0], 0.04, B, RENO_RTT_S, follow_queue=False)

@@ -64,7 +64,18 @@ def test_additive_increase_adds_up(a, b, c, capacity_pps, rtt_s):
     assert whole >= (high - low) * rtt_s * (1 - 1e-9)  # no RTT is shorter than rtt_s
 
 
+def test_recovery_with_a_buffer_of_one_bdp():
+    # W = 2 BDP: from a full pipe of 100 packets to 200, as by hand above
+    assert kernel.additive_increase_time_s(100, 200, capacity_pps=1000, rtt_min_s=0.1) == pytest.approx(15.0)
+
+
 # --- Windows around a loss ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("cwnd", "reno", "cubic_"), [(100, 50, 70), (101, 50, 70), (1024, 512, 717), (2, 2, 2)])
+def test_ssthresh_by_hand(cwnd, reno, cubic_):
+    assert kernel.reno_ssthresh_pkts(cwnd) == reno
+    assert kernel.cubic_ssthresh_pkts(cwnd) == cubic_
 
 
 @pytest.mark.parametrize(
@@ -82,28 +93,10 @@ def test_window_at_loss_is_the_smallest_that_fits(ssthresh_pkts, cwnd_at_loss_pk
     assert cwnd - 1 <= found <= cwnd
 
 
-BY_HAND = {
-    "W_max of a first loss": (kernel.cubic_w_max_pkts, 1024, 0, 1024),
-    "W_max that is reached": (kernel.cubic_w_max_pkts, 1024, 1024, 1024),
-    "W_max that is not reached": (kernel.cubic_w_max_pkts, 1024, 1025, 870),  # (1024 + 717)/2
-    **{
-        f"Reno's ssthresh of {w}": (kernel.reno_ssthresh_pkts, w, s)
-        for w, s in ((100, 50), (101, 50), (1024, 512), (2, 2))
-    },
-    **{f"CUBIC's of {w}": (kernel.cubic_ssthresh_pkts, w, s) for w, s in ((100, 70), (101, 70), (1024, 717), (2, 2))},
-    # 27 s^3 of C = 410/1024 packets
-    "K": (kernel.cubic_k_s, 100 + 27 * 410 / 1024, 100, 3),
-    "K at W_max": (kernel.cubic_k_s, 100, 100, 0),
-    "K beyond W_max": (kernel.cubic_k_s, 90, 100, 0),
-    # 8 (1024 + 717) / 3 / (1024 - 717) in whole numbers: 13928 / 3 = 4642, 4642 / 307 = 15
-    "Reno-friendly window": (kernel.cubic_friendly_window_pkts, 100, [0, 15, 30], [100, 108, 116]),
-}
-
-
-@pytest.mark.parametrize("name", BY_HAND)
-def test_by_hand(name):
-    function, *arguments, expected = BY_HAND[name]
-    np.testing.assert_allclose(function(*arguments), expected)
+def test_fast_convergence_by_hand():
+    assert kernel.cubic_w_max_pkts(1024, last_w_max_pkts=0) == 1024
+    assert kernel.cubic_w_max_pkts(1024, last_w_max_pkts=1024) == 1024
+    assert kernel.cubic_w_max_pkts(1024, last_w_max_pkts=1025) == 870  # (1024 + 717)/2
 
 
 def test_one_flow_alone_alternates_between_both_aims():
@@ -111,6 +104,17 @@ def test_one_flow_alone_alternates_between_both_aims():
     w_max = 0
     aims = [w_max := kernel.cubic_w_max_pkts(peak, w_max) for peak in (860, 820, 823, 819, 822, 816)]
     assert aims == [860, 697, 823, 696, 822, 693]
+
+
+def test_k_by_hand():
+    # 27 s^3 of C = 410/1024 packets
+    assert kernel.cubic_k_s(100 + 27 * 410 / 1024, 100) == pytest.approx(3.0)
+    assert kernel.cubic_k_s(100, 100) == kernel.cubic_k_s(90, 100) == 0
+
+
+def test_cubic_friendly_window_by_hand():
+    # 8 (1024 + 717) / 3 / (1024 - 717) in whole numbers: 13928 / 3 = 4642, 4642 / 307 = 15
+    assert kernel.cubic_friendly_window_pkts(100, [0, 15, 30]).tolist() == [100, 108, 116]
 
 
 # --- A real kernel -----------------------------------------------------------------------------------------------

@@ -11,28 +11,25 @@ def test_window_exponents_of_the_table_of_d():
     assert exponents == pytest.approx({"Reno": 1.0, "BIC": 1.0, "HSTCP": 4.5556, "STCP": np.inf}, rel=1e-4)
 
 
-K = np.array([1.0, 2.0, 4.0])
-BY_HAND = {
-    "window ratio of Reno": (rtt_fairness.window_ratio, 0.04, 0.12, 0.5, 3),
-    "window ratio of HSTCP": (rtt_fairness.window_ratio, 0.04, 0.12, 0.82, 3 ** (0.82 / 0.18)),
-    # STCP gives everything to the smaller RTT
-    "window ratio of STCP": (rtt_fairness.window_ratio, 0.04, np.array([0.12, 0.04, 0.02]), 1.0, [np.inf, 1, 0]),
-    "throughput exponent": (rtt_fairness.throughput_exponent, 0.5, 2),
-    "throughput ratio": (rtt_fairness.throughput_ratio, 0.04, 0.12, 0.5, 9),
-    # ha2006, SACK
-    "random losses": (rtt_fairness.random_loss_ratio, "reno", K, [1, 0.5, 0.25]),
-    "synchronised losses": (rtt_fairness.synchronised_loss_ratio, "reno", K, [1, 0.25, 0.0625]),
-    # 120 against 40 ms, the high-loss end of ogura fig. 8
-    "random losses of Reno": (rtt_fairness.random_loss_ratio, "reno", 3.0, 1 / 3),
-    "random losses of Alpha": (rtt_fairness.random_loss_ratio, "alpha", 3.0, 3**-0.5),
-    "random losses of Libra": (rtt_fairness.random_loss_ratio, "libra", 3.0, 1),
-}
+def test_window_ratio_of_40_against_120_ms():
+    assert rtt_fairness.window_ratio(0.04, 0.12, d=0.5) == pytest.approx(3)
+    # 3^4.5556
+    assert rtt_fairness.window_ratio(0.04, 0.12, d=0.82) == pytest.approx(149.1, rel=1e-3)
 
 
-@pytest.mark.parametrize("name", BY_HAND)
-def test_by_hand(name):
-    function, *arguments, expected = BY_HAND[name]
-    np.testing.assert_allclose(function(*arguments), expected, rtol=1e-9)
+def test_stcp_gives_everything_to_the_smaller_rtt():
+    np.testing.assert_array_equal(rtt_fairness.window_ratio(0.04, np.array([0.12, 0.04, 0.02]), d=1.0), [np.inf, 1, 0])
+
+
+def test_throughput_ratio_is_the_window_ratio_over_the_rtt_ratio():
+    assert rtt_fairness.throughput_exponent(0.5) == pytest.approx(2)
+    assert rtt_fairness.throughput_ratio(0.04, 0.12, d=0.5) == pytest.approx(9)
+
+
+def test_random_losses_at_120_against_40_ms():
+    # the high-loss end of ogura fig. 8
+    ratios = {p: rtt_fairness.random_loss_ratio(p, 3.0) for p in ("reno", "alpha", "libra")}
+    assert ratios == pytest.approx({"reno": 1 / 3, "alpha": 0.577, "libra": 1.0}, abs=0.001)
 
 
 @pytest.mark.parametrize("protocol", ["reno", "alpha", "libra"])
@@ -41,6 +38,12 @@ def test_random_losses_agree_with_the_square_root_law(protocol):
     x = aimd.increment_per_rtt_pkts(protocol, rtt_s, 0.04)
     shorter, longer = np.sqrt(x) / rtt_s  # the mean window is sqrt(3 x / 2p), sent once per RTT
     assert longer / shorter == pytest.approx(rtt_fairness.random_loss_ratio(protocol, 3.0))
+
+
+def test_sack_ratios_of_ha2006():
+    k = np.array([1.0, 2.0, 4.0])
+    np.testing.assert_allclose(rtt_fairness.random_loss_ratio("reno", k), [1, 0.5, 0.25])
+    np.testing.assert_allclose(rtt_fairness.synchronised_loss_ratio("reno", k), [1, 0.25, 0.0625])
 
 
 @pytest.mark.parametrize("protocol", ["reno", "alpha", "libra"])
