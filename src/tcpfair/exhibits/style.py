@@ -8,17 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, NamedTuple
-from unittest import mock
 
 import matplotlib as mpl
 from IPython.display import Image
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
-from matplotlib.text import Text
 
 from tcpfair.errors import InputError
 
@@ -216,39 +213,5 @@ def imaged(draw: Callable[..., Figure]) -> Callable[..., Image]:
 
 def _saved(figure: Figure, origin: str, metadata: dict[str, Any], **settings: Any) -> bytes:
     stream = io.BytesIO()
-    with _measured_once():
-        figure.savefig(stream, metadata=metadata | ({"Description": origin} if origin else {}), **settings)
+    figure.savefig(stream, metadata=metadata | ({"Description": origin} if origin else {}), **settings)
     return stream.getvalue()
-
-
-@contextmanager
-def _measured_once() -> Iterator[None]:
-    """Ticks and texts are measured again only when their axes or the renderer change, not a dozen times for each file."""
-    with (
-        mock.patch.object(Axis, "_update_ticks", _kept(Axis._update_ticks, _axis_state)),
-        mock.patch.object(Text, "_get_layout", _kept(Text._get_layout, _text_state)),
-    ):
-        yield
-
-
-def _kept(measure: Callable[..., Any], state: Callable[[Any], tuple]) -> Callable[..., Any]:
-    """``measure`` of an artist, whose last result is returned while the artist's ``state`` stays the same."""
-    last: dict[Any, tuple] = {}
-
-    def measured(artist: Axis | Text, *renderer: RendererBase) -> Any:
-        now = (*renderer, *state(artist))
-        if artist not in last or last[artist][0] != now:
-            last[artist] = (now, measure(artist, *renderer))
-        return last[artist][1]
-
-    return measured
-
-
-def _axis_state(axis: Axis) -> tuple:
-    return *axis.get_view_interval(), *axis.axes.bbox.bounds, axis.get_figure(root=True).dpi
-
-
-def _text_state(text: Text) -> tuple:
-    turned = (text.get_rotation(), text.get_rotation_mode(), text.get_ha(), text.get_va(), text._multialignment)
-    set_in = (hash(text.get_fontproperties()), text._linespacing, text.get_figure(root=True).dpi)
-    return text.get_text(), text.get_wrap(), text.get_parse_math(), *turned, *set_in
