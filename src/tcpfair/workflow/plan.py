@@ -305,9 +305,10 @@ class Plan:
     def _configuration(self, paper: str) -> str:
         """A paper's configuration but for what only pages show; with that of its ensemble."""
         shown = {"exhibits": {"__all__": {"title", "caption"}}}
+        config = self.papers.get(paper) or load_paper(self.layout.paper_config(paper))
         return part(
             [
-                self.papers[paper].model_dump(mode="json", exclude=shown),
+                config.model_dump(mode="json", exclude=shown),
                 files_part(self.root, [self.layout.ensemble_config]),
             ]
         )
@@ -327,8 +328,8 @@ class Plan:
         others = set(PAPERS) - set(read)
         files = [path for path in self.data_files(_PLACED_FROM) if path.stem.partition("_")[0] not in others]
         return {
-            "configuration": self._configuration(paper),
-            "print": files_part(self.root, [*files, *(self.layout.paper_config(name) for name in read[1:])]),
+            "configuration": part([self._configuration(name) for name in read]),
+            "print": files_part(self.root, files),
             "simulator": part(code.of_algorithms(cc.names())),  # an ensemble of another one than today's is left out
             **reach.of_step("place"),
         }

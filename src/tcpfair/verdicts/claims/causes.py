@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import pandas as pd
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from tcpfair.errors import InputError, unknown
 from tcpfair.runs.ensemble import AS_PRINTED
@@ -42,10 +42,13 @@ class Found(NamedTuple):
 def _above_rare(found: Found) -> bool:
     """Whether a failing clause holds in so many settings that its share may be `RARE`, or has none."""
     own = found.settings[found.settings["hypothesis"] == AS_PRINTED].set_index("clause").reindex(found.failing)
+    own = own[["share", "settings"]].astype(float)
     held = (own["share"] * own["settings"]).round()
-    return not (
-        beta.ppf(0.95, held + 1, own["settings"] - held) <= RARE
-    ).all()  # Clopper and Pearson; NaN without settings
+    fails = own["settings"] - held
+    bound = betaincinv(
+        held + 1, fails.where(fails > 0), 0.95
+    )  # Clopper and Pearson; NaN where none fails, or without settings
+    return not (bound <= RARE).all()
 
 
 def _by_reading(found: Found) -> bool:
