@@ -180,7 +180,6 @@ def _start(layout: Layout, campaign: Campaign, jobs: list[list[Item]], places: i
         left_s[item.group] += item.expected_s
     state = State(left_s, n_parts, places)
     arguments = ["--snakefile", _SNAKEFILE, "--configfile", given["campaign"]]
-    arguments += ["--max-jobs-per-timespan", "100000/1s"]  # Snakemake ends when it is over; these jobs are few
     runs.snakemake(layout.root, arguments, state, cores, profile, campaign.folder)
 
 
