@@ -141,7 +141,7 @@ def live_run(
 def run_image(scenario: Scenario, result: Any) -> Figure:
     """Arrivals, windows and queue over the time of one run; ``result`` as `tcpfair.engine.dumbbell.run` returns it.
 
-    First arrivals, not in-order goodput, which stands still while a hole is repaired and then jumps.
+    First arrivals, not in-order goodput, which pauses while a hole is repaired and then jumps.
     """
     received_bytes = scenario.payload_bytes * np.diff(result.received_pkts, axis=0, prepend=0)
     rates_mbps = mbps(received_bytes, scenario.sample_s)

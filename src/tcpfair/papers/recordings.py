@@ -106,7 +106,7 @@ class PaperFigure(_Strict):
 
 
 class Beside(_Strict):
-    """The papers' experiments of two flows that a recording of two can stand beside."""
+    """The papers' experiments of two flows with which a recording of two can be compared."""
 
     one_rtt: Share = Field(description="RTTs that differ by less than this share of the larger count as one")
     pairs: PaperFigure = Field(description="two flows of one RTT: mean of J(t)")

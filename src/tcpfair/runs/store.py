@@ -44,7 +44,7 @@ class Asked(NamedTuple):
 
 
 def asked(specs: Iterable[RunSpec]) -> list[Asked]:
-    """What is asked for by some runs."""
+    """The requests of some runs."""
     return [
         Asked(spec.key, tuple(sorted(spec.algorithms)), expected_pkts(spec.scenario), spec.scenario.duration_s)
         for spec in specs
@@ -149,7 +149,7 @@ def held(manifest: dict | None, runs: Iterable[Asked]) -> dict[str, int]:
 
 
 def holds_all(manifest: dict | None, runs: list[Asked]) -> bool:
-    """True when a trace is just what is asked for: these runs in this order, none stale."""
+    """True when a trace is exactly what is requested: these runs in this order, none stale."""
     return (
         manifest is not None
         and manifest.get(RUNS) == [run.key for run in runs]
@@ -292,7 +292,7 @@ class Held:
 
 
 def differences(layout: Layout, paper: PaperConfig, experiment: str, specs: list[RunSpec]) -> list[str]:
-    """What differs between the newest trace of an experiment and what is asked for, a text for each value or module.
+    """What differs between the newest trace of an experiment and what is requested, a text for each value or module.
 
     ``settings.jitter_s 0.00036 -> 0.00072``, ``code of cubic``. Empty when there is no earlier trace.
     """

@@ -53,7 +53,7 @@ Scale = Literal["percent", "MB_per_packet", "MB_per_byte"]
 
 @dataclass(frozen=True)
 class Cell:
-    """Where in the metrics of its experiments a number stands, and what is done with what stands there.
+    """Where in the metrics of its experiments a number is, and how it is computed from there.
 
     ``where`` gives each grid variable one value, or a list of values where the number is of many cells; a variable that
     it leaves out may have any. ``flow`` is None where it is of all flows. ``share`` is that of `over_runs`.

@@ -23,7 +23,7 @@ from tcpfair.sources import live
 from tcpfair.workflow.executor import side_by_side
 from tcpfair.workflow.state import PLANNED_PKTS_PER_S, duration_text
 
-SHARE = 0.02  # of the shipped runs, when nothing else is asked for
+SHARE = 0.02  # of the shipped runs, by default
 _TASKS_PER_CORE = 4  # the longest task should end with the others
 _SEEDS = 10**6
 

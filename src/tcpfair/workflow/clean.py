@@ -1,4 +1,4 @@
-"""Removing what can be made again: says what goes and how long it took to make, and asks."""
+"""Removing what can be rebuilt: lists it with the time it took, and asks for confirmation."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class Plan:
         for name, paper in self.papers.items():
             check_algorithms(paper, self.layout.paper_config(name))
 
-    # --- What is asked for ---------------------------------------------------------------------------------------
+    # --- What is requested ---------------------------------------------------------------------------------------
 
     @cached_property
     def exhibits(self) -> list[tuple[PaperConfig, Exhibit]]:
@@ -471,7 +471,7 @@ class Plan:
         return [(step, reasons) for step in self.steps if (reasons := self.reasons(step))]
 
     def refuse_what_is_missing(self) -> None:
-        """With ``missing: refuse``: InputError when a run is asked for that is not there."""
+        """With ``missing: refuse``: InputError when a requested run is missing."""
         if self.config.missing == "refuse" and self.lacking:
             short = [f"{'/'.join(pair)} ({len(runs)} runs)" for pair, runs in self.lacking.items()]
             pair = next(iter(self.lacking))
@@ -512,7 +512,7 @@ class Plan:
     def prepare(self) -> None:
         """Make ready for a run of the workflow: what outputs are made from is written down, damaged ones are removed.
 
-        An exhibit that failed is drawn again, and what was made with it is made again.
+        An exhibit that failed is drawn again, and outputs made with it are rebuilt.
         """
         self._discard_scratch()
         self._remembered.save()

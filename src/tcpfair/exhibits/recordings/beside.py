@@ -1,6 +1,6 @@
 """A recording beside the paper's own figure, where the experiment is of the same kind.
 
-Two flows of one RTT stand beside the pairs of bhatti2009 (J against RTT), two flows of unlike RTTs beside the sweep of
+Two flows of one RTT are drawn next to the pairs of bhatti2009 (J against RTT), two flows of unlike RTTs beside the sweep of
 kozu2014 (throughput of the longer flow over that of the shorter). The links differ, and so may buffers, kernels and durations:
 what is to be compared is where the recording lies among the protocols, and the caption says so.
 """
@@ -62,7 +62,7 @@ def likeness(recording: Recording) -> str:
 
 
 def figure_like(recording: Recording) -> PaperFigure:
-    """The paper's figure that a recording stands beside. Raises as `likeness`."""
+    """The paper's figure that a recording is drawn into. Raises as `likeness`."""
     return getattr(recording.settings.beside, likeness(recording))
 
 

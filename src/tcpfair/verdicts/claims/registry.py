@@ -201,7 +201,7 @@ def _metrics_loader(held: Held, further: pd.DataFrame | None) -> Callable[[str],
 
 
 def _trace_loader(held: Held) -> Callable[[str], Trace]:
-    """Traces by experiment, each read once. Raises NotRunError when there is none of what is asked for."""
+    """Traces by experiment, each read once. Raises NotRunError when a requested one is missing."""
 
     @cache
     def load(experiment: str) -> Trace:
