@@ -4,8 +4,8 @@ For a change of the simulator that is meant to keep every bit. Two things are si
 point of every experiment, cut short), compared with the hashes in ``data/expected/bits.csv``; and of the shipped traces one
 run for each set of algorithms in each experiment, the shortest, compared with the rows that are shipped. A run whose scenario
 is written otherwise than before (its key is another) is not taken on trust: all such runs are simulated. Of each shipped
-ensemble whose code is another, the setting as configured and one that was drawn are simulated again. `holds_bits` is a smaller check,
-for runs of other code alone.
+ensemble whose code is another, the setting as configured and one that was drawn are simulated again.
+`holds_bits` is a smaller check, for runs of other code alone.
 """
 
 from __future__ import annotations
