@@ -16,7 +16,7 @@ def texts(figure):
     ("exhibit", "parts"),
     [
         ("bhatti2009.fig2", ["netem router", "100 Mb/s", "100 % of the BDP", "RTT 25, 50, 100, 200 ms"]),
-        ("ogura.fig3", ["1 Gb/s, D_i", "bottleneck: 100 Mb/s, 1 ms", "buffer: 500 packets", "receiver n"]),
+        ("ogura.fig3", ["1 Gb/s, $D_i$", "bottleneck: 100 Mb/s, 1 ms", "buffer: 500 packets", "receiver n"]),
     ],
 )
 def test_networks_are_labelled_from_the_configuration(tmp_path, exhibit, parts):
