@@ -27,6 +27,7 @@ from tcpfair.verdicts.context import Context, flow_protocol, protocols_of, value
 Scale = Literal["linear", "log"]
 _QUANTILES = (0.1, 0.9)  # the band about a median
 _BAR_WIDTH = 0.8
+_LEAST_HEIGHT_IN = 3.1
 APART = 2.0  # points between lines that are drawn side by side
 _APART_FROM_PRINT = 4.5  # points between a line and its printed values
 _MARGIN = 0.07  # beside the data, as a share of their range or of its logarithm
@@ -337,7 +338,9 @@ def sensitivity_lines(context: Context, exhibit: Exhibit, numbers: Numbers, opti
     lanes = style.lanes(len(values), APART)
     used = {**context.paper.settings, **context.paper.flow}.get(options.variable)
     rows, columns = len(options.measures), len(panels)
-    figure, axes = style.new_figure(rows, columns, style.PAGE_IN, 0.9 + 1.6 * rows, sharex=True, sharey="row")
+    figure, axes = style.new_figure(
+        rows, columns, style.PAGE_IN, max(0.9 + 1.6 * rows, _LEAST_HEIGHT_IN), sharex=True, sharey="row"
+    )
     for measure, row in zip(options.measures, axes, strict=True):
         given = numbers.from_runs(measure.metric)
         column = next(each for each in given if not measure.flow or each.cells["flow"].eq(measure.flow).all())
