@@ -174,3 +174,14 @@ def test_points_beyond_the_axis_are_numbers_at_its_edge():
         style.mark_beyond(ax, [1, 2, 3, 4, 5], [33.94, 70, 98, 101, np.nan], style.BLACK)
     assert [text.get_text() for text in ax.texts] == ["33.9", "101"]
     assert [(line.get_marker(), *line.get_xydata()[0]) for line in ax.lines] == [("v", 1, 70), ("^", 4, 98)]
+
+
+def test_the_limits_reach_what_is_drawn_aside():
+    with style.applied():
+        _, [[ax]] = style.new_figure()
+        style.draw_printed(ax, [10, 300], [5, np.nan], style.look("BIC"), points=9)
+        style.draw_printed(ax, [200], [-40], style.look("BIC"), points=-9)
+    assert ax.get_xlim()[0] < 10
+    assert ax.get_xlim()[1] > 200
+    assert ax.get_ylim()[0] < -40
+    assert ax.get_ylim()[1] > 5

@@ -182,8 +182,15 @@ def printed_handle(label: str = "printed") -> Line2D:
 
 
 def aside(ax: Axes, points: float) -> Transform:
-    """Data coordinates moved to the right, so that marks at one place can be told apart."""
+    """Data coordinates moved to the right, so that marks at one place can be told apart. See `counted`."""
     return ax.transData + ScaledTranslation(points / POINTS_PER_IN, 0, ax.figure.dpi_scale_trans)
+
+
+def counted(ax: Axes, x: Sequence[float], *ys: Sequence[float]) -> None:
+    """Make the limits reach what is drawn `aside`, which matplotlib leaves out of them."""
+    for y in ys:
+        ax.update_datalim(np.column_stack([x, y]).astype(float))
+    ax.autoscale_view()
 
 
 def lanes(n: int, apart: float) -> list[float]:
@@ -202,6 +209,7 @@ def draw_printed(
     """Printed values as hollow markers in the colour of what they are compared with, ``points`` to the right of it."""
     hollow = {"ls": "", "marker": like.marker, "mfc": "white", "mec": like.color, "mew": 1.1, "ms": 5.5, "zorder": 4}
     ax.plot(x, y, **hollow, label=label, transform=aside(ax, points))
+    counted(ax, x, y)
 
 
 def mark_beyond(ax: Axes, x: Sequence[float], y: Sequence[float], color: str, points: float = 0.0) -> None:

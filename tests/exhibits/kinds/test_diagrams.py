@@ -1,11 +1,13 @@
 """Testbeds, the range of Jain's index and throughput over time."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from tcpfair.errors import InputError
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import draw
-from tcpfair.exhibits.kinds import topology
+from tcpfair.exhibits.kinds import timelines, topology
 from tests.exhibits import standin
 
 
@@ -106,3 +108,15 @@ def test_a_flat_panel_says_from_when_its_lines_are_one(tmp_path):
         )
         (note,) = draw(context, context.paper.exhibit("bhatti2009.fig5")).output.axes[0].texts
         assert note.get_text() == text
+
+
+def test_a_figure_without_samples_has_no_text_on_them():
+    assert timelines._alike_text(pd.DataFrame(columns=["t_s", "rtt_ms", "throughput_mbps"]), 100.0) == ""
+
+
+def test_more_than_two_routers_are_refused(tmp_path):
+    context = standin.context(tmp_path, "ha2006")
+    exhibit = context.paper.exhibit("ha2006.fig1")
+    exhibit.options["routers"].append("third")
+    with pytest.raises(InputError, match="routers"):
+        draw(context, exhibit)

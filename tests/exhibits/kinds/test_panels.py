@@ -196,3 +196,13 @@ def test_web_traffic_alone_stands_at_no_flows(ha):
     assert value(drawn, "flows=2;protocol=SACK", "half_interval") == pytest.approx(4.303 / 3**0.5, rel=1e-3)
     (ax,) = drawn.output.axes
     assert [text.get_text() for text in ax.get_legend().get_texts()][-1] == "Web alone"
+
+
+def test_runs_too_short_to_measure_leave_empty_panels(ha):
+    system = {name: lambda *_: np.nan for name in ("utilisation", "utilisation_wire", "load_cov")}
+    flows = {"rate_largest": lambda *_: np.nan}
+    for name in ("util_alone", "util_type2"):
+        standin.put_metrics(ha, name, system=system, flows=flows)
+    left, right = draw(ha, ha.paper.exhibit("ha2006.fig3")).output.axes
+    assert left.get_ylim() == right.get_ylim()
+    assert not left.texts

@@ -87,11 +87,15 @@ def _draw_shares(ax: Axes, cells: pd.DataFrame, color: str) -> None:
 def kozu2014_map_paths(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
     """Flow 1's share at each common loss of the example run, simulated and by both readings of the map."""
     data = example_paths(context, exhibit.experiments)
-    seen = data["share"].agg(["min", "max"])
-    shares = np.floor(10 * seen["min"]) / 10, np.ceil(10 * seen["max"]) / 10  # to tell lines that hardly move apart
-    figure = _panels(context, exhibit, data, shares, "common loss", _draw_paths)
+    figure = _panels(context, exhibit, data, _tenths(data["share"]), "common loss", _draw_paths)
     replicate = context.paper.analysis_value("example_replicate")
     return Drawn(figure, n_runs=1, data=data, note=f"drawn: run {replicate + 1}")
+
+
+def _tenths(shares: pd.Series) -> tuple[float, float]:
+    """Limits at tenths about the shares, to tell lines that hardly move apart."""
+    seen = shares.dropna()
+    return (np.floor(10 * seen.min()) / 10, (np.floor(10 * seen.max()) + 1) / 10) if len(seen) else (0, 1)
 
 
 def _draw_paths(ax: Axes, paths: pd.DataFrame, color: str) -> None:

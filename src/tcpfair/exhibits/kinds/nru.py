@@ -96,6 +96,7 @@ def _draw_bars(ax: Axes, experiment: Experiment, protocol: str, flows: pd.DataFr
     for (flow, label), lane in zip(enumerate(labels, 1), style.lanes(len(labels), _APART), strict=True):
         look = {**style.look(label)._asdict(), "ls": "", "zorder": 3, "transform": style.aside(ax, lane)}
         ax.plot(rtt_ms, flows[flow], **look, label=f"{label} (flow {flow})")
+        style.counted(ax, rtt_ms, flows[flow])
 
 
 def _draw_printed(ax: Axes, context: Context, experiment: Experiment, protocol: str, options: NruBars) -> None:

@@ -107,6 +107,7 @@ def draw_line(
         moved = style.aside(ax, points)
         ax.plot(cells[x], cells["value"], **drawn, transform=moved)
         ax.vlines(cells[x], cells["low"], cells["high"], color=look.color, lw=_BAR_WIDTH, transform=moved)
+        style.counted(ax, cells[x], cells["value"], cells["low"], cells["high"])
 
 
 # --- One metric, a line per protocol -----------------------------------------------------------------------------

@@ -71,7 +71,7 @@ def _alike_text(alone: pd.DataFrame, capacity_mbps: float) -> str:
     wide = alone.pivot_table(index="t_s", columns="rtt_ms", values="throughput_mbps")
     low, high = wide.min(axis=1)[::-1].cummin(), wide.max(axis=1)[::-1].cummax()
     alike = (high - low)[high - low < _ALIKE * capacity_mbps]
-    if len(alike) < len(wide) / 2:
+    if len(alike) <= len(wide) / 2:
         return ""
     since_s = alike.index[-1]
     return f"from {since_s:g} s on: all {wide.shape[1]} at {wide.loc[since_s:].to_numpy().mean():.1f} Mb/s"

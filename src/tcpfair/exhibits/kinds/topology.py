@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
+from pydantic import Field
 
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
@@ -36,7 +37,7 @@ class DiagramTopology(Options):
     """Options of `diagram_topology`."""
 
     senders: list[str]
-    routers: list[str]
+    routers: list[str] = Field(min_length=1, max_length=2)  # one or both ends of the bottleneck
     receivers: list[str]
     delays: Delays = Delays()
 
