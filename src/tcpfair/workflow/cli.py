@@ -150,9 +150,10 @@ def parser() -> argparse.ArgumentParser:
     among = _option("--exhibits", nargs="*", default=[])
     metrics = _option("--output", nargs="*", type=_folder_of, default=[], help="metrics of experiments")
     of_exhibits = _option("--numbers", nargs="*", type=_folder_of, default=[], help="numbers of exhibits")
-    how = (source, paper, among, metrics, of_exhibits)
-    command("measure", _measure, "metrics of experiments of a paper, and numbers of its exhibits", *how)
+    judged = _option("--judged", nargs="*", type=_folder_of, default=[], help="claims of the paper with their verdicts")
     only = _option("--only", nargs="*", default=[], help="exhibits to show; none = all")
+    how = (source, paper, among, only, metrics, of_exhibits, judged)
+    command("measure", _measure, "metrics, numbers and verdicts of one paper", *how)
     draw = _option("--draw", nargs="*", type=_folder_of, default=[], help="outputs of the exhibits to draw")
     own_trace = _option("--trace", default="", help="the user's own trace")
     page = _option("--notebook", type=_absolute, required=True)
@@ -515,6 +516,8 @@ def _measure(given: argparse.Namespace) -> None:
         _say("measured", given.paper, steps.measure(_layout(given), given.paper, given.output))
     for folder in given.numbers:
         _say("numbers", given.paper, steps.numbers(_layout(given), given.paper, given.exhibits, folder))
+    for folder in given.judged:
+        _say("judged", given.paper, steps.judge(_layout(given), given.paper, given.only, folder))
 
 
 def _read(given: argparse.Namespace) -> None:
