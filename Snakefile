@@ -58,10 +58,11 @@ for paper in plan.papers:
                 source=plan.config.source,
                 paper=paper,
                 exhibits=[e.id for config, e in plan.exhibits if config.paper == paper],
+                papers=plan.config.papers,
                 only=plan.config.only,
             shell:
                 "python -m tcpfair measure --source {params.source} --paper {params.paper} --exhibits {params.exhibits:q}"
-                " --only {params.only:q} --output {output.metrics:q} --numbers {output.numbers:q}"
+                " --papers {params.papers} --only {params.only:q} --output {output.metrics:q} --numbers {output.numbers:q}"
                 " --judged {output.judged:q} 2>&1 | tee {log:q}"
 
 
@@ -189,12 +190,13 @@ rule lab:
         "python -m tcpfair packet-lab --source {params.source} --output {output:q} 2>&1 | tee {log:q}"
 
 
-# what is up to date is left out: Snakemake would make it again after the report
+# what is up to date is left out: Snakemake would make it again after the ledger
 if plan.to_make("notebook", WRITE_UP):
 
     rule write_up:
         input:
-            plan.targets("report"),
+            plan.targets("ledger"),
+            plan.targets("draw"),
         output:
             plan.targets("notebook", WRITE_UP),
         log:

@@ -377,7 +377,6 @@ class Plan:
             **self._of_notebook(WRITE_UP),
             "ledger": part(self.ledger_parts()),
             "exhibits": part(shown),  # it displays the figures that its cells name
-            "scope": part(reach.of_step("report")),
         }
 
     def report_parts(self) -> Parts:

@@ -54,12 +54,12 @@ def numbers(layout: Layout, paper: str, exhibits: list[str], folder: Path) -> st
     return f"{len(written)} of {len(exhibits)} exhibits"
 
 
-def judge(layout: Layout, paper: str, only: list[str], folder: Path) -> str:
-    """Judge the claims of one paper, by its runs and by the settings of its ensemble."""
+def judge(layout: Layout, paper: str, papers: list[str], only: list[str], folder: Path) -> str:
+    """Judge the claims of one of some papers, by its runs and by the settings of its ensemble."""
     from tcpfair.verdicts.ledger import write_judged
 
     with making(layout, folder) as scratch:
-        config = Config(source=layout.source, papers=[paper], only=only)
+        config = Config(source=layout.source, papers=papers, only=only)
         found = write_judged(layout, config, paper, inside(layout, scratch, layout.judged / paper))
     return f"{len(found)} claims"
 
