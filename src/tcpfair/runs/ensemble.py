@@ -162,7 +162,9 @@ class FurtherRuns(_Strict):
 class Judging(_Strict):
     """How what the settings give is set beside print; shares are of the settings, unless it is said otherwise."""
 
-    inside: tuple[float, float] = Field(description="quantiles between which a printed number lies among the settings")
+    inside: tuple[float, float] = Field(
+        description="quantiles of the settings between which a printed number counts as inside"
+    )
     with_table: float = Field(gt=0, le=1, description="share of an exhibit that one setting must have with a number")
     far: float = Field(gt=0, allow_inf_nan=False, description="tolerances; what is further off counts as this far")
     accepted: float = Field(gt=0, le=1, description="share, the nearest, from which a testbed is inferred")

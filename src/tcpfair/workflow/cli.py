@@ -80,9 +80,11 @@ def parser() -> argparse.ArgumentParser:
     output = _option("--output", type=_folder_of, required=True)
 
     # what ./reproduce calls
-    dry_run = _option("--dry-run", "-n", action="store_true", help="say what would be done, why, and how long it takes")
+    dry_run = _option(
+        "--dry-run", "-n", action="store_true", help="print what would be done, why, and how long it takes"
+    )
     cores = _option("--cores", type=int, help="processes at a time")
-    said = _option("--dry-run", "-n", action="store_true", help="only say what it takes")
+    said = _option("--dry-run", "-n", action="store_true", help="only print what it takes")
     profile = _option("--profile", default="default", help="a folder of workflow/profiles, such as slurm")
     yes = _option("--yes", action="store_true", help="start or delete without being asked again")
     command("install", _install, "compile the engine, when ./reproduce has made the environment")

@@ -175,7 +175,7 @@ def run(
 ) -> None:
     """Bring the ensembles of some papers up to date, and ship those that have all settings of the configuration.
 
-    Raises InputError when it takes long and nobody said yes, and when jobs failed; what succeeded is kept.
+    Raises InputError when it takes long without ``yes``, and when jobs failed; what succeeded is kept.
     """
     for ensemble in _ensembles(layout, wanted):
         if n_restored := ensemble_table.restore(layout, ensemble):

@@ -504,7 +504,7 @@ class Plan:
             )
 
     def refuse_stale_ledger(self, command: str) -> None:
-        """InputError when the ledger, or what it was made from, is not what the configuration asks for now.
+        """InputError when the ledger, or what it was made from, is not what the configuration requests now.
 
         The baseline does not count: the ledger is compared with it and gives the next one. Nor do exhibits that failed.
         """
