@@ -30,6 +30,7 @@ LEDGER_TABLES = (
     *ENSEMBLE_TABLES,
     "equations",
     "summary",
+    "readings",
     "yardsticks",
     "ns2",
     "agreement",

@@ -19,9 +19,10 @@ from tcpfair.files.layout import Layout
 from tcpfair.files.rounding import rounded_table
 from tcpfair.papers.papers import SAFE_LOADER, Config, Exhibit, PaperConfig
 from tcpfair.runs import record
+from tcpfair.runs.ensemble import load as load_ensembles
 from tcpfair.runs.record import Record
 from tcpfair.runs.store import Held
-from tcpfair.verdicts import assumptions, baseline, claims, printed
+from tcpfair.verdicts import assumptions, baseline, claims, printed, readings
 from tcpfair.verdicts.claims.headlines import headline_table
 from tcpfair.verdicts.claims.margins import margin_table
 from tcpfair.verdicts.ensemble import tables as ensemble
@@ -49,7 +50,11 @@ def write_ledger(layout: Layout, config: Config, place: Path | None = None) -> d
     numbers = number_table(layout, papers, reproduced)
     ensembles = ensemble.read_shipped(layout, papers)
     further = ensemble.read_further_runs(layout, papers)
-    verdicts, clauses = claims.evaluate(layout, held, scope.left_out, ensembles["ensemble_clauses"], further)
+    plans = load_ensembles(layout.ensemble_config) if layout.ensemble_config.is_file() else None
+    read_as = readings.clauses_read_as(held, further, scope.left_out, ensembles["ensemble_clauses"], plans)
+    ensembles["ensemble_clauses"] = pd.concat([ensembles["ensemble_clauses"], read_as], ignore_index=True)
+    denied = readings.denied_in_print(layout, papers, plans)
+    verdicts, clauses = claims.evaluate(layout, held, scope.left_out, ensembles["ensemble_clauses"], further, denied)
     ns2 = ns2_table(layout, numbers, reproduced)
     changes = baseline.compare(layout, verdicts, scope.exhibits)
     tables = {
@@ -60,6 +65,7 @@ def write_ledger(layout: Layout, config: Config, place: Path | None = None) -> d
         "margins": margin_table(layout, papers, verdicts, clauses),
         **ensembles,
         "equations": equation_table(layout, papers),
+        "readings": readings.reading_table(layout, held, numbers, ensembles["ensemble_numbers"], plans),
         "yardsticks": yardstick_table(layout, papers, numbers, ensembles["ensemble_numbers"]),
         "ns2": ns2,
         "agreement": agreement_table(ns2),

@@ -30,7 +30,7 @@ PARTS = {"": "value", "low": "low", "high": "high", "sure": "confidence", "runs"
 SETTINGS = "settings"
 _SHARES = ("sure", "runs")
 
-_PLACE = re.compile(r"\{(\w+)(?:\.(\w+))?(?::([^{}]*))?\}")
+_PLACE = re.compile(r"\{(\w+)(?:\.([\w+]+))?(?::([^{}]*))?\}")
 _CHANGES = {"abs": abs, "more": lambda x: x - 1, "less": lambda x: 1 - x}
 _HOW = re.compile(rf"({'|'.join(_CHANGES)})?(points|(\.\d)?[%fg])?")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -23,10 +25,16 @@ class NotInEnsembleError(InputError):
 
 
 class Members(Measured):
-    """All members of one paper under one hypothesis (empty: as printed)."""
+    """All members of one paper under one hypothesis (empty: as printed). ``read_as`` is that of `Measured`."""
 
-    def __init__(self, shipped: Shipped, config: PaperConfig, hypothesis: str = AS_PRINTED) -> None:
-        super().__init__(self._not_in_ensemble)
+    def __init__(
+        self,
+        shipped: Shipped,
+        config: PaperConfig,
+        hypothesis: str = AS_PRINTED,
+        read_as: Mapping[tuple[str, str], str] = MappingProxyType({}),
+    ) -> None:
+        super().__init__(self._not_in_ensemble, read_as)
         self.config, self.hypothesis = config, hypothesis
         metrics, table = shipped
         drawn = table[(table[HYPOTHESIS] == hypothesis) & (table["refused"] == "")].set_index(SETTING)

@@ -6,7 +6,7 @@ They follow from what is shipped alone, so that they are a step of their own: `w
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +21,17 @@ from tcpfair.files.rounding import rounded_table
 from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.papers.settings import BASE, Assumption
 from tcpfair.runs import ensemble_table
-from tcpfair.runs.ensemble import AS_PRINTED, FURTHER, EnsembleConfig, HeldOut, Judging, Numbers, ensemble_of, load
+from tcpfair.runs.ensemble import (
+    AS_PRINTED,
+    FURTHER,
+    EnsembleConfig,
+    Excluded,
+    HeldOut,
+    Judging,
+    Numbers,
+    ensemble_of,
+    load,
+)
 from tcpfair.runs.ensemble_table import Shipped
 from tcpfair.verdicts import printed
 from tcpfair.verdicts.cells import cells as cells_of
@@ -36,9 +46,8 @@ from tcpfair.verdicts.yardsticks import TWINS, in_both
 FURTHER_RUNS = "further_runs"  # table of the metrics of further runs, beside `ENSEMBLE_TABLES`
 COLUMNS = {
     "ensemble_papers": [
-        *("paper", "hypothesis", "what", "settings", "refused", "numbers", "inside", "within_base", "within_best"),
-        *("best_setting", "explained", "with_table", "error_base", "error_best", "crps", "effective_settings"),
-        *("second_reference", "within_second", "effective_second"),
+        *("paper", "hypothesis", "what", "settings", "refused", "numbers", "within_best", "best_setting", "explained"),
+        *("with_table", "error_base", "error_best", "crps", "effective_settings", "effective_second"),
     ],
     "ensemble_numbers": [
         *("paper", "hypothesis", "exhibit", "key", "metric", *placing.PLACED),
@@ -61,6 +70,7 @@ class Judged:
     cells: pd.DataFrame
     width: pd.Series
     judging: Judging
+    hypothesis: str = AS_PRINTED
     assumptions: tuple[Assumption, ...] = ()
     what: str = ""
     claims: list[Claim] = field(default_factory=list)
@@ -134,7 +144,7 @@ class Judged:
 
     @property
     def _about(self) -> dict[str, str]:
-        return {"paper": self.paper, "hypothesis": self.members.hypothesis}
+        return {"paper": self.paper, "hypothesis": self.hypothesis}
 
     def summary(self, refused: int) -> dict:
         about = self._about | {"what": self.what, "settings": len(self.members.settings), "refused": refused}
@@ -143,12 +153,8 @@ class Judged:
             return about
         found = self.numbers
         if self.second_reference:
-            about["second_reference"] = self.second_reference
-            about["within_second"] = int(found["within_second"].sum())
             about["effective_second"] = inference.effective_settings(self.transferred[self.second_reference])
         return about | {
-            "inside": int(found["inside"].sum()),
-            "within_base": int(self.hit.loc[BASE].sum()) if self.members.has_base else np.nan,
             "within_best": int(self.hit.loc[self.best].sum()),
             "best_setting": self.best,
             "explained": int(found["explained"].sum()),
@@ -183,14 +189,8 @@ class Judged:
 
     def _chosen(self, part: Numbers) -> list[int]:
         """The compared numbers of some exhibits, and of some protocols and RTTs where those are named."""
-        chosen = []
-        for number in self.compared:
-            where = printed.parse_key(self.cells["key"][number])
-            of_exhibit = not part.exhibits or self.cells["exhibit"][number] in part.exhibits
-            of_protocol = not part.protocols or where.get("protocol") in part.protocols
-            if of_exhibit and of_protocol and (not part.rtt_ms or float(where.get("rtt_ms", "nan")) in part.rtt_ms):
-                chosen.append(number)
-        return chosen
+        named = self.cells.loc[list(self.compared), ["exhibit", "key"]].itertuples()
+        return [number for number, exhibit, key in named if part.has(exhibit, printed.parse_key(key))]
 
     def clauses(self) -> pd.DataFrame:
         rows = []
@@ -252,7 +252,7 @@ def tables(
                 checks = [
                     judged.held_out(check)
                     for check in plan.held_out
-                    if check.predict.hypothesis == judged.members.hypothesis and check.fit.paper in ("", *others)
+                    if check.predict.hypothesis == judged.hypothesis and check.fit.paper in ("", *others)
                 ]
                 parts["ensemble_held_out"].append(pd.DataFrame(checks))
     return {name: _joined(frames, COLUMNS[name]) for name, frames in parts.items()}
@@ -278,15 +278,30 @@ def _judged(layout: Layout, paper: PaperConfig, found: Shipped, config: Ensemble
     width = placing.widths(numbers, printed.load_tolerances(layout.data / "tolerances.yaml"))
     claims = load_claims(layout.data / "claims" / f"{paper.paper}.yaml")
     assumptions = ensemble_of(config, paper).assumptions
-    hypotheses = {AS_PRINTED: "the paper at its word"}
-    hypotheses |= {name: each.what for name, each in config.papers[paper.paper].hypotheses.items()}
+    plan = config.papers[paper.paper]
+    hypotheses = {AS_PRINTED: "the paper at its word"} | {name: each.what for name, each in plan.hypotheses.items()}
     for name, what in hypotheses.items():
-        own = found.settings[found.settings["hypothesis"] == name]
-        ran = own[own["refused"] == ""]
-        if len(ran):
-            members = Members(found, paper, name)
-            judged = Judged(members, numbers, width, config.judging, assumptions, what, claims, config.in_words)
-            yield judged, len(own) - len(ran)
+        reading = plan.reading(name)
+        of = name if reading.changes else AS_PRINTED
+        members = Members(found, paper, of, reading.metrics)
+        read_as = {experiment for experiment, _ in reading.metrics} & members.experiments
+        if not len(members.settings) or (name and not (reading.changes or reading.excluded or read_as)):
+            continue
+        # what only leaves numbers out decides no clause
+        own_claims = claims if of == name or read_as else []
+        judged = numbers[~excluded(numbers, reading.excluded)]
+        refused = int(((found.settings["hypothesis"] == of) & (found.settings["refused"] != "")).sum())
+        yield (
+            Judged(members, judged, width, config.judging, name, assumptions, what, own_claims, config.in_words),
+            refused,
+        )
+
+
+def excluded(numbers: pd.DataFrame, which: Sequence[Excluded]) -> pd.Series:
+    """Whether a hypothesis leaves out each of some printed numbers."""
+    rows = zip(numbers["exhibit"], numbers["key"], strict=True)
+    out = [any(part.has(exhibit, printed.parse_key(key)) for part in which) for exhibit, key in rows]
+    return pd.Series(out, numbers.index, dtype=bool)
 
 
 def of_shipped(layout: Layout, papers: Mapping[str, PaperConfig]) -> dict[str, pd.DataFrame]:
