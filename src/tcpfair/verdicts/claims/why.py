@@ -60,17 +60,17 @@ def load_causes(folder: Path) -> dict[str, Cause]:
 
 
 def check(sentence: str, clauses: Iterable[str], where: str) -> None:
-    """Raise InputError when a sentence names a value that no clause has, or in a way that nobody can say."""
+    """Raise InputError when a sentence names a value that no clause has, or a format that is unknown."""
     known = set(clauses)
     for found in _PLACE.finditer(sentence):
         name, how = found[1], found[3] or ""
         if name not in known:
             raise InputError(f"{where}: why: {found[0]}: no clause {name!r}, only {', '.join(sorted(known))}")
         if not _HOW.fullmatch(how):
-            raise InputError(f"{where}: why: {found[0]}: {how!r} is no way to say a number")
+            raise InputError(f"{where}: why: {found[0]}: {how!r} is not a format of numbers")
     rest = _PLACE.sub("", sentence)
     if "{" in rest or "}" in rest:
-        raise InputError(f"{where}: why: a brace without its partner")
+        raise InputError(f"{where}: why: unmatched brace")
 
 
 def fill(

@@ -362,4 +362,4 @@ def _read(layout: Layout, paper: str, name: str) -> pd.DataFrame:
     except (OSError, ValueError):
         where = path.relative_to(layout.root).as_posix()
         why = "not a Parquet table" if path.is_file() else "missing"
-        raise InputError(f"{where}: {why}; ./reproduce writes it again") from None
+        raise InputError(f"{where}: {why}; ./reproduce rebuilds it") from None
