@@ -202,7 +202,9 @@ class Cell:
 
     def _only(self, places: pd.DataFrame) -> None:
         if len(places) > 1:
-            raise InputError(f"data/cells.yaml: {self._place}: {len(places)} cells; say which, or how they are combined")
+            raise InputError(
+                f"data/cells.yaml: {self._place}: {len(places)} cells; say which, or how they are combined"
+            )
 
 
 # --- The rules ----------------------------------------------------------------------------------------------------

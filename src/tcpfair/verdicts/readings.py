@@ -25,6 +25,7 @@ from tcpfair.verdicts.claims import decision, registry
 from tcpfair.verdicts.claims.evidence import Evidence
 from tcpfair.verdicts.claims.statement import Claim, load_claims
 from tcpfair.verdicts.ensemble import tables
+from tcpfair.verdicts.ensemble.clauses import CLAUSES
 from tcpfair.verdicts.ensemble.placing import repeats, widths
 from tcpfair.verdicts.measured import LoadMetrics, Measured
 from tcpfair.verdicts.printed_metrics import printed_metrics
@@ -328,7 +329,7 @@ def clauses_read_as(
                     share = _SHARES[clause.outcome]
                     told = {"share": share, "base": share, "decides": f"{clause.outcome} as configured"}
                     rows.append({**about, "clause": clause.clause_id, **told})
-    return pd.DataFrame(rows, columns=tables.COLUMNS["ensemble_clauses"])
+    return pd.DataFrame(rows, columns=CLAUSES)
 
 
 def _check_metrics(held: Held, metrics: Mapping[tuple[str, str], str], where: str) -> None:
