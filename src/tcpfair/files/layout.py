@@ -29,6 +29,7 @@ LEDGER_TABLES = (
     *ENSEMBLE_TABLES,
     "equations",
     "summary",
+    "readings",
     "yardsticks",
     "ns2",
     "agreement",

@@ -171,7 +171,7 @@ def test_failures_and_gaps_are_named_with_their_reason(text):
 
 def test_a_claim_says_why_where_it_is_decided_and_why_not_elsewhere(page):
     decided = page.places["ogura-c01"].text
-    assert "by construction 2 of 2 clauses hold Identity. Equation 1 is what two flows" in decided
+    assert "by construction 2 of 2 clauses hold Identity. Equation 1 follows from a mean window" in decided
     assert "Measured: ratio solved from these two conditions over that of eq. 1 at HSTCP: 1." in decided
     assert "Its experiment is not built." in page.places["ha2006-c01"].text
 

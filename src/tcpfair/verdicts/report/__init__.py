@@ -90,6 +90,7 @@ def write_report(layout: Layout, place: Path | None = None, linked: Collection[P
         "cause_table": claim_views.cause_table(claims, causes),
         "exhibit_table": exhibit_table([view for paper in papers for view in paper.exhibits]),
         "printed_shares": overall.printed_shares(ledger),
+        "readings": overall.readings(ledger),
         "yardsticks": overall.yardsticks(ledger),
         "agreement": overall.ns2_agreement(ledger),
         "ns2_only": overall.ns2_only(ledger),

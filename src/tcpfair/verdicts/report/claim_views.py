@@ -19,11 +19,11 @@ Ledger = dict[str, pd.DataFrame]
 
 # what stands where no sentence fits the verdict of this run
 _NO_SENTENCE = {
-    "not run": "It was not asked for in this run, or its experiments have no results.",
+    "not run": "It was not requested in this run, or its experiments have no results.",
     "pending": "Its experiment is not built.",
     "failed": "Its test failed.",
 }
-_OTHER_VERDICT = "The recorded reason is for another verdict than the one of this run."
+_OTHER_VERDICT = "The recorded reason belongs to another verdict than that of this run."
 
 
 @dataclass(frozen=True)

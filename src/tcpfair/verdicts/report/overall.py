@@ -49,6 +49,33 @@ def printed_shares(ledger: Ledger) -> Table:
     return table("Printed numbers by outcome, for each exhibit and section", titles, rows, tools=True, id="shares")
 
 
+def readings(ledger: Ledger) -> Table:
+    """How the printed numbers of each paper fare under each named reading; what is counted apart has no share."""
+    columns = {
+        "paper": "paper",
+        "reading:wide": lambda row: (
+            Markup('{}<span class="muted">: {}</span>').format(row["reading"], row["what"])
+            if row["what"]
+            else row["reading"]
+        ),
+        "numbers:n": "numbers",
+        "within tolerance:n": lambda row: _share(row, "within", "numbers"),
+        "within scatter:n": lambda row: _share(row, "within_scatter", "numbers"),
+        "inside the settings:n": lambda row: _share(row, "inside", "in_ensemble"),
+        "inside the runs:n": lambda row: _share(row, "inside_runs", "in_runs"),
+        "reprinted:n": "reprinted",
+        "excluded:n": "excluded",
+        "repeated in the text:n": "repeated",
+        "of no cell:n": "no_cell",
+        "not computed:n": "not_computed",
+    }
+    return table_of("Printed numbers by paper and reading", ledger["readings"].to_dict("records"), columns)
+
+
+def _share(row: Mapping[str, str], count: str, of: str) -> str:
+    return f"{percent(int(row[count]) / int(row[of]))} of {row[of]}" if int(row[of]) else ""
+
+
 def yardsticks(ledger: Ledger) -> tuple[Table, Table]:
     """What is reproduced next to what others would reach, over the same numbers: shares, and distances."""
     found = ledger["yardsticks"]
@@ -92,12 +119,7 @@ def ensembles(ledger: Ledger) -> Table:
         "hypothesis:wide": lambda row: Markup('{}<span class="muted">: {}</span>').format(_reading(row), row["what"]),
         "settings:n": "settings",
         "numbers:n": "numbers",
-        "as configured:n": lambda row: _whole(row["within_base"]),
-        "as inferred from:n": lambda row: (
-            f"{_fixed(row['within_second'], 0)} ({row['second_reference']})" if row["second_reference"] else ""
-        ),
         "best setting:n": lambda row: _whole(row["within_best"]),
-        "inside 95 %:n": lambda row: _whole(row["inside"]),
         "by none:n": lambda row: int(row["numbers"]) - int(float(row["explained"])) if row["explained"] else "",
         "what the print speaks for:wide": lambda row: "; ".join(
             told.get((row["paper"], row["hypothesis"]), [])[:_TELLING_SHOWN]
