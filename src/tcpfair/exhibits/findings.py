@@ -181,7 +181,8 @@ class Findings:
         for place, (_, row) in enumerate(ranges[::-1].iterrows()):
             _marginal(ax, place, row)
         ax.set_yticks(range(len(ranges)), self._labels(ranges["assumption"][::-1]))
-        ax.set(xlim=(-0.17, 1.17), xticks=[], xlabel="within the plausible range")
+        ax.set(xlim=(-0.2, 1.2), xticks=[], xlabel="within the plausible range")
+        ax.grid(visible=False)  # it would strike the numbers through
         ax.legend(loc="upper center", ncols=3, frameon=False)
         ax.set_ylim(-0.6, len(ranges) + 0.4)
         drawn = f"engine, {int(n['settings'])} settings, {n['effective_settings']:.0f} of weight"
@@ -231,6 +232,6 @@ def _marginal(ax: Axes, place: int, row: pd.Series) -> None:
     used = pd.to_numeric(row["used"], errors="coerce")
     if np.isfinite(used):
         ax.plot(at(float(used)), place, "x", color=style.VERMILION, label=as_used)
-    for x, value, side, move in ((0, ends[0], "right", -3), (1, ends[1], "left", 3)):
+    for x, value, side, move in ((0, ends[0], "right", -7), (1, ends[1], "left", 7)):
         at_end = {"xytext": (move, 0), "textcoords": "offset points", "ha": side, "va": "center", "fontsize": "small"}
         ax.annotate(digits(value), (x, place), color=style.GREY, **at_end)
