@@ -7,10 +7,9 @@ import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import matplotlib as mpl
-from IPython.display import Image
 from matplotlib.axes import Axes
 from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure
@@ -18,6 +17,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
 from tcpfair.errors import InputError
+
+if TYPE_CHECKING:
+    from IPython.display import Image
 
 # The palette of Okabe and Ito, which readers with any colour vision can tell apart.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
@@ -142,6 +144,11 @@ class _Figure(Figure):
         else:
             super().draw(renderer)
 
+    def _repr_png_(self) -> bytes:
+        """How a notebook shows it."""
+        with applied():
+            return as_png(self)
+
 
 def new_figure(
     rows: int = 1, columns: int = 1, width_in: float | None = None, height_in: float = 3.0, **shared: bool | str
@@ -197,6 +204,8 @@ def as_png(figure: Figure, origin: str = "") -> bytes:
 
 def as_image(figure: Figure) -> Image:
     """A figure for a notebook: made without pyplot, IPython would show its name alone."""
+    from IPython.display import Image  # a user of the library need not have it
+
     return Image(as_png(figure), width=round(SHOWN_WIDTH_PX * figure.get_figwidth()))
 
 
