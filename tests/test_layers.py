@@ -52,7 +52,7 @@ THIRD_PARTY = {
     "metrics": {"numpy", "scipy", "pandas"},
     "models": {"numpy", "scipy", "pandas"},
     "web": {"numpy", "numba", "llvmlite", "pydantic"},
-    "library": {"numpy", "pandas", "xarray"},  # all but numpy within methods, or for type checkers
+    "library": {"numpy", "numba", "pandas", "xarray"},  # the last two within methods, or for type checkers
 }
 DRAWING = {"matplotlib", "seaborn", "IPython"}
 FILES = {"open", "savefig", "loadtxt", "savetxt", "read_csv", "to_csv", "read_parquet", "to_parquet"}

@@ -10,11 +10,18 @@ import pytest
 
 import tcpfair
 from tcpfair import InputError, compare, flow, simulate
+from tcpfair.files.layout import Layout, repository_root
 from tcpfair.library import digest
 from tcpfair.library.simulation import LABELS
 from tcpfair.measures.shown import OVER_TIME
 from tcpfair.metrics import fairness
+from tcpfair.papers.expand import run_specs, shorten
+from tcpfair.papers.papers import load_paper, load_yaml
 from tcpfair.papers.scenario import Scenario
+from tcpfair.sources import tables
+from tcpfair.workflow.again import hash_of
+
+ROOT = repository_root()
 
 PNG = b"\x89PNG"
 DOCUMENTED = ("tcpfair", "tcpfair.library.simulation", "tcpfair.metrics.ruler")
@@ -216,6 +223,25 @@ def test_axes_have_the_words_of_the_exhibits():
     assert {name: OVER_TIME[words[name]].label for name in LABELS} == LABELS
 
 
+BITS = pd.read_csv(ROOT / "data" / "expected" / "bits.csv")
+EXPERIMENTS = {paper: rows["experiment"].iloc[0] for paper, rows in BITS.groupby("paper")}
+
+
+@pytest.mark.parametrize(("paper", "experiment"), EXPERIMENTS.items())
+def test_the_bits_are_those_of_the_papers_runs(paper, experiment):
+    """The first experiment of each paper, cut short as in the smoke plan, through the library."""
+    layout = Layout(ROOT)
+    config = load_paper(layout.paper_config(paper))
+    smoke_s = float(load_yaml(layout.config / "smoke.yaml")["smoke_duration_s"])
+    expected = BITS.query("paper == @paper and experiment == @experiment").set_index("run_id")["sha256"]
+    specs = [shorten(spec, smoke_s) for spec in run_specs(config, experiment) if spec.run_id in expected.index[:4]]
+    assert specs
+    for spec in specs:
+        result = simulate(spec.scenario, seed=spec.seed).result
+        trace = tables.gather(paper, experiment, [spec], [result], {"backend": "engine"})
+        assert hash_of(trace) == expected[spec.run_id]
+
+
 def test_tables_are_tidy(pair):
     table = pair.to_pandas()
     assert list(table) == ["flow", "cc", "rtt_ms", "t_s", "goodput_mbps", "cwnd_pkts", "queue_pkts", "jfi"]
@@ -230,6 +256,7 @@ def test_named_axes_and_units(pair):
     assert dict(found.sizes) == {"seed": 2, "flow": 2, "t_s": 22, "sample_t_s": 220}
     assert found.goodput_t_mbps.attrs == {"long_name": "goodput", "units": "Mb/s"}
     assert np.array_equal(found.goodput_t_mbps.sel(seed=1), pair.goodput_t_mbps)
+    assert found.label.values.tolist() == pair.labels
 
 
 def test_what_is_not_installed_is_named_with_the_extra_that_brings_it(pair, monkeypatch):

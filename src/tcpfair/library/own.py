@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from typing import Any
 
 from tcpfair import cc
 from tcpfair.errors import InputError
@@ -48,8 +49,10 @@ def located(cc_name: str) -> str:
     """
     if cc_name.endswith(".py"):
         path = Path(cc_name).resolve()
-    elif cc_name in cc.names() or (path := _file_of_module(cc_name)) is None:
+    elif cc_name in cc.names() or not (found := _file_of_module(cc_name)):
         return ""
+    else:
+        path = found
     if not path.is_file():
         raise InputError(f"{path}: no such file; give the file of an algorithm, or one of {', '.join(cc.names())}")
     if not path.stem.isidentifier() or path.stem in shipped_names():
@@ -125,15 +128,17 @@ def register(own: Sequence[str]) -> None:
     """
     if not own:
         return
-    from tcpfair import jit
-    from tcpfair.cc import registry
+    import numba
 
-    base = Path(jit.numba.config.CACHE_DIR)
-    jit.numba.config.CACHE_DIR = f"{base}-own-{digest_of_files(own)[:16]}"
+    config: Any = numba.config  # its names are made when it is loaded
+    from tcpfair.cc import registry  # and with it numba, as `tcpfair.jit` sets it up
+
+    base = Path(config.CACHE_DIR)
+    config.CACHE_DIR = f"{base}-own-{digest_of_files(own)[:16]}"
     older = sorted(base.parent.glob(f"{base.name}-own-*"), key=lambda folder: folder.stat().st_mtime)
     for folder in older[:-_KEPT_CACHES]:
         shutil.rmtree(folder, ignore_errors=True)
-    sys.path_importer_cache[_PLACE] = _Finder(own)  # type: ignore[assignment]
+    sys.path_importer_cache[_PLACE] = _Finder(own)
     cc.__path__.append(_PLACE)
     for path in own:
         if Path(path).stem not in registry.algorithms():

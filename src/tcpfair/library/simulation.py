@@ -228,12 +228,12 @@ class _One:
         """What each receiver has in order, (..., flows, intervals)."""
         there_pkts = self.result.delivered_pkts[self._step - 1 :: self._step].T
         new_pkts = np.diff(there_pkts, axis=-1, prepend=0)
-        return np.asarray(mbps(self.scenario.payload_bytes * new_pkts, self._step * self.scenario.sample_s))
+        return self._step_mbps * new_pkts
 
     @property
     def goodput_mbps(self) -> Floats:
         """Mean goodput in the window, (..., flows)."""
-        return self.during(self.goodput_t_mbps, *self.window_s).mean(axis=-1)
+        return self._mean(self.goodput_t_mbps)
 
     @property
     def jfi_t(self) -> Floats:
@@ -272,14 +272,13 @@ class _One:
     @property
     def nru_t_db(self) -> Floats:
         """U_n(t), (..., flows, intervals); an interval without delivery counts as one segment."""
-        floor = mbps(self.scenario.payload_bytes, self._step * self.scenario.sample_s)
         y_self = self.self_mbps[:, np.newaxis]
-        return rulers.nru_db(rulers.ruler(np.maximum(self.goodput_t_mbps, floor), "self", y_self=y_self))
+        return rulers.nru_db(rulers.ruler(np.maximum(self.goodput_t_mbps, self._step_mbps), "self", y_self=y_self))
 
     @property
     def nru_db(self) -> Floats:
         """Flow NRU U_n, the mean of U_n(t) in the window (bhatti2009, eq. 5), (..., flows)."""
-        return self.during(self.nru_t_db, *self.window_s).mean(axis=-1)
+        return self._mean(self.nru_t_db)
 
     @property
     def nru_of_mean_db(self) -> Floats:
@@ -316,7 +315,7 @@ class _One:
     def loss_share(self) -> Floats:
         """Lost packets over those sent, whole run, (..., flows)."""
         ends = self.result.ends
-        return np.divide(ends["dropped"], np.maximum(ends["sent"] + ends["resent"], 1))
+        return np.asarray(ends["dropped"] / np.maximum(ends["sent"] + ends["resent"], 1))
 
     @property
     def losses(self) -> Floats:
@@ -329,7 +328,7 @@ class _One:
     @property
     def cwnd_mean_pkts(self) -> Floats:
         """Mean congestion window, (..., flows)."""
-        return self.during(self.cwnd_pkts, *self.window_s, t_s=self.sample_t_s).mean(axis=-1)
+        return self._mean(self.cwnd_pkts, self.sample_t_s)
 
     @property
     def window_s(self) -> tuple[float, float]:
@@ -350,6 +349,15 @@ class _One:
     @property
     def _step(self) -> int:
         return max(round(RATE_S / self.scenario.sample_s), 1)
+
+    @property
+    def _step_mbps(self) -> float:
+        """Rate of one packet in an interval."""
+        return float(mbps(self.scenario.payload_bytes, self._step * self.scenario.sample_s))  # type: ignore[no-untyped-call]
+
+    def _mean(self, x: Floats, t_s: Floats | None = None) -> Floats:
+        """Mean in the window of averages."""
+        return np.asarray(self.during(x, *self.window_s, t_s=t_s).mean(axis=-1))
 
     def during(self, x: Floats, start_s: float, end_s: float, t_s: Floats | None = None) -> Floats:
         """The intervals of ``x`` that lie in a span."""
@@ -521,8 +529,10 @@ class Run:
             attributes = {"long_name": words, "units": unit or "1"}
             arrays[name] = ((*self.axes, *own), getattr(self, name), attributes)
         first = self.members[0]
-        times = {name: (name, getattr(first, name), {"units": "s"}) for name in ("t_s", "sample_t_s")}
-        return xr.Dataset(arrays, {**self.axes, **times, "flow": range(1, len(first.labels) + 1)})
+        coordinates = {name: (name, getattr(first, name), {"units": "s"}) for name in ("t_s", "sample_t_s")}
+        if all(one.labels == first.labels for one in self.members):
+            coordinates["label"] = ("flow", first.labels, {})
+        return xr.Dataset(arrays, {**self.axes, **coordinates, "flow": range(1, len(first.labels) + 1)})
 
     def plot(self) -> run_panels.Figure:
         """Windows, queue, goodput, J(t) and U_n(t) over time, a column for each run; of more runs goodput and J by axis."""

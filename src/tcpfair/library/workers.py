@@ -68,10 +68,12 @@ def run_all(jobs: Sequence[Job], cores: int | None = None, progress: bool | None
                 found[waiting[future]] = future.result()
                 say(done)
         except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
             _Process.end_all()
+            pool.shutdown()
+            _Process.end_all()  # one that was about to start
             raise
-        finally:
-            pool.shutdown(cancel_futures=True)
+        pool.shutdown()
     return [result for result in found if result is not None]
 
 

@@ -51,7 +51,7 @@ def ruler(
     if value is None:
         raise ValueError(f"ruler: reference {reference!r} needs {name}")
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.divide(np.asarray(y, dtype=float), np.asarray(value, dtype=float))
+        return np.asarray(np.divide(np.asarray(y, dtype=float), np.asarray(value, dtype=float)))
 
 
 def nru_db(ratio: npt.ArrayLike) -> Floats:
@@ -72,7 +72,8 @@ def jensen_gap_db(ratio_t: npt.ArrayLike) -> Floats:
     >>> float(jensen_gap_db([0.5, 1.5]).round(2))
     0.62
     """
-    return nru_db(np.mean(ratio_t, axis=-1)) - nru_db(ratio_t).mean(axis=-1)
+    ratio_t = np.asarray(ratio_t, dtype=float)
+    return np.asarray(nru_db(ratio_t.mean(axis=-1)) - nru_db(ratio_t).mean(axis=-1))
 
 
 def harm(x: npt.ArrayLike, y: npt.ArrayLike, less_is_better: bool = False) -> Floats:
