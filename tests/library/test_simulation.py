@@ -112,8 +112,9 @@ def test_flows_come_from_flow(flows):
 def test_an_unknown_algorithm_is_refused_in_a_line():
     with pytest.raises(InputError, match=r"^cc: unknown protocol 'cubicc'[^\n]*$"):
         simulate(flow("cubicc", rtt_ms=40))
-    with pytest.raises(InputError, match="flow: it needs the name of an algorithm, and rtt_ms as a number"):
-        flow("cubic", rtt_ms="20")
+    for rtt_ms in ("20", 0, -1, float("nan"), True):
+        with pytest.raises(InputError, match="^flow: it needs the name of an algorithm, and an rtt_ms above 0"):
+            flow("cubic", rtt_ms=rtt_ms)
 
 
 def test_arrays_are_of_flows_and_times(pair):
@@ -187,6 +188,14 @@ def test_lists_are_axes_and_each_point_is_the_run_by_itself(pair):
     assert lengths.jfi.shape == (2,)
     with pytest.raises(InputError, match="^t_s: the runs have different numbers of flows or times"):
         _ = lengths.t_s
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_run_too_short_to_average_gives_nan_and_no_warning():
+    short = simulate(flow("reno", rtt_ms=40), flow("cubic", rtt_ms=40), rate_mbps=5, duration_s=0.5)
+    assert np.isnan(short.jfi) and np.isnan(short.nru_db).all() and np.isnan(short.harm).all()
+    late = simulate(flow("reno", rtt_ms=40), flow("cubic", rtt_ms=40, start_s=50), rate_mbps=5, duration_s=20)
+    assert np.isnan(late.goodput_mbps).all() and np.isnan(late.summary()["harm"]).all()
 
 
 def test_runs_stand_side_by_side(pair):

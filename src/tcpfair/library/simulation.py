@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -48,6 +49,7 @@ RATE_S = 1.0  # over which a rate is taken, as in the papers
 SETTLED = 0.25  # of the time after the last start is left out of averages
 RECOVERY_END = 2  # among the kinds of events; below are losses and timeouts
 MOST_SEED = (1 << 64) - 1
+_LISTS = ("record", "web")  # settings whose one value is a list
 LABELS = {  # of axes and of the arrays of `Run.to_xarray`
     "goodput_t_mbps": "goodput (Mb/s)",
     "jfi_t": "J(t)",
@@ -57,7 +59,7 @@ LABELS = {  # of axes and of the arrays of `Run.to_xarray`
 }
 
 
-def flow(cc: str, rtt_ms: float, **settings: Any) -> dict[str, Any]:
+def flow(cc: str | os.PathLike[str], rtt_ms: float, **settings: Any) -> dict[str, Any]:
     """A flow: its algorithm, its RTT without queue in ms, and any further fields of `tcpfair.papers.scenario.Flow`, such as
     ``start_s``, ``params`` of the algorithm or ``rwnd_pkts``.
 
@@ -67,8 +69,9 @@ def flow(cc: str, rtt_ms: float, **settings: Any) -> dict[str, Any]:
     >>> flow("cubic", rtt_ms=20, start_s=5)
     {'protocol': 'cubic, 20 ms', 'cc': 'cubic', 'rtt_s': 0.02, 'start_s': 5}
     """
-    if not isinstance(cc, str) or isinstance(rtt_ms, bool) or not isinstance(rtt_ms, int | float | np.number):
-        raise InputError(f"flow: it needs the name of an algorithm, and rtt_ms as a number (got {cc!r}, {rtt_ms!r})")
+    cc = os.fspath(cc) if isinstance(cc, os.PathLike) else cc
+    if not isinstance(cc, str) or not _is_positive(rtt_ms):
+        raise InputError(f"flow: it needs the name of an algorithm, and an rtt_ms above 0 (got {cc!r}, {rtt_ms!r})")
     path = located(cc)
     name = Path(path).stem if path else cc
     return {"protocol": f"{name}, {rtt_ms:g} ms", "cc": path or cc, "rtt_s": rtt_ms / MS_PER_S, **settings}
@@ -105,7 +108,7 @@ def simulate(
         given["rate_mbps"] = flows[0].capacity_bps / BPS_PER_MBPS
         flows = tuple(each.model_dump() for each in flows[0].flows)
     given = {**given, **settings, "seed": seed}
-    axes = {name: list(value) for name, value in given.items() if isinstance(value, list | range | np.ndarray)}
+    axes = {n: list(v) for n, v in given.items() if isinstance(v, list | range | np.ndarray) and n not in _LISTS}
     if empty := [name for name, values in axes.items() if not values]:
         raise InputError(f"simulate: {empty[0]}: an empty list; give a value or several")
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
@@ -127,15 +130,23 @@ def compare(runs: Mapping[str, Run]) -> Run:
     return Run({"run": list(runs)}, tuple(run.members[0] for run in runs.values()), (), {}, None, None)
 
 
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(value > 0)
+
+
 def _job(flows: tuple[Any, ...], given: Mapping[str, Any]) -> Job:
     """One run, all settings of which are single values."""
     settings = dict(given)
     rate_mbps, buffer_bdp, buffer_pkts = (
         settings.pop(name, None) for name in ("rate_mbps", "buffer_bdp", "buffer_pkts")
     )
-    if not flows or not all(isinstance(each, Mapping) and {"cc", "rtt_s"} <= each.keys() for each in flows):
+    if (
+        not flows
+        or "flows" in settings
+        or not all(isinstance(each, Mapping) and {"cc", "rtt_s"} <= each.keys() for each in flows)
+    ):
         raise InputError("simulate: it needs flows, each from flow(...)")
-    if isinstance(rate_mbps, bool) or not isinstance(rate_mbps, int | float | np.number) or not rate_mbps > 0:
+    if not _is_positive(rate_mbps):
         raise InputError(f"simulate: rate_mbps: must be a number above 0 (got {rate_mbps!r})")
     if buffer_bdp is not None and buffer_pkts is not None:
         raise InputError("simulate: give buffer_bdp or buffer_pkts, not both")
@@ -260,7 +271,7 @@ class _One:
     def solo_mbps(self) -> Floats:
         """What each flow gets alone, in the window of this run, (..., flows)."""
         alone = self.references["solo"]
-        return np.array([each.during(each.goodput_t_mbps, *self.window_s).mean() for each in alone])
+        return np.array([float(each._mean(each.goodput_t_mbps, window_s=self.window_s)[0]) for each in alone])
 
     @property
     def max_min_mbps(self) -> Floats:
@@ -309,7 +320,7 @@ class _One:
 
     def _queueing_ms(self, window_s: tuple[float, float]) -> float:
         per_pkt_ms = MS_PER_S * service_time_s(self.scenario.wire_bytes, self.scenario.capacity_bps)
-        return float(self.during(self.queue_pkts, *window_s, t_s=self.sample_t_s).mean() * per_pkt_ms)
+        return float(self._mean(self.queue_pkts, self.sample_t_s, window_s)) * per_pkt_ms
 
     @property
     def loss_share(self) -> Floats:
@@ -355,9 +366,10 @@ class _One:
         """Rate of one packet in an interval."""
         return float(mbps(self.scenario.payload_bytes, self._step * self.scenario.sample_s))  # type: ignore[no-untyped-call]
 
-    def _mean(self, x: Floats, t_s: Floats | None = None) -> Floats:
-        """Mean in the window of averages."""
-        return np.asarray(self.during(x, *self.window_s, t_s=t_s).mean(axis=-1))
+    def _mean(self, x: Floats, t_s: Floats | None = None, window_s: tuple[float, float] | None = None) -> Floats:
+        """Mean in the window of averages, or another; NaN when no interval lies in it."""
+        inside = self.during(x, *(window_s or self.window_s), t_s=t_s)
+        return np.asarray(inside.mean(axis=-1)) if inside.shape[-1] else np.full(x.shape[:-1], np.nan)
 
     def during(self, x: Floats, start_s: float, end_s: float, t_s: Floats | None = None) -> Floats:
         """The intervals of ``x`` that lie in a span."""
