@@ -58,7 +58,7 @@ def test_the_eight_lines():
     assert r.nru_db.shape == r.harm.shape == r.goodput_mbps.shape == (2,)
     assert r.nru_db[0] > 0 > r.nru_db[1] and r.harm[1] > r.harm[0] > 0
     assert len(r.to_pandas()) == 2 * 60
-    assert r.plot()._repr_png_().startswith(PNG)
+    assert r.plot()._repr_png_()[0].startswith(PNG)
     assert r.but(buffer_bdp=0.1).scenario.buffer_pkts == pytest.approx(r.scenario.buffer_pkts / 10)
     seeds = r.but(seed=range(20))
     assert seeds.jfi.shape == (20,) and len(set(seeds.digest)) == 20
@@ -200,9 +200,9 @@ def test_a_run_too_short_to_average_gives_nan_and_no_warning():
 
 def test_runs_stand_side_by_side(pair):
     both = compare({"here": pair, "half": pair.but(buffer_bdp=0.5)})
-    assert both.plot()._repr_png_().startswith(PNG)
+    assert both.plot()._repr_png_()[0].startswith(PNG)
     assert both.summary()["run"].unique().tolist() == ["here", "half"]
-    assert pair.but(seed=range(7)).plot()._repr_png_().startswith(PNG)
+    assert pair.but(seed=range(7)).plot()._repr_png_()[0].startswith(PNG)
     for wrong in ({}, {"a": 1}, {"a": pair.but(seed=[1, 2])}):
         with pytest.raises(InputError, match="^compare: it needs single runs"):
             compare(wrong)

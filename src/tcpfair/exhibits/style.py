@@ -144,10 +144,10 @@ class _Figure(Figure):
         else:
             super().draw(renderer)
 
-    def _repr_png_(self) -> bytes:
-        """How a notebook shows it."""
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        """How a notebook shows it, and how wide."""
         with applied():
-            return as_png(self)
+            return as_png(self), {"width": round(SHOWN_WIDTH_PX * self.get_figwidth())}
 
 
 def new_figure(
