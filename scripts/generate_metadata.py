@@ -45,7 +45,7 @@ def codemeta(project: dict[str, Any], cited: dict[str, Any]) -> dict[str, Any]:
                 "name": (requirement := Requirement(text)).name,
                 "version": str(requirement.specifier),
             }
-            for text in project["dependencies"]
+            for text in [*project["dependencies"], *project["optional-dependencies"]["reproduce"]]
         ],
         "referencePublication": [
             {

@@ -25,7 +25,8 @@ GENERATOR = script("generate_envs")
 PROJECT = GENERATOR.read_project(ROOT)
 LOCK = (ROOT / "envs" / "requirements.txt").read_text()
 INSTALLER = (ROOT / "envs" / "installer.txt").read_text()
-DECLARED = PROJECT["project"]["dependencies"]
+DECLARED = GENERATOR.declared(PROJECT)
+EXTRAS = PROJECT["project"]["optional-dependencies"]
 DEVELOPMENT = PROJECT["dependency-groups"]["dev"]
 PROGRAMS = {
     "ipykernel",
@@ -248,7 +249,7 @@ def imported(modules):
 @pytest.mark.parametrize(
     ("modules", "needed", "more"),
     [
-        (MODULES, DECLARED, []),
+        (MODULES, DECLARED, EXTRAS["tables"]),
         ([*(ROOT / "tests").rglob("*.py"), *(ROOT / "scripts").glob("*.py")], DEVELOPMENT, DECLARED),
     ],
     ids=["package", "tests"],
@@ -260,10 +261,21 @@ def test_what_is_imported_is_declared_and_all_of_it(modules, needed, more):
     assert used & PROGRAMS == set() or more, "imported: no mere program"
 
 
+def test_the_artifact_brings_what_the_library_may_use_of_it():
+    """One list of versions: a requirement that two of them have is written alike."""
+    assert {*EXTRAS["plot"]} <= {*EXTRAS["reproduce"]}
+    assert [text for text in EXTRAS["tables"] if not text.startswith("xarray")] == [
+        text for text in EXTRAS["reproduce"] if text.startswith("pandas")
+    ]
+
+
 def test_every_dependency_has_its_reason_beside_it():
     lines = re.findall(r'^  "([\w-]+[<>=]=.*?)",(.*)$', (ROOT / "pyproject.toml").read_text(), re.M)
     assert [text for text, _ in lines] == [
-        *DECLARED,
+        *PROJECT["project"]["dependencies"],
+        *EXTRAS["plot"],
+        *EXTRAS["tables"],
+        *EXTRAS["reproduce"],
         *GENERATOR.slurm_requirements(PROJECT),
         *DEVELOPMENT,
         *PROJECT["dependency-groups"]["installer"],

@@ -45,7 +45,8 @@ def test_the_licences_are_named_alike():
 
 
 def test_the_workflow_asks_for_the_snakemake_that_is_declared():
-    declared = {Requirement(text).name: Requirement(text).specifier for text in PROJECT["dependencies"]}["snakemake"]
+    requirements = map(Requirement, PROJECT["optional-dependencies"]["reproduce"])
+    (declared,) = (each.specifier for each in requirements if each.name == "snakemake")
     asked = re.search(r'^min_version\("(.*)"\)$', (ROOT / "Snakefile").read_text(), re.M)[1]
     assert str(declared) == f">={asked}"
 

@@ -15,11 +15,11 @@ from typing import NamedTuple
 from tcpfair import sources
 from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS, Layout
+from tcpfair.library import live
 from tcpfair.papers.expand import RunSpec, expected_pkts, run_specs
 from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.runs import store, trace
 from tcpfair.runs.trace import TABLES, Trace
-from tcpfair.sources import live
 from tcpfair.workflow.executor import side_by_side
 from tcpfair.workflow.state import PLANNED_PKTS_PER_S, duration_text
 

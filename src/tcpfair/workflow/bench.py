@@ -15,8 +15,8 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tcpfair.engine.dumbbell import run
 from tcpfair.errors import InputError
+from tcpfair.library.live import run
 from tcpfair.papers.papers import load_yaml
 from tcpfair.papers.scenario import Scenario, make_scenario
 from tcpfair.sources import ns2

@@ -43,6 +43,13 @@ def main(arguments: list[str] | None = None) -> int:
     except InputError as error:
         _complain(f"error: {error}")
         return 1
+    except ModuleNotFoundError as error:  # installed as a library
+        if (error.name or "tcpfair").startswith("tcpfair"):
+            raise
+        _complain(
+            f"error: {error.name} is not installed; pip install 'tcpfair[reproduce]' brings what the artifact needs"
+        )
+        return 1
     except BrokenPipeError:  # who read the output, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -254,7 +261,7 @@ def _layout(given: argparse.Namespace) -> Layout:
 
 
 def _install(given: argparse.Namespace) -> None:
-    from tcpfair.sources import live
+    from tcpfair.library import live
 
     live.prepare(say=lambda line: print(line, file=sys.stderr, flush=True))
     print("installed; from here on no command needs a network")
@@ -493,7 +500,7 @@ def _bench(given: argparse.Namespace) -> None:
 
 
 def _digest(given: argparse.Namespace) -> None:
-    from tcpfair.web import digest
+    from tcpfair.library import digest
 
     print(digest.digest_of_file(given.file))
 

@@ -22,6 +22,7 @@ from tcpfair.files import checksums
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.files.manifest import CODE, CONFIG, RUNS, read_manifest, write_manifest
+from tcpfair.library import live
 from tcpfair.papers.expand import RunSpec, expected_pkts, run_specs, shorten, values_behind
 from tcpfair.papers.papers import PaperConfig, load_paper, load_yaml
 from tcpfair.papers.settings import BASE
@@ -29,7 +30,6 @@ from tcpfair.runs import code, ensemble_table, store
 from tcpfair.runs.ensemble import FURTHER, Ensemble, Member, ensemble_of, load, paper_of
 from tcpfair.runs.ensemble_table import CELL, Shipped
 from tcpfair.runs.store import Asked
-from tcpfair.sources import live
 from tcpfair.workflow import again
 from tcpfair.workflow import ensemble as ensembles
 from tcpfair.workflow.again import Held, hash_of

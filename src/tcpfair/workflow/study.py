@@ -24,13 +24,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tcpfair import cc, sources
-from tcpfair.engine.dumbbell import run as simulate
 from tcpfair.engine.result import Result
 from tcpfair.errors import InputError, ShortageError
 from tcpfair.files import costs
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.files.manifest import CODE, RUNS
+from tcpfair.library import live
 from tcpfair.measures import of_run
 from tcpfair.measures.catalogue import READS
 from tcpfair.papers.expand import RunSpec, expected_pkts, shorten
@@ -38,7 +38,7 @@ from tcpfair.runs import code, outputs, shards, store, trace
 from tcpfair.runs.study import STUDY, Study, load
 from tcpfair.runs.study import make as made_study
 from tcpfair.runs.trace import Trace
-from tcpfair.sources import live, tables
+from tcpfair.sources import tables
 from tcpfair.workflow import executor
 from tcpfair.workflow.executor import Campaign, Item, Made, Say
 from tcpfair.workflow.state import PLANNED_PKTS_PER_S, duration_text
@@ -257,7 +257,7 @@ def _simulated(spec: RunSpec) -> tuple[Result, float]:
     """What a run gives, and the processor time in s that it took. Raises ShortageError when memory is short at the moment."""
     began_s = time.process_time()
     try:
-        return simulate(spec.scenario, spec.seed), time.process_time() - began_s
+        return live.run(spec.scenario, spec.seed), time.process_time() - began_s
     except MemoryError:
         raise ShortageError(f"run {spec.run_id}: not enough memory") from None
 
