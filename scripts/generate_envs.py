@@ -59,6 +59,9 @@ SLURM_OPTIONS = (
     "pip compile --universal --generate-hashes --no-deps --no-emit-index-url --no-annotate --no-header --quiet -"
     f" --output-file envs/{SLURM_LOCK}"
 )
+SITE_LOCK = "site.txt"
+# in the versions of the first lock, next to which it is installed; only what that one lacks is kept
+SITE_OPTIONS = "--group site --constraint envs/requirements.txt"
 
 
 def read_project(root: Path = ROOT) -> dict:
@@ -82,6 +85,12 @@ def locked_versions(lock: str) -> dict[str, list[str]]:
 def slurm_requirements(project: dict) -> list[str]:
     """Requirements of the extra for clusters with Slurm."""
     return project["project"]["optional-dependencies"]["slurm"]
+
+
+def lacking(lock: str, of_others: str) -> str:
+    """The entries of a lock whose packages another lock does not have."""
+    entries = re.split(r"\n(?=\S)", of_others.rstrip("\n"))
+    return "".join(f"{each}\n" for each in entries if not locked_versions(each).keys() & locked_versions(lock).keys())
 
 
 def below(version: str) -> str:
@@ -170,6 +179,9 @@ def main() -> None:
         (ROOT / "envs" / name).write_text(content)
     slurm = "\n".join(slurm_requirements(read_project()))
     subprocess.run([uv, *SLURM_OPTIONS.split()], cwd=ROOT, check=True, input=slurm, text=True)
+    command = [uv, *f"{LOCK_OPTIONS} {SITE_OPTIONS}".split()]
+    site = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    (ROOT / "envs" / SITE_LOCK).write_text(lacking(lock, site))
 
 
 if __name__ == "__main__":

@@ -177,7 +177,10 @@ def make_output(plan: Plan, step: Step, status: record.Status = "built") -> None
         "notebook": lambda: [layout.results / f"notebooks/{name}{suffix}" for suffix in (".ipynb", ".html")],
         "place": lambda: [layout.placed / name / f"{table}.parquet" for table in ENSEMBLE_TABLES],
         "ledger": lambda: [layout.ledger / f"{table}.csv" for table in LEDGER_TABLES],
-        "report": lambda: [plan.opened],
+        "report": lambda: [
+            plan.opened,
+            *(layout.results / f"report/{page}.html" for page in (*plan.papers, "claims", "agreement", "run")),
+        ],
         "lab": lambda: [layout.lab],
     }
     with outputs.making(layout, step.folder) as scratch:

@@ -55,6 +55,7 @@ BEFORE = {
     "ledger": ("metrics/", "exhibits/", "numbers/", "ensembles/", "placed/", "ledger/"),
     "report": (
         "report.html",  # its own
+        "report/",
         "metrics/",
         "exhibits/",
         "numbers/",
