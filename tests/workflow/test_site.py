@@ -19,7 +19,7 @@ FRONT = '<body><section id="conclusions"><a href="report/ogura.html#ogura-c14">c
 FILES = {
     "docs/index.md": "# Front\n\n[lesson](lesson.md) [settings](../config/README.md#keys)\n",
     "docs/lesson.md": "# Lesson\n\n[licence](../LICENSE), [lost](gone.txt), [other host](https://example.org/)\n",
-    "config/README.md": "# Configuration\n\n![picture](x.svg) [a `list`](#keys)\n",
+    "config/README.md": "# Configuration\n\n![picture](../figures/bundled/ogura/fig08.svg) [a `list`](#keys)\n",
     "LICENSE": "text",
     "notebooks/ogura.ipynb": json.dumps({"cells": []}),
     "results/bundled/report.html": f"<title>front</title>{FRONT}",
@@ -54,7 +54,8 @@ def test_markdown_leads_to_pages_and_files_of_the_site(sources):
     assert "[lesson](lesson.md) [settings](configuration.md#keys)" in (folder / "index.md").read_text()
     lesson = (folder / "lesson.md").read_text()
     assert '<a href="files/LICENSE">licence</a>, lost, [other host](https://example.org/)' in lesson
-    assert "![picture](x.svg) [a `list`](#keys)" in (folder / "configuration.md").read_text()
+    assert "![picture](fig08.svg) [a `list`](#keys)" in (folder / "configuration.md").read_text()
+    assert (folder / "fig08.svg").is_file()
 
 
 def test_contents_list_the_pages_that_there_are(sources):

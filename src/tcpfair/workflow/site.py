@@ -45,6 +45,7 @@ _BELOW = {
 }
 _HIDDEN = {"injected-parameters", "hide-input"}  # tags of cells whose code is not shown
 _LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!\w+:)([^)#\s]*)(#[^)\s]*)?\)")
+_PICTURE = re.compile(r"(!\[[^\]]*\])\((?!\w+:)([^)\s]+)\)")
 _ADDRESS = re.compile(r'\b(href|src)="([^"]*)"')
 _HOME = '<p style="margin: 0; padding: .3rem 1.5rem; font: 14px sans-serif"><a href="{}">tcpfair: all pages</a></p>'
 
@@ -128,11 +129,16 @@ class _Site:
 
     def write_sources(self, folder: Path) -> None:
         """Write the Markdown and the notebooks that Sphinx makes pages of."""
+        folder.mkdir(parents=True)
         self._linked: set[Path] = set()
         made = {page.with_suffix("").as_posix() for page in (*self.markdown.values(), *self.notebooks.values())}
         made.add("results")
         for path, page in self.markdown.items():
             text = self._with_links(path, path.read_text(encoding="utf-8"), page)
+            for _, picture in _PICTURE.findall(text):
+                if (path.parent / picture).is_file():  # else Sphinx names it
+                    shutil.copyfile(path.parent / picture, folder / Path(picture).name)
+            text = _PICTURE.sub(lambda found: f"{found[1]}({Path(found[2]).name})", text)
             write_whole(folder / page, text + _contents(page.stem, made))
         for path, page in self.notebooks.items():
             write_whole(folder / page, self._notebook(path, page))
