@@ -2,6 +2,7 @@
 satisfies it on every platform.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -116,6 +117,29 @@ GENERATED = GENERATOR.generated(PROJECT, LOCK)
 @pytest.mark.parametrize("name", GENERATED)
 def test_generated_files_have_not_drifted(name):
     assert (ROOT / "envs" / name).read_text() == GENERATED[name], "run scripts/generate_envs.py"
+
+
+HOSTED = GENERATOR.hosted(LOCK)
+
+
+@pytest.mark.parametrize("name", HOSTED)
+def test_what_hosts_read_has_not_drifted(name):
+    assert (ROOT / name).read_text() == HOSTED[name], "run scripts/generate_envs.py"
+    assert bool((ROOT / name).stat().st_mode & 0o100) == name.endswith("postBuild")
+
+
+def test_hosts_install_the_lock_and_nothing_beside_it():
+    """In the image of the container recipe; with hashes for the one package of the server."""
+    container = json.loads(HOSTED[".devcontainer/devcontainer.json"])
+    assert f"FROM {container['image']}\n" in GENERATED["Dockerfile"]
+    assert container["onCreateCommand"].endswith("&& ./reproduce install")
+    assert "\n./reproduce install\n" in HOSTED[".binder/postBuild"]
+    assert f"python:{HOSTED['.binder/runtime.txt'].strip().removeprefix('python-')}-slim@" in container["image"]
+    (pin,) = pins(HOSTED[".binder/requirements.txt"].removeprefix(GENERATOR.HEADER))
+    assert [each.version for each in pin.specifier] == locked("jupyterlab-widgets")
+    assert {path.name for path in (ROOT / ".binder").iterdir()} == {
+        Path(name).name for name in HOSTED if "binder" in name
+    }
 
 
 def test_nothing_in_envs_is_kept_by_hand():
