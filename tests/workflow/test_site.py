@@ -18,15 +18,18 @@ BUILT = ROOT / "results/bundled/site"
 FRONT = '<body><section id="conclusions"><a href="report/ogura.html#ogura-c14">c14</a></section></body>'
 FILES = {
     "docs/index.md": "# Front\n\n[lesson](lesson.md) [settings](../config/README.md#keys)\n",
-    "docs/lesson.md": "# Lesson\n\n[licence](../LICENSE), [lost](gone.txt), [other host](https://example.org/)\n",
+    "docs/lesson.md": "# Lesson\n\n[licence](../LICENSE), [lost](gone.txt), [other host](https://example.org/),\n"
+    "[executed](../notebooks/ogura.ipynb), [not executed](../notebooks/explore.ipynb)\n",
+    "notebooks/explore.ipynb": "{}",
     "config/README.md": "# Configuration\n\n![picture](../figures/bundled/ogura/fig08.svg) [a `list`](#keys)\n",
     "LICENSE": "text",
     "notebooks/ogura.ipynb": json.dumps({"cells": []}),
-    "results/bundled/report.html": f"<title>front</title>{FRONT}",
-    "results/bundled/report/ogura.html": '<title>paper</title><body><p id="ogura-c14"><a href="../lab.html#preset=a/b">lab</a>'
+    "results/bundled/report.html": f"<title>tcpfair report: Overview</title>{FRONT}",
+    "results/bundled/report/ogura.html": "<title>tcpfair report: ogura</title><body>"
+    '<p id="ogura-c14"><a href="../lab.html#preset=a/b">lab</a>'
     '<img src="../../../figures/bundled/ogura/fig08.svg"><a href="../../../data/bundled/m.json">m</a>'
     '<a href="../notebooks/ogura.html#cell-id=one">n</a><script>const a = \'href="x"\';</script></body>',
-    "results/bundled/lab.html": "<title>lab</title><body></body>",
+    "results/bundled/lab.html": "<title>tcpfair: packet lab</title><body></body>",
     "figures/bundled/ogura/fig08.svg": "<svg/>",
     "data/bundled/m.json": "{}",
 }
@@ -54,6 +57,8 @@ def test_markdown_leads_to_pages_and_files_of_the_site(sources):
     assert "[lesson](lesson.md) [settings](configuration.md#keys)" in (folder / "index.md").read_text()
     lesson = (folder / "lesson.md").read_text()
     assert '<a href="files/LICENSE">licence</a>, lost, [other host](https://example.org/)' in lesson
+    assert "[executed](notebooks/ogura.ipynb)" in lesson
+    assert '<a href="files/notebooks/explore.ipynb">not executed</a>' in lesson
     assert "![picture](fig08.svg) [a `list`](#keys)" in (folder / "configuration.md").read_text()
     assert (folder / "fig08.svg").is_file()
 
@@ -61,7 +66,10 @@ def test_markdown_leads_to_pages_and_files_of_the_site(sources):
 def test_contents_list_the_pages_that_there_are(sources):
     _, folder = sources
     assert "```{toctree}\n:hidden:\n\nresults\n```" in (folder / "index.md").read_text()
-    assert "\n\nnotebooks/ogura\n```" in (folder / "results.md").read_text()
+    results = (folder / "results.md").read_text()
+    assert '* <a href="report.html">Report: Overview</a>\n* <a href="report/ogura.html">Report: ogura</a>\n' in results
+    assert '* <a href="lab.html">Packet lab</a>\n' in results
+    assert "\n\nnotebooks/ogura\n```" in results
 
 
 def test_an_exhibit_of_a_notebook_leads_to_the_report_and_can_be_reached(sources):

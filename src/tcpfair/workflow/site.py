@@ -151,13 +151,16 @@ class _Site:
 
     def _with_links(self, path: Path, text: str, page: Path) -> str:
         """Markdown in which links to files of the repository lead to where these are in the site."""
+        executed = {self.layout.root / "notebooks" / page.name: page for page in self.notebooks.values()}
+        pages = self.markdown | self.notebooks | executed
 
         def link(found: re.Match[str]) -> str:
             text, address, part = found[1], found[2], found[3] or ""
-            target = Path(os.path.normpath(path.parent / address)) if address else path
-            if target in self.markdown or target in self.notebooks or not address:
-                to = (self.markdown | self.notebooks).get(target, page)
-                return f"[{text}]({os.path.relpath(to, page.parent)}{part})" if address else found[0]
+            if not address:
+                return found[0]
+            target = Path(os.path.normpath(path.parent / address))
+            if to := pages.get(target):
+                return f"[{text}]({os.path.relpath(to, page.parent)}{part})"
             if not target.is_file():
                 return text
             self._linked.add(target)
@@ -195,20 +198,16 @@ class _Site:
     def _carried(self) -> list[Path]:
         """Pages that the site has as they are, but for their links."""
         results = self.layout.results
-        pages = [
-            results / "report.html",
-            *sorted(results.glob("report/*.html")),
-            self.layout.lab,
-            results / "costs.html",
-        ]
-        return [page for page in (*pages, self.layout.validation / "report.html") if page.is_file()]
+        names = [f"report/{name}.html" for name in (*PAPERS, "claims", "agreement", "run")]
+        pages = [results / name for name in ("report.html", *names, "costs.html")]
+        return [page for page in (*pages, self.layout.lab, self.layout.validation / "report.html") if page.is_file()]
 
     def _results(self) -> str:
         """The page that lists those pages."""
         lines = []
         for path in self._carried:
-            title = re.search(r"<title>(.*?)</title>", path.read_text(encoding="utf-8"))[1]
-            lines.append(f'* <a href="{self.place(path).as_posix()}">{title}</a>')
+            title = re.search(r"<title>tcpfair:? ?(.*?)</title>", path.read_text(encoding="utf-8"))[1]
+            lines.append(f'* <a href="{self.place(path).as_posix()}">{title[:1].upper()}{title[1:]}</a>')
         text = "Pages with the results of this run. They open from disk, as this site does.\n\n"
         return f"# Results\n\n{text}" + "\n".join(lines) + "\n"
 
