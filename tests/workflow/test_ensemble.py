@@ -9,6 +9,7 @@ import pytest
 from tcpfair.errors import InputError
 from tcpfair.files import checksums, costs
 from tcpfair.files.layout import Layout, repository_root
+from tcpfair.papers.expand import expected_pkts
 from tcpfair.papers.papers import load_paper
 from tcpfair.runs import code, ensemble_table
 from tcpfair.runs.ensemble import ensemble_of, load
@@ -120,11 +121,11 @@ class Members(InProcess):
         self.simulated, self.stop_after, self.made = 0, stop_after, ensembles.made
         monkeypatch.setattr(ensembles, "made", self.count)
 
-    def count(self, member, unit):
+    def count(self, member, unit, results):
         if self.simulated == self.stop_after:
             raise KeyboardInterrupt
         self.simulated += 1
-        return self.made(member, unit)
+        return self.made(member, unit, results)
 
 
 def run(layout, stop_after=None, **how):
@@ -401,23 +402,29 @@ def test_the_expected_time_is_that_of_earlier_jobs(layout):
     measured = [cost for cost in costs.read(layout) if cost.step == "ensemble"]
     assert [(cost.item, cost.pkts, cost.cpu_s) for cost in measured] == [("ogura", pkts, 2000.0)]
     rate = costs.expected_pkts_per_s(measured, ensembles.PLANNED_PKTS_PER_S)
-    assert work.expected_s == len(work.todo) * work.ensemble.pkts / rate
+    left = [member for member in work.members if member.setting > 0]
+    runs = {spec.key: spec for member in left for name in work.ensemble.experiments for spec in member.specs(name)}
+    assert sum(item.n_runs for item in work.items) == len(runs)
+    pkts = sum(expected_pkts(spec.scenario) for spec in runs.values())
+    assert work.expected_s == pytest.approx(pkts / rate, rel=0.2)  # every setting as large as the configured one
 
 
 def test_what_fails_is_said_and_the_rest_is_kept(layout, monkeypatch):
     made = ensembles.made
 
-    def fails(member, unit):
+    def fails(member, unit, results):
         if member.name in ("0002", "slow/0000"):
             raise InputError("out of luck")
-        return made(member, unit)
+        return made(member, unit, results)
 
     InProcess(monkeypatch)
     monkeypatch.setattr(ensembles, "made", fails)
-    with pytest.raises(InputError, match="are missing: ogura/0002, ogura/slow/0000: out of luck; run it again") as said:
+    with pytest.raises(
+        InputError, match="are missing: ogura/both/0000, ogura/both/0002: out of luck; run it again"
+    ) as said:
         ensembles.run(layout, say=lambda line: None)
-    assert "16 of 72 runs" in str(said.value)
-    assert len(ensembles.plan(layout)[0].todo) == 2
+    assert "24 of 42 runs" in str(said.value)
+    assert ensembles.plan(layout)[0].n_todo == 5  # without the members before the one that failed
 
 
 @pytest.mark.parametrize(

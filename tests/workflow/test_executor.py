@@ -134,7 +134,7 @@ def test_the_state_knows_groups_and_jobs(layout, made, monkeypatch):
         go(layout, ["a/1-d", "a/2-d", "b/1-d"], 10.0)
     (state,) = seen
     state.takes("progress a 1-of-2 1 2")
-    assert state.text() == "a 1 of 2 runs; about 12 s of simulation left"
+    assert state.text() == "a 1 of 4 runs; about 12 s of simulation left"
 
 
 @pytest.mark.parametrize("cores", [1, 2])

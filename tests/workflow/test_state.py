@@ -20,12 +20,12 @@ def test_durations_are_short(seconds, text):
 
 
 def test_the_state_adds_up_the_jobs_of_a_group():
-    shown = state.State({"ogura": 100.0}, {"ogura": 2}, 1, io.StringIO())
+    shown = state.State({"ogura": state.Group(100.0, 2, 1200)}, 1, io.StringIO())
     assert shown.takes("steps 3 9")
     assert not shown.takes("measured ogura")
     shown.takes("progress ogura 1-of-2 1 2")
     shown.takes("progress ogura 2-of-2 0 2")
-    assert shown.text() == "step 3 of 9; ogura 1 of 4 runs; about 75 s of simulation left"
+    assert shown.text() == "step 3 of 9; ogura 1 of 1,200 runs; about 75 s of simulation left"
 
 
 def test_without_expected_times_it_says_what_runs_but_no_time():
@@ -51,7 +51,7 @@ def test_lines_of_steps_that_were_written_into_each_other_are_left_out():
 
 
 def test_time_left_shrinks_with_every_run():
-    shown = state.State({"ogura": 60.0, "ha2006": 20.0}, {"ogura": 2, "ha2006": 1}, 2, io.StringIO())
+    shown = state.State({"ogura": state.Group(60.0, 2), "ha2006": state.Group(20.0)}, 2, io.StringIO())
     assert shown.text() == "about 40 s of simulation left"
     shown.takes("progress ogura 1-of-2 2 2")
     assert shown.text() == "about 25 s of simulation left"

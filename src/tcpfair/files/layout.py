@@ -15,17 +15,16 @@ WRITE_UP = "what_reproduces"  # the notebook that shows the ledger
 ENSEMBLE_TABLES = (  # of the ledger; they show what is shipped, whatever a run gave
     "ensemble_papers",
     "ensemble_numbers",
-    "ensemble_clauses",
     "ensemble_testbed",
     "ensemble_held_out",
 )
+JUDGED_TABLES = ("claims", "clauses", "ensemble_clauses")  # of one paper, before they are in the ledger
 LEDGER_TABLES = (
     "exhibits",
     "supplements",
     "numbers",
     "headlines",
-    "claims",
-    "clauses",
+    *JUDGED_TABLES,
     "margins",
     *ENSEMBLE_TABLES,
     "equations",
@@ -125,8 +124,13 @@ class Layout:
 
     @property
     def placed(self) -> Path:
-        """Folder of the `ENSEMBLE_TABLES`, before they stand in the ledger."""
+        """Folder of the `ENSEMBLE_TABLES`, before they are in the ledger."""
         return self.results / "placed"
+
+    @property
+    def judged(self) -> Path:
+        """Folder of the `JUDGED_TABLES`, a folder for each paper."""
+        return self.results / "judged"
 
     @property
     def ensemble_shards(self) -> Path:

@@ -11,7 +11,7 @@ experiments, as the paper is configured. Claims are decided on them and on the r
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -325,6 +325,12 @@ class Ensemble:
         """What each experiment is in one member, as configured."""
         specs = {name: run_specs(self.paper, name) for name in self.experiments}
         return {name: Size(len(own), sum(expected_pkts(spec.scenario) for spec in own)) for name, own in specs.items()}
+
+    def size_of(self, hypotheses: Iterable[str], experiments: Iterable[str]) -> Size:
+        """What experiments are in the members of one setting together, in which no run is simulated twice."""
+        members = [Member(self, name, BASE) for name in hypotheses]
+        specs = {spec.key: spec for name in experiments for member in members for spec in member.specs(name)}
+        return Size(len(specs), sum(expected_pkts(spec.scenario) for spec in specs.values()))
 
     @cached_property
     def table(self) -> pd.DataFrame:

@@ -152,16 +152,17 @@ def parser() -> argparse.ArgumentParser:
     among = _option("--exhibits", nargs="*", default=[])
     metrics = _option("--output", nargs="*", type=_folder_of, default=[], help="metrics of experiments")
     of_exhibits = _option("--numbers", nargs="*", type=_folder_of, default=[], help="numbers of exhibits")
-    how = (source, paper, among, metrics, of_exhibits)
-    command("measure", _measure, "metrics of experiments of a paper, and numbers of its exhibits", *how)
+    judged = _option("--judged", nargs="*", type=_folder_of, default=[], help="claims of the paper with their verdicts")
     only = _option("--only", nargs="*", default=[], help="exhibits to show; none = all")
+    papers = _option("--papers", nargs="*", default=list(PAPERS), choices=PAPERS)
+    how = (source, paper, among, papers, only, metrics, of_exhibits, judged)
+    command("measure", _measure, "metrics, numbers and verdicts of one paper", *how)
     draw = _option("--draw", nargs="*", type=_folder_of, default=[], help="outputs of the exhibits to draw")
     own_trace = _option("--trace", default="", help="the user's own trace")
     page = _option("--notebook", type=_absolute, required=True)
     notebook = _step("notebook", "notebook", "{notebook.stem}", "notebook", "only", "draw", "trace")
     command("notebook", notebook, "run a notebook", source, page, only, draw, own_trace, output)
     command("read", _read, "read recordings into traces in results", _option("parts", nargs="+", type=Path))
-    papers = _option("--papers", nargs="*", default=list(PAPERS), choices=PAPERS)
     place = _step("place", "placed", "")
     command("place", place, "place what is printed among the settings of ensembles", source, outputs)
     command("ledger", _step("ledger", "ledger", "", "papers", "only"), "write the ledger", source, papers, only, output)
@@ -525,6 +526,8 @@ def _measure(given: argparse.Namespace) -> None:
         _say("measured", given.paper, steps.measure(_layout(given), given.paper, given.output))
     for folder in given.numbers:
         _say("numbers", given.paper, steps.numbers(_layout(given), given.paper, given.exhibits, folder))
+    for folder in given.judged:
+        _say("judged", given.paper, steps.judge(_layout(given), given.paper, given.papers, given.only, folder))
 
 
 def _read(given: argparse.Namespace) -> None:

@@ -29,7 +29,7 @@ from tcpfair.files import costs
 from tcpfair.files.files import discard_scratch, write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.runs import shards
-from tcpfair.workflow.state import State, duration_text, teller
+from tcpfair.workflow.state import Group, State, duration_text, teller
 
 EDITED = "the configuration or the code was edited during the run; start it again"
 LONG_S = 600  # an estimate above this requires --yes
@@ -175,10 +175,12 @@ def _start(layout: Layout, campaign: Campaign, jobs: list[list[Item]], places: i
         "jobs": listed,
     }
     write_whole(file, json.dumps(given) + "\n")
-    left_s: Counter[str] = Counter()
-    for item in (item for own in jobs for item in own):
-        left_s[item.group] += item.expected_s
-    state = State(left_s, n_parts, places)
+    items = [item for own in jobs for item in own]
+    groups = {}
+    for name, n_jobs in n_parts.items():
+        own = [item for item in items if item.group == name]
+        groups[name] = Group(sum(item.expected_s for item in own), n_jobs, sum(item.n_runs for item in own))
+    state = State(groups, places)
     arguments = ["--snakefile", _SNAKEFILE, "--configfile", given["campaign"]]
     runs.snakemake(layout.root, arguments, state, cores, profile, campaign.folder)
 

@@ -35,6 +35,7 @@ _CONFIG = "config.json"  # what the last run of a source was asked for
 MADE = {
     "measure": "metrics",
     "numbers": "papers' numbers",
+    "judge": "papers' verdicts",
     "draw": "exhibits",
     "notebook": "notebooks",
     "place": "ensembles",
@@ -431,7 +432,9 @@ def _some(names: Sequence[str], between: str) -> str:
 
 def _one(kind: str) -> str:
     return (
-        MADE[kind] if kind in ("numbers", "place", "ledger", "report", "lab") else f"1 {MADE[kind].removesuffix('s')}"
+        MADE[kind]
+        if kind in ("numbers", "judge", "place", "ledger", "report", "lab")
+        else f"1 {MADE[kind].removesuffix('s')}"
     )
 
 

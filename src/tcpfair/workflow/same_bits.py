@@ -214,7 +214,7 @@ def _made_by_other_code(layout: Layout, name: str) -> Ensemble | None:
 
 def _is_same_member(found: Shipped, member: Member) -> bool:
     """Whether a member gives, made today, the rows or the refusal that are shipped of it."""
-    metrics, refused, _ = ensembles.made(member, member.ensemble.experiments)
+    metrics, refused, _ = ensembles.made(member, member.ensemble.experiments, {})
     held, row = (
         table[(table["hypothesis"] == member.hypothesis) & (table["setting"] == member.setting)]
         for table in (found.metrics, found.settings)

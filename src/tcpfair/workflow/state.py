@@ -7,6 +7,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 _EVERY_S = 30.0  # between lines where there is no terminal
 PROGRESS = "progress"  # begins the lines of jobs that `State` takes
@@ -41,24 +42,23 @@ def teller(item: str, part: str) -> Callable[[int, int], None]:
     return tell
 
 
+class Group(NamedTuple):
+    """Simulations that are counted together: seconds of one core, number of jobs, number of runs."""
+
+    expected_s: float = 0.0
+    jobs: int = 1
+    runs: int = 0
+
+
 class State:
-    """What is running, how far each simulation is, and the time that is left.
+    """What is running, how far each of the ``groups`` of simulations is, and the time that is left."""
 
-    ``left_s`` are the seconds of one core that the simulations of each group take, in ``n_parts`` jobs.
-    """
-
-    def __init__(
-        self,
-        left_s: Mapping[str, float] | None = None,
-        n_parts: Mapping[str, int] | None = None,
-        cores: int = 1,
-        stream=None,
-    ) -> None:
+    def __init__(self, groups: Mapping[str, Group] | None = None, cores: int = 1, stream=None) -> None:
         self.stream = stream or sys.stdout
         self.is_live = self.stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
         self.parts: dict[str, tuple[int, int]] = {}
         self.steps = ""
-        self.left_s, self.n_parts, self.cores = left_s or {}, n_parts or {}, cores
+        self.groups, self.cores = groups or {}, cores
         self.last_s = time.monotonic()
 
     def takes(self, line: str) -> bool:
@@ -89,17 +89,17 @@ class State:
 
     def text(self) -> str:
         """``step 3 of 65; ogura/loss_sweep 40 of 340 runs; about 2 min left``."""
-        running: dict[str, list[int]] = {}
-        left_s = dict(self.left_s)
+        left_s = {name: group.expected_s for name, group in self.groups.items()}
+        counted: dict[str, list[int]] = {}
         for name, (done, of) in self.parts.items():
             item = name.split()[0]
-            share = (done / of if of else 1) / self.n_parts.get(item, 1)
-            left_s[item] = left_s.get(item, 0.0) - share * self.left_s.get(item, 0.0)
-            if done < of:
-                counted = running.setdefault(item, [0, 0])
-                counted[0] += done
-                counted[1] += of
-        shown = [f"{item} {done} of {of} runs" for item, (done, of) in running.items()]
+            group = self.groups.get(item, Group())
+            left_s[item] = left_s.get(item, 0.0) - (done / of if of else 1) / group.jobs * group.expected_s
+            sums = counted.setdefault(item, [0, 0])
+            sums[0] += done
+            sums[1] += of
+        totals = {item: (done, max(of, self.groups.get(item, Group()).runs)) for item, (done, of) in counted.items()}
+        shown = [f"{item} {done:,} of {of:,} runs" for item, (done, of) in totals.items() if done < of]
         wall_s = sum(max(of_group_s, 0.0) for of_group_s in left_s.values()) / self.cores
         time_left = [f"about {duration_text(wall_s)} of simulation left"] if wall_s >= 1 else []
         return "; ".join([*([self.steps] if self.steps else []), *shown, *time_left])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
 from tcpfair.errors import InputError
+from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.papers.settings import BASE, grid_points, point_text
-from tcpfair.runs.ensemble import AS_PRINTED
+from tcpfair.runs import ensemble_table
+from tcpfair.runs.ensemble import AS_PRINTED, ensemble_of, load
 from tcpfair.runs.ensemble_table import Shipped
 from tcpfair.verdicts.measured import Measured, Table, table_of
 
@@ -66,3 +69,22 @@ class Members(Measured):
         about = pd.DataFrame(points).iloc[places // n_flows].reset_index(drop=True).assign(flow=places % n_flows)
         texts = {name: object for name in about if not pd.api.types.is_numeric_dtype(about[name])}
         return table_of(rows[SETTING].to_numpy(), cells, rows["value"].to_numpy(dtype=float), about.astype(texts))
+
+
+def members_of(found: Shipped, config: PaperConfig, hypotheses: Iterable[str]) -> Iterator[tuple[Members, int]]:
+    """The members of a shipped ensemble as printed and under each hypothesis that has some, with how many were refused."""
+    for name in (AS_PRINTED, *hypotheses):
+        own = found.settings[found.settings[HYPOTHESIS] == name]
+        n_ran = int((own["refused"] == "").sum())
+        if n_ran:
+            yield Members(found, config, name), len(own) - n_ran
+
+
+def fresh(layout: Layout, paper: PaperConfig, name: str) -> Shipped | None:
+    """A shipped ensemble that is what would be made now; None for another."""
+    if not any(path.is_file() for path in ensemble_table.paths(layout.ensembles, name)):
+        return None
+    config = load(layout.ensemble_config)
+    if name not in config.names or ensemble_table.stale(layout.ensembles, ensemble_of(config, paper, name)):
+        return None
+    return ensemble_table.read(layout.ensembles, name)
