@@ -117,6 +117,8 @@ def parser() -> argparse.ArgumentParser:
         "--source", choices=("bundled", "engine", "raw"), default="bundled", help="which run (default: bundled)"
     )
     command("crate", _crate, "the last run as a Workflow Run RO-Crate", of_source)
+    packages = _option("--packages", type=Path, required=True, help="folder with Sphinx, which ./reproduce installs")
+    command("site", _site, "the results, notebooks and how-tos of the last run as a static site", of_source, packages)
     tools = {"choices": ("ns2", "ns3", "testbed"), "help": "run this simulator and rewrite data/validation"}
     run_tool = _option("--run", dest="tool", **tools)
     some = _option(
@@ -379,6 +381,14 @@ def _crate(given: argparse.Namespace) -> None:
 
     folder = crate.write(runs.last_plan(repository_root(), given.source))
     _say("crate", os.path.relpath(folder), crate.summary(folder))
+
+
+def _site(given: argparse.Namespace) -> None:
+    from tcpfair.workflow import run as runs
+    from tcpfair.workflow import site
+
+    page = site.build(runs.last_plan(repository_root(), given.source), given.packages)
+    _say("site", os.path.relpath(page), site.summary(page.parent))
 
 
 def _import(given: argparse.Namespace) -> int:
