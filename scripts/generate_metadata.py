@@ -2,7 +2,7 @@
 
     .venv/bin/python scripts/generate_metadata.py
 
-The version stands in pyproject.toml; CITATION.cff and the newest section of CHANGELOG.md repeat it, which a test holds.
+The version is in pyproject.toml; CITATION.cff and the newest section of CHANGELOG.md repeat it, which a test checks.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def codemeta(project: dict[str, Any], cited: dict[str, Any]) -> dict[str, Any]:
                 "name": (requirement := Requirement(text)).name,
                 "version": str(requirement.specifier),
             }
-            for text in project["dependencies"]
+            for text in [*project["dependencies"], *project["optional-dependencies"]["reproduce"]]
         ],
         "referencePublication": [
             {

@@ -188,7 +188,10 @@ def make_output(plan: Plan, step: Step, status: record.Status = "built") -> None
         "judge": lambda: [layout.judged / name / f"{table}.parquet" for table in JUDGED_TABLES],
         "place": lambda: [layout.placed / name / f"{table}.parquet" for table in ENSEMBLE_TABLES],
         "ledger": lambda: [layout.ledger / f"{table}.csv" for table in LEDGER_TABLES],
-        "report": lambda: [plan.opened],
+        "report": lambda: [
+            plan.opened,
+            *(layout.results / f"report/{page}.html" for page in (*plan.papers, "claims", "agreement", "run")),
+        ],
         "lab": lambda: [layout.lab],
     }
     with outputs.making(layout, step.folder) as scratch:

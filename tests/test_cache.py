@@ -181,7 +181,8 @@ def test_an_unusable_cache_of_the_home_is_passed_over(without_home, tmp_path, mo
 
 @pytest.mark.slow  # compiles the engine five times
 def test_a_damaged_engine_gives_the_same_bits(tmp_path):
-    asks = "from tests.engine.scenarios import dumbbell; from tcpfair.web.digest import digest; print(digest(dumbbell({}), 1))"
+    imports = "from tests.engine.scenarios import dumbbell; from tcpfair.library.digest import digest"
+    asks = f"{imports}; print(digest(dumbbell({{}}), 1))"
 
     def run() -> tuple[str, str]:
         environment = {**os.environ, "TCPFAIR_CACHE": str(tmp_path)}

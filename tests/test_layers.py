@@ -34,11 +34,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "measures": {*RUNS, "metrics", "models"},
     "verdicts": ANALYSIS,
     "exhibits": ANALYSIS | {"sources", "verdicts"},
+    "library": {*BASE, "jit", "cc", "engine", "papers", "metrics", "exhibits"},  # of exhibits only the panels of a run
     "validation": ANALYSIS | {"sources", "verdicts", "exhibits"},
     "web": {*RUNS, "jit", "cc", "engine", "measures", "verdicts"},
-    "workflow": ANALYSIS | {"jit", "cc", "engine", "sources", "verdicts", "exhibits", "validation", "web"},
+    "workflow": ANALYSIS | {"jit", "cc", "engine", "sources", "verdicts", "exhibits", "validation", "web", "library"},
     "__main__": {"workflow"},
-    "__init__": set(),
+    "__init__": {"errors", "metrics", "library"},  # each loaded when it is asked for
 }
 # Beyond the standard library; parts that are not named here may use anything but what FORBIDDEN says.
 THIRD_PARTY = {
@@ -51,6 +52,7 @@ THIRD_PARTY = {
     "metrics": {"numpy", "scipy", "pandas"},
     "models": {"numpy", "scipy", "pandas"},
     "web": {"numpy", "numba", "llvmlite", "pydantic"},
+    "library": {"numpy", "numba", "pandas", "xarray"},  # the last two within methods, or for type checkers
 }
 DRAWING = {"matplotlib", "seaborn", "IPython"}
 FILES = {"open", "savefig", "loadtxt", "savetxt", "read_csv", "to_csv", "read_parquet", "to_parquet"}
@@ -145,3 +147,11 @@ def test_only_imports_and_the_testbed_read_the_files_of_other_tools():
     assert outside == {"workflow/importing.py", "validation/recordings.py"}
     drawn = reach.reached(["exhibits/paper.py"]).files
     assert not any("/readers/" in name for name in drawn)
+
+
+def test_there_is_one_way_to_run_a_scenario():
+    """`tcpfair.library`. Besides it only what makes the papers' traces, and what measures the memory of a run on its way."""
+    ways = {"tcpfair.engine.dumbbell"} | {f"tcpfair.engine.dumbbell.{name}" for name in ("run", "Simulation")}
+    found = {name_of(module) for module in MODULES if part_of(module) != "engine" and imports(module) & ways}
+    constants = {"web/schema.py"}
+    assert found - constants == {"library/live.py", "sources/engine.py", "workflow/scale.py"}

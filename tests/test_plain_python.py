@@ -7,16 +7,16 @@ import os
 import subprocess
 import sys
 
+from tcpfair.library.digest import digest
 from tcpfair.papers.scenario import make_scenario
-from tcpfair.web.digest import digest
 from tests.engine.scenarios import dumbbell
 from tests.engine.test_traffic import source, with_web
 
 ASKS = """
 import json, sys
 from tcpfair.papers.scenario import make_scenario
-from tcpfair.sources import live
-from tcpfair.web.digest import digest
+from tcpfair.library import live
+from tcpfair.library.digest import digest
 live.prepare(lambda text: print(text, file=sys.stderr))
 print(json.dumps([digest(make_scenario(values), seed) for seed, values in enumerate(json.load(sys.stdin), 1)]))
 """

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
+from tcpfair import flow, simulate
 from tcpfair.errors import InputError
 from tcpfair.exhibits.exercises import EXERCISES, OPEN, RIGHT, Number, check
-from tcpfair.exhibits.workbench import bench, flow
 
 
 @pytest.fixture(scope="module")
 def run():
-    return bench(flow("reno", rtt_ms=20), flow("cubic", rtt_ms=60, start_s=2), rate_mbps=10, duration_s=22)
+    return simulate(flow("reno", rtt_ms=20), flow("cubic", rtt_ms=60, start_s=2), rate_mbps=10, duration_s=22)
 
 
 def said(capsys, *what):
@@ -39,9 +39,9 @@ def test_the_right_answer_is_right_and_others_are_not(name, answer, capsys):
 
 def test_what_is_asked_of_a_run(run, capsys):
     late = run.t_s > run.window_s[0]
-    r = run.goodput_mbps[:, late]
+    r = run.goodput_t_mbps[:, late]
     index = (r.sum(axis=0) ** 2 / (2 * (r**2).sum(axis=0))).mean()
-    usage = (10 * np.log10(run.weights[0] * r[0])).mean()
+    usage = (10 * np.log10(r[0] / run.self_mbps[0])).mean()
     assert said(capsys, "jfi_of_run", index, run) == RIGHT
     assert said(capsys, "nru_of_run", usage, run) == RIGHT
     assert said(capsys, "jfi_of_run", 0.9 * index, run).startswith("Not yet. J of each second")
@@ -63,14 +63,14 @@ def test_no_answer_yet_and_no_answer_at_all(capsys):
     assert said(capsys, "law", None) == OPEN
     assert said(capsys, "law", "a quarter") == "Not a number: 'a quarter'."
     assert said(capsys, "law", True) == "Not a number: True."
-    assert said(capsys, "victim", 3) == "Not a run of bench(...): 3."
+    assert said(capsys, "victim", 3) == "Not a single run of simulate(...): 3."
     with pytest.raises(InputError, match="exercise 'laws' is unknown; did you mean 'law'"):
         check("laws", None)
 
 
 def test_a_fair_pair_has_far_rtts_is_fair_and_uses_the_link(capsys):
     def answer(*flows, **settings):
-        return said(capsys, "fair_pair", bench(*flows, **{"rate_mbps": 20, "duration_s": 60} | settings))
+        return said(capsys, "fair_pair", simulate(*flows, **{"rate_mbps": 20, "duration_s": 60} | settings))
 
     libra = [flow("libra", rtt_ms=20), flow("libra", rtt_ms=80)]
     assert answer(*libra, loss_rate=1e-3) == RIGHT
@@ -81,7 +81,7 @@ def test_a_fair_pair_has_far_rtts_is_fair_and_uses_the_link(capsys):
 
 def test_a_victim_has_the_rtt_of_all_and_half_of_its_own(capsys):
     def answer(*flows):
-        return said(capsys, "victim", bench(*flows, rate_mbps=20, buffer_bdp=4, duration_s=60))
+        return said(capsys, "victim", simulate(*flows, rate_mbps=20, buffer_bdp=4, duration_s=60))
 
     assert answer(flow("vegas", rtt_ms=40), flow("cubic", rtt_ms=40)) == RIGHT
     assert "one RTT" in answer(flow("vegas", rtt_ms=40), flow("cubic", rtt_ms=60))

@@ -43,7 +43,8 @@ def test_a_live_run_simulates_what_the_sliders_say(ogura):
         samples = round(scenario.duration_s / scenario.sample_s)
         t_s = scenario.sample_s * np.arange(1, samples + 1)
         pkts = np.outer(np.arange(samples), [100, 200])
-        return SimpleNamespace(t_s=t_s, received_pkts=pkts, cwnd_pkts=pkts, queue_pkts=np.zeros(samples))
+        result = SimpleNamespace(t_s=t_s, received_pkts=pkts, cwnd_pkts=pkts, queue_pkts=np.zeros(samples))
+        return SimpleNamespace(scenario=scenario, result=result)
 
     image = explore.live_run(simulate, ogura, "Reno", 60, 300, 1e-4, 0.0, duration_s=20, seed=7)
     ((scenario, seed),) = asked

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tcpfair.library.digest import digest
 from tcpfair.papers.scenario import make_scenario
-from tcpfair.web.digest import digest
 
 READY = "return document.body.dataset.ready === 'true' && document.body.dataset.digestA"
 SHOWN = "return document.body.dataset.digestA"

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tcpfair.web.digest import digest
+from tcpfair.library.digest import digest
 from tcpfair.workflow.bench import load_tasks
 from tests.web.browser import ARROW_RIGHT, ENTER, MISSING
 from tests.web.node import ROOT

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from tcpfair.papers.scenario import make_scenario
+from tests.library.test_digest import SCENARIO
 from tests.web import node
 from tests.web.node import needs_node
-from tests.web.test_digest import SCENARIO
 
 FLOW = SCENARIO["flows"][0]
 WEB = {"flow": FLOW, "arrivals_per_s": 1, "sizes": [{"law": "pareto", "share": 1, "shape": 1.1, "min_bytes": 1000}]}

@@ -6,14 +6,14 @@ import pytest
 import yaml
 
 from tcpfair.files.layout import Layout, repository_root
+from tcpfair.library.digest import read
 from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import load_paper
 from tcpfair.papers.scenario import Flow, Scenario, Web, make_scenario
-from tcpfair.web.digest import read
 from tcpfair.web.schema import fields_of, plain
+from tests.library.test_digest import SCENARIO
 from tests.web.calls import call
 from tests.web.node import needs_node
-from tests.web.test_digest import SCENARIO
 
 pytestmark = needs_node
 

@@ -11,7 +11,8 @@ import pytest
 
 from tcpfair.engine.dumbbell import run
 from tcpfair.files.layout import Layout
-from tcpfair.web import digest, wasm
+from tcpfair.library import digest
+from tcpfair.web import wasm
 from tests.web import node
 from tests.web.node import needs_node
 from tests.web.scenarios import Case, every, of_algorithms, of_papers

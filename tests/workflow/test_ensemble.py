@@ -74,6 +74,14 @@ papers:
         what: both
         all_of: [slow, swapped]
         settings: 2
+      other_runs:
+        what: the numbers of Libra are of other runs
+        excluded:
+          - {protocols: [Libra], reason: of other runs}
+      received:
+        what: what was received is printed
+        changes:
+          - {experiments: [watched], metrics: {throughput_mean: received_mean}}
 """
 
 
@@ -139,6 +147,21 @@ def test_members_are_the_settings_as_printed_and_those_of_each_hypothesis(layout
     names = [member.name for member in opened(layout).members()]
     assert names == ["0000", "0001", "0002", "0003", "slow/0000", "swapped/0000", "both/0000", "both/0001", "both/0002"]
     assert [member.name for member in opened(layout).members(1)][-2:] == ["both/0000", "both/0001"]
+
+
+def test_a_reading_that_changes_no_run_is_not_simulated(layout):
+    ensemble, plan = opened(layout), ensembles.load(layout.ensemble_config).papers["ogura"]
+    assert ensemble.simulated == ["slow", "swapped", "both"]
+    assert plan.reading("received").metrics == {("watched", "throughput_mean"): "received_mean"}
+    assert [part.reason for part in plan.reading("other_runs").excluded] == ["of other runs"]
+    edit(layout.ensemble_config, "[slow, swapped]", "[slow, other_runs, received]")
+    both = ensembles.load(layout.ensemble_config).papers["ogura"].reading("both")
+    assert (len(both.changes), len(both.metrics), len(both.excluded)) == (1, 1, 1)
+    text = layout.ensemble_config.read_text()
+    layout.ensemble_config.write_text(
+        text[: text.index("      other_runs:")].replace("other_runs, received", "swapped")
+    )
+    assert (opened(layout).runs, opened(layout).configuration) == (ensemble.runs, ensemble.configuration)
 
 
 def test_a_hypothesis_changes_its_points_and_no_others(layout):
@@ -452,6 +475,30 @@ def test_what_fails_is_said_and_the_rest_is_kept(layout, monkeypatch):
         ("{paper: kozu2014}", "{paper: kozu2014, rtt_ms: [40]}", "is fitted with all its numbers"),
         ("    seed: 1", "    seed: 1\n    second_reference: kozu", "papers.ogura: testbed of 'kozu'"),
         ("[slow, swapped]", "[slow, swopped]", "hypotheses.both.all_of: hypothesis 'swopped' is unknown"),
+        (
+            "protocols: [Libra], reason",
+            "exhibits: [ogura.fig9], reason",
+            "other_runs.excluded: exhibit 'ogura.fig9' is unknown",
+        ),
+        (
+            "protocols: [Libra], reason",
+            "protocols: [Lybra], reason",
+            "other_runs.excluded: protocol 'Lybra' is unknown",
+        ),
+        ("protocols: [Libra], reason", "reason", "excluded.0: name the numbers by `exhibits:`"),
+        (", reason: of other runs", "", "excluded.0.reason: Field required"),
+        (
+            "[watched], metrics",
+            "[wached], metrics",
+            "hypotheses.received: experiment 'wached' is unknown; did you mean",
+        ),
+        ("[watched], metrics", "[pair], settings: {capacity_bps: 1}, metrics", "are a change of their own"),
+        (
+            "what: what was",
+            "settings: 2\n        what: what was",
+            "hypotheses.received.settings: it changes no run",
+        ),
+        ("all_of: [slow, swapped]", "", "hypotheses.both: give either `changes:` and `excluded:`, or `all_of:`"),
     ],
 )
 def test_a_wrong_name_gets_one_line(layout, capsys, old, new, complaint):

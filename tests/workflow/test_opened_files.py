@@ -56,6 +56,7 @@ BEFORE = {
     "ledger": ("metrics/", "exhibits/", "numbers/", "judged/", "placed/", "ledger/"),
     "report": (
         "report.html",  # its own
+        "report/",
         "metrics/",
         "exhibits/",
         "numbers/",

@@ -249,8 +249,8 @@ EDITS = {  # file, old, new: kinds of steps that are made again, reasons of some
         PRINT,
         "key",
         "key\nogura.fig8,x",
-        ALL - {"measure", "judge"},
-        {FIG8: {"print"}, "place ogura": {"print"}},
+        ALL - {"measure"},
+        {FIG8: {"print"}, "place ogura": {"print"}, "judge ogura": {"print"}},
     ),
     "an equation": (
         *("data/equations.yaml", "function: a", "function: b", ALL - {"measure"}),
@@ -569,7 +569,7 @@ def test_what_was_half_written_is_removed_wherever_a_build_writes(root):
     ("path", "old", "new", "why"),
     [
         (PAPER, "[10, 20]", "[5, 20]", {"numbers", "claims", "ensembles", "configuration"}),
-        (PRINT, "exhibit,key", "exhibit,key,value", {"numbers", "ensembles", "print"}),
+        (PRINT, "exhibit,key", "exhibit,key,value", {"numbers", "claims", "ensembles", "print"}),
     ],
 )
 def test_a_stale_ledger_is_not_accepted(finished, path, old, new, why):

@@ -10,7 +10,6 @@ import numpy as np
 
 from tcpfair.errors import unknown
 from tcpfair.exhibits.explore import open_config
-from tcpfair.exhibits.workbench import Bench
 from tcpfair.metrics import fairness
 from tcpfair.models import cubic, cubic_map, rtt_fairness
 from tcpfair.units import MS_PER_S
@@ -44,14 +43,14 @@ class Number:
 
 @dataclass(frozen=True)
 class Found:
-    """An exercise whose answer is a run of the bench: ``lacks`` returns what is still wrong, or nothing."""
+    """An exercise whose answer is a run of `tcpfair.simulate`: ``lacks`` returns what is still wrong, or nothing."""
 
-    lacks: Callable[[Bench], str]
+    lacks: Callable[[Any], str]
 
     def judge(self, answer: Any) -> str:
         """What to say of an answer."""
-        if not isinstance(answer, Bench):
-            return f"Not a run of bench(...): {answer!r}."
+        if not hasattr(answer, "goodput_mbps") or answer.axes:
+            return f"Not a single run of simulate(...): {answer!r}."
         return self.lacks(answer) or RIGHT
 
 
@@ -91,30 +90,11 @@ def _k_ratio() -> float:
     return float(cubic.proposed_k_s(1.0, 128 / MS_PER_S) / cubic.cubic_k_s(1.0))
 
 
-def _jfi_in_window(run: Bench) -> float:
-    t_s, (start_s, _) = run.t_s, run.window_s
-    return float(fairness.mean_jfi(run.goodput_mbps[:, t_s > start_s]))
-
-
-def _jfi_of_means(run: Bench) -> float:
-    return float(fairness.jfi(run.means_mbps))
-
-
-def _nru_of_first(run: Bench) -> float:
-    start_s, _ = run.window_s
-    return float(run.u_db[0, run.t_s > start_s].mean())
-
-
-def _nru_of_mean(run: Bench) -> float:
-    return float(fairness.flow_nru_db_of_mean(run.means_mbps[:, None], run.weights)[0])
-
-
-def _lacks_fairness(run: Bench) -> str:
+def _lacks_fairness(run: Any) -> str:
     rtts_s = [flow.rtt_s for flow in run.scenario.flows]
     if len(rtts_s) < 2 or max(rtts_s) < 4 * min(rtts_s):
         return "Not yet. The longest RTT must be four times the shortest, or more."
-    index, used = _jfi_of_means(run), run.means_mbps.sum()
-    ceiling_mbps = run.given["rate_mbps"] * run.scenario.payload_bytes / run.scenario.wire_bytes
+    index, used, ceiling_mbps = run.jfi_of_means, run.goodput_mbps.sum(), run.max_min_mbps.sum()
     if index < 0.95:
         return (
             f"Not yet. J of means is {index:.2f}; it must be 0.95 or more. Whose increment does not depend on the RTT?"
@@ -124,8 +104,8 @@ def _lacks_fairness(run: Bench) -> str:
     return ""
 
 
-def _lacks_a_victim(run: Bench) -> str:
-    u_n = fairness.flow_nru_db(run.u_db[:, run.t_s > run.window_s[0]])
+def _lacks_a_victim(run: Any) -> str:
+    u_n = run.nru_db
     if len({flow.rtt_s for flow in run.scenario.flows}) > 1:
         return "Not yet. All flows must have one RTT, so that the protocols alone make the difference."
     if u_n.min() > -3:
@@ -185,16 +165,26 @@ EXERCISES: dict[str, Number | Found] = {
         "A window that loses by chance has a mean that does not depend on the RTT, and is sent once per RTT.",
     ),
     "jfi_of_run": Number(
-        _jfi_in_window,
+        lambda run: float(run.jfi),
         0.002,
-        ((_jfi_of_means, "That is J of the mean goodputs; take J of each second first, then the mean."),),
-        "J of each second: run.goodput_mbps has a row for each flow; take the seconds after run.window_s[0].",
+        (
+            (
+                lambda run: float(run.jfi_of_means),
+                "That is J of the mean goodputs; take J of each second first, then the mean.",
+            ),
+        ),
+        "J of each second: run.goodput_t_mbps has a row for each flow; take the seconds after run.window_s[0].",
     ),
     "nru_of_run": Number(
-        _nru_of_first,
+        lambda run: float(run.nru_db[0]),
         0.005,
-        ((_nru_of_mean, "That is the dB of the mean; take the dB of each second first, then the mean."),),
-        "10 log10(weight times goodput) of each second after run.window_s[0], then the mean; run.weights has the weights.",
+        (
+            (
+                lambda run: float(run.nru_of_mean_db[0]),
+                "That is the dB of the mean; take the dB of each second first.",
+            ),
+        ),
+        "10 log10(goodput / run.self_mbps) of each second after run.window_s[0], then the mean.",
     ),
     "fair_pair": Found(_lacks_fairness),
     "victim": Found(_lacks_a_victim),

@@ -117,7 +117,7 @@ def scenario(paper: PaperConfig, experiment: str, point: dict[str, Any], **chang
 
 
 def live_run(
-    simulate: Callable[[Scenario, int], Any],
+    simulate: Callable[..., Any],
     paper: PaperConfig,
     protocol: str,
     rtt_ms: float,
@@ -129,20 +129,21 @@ def live_run(
 ) -> Image:
     """Two flows of one protocol, the first at its RTT of ogura fig. 9, simulated packet by packet as the slider moves.
 
-    ``simulate`` is `tcpfair.engine.dumbbell.run`, or another function with the same arguments and result.
+    ``simulate`` is `tcpfair.simulate`, which is above this room.
     """
     changes = {"buffer_pkts": buffer_pkts, "loss_rate": loss_rate, "jitter_s": jitter_s}
     times = {"duration_s": duration_s, "sample_s": duration_s / _LIVE_SAMPLES}
     chosen = scenario(paper, "rtt_sweep", {"protocol": protocol, "rtt_ms": rtt_ms}, **changes, **times)
-    return run_image(chosen, simulate(chosen, seed))
+    return run_image(simulate(chosen, seed=seed))
 
 
 @style.imaged
-def run_image(scenario: Scenario, result: Any) -> Figure:
-    """Arrivals, windows and queue over the time of one run; ``result`` as `tcpfair.engine.dumbbell.run` returns it.
+def run_image(run: Any) -> Figure:
+    """Arrivals, windows and queue over the time of one run.
 
     First arrivals, not in-order goodput, which pauses while a hole is repaired and then jumps.
     """
+    scenario, result = run.scenario, run.result
     received_bytes = scenario.payload_bytes * np.diff(result.received_pkts, axis=0, prepend=0)
     rates_mbps = mbps(received_bytes, scenario.sample_s)
     figure, axes = style.new_figure(3, 1, width_in=6.4, height_in=4.6, sharex=True)
@@ -232,7 +233,7 @@ def _draw_epoch(ax: Axes, maps: Sequence[cubic_map.CubicMap], start_share: float
 
 @style.imaged
 def common_losses_live(
-    simulate: Callable[[Scenario, int], Any],
+    simulate: Callable[..., Any],
     paper: PaperConfig,
     protocol: str,
     rtt_ms: float,
@@ -243,12 +244,12 @@ def common_losses_live(
 ) -> Figure:
     """Share of the 2 ms flow at its common losses with the other, simulated, and the maps that start where it does.
 
-    ``simulate`` is `tcpfair.engine.dumbbell.run`, or another function with the same arguments and result.
+    ``simulate`` is `tcpfair.simulate`, which is above this room.
     """
     changes = {"buffer_pkts": buffer_pkts, "duration_s": duration_s, "sample_s": duration_s / _LIVE_SAMPLES}
     point = {"protocol": protocol, "rtt_ms": rtt_ms, "synchronised": forced}
     chosen = scenario(paper, "synchronised", point, **changes)
-    result = simulate(chosen, seed)
+    result = simulate(chosen, seed=seed).result
     first, second = (result.events[(result.events["flow"] == i) & (result.events["kind"] < 2)] for i in (0, 1))
     pairs = pairs_of_losses(first["t_s"], second["t_s"], paper.analysis_value("common_within_s"))
     capacity_pps = link_capacity_pps(chosen.capacity_bps, chosen.wire_bytes)

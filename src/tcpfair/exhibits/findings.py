@@ -83,16 +83,19 @@ class Findings:
         return counts
 
     def numbers(self) -> pd.DataFrame:
-        """Printed numbers of each paper: how many were compared, and which share is within which tolerance.
+        """Printed numbers by paper and reading: how many were compared, and which share is within what.
 
-        Columns: compared, within (the tolerance set by hand), within the scatter (by which two independent repetitions differ).
+        Columns: compared, within (the tolerance set by hand), within the scatter (by which two independent repetitions differ),
+        inside the settings (of the ensemble).
         """
-        table = self.table("numbers")
-        table = table[table["within"].notna()]
-        papers = table.groupby("paper", sort=False)
-        shares = papers[["within", "within_scatter"]].agg(lambda x: f"{100 * x.astype(float).mean():.0f} %")
-        shares.insert(0, "compared", papers.size())
-        return shares.rename(columns={"within_scatter": "within the scatter"})
+        table = self.table("readings").set_index(["paper", "reading"])
+        parts = {
+            "within": ("within", "numbers"),
+            "within the scatter": ("within_scatter", "numbers"),
+            "inside the settings": ("inside", "in_ensemble"),
+        }
+        shares = {name: (table[count] / table[of]).map(_percent) for name, (count, of) in parts.items()}
+        return table[["numbers"]].rename(columns={"numbers": "compared"}).assign(**shares)
 
     def conclusions(self) -> pd.DataFrame:
         """What each abstract concludes, with its verdict and how sure that is."""
@@ -206,6 +209,10 @@ def _sure(row: pd.Series) -> str:
     """A verdict with its certainty: ``partly (98 % sure; its weakest clause in 50 % of the settings)``."""
     sure = certainty_text(row["certainty"], row["settings_share"])
     return f"{row['verdict']} ({sure})" if sure else row["verdict"]
+
+
+def _percent(share: float) -> str:
+    return "" if not np.isfinite(share) else f"{100 * share:.0f} %"
 
 
 def _marginal(ax: Axes, place: int, row: pd.Series) -> None:

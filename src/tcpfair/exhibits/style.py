@@ -7,11 +7,10 @@ import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
-from IPython.display import Image
 from matplotlib.axes import Axes
 from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure
@@ -20,6 +19,9 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation, Transform
 
 from tcpfair.errors import InputError
+
+if TYPE_CHECKING:
+    from IPython.display import Image
 
 # The palette of Okabe and Ito, which readers with any colour vision can tell apart.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
@@ -149,6 +151,11 @@ class _Figure(Figure):
         else:
             super().draw(renderer)
 
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        """How a notebook shows it, and how wide."""
+        with applied():
+            return as_png(self), {"width": round(SHOWN_WIDTH_PX * self.get_figwidth())}
+
 
 def new_figure(
     rows: int = 1, columns: int = 1, width_in: float | None = None, height_in: float = 3.0, **shared: bool | str
@@ -242,6 +249,8 @@ def as_png(figure: Figure, origin: str = "") -> bytes:
 
 def as_image(figure: Figure) -> Image:
     """A figure for a notebook: made without pyplot, IPython would show its name alone."""
+    from IPython.display import Image  # a user of the library need not have it
+
     return Image(as_png(figure), width=round(SHOWN_WIDTH_PX * figure.get_figwidth()))
 
 

@@ -1,4 +1,4 @@
-"""Where things stand in a checkout: one place that knows the layout of the repository and of its outputs."""
+"""Paths in a checkout: the one description of the layout of the repository and of its outputs."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ LEDGER_TABLES = (
     *ENSEMBLE_TABLES,
     "equations",
     "summary",
+    "readings",
     "yardsticks",
     "ns2",
     "agreement",
@@ -151,7 +152,7 @@ class Layout:
 
     @property
     def write_up(self) -> Path:
-        """The page that says what reproduces."""
+        """The page that shows what reproduces."""
         return self.results / "notebooks" / f"{WRITE_UP}.html"
 
     @property

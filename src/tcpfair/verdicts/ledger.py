@@ -19,9 +19,11 @@ from tcpfair.files.layout import JUDGED_TABLES, Layout
 from tcpfair.files.rounding import rounded_table
 from tcpfair.papers.papers import SAFE_LOADER, Config, Exhibit, PaperConfig
 from tcpfair.runs import record
+from tcpfair.runs.ensemble import EnsembleConfig
+from tcpfair.runs.ensemble import load as load_ensembles
 from tcpfair.runs.record import Record
 from tcpfair.runs.store import Held
-from tcpfair.verdicts import assumptions, baseline, claims, printed
+from tcpfair.verdicts import assumptions, baseline, claims, printed, readings
 from tcpfair.verdicts.claims.headlines import headline_table
 from tcpfair.verdicts.claims.margins import margin_table
 from tcpfair.verdicts.ensemble import tables as ensemble
@@ -45,6 +47,7 @@ def write_ledger(layout: Layout, config: Config, place: Path | None = None) -> d
     """
     scope = scope_of(layout, config)
     papers = scope.papers
+    held = {name: Held(layout, paper) for name, paper in papers.items()}
     reproduced = reproduced_numbers(layout, scope)
     numbers = number_table(layout, papers, reproduced)
     ensembles = ensemble.read_shipped(layout, papers)
@@ -62,13 +65,14 @@ def write_ledger(layout: Layout, config: Config, place: Path | None = None) -> d
         "ensemble_clauses": of_settings,
         **ensembles,
         "equations": equation_table(layout, papers),
+        "readings": readings.reading_table(layout, held, numbers, ensembles["ensemble_numbers"], _plans(layout)),
         "yardsticks": yardstick_table(layout, papers, numbers, ensembles["ensemble_numbers"]),
         "ns2": ns2,
         "agreement": agreement_table(ns2),
         "changes": changes,
         "assumptions": assumptions.assumptions(papers),
         "stated": assumptions.stated(papers),
-        "run_plan": assumptions.run_plan({name: Held(layout, paper) for name, paper in papers.items()}),
+        "run_plan": assumptions.run_plan(held),
     }
     _write(tables, place or layout.ledger)
     return {
@@ -78,6 +82,11 @@ def write_ledger(layout: Layout, config: Config, place: Path | None = None) -> d
     }
 
 
+def _plans(layout: Layout) -> EnsembleConfig | None:
+    """The readings of the papers; None in a checkout without any."""
+    return load_ensembles(layout.ensemble_config) if layout.ensemble_config.is_file() else None
+
+
 def write_judged(layout: Layout, config: Config, paper: str, place: Path | None = None) -> pd.DataFrame:
     """Judge the claims of one paper by its runs and by the settings of its ensemble; write `JUDGED_TABLES` to ``place``.
 
@@ -85,9 +94,13 @@ def write_judged(layout: Layout, config: Config, paper: str, place: Path | None 
     """
     scope = scope_of(layout, config)
     held = Held(layout, scope.papers[paper])
+    plans, of_paper = _plans(layout), {paper: held}
     settings = rounded_table(clause_table(layout, held.paper))
     further = {paper: further_runs(layout, held.paper)}
-    found = (*claims.evaluate(layout, {paper: held}, scope.left_out, settings, further), settings)
+    read_as = readings.clauses_read_as(of_paper, further, scope.left_out, settings, plans)
+    settings = pd.concat([settings, read_as], ignore_index=True) if len(read_as) else settings
+    denied = readings.denied_in_print(layout, {paper: held.paper}, plans)
+    found = (*claims.evaluate(layout, of_paper, scope.left_out, settings, further, denied), settings)
     with whole_folder(place or layout.judged / paper) as folder:
         for name, table in zip(JUDGED_TABLES, found, strict=True):
             table.to_parquet(folder / f"{name}.parquet", index=False)

@@ -4,11 +4,11 @@
 `entry`       what the page calls: lays out memory, calls the engine's own set-up and loop
 `wasm`        that, compiled: numba's IR -> llvmlite's wasm32 object; `link`: object -> module
 `schema`      what the page has to know; `presets`: every run of the papers' experiments, and what they print
-`digest`      SHA-256 over all that a run gives: ``./reproduce digest FILE`` and the page show the same
 `tours`       the guided tours, checked: `tours.yaml`
 `page`        puts the file together, from ``static/lab.html`` and all it refers to
 ============  =====================================================================================================
 
+The page shows the digest of a run that `tcpfair.library.digest` and ``./reproduce digest FILE`` give.
 ``python -m tcpfair.web OUTPUT`` writes the page from ``static/`` as it is; ``./reproduce`` writes ``results/<source>/lab.html``.
 
 All scripts of the page are classic scripts, inlined in the order of their ``<script src>`` in ``static/lab.html``; each adds

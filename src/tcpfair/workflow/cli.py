@@ -43,6 +43,13 @@ def main(arguments: list[str] | None = None) -> int:
     except InputError as error:
         _complain(f"error: {error}")
         return 1
+    except ModuleNotFoundError as error:  # installed as a library
+        if (error.name or "tcpfair").startswith("tcpfair"):
+            raise
+        _complain(
+            f"error: {error.name} is not installed; pip install 'tcpfair[reproduce]' brings what the artifact needs"
+        )
+        return 1
     except BrokenPipeError:  # who read the output, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -80,9 +87,11 @@ def parser() -> argparse.ArgumentParser:
     output = _option("--output", type=_folder_of, required=True)
 
     # what ./reproduce calls
-    dry_run = _option("--dry-run", "-n", action="store_true", help="say what would be done, why, and how long it takes")
+    dry_run = _option(
+        "--dry-run", "-n", action="store_true", help="print what would be done, why, and how long it takes"
+    )
     cores = _option("--cores", type=int, help="processes at a time")
-    said = _option("--dry-run", "-n", action="store_true", help="only say what it takes")
+    said = _option("--dry-run", "-n", action="store_true", help="only print what it takes")
     profile = _option("--profile", default="default", help="a folder of workflow/profiles, such as slurm")
     yes = _option("--yes", action="store_true", help="start or delete without being asked again")
     command("install", _install, "compile the engine, when ./reproduce has made the environment")
@@ -108,6 +117,8 @@ def parser() -> argparse.ArgumentParser:
         "--source", choices=("bundled", "engine", "raw"), default="bundled", help="which run (default: bundled)"
     )
     command("crate", _crate, "the last run as a Workflow Run RO-Crate", of_source)
+    packages = _option("--packages", type=Path, required=True, help="folder with Sphinx, which ./reproduce installs")
+    command("site", _site, "the results, notebooks and how-tos of the last run as a static site", of_source, packages)
     tools = {"choices": ("ns2", "ns3", "testbed"), "help": "run this simulator and rewrite data/validation"}
     run_tool = _option("--run", dest="tool", **tools)
     some = _option(
@@ -252,7 +263,7 @@ def _layout(given: argparse.Namespace) -> Layout:
 
 
 def _install(given: argparse.Namespace) -> None:
-    from tcpfair.sources import live
+    from tcpfair.library import live
 
     live.prepare(say=lambda line: print(line, file=sys.stderr, flush=True))
     print("installed; from here on no command needs a network")
@@ -370,6 +381,14 @@ def _crate(given: argparse.Namespace) -> None:
 
     folder = crate.write(runs.last_plan(repository_root(), given.source))
     _say("crate", os.path.relpath(folder), crate.summary(folder))
+
+
+def _site(given: argparse.Namespace) -> None:
+    from tcpfair.workflow import run as runs
+    from tcpfair.workflow import site
+
+    page = site.build(runs.last_plan(repository_root(), given.source), given.packages)
+    _say("site", os.path.relpath(page), site.summary(page.parent))
 
 
 def _import(given: argparse.Namespace) -> int:
@@ -491,7 +510,7 @@ def _bench(given: argparse.Namespace) -> None:
 
 
 def _digest(given: argparse.Namespace) -> None:
-    from tcpfair.web import digest
+    from tcpfair.library import digest
 
     print(digest.digest_of_file(given.file))
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import pandas as pd
 
 from tcpfair import measures
-from tcpfair.engine import dumbbell
 from tcpfair.engine.result import Result
 from tcpfair.errors import InputError, unknown
 from tcpfair.files import checksums, costs
@@ -23,6 +22,7 @@ from tcpfair.papers.papers import load_paper
 from tcpfair.runs import ensemble_table, shards
 from tcpfair.runs.ensemble import Ensemble, EnsembleConfig, Member, ensemble_of, load, paper_of
 from tcpfair.sources import tables
+from tcpfair.sources.engine import run as simulate
 from tcpfair.workflow import executor
 from tcpfair.workflow.executor import Campaign, Item, Made, Say
 from tcpfair.workflow.state import PLANNED_PKTS_PER_S, duration_text
@@ -48,7 +48,7 @@ def made(member: Member, unit: Sequence[str], results: dict[str, Result]) -> tup
         experiment = member.config.experiments[name]
         for spec in specs[name]:
             if spec.key not in results:
-                results[spec.key] = dumbbell.run(spec.scenario, spec.seed)
+                results[spec.key] = simulate(spec.scenario, spec.seed)
                 pkts += results[spec.key].received_total_pkts
         own = (results[spec.key] for spec in specs[name])
         provenance = {"backend": "engine", "grid": list(experiment.grid)}
@@ -175,7 +175,7 @@ def run(
 ) -> None:
     """Bring the ensembles of some papers up to date, and ship those that have all settings of the configuration.
 
-    Raises InputError when it takes long and nobody said yes, and when jobs failed; what succeeded is kept.
+    Raises InputError when it takes long without ``yes``, and when jobs failed; what succeeded is kept.
     """
     for ensemble in _ensembles(layout, wanted):
         if n_restored := ensemble_table.restore(layout, ensemble):

@@ -36,7 +36,7 @@ Pair = tuple[str, str]  # paper, experiment
 
 # files of data/ that exhibits of a kind read beside print; tests/workflow/test_opened_files.py checks that none is missing
 _PLACED_FROM = ("*.yaml", "published/**/*.*", "ensemble/**/*.*")
-_JUDGED_FROM = ("*.yaml", "claims/**/*.*", "ensemble/**/*.*")
+_JUDGED_FROM = (*_PLACED_FROM, "claims/**/*.*")  # also what is printed, which may deny a claim
 PUBLISHED = (
     *_PLACED_FROM,
     "claims/**/*.*",
@@ -504,7 +504,7 @@ class Plan:
             )
 
     def refuse_stale_ledger(self, command: str) -> None:
-        """InputError when the ledger, or what it was made from, is not what the configuration asks for now.
+        """InputError when the ledger, or what it was made from, is not what the configuration requests now.
 
         The baseline does not count: the ledger is compared with it and gives the next one. Nor do exhibits that failed.
         """

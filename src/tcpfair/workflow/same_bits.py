@@ -22,6 +22,7 @@ from tcpfair.files import checksums
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.files.manifest import CODE, CONFIG, RUNS, read_manifest, write_manifest
+from tcpfair.library import live
 from tcpfair.papers.expand import RunSpec, expected_pkts, run_specs, shorten, values_behind
 from tcpfair.papers.papers import PaperConfig, load_paper, load_yaml
 from tcpfair.papers.settings import BASE
@@ -29,7 +30,6 @@ from tcpfair.runs import code, ensemble_table, store
 from tcpfair.runs.ensemble import FURTHER, Ensemble, Member, ensemble_of, load, paper_of
 from tcpfair.runs.ensemble_table import CELL, Shipped
 from tcpfair.runs.store import Asked
-from tcpfair.sources import live
 from tcpfair.workflow import again
 from tcpfair.workflow import ensemble as ensembles
 from tcpfair.workflow.again import Held, hash_of
@@ -159,7 +159,7 @@ def holds_bits(layout: Layout, cores: int = 1, say: Callable[[str], None] = prin
 
 
 def _of_other_code(layout: Layout, config: PaperConfig, experiment: str) -> Iterator[tuple[Held, set[str]]]:
-    """The shipped runs of an experiment that are asked for today and that other code made, with their algorithms."""
+    """The shipped runs of an experiment that are requested today and that other code made, with their algorithms."""
     folder = layout.bundled(config.paper, experiment)
     manifest = read_manifest(folder) if folder.is_dir() else {}
     made_by = manifest.get(CODE, {})
@@ -205,7 +205,7 @@ def mark_ensemble(layout: Layout, name: str) -> bool:
 
 
 def _made_by_other_code(layout: Layout, name: str) -> Ensemble | None:
-    """A shipped ensemble where its code alone is not today's; others have to be made anew or are fresh."""
+    """A shipped ensemble where its code alone is not today's; others have to be simulated or are fresh."""
     if not layout.ensemble_config.is_file() or name not in (config := load(layout.ensemble_config)).names:
         return None
     ensemble = ensemble_of(config, load_paper(layout.paper_config(paper_of(name))), name)

@@ -16,10 +16,10 @@ from tcpfair.errors import InputError
 from tcpfair.files import costs
 from tcpfair.files.layout import Layout, short_name
 from tcpfair.files.manifest import MANIFEST
+from tcpfair.library import live
 from tcpfair.papers.expand import run_specs
 from tcpfair.papers.papers import load_paper
 from tcpfair.runs import outputs, store, trace
-from tcpfair.sources import live
 from tcpfair.workflow import executor
 from tcpfair.workflow.executor import Campaign, Item, Made
 from tcpfair.workflow.plan import Pair, Plan

@@ -17,11 +17,11 @@ from tcpfair import cc, measures, sources
 from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.files.manifest import file_hash
+from tcpfair.library import live
 from tcpfair.papers.expand import RunSpec, run_specs, shorten
 from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.papers.settings import grid_points
 from tcpfair.runs import code, outputs, reach, shards
-from tcpfair.sources import live
 from tcpfair.workflow import executor
 from tcpfair.workflow.executor import Campaign, Item, Made
 from tcpfair.workflow.plan import Plan

@@ -9,10 +9,10 @@ from pathlib import Path
 from tcpfair.errors import InputError, unknown
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.files.manifest import file_hash
+from tcpfair.library import live
 from tcpfair.papers.papers import Exhibit, PaperConfig, load_paper
 from tcpfair.runs import record, store, trace
 from tcpfair.runs.origin import Origin, digest_of_keys, read
-from tcpfair.sources import live
 from tcpfair.workflow.again import hash_of, is_same, made_again
 from tcpfair.workflow.plan import find_exhibit
 

@@ -25,7 +25,11 @@ def clause_table(layout: Layout, paper: PaperConfig) -> pd.DataFrame:
     rows = []
     if found is not None:
         config, claims = load(layout.ensemble_config), load_claims(layout.data / "claims" / f"{paper.paper}.yaml")
-        for members, _ in members_of(found, paper, config.papers[paper.paper].hypotheses):
+        for members, reading, _ in members_of(found, paper, config.papers[paper.paper]):
+            if reading.excluded and not (
+                reading.changes or reading.metrics
+            ):  # of printed numbers; no clause reads them
+                continue
             about = {"paper": paper.paper, "hypothesis": members.hypothesis}
             for claim in claims:
                 for name, held in clauses_held(claim, members).items():

@@ -6,7 +6,7 @@ They follow from what is shipped alone, so that they are a step of their own: `w
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from tcpfair.files.layout import ENSEMBLE_TABLES, Layout
 from tcpfair.files.rounding import rounded_table
 from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.papers.settings import BASE, Assumption
-from tcpfair.runs.ensemble import EnsembleConfig, HeldOut, Judging, Numbers, ensemble_of, load
+from tcpfair.runs.ensemble import EnsembleConfig, Excluded, HeldOut, Judging, Numbers, ensemble_of, load
 from tcpfair.runs.ensemble_table import Shipped
 from tcpfair.verdicts import printed
 from tcpfair.verdicts.cells import cells as cells_of
@@ -30,9 +30,8 @@ from tcpfair.verdicts.yardsticks import TWINS, in_both
 
 COLUMNS = {
     "ensemble_papers": [
-        *("paper", "hypothesis", "what", "settings", "refused", "numbers", "inside", "within_base", "within_best"),
-        *("best_setting", "explained", "with_table", "error_base", "error_best", "crps", "effective_settings"),
-        *("second_reference", "within_second", "effective_second"),
+        *("paper", "hypothesis", "what", "settings", "refused", "numbers", "within_best", "best_setting", "explained"),
+        *("with_table", "error_base", "error_best", "crps", "effective_settings", "effective_second"),
     ],
     "ensemble_numbers": [
         *("paper", "hypothesis", "exhibit", "key", "metric", *placing.PLACED),
@@ -134,12 +133,8 @@ class Judged:
             return about
         found = self.numbers
         if self.second_reference:
-            about["second_reference"] = self.second_reference
-            about["within_second"] = int(found["within_second"].sum())
             about["effective_second"] = inference.effective_settings(self.transferred[self.second_reference])
         return about | {
-            "inside": int(found["inside"].sum()),
-            "within_base": int(self.hit.loc[BASE].sum()) if self.members.has_base else np.nan,
             "within_best": int(self.hit.loc[self.best].sum()),
             "best_setting": self.best,
             "explained": int(found["explained"].sum()),
@@ -174,14 +169,8 @@ class Judged:
 
     def _chosen(self, part: Numbers) -> list[int]:
         """The compared numbers of some exhibits, and of some protocols and RTTs where those are named."""
-        chosen = []
-        for number in self.compared:
-            where = printed.parse_key(self.cells["key"][number])
-            of_exhibit = not part.exhibits or self.cells["exhibit"][number] in part.exhibits
-            of_protocol = not part.protocols or where.get("protocol") in part.protocols
-            if of_exhibit and of_protocol and (not part.rtt_ms or float(where.get("rtt_ms", "nan")) in part.rtt_ms):
-                chosen.append(number)
-        return chosen
+        named = self.cells.loc[list(self.compared), ["exhibit", "key"]].itertuples()
+        return [number for number, exhibit, key in named if part.has(exhibit, printed.parse_key(key))]
 
 
 def tables(
@@ -241,10 +230,18 @@ def _judged(layout: Layout, paper: PaperConfig, found: Shipped, config: Ensemble
     numbers = numbers[pd.to_numeric(numbers["value"], errors="coerce").notna()]
     width = placing.widths(numbers, printed.load_tolerances(layout.data / "tolerances.yaml"))
     assumptions = ensemble_of(config, paper).assumptions
-    for members, refused in members_of(found, paper, config.papers[paper.paper].hypotheses):
-        hypothesis = config.papers[paper.paper].hypotheses.get(members.hypothesis)
-        what = hypothesis.what if hypothesis else "the paper at its word"
-        yield Judged(members, numbers, width, config.judging, assumptions, what), refused
+    plan = config.papers[paper.paper]
+    for members, reading, refused in members_of(found, paper, plan):
+        what = plan.hypotheses[members.hypothesis].what if members.hypothesis else "the paper at its word"
+        judged = numbers[~excluded(numbers, reading.excluded)]
+        yield Judged(members, judged, width, config.judging, assumptions, what), refused
+
+
+def excluded(numbers: pd.DataFrame, which: Sequence[Excluded]) -> pd.Series:
+    """Whether a hypothesis excludes each of some printed numbers."""
+    rows = zip(numbers["exhibit"], numbers["key"], strict=True)
+    out = [any(part.has(exhibit, printed.parse_key(key)) for part in which) for exhibit, key in rows]
+    return pd.Series(out, numbers.index, dtype=bool)
 
 
 def of_shipped(layout: Layout, papers: Mapping[str, PaperConfig]) -> dict[str, pd.DataFrame]:
@@ -288,6 +285,6 @@ def read_parts(layout: Layout, folder: Path, papers: Iterable[str], name: str) -
         except (OSError, ValueError):
             where = path.relative_to(layout.root).as_posix()
             why = "not a Parquet table" if path.is_file() else "missing"
-            raise InputError(f"{where}: {why}; ./reproduce writes it again") from None
+            raise InputError(f"{where}: {why}; ./reproduce rebuilds it") from None
     filled = [frame for frame in frames if len(frame)]
     return pd.concat(filled, ignore_index=True) if filled else frames[0]

@@ -10,8 +10,8 @@ import yaml
 
 from tcpfair.engine.dumbbell import run
 from tcpfair.errors import InputError
+from tcpfair.library import digest
 from tcpfair.papers.scenario import make_scenario
-from tcpfair.web import digest
 
 SCENARIO = {
     **{"capacity_bps": 1e7, "wire_bytes": 1500, "payload_bytes": 1448, "buffer_pkts": 20},

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 
 from tcpfair.engine import dumbbell
+from tcpfair.engine.dumbbell import DumbbellResult
 from tcpfair.engine.loop import simulate
-from tcpfair.engine.result import Result
 from tcpfair.jit import PLAIN
 from tcpfair.jit import is_compiled as _is_compiled
 from tcpfair.papers.scenario import Scenario, make_scenario
@@ -52,8 +53,8 @@ def _compilations() -> int:
     return 0 if PLAIN else sum(simulate.stats.cache_misses.values())
 
 
-def run(scenario: Scenario, seed: int = 1) -> Result:
-    """Simulate one scenario with one seed, see `tcpfair.engine.dumbbell.run`; as `prepare` when nothing is compiled yet."""
+def run(scenario: Scenario, seed: int = 1, log_events: bool | None = None) -> DumbbellResult:
+    """Simulate one scenario with one seed, see `tcpfair.engine.dumbbell.run`; before a compilation a line on stderr says so."""
     if not is_compiled():
-        prepare()
-    return dumbbell.run(scenario, seed)
+        prepare(lambda line: print(line, file=sys.stderr, flush=True))
+    return dumbbell.run(scenario, seed, log_events)

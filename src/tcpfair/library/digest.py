@@ -1,7 +1,7 @@
 """What a run gave, as one number: SHA-256 of each of its arrays, and of the list of these.
 
-``static/engine.js`` works out the same in the page. The arrays are those of `tcpfair.engine.result.Result` as the engine keeps
-them (float64, little-endian), the events and the arrivals of short flows; events are always logged for it. What depends on
+``web/static/engine.js`` works out the same in the page. The arrays are those of `tcpfair.engine.result.Result` as the engine
+keeps them (float64, little-endian), the events and the arrivals of short flows; events are always logged for it. What depends on
 where a run was stopped on its way, such as the number of trains, is left out.
 """
 
@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from tcpfair.engine.dumbbell import DumbbellResult, run
+from tcpfair.engine.dumbbell import DumbbellResult
 from tcpfair.engine.state import DIRECTIONS
 from tcpfair.errors import InputError
-from tcpfair.papers.papers import load_yaml
+from tcpfair.library import live
 from tcpfair.papers.scenario import Scenario, make_scenario
 
 _OF_FLOWS = ("delivered_pkts", "received_pkts", "cwnd_pkts", "ssthresh_pkts", "srtt_s")
@@ -42,7 +42,12 @@ def lines(result: DumbbellResult) -> list[str]:
 
 def digest(scenario: Scenario, seed: int) -> str:
     """Digest of what a scenario gives with a seed. Raises InputError as the engine does."""
-    return hashlib.sha256("".join(lines(run(scenario, seed, log_events=True))).encode()).hexdigest()
+    return digest_of_result(live.run(scenario, seed, log_events=True))
+
+
+def digest_of_result(result: DumbbellResult) -> str:
+    """The same of a result whose events were logged."""
+    return hashlib.sha256("".join(lines(result)).encode()).hexdigest()
 
 
 def digest_of_file(path: Path) -> str:
@@ -56,6 +61,8 @@ def digest_of_file(path: Path) -> str:
 
 def read(path: Path) -> tuple[Scenario, int]:
     """Scenario and seed of a file in YAML or JSON: ``{scenario: {...}, seed: 7}``; the seed is 1 where there is none."""
+    from tcpfair.papers.papers import load_yaml  # the library does without YAML
+
     try:
         values = load_yaml(path)  # JSON is YAML but for its tabs
     except (UnicodeDecodeError, OSError) as error:

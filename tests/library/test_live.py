@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tcpfair.engine import dumbbell
+from tcpfair.library import live
 from tcpfair.papers.scenario import make_scenario
-from tcpfair.sources import live
 
 
 @pytest.fixture
@@ -73,4 +73,4 @@ def test_a_compilation_is_announced_before_it_begins(monkeypatch):
 def test_a_run_that_has_to_compile_says_so_too(scenario, monkeypatch, capsys):
     monkeypatch.setattr(live, "is_compiled", lambda: False)
     live.run(scenario)
-    assert "The simulator is compiled now" in capsys.readouterr().out
+    assert "The simulator is compiled now" in capsys.readouterr().err

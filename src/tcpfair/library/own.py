@@ -1,0 +1,162 @@
+"""An own algorithm: one file that keeps the contract of `tcpfair.cc.api`, given by its path or as a module.
+
+A process that has not imported the engine yet adds it to the registry, and compiles the engine with it. The engine's sources
+stay as they are, shipped algorithms give the same bits, and an edit of the file takes effect with the next run, in a new process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import pickle
+import re
+import shutil
+import signal
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from typing import Any
+
+from tcpfair import cc
+from tcpfair.errors import InputError
+
+_PLACE = "<own algorithms>"  # in `tcpfair.cc.__path__`
+_KEPT_CACHES = 8  # of engines compiled with own algorithms
+_EMPTY_WORDS = re.compile(
+    r"Failed in|No implementation|There (is|are)|During:|File |[->^ ]|Unsupported functionality|$"
+)
+
+
+def digest_of_files(own: Sequence[str]) -> str:
+    """SHA-256 over names and contents. Raises InputError for a file that cannot be read."""
+    sha = hashlib.sha256()
+    for path in own:
+        try:
+            sha.update(Path(path).name.encode() + b"\0" + Path(path).read_bytes())
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror}") from None
+    return sha.hexdigest()
+
+
+def located(cc_name: str) -> str:
+    """The file of an own algorithm, given as a path that ends in .py or as a module's name; nothing for a shipped one.
+
+    Raises InputError for a file that is missing or has a name that it cannot have. What is neither is left to the engine.
+    """
+    if cc_name.endswith(".py"):
+        path = Path(cc_name).resolve()
+    elif cc_name in cc.names() or not (found := _file_of_module(cc_name)):
+        return ""
+    else:
+        path = found
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; give the file of an algorithm, or one of {', '.join(cc.names())}")
+    if not path.stem.isidentifier() or path.stem in shipped_names():
+        raise InputError(f"{path}: rename the file: its name must be a Python name that tcpfair.cc does not have")
+    return str(path)
+
+
+def shipped_names() -> frozenset[str]:
+    """Names of all modules in `tcpfair.cc`."""
+    return frozenset(path.stem for path in Path(cc.__file__).parent.glob("*.py"))
+
+
+def _file_of_module(name: str) -> Path | None:
+    """The file of a module of the user's that looks like an algorithm."""
+    with suppress(ImportError, ValueError, AttributeError):
+        spec = importlib.util.find_spec(name)
+        if spec and spec.origin and spec.origin.endswith(".py"):
+            path = Path(spec.origin)
+            return path if "STATE" in path.read_text(errors="replace") else None
+    return None
+
+
+# --- In the other one --------------------------------------------------------------------------------------------
+
+
+def serve(own: tuple[str, ...]) -> None:
+    """Read jobs from stdin and write results to stdout until there are no more."""
+    from tcpfair.papers.scenario import Scenario
+
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever is printed is no result
+    try:
+        register(own)
+        from tcpfair.library import live  # and with it the engine
+
+        failed = None
+    except Exception as error:
+        failed = _in_one_line(error, own)
+    while True:
+        try:
+            values, seed = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        found: object = failed
+        if failed is None:
+            try:
+                found = live.run(Scenario.model_validate(values), seed)
+            except Exception as error:
+                found = _in_one_line(error, own)
+        pickle.dump(found, out)
+        out.flush()
+
+
+class _Finder:
+    """Finds own algorithms as modules of `tcpfair.cc`, in the files in which they are."""
+
+    def __init__(self, own: Sequence[str]) -> None:
+        self._files = {Path(path).stem: path for path in own}
+
+    def find_spec(self, name: str, target: object = None) -> ModuleSpec | None:
+        path = self._files.get(name.rpartition(".")[2])
+        return importlib.util.spec_from_file_location(name, path) if path else None
+
+    def iter_modules(self, prefix: str = "") -> Iterator[tuple[str, bool]]:
+        yield from ((prefix + name, False) for name in self._files)
+
+
+def register(own: Sequence[str]) -> None:
+    """Add own algorithms to the registry, and give the engine that is compiled with them a cache of its own.
+
+    Has an effect only before `tcpfair.engine.loop` is imported. Raises InputError for a file that has no algorithm.
+    """
+    if not own:
+        return
+    import numba
+
+    config: Any = numba.config  # its names are made when it is loaded
+    from tcpfair.cc import registry  # and with it numba, as `tcpfair.jit` sets it up
+
+    base = Path(config.CACHE_DIR)
+    config.CACHE_DIR = f"{base}-own-{digest_of_files(own)[:16]}"
+    older = sorted(base.parent.glob(f"{base.name}-own-*"), key=lambda folder: folder.stat().st_mtime)
+    for folder in older[:-_KEPT_CACHES]:
+        shutil.rmtree(folder, ignore_errors=True)
+    sys.path_importer_cache[_PLACE] = _Finder(own)
+    cc.__path__.append(_PLACE)
+    for path in own:
+        if Path(path).stem not in registry.algorithms():
+            raise InputError(f"{path}: no algorithm: it needs PARAMS and STATE, see tcpfair.cc.api")
+
+
+def _in_one_line(error: Exception, own: Sequence[str]) -> InputError:
+    """What is wrong with an own algorithm, with file and line where they are known."""
+    if isinstance(error, InputError) or not own:
+        return error if isinstance(error, InputError) else InputError(f"simulate: {type(error).__name__}: {error}")
+    text = str(error)
+    names = "|".join(re.escape(Path(path).name) for path in own)
+    if isinstance(error, SyntaxError):
+        return InputError(f"{error.filename}:{error.lineno}: {error.msg}")
+    frames = [
+        (each.filename, each.lineno) for each in traceback.extract_tb(error.__traceback__) if each.filename in own
+    ]
+    told = re.findall(rf'File "([^"]*(?:{names}))", line (\d+)', text)
+    place = "{}:{}".format(*(told or frames or [(own[0], "?")])[-1])
+    line = next((each.strip() for each in text.splitlines() if not _EMPTY_WORDS.match(each)), type(error).__name__)
+    return InputError(f"{place}: {line}")

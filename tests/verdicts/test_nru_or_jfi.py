@@ -1,0 +1,47 @@
+"""Where Jain's index and NRU disagree."""
+
+import pandas as pd
+
+from tcpfair.files.layout import PAPERS, Layout, repository_root
+from tcpfair.papers.papers import load_paper
+from tcpfair.verdicts.context import Context
+from tcpfair.verdicts.measured import Measured
+from tcpfair.verdicts.nru_or_jfi import counts, nru_or_jfi
+
+# rtt_ms: J, U of flow 1, U of flow 2, what both say
+CELLS = {
+    10: (0.99, -0.1, 0.1, "fair by both"),
+    20: (0.95, -0.46, 0.3, "fair by both"),  # the edges belong to what is fair
+    30: (0.90, -0.47, 0.3, "J fair, a flow loses"),
+    40: (0.92, 1.0, -1.5, "J fair, a flow loses"),
+    50: (0.70, 0.0, 0.0, "J unfair, no flow loses"),
+    60: (0.60, -4.0, 2.0, "unfair by both"),
+}
+
+
+def rows():
+    for rtt_ms, (j, *u_db, _) in CELLS.items():
+        for replicate, off in enumerate((-0.3, 0.0, 0.001)):  # whose median counts
+            about = {"run_id": rtt_ms + replicate, "replicate": replicate, "rtt_ms": rtt_ms}
+            yield {**about, "flow": 0, "flow_protocol": "", "metric": "jfi_mean", "value": j + off}
+            for flow, u in enumerate(u_db, 1):
+                yield {**about, "flow": flow, "flow_protocol": "x", "metric": "U_n_of_means", "value": u + off}
+
+
+def test_cells_are_counted_by_what_each_measure_says():
+    measured = Measured(lambda experiment: pd.DataFrame(rows()).sample(frac=1, random_state=1))
+    found = counts(measured, "pair", 0.9, -0.46)
+    said = [words for *_, words in CELLS.values()]
+    assert found == {"cells": 6} | {words: said.count(words) for words in found if words != "cells"}
+    assert sum(found.values()) == 12
+    assert counts(measured, "pair", 0.0, -9.0)["fair by both"] == 6
+
+
+def test_a_fair_index_hides_losers_in_the_papers_pairs():
+    layout = Layout(repository_root())
+    found = nru_or_jfi([Context(load_paper(layout.paper_config(paper)), layout) for paper in PAPERS])
+    assert set(found.index.get_level_values("paper")) == {"bhatti2008", "bhatti2009"}
+    assert (found.drop(columns="cells").sum(axis=1) == found["cells"]).all()
+    pairs = found[found.index.get_level_values("experiment").str.startswith("pair")]
+    assert pairs["J fair, a flow loses"].sum() > pairs["cells"].sum() / 4
+    assert found["J unfair, no flow loses"].sum() == 0
