@@ -54,7 +54,7 @@ def metric_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options:
     Where the RTT of flow 1 is fixed, the laws of SACK's ratio are drawn over that of flow 2.
     """
     n, to_axis = len(options.panels), 1 / _BYTES_PER_MB if options.x == "buffer_bytes" else 1.0
-    figure, [axes] = style.new_figure(1, n, 5.4 if n == 1 else None, 3.0, sharex=True, sharey=True)
+    figure, [axes] = style.new_figure(1, n, 5.4 if n == 1 else None, 3.0, sharey=True)
     drawn = [with_band(column) for column in numbers.from_runs(options.metric)]
     places = sorted({value * to_axis for cells in drawn for value in cells[options.x]})
     for panel, cells, ax in zip(options.panels, drawn, axes, strict=True):
