@@ -30,11 +30,11 @@ rule all:
         plan.all_targets,
 
 
-# --- Each paper: the metrics of its experiments and the numbers of its exhibits, then its notebook, which draws the exhibits ----
+# --- Each paper: the metrics of its experiments, numbers of its exhibits and verdicts on its claims; then its notebook ---------
 
 for paper in plan.papers:
 
-    if plan.to_make("measure", paper) or plan.to_make("numbers", paper):
+    if any(plan.to_make(kind, paper) for kind in ("measure", "numbers", "judge")):
 
         rule:
             name:
@@ -42,6 +42,7 @@ for paper in plan.papers:
             output:
                 metrics=plan.to_make("measure", paper),
                 numbers=plan.to_make("numbers", paper),
+                judged=plan.to_make("judge", paper),
             log:
                 results / f"logs/measure/{paper}.log",
             benchmark:
@@ -57,9 +58,12 @@ for paper in plan.papers:
                 source=plan.config.source,
                 paper=paper,
                 exhibits=[e.id for config, e in plan.exhibits if config.paper == paper],
+                papers=plan.config.papers,
+                only=plan.config.only,
             shell:
                 "python -m tcpfair measure --source {params.source} --paper {params.paper} --exhibits {params.exhibits:q}"
-                " --output {output.metrics:q} --numbers {output.numbers:q} 2>&1 | tee {log:q}"
+                " --papers {params.papers} --only {params.only:q} --output {output.metrics:q} --numbers {output.numbers:q}"
+                " --judged {output.judged:q} 2>&1 | tee {log:q}"
 
 
 for run, paper in [
@@ -123,6 +127,7 @@ rule ledger:
     input:
         plan.targets("measure"),
         plan.targets("numbers"),
+        plan.targets("judge"),
         plan.targets("place"),
     output:
         plan.targets("ledger"),
@@ -185,12 +190,13 @@ rule lab:
         "python -m tcpfair packet-lab --source {params.source} --output {output:q} 2>&1 | tee {log:q}"
 
 
-# what is up to date is left out: Snakemake would make it again after the report
+# what is up to date is left out: Snakemake would make it again after the ledger
 if plan.to_make("notebook", WRITE_UP):
 
     rule write_up:
         input:
-            plan.targets("report"),
+            plan.targets("ledger"),
+            plan.targets("draw"),
         output:
             plan.targets("notebook", WRITE_UP),
         log:

@@ -1,4 +1,5 @@
-"""Generate envs/ from pyproject.toml: the hash-pinned locks, the conda environment and the container recipe.
+"""Generate envs/ from pyproject.toml: the hash-pinned locks, the conda environment and the container recipe; and what hosts
+of notebooks and editors read, .binder/ and .devcontainer/.
 
     .venv/bin/python scripts/generate_envs.py [--upgrade]
 
@@ -8,6 +9,7 @@ be upgraded. What follows from pyproject.toml and the locks is written anew each
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -59,6 +61,9 @@ SLURM_OPTIONS = (
     "pip compile --universal --generate-hashes --no-deps --no-emit-index-url --no-annotate --no-header --quiet -"
     f" --output-file envs/{SLURM_LOCK}"
 )
+SITE_LOCK = "site.txt"
+# in the versions of the first lock, next to which it is installed; only what that one lacks is kept
+SITE_OPTIONS = "--group site --constraint envs/requirements.txt"
 
 
 def read_project(root: Path = ROOT) -> dict:
@@ -87,6 +92,12 @@ def locked_versions(lock: str) -> dict[str, list[str]]:
 def slurm_requirements(project: dict) -> list[str]:
     """Requirements of the extra for clusters with Slurm."""
     return project["project"]["optional-dependencies"]["slurm"]
+
+
+def lacking(lock: str, of_others: str) -> str:
+    """The entries of a lock whose packages another lock does not have."""
+    entries = re.split(r"\n(?=\S)", of_others.rstrip("\n"))
+    return "".join(f"{each}\n" for each in entries if not locked_versions(each).keys() & locked_versions(lock).keys())
 
 
 def below(version: str) -> str:
@@ -132,15 +143,15 @@ def container_recipe() -> str:
     return HEADER + (
         "# docker build --file envs/Dockerfile --tag tcpfair .\n"
         "# mkdir -p out && docker run --rm --user $(id -u):$(id -g) --volume ./out:/out tcpfair\n"
-        "# results/ and figures/ are then in ./out; `tcpfair figure ogura.fig8` at the end asks for one figure, and so on.\n"
-        "# The digest is that of docker-library/repo-info; this recipe has not been built where it was written.\n"
+        "# results/ and figures/ are then in ./out; `tcpfair figure ogura.fig8` at the end draws one figure, and so on.\n"
+        "# The digest is that of docker-library/repo-info; this recipe is untested.\n"
         f"FROM {BASE_IMAGE}\n"
         "WORKDIR /artifact\n"
         "COPY . .\n"
         "# all that needs a network or a minute: .venv from the lock, and the engine, compiled for whoever runs it\n"
         "ENV TCPFAIR_CACHE=/artifact/.venv/engine\n"
         "RUN ./reproduce install && chmod --recursive a+rX . && chmod --recursive a+w .venv/engine\n"
-        "# what is made stands in /out, below which nothing is part of the image\n"
+        "# outputs go to /out, which is not part of the image\n"
         "ENV TCPFAIR_OUTPUT=/out\n"
         "RUN mkdir --mode 1777 /out\n"
         "VOLUME /out\n"
@@ -165,6 +176,44 @@ def generated(project: dict, lock: str) -> dict[str, str]:
     }
 
 
+def entry(lock: str, name: str) -> str:
+    """The entry of a package in a lock, with its hashes."""
+    found = [each for each in re.split(r"\n(?=\S)", lock) if name in locked_versions(each)]
+    return "".join(f"{each.rstrip()}\n" for each in found)
+
+
+def hosted(lock: str) -> dict[str, str]:
+    """What hosts read that start the project for people without an installation: content by path from the root.
+
+    Both run ./reproduce install, which installs the lock.
+    """
+    (version,) = re.findall(r"^python:(3\.\d+)-slim@", BASE_IMAGE)
+    editor = {
+        "extensions": ["ms-python.python", "ms-toolsai.jupyter"],
+        "settings": {"python.defaultInterpreterPath": "${containerWorkspaceFolder}/.venv/bin/python"},
+    }
+    container = {
+        "name": "tcpfair",
+        "image": BASE_IMAGE,
+        "onCreateCommand": "apt-get update && apt-get install --yes --no-install-recommends git && ./reproduce install",
+        "customizations": {"vscode": editor},
+    }
+    return {
+        ".devcontainer/devcontainer.json": json.dumps(container, indent=2) + "\n",
+        ".binder/runtime.txt": f"python-{version}\n",
+        # the server shows the sliders of notebooks; all else is in the environment of their kernel
+        ".binder/requirements.txt": HEADER + entry(lock, "jupyterlab-widgets"),
+        ".binder/postBuild": "#!/bin/sh\n"
+        + HEADER
+        + (
+            "# the lock in .venv, and a kernel for it in the environment of Binder's server\n"
+            "set -eu\n"
+            "./reproduce install\n"
+            '.venv/bin/python -m ipykernel install --prefix "$NB_PYTHON_PREFIX" --name python3 --display-name tcpfair\n'
+        ),
+    }
+
+
 def main() -> None:
     uv, upgrade = Path(sys.executable).with_name("uv"), sys.argv[1:2] == ["--upgrade"]
     for name, what in LOCKS.items():
@@ -173,8 +222,15 @@ def main() -> None:
     lock = (ROOT / "envs" / "requirements.txt").read_text()
     for name, content in generated(read_project(), lock).items():
         (ROOT / "envs" / name).write_text(content)
+    for name, content in hosted(lock).items():
+        (ROOT / name).parent.mkdir(exist_ok=True)
+        (ROOT / name).write_text(content)
+        (ROOT / name).chmod(0o755 if content.startswith("#!") else 0o644)
     slurm = "\n".join(slurm_requirements(read_project()))
     subprocess.run([uv, *SLURM_OPTIONS.split()], cwd=ROOT, check=True, input=slurm, text=True)
+    command = [uv, *f"{LOCK_OPTIONS} {SITE_OPTIONS}".split()]
+    site = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    (ROOT / "envs" / SITE_LOCK).write_text(lacking(lock, site))
 
 
 if __name__ == "__main__":

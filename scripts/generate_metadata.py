@@ -2,7 +2,7 @@
 
     .venv/bin/python scripts/generate_metadata.py
 
-The version stands in pyproject.toml; CITATION.cff and the newest section of CHANGELOG.md repeat it, which a test holds.
+The version is in pyproject.toml; CITATION.cff and the newest section of CHANGELOG.md repeat it, which a test checks.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ LONGEST = (
     "reference/test_dumbbell.py",
     "sources/readers/test_refused.py",
     "verdicts/claims/test_mutations.py",
+    "exhibits/test_legible.py",
     "exhibits/test_board.py",
     "engine/test_clock.py",
     "exhibits/recordings/test_board.py",

@@ -11,7 +11,15 @@ import yaml
 
 from tcpfair import sources
 from tcpfair.files.checksums import CHECKSUMS, listed
-from tcpfair.files.layout import ENSEMBLE_TABLES, LEDGER_TABLES, PAPERS, Layout, repository_root, short_id
+from tcpfair.files.layout import (
+    ENSEMBLE_TABLES,
+    JUDGED_TABLES,
+    LEDGER_TABLES,
+    PAPERS,
+    Layout,
+    repository_root,
+    short_id,
+)
 from tcpfair.files.manifest import file_hash
 from tcpfair.papers.expand import RunSpec
 from tcpfair.papers.papers import Config
@@ -20,6 +28,7 @@ from tcpfair.runs.record import Record
 from tcpfair.verdicts import ledger
 from tcpfair.verdicts.baseline import NUMBER_IDENTITY
 from tcpfair.verdicts.ensemble import tables
+from tcpfair.verdicts.scope import scope_of
 from tcpfair.workflow.plan import Plan, Step
 
 ROOT = Path(__file__).parents[1]
@@ -114,6 +123,7 @@ def make_checkout(root: Path) -> Path:
         "config/raw.yaml": (repository_root() / "config/raw.yaml").read_text(),
         **{f"notebooks/{name}.ipynb": NOTEBOOK for name in ("ogura", "raw")},
         "data/published/ogura.csv": "exhibit,key\n",
+        "data/claims/ogura.yaml": "at_least: 1\n",
         **{f"config/papers/{name}.yaml": text for name, text in papers.items()},
     }
     return put(root, files)
@@ -175,9 +185,13 @@ def make_output(plan: Plan, step: Step, status: record.Status = "built") -> None
             record.place(layout, "numbers", exhibit.id, ".csv") for of, exhibit in plan.exhibits if of.paper == name
         ],
         "notebook": lambda: [layout.results / f"notebooks/{name}{suffix}" for suffix in (".ipynb", ".html")],
+        "judge": lambda: [layout.judged / name / f"{table}.parquet" for table in JUDGED_TABLES],
         "place": lambda: [layout.placed / name / f"{table}.parquet" for table in ENSEMBLE_TABLES],
         "ledger": lambda: [layout.ledger / f"{table}.csv" for table in LEDGER_TABLES],
-        "report": lambda: [plan.opened],
+        "report": lambda: [
+            plan.opened,
+            *(layout.results / f"report/{page}.html" for page in (*plan.papers, "claims", "agreement", "run")),
+        ],
         "lab": lambda: [layout.lab],
     }
     with outputs.making(layout, step.folder) as scratch:
@@ -239,7 +253,8 @@ def put_exhibit(
 
 
 def write_ledger(layout: Layout, config: Config) -> dict[str, dict[str, int]]:
-    """The ledger, and what is placed among the ensembles before it."""
-    for paper in config.papers:
+    """The ledger, and what is judged and placed among the ensembles before it."""
+    for paper in scope_of(layout, config).papers:
+        ledger.write_judged(layout, config, paper)
         tables.write_shipped(layout, paper, layout.placed / paper)
     return {**ledger.write_ledger(layout, config), "exhibits": ledger.write_exhibits(layout, config)}

@@ -2,6 +2,7 @@
 satisfies it on every platform.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -25,6 +26,7 @@ GENERATOR = script("generate_envs")
 PROJECT = GENERATOR.read_project(ROOT)
 LOCK = (ROOT / "envs" / "requirements.txt").read_text()
 INSTALLER = (ROOT / "envs" / "installer.txt").read_text()
+SITE = (ROOT / "envs" / "site.txt").read_text()
 DECLARED = GENERATOR.declared(PROJECT)
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 DEVELOPMENT = PROJECT["dependency-groups"]["dev"]
@@ -66,13 +68,14 @@ def test_the_lock_satisfies_every_requirement(text):
 
 
 def test_nothing_is_installed_that_no_lock_pins():
-    """What ./reproduce installs: wheels of two locks by hash, and the checkout with the build tool of the second one."""
+    """What ./reproduce installs: wheels of locks by hash, and the checkout with the build tool of the second one."""
     commands = (ROOT / "reproduce").read_text().replace("\\\n", "")
     installs = re.findall(r"\bpip (?:install|sync) .*", commands)
-    assert len(installs) == 3
-    assert [line.split()[-1] for line in installs] == ["envs/installer.txt", "envs/requirements.txt", "."]
-    assert all("--require-hashes" in line and "--only-binary :all:" in line for line in installs[:2])
-    assert "--no-build-isolation" in installs[2] and "--no-deps" in installs[2]
+    locks = ["envs/installer.txt", "envs/requirements.txt", '"$checkout/envs/site.txt"']
+    *from_locks, own = sorted(installs, key=lambda line: line.endswith(" ."))
+    assert sorted(line.split()[-1] for line in from_locks) == sorted(locks)
+    assert all("--require-hashes" in line and "--only-binary :all:" in line for line in from_locks)
+    assert "--no-build-isolation" in own and "--no-deps" in own
     assert [pin.name for pin in pins(INSTALLER)] == ["uv"]
     (built_by,) = PROJECT["build-system"]["requires"]
     assert Requirement(built_by).name == "hatchling" and built_by in DEVELOPMENT
@@ -90,6 +93,20 @@ def test_the_extra_for_clusters_has_versions_and_hashes_and_needs_nothing_that_t
     assert lacking == [], "the plugin needs them, and the lock no longer has them"
 
 
+def test_what_the_site_needs_has_versions_and_hashes_and_is_not_in_the_lock_of_all():
+    """It is installed next to the packages of the first lock, when ./reproduce site is first used."""
+    wanted = PROJECT["dependency-groups"]["site"]
+    pinned = {canonicalize_name(pin.name): [] for pin in pins(SITE)}
+    for pin in pins(SITE):
+        pinned[canonicalize_name(pin.name)] += [each.version for each in pin.specifier]
+    for requirement in map(Requirement, wanted):
+        versions = pinned[canonicalize_name(requirement.name)]
+        assert versions and all(requirement.specifier.contains(number) for number in versions)
+    assert [name for name in pinned if locked(name)] == []
+    assert GENERATOR.lacking(LOCK, SITE) == SITE
+    assert GENERATOR.lacking(LOCK, LOCK) == ""
+
+
 def test_no_file_of_envs_names_a_registry():
     for path in (path for path in (ROOT / "envs").rglob("*") if path.is_file()):
         assert not re.search(r"https?://|--(extra-)?index-url|--find-links", path.read_text()), path.name
@@ -103,8 +120,31 @@ def test_generated_files_have_not_drifted(name):
     assert (ROOT / "envs" / name).read_text() == GENERATED[name], "run scripts/generate_envs.py"
 
 
+HOSTED = GENERATOR.hosted(LOCK)
+
+
+@pytest.mark.parametrize("name", HOSTED)
+def test_what_hosts_read_has_not_drifted(name):
+    assert (ROOT / name).read_text() == HOSTED[name], "run scripts/generate_envs.py"
+    assert bool((ROOT / name).stat().st_mode & 0o100) == name.endswith("postBuild")
+
+
+def test_hosts_install_the_lock_and_nothing_beside_it():
+    """In the image of the container recipe; with hashes for the one package of the server."""
+    container = json.loads(HOSTED[".devcontainer/devcontainer.json"])
+    assert f"FROM {container['image']}\n" in GENERATED["Dockerfile"]
+    assert container["onCreateCommand"].endswith("&& ./reproduce install")
+    assert "\n./reproduce install\n" in HOSTED[".binder/postBuild"]
+    assert f"python:{HOSTED['.binder/runtime.txt'].strip().removeprefix('python-')}-slim@" in container["image"]
+    (pin,) = pins(HOSTED[".binder/requirements.txt"].removeprefix(GENERATOR.HEADER))
+    assert [each.version for each in pin.specifier] == locked("jupyterlab-widgets")
+    assert {path.name for path in (ROOT / ".binder").iterdir()} == {
+        Path(name).name for name in HOSTED if "binder" in name
+    }
+
+
 def test_nothing_in_envs_is_kept_by_hand():
-    known = {*GENERATED, *GENERATOR.LOCKS, GENERATOR.SLURM_LOCK, "jupyter"}  # the last one by hand
+    known = {*GENERATED, *GENERATOR.LOCKS, GENERATOR.SLURM_LOCK, GENERATOR.SITE_LOCK, "jupyter"}  # the last one by hand
     assert {path.name for path in (ROOT / "envs").iterdir()} == known
 
 
@@ -155,7 +195,7 @@ PLATFORMS = ("x86_64-manylinux_2_28", "aarch64-manylinux_2_28", "aarch64-apple-d
 def test_every_locked_package_has_a_wheel_for_every_machine(python, platform):
     uv = Path(sys.executable).with_name("uv")
     options = f"--quiet --no-deps --only-binary :all: --python-version {python} --python-platform {platform}"
-    for lock in ("requirements.txt", "installer.txt"):
+    for lock in ("requirements.txt", "installer.txt", "site.txt"):
         command = [uv, "pip", "compile", *options.split(), ROOT / "envs" / lock]
         done = subprocess.run(command, cwd=ROOT / "envs", capture_output=True, text=True, check=False)
         if re.search("error sending request|dns error|Failed to fetch", done.stderr):
@@ -279,5 +319,6 @@ def test_every_dependency_has_its_reason_beside_it():
         *GENERATOR.slurm_requirements(PROJECT),
         *DEVELOPMENT,
         *PROJECT["dependency-groups"]["installer"],
+        *PROJECT["dependency-groups"]["site"],
     ]
     assert [text for text, reason in lines if not re.match(r" +# \S+", reason)] == []

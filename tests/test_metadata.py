@@ -73,10 +73,12 @@ def test_a_workflow_calls_commands_and_files_that_are_there(path):
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_a_workflow_may_write_nothing_and_ends(path):
+def test_a_workflow_may_write_nothing_but_the_pages_and_ends(path):
     workflow = yaml.safe_load(path.read_text())
     assert workflow["permissions"] == {"contents": "read"}
     assert all(job["timeout-minutes"] <= 120 for job in workflow["jobs"].values())
+    allowed = {"publish": {"pages": "write", "id-token": "write"}} if path.stem == "pages" else {}
+    assert {name: job["permissions"] for name, job in workflow["jobs"].items() if "permissions" in job} == allowed
     assert all("uses" in step or "run" in step for step in steps(path))
 
 

@@ -61,7 +61,10 @@ esac
 """
 
 
-READ = ("CITATION.cff", "LICENSE", "README.md", "Snakefile", "config", "data", "notebooks", "src", "workflow")
+READ = (
+    *("CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "README.md", "Snakefile"),
+    *("config", "data", "docs", "notebooks", "src", "workflow"),
+)
 
 
 def may_unshare(*what: str) -> bool:

@@ -36,14 +36,14 @@ def findings(tmp_path, monkeypatch):
                 ("most", "at most RTTs", "does not hold", ""),
             )
         ],
-        "numbers": [
-            {"paper": "kozu2014", "within": True, "within_scatter": True},
-            {"paper": "kozu2014", "within": False, "within_scatter": True},
-            {"paper": "kozu2014", "within": None, "within_scatter": None},
+        "readings": [
+            {"paper": "kozu2014", "reading": reading, "numbers": 4, "within": within, "within_scatter": 4, "in_ensemble": of,
+             "inside": 1}
+            for reading, within, of in (("configured", 2, 2), ("H1", 3, 0))
         ],
         "ensemble_papers": [
-            {"paper": "kozu2014", "hypothesis": hypothesis, "settings": 9, "numbers": 6, "within_base": 2, "within_best": 3,
-             "inside": 4, "explained": 5, "effective_settings": 2.0}
+            {"paper": "kozu2014", "hypothesis": hypothesis, "settings": 9, "numbers": 6, "within_best": 3,
+             "explained": 5, "effective_settings": 2.0}
             for hypothesis in ("", "H1")
         ],
         "ensemble_clauses": [
@@ -73,8 +73,10 @@ def test_verdicts_are_counted_per_paper_and_in_all(findings):
     assert findings.verdicts().loc["all"].to_dict() == {"partly": 1, "reproduced": 1}
 
 
-def test_numbers_that_were_not_compared_count_nowhere(findings):
-    assert findings.numbers().loc["kozu2014"].to_list() == [2, "50 %", "100 %"]
+def test_numbers_have_a_share_by_reading_and_none_where_nothing_was_compared(findings):
+    shares = findings.numbers().loc["kozu2014"]
+    assert shares.loc["configured"].to_list() == [4, "50 %", "100 %", "50 %"]
+    assert shares.loc["H1"].to_list() == [4, "75 %", "100 %", ""]
 
 
 def test_conclusions_have_their_verdict_and_how_sure_it_is(findings):
@@ -114,6 +116,7 @@ def test_the_testbed_is_drawn_with_words_and_what_is_used(findings):
     figure = findings.testbed_figure("kozu2014")
     (ax,) = figure.axes
     assert [label.get_text() for label in ax.get_yticklabels()] == ["initial window (packets)", "buffer (packets)"]
+    assert not any(line.get_visible() for line in ax.get_ygridlines())  # they would strike the numbers through
     crosses = [line for line in ax.lines if line.get_marker() == "x"]
     assert [line.get_xdata()[0] for line in crosses] == [pytest.approx(np.log(6) / np.log(40))]
     assert findings.testbed("kozu2014").data.startswith(b"\x89PNG")

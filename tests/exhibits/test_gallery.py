@@ -1,4 +1,4 @@
-"""The figures that README.md shows are what the bundled data draws today."""
+"""The figures that README.md and the lesson show are what the bundled data draws today."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ GALLERY = sorted((ROOT / "data" / "expected" / "gallery").glob("*.svg"))
 LINKED = ("Snakefile", "config", "data", "notebooks")
 
 
-def test_readme_shows_the_gallery():
-    shown = re.findall(r"\(data/expected/gallery/(\S+\.svg)\)", (ROOT / "README.md").read_text())
+def test_readme_and_the_lesson_show_the_gallery():
+    pages = "".join((ROOT / name).read_text() for name in ("README.md", "docs/teaching.md"))
+    shown = re.findall(r"\((?:\.\./)?data/expected/gallery/(\S+\.svg)\)", pages)
     assert sorted(set(shown)) == [path.name for path in GALLERY]
 
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import matplotlib as mpl
+import numpy as np
 import pytest
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -146,3 +147,41 @@ def test_a_figure_is_laid_out_and_drawn_once_for_each_file(monkeypatch):
         style.as_svg(figure)
         style.as_png(figure)
     assert (len(drawn), len(laid_out)) == (2, 2)
+
+
+def test_marks_are_moved_aside_by_points_on_any_scale():
+    with style.applied():
+        figure, [[ax]] = style.new_figure()
+        ax.set(xscale="log", xlim=(1, 1000))
+        style.draw_printed(ax, [10, 100], [3, 4], style.look("BIC"), points=9)
+        figure.canvas.draw()
+    (line,) = ax.lines
+    moved = line.get_transform().transform(line.get_xydata()) - ax.transData.transform(line.get_xydata())
+    assert moved == pytest.approx(np.array([[9, 0], [9, 0]]) / 72 * figure.dpi)
+
+
+def test_lanes_and_widths_differ_and_centre_on_their_place():
+    assert style.lanes(4, 2.0) == [-3, -1, 1, 3]
+    assert style.lanes(1, 2.0) == [0]
+    assert style.nested(3, 5.0, 1.0) == [5, 3, 1]
+    assert style.nested(1, 5.0, 1.0) == [1]
+
+
+def test_points_beyond_the_axis_are_numbers_at_its_edge():
+    with style.applied():
+        _, [[ax]] = style.new_figure()
+        ax.set(xlim=(0, 5), ylim=(70, 98))
+        style.mark_beyond(ax, [1, 2, 3, 4, 5], [33.94, 70, 98, 101, np.nan], style.BLACK)
+    assert [text.get_text() for text in ax.texts] == ["33.9", "101"]
+    assert [(line.get_marker(), *line.get_xydata()[0]) for line in ax.lines] == [("v", 1, 70), ("^", 4, 98)]
+
+
+def test_the_limits_reach_what_is_drawn_aside():
+    with style.applied():
+        _, [[ax]] = style.new_figure()
+        style.draw_printed(ax, [10, 300], [5, np.nan], style.look("BIC"), points=9)
+        style.draw_printed(ax, [200], [-40], style.look("BIC"), points=-9)
+    assert ax.get_xlim()[0] < 10
+    assert ax.get_xlim()[1] > 200
+    assert ax.get_ylim()[0] < -40
+    assert ax.get_ylim()[1] > 5

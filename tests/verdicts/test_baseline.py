@@ -201,7 +201,7 @@ def test_what_failed_is_never_accepted(layout, verdict, status, named):
     accepted(layout, (*JFI, 0.9), c01="reproduced")
     put_exhibit(layout, FIG8, [(*JFI, 0.1)])
     put_ledger(layout, {"c01": verdict}, fig9=status)
-    with pytest.raises(InputError, match=rf"^results/bundled/ledger: {named} failed; nothing is accepted"):
+    with pytest.raises(InputError, match=rf"^results/bundled/ledger: {named} failed; fix them before accepting"):
         accept(layout)
     assert read_numbers(layout.expected("ogura") / "fig08.csv")["value"].tolist() == ["0.9"]
 

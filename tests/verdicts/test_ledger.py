@@ -234,7 +234,7 @@ def test_in_a_part_what_was_not_asked_for_is_pending_or_not_run(part):
     assert counts["claims"]["failed"] == 0
     assert counts["claims"]["not run"] == sum(counts["claims"].values())
     evidence = pd.read_csv(layout.ledger / "claims.csv").set_index("id")["evidence"]
-    assert evidence["ogura.c14"] == "not asked for: this run was limited to ogura.fig4"
+    assert evidence["ogura.c14"] == "not requested: this run was limited to ogura.fig4"
     assert evidence["ogura.c03"].startswith("ogura/model1")  # asked for, but not there
 
 

@@ -52,7 +52,7 @@ def test_a_claim_counts_when_all_its_experiments_do():
     chosen = scope(only=["ogura.fig8"])
     assert chosen.left_out(claim("loss_sweep")) == ""
     assert chosen.left_out(claim("loss_sweep", exhibits=["ogura.fig9"])) == ""
-    why = "not asked for: this run was limited to ogura.fig8"
+    why = "not requested: this run was limited to ogura.fig8"
     assert chosen.left_out(claim("loss_sweep", "model1", exhibits=["ogura.fig8"])) == why
     assert chosen.left_out(claim("model1")) == why
     assert chosen.left_out(claim("loss_sweep", paper="kozu2014")) == why

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.slow
 LOOKS = [pytest.param(*look, id=f"{look[0]} {look[1]}") for look in product((390, 1440), ("light", "dark"))]
 TABS = ("numbers", "epochs", "packets", "copy", "seeds", "plots")
 BUILT = ROOT / "results" / "bundled" / "report.html"
+PAGES = sorted(BUILT.parent.glob("report/*.html"))
 PRESET = "tcpfair.lab.apply({ paper: 'bhatti2009', experiment: 'pair_ccid2_first', point: { protocol: 'CUBIC', rtt_ms: 50 } })"
 UNFOLD = "for (const node of document.querySelectorAll('main details, .tour-list')) node.open = true"
 
@@ -70,15 +71,17 @@ def test_the_packet_lab(browser, lab, width_px, scheme):
 
 @pytest.mark.parametrize(("width_px", "scheme"), LOOKS)
 def test_a_report(browser, made_up, width_px, scheme):
-    look(browser, made_up, width_px, scheme)
-    assert axe.findings(browser) == []
+    for page in (made_up, made_up.parent / "report/bhatti2009.html", made_up.parent / "report/claims.html"):
+        look(browser, page, width_px, scheme)
+        assert axe.findings(browser) == [], page.name
 
 
 @pytest.mark.skipif(not BUILT.is_file(), reason="results/bundled/report.html has not been built")
 @pytest.mark.parametrize(("width_px", "scheme"), LOOKS)
 def test_the_report_that_was_built(browser, width_px, scheme):
-    look(browser, BUILT, width_px, scheme)
-    assert axe.findings(browser) == []
+    for page in (BUILT, *PAGES):
+        look(browser, page, width_px, scheme)
+        assert axe.findings(browser) == [], page.name
 
 
 def test_a_barrier_is_found(browser, lab):

@@ -1,4 +1,4 @@
-"""The report by keyboard alone: figures grow and shrink again, tables sort and search."""
+"""A paper's page of the report by keyboard alone: figures grow and shrink again, tables sort and search."""
 
 from __future__ import annotations
 
@@ -15,12 +15,18 @@ FOCUS = """const node = document.activeElement;
              seen: bottom > 0 && top < innerHeight };"""
 
 
+@pytest.fixture(scope="module")
+def paper(made_up):
+    return made_up.parent / "report/bhatti2009.html"
+
+
 @pytest.fixture
-def browser(made_up):
+def browser(paper):
     with driven() as browser:
-        browser.open(made_up)
+        browser.open(paper)
         yield browser
-        assert set(browser.requested()) <= {made_up.resolve().as_uri()}
+        checkout = paper.resolve().parents[3].as_uri()
+        assert [each for each in browser.requested() if not each.startswith(f"{checkout}/")] == []
         assert browser.complaints() == []
 
 
@@ -47,7 +53,8 @@ def test_a_figure_grows_and_escape_brings_back(browser):
     assert browser.run("return document.activeElement.matches('a.zoom')")
 
 
-def test_a_table_is_sorted_and_searched(browser):
+def test_a_table_is_sorted_and_searched(browser, paper):
+    browser.open(paper.with_name("claims.html"))
     focus(browser, "table[data-tools] thead button")
     browser.press(ENTER)
     assert browser.run("return document.activeElement.closest('th').getAttribute('aria-sort')") == "ascending"
@@ -60,3 +67,11 @@ def test_a_table_is_sorted_and_searched(browser):
     browser.press(*"cubic")
     assert browser.run(shown) != everything
     assert " of " in browser.run(shown)
+
+
+def test_an_address_chooses_the_rows_of_a_table(browser, paper):
+    claims = paper.with_name("claims.html").resolve().as_uri()
+    browser.ask("/url", {"url": f"{claims}?paper=ogura&verdict=by+construction#all-claims"})
+    rows = "[...document.querySelectorAll('#all-claims tbody tr')].filter((row) => !row.hidden)"
+    shown = browser.run(f"return {rows}.map((row) => [row.dataset.paper, row.dataset.verdict].join(', '))")
+    assert set(shown) == {"ogura, by construction"}

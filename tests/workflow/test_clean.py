@@ -47,7 +47,7 @@ def test_it_asks_and_takes_no_for_an_answer(root, monkeypatch, answer, status, l
 
 
 def test_where_nobody_can_be_asked_nothing_goes(root):
-    with pytest.raises(InputError, match="clean: nobody to ask; say --yes"):
+    with pytest.raises(InputError, match="clean: no terminal to confirm on; add --yes"):
         clean.main(root)
     assert len(there(root)) == 6
 

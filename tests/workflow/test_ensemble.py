@@ -9,6 +9,7 @@ import pytest
 from tcpfair.errors import InputError
 from tcpfair.files import checksums, costs
 from tcpfair.files.layout import Layout, repository_root
+from tcpfair.papers.expand import expected_pkts
 from tcpfair.papers.papers import load_paper
 from tcpfair.runs import code, ensemble_table
 from tcpfair.runs.ensemble import ensemble_of, load
@@ -73,6 +74,14 @@ papers:
         what: both
         all_of: [slow, swapped]
         settings: 2
+      other_runs:
+        what: the numbers of Libra are of other runs
+        excluded:
+          - {protocols: [Libra], reason: of other runs}
+      received:
+        what: what was received is printed
+        changes:
+          - {experiments: [watched], metrics: {throughput_mean: received_mean}}
 """
 
 
@@ -120,11 +129,11 @@ class Members(InProcess):
         self.simulated, self.stop_after, self.made = 0, stop_after, ensembles.made
         monkeypatch.setattr(ensembles, "made", self.count)
 
-    def count(self, member, unit):
+    def count(self, member, unit, results):
         if self.simulated == self.stop_after:
             raise KeyboardInterrupt
         self.simulated += 1
-        return self.made(member, unit)
+        return self.made(member, unit, results)
 
 
 def run(layout, stop_after=None, **how):
@@ -138,6 +147,21 @@ def test_members_are_the_settings_as_printed_and_those_of_each_hypothesis(layout
     names = [member.name for member in opened(layout).members()]
     assert names == ["0000", "0001", "0002", "0003", "slow/0000", "swapped/0000", "both/0000", "both/0001", "both/0002"]
     assert [member.name for member in opened(layout).members(1)][-2:] == ["both/0000", "both/0001"]
+
+
+def test_a_reading_that_changes_no_run_is_not_simulated(layout):
+    ensemble, plan = opened(layout), ensembles.load(layout.ensemble_config).papers["ogura"]
+    assert ensemble.simulated == ["slow", "swapped", "both"]
+    assert plan.reading("received").metrics == {("watched", "throughput_mean"): "received_mean"}
+    assert [part.reason for part in plan.reading("other_runs").excluded] == ["of other runs"]
+    edit(layout.ensemble_config, "[slow, swapped]", "[slow, other_runs, received]")
+    both = ensembles.load(layout.ensemble_config).papers["ogura"].reading("both")
+    assert (len(both.changes), len(both.metrics), len(both.excluded)) == (1, 1, 1)
+    text = layout.ensemble_config.read_text()
+    layout.ensemble_config.write_text(
+        text[: text.index("      other_runs:")].replace("other_runs, received", "swapped")
+    )
+    assert (opened(layout).runs, opened(layout).configuration) == (ensemble.runs, ensemble.configuration)
 
 
 def test_a_hypothesis_changes_its_points_and_no_others(layout):
@@ -401,23 +425,29 @@ def test_the_expected_time_is_that_of_earlier_jobs(layout):
     measured = [cost for cost in costs.read(layout) if cost.step == "ensemble"]
     assert [(cost.item, cost.pkts, cost.cpu_s) for cost in measured] == [("ogura", pkts, 2000.0)]
     rate = costs.expected_pkts_per_s(measured, ensembles.PLANNED_PKTS_PER_S)
-    assert work.expected_s == len(work.todo) * work.ensemble.pkts / rate
+    left = [member for member in work.members if member.setting > 0]
+    runs = {spec.key: spec for member in left for name in work.ensemble.experiments for spec in member.specs(name)}
+    assert sum(item.n_runs for item in work.items) == len(runs)
+    pkts = sum(expected_pkts(spec.scenario) for spec in runs.values())
+    assert work.expected_s == pytest.approx(pkts / rate, rel=0.2)  # every setting as large as the configured one
 
 
 def test_what_fails_is_said_and_the_rest_is_kept(layout, monkeypatch):
     made = ensembles.made
 
-    def fails(member, unit):
+    def fails(member, unit, results):
         if member.name in ("0002", "slow/0000"):
             raise InputError("out of luck")
-        return made(member, unit)
+        return made(member, unit, results)
 
     InProcess(monkeypatch)
     monkeypatch.setattr(ensembles, "made", fails)
-    with pytest.raises(InputError, match="are missing: ogura/0002, ogura/slow/0000: out of luck; run it again") as said:
+    with pytest.raises(
+        InputError, match="are missing: ogura/both/0000, ogura/both/0002: out of luck; run it again"
+    ) as said:
         ensembles.run(layout, say=lambda line: None)
-    assert "16 of 72 runs" in str(said.value)
-    assert len(ensembles.plan(layout)[0].todo) == 2
+    assert "24 of 42 runs" in str(said.value)
+    assert ensembles.plan(layout)[0].n_todo == 5  # without the members before the one that failed
 
 
 @pytest.mark.parametrize(
@@ -445,6 +475,30 @@ def test_what_fails_is_said_and_the_rest_is_kept(layout, monkeypatch):
         ("{paper: kozu2014}", "{paper: kozu2014, rtt_ms: [40]}", "is fitted with all its numbers"),
         ("    seed: 1", "    seed: 1\n    second_reference: kozu", "papers.ogura: testbed of 'kozu'"),
         ("[slow, swapped]", "[slow, swopped]", "hypotheses.both.all_of: hypothesis 'swopped' is unknown"),
+        (
+            "protocols: [Libra], reason",
+            "exhibits: [ogura.fig9], reason",
+            "other_runs.excluded: exhibit 'ogura.fig9' is unknown",
+        ),
+        (
+            "protocols: [Libra], reason",
+            "protocols: [Lybra], reason",
+            "other_runs.excluded: protocol 'Lybra' is unknown",
+        ),
+        ("protocols: [Libra], reason", "reason", "excluded.0: name the numbers by `exhibits:`"),
+        (", reason: of other runs", "", "excluded.0.reason: Field required"),
+        (
+            "[watched], metrics",
+            "[wached], metrics",
+            "hypotheses.received: experiment 'wached' is unknown; did you mean",
+        ),
+        ("[watched], metrics", "[pair], settings: {capacity_bps: 1}, metrics", "are a change of their own"),
+        (
+            "what: what was",
+            "settings: 2\n        what: what was",
+            "hypotheses.received.settings: it changes no run",
+        ),
+        ("all_of: [slow, swapped]", "", "hypotheses.both: give either `changes:` and `excluded:`, or `all_of:`"),
     ],
 )
 def test_a_wrong_name_gets_one_line(layout, capsys, old, new, complaint):

@@ -45,20 +45,22 @@ def tell():
 if step:
     atexit.register(tell)
 """
-KINDS = ("measure", "numbers", "notebook", "place", "ledger", "report")
+KINDS = ("measure", "numbers", "judge", "notebook", "place", "ledger", "report")
 # of results, a step reads what steps before it made, whose stamps are part of its own
 BEFORE = {
     "measure": ("metrics/",),  # for weights
     "numbers": ("metrics/", "numbers/"),
+    "judge": ("metrics/", "judged/"),
     "notebook": ("metrics/", "exhibits/", "numbers/", "notebooks/"),
     "place": ("placed/",),  # its own, which it has the system write to the disk
-    "ledger": ("metrics/", "exhibits/", "numbers/", "ensembles/", "placed/", "ledger/"),
+    "ledger": ("metrics/", "exhibits/", "numbers/", "judged/", "placed/", "ledger/"),
     "report": (
         "report.html",  # its own
+        "report/",
         "metrics/",
         "exhibits/",
         "numbers/",
-        "ensembles/",
+        "judged/",
         "placed/",
         "ledger/",
         "notebooks/",
@@ -99,14 +101,14 @@ def watched(tmp_path_factory):
         assert done.returncode == 0, done.stdout + done.stderr
 
     start("build", "--config", *ASKED)
-    for told in (folder / "told").glob("*.json"):  # metrics and numbers, which one process made
+    for told in (folder / "told").glob("*.json"):  # metrics, numbers and verdicts, which one process made
         if json.loads(told.read_text())["step"] == "measure":
             told.unlink()
     plan = run.load_plan(root, pairs=ASKED)
     for paper in plan.papers:
         how = ["measure", "--source", "bundled", "--paper", paper, "--exhibits"]
         how += [exhibit.id for config, exhibit in plan.exhibits if config.paper == paper]
-        for kind, option in (("measure", "--output"), ("numbers", "--numbers")):
+        for kind, option in (("measure", "--output"), ("numbers", "--numbers"), ("judge", "--judged")):
             if targets := [str(target) for target in plan.targets(kind, paper)]:
                 start(*how, option, *targets, watched_as=kind)
     found = defaultdict(lambda: (set(), {}))

@@ -213,7 +213,8 @@ def test_what_was_expanded_is_remembered_and_never_wrongly(finished):
 
 # --- What an edit reaches ---------------------------------------------------------------------------------------------
 
-JUDGED = {"ledger", "report", "write-up"}
+SHOWN = {"ledger", "report", "write-up"}
+JUDGED = {"judge", *SHOWN}
 DRAWN = {"draw", "notebook", "report"}
 PLACED = {"place", *JUDGED}
 COMPUTED = {"numbers", *DRAWN, *JUDGED}
@@ -243,7 +244,14 @@ EDITS = {  # file, old, new: kinds of steps that are made again, reasons of some
         {PAIR: {"weights"}},
     ),
     "a title": (PAPER, "title: shares", "title: parts", DRAWN, {"notebook ogura": {"exhibits"}}),
-    "print": (PRINT, "key", "key\nogura.fig8,x", ALL - {"measure"}, {FIG8: {"print"}, "place ogura": {"print"}}),
+    "a bound": ("data/claims/ogura.yaml", "at_least: 1", "at_least: 2", JUDGED, {"judge ogura": {"print"}}),
+    "print": (
+        PRINT,
+        "key",
+        "key\nogura.fig8,x",
+        ALL - {"measure"},
+        {FIG8: {"print"}, "place ogura": {"print"}, "judge ogura": {"print"}},
+    ),
     "an equation": (
         *("data/equations.yaml", "function: a", "function: b", ALL - {"measure"}),
         {"draw ogura.table1": {"print"}, FIG8: set()},
@@ -349,14 +357,14 @@ CODE = {  # what is changed: kinds of steps that are made again
         "metrics/fairness.py": ALL,
         "measures/runs.py": ALL,
         "runs/outputs.py": ALL,
-        "models/cubic.py": COMPUTED | {"place"},
+        "models/cubic.py": COMPUTED,
         "exhibits/style.py": DRAWN | {"write-up"},
         "exhibits/notebook_html.py": NOTEBOOKS,
         "verdicts/ledger.py": JUDGED,
-        "verdicts/claims/ogura.py": PLACED,
+        "verdicts/claims/ogura.py": JUDGED,
         "verdicts/cell_links.py": {"notebook", "report", "write-up"},
-        "verdicts/report/chain.py": {"report", "write-up"},
-        "verdicts/templates/report/page.html.j2": {"report", "write-up"},
+        "verdicts/report/chain.py": {"report"},
+        "verdicts/templates/report/page.html.j2": {"report"},
         "web/page.py": {"lab"},
         "web/static/lab.js": {"lab"},
         "web/tours.yaml": {"lab"},
@@ -367,11 +375,13 @@ CODE = {  # what is changed: kinds of steps that are made again
     },
     edit_step: {
         "measure": COMPUTED | {"measure"},
-        "numbers": COMPUTED - {"draw", "notebook"},
+        "numbers": COMPUTED - {"draw", "notebook", "judge"},
         "notebook": NOTEBOOKS,
         "_leading_back": NOTEBOOKS,
-        "ledger": JUDGED,
-        "report": {"report", "write-up"},
+        "judge": JUDGED,
+        "place": PLACED - {"judge"},
+        "ledger": SHOWN,
+        "report": {"report"},
     },
     swap: {
         **dict.fromkeys(("numpy", "pandas", "scipy", "pyarrow", "pydantic", "pydantic-core", "pyyaml"), ALL),
@@ -558,8 +568,8 @@ def test_what_was_half_written_is_removed_wherever_a_build_writes(root):
 @pytest.mark.parametrize(
     ("path", "old", "new", "why"),
     [
-        (PAPER, "[10, 20]", "[5, 20]", {"numbers", "ensembles", "configuration"}),
-        (PRINT, "exhibit,key", "exhibit,key,value", {"numbers", "ensembles", "print"}),
+        (PAPER, "[10, 20]", "[5, 20]", {"numbers", "claims", "ensembles", "configuration"}),
+        (PRINT, "exhibit,key", "exhibit,key,value", {"numbers", "claims", "ensembles", "print"}),
     ],
 )
 def test_a_stale_ledger_is_not_accepted(finished, path, old, new, why):

@@ -2,7 +2,7 @@
 
 An algorithm is one module in this package with
 
-* a docstring that cites its source with section, and says how it differs from Linux and ns-3;
+* a docstring that cites its source with section, and states how it differs from Linux and ns-3;
 * ``PARAMS``: a tuple of :class:`Param`; read in the rules as ``p.name``;
 * ``STATE``: the names of its own state variables (floats, zero at the start); read and written as ``f.name``;
 * ``on_ack(f, p)``: called for every ACK outside recovery, in slow start too;

@@ -83,6 +83,7 @@ def draw_flows(flows: pd.DataFrame, experiments: Sequence[str], level: float, no
             looks = {"fmt": "o", "ms": 3.5, "lw": 0.5, "color": color, "mfc": face, "mew": 0.7}
             ax.errorbar(own["tool_mean"], own["engine_mean"], xerr=own["tool_sd"], yerr=own["engine_sd"], **looks)
         ax.set(xscale="log", yscale="log", xlim=(1e-3, 1.05), ylim=(1e-3, 1.05), xlabel="share in ns-2")
+        ax.tick_params(labelsize=style.POWERS_PT)
         ax.set_title(experiment, loc="left", fontsize=8)
     axes[0].set_ylabel("share in the engine")
     style.corner_note(figure, note)
@@ -125,7 +126,7 @@ def _panels(labels: Sequence[str], height_in: float) -> tuple[Figure, list[Axes]
     panels = [ax for row in axes for ax in row]
     for ax, label in zip(panels, labels, strict=False):
         ax.set_title(label, loc="left", fontsize=8)
-        ax.tick_params(labelsize=6.5)
+        ax.tick_params(labelsize=style.LEAST_PT)
     for ax in panels[len(labels) :]:
         ax.set_axis_off()
     return figure, panels[: len(labels)]

@@ -83,16 +83,19 @@ class Findings:
         return counts
 
     def numbers(self) -> pd.DataFrame:
-        """Printed numbers of each paper: how many were compared, and which share is within which tolerance.
+        """Printed numbers by paper and reading: how many were compared, and which share is within what.
 
-        Columns: compared, within (the tolerance set by hand), within the scatter (by which two independent repetitions differ).
+        Columns: compared, within (the tolerance set by hand), within the scatter (by which two independent repetitions differ),
+        inside the settings (of the ensemble).
         """
-        table = self.table("numbers")
-        table = table[table["within"].notna()]
-        papers = table.groupby("paper", sort=False)
-        shares = papers[["within", "within_scatter"]].agg(lambda x: f"{100 * x.astype(float).mean():.0f} %")
-        shares.insert(0, "compared", papers.size())
-        return shares.rename(columns={"within_scatter": "within the scatter"})
+        table = self.table("readings").set_index(["paper", "reading"])
+        parts = {
+            "within": ("within", "numbers"),
+            "within the scatter": ("within_scatter", "numbers"),
+            "inside the settings": ("inside", "in_ensemble"),
+        }
+        shares = {name: (table[count] / table[of]).map(_percent) for name, (count, of) in parts.items()}
+        return table[["numbers"]].rename(columns={"numbers": "compared"}).assign(**shares)
 
     def conclusions(self) -> pd.DataFrame:
         """What each abstract concludes, with its verdict and how sure that is."""
@@ -178,7 +181,8 @@ class Findings:
         for place, (_, row) in enumerate(ranges[::-1].iterrows()):
             _marginal(ax, place, row)
         ax.set_yticks(range(len(ranges)), self._labels(ranges["assumption"][::-1]))
-        ax.set(xlim=(-0.17, 1.17), xticks=[], xlabel="within the plausible range")
+        ax.set(xlim=(-0.2, 1.2), xticks=[], xlabel="within the plausible range")
+        ax.grid(visible=False)  # it would strike the numbers through
         ax.legend(loc="upper center", ncols=3, frameon=False)
         ax.set_ylim(-0.6, len(ranges) + 0.4)
         drawn = f"engine, {int(n['settings'])} settings, {n['effective_settings']:.0f} of weight"
@@ -207,6 +211,10 @@ def _sure(row: pd.Series) -> str:
     return f"{row['verdict']} ({sure})" if sure else row["verdict"]
 
 
+def _percent(share: float) -> str:
+    return "" if not np.isfinite(share) else f"{100 * share:.0f} %"
+
+
 def _marginal(ax: Axes, place: int, row: pd.Series) -> None:
     """One assumption as bars from 0, the least drawn value, to 1, the largest; by the logarithm where it spans decades."""
     ends = row[["prior_low", "prior_high"]].to_numpy(dtype=float)
@@ -224,6 +232,6 @@ def _marginal(ax: Axes, place: int, row: pd.Series) -> None:
     used = pd.to_numeric(row["used"], errors="coerce")
     if np.isfinite(used):
         ax.plot(at(float(used)), place, "x", color=style.VERMILION, label=as_used)
-    for x, value, side, move in ((0, ends[0], "right", -3), (1, ends[1], "left", 3)):
+    for x, value, side, move in ((0, ends[0], "right", -7), (1, ends[1], "left", 7)):
         at_end = {"xytext": (move, 0), "textcoords": "offset points", "ha": side, "va": "center", "fontsize": "small"}
         ax.annotate(digits(value), (x, place), color=style.GREY, **at_end)

@@ -17,6 +17,8 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbformat import NotebookNode
 from traitlets.config import Config
 
+from tcpfair.verdicts.typeset import without_roots
+
 _TEMPLATE = "offline.html.j2"
 _EMPTIED = ("html_head_js", "jupyter_widgets", "html_head_js_mathjax", "html_head_js_mermaidjs")
 _BLOCKS = "".join(f"{{% block {name} %}}{{% endblock %}}" for name in _EMPTIED)
@@ -32,7 +34,7 @@ def page(executed: NotebookNode, title: str) -> str:
 def mathml(latex: str, display: str = "inline") -> str:
     """LaTeX as MathML; ``display`` is ``inline`` or ``block``. What cannot be converted stays as it is written."""
     try:
-        return convert(latex, display=display)
+        return convert(without_roots(latex), display=display)
     except Exception:  # the converter's errors have no common base; a wrong formula must not stop a page
         return f"<code>{escape(latex)}</code>"
 

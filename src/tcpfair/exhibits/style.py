@@ -10,11 +10,13 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
+from matplotlib.transforms import ScaledTranslation, Transform
 
 from tcpfair.errors import InputError
 
@@ -29,9 +31,14 @@ GREY = "#767676"
 FAIR_BAND = "#E8EFE8"
 
 COLUMN_IN, PAGE_IN = 4.6, 7.2
+LEAST_PT = 7  # no text is smaller
+POWERS_PT = LEAST_PT / 0.7  # of tick labels such as 10⁻²: their exponents are drawn at 0.7 of it
+POINTS_PER_IN = 72
 SHOWN_WIDTH_PX = 96  # per inch of a figure, in notebooks
 PNG_DPI = 150
 BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}  # a legend to the right of its panel
+PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}  # behind a text that lines would cross
+_FROM = {1: "bottom", -1: "top"}  # of a text that is moved away from an edge
 _PLACE_DECIMALS = 12  # of the places of panels, in shares of the figure
 
 
@@ -121,7 +128,7 @@ def plain(text: str) -> str:
 def shades(n: int) -> list[str]:
     """``n`` colours from dark to light for the values of an ordered variable, distinct in print and to any eye."""
     colormap = mpl.colormaps["viridis"]
-    return [mpl.colors.to_hex(colormap(0.87 * i / max(n - 1, 1))) for i in range(n)]
+    return [mpl.colors.to_hex(colormap(0.8 * i / max(n - 1, 1))) for i in range(n)]
 
 
 class _Layout(ConstrainedLayoutEngine):
@@ -163,7 +170,7 @@ def new_figure(
 
 def corner_note(figure: Figure, note: str) -> None:
     """Which source, how many runs: small and grey at the lower right."""
-    figure.text(0.995, 0.04 / figure.get_figheight(), note, ha="right", va="bottom", fontsize=6, color=GREY)
+    figure.text(0.995, 0.04 / figure.get_figheight(), note, ha="right", va="bottom", fontsize=LEAST_PT, color=GREY)
 
 
 def legend_above(figure: Figure, handles: Sequence[Any], columns: int = 0) -> None:
@@ -181,9 +188,47 @@ def printed_handle(label: str = "printed") -> Line2D:
     return Line2D([], [], ls="", marker="o", mfc="white", mec=GREY, label=label)
 
 
-def draw_printed(ax: Axes, x: Sequence[float], y: Sequence[float], like: Look, label: str | None = None) -> None:
-    """Printed values as hollow markers in the colour of what they are compared with."""
-    ax.plot(x, y, ls="", marker=like.marker, mfc="white", mec=like.color, mew=1.1, ms=5.5, zorder=4, label=label)
+def aside(ax: Axes, points: float) -> Transform:
+    """Data coordinates moved to the right, so that marks at one place can be told apart. See `counted`."""
+    return ax.transData + ScaledTranslation(points / POINTS_PER_IN, 0, ax.figure.dpi_scale_trans)
+
+
+def counted(ax: Axes, x: Sequence[float], *ys: Sequence[float]) -> None:
+    """Make the limits reach what is drawn `aside`, which matplotlib leaves out of them."""
+    for y in ys:
+        ax.update_datalim(np.column_stack([x, y]).astype(float))
+    ax.autoscale_view()
+
+
+def lanes(n: int, apart: float) -> list[float]:
+    """Distances of ``n`` series from their common place, in points, for `aside`."""
+    return [apart * (lane - (n - 1) / 2) for lane in range(n)]
+
+
+def nested(n: int, widest: float, least: float) -> list[float]:
+    """Widths of ``n`` lines that may coincide: the first, drawn below the others, is the widest."""
+    return [float(width) for width in np.linspace(widest, least, n)] if n > 1 else [least]
+
+
+def draw_printed(
+    ax: Axes, x: Sequence[float], y: Sequence[float], like: Look, label: str | None = None, points: float = 0.0
+) -> None:
+    """Printed values as hollow markers in the colour of what they are compared with, ``points`` to the right of it."""
+    hollow = {"ls": "", "marker": like.marker, "mfc": "white", "mec": like.color, "mew": 1.1, "ms": 5.5, "zorder": 4}
+    ax.plot(x, y, **hollow, label=label, transform=aside(ax, points))
+    counted(ax, x, y)
+
+
+def mark_beyond(ax: Axes, x: Sequence[float], y: Sequence[float], color: str, points: float = 0.0) -> None:
+    """An arrowhead and the value at the edge of the axis for each point that the limits of y cut off."""
+    low, high = ax.get_ylim()
+    for place, value in zip(x, y, strict=True):
+        if low <= value <= high or not np.isfinite(value):
+            continue
+        edge, marker, side = (low, "v", 1) if value < low else (high, "^", -1)
+        ax.plot(place, edge, ls="", marker=marker, color=color, ms=5, clip_on=False, transform=aside(ax, points))
+        look = {"ha": "right", "va": _FROM[side], "color": color, "bbox": PAPER, "zorder": 5}
+        note(ax, f"{value:.3g}", (place, edge), (points - 6, 3 * side), **look)
 
 
 def letter_panels(axes: Sequence[Axes], titles: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Where things stand in a checkout: one place that knows the layout of the repository and of its outputs."""
+"""Paths in a checkout: the one description of the layout of the repository and of its outputs."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ WRITE_UP = "what_reproduces"  # the notebook that shows the ledger
 ENSEMBLE_TABLES = (  # of the ledger; they show what is shipped, whatever a run gave
     "ensemble_papers",
     "ensemble_numbers",
-    "ensemble_clauses",
     "ensemble_testbed",
     "ensemble_held_out",
 )
+JUDGED_TABLES = ("claims", "clauses", "ensemble_clauses")  # of one paper, before they are in the ledger
 LEDGER_TABLES = (
     "exhibits",
     "supplements",
     "numbers",
     "headlines",
-    "claims",
-    "clauses",
+    *JUDGED_TABLES,
     "margins",
     *ENSEMBLE_TABLES,
     "equations",
     "summary",
+    "readings",
     "yardsticks",
     "ns2",
     "agreement",
@@ -125,8 +125,13 @@ class Layout:
 
     @property
     def placed(self) -> Path:
-        """Folder of the `ENSEMBLE_TABLES`, before they stand in the ledger."""
+        """Folder of the `ENSEMBLE_TABLES`, before they are in the ledger."""
         return self.results / "placed"
+
+    @property
+    def judged(self) -> Path:
+        """Folder of the `JUDGED_TABLES`, a folder for each paper."""
+        return self.results / "judged"
 
     @property
     def ensemble_shards(self) -> Path:
@@ -147,7 +152,7 @@ class Layout:
 
     @property
     def write_up(self) -> Path:
-        """The page that says what reproduces."""
+        """The page that shows what reproduces."""
         return self.results / "notebooks" / f"{WRITE_UP}.html"
 
     @property

@@ -18,7 +18,7 @@ SHARED = "shared"  # key: tables that another trace holds for this one too, {nam
 RUNS = "runs"  # key: the keys of the runs, in order of run_id
 CODE = "code"  # key: digests of the code that made them, by simulator and algorithm
 CONFIG = (
-    "config"  # key: the values of the configuration that the runs were expanded from, to say what has changed since
+    "config"  # key: the values of the configuration that the runs were expanded from, to list what has changed since
 )
 
 

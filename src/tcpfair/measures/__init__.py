@@ -2,7 +2,7 @@
 
 A *metric* (`tcpfair.metrics`) is a formula on arrays and knows no trace; a *measure* is a quantity of a run under a name
 that configurations ask for in ``measures:``; an exhibit *draws* measures. `runs` has the arrays and what needs no
-configuration, `weights` the NRU weights, `groups` the table that an experiment asks for, `growth` windows between losses
+configuration, `weights` the NRU weights, `groups` the table that an experiment requests, `growth` windows between losses
 beside the kernel's formulas. The vocabulary, with units:
 
 * sample: what was counted in one interval of ``sample_s``; window ``window_s``: the time in s that is measured. Where a

@@ -60,7 +60,7 @@ def run_specs(paper: PaperConfig, experiment: str, first_replicate: int = 0) -> 
 
 
 def values_behind(paper: PaperConfig, experiment: str, specs: list[RunSpec]) -> dict[str, Any]:
-    """The values that ``specs`` were expanded from, without sources and reasons: says what has changed, decides nothing."""
+    """The values that ``specs`` were expanded from, without sources and reasons: they show what changed, and decide nothing."""
     chosen = paper.experiments[experiment]
     used = {flow.protocol for spec in specs for flow in spec.scenario.every_flow}
     own = {name: getattr(chosen, name) for name in ("grid", "flows", "background", "runs", "perturb", "record")}

@@ -34,7 +34,7 @@ class _Strict(BaseModel):
 class Value(_Strict):
     """A value and where it comes from: stated in the paper, or assumed with a reason and the range that is plausible.
 
-    ``scale`` says how the ensemble draws from the range (`tcpfair.papers.settings`): evenly (``linear``), evenly in the
+    ``scale`` selects how the ensemble draws from the range (`tcpfair.papers.settings`): evenly (``linear``), evenly in the
     logarithm (``log``), or one of the two ends, with nothing between them (``choices``).
     """
 

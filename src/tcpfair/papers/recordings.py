@@ -84,7 +84,7 @@ class Analysis(_Strict):
 class Link(_Strict):
     """The bottleneck, as far as a recording does not describe it."""
 
-    capacity_bps: Of[Annotated[float, Field(gt=0, allow_inf_nan=False)] | None]  # null while nobody has measured it
+    capacity_bps: Of[Annotated[float, Field(gt=0, allow_inf_nan=False)] | None]  # null until it is measured
     wire_bytes: Positive
     payload_bytes: Positive
 

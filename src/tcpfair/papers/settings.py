@@ -1,7 +1,7 @@
 """The assumptions of a paper as random variables: drawn jointly from their ranges, and put back into the configuration.
 
 An *assumption* is a value with ``assumed:`` and ``range:``. Where the configuration writes it once and refers to it again
-(YAML's ``&x`` and ``*x``), it stands in several places and is still one assumption. Anchors are gone once the file is read,
+(YAML's ``&x`` and ``*x``), it is in several places and is still one assumption. Anchors are gone once the file is read,
 so identity is defined by what is left: values under the same last name whose value, reason and range are equal are one
 assumption. Two that differ in a word of the reason are two, unless `tied`.
 

@@ -2,7 +2,8 @@
 
 A *member* of the ensemble is one setting of all assumptions of a paper (`tcpfair.papers.settings`), as the paper stands or
 under a *hypothesis*: a named way in which the experiments may have differed from what the paper says of them. Each member
-simulates the paper's experiments in a few perturbed runs and leaves metrics alone.
+simulates the paper's experiments in a few perturbed runs and leaves metrics alone. A hypothesis that changes only which printed
+numbers are judged, or which metrics they are compared with, simulates nothing: it reads the members as printed.
 
 *Further runs* are an ensemble in which nothing is drawn: each of its settings is one more run of every point of some
 experiments, as the paper is configured. Claims are decided on them and on the runs whose traces are kept.
@@ -11,7 +12,7 @@ experiments, as the paper is configured. Claims are decided on them and on the r
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -50,7 +51,7 @@ class Change(_Strict):
     """What a hypothesis changes in some experiments, at some points of their grids (``where``; none = at all).
 
     ``protocols`` lets a label stand for what another label means; ``settings``, ``flow`` and ``perturb`` take the place of the
-    values of those names.
+    values of those names. ``metrics`` changes no run: a metric of the experiments is read as another one.
     """
 
     experiments: list[str] = Field(min_length=1)
@@ -59,30 +60,26 @@ class Change(_Strict):
     settings: dict[str, Any] = Field(default_factory=dict)
     flow: dict[str, Any] = Field(default_factory=dict)
     perturb: dict[str, Any] = Field(default_factory=dict)
+    metrics: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _metrics_everywhere(self) -> Change:
+        if self.metrics and (self.where or self.changes_runs):
+            raise ValueError("`metrics:` are of all points of the experiments and are a change of their own")
+        return self
+
+    @property
+    def changes_runs(self) -> bool:
+        return any((self.protocols, self.settings, self.flow, self.perturb))
 
     @property
     def plain(self) -> dict[str, Any]:
-        """What identifies it."""
-        return self.model_dump(exclude=set() if self.perturb else {"perturb"})
+        """What identifies it among the changes of runs."""
+        return self.model_dump(exclude={"metrics"} | (set() if self.perturb else {"perturb"}))
 
     def applies(self, experiment: str, point: Mapping[str, Any]) -> bool:
         """Whether it changes an experiment at one point of its grid."""
         return experiment in self.experiments and all(point[name] in values for name, values in self.where.items())
-
-
-class Hypothesis(_Strict):
-    """A reading of the print: the base setting and the first ``settings`` drawn ones are simulated with its changes."""
-
-    what: str
-    settings: int = Field(default=0, ge=0)
-    changes: list[Change] = Field(default_factory=list)
-    all_of: list[str] = Field(default_factory=list, description="other hypotheses, all of whose changes it makes")
-
-    @model_validator(mode="after")
-    def _changes_something(self) -> Hypothesis:
-        if bool(self.changes) == bool(self.all_of):
-            raise ValueError("give either `changes:` or `all_of:`, the names of other hypotheses")
-        return self
 
 
 class Numbers(_Strict):
@@ -92,6 +89,12 @@ class Numbers(_Strict):
     protocols: list[str] = Field(default_factory=list)
     rtt_ms: list[float] = Field(default_factory=list)
 
+    def has(self, exhibit: str, key: Mapping[str, str]) -> bool:
+        """Whether a printed number is one of them."""
+        chosen = [(self.exhibits, exhibit), (self.protocols, key.get("protocol"))]
+        chosen.append((self.rtt_ms, float(key.get("rtt_ms", "nan"))))
+        return all(not named or own in named for named, own in chosen)
+
     @property
     def in_words(self) -> str:
         """``table5, table6``, ``table5 for BIC`` or ``25, 50 ms``."""
@@ -99,6 +102,45 @@ class Numbers(_Strict):
         of = f" for {', '.join(self.protocols)}" if self.protocols else ""
         at = f" at {', '.join(f'{rtt_ms:g}' for rtt_ms in self.rtt_ms)} ms" if self.rtt_ms else ""
         return f"{named}{of}{at}".removeprefix("all at ")
+
+
+class Excluded(Numbers):
+    """Printed numbers that a hypothesis does not judge, and why."""
+
+    reason: str = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _some(self) -> Excluded:
+        if not (self.exhibits or self.protocols or self.rtt_ms):
+            raise ValueError("name the numbers by `exhibits:`, `protocols:` or `rtt_ms:`")
+        return self
+
+
+class Hypothesis(_Strict):
+    """A reading of the print: the base setting and the first ``settings`` drawn ones are simulated with its changes."""
+
+    what: str
+    settings: int = Field(default=0, ge=0)
+    changes: list[Change] = Field(default_factory=list)
+    excluded: list[Excluded] = Field(default_factory=list)
+    all_of: list[str] = Field(default_factory=list, description="other hypotheses, all of whose changes it makes")
+    needs: list[str] = Field(
+        default_factory=list, description="what the build checks: `tcpfair.verdicts.readings.CONDITIONS`"
+    )
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Hypothesis:
+        if bool(self.changes or self.excluded) == bool(self.all_of):
+            raise ValueError("give either `changes:` and `excluded:`, or `all_of:`, the names of other hypotheses")
+        return self
+
+
+class Reading(NamedTuple):
+    """All that a hypothesis changes, those included that it is `all_of`."""
+
+    changes: list[Change]  # of what was run
+    metrics: dict[tuple[str, str], str]  # experiment, metric -> the metric read in its place
+    excluded: list[Excluded]
 
 
 class Fitted(Numbers):
@@ -145,6 +187,22 @@ class PaperEnsemble(_Strict):
         default="", description="another paper, whose inferred testbed is shown as a reference"
     )
 
+    def reading(self, hypothesis: str) -> Reading:
+        """What a hypothesis changes; nothing as printed."""
+        if hypothesis == AS_PRINTED:
+            return Reading([], {}, [])
+        named = self.hypotheses[hypothesis]
+        parts = [named, *(self.hypotheses[name] for name in named.all_of)]
+        changes = [change for part in parts for change in part.changes]
+        metrics = {
+            (name, metric): other
+            for change in changes
+            for name in change.experiments
+            for metric, other in change.metrics.items()
+        }
+        of_runs = [change for change in changes if change.changes_runs]
+        return Reading(of_runs, metrics, [numbers for part in parts for numbers in part.excluded])
+
     @property
     def inferred_from(self) -> list[str]:
         """The other papers from whose numbers a testbed is inferred for this one."""
@@ -162,7 +220,9 @@ class FurtherRuns(_Strict):
 class Judging(_Strict):
     """How what the settings give is set beside print; shares are of the settings, unless it is said otherwise."""
 
-    inside: tuple[float, float] = Field(description="quantiles between which a printed number lies among the settings")
+    inside: tuple[float, float] = Field(
+        description="quantiles of the settings between which a printed number counts as inside"
+    )
     with_table: float = Field(gt=0, le=1, description="share of an exhibit that one setting must have with a number")
     far: float = Field(gt=0, allow_inf_nan=False, description="tolerances; what is further off counts as this far")
     accepted: float = Field(gt=0, le=1, description="share, the nearest, from which a testbed is inferred")
@@ -326,6 +386,12 @@ class Ensemble:
         specs = {name: run_specs(self.paper, name) for name in self.experiments}
         return {name: Size(len(own), sum(expected_pkts(spec.scenario) for spec in own)) for name, own in specs.items()}
 
+    def size_of(self, hypotheses: Iterable[str], experiments: Iterable[str]) -> Size:
+        """What experiments are in the members of one setting together, in which no run is simulated twice."""
+        members = [Member(self, name, BASE) for name in hypotheses]
+        specs = {spec.key: spec for name in experiments for member in members for spec in member.specs(name)}
+        return Size(len(specs), sum(expected_pkts(spec.scenario) for spec in specs.values()))
+
     @cached_property
     def table(self) -> pd.DataFrame:
         """The drawn settings, a row each, a column per assumption (`settings.draw`)."""
@@ -336,16 +402,19 @@ class Ensemble:
         n = self.plan.settings if n_settings is None else min(n_settings, self.plan.settings)
         first = BASE + 1 if self.name.endswith(FURTHER) else BASE  # the runs of the base setting are kept as traces
         found = [Member(self, AS_PRINTED, setting) for setting in range(first, n + 1)]
-        for name, hypothesis in self.plan.hypotheses.items():
-            found += [Member(self, name, setting) for setting in range(BASE, min(hypothesis.settings, n) + 1)]
+        for name in self.simulated:
+            most = min(self.plan.hypotheses[name].settings, n)
+            found += [Member(self, name, setting) for setting in range(BASE, most + 1)]
         return found
 
     def changes(self, hypothesis: str) -> list[Change]:
-        """The changes that a hypothesis makes, in order."""
-        if hypothesis == AS_PRINTED:
-            return []
-        chosen = self.plan.hypotheses[hypothesis]
-        return [*chosen.changes, *(change for name in chosen.all_of for change in self.changes(name))]
+        """The changes that a hypothesis makes to runs, in order."""
+        return self.plan.reading(hypothesis).changes
+
+    @property
+    def simulated(self) -> list[str]:
+        """The hypotheses that change runs; the others read the members as printed."""
+        return [name for name in self.plan.hypotheses if self.changes(name)]
 
     @property
     def pkts(self) -> float:
@@ -371,7 +440,7 @@ class Ensemble:
         They stand for those of all members, which would take a minute to expand: whatever changes how scenarios follow from
         values changes some of these.
         """
-        sample = [Member(self, name, BASE) for name in (AS_PRINTED, *self.plan.hypotheses)]
+        sample = [Member(self, name, BASE) for name in (AS_PRINTED, *self.simulated)]
         sample += [Member(self, AS_PRINTED, BASE + 1)] if self.plan.settings else []
         return part([_keys(member, name) for member in sample for name in self.experiments])
 
@@ -420,7 +489,7 @@ def ensemble_of(config: EnsembleConfig, paper: PaperConfig, name: str = "") -> E
     assumptions = settings.assumptions_of(used, plan.held, plan.tied, at)
     found = Ensemble(name, used, plan, tuple(assumptions))
     for hypothesis in plan.hypotheses:
-        _check(found, hypothesis, f"{at}hypotheses.{hypothesis}")
+        _check(found, paper, hypothesis, f"{at}hypotheses.{hypothesis}")
     for check in plan.held_out:
         _check_held_out(check, paper, plan, f"{at}held_out: ")
     return found
@@ -428,11 +497,20 @@ def ensemble_of(config: EnsembleConfig, paper: PaperConfig, name: str = "") -> E
 
 def _check_held_out(check: HeldOut, paper: PaperConfig, plan: PaperEnsemble, at: str) -> None:
     """Refuse a check that names an exhibit, a protocol or a hypothesis that the paper does not have."""
-    exhibits, hypothesis = [exhibit.id for exhibit in paper.exhibits], check.predict.hypothesis
-    named = [("hypothesis", [hypothesis] if hypothesis != AS_PRINTED else [], plan.hypotheses)]
+    hypothesis = check.predict.hypothesis
+    if hypothesis != AS_PRINTED and hypothesis not in plan.hypotheses:
+        raise unknown(f"{at}hypothesis", hypothesis, plan.hypotheses)
     for numbers in (check.fit, check.predict):
-        named += [("exhibit", numbers.exhibits, exhibits), ("protocol", numbers.protocols, paper.protocols)]
-    for kind, names, known in named:
+        _check_numbers(numbers, paper, at)
+
+
+def _check_numbers(numbers: Numbers, paper: PaperConfig, at: str) -> None:
+    """Refuse numbers of an exhibit or a protocol that the paper does not have."""
+    exhibits = [exhibit.id for exhibit in paper.exhibits]
+    for kind, names, known in (
+        ("exhibit", numbers.exhibits, exhibits),
+        ("protocol", numbers.protocols, paper.protocols),
+    ):
         for name in names:
             if name not in known:
                 raise unknown(f"{at}{kind}", name, known)
@@ -459,12 +537,20 @@ def _with_replicates(paper: PaperConfig, experiments: list[str], plan: PaperEnse
     return used
 
 
-def _check(ensemble: Ensemble, name: str, where: str) -> None:
+def _check(ensemble: Ensemble, paper: PaperConfig, name: str, where: str) -> None:
     """Refuse a hypothesis that names what is not there, or changes to a value that no run can have."""
-    for other in ensemble.plan.hypotheses[name].all_of:
+    hypothesis = ensemble.plan.hypotheses[name]
+    for other in hypothesis.all_of:
         if other not in ensemble.plan.hypotheses or ensemble.plan.hypotheses[other].all_of:
-            known = [name for name, each in ensemble.plan.hypotheses.items() if each.changes]
+            known = [name for name, each in ensemble.plan.hypotheses.items() if not each.all_of]
             raise unknown(f"{where}.all_of: hypothesis", other, known)
+    for numbers in hypothesis.excluded:
+        _check_numbers(numbers, paper, f"{where}.excluded: ")
+    for experiment in (name for change in hypothesis.changes if change.metrics for name in change.experiments):
+        if experiment not in paper.experiments:
+            raise unknown(f"{where}: experiment", experiment, paper.experiments)
+    if hypothesis.settings and not ensemble.changes(name):
+        raise InputError(f"{where}.settings: it changes no run, so that none are simulated; leave it out")
     for change in ensemble.changes(name):
         for experiment in change.experiments:
             if experiment not in ensemble.paper.experiments:

@@ -178,7 +178,7 @@ def write(folder: Path, ensemble: Ensemble, members: list[Member], found: Shippe
 
 
 def mark(folder: Path, ensemble: Ensemble) -> bool:
-    """Write down that today's code made what is shipped, whose bits the caller has compared; False where it says so already."""
+    """Write down that today's code made what is shipped, whose bits the caller has compared; False where that is recorded."""
     manifest = paths(folder, ensemble.name)[2]
     said = json.loads(manifest.read_text())
     if said["code"] == ensemble.code:

@@ -1,6 +1,6 @@
 """Where a figure comes from, written into its files: exhibit, source, digests of its runs and of the code that made them.
 
-The same text stands in the metadata of an SVG, in a text chunk of a PNG and in a comment of a page, after a mark that finds
+The same text is in the metadata of an SVG, in a text chunk of a PNG and in a comment of a page, after a mark that finds
 it in the bytes of any of them. Who meets the file in a talk reads it with ``./reproduce whence FILE``.
 """
 

@@ -98,7 +98,7 @@ def read_all(layout: Layout, paper: str = "*") -> dict[str, Record]:
 
 
 def discard_unreadable(layout: Layout) -> None:
-    """Remove what stands in a record's place and is none: an interruption of the machine may leave such a file."""
+    """Remove files that have the name of a record and are none: an interruption of the machine may leave such a file."""
     for path in (layout.results / "exhibits").glob("*/*.json"):
         try:
             read(path)

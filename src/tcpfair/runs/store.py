@@ -35,7 +35,7 @@ _SHARED = (
 
 
 class Asked(NamedTuple):
-    """One run that a configuration asks for: its key, the algorithms that act in it, and the packets of a full link."""
+    """One requested run: its key, the algorithms that act in it, and the packets of a full link."""
 
     key: str
     algorithms: tuple[str, ...]
@@ -178,7 +178,7 @@ def missing(layout: Layout, paper: str, experiment: str, runs: list[Asked]) -> l
 
 
 class MissingRunsError(InputError):
-    """Runs that the configuration asks for are not there."""
+    """Requested runs are missing."""
 
 
 @cache

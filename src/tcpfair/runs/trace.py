@@ -138,7 +138,7 @@ def empty(table: str) -> pd.DataFrame:
 
 @cache
 def _without_rows(table: str) -> pd.DataFrame:
-    """Made once: a study asks for one in every run."""
+    """Made once: a study needs one in every run."""
     return pd.DataFrame({name: pd.Series(dtype=_pandas_type(kind)) for name, kind, _ in SCHEMA[table]})
 
 

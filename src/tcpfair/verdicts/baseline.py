@@ -236,7 +236,7 @@ def accept(layout: Layout) -> list[Path]:
     ]
     where = layout.ledger.relative_to(layout.root)
     if failed:
-        raise InputError(f"{where}: {', '.join(failed)} failed; nothing is accepted until that is mended")
+        raise InputError(f"{where}: {', '.join(failed)} failed; fix them before accepting")
     numbers = built_numbers(layout, set(exhibits.loc[exhibits["status"] == "built", "exhibit"]))
     if not numbers:
         raise InputError(f"{where}: no exhibit is built, so there is nothing to accept; run ./reproduce first")

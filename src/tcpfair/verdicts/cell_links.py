@@ -48,7 +48,8 @@ def linked_back(page: str, cells: Mapping[str, str]) -> str:
         exhibit = exhibits.get(found[2])
         if exhibit is None:
             return found[0]
-        href, text = f"../report.html#{anchor(exhibit)}", f"{label(exhibit)} in the report, with its claims"
+        href = f"../report/{exhibit.partition('.')[0]}.html#{anchor(exhibit)}"
+        text = f"{label(exhibit)} in the report, with its claims"
         return f'{found[0]}<p style="margin: 0; text-align: right; font-size: 80%"><a href="{href}">{text}</a></p>'
 
     return re.sub(r'(<div class="[^"]*jp-Cell[^"]*" id="cell-id=([\w-]+)">)', with_link, page)

@@ -14,17 +14,20 @@ import pandas as pd
 import yaml
 
 from tcpfair.errors import InputError
-from tcpfair.files.files import whole
-from tcpfair.files.layout import Layout
+from tcpfair.files.files import whole, whole_folder
+from tcpfair.files.layout import JUDGED_TABLES, Layout
 from tcpfair.files.rounding import rounded_table
 from tcpfair.papers.papers import SAFE_LOADER, Config, Exhibit, PaperConfig
 from tcpfair.runs import record
+from tcpfair.runs.ensemble import EnsembleConfig
+from tcpfair.runs.ensemble import load as load_ensembles
 from tcpfair.runs.record import Record
 from tcpfair.runs.store import Held
-from tcpfair.verdicts import assumptions, baseline, claims, printed
+from tcpfair.verdicts import assumptions, baseline, claims, printed, readings
 from tcpfair.verdicts.claims.headlines import headline_table
 from tcpfair.verdicts.claims.margins import margin_table
 from tcpfair.verdicts.ensemble import tables as ensemble
+from tcpfair.verdicts.ensemble.clauses import clause_table, further_runs
 from tcpfair.verdicts.scope import Scope, scope_of
 from tcpfair.verdicts.yardsticks import yardstick_table
 
@@ -48,8 +51,9 @@ def write_ledger(layout: Layout, config: Config, place: Path | None = None) -> d
     reproduced = reproduced_numbers(layout, scope)
     numbers = number_table(layout, papers, reproduced)
     ensembles = ensemble.read_shipped(layout, papers)
-    further = ensemble.read_further_runs(layout, papers)
-    verdicts, clauses = claims.evaluate(layout, held, scope.left_out, ensembles["ensemble_clauses"], further)
+    verdicts, clauses, of_settings = (
+        ensemble.read_parts(layout, layout.judged, papers, name) for name in JUDGED_TABLES
+    )
     ns2 = ns2_table(layout, numbers, reproduced)
     changes = baseline.compare(layout, verdicts, scope.exhibits)
     tables = {
@@ -58,8 +62,10 @@ def write_ledger(layout: Layout, config: Config, place: Path | None = None) -> d
         "claims": verdicts,
         "clauses": clauses,
         "margins": margin_table(layout, papers, verdicts, clauses),
+        "ensemble_clauses": of_settings,
         **ensembles,
         "equations": equation_table(layout, papers),
+        "readings": readings.reading_table(layout, held, numbers, ensembles["ensemble_numbers"], _plans(layout)),
         "yardsticks": yardstick_table(layout, papers, numbers, ensembles["ensemble_numbers"]),
         "ns2": ns2,
         "agreement": agreement_table(ns2),
@@ -74,6 +80,31 @@ def write_ledger(layout: Layout, config: Config, place: Path | None = None) -> d
         "claims": _counts(verdicts["verdict"], claims.VERDICTS),
         "changes": _counts(changes["change"], baseline.CHANGES),
     }
+
+
+def _plans(layout: Layout) -> EnsembleConfig | None:
+    """The readings of the papers; None in a checkout without any."""
+    return load_ensembles(layout.ensemble_config) if layout.ensemble_config.is_file() else None
+
+
+def write_judged(layout: Layout, config: Config, paper: str, place: Path | None = None) -> pd.DataFrame:
+    """Judge the claims of one paper by its runs and by the settings of its ensemble; write `JUDGED_TABLES` to ``place``.
+
+    Returns the claims. Raises InputError when a configuration or a claim is wrong, and when the condition of a cause fails.
+    """
+    scope = scope_of(layout, config)
+    held = Held(layout, scope.papers[paper])
+    plans, of_paper = _plans(layout), {paper: held}
+    settings = rounded_table(clause_table(layout, held.paper))
+    further = {paper: further_runs(layout, held.paper)}
+    read_as = readings.clauses_read_as(of_paper, further, scope.left_out, settings, plans)
+    settings = pd.concat([settings, read_as], ignore_index=True) if len(read_as) else settings
+    denied = readings.denied_in_print(layout, {paper: held.paper}, plans)
+    found = (*claims.evaluate(layout, of_paper, scope.left_out, settings, further, denied), settings)
+    with whole_folder(place or layout.judged / paper) as folder:
+        for name, table in zip(JUDGED_TABLES, found, strict=True):
+            table.to_parquet(folder / f"{name}.parquet", index=False)
+    return found[0]
 
 
 def write_exhibits(layout: Layout, config: Config, place: Path | None = None) -> dict[str, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,11 +62,14 @@ def joined(tables: list[Table]) -> Table:
 
 
 class Measured:
-    """The metrics of experiments; ``load`` gives those of one, in the columns of `tcpfair.measures.measure`."""
+    """The metrics of experiments; ``load`` gives those of one, in the columns of `tcpfair.measures.measure`.
 
-    def __init__(self, load: LoadMetrics) -> None:
+    Where ``read_as`` has an experiment and a metric, another metric is read in its place.
+    """
+
+    def __init__(self, load: LoadMetrics, read_as: Mapping[tuple[str, str], str] = MappingProxyType({})) -> None:
         self.load = cache(load)
-        self.of = cache(self._table)
+        self.of = cache(lambda experiment, metric: self._table(experiment, read_as.get((experiment, metric), metric)))
         self.of_flow = cache(self._grid)
         self.n_runs = cache(lambda experiment: self.load(experiment)["run_id"].nunique())
         self._by_metric = cache(lambda experiment: dict(list(self.load(experiment).groupby("metric", sort=False))))

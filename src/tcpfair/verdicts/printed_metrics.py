@@ -7,7 +7,7 @@ standard deviation over runs, a bound, the place of a minimum) is no metric of a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 
 import numpy as np
@@ -34,8 +34,12 @@ _TUPLE = {"mean of fair": "U_N+", "mean of unfair": "U_N-", "variation": "S_N"}
 Rows = Iterator[pd.DataFrame]
 
 
-def printed_metrics(paper: PaperConfig, layout: Layout) -> dict[str, pd.DataFrame]:
+def printed_metrics(
+    paper: PaperConfig, layout: Layout, left_out: Callable[[pd.DataFrame], pd.Series] | None = None
+) -> dict[str, pd.DataFrame]:
     """Metrics of each experiment of which a paper prints a number, by its name.
+
+    ``left_out`` tells which rows of `cells` count as not printed.
 
     Columns run_id, replicate (0), the grid variables, flow, flow_protocol, metric, value and derived. Values have the units
     of `measure`; NaN where a dash is printed. A cell that several places print has what the first table says, the text
@@ -43,6 +47,7 @@ def printed_metrics(paper: PaperConfig, layout: Layout) -> dict[str, pd.DataFram
     """
     table = cells(paper, layout)
     table = table[table["cell"].notna()].sort_values("how", kind="stable")  # "table" before "text"
+    table = table[~left_out(table)] if left_out else table
     stated: dict[str, list[dict]] = {}
     for number in table.to_dict("records"):
         for experiment, row in rows_of(paper, number):

@@ -35,7 +35,7 @@ class Scope:
         """Why a claim does not count; empty when it does."""
         needed = {(claim.paper, name) for name in claim.experiments}
         covered = needed <= self.experiments if needed else bool(self.exhibits & set(claim.exhibits))
-        return "" if covered or not self.only else f"not asked for: this run was limited to {', '.join(self.only)}"
+        return "" if covered or not self.only else f"not requested: this run was limited to {', '.join(self.only)}"
 
 
 def scope_of(layout: Layout, config: Config) -> Scope:

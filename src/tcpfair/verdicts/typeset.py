@@ -18,9 +18,45 @@ def tex_of(layout: Layout) -> dict[str, str]:
     return {row["id"]: row["tex"] for row in rows}
 
 
+_BRACED = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
+
+
+def without_roots(tex: str) -> str:
+    """TeX with powers in place of roots that have a degree: browsers without a mathematical font draw these wrongly.
+
+    ``\\sqrt[3]{\\frac{a}{b}}`` -> ``{\\left(a/b\\right)^{1/3}}``; a single letter or command needs no parentheses. Such a font
+    stretches parentheses, too: what they enclose is one line high.
+    """
+    while found := re.search(r"\\sqrt\[([^\]]*)\]\{", tex):
+        depth = 0
+        for end in range(found.end() - 1, len(tex)):
+            depth += {"{": 1, "}": -1}.get(tex[end], 0)
+            if not depth:
+                break
+        else:
+            return tex  # braces that do not match: the converter refuses them
+        base = re.sub(rf"\\frac{_BRACED}{_BRACED}", _in_a_line, tex[found.end() : end])
+        power = base if _is_single(base) else rf"\left({base}\right)"
+        tex = f"{tex[: found.start()]}{{{power}^{{1/{_enclosed(found[1])}}}}}{tex[end + 1 :]}"
+    return tex
+
+
+def _in_a_line(fraction: re.Match[str]) -> str:
+    above, below = fraction.groups()
+    return f"{_enclosed(above) if re.search('[+-]', above) else above} / {_enclosed(below)}"
+
+
+def _enclosed(tex: str) -> str:
+    return tex if _is_single(tex) else f"({tex})"
+
+
+def _is_single(tex: str) -> bool:
+    return bool(re.fullmatch(r"\w|\\\w+(\{\w+\})?", tex.strip()))
+
+
 def typeset(tex: str) -> str:
     """MathML of one equation: names of several letters in one piece, characters as they are, no needless rows."""
-    text = convert(tex, display="block")
+    text = convert(without_roots(tex), display="block")
     letters = r'(?:<mi mathvariant="italic">\w</mi>)+'
     text = re.sub(letters, lambda found: f"<mi>{re.sub('<[^>]*>', '', found[0])}</mi>", text)
     text = re.sub(r"<mi>(\w{2,})</mi>", r'<mi mathvariant="normal">\1</mi>', text)

@@ -29,7 +29,7 @@ _SEEDS = 10**6
 
 
 class Held(NamedTuple):
-    """One run that is held: whose it is, and the packets of a full link, which say how long it takes."""
+    """One run that is held: whose it is, and the packets of a full link, from which its time is estimated."""
 
     paper: str
     experiment: str
@@ -42,7 +42,7 @@ class Held(NamedTuple):
 
 
 def shipped(layout: Layout) -> list[Held]:
-    """Every run that ``data/bundled`` holds as the configuration asks for it, in a fixed order."""
+    """Every requested run that ``data/bundled`` holds, in a fixed order."""
     found = []
     for paper in PAPERS:
         config = load_paper(layout.paper_config(paper))
@@ -82,7 +82,7 @@ def is_same(made: Trace, run_id: int, held: Trace) -> bool:
     for name in TABLES:
         old, new = getattr(held, name), getattr(made, name)
         old = old[old["run_id"] == run_id].reset_index(drop=True)
-        if name == "runs":  # the rest of it is the scenario as it is written
+        if name == "runs":  # the rest of it is the scenario
             old, new = old[["run_id", "seed", "replicate"]], new[["run_id", "seed", "replicate"]]
         if not old.equals(new[old.columns].astype(old.dtypes)):
             return False
@@ -144,7 +144,7 @@ def _pieces(chosen: Sequence[Held], most_pkts: float) -> list[list[Held]]:
 def check(layout: Layout, share: float = SHARE, seed: int | None = None, cores: int = 1, only_say: bool = False) -> int:
     """Simulate a random share of the shipped runs and compare them; 1 when one differs.
 
-    ``seed`` chooses the runs; without one it is drawn, and said. ``only_say`` says which and how long, and ends.
+    ``seed`` chooses the runs; without one it is drawn and printed. ``only_say`` prints which and how long, and ends.
     Raises InputError for a share that is none.
     """
     if not 0 <= share <= 1:

@@ -1,6 +1,6 @@
 """Speed: delivered packets per second of the engine, with ns-2 on the same scenarios in the same run where it is installed.
 
-The scenarios stand in ``config/bench.yaml``, under ``speed``. Packets count once, when a receiver gets them for the first
+The scenarios are in ``config/bench.yaml``, under ``speed``. Packets count once, when a receiver gets them for the first
 time, in both directions and for short flows too.
 """
 

@@ -1,6 +1,6 @@
 """Shipped data: rewriting ``data/bundled`` from the engine, checksums, checking what is shipped.
 
-Whatever moment a rewriting is killed at, every trace is the old one or the new one; what was on its way stands in scratch
+Whatever moment a rewriting is killed at, every trace is the old one or the new one; what was being written is in scratch
 folders, which are never data (`restore_interrupted` clears them).
 """
 
@@ -131,7 +131,7 @@ def faults(root: Path) -> list[str]:
 
 
 def _trace_faults(layout: Layout, config, experiment: str, folder: Path) -> list[str]:
-    """What is wrong with one shipped trace: it cannot be read, or is not what the configuration asks for."""
+    """What is wrong with one shipped trace: it cannot be read, or is not what the configuration requests."""
     from tcpfair.runs import trace  # pandas; this module is part of every start
 
     try:
@@ -145,4 +145,4 @@ def _trace_faults(layout: Layout, config, experiment: str, folder: Path) -> list
         return []
     why = "; ".join(store.differences(layout, config, experiment, specs)[:3]) or "other runs"
     place = folder.relative_to(layout.root)
-    return [f"{place}: holds {len(there)} of the {len(runs)} runs that the configuration asks for ({why})"]
+    return [f"{place}: holds {len(there)} of the {len(runs)} requested runs ({why})"]

@@ -16,7 +16,7 @@ from tcpfair.workflow.state import duration_text
 def main(root: Path, yes: bool = False) -> int:
     """Remove ``results/``, what is drawn in ``figures/``, and Snakemake's records; 1 when the user says no.
 
-    Raises InputError without ``yes`` where nobody can be asked, and while another run is under way.
+    Raises InputError without ``yes`` where there is no terminal, and while another run is under way.
     """
     places = [place for place in _places(root) if place.exists()]
     if not places:
@@ -39,7 +39,7 @@ def _places(root: Path) -> list[Path]:
 
 def _confirmed() -> bool:
     if not sys.stdin.isatty():
-        raise InputError("clean: nobody to ask; say --yes to remove all this")
+        raise InputError("clean: no terminal to confirm on; add --yes to remove all this")
     return input("remove all this? [y/N] ").strip().lower() in ("y", "yes")
 
 
@@ -49,7 +49,7 @@ def _size_text(place: Path) -> str:
 
 
 def _made_in(root: Path, place: Path) -> str:
-    """How much computing stands in ``results/``, by source."""
+    """How much computing ``results/`` took, by source."""
     if place != root / "results":
         return ""
     made = {source: sum(cost.cpu_s for cost in costs.read(Layout(root, source))) for source in SOURCES}

@@ -87,9 +87,11 @@ def parser() -> argparse.ArgumentParser:
     output = _option("--output", type=_folder_of, required=True)
 
     # what ./reproduce calls
-    dry_run = _option("--dry-run", "-n", action="store_true", help="say what would be done, why, and how long it takes")
+    dry_run = _option(
+        "--dry-run", "-n", action="store_true", help="print what would be done, why, and how long it takes"
+    )
     cores = _option("--cores", type=int, help="processes at a time")
-    said = _option("--dry-run", "-n", action="store_true", help="only say what it takes")
+    said = _option("--dry-run", "-n", action="store_true", help="only print what it takes")
     profile = _option("--profile", default="default", help="a folder of workflow/profiles, such as slurm")
     yes = _option("--yes", action="store_true", help="start or delete without being asked again")
     command("install", _install, "compile the engine, when ./reproduce has made the environment")
@@ -115,6 +117,8 @@ def parser() -> argparse.ArgumentParser:
         "--source", choices=("bundled", "engine", "raw"), default="bundled", help="which run (default: bundled)"
     )
     command("crate", _crate, "the last run as a Workflow Run RO-Crate", of_source)
+    packages = _option("--packages", type=Path, required=True, help="folder with Sphinx, which ./reproduce installs")
+    command("site", _site, "the results, notebooks and how-tos of the last run as a static site", of_source, packages)
     tools = {"choices": ("ns2", "ns3", "testbed"), "help": "run this simulator and rewrite data/validation"}
     run_tool = _option("--run", dest="tool", **tools)
     some = _option(
@@ -157,16 +161,17 @@ def parser() -> argparse.ArgumentParser:
     among = _option("--exhibits", nargs="*", default=[])
     metrics = _option("--output", nargs="*", type=_folder_of, default=[], help="metrics of experiments")
     of_exhibits = _option("--numbers", nargs="*", type=_folder_of, default=[], help="numbers of exhibits")
-    how = (source, paper, among, metrics, of_exhibits)
-    command("measure", _measure, "metrics of experiments of a paper, and numbers of its exhibits", *how)
+    judged = _option("--judged", nargs="*", type=_folder_of, default=[], help="claims of the paper with their verdicts")
     only = _option("--only", nargs="*", default=[], help="exhibits to show; none = all")
+    papers = _option("--papers", nargs="*", default=list(PAPERS), choices=PAPERS)
+    how = (source, paper, among, papers, only, metrics, of_exhibits, judged)
+    command("measure", _measure, "metrics, numbers and verdicts of one paper", *how)
     draw = _option("--draw", nargs="*", type=_folder_of, default=[], help="outputs of the exhibits to draw")
     own_trace = _option("--trace", default="", help="the user's own trace")
     page = _option("--notebook", type=_absolute, required=True)
     notebook = _step("notebook", "notebook", "{notebook.stem}", "notebook", "only", "draw", "trace")
     command("notebook", notebook, "run a notebook", source, page, only, draw, own_trace, output)
     command("read", _read, "read recordings into traces in results", _option("parts", nargs="+", type=Path))
-    papers = _option("--papers", nargs="*", default=list(PAPERS), choices=PAPERS)
     place = _step("place", "placed", "")
     command("place", place, "place what is printed among the settings of ensembles", source, outputs)
     command("ledger", _step("ledger", "ledger", "", "papers", "only"), "write the ledger", source, papers, only, output)
@@ -378,6 +383,14 @@ def _crate(given: argparse.Namespace) -> None:
     _say("crate", os.path.relpath(folder), crate.summary(folder))
 
 
+def _site(given: argparse.Namespace) -> None:
+    from tcpfair.workflow import run as runs
+    from tcpfair.workflow import site
+
+    page = site.build(runs.last_plan(repository_root(), given.source), given.packages)
+    _say("site", os.path.relpath(page), site.summary(page.parent))
+
+
 def _import(given: argparse.Namespace) -> int:
     from tcpfair.papers.recordings import load_raw
     from tcpfair.workflow import importing
@@ -522,6 +535,8 @@ def _measure(given: argparse.Namespace) -> None:
         _say("measured", given.paper, steps.measure(_layout(given), given.paper, given.output))
     for folder in given.numbers:
         _say("numbers", given.paper, steps.numbers(_layout(given), given.paper, given.exhibits, folder))
+    for folder in given.judged:
+        _say("judged", given.paper, steps.judge(_layout(given), given.paper, given.papers, given.only, folder))
 
 
 def _read(given: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""Clusters: what a profile of ``workflow/profiles`` asks for beyond this machine, and jobs that a killed run left in a queue."""
+"""Clusters: what a profile of ``workflow/profiles`` requests beyond this machine, and jobs that a killed run left in a queue."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A finished run as a Workflow Run RO-Crate: the workflow, what it read, what it made, when, and with which versions.
 
 The crate is a folder that can be handed on: ``ro-crate-metadata.json`` beside copies of all that it names, under the names
-that they have in the repository. It says what holds of one run on one machine (its times), so that it is made when it is asked
-for and stands in no digest. Profile: https://w3id.org/ro/wfrun/workflow/0.5.
+that they have in the repository. It describes one run on one machine (its times), so it is made on request only and is
+part of no digest. Profile: https://w3id.org/ro/wfrun/workflow/0.5.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _described(plan: Plan) -> ROCrate:
         properties={
             "@type": "CreateAction",
             "name": f"tcpfair {cited['version']}, source {plan.config.source}",
-            "description": "From the first to the last of its outputs that was written; what was fresh was not made again.",
+            "description": "From the first to the last of its outputs that was written; what was fresh was not rebuilt.",
             "startTime": started,
             "endTime": ended,
             "actionStatus": "http://schema.org/CompletedActionStatus",
@@ -134,7 +134,7 @@ def _described(plan: Plan) -> ROCrate:
 
 
 _INPUTS = {
-    "configuration": "what was asked for, and the papers' experiments, every value with its source or its reason",
+    "configuration": "what was requested, and the papers' experiments, every value with its source or its reason",
     "traces": "manifests of the traces: the keys of their runs, the code that made them, hashes of their tables",
     "print": "what results are compared with: printed numbers, claims, tolerances",
 }

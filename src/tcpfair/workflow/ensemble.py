@@ -1,17 +1,20 @@
 """What ``./reproduce ensemble`` does: every paper under many settings of what it leaves out, and the tables that are shipped.
 
-The items of the campaign (`tcpfair.workflow.executor`) are groups of experiments of each member (`tcpfair.runs.ensemble`).
+An item of the campaign (`tcpfair.workflow.executor`) is a group of experiments under one setting, as printed and under all
+hypotheses (`tcpfair.runs.ensemble`): a hypothesis changes some of their runs, and the others are simulated once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from pathlib import Path
 
 import pandas as pd
 
-from tcpfair import measures, sources
+from tcpfair import measures
+from tcpfair.engine import dumbbell
+from tcpfair.engine.result import Result
 from tcpfair.errors import InputError, unknown
 from tcpfair.files import checksums, costs
 from tcpfair.files.layout import Layout
@@ -19,6 +22,7 @@ from tcpfair.measures import replicates
 from tcpfair.papers.papers import load_paper
 from tcpfair.runs import ensemble_table, shards
 from tcpfair.runs.ensemble import Ensemble, EnsembleConfig, Member, ensemble_of, load, paper_of
+from tcpfair.sources import tables
 from tcpfair.workflow import executor
 from tcpfair.workflow.executor import Campaign, Item, Made, Say
 from tcpfair.workflow.state import PLANNED_PKTS_PER_S, duration_text
@@ -29,10 +33,10 @@ STEP = "ensemble"  # its name among the benchmarks
 # --- One member --------------------------------------------------------------------------------------------------
 
 
-def made(member: Member, unit: Sequence[str]) -> tuple[pd.DataFrame, str, int]:
+def made(member: Member, unit: Sequence[str], results: dict[str, Result]) -> tuple[pd.DataFrame, str, int]:
     """Simulate and measure the experiments of a group: metrics, why no run can have the values (empty for most), and packets.
 
-    A member is refused as a whole.
+    ``results`` has the runs of other members by key; those of this one are added. A member is refused as a whole.
     """
     try:
         specs = {name: member.specs(name) for name in member.ensemble.experiments}
@@ -42,8 +46,13 @@ def made(member: Member, unit: Sequence[str]) -> tuple[pd.DataFrame, str, int]:
     means, pkts = [], 0
     for name in unit:
         experiment = member.config.experiments[name]
-        trace = sources.simulate(member.config, name, "engine", specs[name])
-        pkts += sources.delivered_pkts(trace)
+        for spec in specs[name]:
+            if spec.key not in results:
+                results[spec.key] = dumbbell.run(spec.scenario, spec.seed)
+                pkts += results[spec.key].received_total_pkts
+        own = (results[spec.key] for spec in specs[name])
+        provenance = {"backend": "engine", "grid": list(experiment.grid)}
+        trace = tables.gather(member.config.paper, name, specs[name], own, provenance)
         of_self = measured[experiment.weights.experiment] if experiment.weights else None
         measured[name] = measures.measure(trace, member.config, name, of_self)
         means.append(replicates.means(measured[name], member.config, name))
@@ -52,21 +61,21 @@ def made(member: Member, unit: Sequence[str]) -> tuple[pd.DataFrame, str, int]:
 
 def maker(layout: Layout, n_settings: int | None) -> Callable[[str], Made]:
     """What makes an item of the campaign by its name (see `tcpfair.workflow.executor`)."""
-    known: dict[str, dict[str, tuple[Member, list[str]]]] = {}
+    known: dict[str, dict[str, list[tuple[str, Member, list[str]]]]] = {}
 
     def make(name: str) -> Made:
         of = name.partition("/")[0]
         if of not in known:
             (ensemble,) = _ensembles(layout, [of])
-            known[of] = {
-                shard: (member, unit)
-                for member in ensemble.members(n_settings)
-                for shard, unit in zip(ensemble_table.shard_names(member), ensemble.units, strict=True)
-            }
+            known[of] = {shards_of[-1][0]: shards_of for shards_of in _missing(layout, ensemble, n_settings)}
         if name not in known[of]:
             raise InputError(executor.EDITED)
-        metrics, refused, pkts = made(*known[of][name])
-        ensemble_table.keep(layout.ensemble_shards / f"{name}{shards.SUFFIX}", metrics, refused)
+        results: dict[str, Result] = {}
+        pkts = 0
+        for shard, member, unit in known[of][name]:
+            metrics, refused, own_pkts = made(member, unit, results)
+            ensemble_table.keep(_path(layout, shard), metrics, refused)
+            pkts += own_pkts
         return Made(pkts)
 
     return make
@@ -75,14 +84,28 @@ def maker(layout: Layout, n_settings: int | None) -> Callable[[str], Made]:
 # --- All of them -------------------------------------------------------------------------------------------------
 
 
+def _missing(layout: Layout, ensemble: Ensemble, n_settings: int | None) -> list[list[tuple[str, Member, list[str]]]]:
+    """The missing shards of an ensemble in items, each with its member and its experiments: those of one setting together."""
+    found: dict[tuple[int, int], list[tuple[str, Member, list[str]]]] = {}
+    for member in ensemble.members(n_settings):
+        for place, shard in enumerate(ensemble_table.shard_names(member)):
+            if not _path(layout, shard).is_file():
+                found.setdefault((member.setting, place), []).append((shard, member, ensemble.units[place]))
+    return list(found.values())
+
+
+def _path(layout: Layout, shard: str) -> Path:
+    return layout.ensemble_shards / f"{shard}{shards.SUFFIX}"
+
+
 @dataclass(frozen=True)
 class Work:
-    """What there is to do for one ensemble: all members, and those that are missing."""
+    """What there is to do for one ensemble: all members, and the items that are missing."""
 
     ensemble: Ensemble
     members: list[Member]
-    todo: list[Member]
-    pkts_per_s: float
+    n_todo: int
+    items: list[Item]
 
     @property
     def name(self) -> str:
@@ -91,18 +114,7 @@ class Work:
     @property
     def expected_s(self) -> float:
         """Of what is missing, on one core, as full links would have it."""
-        return len(self.todo) * self.ensemble.pkts / self.pkts_per_s
-
-    @cached_property
-    def items(self) -> list[Item]:
-        """The items of the members that are missing."""
-        sizes = [[self.ensemble.sizes[name] for name in unit] for unit in self.ensemble.units]
-        of_unit = [(sum(size.pkts for size in own) / self.pkts_per_s, sum(size.runs for size in own)) for own in sizes]
-        return [
-            Item(name, expected_s, n)
-            for member in self.todo
-            for name, (expected_s, n) in zip(ensemble_table.shard_names(member), of_unit, strict=True)
-        ]
+        return sum(item.expected_s for item in self.items)
 
     @property
     def line(self) -> str:
@@ -111,9 +123,7 @@ class Work:
         what = (
             f"{len(one.assumptions)} assumptions, {n} settings of {one.n_runs} runs and {one.pkts / 1e6:.0f} M packets"
         )
-        todo = (
-            f"{len(self.todo)} to simulate, {duration_text(self.expected_s)} of one core" if self.todo else "all there"
-        )
+        todo = f"{self.n_todo} to simulate, {duration_text(self.expected_s)} of one core" if self.items else "all there"
         return f"ensemble   {self.name:<11} {what}; {todo}"
 
 
@@ -133,8 +143,18 @@ def plan(layout: Layout, wanted: Sequence[str] = (), n_settings: int | None = No
     for ensemble in _ensembles(layout, wanted):
         members = ensemble.members(n_settings)
         there = {member.name for member in ensemble_table.restorable(layout, ensemble)}
-        todo = [member for member in members if member.name not in there and not ensemble_table.is_kept(layout, member)]
-        found.append(Work(ensemble, members, todo, rates.get(ensemble.name, PLANNED_PKTS_PER_S)))
+        rate = rates.get(ensemble.name, PLANNED_PKTS_PER_S)
+        items, todo, sizes = [], set(), {}
+        for missing in _missing(layout, ensemble, n_settings):
+            own = [(shard, member, unit) for shard, member, unit in missing if member.name not in there]
+            if not own:
+                continue
+            what = (tuple(member.hypothesis for _, member, _ in own), tuple(own[0][2]))
+            if what not in sizes:  # as under the base setting, for all
+                sizes[what] = ensemble.size_of(*what)
+            items.append(Item(own[-1][0], sizes[what].pkts / rate, sizes[what].runs))
+            todo |= {member.name for _, member, _ in own}
+        found.append(Work(ensemble, members, len(todo), items))
     return found
 
 
@@ -155,7 +175,7 @@ def run(
 ) -> None:
     """Bring the ensembles of some papers up to date, and ship those that have all settings of the configuration.
 
-    Raises InputError when it takes long and nobody said yes, and when jobs failed; what succeeded is kept.
+    Raises InputError when it takes long without ``yes``, and when jobs failed; what succeeded is kept.
     """
     for ensemble in _ensembles(layout, wanted):
         if n_restored := ensemble_table.restore(layout, ensemble):

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 _SAID = re.compile("|".join(re.escape(os.strerror(number)) for number in (errno.ENOSPC, errno.EDQUOT)))
-REMEDY = "what is finished is kept, what is not is made again"
+REMEDY = "finished outputs are kept, the next run makes the others"
 
 
 def reason(error_name: str, text: str) -> OSError | None:

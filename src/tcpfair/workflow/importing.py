@@ -44,7 +44,7 @@ LICENCE = """This recording was anonymised and is shared under the Creative Comm
 """
 _KEPT = ("examples", "README.md")  # of data/raw, no recordings of the user
 _HEADER = (
-    "# What is known of this recording; correct what is wrong. data/raw/README.md says what each line means.\n"
+    "# What is known of this recording; correct what is wrong. data/raw/README.md explains each line.\n"
     "# A line that begins with # was inferred: take the # away to state it.\n"
 )
 

@@ -35,8 +35,14 @@ _OF_ENSEMBLES = (
 Pair = tuple[str, str]  # paper, experiment
 
 # files of data/ that exhibits of a kind read beside print; tests/workflow/test_opened_files.py checks that none is missing
-_PLACED_FROM = ("*.yaml", "published/**/*.*", "claims/**/*.*", "ensemble/**/*.*")
-PUBLISHED = (*_PLACED_FROM, "scatter.csv", "reference/**/*.*")  # what results are compared with, but for the baseline
+_PLACED_FROM = ("*.yaml", "published/**/*.*", "ensemble/**/*.*")
+_JUDGED_FROM = (*_PLACED_FROM, "claims/**/*.*")  # also what is printed, which may deny a claim
+PUBLISHED = (
+    *_PLACED_FROM,
+    "claims/**/*.*",
+    "scatter.csv",
+    "reference/**/*.*",
+)  # what results are compared with, but for the baseline
 _OF_NUMBERS = ("cells.yaml", "tolerances.yaml", "equations.yaml")  # files of data/ that numbers are made from
 READ_BY_KIND = {"definition_table": ("equations.yaml",)}
 
@@ -320,23 +326,39 @@ class Plan:
 
     @cache  # noqa: B019
     def place_parts(self, paper: str) -> Parts:
-        """Of one paper: what it prints and claims, and the ensemble among whose settings this is placed.
+        """Of what one paper prints, and the ensemble among whose settings this is placed.
 
-        So of the papers from which its testbed is inferred.
+        Also of the papers from which its testbed is inferred.
         """
         read = [paper, *(self._ensembles[paper].inferred_from if paper in self._ensembles else [])]
-        others = set(PAPERS) - set(read)
-        files = [path for path in self.data_files(_PLACED_FROM) if path.stem.partition("_")[0] not in others]
         return {
             "configuration": part([self._configuration(name) for name in read]),
-            "print": files_part(self.root, files),
+            "print": files_part(self.root, self._files_of(read, _PLACED_FROM)),
             "simulator": part(code.of_algorithms(cc.names())),  # an ensemble of another one than today's is left out
             **reach.of_step("place"),
         }
 
+    @cache  # noqa: B019
+    def judge_parts(self, paper: str) -> Parts:
+        """Of the claims of one paper: the runs and the ensemble that decide on them."""
+        return {
+            **self._runs_behind(paper, [experiment for name, experiment in self.experiments if name == paper]),
+            "configuration": self._configuration(paper),
+            "scope": part(sorted(self.config.only)),
+            "print": files_part(self.root, self._files_of([paper], _JUDGED_FROM)),
+            "simulator": part(code.of_algorithms(cc.names())),
+            **reach.of_step("judge"),
+        }
+
+    def _files_of(self, papers: Sequence[str], patterns: Iterable[str]) -> list[Path]:
+        """Files of ``data`` without those of other papers."""
+        others = set(PAPERS) - set(papers)
+        return [path for path in self.data_files(patterns) if path.stem.partition("_")[0] not in others]
+
     def ledger_parts(self) -> Parts:
         return {
             "numbers": part([self.numbers_parts(paper) for paper in self.papers]),
+            "claims": part([self.judge_parts(paper) for paper in self.papers]),
             "ensembles": part([self.place_parts(paper) for paper in self.papers]),
             "configuration": part([self._configuration(paper) for paper in self.papers]),
             "scope": part([self.config.papers, sorted(self.config.only)]),
@@ -355,7 +377,6 @@ class Plan:
             **self._of_notebook(WRITE_UP),
             "ledger": part(self.ledger_parts()),
             "exhibits": part(shown),  # it displays the figures that its cells name
-            "scope": part(reach.of_step("report")),
         }
 
     def report_parts(self) -> Parts:
@@ -403,6 +424,7 @@ class Plan:
         found += [self._step("notebook", p, f"notebooks/{p}", self.notebook_parts(p)) for p in self.notebooks]
         found += self.beside.steps if self.beside else []
         if not self.is_raw:
+            found += [self._step("judge", p, f"judged/{p}", self.judge_parts(p)) for p in self.papers]
             found += [self._step("place", p, f"placed/{p}", self.place_parts(p)) for p in self.papers]
             found.append(self._step("ledger", "", "ledger", self.ledger_parts()))
             found.append(self._step("report", "", "report", self.report_parts()))
@@ -482,11 +504,11 @@ class Plan:
             )
 
     def refuse_stale_ledger(self, command: str) -> None:
-        """InputError when the ledger, or what it was made from, is not what the configuration asks for now.
+        """InputError when the ledger, or what it was made from, is not what the configuration requests now.
 
         The baseline does not count: the ledger is compared with it and gives the next one. Nor do exhibits that failed.
         """
-        judged = ("measure", "numbers", "draw", "place", "ledger")
+        judged = ("measure", "numbers", "draw", "judge", "place", "ledger")
         stale = {
             f"{step.kind} {step.item}".strip(): named
             for step, reasons in self.stale

@@ -1,4 +1,4 @@
-"""One run of the workflow: say what there is to do, discard what is stale, run Snakemake, say what was made."""
+"""One run of the workflow: print what there is to do, discard what is stale, run Snakemake, print what was made."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ from tcpfair.workflow.state import PLANNED_PKTS_PER_S, State, duration_text, pai
 
 DEFAULT_CONFIG = "config/config.yaml"
 PROFILES = "workflow/profiles"
-_CONFIG = "config.json"  # what the last run of a source was asked for
+_CONFIG = "config.json"  # the configuration of the last run of a source
 MADE = {
     "measure": "metrics",
     "numbers": "papers' numbers",
+    "judge": "papers' verdicts",
     "draw": "exhibits",
     "notebook": "notebooks",
     "place": "ensembles",
@@ -46,7 +47,7 @@ MADE = {
 _CHATTER = re.compile(
     r"Using workflow specific profile|\[IPKernelApp\] (WARNING \| Kernel is running over TCP|ERROR \| KeyboardInterrupt)"
 )
-# what a smoke run shares with the checkout; its results stand in a folder of their own
+# what a smoke run shares with the checkout; its results are in a separate folder
 _SHARED = ("Snakefile", "config", "data", "envs", "notebooks", "src", "workflow")
 # a job is one of many side by side, here or on a node of a cluster
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
@@ -261,7 +262,7 @@ def snakemake(
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGINT)
             state.close()
-            for _ in process.stdout:  # what nobody reads would keep it from ending
+            for _ in process.stdout:  # a full pipe would keep it from ending
                 pass
             raise
         state.close()
@@ -431,12 +432,14 @@ def _some(names: Sequence[str], between: str) -> str:
 
 def _one(kind: str) -> str:
     return (
-        MADE[kind] if kind in ("numbers", "place", "ledger", "report", "lab") else f"1 {MADE[kind].removesuffix('s')}"
+        MADE[kind]
+        if kind in ("numbers", "judge", "place", "ledger", "report", "lab")
+        else f"1 {MADE[kind].removesuffix('s')}"
     )
 
 
 def count(table: Path, column: str) -> Counter[str]:
-    """How often each value stands in a column of a CSV table; empty while there is no table."""
+    """How often a column of a CSV table has each value; empty while there is no table."""
     if not table.is_file():
         return Counter()
     with table.open(newline="") as stream:

@@ -159,7 +159,7 @@ def holds_bits(layout: Layout, cores: int = 1, say: Callable[[str], None] = prin
 
 
 def _of_other_code(layout: Layout, config: PaperConfig, experiment: str) -> Iterator[tuple[Held, set[str]]]:
-    """The shipped runs of an experiment that are asked for today and that other code made, with their algorithms."""
+    """The shipped runs of an experiment that are requested today and that other code made, with their algorithms."""
     folder = layout.bundled(config.paper, experiment)
     manifest = read_manifest(folder) if folder.is_dir() else {}
     made_by = manifest.get(CODE, {})
@@ -205,7 +205,7 @@ def mark_ensemble(layout: Layout, name: str) -> bool:
 
 
 def _made_by_other_code(layout: Layout, name: str) -> Ensemble | None:
-    """A shipped ensemble where its code alone is not today's; others have to be made anew or are fresh."""
+    """A shipped ensemble where its code alone is not today's; others have to be simulated or are fresh."""
     if not layout.ensemble_config.is_file() or name not in (config := load(layout.ensemble_config)).names:
         return None
     ensemble = ensemble_of(config, load_paper(layout.paper_config(paper_of(name))), name)
@@ -214,7 +214,7 @@ def _made_by_other_code(layout: Layout, name: str) -> Ensemble | None:
 
 def _is_same_member(found: Shipped, member: Member) -> bool:
     """Whether a member gives, made today, the rows or the refusal that are shipped of it."""
-    metrics, refused, _ = ensembles.made(member, member.ensemble.experiments)
+    metrics, refused, _ = ensembles.made(member, member.ensemble.experiments, {})
     held, row = (
         table[(table["hypothesis"] == member.hypothesis) & (table["setting"] == member.setting)]
         for table in (found.metrics, found.settings)

@@ -1,6 +1,6 @@
 """Scale: what a packet and a flow cost, from one flow to ten thousand, from 1 Mb/s to 40 Gb/s, and with duration.
 
-The curves stand in ``config/bench.yaml``, under ``scale``. Each point is measured in a process of its own, as memory that
+The curves are in ``config/bench.yaml``, under ``scale``. Each point is measured in a process of its own, as memory that
 one run has taken would serve the next: processor time per packet of the fastest of a few runs, and how far the first raised
 the peak of memory.
 """

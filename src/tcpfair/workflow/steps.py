@@ -54,6 +54,16 @@ def numbers(layout: Layout, paper: str, exhibits: list[str], folder: Path) -> st
     return f"{len(written)} of {len(exhibits)} exhibits"
 
 
+def judge(layout: Layout, paper: str, papers: list[str], only: list[str], folder: Path) -> str:
+    """Judge the claims of one of some papers, by its runs and by the settings of its ensemble."""
+    from tcpfair.verdicts.ledger import write_judged
+
+    with making(layout, folder) as scratch:
+        config = Config(source=layout.source, papers=papers, only=only)
+        found = write_judged(layout, config, paper, inside(layout, scratch, layout.judged / paper))
+    return f"{len(found)} claims"
+
+
 def notebook(layout: Layout, source: Path, only: list[str], draw: list[Path], own_trace: str, folder: Path) -> str:
     """Run a notebook and make its HTML; ``draw`` are the folders of the exhibits to draw.
 
@@ -157,8 +167,7 @@ def forget_run(executed) -> None:
 
 
 def place(layout: Layout, folders: list[Path]) -> str:
-    """Place every printed number and claim of some papers among the settings of their ensembles; each has a folder, named
-    for the paper."""
+    """Place every printed number of some papers among the settings of their ensembles; each has a folder, named for the paper."""
     from tcpfair.verdicts.ensemble import tables
 
     for folder in folders:
@@ -169,7 +178,7 @@ def place(layout: Layout, folders: list[Path]) -> str:
 
 
 def ledger(layout: Layout, papers: list[str], only: list[str], folder: Path) -> str:
-    """Write the ledger: printed against reproduced, claims with verdicts, equations."""
+    """Write the ledger: printed against reproduced, claims with their verdicts, equations."""
     from tcpfair.verdicts import ledger as writer
 
     with making(layout, folder) as scratch:

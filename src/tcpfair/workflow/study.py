@@ -48,7 +48,7 @@ _SLICE_S = 30  # of a slice, as planned: what a kill costs at most
 _MOST_SLICES = 100_000  # files in one folder; the slices of a study of months take longer
 _SLICED_PKTS_PER_S = 10e6  # by which a study is cut into slices, on the careful side; another value cuts it anew
 _RUN_S = 0.01  # of a run beside its simulation, on the careful side
-_SAMPLED = 2000  # runs that are expanded to say what a study takes
+_SAMPLED = 2000  # runs that are expanded to estimate what a study takes
 _TRIAL_SAMPLES = 4  # of the run that is tried before all others
 
 
@@ -157,7 +157,7 @@ def plan(layout: Layout, study: Study) -> Work:
 
 
 def is_up_to_date(layout: Layout, study: Study) -> bool:
-    """Whether the table of metrics is there, made from what it would be made from now, and the traces that are asked for."""
+    """Whether the table of metrics is there, made from what it would be made from now, and the requested traces."""
     return shards.about(metrics_file(layout, study)).get("made_from") == dict(study.made_from)
 
 
@@ -284,7 +284,7 @@ def run(
 ) -> None:
     """Bring a study up to date: simulate what is missing, write the table of metrics and the summary.
 
-    Raises InputError when it takes long and nobody said yes, and when jobs failed; what succeeded is kept.
+    Raises InputError when it takes long without ``yes``, and when jobs failed; what succeeded is kept.
     """
     began_s = time.monotonic()
     work = plan(layout, study)
@@ -405,7 +405,7 @@ def _summarise(layout: Layout, study: Study) -> list[str]:
         with style.applied():
             contents = {svg: style.as_svg(figure, origin), png: style.as_png(figure)}
         contents[csv] = shown.to_csv(index=False, lineterminator="\n")
-        for place in (csv, png, svg):  # the last one says what all three are made from
+        for place in (csv, png, svg):  # the last one tells what all three are made from
             write_whole(place, contents[place])
     size_mb = path.stat().st_size / 1e6
     n_columns = len(names)

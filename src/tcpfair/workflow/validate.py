@@ -106,7 +106,7 @@ def run_tool(
 ) -> None:
     """Run a simulator on the whole of some experiments (none named: all that it takes part in) and ship what it gives.
 
-    Raises InputError when it is not installed, when the estimate is long and nobody said yes, or when parts failed; what
+    Raises InputError when it is not installed, when the estimate is long without ``yes``, or when parts failed; what
     succeeded is kept.
     """
     kind = kind_of(tool)
@@ -138,7 +138,7 @@ def run_tool(
 
 
 def chosen_experiments(config: PaperConfig, selection: Selection, tool: str, wanted: Sequence[str]) -> list[str]:
-    """The experiments that are asked for, in the order of the configuration; InputError for one that the tool lacks."""
+    """The requested experiments, in the order of the configuration; InputError for one that the tool lacks."""
     known = [name for name in config.experiments if selection.specs(config, name)]
     for name in wanted:
         if name not in known:

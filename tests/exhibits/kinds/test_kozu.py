@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from tcpfair.exhibits.context import draw
+from tcpfair.exhibits.kinds import common_losses
 from tcpfair.runs import trace
 from tests.exhibits import standin
 from tests.exhibits.standin import value
@@ -101,3 +102,9 @@ def test_the_other_flow_is_dashed_and_the_needed_window_marked(transitions):
     other, own = bottom.lines
     assert (other.get_linestyle(), own.get_linestyle()) == ("--", "-")
     assert np.nanmax(own.get_ydata()) == 9
+
+
+def test_paths_have_an_axis_of_tenths_about_them():
+    assert common_losses._tenths(pd.Series([0.38, np.nan, 0.87])) == pytest.approx((0.3, 0.9))
+    assert common_losses._tenths(pd.Series([0.5, 0.5])) == pytest.approx((0.5, 0.6))
+    assert common_losses._tenths(pd.Series([np.nan])) == (0, 1)

@@ -47,3 +47,9 @@ def test_bars_end_at_the_tuple_and_printed_bars_stand_beside(bhatti2008):
     ends = np.concatenate([line.get_ydata() for line in printed])
     assert {2.00, -4.27, 1.53} <= set(ends.round(2))  # table VI
     assert left.get_title(loc="left") == "(a) CCID2 and NewReno"
+    figure.canvas.draw()
+    (flow_1, flow_2), points = [line for line in right.lines if "(flow" in str(line.get_label())], []
+    for line in (flow_1, flow_2, printed[-1]):
+        points.append(line.get_transform().transform(line.get_xydata())[:, 0])
+    assert (points[0] < points[1]).all()
+    assert (points[1] < points[2]).all()

@@ -61,6 +61,8 @@ def test_panels_share_their_axis_and_numbers_are_percent(ha):
         "(b) four flows, Type II",
     ]
     assert left.get_ylim() == right.get_ylim()
+    assert left.get_xlim() == right.get_xlim()
+    assert [text.get_text() for text in left.texts] == ["40"] * 6  # SACK, below the axis at every RTT
     assert [text.get_text() for text in right.get_legend().get_texts()][-1] == "SACK"
     assert value(drawn, "protocol=BIC;rtt_ms=42", "utilisation") == pytest.approx(91)
     assert value(drawn, "protocol=SACK;rtt_ms=42;traffic=Type II", "utilisation") == pytest.approx(40)
@@ -83,6 +85,27 @@ def test_the_buffer_of_recovery_is_where_h_tcp_stays_near_cubic(ha, h_tcp, expec
     assert value(drawn, "item=2 MB buffer;rtt_ms=162", "bdp_share") == pytest.approx(24.7, abs=0.1)
     (ax,) = drawn.output.axes
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "2", "4", "6", "8"]
+
+
+def test_panels_with_runs_at_other_rtts_share_the_x_axis(ha):
+    put_utilisation(ha)
+    standin.put_metrics(
+        ha, "util_alone_four", system={"utilisation": lambda *_: 0.9, "utilisation_wire": lambda *_: 0.9}
+    )
+    axes = draw(ha, ha.paper.exhibit("ha2006.sens_flows")).output.axes
+    assert len({ax.get_xlim() for ax in axes}) == 1
+    assert [[tick.get_text() for tick in ax.get_xticklabels()] for ax in axes] == [["162", "324"]] * 3
+
+
+def test_a_bar_starts_from_0_and_a_cut_axis_has_markers(ha):
+    system = {name: lambda *_: 0.9 for name in ("utilisation", "utilisation_wire", "load_cov")}
+    standin.put_metrics(ha, "htcp_types", system=system)
+    used, varied = draw(ha, ha.paper.exhibit("ha2006.fig8")).output.axes
+    assert used.get_ylim()[0] > 0
+    assert not used.patches
+    assert len([line for line in used.lines if line.get_marker() == "s"]) == 8
+    assert varied.get_ylim()[0] == 0
+    assert len(varied.patches) == 8
 
 
 def test_laws_of_sack_are_one_where_the_rtts_are_equal(ha):
@@ -173,3 +196,13 @@ def test_web_traffic_alone_stands_at_no_flows(ha):
     assert value(drawn, "flows=2;protocol=SACK", "half_interval") == pytest.approx(4.303 / 3**0.5, rel=1e-3)
     (ax,) = drawn.output.axes
     assert [text.get_text() for text in ax.get_legend().get_texts()][-1] == "Web alone"
+
+
+def test_runs_too_short_to_measure_leave_empty_panels(ha):
+    system = {name: lambda *_: np.nan for name in ("utilisation", "utilisation_wire", "load_cov")}
+    flows = {"rate_largest": lambda *_: np.nan}
+    for name in ("util_alone", "util_type2"):
+        standin.put_metrics(ha, name, system=system, flows=flows)
+    left, right = draw(ha, ha.paper.exhibit("ha2006.fig3")).output.axes
+    assert left.get_ylim() == right.get_ylim()
+    assert not left.texts

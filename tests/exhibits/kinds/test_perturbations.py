@@ -85,6 +85,8 @@ def test_figure_marks_the_print_and_its_percentile(bhatti2009):
     nru, jfi = drawn.output.axes
     assert nru.get_title(loc="left") == "(a) NRU"
     assert "50 %" in [text.get_text() for text in jfi.texts]
+    assert {text.xy[1] for ax in (nru, jfi) for text in ax.texts} == {1}  # above the panel, where no data is
+    assert all(text.get_verticalalignment() == "bottom" for text in jfi.texts)
     printed = [line for line in jfi.lines if line.get_markerfacecolor() == "white" and len(line.get_ydata())]
     assert printed[0].get_ydata()[0] == 0.51
     half = next(line for line in nru.lines if line.get_label() == "$U_{N+}$, half")

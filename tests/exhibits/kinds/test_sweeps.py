@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from matplotlib.collections import PathCollection
+from matplotlib.collections import LineCollection, PathCollection
 
 from tcpfair.exhibits.context import draw
 from tcpfair.exhibits.kinds import sweeps
@@ -55,6 +55,7 @@ def test_bands_hold_the_middle_of_the_runs_or_one_sd(ogura):
     cells = sweeps.with_band(Column("ogura.fig8", "ratio", groups.agg(value="mean", sd="std").reset_index(), key))
     assert cells[["value", "low", "high"]].iloc[0].tolist() == pytest.approx([1.0, 0.0, 2.0])
     assert sweeps.band_text() == "line: mean, band: ±1 sd over runs"
+    assert sweeps.band_text(drawn="bar") == "line: mean, bar: ±1 sd over runs"
 
 
 def test_sensitivity_marks_the_value_that_the_other_exhibits_use(ogura):
@@ -63,14 +64,43 @@ def test_sensitivity_marks_the_value_that_the_other_exhibits_use(ogura):
     labels = [text.get_text() for text in legend.get_texts()]
     assert labels == ["0 µs", "120 µs", "360 µs (used above)", "720 µs"]
     assert [ax.get_title() for ax in drawn.output.axes] == ["Proposal", "Reno", "Libra", "Alpha"]
+    drawn.output.canvas.draw()
+    for ax in drawn.output.axes:  # all lines coincide
+        assert len({float(places[0]) for places in places_px(ax.lines)}) == 4
+        assert len([bars for bars in ax.collections if isinstance(bars, LineCollection)]) == 4
     assert value(drawn, "jitter_s=0;loss_rate=1e-06;protocol=Reno", "ratio") == 0.6
 
 
-def test_printed_cells_are_drawn_hollow_in_the_colour_of_their_line(tmp_path):
+def places_px(lines):
+    """Where each line is drawn from left to right, in pixels."""
+    return [line.get_transform().transform(line.get_xydata())[:, 0] for line in lines]
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    """All protocols with the same index: their lines coincide."""
     context = standin.context(tmp_path, "bhatti2009")
     jfi = {name: lambda *_: 0.9 for name in ("jfi_mean", "jfi_of_means")}
     standin.put_metrics(context, "pair_ccid2_first", system=jfi)
-    (ax,) = draw(context, context.paper.exhibit("bhatti2009.fig8")).output.axes
+    return draw(context, context.paper.exhibit("bhatti2009.fig8")).output
+
+
+def test_lines_and_printed_cells_are_side_by_side(pairs):
+    (ax,) = pairs.axes
+    pairs.canvas.draw()
+    drawn = [line for line in ax.lines if len(line.get_xdata()) == 4]
+    at_25_ms = sorted(float(places[0]) for places in places_px(drawn))
+    assert len(at_25_ms) == 4 + 4
+    apart_pt = np.diff(at_25_ms) * 72 / pairs.dpi
+    assert apart_pt == pytest.approx(np.full(7, apart_pt[0]))
+    assert apart_pt[0] > 4
+    left, right = pairs.axes[0].get_window_extent().intervalx
+    assert left < min(at_25_ms)
+    assert max(float(places[-1]) for places in places_px(drawn)) < right
+
+
+def test_printed_cells_are_drawn_hollow_in_the_colour_of_their_line(pairs):
+    (ax,) = pairs.axes
     printed = {line.get_markeredgecolor(): line for line in ax.lines if line.get_markerfacecolor() == "white"}
     cubic = printed["#D55E00"]
     assert cubic.get_ydata().tolist() == [0.94, 0.80, 0.69, 0.85]  # table V

@@ -33,6 +33,13 @@ def noted(met):
     return met._replace(claim=met.claim.model_copy(update={"clauses": clauses}))
 
 
+def denied(by):
+    """A claim whose clause the paper's numbers contradict, with the clauses that they deny by hypothesis."""
+    met = noted(found([FAILS]))
+    clauses = {"a": met.claim.clauses["a"].model_copy(update={"in_print": False})}
+    return met._replace(claim=met.claim.model_copy(update={"clauses": clauses}), denied=by)
+
+
 # condition, evidence with which it holds, and the same altered so that it does not
 CASES = [
     ("by construction", found([HOLDS], by_construction="eq. 1"), found([HOLDS])),
@@ -46,6 +53,11 @@ CASES = [
         found([HOLDS, FAILS], [0.9, 0.1], {"H1": [0.9, 0.4]}),
     ),
     ("reading", found([FAILS], [0.1], {"H1": [0.95]}), found([FAILS], [0.6], {"H1": [0.95]})),
+    ("reading", found([FAILS], [], {"half": [1.0]}), found([FAILS], [], {"half": [0.0]})),  # decided on runs alone
+    ("reading", found([FAILS], [], {"half": [1.0]}), found([OPEN], [], {"half": [1.0]})),
+    ("excluded print", denied({"": ["a"], "H3": []}), denied({"": ["a"], "H3": ["a"]})),
+    ("excluded print", denied({"": ["a"], "H3": []}), denied({"": [], "H3": []})),
+    ("excluded print", denied({"": ["a"], "H3": []}), denied({"": ["a"]})),
     ("open", found([HOLDS, OPEN]), found([HOLDS, FAILS])),
     ("direction", found([HOLDS, FAILS]), found([FAILS, FAILS])),
     ("no setting", found([FAILS, HOLDS], [0.0, 1.0]), found([FAILS, HOLDS], [0.08, 1.0])),

@@ -82,7 +82,7 @@ def test_measured_scatter_is_a_multiple_of_the_margin_in_its_own_unit():
     assert margins.measured_times("m", Margin(**{**of, "measured": ""}), scatter) == 1
     share = Margin(reason="x", value=0.03, measured="share", measured_per=100)
     assert margins.measured_times("m", share, scatter) == pytest.approx(1.5)
-    with pytest.raises(InputError, match="m: measured: the margin itself is 0"):
+    with pytest.raises(InputError, match="m: measured: the margin is 0"):
         margins.measured_times("m", Margin(**{**of, "value": 0.0}), scatter)
     wrongs = [
         ({"measured": "jfi"}, "absolute 'jfi'"),

@@ -123,8 +123,8 @@ CLAIM = {
     ("fields", "message"),
     [
         ({"why": "It is {b}."}, r"ogura.c01: why: \{b\}: no clause 'b', only a$"),
-        ({"why": "It is {a:>9}."}, r"why: \{a:>9\}: '>9' is no way to say a number$"),
-        ({"why": "It is {a."}, r"why: a brace without its partner$"),
+        ({"why": "It is {a:>9}."}, r"why: \{a:>9\}: '>9' is not a format of numbers$"),
+        ({"why": "It is {a."}, r"why: unmatched brace$"),
         ({"cause": "chanse"}, r"ogura.c01: cause.*'chanse'.*chance"),
         ({"cause": "chance", "by_construction": "x"}, r"cause: 'chance' does not fit what is by construction$"),
         ({"cause": "identity", "untested": "x"}, r"cause: 'identity' does not fit what is untested$"),

@@ -76,7 +76,7 @@ def test_chance_decides_nothing():
     for seed in range(20):
         held = pd.Series(np.random.default_rng(seed).integers(0, 2, N).astype(float), index=DRAWN.index)
         assert split(held, DRAWN) is None
-        assert sentence(held, DRAWN).endswith("; whether one assumption decides it they cannot tell")
+        assert sentence(held, DRAWN).endswith("; no single assumption is shown to decide it")
 
 
 def test_what_chance_is_and_how_many_settings_a_side_has_are_configured():

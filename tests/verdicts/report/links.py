@@ -1,12 +1,13 @@
-"""A page of the report as a graph: what stands under each id, which links lead on from there, and how many clicks it takes.
+"""The report as a graph: what each id contains, which links lead on from there, and how many clicks it takes.
 
     python -m tests.verdicts.report.links results/bundled/report.html
 
-follows every link of every claim and exhibit of a report that was built, and says what is missing.
+follows every link of every claim and exhibit of a report that was built, and lists what is missing.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections import Counter
@@ -15,12 +16,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
-START = "top"  # the header with the front page; the contents beside it count as a part of it
+START = "report.html"  # the first page; of every page, the body has the page's name as its id
 
 
 @dataclass
 class Place:
-    """What stands under one id: its element, the links in it, its words."""
+    """What one id contains: its element, the links in it, its words."""
 
     tag: str
     links: list[str] = field(default_factory=list)
@@ -48,8 +49,6 @@ class Page(HTMLParser):
         given = dict(attributes)
         self.elements[tag] += 1
         inside = list(self._open[-1][1]) if self._open else []
-        if tag == "nav":
-            inside.append(self.places.setdefault(START, Place("header")))
         if "id" in given:
             self.ids.append(given["id"])
             inside.append(self.places.setdefault(given["id"], Place(tag)))
@@ -97,8 +96,30 @@ class Page(HTMLParser):
         return found
 
 
+def texts_of(front: Path) -> dict[str, str]:
+    """The pages of a report by their names from the folder of the first one."""
+    pages = [front, *sorted((front.parent / "report").glob("*.html"))]
+    return {path.relative_to(front.parent).as_posix(): path.read_text(encoding="utf-8") for path in pages}
+
+
+def as_one(texts: dict[str, str]) -> Page:
+    """The pages of a report as one page: links between them become ids, and files are addressed from the first one."""
+
+    def whole(name: str, text: str) -> str:
+        def address(found: re.Match[str]) -> str:
+            path, mark, part = found[2].partition("#")
+            if not path or path.startswith("data:"):
+                return found[0]
+            path = os.path.normpath(Path(name).parent / path.partition("?")[0])
+            return f'{found[1]}="#{part or path}"' if path in texts else f'{found[1]}="{path}{mark}{part}"'
+
+        return re.sub(r'\b(href|src)="([^"]*)"', address, text).replace("<body>", f'<body id="{name}">')
+
+    return Page("".join(whole(*each) for each in texts.items()))
+
+
 def broken(page: Page, folder: Path) -> list[str]:
-    """Links that lead nowhere: to an id that the page has not, or to a file that is not there."""
+    """Links that lead nowhere: to an id that the page lacks, or to a missing file."""
     lost = []
     for link in dict.fromkeys(page.links):
         if link.startswith("data:"):
@@ -127,7 +148,7 @@ def kind_of(id_: str) -> str:
     patterns = {
         "claim": r"\w+-c\d\d",
         "exhibit": r"\w+?-(fig|table)\d+",
-        "equation": r"\w+-eq\w+",
+        "equation": r"\w+-eq(?!uations$)\w+",
         "section": r"\w+-s-[\w-]+",
         "experiment": r"\w+-x-(?!all$)[\w-]+",
     }
@@ -158,7 +179,7 @@ def gaps(page: Page, claims: list[str], exhibits: list[str], clicks: int = 3) ->
 
 def main() -> int:
     path = Path(sys.argv[1])
-    page = Page(path.read_text(encoding="utf-8"))
+    page = as_one(texts_of(path))
     claims, exhibits = ([id_ for id_ in page.places if kind_of(id_) == kind] for kind in ("claim", "exhibit"))
     lost = [*broken(page, path.parent), *one_way(page), *gaps(page, claims, exhibits)]
     print(

@@ -126,6 +126,6 @@ def test_addresses_are_those_of_anchors(chain):
 def test_an_executed_notebook_leads_back_to_the_report():
     page = '<div class="jp-Cell jp-CodeCell jp-Notebook-cell" id="cell-id=ogura-21">x</div><div id="cell-id=ogura-22"></div>'
     back = cell_links.linked_back(page, {"ogura.fig8": "ogura-21"})
-    assert '<a href="../report.html#ogura-fig8">Figure 8 in the report, with its claims</a></p>x' in back
+    assert '<a href="../report/ogura.html#ogura-fig8">Figure 8 in the report, with its claims</a></p>x' in back
     assert back.endswith('<div id="cell-id=ogura-22"></div>')
     assert cell_links.linked_back(page, {}) == page

@@ -10,6 +10,7 @@ import pandas as pd
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Table, drawing
 from tcpfair.exhibits.kinds.panels import TYPES
+from tcpfair.exhibits.kinds.sweeps import Axis, draw_line
 from tcpfair.exhibits.kinds.tables import DASH
 from tcpfair.papers.papers import Exhibit, Traffic
 from tcpfair.verdicts.columns import Numbers, joined
@@ -17,6 +18,8 @@ from tcpfair.verdicts.computed import sampled_loads
 from tcpfair.verdicts.context import Context, values_of
 
 _KB, _MB = 1e3, 1e6
+_WEB_LIMITS_MBPS = (56, 76)  # the intervals, whose overlap is the question
+_APART = 4.0  # points between protocols
 _LOAD_LIMIT_MBPS = 200  # how far the axis of the distribution reaches
 
 
@@ -101,16 +104,16 @@ def ha2006_fig14(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
     level = context.paper.analysis_value("confidence_level")
     figure, [[ax]] = style.new_figure(width_in=5.4)
     labels = list(dict.fromkeys(cells.loc[cells["flows"] > 0, "protocol"]))
-    for place, protocol in enumerate(labels):
-        line, look = cells[cells["protocol"] == protocol], style.look(protocol)
-        aside = 0.08 * (place - (len(labels) - 1) / 2)
-        drawn = {"color": look.color, "marker": look.marker, "lw": 1.0, "label": protocol}
-        ax.errorbar(line["flows"] + aside, line["value"], line["half"], elinewidth=0.9, capsize=2, **drawn)
+    for protocol, lane in zip(labels, style.lanes(len(labels), _APART), strict=True):
+        line = cells[cells["protocol"] == protocol].assign(
+            low=lambda rows: rows["value"] - rows["half"], high=lambda rows: rows["value"] + rows["half"]
+        )
+        draw_line(ax, line, "flows", style.look(protocol), protocol, lane, lw=1.0)
     alone = cells[cells["flows"] == 0]
     drawn = {"color": style.BLACK, "marker": "x", "ls": "", "label": "Web alone"}
     ax.errorbar(alone["flows"], alone["value"], alone["half"], capsize=2, **drawn)
-    ax.set(xlabel="high-speed flows", ylabel="Web traffic (Mb/s)", ylim=(0, 80))
-    ax.set_xticks(sorted(set(cells["flows"])))
+    Axis(label="high-speed flows").dress_x(ax, sorted(set(cells["flows"])))
+    ax.set(ylabel="Web traffic (Mb/s)", ylim=_WEB_LIMITS_MBPS)
     ax.legend(**style.BESIDE)
     note = f"mean with its {100 * level:g} % interval; alone: {alone['n_runs'].max():g} runs" if len(alone) else ""
     return Drawn(figure, n_runs=int(cells.loc[cells["flows"] > 0, "n_runs"].max()), note=note)

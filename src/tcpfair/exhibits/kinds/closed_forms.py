@@ -29,5 +29,6 @@ def jfi_range(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
         style.draw_printed(ax, x, [printed[name]] * len(x), style.Look(style.BLUE, "o"))
     ax.add_line(style.printed_handle())
     ax.set(xscale="log", xlabel="flow 1 / flow 2", ylabel="Jain's fairness index J", ylim=(0.48, 1.03))
+    ax.tick_params(axis="x", labelsize=style.POWERS_PT)
     ax.legend(loc="lower center")
-    return Drawn(figure, data=curve)
+    return Drawn(figure, data=curve, note="closed form")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -26,22 +27,28 @@ from tcpfair.verdicts.paper_models import (
     two_flows,
 )
 
+_ASIDE = 3.0  # points between a place and its markers
 _LINES = {"paper": "--", "physical": "-"}
 
 
 def _panels(
-    context: Context, exhibit: Exhibit, cells: pd.DataFrame, height_in: float, x: str, draw: Callable[..., None]
+    context: Context,
+    exhibit: Exhibit,
+    cells: pd.DataFrame,
+    shares: tuple[float, float],
+    x: str,
+    draw: Callable[..., None],
 ) -> Figure:
     """A panel for each protocol of the exhibit's experiments; ``draw(ax, rows, color)`` draws the cells of one."""
     grids = (context.paper.experiments[name].grid["protocol"].value for name in exhibit.experiments)
     protocols = [protocol for grid in grids for protocol in grid]
-    figure, [axes] = style.new_figure(1, len(protocols), style.PAGE_IN, height_in, sharey=True)
+    figure, [axes] = style.new_figure(1, len(protocols), style.PAGE_IN, 3.2, sharey=True)
     for ax, protocol in zip(axes, protocols, strict=True):
         draw(ax, cells[cells["protocol"] == protocol], style.look(heading(protocol)).color)
         ax.axhline(EQUAL_SHARE, color=style.GREY, lw=0.6)
         ax.set_title(heading(protocol).replace(" and ", "\nand "), fontsize=8)
         ax.set_xlabel(x)
-    axes[0].set(ylabel="share of the 2 ms flow", ylim=(0, 1))
+    axes[0].set(ylabel="share of the 2 ms flow", ylim=shares)
     style.legend_above(figure, axes[0].get_legend_handles_labels()[0], 3)
     return figure
 
@@ -52,7 +59,7 @@ def _panels(
 @drawing()
 def kozu2014_map_shares(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
     """Flow 1's share in the second half of each run: simulated with and without forced common losses, and by the map."""
-    figure = _panels(context, exhibit, numbers.of("share"), 2.9, "RTT of flow 2 (ms)", _draw_shares)
+    figure = _panels(context, exhibit, numbers.of("share"), (0, 1), "RTT of flow 2 (ms)", _draw_shares)
     return Drawn(figure, note="second half of the common losses")
 
 
@@ -60,12 +67,12 @@ def _draw_shares(ax: Axes, cells: pd.DataFrame, color: str) -> None:
     for name, text in READINGS.items():
         line = cells[cells["form"] == name]
         ax.plot(line["rtt_ms"], line["value"], color=style.GREY, ls=_LINES[name], label=f"map: {text}")
-    for form, marker, fill, text in (
-        (ENGINE, "o", color, "simulated, losses forced to be common"),
-        (AS_THEY_FALL, "s", "white", "simulated, losses as they fall"),
+    for form, marker, fill, text, lane in (
+        (ENGINE, "o", color, "simulated, losses forced to be common", -_ASIDE),
+        (AS_THEY_FALL, "s", "white", "simulated, losses as they fall", _ASIDE),
     ):
         points = cells[cells["form"] == form]
-        bars = {"yerr": points["sd"], "capsize": 2, "lw": 0.8, "ls": ""}
+        bars = {"yerr": points["sd"], "capsize": 2, "lw": 0.8, "ls": "", "transform": style.aside(ax, lane)}
         ax.errorbar(points["rtt_ms"], points["value"], marker=marker, color=color, mfc=fill, label=text, **bars)
     places = sorted(cells["rtt_ms"].unique())
     ax.set(xscale="log", xlim=(places[0] / 1.5, places[-1] * 1.5))
@@ -80,17 +87,24 @@ def _draw_shares(ax: Axes, cells: pd.DataFrame, color: str) -> None:
 def kozu2014_map_paths(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
     """Flow 1's share at each common loss of the example run, simulated and by both readings of the map."""
     data = example_paths(context, exhibit.experiments)
-    figure = _panels(context, exhibit, data, 2.7, "common loss", _draw_paths)
+    figure = _panels(context, exhibit, data, _tenths(data["share"]), "common loss", _draw_paths)
     replicate = context.paper.analysis_value("example_replicate")
     return Drawn(figure, n_runs=1, data=data, note=f"drawn: run {replicate + 1}")
 
 
+def _tenths(shares: pd.Series) -> tuple[float, float]:
+    """Limits at tenths about the shares, to tell lines that hardly move apart."""
+    seen = shares.dropna()
+    return (np.floor(10 * seen.min()) / 10, (np.floor(10 * seen.max()) + 1) / 10) if len(seen) else (0, 1)
+
+
 def _draw_paths(ax: Axes, paths: pd.DataFrame, color: str) -> None:
     simulated = paths[paths["form"] == ENGINE]
-    ax.plot(simulated["loss"], simulated["share"], ls="", marker=".", ms=3, color=color, label="simulated")
+    points = {"ls": "", "marker": "o", "ms": 3.5, "mfc": "none", "mew": 0.8, "zorder": 3}
+    ax.plot(simulated["loss"], simulated["share"], **points, color=color, label="simulated")
     for form, text in READINGS.items():
         line = paths[paths["form"] == form]
-        ax.plot(line["loss"], line["share"], color=style.GREY, ls=_LINES[form], label=f"map: {text}")
+        ax.plot(line["loss"], line["share"], color=style.BLACK, lw=1.0, ls=_LINES[form], label=f"map: {text}")
 
 
 # --- Fixed points ------------------------------------------------------------------------------------------------

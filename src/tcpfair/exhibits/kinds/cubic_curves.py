@@ -32,7 +32,7 @@ def kozu2014_fig5(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn
     t_s = np.linspace(0, 1.08 * k_s.max(), _POINTS)
     full = standard_maps(link)[READINGS["physical"]]
     grown = np.array([full.growth(w_max_pkts)(t) for t in t_s])
-    figure, [[ax]] = style.new_figure(width_in=5.8, height_in=3.2)
+    figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=3.2)
     for place, (name, color) in enumerate((("S", _SMALL), ("L", _LARGE))):
         label = f"connection {name}: {link.rtt_s[place] * MS_PER_S:g} ms, $W_{{max}}$ {w_max_pkts[place]:.0f} packets"
         ax.plot(t_s, grown[:, place] / w_max_pkts[place], color=color, label=label)

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, Table, drawing
+from tcpfair.exhibits.kinds.sweeps import Axis
 from tcpfair.exhibits.kinds.tables import CELL_NOTE, protocol_rows, result_cells, rtts_ms
 from tcpfair.measures import SYSTEM
 from tcpfair.measures.shown import OVER_TIME
@@ -17,6 +18,7 @@ from tcpfair.verdicts.columns import Numbers, of_metric
 from tcpfair.verdicts.computed import KEY
 from tcpfair.verdicts.context import Context, flow_protocol
 
+_APART, _PRINT_ASIDE = 5.0, 9.0  # points between the flows, and from the bar to what is printed
 _SINGLE_LIMITS_DB = (-9, 4)  # panels that are figures of their own have the same axis
 
 
@@ -67,8 +69,7 @@ def nru_bars(context: Context, exhibit: Exhibit, numbers: Numbers, options: NruB
     for ax, protocol in zip(axes[0], options.protocols, strict=True):
         _draw_bars(ax, experiment, protocol, flows.loc[protocol], system.loc[protocol])
         _draw_printed(ax, context, experiment, protocol, options)
-        ax.set_xticks(rtts_ms(experiment))
-        ax.set_xlabel("RTT (ms)")
+        Axis(label="RTT (ms)").dress_x(ax, rtts_ms(experiment))
     axes[0][0].set_ylabel(OVER_TIME["nru"].label)
     handles = {text: handle for ax in axes[0] for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)}
     if columns > 1:
@@ -91,23 +92,26 @@ def _draw_bars(ax: Axes, experiment: Experiment, protocol: str, flows: pd.DataFr
     for ends in (system.min(axis=1), system.max(axis=1)):
         ax.plot(rtt_ms, ends, ls="", marker="_", ms=9, color=style.GREY)
     ax.plot(rtt_ms, system["U_N"], color=style.GREY, lw=1.8, label="$U_N$, bar $U_{N-}$ to $U_{N+}$")
-    for flow, label in enumerate(_labels(experiment, protocol), 1):
-        look = {**style.look(label)._asdict(), "ls": "", "zorder": 3}
+    labels = _labels(experiment, protocol)
+    for (flow, label), lane in zip(enumerate(labels, 1), style.lanes(len(labels), _APART), strict=True):
+        look = {**style.look(label)._asdict(), "ls": "", "zorder": 3, "transform": style.aside(ax, lane)}
         ax.plot(rtt_ms, flows[flow], **look, label=f"{label} (flow {flow})")
+        style.counted(ax, rtt_ms, flows[flow])
 
 
 def _draw_printed(ax: Axes, context: Context, experiment: Experiment, protocol: str, options: NruBars) -> None:
     if options.printed:
         plus, minus = (context.printed(options.printed, metric) for metric in ("U_N+", "U_N-"))
         bars = plus.merge(minus, on=KEY, suffixes=("_plus", "_minus")).query("protocol == @protocol")
-        beside = bars["rtt_ms"] + 0.03 * np.ptp(bars["rtt_ms"])
-        ax.vlines(beside, bars["value_minus"], bars["value_plus"], color=style.GREY, lw=0.9, ls=":")
-        style.draw_printed(ax, beside, bars["value_minus"], style.Look(style.GREY, "o"))
-        style.draw_printed(ax, beside, bars["value_plus"], style.Look(style.GREY, "o"), label="printed bar")
+        drawn = {"color": style.GREY, "lw": 0.9, "ls": ":", "transform": style.aside(ax, _PRINT_ASIDE)}
+        ax.vlines(bars["rtt_ms"], bars["value_minus"], bars["value_plus"], **drawn)
+        for end, text in (("value_minus", None), ("value_plus", "printed bar")):
+            style.draw_printed(ax, bars["rtt_ms"], bars[end], style.Look(style.GREY, "o"), text, _PRINT_ASIDE)
     if options.printed_means:
-        for flow, label in enumerate(_labels(experiment, protocol), 1):
+        labels = _labels(experiment, protocol)
+        for (flow, label), lane in zip(enumerate(labels, 1), style.lanes(len(labels), 2 * _PRINT_ASIDE), strict=True):
             cells = _nru_of_printed_means(context, options.printed_means, protocol, flow, label)
-            style.draw_printed(ax, cells["rtt_ms"], cells["u_db"], style.look(label))
+            style.draw_printed(ax, cells["rtt_ms"], cells["u_db"], style.look(label), points=lane)
         ax.add_line(style.printed_handle("from printed means"))
 
 

@@ -14,14 +14,14 @@ from matplotlib.patches import Patch
 
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
-from tcpfair.exhibits.kinds.sweeps import Axis, band_text, draw_line, with_band
+from tcpfair.exhibits.kinds.sweeps import APART, Axis, band_text, draw_line, with_band
 from tcpfair.exhibits.kinds.timelines import example_runs
 from tcpfair.measures import SYSTEM
 from tcpfair.models.rtt_fairness import random_loss_ratio, synchronised_loss_ratio
 from tcpfair.papers.papers import Exhibit, Value
 from tcpfair.units import BPS_PER_MBPS, mbps
 from tcpfair.verdicts.columns import Column, Numbers, joined, selected
-from tcpfair.verdicts.context import Context, protocols_of, values_of
+from tcpfair.verdicts.context import Context, protocols_of
 
 _BYTES_PER_MB = 1e6
 TYPES = ("Type I", "Type II", "Type III", "Type IV", "Type V")  # of background traffic, as the paper numbers them
@@ -54,24 +54,29 @@ def metric_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options:
     Where the RTT of flow 1 is fixed, the laws of SACK's ratio are drawn over that of flow 2.
     """
     n, to_axis = len(options.panels), 1 / _BYTES_PER_MB if options.x == "buffer_bytes" else 1.0
-    figure, [axes] = style.new_figure(1, n, 5.4 if n == 1 else None, 3.0, sharey=True)
-    for panel, column, ax in zip(options.panels, numbers.from_runs(options.metric), axes, strict=True):
+    figure, [axes] = style.new_figure(1, n, 5.4 if n == 1 else None, 3.0, sharex=True, sharey=True)
+    drawn = [with_band(column) for column in numbers.from_runs(options.metric)]
+    places = sorted({value * to_axis for cells in drawn for value in cells[options.x]})
+    for panel, cells, ax in zip(options.panels, drawn, axes, strict=True):
         _, experiment = context.experiment(exhibit, panel.experiment)
-        cells = with_band(column)
-        for protocol in protocols_of(experiment):
-            line = cells.query("protocol == @protocol").assign(x=lambda rows: rows[options.x] * to_axis)
-            draw_line(ax, line, "x", style.look(protocol), protocol)
-        places = [value * to_axis for value in values_of(experiment, options.x)]
+        protocols = protocols_of(experiment)
+        options.y_axis.dress_y(ax)
+        for protocol, lane in zip(protocols, style.lanes(len(protocols), APART), strict=True):
+            line, look = (
+                cells.query("protocol == @protocol").assign(x=lambda rows: rows[options.x] * to_axis),
+                style.look(protocol),
+            )
+            draw_line(ax, line, "x", look, protocol, lane)
+            style.mark_beyond(ax, line["x"], line["value"], look.color, lane)
         fixed = experiment.flows[0]["rtt_ms"]
         if isinstance(fixed, Value):
             _draw_laws(ax, places, fixed.value)
         options.x_axis.dress_x(ax, places)
-        options.y_axis.dress_y(ax)
         ax.set_ylabel(options.y_axis.label if ax is axes[0] else "")
     if n > 1:
         style.letter_panels(axes, [panel.title for panel in options.panels])
     axes[-1].legend(**style.BESIDE)
-    return Drawn(figure, note=band_text())
+    return Drawn(figure, note=band_text(drawn="bar"))
 
 
 def _draw_laws(ax: Axes, rtts_ms: Sequence[float], fixed_ms: float) -> None:
@@ -164,7 +169,7 @@ def example_rates(context: Context, experiment: str, where: Mapping[str, Any]) -
 
 
 _VARIANTS = ("CUBIC", "BIC", "H-TCP", "HSTCP", "STCP")
-_BARS_NOTE = "bar: mean, line: ±1 sd over runs"
+_BARS_NOTE = "bar or square: mean, line: ±1 sd over runs"
 
 
 class Bars(NamedTuple):
@@ -179,7 +184,7 @@ class Bars(NamedTuple):
 def ha2006_fig8(context: Context, exhibit: Exhibit, numbers: Numbers) -> Drawn:
     """Utilisation and variation under each type of background, with fixed and varied RTTs, and without background."""
     panels = (
-        Bars("utilisation", "utilisation", Axis(label="utilisation (%)", limits=(60, 100))),
+        Bars("utilisation", "utilisation", Axis(label="utilisation (%)", limits=(86, 96))),
         Bars("variation of the total rate", "load_cov", Axis(label="standard deviation / mean")),
     )
     types = TYPES[:4]
@@ -222,7 +227,8 @@ def _groups(
         cells = numbers.of(panel.metric, item=panel.title)
         for lane, (label, wheres) in enumerate(series.items()):
             for x, where in enumerate(wheres):
-                _draw_bar(ax, selected(cells, where), x, lane, len(series), colors[label])
+                from_0 = not panel.y_axis.limits or panel.y_axis.limits[0] == 0
+                _draw_bar(ax, selected(cells, where), x, lane, len(series), colors[label], from_0)
         ax.set_xticks(range(len(groups)), groups)
         ax.grid(visible=False, axis="x")
         panel.y_axis.dress_y(ax)
@@ -231,8 +237,12 @@ def _groups(
     return Drawn(figure, note=_BARS_NOTE)
 
 
-def _draw_bar(ax: Axes, cells: pd.DataFrame, x: int, lane: int, lanes: int, color: str) -> None:
+def _draw_bar(ax: Axes, cells: pd.DataFrame, x: int, lane: int, lanes: int, color: str, from_0: bool) -> None:
+    """A bar; a marker where the axis does not start from 0, since the length of a cut bar means nothing."""
     width, error = 0.8 / lanes, {"elinewidth": 0.8, "ecolor": style.BLACK}
     for row in cells.itertuples():
         at = x + (lane - (lanes - 1) / 2) * width
-        ax.bar(at, row.value, 0.92 * width, color=color, yerr=row.sd, capsize=1.5, error_kw=error)
+        if from_0:
+            ax.bar(at, row.value, 0.92 * width, color=color, yerr=row.sd, capsize=1.5, error_kw=error)
+        else:
+            ax.errorbar(at, row.value, row.sd, marker="s", ms=6, color=color, capsize=1.5, **error)

@@ -166,8 +166,10 @@ def perturbed_panels(context: Context, exhibit: Exhibit, numbers: Numbers, optio
     name, experiment = context.experiment(exhibit)
     metrics = context.metrics(name)
     metrics = metrics[metrics["flow"] == SYSTEM]
-    figure, axes = style.new_figure(1, len(options.panels), style.PAGE_IN, 3.6)
+    figure, axes = style.new_figure(1, len(options.panels), style.PAGE_IN, 4.2)
     style.letter_panels(axes[0], [panel.title for panel in options.panels])
+    for ax in axes[0]:  # above the percentiles
+        ax.set_title(ax.get_title(loc="left"), loc="left", pad=16)
     for ax, panel in zip(axes[0], options.panels, strict=True):
         for band in panel.bands:
             cells = numbers.of(band.metric)
@@ -176,7 +178,7 @@ def perturbed_panels(context: Context, exhibit: Exhibit, numbers: Numbers, optio
                 _draw_runs(ax, band, metrics[metrics["metric"] == (band.runs or band.metric)])
                 _draw_marks(ax, band, cells)
         if any(band.marks for band in panel.bands):
-            ax.add_line(style.printed_handle("printed; at the foot: runs below it"))
+            ax.add_line(style.printed_handle("printed; on top: share of runs below"))
         Axis(label="RTT (ms)").dress_x(ax, values_of(experiment, "rtt_ms"))
         panel.y_axis.dress_y(ax)
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2)
@@ -205,9 +207,9 @@ def _draw_runs(ax: Axes, band: Band, runs: pd.DataFrame) -> None:
 
 
 def _draw_marks(ax: Axes, band: Band, cells: pd.DataFrame) -> None:
-    """The printed values to the right of the runs, and along the axis the percentile of each."""
+    """The printed values to the right of the runs, and above the panel, clear of all data, the percentile of each."""
     aside = _ASIDE * float(np.diff(cells["rtt_ms"]).min())
     style.draw_printed(ax, cells["rtt_ms"] + aside, cells["printed"], style.Look(band.shade, "o"))
     for cell in cells.dropna(subset=["printed", "percentile"]).itertuples():
-        text, at = f"{cell.percentile:.0f} %", (cell.rtt_ms, 0.02)
-        ax.annotate(text, at, xycoords=("data", "axes fraction"), ha="center", fontsize=6.5, color=band.shade)
+        look = {"ha": "center", "va": "bottom", "fontsize": style.LEAST_PT, "color": band.shade}
+        style.note(ax, f"{cell.percentile:.0f} %", (cell.rtt_ms, 1), (0, 3), xycoords=("data", "axes fraction"), **look)

@@ -26,7 +26,11 @@ from tcpfair.verdicts.context import Context, flow_protocol, protocols_of, value
 
 Scale = Literal["linear", "log"]
 _QUANTILES = (0.1, 0.9)  # the band about a median
-_LOG_MARGIN = 0.07  # beside the data, as a share of the logarithm of their range
+_BAR_WIDTH = 0.8
+_LEAST_HEIGHT_IN = 3.1
+APART = 2.0  # points between lines that are drawn side by side
+_APART_FROM_PRINT = 4.5  # points between a line and its printed values
+_MARGIN = 0.07  # beside the data, as a share of their range or of its logarithm
 _RANDOM_LOSSES = (3e-4, 1e-2)  # loss rates from which overflows are rare
 _DECADES = 100  # a range that shows powers of ten rather than every value
 _FAR = 1000  # a range of a y axis that has no room for more than powers of ten
@@ -43,12 +47,18 @@ class Axis(Options):
         """Set up the x axis, with ticks at the swept ``values`` unless they span decades."""
         ax.set(xlabel=self.label, xscale=self.scale)
         low, high = min(values), max(values)
-        if self.scale == "log":  # by the values, for without any data a logarithmic axis has no limits
-            aside = (high / low) ** _LOG_MARGIN
+        # by the values: without any data a logarithmic axis has no limits, and lines beside their places move others
+        if self.scale == "log":
+            aside = (high / low) ** _MARGIN
             ax.set_xlim(low / aside, high * aside)
+        elif high > low:
+            aside = (high - low) * _MARGIN
+            ax.set_xlim(low - aside, high + aside)
         if self.scale == "linear" or high < _DECADES * low:
             ax.set_xticks(values, [f"{value:g}" for value in values])
             ax.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
+        else:
+            ax.tick_params(axis="x", labelsize=style.POWERS_PT)
 
     def dress_y(self, ax: Axes) -> None:
         """Set up the y axis; a logarithmic one has plain numbers at 1, 2 and 5, or at 1 where its limits are far apart."""
@@ -73,18 +83,31 @@ def with_band(column: Column, runs: pd.DataFrame | None = None) -> pd.DataFrame:
     return cells.merge(quantiles.rename(columns=dict(zip(_QUANTILES, ("low", "high"), strict=True))), on=by)
 
 
-def band_text(centre: str = "mean") -> str:
-    """What line and band are, for the corner note."""
+def band_text(centre: str = "mean", drawn: str = "band") -> str:
+    """What line and band (or bar) are, for the corner note."""
     low, high = _QUANTILES
     spread = "±1 sd" if centre == "mean" else f"{100 * low:g}–{100 * high:g} %"
-    return f"line: {centre}, band: {spread} over runs"
+    return f"line: {centre}, {drawn}: {spread} over runs"
 
 
-def draw_line(ax: Axes, cells: pd.DataFrame, x: str, look: style.Look, label: str, **line: Any) -> None:
-    """One series with its band; ``cells`` from `with_band`."""
+def draw_line(
+    ax: Axes, cells: pd.DataFrame, x: str, look: style.Look, label: str, points: float | None = None, **line: Any
+) -> None:
+    """One series with its band; ``cells`` from `with_band`.
+
+    Where ``points`` are given the series is that far to the right of its places, with bars instead of a band: lines that
+    coincide show side by side, and bands would cover each other.
+    """
     cells = cells[[x, "value", "low", "high"]].astype(float).replace([np.inf, -np.inf], np.nan).sort_values(x)
-    ax.plot(cells[x], cells["value"], color=look.color, marker=look.marker, label=label, **line)
-    ax.fill_between(cells[x], cells["low"], cells["high"], color=look.color, alpha=0.13, lw=0)
+    drawn = {"color": look.color, "marker": look.marker, "label": label, **line}
+    if points is None:
+        ax.plot(cells[x], cells["value"], **drawn)
+        ax.fill_between(cells[x], cells["low"], cells["high"], color=look.color, alpha=0.13, lw=0)
+    else:
+        moved = style.aside(ax, points)
+        ax.plot(cells[x], cells["value"], **drawn, transform=moved)
+        ax.vlines(cells[x], cells["low"], cells["high"], color=look.color, lw=_BAR_WIDTH, transform=moved)
+        style.counted(ax, cells[x], cells["value"], cells["low"], cells["high"])
 
 
 # --- One metric, a line per protocol -----------------------------------------------------------------------------
@@ -110,19 +133,24 @@ def metric_lines(context: Context, exhibit: Exhibit, numbers: Numbers, options: 
     [column] = numbers.from_runs(options.metric)
     cells = with_band(column, metrics)
 
-    figure, [[ax]] = style.new_figure(width_in=5.4)
+    figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN if options.printed else 5.4)
     if options.metric == "ratio":
         low, high = context.paper.analysis_value("fair_ratio")
         ax.axhspan(low, high, color=style.FAIR_BAND, lw=0, zorder=0, label=f"fair: {low:g} to {high:g}")
-    for place, protocol in enumerate(protocols_of(experiment)):
-        draw_line(ax, cells.query("protocol == @protocol"), options.x, style.look(protocol), protocol)
+    protocols = protocols_of(experiment)
+    half = _APART_FROM_PRINT / 2
+    lanes = dict(zip(protocols, style.lanes(len(protocols), 4 * half), strict=True)) if options.printed else {}
+    for place, protocol in enumerate(protocols):
+        own, points = cells.query("protocol == @protocol"), lanes[protocol] - half if lanes else None
+        draw_line(ax, own, options.x, style.look(protocol), protocol, points)
         if options.runs_below is not None:
             _draw_runs(ax, metrics, options, protocol, place)
     if (options.metric, options.x) == ("ratio", "loss_rate"):
         _draw_random_loss_law(ax, experiment)
     printed = _printed_points(context, exhibit, options, experiment)
-    for protocol, points in printed.groupby("protocol"):
-        style.draw_printed(ax, points[options.x], points["value"], style.look(protocol))
+    for protocol, own in printed.groupby("protocol"):
+        points = lanes.get(protocol, half) + half
+        style.draw_printed(ax, own[options.x], own["value"], style.look(protocol), points=points)
     if options.runs_below is not None:
         ax.plot([], [], ls="", marker=".", ms=3, color=style.GREY, label="single run")
     if len(printed):
@@ -130,7 +158,7 @@ def metric_lines(context: Context, exhibit: Exhibit, numbers: Numbers, options: 
     options.x_axis.dress_x(ax, values_of(experiment, options.x))
     options.y_axis.dress_y(ax)
     ax.legend(**style.BESIDE)
-    return Drawn(figure, note=band_text(column.centre))
+    return Drawn(figure, note=band_text(column.centre, "bar" if options.printed else "band"))
 
 
 def _draw_runs(ax: Axes, metrics: pd.DataFrame, options: MetricLines, protocol: str, place: int) -> None:
@@ -210,12 +238,13 @@ def fairness_panels(context: Context, exhibit: Exhibit, numbers: Numbers, option
     _, experiment = context.experiment(exhibit)
     flows, index = (with_band(*numbers.from_runs(metric)) for metric in ("throughput_mean", "jfi_of_means"))
     figure, [[left, right]] = style.new_figure(1, 2, height_in=2.9)
-    for protocol in options.protocols:
+    n = len(options.protocols)
+    for protocol, lane in zip(options.protocols, style.lanes(n, APART) if n > 1 else [None], strict=True):
         look = style.look(protocol)
         for flow, line in ((1, "-"), (2, "--")):
             cells = flows[(flows["protocol"] == protocol) & (flows["flow"] == flow)]
-            draw_line(left, cells, "rtt_ms", look, "_", ls=line)
-        draw_line(right, index.query("protocol == @protocol"), "rtt_ms", look, protocol)
+            draw_line(left, cells, "rtt_ms", look, "_", lane, ls=line)
+        draw_line(right, index.query("protocol == @protocol"), "rtt_ms", look, protocol, lane)
     for protocol in options.beside:
         cells = index.query("protocol == @protocol")
         color = style.look(protocol).color
@@ -228,7 +257,7 @@ def fairness_panels(context: Context, exhibit: Exhibit, numbers: Numbers, option
     for ax in (left, right):
         RTT_OF_FLOW_2.dress_x(ax, values_of(experiment, "rtt_ms"))
         ax.legend(loc="best")
-    return Drawn(figure, note=band_text())
+    return Drawn(figure, note=band_text(drawn="band" if n == 1 else "bar"))
 
 
 @drawing()
@@ -307,38 +336,44 @@ def sensitivity_lines(context: Context, exhibit: Exhibit, numbers: Numbers, opti
     protocols, values = protocols_of(experiment), values_of(experiment, options.variable)
     panels = [None] if together else protocols
     looks = [style.Look(color, marker) for color, marker in zip(style.shades(len(values)), "osD^", strict=False)]
+    lanes = style.lanes(len(values), APART)
     used = {**context.paper.settings, **context.paper.flow}.get(options.variable)
     rows, columns = len(options.measures), len(panels)
-    figure, axes = style.new_figure(rows, columns, style.PAGE_IN, 0.9 + 1.6 * rows, sharex=True, sharey="row")
+    figure, axes = style.new_figure(
+        rows, columns, style.PAGE_IN, max(0.9 + 1.6 * rows, _LEAST_HEIGHT_IN), sharex=True, sharey="row"
+    )
     for measure, row in zip(options.measures, axes, strict=True):
         given = numbers.from_runs(measure.metric)
         column = next(each for each in given if not measure.flow or each.cells["flow"].eq(measure.flow).all())
         cells = with_band(column, context.metrics(name).query("flow == @measure.flow"))
         for protocol, ax in zip(panels, row, strict=True):
             of_panel = cells if together else cells[cells["protocol"] == protocol]
-            for value, look in zip(values, looks, strict=True):
+            measure.y_axis.dress_y(ax)
+            for value, look, lane in zip(values, looks, lanes, strict=True):
                 chosen = of_panel[of_panel[options.variable] == value]
                 here = used is not None and used.value == value
                 label = value_text(options.variable, value) + " (used above)" * here
-                draw_line(ax, chosen, options.x, look, label, lw=2.0 if here else 1.1)
+                draw_line(ax, chosen, options.x, look, label, lane, lw=2.0 if here else 1.1)
+                style.mark_beyond(ax, chosen[options.x], chosen["value"], look.color, lane)
             for each in protocols if together else [protocol]:
-                _draw_printed_row(ax, context, measure, each, options.x)
-            measure.y_axis.dress_y(ax)
+                _draw_printed_row(ax, context, measure, each, options.x, lanes[-1] + _APART_FROM_PRINT)
             ax.set_ylabel(measure.y_axis.label if ax is row[0] else "")
     for ax, protocol in zip(axes[0], panels, strict=True):
         ax.set_title(protocol or "")
-    for ax in axes[-1]:
-        options.x_axis.dress_x(ax, values_of(experiment, options.x))
+    for row in axes:
+        for ax in row:
+            options.x_axis.dress_x(ax, values_of(experiment, options.x))
+            ax.set_xlabel(options.x_axis.label if row is axes[-1] else "")
     if any(measure.printed for measure in options.measures):
         axes[0][0].add_line(style.printed_handle())
     style.legend_above(figure, axes[0][0].get_legend_handles_labels()[0])
-    return Drawn(figure, note=band_text(column.centre))
+    return Drawn(figure, note=band_text(column.centre, "bar"))
 
 
-def _draw_printed_row(ax: Axes, context: Context, measure: Measure, protocol: str, x: str) -> None:
+def _draw_printed_row(ax: Axes, context: Context, measure: Measure, protocol: str, x: str, points: float) -> None:
     if not measure.printed:
         return
     cells = context.printed(measure.printed, measure.metric).query("protocol == @protocol")
     if measure.flow != SYSTEM:
         cells = cells.query("flow == @measure.flow")
-    style.draw_printed(ax, cells[x], cells["value"], style.Look(style.GREY, "o"))
+    style.draw_printed(ax, cells[x], cells["value"], style.Look(style.GREY, "o"), points=points)

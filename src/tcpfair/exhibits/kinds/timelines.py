@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import Any
 
 import pandas as pd
@@ -19,6 +20,8 @@ from tcpfair.verdicts.context import Context, values_of
 
 _BYTES_PER_MB = 1e6
 _ZOOM_S = 10  # of the start, enlarged in panel (a)
+_LINE, _WIDEST = 0.9, 4.5
+_ALIKE = 0.01  # of the capacity: lines that stay closer than this are one
 
 
 class TimePanels(Options):
@@ -37,11 +40,16 @@ def time_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options: T
     both = example_run(context, pair, options.protocol, pair_rtt_ms).assign(panel="b")
 
     figure, [[left, right]] = style.new_figure(1, 2, height_in=2.6, sharey=True)
-    zoom = left.inset_axes((0.3, 0.36, 0.66, 0.48), xlim=(0, _ZOOM_S))
-    zoom.tick_params(labelsize=7)
-    for rtt_ms, color in zip(rtts_ms, style.shades(len(rtts_ms)), strict=True):
-        for ax in (left, zoom):
-            _draw(ax, alone.query("rtt_ms == @rtt_ms"), color, f"{rtt_ms:g} ms")
+    zoom = left.inset_axes((0.3, 0.31, 0.66, 0.4), xlim=(0, _ZOOM_S))
+    zoom.tick_params(labelsize=style.LEAST_PT)
+    zoom.set_title(f"the first {_ZOOM_S} s", loc="left", fontsize=style.LEAST_PT, pad=2)
+    # a full link makes the lines one: the widest below, so that each shows
+    n = len(rtts_ms)
+    looks = zip(rtts_ms, style.shades(n), style.nested(n, _WIDEST, _LINE), cycle("osD^"))
+    for rtt_ms, color, width, marker in looks:
+        own, label = alone.query("rtt_ms == @rtt_ms"), f"{rtt_ms:g} ms"
+        _draw(left, own, color, label, lw=width)
+        _draw(zoom, own, color, label, marker=marker, ms=3)
     for (flow, rows), line in zip(both.groupby("flow"), ("-", "--"), strict=True):
         _draw(right, rows, style.look(options.protocol).color if flow == 1 else style.GREY, f"flow {flow}", ls=line)
     style.letter_panels((left, right), ("one flow, by RTT", f"two flows, RTT {pair_rtt_ms:g} ms"))
@@ -49,12 +57,24 @@ def time_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options: T
     capacity_mbps = context.paper.settings["capacity_bps"].value / BPS_PER_MBPS
     for ax in (left, right):
         ax.set(xlabel="time (s)", ylim=(0, 1.04 * capacity_mbps), xlim=(0, None))
+    style.note(left, _alike_text(alone, capacity_mbps), (0.3, 0.83), xycoords="axes fraction", va="center")
     left.legend(loc="lower right", ncols=4, columnspacing=1.0, handlelength=1.4)
     right.legend(loc="lower right", ncols=2)
 
     replicate = context.paper.analysis_value("example_replicate")
     note = f"drawn: example run {replicate + 1} of each"
     return Drawn(figure, data=joined([alone, both]), note=note)
+
+
+def _alike_text(alone: pd.DataFrame, capacity_mbps: float) -> str:
+    """From when on and at which rate all lines are one; empty where they stay apart to the end."""
+    wide = alone.pivot_table(index="t_s", columns="rtt_ms", values="throughput_mbps")
+    low, high = wide.min(axis=1)[::-1].cummin(), wide.max(axis=1)[::-1].cummax()
+    alike = (high - low)[high - low < _ALIKE * capacity_mbps]
+    if len(alike) <= len(wide) / 2:
+        return ""
+    since_s = alike.index[-1]
+    return f"from {since_s:g} s on: all {wide.shape[1]} at {wide.loc[since_s:].to_numpy().mean():.1f} Mb/s"
 
 
 def example_runs(context: Context, experiment: str, **where: Any) -> pd.DataFrame:
@@ -73,7 +93,7 @@ def example_run(context: Context, experiment: str, protocol: str, rtt_ms: float)
 
 
 def _draw(ax: Axes, rows: pd.DataFrame, color: str, label: str, **line) -> None:
-    ax.plot(rows["t_s"], rows["throughput_mbps"], color=color, lw=0.9, label=label, **line)
+    ax.plot(rows["t_s"], rows["throughput_mbps"], color=color, label=label, **{"lw": _LINE, **line})
 
 
 # --- Window and K of one flow ------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from pydantic import Field
 
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn, Options, drawing
@@ -16,6 +18,11 @@ from tcpfair.verdicts.context import Context, values_of
 
 _BPS_PER_GBPS = 1e9
 _BYTES_PER_MB = 1e6
+_WAITING = 4  # packets drawn in the queue
+_HOST = "#EAF2F8"
+_RIGHT = 6.0  # place of the receivers
+_MIDDLE = 1.1  # height of the bottleneck
+_CENTRED = {"ha": "center", "va": "bottom", "fontsize": 8}
 
 
 class Delays(Options):
@@ -30,7 +37,7 @@ class DiagramTopology(Options):
     """Options of `diagram_topology`."""
 
     senders: list[str]
-    routers: list[str]
+    routers: list[str] = Field(min_length=1, max_length=2)  # one or both ends of the bottleneck
     receivers: list[str]
     delays: Delays = Delays()
 
@@ -45,28 +52,32 @@ def diagram_topology(context: Context, exhibit: Exhibit, numbers: Numbers, optio
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=2.4)
     ax.set(xlim=(-0.6, 6.6), ylim=(-0.25, 2.35))
     ax.axis("off")
-    routers = np.linspace(2.2, 3.8, len(options.routers)) if len(options.routers) > 1 else np.array([3.0])
-    left = _hosts(ax, 0.0, options.senders, (routers[0], 1.1))
-    right = _hosts(ax, 6.0, options.receivers, (routers[-1], 1.1))
-    for x, name in zip(routers, options.routers, strict=True):
-        _box(ax, x, 1.1, name, "#FBEFE6")
-    if len(routers) > 1:
-        ax.plot(routers, [1.1, 1.1], color=style.VERMILION, lw=2.6, zorder=1)
+    # the bottleneck ends at the second router, at the only receiver, or where the links of the receivers meet
+    to_host = len(options.routers) == len(options.receivers) == 1
+    ends = np.array([2.2, _RIGHT if to_host else 3.8])
+    left = _hosts(ax, 0.0, options.senders, (ends[0], _MIDDLE))
+    right = [] if to_host else _hosts(ax, _RIGHT, options.receivers, (ends[1], _MIDDLE))
+    if to_host:
+        _box(ax, _RIGHT, _MIDDLE, options.receivers[0], _HOST)
+    for x, name in zip(ends, options.routers, strict=False):
+        _box(ax, x, _MIDDLE, name, "#FBEFE6")
+    if len(options.routers) == 1 and not to_host:
+        ax.plot(ends[1], _MIDDLE, marker="o", ms=5, color="black", zorder=3)
+    ax.plot(ends, [_MIDDLE, _MIDDLE], color=style.VERMILION, lw=2.6, zorder=2)
+    _queue(ax, ends[0] + 0.5 * (3.8 - ends[0]))
     for points, delay in ((left, options.delays.senders), (right, options.delays.receivers)):
         for at in points:
-            style.note(ax, _label(access, delay), at, ha="center", va="center", fontsize=7, bbox=_PAPER)
+            style.note(ax, _label(access, delay), at, ha="center", va="center", fontsize=7, bbox=style.PAPER)
     if options.senders[-1].endswith(" n"):  # and those between
-        for x in (0.0, 6.0):
-            ax.annotate("⋮", (x, 1.1), ha="center", va="center", fontsize=14)
+        for x in (0.0, _RIGHT):
+            ax.annotate("⋮", (x, _MIDDLE), ha="center", va="center", fontsize=14)
+    ax.annotate("shared bottleneck", (ends.mean(), _MIDDLE), (0, 12), textcoords="offset points", **_CENTRED)
     below = [f"bottleneck: {_label(bottleneck, options.delays.bottleneck)}", _buffer_text(settings)]
     if exhibit.experiments:
         rtts = ", ".join(f"{rtt:g}" for rtt in values_of(context.experiment(exhibit)[1], "rtt_ms"))
         below.append(f"RTT {rtts} ms")
-    ax.annotate("\n".join(below), (np.mean(routers), 0.72), ha="center", va="top", fontsize=8, linespacing=1.5)
+    ax.annotate("\n".join(below), (ends.mean(), 0.78), ha="center", va="top", fontsize=8, linespacing=1.5)
     return Drawn(figure, note="from the configuration")
-
-
-_PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}
 
 
 def rate_text(rate_bps: float) -> str:
@@ -93,9 +104,16 @@ def _hosts(ax: Axes, x: float, names: Sequence[str], router: tuple[float, float]
     middles = []
     for y, name in zip(np.linspace(2.0, 0.2, len(names)), names, strict=True):
         ax.plot([x, router[0]], [y, router[1]], color="black", lw=1.2, zorder=1)
-        _box(ax, x, y, name, "#EAF2F8")
+        _box(ax, x, y, name, _HOST)
         middles.append((0.45 * x + 0.55 * router[0], 0.45 * y + 0.55 * router[1]))
     return middles
+
+
+def _queue(ax: Axes, x: float) -> None:
+    """Packets that wait for the bottleneck."""
+    for place in range(_WAITING):
+        left, bottom = x + place * 0.075, _MIDDLE - 0.08
+        ax.add_patch(Rectangle((left, bottom), 0.055, 0.16, facecolor="white", edgecolor="black", lw=0.8, zorder=3))
 
 
 def _box(ax: Axes, x: float, y: float, text: str, color: str) -> None:

@@ -15,6 +15,7 @@ import pandas as pd
 from tcpfair.errors import InputError, unknown
 from tcpfair.exhibits import style
 from tcpfair.exhibits.context import Drawn
+from tcpfair.exhibits.kinds.sweeps import APART, draw_line
 from tcpfair.exhibits.recordings.recording import NotInTraceError, Recording, metric_numbers
 from tcpfair.files.layout import Layout, repository_root
 from tcpfair.metrics import fairness, series
@@ -75,11 +76,10 @@ def beside(recording: Recording) -> Drawn:
     value = _measured(recording, like)
 
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=3.0)
-    for protocol in figure_of.protocols:
-        rows = of_paper[of_paper["protocol"] == protocol]
-        look = style.look(protocol)
-        ax.plot(rows["rtt_ms"], rows["mean"], color=look.color, marker=look.marker, label=f"{protocol}, engine")
-        ax.fill_between(rows["rtt_ms"], rows["low"], rows["high"], color=look.color, alpha=0.15, lw=0)
+    lines = of_paper.rename(columns={"mean": "value"})
+    for protocol, lane in zip(figure_of.protocols, style.lanes(len(figure_of.protocols), APART), strict=True):
+        rows = lines[lines["protocol"] == protocol]
+        draw_line(ax, rows, "rtt_ms", style.look(protocol), f"{protocol}, engine", lane)
     names = " and ".join(dict.fromkeys(recording.flows["protocol"]))
     star = {"ls": "", "marker": "*", "ms": 13, "color": style.BLACK}
     ax.plot(long_s * MS_PER_S, value, **star, label=f"this recording ({style.plain(names)})")

@@ -118,9 +118,10 @@ def rtt(recording: Recording) -> Drawn:
     if known.empty:
         raise NotInTraceError("the senders' RTTs are not recorded; data/raw/README.md says how TCP_INFO is")
     figure, [[ax]] = style.new_figure(width_in=style.PAGE_IN, height_in=2.6)
-    for flow in recording.flows.itertuples():
+    widths = style.nested(len(recording.flows), 2.8, 1.0)  # flows of one RTT see one queue
+    for flow, width in zip(recording.flows.itertuples(), widths, strict=True):
         rows, color = known[known["flow_id"] == flow.flow_id], recording.colors[flow.flow_id]
-        ax.plot(rows["t_s"], rows["srtt_s"] * MS_PER_S, color=color, lw=1, label=recording.labels[flow.flow_id])
+        ax.plot(rows["t_s"], rows["srtt_s"] * MS_PER_S, color=color, lw=width, label=recording.labels[flow.flow_id])
         if np.isfinite(flow.rtt_s):
             ax.hlines(flow.rtt_s * MS_PER_S, flow.start_s, flow.stop_s, color=color, lw=0.9, ls="--")
     ax.set(ylabel=OVER_TIME["rtt"].label, ylim=(0, 1.1 * known["srtt_s"].max() * MS_PER_S))

@@ -52,7 +52,8 @@ def _note_times(ax: Axes, checks: pd.DataFrame) -> None:
     for row in checks[wide & checks["quantity"].isin(["K", "growth time"])].itertuples():
         text = f"{'K ' if row.quantity == 'K' else ''}{row.measured:.2f} s\n({row.formula:.2f} s)"
         middle_s = (row.from_s + row.to_s) / 2
-        ax.text(middle_s, 0.97, text, transform=ax.get_xaxis_transform(), ha="center", va="top", fontsize=6.5)
+        look = {"ha": "center", "va": "top", "fontsize": style.LEAST_PT, "bbox": style.PAPER}
+        ax.text(middle_s, 0.97, text, transform=ax.get_xaxis_transform(), **look)
 
 
 def recovery_table(recording: Recording) -> Drawn:

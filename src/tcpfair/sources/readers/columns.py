@@ -153,7 +153,7 @@ def _quantity(words: Sequence[re.Match[str]]) -> tuple[str, str | None, list[re.
 
 
 def may_tell_flows_apart(name: str) -> bool:
-    """Whether a column of this name, which is not read, may say which flow or which run a row belongs to."""
+    """Whether a column of this name, which is not read, may tell which flow or which run a row belongs to."""
     words = [word.lower().rstrip("s") for word in re.split(r"[\W_]+|(?<=[a-z])(?=[A-Z])", name.strip()) if word]
     labels = {word.rstrip("s") for word in _LABELS}
     return bool(words) and any(word in labels for word in words) and not {word.lower() for word in words} & _OTHER

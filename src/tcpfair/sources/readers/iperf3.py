@@ -115,7 +115,7 @@ def _tests(path: Path) -> tuple[list[Report], list[str]]:
     for number, values in enumerate(reports, start=1):
         where = str(path) if len(reports) == 1 else f"{path}: test {number}"
         error = values.get("error", "")
-        if error and not values.get("intervals"):  # a server that was stopped while it waited, a client that met nobody
+        if error and not values.get("intervals"):  # a server stopped while it waited, a client without a server
             met_nobody = f"iperf3 reports {error!r:.200}"
             remarks.append(f"a test without intervals is left out: {met_nobody}")
         else:

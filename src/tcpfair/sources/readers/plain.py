@@ -89,7 +89,7 @@ def sniff(path: Path) -> bool:
     try:
         said = load_sidecar(path)
     except InputError:
-        return True  # it is meant; reading says what is wrong with it
+        return True  # it is meant; reading reports what is wrong with it
     names, _, _ = _header(head(path))
     if len(names) < 2:
         return False
@@ -98,7 +98,7 @@ def sniff(path: Path) -> bool:
     if "ca_state" in names:  # polls of TCP_INFO
         return False
     if names[0] == "1":
-        return True  # numbers without names: reading asks for them
+        return True  # numbers without names: reading reports that they are needed
     found = [column for name in names if (column := columns.meaning(name))]
     return any(column.quantity == "time" for column in found) and (
         any(column.quantity in columns.VALUES for column in found)
@@ -109,7 +109,7 @@ def sniff(path: Path) -> bool:
 @naming_file
 def read(path: Path, said: Sidecar) -> Observed:
     """All flows of a table. Raises InputError naming line and column for what is damaged, out of range or contradictory,
-    and the field of trace.yaml that would say what cannot be inferred."""
+    and the field of trace.yaml for what cannot be inferred."""
     table, values, remarks = _load(path, said)
     many = []
     for label, rows in values.groupby("flow", sort=False, observed=True):
@@ -299,7 +299,7 @@ def _check_times(values: pd.DataFrame, said: Sidecar) -> None:
     labels = values["flow"].cat.codes.to_numpy()
     if labels.max() >= readings.MAX_FLOWS:
         raise InputError(
-            f"more than {readings.MAX_FLOWS} flows; say which column is the flow, {SIDECAR}: columns.flow: NAME"
+            f"more than {readings.MAX_FLOWS} flows; name the column of the flow, {SIDECAR}: columns.flow: NAME"
         )
     order = np.argsort(labels, kind="stable")
     step_s, same_flow = np.diff(t_s[order]), np.diff(labels[order]) == 0

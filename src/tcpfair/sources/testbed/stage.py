@@ -26,7 +26,7 @@ from pathlib import Path
 TARGET = "10.99.200.1"
 FIRST_PORT = 5201
 RECEIVER_MAC = "02:00:00:00:02:01"
-CLOSED_PORT = 9  # nobody listens: a connection is refused after one round trip
+CLOSED_PORT = 9  # no listener: a connection is refused after one round trip
 PROBES = 5
 SPARE_S = 20.0  # for connections to come about and reports to be exchanged
 PRIORITY_RELAY, PRIORITY_POLL = 50, 40  # real-time; both sleep most of the time

@@ -2,7 +2,7 @@
 //
 //   struct_ops OBJECT NAME
 //
-// Says "ready" when it is registered, then waits until its input ends. The registration hangs on a BPF link whose only
+// Says "ready" when it is registered, then waits until its input ends. The registration lasts as long as a BPF link whose only
 // descriptor is here: however this process ends, the kernel takes it away. (bpftool's registration would outlive it.)
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -6,7 +6,8 @@ rows of the table ``ensemble_clauses``. A clause *fails* where it is decided and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import pandas as pd
@@ -23,11 +24,15 @@ MOST = 0.5  # a reading gives a clause that holds in more than this share of the
 
 
 class Found(NamedTuple):
-    """What a condition may look at. ``settings`` has the claim's rows of ``ensemble_clauses``, of all hypotheses."""
+    """What a condition may look at. ``settings`` has the claim's rows of ``ensemble_clauses``, of all hypotheses.
+
+    ``denied`` has the clauses that the paper's own numbers deny, as printed and without those that a hypothesis excludes.
+    """
 
     claim: Claim
     clauses: Sequence[Decided]
     settings: pd.DataFrame
+    denied: Mapping[str, Sequence[str]] = MappingProxyType({})
 
     @property
     def failing(self) -> list[str]:
@@ -52,12 +57,20 @@ def _above_rare(found: Found) -> bool:
 
 
 def _by_reading(found: Found) -> bool:
+    """A failing clause that no setting was simulated for fails as printed."""
     printed = found.shares()
     return any(
-        (found.shares(name) > MOST).any() and (printed[found.shares(name) > MOST] < MOST).all()
+        (found.shares(name) > MOST).any() and not (printed[found.shares(name) > MOST] >= MOST).any()
         for name in found.settings["hypothesis"].unique()
         if name != AS_PRINTED
     )
+
+
+def _by_excluded_numbers(found: Found) -> bool:
+    wanted = set(found.claim.contradicted)
+    if not wanted or not wanted <= set(found.denied.get(AS_PRINTED, ())):
+        return False
+    return any(not wanted & set(denied) for name, denied in found.denied.items() if name != AS_PRINTED)
 
 
 # what a cause may need: its name, the condition, and what is said where it is not met
@@ -67,6 +80,10 @@ CONDITIONS: dict[str, tuple[Callable[[Found], bool], str]] = {
     "print": (
         lambda found: any(found.claim.clauses[each.clause_id].print_note for each in found.clauses),
         "no clause has a `print_note`",
+    ),
+    "excluded print": (
+        _by_excluded_numbers,
+        "no hypothesis excludes the printed numbers that deny it, or the printed numbers do not deny it",
     ),
     "settings": (
         lambda found: bool((found.shares() >= SETTINGS[0]).any() or not found.failing),

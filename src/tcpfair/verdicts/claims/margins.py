@@ -36,7 +36,7 @@ def measured_times(name: str, margin: Margin, scatter: Mapping[str, Tolerance]) 
     size = found and (found.relative if margin.relative else found.absolute)
     if not margin.value:
         raise InputError(
-            f"data/claims/margins.yaml: {name}: measured: the margin itself is 0, and nothing a multiple of it"
+            f"data/claims/margins.yaml: {name}: measured: the margin is 0, so that no other value is a multiple of it"
         )
     if not size:
         kind = "relative" if margin.relative else "absolute"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -72,10 +72,12 @@ def evaluate(
     left_out: Callable[[Claim], str],
     settings: pd.DataFrame = _NO_SETTINGS,
     further: Mapping[str, pd.DataFrame] = MappingProxyType({}),
+    denied: Callable[[Claim], Mapping[str, Sequence[str]]] = lambda claim: {},
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Every claim of some papers, with the results of ``layout.source``: (claims, clauses).
 
-    ``settings`` is the table ``ensemble_clauses``, ``further`` has the metrics of further runs by paper.
+    ``settings`` is the table ``ensemble_clauses``, ``further`` has the metrics of further runs by paper. ``denied`` gives the
+    clauses of a claim that the paper's own numbers deny, by hypothesis.
 
     Columns `CLAIM_COLUMNS` and `CLAUSE_COLUMNS`: ``certainty`` is the least confidence of a clause, ``settings_share`` the
     least share of the settings in which a clause holds (NaN where the ensemble does not have all); ``held`` of ``clauses`` hold;
@@ -88,7 +90,7 @@ def evaluate(
     claims, clauses, unmet = [], [], []
     known = why.load_causes(layout.data / "claims")
     for paper, held in papers.items():
-        loaders = (Measured(_metrics_loader(held, further.get(paper))), _trace_loader(held))
+        loaders = (Measured(metrics_loader(held, further.get(paper))), trace_loader(held))
         for claim in load_claims(layout.data / "claims" / f"{paper}.yaml"):
             reason = left_out(claim)
             of_claim = settings[settings["id"] == claim.id]
@@ -109,7 +111,8 @@ def evaluate(
             clauses += [_row(claim, clause, layout.source) for clause in judged.clauses]
             # without settings the ensemble is of other values than this run
             if cause and judged.verdict not in _BY_RULE and (settings["paper"] == paper).any():
-                unmet.append(causes.unmet(cause, known[cause], causes.Found(claim, judged.clauses, of_claim)))
+                by_print = denied(claim) if claim.contradicted else {}
+                unmet.append(causes.unmet(cause, known[cause], causes.Found(claim, judged.clauses, of_claim, by_print)))
     causes.refuse(list(filter(None, unmet)))
     return pd.DataFrame(claims, columns=CLAIM_COLUMNS), pd.DataFrame(clauses, columns=CLAUSE_COLUMNS)
 
@@ -185,7 +188,7 @@ def _not_built(claim: Claim, config: PaperConfig | None) -> str:
     return "" if built else f"{where} has no experiments"
 
 
-def _metrics_loader(held: Held, further: pd.DataFrame | None) -> Callable[[str], pd.DataFrame]:
+def metrics_loader(held: Held, further: pd.DataFrame | None = None) -> Callable[[str], pd.DataFrame]:
     """Metrics by experiment with those of its further runs, each read once. Raises NotRunError when there are none."""
 
     def load(experiment: str) -> pd.DataFrame:
@@ -200,7 +203,7 @@ def _metrics_loader(held: Held, further: pd.DataFrame | None) -> Callable[[str],
     return load
 
 
-def _trace_loader(held: Held) -> Callable[[str], Trace]:
+def trace_loader(held: Held) -> Callable[[str], Trace]:
     """Traces by experiment, each read once. Raises NotRunError when a requested one is missing."""
 
     @cache

@@ -30,7 +30,7 @@ PARTS = {"": "value", "low": "low", "high": "high", "sure": "confidence", "runs"
 SETTINGS = "settings"
 _SHARES = ("sure", "runs")
 
-_PLACE = re.compile(r"\{(\w+)(?:\.(\w+))?(?::([^{}]*))?\}")
+_PLACE = re.compile(r"\{(\w+)(?:\.([\w+]+))?(?::([^{}]*))?\}")
 _CHANGES = {"abs": abs, "more": lambda x: x - 1, "less": lambda x: 1 - x}
 _HOW = re.compile(rf"({'|'.join(_CHANGES)})?(points|(\.\d)?[%fg])?")
 
@@ -60,17 +60,17 @@ def load_causes(folder: Path) -> dict[str, Cause]:
 
 
 def check(sentence: str, clauses: Iterable[str], where: str) -> None:
-    """Raise InputError when a sentence names a value that no clause has, or in a way that nobody can say."""
+    """Raise InputError when a sentence names a value that no clause has, or a format that is unknown."""
     known = set(clauses)
     for found in _PLACE.finditer(sentence):
         name, how = found[1], found[3] or ""
         if name not in known:
             raise InputError(f"{where}: why: {found[0]}: no clause {name!r}, only {', '.join(sorted(known))}")
         if not _HOW.fullmatch(how):
-            raise InputError(f"{where}: why: {found[0]}: {how!r} is no way to say a number")
+            raise InputError(f"{where}: why: {found[0]}: {how!r} is not a format of numbers")
     rest = _PLACE.sub("", sentence)
     if "{" in rest or "}" in rest:
-        raise InputError(f"{where}: why: a brace without its partner")
+        raise InputError(f"{where}: why: unmatched brace")
 
 
 def fill(

@@ -102,7 +102,7 @@ def decides(held: pd.Series, drawn: pd.DataFrame, judging: Judging, in_words: In
         return "", found
     first = split(known, drawn, judging)
     if first is None:
-        return "", f"{found}; whether one assumption decides it they cannot tell"
+        return "", f"{found}; no single assumption is shown to decide it"
     text = f"{found}; {_with(first, in_words)} in {_percent(first.above)}, else in {_percent(first.below)}"
     side = _side(drawn.loc[known.index], first)
     inside, label = max(

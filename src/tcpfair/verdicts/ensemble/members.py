@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 
 from tcpfair.errors import InputError
+from tcpfair.files.layout import Layout
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.papers.settings import BASE, grid_points, point_text
-from tcpfair.runs.ensemble import AS_PRINTED
+from tcpfair.runs import ensemble_table
+from tcpfair.runs.ensemble import AS_PRINTED, PaperEnsemble, Reading, ensemble_of, load
 from tcpfair.runs.ensemble_table import Shipped
 from tcpfair.verdicts.measured import Measured, Table, table_of
 
@@ -23,16 +27,27 @@ class NotInEnsembleError(InputError):
 
 
 class Members(Measured):
-    """All members of one paper under one hypothesis (empty: as printed)."""
+    """All members of one paper under one hypothesis (empty: as printed); ``read_as`` is that of `Measured`.
 
-    def __init__(self, shipped: Shipped, config: PaperConfig, hypothesis: str = AS_PRINTED) -> None:
-        super().__init__(self._not_in_ensemble)
+    ``simulated`` names the hypothesis whose runs are read: its own, or those as printed where it changes no run.
+    """
+
+    def __init__(
+        self,
+        shipped: Shipped,
+        config: PaperConfig,
+        hypothesis: str = AS_PRINTED,
+        simulated: str | None = None,
+        read_as: Mapping[tuple[str, str], str] = MappingProxyType({}),
+    ) -> None:
+        super().__init__(self._not_in_ensemble, read_as)
         self.config, self.hypothesis = config, hypothesis
+        simulated = hypothesis if simulated is None else simulated
         metrics, table = shipped
-        drawn = table[(table[HYPOTHESIS] == hypothesis) & (table["refused"] == "")].set_index(SETTING)
+        drawn = table[(table[HYPOTHESIS] == simulated) & (table["refused"] == "")].set_index(SETTING)
         # values of the assumptions: a row per setting that ran, identified by its number
         self.drawn = drawn.drop(columns=[name for name in _NOT_DRAWN if name in drawn])
-        self._own = metrics[(metrics[HYPOTHESIS] == hypothesis).to_numpy()]
+        self._own = metrics[(metrics[HYPOTHESIS] == simulated).to_numpy()]
 
     @property
     def settings(self) -> pd.Index:
@@ -66,3 +81,30 @@ class Members(Measured):
         about = pd.DataFrame(points).iloc[places // n_flows].reset_index(drop=True).assign(flow=places % n_flows)
         texts = {name: object for name in about if not pd.api.types.is_numeric_dtype(about[name])}
         return table_of(rows[SETTING].to_numpy(), cells, rows["value"].to_numpy(dtype=float), about.astype(texts))
+
+
+def members_of(found: Shipped, config: PaperConfig, plan: PaperEnsemble) -> Iterator[tuple[Members, Reading, int]]:
+    """The members of a shipped ensemble as printed and under each hypothesis, with how many were refused.
+
+    A hypothesis that changes no run has the members as printed. Left out are those without members, and those that change nothing
+    of what the ensemble has.
+    """
+    for name in (AS_PRINTED, *plan.hypotheses):
+        reading = plan.reading(name)
+        simulated = name if reading.changes else AS_PRINTED
+        own = found.settings[found.settings[HYPOTHESIS] == simulated]
+        n_ran = int((own["refused"] == "").sum())
+        members = Members(found, config, name, simulated, reading.metrics)
+        has_metrics = any(experiment in members.experiments for experiment, _ in reading.metrics)
+        if n_ran and (name == AS_PRINTED or reading.changes or reading.excluded or has_metrics):
+            yield members, reading, len(own) - n_ran
+
+
+def fresh(layout: Layout, paper: PaperConfig, name: str) -> Shipped | None:
+    """A shipped ensemble that is what would be made now; None for another."""
+    if not any(path.is_file() for path in ensemble_table.paths(layout.ensembles, name)):
+        return None
+    config = load(layout.ensemble_config)
+    if name not in config.names or ensemble_table.stale(layout.ensembles, ensemble_of(config, paper, name)):
+        return None
+    return ensemble_table.read(layout.ensembles, name)

@@ -6,7 +6,7 @@ They follow from what is shipped alone, so that they are a step of their own: `w
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,31 +20,23 @@ from tcpfair.files.layout import ENSEMBLE_TABLES, Layout
 from tcpfair.files.rounding import rounded_table
 from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.papers.settings import BASE, Assumption
-from tcpfair.runs import ensemble_table
-from tcpfair.runs.ensemble import AS_PRINTED, FURTHER, EnsembleConfig, HeldOut, Judging, Numbers, ensemble_of, load
+from tcpfair.runs.ensemble import EnsembleConfig, Excluded, HeldOut, Judging, Numbers, ensemble_of, load
 from tcpfair.runs.ensemble_table import Shipped
 from tcpfair.verdicts import printed
 from tcpfair.verdicts.cells import cells as cells_of
-from tcpfair.verdicts.claims.decision import holds, quantities
-from tcpfair.verdicts.claims.evidence import Evidence
-from tcpfair.verdicts.claims.registry import claim_function
-from tcpfair.verdicts.claims.statement import Claim, load_claims
-from tcpfair.verdicts.ensemble import deciding, inference, placing
-from tcpfair.verdicts.ensemble.members import Members, NotInEnsembleError
+from tcpfair.verdicts.ensemble import inference, placing
+from tcpfair.verdicts.ensemble.members import Members, fresh, members_of
 from tcpfair.verdicts.yardsticks import TWINS, in_both
 
-FURTHER_RUNS = "further_runs"  # table of the metrics of further runs, beside `ENSEMBLE_TABLES`
 COLUMNS = {
     "ensemble_papers": [
-        *("paper", "hypothesis", "what", "settings", "refused", "numbers", "inside", "within_base", "within_best"),
-        *("best_setting", "explained", "with_table", "error_base", "error_best", "crps", "effective_settings"),
-        *("second_reference", "within_second", "effective_second"),
+        *("paper", "hypothesis", "what", "settings", "refused", "numbers", "within_best", "best_setting", "explained"),
+        *("with_table", "error_base", "error_best", "crps", "effective_settings", "effective_second"),
     ],
     "ensemble_numbers": [
         *("paper", "hypothesis", "exhibit", "key", "metric", *placing.PLACED),
         *("in_best", "with_table", "second", "within_second"),
     ],
-    "ensemble_clauses": ["id", "paper", "clause", "hypothesis", "settings", "share", "base", "assumption", "decides"],
     "ensemble_testbed": ["paper", "hypothesis", *inference.MARGINALS],
     "ensemble_held_out": [
         *("paper", "hypothesis", "fitted_paper", "fitted", "judged", "n_fitted", "n", "effective_settings"),
@@ -63,8 +55,6 @@ class Judged:
     judging: Judging
     assumptions: tuple[Assumption, ...] = ()
     what: str = ""
-    claims: list[Claim] = field(default_factory=list)
-    in_words: deciding.InWords = deciding.plain
     others: Mapping[str, Judged] = field(default_factory=dict)  # other papers, as printed, from which this is inferred
     second_reference: str = ""  # one of them
     reprints: frozenset[int] = frozenset()  # numbers that are measurements of one of them
@@ -143,12 +133,8 @@ class Judged:
             return about
         found = self.numbers
         if self.second_reference:
-            about["second_reference"] = self.second_reference
-            about["within_second"] = int(found["within_second"].sum())
             about["effective_second"] = inference.effective_settings(self.transferred[self.second_reference])
         return about | {
-            "inside": int(found["inside"].sum()),
-            "within_base": int(self.hit.loc[BASE].sum()) if self.members.has_base else np.nan,
             "within_best": int(self.hit.loc[self.best].sum()),
             "best_setting": self.best,
             "explained": int(found["explained"].sum()),
@@ -183,40 +169,8 @@ class Judged:
 
     def _chosen(self, part: Numbers) -> list[int]:
         """The compared numbers of some exhibits, and of some protocols and RTTs where those are named."""
-        chosen = []
-        for number in self.compared:
-            where = printed.parse_key(self.cells["key"][number])
-            of_exhibit = not part.exhibits or self.cells["exhibit"][number] in part.exhibits
-            of_protocol = not part.protocols or where.get("protocol") in part.protocols
-            if of_exhibit and of_protocol and (not part.rtt_ms or float(where.get("rtt_ms", "nan")) in part.rtt_ms):
-                chosen.append(number)
-        return chosen
-
-    def clauses(self) -> pd.DataFrame:
-        rows = []
-        for claim in self.claims:
-            for name, held in clauses_held(claim, self.members).items():
-                assumption, text = deciding.decides(held, self.members.drawn, self.judging, self.in_words)
-                found = {"settings": held.count(), "share": held.mean(), "base": held.get(BASE, np.nan)}
-                decided = {"assumption": assumption, "decides": text}
-                rows.append({"id": claim.id, "clause": name, **self._about, **found, **decided})
-        return pd.DataFrame(rows, columns=COLUMNS["ensemble_clauses"])
-
-
-def clauses_held(claim: Claim, members: Members) -> dict[str, pd.Series]:
-    """Whether each clause of a claim holds, by setting (1, 0, NaN); none where the ensemble does not have what it reads."""
-    function = claim_function(claim)
-    if function is None or not claim.experiments or not set(claim.experiments) <= members.experiments:
-        return {}
-
-    def no_trace(experiment: str):
-        raise NotInEnsembleError(f"{claim.id}: the ensemble keeps no traces")
-
-    try:
-        found = quantities(function, Evidence(claim, members.config, members, no_trace, "settings"))
-    except (InputError, KeyError):  # a trace, a metric or a cell that is not kept
-        return {}
-    return {name: holds(claim.clauses[name], quantity).reindex(members.settings) for name, quantity in found.items()}
+        named = self.cells.loc[list(self.compared), ["exhibit", "key"]].itertuples()
+        return [number for number, exhibit, key in named if part.has(exhibit, printed.parse_key(key))]
 
 
 def tables(
@@ -243,7 +197,6 @@ def tables(
         for alone, refused in _judged(layout, papers[paper], shipped[paper], config):
             judged = replace(alone, **added)
             parts["ensemble_papers"].append(pd.DataFrame([judged.summary(refused)]))
-            parts["ensemble_clauses"].append(judged.clauses())
             if judged.compared.empty:  # the paper prints nothing that these experiments give
                 continue
             parts["ensemble_numbers"].append(judged.numbers)
@@ -276,17 +229,19 @@ def _judged(layout: Layout, paper: PaperConfig, found: Shipped, config: Ensemble
     numbers = cells_of(paper, layout)
     numbers = numbers[pd.to_numeric(numbers["value"], errors="coerce").notna()]
     width = placing.widths(numbers, printed.load_tolerances(layout.data / "tolerances.yaml"))
-    claims = load_claims(layout.data / "claims" / f"{paper.paper}.yaml")
     assumptions = ensemble_of(config, paper).assumptions
-    hypotheses = {AS_PRINTED: "the paper at its word"}
-    hypotheses |= {name: each.what for name, each in config.papers[paper.paper].hypotheses.items()}
-    for name, what in hypotheses.items():
-        own = found.settings[found.settings["hypothesis"] == name]
-        ran = own[own["refused"] == ""]
-        if len(ran):
-            members = Members(found, paper, name)
-            judged = Judged(members, numbers, width, config.judging, assumptions, what, claims, config.in_words)
-            yield judged, len(own) - len(ran)
+    plan = config.papers[paper.paper]
+    for members, reading, refused in members_of(found, paper, plan):
+        what = plan.hypotheses[members.hypothesis].what if members.hypothesis else "the paper at its word"
+        judged = numbers[~excluded(numbers, reading.excluded)]
+        yield Judged(members, judged, width, config.judging, assumptions, what), refused
+
+
+def excluded(numbers: pd.DataFrame, which: Sequence[Excluded]) -> pd.Series:
+    """Whether a hypothesis excludes each of some printed numbers."""
+    rows = zip(numbers["exhibit"], numbers["key"], strict=True)
+    out = [any(part.has(exhibit, printed.parse_key(key)) for part in which) for exhibit, key in rows]
+    return pd.Series(out, numbers.index, dtype=bool)
 
 
 def of_shipped(layout: Layout, papers: Mapping[str, PaperConfig]) -> dict[str, pd.DataFrame]:
@@ -295,56 +250,41 @@ def of_shipped(layout: Layout, papers: Mapping[str, PaperConfig]) -> dict[str, p
     An ensemble that was made from other code or other ranges than those of today is left out: `ensemble_table.stale_lines`
     says why.
     """
-    found = {name: shipped for name in papers if (shipped := _fresh(layout, papers[name], name)) is not None}
+    found = {name: shipped for name in papers if (shipped := fresh(layout, papers[name], name)) is not None}
     if not found:
         return {name: _joined([], COLUMNS[name]) for name in ENSEMBLE_TABLES}
     config = load(layout.ensemble_config)
     named = {name for paper in found for name in config.papers[paper].inferred_from} - set(papers)
     others = {name: load_paper(layout.paper_config(name)) for name in sorted(named)}
-    found |= {name: shipped for name in others if (shipped := _fresh(layout, others[name], name)) is not None}
+    found |= {name: shipped for name in others if (shipped := fresh(layout, others[name], name)) is not None}
     return tables(layout, {**papers, **others}, found, config, papers)
 
 
-def _fresh(layout: Layout, paper: PaperConfig, name: str) -> Shipped | None:
-    """A shipped ensemble that is what would be made now; None for another."""
-    if not any(path.is_file() for path in ensemble_table.paths(layout.ensembles, name)):
-        return None
-    config = load(layout.ensemble_config)
-    if name not in config.names or ensemble_table.stale(layout.ensembles, ensemble_of(config, paper, name)):
-        return None
-    return ensemble_table.read(layout.ensembles, name)
-
-
 def write_shipped(layout: Layout, paper: str, place: Path) -> None:
-    """Write the tables of `of_shipped` for one paper to a folder, and the metrics of its further runs.
-
-    Raises InputError when a configuration is wrong.
-    """
+    """Write the tables of `of_shipped` for one paper to a folder. Raises InputError when a configuration is wrong."""
     config = load_paper(layout.paper_config(paper))
-    further = _fresh(layout, config, f"{paper}{FURTHER}")
     with whole_folder(place) as folder:
         for name, table in of_shipped(layout, {paper: config}).items():
             rounded_table(table).to_parquet(folder / f"{name}.parquet", index=False)
-        metrics = further.metrics if further else pd.DataFrame(columns=["experiment"], dtype=str)
-        metrics.to_parquet(folder / f"{FURTHER_RUNS}.parquet", index=False)
 
 
 def read_shipped(layout: Layout, papers: Iterable[str]) -> dict[str, pd.DataFrame]:
     """What `write_shipped` wrote for some papers, once published. Raises InputError when it is missing or torn."""
-    papers = list(papers)
-    return {name: _joined([_read(layout, paper, name) for paper in papers], COLUMNS[name]) for name in ENSEMBLE_TABLES}
+    return {
+        name: read_parts(layout, layout.placed, papers, name).reindex(columns=COLUMNS[name]) for name in ENSEMBLE_TABLES
+    }
 
 
-def read_further_runs(layout: Layout, papers: Iterable[str]) -> dict[str, pd.DataFrame]:
-    """The metrics of further runs by paper, without rows where there are none that are fresh. Raises as `read_shipped`."""
-    return {paper: _read(layout, paper, FURTHER_RUNS) for paper in papers}
-
-
-def _read(layout: Layout, paper: str, name: str) -> pd.DataFrame:
-    path = layout.placed / paper / f"{name}.parquet"
-    try:
-        return pd.read_parquet(path)
-    except (OSError, ValueError):
-        where = path.relative_to(layout.root).as_posix()
-        why = "not a Parquet table" if path.is_file() else "missing"
-        raise InputError(f"{where}: {why}; ./reproduce writes it again") from None
+def read_parts(layout: Layout, folder: Path, papers: Iterable[str], name: str) -> pd.DataFrame:
+    """The rows of a table that steps left for each paper below ``folder``. Raises InputError when one is missing or torn."""
+    frames = []
+    for paper in papers:
+        path = folder / paper / f"{name}.parquet"
+        try:
+            frames.append(pd.read_parquet(path))
+        except (OSError, ValueError):
+            where = path.relative_to(layout.root).as_posix()
+            why = "not a Parquet table" if path.is_file() else "missing"
+            raise InputError(f"{where}: {why}; ./reproduce rebuilds it") from None
+    filled = [frame for frame in frames if len(frame)]
+    return pd.concat(filled, ignore_index=True) if filled else frames[0]

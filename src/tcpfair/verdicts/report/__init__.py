@@ -1,8 +1,9 @@
-"""The report: the ledger, every figure and table and the assumptions as one HTML file that opens from disk.
+"""The report: the ledger, every figure and table and the assumptions as HTML pages that open from disk.
 
-Figures are embedded, so the file can be moved; nothing in it comes from the network and nothing differs from run to run.
-Time and memory, which do, are on a separate page. Links go both ways (`chain`). The page's scripts, in ``templates/report``,
-sort and filter tables and enlarge figures; nothing is lost without them.
+The first page, ``report.html``, has the conclusions. The others are in ``report``: one for each paper, and three for all papers.
+Figures are the files of ``figures``, loaded when they are scrolled to. Nothing comes from the network and nothing differs
+between runs; time and memory, which do, are on a separate page. Links go both ways (`chain`). The scripts, in
+``templates/report``, sort and filter tables and enlarge figures; without them, every page is still complete.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.files import checksums, costs
+from tcpfair.files.files import write_whole
 from tcpfair.files.layout import LEDGER_TABLES, Layout
 from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.runs import record
@@ -31,7 +33,7 @@ from tcpfair.verdicts.report.claim_views import ClaimView
 from tcpfair.verdicts.report.exhibit_views import ExhibitView, exhibit_table, number_table
 from tcpfair.verdicts.report.front import Facts
 from tcpfair.verdicts.report.marks import Bar, Table, bar_of, summed
-from tcpfair.verdicts.report.pages import write_page
+from tcpfair.verdicts.report.pages import joined, render, write_page
 
 SOURCE_TEXT = {
     "bundled": "the traces that the repository ships, which its own packet-level engine made",
@@ -43,6 +45,41 @@ SOURCE_TEXT = {
 }
 
 Ledger = dict[str, pd.DataFrame]
+FRONT = "report.html"
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of the report: its title, the template of its text, and its sections (id, name) for the contents."""
+
+    title: str
+    body: str
+    sections: tuple[tuple[str, str], ...] = ()
+    paper: PaperView | None = None
+
+
+_FRONT = Page("Overview", "report/front.html.j2", (("summary", "Counts and findings"), ("by-paper", "By paper")))
+_OVER_ALL = {
+    "report/claims.html": Page(
+        "All claims", "report/claims.html.j2", (("causes", "Causes"), ("claims", "Verdicts"), ("margins", "Margins"))
+    ),
+    "report/agreement.html": Page(
+        "Agreement with the papers",
+        "report/agreement.html.j2",
+        (
+            ("print", "Baselines"),
+            ("by-exhibit", "By exhibit"),
+            ("exhibits", "Tables and figures"),
+            ("settings", "Sensitivity"),
+            ("ns2", "ns-2"),
+        ),
+    ),
+    "report/run.html": Page(
+        "This run",
+        "report/run.html.j2",
+        (("gaps", "Gaps"), ("moved", "What moved"), ("plan", "Run plan"), ("sources", "Sources and files")),
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -59,14 +96,15 @@ class PaperView:
     sections: Table
     assumptions: Table
     stated: Table
+    equations: list[overall.EquationView]
     notebook: chains.Link | None
     counts: dict[str, Bar]  # of exhibits, claims, numbers
 
 
 def write_report(layout: Layout, place: Path | None = None, linked: Collection[Path] = ()) -> Path:
-    """Write ``report.html`` to ``place`` (default: where people open it); returns its path.
+    """Write ``report.html`` and the pages below ``report`` to ``place`` (default: where people open them); returns the first.
 
-    ``linked`` are pages that it leads to: packet lab, write-up, validation.
+    ``linked`` are pages that they link to: packet lab, write-up, validation.
 
     Raises InputError when the ledger is missing.
     """
@@ -82,7 +120,9 @@ def write_report(layout: Layout, place: Path | None = None, linked: Collection[P
         "source": layout.source,
         "source_text": SOURCE_TEXT[layout.source],
         "papers": papers,
-        "headlines": claim_views.headlines(ledger),
+        "headlines": claim_views.headlines(
+            ledger, {view.exhibit.id: view for p in papers for view in p.exhibits}, chain
+        ),
         "facts": Facts(ledger),
         "totals": {what: summed(paper.counts[what] for paper in papers) for what in ("exhibits", "claims", "numbers")},
         "claim_table": claim_views.claim_table(claims),
@@ -90,6 +130,7 @@ def write_report(layout: Layout, place: Path | None = None, linked: Collection[P
         "cause_table": claim_views.cause_table(claims, causes),
         "exhibit_table": exhibit_table([view for paper in papers for view in paper.exhibits]),
         "printed_shares": overall.printed_shares(ledger),
+        "readings": overall.readings(ledger),
         "yardsticks": overall.yardsticks(ledger),
         "agreement": overall.ns2_agreement(ledger),
         "ns2_only": overall.ns2_only(ledger),
@@ -105,13 +146,44 @@ def write_report(layout: Layout, place: Path | None = None, linked: Collection[P
         "lab": lab,
         "write_up": chains.relative(layout, layout.write_up) if layout.write_up in linked else "",
         "pkts_per_s": PLANNED_PKTS_PER_S,
-        "equations": overall.equations(layout, ledger, chain),
         "tables": LEDGER_TABLES,
         "statuses": STATUSES,
         "outcomes": OUTCOMES,
     }
+    pages = pages_of(papers)
+    contents = [(name, page.title) for name, page in pages.items()]
+    contents += [
+        (context[name], text)
+        for name, text in (("write_up", "What reproduces"), ("lab", "Packet lab"))
+        if context[name]
+    ]
+    texts = {
+        name: render("report/page.html.j2", {**context, **vars(page), "here": name, "contents": contents})
+        for name, page in pages.items()
+    }
     place = place or layout.results
-    return write_page(place / "report.html", "report/page.html.j2", context)
+    for name, text in joined(texts).items():
+        write_whole(place / name, text)
+    return place / FRONT
+
+
+def pages_of(papers: list[PaperView]) -> dict[str, Page]:
+    """The pages of the report by their addresses from the folder of the first one."""
+    return {FRONT: _FRONT} | {f"report/{paper.name}.html": _page_of(paper) for paper in papers} | _OVER_ALL
+
+
+def _page_of(paper: PaperView) -> Page:
+    parts = {
+        "exhibits": "Tables and figures",
+        "text": "Numbers in the text" if paper.text_numbers.rows else "",
+        "sensitivity": "Sensitivity" if paper.supplements else "",
+        "claims": "Claims",
+        "equations": "Equations" if paper.equations else "",
+        "experiments": "Experiments",
+        "assumptions": "Assumptions",
+    }
+    sections = tuple((f"{paper.name}-{part}", title) for part, title in parts.items() if title)
+    return Page(paper.name, "report/paper.html.j2", sections, paper)
 
 
 def write_costs(layout: Layout) -> Path:
@@ -160,6 +232,7 @@ def _paper_view(layout: Layout, config: PaperConfig, ledger: Ledger, chain: chai
         sections=overall.section_table(paper, chain),
         assumptions=overall.assumptions(paper, ledger, chain),
         stated=overall.stated(paper, ledger, chain),
+        equations=overall.equations(layout, paper, ledger, chain),
         notebook=chain.notebook(paper),
         counts=counts,
     )

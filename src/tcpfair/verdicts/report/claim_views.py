@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -12,18 +14,19 @@ from tcpfair.verdicts.claims.margins import MEASURED
 from tcpfair.verdicts.claims.statement import Claim
 from tcpfair.verdicts.claims.why import Cause
 from tcpfair.verdicts.report.chain import Around, Chain, Link
+from tcpfair.verdicts.report.exhibit_views import ExhibitView
 from tcpfair.verdicts.report.marks import Row, Table, badge, lines, link, links, table
 from tcpfair.verdicts.report.words import anchor, listed, percent, plural, three_digits
 
 Ledger = dict[str, pd.DataFrame]
 
-# what stands where no sentence fits the verdict of this run
+# shown where no sentence fits the verdict of this run
 _NO_SENTENCE = {
-    "not run": "It was not asked for in this run, or its experiments have no results.",
+    "not run": "It was not requested in this run, or its experiments have no results.",
     "pending": "Its experiment is not built.",
     "failed": "Its test failed.",
 }
-_OTHER_VERDICT = "The recorded reason is for another verdict than the one of this run."
+_OTHER_VERDICT = "The recorded reason is for a different verdict."
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class ClauseView:
 
     outcome: str
     says: str
-    told: str  # what was measured and asked for, and in which runs and settings it holds
+    told: str  # what was measured and required, and in which runs and settings it holds
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ def claim_views(paper: str, ledger: Ledger, chain: Chain, causes: dict[str, Caus
     views = []
     for claim in chain.claims[paper]:
         row, found = verdicts[claim.id], clauses.get(claim.id)
-        stated = [ClauseView("", c.says, f"Asked for: {c.quantity}: {c.asks}.") for c in claim.clauses.values()]
+        stated = [ClauseView("", c.says, f"Required: {c.quantity}: {c.asks}.") for c in claim.clauses.values()]
         view = ClaimView(
             claim=claim,
             verdict=row["verdict"],
@@ -99,15 +102,15 @@ def _clause(row: dict[str, str], settings: str) -> ClauseView:
     at = f" at {row['cell']}" if row["cell"] else ""
     spread = f", 95 % interval {low} to {high}{unit}" if low and high and low != high else ""
     parts = [f"Measured: {row['quantity']}{at}: {value or 'no value'}{unit if value else ''}{spread}."]
-    parts.append(f"Asked for: {row['asks']}.")
+    parts.append(f"Required: {row['asks']}.")
     if row["outcome"] == OPEN and row["confidence"]:
-        parts.append(f"Of what the runs allow {percent(row['confidence'])} says the same.")
+        parts.append(f"The confidence is {percent(row['confidence'])}.")
     if row["kept"] != row["outcome"]:
-        parts.append(f"As many runs as the paper has: {row['kept']}.")
+        parts.append(f"With as many runs as in the paper: {row['kept']}.")
     if row["single_share"] and int(row["n_single"]) > 1:
         parts.append(f"It shows in {_part_of(float(row['single_share']), int(row['n_single']))} single runs.")
     if settings:
-        parts.append(f"Among the settings of what the paper leaves open it {settings}.")
+        parts.append(f"Among the settings of the unstated values it {settings}.")
     return ClauseView(row["outcome"], row["says"], " ".join(parts))
 
 
@@ -127,15 +130,38 @@ def _of(rows: pd.DataFrame, paper: str) -> pd.DataFrame:
     return rows[rows["paper"] == paper]
 
 
-def headlines(ledger: Ledger) -> Table:
-    """What each abstract concludes, with its verdict, and the claims that this rests on."""
-    rows = []
+@dataclass(frozen=True)
+class HeadlineView:
+    """The conclusion of one paper's abstract: its verdict, how sure it is, the claims behind it and a figure of them."""
+
+    paper: str
+    says: str
+    verdict: str
+    sure: str
+    settings: str
+    claims: Markup
+    figure: ExhibitView | None
+
+
+def headlines(ledger: Ledger, exhibits: Mapping[str, ExhibitView], chain: Chain) -> list[HeadlineView]:
+    """The conclusions, each with the first drawn figure that its claims name."""
+    views = []
     for row in ledger["headlines"].to_dict("records"):
-        named = links((f"#{anchor(name)}", name) for name in row["claims"].split(";"))
-        shown = _verdict(row["verdict"], _certainty(row))
-        rows.append([link(f"#{row['paper']}", row["paper"]), row["says"], shown, named])
-    titles = ["paper", "what its abstract concludes:wide", "verdict", "rests on:names"]
-    return table("The five conclusions", titles, rows, id="conclusions")
+        behind = row["claims"].split(";")
+        named = [name for claim in chain.claims[row["paper"]] if claim.id in behind for name in claim.exhibits]
+        confidence, share = (float(row[name] or "nan") for name in ("certainty", "settings_share"))
+        views.append(
+            HeadlineView(
+                paper=row["paper"],
+                says=row["says"],
+                verdict=row["verdict"],
+                sure=certainty_text(confidence, math.nan),
+                settings=f"the weakest clause holds in {percent(share)} of the settings" if percent(share) else "",
+                claims=links(chain.claim(name) for name in behind),
+                figure=next((exhibits[name] for name in named if exhibits[name].image), None),
+            )
+        )
+    return views
 
 
 def _verdict(verdict: str, certainty: str) -> Markup:
@@ -166,7 +192,7 @@ def claim_table(views: list[ClaimView]) -> Table:
 
 
 def margin_table(ledger: Ledger) -> Table:
-    """Every margin with other values: how many clauses and verdicts that would turn, and which."""
+    """Every margin with other values: how many clauses and verdicts would change, and which."""
     rows = []
     for row in ledger["margins"].to_dict("records"):
         if int(row["clauses"]) == 0:
@@ -179,7 +205,7 @@ def margin_table(ledger: Ledger) -> Table:
         )
         counts = [f"{row[f'{what}_turned']} of {row[what]}" for what in ("clauses", "claims")]
         rows.append([row["margin"], value, tried, *counts, lines(*named)])
-    titles = ["margin", "value", "tried", "clauses that turn:n", "verdicts that turn:n", "which, and to what:names"]
+    titles = ["margin", "value", "tried", "clauses that change:n", "verdicts that change:n", "which, and to what:names"]
     return table("Verdicts under other margins", titles, rows, tools=True, id="by-margin")
 
 

@@ -15,7 +15,7 @@ from tcpfair.verdicts import printed
 from tcpfair.verdicts.printed import NO_VALUE, Counted, key_text
 from tcpfair.verdicts.report.chain import Around, Chain, Link, relative
 from tcpfair.verdicts.report.marks import Row, Table, badge, link, links, table
-from tcpfair.verdicts.report.pages import data_uri, fragment, size_px
+from tcpfair.verdicts.report.pages import fragment, size_px
 from tcpfair.verdicts.report.words import MINUS, anchor, label, number_text
 
 Ledger = dict[str, pd.DataFrame]
@@ -31,7 +31,7 @@ class ExhibitView:
     source: str
     reason: str  # why there is nothing to show; empty when it is built
     n_runs: int
-    image: str  # data URI
+    image: str  # address of the drawing
     size: tuple[int, int] | None  # of the image, in px
     table: Markup
     files: list[Link]
@@ -49,11 +49,6 @@ class ExhibitView:
     @property
     def paper(self) -> str:
         return self.exhibit.id.partition(".")[0]
-
-    @property
-    def picture(self) -> str:
-        """Address of the drawing, for those who open it by itself."""
-        return next((href for href, name in self.files if name.endswith(".svg")), "")
 
 
 def exhibit_views(
@@ -82,7 +77,7 @@ def exhibit_views(
             if is_built
             else _reason(exhibit, found if row["status"] == "failed" else None, ledger["run_plan"]),
             n_runs=found.n_runs if is_built and found else 0,
-            image=data_uri(image) if image else "",
+            image=relative(layout, image) if image else "",
             size=size_px(image) if image else None,
             table=fragment(drawn, f"{name}: {exhibit.title}") if drawn else Markup(""),
             files=[(relative(layout, file), file.name) for file in files.values()],

@@ -24,10 +24,10 @@ from tcpfair.verdicts.yardsticks import NULL, OTHER, PERFECT, SETTINGS, SHARE
 # least distance of the inferred settings from all settings (Kolmogorov-Smirnov) to be listed, and how many are listed
 _TELLING, _TELLING_SHOWN = 0.25, 4
 _YARDSTICKS = {
-    NULL: "a model that says the same of each cell of a table: the median of what is printed there",
-    OTHER: "the other Bhatti paper, on the cells that both printed from measurements of their own",
-    PERFECT: "a model without fault, which still differs from print as two repetitions do",
-    SETTINGS: "all settings of what the paper leaves open, taken together as one forecast (CRPS)",
+    NULL: "naive baseline: every cell of a table gets the median of the published cells",
+    OTHER: "the other Bhatti paper, on the cells that both measured",
+    PERFECT: "a perfect model, which still differs from the published values as two repetitions do",
+    SETTINGS: "all settings of the unstated values together, as one forecast (CRPS)",
 }
 
 Ledger = dict[str, pd.DataFrame]
@@ -49,23 +49,50 @@ def printed_shares(ledger: Ledger) -> Table:
     return table("Printed numbers by outcome, for each exhibit and section", titles, rows, tools=True, id="shares")
 
 
+def readings(ledger: Ledger) -> Table:
+    """How the printed numbers of each paper fare under each named reading; what is counted apart has no share."""
+    columns = {
+        "paper": "paper",
+        "reading:wide": lambda row: (
+            Markup('{}<span class="muted">: {}</span>').format(row["reading"], row["what"])
+            if row["what"]
+            else row["reading"]
+        ),
+        "numbers:n": "numbers",
+        "within tolerance:n": lambda row: _share(row, "within", "numbers"),
+        "within scatter:n": lambda row: _share(row, "within_scatter", "numbers"),
+        "inside the settings:n": lambda row: _share(row, "inside", "in_ensemble"),
+        "inside the runs:n": lambda row: _share(row, "inside_runs", "in_runs"),
+        "reprinted:n": "reprinted",
+        "excluded:n": "excluded",
+        "repeated in the text:n": "repeated",
+        "of no cell:n": "no_cell",
+        "not computed:n": "not_computed",
+    }
+    return table_of("Printed numbers by paper and reading", ledger["readings"].to_dict("records"), columns)
+
+
+def _share(row: Mapping[str, str], count: str, of: str) -> str:
+    return f"{percent(int(row[count]) / int(row[of]))} of {row[of]}" if int(row[of]) else ""
+
+
 def yardsticks(ledger: Ledger) -> tuple[Table, Table]:
     """What is reproduced next to what others would reach, over the same numbers: shares, and distances."""
     found = ledger["yardsticks"]
     of_share = found["measure"] == SHARE
-    columns = {"paper": "paper", "yardstick:wide": lambda row: _YARDSTICKS[row["yardstick"]], "numbers:n": "numbers"}
+    columns = {"paper": "paper", "baseline:wide": lambda row: _YARDSTICKS[row["yardstick"]], "numbers:n": "numbers"}
     shares = {
         "here:n": lambda row: percent(row["reproduced"]),
-        "yardstick's:n": lambda row: percent(row["value"]),
+        "baseline's:n": lambda row: percent(row["value"]),
         "here, by scatter:n": lambda row: percent(row["reproduced_by_scatter"]),
-        "yardstick's, by scatter:n": lambda row: percent(row["by_scatter"]),
+        "baseline's, by scatter:n": lambda row: percent(row["by_scatter"]),
     }
-    errors = {"here:n": lambda row: _fixed(row["reproduced"]), "yardstick's:n": lambda row: _fixed(row["value"])}
-    caption = "Shares within tolerance beside those of yardsticks, over the same numbers"
+    errors = {"here:n": lambda row: _fixed(row["reproduced"]), "baseline's:n": lambda row: _fixed(row["value"])}
+    caption = "Shares within tolerance, here and by baselines, over the same numbers"
     return (
         table_of(caption, found[of_share].to_dict("records"), columns | shares),
         table_of(
-            "Mean distance from print in tolerances, over the same numbers",
+            "Mean distance from the published values in tolerances, over the same numbers",
             found[~of_share].to_dict("records"),
             columns | errors,
         ),
@@ -80,7 +107,7 @@ def _fixed(text: str, decimals: int = 2) -> str:
 
 
 def ensembles(ledger: Ledger) -> Table:
-    """Each paper among its settings, as printed and under each hypothesis, with what its print speaks for."""
+    """Each paper among its settings, as printed and under each hypothesis, with the values that its numbers favour."""
     told: dict[tuple[str, str], list[str]] = {}
     for row in ledger["ensemble_testbed"].to_dict("records"):
         if float(row["shift"] or 0) >= _TELLING:
@@ -92,14 +119,9 @@ def ensembles(ledger: Ledger) -> Table:
         "hypothesis:wide": lambda row: Markup('{}<span class="muted">: {}</span>').format(_reading(row), row["what"]),
         "settings:n": "settings",
         "numbers:n": "numbers",
-        "as configured:n": lambda row: _whole(row["within_base"]),
-        "as inferred from:n": lambda row: (
-            f"{_fixed(row['within_second'], 0)} ({row['second_reference']})" if row["second_reference"] else ""
-        ),
         "best setting:n": lambda row: _whole(row["within_best"]),
-        "inside 95 %:n": lambda row: _whole(row["inside"]),
         "by none:n": lambda row: int(row["numbers"]) - int(float(row["explained"])) if row["explained"] else "",
-        "what the print speaks for:wide": lambda row: "; ".join(
+        "values that the published numbers favour:wide": lambda row: "; ".join(
             told.get((row["paper"], row["hypothesis"]), [])[:_TELLING_SHOWN]
         ),
     }
@@ -195,13 +217,9 @@ class EquationView:
     def anchor(self) -> str:
         return anchor(self.id)
 
-    @property
-    def paper(self) -> str:
-        return self.id.partition(".")[0]
 
-
-def equations(layout: Layout, ledger: Ledger, chain: Chain) -> list[EquationView]:
-    """All equations of the papers that the chain has."""
+def equations(layout: Layout, paper: str, ledger: Ledger, chain: Chain) -> list[EquationView]:
+    """The equations of one paper."""
     tex = tex_of(layout)
     return [
         EquationView(
@@ -215,6 +233,7 @@ def equations(layout: Layout, ledger: Ledger, chain: Chain) -> list[EquationView
             sections=[chain.section(section) for section in chain.sections_of(row["id"])],
         )
         for row in ledger["equations"].to_dict("records")
+        if row["id"].startswith(f"{paper}.")
     ]
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -12,9 +15,18 @@ from markupsafe import Markup, escape
 from tcpfair.files.files import write_whole
 from tcpfair.verdicts.report import marks, words
 
+_ID = re.compile(r'\bid="([^"]+)"')
+_ADDRESS = re.compile(r'\b(href|src)="([^"]*)"')
+
 
 def write_page(path: Path, template: str, context: dict) -> Path:
     """Render a template of ``tcpfair.verdicts`` to ``path``; returns ``path``."""
+    write_whole(path, render(template, context))
+    return path
+
+
+def render(template: str, context: dict) -> str:
+    """The text of a template of ``tcpfair.verdicts``."""
     environment = Environment(
         loader=PackageLoader("tcpfair.verdicts", "templates"),
         autoescape=True,
@@ -34,8 +46,27 @@ def write_page(path: Path, template: str, context: dict) -> Path:
         "listed": words.listed,
     }
     environment.globals |= {"colours": marks.COLOURS, "plural": words.plural}
-    write_whole(path, environment.get_template(template).render(context))
-    return path
+    return environment.get_template(template).render(context)
+
+
+def joined(pages: Mapping[str, str]) -> dict[str, str]:
+    """Pages by name, whose links are written as if all of them were one page in the folder from which the names start.
+
+    A link to an id on another page becomes a link to that page, and files are addressed from the folder of each page.
+    """
+    ids = {name: set(_ID.findall(text)) for name, text in pages.items()}
+    home = {part: name for name, parts in reversed(ids.items()) for part in parts}
+
+    def address(name: str, found: re.Match[str]) -> str:
+        path, mark, part = found[2].partition("#")
+        if path.startswith("data:"):
+            return found[0]
+        if not path and part not in ids[name]:
+            path = home.get(part, "")
+        path = Path(os.path.relpath(path, Path(name).parent)).as_posix() if path else ""
+        return f'{found[1]}="{path}{mark}{part}"'
+
+    return {name: _ADDRESS.sub(partial(address, name), text) for name, text in pages.items()}
 
 
 def data_uri(path: Path) -> str:

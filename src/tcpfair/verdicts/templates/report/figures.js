@@ -16,6 +16,11 @@
     if (event.target !== dialog.querySelector("button")) dialog.close();
   });
 
+  // what is printed is loaded and unfolded first
+  addEventListener("beforeprint", () => {
+    for (const image of document.querySelectorAll("img[loading]")) image.loading = "eager";
+  });
+
   const unfold = () => {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!target) return;

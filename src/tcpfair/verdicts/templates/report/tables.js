@@ -71,7 +71,7 @@
     if (verdict.options.length > 2) bar.append(verdictLabel);
     bar.append(count);
     table.parentElement.before(bar);
-    tools.set(table.id, { search, paper, verdict, show });
+    tools.set(table, { paper, verdict, show });
     show();
   };
 
@@ -84,14 +84,12 @@
     if (table.dataset.tools !== undefined) addTools(table);
   }
 
-  // a link to some rows of a table: its address alone leads to the table
-  for (const link of document.querySelectorAll("a[data-table]")) {
-    link.addEventListener("click", () => {
-      const of = tools.get(link.dataset.table);
-      Object.assign(of.search, { value: "" });
-      Object.assign(of.paper, { value: link.dataset.paper || "" });
-      Object.assign(of.verdict, { value: link.dataset.verdict || "" });
-      of.show();
-    });
+  // an address may choose rows of a table: claims.html?paper=ogura&verdict=partly#all-claims
+  const chosen = new URLSearchParams(location.search);
+  const of = tools.get(document.getElementById(location.hash.slice(1)));
+  if (of && chosen.size) {
+    of.paper.value = chosen.get("paper") || "";
+    of.verdict.value = chosen.get("verdict") || "";
+    of.show();
   }
 })();

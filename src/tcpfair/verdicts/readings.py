@@ -1,0 +1,378 @@
+"""The printed numbers and the claims under each named reading of a paper, and what suggests a reading.
+
+A reading is the paper as configured, its second reference, or a hypothesis of ``config/ensemble.yaml``; only the first is
+adopted. `reading_table` counts how the same printed numbers fare under each. Numbers of no cell (closed forms) and numbers in the
+text that repeat a table are counted apart; what a paper reprints from an earlier one counts once in the sum over all papers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from tcpfair.errors import InputError, unknown
+from tcpfair.files.layout import Layout
+from tcpfair.papers.papers import PaperConfig
+from tcpfair.runs.ensemble import AS_PRINTED, EnsembleConfig, Reading
+from tcpfair.runs.store import Held
+from tcpfair.verdicts import printed
+from tcpfair.verdicts.cells import cells, load_rules
+from tcpfair.verdicts.claims import decision, registry
+from tcpfair.verdicts.claims.evidence import Evidence
+from tcpfair.verdicts.claims.statement import Claim, load_claims
+from tcpfair.verdicts.ensemble import tables
+from tcpfair.verdicts.ensemble.clauses import CLAUSES
+from tcpfair.verdicts.ensemble.placing import repeats, widths
+from tcpfair.verdicts.measured import LoadMetrics, Measured
+from tcpfair.verdicts.printed_metrics import printed_metrics
+from tcpfair.verdicts.scatter import REPRINT_SHARE
+from tcpfair.verdicts.yardsticks import TWINS
+
+CONFIGURED, SECOND, ALL = "configured", "second reference", "all"  # readings that are no hypothesis; all papers
+COUNTS = ["numbers", "within", "within_scatter", "in_ensemble", "inside", "in_runs", "inside_runs", "reprinted"]
+APART = ["not_computed", "no_cell", "repeated", "excluded"]
+COLUMNS = ["paper", "reading", "what", *COUNTS, *APART]
+
+_IDENTITY = ["exhibit", "key", "metric"]
+_NOTHING = Reading([], {}, [])
+_SHARES = {decision.HOLDS: 1.0, decision.FAILS: 0.0, decision.OPEN: np.nan}
+
+Papers = Mapping[str, PaperConfig]
+
+
+# --- Numbers ------------------------------------------------------------------------------------------------------
+
+
+class Printed(NamedTuple):
+    """The printed results of one paper: their `cells`, with ``within`` and ``within_scatter`` as configured."""
+
+    paper: str
+    numbers: pd.DataFrame
+    ensemble: pd.DataFrame  # the paper's rows of ``ensemble_numbers``, indexed by hypothesis and number
+    reprints: frozenset[int]
+    tolerances: Mapping[str, printed.Tolerance]
+    by_scatter: Mapping[str, printed.Tolerance]
+    inside: tuple[float, float]
+    load: LoadMetrics
+
+    def of(self, hypothesis: str) -> pd.DataFrame:
+        """Its numbers in the ensemble under a hypothesis, by number; none without."""
+        known = hypothesis in self.ensemble.index.get_level_values(0)
+        return self.ensemble.loc[hypothesis] if known else self.ensemble.iloc[:0].droplevel(0)
+
+    def judged(self, reading: Reading) -> pd.Series:
+        """By number: empty where it is judged, else why it is counted apart (`APART`)."""
+        out = tables.excluded(self.numbers, reading.excluded)
+        apart = pd.Series("", self.numbers.index).mask(self.numbers["cell"].isna(), "no_cell")
+        again = repeats(self.numbers[~out]).reindex(apart.index, fill_value=False)
+        apart = apart.mask((apart == "") & again, "repeated").mask(out, "excluded")
+        return apart.mask((apart == "") & self.numbers["within"].isna(), "not_computed")
+
+    def compared(self, name: str, reading: Reading) -> pd.DataFrame:
+        """Columns within and within_scatter under a reading: as configured where it gives no other value."""
+        found = self.numbers[["within", "within_scatter"]].astype("boolean")
+        for number, value in self._other_values(name, reading).items():
+            row = self.numbers.loc[number]
+            own = f"{row['exhibit']} {row['metric']}"
+            by_scatter = own if own in self.by_scatter else row["metric"]
+            found.at[number, "within"] = printed.within(row["value"], value, row["metric"], self.tolerances).within
+            found.at[number, "within_scatter"] = printed.within(row["value"], value, by_scatter, self.by_scatter).within
+        return found
+
+    def _other_values(self, name: str, reading: Reading) -> dict[int, Any]:
+        """The numbers that a reading gives another value than the configured one, with that value."""
+        if name == SECOND:
+            return self.of(AS_PRINTED)["second"].dropna().to_dict()
+        found = {}
+        if reading.changes:
+            own, plain = self.of(name)["base"], self.of(AS_PRINTED)["base"]
+            found = own[own != plain.reindex(own.index)].dropna().to_dict()
+        measured = Measured(self.load, reading.metrics)
+        for number, cell in self.numbers.loc[self.numbers["within"].notna(), "cell"].items():
+            if cell is not None and {(each, cell.measure) for each in cell.experiments} & set(reading.metrics):
+                found[number] = cell.value(measured)
+        return found
+
+    def ranges(self, name: str, reading: Reading) -> pd.DataFrame:
+        """Columns in_ensemble, inside, in_runs, inside_runs: has the number a range of settings, or of runs; is it inside."""
+        rows = self.of(name) if len(self.of(name)) else self.of(AS_PRINTED)
+        found = pd.DataFrame(False, self.numbers.index, ["in_ensemble", "inside", "in_runs", "inside_runs"])
+        if name == SECOND:  # a prediction, without a range
+            return found
+        found["in_ensemble"] = found.index.isin(rows.index)
+        found.loc[rows.index, "inside"] = rows["inside"].astype(bool)
+        measured = Measured(self.load, reading.metrics)
+        of_one_run = (self.numbers["printed_runs"] == 1) & self.numbers["cell"].notna() & ~found["in_ensemble"]
+        values = pd.to_numeric(self.numbers["value"], errors="coerce")
+        for number in values.index[of_one_run & values.notna() & self.numbers["within"].notna()]:
+            runs = self.numbers.at[number, "cell"].by_replicate(measured).dropna().astype(float)
+            if len(runs) > 1:
+                low, high = runs.quantile(list(self.inside))
+                found.loc[number, ["in_runs", "inside_runs"]] = True, low <= values[number] <= high
+        return found
+
+    def counts(self, name: str, reading: Reading, but: Collection[int] = ()) -> dict[str, int]:
+        """`COUNTS` and `APART` under a reading, of all numbers ``but`` some."""
+        apart = self.judged(reading).drop(list(but))
+        both = self.compared(name, reading).loc[apart.index[apart == ""]].join(self.ranges(name, reading))
+        both = both.assign(numbers=1, reprinted=both.index.isin(self.reprints))
+        return {count: int(both[count].sum()) for count in COUNTS} | {why: int((apart == why).sum()) for why in APART}
+
+
+def reading_table(
+    layout: Layout,
+    held: Mapping[str, Held],
+    numbers: pd.DataFrame,
+    ensemble: pd.DataFrame,
+    config: EnsembleConfig | None,
+) -> pd.DataFrame:
+    """How the printed numbers of each paper fare under each reading: `COLUMNS`. The last row has all papers together.
+
+    ``numbers`` have a value here: ``within`` the tolerance set by hand, ``within_scatter`` that of repetitions. The ensemble has
+    ``in_ensemble`` of them, of which ``inside`` are in the range that its settings give. Of the others ``in_runs`` are printed of
+    one run, of which ``inside_runs`` are in the range of the runs here. ``reprinted`` are measurements of an earlier paper, which
+    the last row counts once. A number that was not simulated under a reading keeps the configured value. The arguments are what
+    the source holds, and the ledger's tables ``numbers`` and ``ensemble_numbers``.
+
+    A paper whose configuration lacks an experiment of its numbers has no rows; without ``config`` there are none. Raises
+    InputError where what a hypothesis needs (`CONDITIONS`) does not hold, unless numbers are missing or its ensemble is of
+    other values.
+    """
+    papers = {name: own.paper for name, own in held.items() if config and _has_all(own.paper, layout)}
+    of_paper = {name: cells(paper, layout) for name, paper in papers.items()}
+    again = _reprints(*(of_paper[name] for name in TWINS)) if set(TWINS) <= set(papers) else frozenset()
+    rows: list[dict[str, Any]] = []
+    unmet: list[str] = []
+    once: list[dict[str, int]] = []
+    for name in papers:
+        found = _printed(layout, held[name], of_paper[name], numbers, ensemble, again, config)
+        plan = config.papers.get(name)
+        hypotheses = plan.hypotheses if plan else {}
+        readings = {CONFIGURED: (_NOTHING, "")}
+        if plan and plan.second_reference:
+            readings[SECOND] = (_NOTHING, plan.second_reference)
+        readings |= {each: (plan.reading(each), hypotheses[each].what) for each in hypotheses}
+        counts = {each: found.counts(each, reading) for each, (reading, _) in readings.items()}
+        once.append(found.counts(CONFIGURED, _NOTHING, found.reprints))
+        rows += [{"paper": name, "reading": each, "what": what, **counts[each]} for each, (_, what) in readings.items()]
+        if len(found.of(AS_PRINTED)) and found.numbers.loc[found.numbers["how"] == "table", "within"].notna().all():
+            for each, hypothesis in hypotheses.items():
+                where = f"config/ensemble.yaml: papers.{name}.hypotheses.{each}"
+                unmet += _unmet(
+                    where, hypothesis.needs, Suggested(found, readings[each][0], counts[each], counts[CONFIGURED])
+                )
+    if unmet:
+        raise InputError("\n".join(unmet))
+    table = pd.DataFrame(rows, columns=COLUMNS)
+    if once:
+        table.loc[len(table)] = {"paper": ALL, "reading": CONFIGURED, "what": "", **pd.DataFrame(once).sum()}
+    return table
+
+
+def _has_all(paper: PaperConfig, layout: Layout) -> bool:
+    shown = load_rules(paper, layout).exhibits.values()
+    named = {name for each in shown for rules in each.rules.values() for rule in rules for name in rule.experiments}
+    return bool(paper.experiments) and named - {""} <= set(paper.experiments)
+
+
+def _printed(
+    layout: Layout,
+    held: Held,
+    own: pd.DataFrame,
+    numbers: pd.DataFrame,
+    ensemble: pd.DataFrame,
+    again: frozenset[int],
+    config: EnsembleConfig,
+) -> Printed:
+    paper = held.paper.paper
+    within = numbers.set_index(_IDENTITY)[["within", "within_scatter"]]
+    own = own.join(within, on=_IDENTITY)
+    number = pd.Series(own.index, pd.MultiIndex.from_frame(own[_IDENTITY]))
+    placed = ensemble[ensemble["paper"] == paper]
+    placed = placed.assign(number=number.reindex(pd.MultiIndex.from_frame(placed[_IDENTITY])).to_numpy())
+    tolerances = (
+        printed.load_tolerances(layout.data / f"{name}.yaml") for name in ("tolerances", "tolerances_scatter")
+    )
+    return Printed(
+        paper,
+        own,
+        placed.set_index(["hypothesis", "number"]),
+        again if paper == TWINS[1] else frozenset(),
+        *tolerances,
+        config.judging.inside,
+        registry.metrics_loader(held),
+    )
+
+
+def _reprints(first: pd.DataFrame, second: pd.DataFrame) -> frozenset[int]:
+    """The rows of the ``second`` paper's `cells` that are measurements of the ``first``: they count once.
+
+    Rows of one protocol, or of an experiment without protocols, are a reprint where `REPRINT_SHARE` of them are equal.
+    """
+    place = ["experiment", "key", "metric"]
+    both = (
+        second[second["how"] == "table"]
+        .reset_index()
+        .merge(first.loc[first["how"] == "table", [*place, "value"]], on=place)
+    )
+    rows = [both["experiment"], both["key"].map(lambda key: printed.parse_key(key).get("protocol", ""))]
+    equal = (both["value_x"] == both["value_y"]).groupby(rows).transform("mean")
+    return frozenset(both.loc[equal >= REPRINT_SHARE, "index"])
+
+
+# --- What suggests a reading --------------------------------------------------------------------------------------
+
+
+class Suggested(NamedTuple):
+    """What a condition may look at: the printed numbers, a reading of them, and the counts under it and as configured."""
+
+    found: Printed
+    reading: Reading
+    counts: Mapping[str, int]
+    configured: Mapping[str, int]
+
+    @property
+    def excluded(self) -> pd.Series:
+        return tables.excluded(self.found.numbers, self.reading.excluded)
+
+    @property
+    def rest(self) -> pd.Series:
+        """The other numbers of the same tables."""
+        numbers = self.found.numbers
+        return numbers["exhibit"].isin(numbers.loc[self.excluded, "exhibit"]) & ~self.excluded
+
+    def same_at_every_rtt(self, chosen: pd.Series) -> bool:
+        """Whether each flow of each protocol has one value at all RTTs, within the tolerance."""
+        numbers = self.found.numbers[chosen]
+        rows = numbers["key"].map(lambda key: str({n: v for n, v in printed.parse_key(key).items() if n != "rtt_ms"}))
+        values = pd.to_numeric(numbers["value"]).groupby([numbers["exhibit"], rows])
+        width = widths(numbers, self.found.tolerances).groupby([numbers["exhibit"], rows]).min()
+        return bool(len(numbers)) and bool((values.max() - values.min() <= width).all())
+
+
+def _quoted_otherwise(found: Suggested) -> bool:
+    numbers = found.found.numbers
+    stated = numbers[found.excluded].set_index(_IDENTITY)["value"].to_dict()
+    quoted = [(printed.quoted_identity(row), row["value"]) for row in numbers.to_dict("records")]
+    return any(identity in stated and stated[identity] != value for identity, value in quoted)
+
+
+def _share_inside(counts: Mapping[str, int]) -> float:
+    return (counts["inside"] + counts["inside_runs"]) / max(counts["in_ensemble"] + counts["in_runs"], 1)
+
+
+# what a hypothesis may need: its name, the condition, and what is said where it is not met
+CONDITIONS: dict[str, tuple[Callable[[Suggested], bool], str]] = {
+    "quoted otherwise": (_quoted_otherwise, "the text quotes none of the excluded numbers with another value"),
+    "same at every RTT": (
+        lambda found: found.same_at_every_rtt(found.excluded) and not found.same_at_every_rtt(found.rest),
+        "the excluded numbers differ between RTTs, or the others of their tables do not",
+    ),
+    "rest reprinted": (
+        lambda found: (
+            any(found.rest[number] for number in found.found.reprints)
+            and not any(found.excluded[number] for number in found.found.reprints)
+        ),
+        "of their tables, an excluded number is a reprint from another paper, or none of the others is",
+    ),
+    "fits better": (
+        lambda found: _share_inside(found.counts) > _share_inside(found.configured),
+        "no larger share of the numbers is inside the range of settings or runs than without it",
+    ),
+}
+
+
+def _unmet(where: str, needs: Sequence[str], found: Suggested) -> list[str]:
+    """A line for each condition of a hypothesis that does not hold. Raises InputError for a name that is no condition."""
+    for need in needs:
+        if need not in CONDITIONS:
+            raise unknown(f"{where}.needs: condition", need, CONDITIONS)
+    return [f"{where}.needs: {need}: {CONDITIONS[need][1]}" for need in needs if not CONDITIONS[need][0](found)]
+
+
+# --- Claims -------------------------------------------------------------------------------------------------------
+
+
+def clauses_read_as(
+    held: Mapping[str, Held],
+    further: Mapping[str, pd.DataFrame],
+    left_out: Callable[[Claim], str],
+    settings: pd.DataFrame,
+    config: EnsembleConfig | None,
+) -> pd.DataFrame:
+    """The clauses of claims whose experiments a hypothesis reads by other metrics, where the ensemble does not have them.
+
+    They are decided on the configured runs, in the columns of ``settings``, the table ``ensemble_clauses``: ``share`` is 1 for a
+    clause that holds, 0 for one that does not, NaN for an open one. Raises InputError for a metric that no run has.
+    """
+    rows = []
+    known = set(settings[["id", "hypothesis"]].itertuples(index=False, name=None))
+    for paper, own in held.items():
+        plan = config.papers.get(paper) if config else None
+        for name in plan.hypotheses if plan else ():
+            metrics = plan.reading(name).metrics
+            _check_metrics(own, metrics, f"config/ensemble.yaml: papers.{paper}.hypotheses.{name}.metrics")
+            measured = Measured(registry.metrics_loader(own, further.get(paper)), metrics)
+            read = {experiment for experiment, _ in metrics}
+            for claim in load_claims(own.layout.data / "claims" / f"{paper}.yaml") if metrics else ():
+                if (claim.id, name) in known or not read & set(claim.experiments) or left_out(claim):
+                    continue
+                found = registry.decide(
+                    claim, own.paper, measured, registry.trace_loader(own), source=own.layout.source
+                )
+                about = {"id": claim.id, "paper": paper, "hypothesis": name, "settings": 1, "assumption": ""}
+                for clause in found.clauses:
+                    share = _SHARES[clause.outcome]
+                    told = {"share": share, "base": share, "decides": f"{clause.outcome} as configured"}
+                    rows.append({**about, "clause": clause.clause_id, **told})
+    return pd.DataFrame(rows, columns=CLAUSES)
+
+
+def _check_metrics(held: Held, metrics: Mapping[tuple[str, str], str], where: str) -> None:
+    for (experiment, metric), other in metrics.items():
+        path = held.metrics(experiment) if experiment in held.paper.experiments else None
+        if path:
+            known = pd.read_parquet(path, columns=["metric"])["metric"].unique()
+            for name in (metric, other):
+                if name not in known:
+                    raise unknown(f"{where}: metric of {experiment}", name, known)
+
+
+def denied_in_print(
+    layout: Layout, papers: Papers, config: EnsembleConfig | None
+) -> Callable[[Claim], dict[str, list[str]]]:
+    """A function that gives the clauses of a claim that its paper's own numbers deny: as printed (``""``), and without those
+    that a hypothesis excludes, for each such hypothesis."""
+
+    @cache
+    def readings(paper: str) -> dict[str, Measured]:
+        plan = config.papers.get(paper) if config else None
+        without = {name: plan.reading(name).excluded for name in (plan.hypotheses if plan else ())}
+        without = {AS_PRINTED: []} | {name: numbers for name, numbers in without.items() if numbers}
+        return {
+            name: Measured(printed_metrics(papers[paper], layout, partial(tables.excluded, which=numbers)).__getitem__)
+            for name, numbers in without.items()
+        }
+
+    return lambda claim: {
+        name: _denied(claim, papers[claim.paper], measured) for name, measured in readings(claim.paper).items()
+    }
+
+
+def _denied(claim: Claim, paper: PaperConfig, measured: Measured) -> list[str]:
+    found = []
+    for name, clause in claim.clauses.items():
+        # by itself where it can be, so that a cell that another clause lacks does not matter
+        alone = claim.model_copy(update={"clauses": {name: clause}}) if claim.expressions else claim
+        evidence = Evidence(alone, paper, measured, {}.__getitem__)
+        try:
+            quantity = decision.quantities(registry.claim_function(alone), evidence)[name]
+        except (InputError, KeyError):  # of a cell that is not printed, or excluded
+            continue
+        if decision.holds(clause, quantity).iloc[0] == 0:
+            found.append(name)
+    return found

@@ -1,0 +1,62 @@
+"""What a reader meets first is plain technical English: none of the idioms that read as if translated."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tcpfair.verdicts.claims.headlines import load_headlines
+
+ROOT = Path(__file__).resolve().parent.parent
+IDIOMS = (
+    r"\bhang(s|ing)? (on|together)\b",
+    r"\b(stand|stands|stood|standing) (in|beside|apart|there|for|alone|still|under|on)\b",
+    r"\b(lie|lies|lying|lay) (in|between|among|within|near|apart|far|beside)\b",
+    r"\b(says?|said|saying|tells?|told|speaks?|spoken)\b",
+    r"\bknown? by\b|\b(know|knows)\b",
+    r"\b(asks?|asked|wants?|wanted)\b",
+    r"\b(is|are|be|was|were) (not )?there\b|\bnot there\b|\bthere (is|are)\b",
+    r"\bwhat (is|was|has been|were) (made|there|drawn|left|new)\b",
+    r"\bmade again\b|\bonce more\b|\bagain and again\b",
+    r"\bbeside\b",
+    r"\bin print\b|\bthe print\b|\bprint (itself|is)\b|\bwith print\b|\bprinted\b",
+    r"\b(is|are|be|was) whole\b|\bwhole or\b|\bdata whole\b",
+    r"\bin vain\b|\bcomes? to nothing\b",
+    r"\bbyte for byte\b|\bto the byte\b",
+    r"\bof (its|their|one's) own\b",
+    r"\b(nobody|nothing)\b",
+    r"\bhonest\b",
+    r"\b(leave|leaves|left) (out|open)\b",
+    r"\bgo(es)? (on|with)\b",
+    r"\bbecomes? of\b",
+    r"\bthe other way round\b|\bas (little|far) as (it|they) go\b",
+    r"\bwould turn\b|\bturns? (on|out)\b",
+)
+_NAMES = re.compile(r"`[^`]*`|```.*?```|contradicted in print|\]\([^)]*\)", re.DOTALL)  # code, a verdict, addresses
+
+
+def texts():
+    """What a reader meets first, by name."""
+    names = ("README.md", *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").glob("*.md"))))
+    found = {name: (ROOT / name).read_text() for name in (*names, "config/README.md", "data/README.md")}
+    done = subprocess.run([ROOT / "reproduce", "--help"], capture_output=True, text=True, check=True)
+    return found | {"./reproduce --help": done.stdout}
+
+
+def idioms(text):
+    """The idioms in a text, outside its code and the conclusions of the papers."""
+    plain = _NAMES.sub(" ", text)
+    for headline in load_headlines(ROOT / "data" / "claims").values():
+        plain = plain.replace(headline.says, " ")
+    return [found[0] for idiom in IDIOMS for found in re.finditer(idiom, plain, re.IGNORECASE)]
+
+
+@pytest.mark.parametrize(("name", "text"), texts().items())
+def test_no_idiom_is_left(name, text):
+    assert idioms(text) == []
+
+
+def test_idioms_are_found():
+    text = "What hangs on it stands beside the print, and nobody knows; `asked` is code"
+    assert idioms(text) == ["hangs on", "stands beside", "knows", "beside", "the print", "nobody"]

@@ -1,0 +1,56 @@
+"""Numbers that README.md and the lesson quote are those of the baseline and of the bundled runs."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.verdicts import bundled
+
+ROOT = Path(__file__).resolve().parent.parent
+LONG_OVER_SHORT = re.compile(r"\d\.\d\d")
+
+
+def words(name):
+    return " ".join((ROOT / name).read_text(encoding="utf-8").split())
+
+
+def expected(exhibit, key, metric):
+    table = pd.read_csv(ROOT / f"data/expected/ogura/{exhibit}.csv").set_index(["key", "metric"])
+    return table.loc[(key, metric), "value"]
+
+
+def ratios(protocol, loss_rate):
+    """The ratio of each run of figure 8 at one loss rate, in the order of the replicates."""
+    found = bundled.metrics("ogura", "loss_sweep").query(
+        "metric == 'ratio' and protocol == @protocol and loss_rate == @loss_rate"
+    )
+    return found.sort_values("replicate", kind="stable")["value"].tolist()
+
+
+def test_readme_quotes_the_baseline():
+    libra, reno = (expected("fig08", f"loss_rate=0.01;protocol={name}", "ratio") for name in ("Libra", "Reno"))
+    assert f"Libra's long flow gets {libra:.0%}".replace("%", " %") in words("README.md")
+    assert f"Reno's gets {reno:.0%}".replace("%", " %") in words("README.md")
+    simulated = expected("fig04", "item=80 ms over 40 ms;protocol=Reno", "t1_ratio")
+    assert f"The simulation gives {simulated:.2f}." in words("README.md")
+    verdicts = pd.read_csv(ROOT / "data/expected/verdicts.csv").set_index("id")["verdict"]
+    assert verdicts["ogura.c16"] == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "protocol", "loss_rate"),
+    [
+        ("the packet lab shows {0:.2f} for replicate 0", "Reno", 0.01),
+        ("The ratio rises to {0:.2f},", "Reno", 1e-6),
+        ("the ratio is {0:.2f} for replicate 0", "Libra", 0.01),
+        ("the ratio ranges from {least:.2f} to {most:.2f}. The mean is {mean:.2f},", "Reno", 1e-6),
+    ],
+)
+def test_the_solutions_quote_the_bundled_runs(sentence, protocol, loss_rate):
+    found = ratios(protocol, loss_rate)
+    ten = found[:10]
+    quoted = sentence.format(found[0], least=min(ten), most=max(ten), mean=sum(ten) / len(ten))
+    assert LONG_OVER_SHORT.search(quoted)
+    assert quoted in words("docs/teaching_solutions.md")
