@@ -126,7 +126,12 @@ def test_compiled_it_gives_the_same_bits_and_errors_name_the_line(tmp_path, monk
     shipped = simulate(flow("cubic", rtt_ms=40), flow("reno", rtt_ms=60), rate_mbps=20, duration_s=20)
     assert shipped.but(flow(copied, rtt_ms=40), flow("reno", rtt_ms=60)).digest == shipped.digest
     wrong = written(tmp_path, "wrong.py", TOY.replace("f.growth", "f.nothing"))
-    with pytest.raises(InputError, match=r"^[^\n]*wrong\.py:1[0-9]: [^\n]*nothing[^\n]*$"):
+    with pytest.raises(
+        InputError, match=r"^[^\n]*wrong\.py:1[0-9]: 'nothing' is not known; name it in STATE or PARAMS$"
+    ):
+        shipped.but(flow(wrong, rtt_ms=40))
+    written(tmp_path, "wrong.py", TOY.replace("decrease_to(f, 0.5)", "decrease_to(f, undefined)"))
+    with pytest.raises(InputError, match=r"^[^\n]*wrong\.py:[12][0-9]: [^\n]*undefined[^\n]*$"):
         shipped.but(flow(wrong, rtt_ms=40))
 
 

@@ -156,7 +156,16 @@ def _in_one_line(error: Exception, own: Sequence[str]) -> InputError:
     frames = [
         (each.filename, each.lineno) for each in traceback.extract_tb(error.__traceback__) if each.filename in own
     ]
-    told = re.findall(rf'File "([^"]*(?:{names}))", line (\d+)', text)
-    place = "{}:{}".format(*(told or frames or [(own[0], "?")])[-1])
     line = next((each.strip() for each in text.splitlines() if not _EMPTY_WORDS.match(each)), type(error).__name__)
-    return InputError(f"{place}: {line}")
+    if isinstance(error, KeyError):  # of numba, for a field that a record does not have
+        line = f"{text} is not known; name it in STATE or PARAMS"
+    told = re.findall(rf'File "([^"]*(?:{names}))", line (\d+)', text) or frames or _lines_with(line, own)
+    return InputError("{}:{}: {}".format(*(told or [(own[0], "?")])[-1], line))
+
+
+def _lines_with(line: str, own: Sequence[str]) -> list[tuple[str, int]]:
+    """Where the name that a message has in quotes is: numba tells no line when it fails within a rule."""
+    quoted = re.search(r"'(\w+)'", line)
+    sources = ((path, Path(path).read_text().splitlines()) for path in own if quoted)
+    places = ((path, number, code) for path, lines in sources for number, code in enumerate(lines, 1))
+    return [(path, number) for path, number, code in places if quoted and re.search(rf"\b{quoted[1]}\b", code)]
