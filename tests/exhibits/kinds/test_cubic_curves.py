@@ -28,7 +28,7 @@ def test_a_live_run_is_set_beside_the_maps():
         asked.append((scenario, seed))
         kinds = [("t_s", float), ("flow", int), ("kind", int), ("cwnd_before", float)]
         rows = [(30.0, 0, 0, 400.0), (30.1, 1, 0, 5000.0), (31.0, 0, 2, 1.0), (37.0, 0, 0, 410.0), (60.0, 1, 1, 4000.0)]
-        return SimpleNamespace(events=np.array(rows, dtype=kinds))
+        return SimpleNamespace(result=SimpleNamespace(events=np.array(rows, dtype=kinds)))
 
     paper = explore.open_config("kozu2014")
     image = explore.common_losses_live(simulate, paper, "CUBIC (map)", 128, 250, True, duration_s=60, seed=3)
