@@ -33,13 +33,14 @@ IDIOMS = (
     r"\bthe other way round\b|\bas (little|far) as (it|they) go\b",
     r"\bwould turn\b|\bturns? (on|out)\b",
 )
+READMES = ("config/README.md", "data/README.md", "data/raw/README.md")
 _NAMES = re.compile(r"`[^`]*`|```.*?```|contradicted in print|\]\([^)]*\)", re.DOTALL)  # code, a verdict, addresses
 
 
 def texts():
     """What a reader meets first, by name."""
     names = ("README.md", *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").glob("*.md"))))
-    found = {name: (ROOT / name).read_text() for name in (*names, "config/README.md", "data/README.md")}
+    found = {name: (ROOT / name).read_text() for name in (*names, *READMES)}
     done = subprocess.run([ROOT / "reproduce", "--help"], capture_output=True, text=True, check=True)
     return found | {"./reproduce --help": done.stdout}
 
