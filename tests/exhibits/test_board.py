@@ -129,7 +129,7 @@ def test_the_corner_names_source_and_runs(paper, layout):
     paper.show("fig08")
     assert "RTT (ms)" not in (layout.figures("bhatti2009") / "tab02.html").read_text()
     svg = (layout.figures("bhatti2009") / "fig08.svg").read_text()
-    assert "source: engine, 3 runs; line: mean, band: ±1 sd over runs" in svg  # text of a glyph group
+    assert "source: engine, 3 runs; line: mean, bar: ±1 sd over runs" in svg  # text of a glyph group
 
 
 def test_any_spelling_shows_the_exhibit(paper, layout):

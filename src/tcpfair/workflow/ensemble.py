@@ -17,12 +17,12 @@ from tcpfair.engine.result import Result
 from tcpfair.errors import InputError, unknown
 from tcpfair.files import checksums, costs
 from tcpfair.files.layout import Layout
-from tcpfair.library import live
 from tcpfair.measures import replicates
 from tcpfair.papers.papers import load_paper
 from tcpfair.runs import ensemble_table, shards
 from tcpfair.runs.ensemble import Ensemble, EnsembleConfig, Member, ensemble_of, load, paper_of
 from tcpfair.sources import tables
+from tcpfair.sources.engine import run as simulate
 from tcpfair.workflow import executor
 from tcpfair.workflow.executor import Campaign, Item, Made, Say
 from tcpfair.workflow.state import PLANNED_PKTS_PER_S, duration_text
@@ -48,7 +48,7 @@ def made(member: Member, unit: Sequence[str], results: dict[str, Result]) -> tup
         experiment = member.config.experiments[name]
         for spec in specs[name]:
             if spec.key not in results:
-                results[spec.key] = live.run(spec.scenario, spec.seed)
+                results[spec.key] = simulate(spec.scenario, spec.seed)
                 pkts += results[spec.key].received_total_pkts
         own = (results[spec.key] for spec in specs[name])
         provenance = {"backend": "engine", "grid": list(experiment.grid)}

@@ -109,9 +109,13 @@ def test_three_clicks_lead_from_the_front_page_to_all_of_a_claim_and_an_exhibit(
     assert links.gaps(page, claims, exhibits) == []
 
 
+MOST_BYTES = 1_500_000  # of a page
+
+
 @pytest.mark.skipif(not (ROOT / "results/bundled/report.html").is_file(), reason="no report is built in this checkout")
 def test_so_it_is_in_the_report_that_was_built():
     path = ROOT / "results/bundled/report.html"
+    assert {name for name, text in links.texts_of(path).items() if len(text.encode()) > MOST_BYTES} == set()
     page = links.as_one(links.texts_of(path))
     assert links.broken(page, path.parent) == []
     assert links.one_way(page) == []
