@@ -41,7 +41,7 @@ class Runs(InProcess):
     def __init__(self, monkeypatch, kill_at=None):
         super().__init__(monkeypatch)
         self.simulated, self.kill_at, self.simulate = 0, kill_at, dumbbell.run
-        monkeypatch.setattr(studies.live, "run", self.count)
+        monkeypatch.setattr(studies, "simulate", self.count)
 
     def count(self, scenario, seed):
         if self.simulated == self.kill_at:
