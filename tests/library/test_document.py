@@ -18,7 +18,7 @@ def test_the_example_runs_and_its_numbers_are_right():
     assert len(lines) <= 8
     names: dict = {}
     for line in lines:
-        code = re.sub(r"r\.to_xarray\(\); ", "", line)  # xarray is not in the lock
+        code = re.sub(r"r\.to_xarray\(\), ", "", line)  # xarray is not in the lock
         exec(code, names)
     stated = re.search(r"r\.goodput_mbps +# (.*)", EXAMPLE)[1]
     r = names["r"]

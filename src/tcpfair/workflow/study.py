@@ -31,6 +31,7 @@ from tcpfair.files.files import write_whole
 from tcpfair.files.layout import Layout
 from tcpfair.files.manifest import CODE, RUNS
 from tcpfair.library import live
+from tcpfair.library.live import run as simulate
 from tcpfair.measures import of_run
 from tcpfair.measures.catalogue import READS
 from tcpfair.papers.expand import RunSpec, expected_pkts, shorten
@@ -257,7 +258,7 @@ def _simulated(spec: RunSpec) -> tuple[Result, float]:
     """What a run gives, and the processor time in s that it took. Raises ShortageError when memory is short at the moment."""
     began_s = time.process_time()
     try:
-        return live.run(spec.scenario, spec.seed), time.process_time() - began_s
+        return simulate(spec.scenario, spec.seed), time.process_time() - began_s
     except MemoryError:
         raise ShortageError(f"run {spec.run_id}: not enough memory") from None
 
