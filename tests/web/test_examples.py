@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from tcpfair.web.schema import examples
 from tests.web import node
 from tests.web.node import needs_node
 from tests.web.replay import frames
@@ -18,14 +19,14 @@ PACKET_S = 0.006
 @cache
 def recorded():
     """Each example by its name, from the beginning of its run to the end of its stretch."""
-    [examples] = node.run(node.HERE / "examples.cjs")
+    chosen = examples()
     cases = []
-    for example in examples:
+    for example in chosen.values():
         until_s = example["from_s"] + example["length_s"]
         flows = len(example["scenario"]["flows"])
         cases.append({"flows": flows, "until_s": until_s, "frames": frames(example["scenario"], 1, until_s)})
     [found] = node.run(node.HERE / "replay.cjs", stdin=cases)
-    return {example["name"]: (example, recording) for example, recording in zip(examples, found, strict=True)}
+    return {name: (chosen[name], recording) for name, recording in zip(chosen, found, strict=True)}
 
 
 def losses(recording, flow=0):
@@ -99,6 +100,18 @@ def test_the_near_flow_grows_faster():
         return sum(gain for gain in gains if gain > 0)
 
     assert grown(0) > 1.2 * grown(1)
+
+
+def test_packets_of_a_full_queue_keep_their_distance_to_the_beat():
+    """The second step of the tour *Phase*: between changes of a flow's window its packets arrive at few phases."""
+    _, recording = recorded()["Two flows in one queue"]
+    [first_s] = [min(packet["enter_s"] for packet in losses(recording, 0) + losses(recording, 1))]
+    for flow in (0, 1):
+        after = [
+            p["enter_s"] for p in recording["packets"] if p["flow"] == flow and first_s < p["enter_s"] < first_s + 0.5
+        ]
+        phases = {round(at_s / PACKET_S % 1.0, 3) % 1.0 for at_s in after}
+        assert len(after) > 20 and len(phases) < len(after) / 5, phases
 
 
 def test_acks_come_in_bunches_behind_data():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from copy import deepcopy
 
@@ -10,13 +11,14 @@ import yaml
 
 from tcpfair.errors import InputError
 from tcpfair.files.layout import Layout
+from tcpfair.papers.papers import load_paper
 from tcpfair.web import tours as tours_module
-from tcpfair.web.tours import FILE, Run, label, load, spec_of, tours
-from tests.web.node import ROOT, STATIC
-from tests.web.tour_numbers import asked, measured
+from tcpfair.web.tours import FILE, SHIPPED, Run, label, spec_of, tours
+from tests.web.node import ROOT, STATIC, needs_node
+from tests.web.tour_numbers import evaluated
 
 LAYOUT = Layout(ROOT)
-NUMBERS = list(asked(load().tours))
+LIVE = re.compile(r'<data class="live" value="(\w+)">')
 
 
 @pytest.fixture(scope="module")
@@ -35,30 +37,52 @@ def test_the_tours_that_were_promised_are_there(data):
 
 def test_every_step_shows_something_and_asks_a_question_that_it_answers(data):
     for step in steps(data):
-        assert (step["run"] is None) != (step["packets"] is None), step["title"]
         assert "?" in step["question"] and step["answer"], step["title"]
-        assert step["look"], step["title"]
+        assert (step["stretch"] is not None) == (step["panel"] == "packets"), step["title"]
+        assert step["point"]["plot"] in (None, *step["plots"]), step["title"]
+        assert (step["point"]["plot"] is None) == (step["panel"] == "packets"), step["title"]
 
 
 def test_texts_are_html_without_open_ends(data):
     for step in steps(data):
         for text in (step["text"], step["look"], step["question"], step["answer"]):
-            assert re.fullmatch(r"(<p>[^{}*`]+</p>)+", text), text
-            assert not re.search(r"<(?!/?(p|em|i|sub|code)>)", text), text
+            assert re.fullmatch(r"(<p>[^{}*`\0]+</p>)+", text), text
+            assert not re.search(r"<(?!/?(p|em|i|sub|code)>|data |/data>)", text), text
 
 
-def test_stretches_and_plots_are_those_of_the_page(data):
-    names = re.findall(r'name: "([^"]+)"', (STATIC / "packets.js").read_text())
-    assert {step["packets"] for step in steps(data) if step["packets"]} <= set(names)
+def test_plots_and_settings_are_those_of_the_page(data):
     keys = set(re.findall(r'key: "(\w+)"', (STATIC / "panels.js").read_text()))
-    assert {key for step in steps(data) for key in step["plots"]} <= keys
+    controls = (STATIC / "controls.js").read_text()
+    rows = set(re.findall(r"^        (\w+): \(key", controls, re.MULTILINE))
+    of_flows = set(re.findall(r"^      (\w+): \(key", controls, re.MULTILINE))
+    for step in steps(data):
+        assert set(step["plots"]) <= keys
+        for name in step["controls"]:
+            kind, _, rest = name.partition(" ")
+            if kind == "axis":
+                run = step["run"]
+                assert rest in load_paper(LAYOUT.paper_config(run["paper"])).experiments[run["experiment"]].grid, name
+            else:
+                assert (rest.split()[-1] in of_flows) if kind == "flow" else name in rows, name
 
 
-def test_numbers_stand_in_the_text(data):
+def test_a_number_is_of_the_page_or_marked_as_a_mean_over_runs(data):
     [models] = [tour for tour in data["tours"] if tour["id"] == "models"]
-    assert "takes 6.70 s; the equation says 6.67 s" in models["steps"][0]["look"]
+    assert LIVE.findall(models["steps"][0]["look"]) == ["bdp", "rtt", "t1", "law"]
+    assert models["steps"][0]["numbers"]["t1"]["shipped"] == 6.7
     [nru] = [tour for tour in data["tours"] if tour["id"] == "nru"]
-    assert "−7.19 dB" in nru["steps"][2]["look"]
+    assert (
+        'title="U_N- of bhatti2008.table6, value over its runs, with the settings as shipped">−7.19<'
+        in (nru["steps"][2]["look"])
+    )
+
+
+def test_every_number_of_a_run_has_a_shipped_value(data):
+    known = {f"{tour['id']}/{k}": step for tour in data["tours"] for k, step in enumerate(tour["steps"], 1)}
+    shipped = json.loads(SHIPPED.read_text())
+    assert {name: set(step["numbers"]) for name, step in known.items()} == {
+        name: set(numbers) for name, numbers in shipped.items()
+    }
 
 
 def test_labels_of_equations():
@@ -95,10 +119,13 @@ RUN = {"paper": "ogura", "experiment": "model1", "point": {"protocol": "Reno", "
         (of_step(run={**RUN, "change": {"losses": 0.1}}), "losses: Extra inputs are not permitted"),
         (of_step(equations=["ogura.eq99"]), "ogura.eq8, ogura.eq99: not here or not used"),
         (lambda v: v["equations"].update({"ogura.eq99": ""}), "data/equations.yaml has no such equation"),
-        (of_number(metric="t9"), "data/expected has no t9 of ogura.fig4"),
-        (of_number(of="mbps"), "a number is either a cell"),
-        (of_step(look="after {t1} and {t3}"), "numbers: law, t3: not given or not in the text"),
-        (lambda v: v["tours"][2]["steps"][0]["numbers"]["long_k"].update(value=None), "numbers.long_k: has no value"),
+        (of_number(of=None, exhibit="ogura.fig4", key="", metric="t9"), "data/expected has no t9 of ogura.fig4"),
+        (of_number(exhibit="ogura.fig4"), "a number is either a cell"),
+        (of_step(look="after {t1} and {t3}"), "numbers: bdp, rtt, t3: not given or not in the text"),
+        (of_step(run={"example": "none"}), "example 'none' is unknown"),
+        (of_step(run={"point": {}}), "paper and experiment, or an example, must be given"),
+        (of_step(controls=[]), "tours.1.steps.0.controls"),
+        (of_step(holds=[]), "tours.1.steps.0.holds"),
         (lambda v: v["tours"][0].pop("asks"), "tours.0.asks: Field required"),
         (of_step(plots=["everything"]), "plots.0: Input should be"),
     ],
@@ -125,7 +152,61 @@ def test_markup():
     assert second == "Two ha2006, sens_phase"
 
 
+# the steps whose runs take a second or two together; all others in the slow test
+QUICK = ("packets/1", "packets/2", "packets/3", "packets/4", "models/1", "models/3", "cubic/1")
+
+
+def held(data, *names):
+    """Every number is the shipped one as a reader sees it, and every condition holds wherever a reader can go."""
+    known = {f"{tour['id']}/{k}": step for tour in data["tours"] for k, step in enumerate(tour["steps"], 1)}
+    found = evaluated(*names)
+    assert found.keys() == set(names or known)
+    for name, step in found.items():
+        for number, value in step["numbers"].items():
+            about = known[name]["numbers"][number]
+            shown = [f"{about['times'] * x:.{about['decimals']}f}" for x in (value, about["shipped"])]
+            assert shown[0] == shown[1], f"{name}: {number}"
+        assert [each for each in step["holds"] if not each["holds"]] == [], name
+
+
+@needs_node
+def test_what_quick_runs_give_is_what_the_tours_say(data):
+    held(data, *QUICK)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("where", "run", "number"), NUMBERS, ids=[where for where, _, _ in NUMBERS])
-def test_a_single_run_gives_what_the_tour_says(where, run, number):
-    assert tours_module.shown(number, measured(LAYOUT, run, number)) == tours_module.shown(number, number.value)
+@needs_node
+def test_what_runs_give_is_what_the_tours_say(data):
+    held(data)
+
+
+@needs_node
+def test_an_altered_number_or_condition_does_not_hold(data):
+    altered = deepcopy(data)
+    [step] = [tour["steps"][0] for tour in altered["tours"] if tour["id"] == "cubic"]
+    step["numbers"]["fast"]["shipped"] -= 1
+    with pytest.raises(AssertionError, match="cubic/1: fast"):
+        held(altered, "cubic/1")
+
+
+def test_what_was_taught_and_wrong_stays_corrected(data):
+    """Sentences that rows of the page's own tables once contradicted; what they say now is among the conditions."""
+    [cubic] = [tour for tour in data["tours"] if tour["id"] == "cubic"]
+    first = cubic["steps"][0]
+    answer = re.sub(r"<[^>]+>", "", first["answer"])
+    assert "K is the cube root of what is missing to Wmax, over C, in each of the … rows" in answer
+    assert "fast convergence sets Wmax to 0.9 of the window" in answer and "K = ∛(Wmax/2)" in answer
+    assert "It counts whole packets" in answer.replace("it counts", "It counts") and "∛(1/C)" in answer
+    assert any("isFast(row) ? 3.6 : 2" in condition for condition in first["holds"])
+    assert any("row.backS > row.kS - near_k + sampleS" in condition for condition in first["holds"])
+    [models] = [tour for tour in data["tours"] if tour["id"] == "models"]
+    assert models["steps"][0]["controls"] == ["axis rtt_ms"]
+    assert "RTT of the experiment" in models["steps"][0]["question"]
+
+
+def test_means_over_runs_bear_their_answers_out():
+    """Answers that rest on means over many runs, over all rows of the table that they name."""
+    table = tours_module._table(LAYOUT.data / "expected" / "bhatti2008" / "tab05.csv")
+    jfi = {key: float(row["value"]) for (_, key, metric), row in table.items() if metric == "jfi_mean"}
+    of_cubic = {key: value for key, value in jfi.items() if "protocol=CUBIC" in key}
+    assert len(of_cubic) == 8 and min(of_cubic, key=of_cubic.get) == "protocol=CUBIC;rtt_ms=125"

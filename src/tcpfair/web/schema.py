@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import types
+from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
@@ -15,8 +16,17 @@ from tcpfair.engine import dumbbell, setup, state, traffic
 from tcpfair.files.layout import PAPERS, Layout
 from tcpfair.jit import source_hash
 from tcpfair.measures.shown import METRICS, OVER_TIME
-from tcpfair.papers.papers import load_paper
-from tcpfair.papers.scenario import RTO_OF_ALGORITHM, RTO_OF_STACK, Flow, LogNormal, Pareto, Scenario, Web
+from tcpfair.papers.papers import load_paper, load_yaml
+from tcpfair.papers.scenario import (
+    RTO_OF_ALGORITHM,
+    RTO_OF_STACK,
+    Flow,
+    LogNormal,
+    Pareto,
+    Scenario,
+    Web,
+    make_scenario,
+)
 from tcpfair.web import entry
 from tcpfair.web.presets import presets_of
 
@@ -46,6 +56,7 @@ LIMITS = {
         ["iw_pkts", 1e6, "packets"],
     ],
 }
+EXAMPLES = Path(__file__).with_name("examples.yaml")
 _OF_ALGORITHM = ("name", "number", "recovery", "reliable", "halving_floor", "whole", "own_clamp", "own_agent")
 _APART = {"flows", "web", "record", "params", "flow", "sizes"}  # fields that are no plain values
 _BOUNDS = ("gt", "ge", "lt")
@@ -74,8 +85,18 @@ def schema(layout: Layout, papers: tuple[str, ...] = PAPERS) -> dict[str, Any]:
             for name, config in configs.items()
         },
         "presets": {name: presets_of(config, layout) for name, config in configs.items()},
+        "examples": examples(),
     }
     return plain(found)
+
+
+def examples(path: Path = EXAMPLES) -> dict[str, dict]:
+    """Scenarios of the packet view by name, and a stretch of each. Raises InputError when one is no scenario."""
+    found = load_yaml(path)["examples"]
+    for name, example in found.items():
+        checked = make_scenario(example["scenario"], f"{path.name}: {name}")
+        example["scenario"] = checked.model_dump(mode="json", exclude_defaults=True)
+    return found
 
 
 RECORDS = {

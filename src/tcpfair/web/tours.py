@@ -1,15 +1,17 @@
 """The guided tours, checked: `tours.yaml` with its presets, equations and numbers resolved, as plain data for the page.
 
-A tour is a few steps. A step has text, equations of the papers, a run that the page is set to (a run of a paper's experiment,
-perhaps with changes, and perhaps a second one to compare) or a stretch for the packet view, what to look for, and a question
-whose answer unfolds. Its texts contain no numbers: ``{name}`` is replaced by one of the step's `numbers`, which are
-either cells of the committed baseline (``data/expected``: means over runs) or what one run gives (``value``, held by
-`tests/web/test_tours.py`, which simulates it).
+A tour is a few steps. A step has text, equations of the papers, a run that the page is set to (of a paper's experiment, perhaps
+with changes, or one of `examples.yaml`; perhaps with a second one to compare), the settings to try, what to look for, and a
+question whose answer unfolds. Its texts contain no numbers: ``{name}`` is replaced by one of the step's `numbers`. Most are
+worked out on the page from its run (``of``: ``static/findings.js``), next to what the settings as shipped give (`shipped.json`,
+which ``python -m tests.web.tour_numbers`` writes); means over many runs are cells of the committed baseline. `holds` are
+the conditions that make the answer true, in every row that a reader can pick.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 import re
 from dataclasses import replace
 from functools import cache
@@ -25,13 +27,14 @@ from tcpfair.papers.expand import RunSpec, run_specs
 from tcpfair.papers.papers import PaperConfig, load_paper, load_yaml
 from tcpfair.papers.scenario import make_scenario, one_line
 from tcpfair.verdicts.typeset import tex_of, typeset
+from tcpfair.web.schema import examples
 
 FILE = Path(__file__).with_name("tours.yaml")
+SHIPPED = Path(__file__).with_name("shipped.json")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _EMPHASIS = re.compile(r"\*([^*\n]+)\*|`([^`\n]+)`|(?<![A-Za-z])([A-Za-z])_(\w+|\{[^}]*\})")
 PaperName = Literal["ogura", "bhatti2008", "bhatti2009", "kozu2014", "ha2006"]
-# what a number of one run can be, see tests/web/tour_numbers.py
-Quantity = Literal["mbps", "ratio", "jfi", "losses", "cwnd_mean", "window_ratio", "k_mean"]
+PlotName = Literal["throughput", "cwnd", "queue", "rtt", "jfi", "nru", "k"]
 
 
 class _Strict(BaseModel):
@@ -39,10 +42,11 @@ class _Strict(BaseModel):
 
 
 class Run(_Strict):
-    """A run of a paper's experiment, with what is changed in it."""
+    """A run of a paper's experiment, with what is changed in it, or an example of the packet view."""
 
-    paper: PaperName
-    experiment: str
+    example: str | None = None
+    paper: PaperName | None = None
+    experiment: str | None = None
     point: dict[str, Any] = Field(default_factory=dict)
     replicate: int = Field(default=0, ge=0)
     change: dict[str, Any] = Field(default_factory=dict, description="fields of the scenario that get other values")
@@ -52,24 +56,32 @@ class Run(_Strict):
 class Number(_Strict):
     """A number in a text: a cell of the baseline, or what one run gives."""
 
-    show: str = ".3g"
+    show: str = Field(default=".2f", pattern=r"^\.\df$")
     times: float = 1.0
     exhibit: str | None = None
     key: str | None = None
     metric: str | None = None
     part: Literal["value", "sd"] = "value"
-    of: Quantity | None = None
+    of: str | None = Field(default=None, description="what of a run, see findings.js")
     flow: int = Field(default=1, ge=1)
     against: int = Field(default=2, ge=1, description="the other flow of a ratio")
-    run: Run | None = None
-    value: float | None = None
+    side: Literal["A", "B"] = "A"
+    run: Run | None = Field(default=None, description="another run than those of the page")
 
     @model_validator(mode="after")
     def _one_kind(self) -> Number:
         given = [part is not None for part in (self.exhibit, self.key, self.metric)]
         if any(given) if self.of else not all(given):
-            raise ValueError("a number is either a cell (exhibit, key, metric) or one run's (of, value)")
+            raise ValueError("a number is either a cell (exhibit, key, metric) or one run's (of)")
         return self
+
+
+class Point(_Strict):
+    """What to point at: a place on a line of a plot, such as ``loss 2``, or the next event of a kind in the packet view."""
+
+    plot: PlotName | None = None
+    to: str = Field(pattern=r"^(loss|mid|end|peak|low|full) \d$|^(loss|change|sent)$")
+    says: str = Field(max_length=48)
 
 
 class Step(_Strict):
@@ -78,15 +90,19 @@ class Step(_Strict):
     title: str
     text: str
     equations: tuple[str, ...] = ()
-    run: Run | None = None
+    run: Run
     beside: Run | None = None
-    packets: str | None = Field(default=None, description="an example of the packet view, by name")
-    panel: Literal["plots", "numbers", "epochs", "seeds"] = Field(default="plots", description="the tab to look at")
-    plots: tuple[Literal["throughput", "cwnd", "queue", "rtt", "jfi", "nru", "k"], ...] = ()
-    look: str | None = None
+    stretch: tuple[float, float] | None = Field(default=None, description="in the packet view: from, for, s")
+    zoom: tuple[float, float] | None = Field(default=None, description="what of the run is in sight: from, to, s")
+    panel: Literal["plots", "numbers", "epochs", "seeds", "packets"] = Field(default="plots", description="the tab")
+    plots: tuple[PlotName, ...] = Field(min_length=1, description="the first is the picture beside the text")
+    controls: tuple[str, ...] = Field(min_length=1, max_length=2, description="settings beside the text")
+    point: Point
+    look: str
     question: str
     answer: str
     numbers: dict[str, Number] = Field(default_factory=dict)
+    holds: tuple[str, ...] = Field(min_length=1)
 
 
 class Tour(_Strict):
@@ -121,6 +137,7 @@ def tours(layout: Layout, path: Path = FILE) -> dict[str, Any]:
     missing = next((name for name in found.equations if name not in tex), None)
     if missing:
         raise InputError(f"{path.name}: equations.{missing}: data/equations.yaml has no such equation")
+    shipped = json.loads(SHIPPED.read_text(encoding="utf-8"))
     used = {name for tour in found.tours for step in tour.steps for name in step.equations}
     unmatched = ", ".join(sorted(used ^ found.equations.keys()))
     if unmatched:
@@ -132,7 +149,12 @@ def tours(layout: Layout, path: Path = FILE) -> dict[str, Any]:
         },
         "tours": [
             tour.model_dump(include={"id", "title", "asks"})
-            | {"steps": [_step(layout, step, f"{path.name}: {tour.id}: {step.title}") for step in tour.steps]}
+            | {
+                "steps": [
+                    _step(layout, step, shipped.get(f"{tour.id}/{place}", {}), f"{path.name}: {tour.id}: {step.title}")
+                    for place, step in enumerate(tour.steps, 1)
+                ]
+            }
             for tour in found.tours
         ],
     }
@@ -145,33 +167,35 @@ def label(equation: str) -> str:
     return f"{paper}, equation {number}" if number.isdigit() else f"{paper}, not numbered"
 
 
-def _step(layout: Layout, step: Step, where: str) -> dict[str, Any]:
+def _step(layout: Layout, step: Step, shipped: dict[str, float], where: str) -> dict[str, Any]:
     for run in (step.run, step.beside, *(number.run for number in step.numbers.values())):
         if run is not None:
-            spec_of(layout, run, where)
-    values = {}
+            check_run(layout, run, where)
+    tags, live = {}, {}
     for name, number in step.numbers.items():
-        value = number.value if number.of else cell(layout, number, where)
-        if value is None:
-            raise InputError(f"{where}: numbers.{name}: has no value; python -m tests.web.tour_numbers prints it")
-        values[name] = shown(number, value)
-    texts = {name: getattr(step, name) or "" for name in ("text", "look", "question", "answer")}
-    unmatched = values.keys() ^ {name for text in texts.values() for name in _PLACEHOLDER.findall(text)}
-    if unmatched:
+        if number.of:
+            tags[name] = f'<data class="live" value="{name}">…</data>'
+            fields = number.model_dump(mode="json", include={"of", "flow", "against", "side", "times", "run"})
+            live[name] = fields | {"decimals": int(number.show[1]), "shipped": shipped.get(name)}
+        else:
+            text = format(number.times * cell(layout, number, where), number.show).replace("-", "−")
+            what = f"{number.metric} of {number.exhibit}, {number.part} over its runs, with the settings as shipped"
+            tags[name] = f'<data class="shipped" value="{text}" title="{escape(what)}">{text}</data>'
+    texts = {name: getattr(step, name) for name in ("text", "look", "question", "answer")}
+    named = {name for text in texts.values() for name in _PLACEHOLDER.findall(text)}
+    judged = {name for name in live if any(re.search(rf"\b{name}\b", condition) for condition in step.holds)}
+    if unmatched := (named - tags.keys()) | (tags.keys() - named - judged):
         raise InputError(f"{where}: numbers: {', '.join(sorted(unmatched))}: not given or not in the text")
-    plain = {"title", "equations", "packets", "panel", "plots", "run", "beside"}
-    return step.model_dump(mode="json", include=plain) | {
-        name: _html(text, values) if text else None for name, text in texts.items()
-    }
+    plain = {"title", "equations", "stretch", "zoom", "panel", "plots", "controls", "point", "run", "beside", "holds"}
+    return (
+        step.model_dump(mode="json", include=plain)
+        | {name: _html(text, tags) for name, text in texts.items()}
+        | {"numbers": live}
+    )
 
 
-def shown(number: Number, value: float) -> str:
-    """The number as the text has it."""
-    return format(number.times * value, number.show).replace("-", "−")
-
-
-def _html(text: str, values: dict[str, str]) -> str:
-    """Paragraphs with *emphasis*, `code` and subscripts (``U_n``) as HTML."""
+def _html(text: str, tags: dict[str, str]) -> str:
+    """Paragraphs with *emphasis*, `code`, subscripts (``U_n``) and the tags of numbers as HTML."""
 
     def marked(found: re.Match) -> str:
         emphasis, code, base, low = found.groups()
@@ -179,9 +203,13 @@ def _html(text: str, values: dict[str, str]) -> str:
             return f"<em>{_EMPHASIS.sub(marked, emphasis)}</em>"
         return f"<code>{code}</code>" if code else f"<i>{base}</i><sub>{low.strip('{}')}</sub>"
 
-    filled = _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), escape(text, quote=False))
-    paragraphs = [" ".join(part.split()) for part in filled.split("\n\n")]
-    return "".join(f"<p>{_EMPHASIS.sub(marked, part)}</p>" for part in paragraphs if part)
+    names = list(tags)
+    hidden = _PLACEHOLDER.sub(
+        lambda found: f"\0{names.index(found[1])}\0" if found[1] in tags else found[0], escape(text, quote=False)
+    )
+    paragraphs = [" ".join(part.split()) for part in hidden.split("\n\n")]
+    made = "".join(f"<p>{_EMPHASIS.sub(marked, part)}</p>" for part in paragraphs if part)
+    return re.sub("\0(\\d+)\0", lambda found: tags[names[int(found[1])]], made)
 
 
 @cache
@@ -189,8 +217,18 @@ def _paper(layout: Layout, name: str) -> PaperConfig:
     return load_paper(layout.paper_config(name))
 
 
+def check_run(layout: Layout, run: Run, where: str) -> None:
+    """Raises InputError when there is no such run."""
+    if run.example is None:
+        spec_of(layout, run, where)
+    elif run.example not in examples():
+        raise unknown(f"{where}: example", run.example, examples())
+
+
 def spec_of(layout: Layout, run: Run, where: str = "tours") -> RunSpec:
     """The run of the experiment, with its changes. Raises InputError when the grid has no such point."""
+    if run.paper is None:
+        raise InputError(f"{where}: run: paper and experiment, or an example, must be given")
     paper = _paper(layout, run.paper)
     if run.experiment not in paper.experiments:
         raise unknown(f"{where}: {run.paper}: experiment", run.experiment, paper.experiments)

@@ -317,14 +317,31 @@ tcpfair.analysis = (() => {
 
   const groupNames = () => Object.keys(GROUPS);
 
+  /** CUBIC's C of a flow, packets/s^3: what it is given, or the default of the algorithm. */
+  function cubicC({ cc, params }) {
+    const own = tcpfair.schema?.algorithms.find(({ name }) => name === cc)?.params.find(({ name }) => name === "C");
+    return params?.C ?? own?.default ?? NaN;
+  }
+
+  /** Mean share of its window that a flow gives back at a loss; NaN without any. */
+  const givenBack = (losses) => m.mean(losses.filter(({ kind }) => kind === "loss").map((loss) => 1 - loss.cwnd_after / loss.cwnd_before));
+
+  /** What a cumulative counter grows by within [fromS, toS]. */
+  function countDuring(tS, counter, fromS, toS) {
+    const [first, last] = m.windowOf(tS, fromS, toS);
+    return last > first ? counter[last - 1] - (first ? counter[first - 1] : 0) : 0;
+  }
+
   /**
-   * The loss epochs of one flow: {startS, stopS, kind, peakPkts (window just before the loss that ends it), kind, and for
-   * CUBIC wMaxPkts and kS, as the algorithm has them, and seenKS, from the end of recovery until the window is back at
-   * W_max}. An event of a loss is logged with K and W_max of the epoch that it ends.
+   * The loss epochs of one flow: {startS, stopS, kind, startPkts (window that the loss at its start leaves), peakPkts (window
+   * just before the loss that ends it), and for CUBIC wMaxPkts and kS, as the algorithm has them, lawKS, what equation 2 makes
+   * of W_max and startPkts, and backS, from the end of recovery until the window is back at W_max}. An event of a loss is
+   * logged with K of the epoch that it ends.
    */
   function epochsOf(scenario, result, flow) {
     const own = result.events.filter((e) => e.flow === flow);
     const losses = own.filter((e) => m.LOSS_KINDS.includes(e.kind));
+    const C = cubicC(scenario.flows[flow] ?? {});
     const ends = own.filter((e) => !m.LOSS_KINDS.includes(e.kind));
     return losses.slice(1).map((loss, k) => {
       const before = losses[k];
@@ -333,11 +350,12 @@ tcpfair.analysis = (() => {
       const back = (startS) =>
         m.firstTimeS((i) => result.t_s[i] >= startS && result.t_s[i] < loss.t_s && cwnd[i] >= before.w_max, result.t_s);
       return {
-        ...{ startS: before.t_s, stopS: loss.t_s, kind: loss.kind, peakPkts: loss.cwnd_before },
-        ...{ wMaxPkts: before.w_max, kS: loss.k_s, seenKS: recovered ? back(recovered.t_s) - recovered.t_s : NaN },
+        ...{ startS: before.t_s, stopS: loss.t_s, kind: loss.kind, startPkts: before.cwnd_after, peakPkts: loss.cwnd_before },
+        ...{ wMaxPkts: before.w_max, kS: loss.k_s, lawKS: Math.cbrt(Math.max(before.w_max - before.cwnd_after, 0) / C) },
+        ...{ nearKS: loss.k_s - Math.cbrt(1 / C), backS: recovered ? back(recovered.t_s) - recovered.t_s : NaN },
       };
     });
   }
 
-  return { GROUPS, groupNames, bdpPkts, ceilingMbps, arraysOf, measure, measureResult, inWindow, epochsOf };
+  return { GROUPS, groupNames, bdpPkts, ceilingMbps, arraysOf, measure, measureResult, inWindow, epochsOf, givenBack, countDuring };
 })();

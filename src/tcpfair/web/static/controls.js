@@ -45,13 +45,16 @@ tcpfair.controls = (() => {
    */
   function create(form, lab) {
     const folded = new Map(); // by key of a part that a reader has opened or folded away
-    let rows = [];
+    let rows = []; // of the form
+    const namedRows = []; // of the one or two settings that a step names
+    let kept = rows; // where the next row belongs
     let flowsShown = FLOWS_SHOWN;
 
     const what = (model, name) => fieldOf(lab.schema, model, name).what || "";
-    const keep = (row) => (rows.push(row), row);
+    const keep = (row) => (kept.push(row), row);
+    const refresh = () => [...rows, ...namedRows].forEach((row) => row.refresh?.());
     const changed = () => {
-      rows.forEach((row) => row.refresh?.());
+      refresh();
       lab.edited();
     };
 
@@ -87,17 +90,29 @@ tcpfair.controls = (() => {
 
     // --- The link -------------------------------------------------------------------------------------------------
 
-    function linkPart(side) {
+    /** The settings of the link that a slider moves, each by its name. */
+    function linkRows(side) {
       const s = side.scenario;
       const perUnit = () => bufferUnits[side.bufferUnit](s);
       // a buffer in bytes or BDP stays what it is when the rate, the RTT or the packets change
       const keepBuffer = () => side.bufferUnit !== "packets" && (s.buffer_pkts = Math.max(side.bufferSize * perUnit(), 1));
       const keepSize = () => (side.bufferSize = s.buffer_pkts / perUnit());
-      const buffer = field("scenario", s, "buffer_pkts", {
-        ...{ label: "Buffer", unit: "packets", key: "buffer", above: 0, slider: { min: 1, max: 1e5, log: true } },
-        then: keepSize,
-        hint: () => `${plain(s.buffer_pkts / bdp(s), 3)} BDP · ${plain((s.buffer_pkts * s.wire_bytes) / 1e3, 3)} kB`,
-      });
+      return {
+        perUnit, keepBuffer, keepSize,
+        capacity_bps: (key) => field("scenario", s, "capacity_bps", { label: "Rate", unit: "Mb/s", factor: MBPS, above: 0, slider: { min: 1e6, max: 1e10, log: true }, then: keepBuffer }, key),
+        buffer: (key = "buffer") => field("scenario", s, "buffer_pkts", {
+          ...{ label: "Buffer", unit: "packets", above: 0, slider: { min: 1, max: 1e5, log: true } },
+          then: keepSize,
+          hint: () => `${plain(s.buffer_pkts / bdp(s), 3)} BDP · ${plain((s.buffer_pkts * s.wire_bytes) / 1e3, 3)} kB`,
+        }, key),
+        loss_rate: (key) => field("scenario", s, "loss_rate", { label: "Random loss", unit: "share", least: 0, most: 0.999, slider: { min: 1e-7, max: 0.1, log: true, zero: true } }, key),
+        jitter_s: (key) => field("scenario", s, "jitter_s", { label: "Jitter up to", unit: "µs", factor: US, least: 0, slider: { min: 1e-6, max: 1e-2, log: true, zero: true }, hint: () => `${plain((s.jitter_s || 0) * s.capacity_bps / 8 / s.wire_bytes, 2)} packet times` }, key),
+      };
+    }
+
+    function linkPart(side) {
+      const s = side.scenario;
+      const { perUnit, keepBuffer, keepSize, ...own } = linkRows(side);
       const inUnit = property(quantity, side, "bufferSize", {
         ...{ label: "the same in its unit", unit: side.bufferUnit, key: "buffer in unit", above: 0 },
         get: () => s.buffer_pkts / perUnit(),
@@ -111,12 +126,12 @@ tcpfair.controls = (() => {
       keepSize();
       side.keepBuffer = keepBuffer;
       return [
-        field("scenario", s, "capacity_bps", { label: "Rate", unit: "Mb/s", factor: MBPS, above: 0, slider: { min: 1e6, max: 1e10, log: true }, then: keepBuffer }),
-        buffer,
+        own.capacity_bps(),
+        own.buffer(),
         unit,
         side.bufferUnit === "packets" ? null : inUnit,
-        field("scenario", s, "loss_rate", { label: "Random loss", unit: "share", least: 0, most: 0.999, slider: { min: 1e-7, max: 0.1, log: true, zero: true } }),
-        field("scenario", s, "jitter_s", { label: "Jitter up to", unit: "µs", factor: US, least: 0, slider: { min: 1e-6, max: 1e-2, log: true, zero: true }, hint: () => `${plain((s.jitter_s || 0) * s.capacity_bps / 8 / s.wire_bytes, 2)} packet times` }),
+        own.loss_rate(),
+        own.jitter_s(),
         part("link more", "packet sizes, reverse link, synchronised losses", () => [
           field("scenario", s, "wire_bytes", { label: "Packet on the link", unit: "bytes", above: 0, then: keepBuffer }),
           field("scenario", s, "payload_bytes", { label: "of it payload", unit: "bytes", above: 0 }),
@@ -217,6 +232,12 @@ tcpfair.controls = (() => {
       }));
     }
 
+    /** What a slider moves of a flow. Where the RTT is one of an experiment, other values may follow from that of the grid. */
+    const flowRows = (side, n) => ({
+      rtt_s: (key) => field("flow", side.scenario.flows[n], "rtt_s", { label: side.preset ? "RTT alone" : "RTT", unit: "ms", factor: MS, above: 0, slider: { min: 1e-3, max: 1, log: true }, then: () => side.keepBuffer?.() }, key),
+      start_s: (key) => field("flow", side.scenario.flows[n], "start_s", { label: "Starts at", unit: "s", least: 0, slider: { min: 0, max: side.scenario.duration_s } }, key),
+    });
+
     function flowCard(side, n) {
       const flow = side.scenario.flows[n];
       const flows = side.scenario.flows;
@@ -226,8 +247,8 @@ tcpfair.controls = (() => {
       const title = make("span", { className: "flow-head" }, tcpfair.plots.swatch(n), make("strong", {}, `Flow ${n + 1}`), make("span", { className: "source" }, about));
       const build = () => [
         algorithmChoice(flow, key, "Algorithm"),
-        field("flow", flow, "rtt_s", { label: "RTT", unit: "ms", factor: MS, above: 0, slider: { min: 1e-3, max: 1, log: true }, then: () => side.keepBuffer?.() }, `${key} rtt_s`),
-        field("flow", flow, "start_s", { label: "Starts at", unit: "s", least: 0, slider: { min: 0, max: side.scenario.duration_s } }, `${key} start_s`),
+        flowRows(side, n).rtt_s(`${key} rtt_s`),
+        flowRows(side, n).start_s(`${key} start_s`),
         ...protocolRows(flow, key),
         make("div", { className: "buttons" }, act("Copy", "Copy flow", () => flows.splice(n + 1, 0, copy(flow))), act("Remove", "Remove flow", () => flows.splice(n, 1), flows.length === 1)),
       ];
@@ -320,10 +341,29 @@ tcpfair.controls = (() => {
 
     // --- All of it --------------------------------------------------------------------------------------------------
 
+    /** The settings of these names, such as "buffer" or "flow 2 rtt_s", as they are beside a picture. */
+    function named(box, names, axisOf) {
+      const side = lab.side();
+      kept = namedRows;
+      kept.length = 0;
+      const rowOf = (name) => {
+        const [, n, ofFlow] = name.match(/^flow (\d+) (\w+)$/) || [];
+        if (n) return side.scenario.flows[n - 1] && flowRows(side, n - 1)[ofFlow](`named ${name}`);
+        return (name.startsWith("axis ") ? axisOf(name.slice(5)) : linkRows(side)[name])?.(`named ${name}`);
+      };
+      const labelled = (row, name) => {
+        const n = name.match(/^flow (\d+)/)?.[1];
+        if (n && row) row.querySelector("label").prepend(`Flow ${n}: `);
+        return row;
+      };
+      renew(box, ...names.map((name) => labelled(rowOf(name), name)).filter(Boolean));
+      kept = rows;
+    }
+
     /** Rebuilds all inputs, keeping the focus and what was open. */
     function build() {
       const side = lab.side();
-      rows = [];
+      kept = rows = [];
       renew(
         form,
         part("link", "Bottleneck link", () => linkPart(side), "part", true),
@@ -333,7 +373,7 @@ tcpfair.controls = (() => {
       );
     }
 
-    return { build };
+    return { build, named, refresh };
   }
 
   return { create };

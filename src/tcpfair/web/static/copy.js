@@ -22,15 +22,19 @@ tcpfair.copying = (() => {
     ...(side.bufferUnit === "packets" ? {} : { bufferUnit: side.bufferUnit }),
   });
 
-  /** The fragment of a link that brings all settings of the sides back. */
-  async function fragmentOf(schema, sides) {
+  /** The fragment of a link that brings all settings of the sides back, and what of them is looked at: texts by name. */
+  async function fragmentOf(schema, sides, view = {}) {
     const json = JSON.stringify(sides.map((side) => kept(schema, side)));
-    return `${VERSION}.${toText(await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(json)))}`;
+    const settings = toText(await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(json)));
+    return [`${VERSION}.${settings}`, ...Object.entries(view).filter(([, text]) => text).map(([name, text]) => `${name}=${text}`)].join("&");
   }
+
+  /** What a fragment says of the view. */
+  const viewOf = (fragment) => Object.fromEntries(new URLSearchParams(fragment.replace(/^#/, "")));
 
   /** The sides that a fragment holds; null where it holds none. Throws a line where it is damaged. */
   async function sidesOf(fragment) {
-    const [version, text] = fragment.replace(/^#/, "").split(".");
+    const [, version, text] = fragment.match(/^#?(\d+)\.([^&]+)/) || [];
     if (!text) return null;
     if (version !== VERSION) throw new Error(`this link is of version ${version}, the page reads ${VERSION}`);
     try {
@@ -104,6 +108,15 @@ tcpfair.copying = (() => {
     return `# ./reproduce digest FILE prints ${side.result.digest}\n${yaml({ seed: "\0", scenario: compact(schema, scenario) }).replace('"\\u0000"', seed)}`;
   }
 
+  /** The samples of a side's run as a table. */
+  function csvOf({ of, result }) {
+    const columns = [["t_s", result.t_s], ["queue_pkts", result.link.queue_pkts], ["dropped_pkts", result.link.dropped_pkts]];
+    result.flows.forEach((flow, n) => ["delivered_pkts", "cwnd_pkts", "ssthresh_pkts", "srtt_s"].forEach((name) => columns.push([`${name}_${n + 1}`, flow[name]])));
+    const rows = Array.from(result.t_s, (_, k) => columns.map(([, values]) => String(values[k])).join(","));
+    const names = of.scenario.flows.map(({ protocol }, n) => `${n + 1} ${protocol}`).join(", ");
+    return [`# digest ${result.digest}; seed ${of.seed}; flows ${names}`, columns.map(([name]) => name).join(","), ...rows, ""].join("\n");
+  }
+
   // --- On the page ----------------------------------------------------------------------------------------------------
 
   async function toClipboard(text, pressed, field) {
@@ -140,5 +153,5 @@ tcpfair.copying = (() => {
     );
   }
 
-  return { fragmentOf, sidesOf, pythonOf, yamlOf, yamlText: yaml, panel };
+  return { kept, fragmentOf, sidesOf, viewOf, pythonOf, yamlOf, csvOf, yamlText: yaml, panel };
 })();

@@ -63,7 +63,7 @@ tcpfair.dom = (() => {
   /** An SVG element with these attributes and children. */
   function svg(tag, attributes = {}, ...children) {
     const node = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    for (const [name, value] of Object.entries(attributes)) if (value !== undefined) node.setAttribute(name, value);
     node.append(...children.flat());
     return node;
   }

@@ -14,6 +14,10 @@ globalThis.tcpfair = tcpfair;
   const KEPT_BYTES = 32 << 20; // memory that is cleared and used again rather than made anew
   const SLICE_MS = 20; // of work between two looks at what the page wants
   const HANG_MS = 20000; // a worker that says nothing for so long is replaced
+  const GRACE_MS = 500; // in which a cancelled run ends by itself, or its worker is replaced
+  const PART_MS = 45; // of work before the first part of a run is sent, and between parts
+  const PART_VALUES = 2e5; // samples of all flows: a part with more is not sent
+  const PART_EVENTS = 2000; // a part with more has none
   const DONE = 0, WANTS_MEMORY = 1, WANTS_ROWS = 2;
 
   // What is sampled of each flow, link and direction of short flows, in the order of the engine's arrays.
@@ -342,10 +346,10 @@ globalThis.tcpfair = tcpfair;
       return found;
     }
 
-    // The result in arrays of its own.
-    result() {
+    // The result in arrays of its own; of a run on its way its first `s` samples, without events where there are more than `most`.
+    result(s = this.places().samples, most = Infinity) {
       const places = this.places();
-      const { flows: n, samples: s } = places;
+      const { flows: n } = places;
       const ends = this.rows(places.ends_at, n, "endpoint");
       const links = this.rows(places.links_at, places.links, "link");
       const column = (k, i) => {
@@ -369,13 +373,21 @@ globalThis.tcpfair = tcpfair;
         link: ofLink(0),
         reverse_link: places.links === 2 ? ofLink(1) : null,
         web,
-        events: this.events(places),
+        events: this.events(places, most),
         packets: received.reduce((sum, { received_pkts }) => sum + received_pkts[s - 1], 0),
       };
     }
 
-    events(places) {
+    // What a run has left until `nowS`; null where that is nothing yet, or more than is worth a look.
+    part(nowS) {
+      const places = this.places();
+      const s = Math.floor(nowS / this.scenario.sample_s) - 1; // the next one may not have been taken
+      return s > 1 && s * places.flows < PART_VALUES ? this.result(s, PART_EVENTS) : null;
+    }
+
+    events(places, most) {
       const [link] = this.rows(places.links_at, 1, "link");
+      if (link.logged > most) return [];
       const rows = this.rows(places.log_at, link.logged, "event");
       return rows.map((row) => ({ ...row, kind: this.numbers.events[row.kind] }));
     }
@@ -395,12 +407,13 @@ globalThis.tcpfair = tcpfair;
 
   // ---------------------------------------------------------------- a run from beginning to end, wherever this is
 
-  // In slices, between which progress is told and, in node, an abort is heard.
-  async function runHere(engine, scenario, seed, { on_progress, signal } = {}) {
+  // In slices, between which progress and parts are told and an abort is heard.
+  async function runHere(engine, scenario, seed, { on_progress, on_part, signal } = {}) {
     const startedMs = performance.now();
+    let partMs = startedMs;
     await engine.open(scenario, seed);
     const endS = scenario.duration_s;
-    let nowS = 0, stepS = endS / 64;
+    let nowS = 0, stepS = endS / 2048;
     while (nowS < endS) {
       const sliceMs = performance.now();
       nowS = Math.min(nowS + stepS, endS);
@@ -410,6 +423,11 @@ globalThis.tcpfair = tcpfair;
       if (tookMs > SLICE_MS) stepS = Math.max(stepS / 2, endS / 65536);
       if (nowS === endS) break;
       on_progress?.(nowS / endS);
+      if (on_part && performance.now() - partMs > PART_MS) {
+        const part = engine.part(nowS);
+        if (part) on_part(part);
+        partMs = performance.now();
+      }
       if (signal) await pause();
       if (signal?.aborted) throw cancelled();
     }
@@ -421,12 +439,16 @@ globalThis.tcpfair = tcpfair;
 
   const cancelled = () => new DOMException("the run was cancelled", "AbortError");
 
-  // ---------------------------------------------------------------- in a worker: one run at a time, which the page ends with the worker
+  // ---------------------------------------------------------------- in a worker: one run at a time
 
   function serve() {
     let engine = null;
     let turn = Promise.resolve();
-    globalThis.onmessage = ({ data }) => (turn = turn.then(() => (data.kind === "load" ? load(data) : serveRun(data))));
+    let stop = null; // of the run under way
+    globalThis.onmessage = ({ data }) => {
+      if (data.kind === "cancel") stop?.abort();
+      else turn = turn.then(() => (data.kind === "load" ? load(data) : serveRun(data)));
+    };
 
     async function load({ module, schema }) {
       engine = new Engine(module instanceof WebAssembly.Module ? module : await WebAssembly.compile(module), schema);
@@ -439,10 +461,14 @@ globalThis.tcpfair = tcpfair;
         lastMs = performance.now();
         postMessage({ kind: "progress", share });
       };
+      const on_part = (result) => postMessage({ kind: "part", result }, buffersOf(result));
+      stop = new AbortController();
       try {
-        const result = await runHere(engine, scenario, seed, { on_progress });
+        const result = await runHere(engine, scenario, seed, { on_progress, on_part, signal: stop.signal });
+        stop = null;
         postMessage({ kind: "done", result }, buffersOf(result));
       } catch (error) {
+        if (stop?.signal.aborted) return void postMessage({ kind: "cancelled" });
         const broken = !(error instanceof Refusal);
         const trapped = `the engine stopped in the middle of the run (${error.message}); nothing of it is kept, and the next run has a new engine`;
         postMessage({ kind: "failed", message: broken ? trapped : error.message, broken });
@@ -477,9 +503,9 @@ globalThis.tcpfair = tcpfair;
       return seat;
     }
 
-    ask(scenario, seed, { on_progress, signal }) {
+    ask(scenario, seed, { on_progress, on_part, signal }) {
       return new Promise((resolve, reject) => {
-        const task = { scenario, seed, on_progress, resolve, reject };
+        const task = { scenario, seed, on_progress, on_part, resolve, reject };
         this.queue.push(task);
         signal?.addEventListener("abort", () => this.cancel(task), { once: true });
         if (signal?.aborted) this.cancel(task);
@@ -487,12 +513,16 @@ globalThis.tcpfair = tcpfair;
       });
     }
 
-    // A run is cancelled together with its worker.
+    // A run that does not end when it is told to is cancelled together with its worker.
     cancel(task) {
       this.queue = this.queue.filter((each) => each !== task);
+      task.reject(cancelled());
       const seat = this.seats.find((each) => each.task === task);
-      if (seat) this.replace(seat, cancelled());
-      else task.reject(cancelled());
+      if (!seat) return;
+      seat.task = { resolve() {}, reject() {} };
+      seat.worker.postMessage({ kind: "cancel" });
+      clearTimeout(seat.timer);
+      seat.timer = setTimeout(() => this.replace(seat, cancelled()), GRACE_MS);
     }
 
     serveQueue() {
@@ -514,9 +544,11 @@ globalThis.tcpfair = tcpfair;
 
     hear(seat, { kind, share, result, message, broken }) {
       const { task } = seat;
-      if (kind === "progress") {
+      if (kind === "progress" || kind === "part") {
+        if (!task.scenario) return; // cancelled
         this.watch(seat);
-        task.on_progress?.(share);
+        if (kind === "part") task.on_part?.(result);
+        else task.on_progress?.(share);
         return;
       }
       if (broken) return void this.replace(seat, new Error(message)); // what trapped is not used again

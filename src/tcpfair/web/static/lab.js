@@ -3,10 +3,16 @@
  *
  * Guided tours and tests use `tcpfair.lab`:
  *   apply(scenario | preset, {seed, compare, measuring})   shows and runs it; `compare` is a second one beside it
+ *   sides()                         the sides; those that tests and tours read are {result, run, of, measures}
  *   scenario(side), seed(side)      of side "A" (without a name: of the edited one) or "B"
  *   busy()                          whether a run, or one for its weights, is under way or about to begin
  *   select(panel)                   brings a tab to the front: "plots", "numbers", "epochs", "seeds", "packets", "copy"
- *   show(plot, on)
+ *   show(plots)                     these plots, in this order
+ *   named(box, names)               puts these settings into a box: see `controls.named`
+ *   look(stretch, mark)             another stretch in the packet view: see packets.js
+ *   keepLink()                      after something has changed that the address holds
+ *
+ * All that is drawn is of the run of the settings as they are, or of the part of it that is there, or it is dimmed.
  */
 "use strict";
 
@@ -19,6 +25,8 @@
   const byId = (id) => document.getElementById(id);
 
   const sides = []; // one, or two that are compared: {name, scenario, seed, preset, measuring, bufferUnit, ...see runs.js}
+  const past = []; // settings before the last changes, as text: what "Undo" brings back
+  let home = null; // what the page was last set to
   let edited = 0; // place of the side whose settings are open
   let schema, runs, controls, picker, plots;
   let linkTimer;
@@ -26,7 +34,10 @@
   let cursorS = null;
 
   const side = () => sides[edited];
+  const { isCurrent } = tcpfair.runs;
   const ready = () => sides.filter((each) => each.result);
+  /** What is drawn of each side: the part of its run that is there, else its last result. */
+  const inSight = () => sides.map((one) => (!isCurrent(one) && one.part && isCurrent(one, one.part.of) ? one.part : one)).filter(({ result }) => result);
   const sideNamed = (name) => (name ? sides.find((each) => each.name === name) : side());
 
   /** The name of a side where there are two, for the beginning of a line. */
@@ -61,7 +72,7 @@
   /** These settings in the place of a side; its old result stays in sight until the new one is there. */
   function settle(place, next) {
     const begun = sides[place] || { weights: { state: "none" } };
-    sides[place] = Object.assign(begun, { seeds: null, error: "", keepBuffer: null }, next, { name: place ? "B" : "A" });
+    sides[place] = Object.assign(begun, { seeds: null, seedsWanted: 0, error: "", keepBuffer: null }, next, { name: place ? "B" : "A" });
   }
 
   function dropSecond() {
@@ -71,10 +82,23 @@
     edited = 0;
   }
 
+  /** The one or two settings that are named beside a picture. */
+  let namedIn = null;
+  const drawNamed = () => namedIn && controls.named(...namedIn, picker.axis);
+
+  /** Another value of an axis of the grid, for each side whose experiment has it. */
+  function move(axis, value) {
+    sides.forEach((one, place) => {
+      const values = one.preset && schema.presets[one.preset.paper][one.preset.experiment].grid[axis];
+      if (values?.includes(value)) take(place, tcpfair.presets.load(schema, { ...one.preset, point: { ...one.preset.point, [axis]: value } }));
+    });
+  }
+
   /** All that depends on which sides there are and which is edited. */
   function reshape() {
     picker.build();
     controls.build();
+    drawNamed();
     drawSides();
   }
 
@@ -106,6 +130,8 @@
 
   function onEdit() {
     const one = side();
+    byId("undo").disabled = byId("reset").disabled = false;
+    drawState();
     keepLink();
     clearTimeout(editTimer);
     editTimer = setTimeout(() => {
@@ -117,16 +143,71 @@
   function take(place, next) {
     settle(place, next);
     plots.setZoom(null);
+    home = snapshot();
     reshape();
+    drawState();
     keepLink();
-    runs.ask(sides[place]);
+    runs.edited(sides[place]);
   }
 
-  /** Settings and preset into the address, when nothing has changed for a moment. */
+  /** What of a side "Undo" and "Reset" bring back, as text. */
+  const snapshot = () => JSON.stringify(sides.map((one) => tcpfair.copying.kept(schema, one)));
+
+  /** Remembers the settings, unless they are those of before. */
+  function remember() {
+    const now = snapshot();
+    if (now !== past.at(-1)) past.push(now);
+    drawActs();
+  }
+
+  const known = ({ preset }) => (preset && schema.presets[preset.paper]?.[preset.experiment] ? preset : null);
+
+  /** Sides from what `copying.kept` has of them. */
+  function restore(kept) {
+    const next = kept.slice(0, 2).map((own) => sideOf(own.scenario, { ...own, preset: known(own) }));
+    while (sides.length > next.length) dropSecond();
+    next.forEach((one, place) => settle(place, one));
+    edited = Math.min(edited, sides.length - 1);
+    reshape();
+    drawState();
+    sides.forEach((one) => runs.edited(one));
+  }
+
+  function undo() {
+    remember();
+    past.pop();
+    restore(JSON.parse(past.at(-1)));
+    past[past.length - 1] = snapshot();
+    drawActs();
+    keepLink();
+  }
+
+  function drawActs() {
+    byId("undo").disabled = past.length < 2 && snapshot() === past.at(-1);
+    byId("reset").disabled = home === snapshot();
+  }
+
+  /** What is looked at, for the address. */
+  function view() {
+    const list = plots.shown();
+    const ordinary = tcpfair.panels.PANELS.filter((panel) => panel.shown).map((panel) => panel.key);
+    const stretch = tcpfair.packets.view?.stretch;
+    return {
+      tab: tab === "plots" ? "" : tab,
+      plots: list.join() === ordinary.join() ? "" : list.join(),
+      zoom: plots.zoomed()?.map((tS) => plain(tS, 6)).join("~"),
+      seeds: sides[0]?.seeds ? String(sides[0].seeds.runs.length) : "",
+      packets: stretch ? `${stretch.from_s}~${stretch.length_s}` : "",
+      tour: tcpfair.tours.name(),
+    };
+  }
+
+  /** Settings and view into the address, when nothing has changed for a moment. */
   function keepLink() {
     clearTimeout(linkTimer);
     linkTimer = setTimeout(async () => {
-      const fragment = await tcpfair.copying.fragmentOf(schema, sides);
+      remember();
+      const fragment = await tcpfair.copying.fragmentOf(schema, sides, view());
       try {
         history.replaceState(null, "", `#${fragment}`);
       } catch {
@@ -145,10 +226,37 @@
     renew(box, ...found.map(([one, node]) => (sides.length > 1 ? make("div", {}, make("h2", {}, `Scenario ${one.name}`), node) : node)));
   }
 
+  /** Whether what is drawn is of the settings as they are, and what there is to say when it is not. */
+  function drawState() {
+    const old = sides.some((one) => !isCurrent(one));
+    const parts = inSight().filter((one) => one.result.digest === undefined);
+    document.body.dataset.state = !old ? "current" : parts.length ? "part" : "old";
+    const upTo = parts.map((one) => `${prefix(one)}${plain(one.result.t_s.at(-1), 3)} of ${plain(one.of.scenario.duration_s, 4)} s`).join(", ");
+    byId("state").textContent = !old || !ready().length ? "" : parts.length ? `Being simulated: ${upTo}. What is dimmed is of the settings before.` : "Dimmed: the run of the settings before.";
+    plots.dim();
+  }
+
+  /** What follows a run on its way. */
+  function drawPart() {
+    plots.show(inSight());
+    drawStrip();
+    drawState();
+  }
+
+  function drawStrip() {
+    if (tab === "packets") return;
+    byId("strip").classList.toggle("two", sides.length > 1);
+    byId("strip").replaceChildren(...inSight().map((one) => tcpfair.strip.of(one, cursorS, prefix(one))));
+  }
+
   function draw() {
-    plots.show(ready());
+    plots.show(inSight());
+    drawState();
+    drawStrip();
+    perSide(byId("sentence"), (one) => make("p", {}, tcpfair.results.sentence(one)));
     perSide(byId("tiles"), (one) => tcpfair.results.tiles(one));
     drawFlows();
+    tcpfair.tours.refresh();
     perSide(byId("print"), (one) => tcpfair.results.printTable(schema, one));
     drawOpenTab();
     drawAsk();
@@ -164,7 +272,9 @@
     if (flowsFrame) return;
     flowsFrame = requestAnimationFrame(() => {
       flowsFrame = 0;
-      if (ready().length) drawFlows();
+      if (!ready().length) return;
+      drawFlows();
+      drawStrip();
     });
   }
 
@@ -173,7 +283,7 @@
     numbers: () => renew(byId("numbers"), tcpfair.results.numbers(ready())),
     epochs: () => perSide(byId("epochs"), (one) => tcpfair.results.epochs(one)),
     seeds: () => perSide(byId("seeds-found"), (one) => (one.seeds ? tcpfair.results.seeds(one) : null)),
-    packets: null,
+    packets: () => tcpfair.packets.mount(byId("tab-packets")).follow(ready().includes(side()) ? side() : ready()[0]),
     copy: () => keepLink(),
   };
   let tab = "plots";
@@ -196,9 +306,11 @@
       byId(`tab-${button.dataset.tab}`).hidden = !on;
       if (on && focus) button.focus();
     }
-    if (name === "plots") plots.redraw();
-    if (name === "packets" && !tcpfair.packets.view) tcpfair.packets.mount(byId("tab-packets"));
+    document.body.dataset.tab = name;
+    plots.redraw();
     drawOpenTab();
+    drawStrip();
+    keepLink();
   }
 
   function onTabKey(event) {
@@ -225,7 +337,8 @@
       if (!old.length) return;
       const share = Math.min(...old.map((one) => one.job.share));
       byId("bar").value = share;
-      byId("doing").textContent = old.map((one) => `${prefix(one)}${one.job.what}, ${Math.round(100 * one.job.share)} %`).join("; ");
+      const words = (one) => [make("span", { className: "what" }, `${prefix(one)}${one.job.what}, `), `${Math.round(100 * one.job.share)} % `];
+      byId("doing").replaceChildren(...old.flatMap(words));
     });
   }
 
@@ -273,8 +386,15 @@
     if (what === "progress") {
       drawFailed();
       drawProgress();
+      drawState();
+      if (one.seedsWanted && !one.job && !one.wanted && one.result) {
+        const count = one.seedsWanted;
+        one.seedsWanted = 0;
+        runs.askSeeds(one, count);
+      }
       return;
     }
+    if (what === "part") return void drawPart();
     if (what === "cancelled") byId("said").textContent = CANCELLED;
     if (what === "result") {
       if (byId("said").textContent === CANCELLED) byId("said").textContent = "";
@@ -282,6 +402,7 @@
       tell();
       document.body.dataset[`digest${one.name}`] = one.result.digest;
     }
+    drawState();
     drawStatus();
     drawAsk();
   }
@@ -307,17 +428,43 @@
     const range = byId("sight");
     plots = tcpfair.plots.create(byId("plots"), {
       onCursor,
-      onZoom: ([fromS, toS], zoomed) => (range.textContent = zoomed ? `${plain(fromS, 5)} to ${plain(toS, 5)} s` : "all of the run"),
+      onZoom: ([fromS, toS], zoomed) => {
+        range.textContent = zoomed ? `${plain(fromS, 5)} to ${plain(toS, 5)} s` : "all of the run";
+        keepLink();
+      },
     });
     const acts = { "zoom-in": () => plots.zoomBy(0.5), "zoom-out": () => plots.zoomBy(2), "move-left": () => plots.moveBy(-0.5), "move-right": () => plots.moveBy(0.5), "zoom-all": () => plots.setZoom(null) };
     for (const [id, act] of Object.entries(acts)) byId(id).addEventListener("click", act);
     byId("which").append(
       ...tcpfair.panels.PANELS.map((panel) => {
         const id = `show-${panel.key}`;
-        const box = make("input", { type: "checkbox", id, checked: plots.isShown(panel.key), on: { change: () => plots.setShown(panel.key, box.checked) } });
+        const toggle = ({ target }) => tcpfair.lab.show([...plots.shown().filter((key) => key !== panel.key), ...(target.checked ? [panel.key] : [])]);
+        const box = make("input", { type: "checkbox", id, checked: panel.shown, on: { change: toggle } });
         return make("span", { className: "check" }, box, make("label", { htmlFor: id }, panel.title));
       }),
     );
+  }
+
+  /** Files of what is drawn: a plot as picture, the samples as table. */
+  function setUpSaving() {
+    const which = byId("save-which");
+    which.append(...tcpfair.panels.PANELS.map((panel) => make("option", { value: panel.key }, panel.title)));
+    const file = (content, type, ending) => {
+      const link = make("a", { href: URL.createObjectURL(new Blob([content], { type })), download: `tcpfair-${ready()[0].result.digest.slice(0, 8)}-${ending}` });
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 1e4);
+    };
+    const shown = () => (plots.shown().includes(which.value) || tcpfair.lab.show([...plots.shown(), which.value]), plots.svgOf(which.value));
+    byId("save-svg").addEventListener("click", () => file(shown(), "image/svg+xml", `${which.value}.svg`));
+    byId("save-png").addEventListener("click", async () => {
+      const picture = new Image();
+      picture.src = `data:image/svg+xml,${encodeURIComponent(shown())}`;
+      await picture.decode();
+      const canvas = make("canvas", { width: 2 * picture.width, height: 2 * picture.height });
+      canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+      canvas.toBlob((blob) => file(blob, "image/png", `${which.value}.png`));
+    });
+    byId("save-csv").addEventListener("click", () => ready().forEach((one) => file(tcpfair.copying.csvOf(one), "text/csv", `${one.name}.csv`)));
   }
 
   function setUpSeeds() {
@@ -340,15 +487,27 @@
       plots.setZoom(null);
       reshape();
       keepLink();
-      sides.forEach((one) => runs.ask(one));
+      drawState();
+      home = snapshot();
+      sides.forEach((one) => runs.edited(one));
     },
+    sides: () => sides,
+    named: (box, names) => {
+      namedIn = [box, names];
+      drawNamed();
+    },
+    zoom: (span) => plots.setZoom(span, sides[0].scenario.duration_s),
+    look: (stretch, mark) => tcpfair.packets.mount(byId("tab-packets")).look(stretch, mark),
+    point: (what) => plots.point(what),
+    keepLink,
     scenario: (name) => copy(sideNamed(name)?.scenario ?? null),
     seed: (name) => sideNamed(name)?.seed,
     busy: () => editTimer !== 0 || sides.some((one) => one.job || one.wanted),
     select,
-    show(key, on = true) {
-      plots.setShown(key, on);
-      byId(`show-${key}`).checked = on;
+    show(keys) {
+      plots.setShown(keys);
+      for (const { key } of tcpfair.panels.PANELS) byId(`show-${key}`).checked = keys.includes(key);
+      keepLink();
     },
   };
 
@@ -364,9 +523,21 @@
       ...lab,
       load: (preset) => take(edited, tcpfair.presets.load(schema, preset)),
       free: () => take(edited, { ...sideOf(side().scenario, { seed: side().seed }), preset: null }),
+      example: (name) => {
+        const { scenario, from_s, length_s } = schema.examples[name];
+        take(edited, { ...sideOf(scenario), preset: null });
+        tcpfair.lab.look({ from_s, length_s });
+        select("packets");
+      },
+      move,
     });
     setUpPlots();
+    setUpSaving();
     setUpSeeds();
+    byId("undo").addEventListener("click", undo);
+    byId("reset").addEventListener("click", () => (restore(JSON.parse(home)), (home = snapshot()), keepLink()));
+    byId("larger").addEventListener("click", ({ target }) => target.setAttribute("aria-pressed", String(document.body.classList.toggle("large"))));
+    document.body.classList.toggle("embed", new URLSearchParams(location.search).has("embed"));
     byId("tabs").addEventListener("keydown", onTabKey);
     for (const button of document.querySelectorAll("#tabs [role=tab]")) button.addEventListener("click", () => select(button.dataset.tab));
     document.addEventListener("keydown", onEscape);
@@ -392,13 +563,27 @@
       found = null;
       byId("said").textContent = `The link cannot be used: ${error.message}`;
     }
-    if (!found && sides.length) return;
-    const known = ({ preset }) => (preset && schema.presets[preset.paper]?.[preset.experiment] ? preset : null);
-    const next = (found || [{ scenario: FIRST }]).slice(0, 2).map((kept) => sideOf(kept.scenario, { ...kept, preset: known(kept) }));
-    dropSecond();
-    next.forEach((one, place) => settle(place, one));
-    reshape();
-    sides.forEach((one) => runs.ask(one));
+    const seen = tcpfair.copying.viewOf(location.hash);
+    await tcpfair.tours.ready;
+    if (!found && seen.tour) tcpfair.tours.open(seen.tour, true);
+    else if (found || !sides.length) {
+      restore(found || [{ scenario: FIRST }]);
+      home = snapshot();
+      tcpfair.tours.open(seen.tour || "", false);
+    }
+    if (found || seen.tour) look(seen);
+    remember();
+  }
+
+  /** Tab, plots, zoom, stretch and seeds as an address has them. */
+  function look({ tab: name, plots: keys, zoom, seeds, packets }) {
+    const pair = (text) => text.split("~").map(Number);
+    const known = (key) => tcpfair.panels.PANELS.some((panel) => panel.key === key);
+    if (keys) tcpfair.lab.show(keys.split(",").filter(known));
+    if (packets) tcpfair.lab.look({ from_s: pair(packets)[0], length_s: pair(packets)[1] });
+    if (name in TABS) select(name);
+    if (zoom) plots.setZoom(pair(zoom), sides[0].scenario.duration_s);
+    for (const one of sides) one.seedsWanted = Math.min(Number(seeds) || 0, 100);
   }
 
   begin().catch((error) => {

@@ -1,6 +1,6 @@
 /**
- * The packet view: a short stretch of a run, every packet on its way through the sender's link, the queue, the bottleneck and
- * back as an ACK. What is drawn is also in words and in a table, so that nothing needs eyes or a mouse.
+ * The packet view: a short stretch of the page's run, every packet on its way through the sender's link, the queue, the
+ * bottleneck and back as an ACK. What is drawn is also in words and in a table, so that nothing needs eyes or a mouse.
  */
 "use strict";
 
@@ -11,62 +11,12 @@ tcpfair.packets = (() => {
   const MOST_FLOWS = 40; // lanes that can be told apart
   const MOST_LISTED = 9; // events in the list
   const HEAVY_PKTS = 3e7; // before the stretch: more than this takes many seconds
-
-  // ---------------------------------------------------------------- what can be looked at
-
-  const small = {
-    ...{ capacity_bps: 2e6, buffer_pkts: 10, wire_bytes: 1500, payload_bytes: 1460, duration_s: 60, sample_s: 0.1, jitter_s: 0 },
-    record: ["samples", "cwnd", "events", "link"],
+  /** Events that a tour can point at. */
+  const MARKED = {
+    loss: (event) => event.dropped.length,
+    change: (event) => event.reduced || event.timeout || event.ended,
+    sent: (event) => event.heard && event.sent.length,
   };
-  const reno = { protocol: "Reno", cc: "sack", access_bps: 10e6, iw_pkts: 2, rtt_s: 0.06 };
-  /** Links slow enough to see single packets: 2 Mb/s, one packet every 6 ms. Each stretch shows one thing. */
-  const EXAMPLES = [
-    {
-      name: "ACK clocking",
-      says: "The window is 11 packets, just what path and link hold. Each ACK lets one packet out; the bottleneck has spaced the ACKs, and they space the packets.",
-      scenario: { ...small, flows: [{ ...reno, iw_pkts: 11, rwnd_pkts: 11 }] },
-      from_s: 0, length_s: 1,
-    },
-    {
-      name: "Slow-start overshoot",
-      says: "The window doubles every round trip. The queue fills in the last one, and what no longer fits is dropped, about as much as fits.",
-      scenario: { ...small, flows: [reno] },
-      from_s: 0, length_s: 0.75,
-    },
-    {
-      name: "A loss and its recovery",
-      says: "Reno adds one packet per round trip until the queue overflows by one, and by another a round trip later, before the sender can know. Three later arrivals show the loss; the window is halved, the holes are filled.",
-      scenario: { ...small, flows: [{ ...reno, initial_ssthresh_pkts: 16 }] },
-      from_s: 0.3, length_s: 1.2,
-    },
-    {
-      name: "Recovery without SACK",
-      says: "The same overshoot, but the sender learns of one hole per round trip (NewReno): as many round trips as packets were lost.",
-      scenario: { ...small, flows: [{ ...reno, recovery: "newreno" }] },
-      from_s: 0.2, length_s: 3,
-    },
-    {
-      name: "Delayed ACKs",
-      says: "The receiver answers every second packet, so that packets go out in pairs and slow start is slower.",
-      scenario: { ...small, flows: [{ ...reno, ack_every: 2, initial_ssthresh_pkts: 12 }] },
-      from_s: 0, length_s: 1,
-    },
-    {
-      name: "Two flows in one queue",
-      says: "Paths of 20 ms and 80 ms and the same queue for both: round trips of about 110 and 170 ms when it is full. The near flow climbs faster and has the larger share.",
-      scenario: { ...small, buffer_pkts: 15, flows: [0.02, 0.08].map((rtt_s) => ({ ...reno, rtt_s, initial_ssthresh_pkts: 4 })) },
-      from_s: 1, length_s: 2,
-    },
-    {
-      name: "ACKs that share a link with data",
-      says: "Data of a second flow travel the other way. ACKs wait behind them and come in bunches: ACK compression.",
-      scenario: {
-        ...small, buffer_pkts: 15, reverse_bps: 2e6, reverse_buffer_pkts: 15,
-        flows: [{}, { start_s: 0.2, direction: "reverse" }].map((own) => ({ ...reno, initial_ssthresh_pkts: 12, ...own })),
-      },
-      from_s: 0, length_s: 1.5,
-    },
-  ];
 
   // ---------------------------------------------------------------- words
 
@@ -194,8 +144,9 @@ tcpfair.packets = (() => {
       this.t_s = 0;
       this.recording = null;
       this.asked = 0;
+      this.stretch = null; // {from_s, length_s} that a reader has chosen, else `usual`
+      this.mark = null; // {to, says}: what a tour points at
       this.build();
-      this.choose(0);
     }
 
     build() {
@@ -204,12 +155,9 @@ tcpfair.packets = (() => {
         return make("label", { className: "pv-field", htmlFor: control.id }, `${label} `, control, unit ? ` ${unit}` : null);
       };
       const number = (aria, least) => make("input", { type: "number", step: "any", min: least, "aria-label": aria, on: { change: () => this.read() } });
-      const names = [...EXAMPLES.map((example) => example.name), "the run of this page"];
-      const options = names.map((name, k) => make("option", { value: String(k) }, name));
-      this.which = make("select", { on: { change: () => this.choose(Number(this.which.value)) } }, options);
       this.from = number("from: start of the stretch, s", 0);
       this.length = number("for: length of the stretch, s", 0.000001);
-      this.says = make("p", { className: "pv-says" });
+      this.says = make("p", { className: "pv-says source" });
       const step = (text, what, act) => {
         const stop = () => {
           this.play(false);
@@ -241,8 +189,6 @@ tcpfair.packets = (() => {
       this.places = make("div", { className: "pv-places" });
       this.list = make("ol", { className: "pv-events" });
       this.root.replaceChildren(
-        make("div", { className: "pv-controls" }, field("Show", this.which), field("from", this.from, "s"), field("for", this.length, "s")),
-        this.says,
         this.net.node,
         make("div", { className: "pv-steps", role: "group", "aria-label": "steps" },
           step("|◀", "to the start", () => this.go(this.recording.from_s)),
@@ -251,13 +197,14 @@ tcpfair.packets = (() => {
           this.playButton,
           step("packet ▶", "on by one event", () => this.toEvent(1)),
           step("RTT ▶", "on by one round trip", () => this.go(this.t_s + this.rtt())),
-          step("next loss ▶", "to the next loss", () => this.toNext((event) => event.dropped.length)),
-          step("next change ▶", "to the next loss noticed, timeout or end of a recovery", () => this.toNext((event) => event.reduced || event.timeout || event.ended)),
+          step("next loss ▶", "to the next loss", () => this.toNext(MARKED.loss)),
+          step("next change ▶", "to the next loss noticed, timeout or end of a recovery", () => this.toNext(MARKED.change)),
           field("a round trip takes", this.speed),
         ),
         make("div", { className: "pv-time" }, this.range, this.clock),
         this.strip.node,
         this.status,
+        make("div", { className: "pv-controls" }, field("from", this.from, "s"), field("for", this.length, "s"), this.says),
         this.places,
         make("details", { className: "pv-log" }, make("summary", {}, "Event by event"), this.list),
       );
@@ -271,40 +218,43 @@ tcpfair.packets = (() => {
       matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
     }
 
-    /** Example `k`, or what the page shows. */
-    choose(k) {
-      this.which.value = String(k);
-      const example = EXAMPLES[k];
-      if (example) this.show(example);
-      else {
-        const scenario = tcpfair.lab?.scenario?.();
-        if (!scenario) return this.refuse("The page has no run yet.");
-        const seed = tcpfair.lab.seed?.() ?? 1;
-        const rtt_s = Math.max(...scenario.flows.map((flow) => flow.rtt_s));
-        const service_s = (8 * scenario.wire_bytes) / scenario.capacity_bps;
-        const length_s = Math.min(Math.max(4 * (rtt_s + scenario.buffer_pkts * service_s), 50 * service_s), 5000 * service_s, scenario.duration_s);
-        this.show({ scenario, seed, from_s: 0, length_s, says: "The run of this page, from its beginning. Set a later start to see another part of it." });
-      }
+    /** The stretch of a run that is shown unasked: a few round trips from its beginning. */
+    usual({ flows, wire_bytes, capacity_bps, buffer_pkts, duration_s }) {
+      const service_s = (8 * wire_bytes) / capacity_bps;
+      const rtt_s = Math.max(...flows.map((flow) => flow.rtt_s));
+      const length_s = Math.max(4 * (rtt_s + buffer_pkts * service_s), 50 * service_s);
+      return { from_s: 0, length_s: Math.min(length_s, 5000 * service_s, duration_s) };
     }
 
     read() {
       const [from_s, length_s] = [this.from, this.length].map((input) => Number(input.value));
-      if (!(from_s >= 0) || !(length_s > 0)) return this.refuse("Start and length are seconds: 0 or more, and more than 0.");
-      this.show({ ...this.shown, from_s, length_s });
+      const { duration_s } = this.side.of.scenario;
+      if (!(from_s >= 0 && length_s > 0 && from_s + length_s <= duration_s)) return this.refuse(`Start and length are seconds, within the ${plain(duration_s)} s of the run.`);
+      this.look({ from_s, length_s });
     }
 
-    /** Record and show a stretch: {scenario, seed, from_s, length_s, says}. */
-    async show(what) {
+    /** Another stretch of the run, and what to point at in it. */
+    look(stretch, mark = null) {
+      Object.assign(this, { stretch, mark });
+      if (this.side) this.follow(this.side);
+    }
+
+    /** Record and show the stretch of the run that a side of the page shows. */
+    async follow(side) {
       this.play(false);
-      this.shown = what;
+      this.side = side;
+      const { of: { scenario, seed }, result: { digest } } = side;
+      const wanted = this.stretch;
+      const what = wanted && wanted.from_s + wanted.length_s <= scenario.duration_s ? wanted : this.usual(scenario);
       const asked = (this.asked += 1);
       this.from.value = plain(what.from_s, 9);
       this.length.value = plain(what.length_s, 6);
-      this.says.textContent = what.says || "";
-      const scenario = structuredClone(what.scenario);
       try {
-        const recording = await this.recorded(scenario, what, () => asked === this.asked);
-        if (recording) this.take(recording, what, scenario);
+        const recording = await this.recorded(structuredClone(scenario), { ...what, seed }, () => asked === this.asked);
+        if (!recording) return;
+        this.take(recording, what, scenario);
+        this.root.dataset.digest = digest;
+        this.says.textContent = `of the run in the plots, digest ${digest.slice(0, 16)}`;
       } catch (error) {
         const trapped = error instanceof WebAssembly.RuntimeError;
         if (asked === this.asked) this.refuse(trapped ? `The engine stopped (${error.message}): choose another stretch.` : error.message);
@@ -316,9 +266,7 @@ tcpfair.packets = (() => {
       const { flows } = scenario;
       if (flows.length > MOST_FLOWS) throw new Error(`flows: the packet view shows at most ${MOST_FLOWS} flows (got ${flows.length})`);
       const until_s = from_s + length_s;
-      // the stretch may lie beyond the end of the run; samples are of no use here
-      scenario.duration_s = Math.max(scenario.duration_s, until_s);
-      scenario.sample_s = scenario.duration_s;
+      scenario.sample_s = scenario.duration_s; // samples are of no use here
       const pktsPerS = scenario.capacity_bps / (8 * scenario.wire_bytes);
       if (pktsPerS * from_s > HEAVY_PKTS) throw new Error(`from: ${short(pktsPerS * from_s, 2)} packets come before this stretch; take an earlier start`);
       const session = await tcpfair.openRaw(scenario, seed);
@@ -340,8 +288,12 @@ tcpfair.packets = (() => {
       }
     }
 
+    /** Nothing of an older run stays in sight. */
     refuse(text) {
       this.play(false);
+      this.recording = null;
+      for (const canvas of [this.net, this.strip]) canvas.width && canvas.clear();
+      for (const box of [this.places, this.list]) box.replaceChildren();
       this.status.textContent = text;
     }
 
@@ -357,8 +309,10 @@ tcpfair.packets = (() => {
       this.range.min = String(recording.from_s);
       this.range.max = String(recording.until_s);
       this.queueOver = this.queueSeries();
+      const to = this.mark && recording.events.find((event) => event.t_s > recording.from_s && MARKED[this.mark.to](event));
+      this.marked_s = to?.t_s ?? null;
       this.measure();
-      this.go(recording.from_s);
+      this.go(this.marked_s ?? recording.from_s);
       if (recording.cut) {
         this.status.textContent = `Cut to ${short(recording.until_s - recording.from_s, 3)} s: ${MOST_EVENTS} events are enough for once. ${this.status.textContent}`;
       }
@@ -384,6 +338,7 @@ tcpfair.packets = (() => {
     // -------------------------------------------------------------- time
 
     go(t_s) {
+      if (!this.recording) return;
       const { from_s, until_s } = this.recording;
       this.t_s = Math.min(Math.max(t_s, from_s), until_s);
       this.draw();
@@ -511,7 +466,7 @@ tcpfair.packets = (() => {
 
     theme() {
       const { style, COLOURS } = tcpfair.plots;
-      for (const name of ["ink", "soft", "line", "back"]) this[name] = style(`--${name}`);
+      for (const name of ["ink", "soft", "line", "back", "accent"]) this[name] = style(`--${name}`);
       this.colors = Array.from({ length: COLOURS }, (_, k) => style(`--flow-${k}`));
     }
 
@@ -591,6 +546,7 @@ tcpfair.packets = (() => {
       this.slot = (x.link - x.queue) / Math.max(this.scenario.buffer_pkts + 1, 1);
       this.size = Math.max(2.5, Math.min(16, this.slot * 0.8, lane * 1.1));
       for (const [packet, place, part] of this.under(this.t_s)) this.drawPacket(packet, place, part);
+      if (this.marked_s === this.t_s) net.text(this.mark.says, (x.queue + x.linkEnd) / 2, this.middleY(false) + 34, this.accent, "center", "bold 12px");
       if (!two_way) return;
       for (const ack of this.recording.acks) {
         if (ack.enter_s > this.t_s || ack.heard_s <= this.t_s) continue;
@@ -760,6 +716,11 @@ tcpfair.packets = (() => {
           else paper.square(...at, 2, this.color(packet.flow));
         }
       });
+      if (this.marked_s !== null) {
+        const x = this.atTime(this.marked_s);
+        paper.line([[x, this.plot.top], [x, paper.height - 24]], this.accent, 1.5, [2, 3]);
+        paper.text(this.mark.says, x + (x > (left + right) / 2 ? -4 : 4), this.plot.top + 10, this.accent, x > (left + right) / 2 ? "right" : "left", "bold 11px");
+      }
       const parts = right - left > 500 ? 6 : 3;
       for (let k = 0; k <= parts; k++) {
         const t_s = from_s + (k / parts) * (until_s - from_s);
@@ -771,24 +732,10 @@ tcpfair.packets = (() => {
 
   let view = null;
   return {
-    EXAMPLES,
     describe,
     ranges,
-    /** Put the view into `element`. */
-    mount(element) {
-      view = new View(element);
-      return view;
-    },
-    /** Show a stretch: the name of an example, or {scenario, seed, from_s, length_s, says}. */
-    show(what) {
-      if (!view) return;
-      const k = EXAMPLES.findIndex((example) => example.name === what);
-      if (k >= 0) view.choose(k);
-      else {
-        view.which.value = String(EXAMPLES.length);
-        view.show(what);
-      }
-    },
+    /** The view; `element` is where it is put at first. */
+    mount: (element) => (view ||= new View(element)),
     get view() {
       return view;
     },

@@ -10,6 +10,7 @@
 tcpfair.panels = (() => {
   const m = tcpfair.measures;
   const MS_PER_S = 1e3;
+  const PEAKS_MOST = 4000; // losses whose windows are drawn between the samples
 
   const gaps = (y) => Array.from(y, (value) => (Number.isFinite(value) ? value : null));
   const flowName = (side, n) => `${n + 1} ${side.of.scenario.flows[n].protocol}`;
@@ -20,6 +21,26 @@ tcpfair.panels = (() => {
       ...{ flow: n, label: flowName(side, n), tS: side.result.t_s },
       y: gaps(factor === 1 ? flow[column] : flow[column].map((value) => value * factor)),
     }));
+
+  /** Windows: samples, and just before each loss, where a window is largest, the window that the loss meets. */
+  function windows(side) {
+    const { result } = side;
+    const losses = result.events.filter((event) => event.flow < result.flows.length && m.LOSS_KINDS.includes(event.kind) && event.t_s < result.t_s.at(-1));
+    if (losses.length > PEAKS_MOST) return ofSamples("cwnd_pkts")(side);
+    const tS = Float64Array.from([...result.t_s, ...losses.map((loss) => loss.t_s)]).sort();
+    return result.flows.map((flow, n) => {
+      const own = new Map(losses.filter((loss) => loss.flow === n).map((loss) => [loss.t_s, loss.cwnd_before]));
+      let k = 0; // the first sample at or after a time; between samples of a flow its line is straight
+      const y = Array.from(tS, (t) => {
+        while (result.t_s[k] < t) k += 1;
+        if (own.has(t)) return own.get(t);
+        const [after, before] = [flow.cwnd_pkts[k], flow.cwnd_pkts[Math.max(k - 1, 0)]];
+        const span = result.t_s[k] - (result.t_s[k - 1] ?? 0);
+        return t === result.t_s[k] ? after : before + ((after - before) * (t - (result.t_s[k - 1] ?? 0))) / span;
+      });
+      return { flow: n, label: flowName(side, n), tS, y: gaps(y) };
+    });
+  }
 
   /** One line for each foreground flow from rates over the measured intervals. */
   const ofIntervals = (values) => (side) => {
@@ -42,8 +63,8 @@ tcpfair.panels = (() => {
     },
     {
       ...{ key: "cwnd", height: 190, shown: true },
-      what: "ticks below: losses, long ones: timeouts; dotted: W_max of CUBIC",
-      lines: ofSamples("cwnd_pkts"),
+      what: "with the peak before each loss; ticks: losses, long ones: timeouts; dotted: W_max of CUBIC",
+      lines: windows,
       marks: true,
       spread: (each) => each.run.cwnd,
       range: fromZero,

@@ -5,29 +5,35 @@ tcpfair.picker = (() => {
   const { make, renew } = tcpfair.dom;
   const { choice } = tcpfair.inputs;
 
-  /** How the axes of grids are read: name and unit. */
+  /** How the axes of grids are read: name and unit; or a key and these. */
   const AXES = {
-    ...{ protocol: "Protocol", rtt_ms: "RTT, ms", loss_rate: "Loss rate", buffer_pkts: "Buffer, packets", buffer_bytes: "Buffer, bytes" },
+    ...{ protocol: "Protocol", rtt_ms: ["RTT, ms", "RTT of the experiment, ms"], loss_rate: "Loss rate", buffer_pkts: "Buffer, packets", buffer_bytes: "Buffer, bytes" },
     ...{ buffer_bdp: "Buffer, BDP", traffic: "Background", jitter_s: "Jitter, s", ack_every: "Packets per ACK", access_bps: "Own link, b/s" },
     ...{ access_jitter_s: "Host jitter, s", wire_bytes: "Packet, bytes", rwnd_pkts: "Receiver window, packets", recovery: "Recovery", reduction: "Reduction" },
     ...{ root: "Root", x: "x(RTT)", synchronised: "Synchronised", beta: "beta", hystart: "HyStart", rtt_unit_s: "Unit of the RTT, s" },
   };
 
   /**
-   * Fills `box`. `lab` gives {schema, side(), load(preset), free()}: the first is what is edited, the others are
-   * called with what a reader picks.
+   * Fills `box`. `lab` gives {schema, side(), load(preset), free(), example(name), move(axis, value)}: the second is what is
+   * edited, the others are called with what a reader picks.
    */
   function create(box, lab) {
     const { presets, papers: about } = lab.schema;
 
-    const pick = (label, options, value, then, wide = false) => choice({ label, options, get: () => value, set: then, key: `preset ${label}`, wide });
+    const pick = (name, options, value, then, wide = false) => {
+      const [key, label] = [name].flat();
+      return choice({ label: label || key, options, get: () => value, set: then, key: `preset ${key}`, wide });
+    };
+    const EXAMPLE = "example: ";
 
     function build() {
       const { preset } = lab.side();
-      const papers = [["", "own settings"], ...Object.keys(presets).map((paper) => [paper, paper])];
+      const examples = Object.keys(lab.schema.examples).map((name) => [`${EXAMPLE}${name}`, `${EXAMPLE}${name}`]);
+      const papers = [["", "own settings"], ...Object.keys(presets).map((paper) => [paper, paper]), ...examples];
       const parts = [
         pick("Paper", papers, preset?.paper ?? "", (paper) => {
           if (!paper) return lab.free();
+          if (paper.startsWith(EXAMPLE)) return lab.example(paper.slice(EXAMPLE.length));
           const experiments = presets[paper];
           const printed = ([, each]) => (each.supplement ? -1 : each.printed.length);
           const [name] = Object.entries(experiments).sort((one, other) => printed(other) - printed(one))[0];
@@ -55,13 +61,21 @@ tcpfair.picker = (() => {
       ].filter(Boolean);
     }
 
+    /** An axis of the grid alone, for `controls.named`; on all sides that have it. */
+    function axis(name) {
+      const { preset } = lab.side();
+      const values = preset && presets[preset.paper][preset.experiment].grid[name];
+      const options = values?.map((value) => [value, String(value)]);
+      return values && ((key) => choice({ label: [AXES[name] || name].flat().at(-1), key, options, get: () => preset.point[name], set: (value) => lab.move(name, value) }));
+    }
+
     /** The point of another grid that has as much as it can of this one. */
     function nearPoint(experiment, point) {
       const first = tcpfair.presets.firstPoint(experiment);
       return Object.fromEntries(Object.entries(first).map(([axis, value]) => [axis, experiment.grid[axis].includes(point[axis]) ? point[axis] : value]));
     }
 
-    return { build };
+    return { build, axis };
   }
 
   return { create };

@@ -29,9 +29,10 @@ tcpfair.plots = (() => {
    * Fills `container`. `onCursor(tS)` gets the time at the cursor (null: no cursor), `onZoom([fromS, toS])` what is in sight.
    */
   function create(container, { onCursor, onZoom }) {
-    const shown = new Set(tcpfair.panels.PANELS.filter((panel) => panel.shown).map((panel) => panel.key));
+    let shown = new Set(tcpfair.panels.PANELS.filter((panel) => panel.shown).map((panel) => panel.key));
     const cells = new Map(); // "panel side" -> {plot, node, shape}
     let sides = [];
+    let pointed = null; // {plot, to, says}: what a tour points at
     let spanS = [0, 1];
     let zoom = null; // null: all of the run
     let cursorS = null;
@@ -47,14 +48,17 @@ tcpfair.plots = (() => {
       plot.setScale("x", { min, max });
     }
 
-    function setZoom(next) {
+    /** `endS` is the end of a run that has not been drawn yet. */
+    function setZoom(next, endS = spanS[1]) {
+      spanS = [0, endS];
       const [low, high] = spanS;
       let [fromS, toS] = next || spanS;
       fromS = Math.max(low, fromS);
       toS = Math.min(high, toS);
       zoom = next && toS > fromS && (fromS > low || toS < high) ? [fromS, toS] : null;
       moving = true;
-      for (const { plot } of plotted()) scaleTime(plot);
+      if (sides.length > 1) redraw();
+      else for (const { plot } of plotted()) scaleTime(plot);
       moving = false;
       tellCursor();
       onZoom(inSight(), zoom !== null);
@@ -158,10 +162,63 @@ tcpfair.plots = (() => {
         losses.forEach((loss, k) => {
           const y = plot.valToPos(loss.w_max, "y", true);
           ctx.moveTo(plot.valToPos(loss.t_s, "x", true), y);
-          ctx.lineTo(plot.valToPos(losses[k + 1]?.t_s ?? side.of.scenario.duration_s, "x", true), y);
+          ctx.lineTo(plot.valToPos(losses[k + 1]?.t_s ?? side.result.t_s.at(-1), "x", true), y);
         });
         ctx.stroke();
       });
+    }
+
+    /** Where `to` is on the lines of a cell, such as "loss 2": a loss of flow 2 in the middle of the run; null where it is not. */
+    function placeOf(to, { lines, side }) {
+      const [what, n] = to.split(" ");
+      const line = lines.find(({ flow }) => flow === n - 1) || lines[0];
+      const [fromS, toS] = [Math.max(side.of.measuring.fromS, inSight()[0]), Math.min(side.of.measuring.toS, inSight()[1])];
+      const inside = [...line.tS.keys()].filter((k) => line.y[k] !== null && line.tS[k] >= fromS && line.tS[k] <= toS);
+      if (!inside.length) return null;
+      const best = (score) => inside.reduce((k, other) => (score(other) > score(k) ? other : k), inside[0]);
+      const middleS = (fromS + toS) / 2;
+      const near = (tS) => best((k) => -Math.abs(line.tS[k] - tS));
+      const lossTS = side.result.events.filter((event) => event.flow === n - 1 && event.kind === "loss" && event.t_s >= fromS && event.t_s <= toS).map(({ t_s }) => t_s);
+      const bdp = () => tcpfair.findings.value({ of: "bdp", flow: Number(n) }, side);
+      const places = {
+        mid: () => near(middleS), end: () => inside.at(-1), peak: () => best((k) => line.y[k]), low: () => best((k) => -line.y[k]),
+        loss: () => lossTS.length && near(lossTS[lossTS.length >> 1]),
+        full: () => inside.find((k) => line.y[k] >= bdp()),
+      };
+      const k = places[what]();
+      return k ? [line.tS[k], line.y[k]] : null;
+    }
+
+    /** The thing that a tour points at: a ring around it, and words. */
+    function drawPointed(plot, cell) {
+      const place = cell.lines.length && placeOf(pointed.to, cell);
+      if (!place) return;
+      const { ctx, bbox } = plot;
+      const ratio = devicePixelRatio;
+      const [x, y] = [plot.valToPos(place[0], "x", true), Math.max(plot.valToPos(place[1], "y", true), bbox.top)];
+      ctx.save();
+      ctx.font = `600 ${12 * ratio}px system-ui, sans-serif`;
+      const width = ctx.measureText(pointed.says).width;
+      const left = Math.min(Math.max(x - width / 2, bbox.left + 4), bbox.left + bbox.width - width - 4);
+      const below = y < bbox.top + bbox.height / 2;
+      const top = y + (below ? 26 : -26) * ratio;
+      ctx.strokeStyle = ctx.fillStyle = style("--accent");
+      ctx.setLineDash([]);
+      ctx.lineWidth = 2 * ratio;
+      ctx.beginPath();
+      ctx.arc(x, y, 7 * ratio, 0, 2 * Math.PI);
+      ctx.moveTo(x, y + (below ? 7 : -7) * ratio);
+      ctx.lineTo(x, top - (below ? 8 : -8) * ratio);
+      ctx.stroke();
+      ctx.globalAlpha = 0.85;
+      ctx.fillStyle = style("--back");
+      ctx.fillRect(left - 3, top - 9 * ratio, width + 6, 18 * ratio);
+      ctx.globalAlpha = 1;
+      ctx.fillStyle = style("--accent");
+      ctx.textBaseline = "middle";
+      ctx.textAlign = "left";
+      ctx.fillText(pointed.says, left, top);
+      ctx.restore();
     }
 
     /** From the least to the largest over several seeds, behind the lines. */
@@ -222,7 +279,7 @@ tcpfair.plots = (() => {
         series: [{}, ...cell.lines.map((line) => ({ label: line.label, stroke: colourOf(line.flow), width: 1.4, dash: dashOf(line.flow ?? (line.dash || 0) * COLOURS), points: { show: false }, spanGaps: false }))],
         hooks: {
           drawAxes: [(plot) => (drawSpread(plot, cell.bands), panel.level && cell.lines.length && drawLevel(plot, panel.level(cell.side)))],
-          draw: panel.marks ? [(plot) => drawMarks(plot, cell.side)] : [],
+          draw: [(plot) => (panel.marks && drawMarks(plot, cell.side), pointed?.plot === panel.key && drawPointed(plot, cell))],
           setCursor: [(plot) => plot === cell.plot && cell.node.matches(":hover") && hovered(plot)],
           setSelect: [(plot) => plot.select.width > 3 && setZoom([plot.posToVal(plot.select.left, "x"), plot.posToVal(plot.select.left + plot.select.width, "x")])],
           ready: [(plot) => plot.over.addEventListener("dblclick", () => setZoom(null))],
@@ -242,8 +299,9 @@ tcpfair.plots = (() => {
     function contents(panel) {
       const found = sides.map((side) => ({ side, lines: panel.lines(side).slice(0, FLOWS_DRAWN), bands: bandsOf(panel, side) }));
       if (sides.length > 1 || found.some(({ bands }) => bands.length)) {
-        const values = found.flatMap(({ lines, bands }) => [...lines.map(({ y }) => y), ...bands.flatMap(({ low, high }) => [low, high])]);
-        const known = values.flat().filter((value) => value !== null && !Number.isNaN(value));
+        const [fromS, toS] = inSight();
+        const seen = (tS, values) => values.filter((value, k) => value !== null && !Number.isNaN(value) && tS[k] >= fromS && tS[k] <= toS);
+        const known = found.flatMap(({ lines, bands }) => [...lines.map(({ tS, y }) => seen(tS, y)), ...bands.flatMap(({ tS, low, high }) => [seen(tS, low), seen(tS, high)])]).flat();
         const [low, high] = [leastOf(known), largestOf(known)];
         const range = low <= high ? panel.range(low, high, sides[0]) : null;
         for (const cell of found) cell.range = range;
@@ -256,6 +314,7 @@ tcpfair.plots = (() => {
       Object.assign(cell, next, { range: next.range ?? null });
       const tS = next.lines[0]?.tS;
       cell.node.classList.toggle("empty", !tS);
+      cell.node.classList.toggle("old", !tcpfair.runs.isCurrent(cell.side));
       cell.node.tabIndex = tS ? 0 : -1;
       cell.node.setAttribute("role", tS ? "slider" : "group");
       if (!tS) {
@@ -283,7 +342,7 @@ tcpfair.plots = (() => {
 
     /** Rows and cells for what is to be shown; those that are there stay. */
     function layOut() {
-      const wanted = tcpfair.panels.PANELS.filter((panel) => shown.has(panel.key));
+      const wanted = [...shown].map(panelOf);
       const shape = wanted.map((panel) => panel.key).join() + sides.length;
       if (container.dataset.shape === shape) return wanted;
       container.dataset.shape = shape;
@@ -297,13 +356,59 @@ tcpfair.plots = (() => {
             const of = sides.length > 1 ? `, ${side.name}` : "";
             const node = make("div", { className: "plot", tabIndex: 0, "aria-label": `Plot of ${title}${of}: cursor`, "aria-describedby": "plot-keys", on: { keydown: onKey, mouseleave: () => setCursor(null) }, data: { panel: panel.key, side: place } },
               make("div", { className: "canvas" }), make("p", { className: "nothing" }, ""));
-            cells.set(`${panel.key} ${place}`, { node, panel, plot: null, shape: null, lines: [], bands: [] });
+            cells.set(`${panel.key} ${place}`, { node, panel, side, plot: null, shape: null, lines: [], bands: [] });
             return node;
           });
           return make("figure", { className: "panel" }, make("figcaption", {}, make("strong", {}, title), " ", make("span", { className: "source" }, panel.what)), make("div", { className: "cells" }, nodes));
         }),
       );
       return wanted;
+    }
+
+    /** A panel as SVG, as it is in sight: a frame, the lines, and marks of the axes. */
+    function svgOf(key) {
+      const panel = panelOf(key);
+      const [width, height, left, top, bottom] = [640, 300, 64, 34, 40];
+      const marksOf = (low, high) => {
+        const rough = (high - low) / 5;
+        const power = 10 ** Math.floor(Math.log10(rough));
+        const step = [1, 2, 5, 10].map((part) => part * power).find((each) => each >= rough);
+        return Array.from({ length: Math.floor(high / step) - Math.ceil(low / step) + 1 }, (_, k) => (Math.ceil(low / step) + k) * step);
+      };
+      const words = (x, y, what, more = {}) => {
+        const node = svg("text", { x, y, "font-size": 12, "font-family": "sans-serif", fill: style("--ink"), ...more });
+        node.textContent = what;
+        return node;
+      };
+      const parts = sides.map((side, place) => {
+        const { lines, plot } = cells.get(`${key} ${place}`);
+        if (!plot) return [];
+        const [x0, x1] = inSight();
+        const { min: y0, max: y1 } = plot.scales.y;
+        const x = (tS) => left + ((tS - x0) / (x1 - x0)) * (width - left - 16);
+        const y = (v) => height - bottom - ((v - y0) / (y1 - y0)) * (height - bottom - top);
+        const path = ({ tS, y: values }) => Array.from(tS, (t, k) => (values[k] === null || t < x0 || t > x1 ? "" : `${k && values[k - 1] !== null && tS[k - 1] >= x0 ? "L" : "M"}${x(t).toFixed(1)} ${y(values[k]).toFixed(1)}`)).join("");
+        return svg("g", { transform: `translate(0 ${place * height})` },
+          words(left, 16, `${panel.title}${panel.unit ? `, ${panel.unit}` : ""}${sides.length > 1 ? ` (${side.name})` : ""}: ${lines.map(({ label }) => label).join(", ")}`),
+          words(width - 16, height - 4, `time, s; run ${side.result.digest?.slice(0, 16) ?? ""}`, { "text-anchor": "end" }),
+          svg("rect", { x: left, y: top, width: width - left - 16, height: height - bottom - top, fill: "none", stroke: style("--soft") }),
+          marksOf(x0, x1).map((t) => words(x(t), height - bottom + 16, plain(t, 4), { "text-anchor": "middle" })),
+          marksOf(y0, y1).map((v) => words(left - 6, y(v) + 4, plain(v, 4), { "text-anchor": "end" })),
+          lines.map((line) => svg("path", { d: path(line), fill: "none", stroke: colourOf(line.flow), "stroke-width": 1.4, "stroke-dasharray": dashOf(line.flow ?? (line.dash || 0) * COLOURS).join(" ") })));
+      });
+      const whole = svg("svg", { xmlns: "http://www.w3.org/2000/svg", width, height: height * sides.length }, svg("rect", { width: "100%", height: "100%", fill: style("--back") }), parts.flat());
+      return new XMLSerializer().serializeToString(whole);
+    }
+
+    /** Points at something in a plot, or at nothing. */
+    function point(what) {
+      pointed = what;
+      for (const { plot } of plotted()) plot.redraw(false);
+    }
+
+    /** What is of older settings is dimmed. */
+    function dim() {
+      for (const { node, side } of cells.values()) if (side) node.classList.toggle("old", !tcpfair.runs.isCurrent(side));
     }
 
     function redraw() {
@@ -329,8 +434,9 @@ tcpfair.plots = (() => {
       onZoom(inSight(), zoom !== null);
     }
 
-    function setShown(key, on) {
-      shown[on ? "add" : "delete"](key);
+    /** The panels of these keys, in this order. */
+    function setShown(keys) {
+      shown = new Set(keys);
       if (sides.length) redraw();
     }
 
@@ -360,7 +466,7 @@ tcpfair.plots = (() => {
       });
     };
 
-    return { show, redraw, setShown, isShown: (key) => shown.has(key), setZoom, zoomBy, moveBy, valuesAt };
+    return { show, redraw, dim, point, svgOf, setShown, shown: () => [...shown], setZoom, zoomBy, moveBy, setCursor, valuesAt, zoomed: () => zoom };
   }
 
   return { create, swatch, style, COLOURS };

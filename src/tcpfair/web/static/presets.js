@@ -63,7 +63,7 @@ tcpfair.presets = (() => {
 
   /** The side that a fragment `#preset=paper/experiment` names, at the first point of its grid; null where it names none. */
   function named(schema, fragment) {
-    const [, path] = decodeURIComponent(fragment).match(/^#preset=(.+)$/) || [];
+    const [, path] = decodeURIComponent(fragment).match(/^#preset=([^&]+)/) || [];
     if (!path) return null;
     const [paper, experiment] = path.split("/");
     return load(schema, { paper, experiment });

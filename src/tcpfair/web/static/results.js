@@ -7,7 +7,8 @@
 tcpfair.results = (() => {
   const { make, svg, short, plain, fixed, table, MISSING } = tcpfair.dom;
   const FLOWS_LISTED = 14; // with more, measures only of all flows together
-  const m = tcpfair.measures;
+  const m = { ...tcpfair.measures, givenBack: tcpfair.analysis.givenBack };
+  const { countDuring } = tcpfair.analysis;
   const MS_PER_S = 1e3;
   const EPOCHS_SHOWN = 200; // of one flow
 
@@ -31,23 +32,51 @@ tcpfair.results = (() => {
   /** The numbers that matter most: [name, value, what it says]. */
   function mainNumbers(side) {
     const several = side.run.flows.length > 1;
-    const drops = side.result.link.dropped_pkts;
+    const weighted = several && side.weights.state === "ready";
+    const { fromS, toS, analysis } = side.of.measuring;
+    const [tU, fairShare] = [valueOf(side, "T_U"), valueOf(side, "converged_share")];
+    const since = Number.isNaN(fairShare) ? "" : `, then ${fixed(100 * fairShare, 0)} % of the time`;
+    const overflows = countDuring(side.result.t_s, side.result.link.dropped_pkts, fromS, toS);
     return [
       ["of the link used", `${fixed(100 * valueOf(side, "utilisation"), 1)} %`, "payload of all flows over what the full link carries"],
-      several && [wordsOf("jfi_mean"), fixed(valueOf(side, "jfi_mean"), 3), "Jain's index of each interval, averaged"],
+      several && [wordsOf("jfi_mean"), fixed(valueOf(side, "jfi_mean"), 3), "Jain's index of each interval, averaged: 1 when all get the same"],
       several && ["J of the means", fixed(valueOf(side, "jfi_of_means"), 3), "Jain's index of the mean throughputs"],
       side.run.flows.length === 2 && [wordsOf("ratio"), short(ratioOf(side)), "ratio of the mean throughputs"],
-      several && side.weights.state === "ready" && ["NRU case", caseOf(side), CASES[caseOf(side)] || "no flow"],
-      several && side.weights.state === "ready" && ["converged after", Number.isNaN(valueOf(side, "T_U")) ? "never" : `${fixed(valueOf(side, "T_U"), 1)} s`, "T_U: from t_e until all flows are fair at once"],
-      ["overflows", fixed(drops[drops.length - 1], 0), "packets that found the buffer full"],
+      weighted && ["NRU case", caseOf(side), CASES[caseOf(side)] || "no flow"],
+      weighted && ["all flows fair at once", Number.isNaN(tU) ? "never" : `first after ${fixed(tU, 1)} s${since}`, `T_U: since t_e = ${plain(analysis.t_e_s)} s, in means over ${plain(analysis.convergence_window_s)} s; once is not for good`],
+      ["overflows", fixed(overflows, 0), `packets that found the buffer full, from ${plain(fromS)} to ${plain(toS)} s`],
     ].filter(Boolean);
   }
 
-  /** A row of them, and their explanations to unfold. */
+  /** Them to unfold, each with what it says. */
   function tiles(side) {
-    const found = mainNumbers(side);
-    const list = (className, of) => make("dl", { className }, found.map((each) => make("div", { title: of ? each[2] : null }, make("dt", {}, each[0]), make("dd", {}, each[of ? 1 : 2]))));
-    return make("div", {}, list("tiles", true), make("details", { className: "more meanings" }, make("summary", {}, "what these numbers say"), list("meanings", false)));
+    const found = mainNumbers(side).map(([name, value, says]) => make("div", {}, make("dt", {}, name), make("dd", {}, value, make("span", { className: "source" }, ` ${says}`))));
+    return make("details", { className: "more measures" }, make("summary", {}, "Measures of this run, in words"), make("dl", { className: "tiles" }, found));
+  }
+
+  const percent = (share) => `${fixed(100 * share, 0)} %`;
+  const EVEN = 0.05; // shares that differ by less from equal ones
+
+  /** The run in a sentence, worked out from its result: who gets how much, and what sets the flows apart. */
+  function sentence(side) {
+    const { run, result } = side;
+    const means = run.foreground.map((_, k) => valueOf(side, "throughput_mean", k + 1));
+    const total = m.sum(means);
+    if (!(total > 0)) return "Nothing arrives in the time that is measured.";
+    const order = means.map((_, k) => k).sort((a, b) => means[b] - means[a]);
+    const name = (k) => (run.flows.filter(({ protocol }) => protocol === run.flows[k].protocol).length > 1 ? `flow ${k + 1} (${run.flows[k].protocol})` : run.flows[k].protocol);
+    const upper = (text) => text[0].toUpperCase() + text.slice(1);
+    const [first, last] = [order[0], order.at(-1)];
+    const used = `${percent(valueOf(side, "utilisation"))} of the link is used.`;
+    if (means.length === 1) return `${upper(name(0))} alone has ${fixed(means[0], 1)} Mb/s: ${used}`;
+    const share = means[first] / total;
+    if (Math.abs(share - 1 / means.length) < EVEN) return `The flows share alike: ${upper(name(first))} has ${percent(share)} of what they carry, ${name(last)} ${percent(means[last] / total)}. ${used}`;
+    const back = [first, last].map((k) => m.givenBack(result.events.filter((event) => event.flow === run.foreground[k])));
+    const rtt = [first, last].map((k) => run.flows[k].rtt_s * MS_PER_S);
+    const why = [];
+    if (Math.abs(back[0] - back[1]) > EVEN) why.push(`it gives back ${percent(back[0])} of its window at a loss, ${name(last)} ${percent(back[1])}`);
+    if (Math.abs(Math.log(rtt[0] / rtt[1])) > EVEN) why.push(`its round trip without queue takes ${plain(rtt[0], 3)} ms, that of ${name(last)} ${plain(rtt[1], 3)} ms`);
+    return `${upper(name(first))} takes ${percent(share)}${means.length > 2 ? `, an equal share is ${percent(1 / means.length)}` : ""}${why.length ? `: ${why.join(", and ")}` : ""}. ${used}`;
   }
 
   const ratioOf = (side) => valueOf(side, "throughput_mean", 2) / valueOf(side, "throughput_mean", 1);
@@ -67,16 +96,17 @@ tcpfair.results = (() => {
       const counted = k !== undefined;
       const background = !counted && flow.delivered_pkts;
       const seconds = Math.max((last - first) * side.of.scenario.sample_s, 1e-12);
-      const packets = background && last > first ? flow.delivered_pkts[last - 1] - (first ? flow.delivered_pkts[first - 1] : 0) : 0;
+      const packets = background ? countDuring(side.result.t_s, flow.delivered_pkts, fromS, toS) : 0;
+      const losses = side.result.events.filter((event) => event.flow === n && m.LOSS_KINDS.includes(event.kind) && event.t_s > fromS && event.t_s <= toS).length;
       const meanMbps = counted ? valueOf(side, "throughput_mean", k + 1) : (packets * side.of.scenario.payload_bytes * 8) / seconds / 1e6;
       const name = make("span", { className: "flow-name" }, tcpfair.plots.swatch(n), flowText(side, n), make("span", { className: "source" }, ` ${plain(side.of.scenario.flows[n].rtt_s * MS_PER_S, 4)} ms`));
       if (tS !== null) return [name, asPlotted("throughput", throughput.get(n)), "", ...Object.entries({ nru: u, cwnd, ssthresh, rtt }).map(([key, of]) => asPlotted(key, of.get(n)))];
       const uN = counted && side.weights.state === "ready" ? asPlotted("nru", valueOf(side, "U_n", k + 1)) : "";
       const total = valueOf(side, "throughput_sum");
-      return [name, asPlotted("throughput", meanMbps), counted ? `${fixed((100 * meanMbps) / total, 1)} %` : "", uN, asPlotted("cwnd", mean(flow.cwnd_pkts)), String(flow.reductions), asPlotted("rtt", mean(flow.srtt_s) * MS_PER_S)];
+      return [name, asPlotted("throughput", meanMbps), counted ? `${fixed((100 * meanMbps) / total, 1)} %` : "", uN, asPlotted("cwnd", mean(flow.cwnd_pkts)), String(losses), asPlotted("rtt", mean(flow.srtt_s) * MS_PER_S)];
     });
     const time = tS === null ? `Means from ${plain(fromS)} to ${plain(toS)} s` : `At ${fixed(tS, tS < 10 ? 3 : 2)} s`;
-    const head = ["flow", "Mb/s", tS === null ? "share" : "", "NRU, dB", tS === null ? "mean cwnd" : "cwnd", tS === null ? "reductions" : "ssthresh", tS === null ? "mean RTT, ms" : "RTT, ms"];
+    const head = ["flow", "Mb/s", tS === null ? "share" : "", "NRU, dB", tS === null ? "mean cwnd" : "cwnd", tS === null ? "losses" : "ssthresh", tS === null ? "mean RTT, ms" : "RTT, ms"];
     const line = (key, name) => plots.valuesAt(key, side, tS).map(({ label, value }) => `${name}${label === "reverse" ? " (reverse)" : ""} ${asPlotted(key, value)} ${tcpfair.schema.plots[key].unit}`.trim());
     const more = tS === null ? "" : [...line("queue", "queue"), ...(side.run.flows.length > 1 ? line("jfi", "J") : [])].join(" · ");
     return make("div", { className: "flows-now" }, table(more ? `${time} · ${more}` : time, head, rows, { className: "numbers" }));
@@ -174,15 +204,15 @@ tcpfair.results = (() => {
     return make("div", {}, flows.map((n) => {
       const found = tcpfair.analysis.epochsOf(side.of.scenario, side.result, n);
       const cubic = side.of.scenario.flows[n].cc.startsWith("cubic");
-      const head = ["from, s", "to, s", "length, s", "ended by", "peak, packets", ...(cubic ? ["W_max, packets", "K, s", "K seen, s"] : [])];
+      const head = ["from", "to", "length", "ended by", "peak", ...(cubic ? ["after the loss", "W_max", "K", "∛((W_max−after)/C)", "K−∛(1/C)", "back at W_max"] : [])];
       const rows = found.slice(0, EPOCHS_SHOWN).map((epoch) => [
-        ...[fixed(epoch.startS, 2), fixed(epoch.stopS, 2), fixed(epoch.stopS - epoch.startS, 2), epoch.kind === "rto" ? "timeout" : "loss", fixed(epoch.peakPkts, 1)],
-        ...(cubic ? [fixed(epoch.wMaxPkts, 1), fixed(epoch.kS, 3), fixed(epoch.seenKS, 3)] : []),
+        ...[fixed(epoch.startS, 2), fixed(epoch.stopS, 2), fixed(epoch.stopS - epoch.startS, 2), epoch.kind === "rto" ? "timeout" : "loss", plain(epoch.peakPkts, 4)],
+        ...(cubic ? [plain(epoch.startPkts, 4), plain(epoch.wMaxPkts, 4), ...[epoch.kS, epoch.lawKS, epoch.nearKS, epoch.backS].map((x) => fixed(x, 2))] : []),
       ]);
       const mean = m.mean(found.map((epoch) => epoch.stopS - epoch.startS));
       const text = found.length ? `${flowText(side, n)}: ${found.length} epochs, ${fixed(mean, 2)} s on average` : `${flowText(side, n)}: fewer than two losses`;
       const more = found.length > EPOCHS_SHOWN ? make("p", { className: "source" }, `The first ${EPOCHS_SHOWN} of ${found.length}.`) : null;
-      return make("details", { className: "part", open: n < 2 }, make("summary", {}, text), found.length ? table(`Epochs of flow ${n + 1}, from a loss to the next`, head, rows, { className: "numbers" }) : null, more);
+      return make("details", { className: "part", open: n < 2 }, make("summary", {}, text), found.length ? table(`Epochs of flow ${n + 1}, from a loss to the next: times in s, windows in packets`, head, rows, { className: "numbers" }) : null, more);
     }));
   }
 
@@ -225,5 +255,5 @@ tcpfair.results = (() => {
     return table(`${runs.length} runs, ${names}`, head, rows, { className: "numbers seeds" });
   }
 
-  return { mainNumbers, tiles, flowTable, printTable, numbers, epochs, seeds };
+  return { mainNumbers, tiles, sentence, flowTable, printTable, numbers, epochs, seeds };
 })();

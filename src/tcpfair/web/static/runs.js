@@ -4,6 +4,7 @@
  * A side is {name, scenario, seed, preset, measuring}; results are kept beside it:
  *   side.result, side.run (arrays of `analysis`), side.measures, and what they are of: side.of = {scenario, seed, measuring}
  *   side.weights = {state: "none" | "waiting" | "running" | "ready" | "failed", values: 1/(Mb/s), ofSelf: Mb/s, note}
+ *   side.part = {of, result, run, ...} of the run on its way, null when there is none
  *   side.seeds = {runs: [{seed, run, measures, queuePkts, srttS}]}: the last two at the times of the measured intervals
  */
 "use strict";
@@ -12,10 +13,13 @@ tcpfair.runs = (() => {
   const { copy, selfRun, expectedPkts } = tcpfair.scenarios;
   const { arraysOf, measure, inWindow } = tcpfair.analysis;
   const m = tcpfair.measures;
-  const PATIENCE_MS = 400; // a run that is younger is not broken off for new settings: it is as good as done
   const SELF_RUNS_AT_ONCE_PKTS = 8e7; // longer self-runs wait to be asked for
   const SELF_RUNS_KEPT = 400;
   const SELF_RUNS = "self-runs for the weights";
+
+  const packets = ({ scenario, seed }) => JSON.stringify([scenario, seed]);
+  /** Whether a result of a side, its last one or a part of the next, is one of its settings as they are. */
+  const isCurrent = (side, of = side.of) => Boolean(of) && packets(of) === packets(side);
 
   /** Every group of measures that says something about a scenario that no paper asks about. */
   function groupsOf(schema, side) {
@@ -34,8 +38,8 @@ tcpfair.runs = (() => {
   }
 
   /**
-   * `lab` gives {schema, changed(side, what)}: called with what is new of a side: "progress", "result" (of its run, weights or
-   * seeds), "failed", "cancelled".
+   * `lab` gives {schema, changed(side, what)}: called with what is new of a side: "progress", "part", "result" (of its run,
+   * weights or seeds), "failed", "cancelled".
    */
   function create(lab) {
     const selfMeans = new Map(); // by scenario and seed: mean goodput of each foreground flow, Mb/s
@@ -58,7 +62,7 @@ tcpfair.runs = (() => {
 
     /** A job of a side; a run requested meanwhile follows it. */
     async function inJob(side, what, work) {
-      const job = { controller: new AbortController(), startedMs: performance.now(), share: 0, what };
+      const job = { controller: new AbortController(), startedMs: performance.now(), share: 0, what, seen: true };
       side.job = job;
       side.error = "";
       lab.changed(side, "progress");
@@ -70,25 +74,35 @@ tcpfair.runs = (() => {
           lab.changed(side, "failed");
         } else if (!side.wanted) lab.changed(side, "cancelled");
       }
-      side.job = null;
+      side.job = side.part = null;
       lab.changed(side, "progress");
       if (side.wanted) await ask(side);
     }
 
-    /** The next run of a side, unless one is under way that will be done in a moment. */
+    /** The next run of a side. One that is under way is given up once something of it has been seen. */
     function ask(side) {
       side.wanted = true;
+      lab.changed(side, "progress");
       if (!side.job) return inJob(side, "simulating", (job) => simulate(side, job));
-      if (performance.now() - side.job.startedMs > PATIENCE_MS) side.job.controller.abort();
+      if (side.job.seen) side.job.controller.abort();
       return undefined;
     }
 
     async function simulate(side, job) {
       side.wanted = false;
+      job.seen = false;
       const of = copy({ scenario: side.scenario, seed: side.seed, measuring: side.measuring, preset: side.preset });
       const progress = (share) => ((job.share = share), lab.changed(side, "progress"));
-      const result = await tcpfair.run(of.scenario, of.seed, { signal: job.controller.signal, on_progress: progress });
-      Object.assign(side, { result, of, seeds: null, error: "" });
+      const onPart = (result) => {
+        job.seen = true;
+        const run = arraysOf(of.scenario, result, of.measuring.everyS);
+        side.part = { name: side.name, ...of, of, result, run, weights: { state: "none" }, seeds: null, measures: [] };
+        lab.changed(side, "part");
+        if (side.wanted) job.controller.abort();
+      };
+      const result = await tcpfair.run(of.scenario, of.seed, { signal: job.controller.signal, on_progress: progress, on_part: onPart });
+      Object.assign(side, { result, of, seeds: null, error: "", part: null });
+      job.seen = true;
       side.run = arraysOf(of.scenario, result, of.measuring.everyS);
       side.groups = groupsOf(schema, side);
       await weigh(side, (planned) => side.wanted || selfRuns(side, planned, job, false));
@@ -107,11 +121,11 @@ tcpfair.runs = (() => {
 
     /** After a change of a side's settings: a new run, or new measures where only what is measured has changed. */
     function edited(side) {
-      const packets = ({ scenario, seed }) => JSON.stringify([scenario, seed]);
-      if (!side.result || side.job || packets(side.of) !== packets(side)) return void ask(side);
-      side.of.measuring = copy(side.measuring);
+      if (!side.result || side.job || !isCurrent(side)) return void ask(side);
+      side.of = copy({ ...side.of, measuring: side.measuring, preset: side.preset });
       const { everyS } = side.of.measuring;
       side.run = arraysOf(side.of.scenario, side.result, everyS);
+      side.groups = groupsOf(schema, side);
       if (side.seeds?.runs.some(({ scenario }) => scenario.sample_s !== everyS)) side.seeds = null;
       return void weigh(side, (planned) => inIdle(side, SELF_RUNS, (job) => selfRuns(side, planned, job, false)));
     }
@@ -247,5 +261,5 @@ tcpfair.runs = (() => {
     return { ask, edited, askSelfRuns, askSeeds, cancel };
   }
 
-  return { create };
+  return { create, isCurrent };
 })();

@@ -1,11 +1,14 @@
 /**
- * The guided tours: a few steps each, with an equation, a run that the page is set to, what to look for, and a question whose
- * answer unfolds. Texts come checked from tours.yaml (tours.py), as HTML and MathML.
+ * The guided tours: a few steps each, with an equation, the one or two settings that the step is about, what to look for in the
+ * picture beside it, and a question whose answer unfolds. Texts come checked from tours.yaml (tours.py), as HTML and MathML; the
+ * numbers in them are worked out from the page's run (findings.js) whenever that is another one.
  */
 "use strict";
 
 tcpfair.tours = (() => {
-  const { make, button } = tcpfair.dom;
+  const { make, button, fixed } = tcpfair.dom;
+  const { asked, values, holds } = tcpfair.findings;
+  const LANDING = ["flow 2 rtt_s", "buffer"];
   let root, known, place; // place: {tour, step} or null
 
   /** Texts of tours.yaml are this project's own and were escaped when the page was built. */
@@ -15,81 +18,121 @@ tcpfair.tours = (() => {
     return box;
   }
 
-  // ---------------------------------------------------------------- what the page is set to
+  const stepAt = () => place && known.tours[place.tour].steps[place.step];
 
-  /** What lab.apply takes: a preset, or its scenario with the changes of the step. */
-  function asked(run) {
-    const preset = { paper: run.paper, experiment: run.experiment, point: run.point, replicate: run.replicate };
-    if (!Object.keys(run.change).length && !Object.keys(run.flow).length) return [preset, {}];
-    const { scenario, seed, measuring } = tcpfair.presets.load(tcpfair.schema, preset);
-    Object.assign(scenario, run.change);
-    scenario.flows = scenario.flows.map((flow) => ({ ...flow, ...run.flow }));
-    return [scenario, { seed, measuring }];
-  }
+  // ---------------------------------------------------------------- what the page is set to
 
   function apply(step) {
     const { lab } = tcpfair;
-    if (step.packets) {
-      lab.select("packets");
-      tcpfair.packets.show(step.packets);
-      return;
-    }
-    if (!step.run) return;
     const [first, options] = asked(step.run);
+    lab.show(step.plots);
     lab.apply(first, step.beside ? { ...options, compare: asked(step.beside)[0] } : options);
-    for (const { key } of tcpfair.panels.PANELS) lab.show(key, step.plots.includes(key));
+    lab.zoom(step.zoom);
+    lab.look(step.stretch && { from_s: step.stretch[0], length_s: step.stretch[1] }, step.stretch && step.point);
     lab.select(step.panel);
   }
 
   /** The run of a step in words. */
   function named(run) {
+    if (run.example) return `the example ${run.example}`;
     const at = Object.entries(run.point).map(([axis, value]) => `${axis.replace(/_ms$/, " (ms)").replaceAll("_", " ")} ${value}`);
     const changes = Object.entries({ ...run.change, ...run.flow }).map(([name, value]) => `${name.replaceAll("_", " ")}: ${value}`);
     return [`${run.paper}, ${run.experiment.replaceAll("_", " ")}`, ...at, ...changes].join("; ");
+  }
+
+  // ---------------------------------------------------------------- numbers
+
+  const decimalsOf = (x, decimals) => fixed(x, decimals).replaceAll("\u202f", "");
+
+  let filling = 0;
+  /** Puts the numbers of the sides' runs into a part of the step; `far`: those of other runs, too. */
+  async function fill(box, far) {
+    const step = stepAt();
+    const now = (filling += 1);
+    const sides = Object.fromEntries(tcpfair.lab.sides().filter((side) => side.result && tcpfair.runs.isCurrent(side)).map((side) => [side.name, side]));
+    if (!step || !sides.A) return;
+    const names = [...box.querySelectorAll("data.live")].map((node) => node.value);
+    const judged = box.matches(".tour-answer") ? Object.keys(step.numbers) : names;
+    const wanted = Object.fromEntries(Object.entries(step.numbers).filter(([name]) => judged.includes(name)));
+    const found = await values(wanted, sides, far);
+    if (now < filling && stepAt() !== step) return;
+    for (const node of box.querySelectorAll("data.live")) {
+      const { decimals, shipped, times, run } = step.numbers[node.value];
+      const [live, before] = [found[node.value], times * shipped].map((x) => decimalsOf(x, decimals));
+      node.textContent = Number.isNaN(found[node.value]) ? "…" : live;
+      node.title = run ? `of another run: ${named(run)}` : `of the run in the plots, digest ${sides.A.result.digest.slice(0, 16)}`;
+      if (!Number.isNaN(found[node.value]) && shipped !== null && live !== before) node.append(make("small", {}, ` (as shipped ${before})`));
+    }
+    const verdict = box.querySelector(".tour-holds");
+    if (!verdict) return;
+    const kept = step.holds.every((condition) => holds(condition, found, sides.A));
+    verdict.textContent = kept ? "Checked in these runs: it holds." : "With these settings it is otherwise: the answer is about the run that the step begins with.";
+    verdict.classList.toggle("otherwise", !kept);
+  }
+
+  /** After a result: the numbers of what is in sight. */
+  function refresh() {
+    if (!place) return;
+    for (const box of root.querySelectorAll(".tour-text, .tour-look, .tour-ask")) fill(box, true);
+    const answer = root.querySelector(".tour-answer");
+    if (answer.open) fill(answer, true).catch(() => {}); // a run that fails is told above the plots
   }
 
   // ---------------------------------------------------------------- drawing
 
   function contents() {
     place = null;
+    tcpfair.lab.point(null);
+    document.body.classList.remove("touring");
     const card = ({ id, title, asks }, k) =>
       make("button", { type: "button", className: "tour-card", data: { tour: id }, on: { click: () => go(k, 0) } }, make("strong", {}, title), make("span", {}, asks));
+    const own = make("div", { className: "named", role: "group", "aria-label": "Two settings to try" });
     root.replaceChildren(
+      own,
       make("details", { className: "tour-list", open: root.dataset.open === "true", on: { toggle: (event) => (root.dataset.open = String(event.target.open)) } },
         make("summary", {}, make("h2", {}, "Guided tours")),
         make("ul", {}, known.tours.map((tour, k) => make("li", {}, card(tour, k))))),
     );
+    tcpfair.lab.named(own, LANDING);
   }
 
-  function go(tourNumber, stepNumber) {
+  function go(tourNumber, stepNumber, applies = true) {
     place = { tour: tourNumber, step: stepNumber };
     const tour = known.tours[tourNumber];
     const step = tour.steps[stepNumber];
     const last = stepNumber === tour.steps.length - 1;
-    const heading = make("h2", { tabIndex: -1 }, `${tour.title}: ${step.title}`);
-    const answer = make("details", { className: "tour-answer" }, make("summary", {}, "Answer"), html(step.answer));
-    const isSet = step.beside ? `A: ${named(step.run)}. B: ${named(step.beside)}. ` : step.run && `The page is set to ${named(step.run)}. `;
-    const [words, act] = step.packets ? [`Packet view: ${step.packets}. `, "Show it again"] : [isSet, "Set the page to this again"];
-    const setTo = make("p", { className: "tour-set" }, words, button(act, () => apply(step)));
+    const heading = make("h2", { tabIndex: -1 }, step.title);
+    const answer = make("details", { className: "tour-answer", on: { toggle: ({ target }) => target.open && fill(target, true) } },
+      make("summary", {}, "Answer"), html(step.answer), step.holds.length ? make("p", { className: "tour-holds source" }, "Being checked …") : null);
+    const own = make("div", { className: "named", role: "group", "aria-label": "The settings of this step" });
+    const setTo = step.beside ? `A: ${named(step.run)}. B: ${named(step.beside)}.` : `The step begins with ${named(step.run)}.`;
+    document.body.classList.add("touring");
+    document.getElementById("settings").open = false;
     root.replaceChildren(
       make("article", { className: "tour", "aria-label": `Tour: ${tour.title}` },
         make("div", { className: "tour-head" },
-          make("span", { className: "tour-count" }, `Step ${stepNumber + 1} of ${tour.steps.length}`),
+          make("span", { className: "tour-count" }, `${tour.title} · Step ${stepNumber + 1} of ${tour.steps.length}`),
           button("All tours", () => leave(tour.id))),
         heading,
-        make("div", { className: "tour-body" },
-          make("div", { className: "tour-text" }, html(step.text), equations(step), setTo),
-          make("div", { className: "tour-play" },
-            step.look ? make("section", {}, make("h3", {}, "Look for"), html(step.look)) : null,
-            make("section", {}, make("h3", {}, "Find out"), html(step.question), answer))),
+        html(step.text, "tour-text result"),
+        own,
+        equations(step),
+        make("section", { className: "tour-look result" }, html(step.look)),
+        make("section", { className: "tour-question" }, html(step.question, "tour-ask result"), answer),
         make("div", { className: "buttons tour-steps" },
           stepNumber > 0 ? button("◀ Back", () => go(tourNumber, stepNumber - 1), { key: "back" }) : null,
           button(last ? "Done" : "Next ▶", () => (last ? leave(tour.id) : go(tourNumber, stepNumber + 1)), { key: "next" })),
+        make("p", { className: "tour-set source" }, setTo),
       ),
     );
+    if (root.querySelector("data.shipped")) root.querySelector(".tour-set").append(" Numbers with dots below are means over many runs with the settings as shipped.");
+    if (applies) apply(step);
+    tcpfair.lab.named(own, step.controls);
+    tcpfair.lab.point(step.stretch ? null : step.point);
+    scrollTo(0, 0);
     heading.focus({ preventScroll: true });
-    root.scrollIntoView({ block: "nearest" });
-    apply(step);
+    refresh();
+    tcpfair.lab.keepLink();
   }
 
   function equations(step) {
@@ -116,7 +159,10 @@ tcpfair.tours = (() => {
   function leave(id) {
     root.dataset.open = "true";
     contents();
+    tcpfair.lab.look(null);
+    document.getElementById("settings").open = matchMedia("(min-width: 60rem)").matches;
     root.querySelector(`[data-tour="${id}"]`)?.focus();
+    tcpfair.lab.keepLink();
   }
 
   // ---------------------------------------------------------------- the beginning
@@ -126,11 +172,23 @@ tcpfair.tours = (() => {
     root = document.getElementById("tours");
     root.addEventListener("keydown", onEscape);
     known = await (await tcpfair.unpacked("tcpfair-tours")).json();
-    root.dataset.open = String(matchMedia("(min-width: 60rem)").matches);
-    contents();
+    root.dataset.open = "true";
   }
 
-  begin().catch((error) => console.error(`tours: ${error.message}`));
+  const ready = begin().catch((error) => console.error(`tours: ${error.message}`));
 
-  return { go, get place() { return place; } };
+  return {
+    go, refresh, ready,
+    get place() { return place; },
+    /** The step as an address names it, such as "cubic/2"; empty without one. */
+    name: () => (place ? `${known.tours[place.tour].id}/${place.step + 1}` : ""),
+    /** Opens the step that an address names, or the list of tours; `applies`: the page is set to it. */
+    open(name, applies) {
+      const [id, number] = name.split("/");
+      const k = known.tours.findIndex((tour) => tour.id === id);
+      const step = Math.min(Math.max(Number(number) || 1, 1), known.tours[k]?.steps.length ?? 1) - 1;
+      if (k >= 0) go(k, step, applies);
+      else contents();
+    },
+  };
 })();

@@ -1,0 +1,156 @@
+/**
+ * The numbers of the guided tours, worked out from runs: what the page shows, what a reader can pick, and whether it holds.
+ *
+ * A number is {of, flow, against, times, decimals, side, run}: `of` names a metric of `analysis` or one of OWN, `run` another run
+ * than the page's. A condition is an expression over the numbers of a step, `epochs(flow)` and Math's functions.
+ */
+"use strict";
+
+tcpfair.findings = (() => {
+  const m = tcpfair.measures;
+  const { measure, bdpPkts, arraysOf, epochsOf, ceilingMbps } = tcpfair.analysis;
+  const S_TOLERANCE = 1e-9;
+  const FAST = 0.85; // of W_max is what a loss leaves: 0.8 without fast convergence, 0.8/0.9 with it
+  const GROUP_OF = {
+    ...{ throughput_mean: "throughput", utilisation: "throughput", ratio: "ratio", jfi_mean: "jfi", cwnd_mean: "cwnd", k_mean: "cubic_k" },
+    ...{ losses: "common_losses", common_loss_share: "common_losses", t1_s: "growth", t2_s: "growth", load_mean: "bottleneck" },
+    ...{ fair_ratio: "sharing", web_mean: "background" },
+  };
+
+  const linkOf = ({ of: { scenario } }) => ({ scenario, serviceS: (8 * scenario.wire_bytes) / scenario.capacity_bps });
+
+  /** What no group of measures has: of a side, by the flow's number from 0 and the other flow's. */
+  const OWN = {
+    /** Mean throughput, and mean window, of the flow over that of the other. */
+    rate_ratio: (side, k, other) => value({ of: "throughput_mean", flow: k + 1 }, side) / value({ of: "throughput_mean", flow: other + 1 }, side),
+    window_ratio: (side, k, other) => value({ of: "cwnd_mean", flow: k + 1 }, side) / value({ of: "cwnd_mean", flow: other + 1 }, side),
+    /** Share of what all flows carry in the second half of the run, and in the quarter before it. */
+    late_share: (side, k) => shareBetween(side, k, 0.5, 1),
+    early_share: (side, k) => shareBetween(side, k, 0.25, 0.5),
+    /** Equations 8 and 14 of ogura for a Reno flow: from the residual capacity to the BDP, and until the buffer is full, s. */
+    law_t1: (side, k) => {
+      const { scenario } = linkOf(side);
+      return side.of.measuring.analysis.residual_share * bdpPkts(scenario.capacity_bps, rttS(side, k), scenario.wire_bytes) * rttS(side, k);
+    },
+    law_t2: (side, k) => {
+      const { scenario, serviceS } = linkOf(side);
+      return scenario.buffer_pkts * (rttS(side, k) + (scenario.buffer_pkts * serviceS) / 2);
+    },
+    rtt_ms: (side, k) => rttS(side, k) * MS_PER_S,
+    rtt_ratio: (side, k, other) => rttS(side, k) / rttS(side, other),
+    bdp: (side, k) => bdpPkts(side.of.scenario.capacity_bps, rttS(side, k), side.of.scenario.wire_bytes),
+    buffer: (side) => side.of.scenario.buffer_pkts,
+    rwnd: (side, k) => side.of.scenario.flows[k]?.rwnd_pkts ?? NaN,
+    service_ms: (side) => linkOf(side).serviceS * MS_PER_S,
+    jitter_us: (side) => (side.of.scenario.jitter_s || 0) * 1e6,
+    jitter_services: (side) => (side.of.scenario.jitter_s || 0) / linkOf(side).serviceS,
+    full_queue_ms: (side) => fullQueueS(side) * MS_PER_S,
+    /** Round trips and their ratio with a full queue, and with the mean one. */
+    full_rtt_ms: (side, k) => (rttS(side, k) + fullQueueS(side)) * MS_PER_S,
+    full_rtt_ratio: (side, k, other) => (rttS(side, k) + fullQueueS(side)) / (rttS(side, other) + fullQueueS(side)),
+    mean_queue: (side) => m.mean(side.result.link.queue_pkts.slice(...m.windowOf(side.result.t_s, side.of.measuring.fromS, side.of.measuring.toS))),
+    mean_queue_ms: (side) => OWN.mean_queue(side) * OWN.service_ms(side),
+    queued_rtt_ms: (side, k) => OWN.rtt_ms(side, k) + OWN.mean_queue_ms(side),
+    needed_windows: (side, k, other) => OWN.queued_rtt_ms(side, k) / OWN.queued_rtt_ms(side, other),
+    /** 1/k^2, k with a full queue or an empty one. */
+    law_common: (side, k, other) => OWN.full_rtt_ratio(side, k, other) ** -2,
+    law_common_empty: (side, k, other) => OWN.rtt_ratio(side, k, other) ** -2,
+    /** What the full link carries, Mb/s: of payload, and with headers. */
+    capacity: (side) => ceilingMbps(side.of.scenario),
+    link_mbps: (side) => side.of.scenario.capacity_bps / 1e6,
+    dropped: (side) => side.result.link.dropped_pkts.at(-1),
+    /** Packets that the first overflow drops: in samples that follow each other. */
+    first_drops: ({ result }) => {
+      const drops = result.link.dropped_pkts;
+      const first = drops.findIndex((count) => count > 0);
+      const end = drops.findIndex((count, k) => first >= 0 && k >= first && drops[k + 1] === count);
+      return end < 0 ? 0 : drops[end];
+    },
+    /** Most packets in the queue after the first two round trips. */
+    queue_after_start: (side, k) => m.largestOf(side.result.link.queue_pkts.filter((_, i) => side.result.t_s[i] > 2 * rttS(side, k) + fullQueueS(side))),
+    /** Time from the first loss that the flow notices to the end of its recovery. */
+    recovery_ms: (side, k) => {
+      const own = side.result.events.filter((event) => event.flow === k);
+      const first = own.find(({ kind }) => kind === "loss");
+      return ((own.find(({ kind, t_s }) => kind === "recovery_end" && t_s > first?.t_s)?.t_s ?? NaN) - first?.t_s) * MS_PER_S;
+    },
+    /** Packets that path and queue hold. */
+    room: (side, k) => OWN.bdp(side, k) + OWN.buffer(side),
+    all_epochs: (side) => allEpochs(side).length,
+    fast_epochs: (side) => allEpochs(side).filter(isFast).length,
+    near_k_s: (side) => allEpochs(side).map(({ kS, nearKS }) => kS - nearKS)[0] ?? NaN,
+  };
+
+  const MS_PER_S = 1e3;
+  const rttS = (side, k) => side.of.scenario.flows[k]?.rtt_s ?? NaN; // a reader may take a flow away
+  const fullQueueS = (side) => side.of.scenario.buffer_pkts * linkOf(side).serviceS;
+  const allEpochs = (side) => side.of.scenario.flows.flatMap((_, k) => epochsOf(side.of.scenario, side.result, k));
+
+  /** An epoch whose loss came below the W_max before: fast convergence has taken W_max below the window. */
+  const isFast = ({ wMaxPkts, startPkts }) => startPkts / wMaxPkts > FAST;
+
+  function shareBetween(side, k, from, to) {
+    const { tS, goodput } = side.run;
+    const [a, b] = [Math.floor(from * tS.length), Math.floor(to * tS.length)];
+    const means = goodput.map((x) => m.mean(x.slice(a, b)));
+    return means[k] / m.sum(means);
+  }
+
+  /** A number of a side. NaN where the run does not have it, or not yet. */
+  function value({ of, flow = 1, against = 2 }, side) {
+    if (OWN[of]) return OWN[of](side, flow - 1, against - 1);
+    const { fromS, toS, analysis } = side.of.measuring;
+    const group = GROUP_OF[of];
+    const rows = group ? measure(side.run, [group], { windowS: [fromS, toS], analysis, weights: null }) : side.measures;
+    const found = rows.filter(({ metric }) => metric === of);
+    return (found.find((row) => row.flow === flow) || found.find((row) => row.flow === 0))?.value ?? NaN;
+  }
+
+  // --- Other runs than the page's ---------------------------------------------------------------------------------------
+
+  /** What lab.apply takes for a run of a tour: a scenario or preset, and options. */
+  function asked(run) {
+    if (run.example) return [tcpfair.schema.examples[run.example].scenario, {}];
+    const preset = { paper: run.paper, experiment: run.experiment, point: run.point, replicate: run.replicate };
+    if (!Object.keys(run.change).length && !Object.keys(run.flow).length) return [preset, {}];
+    const { scenario, seed, measuring } = tcpfair.presets.load(tcpfair.schema, preset);
+    Object.assign(scenario, run.change);
+    scenario.flows = scenario.flows.map((flow) => ({ ...flow, ...run.flow }));
+    return [scenario, { seed, measuring }];
+  }
+
+  const others = new Map(); // by JSON of the run
+
+  /** A side, as far as `value` needs one, with a run of its own; each is simulated once. */
+  function other(run) {
+    const key = JSON.stringify(run);
+    if (!others.has(key)) others.set(key, simulated(run).catch((error) => (others.delete(key), Promise.reject(error))));
+    return others.get(key);
+  }
+
+  async function simulated(run) {
+    const [given, options] = asked(run);
+    const own = given.paper ? tcpfair.presets.load(tcpfair.schema, given) : { scenario: given, seed: options.seed ?? "1", measuring: options.measuring ?? tcpfair.presets.measuringOf(tcpfair.schema, given) };
+    const result = await tcpfair.run(own.scenario, own.seed);
+    return { of: own, result, run: arraysOf(own.scenario, result, own.measuring.everyS), measures: [] };
+  }
+
+  /** The values of these numbers, NaN for what is not there yet: of the sides {A, B}, and of other runs where `far`. */
+  async function values(numbers, sides, far = true) {
+    const found = {};
+    for (const [name, number] of Object.entries(numbers)) {
+      const side = number.run ? (far ? await other(number.run) : null) : sides[number.side];
+      found[name] = side ? number.times * value(number, side) : NaN;
+    }
+    return found;
+  }
+
+  /** Whether a condition holds of the numbers and of a side's run. */
+  function holds(condition, found, side) {
+    const known = { ...found, epochs: (flow) => epochsOf(side.of.scenario, side.result, flow - 1), sampleS: side.of.scenario.sample_s + S_TOLERANCE, isFast };
+    for (const name of ["abs", "cbrt", "max", "min", "sqrt"]) known[name] = Math[name];
+    return Boolean(new Function(...Object.keys(known), `return (${condition});`)(...Object.values(known)));
+  }
+
+  return { value, values, holds, asked, other };
+})();
