@@ -201,6 +201,13 @@ def test_measurements_of_an_earlier_paper_are_the_14_flows_and_the_self_pairs_of
     assert found.counts(CONFIGURED, NOTHING, found.reprints)["reprinted"] == 0
 
 
+def test_what_is_reprinted_does_not_depend_on_the_papers_of_a_run():
+    second = {"bhatti2009": printed_cells()}
+    both = {**second, "bhatti2008": printed_cells("bhatti2008")}
+    assert readings._reprinted(LAYOUT, second) == readings._reprinted(LAYOUT, both) == known().reprints
+    assert readings._reprinted(LAYOUT, {"bhatti2008": both["bhatti2008"]}) == frozenset()
+
+
 def test_a_simulated_reading_replaces_only_what_it_changes():
     place, same = (number("table4", flow=1, protocol=name, rtt_ms=25) for name in ("BIC", "CUBIC"))
     rows = [("", place, 50.0), ("", same, 33.0), ("H1", place, 33.0), ("H1", same, 33.0)]

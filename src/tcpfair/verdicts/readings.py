@@ -16,7 +16,7 @@ import pandas as pd
 
 from tcpfair.errors import InputError, unknown
 from tcpfair.files.layout import Layout
-from tcpfair.papers.papers import PaperConfig
+from tcpfair.papers.papers import PaperConfig, load_paper
 from tcpfair.runs.ensemble import AS_PRINTED, EnsembleConfig, Reading
 from tcpfair.runs.store import Held
 from tcpfair.verdicts import printed
@@ -144,7 +144,7 @@ def reading_table(
     """
     papers = {name: own.paper for name, own in held.items() if config and _has_all(own.paper, layout)}
     of_paper = {name: cells(paper, layout) for name, paper in papers.items()}
-    again = _reprints(*(of_paper[name] for name in TWINS)) if set(TWINS) <= set(papers) else frozenset()
+    again = _reprinted(layout, of_paper)
     rows: list[dict[str, Any]] = []
     unmet: list[str] = []
     once: list[dict[str, int]] = []
@@ -157,7 +157,7 @@ def reading_table(
             readings[SECOND] = (_NOTHING, plan.second_reference)
         readings |= {each: (plan.reading(each), hypotheses[each].what) for each in hypotheses}
         counts = {each: found.counts(each, reading) for each, (reading, _) in readings.items()}
-        once.append(found.counts(CONFIGURED, _NOTHING, found.reprints))
+        once.append(found.counts(CONFIGURED, _NOTHING, found.reprints if TWINS[0] in papers else ()))
         rows += [{"paper": name, "reading": each, "what": what, **counts[each]} for each, (_, what) in readings.items()]
         if len(found.of(AS_PRINTED)) and found.numbers.loc[found.numbers["how"] == "table", "within"].notna().all():
             for each, hypothesis in hypotheses.items():
@@ -206,6 +206,20 @@ def _printed(
         config.judging.inside,
         registry.metrics_loader(held),
     )
+
+
+def _reprinted(layout: Layout, of_paper: Mapping[str, pd.DataFrame]) -> frozenset[int]:
+    """The rows of the second Bhatti paper that are measurements of the first, whether or not that one is requested."""
+    first, second = TWINS
+    if second not in of_paper:
+        return frozenset()
+    earlier = of_paper.get(first)
+    if earlier is None:
+        paper = load_paper(layout.paper_config(first))
+        if not _has_all(paper, layout):
+            return frozenset()
+        earlier = cells(paper, layout)
+    return _reprints(earlier, of_paper[second])
 
 
 def _reprints(first: pd.DataFrame, second: pd.DataFrame) -> frozenset[int]:
