@@ -123,7 +123,6 @@ def make_checkout(root: Path) -> Path:
         "config/raw.yaml": (repository_root() / "config/raw.yaml").read_text(),
         **{f"notebooks/{name}.ipynb": NOTEBOOK for name in ("ogura", "raw")},
         "data/published/ogura.csv": "exhibit,key\n",
-        "data/claims/ogura.yaml": "at_least: 1\n",
         **{f"config/papers/{name}.yaml": text for name, text in papers.items()},
     }
     return put(root, files)

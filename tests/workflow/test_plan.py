@@ -37,6 +37,8 @@ def made(tmp_path_factory):
     (root / "notebooks/what_reproduces.ipynb").write_text(NOTEBOOK)
     (root / "data/equations.yaml").write_text("- {id: ogura.eq1, function: a}\n")
     (root / "data/SHA256SUMS").write_text(f"{'0' * 64}  published/ogura.csv\n")
+    (root / "data/claims").mkdir()
+    (root / "data/claims/ogura.yaml").write_text("at_least: 1\n")
     finish(make_plan(root))
     return root
 
