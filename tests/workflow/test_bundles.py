@@ -222,9 +222,7 @@ def test_what_users_put_into_raw_is_theirs(plan):
 
 def test_a_changed_parameter_makes_the_shipped_trace_a_fault(plan):
     edit(plan.root / "config/papers/ogura.yaml", "runs: {value: 2,", "runs: {value: 3,")
-    assert bundles.faults(plan.root) == [
-        "data/bundled/ogura/pair: holds 4 of the 6 requested runs (runs 2 -> 3)"
-    ]
+    assert bundles.faults(plan.root) == ["data/bundled/ogura/pair: holds 4 of the 6 requested runs (runs 2 -> 3)"]
 
 
 def test_checksums_are_written_for_what_a_command_wrote_and_nothing_else(plan):
