@@ -39,7 +39,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "web": {*RUNS, "jit", "cc", "engine", "measures", "verdicts"},
     "workflow": ANALYSIS | {"jit", "cc", "engine", "sources", "verdicts", "exhibits", "validation", "web", "library"},
     "__main__": {"workflow"},
-    "__init__": {"errors", "metrics", "library"},  # each loaded when it is asked for
+    "__init__": {"errors", "metrics", "library"},  # each loaded on first use
 }
 # Beyond the standard library; parts that are not named here may use anything but what FORBIDDEN says.
 THIRD_PARTY = {

@@ -5,7 +5,7 @@
 >>> r.goodput_mbps.round(1).tolist(), round(float(r.jfi), 3)
 ([79.6, 17.0], 0.704)
 
-What is imported from here is loaded when it is asked for: all modules of the project import this one.
+Names are loaded on first use, because all modules of the project import this one.
 """
 
 from __future__ import annotations

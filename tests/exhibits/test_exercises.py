@@ -76,7 +76,7 @@ def test_a_fair_pair_has_far_rtts_is_fair_and_uses_the_link(capsys):
     assert answer(*libra, loss_rate=1e-3) == RIGHT
     assert "four times" in answer(flow("reno", rtt_ms=20), flow("reno", rtt_ms=30))
     assert "J of means is" in answer(flow("reno", rtt_ms=20), flow("reno", rtt_ms=80), loss_rate=1e-3)
-    assert "half of it is asked for" in answer(*libra, loss_rate=1e-3, rate_mbps=500)
+    assert "use at least half of it" in answer(*libra, loss_rate=1e-3, rate_mbps=500)
 
 
 def test_a_victim_has_the_rtt_of_all_and_half_of_its_own(capsys):

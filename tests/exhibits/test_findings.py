@@ -98,7 +98,7 @@ def test_the_claims_behind_a_conclusion_have_their_reason(findings):
 
 def test_a_sentence_has_outcome_value_and_circumstances(findings):
     assert findings.sentence(CLAIM, "more") == (
-        "the short flow gets more: holds (ratio 1.5 Mb/s, asked for at least 1); holds in 50 % of 9 settings"
+        "the short flow gets more: holds (ratio 1.5 Mb/s, required: at least 1); holds in 50 % of 9 settings"
     )
     with pytest.raises(InputError, match="more"):
         findings.sentence(CLAIM, "mor")
@@ -108,7 +108,7 @@ def test_clauses_are_told_by_name(findings):
     table = findings.told(f"{CLAIM}.more", f"{CLAIM}.most")
     assert table.index.tolist() == [f"{CLAIM}.more", f"{CLAIM}.most"]
     assert table.loc[f"{CLAIM}.most", "found"].startswith(
-        "at most RTTs: does not hold (ratio 1.5, asked for at least 1)"
+        "at most RTTs: does not hold (ratio 1.5, required: at least 1)"
     )
 
 

@@ -1,4 +1,4 @@
-"""What a user of the library needs: few packages, and those that are optional only for what asks for them."""
+"""What a user of the library needs: few packages, and those that are optional only where they are needed."""
 
 from __future__ import annotations
 

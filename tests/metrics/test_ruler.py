@@ -71,7 +71,7 @@ def test_harm(x, y, less_is_better, expected):
         (90, [np.inf] * 3, [30] * 3),
         (10, [2, 2.6, 4, 5], [2, 2.6, 2.7, 2.7]),  # 10/4 = 2.5 > 2; 8/3 = 2.67 > 2.6; 5.4/2 = 2.7 each
         (10, [5, 4, 2.6, 2], [2.7, 2.7, 2.6, 2]),  # in any order
-        (100, [10, 20], [10, 20]),  # nobody wants the rest
+        (100, [10, 20], [10, 20]),  # the rest stays unused
     ],
 )
 def test_max_min_shares(capacity, demands, expected):
@@ -79,7 +79,7 @@ def test_max_min_shares(capacity, demands, expected):
 
 
 @given(st.floats(1, 1e3), RATES)
-def test_nobody_gets_more_than_a_flow_that_wants_more(capacity, demands):
+def test_a_flow_that_demands_more_gets_no_less_than_any_other(capacity, demands):
     """The definition: a share is the demand, or no share is larger; and nothing is left while somebody wants more."""
     shares = ruler.max_min(capacity, demands)
     assert (shares <= np.array(demands) + 1e-9).all()

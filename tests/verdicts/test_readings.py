@@ -10,7 +10,7 @@ from tcpfair.errors import InputError
 from tcpfair.files.layout import PAPERS
 from tcpfair.measures import SYSTEM
 from tcpfair.runs.ensemble import Change, Excluded, Hypothesis, load
-from tcpfair.verdicts import printed, readings
+from tcpfair.verdicts import printed, readings, scatter
 from tcpfair.verdicts.cells import cells
 from tcpfair.verdicts.claims import causes
 from tcpfair.verdicts.claims.statement import load_claims
@@ -81,7 +81,7 @@ def known(numbers=None, inside=lambda row: True, values=METRICS, ensemble=None, 
             inside=[inside(row) for row in own.to_dict("records")],
         )
     if reprints is None:
-        reprints = readings._reprints(printed_cells("bhatti2008"), numbers)
+        reprints = scatter.reprints(numbers, printed_cells("bhatti2008"))
     tolerances = [
         printed.load_tolerances(LAYOUT.data / name) for name in ("tolerances.yaml", "tolerances_scatter.yaml")
     ]

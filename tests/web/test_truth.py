@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import statistics
 from functools import partial
 
 import pytest
@@ -115,6 +116,7 @@ def test_the_window_is_drawn_with_its_peaks_and_counts_are_of_what_is_measured(b
         return [tcpfair.analysis.countDuring(side.result.t_s, drops, fromS, toS), drops.at(-1), cells.map(Number),
           side.result.flows.map((flow) => flow.reductions)];"""
     )
+    browser.wait(f"{SIDE} return side.weights.state === 'ready'")
     tiles = browser.run("return document.getElementById('tiles').textContent")
     assert 0 < counted < whole
     assert f"overflows{counted} packets that found the buffer full, from 10 to 120 s" in tiles
@@ -234,8 +236,7 @@ def test_a_drag_shows_pictures(browser, preset):
         });""",
         seconds,
     )
-    # a machine that is busy with something else for a moment says nothing of the page
-    assert any(drag() >= PICTURES_PER_S * seconds for _ in range(4))
+    assert statistics.median(drag() for _ in range(3)) >= PICTURES_PER_S * seconds
     browser.wait("return !tcpfair.lab.busy()")
 
 

@@ -211,4 +211,4 @@ def test_a_file_of_this_checkout_is_found_by_its_bytes_and_a_csv_by_its_figure(l
     assert whence.main(layout.root, layout.figures("ogura") / "fig08.csv") == 0
     said = capsys.readouterr().out
     assert "exhibit    ogura.fig8: shares" in said
-    assert "here       figures/bundled/ogura/fig08.csv, byte for byte" in said
+    assert "here       figures/bundled/ogura/fig08.csv, byte-identical" in said

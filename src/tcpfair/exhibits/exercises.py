@@ -100,7 +100,7 @@ def _lacks_fairness(run: Any) -> str:
             f"Not yet. J of means is {index:.2f}; it must be 0.95 or more. Whose increment does not depend on the RTT?"
         )
     if used < 0.5 * ceiling_mbps:
-        return f"Not yet. Fair, but the flows use {used / ceiling_mbps:.0%} of the link; half of it is asked for."
+        return f"Not yet. Fair, but the flows use {used / ceiling_mbps:.0%} of the link; use at least half of it."
     return ""
 
 

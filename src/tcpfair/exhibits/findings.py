@@ -119,7 +119,7 @@ class Findings:
             raise unknown(f"clause of {claim_id}", clause, list(self._stated[claim_id].clauses))
         row = own.iloc[0]
         unit = f" {row['unit']}" if isinstance(row["unit"], str) else ""
-        text = f"{row['says']}: {row['outcome']} ({row['quantity']} {row['value']:.3g}{unit}, asked for {row['asks']})"
+        text = f"{row['says']}: {row['outcome']} ({row['quantity']} {row['value']:.3g}{unit}, required: {row['asks']})"
         share = self.ensemble[(self.ensemble["id"] == claim_id) & (self.ensemble["clause"] == clause)]
         return f"{text}; {share['decides'].iloc[0]}" if len(share) else text
 
@@ -134,7 +134,7 @@ class Findings:
     def figures(self, *exhibits: str) -> HTML:
         """The drawn figures of some exhibits (``ogura.fig8``), side by side, as the run has left them.
 
-        Raises InputError, with the command that draws it, for one that is not there.
+        Raises InputError, with the command that draws it, for one that is missing.
         """
         shown = []
         for exhibit in exhibits:

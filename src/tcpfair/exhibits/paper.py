@@ -137,7 +137,7 @@ class Paper(Board):
     def trace(self, experiment: str) -> Trace:
         """The trace of an experiment: its runs, flows, samples, link and events as tables.
 
-        Raises InputError when there is no such experiment, or with the command that makes it when it is not there.
+        Raises InputError when there is no such experiment, or with the command that makes it when it is missing.
         """
         self._experiment(experiment)
         return self.context.trace(experiment)

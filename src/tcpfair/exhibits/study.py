@@ -41,7 +41,7 @@ def summary(runs: pd.DataFrame, study: Study, metrics: list[str]) -> tuple[Figur
 
     ``runs`` has a row for each run: the axes of the study, the metrics, and ``refused``. Without a word of the file on it, there
     is a panel for each axis of numbers, with all others mixed, and a line for each value of the first axis of names.
-    Raises InputError for a metric that is not there.
+    Raises InputError for a metric that is missing.
     """
     asked = study.file.figure
     if asked.y is not None and asked.y not in metrics:

@@ -409,8 +409,8 @@ class Run:
     """One run, or many with ``axes``: the name and the values of each setting that was given as a list.
 
     Arrays have the axes in front, so that of a single run ``jfi`` is a number and ``goodput_mbps`` has a value for each flow.
-    Averages leave out the first quarter of the time after the last start (``window_s``). What needs to be known of a flow
-    alone, or among its own kind, is simulated when it is first asked for. All attributes of `_One` that end in a unit exist.
+    Averages leave out the first quarter of the time after the last start (``window_s``). The runs of a flow
+    alone, and among its own kind, are simulated on first use. All attributes of `_One` that end in a unit exist.
     """
 
     axes: Mapping[str, list[Any]]

@@ -1,6 +1,6 @@
 """From the configuration of an experiment to its runs: each point of the grid, and the replicates within it, as scenarios.
 
-A run is known by its `RunSpec.key`, the digest of all that reaches a simulator: the expanded scenario and the seed.
+A run is identified by its `RunSpec.key`, the digest of all that reaches a simulator: the expanded scenario and the seed.
 """
 
 from __future__ import annotations

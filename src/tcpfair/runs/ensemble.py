@@ -218,7 +218,7 @@ class FurtherRuns(_Strict):
 
 
 class Judging(_Strict):
-    """How what the settings give is set beside print; shares are of the settings, unless it is said otherwise."""
+    """How ensemble results are compared with published values; shares are of the settings, unless it is said otherwise."""
 
     inside: tuple[float, float] = Field(
         description="quantiles of the settings between which a printed number counts as inside"
@@ -538,7 +538,7 @@ def _with_replicates(paper: PaperConfig, experiments: list[str], plan: PaperEnse
 
 
 def _check(ensemble: Ensemble, paper: PaperConfig, name: str, where: str) -> None:
-    """Refuse a hypothesis that names what is not there, or changes to a value that no run can have."""
+    """Refuse a hypothesis with an unknown name, or changes to a value that no run can have."""
     hypothesis = ensemble.plan.hypotheses[name]
     for other in hypothesis.all_of:
         if other not in ensemble.plan.hypotheses or ensemble.plan.hypotheses[other].all_of:

@@ -194,7 +194,7 @@ def _write_manifest(path: Path, said: Mapping[str, object]) -> None:
 def stale(folder: Path, ensemble: Ensemble) -> list[str]:
     """Why what is shipped of a paper's ensemble is not what would be made now; empty when it is.
 
-    ``missing`` alone when it is not there or not whole.
+    ``missing`` alone when it is missing or damaged.
     """
     metrics, table, manifest = paths(folder, ensemble.name)
     try:
@@ -227,7 +227,7 @@ def stale_lines(layout: Layout, papers: Iterable[str]) -> list[str]:
 
 
 def read(folder: Path, name: str) -> Shipped:
-    """What is shipped of an ensemble. Raises InputError when it is not there."""
+    """What is shipped of an ensemble. Raises InputError when it is missing."""
     metrics, table, _ = paths(folder, name)
     try:
         return Shipped(pd.read_parquet(metrics), pd.read_csv(table, keep_default_na=False))

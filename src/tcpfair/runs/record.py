@@ -1,7 +1,7 @@
 """The record of a drawn exhibit: one small JSON file, and the names of the files next to it.
 
 ``results/<source>/exhibits/<paper>/<short id>.json`` says whether the exhibit is built, from how many runs, made how,
-and with which files. It is written last, so a record that says ``built`` speaks of files that were whole at the time.
+and with which files. It is written last, so a record that says ``built`` refers to files that were complete at the time.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The file has plain values where those of the papers have sources and reasons; ``
 Axes are a grid, a Latin hypercube, or both: then every point of the hypercube is taken at every point of the grid, so that
 what the grid compares, such as protocols, meets the same conditions.
 
-A run is known by its number: points in order, replicates within each. `Study.spec` expands any one of them without the
+A run is identified by its number: points in order, replicates within each. `Study.spec` expands any one of them without the
 others, so that a job of a million runs pays for its own alone. Seeds depend on the point and the replicate only: a longer grid
 leaves the runs that were there as they were.
 """

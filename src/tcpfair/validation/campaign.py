@@ -87,7 +87,7 @@ class Part:
 
 
 def provenance(config: PaperConfig, tool: str) -> dict[str, str]:
-    """Version and code of another simulator. Raises InputError, saying how to install it, when it is not there."""
+    """Version and code of another simulator. Raises InputError, with how to install it, when it is missing."""
     made = simulator(tool).simulate_runs(config, next(iter(config.experiments)), []).provenance
     return {"tool": made["tool"], "code": made["code"]}
 

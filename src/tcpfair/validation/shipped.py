@@ -24,7 +24,7 @@ PROVENANCE = "provenance.json"
 
 @dataclass(frozen=True)
 class Shipped:
-    """The results of one simulator that belong to the present scenarios, by experiment; and what does not or is not there."""
+    """The results of one simulator that belong to the present scenarios, by experiment; and what does not or is missing."""
 
     runs: dict[str, pd.DataFrame] = field(default_factory=dict)
     curves: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=CURVE_COLUMNS))

@@ -1,1 +1,1 @@
-"""What results mean beside print: printed numbers, the baseline, claims, the ledger and the report."""
+"""Results compared with the papers: printed numbers, the baseline, claims, the ledger and the report."""

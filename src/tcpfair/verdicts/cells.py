@@ -306,7 +306,7 @@ def _listed(given: Any) -> list[Any]:
 
 
 class _Shown(_Strict):
-    """The numbers of one exhibit, or of one section of the text; what stands in ``of`` holds for all its series."""
+    """The numbers of one exhibit, or of one section of the text; the values of ``of`` hold for all its series."""
 
     series: list[Series | Computed | str] = Field(default_factory=list)
     rules: dict[str, Annotated[list[Rule], BeforeValidator(_listed)]]

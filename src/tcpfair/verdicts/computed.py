@@ -401,7 +401,7 @@ def phases(context: Context, exhibit: Exhibit) -> Columns:
 
 
 def _rtt_share(runs: pd.Series, logarithmic: bool) -> float:
-    """Share of the variance of the runs, as the axis shows them, that lies between RTTs."""
+    """Share of the variance of the runs, as the axis shows them, between RTTs."""
     values = runs.unstack().to_numpy(dtype=float)  # (RTTs, replicates)
     with np.errstate(divide="ignore"):  # a flow that was shut out has no logarithm, and its RTT does not count
         return share_between_groups(np.log(values) if logarithmic else values)

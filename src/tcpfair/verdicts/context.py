@@ -28,7 +28,7 @@ class Context:
 
     paper: PaperConfig
     layout: Layout
-    trace_folder: Path | None = None  # the user's own trace, which stands in for the experiment that it names
+    trace_folder: Path | None = None  # the user's own trace, which replaces the experiment that it names
     _traces: dict[str, Trace] = field(default_factory=dict)
     _metrics: dict[str, pd.DataFrame] = field(default_factory=dict)
 
@@ -103,7 +103,7 @@ class Context:
 
     @cached_property
     def held(self) -> store.Held:
-        """Traces and metrics that are just what the configuration asks for."""
+        """Traces and metrics that are just what the configuration requests."""
         return store.Held(self.layout, self.paper)
 
     @cached_property

@@ -1,7 +1,7 @@
 """The ledger: what is built, each printed number beside the reproduced one, each claim with its verdict.
 
 `write_ledger` gathers what the exhibits, the claims and the shipped ensembles left below ``results/<source>/`` in CSV tables of
-``results/<source>/ledger/``, as far as they were asked for (`tcpfair.verdicts.scope`), and adds what the configuration
+``results/<source>/ledger/``, as far as they were requested (`tcpfair.verdicts.scope`), and adds what the configuration
 assumes and plans. The report shows these tables.
 """
 
@@ -163,7 +163,7 @@ def _exhibit_row(layout: Layout, paper: str, exhibit: Exhibit, found: Record | N
 
 
 def reproduced_numbers(layout: Layout, scope: Scope) -> pd.DataFrame:
-    """The numbers of every exhibit that was asked for and is built: columns as of `baseline.read_numbers`."""
+    """The numbers of every exhibit that was requested and is built: columns as of `baseline.read_numbers`."""
     return baseline.joined(baseline.built_numbers(layout, scope.exhibits))
 
 
@@ -252,7 +252,7 @@ def _counts(values: pd.Series, categories: Iterable[str]) -> dict[str, int]:
 
 
 def ns2_table(layout: Layout, numbers: pd.DataFrame, reproduced: pd.DataFrame) -> pd.DataFrame:
-    """What ns-2 gave (``data/reference/ns2.csv``) beside print and beside the reproduced numbers.
+    """What ns-2 gave (``data/reference/ns2.csv``) next to the published and the reproduced numbers.
 
     Columns: paper, exhibit, key, metric, setting, ns2, reproduced, printed, tolerance, within_reproduced, within_ns2
     (whether each lies within the tolerance of print), note. printed is empty where the paper shows a curve only.

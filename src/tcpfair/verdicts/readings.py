@@ -29,7 +29,7 @@ from tcpfair.verdicts.ensemble.clauses import CLAUSES
 from tcpfair.verdicts.ensemble.placing import repeats, widths
 from tcpfair.verdicts.measured import LoadMetrics, Measured
 from tcpfair.verdicts.printed_metrics import printed_metrics
-from tcpfair.verdicts.scatter import REPRINT_SHARE
+from tcpfair.verdicts.scatter import reprints
 from tcpfair.verdicts.yardsticks import TWINS
 
 CONFIGURED, SECOND, ALL = "configured", "second reference", "all"  # readings that are no hypothesis; all papers
@@ -219,23 +219,7 @@ def _reprinted(layout: Layout, of_paper: Mapping[str, pd.DataFrame]) -> frozense
         if not _has_all(paper, layout):
             return frozenset()
         earlier = cells(paper, layout)
-    return _reprints(earlier, of_paper[second])
-
-
-def _reprints(first: pd.DataFrame, second: pd.DataFrame) -> frozenset[int]:
-    """The rows of the ``second`` paper's `cells` that are measurements of the ``first``: they count once.
-
-    Rows of one protocol, or of an experiment without protocols, are a reprint where `REPRINT_SHARE` of them are equal.
-    """
-    place = ["experiment", "key", "metric"]
-    both = (
-        second[second["how"] == "table"]
-        .reset_index()
-        .merge(first.loc[first["how"] == "table", [*place, "value"]], on=place)
-    )
-    rows = [both["experiment"], both["key"].map(lambda key: printed.parse_key(key).get("protocol", ""))]
-    equal = (both["value_x"] == both["value_y"]).groupby(rows).transform("mean")
-    return frozenset(both.loc[equal >= REPRINT_SHARE, "index"])
+    return reprints(of_paper[second], earlier)
 
 
 # --- What suggests a reading --------------------------------------------------------------------------------------

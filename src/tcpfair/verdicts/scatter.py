@@ -35,7 +35,7 @@ from tcpfair.metrics.fairness import nru_tuple, tuple_stability
 from tcpfair.papers.papers import PaperConfig
 from tcpfair.verdicts.cells import Cell, cells
 from tcpfair.verdicts.measured import Measured
-from tcpfair.verdicts.printed import Tolerance
+from tcpfair.verdicts.printed import Tolerance, parse_key
 from tcpfair.verdicts.printed_metrics import printed_metrics
 
 SOURCES = ("twice printed", "printed sd", "simulated", "both orders")
@@ -112,6 +112,21 @@ def twice_printed(papers: Papers, layout: Layout) -> pd.DataFrame:
     found = pd.concat(parts, ignore_index=True)
     equal = (found["first"] == found["second"]).groupby([found["experiment"], found["protocol"]]).transform("mean")
     return found.assign(reprint=equal >= REPRINT_SHARE)[["experiment", *key, "first", "second", "reprint"]]
+
+
+def reprints(own: pd.DataFrame, other: pd.DataFrame) -> frozenset[int]:
+    """The rows of one Bhatti paper's `cells` that are measurements of the ``other`` one, which prints them too.
+
+    Rows of one protocol, or of an experiment without protocols, are a reprint where `REPRINT_SHARE` of them are equal.
+    """
+    place = ["experiment", "key", "metric"]
+    first, second = (
+        table[table["how"] == "table"].replace({"experiment": _SAME_RUNS}).reset_index() for table in (own, other)
+    )
+    both = first.merge(second[[*place, "value"]], on=place)
+    rows = [both["experiment"], both["key"].map(lambda key: parse_key(key).get("protocol", ""))]
+    equal = (both["value_x"] == both["value_y"]).groupby(rows).transform("mean")
+    return frozenset(both.loc[equal >= REPRINT_SHARE, "index"])
 
 
 def _twice_printed(papers: Papers, layout: Layout, numbers: pd.DataFrame) -> pd.DataFrame:

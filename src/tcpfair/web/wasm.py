@@ -1,6 +1,6 @@
 """The engine as a wasm module, from its Python sources: numba's LLVM IR, an object by llvmlite's LLVM, linked here.
 
-numba is asked for its IR before optimisation (NUMBA_OPT=0), because what it optimises is laid out for pointers of 64 bits.
+numba gives its IR before optimisation (NUMBA_OPT=0), because what it optimises is laid out for pointers of 64 bits.
 The IR's integers stay 64 bits wide; only pointers are narrower. Floating point has no licence to differ: no fused
 multiply-add, no reassociation, no vector instructions, and of libm only what wasm has as one instruction with one right
 answer. That takes a process of its own (`python -m tcpfair.web.wasm OUTPUT`) with a compile cache of its own, since numba
@@ -48,7 +48,7 @@ def digest() -> str:
 
 def module() -> bytes:
     """The module; built when the cache has no undamaged one that was built from the same sources."""
-    from tcpfair.jit import seal, unsealed  # numba takes half a second; the plan of a run asks for the digest alone
+    from tcpfair.jit import seal, unsealed  # numba takes half a second; the plan of a run needs the digest alone
 
     kept = Path(os.environ["NUMBA_CACHE_DIR"]) / f"engine-{digest()[:16]}.wasm.sealed"
     built = unsealed(kept)

@@ -1,4 +1,4 @@
-"""Removing what can be rebuilt: lists it with the time it took, and asks for confirmation."""
+"""Removing what can be rebuilt: lists it with the time it took, and requires confirmation."""
 
 from __future__ import annotations
 

@@ -17,12 +17,12 @@ from tcpfair.engine.result import Result
 from tcpfair.errors import InputError, unknown
 from tcpfair.files import checksums, costs
 from tcpfair.files.layout import Layout
+from tcpfair.library.live import run as simulate
 from tcpfair.measures import replicates
 from tcpfair.papers.papers import load_paper
 from tcpfair.runs import ensemble_table, shards
 from tcpfair.runs.ensemble import Ensemble, EnsembleConfig, Member, ensemble_of, load, paper_of
 from tcpfair.sources import tables
-from tcpfair.sources.engine import run as simulate
 from tcpfair.workflow import executor
 from tcpfair.workflow.executor import Campaign, Item, Made, Say
 from tcpfair.workflow.state import PLANNED_PKTS_PER_S, duration_text
@@ -128,7 +128,7 @@ class Work:
 
 
 def chosen_names(config: EnsembleConfig, wanted: Sequence[str]) -> list[str]:
-    """The wanted ensembles, all of the configuration when none is named; InputError for one that is not there."""
+    """The wanted ensembles, all of the configuration when none is named; InputError for an unknown one."""
     for name in wanted:
         if name not in config.names:
             raise unknown("ensemble: paper", name, config.names)

@@ -34,7 +34,7 @@ _OF_ENSEMBLES = (
 )  # the code that decides on them
 Pair = tuple[str, str]  # paper, experiment
 
-# files of data/ that exhibits of a kind read beside print; tests/workflow/test_opened_files.py checks that none is missing
+# files of data/ that exhibits of a kind read, too; tests/workflow/test_opened_files.py checks that none is missing
 _PLACED_FROM = ("*.yaml", "published/**/*.*", "ensemble/**/*.*")
 _JUDGED_FROM = (*_PLACED_FROM, "claims/**/*.*")  # also what is printed, which may deny a claim
 PUBLISHED = (
@@ -127,7 +127,7 @@ class Plan:
 
     @cached_property
     def measured(self) -> list[tuple[str, str]]:
-        """The experiments among them that ask for metrics."""
+        """The experiments among them that request metrics."""
         return [pair for pair in self.experiments if self.papers[pair[0]].experiments[pair[1]].measures]
 
     @cached_property
@@ -591,7 +591,7 @@ def cells(notebook: Path) -> list[Cell]:
 
 
 def check_algorithms(paper: PaperConfig, path: Path) -> None:
-    """InputError when a protocol of a paper's configuration names an algorithm that is not there."""
+    """InputError when a protocol of a paper's configuration names an unknown algorithm."""
     for label, protocol in paper.protocols.items():
         if isinstance(protocol.cc, Value) and protocol.cc.value not in cc.names():
             raise unknown(f"{path}: protocols.{label}.cc: protocol", str(protocol.cc.value), cc.names())

@@ -223,7 +223,7 @@ def snakemake(
 ) -> int:
     """Run Snakemake, showing what the steps say and how far they are; returns its exit status.
 
-    ``folder`` is what it makes, where that is not all of ``results``. Raises InputError for a cluster that is not there.
+    ``folder`` is what it makes, where that is not all of ``results``. Raises InputError for an unknown cluster.
     """
     place = profile_folder(root, profile)
     executor = cluster.executor_of(place)

@@ -378,7 +378,7 @@ def _design(study: Study) -> dict[str, pa.Array]:
 
 
 def _summarise(layout: Layout, study: Study) -> list[str]:
-    """Draw the summary where it is not there for this table; what there is to see, as lines for the terminal."""
+    """Draw the summary where it is missing for this table; what there is to see, as lines for the terminal."""
     from tcpfair.exhibits import study as drawn
     from tcpfair.exhibits import style
 

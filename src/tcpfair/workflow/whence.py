@@ -43,7 +43,7 @@ def main(root: Path, path: Path, once_more: bool = False, run: str = "") -> int:
         print("\n".join(_lines(root, config, exhibit, told, behind)), flush=True)
         sha = file_hash(path)
         for name in (name for name, of_file in copies.items() if of_file == sha):
-            print(f"here       {name}, byte for byte")
+            print(f"here       {name}, byte-identical")
     if not (once_more or run):
         return 0
     if not behind:

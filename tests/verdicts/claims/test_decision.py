@@ -77,7 +77,7 @@ def test_the_cell_that_is_nearest_to_failing_is_shown():
     assert (found.cell, found.value) == ("80", pytest.approx(1.2))
     assert found.in_words.startswith("more is so: open (")
     assert "what the runs allow says the same): ratio 1.2 [" in found.in_words
-    assert "] at 80; asked for at least 1" in found.in_words
+    assert "] at 80; required: at least 1" in found.in_words
 
 
 def test_a_cell_without_a_value_leaves_the_clause_open_and_is_named():
@@ -159,7 +159,7 @@ def test_print_that_contradicts_a_clause_decides_the_claim():
 def test_a_closed_form_has_one_value_and_no_interval():
     about = claim(experiments=[])
     (found,) = decided(about, [1.0], lambda _: {"more": 2.0})
-    assert found.in_words == "more is so: holds: ratio 2; asked for at least 1"
+    assert found.in_words == "more is so: holds: ratio 2; required: at least 1"
     assert (found.n_single, found.cell) == (0, "")
     assert np.isnan([found.low, found.high, found.confidence, found.single_share]).all()
 
@@ -168,8 +168,8 @@ def test_of_several_clauses_it_is_said_how_many_hold():
     about = claim(("a", "b", "c"), experiments=[])
     found = decided(about, [1.0], lambda _: {"a": 2.0, "b": 0.5, "c": 1.0})
     assert evidence_line(about, found, "a closed form") == (
-        "2 of 3 clauses hold. a is so: holds: ratio 2; asked for at least 1. b is so: does not hold: ratio 0.5; asked for at "
-        "least 1. c is so: holds: ratio 1; asked for at least 1. From a closed form."
+        "2 of 3 clauses hold. a is so: holds: ratio 2; required: at least 1. b is so: does not hold: ratio 0.5; required: at "
+        "least 1. c is so: holds: ratio 1; required: at least 1. From a closed form."
     )
 
 
@@ -203,7 +203,7 @@ def test_evidence_names_exhibits_clauses_and_runs():
     about = claim(exhibits=["ogura.fig8"])
     line = evidence_line(about, decided(about, [2.0, 2.0]), "sweep (2 runs, engine)")
     assert line == (
-        "ogura.fig8: holds. more is so: holds: ratio 2 [2, 2] at 40; asked for at least 1; holds in 100 % of 2 single runs. "
+        "ogura.fig8: holds. more is so: holds: ratio 2 [2, 2] at 40; required: at least 1; holds in 100 % of 2 single runs. "
         "From sweep (2 runs, engine)."
     )
 
@@ -242,7 +242,7 @@ def test_the_interval_is_of_draws_that_have_a_value():
 
 def test_where_no_draw_has_a_value_nothing_is_said_of_its_spread():
     _, found = with_rows(pd.DataFrame({"x": [2.0, np.nan, np.nan]}), [np.nan, np.nan])
-    assert found.in_words == "a: open (0 % of what the runs allow says the same): b 2 at x; asked for at least 1"
+    assert found.in_words == "a: open (0 % of what the runs allow says the same): b 2 at x; required: at least 1"
     assert np.isnan([found.low, found.high, found.single_share]).all()
 
 
@@ -250,7 +250,7 @@ def test_a_clause_in_words_has_all_that_was_found_of_it():
     means = pd.DataFrame({"x": [2.0, 0.5, 1.5, 1.75, 2.25]})
     about, found = with_rows(means, [0.5, 2.0, 3.0, 4.0], unit="Mb/s")
     words = (
-        "a: open (75 % of what the runs allow says the same): b 2 Mb/s [0.5, 2.25] at x; asked for at least 1 Mb/s; "
+        "a: open (75 % of what the runs allow says the same): b 2 Mb/s [0.5, 2.25] at x; required: at least 1 Mb/s; "
         "holds in 75 % of 4 single runs; as many runs as the paper has: holds"
     )
     assert found.in_words == words

@@ -53,7 +53,7 @@ class PhasePanels(Options):
 def phase_panels(context: Context, exhibit: Exhibit, numbers: Numbers, options: PhasePanels) -> Drawn:
     """A row for each point of the grid but for the RTT: a panel over the RTT for each experiment, and all side by side.
 
-    ``rtt_share`` is the share of the variance that lies between RTTs, of the logarithm where the axis is logarithmic.
+    ``rtt_share`` is the share of the variance between RTTs, of the logarithm where the axis is logarithmic.
     """
     _, experiment = context.experiment(exhibit)
     others = [name for name in experiment.grid if name != X]

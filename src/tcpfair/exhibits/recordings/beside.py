@@ -2,7 +2,7 @@
 
 Two flows of one RTT are drawn next to the pairs of bhatti2009 (J against RTT), two flows of unlike RTTs beside the sweep of
 kozu2014 (throughput of the longer flow over that of the shorter). The links differ, and so may buffers, kernels and durations:
-what is to be compared is where the recording lies among the protocols, and the caption says so.
+what is to be compared is the place of the recording among the protocols, as the caption explains.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def likeness(recording: Recording) -> str:
         raise NotInTraceError("trace.yaml says that it is like no experiment of the papers (kind: other)")
     if len(recording.flows) != 2:
         raise NotInTraceError(
-            f"{len(recording.flows)} flows; the papers' experiments that it could stand beside have two"
+            f"{len(recording.flows)} flows; the papers' experiments that it could be compared with have two"
         )
     short_s, long_s = np.sort(recording.flows["rtt_s"])
     if not np.isfinite(long_s):

@@ -64,7 +64,7 @@ _STEADINESS_CAPTION = (
 )
 _BESIDE_CAPTION = (
     "Lines: the paper's experiment in the engine, mean and range of its runs. Star: this recording. Link, buffer, kernel and "
-    "duration are not the paper's, so levels may differ; what can be compared is where it lies among the protocols."
+    "duration are not the paper's, so levels may differ; what can be compared is its place among the protocols."
 )
 EXHIBITS = {
     "trace": Kind("what was recorded", "", about, "table"),

@@ -51,7 +51,7 @@ def missing(bpf: bool = False) -> str:
         packages = " ".join(dict.fromkeys(lacking.values()))
         why.append(f"needs {', '.join(lacking)}: apt install {packages}")
     if bpf and not BTF.is_file():
-        why.append(f"needs a kernel with BTF for CUBIC of another K ({BTF} is not there)")
+        why.append(f"needs a kernel with BTF for CUBIC of another K ({BTF} is missing)")
     return f"the testbed {'; it '.join(why)}" if why else ""
 
 

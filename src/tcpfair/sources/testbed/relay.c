@@ -1,5 +1,5 @@
 // The wires of the dumbbell, in user space: a fixed delay for each sender, both ways, for kernels without netem; and, where
-// it is asked for, the bottleneck itself.
+// requested, the bottleneck itself.
 //
 //   relay [-f PRIORITY] [-n SLOTS] [-r RATE -b BUFFER -o OVERHEAD] [-q QUEUE.csv] [-d DROPS.csv] [-w HEADERS.pcap]
 //         RECEIVER SENDER,OCTET,FORWARD_NS,BACK_NS...

@@ -109,7 +109,7 @@ CONDITIONS: dict[str, tuple[Callable[[Found], bool], str]] = {
 def unmet(name: str, cause: Cause, found: Found) -> str:
     """Why a cause cannot be given for a claim, as one line; empty where its condition holds.
 
-    Raises InputError for a condition that is not there.
+    Raises InputError for an unknown condition.
     """
     if cause.needs not in CONDITIONS:
         raise unknown(f"data/claims/{CAUSES}: {name}: needs: condition", cause.needs, CONDITIONS)

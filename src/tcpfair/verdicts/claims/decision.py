@@ -55,7 +55,7 @@ class Decided:
 
     @property
     def in_words(self) -> str:
-        """``holds: index at 2 ms less that at 128 ms 0.21 [0.18, 0.24]; asked for at least 0, clear of a tie of 0.02``."""
+        """``holds: index at 2 ms less that at 128 ms 0.21 [0.18, 0.24]; required: at least 0, clear of a tie of 0.02``."""
         at = f" at {self.cell}" if self.cell else ""
         unit = f" {self.clause.unit}" if self.clause.unit else ""
         spread = f" [{_text(self.low)}, {_text(self.high)}]" if np.isfinite([self.low, self.high]).all() else ""
@@ -65,7 +65,7 @@ class Decided:
             runs += f"; as many runs as the paper has: {self.kept}"
         unsure = self.outcome == OPEN and not np.isnan(self.value)
         sure = f" ({100 * self.confidence:.0f} % of what the runs allow says the same)" if unsure else ""
-        return f"{self.clause.says}: {self.outcome}{sure}: {found}; asked for {self.clause.asks}{runs}"
+        return f"{self.clause.says}: {self.outcome}{sure}: {found}; required: {self.clause.asks}{runs}"
 
 
 def slack(clause: Clause, quantity: Quantity) -> pd.DataFrame:

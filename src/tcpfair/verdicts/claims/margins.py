@@ -1,4 +1,4 @@
-"""What the margins decide: which clauses and verdicts would turn if a margin were another.
+"""What the margins decide: which clauses and verdicts change with another margin.
 
 A margin is a convention (``data/claims/margins.yaml``). For each, and for all of a kind together, it is tried without it, with
 half and twice of it, and where the scatter of repetitions was measured but not taken, with that. A reader who would have chosen
@@ -29,7 +29,7 @@ _ROUNDING = 1e-9  # of multiples
 
 
 def measured_times(name: str, margin: Margin, scatter: Mapping[str, Tolerance]) -> float:
-    """The measured scatter as a multiple of a margin, 1 where none is named. InputError for one that is not there."""
+    """The measured scatter as a multiple of a margin, 1 where none is named. InputError for an unknown one."""
     if not margin.measured:
         return 1.0
     found = scatter.get(margin.measured)

@@ -119,7 +119,7 @@ def ogura_c14(evidence: Evidence) -> Quantities:
 
 
 def ogura_c26(evidence: Evidence) -> Quantities:
-    """Proposal lies between Libra and Alpha."""
+    """Proposal is between Libra and Alpha."""
     proposal, libra, alpha = (
         _ratio(evidence, "buffer_sweep", "buffer_pkts", protocol=name) for name in ("Proposal", "Libra", "Alpha")
     )

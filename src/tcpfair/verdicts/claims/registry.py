@@ -100,7 +100,7 @@ def evaluate(
                 else decide(claim, held.paper, *loaders, source=layout.source, settings=of_claim)
             )
             n_held = sum(clause.outcome == decision.HOLDS for clause in judged.clauses)
-            # messages name files; where the checkout stands is nobody's evidence
+            # messages name files; the path of the checkout is no evidence
             line = judged.evidence.replace(f"{layout.root}/", "")
             cause, sentence = _explained(claim, judged, of_claim, known)
             certainty = pd.Series([clause.confidence for clause in judged.clauses], dtype=float).min()

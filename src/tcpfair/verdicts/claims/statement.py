@@ -1,7 +1,7 @@
 """What a claim states: its clauses, each a quantity with the bounds that it must keep and where these bounds come from.
 
 ``data/claims/<paper>.yaml`` has the claims of a paper, ``data/claims/margins.yaml`` the margins that clauses share. A bound is
-what the text says. ``give`` widens it by how far two honest repetitions lie apart: the text gives a number, or says "about".
+what the text says. ``give`` widens it by the scatter of independent repetitions: the text gives a number, or says "about".
 ``clear`` tightens it by what counts as a tie: the text gives an order, and two values within a tie have none. A clause names
 at most one of the two.
 
@@ -322,7 +322,7 @@ def _with_margin(clause: Any, margins: dict[str, Margin], where: str) -> Any:
     if not isinstance(clause, dict):
         return clause
     if "margin" in clause:
-        raise InputError(f"{where}: margin: name it in give or clear; its value stands in {MARGINS}")
+        raise InputError(f"{where}: margin: name it in give or clear; its value is in {MARGINS}")
     for side in ("give", "clear"):
         name = clause.get(side)
         if name:

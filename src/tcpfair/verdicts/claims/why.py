@@ -1,6 +1,6 @@
 """Why a claim has its verdict: a cause and one plain sentence, both data, with the measured values filled in.
 
-A sentence stands in ``data/claims/<paper>.yaml`` and names values by the clause that has them: ``{fair:.2f}``. After the
+A sentence is in ``data/claims/<paper>.yaml`` and names values by the clause that has them: ``{fair:.2f}``. After the
 colon stands how a value is said: a format of Python's, ``%`` or ``.1%`` for a share, ``points`` for percentage points; before it
 may stand ``abs``, ``more`` (than 1) or ``less`` (than 1). Parts are ``{fair.low}`` and ``{fair.high}`` (95 % interval),
 ``{fair.sure}`` (share of what the runs allow that says the same), ``{fair.runs}`` (share of the single runs in which it holds),

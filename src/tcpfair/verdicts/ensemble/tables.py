@@ -26,7 +26,8 @@ from tcpfair.verdicts import printed
 from tcpfair.verdicts.cells import cells as cells_of
 from tcpfair.verdicts.ensemble import inference, placing
 from tcpfair.verdicts.ensemble.members import Members, fresh, members_of
-from tcpfair.verdicts.yardsticks import TWINS, in_both
+from tcpfair.verdicts.scatter import reprints
+from tcpfair.verdicts.yardsticks import TWINS
 
 COLUMNS = {
     "ensemble_papers": [
@@ -47,7 +48,7 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class Judged:
-    """The ensemble of one paper beside print: under one hypothesis."""
+    """The ensemble of one paper compared with the published values, under one hypothesis."""
 
     members: Members
     cells: pd.DataFrame
@@ -215,8 +216,8 @@ def _reprints(layout: Layout, papers: Mapping[str, PaperConfig], paper: str) -> 
     """The numbers of one Bhatti paper that are measurements of the other, which prints them too."""
     if paper not in TWINS or not set(TWINS) <= set(papers):
         return frozenset()
-    both = in_both(papers, layout)[paper]
-    return frozenset(both.index[both["reprint"]])
+    (other,) = set(TWINS) - {paper}
+    return reprints(cells_of(papers[paper], layout), cells_of(papers[other], layout))
 
 
 def _joined(frames: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:

@@ -11,7 +11,7 @@ tcpfair.controls = (() => {
   const { quantity, choice, toggle, line, describe } = tcpfair.inputs;
   const { fieldOf, valueOf, setValue, bdp, bufferUnits, copy } = tcpfair.scenarios;
   const FLOWS_OPEN = 4; // cards of more flows are folded at first
-  const FLOWS_SHOWN = 20; // further ones are built when they are asked for
+  const FLOWS_SHOWN = 20; // further ones are built on request
   const MBPS = 1e-6; // of b/s
   const MS = 1e3; // of s
   const US = 1e6; // of s
@@ -41,7 +41,7 @@ tcpfair.controls = (() => {
 
   /**
    * Fills `form`. `lab` gives {schema, side(): what is edited, edited(): to be called after a change,
-   * reshaped(): after one that asks for other inputs}.
+   * reshaped(): after one that needs other inputs}.
    */
   function create(form, lab) {
     const folded = new Map(); // by key of a part that a reader has opened or folded away
@@ -85,7 +85,7 @@ tcpfair.controls = (() => {
     const property = (input, record, name, options) =>
       keep(input({ key: name, get: () => record[name], set: (value) => ((record[name] = value), changed()), ...options }));
 
-    /** A button whose act asks for other inputs, and for another run. */
+    /** A button whose act needs other inputs, and for another run. */
     const reshaping = (text, key, act, more) => button(text, () => (act(), lab.reshaped(), lab.edited()), { key, ...more });
 
     // --- The link -------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@
 tcpfair.copying = (() => {
   const { compact } = tcpfair.scenarios;
   const { make, button, newId, say } = tcpfair.dom;
-  const VERSION = "1"; // of what stands in a link
+  const VERSION = "1"; // of the format of links
 
   // --- Links ----------------------------------------------------------------------------------------------------------
 

@@ -418,7 +418,7 @@ tcpfair.plots = (() => {
 
     /** Why a panel has no lines. */
     function nothingText(key, side) {
-      if (key === "nru" && side.run.flows.length > 1) return { waiting: "wait for the self-runs to be asked for", running: "the self-runs are under way", failed: side.weights.note }[side.weights.state] || "";
+      if (key === "nru" && side.run.flows.length > 1) return { waiting: "request the self-runs to see it", running: "the self-runs are under way", failed: side.weights.note }[side.weights.state] || "";
       if (key === "k") return "no flow runs CUBIC";
       return "takes two flows";
     }

@@ -13,7 +13,7 @@ tcpfair.runs = (() => {
   const { copy, selfRun, expectedPkts } = tcpfair.scenarios;
   const { arraysOf, measure, inWindow } = tcpfair.analysis;
   const m = tcpfair.measures;
-  const SELF_RUNS_AT_ONCE_PKTS = 8e7; // longer self-runs wait to be asked for
+  const SELF_RUNS_AT_ONCE_PKTS = 8e7; // longer self-runs start on request
   const SELF_RUNS_KEPT = 400;
   const SELF_RUNS = "self-runs for the weights";
 
