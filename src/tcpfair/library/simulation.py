@@ -330,7 +330,10 @@ class _One:
 
     @property
     def losses(self) -> Floats:
-        """Reductions of each flow's window in the window of averages, by recovery or timeout, (..., flows)."""
+        """Reductions of each flow's window in the window of averages, by recovery or timeout, (..., flows); NaN where ``record``
+        leaves events out."""
+        if "events" not in self.scenario.record:
+            return np.full(len(self.scenario.flows), np.nan)
         events = self.result.events
         start_s, end_s = self.window_s
         counted = events[(events["kind"] < RECOVERY_END) & (events["t_s"] >= start_s) & (events["t_s"] <= end_s)]
