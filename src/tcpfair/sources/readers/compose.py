@@ -21,8 +21,8 @@ from tcpfair.runs.recorded import stated
 from tcpfair.runs.trace import POLLS, SCHEMA, Trace, empty
 from tcpfair.sources.readers import conservation, tables
 from tcpfair.sources.readers.observed import Floats, Observed, ObservedFlow
-from tcpfair.sources.readers.readings import refusing
 from tcpfair.sources.readers.sidecar import Sidecar
+from tcpfair.sources.readers.text import refusing
 from tcpfair.units import BITS_PER_BYTE
 
 MAX_RUN_S = 86_400.0

@@ -25,9 +25,8 @@ import numpy as np
 from tcpfair.errors import InputError
 from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.observed import Observed, ObservedFlow
-from tcpfair.sources.readers.readings import located, naming_file
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import MAX_LINE_BYTES, chunks, head
+from tcpfair.sources.readers.text import MAX_LINE_BYTES, chunks, head, located, naming_file
 
 NAME = "flowmonitor"
 ACCEPTS = "ns-3 FlowMonitor XML (totals of each flow)"

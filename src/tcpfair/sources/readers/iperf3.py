@@ -42,9 +42,9 @@ from tcpfair.sources.readers.observed import (
     end_of,
     none_of,
 )
-from tcpfair.sources.readers.readings import from_intervals, located, naming_file, refusing
+from tcpfair.sources.readers.readings import from_intervals
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import head, lines
+from tcpfair.sources.readers.text import head, lines, located, naming_file, refusing
 
 NAME = "iperf3"
 ACCEPTS = "iperf3 reports (--json, --json-stream or text, of a client or a server)"

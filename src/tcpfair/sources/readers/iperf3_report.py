@@ -25,8 +25,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from tcpfair.errors import InputError
 from tcpfair.papers.scenario import one_line
 from tcpfair.sources.readers.observed import UNKNOWN_CC
-from tcpfair.sources.readers.readings import located, refuse_first, refusing
-from tcpfair.sources.readers.text import decoding_json, read_text
+from tcpfair.sources.readers.text import decoding_json, located, read_text, refuse_first, refusing
 from tcpfair.units import BITS_PER_BYTE
 
 MICROSECONDS_PER_S = 1e6

@@ -29,7 +29,7 @@ from tcpfair.sources.readers.iperf3_report import (
     uncounted_bytes,
 )
 from tcpfair.sources.readers.observed import UNKNOWN_CC
-from tcpfair.sources.readers.readings import located, refusing
+from tcpfair.sources.readers.text import located, refusing
 from tcpfair.units import BITS_PER_BYTE
 
 PER_BIT_PREFIX = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}

@@ -24,9 +24,8 @@ from tcpfair.errors import InputError, unknown
 from tcpfair.sources.readers import readings
 from tcpfair.sources.readers.observed import WINDOWS, Observed, ObservedFlow
 from tcpfair.sources.readers.pattern_table import NEEDED, NUMBERS, QUANTITIES, TABLE, Pattern, Row, formats, units
-from tcpfair.sources.readers.readings import located, naming_file
 from tcpfair.sources.readers.sidecar import Sidecar, load_sidecar
-from tcpfair.sources.readers.text import head, lines, read_json
+from tcpfair.sources.readers.text import head, lines, located, naming_file, read_json
 from tcpfair.units import BITS_PER_BYTE
 
 NAME = "patterns"
@@ -385,10 +384,9 @@ def _agreed(given: dict[str, Number], lasted_s: float, slack_s: float) -> Number
 
 def _observed_flow(path: Path, name: str, flow: _Flow, pattern: Pattern, origin: str) -> ObservedFlow:
     """A flow as its readings."""
-    gaps = ()
     if flow.intervals:
         table = np.array([each[:3] for each in flow.intervals])
-        times_s, total_bytes, gaps = readings.from_intervals(*table.T)
+        times_s, total_bytes, _ = readings.from_intervals(*table.T)  # which follow each other
         interval_s = float(np.median(table[:, 1] - table[:, 0]))
     elif len(flow.points) > 1:
         times_s, total_bytes = np.array(flow.points).T.copy()
@@ -402,26 +400,10 @@ def _observed_flow(path: Path, name: str, flow: _Flow, pattern: Pattern, origin:
         interval_s = readings.PACKET_INTERVAL_S
     else:
         raise InputError(f"no interval; record with {pattern.repeat}")
-    readings.check_span(times_s[0], times_s[-1])
-    if total_bytes[-1] > readings.MAX_TOTAL_BYTES:
-        raise InputError(f"{total_bytes[-1]:.3g} bytes in all are more than any tool counts; check the unit")
     windows = pd.DataFrame(flow.windows, columns=WINDOWS, dtype=np.float64)
-    is_wall = readings.is_wall_clock(times_s[0])
-    zero_s = times_s[0] if is_wall else 0.0
-    return ObservedFlow(
-        name=name,
-        file=path,
-        times_s=times_s - zero_s,
-        total_bytes=total_bytes,
-        interval_s=interval_s,
-        origin=origin,
-        rtt_s=float(windows["srtt_s"][windows["srtt_s"] > 0].min()),
-        clock_s=float(zero_s) if is_wall else flow.clock_s,
-        clock_error_s=0.0 if is_wall or flow.clock_s is None else 1.0,
-        offset_s=float(times_s[0]) if not is_wall and not flow.late else None,
-        windows=windows.assign(t_s=windows["t_s"] - zero_s),
-        gaps_s=gaps,
-    )
+    clock = {"clock_s": flow.clock_s, "clock_error_s": 0.0 if flow.clock_s is None else 1.0}
+    clock["offset_s"] = None if flow.late else float(times_s[0])
+    return readings.flow_of(name, path, (times_s, total_bytes), interval_s, origin, windows, **clock)
 
 
 def _check_total(flow: _Flow, name: str, pattern: Pattern, said: Sidecar, remarks: list[str]) -> None:

@@ -26,7 +26,7 @@ import pandas as pd
 
 from tcpfair.errors import InputError
 from tcpfair.models import cubic, kernel
-from tcpfair.sources.readers.observed import EVENTS, WINDOWS, Floats, Observed, ObservedFlow
+from tcpfair.sources.readers.observed import EVENTS, WINDOWS, Floats, Observed, ObservedFlow, end_of
 from tcpfair.sources.readers.sidecar import SaidFlow, Sidecar
 from tcpfair.units import MS_PER_S
 
@@ -184,7 +184,6 @@ class Socket(NamedTuple):
     local: str  # address with port, or the port alone
     peer: str
     cookie: str = ""
-    hosts: frozenset[str] = frozenset()  # the two addresses
 
 
 class Clock(NamedTuple):
@@ -232,22 +231,20 @@ class PollStore:
     def polls(self, times_s: Sequence[float] | Floats) -> int:
         """Begin polls at these times; the number of the last. Raises InputError for more than any test has."""
         if len(self.times_s) + len(times_s) > MAX_POLLS:
-            raise InputError(f"{self.path}: more than {MAX_POLLS} polls; give the recording in parts")
+            raise InputError(f"more than {MAX_POLLS} polls; give the recording in parts")
         self.times_s.extend(times_s)
         return len(self.times_s) - 1
 
     def socket(self, key: Socket) -> int:
         """Number of a socket. Raises InputError for more than any test has."""
         if key not in self.sockets and len(self.sockets) >= MAX_SOCKETS:
-            raise InputError(f"{self.path}: more than {MAX_SOCKETS} sockets; poll the ports of the flows only")
+            raise InputError(f"more than {MAX_SOCKETS} sockets; poll the ports of the flows only")
         return self.sockets.setdefault(key, len(self.sockets))
 
     def cc(self, name: str) -> int:
         """Number of an algorithm."""
         if name not in self.ccs and len(self.ccs) > MAX_ALGORITHMS:
-            raise InputError(
-                f"{self.path}: more than {MAX_ALGORITHMS} names of congestion control; give the tool's own output"
-            )
+            raise InputError(f"more than {MAX_ALGORITHMS} names of congestion control; give the tool's own output")
         return self.ccs.setdefault(name, len(self.ccs))
 
     def add(self, columns: Mapping[str, np.ndarray | pd.Series]) -> None:
@@ -260,7 +257,7 @@ class PollStore:
         while len(self) > MAX_ROWS // 2:
             self.bin_s = 2 * self.bin_s or 0.2
             if self.bin_s > MAX_DURATION_S:
-                raise InputError(f"{self.path}: {len(self)} changes of state; give the recording in parts")
+                raise InputError(f"{len(self)} changes of state; give the recording in parts")
             self.thin()
 
     def __len__(self) -> int:
@@ -304,12 +301,15 @@ class Candidate(NamedTuple):
     """What may be a flow: one direction of one connection."""
 
     flow: ObservedFlow
-    hosts: frozenset[str]
     first_s: float  # when it was first seen, on the clock of the file
 
     @property
     def total_bytes(self) -> float:
         return float(self.flow.total_bytes[-1])
+
+    @property
+    def hosts(self) -> set[str]:
+        return {end_of(end)[0] for end in self.flow.ends}
 
 
 class _Pair(NamedTuple):
@@ -344,7 +344,7 @@ def candidates(store: PollStore, said: Sidecar, state: States | None = None) -> 
     pairs = _both_ends(keys, sends[sends].index, receives[receives].index, dict(zip(first.index, seen, strict=True)))
     if not pairs and not is_known.all():
         local = keys[counts.index[~is_known][-1]].local
-        raise InputError(f"{store.path}: one poll of the data connection {local}; at least two are needed")
+        raise InputError(f"one poll of the data connection {local}; at least two are needed")
     totals = [rise.at[pair.counted] for pair in pairs]
     # smaller ones will be left out, and need no windows
     small = min(FEW_BYTES, CONTROL_SHARE * max(totals, default=0))
@@ -436,7 +436,7 @@ def _candidate(
         clock_steps_s=tuple(step_s - zero_s for step_s in store.clock.steps_s if t_s[0] <= step_s <= t_s[-1]),
         **known,
     )
-    return Candidate(flow, key.hosts, zero_s)
+    return Candidate(flow, zero_s)
 
 
 def _sender(rows: pd.DataFrame, state: States | None, stated: SaidFlow, where: str) -> pd.DataFrame:
@@ -605,7 +605,7 @@ def observed(
     """
     kept, left = _without_control_connections(found, said, store.path)
     if not kept:
-        raise InputError(f"{store.path}: {counter}: no connection carried data; {advice}")
+        raise InputError(f"{counter}: no connection carried data; {advice}")
     thinned = f"too many polls for memory: one in {store.bin_s:g} s is kept, and all around losses"
     return Observed(
         backend,

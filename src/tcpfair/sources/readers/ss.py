@@ -47,7 +47,7 @@ from tcpfair.sources.readers.polls import (
     Socket,
 )
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import MAX_LINE_BYTES, byte_lines, head_bytes
+from tcpfair.sources.readers.text import MAX_LINE_BYTES, byte_lines, head_bytes, naming_file
 
 NAME = "ss"
 ACCEPTS = "logs of ss -tin loops (text, with a time stamp at each poll as scripts/poll_ss.sh writes)"
@@ -211,7 +211,6 @@ class _Log:
     """What was read so far."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
         self.store = PollStore(path, Clock(is_wall=True))
         self.stamp: Stamp | None = None
         self.midnights_s = 0.0
@@ -234,14 +233,14 @@ class _Log:
             0,
         )  # whether a socket's lines may go on; bytes of these, and of all that are held
         line = b"\n"
-        for number, line in enumerate(byte_lines(self.path), start=1):
+        for number, line in enumerate(byte_lines(self.store.path), start=1):
             kind, stamp, found = _line(line.removesuffix(b"\n"), order)
             if kind == "detail":
                 if is_open:
                     self.records[-1][-1].append(line)
                     size += len(line)
                 if size > MAX_SOCKET_BYTES:
-                    raise InputError(f"{self.path}: a socket with more than {size} bytes of text; {ADVICE}")
+                    raise InputError(f"a socket with more than {size} bytes of text; {ADVICE}")
                 continue
             is_open, size, held = False, 0, held + size
             if kind == "strange":
@@ -282,8 +281,7 @@ class _Log:
         key = (found["local"], found["peer"], cookie[1] if cookie else b"")
         if key not in self.sockets:
             local, peer, told = (part.decode(errors="replace") for part in key)
-            (host, local), (other, peer) = end_of(local), end_of(peer)
-            self.sockets[key] = self.store.socket(Socket(local, peer, told, frozenset({host, other})))
+            self.sockets[key] = self.store.socket(Socket(end_of(local)[1], end_of(peer)[1], told))
         return self.sockets[key]
 
     def _poll(self, socket: int) -> int:
@@ -313,25 +311,25 @@ class _Log:
         records = {name: owner[place[here]] for name, here in at.items()}
         for name, of in records.items():
             for i in np.flatnonzero(of[1:] == of[:-1])[:1]:
-                raise InputError(f"{self.path}: {name}: twice for the socket in line {lines[of[i]]}; {ADVICE}")
+                raise InputError(f"{name}: twice for the socket in line {lines[of[i]]}; {ADVICE}")
         shown: dict[str, np.ndarray] = {}
         for key, (name, form, largest) in _FIELDS.items():
             told, of = values.take(at[name]), records[name]
             numbers = pc.struct_field(pc.extract_regex(told, form), "n").cast(pa.string())
             for i in np.flatnonzero(numbers.is_null())[:1]:
                 text = told[int(i)].as_py()[:20].decode("ascii", errors="replace")
-                raise InputError(f"{self.path}: {name}: {text!r} in line {lines[of[i]]} is no number that ss writes")
+                raise InputError(f"{name}: {text!r} in line {lines[of[i]]} is no number that ss writes")
             numbers = numbers.cast(pa.int64() if form == _WHOLE or key == "resent" else pa.float64()).to_numpy()
             for i in np.flatnonzero(numbers > largest)[:1]:
                 says = f"{numbers[i]} in line {lines[of[i]]} is not between 0 and {largest:g}"
-                raise InputError(f"{self.path}: {name}: {says}")
+                raise InputError(f"{name}: {says}")
             shown[key] = np.full(len(texts), -1, numbers.dtype)
             shown[key][of] = numbers
         acked, sent, received = (shown[f"bytes_{what}"] for what in ("acked", "sent", "received"))
         # the SYN and the FIN are acknowledged and not counted as sent, what a repaired socket sent before neither
         for i in np.flatnonzero((acked > sent + 65_536) & (sent >= 0))[:1]:
             says = f"{acked[i]} of {sent[i]} bytes_sent in line {lines[i]}; give the tool's own output"
-            raise InputError(f"{self.path}: bytes_acked: {says}")
+            raise InputError(f"bytes_acked: {says}")
         has_state = (shown["cwnd"] >= 0) | (shown["rtt"] >= 0)
         self.with_state += int(has_state.sum())
         self.with_bytes += int(((acked >= 0) | (received >= 0)).sum())
@@ -368,6 +366,7 @@ class _Log:
 # --- flows ---------------------------------------------------------------------------------------------------------
 
 
+@naming_file
 def read(path: Path, said: Sidecar) -> Observed:
     """Every direction of a connection that carried data. Raises InputError naming file, field and line."""
     log = _Log(path)
@@ -383,7 +382,7 @@ def read(path: Path, said: Sidecar) -> Observed:
         ),
     ):
         if lacks:
-            raise InputError(f"{path}: {says}")
+            raise InputError(f"{says}")
     remarks = _set_clock(log)
     found = polled.candidates(log.store, said, _states)
     totals = {one.flow.ends: one.total_bytes for one in found}
@@ -442,7 +441,7 @@ def _put_right(times_s: Floats, log: _Log) -> tuple[Floats, list[float]]:
         left, middle, right = times_s[:-2], times_s[1:-1], times_s[2:]
         alone = np.flatnonzero((left < right) & ((middle < left) | (middle > right))) + 1
         if len(alone) > MAX_STEPS:
-            raise InputError(f"{log.path}: time stamps: out of order {len(alone)} times; {ADVICE}")
+            raise InputError(f"time stamps: out of order {len(alone)} times; {ADVICE}")
         for i in alone:  # one stamp alone is off, its neighbours are in order
             if not times_s[i - 1] < times_s[i] < times_s[i + 1]:
                 times_s[i] = (times_s[i - 1] + times_s[i + 1]) / 2
@@ -451,16 +450,16 @@ def _put_right(times_s: Floats, log: _Log) -> tuple[Floats, list[float]]:
     if not len(back):
         return times_s, steps_s
     if len(back) > MAX_STEPS:
-        raise InputError(f"{log.path}: time stamps: run backwards {len(back)} times; {ADVICE}")
+        raise InputError(f"time stamps: run backwards {len(back)} times; {ADVICE}")
     lives = log.store.table().groupby("socket")["poll"].agg(["first", "last"]).to_numpy()
     usual_s = float(np.median(np.diff(times_s)))
     for i in back:
         if not any(first < i <= last for first, last in lives):
             continue  # another recording follows in the same file
         if usual_s <= 0:
-            raise InputError(f"{log.path}: time stamps: run backwards {len(back)} times; {ADVICE}")
+            raise InputError(f"time stamps: run backwards {len(back)} times; {ADVICE}")
         if times_s[i] == times_s[i - 1]:
-            raise InputError(f"{log.path}: time stamps: two polls at {times_s[i]:.6f}; {ADVICE}")
+            raise InputError(f"time stamps: two polls at {times_s[i]:.6f}; {ADVICE}")
         times_s[i:] += times_s[i - 1] + usual_s - times_s[i]
         steps_s.append(float(times_s[i]))
     return times_s, steps_s

@@ -24,7 +24,7 @@ from tcpfair.sources.readers import polls as polled
 from tcpfair.sources.readers.observed import Observed, end_of
 from tcpfair.sources.readers.polls import COOKIE_BYTES, Clock, PollStore, Socket, from_choice_of_algorithm, windows
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import check_increasing, head, read_csv, read_csv_blocks
+from tcpfair.sources.readers.text import check_increasing, head, located, naming_file, read_csv, read_csv_blocks
 
 __all__ = ["COOKIE_BYTES", "windows"]
 
@@ -66,6 +66,7 @@ def _header(path: Path) -> list[str]:
     return head(path).split("\n")[0].strip().split(",")
 
 
+@naming_file
 def read(path: Path, said: Sidecar) -> Observed:
     """Every connection with data of one CSV, in the order of their first lines; ``said`` may name and keep some.
 
@@ -81,7 +82,7 @@ def _stored(path: Path) -> PollStore:
     header = _header(path)
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice:
-        raise InputError(f"{path}: {twice}: occurs twice; give each column once")
+        raise InputError(f"{twice}: occurs twice; give each column once")
     columns = COLUMNS | {name: kind for name, kind in OPTIONAL.items() if name in header}
     store = PollStore(path, Clock(is_wall=True))
     for table in read_csv_blocks(path, columns, BLOCK_BYTES):
@@ -89,8 +90,7 @@ def _stored(path: Path) -> PollStore:
         steps_s = np.diff(t_s, prepend=store.times_s[-1] if store.times_s else -np.inf)
         for row in np.flatnonzero(steps_s < 0)[:1]:
             raise InputError(
-                f"{path}: t: must increase from row to row (line {table.index[row]}); "
-                "give one recording, in order of time"
+                f"t: must increase from row to row (line {table.index[row]}); give one recording, in order of time"
             )
         poll = len(store.times_s) - 1 + np.cumsum(steps_s > 0)
         store.polls(t_s[steps_s > 0])
@@ -110,9 +110,9 @@ def _socket(row: dict[str, str | int]) -> Socket:
         end_of(f"{row[address]}:{row[port]}")[1] if row.get(address) and port in row else str(row.get(port, ""))
         for address, port in (("saddr", "sport"), ("daddr", "dport"))
     )
-    hosts = frozenset(str(row[name]) for name in ("saddr", "daddr") if row.get(name))
+    cookie = str(row.get("cookie", ""))
     # a port alone is no end of a connection that another recording could have too
-    return Socket(local, peer if hosts else "", str(row.get("cookie", "")) or peer * (not hosts), hosts)
+    return Socket(local, peer, cookie) if row.get("saddr") or row.get("daddr") else Socket(local, "", cookie or peer)
 
 
 # --- of the one data connection of a run of the testbed ------------------------------------------------------------
@@ -127,9 +127,10 @@ def read_polls(path: Path) -> pd.DataFrame:
     table = read_csv(path, COLUMNS)
     acked_bytes = table.groupby("sport")["bytes_acked"].last()
     polls = from_choice_of_algorithm(table[table["sport"] == acked_bytes.idxmax()])
-    check_increasing(polls, "t", ("total_retrans", "bytes_acked"), path)
-    if polls["cc"].nunique() > 1:
-        raise InputError(f"{path}: {polled.ALGORITHM_CHANGES}")
+    with located(path):
+        check_increasing(polls, "t", ("total_retrans", "bytes_acked"))
+        if polls["cc"].nunique() > 1:
+            raise InputError(polled.ALGORITHM_CHANGES)
     return polls
 
 

@@ -29,9 +29,8 @@ from tcpfair.runs.recorded import RTT_ERROR
 from tcpfair.sources.readers import conservation, iperf3, tcp_info
 from tcpfair.sources.readers.observed import Observed, ObservedFlow, ObservedLink
 from tcpfair.sources.readers.polls import smallest_rtt_s
-from tcpfair.sources.readers.readings import located
 from tcpfair.sources.readers.sidecar import Sidecar
-from tcpfair.sources.readers.text import check_increasing, read_csv, read_json
+from tcpfair.sources.readers.text import check_increasing, located, read_csv, read_json
 from tcpfair.units import BITS_PER_BYTE, MS_PER_S
 
 NAME = "testbed"
@@ -232,7 +231,7 @@ def _run_time_s(table: pd.DataFrame, meta: Meta) -> np.ndarray:
 def _link(path: Path, meta: Meta) -> pd.DataFrame:
     """Counters of the forward bottleneck; bytes are frames as the queue counts them, without preamble, checksum and gap."""
     queue = read_csv(path, QUEUE_COLUMNS)
-    check_increasing(queue, "t", ("drops", "bytes"), path)
+    check_increasing(queue, "t", ("drops", "bytes"))
     return pd.DataFrame(
         {
             "t_s": _run_time_s(queue, meta),
